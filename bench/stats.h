@@ -1,0 +1,42 @@
+/* stats.h - medians, intervals and paired comparisons; pure functions of samples in, figures out. */
+#ifndef STATS_H
+#define STATS_H
+
+#include <stddef.h>
+
+/* A summary of n samples. ci_low and ci_high bound the median at 95 % or more by order statistics (binomial, no
+ * assumption about the distribution); both are NAN when n < 6, where no such pair exists. p5 and p95 are
+ * interpolated linearly between order statistics (Hyndman and Fan's type 7). All NAN when n = 0. */
+struct summary {
+    double median, ci_low, ci_high, p5, p95;
+    size_t n;
+};
+struct summary stats_summary(const double *sample, size_t n);
+
+/* Quantile q in [0, 1] of sample[n] (type 7, as numpy's and R's default); NAN when n = 0. sample is not changed. */
+double stats_quantile(const double *sample, size_t n, double q);
+static inline double stats_median(const double *sample, size_t n)
+{
+    return stats_quantile(sample, n, 0.5);
+}
+
+/* How a[i] compares with b[i], paired: x_i = log(a_i / b_i), ratio = exp(mean x), and its two-sided interval at
+ * `level` from Student's t on n - 1 degrees of freedom. p is the two-sided p-value of mean x = 0. Interval NAN and
+ * p 1 when n < 2; when all x_i are equal the interval is that point, and p is 1 if it is 0, else 0. */
+struct paired {
+    double ratio, ci_low, ci_high, p;
+    size_t n;
+};
+struct paired stats_paired(const double *a, const double *b, size_t n, double level);
+
+/* Holm's step-down adjustment, in place: p[m] becomes the smallest family-wise level at which each of the m
+ * comparisons is called different; at most 1. Source: Holm, A Simple Sequentially Rejective Multiple Test
+ * Procedure, Scand. J. Statist. 6 (1979) 65-70. */
+void stats_holm(double *p, size_t m);
+
+/* Student's t with df > 0 degrees of freedom: P(T <= t), and the t with that probability (0 < p < 1). By the
+ * regularised incomplete beta function: continued fraction, NIST DLMF 8.17.22. Error below 1e-10. */
+double stats_t_cdf(double t, double df);
+double stats_t_quantile(double p, double df);
+
+#endif

@@ -1,0 +1,110 @@
+/* device.h - the operations that a training step is made of, as one table that each kind of processor fills in.
+ *
+ * A device runs operations in the order issued. The CPU finishes each before it returns; others need not, and
+ * `synchronize` waits for all issued so far. Arrays are row-major fp32 in the device's own memory unless said
+ * otherwise. Letters mean the same everywhere: B sequences, T tokens of each, N = B * T rows, C width of the model
+ * (d_model), H heads, D = C / H, F width of the feed-forward (d_ff), V vocabulary. "+=" marks an output that is
+ * added to; every other output is overwritten. Outputs never overlap inputs unless it is said that they may.
+ * No operation can fail in a way a caller could mend: memory exhaustion and the like are fatal. */
+#ifndef DEVICE_H
+#define DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What changes from step to step lives in device memory, in one array of SCALARS floats. */
+enum scalar {
+    SCALAR_LEARNING_RATE,
+    SCALAR_STEP,      /* the optimizer's step number, 1 in the first step */
+    SCALAR_CLIP,      /* what gradients are multiplied with in the optimizer: 1 when nothing is clipped */
+    SCALAR_GRAD_NORM, /* written by grad_norm */
+    SCALARS
+};
+
+struct adamw {
+    float beta1, beta2, epsilon, weight_decay;
+};
+
+struct device {
+    const char *name;
+
+    /* ---- memory ---- */
+    void *(*allocate)(size_t bytes); /* zeroed, aligned to 64 bytes at least; fatal when memory runs out */
+    void (*release)(void *memory);   /* NULL is fine */
+    void (*upload)(void *to, const void *from_host, size_t bytes);
+    void (*download)(void *to_host, const void *from, size_t bytes); /* waits: the data is there on return */
+    void (*synchronize)(void);
+
+    /* ---- moving numbers ---- */
+    void (*zero)(float *x, size_t n);
+    void (*copy)(float *to, const float *from, size_t n);
+    /* fp32 to bfloat16 and back; packing rounds to nearest, ties to even; NaN stays NaN. */
+    void (*pack_bf16)(uint16_t *to, const float *from, size_t n);
+    void (*unpack_bf16)(float *to, const uint16_t *from, size_t n);
+    /* y[i] = a[i] + b[i]; y may be a or b. */
+    void (*add)(float *y, const float *a, const float *b, size_t n);
+
+    /* ---- layers ---- */
+    /* x[N, C] = row token[i] of table[V, C]. */
+    void (*embedding_forward)(float *x, const float *table, const int32_t *token, size_t N, size_t C);
+    /* dtable[V, C] += dx[N, C] row by row at token[N]; the sum over equal tokens is in the order of rows. */
+    void (*embedding_backward)(float *dtable, const float *dx, const int32_t *token, size_t N, size_t C);
+
+    /* y[N, O] = x[N, I] * w[O, I]^T. */
+    void (*linear_forward)(float *y, const float *x, const float *w, size_t N, size_t I, size_t O);
+    /* dx[N, I] = dy[N, O] * w[O, I], or += when accumulate is not 0. */
+    void (*linear_backward_input)(float *dx, const float *dy, const float *w, size_t N, size_t I, size_t O,
+                                  int accumulate);
+    /* dw[O, I] += dy[N, O]^T * x[N, I]. */
+    void (*linear_backward_weight)(float *dw, const float *dy, const float *x, size_t N, size_t I, size_t O);
+
+    /* y[N, C] = x * rstd * w[C] with rstd[N] = 1 / sqrt(mean(x^2 over C) + RMSNORM_EPSILON), rstd kept for backward.
+     * Source: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019, arXiv:1910.07467. */
+    void (*rmsnorm_forward)(float *y, float *rstd, const float *x, const float *w, size_t N, size_t C);
+    /* With n = x * rstd: dx[N, C] += rstd * (dy * w - n * mean(dy * w * n over C)); dw[C] += sum over N of dy * n. */
+    void (*rmsnorm_backward)(float *dx, float *dw, const float *dy, const float *x, const float *w, const float *rstd,
+                             size_t N, size_t C);
+
+    /* Turns each pair (x[2i], x[2i+1]) of each head of x[B, T, H, D], in place, by the angle t * theta^(-2i/D) of its
+     * position t, or back by it when inverse is not 0 (which is the backward pass). table[T, D/2, 2] holds cosine
+     * and sine. Source: Su et al., RoFormer, 2021, arXiv:2104.09864. */
+    void (*rope)(float *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse);
+
+    /* Causal attention of each head, softmax(q k^T / sqrt(D)) v over earlier and equal positions. q, k, v, o are
+     * [B, T, H, D]; lse[B, H, T], the logarithm of each row's sum of exponentials, is kept for backward. Works tile
+     * by tile; no T x T matrix exists. Source: Dao et al., FlashAttention, 2022, arXiv:2205.14135. */
+    void (*attention_forward)(float *o, float *lse, const float *q, const float *k, const float *v, size_t B, size_t T,
+                              size_t H, size_t D);
+    void (*attention_backward)(float *dq, float *dk, float *dv, const float *d_o, const float *o, const float *lse,
+                               const float *q, const float *k, const float *v, size_t B, size_t T, size_t H, size_t D);
+
+    /* h[n] = a * sigmoid(a) * g. Source: Shazeer, GLU Variants Improve Transformer, 2020, arXiv:2002.05202. */
+    void (*swiglu_forward)(float *h, const float *a, const float *g, size_t n);
+    /* da = dh * g * s * (1 + a * (1 - s)), dg = dh * a * s, with s = sigmoid(a); da may be a, and dg may be g. */
+    void (*swiglu_backward)(float *da, float *dg, const float *dh, const float *a, const float *g, size_t n);
+
+    /* loss[0] += loss_scale * sum over N of (log(sum of exp(logits[i, :])) - logits[i, target[i]]), and logits[N, V]
+     * is replaced by its gradient (softmax - one at target) * grad_scale. */
+    void (*cross_entropy)(float *loss, float *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
+                          float grad_scale);
+
+    /* ---- optimizer ---- */
+    /* scalars[SCALAR_GRAD_NORM] = sqrt(sum of g[n]^2), the sum in double in an order that n and the device's threads
+     * alone decide; if max_norm > 0 also scalars[SCALAR_CLIP] = min(1, max_norm / (norm + 1e-6)), as PyTorch's
+     * clip_grad_norm_; if max_norm is 0, SCALAR_CLIP is left as it is. */
+    void (*grad_norm)(float *scalars, const float *g, size_t n, float max_norm);
+    /* One AdamW step over all n elements, with G = g * scalars[SCALAR_CLIP], t = scalars[SCALAR_STEP] and
+     * lr = scalars[SCALAR_LEARNING_RATE]: w *= 1 - lr * weight_decay; m = beta1 m + (1 - beta1) G;
+     * v = beta2 v + (1 - beta2) G^2; w -= lr / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + epsilon).
+     * Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2019, arXiv:1711.05101. */
+    void (*adamw)(float *w, float *m, float *v, const float *g, size_t n, const float *scalars,
+                  const struct adamw *adamw);
+};
+
+#define RMSNORM_EPSILON 1e-5f
+
+/* The CPU: C with OpenMP, matrix products from a CBLAS, each operation on at most `threads` (>= 1) threads.
+ * The table is static; a later call changes the number of threads for all. */
+const struct device *device_cpu(int threads);
+
+#endif

@@ -1,0 +1,65 @@
+/* error.c - keeps the words of an error until they are printed, and ends the job when nothing can be mended. */
+#include "error.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char text[1024];
+static int job_rank;
+static void (*end_job)(int status);
+
+int report(const char *format, ...)
+{
+    pthread_mutex_lock(&lock);
+    if (!text[0]) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+    }
+    pthread_mutex_unlock(&lock);
+    return -1;
+}
+
+const char *report_text(void)
+{
+    return text;
+}
+
+void report_clear(void)
+{
+    pthread_mutex_lock(&lock);
+    text[0] = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+void fatal(const char *file, int line, const char *format, ...)
+{
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "ddpbench: rank %d: %s:%d: %s\n", job_rank, file, line, message);
+    fflush(stderr);
+    if (end_job)
+        end_job(1);
+    _Exit(1);
+}
+
+void fatal_set_job(int rank, void (*end)(int status))
+{
+    job_rank = rank;
+    end_job = end;
+}
+
+void *allocate(size_t n, size_t size)
+{
+    void *memory = calloc(n ? n : 1, size);
+    if (!memory)
+        FATAL("no memory for %zu elements of %zu bytes", n, size);
+    return memory;
+}

@@ -1,0 +1,31 @@
+/* timeline.c - the memory that spans are recorded into. */
+#include "timeline.h"
+
+#include "error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void timeline_create(struct timeline *timeline, const size_t capacity[TIMELINE_LANES])
+{
+    for (int i = 0; i < TIMELINE_LANES; i++) {
+        struct lane *lane = &timeline->lane[i];
+        lane->span = allocate(capacity[i], sizeof *lane->span);
+        memset(lane->span, 1, capacity[i] * sizeof *lane->span); /* touched now, so that no step pays for page faults */
+        lane->capacity = capacity[i];
+        lane->n = lane->dropped = 0;
+    }
+}
+
+void timeline_destroy(struct timeline *timeline)
+{
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        free(timeline->lane[i].span);
+    memset(timeline, 0, sizeof *timeline);
+}
+
+void timeline_clear(struct timeline *timeline)
+{
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        timeline->lane[i].n = timeline->lane[i].dropped = 0;
+}
