@@ -1,0 +1,119 @@
+# ddpbench. `make bench` compares the strategies, `make test` runs the tests, `make help` lists the rest.
+# Variables: PORTABLE=1 (a binary for any CPU of this kind), BLAS=name (a CBLAS known to pkg-config), WERROR=1,
+# RANKS=n (ranks of make bench), CORPUS=file (text of make bench), ARGS="..." (more options for it), PREFIX=dir.
+
+CC = cc
+BLAS = openblas
+PREFIX = /usr/local
+RANKS = 2
+ARGS =
+SETTING = native
+ifeq ($(PORTABLE),1)
+SETTING = portable
+endif
+ifneq ($(BLAS),openblas)
+SETTING := $(SETTING)-$(BLAS)
+endif
+OUT := build$(if $(filter-out native,$(SETTING)),/$(SETTING))
+
+# Debian calls MPICH's tools by these names when another MPI is installed beside it.
+MPICC := $(or $(shell command -v mpicc.mpich),$(shell command -v mpicc))
+MPIRUN := $(or $(shell command -v mpirun.mpich),$(shell command -v mpirun))
+MPI_CFLAGS := $(if $(MPICC),$(filter -I%,$(shell $(MPICC) -compile_info 2>/dev/null)))
+MPI_LIBS := $(if $(MPICC),$(filter -L% -l% -Wl%,$(shell $(MPICC) -link_info 2>/dev/null)))
+PACKAGES = $(BLAS) hwloc libcjson
+VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
+
+OPTIMISE = -O3 $(if $(filter portable%,$(SETTING)),,-march=native) -fno-math-errno -fno-trapping-math
+WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
+CFLAGS = -g $(OPTIMISE)
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -Ikernels -Iddp -Ibench \
+	$(MPI_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+LIBS = $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
+
+PROGRAMS = bench/main.c $(wildcard bench/bench_*.c)
+LIBRARY := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(PROGRAMS),$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c)))
+TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out tests/test_%.c tests/mpi_%.c,$(wildcard tests/*.c)))
+TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c tests/mpi_*.c))
+
+all: setup
+	@$(MAKE) --no-print-directory program
+
+# ---- what users call ----
+SIZES = --d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size 16
+bench: all
+	@launch/corpus.sh $(OUT)/corpus.txt
+	$(MPIRUN) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt) \
+		--implementations none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed \
+		--bucket-size-mb 0.5,1,2,4,16 --rounds 12 --steps-per-block 4 --label bench $(ARGS)
+
+test: all
+	@$(MAKE) --no-print-directory tests
+	@MPIRUN="$(MPIRUN)" tests/run.sh $(OUT)
+
+bench-kernels bench-step: bench-%: all
+	@$(MAKE) --no-print-directory $(OUT)/bench_$*
+	$(OUT)/bench_$* $(ARGS)
+
+install: all
+	install -D $(OUT)/ddpbench $(DESTDIR)$(PREFIX)/bin/ddpbench
+
+setup:
+	@launch/setup.sh --blas $(BLAS)
+
+help:
+	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -3
+	@echo "Targets: all bench test bench-kernels bench-step install format lint sanitize clean"
+
+clean:
+	rm -rf build
+
+# ---- what developers call ----
+SOURCES = $(shell git ls-files '*.c' '*.h')
+SCRIPTS = $(shell git ls-files '*.sh' .ci/run)
+format:
+	clang-format -i $(SOURCES)
+
+lint: setup
+	launch/setup.sh --lint
+	clang-format --dry-run --Werror $(SOURCES)
+	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+		--suppress=missingIncludeSystem -Ikernels -Iddp -Ibench $(filter %.c,$(SOURCES))
+	clang-tidy --quiet $(filter %.c,$(SOURCES)) -- $(filter-out -W% -march=native,$(ALL_CFLAGS))
+	shellcheck $(SCRIPTS)
+
+# Everything under the address and undefined-behaviour sanitizers; the communication thread and its queue under the
+# thread sanitizer with a made-up transport, since MPI itself is not instrumented.
+sanitize: setup
+	@$(MAKE) --no-print-directory SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
+		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
+	@MPIRUN="$(MPIRUN)" ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/leaks.supp \
+		tests/run.sh build/sanitize
+	@$(MAKE) --no-print-directory SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread build/tsan/tests/test_comm_thread
+	build/tsan/tests/test_comm_thread
+
+# ---- how it is built ----
+program: $(OUT)/ddpbench
+tests: program $(TESTS)
+
+$(OUT)/ddpbench: $(OUT)/obj/bench/main.o $(LIBRARY)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+
+$(OUT)/bench_%: $(OUT)/obj/bench/bench_%.o $(LIBRARY)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+
+$(OUT)/tests/%: $(OUT)/obj/tests/%.o $(TEST_HELP) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(shell pkg-config --libs check 2>/dev/null) $(LIBS)
+
+$(OUT)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(EXTRA_$(subst /,_,$*)) -MMD -MP -c -o $@ $<
+
+EXTRA_bench_results = -DDDPBENCH_VERSION='"$(VERSION)"' -DDDPBENCH_BLAS='"$(BLAS)"'
+
+-include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
+
+.PHONY: all bench test bench-kernels bench-step install setup help clean format lint sanitize program tests
+.SECONDARY:
+.DELETE_ON_ERROR:
