@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# corpus.sh - makes a text to train on from text that every machine with a compiler has: the compiler's headers.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: launch/corpus.sh [--help] OUTPUT
+Writes the C and C++ headers of this machine, in order of their names, to OUTPUT, 8 MiB at most.
+Does nothing when OUTPUT is already there and not empty.
+END
+}
+
+say() { echo "corpus.sh: $*" >&2; }
+
+output=
+for argument in "$@"; do
+    case $argument in
+    --help) usage; exit 0 ;;
+    -*) say "unknown option '$argument'; known is --help"; exit 2 ;;
+    *)
+        [ -z "$output" ] || { say "one OUTPUT only, not also '$argument'"; exit 2; }
+        output=$argument
+        ;;
+    esac
+done
+[ -n "$output" ] || { usage >&2; exit 2; }
+
+if [ -s "$output" ]; then
+    say "$output is there, $(stat -c %s "$output") bytes"
+    exit 0
+fi
+
+export LC_ALL=C
+most=$((8 << 20)) least=$((1 << 20))
+
+# The directories that the compiler looks in, without those inside another of them.
+search=$("${CC:-cc}" -E -Wp,-v - </dev/null 2>&1 >/dev/null) || { say "cannot run ${CC:-cc}: $search"; exit 1; }
+directories=()
+while read -r directory; do
+    for known in "${directories[@]}"; do
+        [[ $directory/ != "$known"/* ]] || continue 2
+    done
+    directories+=("$directory")
+done < <(sed -n 's/^ \(\/.*\)/\1/p' <<<"$search" | xargs -rd '\n' realpath -qe | sort -u)
+[ ${#directories[@]} -gt 0 ] || { say "${CC:-cc} names no directory of headers"; exit 1; }
+
+mkdir -p "$(dirname "$output")"
+temporary=$(mktemp "$output.XXXXXX")
+trap 'rm -f "$temporary" "$temporary.names"' EXIT
+# As many names as fill the corpus; the last file is cut. Precompiled headers and the like have other endings.
+find "${directories[@]}" -type f -readable \( -name '*.h' -o -name '*.hpp' -o -name '*.tcc' -o ! -name '*.*' \) -printf '%p\t%s\n' |
+    sort -u | awk -F'\t' -v most="$most" 'total < most { print $1 } { total += $2 }' >"$temporary.names"
+xargs -rd '\n' cat -- <"$temporary.names" >"$temporary"
+truncate -s "<$most" "$temporary"
+bytes=$(stat -c %s "$temporary")
+[ "$bytes" -ge "$least" ] || { say "only $bytes bytes of headers in ${directories[*]}, 1 MiB is needed; give a text with CORPUS=FILE"; exit 1; }
+chmod 644 "$temporary"
+mv "$temporary" "$output"
+say "$output: $(wc -l <"$temporary.names") files from ${directories[*]}, $bytes bytes"
