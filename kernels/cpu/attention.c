@@ -1,0 +1,195 @@
+/* attention.c - causal attention, tile by tile: products of tiles by CBLAS, softmax by plain loops.
+ *
+ * Sources: Dao et al., FlashAttention, 2022, arXiv:2205.14135, algorithms 1 and 4; Milakov and Gimelshein, Online
+ * normalizer calculation for softmax, 2018, arXiv:1805.02867, for the running maximum. */
+#include "cpu.h"
+
+#include <cblas.h>
+#include <math.h>
+
+/* Rows and columns of a tile of scores: 64 KiB, on the stack of the thread that works on it. */
+enum { TILE = 128 };
+
+/* One tile: `rows` queries from q0 on against `columns` keys from k0 on; stride from token to token of q, k, v, o.
+ * Scores are [rows, TILE]: their loops run over all TILE columns, a constant that compilers unroll. */
+struct tile {
+    size_t q0, k0;
+    int rows, columns, depth, stride;
+    float scale; /* 1 / sqrt(D) */
+};
+
+static size_t tiles_of(size_t T)
+{
+    return (T + TILE - 1) / TILE;
+}
+
+/* The tile of query tile i and key tile j. */
+static struct tile tile_at(size_t i, size_t j, size_t T, size_t H, size_t D)
+{
+    size_t q0 = i * TILE, k0 = j * TILE;
+    return (struct tile){.q0 = q0,
+                         .k0 = k0,
+                         .rows = (int)(T - q0 < TILE ? T - q0 : TILE),
+                         .columns = (int)(T - k0 < TILE ? T - k0 : TILE),
+                         .depth = cpu_blas_int(D),
+                         .stride = cpu_blas_int(H * D),
+                         .scale = 1.0f / sqrtf((float)D)};
+}
+
+/* s[rows, TILE] = scale * a b^T of the tile's queries and keys, a and b at the tile's first of each. */
+static void multiply_transposed(float *s, const struct tile *t, float scale, const float *a, const float *b)
+{
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, t->rows, t->columns, t->depth, scale, a, t->stride, b,
+                t->stride, 0.0f, s, TILE);
+}
+
+/* Scores of keys that the query must not see, or that do not exist, become -inf; their exponential is 0. */
+static void mask(float *s, const struct tile *t)
+{
+    for (size_t r = 0; r < (size_t)t->rows; r++) {
+        size_t visible = t->q0 + r + 1 - t->k0; /* tiles before the diagonal see all of their columns */
+        if (visible > (size_t)t->columns)
+            visible = (size_t)t->columns;
+        for (size_t c = visible; c < TILE; c++)
+            s[r * TILE + c] = -INFINITY;
+    }
+}
+
+/* Replaces a row of scores by exponentials less the running maximum, brings the running sum up to date and returns
+ * what everything summed so far must be multiplied with. */
+static float softmax_row(float *s, float *max, float *sum)
+{
+    float high = *max, part = 0.0f;
+#pragma omp simd reduction(max : high)
+    for (int c = 0; c < TILE; c++)
+        high = s[c] > high ? s[c] : high;
+#pragma omp simd reduction(+ : part)
+    for (int c = 0; c < TILE; c++) {
+        float e = cpu_exp(s[c] - high);
+        s[c] = e;
+        part += e;
+    }
+    float correction = cpu_exp(*max - high); /* 0 in the first tile, where *max is -inf */
+    *max = high;
+    *sum = *sum * correction + part;
+    return correction;
+}
+
+static void scale_row(float *row, size_t D, float factor)
+{
+#pragma omp simd
+    for (size_t d = 0; d < D; d++)
+        row[d] *= factor;
+}
+
+/* The outputs of query tile i of one head; pointers are at position 0 of that head. */
+static void forward_tile(float *o, float *lse, const float *q, const float *k, const float *v, size_t i, size_t T,
+                         size_t H, size_t D)
+{
+    _Alignas(64) float s[TILE * TILE];
+    float max[TILE], sum[TILE];
+    for (size_t r = 0; r < TILE; r++) {
+        max[r] = -INFINITY;
+        sum[r] = 0.0f;
+    }
+    size_t stride = H * D;
+    float *out = o + i * TILE * stride;
+    struct tile t = {0};
+    for (size_t j = 0; j <= i; j++) {
+        t = tile_at(i, j, T, H, D);
+        multiply_transposed(s, &t, t.scale, q + t.q0 * stride, k + t.k0 * stride);
+        mask(s, &t);
+        for (size_t r = 0; r < (size_t)t.rows; r++) {
+            float correction = softmax_row(s + r * TILE, &max[r], &sum[r]);
+            if (j > 0)
+                scale_row(out + r * stride, D, correction);
+        }
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, t.rows, t.depth, t.columns, 1.0f, s, TILE,
+                    v + t.k0 * stride, t.stride, j > 0 ? 1.0f : 0.0f, out, t.stride);
+    }
+    for (size_t r = 0; r < (size_t)t.rows; r++) {
+        scale_row(out + r * stride, D, 1.0f / sum[r]);
+        lse[t.q0 + r] = max[r] + logf(sum[r]);
+    }
+}
+
+void cpu_attention_forward(float *o, float *lse, const float *q, const float *k, const float *v, size_t B, size_t T,
+                           size_t H, size_t D)
+{
+    cpu_blas_enter_region();
+#pragma omp parallel for collapse(2) schedule(dynamic) num_threads(cpu_threads)
+    for (size_t bh = 0; bh < B * H; bh++)
+        for (size_t i = 0; i < tiles_of(T); i++) {
+            size_t head = (bh / H * T * H + bh % H) * D;
+            forward_tile(o + head, lse + bh * T, q + head, k + head, v + head, i, T, H, D);
+        }
+    cpu_blas_leave_region();
+}
+
+/* p[rows, TILE]: scores become probabilities by the lse kept in forward; dp becomes the gradient of the scores,
+ * scale * p * (dp - delta), where delta[r] is the sum of do * o over the row. */
+static void backward_softmax(float *p, float *dp, const struct tile *t, const float *lse, const float *delta)
+{
+    for (size_t r = 0; r < (size_t)t->rows; r++) {
+        float *prow = p + r * TILE, *dprow = dp + r * TILE;
+        float l = lse[t->q0 + r], d = delta[r], scale = t->scale;
+#pragma omp simd
+        for (int c = 0; c < TILE; c++) {
+            float e = cpu_exp(prow[c] - l);
+            prow[c] = e;
+            dprow[c] = e * (dprow[c] - d) * scale;
+        }
+    }
+}
+
+/* c[columns, depth] = or += s[rows, TILE]^T * a[rows, depth]: what the tile adds to its keys or values. */
+static void multiply_by_transpose(float *c, const struct tile *t, const float *s, const float *a, int accumulate)
+{
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, t->columns, t->depth, t->rows, 1.0f, s, TILE, a, t->stride,
+                accumulate ? 1.0f : 0.0f, c, t->stride);
+}
+
+/* What query tile i of one head adds to the gradients. Key tile j is first reached by query tile i = j, and that
+ * time its gradient is overwritten, not added to. */
+static void backward_tile(float *dq, float *dk, float *dv, const float *d_o, const float *o, const float *lse,
+                          const float *q, const float *k, const float *v, size_t i, size_t T, size_t H, size_t D)
+{
+    _Alignas(64) float p[TILE * TILE], dp[TILE * TILE] = {0}; /* columns that no key fills must stay finite */
+    float delta[TILE];
+    size_t stride = H * D, q0 = i * TILE * stride;
+    for (size_t r = 0; r < TILE && i * TILE + r < T; r++) {
+        float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+        for (size_t d = 0; d < D; d++)
+            sum += d_o[q0 + r * stride + d] * o[q0 + r * stride + d];
+        delta[r] = sum;
+    }
+    for (size_t j = 0; j <= i; j++) {
+        struct tile t = tile_at(i, j, T, H, D);
+        size_t k0 = t.k0 * stride;
+        multiply_transposed(p, &t, t.scale, q + q0, k + k0);
+        mask(p, &t);
+        multiply_transposed(dp, &t, 1.0f, d_o + q0, v + k0);
+        backward_softmax(p, dp, &t, lse, delta);
+        multiply_by_transpose(dv + k0, &t, p, d_o + q0, j < i);
+        multiply_by_transpose(dk + k0, &t, dp, q + q0, j < i);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, t.rows, t.depth, t.columns, 1.0f, dp, TILE, k + k0,
+                    t.stride, j > 0 ? 1.0f : 0.0f, dq + q0, t.stride);
+    }
+}
+
+/* A head is one thread's from first to last tile, so that gradients of keys and values need neither locks nor
+ * copies, and are summed in the same order whatever the number of threads. */
+void cpu_attention_backward(float *dq, float *dk, float *dv, const float *d_o, const float *o, const float *lse,
+                            const float *q, const float *k, const float *v, size_t B, size_t T, size_t H, size_t D)
+{
+    cpu_blas_enter_region();
+#pragma omp parallel for schedule(dynamic) num_threads(cpu_threads)
+    for (size_t bh = 0; bh < B * H; bh++) {
+        size_t head = (bh / H * T * H + bh % H) * D;
+        for (size_t i = 0; i < tiles_of(T); i++)
+            backward_tile(dq + head, dk + head, dv + head, d_o + head, o + head, lse + bh * T, q + head, k + head,
+                          v + head, i, T, H, D);
+    }
+    cpu_blas_leave_region();
+}

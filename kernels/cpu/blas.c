@@ -1,0 +1,58 @@
+/* blas.c - the number of threads of whichever CBLAS was linked.
+ *
+ * Each library has a function of its own for it. They are looked up by name at run time, so that one source fits all;
+ * a library that has none of them obeys OMP_NUM_THREADS or has one thread. */
+#include "cpu.h"
+#include "error.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <string.h>
+
+/* The address that the loaded program has for name, as a function pointer at *function; 0 there if there is none.
+ * ISO C has no cast from void * to a function pointer; POSIX promises that the bits are the same. */
+static int look_up(const char *name, void *function, size_t size)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+    memcpy(function, &address, size);
+    return address != NULL;
+}
+
+void cpu_blas_set_threads(int threads)
+{
+    static const char *const with_int[] = {"openblas_set_num_threads", "MKL_Set_Num_Threads",
+                                           "flexiblas_set_num_threads"};
+    void (*set_int)(int);
+    for (size_t i = 0; i < sizeof with_int / sizeof *with_int; i++)
+        if (look_up(with_int[i], &set_int, sizeof set_int))
+            set_int(threads);
+    void (*set_int64)(int64_t); /* BLIS's dim_t */
+    if (look_up("bli_thread_set_num_threads", &set_int64, sizeof set_int64))
+        set_int64(threads);
+}
+
+/* Whether this is OpenBLAS with POSIX threads of its own (it answers 0 without threads, 2 with OpenMP). */
+static int has_own_threads(void)
+{
+    int (*get_parallel)(void);
+    return look_up("openblas_get_parallel", &get_parallel, sizeof get_parallel) && get_parallel() == 1;
+}
+
+void cpu_blas_enter_region(void)
+{
+    if (cpu_threads > 1 && has_own_threads())
+        cpu_blas_set_threads(1);
+}
+
+void cpu_blas_leave_region(void)
+{
+    if (cpu_threads > 1 && has_own_threads())
+        cpu_blas_set_threads(cpu_threads);
+}
+
+int cpu_blas_int(size_t n)
+{
+    if (n > INT_MAX)
+        FATAL("a matrix dimension of %zu does not fit BLAS, which takes at most %d", n, INT_MAX);
+    return (int)n;
+}

@@ -1,0 +1,114 @@
+/* cpu.h - what the files of the CPU device share: its threads, its exponential function, and its operations. */
+#ifndef CPU_H
+#define CPU_H
+
+#include "device.h"
+
+/* Threads of each operation. Every parallel region names it, so that it holds in whichever thread calls. */
+extern int cpu_threads;
+
+/* At least n floats of scratch memory, aligned to 64 bytes, contents undefined, valid until the next call. It grows
+ * when asked for more than ever before and is otherwise reused, so that only a program's first step allocates. */
+float *cpu_scratch(size_t n);
+
+/* Tells every CBLAS that is loaded how many threads to use. */
+void cpu_blas_set_threads(int threads);
+
+/* Put around parallel regions whose threads each call BLAS. A BLAS built on OpenMP sees by itself that it is called
+ * inside a region; one with threads of its own would make the callers queue for these, so it is told to use one. */
+void cpu_blas_enter_region(void);
+void cpu_blas_leave_region(void);
+
+/* n as BLAS's int; fatal if it does not fit. */
+int cpu_blas_int(size_t n);
+
+/* Sums over long arrays are cut into this many blocks, whatever the number of threads, and the blocks' sums are added
+ * in order: the result does not depend on who computed which block. Block b is [start(b), start(b + 1)). */
+enum { CPU_BLOCKS = 256 };
+
+static inline size_t cpu_block_start(size_t n, size_t b)
+{
+    size_t longer = n % CPU_BLOCKS; /* the first blocks have one element more */
+    return n / CPU_BLOCKS * b + (b < longer ? b : longer);
+}
+
+union cpu_bits {
+    float value;
+    uint32_t bits;
+};
+
+/* e^x with a relative error below 2e-7; 0 where the result would be subnormal, inf above 88.73, NaN for NaN. Without
+ * branches, calls and fused operations, so that compilers vectorise loops around it for any instruction set.
+ * x = n ln 2 + r with |r| <= ln 2 / 2, e^x = 2^n e^r. The coefficients are expf's of Moshier's Cephes library. */
+static inline float cpu_exp(float x)
+{
+    const float round = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer, kept in the low bits */
+    const uint32_t round_bits = 0x4B400000u;
+    float c = x > 89.0f ? 89.0f : x;
+    c = c < -88.0f ? -88.0f : c;
+    union cpu_bits shifted = {c * 1.44269504f + round};
+    float n = shifted.value - round;
+    float r = c - n * 0.693359375f; /* the product is exact: the constant has 9 bits */
+    r = r + n * 2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * (r * r) + r + 1.0f;
+    /* 2^n as two factors, since 2^128 is not a float. h + l = n + 256, and a float's exponent has a bias of 127. */
+    uint32_t sum = shifted.bits - (round_bits - 256u);
+    uint32_t h = sum >> 1, l = sum - h;
+    union cpu_bits a = {.bits = (h - 1u) << 23}, b = {.bits = (l - 1u) << 23};
+    float y = p * a.value * b.value;
+    return x < -87.33654f ? 0.0f : y; /* the logarithm of the smallest normal float */
+}
+
+static inline float cpu_sigmoid(float x)
+{
+    return 1.0f / (1.0f + cpu_exp(-x));
+}
+
+/* The operations, as device.h describes them. */
+void *cpu_allocate(size_t bytes);
+void cpu_release(void *memory);
+void cpu_upload(void *to, const void *from_host, size_t bytes);
+void cpu_download(void *to_host, const void *from, size_t bytes);
+void cpu_synchronize(void);
+
+void cpu_zero(float *x, size_t n);
+void cpu_copy(float *to, const float *from, size_t n);
+void cpu_pack_bf16(uint16_t *to, const float *from, size_t n);
+void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n);
+void cpu_add(float *y, const float *a, const float *b, size_t n);
+
+void cpu_embedding_forward(float *x, const float *table, const int32_t *token, size_t N, size_t C);
+void cpu_embedding_backward(float *dtable, const float *dx, const int32_t *token, size_t N, size_t C);
+
+void cpu_linear_forward(float *y, const float *x, const float *w, size_t N, size_t I, size_t O);
+void cpu_linear_backward_input(float *dx, const float *dy, const float *w, size_t N, size_t I, size_t O,
+                               int accumulate);
+void cpu_linear_backward_weight(float *dw, const float *dy, const float *x, size_t N, size_t I, size_t O);
+
+void cpu_rmsnorm_forward(float *y, float *rstd, const float *x, const float *w, size_t N, size_t C);
+void cpu_rmsnorm_backward(float *dx, float *dw, const float *dy, const float *x, const float *w, const float *rstd,
+                          size_t N, size_t C);
+
+void cpu_rope(float *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse);
+
+void cpu_attention_forward(float *o, float *lse, const float *q, const float *k, const float *v, size_t B, size_t T,
+                           size_t H, size_t D);
+void cpu_attention_backward(float *dq, float *dk, float *dv, const float *d_o, const float *o, const float *lse,
+                            const float *q, const float *k, const float *v, size_t B, size_t T, size_t H, size_t D);
+
+void cpu_swiglu_forward(float *h, const float *a, const float *g, size_t n);
+void cpu_swiglu_backward(float *da, float *dg, const float *dh, const float *a, const float *g, size_t n);
+
+void cpu_cross_entropy(float *loss, float *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
+                       float grad_scale);
+
+void cpu_grad_norm(float *scalars, const float *g, size_t n, float max_norm);
+void cpu_adamw(float *w, float *m, float *v, const float *g, size_t n, const float *scalars, const struct adamw *adamw);
+
+#endif

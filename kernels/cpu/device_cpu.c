@@ -1,0 +1,96 @@
+/* device_cpu.c - the CPU device: its table of operations, its number of threads, and its memory. */
+#include "cpu.h"
+#include "error.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+int cpu_threads = 1;
+
+static const struct device table = {
+    .name = "cpu",
+    .allocate = cpu_allocate,
+    .release = cpu_release,
+    .upload = cpu_upload,
+    .download = cpu_download,
+    .synchronize = cpu_synchronize,
+    .zero = cpu_zero,
+    .copy = cpu_copy,
+    .pack_bf16 = cpu_pack_bf16,
+    .unpack_bf16 = cpu_unpack_bf16,
+    .add = cpu_add,
+    .embedding_forward = cpu_embedding_forward,
+    .embedding_backward = cpu_embedding_backward,
+    .linear_forward = cpu_linear_forward,
+    .linear_backward_input = cpu_linear_backward_input,
+    .linear_backward_weight = cpu_linear_backward_weight,
+    .rmsnorm_forward = cpu_rmsnorm_forward,
+    .rmsnorm_backward = cpu_rmsnorm_backward,
+    .rope = cpu_rope,
+    .attention_forward = cpu_attention_forward,
+    .attention_backward = cpu_attention_backward,
+    .swiglu_forward = cpu_swiglu_forward,
+    .swiglu_backward = cpu_swiglu_backward,
+    .cross_entropy = cpu_cross_entropy,
+    .grad_norm = cpu_grad_norm,
+    .adamw = cpu_adamw,
+};
+
+const struct device *device_cpu(int threads)
+{
+    cpu_threads = threads;
+    omp_set_num_threads(threads); /* for a BLAS that asks OpenMP */
+    cpu_blas_set_threads(threads);
+    return &table;
+}
+
+/* Large blocks start on a huge page and ask for huge pages: fewer misses of the address cache in long streams. */
+void *cpu_allocate(size_t bytes)
+{
+    const size_t huge_page = (size_t)2 << 20, cache_line = 64;
+    int large = bytes >= 2 * huge_page;
+    size_t alignment = large ? huge_page : cache_line;
+    void *memory;
+    int code = posix_memalign(&memory, alignment, bytes ? bytes : 1);
+    if (code != 0)
+        FATAL("cannot allocate %zu bytes of memory: %s", bytes, strerror(code));
+    if (large)
+        (void)madvise(memory, bytes, MADV_HUGEPAGE); /* only a hint: a kernel without huge pages refuses it */
+    cpu_zero(memory, bytes / sizeof(float));         /* touched by the threads that will use it */
+    memset((char *)memory + bytes / sizeof(float) * sizeof(float), 0, bytes % sizeof(float));
+    return memory;
+}
+
+void cpu_release(void *memory)
+{
+    free(memory);
+}
+
+float *cpu_scratch(size_t n)
+{
+    static float *scratch;
+    static size_t have;
+    if (n > have) {
+        cpu_release(scratch);
+        scratch = cpu_allocate(n * sizeof(float));
+        have = n;
+    }
+    return scratch;
+}
+
+void cpu_upload(void *to, const void *from_host, size_t bytes)
+{
+    memcpy(to, from_host, bytes);
+}
+
+void cpu_download(void *to_host, const void *from, size_t bytes)
+{
+    memcpy(to_host, from, bytes);
+}
+
+void cpu_synchronize(void)
+{
+    /* Operations are finished when they return. */
+}

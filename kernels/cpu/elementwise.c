@@ -1,0 +1,70 @@
+/* elementwise.c - operations that touch each number once: filling, copying, bfloat16, sums, and SwiGLU. */
+#include "cpu.h"
+
+#include <string.h>
+
+void cpu_zero(float *x, size_t n)
+{
+#pragma omp parallel for num_threads(cpu_threads)
+    for (size_t b = 0; b < CPU_BLOCKS; b++) {
+        size_t start = cpu_block_start(n, b), end = cpu_block_start(n, b + 1);
+        memset(x + start, 0, (end - start) * sizeof *x);
+    }
+}
+
+void cpu_copy(float *to, const float *from, size_t n)
+{
+#pragma omp parallel for num_threads(cpu_threads)
+    for (size_t b = 0; b < CPU_BLOCKS; b++) {
+        size_t start = cpu_block_start(n, b), end = cpu_block_start(n, b + 1);
+        memcpy(to + start, from + start, (end - start) * sizeof *to);
+    }
+}
+
+/* A bfloat16 is the upper half of a float. Adding half a unit in its last place, less one if the last bit is 0,
+ * rounds to nearest, ties to even; it would carry some NaNs over to infinity, so these get a quiet bit instead. */
+void cpu_pack_bf16(uint16_t *to, const float *from, size_t n)
+{
+#pragma omp parallel for simd num_threads(cpu_threads)
+    for (size_t i = 0; i < n; i++) {
+        union cpu_bits x = {from[i]};
+        uint32_t rounded = (x.bits + 0x7FFFu + ((x.bits >> 16) & 1u)) >> 16;
+        uint32_t quiet = (x.bits >> 16) | 0x40u;
+        int is_nan = (x.bits & 0x7FFFFFFFu) > 0x7F800000u;
+        to[i] = (uint16_t)(is_nan ? quiet : rounded);
+    }
+}
+
+void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n)
+{
+#pragma omp parallel for simd num_threads(cpu_threads)
+    for (size_t i = 0; i < n; i++) {
+        union cpu_bits x = {.bits = (uint32_t)from[i] << 16};
+        to[i] = x.value;
+    }
+}
+
+void cpu_add(float *y, const float *a, const float *b, size_t n)
+{
+#pragma omp parallel for simd num_threads(cpu_threads)
+    for (size_t i = 0; i < n; i++)
+        y[i] = a[i] + b[i];
+}
+
+void cpu_swiglu_forward(float *h, const float *a, const float *g, size_t n)
+{
+#pragma omp parallel for simd num_threads(cpu_threads)
+    for (size_t i = 0; i < n; i++)
+        h[i] = a[i] * cpu_sigmoid(a[i]) * g[i];
+}
+
+void cpu_swiglu_backward(float *da, float *dg, const float *dh, const float *a, const float *g, size_t n)
+{
+#pragma omp parallel for simd num_threads(cpu_threads)
+    for (size_t i = 0; i < n; i++) {
+        float x = a[i], s = cpu_sigmoid(x), d = dh[i];
+        float gate = g[i]; /* read before da and dg are written, since they may be a and g */
+        da[i] = d * gate * s * (1.0f + x * (1.0f - s));
+        dg[i] = d * x * s;
+    }
+}

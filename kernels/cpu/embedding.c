@@ -1,0 +1,29 @@
+/* embedding.c - rows of a table by token, and the sum of gradients back into them. */
+#include "cpu.h"
+
+#include <omp.h>
+#include <string.h>
+
+void cpu_embedding_forward(float *x, const float *table, const int32_t *token, size_t N, size_t C)
+{
+#pragma omp parallel for num_threads(cpu_threads)
+    for (size_t i = 0; i < N; i++)
+        memcpy(x + i * C, table + (size_t)token[i] * C, C * sizeof *x);
+}
+
+/* Threads share the columns, not the rows: each adds all rows in order, and no two write to the same number. */
+void cpu_embedding_backward(float *dtable, const float *dx, const int32_t *token, size_t N, size_t C)
+{
+#pragma omp parallel num_threads(cpu_threads)
+    {
+        size_t team = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
+        size_t start = C * me / team, end = C * (me + 1) / team;
+        for (size_t i = 0; i < N; i++) {
+            float *to = dtable + (size_t)token[i] * C;
+            const float *from = dx + i * C;
+#pragma omp simd
+            for (size_t c = start; c < end; c++)
+                to[c] += from[c];
+        }
+    }
+}
