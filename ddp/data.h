@@ -41,7 +41,8 @@ void data_seek(struct data *data, size_t step);
 /* Tokens in the source; 0 for synthetic data, which has no end. */
 size_t data_tokens(const struct data *data);
 
-/* Whether a path is read as 16-bit tokens (".bin"), as bytes, or made up ("synthetic"); decides nothing but the name. */
+/* Whether a path is read as 16-bit tokens (".bin"), as bytes, or made up ("synthetic"); decides nothing but the name.
+ */
 enum data_kind { DATA_SYNTHETIC, DATA_BYTES, DATA_TOKENS };
 enum data_kind data_kind_of(const char *path);
 

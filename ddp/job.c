@@ -1,0 +1,140 @@
+/* job.c - the control plane on MPI. */
+#include "job.h"
+
+#include "error.h"
+
+#include <ctype.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static MPI_Comm host_comm; /* the ranks of this host */
+
+static void end_job(int status)
+{
+    MPI_Abort(MPI_COMM_WORLD, status);
+}
+
+/* Launchers tell each process how many they started; MPI that cannot speak to its launcher says 1 all the same. */
+static int refuse_singletons(int size)
+{
+    static const char *const variables[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS",
+                                            "MPI_LOCALNRANKS"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *text = getenv(variables[i]);
+        long started = text ? strtol(text, NULL, 10) : 1;
+        if (started > 1 && size == 1)
+            return report("the launcher started %ld ranks (%s=%s) but each is an MPI job of its own: this program is "
+                          "built with MPICH; launch it with MPICH's mpirun, or with srun --mpi=pmi2",
+                          started, variables[i], text);
+    }
+    return 0;
+}
+
+static void find_hosts(struct job *job)
+{
+    enum { NAME = 256 };
+    char mine[NAME] = "";
+    gethostname(mine, NAME - 1);
+    char *all = allocate((size_t)job->size, NAME);
+    job_gather(job, mine, NAME, all);
+    int *host_of = allocate((size_t)job->size, sizeof *host_of);
+    for (int r = 0; r < job->size; r++) {
+        int first = 0;
+        while (strcmp(all + (size_t)first * NAME, all + (size_t)r * NAME))
+            first++;
+        host_of[r] = first == r ? job->hosts++ : host_of[first];
+    }
+    job->host = host_of[job->rank];
+    for (int r = 0; r < job->size; r++) {
+        job->local_rank += r < job->rank && host_of[r] == job->host;
+        job->local_size += host_of[r] == job->host;
+    }
+    free(host_of);
+    free(all);
+}
+
+int job_begin(struct job *job)
+{
+    int provided;
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
+    *job = (struct job){0};
+    MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &job->size);
+    fatal_set_job(job->rank, end_job);
+    if (provided < MPI_THREAD_SERIALIZED)
+        FATAL("this MPI offers thread level %d, and a communication thread needs MPI_THREAD_SERIALIZED (%d)", provided,
+              MPI_THREAD_SERIALIZED);
+    find_hosts(job);
+    MPI_Comm_split(MPI_COMM_WORLD, job->host, job->rank, &host_comm);
+    return refuse_singletons(job->size);
+}
+
+void job_end(struct job *job)
+{
+    (void)job;
+    MPI_Comm_free(&host_comm);
+    fatal_set_job(job->rank, NULL);
+    MPI_Finalize();
+}
+
+void job_barrier(const struct job *job)
+{
+    (void)job;
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void job_gather(const struct job *job, const void *mine, size_t bytes, void *all)
+{
+    (void)job;
+    MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+double job_sum_host(const struct job *job, double value)
+{
+    (void)job;
+    double sum;
+    MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, host_comm);
+    return sum;
+}
+
+double job_max(const struct job *job, double value)
+{
+    (void)job;
+    double max;
+    MPI_Allreduce(&value, &max, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return max;
+}
+
+int job_agree(const struct job *job, int status)
+{
+    int first = status ? job->rank : job->size, failed;
+    MPI_Allreduce(&first, &failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (failed == job->size)
+        return 0;
+    char text[1024] = "";
+    if (job->rank == failed)
+        snprintf(text, sizeof text, "%s", report_text());
+    MPI_Bcast(text, sizeof text, MPI_CHAR, failed, MPI_COMM_WORLD);
+    if (job->rank == 0 && failed == 0)
+        fprintf(stderr, "ddpbench: %s\n", text);
+    else if (job->rank == 0)
+        fprintf(stderr, "ddpbench: rank %d: %s\n", failed, text);
+    report_clear();
+    return -1;
+}
+
+const char *job_library(void)
+{
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(text, &length);
+    for (char *c = text; *c; c++)
+        if (*c == '\n')
+            *c = 0; /* the first line has the name and version */
+        else if (isspace((unsigned char)*c))
+            *c = ' ';
+    return text;
+}

@@ -1,0 +1,38 @@
+/* job.h - the control plane: who the ranks are, and what they tell each other while no collective is in flight.
+ *
+ * Every function here is called by all ranks in the same order, from the thread that called job_begin. */
+#ifndef JOB_H
+#define JOB_H
+
+#include <stddef.h>
+
+struct job {
+    int rank, size;
+    int host, hosts;            /* which of the hosts this rank is on, and how many there are; by host name */
+    int local_rank, local_size; /* among the ranks of this host */
+};
+
+/* Starts MPI and finds the ranks and hosts. Makes fatal() end the whole job. Returns 0; or -1, reported, when a
+ * launcher started several ranks that MPI sees as jobs of one rank each (the wrong launcher for this MPI). */
+int job_begin(struct job *job);
+
+/* Ends MPI; every rank has to arrive. */
+void job_end(struct job *job);
+
+void job_barrier(const struct job *job);
+
+/* Gathers `bytes` bytes of every rank, in the order of ranks, into all[size * bytes] on every rank. */
+void job_gather(const struct job *job, const void *mine, size_t bytes, void *all);
+
+/* Adds (maximum: takes the largest of) value[n] over the ranks of this host, or over all ranks. */
+double job_sum_host(const struct job *job, double value);
+double job_max(const struct job *job, double value);
+
+/* Agrees on whether all ranks succeeded: returns 0 on every rank if `status` was 0 on every rank; else -1 on every
+ * rank, and rank 0 has printed the reported message of the first rank that failed, once, on stderr. */
+int job_agree(const struct job *job, int status);
+
+/* The MPI library's own description of itself, one line, static. */
+const char *job_library(void);
+
+#endif

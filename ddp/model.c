@@ -1,0 +1,322 @@
+/* model.c - forward and backward of the transformer, as plain mirrored calls. */
+#include "model.h"
+
+#include "error.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What forward keeps for backward; one block of device memory, cut into these. N = B * T. */
+struct layer {
+    float *x;         /* (N, C) residual stream that enters the layer */
+    float *n1, *r1;   /* (N, C), (N) normalised x, and its scale */
+    float *q, *k, *v; /* (N, C) q and k already turned by RoPE */
+    float *att, *lse; /* (N, C), (B, H, T) attention's output and its log-sums */
+    float *mid;       /* (N, C) residual stream between attention and feed-forward */
+    float *n2, *r2;   /* (N, C), (N) */
+    float *a, *g, *h; /* (N, F) w1 n2, w3 n2, and silu(a) * g */
+};
+
+struct activations {
+    struct layer *layer;        /* [L] */
+    float *x, *n, *r;           /* (N, C), (N, C), (N) behind the last layer: residual stream, normalised, its scale */
+    float *logits;              /* (N, V), and their gradient after the loss */
+    float *rope;                /* (T, D / 2, 2) cosines and sines */
+    float *dx, *dn;             /* (N, C) gradient of the residual stream, and of what a norm put out */
+    float *datt, *dq, *dk, *dv; /* (N, C) */
+    float *dh;                  /* (N, F) */
+    float *memory;              /* the block */
+};
+
+/* ---- layout ---- */
+
+static void add_tensor(struct model *model, size_t rows, size_t columns, const char *format, ...)
+{
+    struct tensor *t = &model->tensor[model->tensors++];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(t->name, sizeof t->name, format, arguments);
+    va_end(arguments);
+    t->rows = rows;
+    t->columns = columns;
+    t->count = rows * columns;
+    model->parameters += t->count;
+}
+
+static void register_tensors(struct model *model)
+{
+    size_t C = model->sizes.width, F = model->sizes.ff, V = model->sizes.vocabulary, L = model->sizes.layers;
+    model->tensor = allocate(L * LAYER_TENSORS + 3, sizeof *model->tensor);
+    add_tensor(model, V, C, "token_embedding");
+    for (size_t l = 0; l < L; l++) {
+        add_tensor(model, 1, C, "layers.%zu.norm1", l);
+        add_tensor(model, C, C, "layers.%zu.q", l);
+        add_tensor(model, C, C, "layers.%zu.k", l);
+        add_tensor(model, C, C, "layers.%zu.v", l);
+        add_tensor(model, C, C, "layers.%zu.o", l);
+        add_tensor(model, 1, C, "layers.%zu.norm2", l);
+        add_tensor(model, F, C, "layers.%zu.w1", l);
+        add_tensor(model, F, C, "layers.%zu.w3", l);
+        add_tensor(model, C, F, "layers.%zu.w2", l);
+    }
+    add_tensor(model, 1, C, "norm");
+    add_tensor(model, V, C, "output");
+    model->matmul_parameters = L * (4 * C * C + 3 * C * F) + V * C;
+    for (int i = model->tensors - 1; i >= 0; i--) { /* the last one registered is the first one finished */
+        model->tensor[i].offset = model->arena;
+        model->arena += (model->tensor[i].count + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
+    }
+}
+
+/* Cuts n floats from the block. With no block yet it only counts, so that plan and allocation cannot disagree. */
+static float *cut(struct activations *A, size_t *at, size_t n)
+{
+    float *start = A->memory ? A->memory + *at : NULL;
+    *at += (n + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
+    return start;
+}
+
+static size_t cut_activations(const struct model_sizes *s, struct activations *A)
+{
+    size_t N = s->batch * s->context, NC = N * s->width, NF = N * s->ff, at = 0;
+    for (size_t l = 0; l < s->layers; l++)
+        A->layer[l] = (struct layer){
+            .x = cut(A, &at, NC),
+            .n1 = cut(A, &at, NC),
+            .r1 = cut(A, &at, N),
+            .q = cut(A, &at, NC),
+            .k = cut(A, &at, NC),
+            .v = cut(A, &at, NC),
+            .att = cut(A, &at, NC),
+            .lse = cut(A, &at, N * s->heads),
+            .mid = cut(A, &at, NC),
+            .n2 = cut(A, &at, NC),
+            .r2 = cut(A, &at, N),
+            .a = cut(A, &at, NF),
+            .g = cut(A, &at, NF),
+            .h = cut(A, &at, NF),
+        };
+    A->x = cut(A, &at, NC);
+    A->n = cut(A, &at, NC);
+    A->r = cut(A, &at, N);
+    A->logits = cut(A, &at, N * s->vocabulary);
+    A->rope = cut(A, &at, s->context * (s->width / s->heads));
+    A->dx = cut(A, &at, NC);
+    A->dn = cut(A, &at, NC);
+    A->datt = cut(A, &at, NC);
+    A->dq = cut(A, &at, NC);
+    A->dk = cut(A, &at, NC);
+    A->dv = cut(A, &at, NC);
+    A->dh = cut(A, &at, NF);
+    return at * sizeof(float);
+}
+
+void model_plan(struct model *model, const struct model_sizes *sizes)
+{
+    *model = (struct model){.sizes = *sizes};
+    register_tensors(model);
+    model->activations = allocate(1, sizeof *model->activations);
+    model->activations->layer = allocate(sizes->layers, sizeof *model->activations->layer);
+    model->activation_bytes = cut_activations(sizes, model->activations);
+}
+
+static void upload_rope(struct model *model)
+{
+    size_t T = model->sizes.context, D = model->sizes.width / model->sizes.heads;
+    float *table = allocate(T * D, sizeof *table);
+    for (size_t t = 0; t < T; t++)
+        for (size_t i = 0; i < D / 2; i++) {
+            double angle = (double)t * pow((double)model->sizes.rope_theta, -2.0 * (double)i / (double)D);
+            table[t * D + 2 * i] = (float)cos(angle);
+            table[t * D + 2 * i + 1] = (float)sin(angle);
+        }
+    model->device->upload(model->activations->rope, table, T * D * sizeof *table);
+    free(table);
+}
+
+void model_allocate(struct model *model, const struct device *device)
+{
+    model->device = device;
+    model->weight = device->allocate(model->arena * sizeof(float));
+    model->gradient = device->allocate(model->arena * sizeof(float));
+    model->activations->memory = device->allocate(model->activation_bytes);
+    cut_activations(&model->sizes, model->activations);
+    upload_rope(model);
+}
+
+void model_destroy(struct model *model)
+{
+    if (model->device) {
+        model->device->release(model->weight);
+        model->device->release(model->gradient);
+        model->device->release(model->activations->memory);
+    }
+    if (model->activations)
+        free(model->activations->layer);
+    free(model->activations);
+    free(model->tensor);
+    memset(model, 0, sizeof *model);
+}
+
+/* ---- initial weights ---- */
+
+/* A uniform number in (0, 1) from a counter. Source: Steele et al., SplitMix, OOPSLA 2014. */
+static double uniform(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
+}
+
+/* Normal, cut off at 3, by Box and Muller. */
+static double truncated_normal(uint64_t *state)
+{
+    double x;
+    do {
+        double radius = sqrt(-2 * log(uniform(state)));
+        x = radius * cos(2 * 3.14159265358979323846 * uniform(state));
+    } while (fabs(x) > 3);
+    return x;
+}
+
+void model_initialize(struct model *model, uint64_t seed)
+{
+    for (int i = 0; i < model->tensors; i++) {
+        const struct tensor *t = &model->tensor[i];
+        double deviation = i == 0 ? 1 : sqrt(2 / (double)(t->rows + t->columns));
+        uint64_t state = (seed << 20) + (uint64_t)i * 0x2545f4914f6cdd1d;
+        float *w = allocate(t->count, sizeof *w);
+        for (size_t j = 0; j < t->count; j++)
+            w[j] = t->rows == 1 ? 1 : (float)(deviation * truncated_normal(&state));
+        model->device->upload(model->weight + t->offset, w, t->count * sizeof *w);
+        free(w);
+    }
+}
+
+/* ---- forward ---- */
+
+static float *weight(const struct model *model, int tensor)
+{
+    return model->weight + model->tensor[tensor].offset;
+}
+
+static float *gradient(const struct model *model, int tensor)
+{
+    return model->gradient + model->tensor[tensor].offset;
+}
+
+void model_forward(struct model *model, const int32_t *input, const int32_t *target, float *loss, float loss_scale,
+                   float grad_scale)
+{
+    const struct device *d = model->device;
+    const struct model_sizes *s = &model->sizes;
+    struct activations *A = model->activations;
+    size_t B = s->batch, T = s->context, N = B * T, C = s->width, H = s->heads, D = C / H, F = s->ff, V = s->vocabulary;
+
+    d->embedding_forward(s->layers ? A->layer[0].x : A->x, weight(model, 0), input, N, C);
+    for (size_t l = 0; l < s->layers; l++) {
+        struct layer *a = &A->layer[l];
+        float *next = l + 1 < s->layers ? a[1].x : A->x;
+        int w = 1 + (int)l * LAYER_TENSORS;
+
+        d->rmsnorm_forward(a->n1, a->r1, a->x, weight(model, w + NORM1), N, C);
+        d->linear_forward(a->q, a->n1, weight(model, w + ATTENTION_Q), N, C, C);
+        d->linear_forward(a->k, a->n1, weight(model, w + ATTENTION_K), N, C, C);
+        d->linear_forward(a->v, a->n1, weight(model, w + ATTENTION_V), N, C, C);
+        d->rope(a->q, A->rope, B, T, H, D, 0);
+        d->rope(a->k, A->rope, B, T, H, D, 0);
+        d->attention_forward(a->att, a->lse, a->q, a->k, a->v, B, T, H, D);
+        d->linear_forward(a->mid, a->att, weight(model, w + ATTENTION_O), N, C, C);
+        d->add(a->mid, a->mid, a->x, N * C);
+
+        d->rmsnorm_forward(a->n2, a->r2, a->mid, weight(model, w + NORM2), N, C);
+        d->linear_forward(a->a, a->n2, weight(model, w + FEED_FORWARD_W1), N, C, F);
+        d->linear_forward(a->g, a->n2, weight(model, w + FEED_FORWARD_W3), N, C, F);
+        d->swiglu_forward(a->h, a->a, a->g, N * F);
+        d->linear_forward(next, a->h, weight(model, w + FEED_FORWARD_W2), N, F, C);
+        d->add(next, next, a->mid, N * C);
+    }
+    d->rmsnorm_forward(A->n, A->r, A->x, weight(model, model->tensors - 2), N, C);
+    d->linear_forward(A->logits, A->n, weight(model, model->tensors - 1), N, C, V);
+    d->cross_entropy(loss, A->logits, target, N, V, loss_scale, grad_scale);
+}
+
+/* ---- backward: forward's calls from the last to the first; the gradient of a weight comes before the gradient of its
+ * input, so that it can be announced that much earlier ---- */
+
+static void announce(const struct gradient_hook *hook, int tensor)
+{
+    if (hook)
+        hook->ready(hook->context, tensor);
+}
+
+static void weight_gradient(struct model *model, const struct gradient_hook *hook, int tensor, const float *dy,
+                            const float *x)
+{
+    const struct tensor *t = &model->tensor[tensor];
+    size_t N = model->sizes.batch * model->sizes.context;
+    model->device->linear_backward_weight(gradient(model, tensor), dy, x, N, t->columns, t->rows);
+    announce(hook, tensor);
+}
+
+static void norm_gradient(struct model *model, const struct gradient_hook *hook, int tensor, float *dx, const float *dy,
+                          const float *x, const float *rstd)
+{
+    size_t N = model->sizes.batch * model->sizes.context;
+    model->device->rmsnorm_backward(dx, gradient(model, tensor), dy, x, weight(model, tensor), rstd, N,
+                                    model->sizes.width);
+    announce(hook, tensor);
+}
+
+void model_backward(struct model *model, const int32_t *input, const struct gradient_hook *hook)
+{
+    const struct device *d = model->device;
+    const struct model_sizes *s = &model->sizes;
+    struct activations *A = model->activations;
+    size_t B = s->batch, T = s->context, N = B * T, C = s->width, H = s->heads, D = C / H, F = s->ff, V = s->vocabulary;
+    float *dx = A->dx, *dn = A->dn;
+
+    weight_gradient(model, hook, model->tensors - 1, A->logits, A->n);
+    d->linear_backward_input(dn, A->logits, weight(model, model->tensors - 1), N, C, V, 0);
+    d->zero(dx, N * C);
+    norm_gradient(model, hook, model->tensors - 2, dx, dn, A->x, A->r);
+    for (size_t l = s->layers; l-- > 0;) {
+        struct layer *a = &A->layer[l];
+        int w = 1 + (int)l * LAYER_TENSORS;
+        float *da = a->a, *dg = a->g; /* take the place of a and g, which nothing needs any more */
+
+        weight_gradient(model, hook, w + FEED_FORWARD_W2, dx, a->h);
+        d->linear_backward_input(A->dh, dx, weight(model, w + FEED_FORWARD_W2), N, F, C, 0);
+        d->swiglu_backward(da, dg, A->dh, a->a, a->g, N * F);
+        weight_gradient(model, hook, w + FEED_FORWARD_W3, dg, a->n2);
+        weight_gradient(model, hook, w + FEED_FORWARD_W1, da, a->n2);
+        d->linear_backward_input(dn, dg, weight(model, w + FEED_FORWARD_W3), N, C, F, 0);
+        d->linear_backward_input(dn, da, weight(model, w + FEED_FORWARD_W1), N, C, F, 1);
+        norm_gradient(model, hook, w + NORM2, dx, dn, a->mid, a->r2);
+
+        weight_gradient(model, hook, w + ATTENTION_O, dx, a->att);
+        d->linear_backward_input(A->datt, dx, weight(model, w + ATTENTION_O), N, C, C, 0);
+        d->attention_backward(A->dq, A->dk, A->dv, A->datt, a->att, a->lse, a->q, a->k, a->v, B, T, H, D);
+        weight_gradient(model, hook, w + ATTENTION_V, A->dv, a->n1);
+        d->rope(A->dk, A->rope, B, T, H, D, 1);
+        weight_gradient(model, hook, w + ATTENTION_K, A->dk, a->n1);
+        d->rope(A->dq, A->rope, B, T, H, D, 1);
+        weight_gradient(model, hook, w + ATTENTION_Q, A->dq, a->n1);
+        d->linear_backward_input(dn, A->dv, weight(model, w + ATTENTION_V), N, C, C, 0);
+        d->linear_backward_input(dn, A->dk, weight(model, w + ATTENTION_K), N, C, C, 1);
+        d->linear_backward_input(dn, A->dq, weight(model, w + ATTENTION_Q), N, C, C, 1);
+        norm_gradient(model, hook, w + NORM1, dx, dn, a->x, a->r1);
+    }
+    d->embedding_backward(gradient(model, 0), dx, input, N, C);
+    announce(hook, 0);
+}
+
+double model_flops(const struct model *model, size_t tokens)
+{
+    double attention = 6.0 * (double)model->sizes.layers * (double)model->sizes.width * (double)model->sizes.context;
+    return (6.0 * (double)model->matmul_parameters + attention) * (double)tokens;
+}

@@ -1,0 +1,92 @@
+/* model.h - the workload: a pre-norm decoder-only transformer, its parameters, forward and backward.
+ *
+ * Token embedding; L blocks of [RMSNorm, causal multi-head attention with RoPE, residual; RMSNorm, SwiGLU feed-forward,
+ * residual]; RMSNorm; output projection (not tied to the embedding); mean cross-entropy. No biases.
+ * Weights, gradients and optimizer state each live in one arena, tensors in the order in which backward finishes
+ * their gradients, which is the reverse of the order in which forward uses (and this table registers) them. */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include "device.h"
+
+struct model_sizes {
+    size_t batch;      /* B, sequences in one forward pass of this rank */
+    size_t context;    /* T */
+    size_t vocabulary; /* V */
+    size_t width;      /* C, a multiple of heads; C / heads is even */
+    size_t layers;     /* L */
+    size_t heads;      /* H */
+    size_t ff;         /* F */
+    float rope_theta;
+};
+
+/* The tensors of a layer in the order of use; tensor 0 is the embedding, layer l begins at 1 + l * LAYER_TENSORS, and
+ * the last two are the final norm [C] and the output projection [V, C]. w1 gates: h = silu(x w1^T) * (x w3^T). */
+enum layer_tensor {
+    NORM1,       /* [C] */
+    ATTENTION_Q, /* [C, C], as K, V and O */
+    ATTENTION_K,
+    ATTENTION_V,
+    ATTENTION_O,
+    NORM2,           /* [C] */
+    FEED_FORWARD_W1, /* [F, C] */
+    FEED_FORWARD_W3, /* [F, C] */
+    FEED_FORWARD_W2, /* [C, F] */
+    LAYER_TENSORS
+};
+
+struct tensor {
+    char name[32];
+    size_t offset;        /* where it starts in each arena, in floats; a multiple of TENSOR_ALIGNMENT */
+    size_t rows, columns; /* [rows, columns]; a norm's weight is [1, C] */
+    size_t count;         /* rows * columns */
+};
+enum { TENSOR_ALIGNMENT = 16 }; /* floats; the gaps that it leaves stay zero */
+
+struct model {
+    struct model_sizes sizes;
+    struct tensor *tensor; /* [tensors], in order of registration */
+    int tensors;
+    size_t parameters;        /* sum of counts */
+    size_t arena;             /* floats in each arena */
+    size_t activation_bytes;  /* what forward keeps for backward, and scratch */
+    size_t matmul_parameters; /* parameters of linear layers: all but the embedding and the norms */
+
+    const struct device *device;
+    float *weight, *gradient; /* [arena] */
+    struct activations *activations;
+};
+
+/* Lays out a model of these sizes without allocating its arrays: what it will need is known then.
+ * Release with model_destroy. */
+void model_plan(struct model *model, const struct model_sizes *sizes);
+
+/* Allocates the arrays on a device; weights and gradients are zero. */
+void model_allocate(struct model *model, const struct device *device);
+void model_destroy(struct model *model); /* a zeroed model is fine */
+
+/* Fills the weights from the seed alone, the same on every rank: linear layers from a normal distribution of variance
+ * 2 / (rows + columns), the embedding of variance 1, both cut off at three standard deviations; norms are 1. */
+void model_initialize(struct model *model, uint64_t seed);
+
+/* Computes loss[0] += loss_scale * the sum over the B * T tokens of their cross-entropies, and the gradient of
+ * grad_scale times that sum with respect to the logits, where backward begins. input and target are [B, T] on the
+ * device, loss is on the device. */
+void model_forward(struct model *model, const int32_t *input, const int32_t *target, float *loss, float loss_scale,
+                   float grad_scale);
+
+/* What backward calls as soon as the gradient of a tensor is final, tensors - 1 first and 0 last. */
+struct gradient_hook {
+    void (*ready)(void *context, int tensor);
+    void *context;
+};
+
+/* Adds the gradient of the last forward pass to model->gradient and announces each tensor; hook may be NULL. input as
+ * in forward. */
+void model_backward(struct model *model, const int32_t *input, const struct gradient_hook *hook);
+
+/* Floating-point operations of one training step on `tokens` tokens: 6 per token and matmul parameter, and
+ * 6 L C T per token for the causal half of attention (forward and backward). */
+double model_flops(const struct model *model, size_t tokens);
+
+#endif

@@ -1,0 +1,42 @@
+/* optimizer.c - AdamW's state, and the learning rate over the steps. */
+#include "optimizer.h"
+
+float schedule_learning_rate(const struct schedule *schedule, long step)
+{
+    if (step >= schedule->warmup_steps)
+        return schedule->peak;
+    return schedule->peak * (float)step / (float)schedule->warmup_steps;
+}
+
+int schedule_is_warmup(const struct schedule *schedule, long step)
+{
+    return step < schedule->warmup_steps;
+}
+
+void optimizer_create(struct optimizer *optimizer, const struct model *model, const struct adamw *adamw)
+{
+    optimizer->adamw = *adamw;
+    optimizer->m = model->device->allocate(model->arena * sizeof(float));
+    optimizer->v = model->device->allocate(model->arena * sizeof(float));
+    optimizer->scalars = model->device->allocate(SCALARS * sizeof(float));
+}
+
+void optimizer_destroy(struct optimizer *optimizer, const struct model *model)
+{
+    model->device->release(optimizer->m);
+    model->device->release(optimizer->v);
+    model->device->release(optimizer->scalars);
+}
+
+void optimizer_reset(struct optimizer *optimizer, const struct model *model)
+{
+    model->device->zero(optimizer->m, model->arena);
+    model->device->zero(optimizer->v, model->arena);
+}
+
+void optimizer_set_step(struct optimizer *optimizer, const struct model *model, float learning_rate, long t)
+{
+    float scalars[SCALARS] = {
+        [SCALAR_LEARNING_RATE] = learning_rate, [SCALAR_STEP] = (float)t, [SCALAR_CLIP] = 1, [SCALAR_GRAD_NORM] = 0};
+    model->device->upload(optimizer->scalars, scalars, sizeof scalars);
+}

@@ -1,0 +1,32 @@
+/* optimizer.h - AdamW on the whole arena at once, gradient-norm clipping, and the learning rate over the steps. */
+#ifndef OPTIMIZER_H
+#define OPTIMIZER_H
+
+#include "model.h"
+
+/* The learning rate rises linearly from 0 in step 0 to `peak` in step `warmup_steps` and stays there. Steps before that
+ * are the warm-up, the only ones whose gradients are clipped. */
+struct schedule {
+    float peak;
+    long warmup_steps;
+};
+float schedule_learning_rate(const struct schedule *schedule, long step);
+int schedule_is_warmup(const struct schedule *schedule, long step);
+
+struct optimizer {
+    struct adamw adamw;
+    float *m, *v;   /* [arena] moments, on the device */
+    float *scalars; /* [SCALARS] on the device */
+};
+
+/* Moments zero. Uses the model's device; release with optimizer_destroy. */
+void optimizer_create(struct optimizer *optimizer, const struct model *model, const struct adamw *adamw);
+void optimizer_destroy(struct optimizer *optimizer, const struct model *model);
+
+/* Back to zero moments. */
+void optimizer_reset(struct optimizer *optimizer, const struct model *model);
+
+/* Sets what the next step needs in device memory: learning rate, clip factor 1, and t, AdamW's step number from 1. */
+void optimizer_set_step(struct optimizer *optimizer, const struct model *model, float learning_rate, long t);
+
+#endif

@@ -1,0 +1,30 @@
+/* plan.h - cuts the gradient arena into the slices that are all-reduced together.
+ *
+ * Tensors lie in the arena in the order in which backward finishes them, so a slice is a run of neighbours and is
+ * complete when the last of them is. Pure: no device, no communication.
+ * Source: Li et al., PyTorch Distributed, VLDB 2020, arXiv:2006.15704. */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include "model.h"
+
+struct slice {
+    size_t offset, count; /* floats of the arena */
+    int last_tensor;      /* the tensor whose gradient completes it */
+    int tensors;
+};
+
+struct plan {
+    int n;
+    struct slice *slice; /* [n], in the order in which backward completes them */
+};
+
+#define PLAN_PER_TENSOR ((size_t)0) /* for max_bytes: every tensor is a slice of its own */
+#define PLAN_WHOLE      SIZE_MAX    /* the whole gradient is one slice */
+
+/* Plans slices of at most max_bytes bytes of fp32 (a larger tensor is a slice of its own), each filled as far as the
+ * next whole tensor allows. Release with plan_destroy. */
+void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
+void plan_destroy(struct plan *plan); /* a zeroed plan is fine */
+
+#endif

@@ -1,0 +1,69 @@
+/* step.h - one training step, and the state that it works on. */
+#ifndef STEP_H
+#define STEP_H
+
+#include "data.h"
+#include "model.h"
+#include "optimizer.h"
+#include "strategy.h"
+#include "timeline.h"
+
+/* The phases of a step, in order; each is a span of the host lane under its name. Data loading, forward and backward
+ * occur once per micro-batch. gradient_sync is what remains visible after backward (the wait). gradient_clipping_warmup
+ * occurs in warm-up steps alone. */
+enum phase {
+    PHASE_ZERO_GRAD,
+    PHASE_DATA_LOADING,
+    PHASE_FORWARD,
+    PHASE_BACKWARD,
+    PHASE_GRADIENT_SYNC,
+    PHASE_CLIPPING,
+    PHASE_OPTIMIZER,
+    PHASE_LR_SCHEDULING,
+    PHASES
+};
+extern const char *const phase_name[PHASES];
+
+/* The name of the mark that is set on the host lane when a tensor's gradient is final; its index is the tensor. */
+extern const char *const ready_name;
+
+/* What a step leaves per slot of trainer.record, on the device. */
+enum record { RECORD_LOSS, RECORD_GRAD_NORM, RECORDS };
+
+/* Everything that a step works on. The trainer owns only what trainer_create allocates. */
+struct trainer {
+    const struct device *device;
+    struct model *model;
+    struct data *data;
+    struct sync *sync;
+    struct optimizer optimizer;
+    struct schedule schedule;
+    struct timeline *timeline;
+    int ranks;
+    size_t micro_batches; /* gradient accumulation: reduced in the last one only */
+    float max_norm;       /* of the gradient in warm-up steps */
+    int log_grad_norm;    /* compute the norm in the other steps as well */
+
+    long step;               /* where the schedule and the data stand */
+    long update;             /* AdamW's step number, from 1 */
+    int32_t *input, *target; /* [B, T] on the device */
+    float *record;           /* [slots, RECORDS] on the device */
+    float *start;            /* [arena] the weights that every block begins with, on the device */
+};
+
+/* Allocates the trainer's own arrays: optimizer state, one micro-batch, `slots` records, and a copy of the weights,
+ * which must have been initialised. The fields above `step` are set by the caller beforehand. */
+void trainer_create(struct trainer *trainer, const struct adamw *adamw, size_t slots);
+void trainer_destroy(struct trainer *trainer);
+
+/* Back to the starting weights and zero moments, with schedule and data at `step`, for a first update of AdamW. */
+void trainer_reset(struct trainer *trainer, long step);
+
+/* Trains one step with the trainer's sync, recording its spans (index = slot) and its loss and gradient norm. Does not
+ * wait for the device. */
+void step_run(struct trainer *trainer, int slot);
+
+/* Spans that one step adds to each lane with this model and strategy at most, for timeline_create. */
+void step_spans(const struct model *model, size_t micro_batches, size_t spans[TIMELINE_LANES]);
+
+#endif

@@ -1,0 +1,65 @@
+/* strategy.h - what to do when a gradient is final, and before the optimizer.
+ *
+ * A strategy is a const table; a sync is one strategy at work on one model. Adding a strategy is one file and one row
+ * in strategy.c. All of them only sum: the mean is folded into the gradient of the loss. */
+#ifndef STRATEGY_H
+#define STRATEGY_H
+
+#include "comm.h"
+#include "plan.h"
+
+struct sync {
+    const struct strategy *strategy;
+    const struct device *device;
+    float *gradient; /* the model's arena; the model owns it */
+    struct comm *comm;
+    struct plan plan;
+
+    int started; /* slices of this step whose reduction has been started */
+    long ticket; /* of the last one */
+
+    enum comm_dtype staged_dtype; /* ddp_individual_v2's buffer: as large as the arena, in this type */
+    void *staged;
+};
+
+struct strategy {
+    const char *name;
+    const char *summary; /* one line for --help */
+    int reduces;         /* 0 for the control that leaves the ranks' gradients apart */
+    int stages;          /* 1 if it needs the staged buffer */
+    size_t max_bytes;    /* of a slice of its plan: PLAN_PER_TENSOR, PLAN_WHOLE, or 0 and buckets set */
+    int buckets;         /* 1 if --bucket-size-mb sets max_bytes */
+    /* The gradient of a tensor is final (tensors - 1 first, 0 last). */
+    void (*gradient_ready)(struct sync *sync, int tensor);
+    /* Backward is over: afterwards device work finds the reduced gradients in the arena. */
+    void (*finish)(struct sync *sync);
+};
+
+extern const struct strategy strategy_none, strategy_ddp, strategy_ddp_flat, strategy_ddp_individual,
+    strategy_ddp_individual_v2, strategy_ddp_bucketed;
+
+/* All strategies, ended by NULL. */
+extern const struct strategy *const strategies[];
+
+/* The strategy of that name, or NULL. */
+const struct strategy *strategy_find(const char *name);
+
+/* Puts a strategy to work. bucket_bytes counts only for one with buckets, staged_dtype only for one that stages.
+ * The comm must outlive the sync and have room for a step's collectives (plan.n). */
+void sync_create(struct sync *sync, const struct strategy *strategy, const struct model *model, struct comm *comm,
+                 size_t bucket_bytes, enum comm_dtype staged_dtype);
+void sync_destroy(struct sync *sync); /* a zeroed sync is fine */
+
+/* Before backward: nothing is started yet. */
+void sync_begin(struct sync *sync);
+
+/* Starts the all-reduce of slice i, in place in the arena. */
+void sync_start(struct sync *sync, int i);
+
+/* The next slice if this tensor completes it, else -1: what the strategies that overlap ask at each gradient. */
+int sync_completed_slice(const struct sync *sync, int tensor);
+
+/* The collective of slice i as this strategy sends it. */
+struct collective sync_collective(const struct sync *sync, int i);
+
+#endif

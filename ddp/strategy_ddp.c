@@ -1,0 +1,34 @@
+/* strategy_ddp.c - synchronous data parallelism: after backward, one blocking all-reduce after the other. */
+#include "strategy.h"
+
+static void ready(struct sync *sync, int tensor)
+{
+    (void)sync, (void)tensor;
+}
+
+static void finish(struct sync *sync)
+{
+    for (int i = sync->plan.n - 1; i >= 0; i--) { /* the plan is in backward's order, this one is registration's */
+        sync_start(sync, i);
+        sync->comm->join(sync->comm, sync->ticket);
+    }
+}
+
+const struct strategy strategy_ddp = {
+    .name = "ddp",
+    .summary = "after backward, one blocking all-reduce per parameter tensor",
+    .reduces = 1,
+    .max_bytes = PLAN_PER_TENSOR,
+    .gradient_ready = ready,
+    .finish = finish,
+};
+
+/* The control for the cost of many calls: the same, with the whole gradient in one. */
+const struct strategy strategy_ddp_flat = {
+    .name = "ddp_flat",
+    .summary = "control: after backward, one all-reduce of the whole gradient",
+    .reduces = 1,
+    .max_bytes = PLAN_WHOLE,
+    .gradient_ready = ready,
+    .finish = finish,
+};
