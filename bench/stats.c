@@ -1,0 +1,220 @@
+/* stats.c - medians with order-statistic intervals, Student's t, paired ratios, Holm's adjustment. */
+#include "stats.h"
+
+#include "error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PI 3.14159265358979323846
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* A sorted copy of sample[n]; the caller frees it. */
+static double *sorted_copy(const double *sample, size_t n)
+{
+    double *sorted = allocate(n, sizeof *sorted);
+    memcpy(sorted, sample, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare);
+    return sorted;
+}
+
+/* Type 7: position (n - 1) q between the order statistics counted from 0. */
+static double sorted_quantile(const double *sorted, size_t n, double q)
+{
+    double position = (double)(n - 1) * q;
+    size_t below = (size_t)position;
+    double part = position - (double)below;
+    if (part <= 0 || below + 1 >= n)
+        return sorted[below];
+    return sorted[below] + part * (sorted[below + 1] - sorted[below]);
+}
+
+double stats_quantile(const double *sample, size_t n, double q)
+{
+    if (n == 0)
+        return NAN;
+    double *sorted = sorted_copy(sample, n);
+    double quantile = sorted_quantile(sorted, n, q);
+    free(sorted);
+    return quantile;
+}
+
+/* The largest k for which the k-th smallest and the k-th largest of n samples hold the median between them with a
+ * probability of at least 95 %, that is P(at most k - 1 of n coins are heads) <= 2.5 %; 0 if there is none. The
+ * binomial terms are carried as logarithms, since 2^-n underflows from n = 1075 on. */
+static size_t median_rank(size_t n)
+{
+    double log_term = -(double)n * log(2), sum = exp(log_term);
+    size_t k = 0;
+    while (sum <= 0.025 && k < n / 2) {
+        log_term += log((double)(n - k) / (double)(k + 1));
+        k++;
+        sum += exp(log_term);
+    }
+    return k;
+}
+
+struct summary stats_summary(const double *sample, size_t n)
+{
+    struct summary summary = {NAN, NAN, NAN, NAN, NAN, n};
+    if (n == 0)
+        return summary;
+    double *sorted = sorted_copy(sample, n);
+    summary.median = sorted_quantile(sorted, n, 0.5);
+    summary.p5 = sorted_quantile(sorted, n, 0.05);
+    summary.p95 = sorted_quantile(sorted, n, 0.95);
+    size_t k = median_rank(n);
+    if (k > 0) {
+        summary.ci_low = sorted[k - 1];
+        summary.ci_high = sorted[n - k];
+    }
+    free(sorted);
+    return summary;
+}
+
+/* gamma(a + 1/2) / gamma(a). Beyond 100 by the expansion of its logarithm for large a: gamma overflows at 171, and
+ * the difference of two log-gammas loses all digits. */
+static double gamma_ratio(double a)
+{
+    if (a < 100)
+        return tgamma(a + 0.5) / tgamma(a);
+    return sqrt(a) * exp(-1 / (8 * a) + 1 / (192 * a * a * a) - 1 / (640 * pow(a, 5)));
+}
+
+/* The continued fraction of I_x(a, b), NIST DLMF 8.17.22, by Lentz's method as modified by Thompson and Barnett
+ * (J. Comput. Phys. 64 (1986) 490-509). It takes about sqrt(max(a, b)) turns where x < (a + 1) / (a + b + 2). */
+static double beta_fraction(double x, double a, double b)
+{
+    const double tiny = 1e-300;
+    double c = 1, d = 1 - (a + b) * x / (a + 1);
+    d = 1 / (fabs(d) < tiny ? tiny : d);
+    double value = d;
+    for (int m = 1; m < 1000000; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        d = 1 + even * d;
+        c = 1 + even / c;
+        d = 1 / (fabs(d) < tiny ? tiny : d);
+        c = fabs(c) < tiny ? tiny : c;
+        value *= c * d;
+        d = 1 + odd * d;
+        c = 1 + odd / c;
+        d = 1 / (fabs(d) < tiny ? tiny : d);
+        c = fabs(c) < tiny ? tiny : c;
+        value *= c * d;
+        if (!(fabs(c * d - 1) >= 1e-15)) /* NaN stops here too */
+            break;
+    }
+    return value;
+}
+
+/* P(T > t) for t >= 0: half of I_x(df / 2, 1 / 2) at x = df / (df + t^2), to a small relative error even far out,
+ * where 1 - stats_t_cdf would be 0. */
+static double t_tail(double t, double df)
+{
+    double a = df / 2, b = 0.5;
+    double ratio = t / sqrt(df) * (t / sqrt(df)); /* t^2 / df */
+    if (ratio == 0)
+        return 0.5;
+    if (isinf(ratio))
+        return 0;
+    double x = 1 / (1 + ratio), y = ratio / (1 + ratio);
+    /* x^a y^b / beta(a, b), where x^a by way of log1p keeps its digits when df is large and x almost 1 */
+    double front = exp(-a * log1p(ratio)) * sqrt(y) * gamma_ratio(a) / sqrt(PI);
+    if (x < (a + 1) / (a + b + 2))
+        return front / a * beta_fraction(x, a, b) / 2;
+    return (1 - front / b * beta_fraction(y, b, a)) / 2;
+}
+
+double stats_t_cdf(double t, double df)
+{
+    return t > 0 ? 1 - t_tail(t, df) : t_tail(-t, df);
+}
+
+/* Bisection in one tail down to neighbouring numbers: 60 to 100 turns, and nothing that could fail to converge. */
+double stats_t_quantile(double p, double df)
+{
+    double tail = p < 0.5 ? p : 1 - p;
+    double low = 0, high = 1;
+    if (tail >= 0.5)
+        return 0;
+    while (t_tail(high, df) > tail) {
+        low = high;
+        high *= 2;
+    }
+    for (;;) {
+        double middle = low + (high - low) / 2;
+        if (middle <= low || middle >= high)
+            break;
+        if (t_tail(middle, df) > tail)
+            low = middle;
+        else
+            high = middle;
+    }
+    return p < 0.5 ? -high : high;
+}
+
+struct paired stats_paired(const double *a, const double *b, size_t n, double level)
+{
+    struct paired paired = {NAN, NAN, NAN, 1, n};
+    if (n == 0)
+        return paired;
+    double first = log(a[0] / b[0]), sum = 0, squares = 0;
+    int equal = 1;
+    for (size_t i = 0; i < n; i++) {
+        double x = log(a[i] / b[i]);
+        sum += x;
+        equal = equal && x == first;
+    }
+    double mean = equal ? first : sum / (double)n;
+    paired.ratio = exp(mean);
+    if (n < 2)
+        return paired;
+    if (equal) {
+        paired.ci_low = paired.ci_high = paired.ratio;
+        paired.p = mean == 0 ? 1 : 0;
+        return paired;
+    }
+    for (size_t i = 0; i < n; i++) {
+        double deviation = log(a[i] / b[i]) - mean;
+        squares += deviation * deviation;
+    }
+    double df = (double)(n - 1), error = sqrt(squares / df / (double)n);
+    double reach = stats_t_quantile(0.5 + level / 2, df) * error;
+    paired.ci_low = exp(mean - reach);
+    paired.ci_high = exp(mean + reach);
+    paired.p = 2 * t_tail(fabs(mean) / error, df);
+    return paired;
+}
+
+struct ranked {
+    double p;
+    size_t index;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    return compare(&((const struct ranked *)a)->p, &((const struct ranked *)b)->p);
+}
+
+/* The i-th smallest p (from 0) is multiplied with the m - i hypotheses still standing, and never falls below the
+ * one before it: where the procedure stops, it stops for all that follow. */
+void stats_holm(double *p, size_t m)
+{
+    struct ranked *ranked = allocate(m, sizeof *ranked);
+    for (size_t i = 0; i < m; i++)
+        ranked[i] = (struct ranked){p[i], i};
+    qsort(ranked, m, sizeof *ranked, compare_ranked);
+    double adjusted = 0;
+    for (size_t i = 0; i < m; i++) {
+        adjusted = fmax(adjusted, fmin(1, (double)(m - i) * ranked[i].p));
+        p[ranked[i].index] = adjusted;
+    }
+    free(ranked);
+}
