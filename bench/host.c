@@ -1,0 +1,150 @@
+/* host.c - facts about this machine, by hwloc and the kernel. */
+#include "host.h"
+
+#include "error.h"
+
+#include <hwloc.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+void host_facts(struct host_facts *facts)
+{
+    *facts = (struct host_facts){0};
+    gethostname(facts->name, sizeof facts->name - 1);
+    struct utsname kernel;
+    if (!uname(&kernel))
+        snprintf(facts->kernel, sizeof facts->kernel, "%.40s %.80s", kernel.sysname, kernel.release);
+
+    hwloc_topology_t topology;
+    if (hwloc_topology_init(&topology))
+        return;
+    if (!hwloc_topology_load(topology)) {
+        facts->packages = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
+        facts->numa_nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+        facts->cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+        facts->pus = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+        facts->memory_bytes = (size_t)hwloc_get_root_obj(topology)->total_memory;
+        hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+        const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
+        snprintf(facts->cpu, sizeof facts->cpu, "%s", model ? model : "");
+        hwloc_obj_t l3 = hwloc_get_obj_by_type(topology, HWLOC_OBJ_L3CACHE, 0);
+        facts->l3_bytes = l3 ? (size_t)l3->attr->cache.size : 0;
+        hwloc_bitmap_t set = hwloc_bitmap_alloc();
+        if (set && !hwloc_get_cpubind(topology, set, HWLOC_CPUBIND_PROCESS))
+            hwloc_bitmap_list_snprintf(facts->binding, sizeof facts->binding, set);
+        hwloc_bitmap_free(set);
+    }
+    hwloc_topology_destroy(topology);
+}
+
+double host_cores_per_rank(const struct job *job)
+{
+    struct place {
+        int host;
+        cpu_set_t cpus;
+    } mine;
+    memset(&mine, 0, sizeof mine);
+    mine.host = job->host;
+    if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus))
+        CPU_SET(0, &mine.cpus);
+    struct place *all = allocate((size_t)job->size, sizeof *all);
+    job_gather(job, &mine, sizeof mine, all);
+    double cores = 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &mine.cpus)) {
+            int sharing = 0;
+            for (int r = 0; r < job->size; r++)
+                sharing += all[r].host == job->host && CPU_ISSET(cpu, &all[r].cpus);
+            cores += 1.0 / sharing;
+        }
+    free(all);
+    return cores;
+}
+
+/* The number in a file that holds one, or SIZE_MAX ("max", or no such file). */
+static size_t read_number(const char *path)
+{
+    size_t value = SIZE_MAX;
+    FILE *file = fopen(path, "r");
+    if (file) {
+        if (fscanf(file, "%zu", &value) != 1)
+            value = SIZE_MAX;
+        fclose(file);
+    }
+    return value;
+}
+
+/* What the control groups above this process still allow (version 2, where each level has its own limit). */
+static size_t group_memory_left(void)
+{
+    char group[512] = "", path[640];
+    size_t left = SIZE_MAX;
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    if (!file)
+        return left;
+    while (fgets(group, sizeof group, file) && strncmp(group, "0::", 3))
+        ;
+    fclose(file);
+    if (strncmp(group, "0::", 3))
+        return left;
+    group[strcspn(group, "\n")] = 0;
+    for (char *end = group + strlen(group); end > group + 3; end = strrchr(group + 3, '/')) {
+        *end = 0;
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", group + 3);
+        size_t limit = read_number(path);
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.current", group + 3);
+        size_t used = read_number(path);
+        if (limit != SIZE_MAX && used != SIZE_MAX && (limit > used ? limit - used : 0) < left)
+            left = limit > used ? limit - used : 0;
+        if (!strchr(group + 3, '/'))
+            break;
+    }
+    return left;
+}
+
+size_t host_memory_available(void)
+{
+    size_t available = SIZE_MAX, kib, group = group_memory_left();
+    char line[256];
+    FILE *file = fopen("/proc/meminfo", "r");
+    if (file) {
+        while (fgets(line, sizeof line, file))
+            if (sscanf(line, "MemAvailable: %zu kB", &kib) == 1)
+                available = kib * 1024;
+        fclose(file);
+    }
+    return available < group ? available : group;
+}
+
+size_t host_peak_memory(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (size_t)usage.ru_maxrss * 1024;
+}
+
+double host_process_cpu_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+double host_machine_cpu_seconds(void)
+{
+    unsigned long long user = 0, nice_ = 0, system = 0, idle, wait, irq = 0, soft = 0, steal = 0;
+    FILE *file = fopen("/proc/stat", "r");
+    if (file) {
+        if (fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice_, &system, &idle, &wait, &irq,
+                   &soft, &steal) != 8)
+            user = nice_ = system = irq = soft = steal = 0;
+        fclose(file);
+    }
+    return (double)(user + nice_ + system + irq + soft + steal) / (double)sysconf(_SC_CLK_TCK);
+}

@@ -1,0 +1,29 @@
+/* memory.h - what a run will need, by part, known before anything is allocated. */
+#ifndef MEMORY_H
+#define MEMORY_H
+
+#include "job.h"
+#include "model.h"
+#include "options.h"
+
+enum memory_part {
+    MEMORY_WEIGHTS, /* the weights, and the copy that every block starts from */
+    MEMORY_GRADIENTS,
+    MEMORY_OPTIMIZER,     /* AdamW's two moments */
+    MEMORY_ACTIVATIONS,   /* what forward keeps for backward, and scratch */
+    MEMORY_COMMUNICATION, /* staged buffers, and the temporary copy that MPI makes while it reduces */
+    MEMORY_PARTS
+};
+extern const char *const memory_part_name[MEMORY_PARTS];
+
+/* Bytes of one rank by part, from a planned model. */
+void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, const struct options *options, int ranks);
+size_t memory_total(const size_t bytes[MEMORY_PARTS]);
+
+/* Returns 0 if what the ranks of this host need together fits into what it has; or -1, reported, with the parts. */
+int memory_check(const size_t bytes[MEMORY_PARTS], const struct job *job);
+
+/* Bytes as words such as "12.3 GiB" (8 significant characters at most), in text[16]. */
+const char *memory_words(size_t bytes, char text[16]);
+
+#endif

@@ -1,0 +1,411 @@
+/* options.c - the command line. */
+#include "options.h"
+
+#include "data.h"
+#include "error.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { COUNT, REAL, TEXT, FLAG, GRAD_DTYPE, PROGRESS, REGIME };
+
+struct option {
+    const char *name;
+    enum kind kind;
+    size_t offset;
+    const char *initial; /* default, as it would be given */
+    double low, high;    /* COUNT and REAL: least and greatest value allowed */
+    const char *help;    /* a heading if name is NULL */
+};
+
+#define FIELD(field) offsetof(struct options, field)
+#define HUGE_COUNT   1e15
+
+static const struct option table[] = {
+    {NULL, FLAG, 0, NULL, 0, 0, "Workload"},
+    {"batch-size", COUNT, FIELD(batch_size), "32", 1, 1e9, "sequences in a step, divided over the ranks"},
+    {"batch-size-per-rank", COUNT, FIELD(batch_size_per_rank), "0", 0, 1e9,
+     "sequences of each rank instead (weak scaling); 0: use --batch-size"},
+    {"grad-accumulation", COUNT, FIELD(grad_accumulation), "1", 1, 1e6,
+     "micro-batches a step; gradients are reduced in the last one only"},
+    {"vocab-size", COUNT, FIELD(vocab_size), "0", 0, 65536,
+     "tokens known to the model; 0: 256 for a file of bytes, 10000 for synthetic data, 65536 for a .bin shard"},
+    {"context-length", COUNT, FIELD(context_length), "512", 1, 1e6, "tokens of a sequence"},
+    {"d-model", COUNT, FIELD(d_model), "768", 2, 1e6, "width of the model"},
+    {"num-layers", COUNT, FIELD(num_layers), "12", 1, 10000, "transformer blocks"},
+    {"num-heads", COUNT, FIELD(num_heads), "12", 1, 1e6, "attention heads; must divide --d-model into even parts"},
+    {"d-ff", COUNT, FIELD(d_ff), "3072", 1, 1e7, "width of the feed-forward"},
+    {"rope-theta", REAL, FIELD(rope_theta), "10000", 1, HUGE_COUNT, "base of the rotary position angles"},
+    {"data", TEXT, FIELD(data), "synthetic", 0, 0,
+     "synthetic, or a file: *.bin holds 16-bit tokens, any other file is read as bytes"},
+    {"seed", COUNT, FIELD(seed), "0", 0, HUGE_COUNT, "fixes initial weights and the order of the data"},
+    {NULL, FLAG, 0, NULL, 0, 0, "Training"},
+    {"num-epochs", COUNT, FIELD(num_epochs), "10", 1, 1e9, "epochs, the warm-up epochs included"},
+    {"warmup-epochs", COUNT, FIELD(warmup_epochs), "3", 0, 1e9,
+     "epochs in which the learning rate rises from 0 and gradients are clipped"},
+    {"steps-per-epoch", COUNT, FIELD(steps_per_epoch), "1", 1, 1e9, "steps of an epoch"},
+    {"lr", REAL, FIELD(lr), "0.001", 0, 1e6, "learning rate after the warm-up"},
+    {"max-norm", REAL, FIELD(max_norm), "1.0", 1e-30, 1e30, "largest gradient norm in warm-up epochs"},
+    {"weight-decay", REAL, FIELD(weight_decay), "0.01", 0, 1e6, "AdamW's weight decay"},
+    {"log-grad-norm", FLAG, FIELD(log_grad_norm), NULL, 0, 0, "compute the gradient norm in every step"},
+    {NULL, FLAG, 0, NULL, 0, 0, "Strategies"},
+    {"implementations", TEXT, FIELD(implementations), "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed",
+     0, 0, "what to compare: names from the list below, each NAME or LABEL=NAME"},
+    {"bucket-size-mb", TEXT, FIELD(bucket_size_mb), "100", 0, 0,
+     "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed of each"},
+    {"grad-dtype", GRAD_DTYPE, FIELD(grad_dtype), "fp32", 0, 0, "type on the wire of ddp_individual_v2: fp32 or bf16"},
+    {"mpi-progress", PROGRESS, FIELD(mpi_progress), "auto", 0, 0,
+     "how MPI advances during backward: poll, sleep:US, or auto (poll where a core is spare)"},
+    {"threads", COUNT, FIELD(threads), "0", 0, 4096,
+     "threads of a rank; 0: OMP_NUM_THREADS, or the rank's share of the cores"},
+    {NULL, FLAG, 0, NULL, 0, 0, "Benchmark"},
+    {"regime", REGIME, FIELD(regime), "active", 0, 0,
+     "which epochs are timed: active, or warmup (learning rate ramps, gradients are clipped)"},
+    {"rounds", COUNT, FIELD(rounds), "10", 1, 1e6, "rounds; each runs one block of every implementation"},
+    {"steps-per-block", COUNT, FIELD(steps_per_block), "0", 0, 1e6,
+     "timed steps of a block, after 2 that are not; 0: the steps of the regime's epochs"},
+    {"attainable", FLAG, FIELD(attainable), NULL, 0, 0,
+     "also time every collective alone, and print step time / what perfect overlap would reach"},
+    {"output", TEXT, FIELD(output), "", 0, 0, "result directory; default results/<time>[-<label>]"},
+    {"label", TEXT, FIELD(label), "", 0, 0, "a name for this run, kept in its results"},
+    {"help", FLAG, FIELD(help), NULL, 0, 0, "print this and stop"},
+    {"version", FLAG, FIELD(version), NULL, 0, 0, "print the version and stop"},
+};
+enum { TABLE = sizeof table / sizeof *table };
+
+/* ---- values ---- */
+
+static int parse_number(const char *text, double *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    return !isspace((unsigned char)*text) && *text && !*end && !errno && isfinite(*value) ? 0 : -1;
+}
+
+static int parse_count(const struct option *o, const char *text, size_t *value)
+{
+    double number;
+    size_t digits = strspn(text, "0123456789");
+    if (!digits || text[digits] || parse_number(text, &number) || number < o->low || number > o->high)
+        return report("--%s %s: expected a whole number from %.0f to %.0f", o->name, text, o->low, o->high);
+    *value = (size_t)strtoull(text, NULL, 10);
+    return 0;
+}
+
+static int parse_real(const struct option *o, const char *text, double *value)
+{
+    double number;
+    if (parse_number(text, &number) || number < o->low || number > o->high)
+        return report("--%s %s: expected a number from %g to %g", o->name, text, o->low, o->high);
+    *value = number;
+    return 0;
+}
+
+static int parse_progress(const char *text, struct comm_progress *progress)
+{
+    size_t us = 0;
+    const struct option sleep_us = {"mpi-progress sleep:US", COUNT, 0, NULL, 1, 100000, NULL};
+    if (!strcmp(text, "auto"))
+        *progress = (struct comm_progress){PROGRESS_AUTO, 0};
+    else if (!strcmp(text, "poll"))
+        *progress = (struct comm_progress){PROGRESS_POLL, 0};
+    else if (!strncmp(text, "sleep:", 6)) {
+        if (parse_count(&sleep_us, text + 6, &us))
+            return -1;
+        *progress = (struct comm_progress){PROGRESS_SLEEP, (unsigned)us};
+    } else
+        return report("--mpi-progress %s: expected auto, poll or sleep:US (microseconds)", text);
+    return 0;
+}
+
+static int parse_choice(const struct option *o, const char *text, const char *first, const char *second, int *value)
+{
+    if (strcmp(text, first) && strcmp(text, second))
+        return report("--%s %s: expected %s or %s", o->name, text, first, second);
+    *value = !strcmp(text, second);
+    return 0;
+}
+
+static int set(struct options *options, const struct option *o, const char *text)
+{
+    void *field = (char *)options + o->offset;
+    int choice = 0;
+    switch (o->kind) {
+    case COUNT:
+        return parse_count(o, text, field);
+    case REAL:
+        return parse_real(o, text, field);
+    case TEXT:
+        *(const char **)field = text;
+        return 0;
+    case FLAG:
+        *(int *)field = 1;
+        return 0;
+    case PROGRESS:
+        return parse_progress(text, field);
+    case GRAD_DTYPE:
+        if (parse_choice(o, text, "fp32", "bf16", &choice))
+            return -1;
+        *(enum comm_dtype *)field = choice ? COMM_BF16 : COMM_FLOAT32;
+        return 0;
+    case REGIME:
+        if (parse_choice(o, text, "active", "warmup", &choice))
+            return -1;
+        *(enum regime *)field = choice ? REGIME_WARMUP : REGIME_ACTIVE;
+        return 0;
+    }
+    return -1;
+}
+
+/* ---- lists ---- */
+
+static void list_strategies(char *text, size_t size)
+{
+    size_t at = 0;
+    for (int i = 0; strategies[i] && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", strategies[i]->name);
+}
+
+static int add_implementation(struct options *options, const char *label, const struct strategy *strategy,
+                              double bucket_mb)
+{
+    for (int i = 0; i < options->n; i++)
+        if (!strcmp(options->implementation[i].label, label))
+            return report("--implementations: '%s' is listed twice; give each its own label, as in a=ddp,b=ddp", label);
+    if (options->n == MAX_IMPLEMENTATIONS)
+        return report("--implementations: more than %d rows", MAX_IMPLEMENTATIONS);
+    struct implementation *row = &options->implementation[options->n++];
+    *row = (struct implementation){"", strategy, strategy->buckets ? bucket_mb : 0};
+    snprintf(row->label, sizeof row->label, "%s", label);
+    return 0;
+}
+
+/* One row for each size of --bucket-size-mb; only a list adds the size to the label. */
+static int add_buckets(struct options *options, const char *label, const struct strategy *strategy)
+{
+    char list[512], row[64], *save = NULL;
+    int several = strchr(options->bucket_size_mb, ',') != NULL;
+    if (strlen(options->bucket_size_mb) >= sizeof list)
+        return report("--bucket-size-mb: the list is longer than %zu characters", sizeof list - 1);
+    strcpy(list, options->bucket_size_mb);
+    if (!*list || *list == ',' || list[strlen(list) - 1] == ',' || strstr(list, ",,"))
+        return report("--bucket-size-mb '%s': expected sizes in MiB such as 25 or 0.5,1,25", list);
+    for (char *word = strtok_r(list, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+        double mb;
+        if (parse_number(word, &mb) || mb <= 0 || mb > 1e9)
+            return report("--bucket-size-mb %s: expected a size above 0 in MiB, such as 25 or 0.5", word);
+        snprintf(row, sizeof row, several ? "%.40s:%.20s" : "%.40s", label, word);
+        if (add_implementation(options, row, strategy, mb))
+            return -1;
+    }
+    return 0;
+}
+
+static int add_word(struct options *options, const char *word)
+{
+    char label[41] = "", known[256];
+    const char *equal = strchr(word, '='), *name = equal ? equal + 1 : word;
+    size_t length = equal ? (size_t)(equal - word) : strlen(word);
+    list_strategies(known, sizeof known);
+    const struct strategy *strategy = strategy_find(name);
+    if (!strategy)
+        return report("--implementations: unknown implementation '%s'; known: %s", name, known);
+    if (!length || length >= sizeof label)
+        return report("--implementations: the label in '%s' must have 1 to %zu characters", word, sizeof label - 1);
+    memcpy(label, word, length);
+    for (char *c = label; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_-+", *c))
+            return report("--implementations: label '%s' may hold letters, digits, _, - and + only", label);
+    return strategy->buckets ? add_buckets(options, label, strategy) : add_implementation(options, label, strategy, 0);
+}
+
+static int make_implementations(struct options *options)
+{
+    char list[2048], *save = NULL;
+    if (strlen(options->implementations) >= sizeof list)
+        return report("--implementations: the list is longer than %zu characters", sizeof list - 1);
+    strcpy(list, options->implementations);
+    if (!*list || *list == ',' || list[strlen(list) - 1] == ',' || strstr(list, ",,")) {
+        char known[256];
+        list_strategies(known, sizeof known);
+        return report("--implementations '%s': expected names separated by commas; known: %s", list, known);
+    }
+    options->n = 0;
+    for (char *word = strtok_r(list, ",", &save); word; word = strtok_r(NULL, ",", &save))
+        if (add_word(options, word))
+            return -1;
+    return 0;
+}
+
+/* ---- checks ---- */
+
+static int check_heads(const struct options *o)
+{
+    char fit[256] = "";
+    size_t at = 0;
+    if (o->d_model % o->num_heads == 0 && o->d_model / o->num_heads % 2 == 0)
+        return 0;
+    for (size_t h = 1; h <= o->d_model / 2 && at < sizeof fit - 24; h++)
+        if (o->d_model % h == 0 && o->d_model / h % 2 == 0)
+            at += (size_t)snprintf(fit + at, sizeof fit - at, "%s%zu", at ? ", " : "", h);
+    if (!at)
+        return report("--d-model %zu is odd; RoPE needs heads of even width", o->d_model);
+    return report("--num-heads %zu does not divide --d-model %zu into heads of even width; these do: %s", o->num_heads,
+                  o->d_model, fit);
+}
+
+static int check_epochs(struct options *o)
+{
+    if (o->warmup_epochs > o->num_epochs)
+        return report("--warmup-epochs %zu is more than --num-epochs %zu", o->warmup_epochs, o->num_epochs);
+    o->warmup_steps = o->warmup_epochs * o->steps_per_epoch;
+    size_t active = (o->num_epochs - o->warmup_epochs) * o->steps_per_epoch;
+    o->block_steps = o->steps_per_block;
+    if (!o->block_steps)
+        o->block_steps = o->regime == REGIME_WARMUP ? o->warmup_steps : active;
+    if (!o->block_steps)
+        return report("--regime %s has no epochs to time: --num-epochs %zu, --warmup-epochs %zu",
+                      o->regime == REGIME_WARMUP ? "warmup" : "active", o->num_epochs, o->warmup_epochs);
+    if (o->regime == REGIME_WARMUP && o->block_steps > o->warmup_steps)
+        return report("--steps-per-block %zu is more than the %zu steps of the warm-up epochs", o->block_steps,
+                      o->warmup_steps);
+    if (o->block_steps > 1000000)
+        return report("%zu timed steps a block; at most 1000000", o->block_steps);
+    return 0;
+}
+
+int options_fit(struct options *o, int ranks)
+{
+    size_t parts = (size_t)ranks * o->grad_accumulation;
+    if (o->batch_size_per_rank)
+        o->batch_size = o->batch_size_per_rank * (size_t)ranks;
+    if (o->batch_size % parts) {
+        size_t below = o->batch_size / parts * parts;
+        char fits[64];
+        if (below)
+            snprintf(fits, sizeof fits, "%zu or %zu", below, below + parts);
+        else
+            snprintf(fits, sizeof fits, "%zu", parts);
+        return report("a batch of %zu does not divide over %d ranks x %zu micro-batches: use a multiple of %zu, "
+                      "such as %s",
+                      o->batch_size, ranks, o->grad_accumulation, parts, fits);
+    }
+    if (!o->vocab_size) {
+        enum data_kind kind = data_kind_of(o->data);
+        o->vocab_size = kind == DATA_BYTES ? 256 : kind == DATA_TOKENS ? 65536 : 10000;
+    }
+    return 0;
+}
+
+/* ---- the command line ---- */
+
+static const struct option *find(const char *name, size_t length)
+{
+    for (int i = 0; i < TABLE; i++)
+        if (table[i].name && strlen(table[i].name) == length && !strncmp(table[i].name, name, length))
+            return &table[i];
+    return NULL;
+}
+
+static int unknown(const char *word)
+{
+    char known[900];
+    size_t at = 0;
+    for (int i = 0; i < TABLE; i++)
+        if (table[i].name && at < sizeof known)
+            at += (size_t)snprintf(known + at, sizeof known - at, " --%s", table[i].name);
+    return report("unknown option '%s'; known:%s", word, known);
+}
+
+int options_parse(struct options *options, int argc, char *const argv[])
+{
+    *options = (struct options){0};
+    for (int i = 0; i < TABLE; i++)
+        if (table[i].name && table[i].initial && set(options, &table[i], table[i].initial))
+            return -1;
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        if (strncmp(word, "--", 2))
+            return report("'%s': options begin with --; see --help", word);
+        const char *equal = strchr(word, '=');
+        const struct option *o = find(word + 2, equal ? (size_t)(equal - word - 2) : strlen(word) - 2);
+        if (!o)
+            return unknown(word);
+        if (o->kind == FLAG && equal)
+            return report("--%s takes no value", o->name);
+        const char *value = o->kind == FLAG ? NULL : equal ? equal + 1 : ++i < argc ? argv[i] : NULL;
+        if (o->kind != FLAG && !value)
+            return report("--%s needs a value: %s", o->name, o->help);
+        if (set(options, o, value))
+            return -1;
+    }
+    return make_implementations(options) || check_heads(options) || check_epochs(options) ? -1 : 0;
+}
+
+void options_help(FILE *out)
+{
+    fprintf(out,
+            "Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n\n"
+            "Trains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
+            "what the strategies cost. The defaults are a GPU's; `make bench` has sizes for a laptop.\n");
+    for (int i = 0; i < TABLE; i++) {
+        const struct option *o = &table[i];
+        if (!o->name)
+            fprintf(out, "\n%s:\n", o->help);
+        else if (o->initial && *o->initial)
+            fprintf(out, "  --%-20s %s [%s]\n", o->name, o->help, o->initial);
+        else
+            fprintf(out, "  --%-20s %s\n", o->name, o->help);
+    }
+    fprintf(out, "\nImplementations:\n");
+    for (int i = 0; strategies[i]; i++)
+        fprintf(out, "  %-20s   %s\n", strategies[i]->name, strategies[i]->summary);
+}
+
+static void print_value(const struct options *options, const struct option *o, char *text, size_t size)
+{
+    const void *field = (const char *)options + o->offset;
+    const struct comm_progress *progress = field;
+    switch (o->kind) {
+    case COUNT:
+        snprintf(text, size, "%zu", *(const size_t *)field);
+        break;
+    case REAL:
+        snprintf(text, size, "%.9g", *(const double *)field);
+        break;
+    case TEXT:
+        snprintf(text, size, "%s", *(const char *const *)field);
+        break;
+    case FLAG:
+        snprintf(text, size, "%s", *(const int *)field ? "true" : "false");
+        break;
+    case GRAD_DTYPE:
+        snprintf(text, size, "%s", *(const enum comm_dtype *)field == COMM_BF16 ? "bf16" : "fp32");
+        break;
+    case PROGRESS:
+        if (progress->kind == PROGRESS_SLEEP)
+            snprintf(text, size, "sleep:%u", progress->sleep_us);
+        else
+            snprintf(text, size, "%s", progress->kind == PROGRESS_POLL ? "poll" : "auto");
+        break;
+    case REGIME:
+        snprintf(text, size, "%s", *(const enum regime *)field == REGIME_WARMUP ? "warmup" : "active");
+        break;
+    }
+}
+
+void options_each(const struct options *options, void (*each)(void *context, const char *name, const char *value),
+                  void *context)
+{
+    char text[4096];
+    for (int i = 0; i < TABLE; i++)
+        if (table[i].name && table[i].offset != FIELD(help) && table[i].offset != FIELD(version)) {
+            print_value(options, &table[i], text, sizeof text);
+            each(context, table[i].name, text);
+        }
+}

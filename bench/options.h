@@ -1,0 +1,67 @@
+/* options.h - the command line: one table row gives an option's parsing, bounds, default and help. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "comm.h"
+#include "strategy.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* One row of the comparison: a strategy under a label, with its bucket size if it has one. */
+struct implementation {
+    char label[64];
+    const struct strategy *strategy;
+    double bucket_mb; /* MiB; 0 for a strategy without buckets */
+};
+enum { MAX_IMPLEMENTATIONS = 64 };
+
+enum regime { REGIME_ACTIVE, REGIME_WARMUP };
+
+struct options {
+    /* workload */
+    size_t batch_size, batch_size_per_rank; /* global; or per rank when that is not 0 */
+    size_t grad_accumulation;
+    size_t vocab_size; /* 0: what the data says */
+    size_t context_length, d_model, num_layers, num_heads, d_ff;
+    double rope_theta;
+    const char *data;
+    size_t seed;
+    /* training */
+    size_t num_epochs, warmup_epochs, steps_per_epoch;
+    double lr, max_norm, weight_decay;
+    int log_grad_norm;
+    /* strategies */
+    const char *implementations, *bucket_size_mb;
+    enum comm_dtype grad_dtype;
+    struct comm_progress mpi_progress;
+    size_t threads; /* 0: OMP_NUM_THREADS, or this rank's share of the cores */
+    /* benchmark */
+    enum regime regime;
+    size_t rounds, steps_per_block; /* steps_per_block 0: the epochs of the regime */
+    int attainable;
+    const char *output, *label;
+    int help, version;
+
+    /* made from the above by options_parse */
+    struct implementation implementation[MAX_IMPLEMENTATIONS];
+    int n;
+    size_t warmup_steps, block_steps; /* steps of warm-up epochs; timed steps of a block */
+};
+
+/* Parses argv strictly, `--name value` or `--name=value`: whole words, ranges, units, known names; then checks what can
+ * be checked without data or ranks. Strings point into argv. Returns 0; or -1, reported, with *options unspecified. */
+int options_parse(struct options *options, int argc, char *const argv[]);
+
+/* Fits the options to a number of ranks: sets batch_size to the global batch, and vocab_size if it was not given.
+ * Returns 0; or -1, reported, for a batch that does not divide (the message says which sizes fit). */
+int options_fit(struct options *options, int ranks);
+
+/* Prints every option with its default and meaning, and the strategies. */
+void options_help(FILE *out);
+
+/* Calls each with every option's name (without dashes) and value as text, as given or by default. */
+void options_each(const struct options *options, void (*each)(void *context, const char *name, const char *value),
+                  void *context);
+
+#endif
