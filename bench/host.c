@@ -55,7 +55,7 @@ double host_cores_per_rank(const struct job *job)
     struct place *all = allocate((size_t)job->size, sizeof *all);
     job_gather(job, &mine, sizeof mine, all);
     double cores = 0;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, &mine.cpus)) {
             int sharing = 0;
             for (int r = 0; r < job->size; r++)

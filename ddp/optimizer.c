@@ -5,6 +5,8 @@ float schedule_learning_rate(const struct schedule *schedule, long step)
 {
     if (step >= schedule->warmup_steps)
         return schedule->peak;
+    if (step < 0)
+        return 0;
     return schedule->peak * (float)step / (float)schedule->warmup_steps;
 }
 

@@ -5,7 +5,7 @@
 #include "model.h"
 
 /* The learning rate rises linearly from 0 in step 0 to `peak` in step `warmup_steps` and stays there. Steps before that
- * are the warm-up, the only ones whose gradients are clipped. */
+ * are the warm-up, the only ones whose gradients are clipped; below step 0 the ramp has not begun and the rate is 0. */
 struct schedule {
     float peak;
     long warmup_steps;

@@ -107,7 +107,7 @@ void trainer_reset(struct trainer *t, long step)
     t->step = step;
     t->update = 1;
     optimizer_set_step(&t->optimizer, t->model, schedule_learning_rate(&t->schedule, step), t->update);
-    data_seek(t->data, (size_t)step);
+    data_seek(t->data, step < 0 ? 0 : (size_t)step);
     t->device->synchronize();
 }
 

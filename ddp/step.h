@@ -56,7 +56,8 @@ struct trainer {
 void trainer_create(struct trainer *trainer, const struct adamw *adamw, size_t slots);
 void trainer_destroy(struct trainer *trainer);
 
-/* Back to the starting weights and zero moments, with schedule and data at `step`, for a first update of AdamW. */
+/* Back to the starting weights and zero moments, with schedule and data at `step` (the data at 0 if that is below), for
+ * a first update of AdamW. */
 void trainer_reset(struct trainer *trainer, long step);
 
 /* Trains one step with the trainer's sync, recording its spans (index = slot) and its loss and gradient norm. Does not

@@ -1,0 +1,135 @@
+/* comparison.c - from samples to figures. */
+#include "comparison.h"
+
+#include "error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void measurements_create(struct measurements *m, int n, size_t capacity)
+{
+    *m = (struct measurements){n, capacity, 0, allocate((size_t)n * METRICS * capacity, sizeof *m->seconds)};
+}
+
+void measurements_destroy(struct measurements *m)
+{
+    free(m->seconds);
+    *m = (struct measurements){0};
+}
+
+double *measurements_of(const struct measurements *m, int implementation, int metric)
+{
+    return m->seconds + ((size_t)implementation * METRICS + (size_t)metric) * m->capacity;
+}
+
+/* Sums up f(sync, step) over the rounds. */
+static struct summary summary_of(const struct measurements *m, int i, double (*f)(double, double, double),
+                                 double tokens)
+{
+    double *value = allocate(m->rounds, sizeof *value);
+    const double *sync = measurements_of(m, i, PHASE_GRADIENT_SYNC), *step = measurements_of(m, i, METRIC_STEP);
+    for (size_t r = 0; r < m->rounds; r++)
+        value[r] = f(sync[r], step[r], tokens);
+    struct summary summary = stats_summary(value, m->rounds);
+    free(value);
+    return summary;
+}
+
+static double rate(double sync, double step, double tokens)
+{
+    (void)sync;
+    return tokens / step;
+}
+
+static double share(double sync, double step, double tokens)
+{
+    (void)tokens;
+    return sync / step;
+}
+
+static void fill_row(struct row *row, const struct measurements *m, int i, int none, int communicates, double tokens)
+{
+    for (int metric = 0; metric < METRICS; metric++)
+        row->seconds[metric] = stats_summary(measurements_of(m, i, metric), m->rounds);
+    row->tokens_per_second = summary_of(m, i, rate, tokens);
+    row->communication_ratio = communicates ? summary_of(m, i, share, tokens) : stats_summary(NULL, 0);
+    row->sync_cost = row->sync_cost_low = row->sync_cost_high = NAN;
+    if (none < 0 || none == i || !m->rounds)
+        return;
+    double base = stats_median(measurements_of(m, none, METRIC_STEP), m->rounds);
+    row->against_none =
+        stats_paired(measurements_of(m, i, METRIC_STEP), measurements_of(m, none, METRIC_STEP), m->rounds, 0.95);
+    row->sync_cost = (row->against_none.ratio - 1) * base;
+    row->sync_cost_low = (row->against_none.ci_low - 1) * base;
+    row->sync_cost_high = (row->against_none.ci_high - 1) * base;
+}
+
+static void compare_pairs(struct comparison *c, const struct measurements *m,
+                          const struct implementation *implementation)
+{
+    size_t n = (size_t)c->n;
+    c->pair = allocate(n * (n - 1) / 2, sizeof *c->pair);
+    for (int a = 0; a < c->n; a++)
+        for (int b = a + 1; b < c->n; b++)
+            if (implementation[a].strategy->reduces && implementation[b].strategy->reduces)
+                c->pair[c->pairs++] = (struct pair){.a = a, .b = b};
+    double *p = allocate((size_t)c->pairs, sizeof *p);
+    for (int i = 0; i < c->pairs; i++) {
+        struct pair *pair = &c->pair[i];
+        pair->paired = stats_paired(measurements_of(m, pair->a, METRIC_STEP), measurements_of(m, pair->b, METRIC_STEP),
+                                    m->rounds, 1 - 0.05 / c->pairs);
+        p[i] = pair->paired.p;
+    }
+    stats_holm(p, (size_t)c->pairs);
+    for (int i = 0; i < c->pairs; i++)
+        c->pair[i].p = p[i];
+    free(p);
+}
+
+void comparison_create(struct comparison *c, const struct measurements *m, const struct implementation *implementation,
+                       int ranks, double tokens, const double *attainable_seconds)
+{
+    *c = (struct comparison){.n = m->n, .rounds = m->rounds, .fastest = -1};
+    int none = -1;
+    for (int i = 0; i < m->n; i++)
+        if (implementation[i].strategy == &strategy_none)
+            none = i;
+    for (int i = 0; i < m->n; i++) {
+        int reduces = implementation[i].strategy->reduces;
+        fill_row(&c->row[i], m, i, none, reduces && ranks > 1, tokens);
+        c->row[i].attainable = attainable_seconds ? attainable_seconds[i] : NAN;
+        double step = c->row[i].seconds[METRIC_STEP].median;
+        if (reduces && m->rounds && (c->fastest < 0 || step < c->row[c->fastest].seconds[METRIC_STEP].median))
+            c->fastest = i;
+    }
+    compare_pairs(c, m, implementation);
+}
+
+void comparison_destroy(struct comparison *c)
+{
+    free(c->pair);
+    c->pair = NULL;
+}
+
+int comparison_slower(const struct comparison *c, int implementation)
+{
+    for (int i = 0; i < c->pairs; i++) {
+        const struct pair *pair = &c->pair[i];
+        if ((pair->a == implementation && pair->b == c->fastest) ||
+            (pair->b == implementation && pair->a == c->fastest))
+            return pair->p < 0.05;
+    }
+    return 0;
+}
+
+double attainable(int n, const double *ready, const double *alone, double backward_end, double rest)
+{
+    double end = backward_end, remaining = 0;
+    for (int i = n - 1; i >= 0; i--) {
+        remaining += alone[i];
+        if (ready[i] + remaining > end)
+            end = ready[i] + remaining;
+    }
+    return end + rest;
+}

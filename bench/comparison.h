@@ -1,0 +1,64 @@
+/* comparison.h - from samples to figures: medians, what a strategy costs, which differences are real.
+ *
+ * Pure: samples in, figures and words out. One sample is one block (one round of one implementation). */
+#ifndef COMPARISON_H
+#define COMPARISON_H
+
+#include "options.h"
+#include "stats.h"
+#include "step.h"
+
+/* A sample's figures, in seconds: a phase is its time per step, averaged over the timed steps of a block and over
+ * ranks; METRIC_STEP is the block's time / timed steps on the slowest rank. */
+enum { METRIC_STEP = PHASES, METRICS };
+
+struct measurements {
+    int n;           /* implementations */
+    size_t capacity; /* rounds that there is room for */
+    size_t rounds;   /* complete rounds so far */
+    double *seconds; /* [n, METRICS, capacity] */
+};
+void measurements_create(struct measurements *measurements, int n, size_t capacity);
+void measurements_destroy(struct measurements *measurements);
+
+/* The samples [rounds] of one metric of one implementation. */
+double *measurements_of(const struct measurements *measurements, int implementation, int metric);
+
+struct row {
+    struct summary seconds[METRICS];
+    struct summary tokens_per_second;
+    struct summary communication_ratio; /* gradient_sync / step; n is 0 where nothing is communicated */
+    /* step(this) against step(none), paired by round; n is 0 without `none` in the comparison */
+    struct paired against_none;
+    double sync_cost, sync_cost_low, sync_cost_high; /* seconds: (ratio - 1) x median step of none */
+    double attainable;                               /* seconds; NAN if not measured */
+};
+
+struct pair {
+    int a, b;             /* implementations; step(a) / step(b) */
+    struct paired paired; /* interval at 95 % over all pairs together (Bonferroni) */
+    double p;             /* adjusted by Holm over all pairs */
+};
+
+struct comparison {
+    int n, pairs;
+    size_t rounds;
+    struct row row[MAX_IMPLEMENTATIONS];
+    struct pair *pair; /* [pairs] every two implementations that reduce */
+    int fastest;       /* the least median step among those that reduce; -1 if none does */
+};
+
+/* tokens: of one step of all ranks. attainable[n] in seconds, or NULL. Release with comparison_destroy. */
+void comparison_create(struct comparison *comparison, const struct measurements *measurements,
+                       const struct implementation *implementation, int ranks, double tokens, const double *attainable);
+void comparison_destroy(struct comparison *comparison);
+
+/* Whether a pair with the fastest is different at the 5 % level over all pairs. */
+int comparison_slower(const struct comparison *comparison, int implementation);
+
+/* The bound that perfect overlap of a plan would reach, in seconds from a step's start: max(C, max over i of (ready_i +
+ * sum over j >= i of alone_j)) + rest, where C is the end of backward, ready[i] when slice i is final (both without
+ * communication), alone[i] the time of its collective alone, and rest clipping and optimizer. */
+double attainable(int n, const double *ready, const double *alone, double backward_end, double rest);
+
+#endif

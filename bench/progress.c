@@ -1,0 +1,51 @@
+/* progress.c - how far a long run is. */
+#include "progress.h"
+
+#include "clock.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+void progress_begin(struct progress *progress, size_t total)
+{
+    int64_t now = clock_now_ns();
+    *progress = (struct progress){total, now, now, isatty(STDERR_FILENO)};
+}
+
+const char *progress_words(double seconds, char text[32])
+{
+    if (seconds < 60)
+        snprintf(text, 32, "%.0f s", seconds < 1 ? 1 : seconds);
+    else if (seconds < 3600)
+        snprintf(text, 32, "%d min %02d s", (int)seconds / 60, (int)seconds % 60);
+    else
+        snprintf(text, 32, "%.0f h %02d min", seconds / 3600 - 0.5, (int)seconds / 60 % 60);
+    return text;
+}
+
+void progress_show(struct progress *progress, size_t done, const char *words)
+{
+    enum { WIDTH = 30, LINE_SECONDS = 10 };
+    int64_t now = clock_now_ns();
+    if (!progress->total || !done)
+        return;
+    double left = 1e-9 * (double)(now - progress->start_ns) / (double)done * (double)(progress->total - done);
+    char text[32], bar[WIDTH + 1];
+    progress_words(left, text);
+    if (progress->terminal) {
+        size_t full = done * WIDTH / progress->total;
+        for (size_t i = 0; i < WIDTH; i++)
+            bar[i] = i < full ? '#' : '.';
+        bar[WIDTH] = 0;
+        fprintf(stderr, "\r[%s] %3zu %%, %s left  %.70s\033[K", bar, done * 100 / progress->total, text, words);
+    } else if (now - progress->shown_ns > (int64_t)LINE_SECONDS * 1000000000) {
+        progress->shown_ns = now;
+        fprintf(stderr, "%3zu %%, about %s left; %s\n", done * 100 / progress->total, text, words);
+    }
+}
+
+void progress_end(struct progress *progress)
+{
+    if (progress->total && progress->terminal)
+        fprintf(stderr, "\r\033[K");
+}

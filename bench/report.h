@@ -1,0 +1,16 @@
+/* report.h - the comparison in words and columns, for people. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "comparison.h"
+#include "run.h"
+
+#include <stdio.h>
+
+/* What is about to run: model, data, ranks, memory by part. */
+void report_configuration(FILE *out, const struct run *run);
+
+/* The table, the buckets, and the verdict. */
+void report_comparison(FILE *out, const struct run *run, const struct comparison *comparison);
+
+#endif
