@@ -123,11 +123,11 @@ static size_t read_tokens(const struct source *source, int32_t *token, unsigned 
     size_t width = source->token_bytes, good = n;
     if (read_fully(source->fd, raw, n * width, source->header_bytes + position * width))
         return n + 1;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         token[i] = width == 1 ? raw[i] : raw[2 * i] | raw[2 * i + 1] << 8;
-    for (size_t i = n; i-- > 0;)
-        if ((size_t)token[i] >= source->vocabulary)
+        if ((size_t)token[i] >= source->vocabulary && good == n)
             good = i;
+    }
     return good;
 }
 
