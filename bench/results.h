@@ -24,7 +24,8 @@ void results_close(struct results *results);
 int results_write_run(const struct results *results, const struct run *run);
 
 /* Appends the steps of a block to this rank's metrics, as one piece. times and record are [steps]; the first
- * `discarded` of them were not timed. schedule_step is the position of the first in the schedule. 0, or -1, reported. */
+ * `discarded` of them were not timed. schedule_step is the position of the first in the schedule. 0, or -1, reported.
+ */
 struct block_facts {
     const char *implementation;
     size_t round, block;

@@ -27,15 +27,15 @@ struct run {
     struct trainer trainer;
 
     struct measurements measurements;
-    double loss_difference;   /* largest relative difference between the losses of two that must agree */
+    double loss_difference;        /* largest relative difference between the losses of two that must agree */
     size_t blocks, foreign_blocks; /* blocks measured; of these beside foreign work of a quarter core or more */
-    double other_cores;       /* the most cores that others used during a block */
-    double comm_cpu_share;    /* of the communication thread, in cores, over all timed steps; of rank 0 */
+    double other_cores;            /* the most cores that others used during a block */
+    double comm_cpu_share;         /* of the communication thread, in cores, over all timed steps; of rank 0 */
     int dropped_spans;
 };
 
-/* Runs the whole benchmark and writes its results. Returns 0; or -1 when something went wrong that rank 0 has said; what was
- * measured until then has been written and printed. All ranks call it and get the same answer. */
+/* Runs the whole benchmark and writes its results. Returns 0; or -1 when something went wrong that rank 0 has said;
+ * what was measured until then has been written and printed. All ranks call it and get the same answer. */
 int run_benchmark(const struct job *job, const struct options *options, int argc, char *const argv[]);
 
 #endif

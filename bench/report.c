@@ -1,0 +1,206 @@
+/* report.c - the comparison in words and columns. */
+#include "report.h"
+
+#include "results.h"
+
+#include <math.h>
+#include <string.h>
+
+void report_configuration(FILE *out, const struct run *run)
+{
+    const struct options *o = run->options;
+    const struct job *job = run->job;
+    char words[16];
+    fprintf(out, "ddpbench %s on %d rank%s x %d thread%s on %d host%s (%s), comm %s, progress %s\n", results_version(),
+            job->size, job->size == 1 ? "" : "s", run->threads, run->threads == 1 ? "" : "s", job->hosts,
+            job->hosts == 1 ? "" : "s", run->host.cpu[0] ? run->host.cpu : run->host.name, run->comm->name,
+            run->comm->progress);
+    fprintf(out,
+            "model     %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters\n",
+            o->num_layers, o->d_model, o->num_heads, o->d_ff, o->vocab_size, o->context_length,
+            1e-6 * (double)run->model.parameters);
+    fprintf(out, "batch     %zu sequences a step = %d ranks x %zu micro-batch%s x %zu\n", o->batch_size, job->size,
+            o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es", run->model.sizes.batch);
+    if (data_tokens(run->data))
+        fprintf(out, "data      %s, %zu tokens\n", o->data, data_tokens(run->data));
+    else
+        fprintf(out, "data      synthetic\n");
+    fprintf(out, "regime    %s\n",
+            o->regime == REGIME_WARMUP ? "warmup: the learning rate ramps and gradients are clipped"
+                                       : "active: constant learning rate, no clipping");
+    fprintf(out, "memory    ");
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        fprintf(out, "%s%s %s", i ? ", " : "", memory_part_name[i], memory_words(run->memory[i], words));
+    fprintf(out, " on each rank\n");
+}
+
+/* ---- the table ---- */
+
+static void print_ms(FILE *out, int width, double seconds)
+{
+    if (isfinite(seconds))
+        fprintf(out, " %*.*f", width, seconds < 10 ? 2 : 0, 1e3 * seconds);
+    else
+        fprintf(out, " %*s", width, "n/a");
+}
+
+static void print_row(FILE *out, int width, const char *label, const struct row *row, int with_attainable)
+{
+    char interval[64];
+    fprintf(out, "%-*s", width, label);
+    print_ms(out, 9, row->seconds[PHASE_FORWARD].median);
+    print_ms(out, 9, row->seconds[PHASE_BACKWARD].median);
+    print_ms(out, 9, row->seconds[PHASE_GRADIENT_SYNC].median);
+    print_ms(out, 9, row->seconds[PHASE_OPTIMIZER].median);
+    print_ms(out, 9, row->seconds[METRIC_STEP].median);
+    if (row->communication_ratio.n)
+        fprintf(out, " %6.1f %%", 100 * row->communication_ratio.median);
+    else
+        fprintf(out, " %8s", "n/a");
+    fprintf(out, " %9.0f", row->tokens_per_second.median);
+    print_ms(out, 9, row->sync_cost);
+    if (isfinite(row->sync_cost_low))
+        snprintf(interval, sizeof interval, "[%.2f, %.2f]", 1e3 * row->sync_cost_low, 1e3 * row->sync_cost_high);
+    else
+        snprintf(interval, sizeof interval, "%s", isfinite(row->sync_cost) ? "[n < 2]" : "");
+    fprintf(out, " %-18s", interval);
+    if (with_attainable && isfinite(row->attainable))
+        fprintf(out, " %8.2f %6.2f", 1e3 * row->attainable, row->seconds[METRIC_STEP].median / row->attainable);
+    else if (with_attainable)
+        fprintf(out, " %8s %6s", "n/a", "n/a");
+    fprintf(out, "\n");
+}
+
+static void print_table(FILE *out, const struct run *run, const struct comparison *c)
+{
+    const struct implementation *implementation = run->options->implementation;
+    int width = 14, bound = run->options->attainable;
+    for (int i = 0; i < c->n; i++)
+        if ((int)strlen(implementation[i].label) > width)
+            width = (int)strlen(implementation[i].label);
+    fprintf(out, "%-*s %9s %9s %9s %9s %9s %8s %9s %9s %-18s%s\n", width, "implementation", "forward", "backward",
+            "sync", "optimizer", "step", "comm", "tokens", "sync cost", "", bound ? " attain-   step" : "");
+    fprintf(out, "%-*s %9s %9s %9s %9s %9s %8s %9s %9s %-18s%s\n", width, "", "ms", "ms", "ms", "ms", "ms", "ratio",
+            "per s", "ms", "[95 % interval]", bound ? "  able ms   /att." : "");
+    for (int i = 0; i < c->n; i++)
+        print_row(out, width, implementation[i].label, &c->row[i], bound);
+    fprintf(out,
+            "Medians of %zu rounds x %zu timed steps. sync: what of the reduction is still visible after backward.\n",
+            c->rounds, run->options->block_steps);
+    fprintf(out, "sync cost: step time above that of `none`, paired by round.\n");
+}
+
+static void print_buckets(FILE *out, const struct run *run)
+{
+    enum { SHOWN = 8 };
+    char words[16];
+    int title = 0;
+    for (int i = 0; i < run->options->n; i++) {
+        if (!run->options->implementation[i].strategy->buckets)
+            continue;
+        const struct plan *plan = &run->sync[i].plan;
+        if (!title++)
+            fprintf(out, "\nBuckets in the order of their reduction, bytes (parameter tensors):\n");
+        fprintf(out, "  %s: %d bucket%s:", run->options->implementation[i].label, plan->n, plan->n == 1 ? "" : "s");
+        for (int s = 0; s < plan->n && s < SHOWN; s++)
+            fprintf(out, "%s %s (%d)", s ? "," : "", memory_words(plan->slice[s].count * sizeof(float), words),
+                    plan->slice[s].tensors);
+        if (plan->n > SHOWN)
+            fprintf(out, ", ... (all in run.json)");
+        fprintf(out, "\n");
+    }
+}
+
+/* ---- the verdict ---- */
+
+static const struct pair *pair_of(const struct comparison *c, int a, int b)
+{
+    for (int i = 0; i < c->pairs; i++)
+        if ((c->pair[i].a == a && c->pair[i].b == b) || (c->pair[i].a == b && c->pair[i].b == a))
+            return &c->pair[i];
+    return NULL;
+}
+
+/* "X 3.2 % [2.1, 4.4]" how much slower than the fastest. */
+static void print_slower(FILE *out, const struct comparison *c, const char *label, int i)
+{
+    const struct pair *pair = pair_of(c, i, c->fastest);
+    double ratio = pair->paired.ratio, low = pair->paired.ci_low, high = pair->paired.ci_high;
+    if (pair->a != i) {
+        double upper = 1 / low;
+        low = 1 / high;
+        high = upper;
+        ratio = 1 / ratio;
+    }
+    fprintf(out, "%s %+.1f %% [%+.1f, %+.1f]", label, 100 * (ratio - 1), 100 * (low - 1), 100 * (high - 1));
+}
+
+static void print_verdict(FILE *out, const struct run *run, const struct comparison *c)
+{
+    const struct implementation *implementation = run->options->implementation;
+    int equal = 0, slower = 0, reducing = 0;
+    for (int i = 0; i < c->n; i++)
+        if (implementation[i].strategy->reduces) {
+            reducing++;
+            equal += i != c->fastest && !comparison_slower(c, i);
+            slower += comparison_slower(c, i);
+        }
+    fprintf(out, "\nVerdict: ");
+    if (run->job->size == 1)
+        fprintf(out, "one rank has nothing to reduce; differences are the strategies' own work. ");
+    if (reducing < 2) {
+        fprintf(out, "fewer than two strategies that reduce, so nothing to compare.\n");
+        return;
+    }
+    if (c->rounds < 2) {
+        fprintf(out, "none with n = %zu; use --rounds 6 or more.\n", c->rounds);
+        return;
+    }
+    if (equal) {
+        fprintf(out, "%s", implementation[c->fastest].label);
+        for (int i = 0; i < c->n; i++)
+            if (implementation[i].strategy->reduces && i != c->fastest && !comparison_slower(c, i))
+                fprintf(out, ", %s", implementation[i].label);
+        fprintf(out, " cannot be told apart at n = %zu.\n", c->rounds);
+    } else
+        fprintf(out, "%s is the fastest (n = %zu).\n", implementation[c->fastest].label, c->rounds);
+    if (slower) {
+        fprintf(out, "Slower than %s: ", implementation[c->fastest].label);
+        for (int i = 0, shown = 0; i < c->n; i++)
+            if (implementation[i].strategy->reduces && comparison_slower(c, i)) {
+                fprintf(out, "%s", shown++ ? "; " : "");
+                print_slower(out, c, implementation[i].label, i);
+            }
+        fprintf(out, ".\n");
+    }
+    fprintf(out, "(paired by round, 5 %% level and 95 %% intervals over all %d pairs together)\n", c->pairs);
+}
+
+static void print_notes(FILE *out, const struct run *run)
+{
+    char words[16];
+    if (isfinite(run->loss_difference) && run->loss_difference == 0)
+        fprintf(out, "Losses of all synchronising fp32 strategies are identical, step by step.\n");
+    else if (isfinite(run->loss_difference))
+        fprintf(out, "Losses of the synchronising fp32 strategies differ by at most %.1e, relatively.\n",
+                run->loss_difference);
+    if (run->foreign_blocks)
+        fprintf(out,
+                "Note: %zu of %zu blocks ran beside other work on the machine (up to %.1f cores): trust intervals, "
+                "not single figures.\n",
+                run->foreign_blocks, run->blocks, run->other_cores);
+    if (run->comm_cpu_share > 0)
+        fprintf(out, "The communication thread used %.2f cores (progress %s).\n", run->comm_cpu_share,
+                run->comm->progress);
+    if (run->dropped_spans)
+        fprintf(out, "Warning: %d spans found the timeline full; phase times are incomplete.\n", run->dropped_spans);
+    fprintf(out, "Peak memory of rank 0: %s.\n", memory_words(host_peak_memory(), words));
+}
+
+void report_comparison(FILE *out, const struct run *run, const struct comparison *comparison)
+{
+    print_table(out, run, comparison);
+    print_buckets(out, run);
+    print_verdict(out, run, comparison);
+    print_notes(out, run);
+}
