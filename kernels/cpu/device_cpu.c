@@ -56,10 +56,12 @@ void *cpu_allocate(size_t bytes)
     int code = posix_memalign(&memory, alignment, bytes ? bytes : 1);
     if (code != 0)
         FATAL("cannot allocate %zu bytes of memory: %s", bytes, strerror(code));
-    if (large)
+    if (large) {
         (void)madvise(memory, bytes, MADV_HUGEPAGE); /* only a hint: a kernel without huge pages refuses it */
-    cpu_zero(memory, bytes / sizeof(float));         /* touched by the threads that will use it */
-    memset((char *)memory + bytes / sizeof(float) * sizeof(float), 0, bytes % sizeof(float));
+        cpu_zero(memory, bytes / sizeof(float));     /* touched by the threads that will use it */
+    }
+    size_t done = large ? bytes / sizeof(float) * sizeof(float) : 0;
+    memset((char *)memory + done, 0, bytes - done);
     return memory;
 }
 
