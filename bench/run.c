@@ -201,13 +201,16 @@ static void keep_sample(struct run *run, int implementation, size_t round, const
     measurements_of(&run->measurements, implementation, METRIC_STEP)[round] = slowest / steps;
 }
 
-/* Cores of this host that something else than its ranks used during a block; at least 0. */
+/* Cores of the busiest host that something else than its ranks used during a block, at least 0; NAN for a block too short
+ * to tell, since the kernel counts in hundredths of a second. */
 static double foreign_cores(struct run *run, const struct block_report *mine)
 {
     double ranks = job_sum_host(run->job, mine->process_cpu);
     double cores = (mine->machine_cpu - ranks) / mine->seconds;
     double worst = job_max(run->job, cores > 0 ? cores : 0);
     run->blocks++;
+    if (job_max(run->job, mine->seconds) < 0.2)
+        return NAN;
     run->foreign_blocks += worst >= 0.25;
     run->other_cores = worst > run->other_cores ? worst : run->other_cores;
     return worst;

@@ -1,0 +1,181 @@
+/* test_comm_thread.c - the queue of collectives and its thread, over a made-up transport; also built under the thread
+ * sanitizer.
+ *
+ * The transport completes a collective after some tests, in an order of its own, and notices calls that it must not
+ * get: from another thread, for a busy slot, or while nothing is in flight. */
+#include "comm_thread.h"
+#include "error.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { CAPACITY = 40 };
+
+struct made_up {
+    int left[CAPACITY]; /* tests until complete; -1 for a free slot */
+    float *buffer[CAPACITY];
+    size_t count[CAPACITY];
+    int posts, tests, wrong, destroyed, slow;
+    int indices[4096]; /* of the collectives, in the order of their posts */
+    pthread_t owner;
+    int has_owner;
+};
+
+static void check_owner(struct made_up *m)
+{
+    if (!m->has_owner) {
+        m->owner = pthread_self();
+        m->has_owner = 1;
+    }
+    m->wrong += !pthread_equal(m->owner, pthread_self());
+}
+
+static void made_up_post(void *state, size_t slot, const struct collective *c)
+{
+    struct made_up *m = state;
+    check_owner(m);
+    m->wrong += m->left[slot] >= 0;
+    m->left[slot] = m->slow + (m->posts * 7) % 5;
+    m->buffer[slot] = c->buffer;
+    m->count[slot] = c->count;
+    m->indices[m->posts++ % 4096] = c->index;
+}
+
+static int made_up_test(void *state, size_t slot)
+{
+    struct made_up *m = state;
+    check_owner(m);
+    m->tests++;
+    m->wrong += m->left[slot] < 0;
+    if (m->left[slot]-- > 0)
+        return 0;
+    for (size_t i = 0; i < m->count[slot]; i++)
+        m->buffer[slot][i] *= 2; /* as two equal ranks would */
+    m->left[slot] = -1;
+    return 1;
+}
+
+static void made_up_destroy(void *state)
+{
+    ((struct made_up *)state)->destroyed = 1;
+}
+
+static struct comm *make(struct made_up *m, struct timeline *timeline, struct comm_progress progress, int slow)
+{
+    size_t spans[TIMELINE_LANES] = {1, 100000};
+    timeline_create(timeline, spans);
+    *m = (struct made_up){.slow = slow};
+    for (int i = 0; i < CAPACITY; i++)
+        m->left[i] = -1;
+    struct transport transport = {made_up_post, made_up_test, made_up_destroy, m};
+    return comm_thread_create("made-up", transport, timeline, CAPACITY, progress);
+}
+
+static void finish(struct comm *comm, struct made_up *m, struct timeline *timeline)
+{
+    comm->destroy(comm);
+    ck_assert_int_eq(m->wrong, 0);
+    ck_assert_int_eq(m->destroyed, 1);
+    timeline_destroy(timeline);
+}
+
+static const struct comm_progress progresses[] = {{PROGRESS_POLL, 0}, {PROGRESS_SLEEP, 20}, {PROGRESS_SLEEP, 500}};
+
+START_TEST(joined_collectives_are_complete)
+{
+    struct made_up m;
+    struct timeline timeline;
+    struct comm *comm = make(&m, &timeline, progresses[_i], 3);
+    float x[CAPACITY][8];
+    long ticket = 0;
+    int index = 0;
+    for (int round = 0; round < 50; round++) {
+        int n = 1 + round % CAPACITY;
+        for (int i = 0; i < n; i++) {
+            for (int j = 0; j < 8; j++)
+                x[i][j] = (float)(i + j);
+            struct collective c = {x[i], 8, COMM_FLOAT32, index++};
+            long next = comm->start(comm, &c);
+            ck_assert_int_eq(next, ticket + 1);
+            ticket = next;
+        }
+        long half = ticket - n / 2;
+        comm->join(comm, half);
+        for (int i = 0; i < n - n / 2; i++)
+            for (int j = 0; j < 8; j++)
+                ck_assert_float_eq(x[i][j], 2 * (float)(i + j));
+        comm->join(comm, ticket);
+        comm->join(comm, ticket); /* a second time finds them complete */
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < 8; j++)
+                ck_assert_float_eq(x[i][j], 2 * (float)(i + j));
+    }
+    ck_assert_int_eq(m.posts, index);
+    for (int i = 0; i < index; i++)
+        ck_assert_int_eq(m.indices[i], i); /* they start in order */
+    ck_assert_uint_eq(timeline.lane[LANE_COMMUNICATION].n, (size_t)index);
+    for (size_t i = 0; i < (size_t)index; i++) {
+        const struct span *s = &timeline.lane[LANE_COMMUNICATION].span[i];
+        ck_assert(s->queued_ns <= s->start_ns && s->start_ns <= s->end_ns);
+        ck_assert_uint_eq(s->bytes, 32);
+    }
+    finish(comm, &m, &timeline);
+}
+END_TEST
+
+/* Collectives advance while the training thread does something else. */
+START_TEST(collectives_progress_without_join)
+{
+    struct made_up m;
+    struct timeline timeline;
+    struct comm *comm = make(&m, &timeline, progresses[_i], 100);
+    float x = 1;
+    struct collective c = {&x, 1, COMM_FLOAT32, 0};
+    long ticket = comm->start(comm, &c);
+    struct timespec pause = {0, 300000000};
+    nanosleep(&pause, NULL);
+    int64_t now = clock_now_ns();
+    comm->join(comm, ticket);
+    ck_assert_float_eq(x, 2);
+    ck_assert_int_lt(timeline.lane[LANE_COMMUNICATION].span[0].end_ns, now);
+    finish(comm, &m, &timeline);
+}
+END_TEST
+
+/* Between join and the next start the transport is left alone, so that the training thread may use it. */
+START_TEST(nothing_is_asked_while_nothing_is_in_flight)
+{
+    struct made_up m;
+    struct timeline timeline;
+    struct comm *comm = make(&m, &timeline, progresses[_i], 0);
+    float x = 1;
+    for (int round = 0; round < 20; round++) {
+        struct collective c = {&x, 1, COMM_FLOAT32, 0};
+        comm->join(comm, comm->start(comm, &c));
+        int tests = m.tests; /* the join orders this read after the thread's writes */
+        struct timespec pause = {0, 2000000};
+        nanosleep(&pause, NULL);
+        ck_assert_int_eq(m.tests, tests);
+    }
+    finish(comm, &m, &timeline);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("comm thread");
+    TCase *tests = tcase_create("comm thread");
+    int n = sizeof progresses / sizeof *progresses;
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, joined_collectives_are_complete, 0, n);
+    tcase_add_loop_test(tests, collectives_progress_without_join, 0, n);
+    tcase_add_loop_test(tests, nothing_is_asked_while_nothing_is_in_flight, 0, n);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
