@@ -1,0 +1,184 @@
+/* mpi_comm.c - MPI's comm and the control plane, on 1 to 4 ranks: sums, types, pieces, many in flight, agreement. */
+#include "comm.h"
+#include "error.h"
+#include "job.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct job job;
+
+enum { MOST = 64 };
+
+static const struct comm_progress progresses[] = {{PROGRESS_AUTO, 0}, {PROGRESS_POLL, 0}, {PROGRESS_SLEEP, 100}};
+
+/* Small whole numbers, whose sum is exact in any order and also in bfloat16. */
+static float value(int rank, size_t i)
+{
+    return (float)((int)((size_t)rank * 5 + i * 3) % 11 - 5);
+}
+
+static float sum_of_ranks(size_t i)
+{
+    float sum = 0;
+    for (int r = 0; r < job.size; r++)
+        sum += value(r, i);
+    return sum;
+}
+
+static uint16_t bf16(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+/* Starts collectives of these sizes at once, joins them, and compares every element and the guards. */
+static void check_sums(struct comm *comm, const size_t *count, int n, enum comm_dtype dtype)
+{
+    size_t element = comm_dtype_bytes(dtype);
+    char *buffer[MOST];
+    long ticket = 0;
+    for (int c = 0; c < n; c++) {
+        buffer[c] = allocate(count[c] + 1, element);
+        for (size_t i = 0; i < count[c]; i++)
+            if (dtype == COMM_BF16)
+                ((uint16_t *)buffer[c])[i] = bf16(value(job.rank, i));
+            else
+                ((float *)buffer[c])[i] = value(job.rank, i);
+        memset(buffer[c] + count[c] * element, 0x5a, element);
+        struct collective collective = {buffer[c], count[c], dtype, c};
+        ticket = comm->start(comm, &collective);
+    }
+    comm->join(comm, ticket);
+    for (int c = 0; c < n; c++) {
+        size_t wrong = 0; /* counted, since a check of its own for each element would take longer than the reduction */
+        for (size_t i = 0; i < count[c]; i++)
+            wrong += dtype == COMM_BF16 ? ((uint16_t *)buffer[c])[i] != bf16(sum_of_ranks(i))
+                                        : ((float *)buffer[c])[i] != sum_of_ranks(i);
+        ck_assert_uint_eq(wrong, 0);
+        for (size_t b = 0; b < element; b++)
+            ck_assert_int_eq(buffer[c][count[c] * element + b], 0x5a);
+        free(buffer[c]);
+    }
+}
+
+START_TEST(sums_are_right)
+{
+    static const size_t count[] = {1, 2, 3, 7, 1000, 65537, 0, 300001};
+    int n = sizeof count / sizeof *count;
+    struct timeline timeline;
+    size_t spans[TIMELINE_LANES] = {1, 1000};
+    timeline_create(&timeline, spans);
+    struct comm *comm = comm_mpi_create(&timeline, MOST, progresses[_i], 0);
+    for (int round = 0; round < 3; round++) {
+        check_sums(comm, count, n, COMM_FLOAT32);
+        check_sums(comm, count, n, COMM_BF16);
+        job_barrier(&job); /* the control plane works between collectives */
+    }
+    ck_assert_uint_eq(timeline.lane[LANE_COMMUNICATION].n, 6 * (size_t)n);
+    comm->destroy(comm);
+    timeline_destroy(&timeline);
+}
+END_TEST
+
+START_TEST(a_large_collective_goes_in_pieces)
+{
+    static const size_t count[] = {1, 99, 100, 101, 12345, 200};
+    struct timeline timeline;
+    size_t spans[TIMELINE_LANES] = {1, 100};
+    timeline_create(&timeline, spans);
+    struct comm *comm = comm_mpi_create_pieces(&timeline, MOST, progresses[0], 0, 100);
+    check_sums(comm, count, sizeof count / sizeof *count, COMM_FLOAT32);
+    check_sums(comm, count, sizeof count / sizeof *count, COMM_BF16);
+    comm->destroy(comm);
+    timeline_destroy(&timeline);
+}
+END_TEST
+
+START_TEST(many_may_be_in_flight)
+{
+    size_t count[MOST];
+    for (size_t i = 0; i < MOST; i++)
+        count[i] = 1 + i * 37 % 500;
+    struct timeline timeline;
+    size_t spans[TIMELINE_LANES] = {1, 10000};
+    timeline_create(&timeline, spans);
+    struct comm *comm = comm_mpi_create(&timeline, MOST, progresses[_i], 0);
+    for (int round = 0; round < 20; round++)
+        check_sums(comm, count, MOST, COMM_FLOAT32);
+    comm->destroy(comm);
+    timeline_destroy(&timeline);
+}
+END_TEST
+
+START_TEST(progress_is_recorded)
+{
+    struct timeline timeline;
+    size_t spans[TIMELINE_LANES] = {1, 1};
+    timeline_create(&timeline, spans);
+    struct comm *comm = comm_mpi_create(&timeline, 1, (struct comm_progress){PROGRESS_AUTO, 0}, 0);
+    ck_assert_str_eq(comm->progress, "sleep:500");
+    comm->destroy(comm);
+    comm = comm_mpi_create(&timeline, 1, (struct comm_progress){PROGRESS_AUTO, 0}, 1);
+    ck_assert_str_eq(comm->progress, "poll");
+    comm->destroy(comm);
+    comm = comm_mpi_create(&timeline, 1, (struct comm_progress){PROGRESS_SLEEP, 70}, 1);
+    ck_assert_str_eq(comm->progress, "sleep:70");
+    comm->destroy(comm);
+    timeline_destroy(&timeline);
+}
+END_TEST
+
+START_TEST(the_job_knows_its_ranks)
+{
+    int *rank = allocate((size_t)job.size, sizeof *rank);
+    job_gather(&job, &job.rank, sizeof job.rank, rank);
+    for (int r = 0; r < job.size; r++)
+        ck_assert_int_eq(rank[r], r);
+    free(rank);
+    ck_assert_int_eq(job.hosts, 1); /* the tests run on one machine */
+    ck_assert_int_eq(job.local_size, job.size);
+    ck_assert_int_eq(job.local_rank, job.rank);
+    ck_assert_double_eq(job_max(&job, job.rank), job.size - 1);
+    ck_assert_double_eq(job_sum_host(&job, 1), job.size);
+}
+END_TEST
+
+START_TEST(one_failure_is_everybodys)
+{
+    ck_assert_int_eq(job_agree(&job, 0), 0);
+    int status = job.rank == job.size - 1 ? report("a made-up failure, to be printed once") : 0;
+    ck_assert_int_eq(job_agree(&job, status), -1);
+    ck_assert_str_eq(report_text(), "");
+    ck_assert_int_eq(job_agree(&job, 0), 0);
+}
+END_TEST
+
+int main(void)
+{
+    if (job_begin(&job))
+        return 1;
+    Suite *suite = suite_create("comm");
+    TCase *tests = tcase_create("comm");
+    int n = sizeof progresses / sizeof *progresses;
+    tcase_add_loop_test(tests, sums_are_right, 0, n);
+    tcase_add_test(tests, a_large_collective_goes_in_pieces);
+    tcase_add_loop_test(tests, many_may_be_in_flight, 0, n);
+    tcase_add_test(tests, progress_is_recorded);
+    tcase_add_test(tests, the_job_knows_its_ranks);
+    tcase_add_test(tests, one_failure_is_everybodys);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_NOFORK); /* MPI does not survive a fork */
+    srunner_run_all(runner, job.rank == 0 ? CK_NORMAL : CK_SILENT);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    double any = job_max(&job, failed);
+    if (any > 0 && failed == 0 && job.rank == 0)
+        printf("a rank other than 0 failed %.0f checks\n", any);
+    job_end(&job);
+    return any > 0;
+}
