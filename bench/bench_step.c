@@ -1,0 +1,353 @@
+/* bench_step.c - how much a training step costs beyond its matrix products, and what the harness around it costs.
+ *
+ * 1. A whole step of one rank against its weight-matrix products alone: the same linear operations of the same device
+ * on the same weights and gradients, with nothing between them. The two alternate; the ratio is taken pair by pair.
+ * 2. The harness: the same step on a device whose operations do nothing, so that what is left is the step's loop, the
+ *    prefetch thread, spans and the bookkeeping of collectives; without and with the communication thread.
+ * 3. The same over 1,100 steps in one block: the 1,000th must record as fast as the 10th. */
+#include "comm_thread.h"
+#include "error.h"
+#include "stats.h"
+#include "step.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a device that does nothing ---- */
+
+static void *null_allocate(size_t bytes)
+{
+    return allocate(bytes, 1);
+}
+static void null_upload(void *to, const void *from, size_t bytes)
+{
+    (void)to, (void)from, (void)bytes;
+}
+static void null_synchronize(void) {}
+static void null_zero(float *x, size_t n)
+{
+    (void)x, (void)n;
+}
+static void null_copy(float *to, const float *from, size_t n)
+{
+    (void)to, (void)from, (void)n;
+}
+static void null_pack(uint16_t *to, const float *from, size_t n)
+{
+    (void)to, (void)from, (void)n;
+}
+static void null_unpack(float *to, const uint16_t *from, size_t n)
+{
+    (void)to, (void)from, (void)n;
+}
+static void null_add(float *y, const float *a, const float *b, size_t n)
+{
+    (void)y, (void)a, (void)b, (void)n;
+}
+static void null_embedding(float *y, const float *x, const int32_t *token, size_t N, size_t C)
+{
+    (void)y, (void)x, (void)token, (void)N, (void)C;
+}
+static void null_linear(float *y, const float *a, const float *b, size_t N, size_t I, size_t O)
+{
+    (void)y, (void)a, (void)b, (void)N, (void)I, (void)O;
+}
+static void null_linear_input(float *y, const float *a, const float *b, size_t N, size_t I, size_t O, int accumulate)
+{
+    (void)y, (void)a, (void)b, (void)N, (void)I, (void)O, (void)accumulate;
+}
+static void null_norm_forward(float *y, float *rstd, const float *x, const float *w, size_t N, size_t C)
+{
+    (void)y, (void)rstd, (void)x, (void)w, (void)N, (void)C;
+}
+static void null_norm_backward(float *dx, float *dw, const float *dy, const float *x, const float *w, const float *rstd,
+                               size_t N, size_t C)
+{
+    (void)dx, (void)dw, (void)dy, (void)x, (void)w, (void)rstd, (void)N, (void)C;
+}
+static void null_rope(float *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse)
+{
+    (void)x, (void)table, (void)B, (void)T, (void)H, (void)D, (void)inverse;
+}
+static void null_attention_forward(float *o, float *lse, const float *q, const float *k, const float *v, size_t B,
+                                   size_t T, size_t H, size_t D)
+{
+    (void)o, (void)lse, (void)q, (void)k, (void)v, (void)B, (void)T, (void)H, (void)D;
+}
+static void null_attention_backward(float *dq, float *dk, float *dv, const float *d_o, const float *o, const float *lse,
+                                    const float *q, const float *k, const float *v, size_t B, size_t T, size_t H,
+                                    size_t D)
+{
+    (void)dq, (void)dk, (void)dv, (void)d_o, (void)o, (void)lse, (void)q, (void)k, (void)v, (void)B, (void)T, (void)H,
+        (void)D;
+}
+static void null_swiglu_forward(float *h, const float *a, const float *g, size_t n)
+{
+    (void)h, (void)a, (void)g, (void)n;
+}
+static void null_swiglu_backward(float *da, float *dg, const float *dh, const float *a, const float *g, size_t n)
+{
+    (void)da, (void)dg, (void)dh, (void)a, (void)g, (void)n;
+}
+static void null_cross_entropy(float *loss, float *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
+                               float grad_scale)
+{
+    (void)loss, (void)logits, (void)target, (void)N, (void)V, (void)loss_scale, (void)grad_scale;
+}
+static void null_grad_norm(float *scalars, const float *g, size_t n, float max_norm)
+{
+    (void)scalars, (void)g, (void)n, (void)max_norm;
+}
+static void null_adamw(float *w, float *m, float *v, const float *g, size_t n, const float *scalars,
+                       const struct adamw *adamw)
+{
+    (void)w, (void)m, (void)v, (void)g, (void)n, (void)scalars, (void)adamw;
+}
+
+static const struct device device_null = {
+    .name = "null",
+    .allocate = null_allocate,
+    .release = free,
+    .upload = null_upload,
+    .download = null_upload,
+    .synchronize = null_synchronize,
+    .zero = null_zero,
+    .copy = null_copy,
+    .pack_bf16 = null_pack,
+    .unpack_bf16 = null_unpack,
+    .add = null_add,
+    .embedding_forward = null_embedding,
+    .embedding_backward = null_embedding,
+    .linear_forward = null_linear,
+    .linear_backward_input = null_linear_input,
+    .linear_backward_weight = null_linear,
+    .rmsnorm_forward = null_norm_forward,
+    .rmsnorm_backward = null_norm_backward,
+    .rope = null_rope,
+    .attention_forward = null_attention_forward,
+    .attention_backward = null_attention_backward,
+    .swiglu_forward = null_swiglu_forward,
+    .swiglu_backward = null_swiglu_backward,
+    .cross_entropy = null_cross_entropy,
+    .grad_norm = null_grad_norm,
+    .adamw = null_adamw,
+};
+
+/* ---- a transport that is done at once ---- */
+
+static void null_post(void *state, size_t slot, const struct collective *collective)
+{
+    (void)state, (void)slot, (void)collective;
+}
+static int null_test(void *state, size_t slot)
+{
+    (void)state, (void)slot;
+    return 1;
+}
+static void null_destroy(void *state)
+{
+    (void)state;
+}
+
+/* ---- a rig: everything that one rank needs to train ---- */
+
+struct rig {
+    struct model model;
+    struct data *data;
+    struct timeline timeline;
+    struct comm *comm;
+    struct sync sync;
+    struct trainer trainer;
+};
+
+static void rig_create(struct rig *rig, const struct device *device, const struct model_sizes *sizes, int threaded,
+                       int steps)
+{
+    struct data_options data = {"synthetic", sizes->vocabulary, sizes->context, sizes->batch, 1, 0, 0, 1};
+    struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
+    size_t spans[TIMELINE_LANES];
+    *rig = (struct rig){0};
+    model_plan(&rig->model, sizes);
+    model_allocate(&rig->model, device);
+    model_initialize(&rig->model, 0);
+    if (data_create(&rig->data, &data))
+        FATAL("%s", report_text());
+    step_spans(&rig->model, 1, spans);
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        spans[i] *= (size_t)steps;
+    timeline_create(&rig->timeline, spans);
+    struct transport transport = {null_post, null_test, null_destroy, NULL};
+    struct comm_progress progress = {PROGRESS_SLEEP, 500};
+    rig->comm = threaded ? comm_thread_create("null", transport, &rig->timeline, (size_t)rig->model.tensors, progress)
+                         : comm_self_create(&rig->timeline);
+    sync_create(&rig->sync, &strategy_ddp_individual, &rig->model, rig->comm, 0, COMM_FLOAT32);
+    rig->trainer = (struct trainer){.device = device,
+                                    .model = &rig->model,
+                                    .data = rig->data,
+                                    .sync = &rig->sync,
+                                    .schedule = {0.001f, 0},
+                                    .timeline = &rig->timeline,
+                                    .ranks = 1,
+                                    .micro_batches = 1,
+                                    .max_norm = 1};
+    trainer_create(&rig->trainer, &adamw, (size_t)steps);
+}
+
+static void rig_destroy(struct rig *rig)
+{
+    sync_destroy(&rig->sync);
+    trainer_destroy(&rig->trainer);
+    rig->comm->destroy(rig->comm);
+    timeline_destroy(&rig->timeline);
+    data_destroy(rig->data);
+    model_destroy(&rig->model);
+}
+
+static double seconds_since(int64_t start_ns)
+{
+    return 1e-9 * (double)(clock_now_ns() - start_ns);
+}
+
+/* ---- 1. a step against its products ---- */
+
+/* The products of one step with every weight matrix: output, and the gradients of input and weight. x and y hold the
+ * largest activation. */
+static void products(const struct model *model, float *x, float *y)
+{
+    const struct device *d = model->device;
+    size_t N = model->sizes.batch * model->sizes.context;
+    for (int i = 1; i < model->tensors; i++)
+        if (model->tensor[i].rows > 1)
+            d->linear_forward(y, x, model->weight + model->tensor[i].offset, N, model->tensor[i].columns,
+                              model->tensor[i].rows);
+    for (int i = model->tensors - 1; i > 0; i--) {
+        const struct tensor *t = &model->tensor[i];
+        if (t->rows == 1)
+            continue;
+        d->linear_backward_weight(model->gradient + t->offset, y, x, N, t->columns, t->rows);
+        d->linear_backward_input(x, y, model->weight + t->offset, N, t->columns, t->rows, 0);
+    }
+}
+
+static void compare_step(int pairs)
+{
+    struct model_sizes sizes = {1, 512, 10000, 768, 12, 12, 3072, 10000};
+    struct rig rig;
+    rig_create(&rig, device_cpu(1), &sizes, 0, 1);
+    size_t N = sizes.batch * sizes.context, largest = N * sizes.vocabulary;
+    float *x = rig.model.device->allocate(largest * sizeof *x), *y = rig.model.device->allocate(largest * sizeof *y);
+    double *step = allocate((size_t)pairs, sizeof *step), *alone = allocate((size_t)pairs, sizeof *alone);
+    double *phase = allocate((size_t)pairs * PHASES, sizeof *phase), *ratio = allocate((size_t)pairs, sizeof *ratio);
+    double flops = 6.0 * (double)rig.model.matmul_parameters * (double)N;
+    printf(
+        "1. Step against its weight-matrix products: d_model 768, 12 layers, 12 heads, d_ff 3072, vocabulary 10000,\n"
+        "   one sequence of 512 tokens, 1 thread, fp32; %d alternating pairs after one that is not counted.\n",
+        pairs);
+    for (int i = -1; i < pairs; i++) {
+        for (size_t j = 0; j < N * sizes.ff; j++)
+            x[j] = 1e-3f * (float)((int)(j % 13) - 6);
+        int64_t start = clock_now_ns();
+        products(&rig.model, x, y);
+        double products_s = seconds_since(start);
+        timeline_clear(&rig.timeline);
+        start = clock_now_ns();
+        step_run(&rig.trainer, 0);
+        double step_s = seconds_since(start);
+        if (i < 0)
+            continue;
+        alone[i] = products_s;
+        step[i] = step_s;
+        ratio[i] = step_s / products_s;
+        const struct lane *lane = &rig.timeline.lane[LANE_HOST];
+        for (size_t s = 0; s < lane->n; s++)
+            for (int p = 0; p < PHASES; p++)
+                if (lane->span[s].name == phase_name[p])
+                    phase[p * pairs + i] = 1e-9 * (double)(lane->span[s].end_ns - lane->span[s].start_ns);
+    }
+    size_t n = (size_t)pairs;
+    printf("   products %.0f ms (%.1f GFLOP/s), step %.0f ms; step / products: median %.3f, min %.3f, max %.3f, n %d "
+           "(aim: at most 1.35)\n   phases, ms:",
+           1e3 * stats_median(alone, n), 1e-9 * flops / stats_median(alone, n), 1e3 * stats_median(step, n),
+           stats_median(ratio, n), stats_quantile(ratio, n, 0), stats_quantile(ratio, n, 1), pairs);
+    for (int p = 0; p < PHASES; p++)
+        if (p != PHASE_CLIPPING)
+            printf(" %s %.1f", phase_name[p], 1e3 * stats_median(phase + p * pairs, n));
+    printf("\n\n");
+    rig.model.device->release(x);
+    rig.model.device->release(y);
+    free(step);
+    free(alone);
+    free(phase);
+    free(ratio);
+    rig_destroy(&rig);
+}
+
+/* ---- 2. and 3. the harness ---- */
+
+static size_t spans_of(const struct timeline *timeline)
+{
+    return timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMMUNICATION].n;
+}
+
+static void measure_harness(const char *what, int threaded, int blocks, int steps)
+{
+    struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
+    struct rig rig;
+    rig_create(&rig, &device_null, &sizes, threaded, steps);
+    double *us = allocate((size_t)blocks, sizeof *us), spans = 0;
+    for (int b = -1; b < blocks; b++) {
+        timeline_clear(&rig.timeline);
+        int64_t start = clock_now_ns();
+        for (int i = 0; i < steps; i++)
+            step_run(&rig.trainer, i);
+        if (b >= 0)
+            us[b] = 1e6 * seconds_since(start) / steps;
+        spans = (double)spans_of(&rig.timeline) / steps;
+    }
+    size_t n = (size_t)blocks;
+    printf(
+        "   %-34s %5.0f spans a step: median %6.1f us, min %6.1f, max %6.1f, n %d blocks of %d (aim: at most %.1f)\n",
+        what, spans, stats_median(us, n), stats_quantile(us, n, 0), stats_quantile(us, n, 1), blocks, steps,
+        20 + 0.05 * spans);
+    free(us);
+    rig_destroy(&rig);
+}
+
+static void compare_late_steps(int steps)
+{
+    enum { AROUND = 40 };
+    struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
+    struct rig rig;
+    rig_create(&rig, &device_null, &sizes, 0, steps);
+    double *us = allocate((size_t)steps, sizeof *us);
+    for (int i = 0; i < steps; i++) {
+        int64_t start = clock_now_ns();
+        step_run(&rig.trainer, i);
+        us[i] = 1e6 * seconds_since(start);
+    }
+    double early = stats_median(us + 10, AROUND), late = stats_median(us + steps - AROUND - 60, AROUND);
+    printf("3. Steps 10 to %d of one block: median %.1f us each; steps %d to %d: %.1f us; ratio %.2f (aim: 1).\n",
+           10 + AROUND, early, steps - AROUND - 60, steps - 60, late, late / early);
+    free(us);
+    rig_destroy(&rig);
+}
+
+int main(int argc, char *argv[])
+{
+    int pairs = 7;
+    if (argc == 2 && !strcmp(argv[1], "--quick"))
+        pairs = 3;
+    else if (argc > 1) {
+        fprintf(stderr, "bench_step: unknown option '%s'; known: --quick (3 pairs instead of 7)\n", argv[1]);
+        return 2;
+    }
+    compare_step(pairs);
+    printf("2. Harness: 12 layers on a device that does nothing, ddp_individual (a collective per tensor).\n");
+    measure_harness("one rank", 0, 15, 200);
+    measure_harness("with the communication thread", 1, 15, 200);
+    printf("\n");
+    compare_late_steps(1100);
+    return 0;
+}
