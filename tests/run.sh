@@ -43,6 +43,11 @@ run_one() {
     local kind=$1 name=$2 status=0 begin=$EPOCHREALTIME why='' good=0 bad=0 skip=0
     shift 2
     programs=$((programs + 1))
+    if [ ! -x "${*: -1}" ] && [ "$kind" = check ]; then
+        printf '%-6s %-32s is not built\n' FAILED "$name"
+        failed=$((failed + 1))
+        return
+    fi
     timeout --kill-after=10 "$limit_seconds" "$@" >"$log" 2>&1 </dev/null &
     child=$!
     wait "$child" || status=$?
