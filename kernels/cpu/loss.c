@@ -2,55 +2,69 @@
 #include "cpu.h"
 
 #include <math.h>
+#include <omp.h>
 
-/* Replaces row[V] by exp(row - max) and returns their sum: floats within a piece, pieces in double. */
-static double exponentials(float *row, size_t V, float max)
+static float maximum(const float *x, size_t n)
+{
+    float max = -INFINITY;
+#pragma omp simd reduction(max : max)
+    for (size_t i = 0; i < n; i++)
+        max = x[i] > max ? x[i] : max;
+    return max;
+}
+
+/* Replaces row[V] by exp(row - max) and returns their sum: floats within a piece, pieces in double. Meanwhile finds
+ * the maximum of the next row (or of the same again): computing this row hides the wait for the next one's memory. */
+static double exponentials(float *row, size_t V, float max, const float *next, float *next_max)
 {
     const size_t piece = 1024;
     double total = 0.0;
+    float next_high = -INFINITY;
     for (size_t start = 0; start < V; start += piece) {
         size_t end = V - start < piece ? V : start + piece;
         float sum = 0.0f;
-#pragma omp simd reduction(+ : sum)
+#pragma omp simd reduction(+ : sum) reduction(max : next_high)
         for (size_t c = start; c < end; c++) {
+            next_high = next[c] > next_high ? next[c] : next_high;
             float e = cpu_exp(row[c] - max);
             row[c] = e;
             sum += e;
         }
         total += (double)sum;
     }
+    *next_max = next_high;
     return total;
 }
 
-/* Replaces row[V] by its gradient and returns its loss. The row comes from memory once; later passes are cached. */
-static double cross_entropy_row(float *row, size_t target, size_t V, float grad_scale)
+/* Rows [start, end): the gradient into logits, each row's loss into loss[N]. */
+static void rows(double *loss, float *logits, const int32_t *target, size_t start, size_t end, size_t V,
+                 float grad_scale)
 {
-    float max = row[0];
-#pragma omp simd reduction(max : max)
-    for (size_t c = 0; c < V; c++)
-        max = row[c] > max ? row[c] : max;
-    float at_target = row[target];
-    double sum = exponentials(row, V, max);
-    float scale = (float)((double)grad_scale / sum);
+    float max = start < end ? maximum(logits + start * V, V) : 0.0f;
+    for (size_t i = start; i < end; i++) {
+        float *row = logits + i * V, at_target = row[target[i]], next_max;
+        double sum = exponentials(row, V, max, i + 1 < end ? row + V : row, &next_max);
+        loss[i] = log(sum) + ((double)max - (double)at_target);
+        float scale = (float)((double)grad_scale / sum);
 #pragma omp simd
-    for (size_t c = 0; c < V; c++)
-        row[c] *= scale;
-    row[target] -= grad_scale;
-    return log(sum) + ((double)max - (double)at_target);
+        for (size_t c = 0; c < V; c++)
+            row[c] *= scale;
+        row[target[i]] -= grad_scale;
+        max = next_max;
+    }
 }
 
 void cpu_cross_entropy(float *loss, float *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
                        float grad_scale)
 {
-    double partial[CPU_BLOCKS];
-#pragma omp parallel for num_threads(cpu_threads)
-    for (size_t b = 0; b < CPU_BLOCKS; b++) {
-        partial[b] = 0.0;
-        for (size_t i = cpu_block_start(N, b); i < cpu_block_start(N, b + 1); i++)
-            partial[b] += cross_entropy_row(logits + i * V, (size_t)target[i], V, grad_scale);
+    double *losses = (double *)(void *)cpu_scratch(2 * N); /* by row, so that their sum has one order */
+#pragma omp parallel num_threads(cpu_threads)
+    {
+        size_t team = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
+        rows(losses, logits, target, N * me / team, N * (me + 1) / team, V, grad_scale);
     }
     double total = 0.0;
-    for (size_t b = 0; b < CPU_BLOCKS; b++)
-        total += partial[b];
+    for (size_t i = 0; i < N; i++)
+        total += losses[i];
     *loss += (float)((double)loss_scale * total);
 }
