@@ -1,14 +1,18 @@
 /* memory.c - what a run will need, by part. */
 #include "memory.h"
 
+#include "comparison.h"
 #include "error.h"
 #include "host.h"
+#include "steps.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *const memory_part_name[MEMORY_PARTS] = {
     [MEMORY_WEIGHTS] = "weights",         [MEMORY_GRADIENTS] = "gradients",         [MEMORY_OPTIMIZER] = "optimizer",
-    [MEMORY_ACTIVATIONS] = "activations", [MEMORY_COMMUNICATION] = "communication",
+    [MEMORY_ACTIVATIONS] = "activations", [MEMORY_COMMUNICATION] = "communication", [MEMORY_RECORDS] = "records",
 };
 
 void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, const struct options *options, int ranks)
@@ -22,6 +26,13 @@ void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, cons
     for (int i = 0; i < options->n; i++)
         if (options->implementation[i].strategy->stages)
             bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(options->grad_dtype);
+
+    size_t spans[TIMELINE_LANES], step = sizeof(struct step_times);
+    step_spans(model, options->grad_accumulation, spans);
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        step += spans[i] * sizeof(struct span);
+    bytes[MEMORY_RECORDS] =
+        options->block_steps * step + options->rounds * (size_t)options->n * METRICS * sizeof(double);
 }
 
 size_t memory_total(const size_t bytes[MEMORY_PARTS])
@@ -47,17 +58,18 @@ const char *memory_words(size_t bytes, char text[16])
 
 int memory_check(const size_t bytes[MEMORY_PARTS], const struct job *job)
 {
-    char need[16], have[16], part[MEMORY_PARTS][16];
+    char need[16], have[16], part[16], parts[256] = "";
     double needed = (double)memory_total(bytes) * job->local_size;
     size_t available = host_memory_available();
     if (needed <= (double)available)
         return 0;
-    for (int i = 0; i < MEMORY_PARTS; i++)
-        memory_words(bytes[i], part[i]);
-    return report(
-        "the %d ranks of this host need %s of memory together and it has %s: a rank needs %s for weights, %s for "
-        "gradients, %s for the optimizer, %s for activations, %s for communication; use a smaller --batch-size, "
-        "--context-length, --num-layers or --d-model, or more hosts",
-        job->local_size, memory_words((size_t)needed, need), memory_words(available, have), part[MEMORY_WEIGHTS],
-        part[MEMORY_GRADIENTS], part[MEMORY_OPTIMIZER], part[MEMORY_ACTIVATIONS], part[MEMORY_COMMUNICATION]);
+    for (int i = 0; i < MEMORY_PARTS; i++) {
+        size_t at = strlen(parts);
+        snprintf(parts + at, sizeof parts - at, "%s%s for %s", i ? ", " : "", memory_words(bytes[i], part),
+                 memory_part_name[i]);
+    }
+    return report("the %d rank%s of this host need %s of memory together and it has %s: a rank needs %s; use a smaller "
+                  "--batch-size, --context-length, --num-layers, --d-model or --steps-per-block, or more hosts",
+                  job->local_size, job->local_size == 1 ? "" : "s", memory_words((size_t)fmin(needed, 1e19), need),
+                  memory_words(available, have), parts);
 }

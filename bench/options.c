@@ -259,6 +259,18 @@ static int check_heads(const struct options *o)
                   o->d_model, fit);
 }
 
+/* The label becomes part of a directory's name. */
+static int check_label(const struct options *o)
+{
+    enum { LONGEST = 100 };
+    for (const char *c = o->label; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_-+.", *c))
+            return report("--label '%.100s': may hold letters, digits, _, -, + and . only", o->label);
+    if (strlen(o->label) > LONGEST)
+        return report("--label: %zu characters; at most %d", strlen(o->label), LONGEST);
+    return 0;
+}
+
 static int check_epochs(struct options *o)
 {
     if (o->warmup_epochs > o->num_epochs)
@@ -282,6 +294,9 @@ static int check_epochs(struct options *o)
 int options_fit(struct options *o, int ranks)
 {
     size_t parts = (size_t)ranks * o->grad_accumulation;
+    if (o->batch_size_per_rank % o->grad_accumulation)
+        return report("--batch-size-per-rank %zu does not divide into %zu micro-batches: use a multiple of %zu",
+                      o->batch_size_per_rank, o->grad_accumulation, o->grad_accumulation);
     if (o->batch_size_per_rank)
         o->batch_size = o->batch_size_per_rank * (size_t)ranks;
     if (o->batch_size % parts) {
@@ -344,7 +359,8 @@ int options_parse(struct options *options, int argc, char *const argv[])
         if (set(options, o, value))
             return -1;
     }
-    return make_implementations(options) || check_heads(options) || check_epochs(options) ? -1 : 0;
+    return make_implementations(options) || check_heads(options) || check_epochs(options) || check_label(options) ? -1
+                                                                                                                  : 0;
 }
 
 void options_help(FILE *out)
@@ -399,13 +415,14 @@ static void print_value(const struct options *options, const struct option *o, c
     }
 }
 
-void options_each(const struct options *options, void (*each)(void *context, const char *name, const char *value),
-                  void *context)
+void options_each(const struct options *options,
+                  void (*each)(void *context, const char *name, const char *value, int is_text), void *context)
 {
     char text[4096];
     for (int i = 0; i < TABLE; i++)
         if (table[i].name && table[i].offset != FIELD(help) && table[i].offset != FIELD(version)) {
+            enum kind kind = table[i].kind;
             print_value(options, &table[i], text, sizeof text);
-            each(context, table[i].name, text);
+            each(context, table[i].name, text, kind != COUNT && kind != REAL && kind != FLAG);
         }
 }

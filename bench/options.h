@@ -60,8 +60,9 @@ int options_fit(struct options *options, int ranks);
 /* Prints every option with its default and meaning, and the strategies. */
 void options_help(FILE *out);
 
-/* Calls each with every option's name (without dashes) and value as text, as given or by default. */
-void options_each(const struct options *options, void (*each)(void *context, const char *name, const char *value),
-                  void *context);
+/* Calls each with every option's name (without dashes) and value as text, as given or by default; is_text is 0 for
+ * numbers, true and false. */
+void options_each(const struct options *options,
+                  void (*each)(void *context, const char *name, const char *value, int is_text), void *context);
 
 #endif

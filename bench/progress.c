@@ -3,6 +3,7 @@
 
 #include "clock.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -14,12 +15,12 @@ void progress_begin(struct progress *progress, size_t total)
 
 const char *progress_words(double seconds, char text[32])
 {
-    if (seconds < 60)
+    if (seconds < 59.5)
         snprintf(text, 32, "%.0f s", seconds < 1 ? 1 : seconds);
-    else if (seconds < 3600)
-        snprintf(text, 32, "%d min %02d s", (int)seconds / 60, (int)seconds % 60);
+    else if (seconds < 3599.5)
+        snprintf(text, 32, "%d min %02d s", (int)(seconds + 0.5) / 60, (int)(seconds + 0.5) % 60);
     else
-        snprintf(text, 32, "%.0f h %02d min", seconds / 3600 - 0.5, (int)seconds / 60 % 60);
+        snprintf(text, 32, "%.0f h %02d min", floor(seconds / 3600), (int)(fmod(seconds, 3600) / 60));
     return text;
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ static int open_rank(struct results *results)
 int results_open(struct results *results, const struct job *job, const struct options *options)
 {
     *results = (struct results){.rank = job->rank, .metrics = -1};
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is reported as a full disk is */
     if (strlen(options->output) >= sizeof results->directory - 64)
         return report("--output: the path is longer than %zu characters", sizeof results->directory - 65);
     name_directory(results, job, options);
@@ -139,30 +141,64 @@ static int replace_json(const struct results *results, const char *name, cJSON *
 
 /* ---- run.json ---- */
 
-static void add_option(void *json, const char *name, const char *value)
+/* Whether text is UTF-8 (RFC 3629: shortest form, no surrogates, up to U+10FFFF), as JSON has to be. */
+static int is_utf8(const char *text)
 {
-    char *end;
-    double number = strtod(value, &end);
-    if (*value && !*end && isfinite(number))
-        cJSON_AddNumberToObject(json, name, number);
+    static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        unsigned more = *c < 0x80 ? 0 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : 3;
+        unsigned code = more ? *c & (0x3fu >> more) : *c, follow = more;
+        if ((*c >= 0x80 && *c < 0xc0) || *c >= 0xf8)
+            return 0;
+        for (; follow; follow--, code = code << 6 | (*c & 0x3f))
+            if ((*++c & 0xc0) != 0x80)
+                return 0;
+        if (code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+            return 0;
+    }
+    return 1;
+}
+
+/* A string of JSON; text in another encoding (a path, say) keeps its ASCII characters. */
+static cJSON *make_text(const char *text)
+{
+    if (is_utf8(text))
+        return cJSON_CreateString(text);
+    char *ascii = strdup(text);
+    if (!ascii)
+        FATAL("no memory to copy a string");
+    for (char *c = ascii; *c; c++)
+        if (*c & 0x80)
+            *c = '?';
+    cJSON *json = cJSON_CreateString(ascii);
+    free(ascii);
+    return json;
+}
+
+static void add_option(void *json, const char *name, const char *value, int is_text)
+{
+    if (is_text)
+        cJSON_AddItemToObject(json, name, make_text(value));
     else if (!strcmp(value, "true") || !strcmp(value, "false"))
         cJSON_AddBoolToObject(json, name, *value == 't');
     else
-        cJSON_AddStringToObject(json, name, value);
+        cJSON_AddNumberToObject(json, name, strtod(value, NULL));
 }
 
 static void add_environment(cJSON *run)
 {
-    static const char *const allowed[] = {"OMP_",  "GOMP_", "OPENBLAS_", "BLIS_",   "MKL_",       "KMP_",
-                                          "MPIR_", "MPICH", "UCX_",      "FI_",     "HYDRA_",     "GLIBC_TUNABLES",
-                                          "CUDA_", "NCCL_", "SLURM_J",   "SLURM_N", "SLURM_CPUS", "SLURM_STEP"};
+    /* not all of SLURM_J: SLURM_JWT is a password */
+    static const char *const allowed[] = {"OMP_",        "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
+                                          "KMP_",        "MPIR_",          "MPICH",     "UCX_",       "FI_",
+                                          "HYDRA_",      "GLIBC_TUNABLES", "CUDA_",     "NCCL_",      "SLURM_JOB_ID",
+                                          "SLURM_JOB_N", "SLURM_JOB_CPUS", "SLURM_N",   "SLURM_CPUS", "SLURM_STEP"};
     cJSON *environment = cJSON_AddObjectToObject(run, "environment");
     for (char **e = environ; *e; e++)
         for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
             if (!strncmp(*e, allowed[i], strlen(allowed[i])) && strchr(*e, '=')) {
                 char name[128];
                 snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
-                cJSON_AddStringToObject(environment, name, strchr(*e, '=') + 1);
+                cJSON_AddItemToObject(environment, name, make_text(strchr(*e, '=') + 1));
                 break;
             }
 }
@@ -232,7 +268,7 @@ int results_write_run(const struct results *results, const struct run *run)
     cJSON_AddStringToObject(json, "label", o->label);
     cJSON *argv = cJSON_AddArrayToObject(json, "argv");
     for (int i = 0; i < run->argc; i++)
-        cJSON_AddItemToArray(argv, cJSON_CreateString(run->argv[i]));
+        cJSON_AddItemToArray(argv, make_text(run->argv[i]));
     options_each(o, add_option, cJSON_AddObjectToObject(json, "configuration"));
 
     cJSON *derived = cJSON_AddObjectToObject(json, "derived");
