@@ -18,13 +18,13 @@ OUT := build$(if $(filter-out native,$(SETTING)),/$(SETTING))
 
 # Debian calls MPICH's tools by these names when another MPI is installed beside it.
 MPICC := $(or $(shell command -v mpicc.mpich),$(shell command -v mpicc))
-MPIRUN := $(or $(shell command -v mpirun.mpich),$(shell command -v mpirun))
+MPIRUN = $(or $(shell command -v mpirun.mpich),$(shell command -v mpirun))
 MPI_CFLAGS := $(if $(MPICC),$(filter -I%,$(shell $(MPICC) -compile_info 2>/dev/null)))
 MPI_LIBS := $(if $(MPICC),$(filter -L% -l% -Wl%,$(shell $(MPICC) -link_info 2>/dev/null)))
 PACKAGES = $(BLAS) hwloc libcjson
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 
-OPTIMISE = -O3 $(if $(filter portable%,$(SETTING)),,-march=native) -fno-math-errno -fno-trapping-math
+OPTIMISE = -O3 $(if $(filter portable%,$(SETTING)),,-march=native) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CFLAGS = -g $(OPTIMISE)
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -Ikernels -Iddp -Ibench \
@@ -40,12 +40,12 @@ all: setup
 	@$(MAKE) --no-print-directory program
 
 # ---- what users call ----
-SIZES = --d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size 16
+SIZES = --d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size 8
 bench: all
 	@launch/corpus.sh $(OUT)/corpus.txt
 	$(MPIRUN) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt) \
 		--implementations none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed \
-		--bucket-size-mb 0.5,1,2,4,16 --rounds 12 --steps-per-block 4 --label bench $(ARGS)
+		--bucket-size-mb 0.5,1,4,16 --rounds 12 --steps-per-block 3 --label bench $(ARGS)
 
 test: all
 	@$(MAKE) --no-print-directory tests
@@ -106,14 +106,22 @@ $(OUT)/tests/%: $(OUT)/obj/tests/%.o $(TEST_HELP) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(shell pkg-config --libs check 2>/dev/null) $(LIBS)
 
-$(OUT)/obj/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(EXTRA_$(subst /,_,$*)) -MMD -MP -c -o $@ $<
+# Objects are made anew when what they were built with changes: flags, or the version that results record.
+STAMP = mkdir -p $(@D) && echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
+$(OUT)/obj/flags: FORCE
+	@$(call STAMP,$(CC) $(ALL_CFLAGS))
+$(OUT)/obj/version: FORCE
+	@$(call STAMP,$(VERSION))
 
-EXTRA_bench_results = -DDDPBENCH_VERSION='"$(VERSION)"' -DDDPBENCH_BLAS='"$(BLAS)"'
+$(OUT)/obj/%.o: %.c $(OUT)/obj/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(DEFINES_$(notdir $*)) -MMD -MP -c -o $@ $<
+
+DEFINES_results = -DDDPBENCH_VERSION='"$(VERSION)"' -DDDPBENCH_BLAS='"$(BLAS)"'
+$(OUT)/obj/bench/results.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all bench test bench-kernels bench-step install setup help clean format lint sanitize program tests
+.PHONY: FORCE all bench test bench-kernels bench-step install setup help clean format lint sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -30,6 +30,7 @@ cd "$(dirname "$0")/.."
 limit_seconds=300
 MPIRUN=${MPIRUN:-$(command -v mpirun.mpich || command -v mpirun || true)}
 export MPIRUN
+export OMP_WAIT_POLICY=passive # on busy cores, threads that spin make others wait for whole time slices
 passed=0 failed=0 skipped=0 programs=0 child=
 log=$(mktemp)
 # timeout has a process group of its own, which a key press on the terminal does not reach

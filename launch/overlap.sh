@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# overlap.sh - shows that overlap is real: two ranks over an emulated link on which communication takes about as long as backward.
+# Perfect overlap would reach `attainable`; the best bucket size is to come within 1.10 x of it, where ddp takes 1.3 x or more.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: launch/overlap.sh [--rate RATE] [--rounds N] [--output DIR], as root, after `make`
+  --rate RATE   of the emulated link (default 100mbit)
+  --rounds N    rounds of the comparison (default 10)
+  --output DIR  result directory, which must not hold results yet (default results/<time>-overlap)
+Exits with status 1 if the overlap is not shown.
+END
+}
+
+say() { echo "overlap.sh: $*" >&2; }
+
+rate=100mbit rounds=10 output=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help) usage; exit 0 ;;
+    --rate | --rounds | --output)
+        [ $# -gt 1 ] || { say "$1 needs a value"; exit 2; }
+        case $1 in
+        --rate) rate=$2 ;;
+        --rounds) rounds=$2 ;;
+        --output) output=$2 ;;
+        esac
+        shift 2
+        ;;
+    *) say "unknown option '$1'; known are --rate, --rounds, --output and --help"; exit 2 ;;
+    esac
+done
+
+cd "$(dirname "$0")/.."
+[ -x build/ddpbench ] || { say "build/ddpbench is not built; run make first"; exit 1; }
+output=${output:-results/$(date +%Y%m%d-%H%M%S)-overlap}
+
+lab_is_ours=
+trap '[ -z "$lab_is_ours" ] || launch/netlab.sh down' EXIT
+if launch/netlab.sh show >/dev/null 2>&1; then
+    say "a lab is up already; take it down first: launch/netlab.sh down"
+    exit 1
+fi
+lab_is_ours=yes
+launch/netlab.sh up --nodes 2 --rate "$rate" >&2
+launch/corpus.sh build/corpus.txt
+
+# about 1.1 M parameters: 4.5 MB of gradients a step, and backward over 8192 tokens a rank takes about as long as they do
+launch/netlab.sh run -n 2 -- build/ddpbench --threads 1 --data build/corpus.txt \
+    --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 \
+    --implementations none,ddp,ddp_flat,ddp_individual,ddp_bucketed --bucket-size-mb 0.1,0.25,0.5 \
+    --rounds "$rounds" --steps-per-block 3 --attainable --label "overlap-$rate" --output "$output"
+
+# the last column of a row is step / attainable
+awk '
+    $1 == "ddp" { ddp = $NF }
+    $1 ~ /^ddp_bucketed:/ && (best == "" || $NF < best) { best = $NF; name = $1 }
+    END {
+        if (best == "" || ddp == "") { print "overlap.sh: the table lacks a row"; exit 1 }
+        shown = best <= 1.10 && ddp >= 1.3
+        printf "Overlap %s: %s takes %.2f x attainable (aim: at most 1.10), ddp %.2f x (aim: at least 1.3).\n", \
+            shown ? "is real" : "is NOT shown", name, best, ddp
+        exit !shown
+    }' "$output/summary.txt"
