@@ -244,6 +244,15 @@ static int make_implementations(struct options *options)
 
 /* ---- checks ---- */
 
+/* The bound is made from when gradients are final without communication. */
+static int check_attainable(const struct options *o)
+{
+    int none = 0;
+    for (int i = 0; i < o->n; i++)
+        none += o->implementation[i].strategy == &strategy_none;
+    return o->attainable && !none ? report("--attainable needs none among the --implementations") : 0;
+}
+
 static int check_heads(const struct options *o)
 {
     char fit[256] = "";
@@ -359,8 +368,10 @@ int options_parse(struct options *options, int argc, char *const argv[])
         if (set(options, o, value))
             return -1;
     }
-    return make_implementations(options) || check_heads(options) || check_epochs(options) || check_label(options) ? -1
-                                                                                                                  : 0;
+    return make_implementations(options) || check_attainable(options) || check_heads(options) ||
+                   check_epochs(options) || check_label(options)
+               ? -1
+               : 0;
 }
 
 void options_help(FILE *out)

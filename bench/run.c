@@ -2,6 +2,7 @@
  * all alike. */
 #include "run.h"
 
+#include "bound.h"
 #include "clock.h"
 #include "error.h"
 #include "progress.h"
@@ -14,14 +15,6 @@
 #include <string.h>
 
 enum { DISCARDED = 2 }; /* steps at the start of a block that are not timed */
-
-/* What --attainable measures beside the blocks; one rank's view, [capacity of rounds] a series. */
-struct bound {
-    double *ready;        /* [tensors, rounds] of `none`: when each gradient is final, from the step's start */
-    double *backward_end; /* [rounds] of `none` */
-    double *rest;         /* [rounds] of `none`: clipping and optimizer */
-    double **alone;       /* [implementations] of [collectives, rounds]: each collective by itself */
-};
 
 /* Buffers of a block, allocated once. */
 struct scratch {
@@ -201,8 +194,8 @@ static void keep_sample(struct run *run, int implementation, size_t round, const
     measurements_of(&run->measurements, implementation, METRIC_STEP)[round] = slowest / steps;
 }
 
-/* Cores of the busiest host that something else than its ranks used during a block, at least 0; NAN for a block too short
- * to tell, since the kernel counts in hundredths of a second. */
+/* Cores of the busiest host that something else than its ranks used during a block, at least 0; NAN for a block too
+ * short to tell, since the kernel counts in hundredths of a second. */
 static double foreign_cores(struct run *run, const struct block_report *mine)
 {
     double ranks = job_sum_host(run->job, mine->process_cpu);
@@ -275,98 +268,6 @@ static int run_block(struct run *run, struct scratch *s, struct results *results
     return job_agree(run->job, results_write_block(results, &facts, run, s->times, s->record));
 }
 
-/* ---- the bound that perfect overlap would reach ---- */
-
-static void bound_create(struct bound *bound, const struct run *run)
-{
-    size_t rounds = run->options->rounds;
-    bound->ready = allocate((size_t)run->model.tensors * rounds, sizeof(double));
-    bound->backward_end = allocate(rounds, sizeof(double));
-    bound->rest = allocate(rounds, sizeof(double));
-    bound->alone = allocate((size_t)run->options->n, sizeof *bound->alone);
-    for (int i = 0; i < run->options->n; i++)
-        bound->alone[i] = allocate((size_t)run->sync[i].plan.n * rounds, sizeof(double));
-}
-
-static void bound_destroy(struct bound *bound, const struct run *run)
-{
-    for (int i = 0; bound->alone && i < run->options->n; i++)
-        free(bound->alone[i]);
-    free(bound->alone);
-    free(bound->ready);
-    free(bound->backward_end);
-    free(bound->rest);
-}
-
-/* From the block of `none` that has just run. */
-static void bound_keep_none(struct bound *bound, const struct run *run, const struct scratch *s, size_t round)
-{
-    int steps = DISCARDED + (int)run->options->block_steps, tensors = run->model.tensors;
-    double n = (double)run->options->block_steps, *ready = allocate((size_t)tensors, sizeof *ready);
-    steps_add_ready(&run->timeline, s->times, DISCARDED, steps, n, ready);
-    for (int t = 0; t < tensors; t++)
-        bound->ready[(size_t)t * run->options->rounds + round] = ready[t];
-    free(ready);
-    for (int i = DISCARDED; i < steps; i++) {
-        const struct step_times *step = &s->times[i];
-        bound->backward_end[round] += 1e-9 * (double)(step->backward_end_ns - step->start_ns) / n;
-        bound->rest[round] += 1e-9 * (double)(step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_OPTIMIZER]) / n;
-    }
-}
-
-/* Each collective of a plan by itself, the ranks otherwise idle. */
-static void bound_measure_alone(struct bound *bound, struct run *run, int implementation, size_t round)
-{
-    const struct sync *sync = &run->sync[implementation];
-    run->model.device->zero(run->model.gradient, run->model.arena);
-    timeline_clear(&run->timeline);
-    for (int i = 0; i < sync->plan.n; i++) {
-        struct collective collective = sync_collective(sync, i);
-        job_barrier(run->job);
-        int64_t start = clock_now_ns();
-        run->comm->join(run->comm, run->comm->start(run->comm, &collective));
-        bound->alone[implementation][(size_t)i * run->options->rounds + round] =
-            1e-9 * (double)(clock_now_ns() - start);
-    }
-}
-
-/* The median over rounds of each of n series, of the slowest rank; value[n]. */
-static void slowest_medians(const struct run *run, const double *series, int n, double *value)
-{
-    size_t rounds = run->measurements.rounds;
-    double *all = allocate((size_t)n * (size_t)run->job->size, sizeof *all);
-    for (int i = 0; i < n; i++)
-        value[i] = stats_median(series + (size_t)i * run->options->rounds, rounds);
-    job_gather(run->job, value, (size_t)n * sizeof *value, all);
-    for (int i = 0; i < n; i++)
-        for (int r = 0; r < run->job->size; r++)
-            value[i] = fmax(value[i], all[r * n + i]);
-    free(all);
-}
-
-static void bound_compute(const struct bound *bound, const struct run *run, double *seconds)
-{
-    int tensors = run->model.tensors;
-    double *ready = allocate((size_t)tensors, sizeof *ready), backward_end, rest;
-    double *alone = allocate((size_t)tensors, sizeof *alone), *slice = allocate((size_t)tensors, sizeof *slice);
-    slowest_medians(run, bound->ready, tensors, ready);
-    slowest_medians(run, bound->backward_end, 1, &backward_end);
-    slowest_medians(run, bound->rest, 1, &rest);
-    for (int i = 0; i < run->options->n; i++) {
-        const struct plan *plan = &run->sync[i].plan;
-        seconds[i] = NAN;
-        if (!run->sync[i].strategy->reduces)
-            continue;
-        slowest_medians(run, bound->alone[i], plan->n, alone);
-        for (int s = 0; s < plan->n; s++)
-            slice[s] = ready[plan->slice[s].last_tensor];
-        seconds[i] = attainable(plan->n, slice, alone, backward_end, rest);
-    }
-    free(ready);
-    free(alone);
-    free(slice);
-}
-
 /* ---- the rounds ---- */
 
 /* The first step: how long will the rest take? */
@@ -399,7 +300,7 @@ static int rotated(size_t round, int j, int n)
     return round % 2 ? (n + shift - j) % n : (shift + j) % n;
 }
 
-static int write_summary(const struct run *run, const struct results *results, const double *seconds, int print)
+static int write_summary(const struct run *run, const struct results *results, const double *attainable_s, int print)
 {
     struct comparison comparison;
     char *text = NULL;
@@ -407,7 +308,7 @@ static int write_summary(const struct run *run, const struct results *results, c
     if (run->job->rank)
         return 0;
     comparison_create(&comparison, &run->measurements, run->options->implementation, run->job->size,
-                      (double)(run->options->batch_size * run->options->context_length), seconds);
+                      (double)(run->options->batch_size * run->options->context_length), attainable_s);
     FILE *out = open_memstream(&text, &length);
     if (!out)
         FATAL("no memory for the summary");
@@ -440,10 +341,8 @@ static int run_rounds(struct run *run, struct results *results, struct scratch *
             char words[160];
             int i = rotated(round, j, o->n);
             status = run_block(run, s, results, i, round, all, origin);
-            if (o->attainable && run->sync[i].strategy == &strategy_none)
-                bound_keep_none(bound, run, s, round);
-            else if (o->attainable)
-                bound_measure_alone(bound, run, i, round);
+            if (bound)
+                bound_measure(bound, run, s->times, DISCARDED, i, round);
             snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g, loss %.4f", round + 1, o->rounds,
                      o->implementation[i].label, o->regime == REGIME_WARMUP ? "warmup" : "active",
                      (double)schedule_learning_rate(&run->trainer.schedule, run->trainer.step - 1),
@@ -481,18 +380,16 @@ static int measure(struct run *run, struct results *results)
         allocate(steps, sizeof *s.times),    allocate(steps * RECORDS, sizeof *s.record),
         allocate(steps, sizeof *s.loss),     allocate(steps * (size_t)run->job->size, sizeof *s.loss_of_ranks),
         allocate(steps, sizeof *s.expected), 0};
-    struct bound bound = {0};
-    double seconds[MAX_IMPLEMENTATIONS];
-    if (o->attainable)
-        bound_create(&bound, run);
-    int status = run_rounds(run, results, &s, &bound);
+    struct bound *bound = o->attainable ? bound_create(run) : NULL;
+    double attainable_s[MAX_IMPLEMENTATIONS];
+    int status = run_rounds(run, results, &s, bound);
     double timed = timed_seconds(run);
     run->comm_cpu_share = timed > 0 ? run->comm_cpu_share / timed : 0;
-    if (o->attainable && run->measurements.rounds)
-        bound_compute(&bound, run, seconds);
+    if (bound && run->measurements.rounds)
+        bound_compute(bound, run, attainable_s);
     /* also when a block could not be written: what was measured is shown, and kept if it still can be */
     if (run->measurements.rounds) {
-        int wrote = write_summary(run, results, o->attainable ? seconds : NULL, 1);
+        int wrote = write_summary(run, results, bound ? attainable_s : NULL, 1);
         status = job_agree(run->job, wrote) || status ? -1 : 0;
     }
     if (run->loss_difference > 1e-3) {
@@ -503,7 +400,7 @@ static int measure(struct run *run, struct results *results)
                     run->loss_difference);
         status = -1;
     }
-    bound_destroy(&bound, run);
+    bound_destroy(bound, run);
     free(s.times);
     free(s.record);
     free(s.loss);

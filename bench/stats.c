@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PI 3.14159265358979323846
 
@@ -19,7 +18,8 @@ static int compare(const void *a, const void *b)
 static double *sorted_copy(const double *sample, size_t n)
 {
     double *sorted = allocate(n, sizeof *sorted);
-    memcpy(sorted, sample, n * sizeof *sorted);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = sample[i];
     qsort(sorted, n, sizeof *sorted, compare);
     return sorted;
 }

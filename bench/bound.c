@@ -1,0 +1,118 @@
+/* bound.c - measures what perfect overlap of each plan of collectives would reach. */
+#include "bound.h"
+
+#include "error.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* One rank's view; each series has room for all rounds. */
+struct bound {
+    double *ready;        /* [tensors, rounds] of `none`: when each gradient is final, from the step's start */
+    double *backward_end; /* [rounds] of `none` */
+    double *rest;         /* [rounds] of `none`: clipping and optimizer */
+    double **alone;       /* [implementations] of [collectives, rounds]: each collective by itself */
+};
+
+struct bound *bound_create(const struct run *run)
+{
+    size_t rounds = run->options->rounds;
+    struct bound *bound = allocate(1, sizeof *bound);
+    bound->ready = allocate((size_t)run->model.tensors * rounds, sizeof(double));
+    bound->backward_end = allocate(rounds, sizeof(double));
+    bound->rest = allocate(rounds, sizeof(double));
+    bound->alone = allocate((size_t)run->options->n, sizeof *bound->alone);
+    for (int i = 0; i < run->options->n; i++)
+        bound->alone[i] = allocate((size_t)run->sync[i].plan.n * rounds, sizeof(double));
+    return bound;
+}
+
+void bound_destroy(struct bound *bound, const struct run *run)
+{
+    if (!bound)
+        return;
+    for (int i = 0; i < run->options->n; i++)
+        free(bound->alone[i]);
+    free(bound->alone);
+    free(bound->ready);
+    free(bound->backward_end);
+    free(bound->rest);
+    free(bound);
+}
+
+static void measure_none(struct bound *bound, const struct run *run, const struct step_times *times, int discarded,
+                         size_t round)
+{
+    int steps = discarded + (int)run->options->block_steps, tensors = run->model.tensors;
+    double n = (double)run->options->block_steps, *ready = allocate((size_t)tensors, sizeof *ready);
+    steps_add_ready(&run->timeline, times, discarded, steps, n, ready);
+    for (int t = 0; t < tensors; t++)
+        bound->ready[(size_t)t * run->options->rounds + round] = ready[t];
+    free(ready);
+    for (int i = discarded; i < steps; i++) {
+        const struct step_times *step = &times[i];
+        bound->backward_end[round] += 1e-9 * (double)(step->backward_end_ns - step->start_ns) / n;
+        bound->rest[round] += 1e-9 * (double)(step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_OPTIMIZER]) / n;
+    }
+}
+
+static void measure_alone(struct bound *bound, struct run *run, int implementation, size_t round)
+{
+    const struct sync *sync = &run->sync[implementation];
+    run->model.device->zero(run->model.gradient, run->model.arena); /* sums of sums would soon be infinite */
+    timeline_clear(&run->timeline);
+    for (int i = 0; i < sync->plan.n; i++) {
+        struct collective collective = sync_collective(sync, i);
+        job_barrier(run->job);
+        int64_t start = clock_now_ns();
+        run->comm->join(run->comm, run->comm->start(run->comm, &collective));
+        bound->alone[implementation][(size_t)i * run->options->rounds + round] =
+            1e-9 * (double)(clock_now_ns() - start);
+    }
+}
+
+void bound_measure(struct bound *bound, struct run *run, const struct step_times *times, int discarded,
+                   int implementation, size_t round)
+{
+    if (run->sync[implementation].strategy->reduces)
+        measure_alone(bound, run, implementation, round);
+    else
+        measure_none(bound, run, times, discarded, round);
+}
+
+/* The median over rounds of each of n series, of the slowest rank; value[n]. */
+static void slowest_medians(const struct run *run, const double *series, int n, double *value)
+{
+    size_t rounds = run->measurements.rounds;
+    double *all = allocate((size_t)n * (size_t)run->job->size, sizeof *all);
+    for (int i = 0; i < n; i++)
+        value[i] = stats_median(series + (size_t)i * run->options->rounds, rounds);
+    job_gather(run->job, value, (size_t)n * sizeof *value, all);
+    for (int i = 0; i < n; i++)
+        for (int r = 0; r < run->job->size; r++)
+            value[i] = fmax(value[i], all[r * n + i]);
+    free(all);
+}
+
+void bound_compute(const struct bound *bound, const struct run *run, double *seconds)
+{
+    int tensors = run->model.tensors;
+    double *ready = allocate((size_t)tensors, sizeof *ready), backward_end, rest;
+    double *alone = allocate((size_t)tensors, sizeof *alone), *slice = allocate((size_t)tensors, sizeof *slice);
+    slowest_medians(run, bound->ready, tensors, ready);
+    slowest_medians(run, bound->backward_end, 1, &backward_end);
+    slowest_medians(run, bound->rest, 1, &rest);
+    for (int i = 0; i < run->options->n; i++) {
+        const struct plan *plan = &run->sync[i].plan;
+        seconds[i] = NAN;
+        if (!run->sync[i].strategy->reduces)
+            continue;
+        slowest_medians(run, bound->alone[i], plan->n, alone);
+        for (int s = 0; s < plan->n; s++)
+            slice[s] = ready[plan->slice[s].last_tensor];
+        seconds[i] = attainable(plan->n, slice, alone, backward_end, rest);
+    }
+    free(ready);
+    free(alone);
+    free(slice);
+}
