@@ -63,12 +63,13 @@ static void print_row(FILE *out, int width, const char *label, const struct row 
         snprintf(interval, sizeof interval, "[%.2f, %.2f]", 1e3 * row->sync_cost_low, 1e3 * row->sync_cost_high);
     else
         snprintf(interval, sizeof interval, "%s", isfinite(row->sync_cost) ? "[n < 2]" : "");
-    fprintf(out, " %-18s", interval);
     if (with_attainable && isfinite(row->attainable))
-        fprintf(out, " %8.2f %6.2f", 1e3 * row->attainable, row->seconds[METRIC_STEP].median / row->attainable);
+        fprintf(out, " %-18s %8.2f %6.2f\n", interval, 1e3 * row->attainable,
+                row->seconds[METRIC_STEP].median / row->attainable);
     else if (with_attainable)
-        fprintf(out, " %8s %6s", "n/a", "n/a");
-    fprintf(out, "\n");
+        fprintf(out, " %-18s %8s %6s\n", interval, "n/a", "n/a");
+    else
+        fprintf(out, " %s\n", interval);
 }
 
 static void print_table(FILE *out, const struct run *run, const struct comparison *c)
@@ -78,10 +79,11 @@ static void print_table(FILE *out, const struct run *run, const struct compariso
     for (int i = 0; i < c->n; i++)
         if ((int)strlen(implementation[i].label) > width)
             width = (int)strlen(implementation[i].label);
-    fprintf(out, "%-*s %9s %9s %9s %9s %9s %8s %9s %9s %-18s%s\n", width, "implementation", "forward", "backward",
-            "sync", "optimizer", "step", "comm", "tokens", "sync cost", "", bound ? " attain-   step" : "");
-    fprintf(out, "%-*s %9s %9s %9s %9s %9s %8s %9s %9s %-18s%s\n", width, "", "ms", "ms", "ms", "ms", "ms", "ratio",
-            "per s", "ms", "[95 % interval]", bound ? "  able ms   /att." : "");
+    const char *format = "%-*s %9s %9s %9s %9s %9s %8s %9s %9s %s\n";
+    fprintf(out, format, width, "implementation", "forward", "backward", "sync", "optimizer", "step", "comm", "tokens",
+            "sync cost", bound ? "[95 %               attain-   step" : "[95 %");
+    fprintf(out, format, width, "", "ms", "ms", "ms", "ms", "ms", "ratio", "per s", "ms",
+            bound ? "interval]           able ms  /att." : "interval]");
     for (int i = 0; i < c->n; i++)
         print_row(out, width, implementation[i].label, &c->row[i], bound);
     fprintf(out,

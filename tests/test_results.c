@@ -1,7 +1,8 @@
 /* test_results.c - the files of a run: runs the program with tiny sizes, reads back everything it wrote, and computes
  * the summary a second time from the lines of the steps. Also what a file that stops growing leaves behind.
  *
- * The launcher is $MPIRUN, the program ddpbench one directory above this test's. */
+ * The launcher is $MPIRUN, the program ddpbench one directory above this test's. Given files, it only says whether they
+ * are valid JSON (bench_cli.sh uses it so). */
 #include "results.h"
 
 #include "error.h"
@@ -676,8 +677,38 @@ START_TEST(bytes_in_words)
 }
 END_TEST
 
-int main(void)
+/* For scripts: whether files that another program wrote are valid, without a test. A .jsonl holds a value a line, all
+ * of them ended; any other file is one value. Returns how many files are not, and names them. */
+static int count_invalid(int n, char *const path[])
 {
+    int invalid = 0;
+    for (int i = 0; i < n; i++) {
+        static char line[1 << 20];
+        size_t length = strlen(path[i]), lines = 0;
+        int by_line = length > 6 && !strcmp(path[i] + length - 6, ".jsonl"), bad = 0;
+        FILE *file = fopen(path[i], "rb");
+        while (file && (by_line ? fgets(line, sizeof line, file) != NULL : !lines)) {
+            if (!by_line)
+                line[fread(line, 1, sizeof line - 1, file)] = 0;
+            cJSON *json = cJSON_ParseWithOpts(line, NULL, 1);
+            bad += !json || (by_line && line[strlen(line) - 1] != '\n');
+            cJSON_Delete(json);
+            lines++;
+        }
+        if (!file || bad) {
+            printf("%s: %s\n", path[i], file ? "not JSON" : "cannot be read");
+            invalid++;
+        }
+        if (file)
+            fclose(file);
+    }
+    return invalid;
+}
+
+int main(int argc, char *argv[])
+{
+    if (argc > 1)
+        return count_invalid(argc - 1, argv + 1) != 0;
     Suite *suite = suite_create("results");
     TCase *tests = tcase_create("results"), *words = tcase_create("words");
     run_all();
