@@ -587,7 +587,7 @@ START_TEST(full_disk_leaves_whole_blocks)
     for (char *line = strtok(all, "\n"); line; line = strtok(NULL, "\n"), lines++) {
         cJSON *json = cJSON_ParseWithOpts(line, NULL, 1);
         ck_assert_ptr_nonnull(json);
-        ck_assert_double_eq(number(json, "block"), lines / 7);
+        ck_assert_int_eq((int)number(json, "block"), lines / 7);
         ck_assert(cJSON_IsNull(item(json, "cores_used_by_others")));
         if (lines % 7 == 0) { /* not a number, and infinite */
             ck_assert(cJSON_IsNull(item(json, "loss")));
