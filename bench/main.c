@@ -16,6 +16,7 @@ int main(int argc, char *argv[])
     struct options options;
     if (job_begin(&job)) { /* these ranks cannot talk to each other, so each has to say it */
         fprintf(stderr, "ddpbench: %s\n", report_text());
+        job_end(&job);
         return FAILED;
     }
     int status = OK;
