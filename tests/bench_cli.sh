@@ -190,7 +190,7 @@ for variable in SLURM_STEP_NUM_TASKS OMPI_COMM_WORLD_SIZE; do
     status=0
     env -u PMI_SIZE -u PMI_RANK -u PMI_FD "$variable=2" timeout 10 "$program" "${tiny[@]}" --output out >printed 2>said || status=$?
     grep -qE "^ddpbench: the launcher started 2 ranks \($variable=2\).*MPICH" said && [ "$status" = 1 ] &&
-        [ "$(wc -l <said)" = 1 ] && good=0 || good=1
+        [ "$(grep -c "^ddpbench: " said)" = 1 ] && good=0 || good=1
     result "$good" "refused: ranks of another launcher, by $variable"
 done
 
