@@ -65,7 +65,7 @@ static void measure_alone(struct bound *bound, struct run *run, int implementati
         struct collective collective = sync_collective(sync, i);
         job_barrier(run->job);
         int64_t start = clock_now_ns();
-        run->comm->join(run->comm, run->comm->start(run->comm, &collective));
+        run->comm->run(run->comm, &collective);
         bound->alone[implementation][(size_t)i * run->options->rounds + round] =
             1e-9 * (double)(clock_now_ns() - start);
     }

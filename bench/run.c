@@ -232,8 +232,9 @@ static void compare_losses(struct run *run, struct scratch *s, int implementatio
     }
     for (int i = 0; i < steps; i++) {
         double difference = fabs(s->loss[i] - s->expected[i]) / fabs(s->expected[i]);
-        if (!(difference <= run->loss_difference))
-            run->loss_difference = difference;
+        if (isnan(s->loss[i]) || isnan(s->expected[i])) /* training may diverge, but then everywhere */
+            difference = isnan(s->loss[i]) && isnan(s->expected[i]) ? 0 : INFINITY;
+        run->loss_difference = fmax(run->loss_difference, difference);
     }
 }
 
@@ -390,7 +391,10 @@ static int measure(struct run *run, struct results *results)
     /* also when a block could not be written: what was measured is shown, and kept if it still can be */
     if (run->measurements.rounds) {
         int wrote = write_summary(run, results, bound ? attainable_s : NULL, 1);
-        status = job_agree(run->job, wrote) || status ? -1 : 0;
+        if (status)
+            report_clear(); /* the first failure has been told, and this one follows from it */
+        else
+            status = job_agree(run->job, wrote);
     }
     if (run->loss_difference > 1e-3) {
         if (run->job->rank == 0)

@@ -28,13 +28,15 @@ struct comm {
     long (*start)(struct comm *comm, const struct collective *collective);
     /* Waits until every collective up to that ticket is complete. */
     void (*join)(struct comm *comm, long ticket);
+    /* A blocking collective: start and join in one, on the calling thread. */
+    void (*run)(struct comm *comm, const struct collective *collective);
     /* CPU seconds that the comm's own threads have used since it was created. */
     double (*cpu_seconds)(struct comm *comm);
     void (*destroy)(struct comm *comm);
 };
 
-/* How the thread that drives MPI waits between tests of collectives in flight. While the training thread waits in
- * `join`, it always tests without pause. */
+/* How the thread that drives MPI beside the training thread waits between tests of collectives in flight. In `join` and
+ * `run` the training thread itself tests, without pause. */
 struct comm_progress {
     enum { PROGRESS_AUTO, PROGRESS_POLL, PROGRESS_SLEEP } kind; /* auto: poll where each rank has a core to spare */
     unsigned sleep_us;                                          /* with PROGRESS_SLEEP */

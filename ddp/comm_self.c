@@ -31,6 +31,11 @@ static void self_join(struct comm *comm, long ticket)
     (void)comm, (void)ticket;
 }
 
+static void self_run(struct comm *comm, const struct collective *collective)
+{
+    self_start(comm, collective);
+}
+
 static double self_cpu_seconds(struct comm *comm)
 {
     (void)comm;
@@ -45,7 +50,13 @@ static void self_destroy(struct comm *comm)
 struct comm *comm_self_create(struct timeline *timeline)
 {
     struct comm_self *self = allocate(1, sizeof *self);
-    self->comm = (struct comm){"self", "none", self_start, self_join, self_cpu_seconds, self_destroy};
+    self->comm = (struct comm){.name = "self",
+                               .progress = "none",
+                               .start = self_start,
+                               .join = self_join,
+                               .run = self_run,
+                               .cpu_seconds = self_cpu_seconds,
+                               .destroy = self_destroy};
     self->timeline = timeline;
     return &self->comm;
 }

@@ -1,4 +1,4 @@
-/* comm_thread.c - the queue of collectives and the one thread that drives them. */
+/* comm_thread.c - the queue of collectives, and who drives them when. */
 #include "comm_thread.h"
 
 #include "error.h"
@@ -19,19 +19,22 @@ struct entry {
 
 struct comm_thread {
     struct comm comm;
-    struct transport transport;
     struct timeline *timeline;
     struct comm_progress progress;
     char progress_text[64];
-    struct entry *ring; /* [capacity], ticket t at t % capacity */
-    long capacity;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t work;  /* to the thread: something was queued, somebody waits in join, or stop */
-    pthread_cond_t done;  /* to join: completed has risen */
-    long queued;          /* last ticket handed out; the thread has posted up to `posted` of them */
-    long completed;       /* every ticket up to this one is complete */
-    long joining;         /* the ticket that join waits for, 0 if none */
+
+    pthread_mutex_t driving; /* held by the one who calls the transport; guards what follows */
+    struct transport transport;
+    long posted; /* tickets up to this one have been posted */
+
+    pthread_mutex_t lock; /* guards what follows; never held while the transport works */
+    pthread_cond_t work;  /* to the thread: there is something to drive, or stop */
+    struct entry *ring;   /* [capacity], ticket t at t % capacity */
+    long capacity;
+    long queued;    /* last ticket handed out */
+    long completed; /* every ticket up to this one is complete */
+    int joining;    /* the training thread drives, or is about to: the thread keeps out of it */
     int stop;
 };
 
@@ -67,6 +70,25 @@ static long test_all(struct comm_thread *c, long first, long last)
     return completed;
 }
 
+/* Posts what is queued and moves what is in flight along, `tests` times at most; the caller holds `driving`. Returns
+ * the ticket up to which all are complete. */
+static long drive(struct comm_thread *c, int tests)
+{
+    pthread_mutex_lock(&c->lock);
+    long queued = c->queued, before = c->completed, completed = before;
+    pthread_mutex_unlock(&c->lock);
+    while (c->posted < queued)
+        post(c, ++c->posted);
+    for (int i = 0; i < tests && completed < queued; i++)
+        completed = test_all(c, completed, queued);
+    if (completed != before) {
+        pthread_mutex_lock(&c->lock);
+        c->completed = completed;
+        pthread_mutex_unlock(&c->lock);
+    }
+    return completed;
+}
+
 static void wait_work(struct comm_thread *c, unsigned us)
 {
     struct timespec until;
@@ -77,44 +99,34 @@ static void wait_work(struct comm_thread *c, unsigned us)
     pthread_cond_timedwait(&c->work, &c->lock, &until);
 }
 
-static void *drive(void *argument)
+/* The thread: drives while the training thread computes. */
+static void *drive_beside(void *argument)
 {
     struct comm_thread *c = argument;
+    enum { TESTS_PER_WAKE = 16 };  /* one test moves one piece of a collective along; a wake should move them all */
     prctl(PR_SET_TIMERSLACK, 1UL); /* the default lets short sleeps run 50 us over */
-    long posted = 0, completed = 0;
-    enum { TESTS_PER_WAKE = 16 }; /* one test moves one piece of a collective along; a wake should move them all */
     pthread_mutex_lock(&c->lock);
     for (;;) {
-        while (c->queued == completed && !c->stop)
+        while (!c->stop && (c->joining || c->queued == c->completed))
             pthread_cond_wait(&c->work, &c->lock);
-        if (c->queued == completed)
+        if (c->stop)
             break;
-        int tight = c->joining > completed || c->progress.kind == PROGRESS_POLL;
         long queued = c->queued;
         pthread_mutex_unlock(&c->lock);
-        while (posted < queued)
-            post(c, ++posted);
-        long before = completed;
-        for (int i = 0; i < TESTS_PER_WAKE && completed < posted; i++)
-            completed = test_all(c, completed, posted);
-        if (tight && completed == before)
-            sched_yield(); /* with fewer cores than threads the others must get their turn */
+        pthread_mutex_lock(&c->driving);
+        drive(c, TESTS_PER_WAKE);
+        pthread_mutex_unlock(&c->driving);
         pthread_mutex_lock(&c->lock);
-        if (completed != before) {
-            c->completed = completed;
-            if (c->joining && completed >= c->joining)
-                pthread_cond_signal(&c->done);
-        }
-        if (!tight && completed < posted && c->queued == posted && !c->joining)
+        if (c->progress.kind == PROGRESS_SLEEP && c->queued == queued && c->completed < queued && !c->joining &&
+            !c->stop)
             wait_work(c, c->progress.sleep_us);
     }
     pthread_mutex_unlock(&c->lock);
     return NULL;
 }
 
-static long thread_start(struct comm *comm, const struct collective *collective)
+static long enqueue(struct comm_thread *c, const struct collective *collective, int joining)
 {
-    struct comm_thread *c = (struct comm_thread *)comm;
     int64_t now = clock_now_ns();
     pthread_mutex_lock(&c->lock);
     long ticket = c->queued + 1;
@@ -124,23 +136,45 @@ static long thread_start(struct comm *comm, const struct collective *collective)
     e->collective = *collective;
     e->queued_ns = now;
     c->queued = ticket;
-    pthread_cond_signal(&c->work);
+    c->joining = joining;
     pthread_mutex_unlock(&c->lock);
     return ticket;
 }
 
+static long thread_start(struct comm *comm, const struct collective *collective)
+{
+    struct comm_thread *c = (struct comm_thread *)comm;
+    long ticket = enqueue(c, collective, 0);
+    pthread_cond_signal(&c->work);
+    return ticket;
+}
+
+/* The training thread has nothing else to do now, so it drives itself: handing over to the thread and back would cost
+ * two wake-ups. */
 static void thread_join(struct comm *comm, long ticket)
 {
     struct comm_thread *c = (struct comm_thread *)comm;
     pthread_mutex_lock(&c->lock);
-    if (c->completed < ticket) {
-        c->joining = ticket;
-        pthread_cond_signal(&c->work);
-        while (c->completed < ticket)
-            pthread_cond_wait(&c->done, &c->lock);
-        c->joining = 0;
-    }
+    int complete = c->completed >= ticket;
+    c->joining = !complete;
     pthread_mutex_unlock(&c->lock);
+    if (complete)
+        return;
+    pthread_mutex_lock(&c->driving);
+    while (drive(c, 1) < ticket)
+        sched_yield(); /* with fewer cores than ranks the others must get their turn */
+    pthread_mutex_unlock(&c->driving);
+    pthread_mutex_lock(&c->lock);
+    c->joining = 0;
+    int rest = c->completed < c->queued;
+    pthread_mutex_unlock(&c->lock);
+    if (rest)
+        pthread_cond_signal(&c->work);
+}
+
+static void thread_run(struct comm *comm, const struct collective *collective)
+{
+    thread_join(comm, enqueue((struct comm_thread *)comm, collective, 1));
 }
 
 static double thread_cpu_seconds(struct comm *comm)
@@ -163,7 +197,7 @@ static void thread_destroy(struct comm *comm)
     pthread_join(c->thread, NULL);
     c->transport.destroy(c->transport.state);
     pthread_cond_destroy(&c->work);
-    pthread_cond_destroy(&c->done);
+    pthread_mutex_destroy(&c->driving);
     pthread_mutex_destroy(&c->lock);
     free(c->ring);
     free(c);
@@ -173,7 +207,13 @@ struct comm *comm_thread_create(const char *name, struct transport transport, st
                                 size_t capacity, struct comm_progress progress)
 {
     struct comm_thread *c = allocate(1, sizeof *c);
-    c->comm = (struct comm){name, c->progress_text, thread_start, thread_join, thread_cpu_seconds, thread_destroy};
+    c->comm = (struct comm){.name = name,
+                            .progress = c->progress_text,
+                            .start = thread_start,
+                            .join = thread_join,
+                            .run = thread_run,
+                            .cpu_seconds = thread_cpu_seconds,
+                            .destroy = thread_destroy};
     if (progress.kind == PROGRESS_POLL)
         snprintf(c->progress_text, sizeof c->progress_text, "poll");
     else
@@ -183,17 +223,17 @@ struct comm *comm_thread_create(const char *name, struct transport transport, st
     c->progress = progress;
     c->capacity = (long)capacity;
     c->ring = allocate(capacity, sizeof *c->ring);
+    pthread_mutex_init(&c->driving, NULL);
     pthread_mutex_init(&c->lock, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&c->work, &monotonic);
-    pthread_cond_init(&c->done, &monotonic);
     pthread_condattr_destroy(&monotonic);
     sigset_t all, before; /* signals are for the training thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(&c->thread, NULL, drive, c);
+    int status = pthread_create(&c->thread, NULL, drive_beside, c);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status)
         FATAL("cannot start the communication thread: error %d", status);

@@ -1,7 +1,9 @@
-/* comm_thread.h - the queue of collectives and the one thread that drives them, for any transport.
+/* comm_thread.h - the queue of collectives and the thread that drives them while the training thread computes, for any
+ * transport.
  *
- * The transport (MPI, or a made-up one in tests) is called from that thread alone, and not at all while no
- * collective is in flight: then the thread sleeps and the training thread may use MPI itself. */
+ * The transport (MPI, or a made-up one in tests) is called by one thread at a time: by the comm's own thread, or by the
+ * training thread while it waits in join or run, where it drives itself. It is not called at all while no collective is
+ * in flight, so the training thread may use MPI then. */
 #ifndef COMM_THREAD_H
 #define COMM_THREAD_H
 

@@ -391,8 +391,8 @@ void data_next(struct data *data, const int32_t **input, const int32_t **target)
         FATAL("%s", slot->failure); /* only now: a batch that nobody asks for may be unreadable */
     data->served = !data->served;
     data->next++;
-    pthread_cond_signal(&data->changed);
     pthread_mutex_unlock(&data->lock);
+    pthread_cond_signal(&data->changed); /* without the lock, which the thread that wakes up wants at once */
     *input = slot->input;
     *target = slot->target;
 }

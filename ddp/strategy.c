@@ -61,6 +61,12 @@ void sync_start(struct sync *sync, int i)
     sync->started++;
 }
 
+void sync_run(struct sync *sync, int i)
+{
+    struct collective collective = sync_collective(sync, i);
+    sync->comm->run(sync->comm, &collective);
+}
+
 int sync_completed_slice(const struct sync *sync, int tensor)
 {
     return tensor == sync->plan.slice[sync->started].last_tensor ? sync->started : -1;

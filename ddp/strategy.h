@@ -53,8 +53,9 @@ void sync_destroy(struct sync *sync); /* a zeroed sync is fine */
 /* Before backward: nothing is started yet. */
 void sync_begin(struct sync *sync);
 
-/* Starts the all-reduce of slice i, in place in the arena. */
+/* Starts the all-reduce of slice i; or runs it to its end. In place in the arena, or in the staged buffer. */
 void sync_start(struct sync *sync, int i);
+void sync_run(struct sync *sync, int i);
 
 /* The next slice if this tensor completes it, else -1: what the strategies that overlap ask at each gradient. */
 int sync_completed_slice(const struct sync *sync, int tensor);

@@ -8,10 +8,8 @@ static void ready(struct sync *sync, int tensor)
 
 static void finish(struct sync *sync)
 {
-    for (int i = sync->plan.n - 1; i >= 0; i--) { /* the plan is in backward's order, this one is registration's */
-        sync_start(sync, i);
-        sync->comm->join(sync->comm, sync->ticket);
-    }
+    for (int i = sync->plan.n - 1; i >= 0; i--) /* the plan is in backward's order, this one is registration's */
+        sync_run(sync, i);
 }
 
 const struct strategy strategy_ddp = {

@@ -246,10 +246,16 @@ static void faulty_join(struct comm *comm, long ticket)
     f->real->join(f->real, ticket);
 }
 
+static void faulty_run(struct comm *comm, const struct collective *collective)
+{
+    faulty_join(comm, faulty_start(comm, collective));
+}
+
 static double error_with(struct rig *many, const struct rig *one, const struct variant *v, int misses_last,
                          int runs_twice, int forget_mean)
 {
-    struct faulty faulty = {{.start = faulty_start, .join = faulty_join}, many->comm, misses_last, runs_twice};
+    struct faulty faulty = {
+        {.start = faulty_start, .join = faulty_join, .run = faulty_run}, many->comm, misses_last, runs_twice};
     sync_destroy(&many->sync);
     sync_create(&many->sync, v->strategy, &many->model, &faulty.comm, v->bucket_bytes, COMM_FLOAT32);
     many->trainer.ranks = forget_mean ? 1 : job.size;

@@ -2,12 +2,11 @@
  * sanitizer.
  *
  * The transport completes a collective after some tests, in an order of its own, and notices calls that it must not
- * get: from another thread, for a busy slot, or while nothing is in flight. */
+ * get: from two threads at once, for a busy slot, or while nothing is in flight. */
 #include "comm_thread.h"
 #include "error.h"
 
 #include <check.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -18,43 +17,41 @@ struct made_up {
     float *buffer[CAPACITY];
     size_t count[CAPACITY];
     int posts, tests, wrong, destroyed, slow;
-    int indices[4096]; /* of the collectives, in the order of their posts */
-    pthread_t owner;
-    int has_owner;
+    int indices[4096];  /* of the collectives, in the order of their posts */
+    _Atomic int inside; /* threads that are calling now */
 };
 
-static void check_owner(struct made_up *m)
+static void enter(struct made_up *m)
 {
-    if (!m->has_owner) {
-        m->owner = pthread_self();
-        m->has_owner = 1;
-    }
-    m->wrong += !pthread_equal(m->owner, pthread_self());
+    m->wrong += m->inside++ != 0;
 }
 
 static void made_up_post(void *state, size_t slot, const struct collective *c)
 {
     struct made_up *m = state;
-    check_owner(m);
+    enter(m);
     m->wrong += m->left[slot] >= 0;
     m->left[slot] = m->slow + (m->posts * 7) % 5;
     m->buffer[slot] = c->buffer;
     m->count[slot] = c->count;
     m->indices[m->posts++ % 4096] = c->index;
+    m->inside--;
 }
 
 static int made_up_test(void *state, size_t slot)
 {
     struct made_up *m = state;
-    check_owner(m);
+    enter(m);
     m->tests++;
     m->wrong += m->left[slot] < 0;
-    if (m->left[slot]-- > 0)
-        return 0;
-    for (size_t i = 0; i < m->count[slot]; i++)
-        m->buffer[slot][i] *= 2; /* as two equal ranks would */
-    m->left[slot] = -1;
-    return 1;
+    int done = m->left[slot]-- <= 0;
+    if (done) {
+        for (size_t i = 0; i < m->count[slot]; i++)
+            m->buffer[slot][i] *= 2; /* as two equal ranks would */
+        m->left[slot] = -1;
+    }
+    m->inside--;
+    return done;
 }
 
 static void made_up_destroy(void *state)
@@ -125,6 +122,55 @@ START_TEST(joined_collectives_are_complete)
 }
 END_TEST
 
+/* Blocking ones among the others: in order, complete on return, and the others go on after them. */
+START_TEST(a_run_is_complete_on_return)
+{
+    struct made_up m;
+    struct timeline timeline;
+    struct comm *comm = make(&m, &timeline, progresses[_i], 2);
+    float x[3];
+    for (int round = 0; round < 300; round++) {
+        for (int i = 0; i < 3; i++)
+            x[i] = (float)i + 1;
+        struct collective first = {&x[0], 1, COMM_FLOAT32, 3 * round}, second = {&x[1], 1, COMM_FLOAT32, 3 * round + 1},
+                          third = {&x[2], 1, COMM_FLOAT32, 3 * round + 2};
+        if (round % 2)
+            comm->start(comm, &first);
+        else
+            comm->run(comm, &first);
+        comm->run(comm, &second);
+        ck_assert_float_eq(x[0], 2);
+        ck_assert_float_eq(x[1], 4);
+        comm->join(comm, comm->start(comm, &third));
+        ck_assert_float_eq(x[2], 6);
+    }
+    for (int i = 0; i < 900; i++)
+        ck_assert_int_eq(m.indices[i], i);
+    finish(comm, &m, &timeline);
+}
+END_TEST
+
+/* What is still in flight when a join of an earlier ticket returns goes on by itself. */
+START_TEST(the_rest_goes_on_after_a_join)
+{
+    struct made_up m;
+    struct timeline timeline;
+    struct comm *comm = make(&m, &timeline, progresses[_i], 40);
+    float x[2] = {1, 1};
+    struct collective first = {&x[0], 1, COMM_FLOAT32, 0}, second = {&x[1], 1, COMM_FLOAT32, 1};
+    long ticket = comm->start(comm, &first);
+    comm->start(comm, &second);
+    comm->join(comm, ticket);
+    struct timespec pause = {0, 300000000};
+    nanosleep(&pause, NULL);
+    int64_t now = clock_now_ns();
+    comm->join(comm, ticket + 1);
+    ck_assert_float_eq(x[1], 2);
+    ck_assert_int_lt(timeline.lane[LANE_COMMUNICATION].span[1].end_ns, now);
+    finish(comm, &m, &timeline);
+}
+END_TEST
+
 /* Collectives advance while the training thread does something else. */
 START_TEST(collectives_progress_without_join)
 {
@@ -170,6 +216,8 @@ int main(void)
     int n = sizeof progresses / sizeof *progresses;
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, joined_collectives_are_complete, 0, n);
+    tcase_add_loop_test(tests, a_run_is_complete_on_return, 0, n);
+    tcase_add_loop_test(tests, the_rest_goes_on_after_a_join, 0, n);
     tcase_add_loop_test(tests, collectives_progress_without_join, 0, n);
     tcase_add_loop_test(tests, nothing_is_asked_while_nothing_is_in_flight, 0, n);
     suite_add_tcase(suite, tests);

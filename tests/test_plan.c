@@ -50,9 +50,15 @@ static void recorder_join(struct comm *comm, long ticket)
     r->joined = ticket > r->joined ? ticket : r->joined;
 }
 
+static void recorder_run(struct comm *comm, const struct collective *collective)
+{
+    recorder_join(comm, recorder_start(comm, collective));
+}
+
 static struct recorder recorder_make(void)
 {
-    return (struct recorder){.comm = {.name = "recorder", .start = recorder_start, .join = recorder_join}};
+    return (struct recorder){
+        .comm = {.name = "recorder", .start = recorder_start, .join = recorder_join, .run = recorder_run}};
 }
 
 /* Backward's announcements and the end of it, without the arithmetic. */
