@@ -40,7 +40,7 @@ all: setup
 	@$(MAKE) --no-print-directory program
 
 # ---- what users call ----
-SIZES = --d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size 8
+SIZES = --d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank 4
 bench: all
 	@launch/corpus.sh $(OUT)/corpus.txt
 	$(MPIRUN) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt) \
@@ -75,7 +75,10 @@ format:
 	clang-format -i $(SOURCES)
 
 lint: setup
-	launch/setup.sh --lint
+	@launch/setup.sh --lint
+	@$(MAKE) --no-print-directory lint-all
+
+lint-all:
 	clang-format --dry-run --Werror $(SOURCES)
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 		--suppress=missingIncludeSystem --library=.cppcheck.xml -Ikernels -Iddp -Ibench $(filter %.c,$(SOURCES))
@@ -122,6 +125,6 @@ $(OUT)/obj/bench/results.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test bench-kernels bench-step install setup help clean format lint sanitize program tests
+.PHONY: FORCE all bench test bench-kernels bench-step install setup help clean format lint lint-all sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -14,6 +14,16 @@ struct bound {
     double **alone;       /* [implementations] of [collectives, rounds]: each collective by itself */
 };
 
+double bound_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest)
+{
+    double end = backward_end, remaining = 0;
+    for (int i = n - 1; i >= 0; i--) {
+        remaining += alone[i];
+        end = fmax(end, ready[i] + remaining);
+    }
+    return end + rest;
+}
+
 struct bound *bound_create(const struct run *run)
 {
     size_t rounds = run->options->rounds;
@@ -40,16 +50,16 @@ void bound_destroy(struct bound *bound, const struct run *run)
     free(bound);
 }
 
-static void measure_none(struct bound *bound, const struct run *run, const struct step_times *times, int discarded,
-                         size_t round)
+static void measure_none(struct bound *bound, const struct run *run, const struct step_times *times, size_t round)
 {
-    int steps = discarded + (int)run->options->block_steps, tensors = run->model.tensors;
+    int steps = DISCARDED_STEPS + (int)run->options->block_steps, tensors = run->model.tensors;
     double n = (double)run->options->block_steps, *ready = allocate((size_t)tensors, sizeof *ready);
-    steps_add_ready(&run->timeline, times, discarded, steps, n, ready);
+    steps_add_ready(&run->timeline, times, DISCARDED_STEPS, steps, n, ready);
     for (int t = 0; t < tensors; t++)
         bound->ready[(size_t)t * run->options->rounds + round] = ready[t];
     free(ready);
-    for (int i = discarded; i < steps; i++) {
+    bound->backward_end[round] = bound->rest[round] = 0;
+    for (int i = DISCARDED_STEPS; i < steps; i++) {
         const struct step_times *step = &times[i];
         bound->backward_end[round] += 1e-9 * (double)(step->backward_end_ns - step->start_ns) / n;
         bound->rest[round] += 1e-9 * (double)(step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_OPTIMIZER]) / n;
@@ -71,13 +81,13 @@ static void measure_alone(struct bound *bound, struct run *run, int implementati
     }
 }
 
-void bound_measure(struct bound *bound, struct run *run, const struct step_times *times, int discarded,
-                   int implementation, size_t round)
+void bound_measure(struct bound *bound, struct run *run, const struct step_times *times, int implementation,
+                   size_t round)
 {
     if (run->sync[implementation].strategy->reduces)
         measure_alone(bound, run, implementation, round);
     else
-        measure_none(bound, run, times, discarded, round);
+        measure_none(bound, run, times, round);
 }
 
 /* The median over rounds of each of n series, of the slowest rank; value[n]. */
@@ -110,7 +120,7 @@ void bound_compute(const struct bound *bound, const struct run *run, double *sec
         slowest_medians(run, bound->alone[i], plan->n, alone);
         for (int s = 0; s < plan->n; s++)
             slice[s] = ready[plan->slice[s].last_tensor];
-        seconds[i] = attainable(plan->n, slice, alone, backward_end, rest);
+        seconds[i] = bound_of_plan(plan->n, slice, alone, backward_end, rest);
     }
     free(ready);
     free(alone);

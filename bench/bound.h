@@ -5,6 +5,13 @@
 #include "run.h"
 #include "steps.h"
 
+/* Seconds from a step's start in which perfect overlap of a plan of n collectives would be done:
+ * max(C, max over i of (ready_i + sum over j >= i of alone_j)) + rest, where C is the end of backward, ready[i] when
+ * the last gradient of collective i is final (both without communication), alone[i] the time of that collective by
+ * itself, and rest clipping and optimizer. The order is that in which backward completes the slices, also for a
+ * strategy that launches them in another one: the bound is what the same collectives could reach. */
+double bound_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest);
+
 struct bound;
 
 /* Room for all rounds of a run. Release with bound_destroy, with the same run; NULL is fine. */
@@ -12,10 +19,10 @@ struct bound *bound_create(const struct run *run);
 void bound_destroy(struct bound *bound, const struct run *run);
 
 /* After a block of an implementation, whose spans are still in the timeline. From `none`: when each gradient was final
- * in the steps behind the first `discarded`. Of the others: the time of each collective by itself, with the ranks
+ * in the timed steps. Of the others: the time of each collective by itself, with the ranks
  * otherwise idle. All ranks call it. */
-void bound_measure(struct bound *bound, struct run *run, const struct step_times *times, int discarded,
-                   int implementation, size_t round);
+void bound_measure(struct bound *bound, struct run *run, const struct step_times *times, int implementation,
+                   size_t round);
 
 /* seconds[n] = attainable step time of each implementation (METRICS: attainable), from medians over the rounds so far,
  * of the slowest rank; NAN for one that does not reduce. All ranks call it. */

@@ -87,20 +87,29 @@ static void compare_pairs(struct comparison *c, const struct measurements *m,
     free(p);
 }
 
+/* What the pairs compare too, so that no row can be both the fastest and slower than another. */
+static double mean_log_step(const struct measurements *m, int i)
+{
+    const double *step = measurements_of(m, i, METRIC_STEP);
+    double sum = 0;
+    for (size_t r = 0; r < m->rounds; r++)
+        sum += log(step[r]);
+    return sum / (double)m->rounds;
+}
+
 void comparison_create(struct comparison *c, const struct measurements *m, const struct implementation *implementation,
                        int ranks, double tokens, const double *attainable_seconds)
 {
     *c = (struct comparison){.n = m->n, .rounds = m->rounds, .fastest = -1};
     int none = -1;
     for (int i = 0; i < m->n; i++)
-        if (implementation[i].strategy == &strategy_none)
+        if (implementation[i].strategy == &strategy_none && none < 0)
             none = i;
     for (int i = 0; i < m->n; i++) {
         int reduces = implementation[i].strategy->reduces;
         fill_row(&c->row[i], m, i, none, reduces && ranks > 1, tokens);
         c->row[i].attainable = attainable_seconds ? attainable_seconds[i] : NAN;
-        double step = c->row[i].seconds[METRIC_STEP].median;
-        if (reduces && m->rounds && (c->fastest < 0 || step < c->row[c->fastest].seconds[METRIC_STEP].median))
+        if (reduces && m->rounds && (c->fastest < 0 || mean_log_step(m, i) < mean_log_step(m, c->fastest)))
             c->fastest = i;
     }
     compare_pairs(c, m, implementation);
@@ -121,15 +130,4 @@ int comparison_slower(const struct comparison *c, int implementation)
             return pair->p < 0.05;
     }
     return 0;
-}
-
-double attainable(int n, const double *ready, const double *alone, double backward_end, double rest)
-{
-    double end = backward_end, remaining = 0;
-    for (int i = n - 1; i >= 0; i--) {
-        remaining += alone[i];
-        if (ready[i] + remaining > end)
-            end = ready[i] + remaining;
-    }
-    return end + rest;
 }

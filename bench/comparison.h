@@ -1,6 +1,6 @@
 /* comparison.h - from samples to figures: medians, what a strategy costs, which differences are real.
  *
- * Pure: samples in, figures and words out. One sample is one block (one round of one implementation). */
+ * Pure: samples in, figures out. One sample is one block (one round of one implementation). */
 #ifndef COMPARISON_H
 #define COMPARISON_H
 
@@ -30,7 +30,7 @@ struct row {
     struct summary communication_ratio; /* gradient_sync / step; n is 0 where nothing is communicated */
     /* step(this) against step(none), paired by round; n is 0 without `none` in the comparison */
     struct paired against_none;
-    double sync_cost, sync_cost_low, sync_cost_high; /* seconds: (ratio - 1) x median step of none */
+    double sync_cost, sync_cost_low, sync_cost_high; /* seconds: (mean ratio - 1) x median step of none */
     double attainable;                               /* seconds; NAN if not measured */
 };
 
@@ -45,7 +45,7 @@ struct comparison {
     size_t rounds;
     struct row row[MAX_IMPLEMENTATIONS];
     struct pair *pair; /* [pairs] every two implementations that reduce */
-    int fastest;       /* the least median step among those that reduce; -1 if none does */
+    int fastest;       /* the least mean of log(step) among those that reduce; -1 if none does */
 };
 
 /* tokens: of one step of all ranks. attainable[n] in seconds, or NULL. Release with comparison_destroy. */
@@ -55,10 +55,5 @@ void comparison_destroy(struct comparison *comparison);
 
 /* Whether a pair with the fastest is different at the 5 % level over all pairs. */
 int comparison_slower(const struct comparison *comparison, int implementation);
-
-/* The bound that perfect overlap of a plan would reach, in seconds from a step's start: max(C, max over i of (ready_i +
- * sum over j >= i of alone_j)) + rest, where C is the end of backward, ready[i] when slice i is final (both without
- * communication), alone[i] the time of its collective alone, and rest clipping and optimizer. */
-double attainable(int n, const double *ready, const double *alone, double backward_end, double rest);
 
 #endif

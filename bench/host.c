@@ -45,23 +45,27 @@ void host_facts(struct host_facts *facts)
 double host_cores_per_rank(const struct job *job)
 {
     struct place {
-        int host;
+        int machine;
         cpu_set_t cpus;
     } mine;
     memset(&mine, 0, sizeof mine);
-    mine.host = job->host;
+    mine.machine = job->machine;
     if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus))
         CPU_SET(0, &mine.cpus);
     struct place *all = allocate((size_t)job->size, sizeof *all);
+    int *shared = allocate((size_t)job->size + 1, sizeof *shared); /* CPUs by the number of ranks that may use them */
     job_gather(job, &mine, sizeof mine, all);
-    double cores = 0;
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, &mine.cpus)) {
-            int sharing = 0;
+            int ranks = 0;
             for (int r = 0; r < job->size; r++)
-                sharing += all[r].host == job->host && CPU_ISSET(cpu, &all[r].cpus);
-            cores += 1.0 / sharing;
+                ranks += all[r].machine == job->machine && CPU_ISSET(cpu, &all[r].cpus);
+            shared[ranks]++;
         }
+    double cores = 0; /* whole shares stay whole numbers: 6 CPUs of 3 ranks are 2 each, not 1.9999999999999998 */
+    for (int ranks = 1; ranks <= job->size; ranks++)
+        cores += (double)shared[ranks] / ranks;
+    free(shared);
     free(all);
     return cores;
 }
@@ -79,31 +83,67 @@ static size_t read_number(const char *path)
     return value;
 }
 
-/* What the control groups above this process still allow (version 2, where each level has its own limit). */
+/* The value of a line "key value" in a file, or 0. */
+static size_t read_key(const char *path, const char *key)
+{
+    char name[128];
+    size_t value, found = 0;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    while (fscanf(file, "%127s %zu", name, &value) == 2)
+        if (!strcmp(name, key))
+            found = value;
+    fclose(file);
+    return found;
+}
+
+/* What one control group still allows, counting the file pages that it could give back; SIZE_MAX without a limit. */
+static size_t group_left(const char *directory, const char *limit_name, const char *used_name, const char *inactive)
+{
+    char path[640];
+    snprintf(path, sizeof path, "%s/%s", directory, limit_name);
+    size_t limit = read_number(path);
+    snprintf(path, sizeof path, "%s/%s", directory, used_name);
+    size_t used = read_number(path);
+    if (limit == SIZE_MAX || used == SIZE_MAX)
+        return SIZE_MAX;
+    snprintf(path, sizeof path, "%s/memory.stat", directory);
+    size_t spare = read_key(path, inactive);
+    used -= spare < used ? spare : used;
+    return limit > used ? limit - used : 0;
+}
+
+/* The least that a control group of this process still allows: version 2, where each level has a limit of its own, or
+ * version 1's memory controller. */
 static size_t group_memory_left(void)
 {
-    char group[512] = "", path[640];
+    char line[512], directory[600];
     size_t left = SIZE_MAX;
     FILE *file = fopen("/proc/self/cgroup", "r");
-    if (!file)
-        return left;
-    while (fgets(group, sizeof group, file) && strncmp(group, "0::", 3))
-        ;
-    fclose(file);
-    if (strncmp(group, "0::", 3))
-        return left;
-    group[strcspn(group, "\n")] = 0;
-    for (char *end = group + strlen(group); end > group + 3; end = strrchr(group + 3, '/')) {
-        *end = 0;
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", group + 3);
-        size_t limit = read_number(path);
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.current", group + 3);
-        size_t used = read_number(path);
-        if (limit != SIZE_MAX && used != SIZE_MAX && (limit > used ? limit - used : 0) < left)
-            left = limit > used ? limit - used : 0;
-        if (!strchr(group + 3, '/'))
-            break;
+    while (file && fgets(line, sizeof line, file)) {
+        char *path = strchr(line, '/');
+        if (!path)
+            continue;
+        path[strcspn(path, "\n")] = 0;
+        if (!strncmp(line, "0::", 3))
+            for (;;) {
+                snprintf(directory, sizeof directory, "/sys/fs/cgroup%s", path);
+                size_t level = group_left(directory, "memory.max", "memory.current", "inactive_file");
+                left = level < left ? level : left;
+                if (!*path)
+                    break;
+                *strrchr(path, '/') = 0;
+            }
+        else if (strstr(line, ":memory:")) {
+            snprintf(directory, sizeof directory, "/sys/fs/cgroup/memory%s", path);
+            size_t level =
+                group_left(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file");
+            left = level < left ? level : left;
+        }
     }
+    if (file)
+        fclose(file);
     return left;
 }
 

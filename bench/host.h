@@ -20,8 +20,8 @@ struct host_facts {
 /* By hwloc; unknown facts are empty or 0. */
 void host_facts(struct host_facts *facts);
 
-/* The cores that this rank may use, divided evenly among the ranks of its host that may use the same ones. All ranks
- * call. */
+/* The logical CPUs that this rank may use, divided evenly among the ranks of its machine that may use the same ones.
+ * All ranks call. */
 double host_cores_per_rank(const struct job *job);
 
 /* Bytes that the kernel says can be allocated without swapping, or what the control group of this process still

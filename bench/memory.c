@@ -4,6 +4,7 @@
 #include "comparison.h"
 #include "error.h"
 #include "host.h"
+#include "run.h"
 #include "steps.h"
 
 #include <math.h>
@@ -31,8 +32,10 @@ void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, cons
     step_spans(model, options->grad_accumulation, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         step += spans[i] * sizeof(struct span);
-    bytes[MEMORY_RECORDS] =
-        options->block_steps * step + options->rounds * (size_t)options->n * METRICS * sizeof(double);
+    size_t rows = (size_t)options->n, tensors = (size_t)model->tensors;
+    size_t series = rows * METRICS + (options->attainable ? (rows + 1) * tensors : 0); /* a number a round each */
+    bytes[MEMORY_RECORDS] = (options->block_steps + DISCARDED_STEPS) * (step + (size_t)(ranks + 4) * sizeof(double)) +
+                            options->rounds * series * sizeof(double);
 }
 
 size_t memory_total(const size_t bytes[MEMORY_PARTS])
@@ -59,7 +62,7 @@ const char *memory_words(size_t bytes, char text[16])
 int memory_check(const size_t bytes[MEMORY_PARTS], const struct job *job)
 {
     char need[16], have[16], part[16], parts[256] = "";
-    double needed = (double)memory_total(bytes) * job->local_size;
+    double needed = (double)memory_total(bytes) * job->machine_size;
     size_t available = host_memory_available();
     if (needed <= (double)available)
         return 0;
@@ -68,8 +71,9 @@ int memory_check(const size_t bytes[MEMORY_PARTS], const struct job *job)
         snprintf(parts + at, sizeof parts - at, "%s%s for %s", i ? ", " : "", memory_words(bytes[i], part),
                  memory_part_name[i]);
     }
-    return report("the %d rank%s of this host need %s of memory together and it has %s: a rank needs %s; use a smaller "
-                  "--batch-size, --context-length, --num-layers, --d-model or --steps-per-block, or more hosts",
-                  job->local_size, job->local_size == 1 ? "" : "s", memory_words((size_t)fmin(needed, 1e19), need),
-                  memory_words(available, have), parts);
+    return report(
+        "the %d rank%s of this machine need %s of memory together and it has %s: a rank needs %s; use a smaller "
+        "--batch-size, --context-length, --num-layers, --d-model or --steps-per-block, or more hosts",
+        job->machine_size, job->machine_size == 1 ? "" : "s", memory_words((size_t)fmin(needed, 1e19), need),
+        memory_words(available, have), parts);
 }

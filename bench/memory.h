@@ -21,7 +21,7 @@ extern const char *const memory_part_name[MEMORY_PARTS];
 void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, const struct options *options, int ranks);
 size_t memory_total(const size_t bytes[MEMORY_PARTS]);
 
-/* Returns 0 if what the ranks of this host need together fits into what it has; or -1, reported, with the parts. */
+/* Returns 0 if what the ranks of this machine need together fits into what it has; or -1, reported, with the parts. */
 int memory_check(const size_t bytes[MEMORY_PARTS], const struct job *job);
 
 /* Bytes as words such as "12.3 GiB" (8 significant characters at most), in text[16]. */

@@ -38,7 +38,7 @@ void progress_show(struct progress *progress, size_t done, const char *words)
         for (size_t i = 0; i < WIDTH; i++)
             bar[i] = i < full ? '#' : '.';
         bar[WIDTH] = 0;
-        fprintf(stderr, "\r[%s] %3zu %%, %s left  %.70s\033[K", bar, done * 100 / progress->total, text, words);
+        fprintf(stderr, "[%s] %3zu %%, %s left  %.70s\033[K\r", bar, done * 100 / progress->total, text, words);
     } else if (now - progress->shown_ns > (int64_t)LINE_SECONDS * 1000000000) {
         progress->shown_ns = now;
         fprintf(stderr, "%3zu %%, about %s left; %s\n", done * 100 / progress->total, text, words);
@@ -48,5 +48,5 @@ void progress_show(struct progress *progress, size_t done, const char *words)
 void progress_end(struct progress *progress)
 {
     if (progress->total && progress->terminal)
-        fprintf(stderr, "\r\033[K");
+        fprintf(stderr, "\033[K");
 }

@@ -28,10 +28,10 @@ void report_configuration(FILE *out, const struct run *run)
     fprintf(out, "regime    %s\n",
             o->regime == REGIME_WARMUP ? "warmup: the learning rate ramps and gradients are clipped"
                                        : "active: constant learning rate, no clipping");
-    fprintf(out, "memory    ");
+    fprintf(out, "memory    %s on each rank (estimated):", memory_words(memory_total(run->memory), words));
     for (int i = 0; i < MEMORY_PARTS; i++)
-        fprintf(out, "%s%s %s", i ? ", " : "", memory_part_name[i], memory_words(run->memory[i], words));
-    fprintf(out, " on each rank\n");
+        fprintf(out, "%s %s %s", i ? "," : "", memory_part_name[i], memory_words(run->memory[i], words));
+    fprintf(out, "\n\n");
 }
 
 /* ---- the table ---- */
@@ -86,10 +86,11 @@ static void print_table(FILE *out, const struct run *run, const struct compariso
             bound ? "interval]           able ms  /att." : "interval]");
     for (int i = 0; i < c->n; i++)
         print_row(out, width, implementation[i].label, &c->row[i], bound);
-    fprintf(out,
-            "Medians of %zu rounds x %zu timed steps. sync: what of the reduction is still visible after backward.\n",
-            c->rounds, run->options->block_steps);
-    fprintf(out, "sync cost: step time above that of `none`, paired by round.\n");
+    fprintf(out, "Medians over %zu round%s; a sample is the mean of %zu timed step%s.\n", c->rounds,
+            c->rounds == 1 ? "" : "s", run->options->block_steps, run->options->block_steps == 1 ? "" : "s");
+    fprintf(out, "sync: what of the reduction is still visible after backward. sync cost: (mean ratio of the step time "
+                 "to that of\n"
+                 "`none` in the same round - 1) x the median step of `none`.\n");
 }
 
 static void print_buckets(FILE *out, const struct run *run)
@@ -102,7 +103,7 @@ static void print_buckets(FILE *out, const struct run *run)
             continue;
         const struct plan *plan = &run->sync[i].plan;
         if (!title++)
-            fprintf(out, "\nBuckets in the order of their reduction, bytes (parameter tensors):\n");
+            fprintf(out, "\nBuckets in the order of their reduction, bytes (number of parameter tensors):\n");
         fprintf(out, "  %s: %d bucket%s:", run->options->implementation[i].label, plan->n, plan->n == 1 ? "" : "s");
         for (int s = 0; s < plan->n && s < SHOWN; s++)
             fprintf(out, "%s %s (%d)", s ? "," : "", memory_words(plan->slice[s].count * sizeof(float), words),
@@ -140,11 +141,10 @@ static void print_slower(FILE *out, const struct comparison *c, const char *labe
 static void print_verdict(FILE *out, const struct run *run, const struct comparison *c)
 {
     const struct implementation *implementation = run->options->implementation;
-    int equal = 0, slower = 0, reducing = 0;
+    int slower = 0, reducing = 0;
     for (int i = 0; i < c->n; i++)
         if (implementation[i].strategy->reduces) {
             reducing++;
-            equal += i != c->fastest && !comparison_slower(c, i);
             slower += comparison_slower(c, i);
         }
     fprintf(out, "\nVerdict: ");
@@ -155,17 +155,14 @@ static void print_verdict(FILE *out, const struct run *run, const struct compari
         return;
     }
     if (c->rounds < 2) {
-        fprintf(out, "none with n = %zu; use --rounds 6 or more.\n", c->rounds);
+        fprintf(out, "one round decides nothing; use --rounds 6 or more.\n");
         return;
     }
-    if (equal) {
-        fprintf(out, "%s", implementation[c->fastest].label);
-        for (int i = 0; i < c->n; i++)
-            if (implementation[i].strategy->reduces && i != c->fastest && !comparison_slower(c, i))
-                fprintf(out, ", %s", implementation[i].label);
-        fprintf(out, " cannot be told apart at n = %zu.\n", c->rounds);
-    } else
-        fprintf(out, "%s is the fastest (n = %zu).\n", implementation[c->fastest].label, c->rounds);
+    fprintf(out, "%s is the fastest on average (n = %zu rounds)", implementation[c->fastest].label, c->rounds);
+    for (int i = 0, shown = 0; i < c->n; i++)
+        if (implementation[i].strategy->reduces && i != c->fastest && !comparison_slower(c, i))
+            fprintf(out, "%s%s", shown++ ? ", " : ", but cannot be told apart from ", implementation[i].label);
+    fprintf(out, ".\n");
     if (slower) {
         fprintf(out, "Slower than %s: ", implementation[c->fastest].label);
         for (int i = 0, shown = 0; i < c->n; i++)
@@ -181,22 +178,25 @@ static void print_verdict(FILE *out, const struct run *run, const struct compari
 static void print_notes(FILE *out, const struct run *run)
 {
     char words[16];
-    if (isfinite(run->loss_difference) && run->loss_difference == 0)
+    const struct losses *l = &run->losses;
+    if (l->not_a_number)
+        fprintf(out, "Warning: a loss was not a finite number: training diverged.\n");
+    else if (l->difference == 0)
         fprintf(out, "Losses of all synchronising fp32 strategies are identical, step by step.\n");
-    else if (isfinite(run->loss_difference))
+    else if (isfinite(l->difference))
         fprintf(out, "Losses of the synchronising fp32 strategies differ by at most %.1e, relatively.\n",
-                run->loss_difference);
+                l->difference);
     if (run->foreign_blocks)
         fprintf(out,
                 "Note: %zu of %zu blocks ran beside other work on the machine (up to %.1f cores): trust intervals, "
                 "not single figures.\n",
                 run->foreign_blocks, run->blocks, run->other_cores);
-    if (run->comm_cpu_share > 0)
-        fprintf(out, "The communication thread used %.2f cores (progress %s).\n", run->comm_cpu_share,
-                run->comm->progress);
+    if (run->comm_cpu_seconds > 0)
+        fprintf(out, "The communication thread of rank 0 used %.2f cores beside the computation (progress %s).\n",
+                run->comm_cpu_seconds / run->comm_seconds, run->comm->progress);
     if (run->dropped_spans)
         fprintf(out, "Warning: %d spans found the timeline full; phase times are incomplete.\n", run->dropped_spans);
-    fprintf(out, "Peak memory of rank 0: %s.\n", memory_words(host_peak_memory(), words));
+    fprintf(out, "Peak memory of rank 0, measured: %s.\n", memory_words(host_peak_memory(), words));
 }
 
 void report_comparison(FILE *out, const struct run *run, const struct comparison *comparison)

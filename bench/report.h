@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* What is about to run: model, data, ranks, memory by part. */
+/* What runs: model, data, ranks, memory by part. */
 void report_configuration(FILE *out, const struct run *run);
 
 /* The table, the buckets, and the verdict. */

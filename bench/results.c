@@ -80,11 +80,13 @@ int results_open(struct results *results, const struct job *job, const struct op
     return open_rank(results);
 }
 
-void results_close(struct results *results)
+int results_close(struct results *results)
 {
-    if (results->metrics >= 0)
-        close(results->metrics);
+    int failed = results->metrics >= 0 && close(results->metrics);
     results->metrics = -1;
+    if (failed) /* network file systems may find only now that the disk is full */
+        return report("cannot close %s/rank_%d_metrics.jsonl: %s", results->directory, results->rank, strerror(errno));
+    return 0;
 }
 
 /* ---- whole files ---- */
@@ -231,6 +233,15 @@ static void add_ranks(cJSON *json, const struct run *run)
     free(all);
 }
 
+/* The weights in a slice, without the gaps that alignment leaves. */
+static size_t slice_parameters(const struct model *model, const struct slice *slice)
+{
+    size_t n = 0;
+    for (int t = slice->last_tensor; t < slice->last_tensor + slice->tensors; t++)
+        n += model->tensor[t].count;
+    return n;
+}
+
 static void add_implementations(cJSON *json, const struct run *run)
 {
     cJSON *list = cJSON_AddArrayToObject(json, "implementations");
@@ -248,7 +259,9 @@ static void add_implementations(cJSON *json, const struct run *run)
             cJSON *collective = cJSON_CreateObject();
             cJSON_AddItemToArray(collectives, collective);
             cJSON_AddNumberToObject(collective, "bytes", (double)(c.count * comm_dtype_bytes(c.dtype)));
-            cJSON_AddNumberToObject(collective, "parameters", run->sync[i].plan.slice[s].tensors);
+            cJSON_AddNumberToObject(collective, "tensors", run->sync[i].plan.slice[s].tensors);
+            cJSON_AddNumberToObject(collective, "parameters",
+                                    (double)slice_parameters(&run->model, &run->sync[i].plan.slice[s]));
         }
     }
 }
@@ -349,8 +362,8 @@ int results_write_block(struct results *results, const struct block_facts *block
     if (write_all(results->metrics, text, length)) {
         status = report("cannot write %s/rank_%d_metrics.jsonl: %s; it holds the blocks before this one",
                         results->directory, results->rank, strerror(errno));
-        if (ftruncate(results->metrics, results->length))
-            results->length = -1; /* then a part of a line stays behind, and there is nothing left to try */
+        while (ftruncate(results->metrics, results->length) && errno == EINTR)
+            ; /* any other failure leaves a part of a line behind, and there is nothing left to try */
     } else
         results->length += (long)length;
     free(text);
@@ -423,10 +436,10 @@ int results_write_summary(const struct results *results, const struct run *run, 
     }
     if (comparison->fastest >= 0)
         cJSON_AddStringToObject(json, "fastest", implementation[comparison->fastest].label);
-    add_finite(json, "largest_loss_difference", run->loss_difference);
+    add_finite(json, "largest_loss_difference", run->losses.difference);
     cJSON_AddNumberToObject(json, "blocks", (double)run->blocks);
     cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)run->foreign_blocks);
-    add_finite(json, "communication_thread_cores", run->comm_cpu_share);
+    add_finite(json, "communication_thread_cores", run->comm_cpu_seconds / run->comm_seconds);
     if (replace_json(results, "summary.json", json))
         return -1;
     return replace_file(results, "summary.txt", text);

@@ -18,7 +18,9 @@ struct results {
 /* Makes the directory (on every host) and opens this rank's metrics; all ranks call. Returns 0; or -1, reported: not
  * writable, or it already holds results. */
 int results_open(struct results *results, const struct job *job, const struct options *options);
-void results_close(struct results *results);
+
+/* Closes this rank's metrics. 0, or -1, reported. A closed one is fine. */
+int results_close(struct results *results);
 
 /* Writes run.json: what was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
 int results_write_run(const struct results *results, const struct run *run);

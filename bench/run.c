@@ -9,21 +9,18 @@
 #include "report.h"
 #include "results.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DISCARDED = 2 }; /* steps at the start of a block that are not timed */
-
-/* Buffers of a block, allocated once. */
+/* Buffers of a block, allocated once; steps = DISCARDED_STEPS + block_steps. */
 struct scratch {
-    struct step_times *times; /* [DISCARDED + block_steps] */
-    float *record;            /* [DISCARDED + block_steps, RECORDS] */
-    double *loss;             /* [block_steps] mean over ranks */
-    double *loss_of_ranks;    /* [ranks, block_steps] */
-    double *expected;         /* [block_steps] what every synchronising fp32 strategy must find */
-    int have_expected;
+    struct step_times *times; /* [steps] */
+    float *record;            /* [steps, RECORDS] */
+    double *loss;             /* [steps] of this rank */
+    struct block_report *all; /* [ranks] */
 };
 
 /* ---- set-up ---- */
@@ -68,7 +65,7 @@ static int open_data(struct run *run)
 
 static void create_comm(struct run *run)
 {
-    size_t spans[TIMELINE_LANES], steps = DISCARDED + run->options->block_steps;
+    size_t spans[TIMELINE_LANES], steps = DISCARDED_STEPS + run->options->block_steps;
     step_spans(&run->model, run->options->grad_accumulation, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= steps;
@@ -99,7 +96,7 @@ static void create_trainer(struct run *run)
         .log_grad_norm = o->log_grad_norm,
     };
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, (float)o->weight_decay};
-    trainer_create(&run->trainer, &adamw, DISCARDED + o->block_steps);
+    trainer_create(&run->trainer, &adamw, DISCARDED_STEPS + o->block_steps);
 }
 
 static int set_up(struct run *run, struct results *results)
@@ -121,8 +118,8 @@ static int set_up(struct run *run, struct results *results)
 static void tear_down(struct run *run)
 {
     measurements_destroy(&run->measurements);
-    if (run->comm)
-        trainer_destroy(&run->trainer);
+    losses_destroy(&run->losses);
+    trainer_destroy(&run->trainer);
     for (int i = 0; run->sync && i < run->options->n; i++)
         sync_destroy(&run->sync[i]);
     free(run->sync);
@@ -139,14 +136,16 @@ static void tear_down(struct run *run)
  * the first timed step is the first of the ramp. */
 static long block_start(const struct options *options)
 {
-    return options->regime == REGIME_WARMUP ? -DISCARDED : (long)options->warmup_steps;
+    return options->regime == REGIME_WARMUP ? -DISCARDED_STEPS : (long)options->warmup_steps;
 }
 
 /* What one rank tells the others about a block. */
 struct block_report {
-    double seconds;                                     /* timed steps together */
-    double phase[PHASES];                               /* seconds a timed step */
-    double process_cpu, machine_cpu, communication_cpu; /* seconds of processors used */
+    double seconds;           /* timed steps together */
+    double phase[PHASES];     /* seconds a timed step */
+    double communication_cpu; /* seconds that the communication thread ran in the timed steps */
+    /* from before the first barrier to behind the last, so that waiting for a slower rank is nobody else's work: */
+    double around, process_cpu, machine_cpu;
     int dropped;
 };
 
@@ -158,22 +157,26 @@ static void run_steps(struct run *run, int implementation, struct block_report *
     trainer_reset(trainer, block_start(run->options));
     timeline_clear(&run->timeline);
     job_barrier(run->job);
-    for (int slot = 0; slot < DISCARDED; slot++)
+    for (int slot = 0; slot < DISCARDED_STEPS; slot++)
         step_run(trainer, slot);
     trainer->device->synchronize();
-    job_barrier(run->job);
 
+    int64_t before = clock_now_ns();
     double process = host_process_cpu_seconds(), machine = host_machine_cpu_seconds();
     double communication = run->comm->cpu_seconds(run->comm);
+    job_barrier(run->job);
     int64_t start = clock_now_ns();
     for (int i = 0; i < steps; i++)
-        step_run(trainer, DISCARDED + i);
+        step_run(trainer, DISCARDED_STEPS + i);
     trainer->device->synchronize();
-    *mine = (struct block_report){.seconds = 1e-9 * (double)(clock_now_ns() - start)};
+    int64_t end = clock_now_ns();
+    job_barrier(run->job);
+
+    *mine = (struct block_report){.seconds = 1e-9 * (double)(end - start)};
+    mine->communication_cpu = run->comm->cpu_seconds(run->comm) - communication;
     mine->process_cpu = host_process_cpu_seconds() - process;
     mine->machine_cpu = host_machine_cpu_seconds() - machine;
-    mine->communication_cpu = run->comm->cpu_seconds(run->comm) - communication;
-    job_barrier(run->job);
+    mine->around = 1e-9 * (double)(clock_now_ns() - before);
 }
 
 /* Keeps a block's sample: phases as the mean over ranks, the step of the slowest. */
@@ -194,79 +197,66 @@ static void keep_sample(struct run *run, int implementation, size_t round, const
     measurements_of(&run->measurements, implementation, METRIC_STEP)[round] = slowest / steps;
 }
 
-/* Cores of the busiest host that something else than its ranks used during a block, at least 0; NAN for a block too
+/* Cores of the busiest machine that something else than its ranks used around a block, at least 0; NAN for a block too
  * short to tell, since the kernel counts in hundredths of a second. */
-static double foreign_cores(struct run *run, const struct block_report *mine)
+static double foreign_cores(const struct run *run, const struct block_report *mine)
 {
-    double ranks = job_sum_host(run->job, mine->process_cpu);
-    double cores = (mine->machine_cpu - ranks) / mine->seconds;
+    double ranks = job_sum_machine(run->job, mine->process_cpu);
+    double cores = (mine->machine_cpu - ranks) / mine->around;
     double worst = job_max(run->job, cores > 0 ? cores : 0);
-    run->blocks++;
-    if (job_max(run->job, mine->seconds) < 0.2)
-        return NAN;
-    run->foreign_blocks += worst >= 0.25;
-    run->other_cores = worst > run->other_cores ? worst : run->other_cores;
-    return worst;
+    return job_max(run->job, mine->around) < 0.2 ? NAN : worst;
 }
 
-/* The strategies that reduce all of the gradient in fp32 must find the same losses in every block, since every block
- * starts from the same weights and data. */
-static void compare_losses(struct run *run, struct scratch *s, int implementation)
+/* Counts a block, and what ran beside it. */
+static void count_block(struct run *run, int implementation, const struct block_report *rank_0, double others)
 {
-    int steps = (int)run->options->block_steps, ranks = run->job->size;
-    for (int i = 0; i < steps; i++)
-        s->loss[i] = (double)s->record[(DISCARDED + i) * RECORDS + RECORD_LOSS];
-    job_gather(run->job, s->loss, (size_t)steps * sizeof *s->loss, s->loss_of_ranks);
-    for (int i = 0; i < steps; i++) {
-        s->loss[i] = 0;
-        for (int r = 0; r < ranks; r++)
-            s->loss[i] += s->loss_of_ranks[r * steps + i] / ranks;
+    run->blocks++;
+    run->foreign_blocks += others >= 0.25;
+    run->other_cores = fmax(run->other_cores, others);
+    if (run->sync[implementation].strategy->reduces) {
+        run->comm_cpu_seconds += rank_0->communication_cpu;
+        run->comm_seconds += rank_0->seconds;
     }
-    const struct sync *sync = &run->sync[implementation];
-    if (!sync->strategy->reduces || (sync->staged && sync->staged_dtype != COMM_FLOAT32))
-        return;
-    if (!s->have_expected) {
-        memcpy(s->expected, s->loss, (size_t)steps * sizeof *s->loss);
-        s->have_expected = 1;
-        run->loss_difference = 0;
-    }
-    for (int i = 0; i < steps; i++) {
-        double difference = fabs(s->loss[i] - s->expected[i]) / fabs(s->expected[i]);
-        if (isnan(s->loss[i]) || isnan(s->expected[i])) /* training may diverge, but then everywhere */
-            difference = isnan(s->loss[i]) && isnan(s->expected[i]) ? 0 : INFINITY;
-        run->loss_difference = fmax(run->loss_difference, difference);
-    }
+}
+
+/* A strategy that reduces all of the gradient in fp32 must find the losses that the others find. */
+static int must_agree(const struct sync *sync)
+{
+    return sync->strategy->reduces && (!sync->staged || sync->staged_dtype == COMM_FLOAT32);
 }
 
 static int run_block(struct run *run, struct scratch *s, struct results *results, int implementation, size_t round,
-                     struct block_report *all, int64_t origin_ns)
+                     int64_t origin_ns)
 {
-    int steps = DISCARDED + (int)run->options->block_steps;
+    int steps = DISCARDED_STEPS + (int)run->options->block_steps;
     struct block_report mine;
     run_steps(run, implementation, &mine);
 
     run->trainer.device->download(s->record, run->trainer.record, (size_t)steps * RECORDS * sizeof *s->record);
     steps_from_timeline(&run->timeline, s->times, steps);
-    for (int i = DISCARDED; i < steps; i++)
+    for (int i = DISCARDED_STEPS; i < steps; i++)
         for (int p = 0; p < PHASES; p++)
             mine.phase[p] += 1e-9 * (double)s->times[i].phase_ns[p] / (double)run->options->block_steps;
     for (int i = 0; i < TIMELINE_LANES; i++)
         mine.dropped += (int)run->timeline.lane[i].dropped;
-    job_gather(run->job, &mine, sizeof mine, all);
-    keep_sample(run, implementation, round, all);
-    run->comm_cpu_share += all[0].communication_cpu;
-    compare_losses(run, s, implementation);
+    for (int i = 0; i < steps; i++)
+        s->loss[i] = (double)s->record[i * RECORDS + RECORD_LOSS];
+    job_gather(run->job, &mine, sizeof mine, s->all);
+    keep_sample(run, implementation, round, s->all);
+    losses_add(&run->losses, run->job, s->loss, must_agree(&run->sync[implementation]));
+    double others = foreign_cores(run, &mine);
     struct block_facts facts = {
         .implementation = run->options->implementation[implementation].label,
         .round = round,
         .block = run->blocks,
         .steps = steps,
-        .discarded = DISCARDED,
+        .discarded = DISCARDED_STEPS,
         .schedule_step = block_start(run->options),
-        .other_cores = foreign_cores(run, &mine),
+        .other_cores = others,
         .origin_ns = origin_ns,
     };
-    return job_agree(run->job, results_write_block(results, &facts, run, s->times, s->record));
+    count_block(run, implementation, &s->all[0], others);
+    return results_write_block(results, &facts, run, s->times, s->record);
 }
 
 /* ---- the rounds ---- */
@@ -285,7 +275,7 @@ static void estimate(struct run *run, size_t units)
     step_run(&run->trainer, 0);
     run->trainer.device->synchronize();
     double seconds = job_max(run->job, 1e-9 * (double)(clock_now_ns() - start));
-    size_t steps = units * (DISCARDED + run->options->block_steps);
+    size_t steps = units * (DISCARDED_STEPS + run->options->block_steps);
     if (run->job->rank == 0)
         fprintf(stderr,
                 "The first step took %.2f s; the other %zu will take about %s. Results go to their directory as "
@@ -301,6 +291,8 @@ static int rotated(size_t round, int j, int n)
     return round % 2 ? (n + shift - j) % n : (shift + j) % n;
 }
 
+/* Compares what there is so far and writes it, on rank 0; attainable_s[n] or NULL. With `print`, the table goes to
+ * stdout too, where the configuration is already. Returns 0, or -1, reported. */
 static int write_summary(const struct run *run, const struct results *results, const double *attainable_s, int print)
 {
     struct comparison comparison;
@@ -314,78 +306,95 @@ static int write_summary(const struct run *run, const struct results *results, c
     if (!out)
         FATAL("no memory for the summary");
     report_configuration(out, run);
-    fprintf(out, "\n");
+    fflush(out);
+    size_t table = length;
     report_comparison(out, run, &comparison);
     fclose(out);
-    if (print) {
-        fputs(text, stdout);
-        fflush(stdout);
-    }
     int status = results_write_summary(results, run, &comparison, text);
+    if (print && (fputs(text + table, stdout) < 0 || fflush(stdout)))
+        status = report("cannot write the table to the standard output: %s", strerror(errno));
     free(text);
     comparison_destroy(&comparison);
     return status;
 }
 
+static void show_progress(struct progress *progress, const struct run *run, size_t done, int i, size_t round)
+{
+    const struct options *o = run->options;
+    char words[160];
+    snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g, loss %.4f", round + 1, o->rounds,
+             o->implementation[i].label, o->regime == REGIME_WARMUP ? "warmup" : "active",
+             (double)schedule_learning_rate(&run->trainer.schedule, run->trainer.step - 1),
+             run->losses.mean[run->losses.steps - 1]);
+    progress_show(progress, done, words);
+}
+
 static int run_rounds(struct run *run, struct results *results, struct scratch *s, struct bound *bound)
 {
     const struct options *o = run->options;
-    struct block_report *all = allocate((size_t)run->job->size, sizeof *all);
     struct progress progress;
     size_t units = o->rounds * (size_t)o->n, done = 0;
-    int status = 0;
     int64_t origin = clock_now_ns(), written = origin;
+    int status = 0;
     estimate(run, units);
     progress_begin(&progress, run->job->rank ? 0 : units);
-    for (size_t round = 0; round < o->rounds && !status; round++) {
+    while (run->measurements.rounds < o->rounds && !status) {
+        size_t round = run->measurements.rounds;
         for (int j = 0; j < o->n && !status; j++) {
-            char words[160];
-            int i = rotated(round, j, o->n);
-            status = run_block(run, s, results, i, round, all, origin);
+            int i = rotated(round, j, o->n), wrote = run_block(run, s, results, i, round, origin);
             if (bound)
-                bound_measure(bound, run, s->times, DISCARDED, i, round);
-            snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g, loss %.4f", round + 1, o->rounds,
-                     o->implementation[i].label, o->regime == REGIME_WARMUP ? "warmup" : "active",
-                     (double)schedule_learning_rate(&run->trainer.schedule, run->trainer.step - 1),
-                     s->loss[o->block_steps - 1]);
-            progress_show(&progress, ++done, words);
+                bound_measure(bound, run, s->times, i, round);
+            status = job_agree(run->job, wrote);
+            if (!status)
+                show_progress(&progress, run, ++done, i, round);
         }
         if (status)
             break;
-        run->measurements.rounds = round + 1;
-        if (clock_now_ns() - written > 2000000000 && round + 1 < o->rounds) {
-            status = job_agree(run->job, write_summary(run, results, NULL, 0));
+        run->measurements.rounds++;
+        int due = clock_now_ns() - written > 2000000000 && round + 1 < o->rounds, wrote = 0;
+        if (due) {
+            wrote = write_summary(run, results, NULL, 0);
             written = clock_now_ns();
-        } else /* the clocks of the ranks differ: only rank 0 may decide, and agreeing costs nothing */
-            status = job_agree(run->job, 0);
+        }
+        status = job_agree(run->job, wrote);
     }
     progress_end(&progress);
-    free(all);
     return status;
 }
 
-static double timed_seconds(const struct run *run)
+static void tell_losses(const struct run *run)
 {
-    double sum = 0;
-    for (int i = 0; i < run->options->n; i++)
-        for (size_t r = 0; r < run->measurements.rounds; r++)
-            sum += measurements_of(&run->measurements, i, METRIC_STEP)[r] * (double)run->options->block_steps;
-    return sum;
+    const struct losses *l = &run->losses;
+    if (run->job->rank == 0 && l->not_a_number)
+        fprintf(stderr, "ddpbench: warning: a loss was not a finite number: training diverged; use a smaller --lr\n");
+    if (run->job->rank == 0 && losses_are_wrong(l))
+        fprintf(stderr,
+                "ddpbench: the losses of strategies that must agree differ by %.1e, relatively, in step %d of a block: "
+                "gradients were not reduced correctly\n",
+                l->wrong, l->judged);
+}
+
+/* The first step of a block whose loss comes after an update that moved the weights: in the active regime the second;
+ * in the warm-up regime the rate is 0 until the second step of the ramp. */
+static int judged_step(const struct options *options)
+{
+    int step = options->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
+    return step < DISCARDED_STEPS + (int)options->block_steps ? step : -1;
 }
 
 static int measure(struct run *run, struct results *results)
 {
-    const struct options *o = run->options;
-    size_t steps = DISCARDED + o->block_steps;
-    struct scratch s = {
-        allocate(steps, sizeof *s.times),    allocate(steps * RECORDS, sizeof *s.record),
-        allocate(steps, sizeof *s.loss),     allocate(steps * (size_t)run->job->size, sizeof *s.loss_of_ranks),
-        allocate(steps, sizeof *s.expected), 0};
-    struct bound *bound = o->attainable ? bound_create(run) : NULL;
+    size_t steps = DISCARDED_STEPS + run->options->block_steps;
+    struct scratch s = {allocate(steps, sizeof *s.times), allocate(steps * RECORDS, sizeof *s.record),
+                        allocate(steps, sizeof *s.loss), allocate((size_t)run->job->size, sizeof *s.all)};
+    struct bound *bound = run->options->attainable ? bound_create(run) : NULL;
     double attainable_s[MAX_IMPLEMENTATIONS];
+    if (run->job->rank == 0) {
+        report_configuration(stdout, run);
+        fflush(stdout);
+    }
+    losses_create(&run->losses, (int)steps, judged_step(run->options), run->job->size);
     int status = run_rounds(run, results, &s, bound);
-    double timed = timed_seconds(run);
-    run->comm_cpu_share = timed > 0 ? run->comm_cpu_share / timed : 0;
     if (bound && run->measurements.rounds)
         bound_compute(bound, run, attainable_s);
     /* also when a block could not be written: what was measured is shown, and kept if it still can be */
@@ -396,33 +405,28 @@ static int measure(struct run *run, struct results *results)
         else
             status = job_agree(run->job, wrote);
     }
-    if (run->loss_difference > 1e-3) {
-        if (run->job->rank == 0)
-            fprintf(stderr,
-                    "ddpbench: the losses of strategies that must agree differ by %.1e, relatively: gradients were not "
-                    "reduced correctly\n",
-                    run->loss_difference);
-        status = -1;
-    }
+    tell_losses(run);
     bound_destroy(bound, run);
     free(s.times);
     free(s.record);
     free(s.loss);
-    free(s.loss_of_ranks);
-    free(s.expected);
-    return status;
+    free(s.all);
+    return status || losses_are_wrong(&run->losses) ? -1 : 0;
 }
 
 int run_benchmark(const struct job *job, const struct options *options, int argc, char *const argv[])
 {
-    struct run run = {.job = job, .options = options, .argc = argc, .argv = argv, .loss_difference = NAN};
+    struct run run = {.job = job, .options = options, .argc = argc, .argv = argv};
     struct results results = {.metrics = -1};
     int status = set_up(&run, &results);
     if (!status)
         status = measure(&run, &results);
+    if (!status)
+        status = job_agree(job, results_close(&results));
+    else
+        results_close(&results);
     if (!status && job->rank == 0)
         fprintf(stderr, "Results: %s\n", results.directory);
-    results_close(&results);
     tear_down(&run);
     return status;
 }

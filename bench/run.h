@@ -5,7 +5,10 @@
 #include "comparison.h"
 #include "host.h"
 #include "job.h"
+#include "losses.h"
 #include "memory.h"
+
+enum { DISCARDED_STEPS = 2 }; /* at the start of a block, not timed */
 
 /* Everything that a benchmark is made of, and what the results say about it. */
 struct run {
@@ -27,10 +30,11 @@ struct run {
     struct trainer trainer;
 
     struct measurements measurements;
-    double loss_difference;        /* largest relative difference between the losses of two that must agree */
+    struct losses losses;
     size_t blocks, foreign_blocks; /* blocks measured; of these beside foreign work of a quarter core or more */
     double other_cores;            /* the most cores that others used during a block */
-    double comm_cpu_share;         /* of the communication thread, in cores, over all timed steps; of rank 0 */
+    double comm_cpu_seconds;       /* of rank 0's communication thread, in the timed steps of strategies that reduce, */
+    double comm_seconds;           /* which took so long together */
     int dropped_spans;
 };
 

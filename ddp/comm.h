@@ -11,7 +11,10 @@
 #include <stddef.h>
 
 enum comm_dtype { COMM_FLOAT32, COMM_BF16 };
-size_t comm_dtype_bytes(enum comm_dtype dtype);
+static inline size_t comm_dtype_bytes(enum comm_dtype dtype)
+{
+    return dtype == COMM_BF16 ? 2 : 4;
+}
 
 /* One all-reduce: buffer[count], in place, becomes its sum over the ranks. */
 struct collective {
@@ -32,7 +35,7 @@ struct comm {
     void (*run)(struct comm *comm, const struct collective *collective);
     /* CPU seconds that the comm's own threads have used since it was created. */
     double (*cpu_seconds)(struct comm *comm);
-    void (*destroy)(struct comm *comm);
+    void (*destroy)(struct comm *comm); /* nothing may be in flight */
 };
 
 /* How the thread that drives MPI beside the training thread waits between tests of collectives in flight. In `join` and

@@ -1,6 +1,7 @@
 /* comm_mpi.c - collectives by MPI: non-blocking all-reduces on a communicator of their own. */
 #include "comm.h"
 
+#include "bf16.h"
 #include "comm_thread.h"
 #include "error.h"
 
@@ -34,24 +35,6 @@ struct mpi_state {
         }                                                                                                              \
     } while (0)
 
-static float widen(uint16_t x)
-{
-    uint32_t bits = (uint32_t)x << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* To nearest, ties to even; NaN keeps a mantissa bit so that it stays NaN. */
-static uint16_t narrow(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    if ((bits & 0x7fffffff) > 0x7f800000)
-        return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 /* MPI has no bfloat16: its sum is an operation of ours on 16-bit words, each addition in fp32 and rounded. */
 static void sum_bf16(void *in, void *inout, int *n, MPI_Datatype *type)
 {
@@ -59,7 +42,7 @@ static void sum_bf16(void *in, void *inout, int *n, MPI_Datatype *type)
     const uint16_t *a = in;
     uint16_t *b = inout;
     for (int i = 0; i < *n; i++)
-        b[i] = narrow(widen(a[i]) + widen(b[i]));
+        b[i] = bf16_narrow(bf16_widen(a[i]) + bf16_widen(b[i]));
 }
 
 static void mpi_post(void *state, size_t slot_index, const struct collective *c)

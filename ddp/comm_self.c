@@ -11,11 +11,6 @@ struct comm_self {
     long ticket;
 };
 
-size_t comm_dtype_bytes(enum comm_dtype dtype)
-{
-    return dtype == COMM_BF16 ? 2 : 4;
-}
-
 static long self_start(struct comm *comm, const struct collective *collective)
 {
     struct comm_self *self = (struct comm_self *)comm;

@@ -30,7 +30,7 @@ struct comm_thread {
 
     pthread_mutex_t lock; /* guards what follows; never held while the transport works */
     pthread_cond_t work;  /* to the thread: there is something to drive, or stop */
-    struct entry *ring;   /* [capacity], ticket t at t % capacity */
+    struct entry *ring;   /* [capacity], ticket t at t % capacity; once posted it is the driver's until complete */
     long capacity;
     long queued;    /* last ticket handed out */
     long completed; /* every ticket up to this one is complete */
@@ -114,8 +114,11 @@ static void *drive_beside(void *argument)
         long queued = c->queued;
         pthread_mutex_unlock(&c->lock);
         pthread_mutex_lock(&c->driving);
-        drive(c, TESTS_PER_WAKE);
+        long completed = drive(c, TESTS_PER_WAKE);
         pthread_mutex_unlock(&c->driving);
+        if (c->progress.kind == PROGRESS_POLL && completed < queued)
+            sched_yield(); /* costs nothing on a core of its own; on a shared one the training thread must get its turn
+                            */
         pthread_mutex_lock(&c->lock);
         if (c->progress.kind == PROGRESS_SLEEP && c->queued == queued && c->completed < queued && !c->joining &&
             !c->stop)

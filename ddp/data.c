@@ -2,6 +2,7 @@
 #include "data.h"
 
 #include "error.h"
+#include "random.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,18 +60,10 @@ struct data {
 
 /* ---- numbers that depend on nothing but the seed and a place, so that every rank makes the same ones ---- */
 
-/* The finaliser of SplitMix64: Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014. */
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
-
 static uint64_t random_at(uint64_t seed, uint64_t a, uint64_t b)
 {
-    const uint64_t step = 0x9e3779b97f4a7c15;
-    return mix(mix(mix(seed + step) + a * step) + (b + 1) * step);
+    const uint64_t step = RANDOM_STEP;
+    return random_bits(random_bits(random_bits(seed + step) + a * step) + (b + 1) * step);
 }
 
 /* The place of i < n after a shuffle of 0..n-1 that the seed decides. A Feistel network (Luby and Rackoff, SIAM J.

@@ -4,13 +4,16 @@
 #include "error.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static MPI_Comm host_comm; /* the ranks of this host */
+enum { NAME = 256 };
+
+static MPI_Comm machine_comm; /* the ranks of this machine */
 
 static void end_job(int status)
 {
@@ -33,27 +36,44 @@ static int refuse_singletons(int size)
     return 0;
 }
 
-static void find_hosts(struct job *job)
+/* Numbers the ranks by a name of theirs, in the order in which the names first occur: group[size]. Returns how many
+ * names there are. */
+static int group_by_name(const struct job *job, const char mine[NAME], int *group)
 {
-    enum { NAME = 256 };
-    char mine[NAME] = "";
-    gethostname(mine, NAME - 1);
     char *all = allocate((size_t)job->size, NAME);
+    int groups = 0;
     job_gather(job, mine, NAME, all);
-    int *host_of = allocate((size_t)job->size, sizeof *host_of);
     for (int r = 0; r < job->size; r++) {
         int first = 0;
         while (strcmp(all + (size_t)first * NAME, all + (size_t)r * NAME))
             first++;
-        host_of[r] = first == r ? job->hosts++ : host_of[first];
+        group[r] = first == r ? groups++ : group[first];
     }
-    job->host = host_of[job->rank];
-    for (int r = 0; r < job->size; r++) {
-        job->local_rank += r < job->rank && host_of[r] == job->host;
-        job->local_size += host_of[r] == job->host;
-    }
-    free(host_of);
     free(all);
+    return groups;
+}
+
+static void find_places(struct job *job)
+{
+    char host[NAME] = "", machine[NAME] = "";
+    int *group = allocate((size_t)job->size, sizeof *group);
+    gethostname(host, NAME - 1);
+    job->hosts = group_by_name(job, host, group);
+    job->host = group[job->rank];
+    for (int r = 0; r < job->size; r++) {
+        job->local_rank += r < job->rank && group[r] == job->host;
+        job->local_size += group[r] == job->host;
+    }
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r"); /* one a running kernel */
+    if (!file || !fgets(machine, NAME, file))
+        strcpy(machine, host);
+    if (file)
+        fclose(file);
+    group_by_name(job, machine, group);
+    job->machine = group[job->rank];
+    for (int r = 0; r < job->size; r++)
+        job->machine_size += group[r] == job->machine;
+    free(group);
 }
 
 int job_begin(struct job *job)
@@ -67,14 +87,14 @@ int job_begin(struct job *job)
     if (provided < MPI_THREAD_SERIALIZED)
         FATAL("this MPI offers thread level %d, and a communication thread needs MPI_THREAD_SERIALIZED (%d)", provided,
               MPI_THREAD_SERIALIZED);
-    find_hosts(job);
-    MPI_Comm_split(MPI_COMM_WORLD, job->host, job->rank, &host_comm);
+    find_places(job);
+    MPI_Comm_split(MPI_COMM_WORLD, job->machine, job->rank, &machine_comm);
     return refuse_singletons(job->size);
 }
 
 void job_end(struct job *job)
 {
-    MPI_Comm_free(&host_comm);
+    MPI_Comm_free(&machine_comm);
     fatal_set_job(job->rank, NULL);
     if (job->hosts > 1) {
         /* MPICH 4.0 over UCX's TCP: a rank that is done waits for the launcher and answers no peer any more, and a peer
@@ -95,14 +115,16 @@ void job_barrier(const struct job *job)
 void job_gather(const struct job *job, const void *mine, size_t bytes, void *all)
 {
     (void)job;
+    if (bytes > INT_MAX)
+        FATAL("%zu bytes of each rank are too many for one gather", bytes);
     MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 
-double job_sum_host(const struct job *job, double value)
+double job_sum_machine(const struct job *job, double value)
 {
     (void)job;
     double sum;
-    MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, host_comm);
+    MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, machine_comm);
     return sum;
 }
 

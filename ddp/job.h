@@ -10,6 +10,8 @@ struct job {
     int rank, size;
     int host, hosts;            /* which of the hosts this rank is on, and how many there are; by host name */
     int local_rank, local_size; /* among the ranks of this host */
+    int machine, machine_size;  /* which kernel this rank runs under, and how many ranks do: hosts made of namespaces or
+                                   containers share its cores and its memory */
 };
 
 /* Starts MPI and finds the ranks and hosts. Makes fatal() end the whole job. Returns 0; or -1, reported, when a
@@ -24,8 +26,8 @@ void job_barrier(const struct job *job);
 /* Gathers `bytes` bytes of every rank, in the order of ranks, into all[size * bytes] on every rank. */
 void job_gather(const struct job *job, const void *mine, size_t bytes, void *all);
 
-/* Adds (maximum: takes the largest of) value[n] over the ranks of this host, or over all ranks. */
-double job_sum_host(const struct job *job, double value);
+/* The sum of a value over the ranks of this machine, and its largest over all ranks. */
+double job_sum_machine(const struct job *job, double value);
 double job_max(const struct job *job, double value);
 
 /* Agrees on whether all ranks succeeded: returns 0 on every rank if `status` was 0 on every rank; else -1 on every

@@ -2,6 +2,7 @@
 #include "model.h"
 
 #include "error.h"
+#include "random.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -163,13 +164,10 @@ void model_destroy(struct model *model)
 
 /* ---- initial weights ---- */
 
-/* A uniform number in (0, 1) from a counter. Source: Steele et al., SplitMix, OOPSLA 2014. */
+/* A uniform number in (0, 1), and the next state. */
 static double uniform(uint64_t *state)
 {
-    uint64_t z = *state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
+    return ((double)(random_bits(*state += RANDOM_STEP) >> 11) + 0.5) * 0x1p-53;
 }
 
 /* Normal, cut off at 3, by Box and Muller. */

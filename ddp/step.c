@@ -93,6 +93,8 @@ void trainer_create(struct trainer *t, const struct adamw *adamw, size_t slots)
 
 void trainer_destroy(struct trainer *t)
 {
+    if (!t->device)
+        return;
     optimizer_destroy(&t->optimizer, t->model);
     t->device->release(t->input);
     t->device->release(t->target);

@@ -54,7 +54,7 @@ struct trainer {
 /* Allocates the trainer's own arrays: optimizer state, one micro-batch, `slots` records, and a copy of the weights,
  * which must have been initialised. The fields above `step` are set by the caller beforehand. */
 void trainer_create(struct trainer *trainer, const struct adamw *adamw, size_t slots);
-void trainer_destroy(struct trainer *trainer);
+void trainer_destroy(struct trainer *trainer); /* a zeroed trainer is fine */
 
 /* Back to the starting weights and zero moments, with schedule and data at `step` (the data at 0 if that is below), for
  * a first update of AdamW. */

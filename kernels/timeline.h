@@ -1,8 +1,8 @@
 /* timeline.h - spans of work by lane, recorded into memory that was allocated before the run.
  *
- * Every figure of time is computed from these spans; nothing is timed twice. A lane has one writing thread, so
- * recording takes neither lock nor allocation. Readers wait until the writers rest: after a block, and after the
- * communication was joined. */
+ * Every figure of time is computed from these spans; nothing is timed twice. A lane is written by one thread
+ * at a time, so recording takes neither lock nor allocation. Readers wait until the writers rest: after a block, and
+ * after the communication was joined. */
 #ifndef TIMELINE_H
 #define TIMELINE_H
 
@@ -13,7 +13,7 @@
 
 enum timeline_lane {
     LANE_HOST,          /* the training thread: the phases of a step, one after the other, and `ready` marks */
-    LANE_COMMUNICATION, /* the thread that drives collectives: one span a collective; these may overlap */
+    LANE_COMMUNICATION, /* whoever drives collectives: one span a collective; these may overlap */
     TIMELINE_LANES
 };
 

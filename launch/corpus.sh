@@ -26,7 +26,7 @@ done
 [ -n "$output" ] || { usage >&2; exit 2; }
 
 if [ -s "$output" ]; then
-    say "$output is there, $(stat -c %s "$output") bytes"
+    say "$output: $(cat "$output.origin" 2>/dev/null || echo "made earlier, $(stat -c %s "$output") bytes")"
     exit 0
 fi
 
@@ -55,5 +55,6 @@ truncate -s "<$most" "$temporary"
 bytes=$(stat -c %s "$temporary")
 [ "$bytes" -ge "$least" ] || { say "only $bytes bytes of headers in ${directories[*]}, 1 MiB is needed; give a text with CORPUS=FILE"; exit 1; }
 chmod 644 "$temporary"
+echo "$(wc -l <"$temporary.names") header files from ${directories[*]}, $bytes bytes" >"$output.origin"
 mv "$temporary" "$output"
-say "$output: $(wc -l <"$temporary.names") files from ${directories[*]}, $bytes bytes"
+say "$output: $(cat "$output.origin")"

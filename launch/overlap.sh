@@ -42,8 +42,8 @@ if launch/netlab.sh show >/dev/null 2>&1; then
     say "a lab is up already; take it down first: launch/netlab.sh down"
     exit 1
 fi
+launch/netlab.sh up --nodes 2 --rate "$rate" >&2 # cleans up after itself if it fails
 lab_is_ours=yes
-launch/netlab.sh up --nodes 2 --rate "$rate" >&2
 launch/corpus.sh build/corpus.txt
 
 # about 1.1 M parameters: 4.5 MB of gradients a step, and backward over 8192 tokens a rank takes about as long as they do

@@ -313,7 +313,7 @@ else
 fi
 
 # peak: MiB of rank 0 in the last run.
-peak() { sed -n 's/^Peak memory of rank 0: \([0-9.]*\) MiB[.]$/\1/p' printed; }
+peak() { sed -n 's/^Peak memory of rank 0, measured: \([0-9.]*\) MiB[.]$/\1/p' printed; }
 if [ -n "${ASAN_OPTIONS:-}" ]; then
     echo "skip - memory does not grow: a sanitizer keeps what was freed"
 else

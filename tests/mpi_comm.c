@@ -2,8 +2,10 @@
 #include "comm.h"
 #include "error.h"
 #include "job.h"
+#include "losses.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,10 +152,11 @@ START_TEST(the_job_knows_its_ranks)
     free(rank);
     struct job *all = allocate((size_t)job.size, sizeof *all);
     job_gather(&job, &job, sizeof job, all);
-    int neighbours = 0, before = 0, last_host = 0;
+    int neighbours = 0, before = 0, last_host = 0, on_machine = 0;
     for (int r = 0; r < job.size; r++) {
         neighbours += all[r].host == job.host;
         before += r < job.rank && all[r].host == job.host;
+        on_machine += all[r].machine == job.machine;
         last_host = all[r].host > last_host ? all[r].host : last_host;
     }
     free(all);
@@ -161,7 +164,9 @@ START_TEST(the_job_knows_its_ranks)
     ck_assert_int_eq(job.local_size, neighbours);
     ck_assert_int_eq(job.local_rank, before);
     ck_assert_double_eq(job_max(&job, job.rank), job.size - 1);
-    ck_assert_double_eq(job_sum_host(&job, 1), job.local_size);
+    ck_assert_int_eq(job.machine_size, on_machine);
+    ck_assert_double_eq(job_sum_machine(&job, 1), on_machine);
+    ck_assert_int_ge(job.machine_size, job.local_size); /* a host is on one machine */
 }
 END_TEST
 
@@ -172,6 +177,43 @@ START_TEST(one_failure_is_everybodys)
     ck_assert_int_eq(job_agree(&job, status), -1);
     ck_assert_str_eq(report_text(), "");
     ck_assert_int_eq(job_agree(&job, 0), 0);
+}
+END_TEST
+
+/* Losses of strategies that must agree: equal, a little apart, wrong, and not a number in one alone. */
+START_TEST(losses_are_compared)
+{
+    double mine[] = {3 + job.rank, 2, 1, 1}; /* the first differs between ranks, which is fine */
+    double mean = 3 + (job.size - 1) / 2.0;
+    struct losses l;
+    losses_create(&l, 4, 1, job.size);
+    losses_add(&l, &job, mine, 1);
+    ck_assert_double_eq_tol(l.mean[0], mean, 1e-12);
+    ck_assert_double_nan(l.difference); /* nothing to compare with yet */
+    losses_add(&l, &job, mine, 1);
+    ck_assert_double_eq(l.difference, 0);
+    mine[1] = 4;
+    losses_add(&l, &job, mine, 0); /* `none` may differ */
+    ck_assert_double_eq(l.difference, 0);
+    mine[1] = 2;
+    mine[3] = 1.5; /* late: rounding may have grown */
+    losses_add(&l, &job, mine, 1);
+    ck_assert_double_eq(l.difference, 0.5);
+    ck_assert(!losses_are_wrong(&l));
+    mine[1] = 2.01;
+    losses_add(&l, &job, mine, 1);
+    ck_assert(losses_are_wrong(&l));
+    losses_destroy(&l);
+
+    losses_create(&l, 4, 1, job.size);
+    mine[1] = mine[3] = 1;
+    losses_add(&l, &job, mine, 1);
+    mine[1] = job.rank == job.size - 1 ? NAN : 1;
+    losses_add(&l, &job, mine, 1);
+    mine[1] = 1;
+    losses_add(&l, &job, mine, 1); /* and it is not forgotten */
+    ck_assert(l.not_a_number && losses_are_wrong(&l));
+    losses_destroy(&l);
 }
 END_TEST
 
@@ -188,6 +230,7 @@ int main(void)
     tcase_add_test(tests, progress_is_recorded);
     tcase_add_test(tests, the_job_knows_its_ranks);
     tcase_add_test(tests, one_failure_is_everybodys);
+    tcase_add_test(tests, losses_are_compared);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_set_fork_status(runner, CK_NOFORK); /* MPI does not survive a fork */

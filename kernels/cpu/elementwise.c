@@ -1,4 +1,5 @@
 /* elementwise.c - operations that touch each number once: filling, copying, bfloat16, sums, and SwiGLU. */
+#include "bf16.h"
 #include "cpu.h"
 
 #include <string.h>
@@ -21,27 +22,18 @@ void cpu_copy(float *to, const float *from, size_t n)
     }
 }
 
-/* A bfloat16 is the upper half of a float. Adding half a unit in its last place, less one if the last bit is 0,
- * rounds to nearest, ties to even; it would carry some NaNs over to infinity, so these get a quiet bit instead. */
 void cpu_pack_bf16(uint16_t *to, const float *from, size_t n)
 {
 #pragma omp parallel for simd num_threads(cpu_threads)
-    for (size_t i = 0; i < n; i++) {
-        union cpu_bits x = {from[i]};
-        uint32_t rounded = (x.bits + 0x7FFFu + ((x.bits >> 16) & 1u)) >> 16;
-        uint32_t quiet = (x.bits >> 16) | 0x40u;
-        int is_nan = (x.bits & 0x7FFFFFFFu) > 0x7F800000u;
-        to[i] = (uint16_t)(is_nan ? quiet : rounded);
-    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = bf16_narrow(from[i]);
 }
 
 void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n)
 {
 #pragma omp parallel for simd num_threads(cpu_threads)
-    for (size_t i = 0; i < n; i++) {
-        union cpu_bits x = {.bits = (uint32_t)from[i] << 16};
-        to[i] = x.value;
-    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = bf16_widen(from[i]);
 }
 
 void cpu_add(float *y, const float *a, const float *b, size_t n)

@@ -1,0 +1,25 @@
+/* bf16.h - bfloat16, the upper half of an fp32, and back. */
+#ifndef BF16_H
+#define BF16_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline float bf16_widen(uint16_t x)
+{
+    uint32_t bits = (uint32_t)x << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* To nearest, ties to even; NaN keeps a mantissa bit so that it stays NaN. */
+static inline uint16_t bf16_narrow(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, nan = bits >> 16 | 0x40;
+    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded);
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* random.h - random bits from a counter, the same on every machine. */
+#ifndef RANDOM_H
+#define RANDOM_H
+
+#include <stdint.h>
+
+/* 64 random bits of a number: the finaliser of SplitMix64. Source: Steele, Lea and Flood, Fast Splittable
+ * Pseudorandom Number Generators, OOPSLA 2014. */
+static inline uint64_t random_bits(uint64_t z)
+{
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+/* What a counter is advanced by between two draws: odd, and without short patterns. */
+#define RANDOM_STEP 0x9e3779b97f4a7c15u
+
+#endif
