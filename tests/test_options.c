@@ -328,7 +328,7 @@ END_TEST
 START_TEST(lists_have_an_end)
 {
     struct options options;
-    char line[MAX_LINE] = "--implementations|a0=ddp", word[16];
+    char line[MAX_LINE] = "--implementations|a0=ddp", word[24];
     for (int i = 1; i < MAX_IMPLEMENTATIONS; i++) {
         snprintf(word, sizeof word, ",a%d=ddp", i);
         strcat(line, word);
