@@ -57,7 +57,13 @@ result() {
 valid() { "$build/tests/test_results" "$@"; }
 
 # The processes of this script's runs are told by the directory in their command lines.
-left_over() { pgrep -f -- "$temporary/out" || true; }
+left_over() {
+    local process words
+    for process in $(cd /proc && printf '%s\n' [0-9]* | sort -n); do
+        words=$(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null) || continue
+        [[ $words != *"$temporary/out"* ]] || echo "$process"
+    done 2>/dev/null
+}
 
 # launch RANKS OPTION...: runs the program with tiny sizes; its words go to the file said, its table to printed, its
 # exit status to status. Every rank adds its own status to statuses.
