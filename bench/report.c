@@ -69,7 +69,7 @@ static void print_row(FILE *out, int width, const char *label, const struct row 
     else if (with_attainable)
         fprintf(out, " %-18s %8s %6s\n", interval, "n/a", "n/a");
     else
-        fprintf(out, " %s\n", interval);
+        fprintf(out, "%s%s\n", *interval ? " " : "", interval);
 }
 
 static void print_table(FILE *out, const struct run *run, const struct comparison *c)
