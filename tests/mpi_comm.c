@@ -201,7 +201,9 @@ START_TEST(losses_are_compared)
     ck_assert_double_eq(l.difference, 0.5);
     ck_assert(!losses_are_wrong(&l));
     mine[1] = 2.01;
+    mine[3] = 1;
     losses_add(&l, &job, mine, 1);
+    ck_assert_double_eq(l.difference, 0.5); /* the largest so far */
     ck_assert(losses_are_wrong(&l));
     losses_destroy(&l);
 

@@ -319,6 +319,31 @@ START_TEST(a_step_records_its_phases)
 }
 END_TEST
 
+/* What the optimizer finds in device memory at each step: its number from 1, the learning rate of that step, and no
+ * clipping left over from the step before. */
+START_TEST(the_optimizer_is_told_each_step)
+{
+    struct rig rig;
+    rig_create(&rig, job.rank, job.size, 1, STEPS - 2);
+    train(&rig, &strategy_ddp, 0, COMM_FLOAT32, 0);
+    for (int i = 0; i < STEPS; i++) {
+        const float *scalars = rig.trainer.optimizer.scalars;
+        ck_assert_float_eq(scalars[SCALAR_STEP], (float)(i + 1));
+        ck_assert_float_eq(scalars[SCALAR_LEARNING_RATE], schedule_learning_rate(&rig.trainer.schedule, i));
+        ck_assert_float_eq(scalars[SCALAR_CLIP], 1);
+        step_run(&rig.trainer, i);
+        /* warm-up steps compute the norm; this model's is far above the limit */
+        float norm = rig.trainer.record[i * RECORDS + RECORD_GRAD_NORM];
+        if (i < STEPS - 2)
+            ck_assert_float_gt(norm, rig.trainer.max_norm);
+        else
+            ck_assert_float_eq(norm, 0);
+    }
+    ck_assert_int_eq(rig.trainer.step, STEPS);
+    rig_destroy(&rig);
+}
+END_TEST
+
 int main(void)
 {
     if (job_begin(&job))
@@ -333,6 +358,7 @@ int main(void)
     tcase_add_test(tests, gradients_differ_between_ranks_before_reduction);
     tcase_add_test(tests, the_check_fails_when_it_must);
     tcase_add_test(tests, a_step_records_its_phases);
+    tcase_add_test(tests, the_optimizer_is_told_each_step);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_set_fork_status(runner, CK_NOFORK); /* MPI does not survive a fork */

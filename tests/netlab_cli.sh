@@ -66,12 +66,13 @@ check "run takes fewer ranks than nodes" 0 '^ddpb-n1 $' hosts -n 1
 check "run refuses more ranks than nodes" 2 'one rank a node' "$netlab" run -n 3 -- true
 check "run hands on the exit status" 7 '' "$netlab" run -- sh -c 'exit 7'
 check "a node sees only its own devices" 0 '^eth0 lo $' "$netlab" run -n 1 -- sh -c 'ls /sys/class/net | tr "\n" " "'
-parity=$build/tests/mpi_parity
-if [ -x "$parity" ]; then
-    check "all strategies give one process's gradients over TCP" 0 '^100%: Checks: [1-9]' "$netlab" run -- "$parity"
-else
-    echo "skip - $parity is not built, to run over TCP"
-fi
+for program in mpi_parity mpi_comm; do # on hosts of their own, over TCP
+    if [ -x "$build/tests/$program" ]; then
+        check "$program passes across the nodes" 0 '^100%: Checks: [1-9]' "$netlab" run -- "$build/tests/$program"
+    else
+        echo "skip - $program is not built, to run over TCP"
+    fi
+done
 check "rate changes to 50mbit and measures it" 0 'node 1 to 2: [56]\.' "$netlab" rate 50mbit
 check "show knows the new rate" 0 '^2 nodes, links of 50mbit' "$netlab" show
 

@@ -175,6 +175,21 @@ START_TEST(buckets_keep_their_limit)
 }
 END_TEST
 
+/* "At most" means that a bucket may be exactly full. */
+START_TEST(a_bucket_may_be_full)
+{
+    const struct tensor *second = &model.tensor[model.tensors - 2];
+    size_t both = (second->offset + second->count) * sizeof(float);
+    struct plan plan;
+    plan_create(&plan, model.tensor, model.tensors, both);
+    ck_assert_int_eq(plan.slice[0].tensors, 2);
+    plan_destroy(&plan);
+    plan_create(&plan, model.tensor, model.tensors, both - 1);
+    ck_assert_int_eq(plan.slice[0].tensors, 1);
+    plan_destroy(&plan);
+}
+END_TEST
+
 START_TEST(staged_gradients_come_back)
 {
     enum comm_dtype dtypes[] = {COMM_FLOAT32, COMM_BF16};
@@ -220,6 +235,7 @@ int main(void)
     tcase_add_test(tests, synchronous_strategies_wait_for_each);
     tcase_add_test(tests, overlapping_strategies_start_with_the_last_gradient);
     tcase_add_test(tests, buckets_keep_their_limit);
+    tcase_add_test(tests, a_bucket_may_be_full);
     tcase_add_test(tests, staged_gradients_come_back);
     tcase_add_test(tests, strategies_are_found_by_name);
     suite_add_tcase(suite, tests);
