@@ -4,10 +4,9 @@
 #include "error.h"
 #include "job.h"
 #include "step.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -360,14 +359,5 @@ int main(void)
     tcase_add_test(tests, a_step_records_its_phases);
     tcase_add_test(tests, the_optimizer_is_told_each_step);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK); /* MPI does not survive a fork */
-    srunner_run_all(runner, job.rank == 0 ? CK_NORMAL : CK_SILENT);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    double any = job_max(&job, failed);
-    if (any > 0 && failed == 0 && job.rank == 0)
-        printf("a rank other than 0 failed %.0f checks\n", any);
-    job_end(&job);
-    return any > 0;
+    return suite_run_ranks(suite, &job);
 }

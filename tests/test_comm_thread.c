@@ -5,8 +5,8 @@
  * get: from two threads at once, for a busy slot, or while nothing is in flight. */
 #include "comm_thread.h"
 #include "error.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -233,9 +233,5 @@ int main(void)
     tcase_add_loop_test(tests, collectives_progress_without_join, 0, n);
     tcase_add_loop_test(tests, nothing_is_asked_while_nothing_is_in_flight, 0, n);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

@@ -5,8 +5,8 @@
 
 #include "error.h"
 #include "steps.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -552,9 +552,5 @@ int main(void)
     tcase_add_test(noise, pairing_takes_the_drift_out);
     suite_add_tcase(suite, known);
     suite_add_tcase(suite, noise);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

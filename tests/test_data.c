@@ -5,8 +5,8 @@
 #include "data.h"
 
 #include "error.h"
+#include "suite.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -577,9 +577,5 @@ int main(void)
     tcase_add_test(all, ranks_check_disjoint_parts);
     tcase_add_test(all, file_that_changes_is_fatal);
     suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

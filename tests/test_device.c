@@ -7,8 +7,8 @@
 #include "device.h"
 #include "error.h"
 #include "reference.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -628,10 +628,5 @@ int main(void)
     tcase_add_loop_test(all, table_is_complete, 0, (int)LENGTH(devices));
     tcase_add_loop_test(all, operation_matches_reference, 0, (int)(LENGTH(devices) * LENGTH(operations)));
     suite_add_tcase(suite, all);
-
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

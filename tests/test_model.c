@@ -3,9 +3,9 @@
 #include "error.h"
 #include "model.h"
 #include "optimizer.h"
+#include "suite.h"
 
 #include <cJSON.h>
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,9 +296,5 @@ int main(void)
     tcase_add_test(tests, parameters_and_flops_are_counted);
     tcase_add_test(tests, the_learning_rate_ramps_from_zero);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

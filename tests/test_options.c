@@ -2,8 +2,8 @@
 #include "options.h"
 
 #include "error.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -582,9 +582,5 @@ int main(void)
     tcase_add_loop_test(tests, help_has_option, 0, DEFAULTS);
     tcase_add_test(tests, help_has_strategies);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

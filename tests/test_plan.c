@@ -2,8 +2,8 @@
  * time, shown by a comm that records its calls. */
 #include "error.h"
 #include "step.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -239,9 +239,5 @@ int main(void)
     tcase_add_test(tests, staged_gradients_come_back);
     tcase_add_test(tests, strategies_are_found_by_name);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

@@ -1,8 +1,8 @@
 /* test_reference.c - the backward operations of the reference against finite differences of its forward ones. */
 #include "arrays.h"
 #include "reference.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -186,10 +186,5 @@ int main(void)
     tcase_add_test(reference, reference_of_swiglu_is_a_gradient);
     tcase_add_test(reference, reference_of_cross_entropy_is_a_gradient);
     suite_add_tcase(suite, reference);
-
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

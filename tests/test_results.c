@@ -7,9 +7,9 @@
 
 #include "error.h"
 #include "progress.h"
+#include "suite.h"
 
 #include <cJSON.h>
-#include <check.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <math.h>
@@ -742,10 +742,7 @@ int main(int argc, char *argv[])
     tcase_add_test(words, bytes_in_words);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, words);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int status = suite_run(suite);
     remove_all();
-    return failed != 0;
+    return status;
 }

@@ -2,8 +2,8 @@
  *
  * The simulations have a fixed seed; their bounds leave three standard errors of the number of repetitions. */
 #include "stats.h"
+#include "suite.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -361,9 +361,5 @@ int main(void)
     tcase_add_test(promises, holm_family_error);
     suite_add_tcase(suite, known);
     suite_add_tcase(suite, promises);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }
