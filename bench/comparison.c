@@ -78,7 +78,7 @@ static void compare_pairs(struct comparison *c, const struct measurements *m,
     for (int i = 0; i < c->pairs; i++) {
         struct pair *pair = &c->pair[i];
         pair->paired = stats_paired(measurements_of(m, pair->a, METRIC_STEP), measurements_of(m, pair->b, METRIC_STEP),
-                                    m->rounds, 1 - 0.05 / c->pairs);
+                                    m->rounds, 0.95);
         p[i] = pair->paired.p;
     }
     stats_holm(p, (size_t)c->pairs);

@@ -36,7 +36,7 @@ struct row {
 
 struct pair {
     int a, b;             /* implementations; step(a) / step(b) */
-    struct paired paired; /* interval at 95 % over all pairs together (Bonferroni) */
+    struct paired paired; /* interval at 95 %, of this pair alone */
     double p;             /* adjusted by Holm over all pairs */
 };
 

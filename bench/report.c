@@ -93,6 +93,19 @@ static void print_table(FILE *out, const struct run *run, const struct compariso
                  "`none` in the same round - 1) x the median step of `none`.\n");
 }
 
+/* Why a step may beat its bound. */
+static void print_bound_note(FILE *out, const struct comparison *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->row[i].seconds[METRIC_STEP].median < 0.95 * c->row[i].attainable) {
+            fprintf(out, "attainable counts the collectives one after the other, each as long as it took alone. A step "
+                         "below it had "
+                         "several in\nflight at once, which hides the latency of each, or ran while the machine was "
+                         "less busy.\n");
+            return;
+        }
+}
+
 static void print_buckets(FILE *out, const struct run *run)
 {
     enum { SHOWN = 8 };
@@ -110,6 +123,8 @@ static void print_buckets(FILE *out, const struct run *run)
                     plan->slice[s].tensors);
         if (plan->n > SHOWN)
             fprintf(out, ", ... (all in run.json)");
+        if (plan->n == 1)
+            fprintf(out, ": one bucket cannot overlap; use a smaller --bucket-size-mb");
         fprintf(out, "\n");
     }
 }
@@ -160,8 +175,10 @@ static void print_verdict(FILE *out, const struct run *run, const struct compari
     }
     fprintf(out, "%s is the fastest on average (n = %zu rounds)", implementation[c->fastest].label, c->rounds);
     for (int i = 0, shown = 0; i < c->n; i++)
-        if (implementation[i].strategy->reduces && i != c->fastest && !comparison_slower(c, i))
-            fprintf(out, "%s%s", shown++ ? ", " : ", but cannot be told apart from ", implementation[i].label);
+        if (implementation[i].strategy->reduces && i != c->fastest && !comparison_slower(c, i)) {
+            fprintf(out, shown++ ? "; " : ", but cannot be told apart from: ");
+            print_slower(out, c, implementation[i].label, i);
+        }
     fprintf(out, ".\n");
     if (slower) {
         fprintf(out, "Slower than %s: ", implementation[c->fastest].label);
@@ -172,7 +189,11 @@ static void print_verdict(FILE *out, const struct run *run, const struct compari
             }
         fprintf(out, ".\n");
     }
-    fprintf(out, "(paired by round, 5 %% level and 95 %% intervals over all %d pairs together)\n", c->pairs);
+    fprintf(out,
+            "(step time against the fastest, paired by round, with a 95 %% interval each; slower: at the 5 %% level "
+            "over all %d "
+            "pair%s together)\n",
+            c->pairs, c->pairs == 1 ? "" : "s");
 }
 
 static void print_notes(FILE *out, const struct run *run)
@@ -186,6 +207,13 @@ static void print_notes(FILE *out, const struct run *run)
     else if (isfinite(l->difference))
         fprintf(out, "Losses of the synchronising fp32 strategies differ by at most %.1e, relatively.\n",
                 l->difference);
+    for (int i = 0; i < run->options->n; i++)
+        if (run->sync[i].staged && run->sync[i].staged_dtype == COMM_BF16)
+            fprintf(out, "%s sends bfloat16 (--grad-dtype); its losses are its own.\n",
+                    run->options->implementation[i].label);
+    if (run->cores_per_rank < run->threads)
+        fprintf(out, "Warning: a rank has %d thread%s and %.2g logical CPUs: times are full of waiting for a CPU.\n",
+                run->threads, run->threads == 1 ? "" : "s", run->cores_per_rank);
     if (run->foreign_blocks)
         fprintf(out,
                 "Note: %zu of %zu blocks ran beside other work on the machine (up to %.1f cores): trust intervals, "
@@ -202,6 +230,7 @@ static void print_notes(FILE *out, const struct run *run)
 void report_comparison(FILE *out, const struct run *run, const struct comparison *comparison)
 {
     print_table(out, run, comparison);
+    print_bound_note(out, comparison);
     print_buckets(out, run);
     print_verdict(out, run, comparison);
     print_notes(out, run);

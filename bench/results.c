@@ -39,7 +39,7 @@ static int make_directories(const char *path)
     }
 }
 
-/* results/<time>[-<label>] for rank 0, which the others take over. */
+/* --output, or results/<time>[-<label>][-<number>] made by rank 0; the others take the name over from it. */
 static void name_directory(struct results *results, const struct job *job, const struct options *options)
 {
     char *all = allocate((size_t)job->size, sizeof results->directory);
@@ -48,8 +48,17 @@ static void name_directory(struct results *results, const struct job *job, const
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime(&now));
     if (*options->output)
         snprintf(name, sizeof name, "%s", options->output);
-    else
-        snprintf(name, sizeof name, "results/%s%s%s", stamp, *options->label ? "-" : "", options->label);
+    else {
+        const char *dash = *options->label ? "-" : "";
+        snprintf(name, sizeof name, "results/%s%s%s", stamp, dash, options->label);
+        if (job->rank == 0) { /* made here and now, so that two runs of the same second cannot share it */
+            int made = mkdir("results", 0777) && errno != EEXIST ? -1 : mkdir(name, 0777);
+            for (int i = 2; made && errno == EEXIST && i < 1000; i++) {
+                snprintf(name, sizeof name, "results/%s%s%s-%d", stamp, dash, options->label, i);
+                made = mkdir(name, 0777);
+            } /* any other failure is found, and reported, when the directory is opened */
+        }
+    }
     job_gather(job, name, sizeof name, all);
     memcpy(results->directory, all, sizeof results->directory);
     free(all);
@@ -434,8 +443,13 @@ int results_write_summary(const struct results *results, const struct run *run, 
         add_finite(item, "ci_high", pair->paired.ci_high);
         add_finite(item, "p_holm", pair->p);
     }
-    if (comparison->fastest >= 0)
+    if (comparison->fastest >= 0) {
         cJSON_AddStringToObject(json, "fastest", implementation[comparison->fastest].label);
+        cJSON *equal = cJSON_AddArrayToObject(json, "not_told_apart_from_fastest");
+        for (int i = 0; i < comparison->n; i++)
+            if (implementation[i].strategy->reduces && i != comparison->fastest && !comparison_slower(comparison, i))
+                cJSON_AddItemToArray(equal, cJSON_CreateString(implementation[i].label));
+    }
     add_finite(json, "largest_loss_difference", run->losses.difference);
     cJSON_AddNumberToObject(json, "blocks", (double)run->blocks);
     cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)run->foreign_blocks);

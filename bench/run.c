@@ -262,7 +262,7 @@ static int run_block(struct run *run, struct scratch *s, struct results *results
 /* ---- the rounds ---- */
 
 /* The first step: how long will the rest take? */
-static void estimate(struct run *run, size_t units)
+static void estimate(struct run *run, const struct results *results, size_t units)
 {
     int first = 0;
     char words[32];
@@ -278,9 +278,8 @@ static void estimate(struct run *run, size_t units)
     size_t steps = units * (DISCARDED_STEPS + run->options->block_steps);
     if (run->job->rank == 0)
         fprintf(stderr,
-                "The first step took %.2f s; the other %zu will take about %s. Results go to their directory as "
-                "they come.\n",
-                seconds, steps, progress_words(seconds * (double)steps, words));
+                "The first step took %.2f s; the other %zu will take about %s. Results go to %s as they come.\n",
+                seconds, steps, progress_words(seconds * (double)steps, words), results->directory);
 }
 
 /* Which implementation runs as number j of a round: each round begins with another one, and every second one runs
@@ -336,7 +335,7 @@ static int run_rounds(struct run *run, struct results *results, struct scratch *
     size_t units = o->rounds * (size_t)o->n, done = 0;
     int64_t origin = clock_now_ns(), written = origin;
     int status = 0;
-    estimate(run, units);
+    estimate(run, results, units);
     progress_begin(&progress, run->job->rank ? 0 : units);
     while (run->measurements.rounds < o->rounds && !status) {
         size_t round = run->measurements.rounds;
