@@ -408,8 +408,8 @@ START_TEST(summary_is_of_the_lines)
         ck_assert_double_le(number(cost, "ci_low"), number(cost, "median"));
         ck_assert_double_ge(number(cost, "ci_high"), number(cost, "median"));
         ck_assert_double_gt(number(metric(row, "attainable", "ms"), "median"), 0);
-        if (number(item(row, "step"), "median") < fastest) {
-            fastest = number(item(row, "step"), "median");
+        if (number(cost, "median") < fastest) { /* the least on average, not the least median */
+            fastest = number(cost, "median");
             fastest_name = rows[i];
         }
     }
