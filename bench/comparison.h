@@ -18,8 +18,9 @@ struct measurements {
     size_t rounds;   /* complete rounds so far */
     double *seconds; /* [n, METRICS, capacity] */
 };
+/* Room for `capacity` rounds of n implementations, none measured yet. Release with measurements_destroy. */
 void measurements_create(struct measurements *measurements, int n, size_t capacity);
-void measurements_destroy(struct measurements *measurements);
+void measurements_destroy(struct measurements *measurements); /* zeroed ones are fine */
 
 /* The samples [rounds] of one metric of one implementation. */
 double *measurements_of(const struct measurements *measurements, int implementation, int metric);
@@ -51,7 +52,7 @@ struct comparison {
 /* tokens: of one step of all ranks. attainable[n] in seconds, or NULL. Release with comparison_destroy. */
 void comparison_create(struct comparison *comparison, const struct measurements *measurements,
                        const struct implementation *implementation, int ranks, double tokens, const double *attainable);
-void comparison_destroy(struct comparison *comparison);
+void comparison_destroy(struct comparison *comparison); /* a zeroed one is fine */
 
 /* Whether a pair with the fastest is different at the 5 % level over all pairs. */
 int comparison_slower(const struct comparison *comparison, int implementation);

@@ -17,6 +17,7 @@ struct losses {
     int not_a_number;  /* a loss was NaN or infinite */
 };
 
+/* For blocks of that many steps on that many ranks; `judged` as in the struct. Release with losses_destroy. */
 void losses_create(struct losses *losses, int steps, int judged, int ranks);
 void losses_destroy(struct losses *losses); /* a zeroed one is fine */
 

@@ -19,6 +19,7 @@ extern const char *const memory_part_name[MEMORY_PARTS];
 
 /* Bytes of one rank by part, from a planned model. */
 void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, const struct options *options, int ranks);
+/* Their sum. */
 size_t memory_total(const size_t bytes[MEMORY_PARTS]);
 
 /* Returns 0 if what the ranks of this machine need together fits into what it has; or -1, reported, with the parts. */
