@@ -25,9 +25,8 @@ int results_close(struct results *results);
 /* Writes run.json: what was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
 int results_write_run(const struct results *results, const struct run *run);
 
-/* Appends the steps of a block to this rank's metrics, as one piece. times and record are [steps]; the first
- * `discarded` of them were not timed. schedule_step is the position of the first in the schedule. 0, or -1, reported.
- */
+/* What the lines of a block have in common. The first `discarded` of its steps were not timed; schedule_step is the
+ * position of the first in the schedule. */
 struct block_facts {
     const char *implementation;
     size_t round, block;
@@ -36,6 +35,9 @@ struct block_facts {
     double other_cores;
     int64_t origin_ns; /* what `start` counts from */
 };
+
+/* Appends the steps of a block to this rank's metrics, as one piece; times and record are [steps]. 0, or -1, reported.
+ */
 int results_write_block(struct results *results, const struct block_facts *block, const struct run *run,
                         const struct step_times *times, const float *record);
 

@@ -21,6 +21,7 @@ int job_begin(struct job *job);
 /* Ends MPI; every rank has to arrive. */
 void job_end(struct job *job);
 
+/* Returns when all ranks have arrived. */
 void job_barrier(const struct job *job);
 
 /* Gathers `bytes` bytes of every rank, in the order of ranks, into all[size * bytes] on every rank. */

@@ -21,7 +21,7 @@ struct optimizer {
 
 /* Moments zero. Uses the model's device; release with optimizer_destroy. */
 void optimizer_create(struct optimizer *optimizer, const struct model *model, const struct adamw *adamw);
-void optimizer_destroy(struct optimizer *optimizer, const struct model *model);
+void optimizer_destroy(struct optimizer *optimizer, const struct model *model); /* while the model is there */
 
 /* Back to zero moments. */
 void optimizer_reset(struct optimizer *optimizer, const struct model *model);
