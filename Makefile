@@ -21,7 +21,7 @@ MPICC := $(or $(shell command -v mpicc.mpich),$(shell command -v mpicc))
 MPIRUN = $(or $(shell command -v mpirun.mpich),$(shell command -v mpirun))
 MPI_CFLAGS := $(if $(MPICC),$(filter -I%,$(shell $(MPICC) -compile_info 2>/dev/null)))
 MPI_LIBS := $(if $(MPICC),$(filter -L% -l% -Wl%,$(shell $(MPICC) -link_info 2>/dev/null)))
-PACKAGES = $(BLAS) hwloc libcjson
+PACKAGES = $(BLAS) hwloc libcjson zlib
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 
 OPTIMISE = -O3 $(if $(filter portable%,$(SETTING)),,-march=native) -fno-math-errno -fno-trapping-math -ffp-contract=fast

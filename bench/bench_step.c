@@ -174,7 +174,7 @@ static void rig_create(struct rig *rig, const struct device *device, const struc
     model_initialize(&rig->model, 0);
     if (data_create(&rig->data, &data))
         FATAL("%s", report_text());
-    step_spans(&rig->model, 1, spans);
+    step_spans(&rig->model, 1, 0, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= (size_t)steps;
     timeline_create(&rig->timeline, spans);

@@ -70,7 +70,7 @@ static void measure_alone(struct bound *bound, struct run *run, int implementati
 {
     const struct sync *sync = &run->sync[implementation];
     run->model.device->zero(run->model.gradient, run->model.arena); /* sums of sums would soon be infinite */
-    timeline_clear(&run->timeline);
+    struct timeline_place place = timeline_place(&run->timeline);
     for (int i = 0; i < sync->plan.n; i++) {
         struct collective collective = sync_collective(sync, i);
         job_barrier(run->job);
@@ -78,7 +78,36 @@ static void measure_alone(struct bound *bound, struct run *run, int implementati
         run->comm->run(run->comm, &collective);
         bound->alone[implementation][(size_t)i * run->options->rounds + round] =
             1e-9 * (double)(clock_now_ns() - start);
+        timeline_rewind(&run->timeline, &place);
     }
+}
+
+double bound_alone(const struct bound *bound, const struct run *run, int implementation, size_t round)
+{
+    double sum = 0;
+    for (int i = 0; run->sync[implementation].strategy->reduces && i < run->sync[implementation].plan.n; i++)
+        sum += bound->alone[implementation][(size_t)i * run->options->rounds + round];
+    return sum;
+}
+
+double bound_slowdown(const struct bound *bound, const struct run *run, int implementation, size_t round, int first,
+                      int n)
+{
+    const struct lane *lane = &run->timeline.lane[LANE_COMMUNICATION];
+    size_t plan = (size_t)run->sync[implementation].plan.n;
+    double *ratio = allocate(plan, sizeof *ratio), median;
+    if (!run->sync[implementation].strategy->reduces) {
+        free(ratio);
+        return NAN;
+    }
+    for (size_t i = 0; i < lane->n; i++)
+        if (lane->span[i].step >= first)
+            ratio[lane->span[i].index] += 1e-9 * (double)(lane->span[i].end_ns - lane->span[i].start_ns) / (n - first);
+    for (size_t i = 0; i < plan; i++)
+        ratio[i] /= bound->alone[implementation][i * run->options->rounds + round];
+    median = stats_median(ratio, plan);
+    free(ratio);
+    return median;
 }
 
 void bound_measure(struct bound *bound, struct run *run, const struct step_times *times, int implementation,

@@ -18,11 +18,18 @@ struct bound;
 struct bound *bound_create(const struct run *run);
 void bound_destroy(struct bound *bound, const struct run *run);
 
-/* After a block of an implementation, whose spans are still in the timeline. From `none`: when each gradient was final
- * in the timed steps. Of the others: the time of each collective by itself, with the ranks
- * otherwise idle. All ranks call it. */
+/* After a block of an implementation, whose spans are still in the timeline (and stay there). From `none`: when each
+ * gradient was final in the timed steps. Of the others: the time of each collective by itself, with the ranks otherwise
+ * idle. All ranks call it. */
 void bound_measure(struct bound *bound, struct run *run, const struct step_times *times, int implementation,
                    size_t round);
+
+/* Of this rank in one round: the collectives of an implementation alone, together, in seconds; and how much longer they
+ * took in its block, whose spans are in the timeline: the median over the collectives of (mean duration in steps
+ * [first, n)) / (duration alone). 0 and NAN for one that does not reduce. */
+double bound_alone(const struct bound *bound, const struct run *run, int implementation, size_t round);
+double bound_slowdown(const struct bound *bound, const struct run *run, int implementation, size_t round, int first,
+                      int n);
 
 /* seconds[n] = attainable step time of each implementation (METRICS: attainable), from medians over the rounds so far,
  * of the slowest rank; NAN for one that does not reduce. All ranks call it. */

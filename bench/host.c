@@ -161,6 +161,18 @@ size_t host_memory_available(void)
     return available < group ? available : group;
 }
 
+size_t host_resident_memory(void)
+{
+    size_t pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%*u %zu", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
 size_t host_peak_memory(void)
 {
     struct rusage usage;

@@ -28,6 +28,9 @@ double host_cores_per_rank(const struct job *job);
  * allows if that is less. */
 size_t host_memory_available(void);
 
+/* Resident size of this process now, in bytes; 0 if the kernel does not say. */
+size_t host_resident_memory(void);
+
 /* Largest resident size of this process so far, in bytes. */
 size_t host_peak_memory(void);
 

@@ -1,9 +1,10 @@
 /* main.c - the program: reads the command line and runs what it asks for. */
+#include "benchmark.h"
 #include "error.h"
 #include "job.h"
 #include "options.h"
+#include "profile.h"
 #include "results.h"
-#include "run.h"
 
 #include <stdio.h>
 
@@ -29,7 +30,7 @@ int main(int argc, char *argv[])
             printf("ddpbench %s\n", results_version());
     } else if (job_agree(&job, options_fit(&options, job.size)))
         status = USAGE;
-    else if (run_benchmark(&job, &options, argc, argv))
+    else if ((options.profile ? run_profile : run_benchmark)(&job, &options, argc, argv))
         status = FAILED;
     job_end(&job);
     return status;

@@ -28,13 +28,14 @@ void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, cons
         if (options->implementation[i].strategy->stages)
             bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(options->grad_dtype);
 
-    size_t spans[TIMELINE_LANES], step = sizeof(struct step_times);
-    step_spans(model, options->grad_accumulation, spans);
+    size_t spans[TIMELINE_LANES], step = sizeof(struct step_times), recorded = 0;
+    run_spans(options, model, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
-        step += spans[i] * sizeof(struct span);
+        recorded += spans[i] * sizeof(struct span);
     size_t rows = (size_t)options->n, tensors = (size_t)model->tensors;
     size_t series = rows * METRICS + (options->attainable ? (rows + 1) * tensors : 0); /* a number a round each */
-    bytes[MEMORY_RECORDS] = (options->block_steps + DISCARDED_STEPS) * (step + (size_t)(ranks + 4) * sizeof(double)) +
+    bytes[MEMORY_RECORDS] = recorded +
+                            (options->block_steps + DISCARDED_STEPS) * (step + (size_t)(ranks + 4) * sizeof(double)) +
                             options->rounds * series * sizeof(double);
 }
 

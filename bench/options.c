@@ -3,15 +3,15 @@
 
 #include "data.h"
 #include "error.h"
+#include "option_lists.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { COUNT, REAL, TEXT, FLAG, GRAD_DTYPE, PROGRESS, REGIME };
+enum kind { COUNT, REAL, TEXT, FLAG, GRAD_DTYPE, PROGRESS, REGIME, SORT, DELAY, THRESHOLDS };
 
 struct option {
     const char *name;
@@ -65,13 +65,41 @@ static const struct option table[] = {
     {NULL, FLAG, 0, NULL, 0, 0, "Benchmark"},
     {"regime", REGIME, FIELD(regime), "active", 0, 0,
      "which epochs are timed: active, or warmup (learning rate ramps, gradients are clipped)"},
-    {"rounds", COUNT, FIELD(rounds), "10", 1, 1e6, "rounds; each runs one block of every implementation"},
+    {"rounds", COUNT, FIELD(rounds), "10", 0, 1e6, "rounds; each runs one block of every implementation"},
     {"steps-per-block", COUNT, FIELD(steps_per_block), "0", 0, 1e6,
      "timed steps of a block, after 2 that are not; 0: the steps of the regime's epochs"},
     {"attainable", FLAG, FIELD(attainable), NULL, 0, 0,
      "also time every collective alone, and print step time / what perfect overlap would reach"},
+    {"inject-delay", DELAY, FIELD(delay), NULL, 0, 0,
+     "make one rank sleep in every step: rank=R,ms=TIME,phase=NAME (at the start of that phase)"},
     {"output", TEXT, FIELD(output), "", 0, 0, "result directory; default results/<time>[-<label>]"},
     {"label", TEXT, FIELD(label), "", 0, 0, "a name for this run, kept in its results"},
+    {NULL, FLAG, 0, NULL, 0, 0, "Profile"},
+    {"profile", FLAG, FIELD(profile), NULL, 0, 0,
+     "trace the steps of one implementation, then measure its overlap against controls, --rounds times (0: trace "
+     "only)"},
+    {"profile-implementation", TEXT, FIELD(profile_implementation), "ddp", 0, 0, "which one; names as below"},
+    {"profile-output-dir", TEXT, FIELD(profile_output_dir), "", 0, 0,
+     "directory of the traces and the summary; default results/<time>[-<label>]"},
+    {"profile-wait", COUNT, FIELD(profile_wait), "0", 0, 1e9, "steps of a cycle that are not traced, at its start"},
+    {"profile-warmup", COUNT, FIELD(profile_warmup), "0", 0, 1e9, "steps then traced and thrown away"},
+    {"profile-active", COUNT, FIELD(profile_active), "0", 0, 1e9, "steps then traced and kept; 0: all that remain"},
+    {"profile-repeat", COUNT, FIELD(profile_repeat), "0", 0, 1e9, "cycles; 0: as many as the epochs' steps allow"},
+    {"profile-activities", TEXT, FIELD(profile_activities), "cpu", 0, 0, "what to trace: cpu"},
+    {"profile-ranks", TEXT, FIELD(profile_ranks), "all", 0, 0, "ranks that write a trace: all, or a list such as 0,3"},
+    {"profile-buffer-mb", REAL, FIELD(profile_buffer_mb), "12", 0.01, 1e6,
+     "memory for captured spans, MiB a rank; a full one ends the capture"},
+    {"profile-sort", SORT, FIELD(profile_sort), "self", 0, 0,
+     "order of the table of operations: self, total, mean, calls, name, gflops or gbs"},
+    {"record-shapes", FLAG, FIELD(record_shapes), NULL, 0, 0, "add the shapes of inputs to operations in the trace"},
+    {"with-flops", FLAG, FIELD(with_flops), NULL, 0, 0, "add floating-point operations to operations in the trace"},
+    {"profile-memory", FLAG, FIELD(profile_memory), NULL, 0, 0, "add allocations and resident memory to the trace"},
+    {"profile-counters", FLAG, FIELD(profile_counters), NULL, 0, 0,
+     "add learning rate, loss and gradient norm to the trace"},
+    {"trace-gzip", FLAG, FIELD(trace_gzip), NULL, 0, 0, "compress the traces"},
+    {"thresholds", THRESHOLDS, FIELD(thresholds), "busy=70,data_loading=30,exposed=20,memory=90", 0, 0,
+     "when a figure becomes a finding, in percent; a list of those to change"},
+    {NULL, FLAG, 0, NULL, 0, 0, "Help"},
     {"help", FLAG, FIELD(help), NULL, 0, 0, "print this and stop"},
     {"version", FLAG, FIELD(version), NULL, 0, 0, "print the version and stop"},
 };
@@ -79,19 +107,11 @@ enum { TABLE = sizeof table / sizeof *table };
 
 /* ---- values ---- */
 
-static int parse_number(const char *text, double *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtod(text, &end);
-    return !isspace((unsigned char)*text) && *text && !*end && !errno && isfinite(*value) ? 0 : -1;
-}
-
 static int parse_count(const struct option *o, const char *text, size_t *value)
 {
     double number;
     size_t digits = strspn(text, "0123456789");
-    if (!digits || text[digits] || parse_number(text, &number) || number < o->low || number > o->high)
+    if (!digits || text[digits] || option_number(text, &number) || number < o->low || number > o->high)
         return report("--%s %s: expected a whole number from %.0f to %.0f", o->name, text, o->low, o->high);
     *value = (size_t)strtoull(text, NULL, 10);
     return 0;
@@ -100,7 +120,7 @@ static int parse_count(const struct option *o, const char *text, size_t *value)
 static int parse_real(const struct option *o, const char *text, double *value)
 {
     double number;
-    if (parse_number(text, &number) || number < o->low || number > o->high)
+    if (option_number(text, &number) || number < o->low || number > o->high)
         return report("--%s %s: expected a number from %g to %g", o->name, text, o->low, o->high);
     *value = number;
     return 0;
@@ -158,91 +178,44 @@ static int set(struct options *options, const struct option *o, const char *text
             return -1;
         *(enum regime *)field = choice ? REGIME_WARMUP : REGIME_ACTIVE;
         return 0;
+    case SORT:
+        return option_sort(text, field);
+    case DELAY:
+        return option_delay(text, field);
+    case THRESHOLDS:
+        return option_thresholds(text, field);
     }
     return -1;
 }
 
-/* ---- lists ---- */
-
-static void list_strategies(char *text, size_t size)
-{
-    size_t at = 0;
-    for (int i = 0; strategies[i] && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", strategies[i]->name);
-}
-
-static int add_implementation(struct options *options, const char *label, const struct strategy *strategy,
-                              double bucket_mb)
-{
-    for (int i = 0; i < options->n; i++)
-        if (!strcmp(options->implementation[i].label, label))
-            return report("--implementations: '%s' is listed twice; give each its own label, as in a=ddp,b=ddp", label);
-    if (options->n == MAX_IMPLEMENTATIONS)
-        return report("--implementations: more than %d rows", MAX_IMPLEMENTATIONS);
-    struct implementation *row = &options->implementation[options->n++];
-    *row = (struct implementation){"", strategy, strategy->buckets ? bucket_mb : 0};
-    snprintf(row->label, sizeof row->label, "%s", label);
-    return 0;
-}
-
-/* One row for each size of --bucket-size-mb; only a list adds the size to the label. */
-static int add_buckets(struct options *options, const char *label, const struct strategy *strategy)
-{
-    char list[512], row[64], *save = NULL;
-    int several = strchr(options->bucket_size_mb, ',') != NULL;
-    if (strlen(options->bucket_size_mb) >= sizeof list)
-        return report("--bucket-size-mb: the list is longer than %zu characters", sizeof list - 1);
-    strcpy(list, options->bucket_size_mb);
-    if (!*list || *list == ',' || list[strlen(list) - 1] == ',' || strstr(list, ",,"))
-        return report("--bucket-size-mb '%s': expected sizes in MiB such as 25 or 0.5,1,25", list);
-    for (char *word = strtok_r(list, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
-        double mb;
-        if (parse_number(word, &mb) || mb <= 0 || mb > 1e9)
-            return report("--bucket-size-mb %s: expected a size above 0 in MiB, such as 25 or 0.5", word);
-        snprintf(row, sizeof row, several ? "%.40s:%.20s" : "%.40s", label, word);
-        if (add_implementation(options, row, strategy, mb))
-            return -1;
-    }
-    return 0;
-}
-
-static int add_word(struct options *options, const char *word)
-{
-    char label[41] = "", known[256];
-    const char *equal = strchr(word, '='), *name = equal ? equal + 1 : word;
-    size_t length = equal ? (size_t)(equal - word) : strlen(word);
-    list_strategies(known, sizeof known);
-    const struct strategy *strategy = strategy_find(name);
-    if (!strategy)
-        return report("--implementations: unknown implementation '%s'; known: %s", name, known);
-    if (!length || length >= sizeof label)
-        return report("--implementations: the label in '%s' must have 1 to %zu characters", word, sizeof label - 1);
-    memcpy(label, word, length);
-    for (char *c = label; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("_-+", *c))
-            return report("--implementations: label '%s' may hold letters, digits, _, - and + only", label);
-    return strategy->buckets ? add_buckets(options, label, strategy) : add_implementation(options, label, strategy, 0);
-}
-
-static int make_implementations(struct options *options)
-{
-    char list[2048], *save = NULL;
-    if (strlen(options->implementations) >= sizeof list)
-        return report("--implementations: the list is longer than %zu characters", sizeof list - 1);
-    strcpy(list, options->implementations);
-    if (!*list || *list == ',' || list[strlen(list) - 1] == ',' || strstr(list, ",,")) {
-        char known[256];
-        list_strategies(known, sizeof known);
-        return report("--implementations '%s': expected names separated by commas; known: %s", list, known);
-    }
-    options->n = 0;
-    for (char *word = strtok_r(list, ",", &save); word; word = strtok_r(NULL, ",", &save))
-        if (add_word(options, word))
-            return -1;
-    return 0;
-}
-
 /* ---- checks ---- */
+
+/* Options of profile mode are for profile mode. */
+static int check_mode(const struct options *o, const char *needs_profile)
+{
+    if (!o->profile && needs_profile)
+        return report("--%s needs --profile", needs_profile);
+    if (!o->profile && !o->rounds)
+        return report("--rounds 0: expected a whole number from 1 to 1000000 (0 is for --profile)");
+    if (o->profile && *o->output)
+        return report("--output is for the benchmark; with --profile use --profile-output-dir");
+    if (o->profile && o->profile_warmup + o->profile_wait && !o->profile_active && o->profile_repeat > 1)
+        return report("--profile-repeat %zu needs --profile-active: how many steps of a cycle to keep",
+                      o->profile_repeat);
+    return 0;
+}
+
+/* The steps of the epochs must hold the cycles that were asked for. */
+static int check_cycles(const struct options *o)
+{
+    size_t steps = o->num_epochs * o->steps_per_epoch, active = o->profile_active ? o->profile_active : 1;
+    size_t cycle = o->profile_wait + o->profile_warmup + active, cycles = o->profile_repeat ? o->profile_repeat : 1;
+    if (o->profile && cycle * cycles > steps)
+        return report("the %zu x %zu steps of --profile-wait, --profile-warmup and --profile-active are more than the "
+                      "%zu steps of the run: raise --num-epochs or --steps-per-epoch",
+                      cycles, cycle, steps);
+    return 0;
+}
 
 /* The bound is made from when gradients are final without communication. */
 static int check_attainable(const struct options *o)
@@ -286,7 +259,8 @@ static int check_epochs(struct options *o)
         return report("--warmup-epochs %zu is more than --num-epochs %zu", o->warmup_epochs, o->num_epochs);
     o->warmup_steps = o->warmup_epochs * o->steps_per_epoch;
     size_t active = (o->num_epochs - o->warmup_epochs) * o->steps_per_epoch;
-    o->block_steps = o->steps_per_block;
+    enum { PROFILE_STEPS = 3 }; /* of the blocks that a profile is compared with */
+    o->block_steps = o->steps_per_block ? o->steps_per_block : o->profile ? PROFILE_STEPS : 0;
     if (!o->block_steps)
         o->block_steps = o->regime == REGIME_WARMUP ? o->warmup_steps : active;
     if (!o->block_steps)
@@ -302,6 +276,10 @@ static int check_epochs(struct options *o)
 
 int options_fit(struct options *o, int ranks)
 {
+    if (option_ranks(o->profile_ranks, -1, ranks) < 0)
+        return -1;
+    if (o->delay.ms > 0 && o->delay.rank >= ranks)
+        return report("--inject-delay rank=%d: there are ranks 0 to %d", o->delay.rank, ranks - 1);
     size_t parts = (size_t)ranks * o->grad_accumulation;
     if (o->batch_size_per_rank % o->grad_accumulation)
         return report("--batch-size-per-rank %zu does not divide into %zu micro-batches: use a multiple of %zu",
@@ -346,8 +324,18 @@ static int unknown(const char *word)
     return report("unknown option '%s'; known:%s", word, known);
 }
 
+/* Whether an option stands under the heading of profile mode. */
+static int is_of_profile(const struct option *o)
+{
+    const struct option *heading = o;
+    while (heading->name)
+        heading--;
+    return !strcmp(heading->help, "Profile") && o->offset != FIELD(profile);
+}
+
 int options_parse(struct options *options, int argc, char *const argv[])
 {
+    const char *needs_profile = NULL, *implementations = NULL;
     *options = (struct options){0};
     for (int i = 0; i < TABLE; i++)
         if (table[i].name && table[i].initial && set(options, &table[i], table[i].initial))
@@ -367,9 +355,17 @@ int options_parse(struct options *options, int argc, char *const argv[])
             return report("--%s needs a value: %s", o->name, o->help);
         if (set(options, o, value))
             return -1;
+        needs_profile = is_of_profile(o) ? o->name : needs_profile;
+        implementations = o->offset == FIELD(implementations) ? value : implementations;
     }
-    return make_implementations(options) || check_attainable(options) || check_heads(options) ||
-                   check_epochs(options) || check_label(options)
+    if (check_mode(options, needs_profile))
+        return -1;
+    if (options->profile && implementations)
+        return report("--implementations is for the benchmark; --profile traces one --profile-implementation");
+    if (options->profile && option_activities(options->profile_activities))
+        return -1;
+    return option_implementations(options) || check_attainable(options) || check_heads(options) ||
+                   check_epochs(options) || check_cycles(options) || check_label(options)
                ? -1
                : 0;
 }
@@ -379,7 +375,8 @@ void options_help(FILE *out)
     fprintf(out,
             "Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n\n"
             "Trains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
-            "what the strategies cost. The defaults are a GPU's; `make bench` has sizes for a laptop.\n");
+            "what the strategies cost; or, with --profile, shows where the time of one of them goes. The defaults are\n"
+            "a GPU's; `make bench` has sizes for a laptop.\n");
     for (int i = 0; i < TABLE; i++) {
         const struct option *o = &table[i];
         if (!o->name)
@@ -422,6 +419,15 @@ static void print_value(const struct options *options, const struct option *o, c
         break;
     case REGIME:
         snprintf(text, size, "%s", *(const enum regime *)field == REGIME_WARMUP ? "warmup" : "active");
+        break;
+    case SORT:
+        snprintf(text, size, "%s", sort_name[*(const enum sort *)field]);
+        break;
+    case DELAY:
+        option_print_delay(field, text, size);
+        break;
+    case THRESHOLDS:
+        option_print_thresholds(field, text, size);
         break;
     }
 }

@@ -3,6 +3,7 @@
 #define OPTIONS_H
 
 #include "comm.h"
+#include "step.h"
 #include "strategy.h"
 
 #include <stdint.h>
@@ -13,10 +14,28 @@ struct implementation {
     char label[64];
     const struct strategy *strategy;
     double bucket_mb; /* MiB; 0 for a strategy without buckets */
+    int traced;       /* its operations are recorded */
+    int deferred;     /* its collectives are put off until backward is over: the control for overlap */
 };
 enum { MAX_IMPLEMENTATIONS = 64 };
 
 enum regime { REGIME_ACTIVE, REGIME_WARMUP };
+
+/* One rank sleeps at the start of a phase of each of its steps; ms 0: none does. */
+struct delay {
+    int rank;
+    double ms;
+    enum phase phase;
+};
+
+/* Percentages at which a figure becomes a finding. */
+struct thresholds {
+    double busy, data_loading, exposed, memory;
+};
+
+/* By what the table of operations is sorted. */
+enum sort { SORT_SELF, SORT_TOTAL, SORT_MEAN, SORT_CALLS, SORT_NAME, SORT_GFLOPS, SORT_GBS, SORTS };
+extern const char *const sort_name[SORTS];
 
 struct options {
     /* workload */
@@ -40,7 +59,16 @@ struct options {
     enum regime regime;
     size_t rounds, steps_per_block; /* steps_per_block 0: the epochs of the regime */
     int attainable;
+    struct delay delay;
     const char *output, *label;
+    /* profile */
+    int profile;
+    const char *profile_implementation, *profile_output_dir, *profile_activities, *profile_ranks;
+    size_t profile_wait, profile_warmup, profile_active, profile_repeat; /* steps; active and repeat 0: all there is */
+    double profile_buffer_mb;
+    enum sort profile_sort;
+    int record_shapes, with_flops, profile_memory, profile_counters, trace_gzip;
+    struct thresholds thresholds;
     int help, version;
 
     /* made from the above by options_parse */
@@ -56,6 +84,9 @@ int options_parse(struct options *options, int argc, char *const argv[]);
 /* Fits the options to a number of ranks: sets batch_size to the global batch, and vocab_size if it was not given.
  * Returns 0; or -1, reported, for a batch that does not divide (the message says which sizes fit). */
 int options_fit(struct options *options, int ranks);
+
+/* Whether a rank is one of a list such as "0,3" or "all": 1 or 0; or -1, reported, if it is no list of ranks. */
+int option_ranks(const char *text, int rank, int ranks);
 
 /* Prints every option with its default and meaning, and the strategies. */
 void options_help(FILE *out);

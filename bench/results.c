@@ -2,6 +2,7 @@
 #include "results.h"
 
 #include "error.h"
+#include "files.h"
 
 #include <cJSON.h>
 #include <errno.h>
@@ -24,69 +25,61 @@ const char *results_version(void)
 
 /* ---- the directory ---- */
 
-static int make_directories(const char *path)
+/* The directory that the user named, or results/<time>[-<label>][-<number>] made by rank 0; the others take the name
+ * over from it. */
+static void name_directory(struct results *results, const struct job *job, const char *given, const char *label)
 {
-    char part[512];
-    snprintf(part, sizeof part, "%s", path);
-    for (char *slash = strchr(part + 1, '/');; slash = strchr(slash + 1, '/')) {
-        if (slash)
-            *slash = 0;
-        if (mkdir(part, 0777) && errno != EEXIST)
-            return report("--output %s: cannot make the directory %s: %s", path, part, strerror(errno));
-        if (!slash)
-            return 0;
-        *slash = '/';
-    }
-}
-
-/* --output, or results/<time>[-<label>][-<number>] made by rank 0; the others take the name over from it. */
-static void name_directory(struct results *results, const struct job *job, const struct options *options)
-{
-    char *all = allocate((size_t)job->size, sizeof results->directory);
-    char stamp[32], name[sizeof results->directory] = "";
+    char *all = allocate((size_t)job->size, sizeof results->top);
+    char stamp[32], name[sizeof results->top] = "";
     time_t now = time(NULL);
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime(&now));
-    if (*options->output)
-        snprintf(name, sizeof name, "%s", options->output);
+    if (*given)
+        snprintf(name, sizeof name, "%s", given);
     else {
-        const char *dash = *options->label ? "-" : "";
-        snprintf(name, sizeof name, "results/%s%s%s", stamp, dash, options->label);
+        const char *dash = *label ? "-" : "";
+        snprintf(name, sizeof name, "results/%s%s%s", stamp, dash, label);
         if (job->rank == 0) { /* made here and now, so that two runs of the same second cannot share it */
             int made = mkdir("results", 0777) && errno != EEXIST ? -1 : mkdir(name, 0777);
             for (int i = 2; made && errno == EEXIST && i < 1000; i++) {
-                snprintf(name, sizeof name, "results/%s%s%s-%d", stamp, dash, options->label, i);
+                snprintf(name, sizeof name, "results/%s%s%s-%d", stamp, dash, label, i);
                 made = mkdir(name, 0777);
             } /* any other failure is found, and reported, when the directory is opened */
         }
     }
     job_gather(job, name, sizeof name, all);
-    memcpy(results->directory, all, sizeof results->directory);
+    memcpy(results->top, all, sizeof results->top);
     free(all);
 }
 
-static int open_rank(struct results *results)
+static int open_rank(struct results *results, const char *option)
 {
-    char path[600];
-    if (make_directories(results->directory))
+    char path[FILES_PATH];
+    if (files_make_directories(option, results->directory))
         return -1;
     snprintf(path, sizeof path, "%s/run.json", results->directory);
     if (!access(path, F_OK))
-        return report("--output %s already holds the results of a run; choose another directory", results->directory);
+        return report("--%s %s already holds the results of a run; choose another directory", option,
+                      results->directory);
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
     results->metrics = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (results->metrics < 0)
-        return report("--output: cannot write %s: %s", path, strerror(errno));
+        return report("--%s: cannot write %s: %s", option, path, strerror(errno));
     return 0;
 }
 
 int results_open(struct results *results, const struct job *job, const struct options *options)
 {
+    const char *option = options->profile ? "profile-output-dir" : "output";
+    const char *given = options->profile ? options->profile_output_dir : options->output;
     *results = (struct results){.rank = job->rank, .metrics = -1};
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is reported as a full disk is */
-    if (strlen(options->output) >= sizeof results->directory - 64)
-        return report("--output: the path is longer than %zu characters", sizeof results->directory - 65);
-    name_directory(results, job, options);
-    return open_rank(results);
+    if (strlen(given) >= sizeof results->top - 64)
+        return report("--%s: the path is longer than %zu characters", option, sizeof results->top - 65);
+    name_directory(results, job, given, options->label);
+    /* analysers take every .json beside a trace for a trace, so the other files of a profile lie one level down */
+    snprintf(results->directory, sizeof results->directory, options->profile ? "%s/%s" : "%s", results->top,
+             options->implementation[0].label);
+    return open_rank(results, option);
 }
 
 int results_close(struct results *results)
@@ -100,52 +93,13 @@ int results_close(struct results *results)
 
 /* ---- whole files ---- */
 
-/* Writes all of it, or says why not. */
-static int write_all(int file, const char *text, size_t n)
-{
-    while (n) {
-        ssize_t written = write(file, text, n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return -1;
-        text += written;
-        n -= (size_t)written;
-    }
-    return 0;
-}
-
-/* A file appears under its name when it is complete, or not at all. */
-static int replace_file(const struct results *results, const char *name, const char *text)
-{
-    char path[600], temporary[620];
-    snprintf(path, sizeof path, "%s/%s", results->directory, name);
-    snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int failed = file < 0 || write_all(file, text, strlen(text));
-    int why = errno;
-    if (file >= 0 && close(file) && !failed) {
-        failed = 1;
-        why = errno;
-    }
-    if (!failed && rename(temporary, path)) {
-        failed = 1;
-        why = errno;
-    }
-    if (failed) {
-        unlink(temporary);
-        return report("cannot write %s: %s; what was written before it is complete", path, strerror(why));
-    }
-    return 0;
-}
-
-static int replace_json(const struct results *results, const char *name, cJSON *json)
+int results_replace_json(const struct results *results, const char *name, cJSON *json)
 {
     char *text = cJSON_Print(json);
     cJSON_Delete(json);
     if (!text)
         FATAL("no memory to print %s", name);
-    int status = replace_file(results, name, text);
+    int status = files_replace(results->directory, name, text);
     free(text);
     return status;
 }
@@ -242,15 +196,6 @@ static void add_ranks(cJSON *json, const struct run *run)
     free(all);
 }
 
-/* The weights in a slice, without the gaps that alignment leaves. */
-static size_t slice_parameters(const struct model *model, const struct slice *slice)
-{
-    size_t n = 0;
-    for (int t = slice->last_tensor; t < slice->last_tensor + slice->tensors; t++)
-        n += model->tensor[t].count;
-    return n;
-}
-
 static void add_implementations(cJSON *json, const struct run *run)
 {
     cJSON *list = cJSON_AddArrayToObject(json, "implementations");
@@ -260,6 +205,10 @@ static void add_implementations(cJSON *json, const struct run *run)
         cJSON_AddItemToArray(list, item);
         cJSON_AddStringToObject(item, "name", row->label);
         cJSON_AddStringToObject(item, "strategy", row->strategy->name);
+        if (run->options->profile) {
+            cJSON_AddBoolToObject(item, "traced", row->traced);
+            cJSON_AddBoolToObject(item, "collectives_after_backward", row->deferred || !row->strategy->overlaps);
+        }
         if (row->strategy->buckets)
             cJSON_AddNumberToObject(item, "bucket_size_mb", row->bucket_mb);
         cJSON *collectives = cJSON_AddArrayToObject(item, "collectives");
@@ -270,7 +219,7 @@ static void add_implementations(cJSON *json, const struct run *run)
             cJSON_AddNumberToObject(collective, "bytes", (double)(c.count * comm_dtype_bytes(c.dtype)));
             cJSON_AddNumberToObject(collective, "tensors", run->sync[i].plan.slice[s].tensors);
             cJSON_AddNumberToObject(collective, "parameters",
-                                    (double)slice_parameters(&run->model, &run->sync[i].plan.slice[s]));
+                                    (double)slice_parameters(run->model.tensor, &run->sync[i].plan.slice[s]));
         }
     }
 }
@@ -285,7 +234,7 @@ int results_write_run(const struct results *results, const struct run *run)
     cJSON_AddNumberToObject(json, "schema_version", RESULTS_SCHEMA);
     cJSON_AddStringToObject(json, "program", "ddpbench");
     cJSON_AddStringToObject(json, "version", results_version());
-    cJSON_AddStringToObject(json, "mode", "benchmark");
+    cJSON_AddStringToObject(json, "mode", o->profile ? "profile" : "benchmark");
     cJSON_AddStringToObject(json, "time", stamp);
     cJSON_AddStringToObject(json, "label", o->label);
     cJSON *argv = cJSON_AddArrayToObject(json, "argv");
@@ -319,69 +268,12 @@ int results_write_run(const struct results *results, const struct run *run)
         cJSON_Delete(json);
         return 0;
     }
-    return replace_json(results, "run.json", json);
-}
-
-/* ---- rank_<r>_metrics.jsonl ---- */
-
-/* JSON knows no NaN and no infinity. */
-static void print_number(FILE *out, const char *name, double value)
-{
-    if (isfinite(value))
-        fprintf(out, ", \"%s\": %.9g", name, value);
-    else
-        fprintf(out, ", \"%s\": null", name);
-}
-
-static void print_step(FILE *out, const struct block_facts *block, int i, const struct run *run,
-                       const struct step_times *step, const float *record)
-{
-    long at = block->schedule_step + i;
-    const struct schedule *schedule = &run->trainer.schedule;
-    fprintf(out, "{\"implementation\": \"%s\", \"round\": %zu, \"block\": %zu, \"step\": %d, \"timed\": %s",
-            block->implementation, block->round, block->block, i, i < block->discarded ? "false" : "true");
-    fprintf(out, ", \"epoch_kind\": \"%s\"", schedule_is_warmup(schedule, at) ? "warmup" : "active");
-    print_number(out, "start", 1e-9 * (double)(step->start_ns - block->origin_ns));
-    print_number(out, "step_ms", 1e-6 * (double)(step->end_ns - step->start_ns));
-    for (int p = 0; p < PHASES; p++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s_ms", phase_name[p]);
-        print_number(out, name, 1e-6 * (double)step->phase_ns[p]);
-    }
-    print_number(out, "loss", (double)record[RECORD_LOSS]);
-    print_number(out, "learning_rate", (double)schedule_learning_rate(schedule, at));
-    if (schedule_is_warmup(schedule, at) || run->options->log_grad_norm)
-        print_number(out, "grad_norm", (double)record[RECORD_GRAD_NORM]);
-    print_number(out, "cores_used_by_others", block->other_cores);
-    fprintf(out, "}\n");
-}
-
-int results_write_block(struct results *results, const struct block_facts *block, const struct run *run,
-                        const struct step_times *times, const float *record)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for the metrics of a block");
-    for (int i = 0; i < block->steps; i++)
-        print_step(out, block, i, run, &times[i], record + i * RECORDS);
-    fclose(out);
-    int status = 0;
-    if (write_all(results->metrics, text, length)) {
-        status = report("cannot write %s/rank_%d_metrics.jsonl: %s; it holds the blocks before this one",
-                        results->directory, results->rank, strerror(errno));
-        while (ftruncate(results->metrics, results->length) && errno == EINTR)
-            ; /* any other failure leaves a part of a line behind, and there is nothing left to try */
-    } else
-        results->length += (long)length;
-    free(text);
-    return status;
+    return results_replace_json(results, "run.json", json);
 }
 
 /* ---- summary.json and summary.txt ---- */
 
-static void add_finite(cJSON *json, const char *name, double value)
+void results_add_finite(cJSON *json, const char *name, double value)
 {
     if (isfinite(value))
         cJSON_AddNumberToObject(json, name, value);
@@ -392,11 +284,11 @@ static void add_finite(cJSON *json, const char *name, double value)
 static void add_metric(cJSON *json, const char *name, const struct summary *s, double scale, const char *unit)
 {
     cJSON *metric = cJSON_AddObjectToObject(json, name);
-    add_finite(metric, "median", s->median * scale);
-    add_finite(metric, "ci_low", s->ci_low * scale);
-    add_finite(metric, "ci_high", s->ci_high * scale);
-    add_finite(metric, "p5", s->p5 * scale);
-    add_finite(metric, "p95", s->p95 * scale);
+    results_add_finite(metric, "median", s->median * scale);
+    results_add_finite(metric, "ci_low", s->ci_low * scale);
+    results_add_finite(metric, "ci_high", s->ci_high * scale);
+    results_add_finite(metric, "p5", s->p5 * scale);
+    results_add_finite(metric, "p95", s->p95 * scale);
     cJSON_AddNumberToObject(metric, "n", (double)s->n);
     cJSON_AddStringToObject(metric, "unit", unit);
 }
@@ -438,10 +330,10 @@ int results_write_summary(const struct results *results, const struct run *run, 
         cJSON_AddItemToArray(pairs, item);
         cJSON_AddStringToObject(item, "a", implementation[pair->a].label);
         cJSON_AddStringToObject(item, "b", implementation[pair->b].label);
-        add_finite(item, "step_ratio", pair->paired.ratio);
-        add_finite(item, "ci_low", pair->paired.ci_low);
-        add_finite(item, "ci_high", pair->paired.ci_high);
-        add_finite(item, "p_holm", pair->p);
+        results_add_finite(item, "step_ratio", pair->paired.ratio);
+        results_add_finite(item, "ci_low", pair->paired.ci_low);
+        results_add_finite(item, "ci_high", pair->paired.ci_high);
+        results_add_finite(item, "p_holm", pair->p);
     }
     if (comparison->fastest >= 0) {
         cJSON_AddStringToObject(json, "fastest", implementation[comparison->fastest].label);
@@ -450,11 +342,11 @@ int results_write_summary(const struct results *results, const struct run *run, 
             if (implementation[i].strategy->reduces && i != comparison->fastest && !comparison_slower(comparison, i))
                 cJSON_AddItemToArray(equal, cJSON_CreateString(implementation[i].label));
     }
-    add_finite(json, "largest_loss_difference", run->losses.difference);
+    results_add_finite(json, "largest_loss_difference", run->losses.difference);
     cJSON_AddNumberToObject(json, "blocks", (double)run->blocks);
     cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)run->foreign_blocks);
-    add_finite(json, "communication_thread_cores", run->comm_cpu_seconds / run->comm_seconds);
-    if (replace_json(results, "summary.json", json))
+    results_add_finite(json, "communication_thread_cores", run->comm_cpu_seconds / run->comm_seconds);
+    if (results_replace_json(results, "summary.json", json))
         return -1;
-    return replace_file(results, "summary.txt", text);
+    return files_replace(results->directory, "summary.txt", text);
 }

@@ -1,15 +1,14 @@
-/* run.c - benchmark mode: blocks of every implementation, interleaved over rounds, so that drift of the machine hits
- * all alike. */
+/* run.c - blocks of every implementation, interleaved over rounds, so that drift of the machine hits all alike. */
 #include "run.h"
 
-#include "bound.h"
 #include "clock.h"
+#include "device_traced.h"
 #include "error.h"
+#include "metrics.h"
+#include "overlap.h"
 #include "progress.h"
-#include "report.h"
 #include "results.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 /* Buffers of a block, allocated once; steps = DISCARDED_STEPS + block_steps. */
 struct scratch {
     struct step_times *times; /* [steps] */
+    struct overlap *overlap;  /* [steps] */
     float *record;            /* [steps, RECORDS] */
     double *loss;             /* [steps] of this rank */
     struct block_report *all; /* [ranks] */
@@ -63,13 +63,47 @@ static int open_data(struct run *run)
     return data_create(&run->data, &data);
 }
 
+size_t run_capture_room(const struct options *o, const struct model *model)
+{
+    size_t spans[TIMELINE_LANES], bytes = 0, steps = o->num_epochs * o->steps_per_epoch;
+    step_spans(model, o->grad_accumulation, 1, spans);
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        bytes += spans[i] * sizeof(struct span);
+    double room = o->profile_buffer_mb * 1048576 / (double)bytes;
+    return room < (double)steps ? (size_t)room : steps;
+}
+
+void run_spans(const struct options *o, const struct model *model, size_t spans[TIMELINE_LANES])
+{
+    enum { ALLOCATIONS = 16 }; /* of model, trainer and optimizer, at set-up */
+    size_t steps = DISCARDED_STEPS + o->block_steps;
+    if (o->profile && run_capture_room(o, model) > steps)
+        steps = run_capture_room(o, model);
+    step_spans(model, o->grad_accumulation, o->profile, spans);
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        spans[i] *= steps + 1; /* one more: a profile throws steps away behind those that it keeps */
+    spans[LANE_MEMORY] = o->profile_memory ? ALLOCATIONS + (size_t)o->n : 0;
+}
+
+static int check_capture(const struct run *run)
+{
+    if (run->options->profile && !run_capture_room(run->options, &run->model))
+        return report("--profile-buffer-mb %g holds no step of this model; use a larger one",
+                      run->options->profile_buffer_mb);
+    return 0;
+}
+
+static void create_device(struct run *run)
+{
+    size_t spans[TIMELINE_LANES];
+    run_spans(run->options, &run->model, spans);
+    timeline_create(&run->timeline, spans);
+    run->device = device_cpu(run->threads);
+    run->traced = run->options->profile ? device_traced(run->device, &run->timeline) : NULL;
+}
+
 static void create_comm(struct run *run)
 {
-    size_t spans[TIMELINE_LANES], steps = DISCARDED_STEPS + run->options->block_steps;
-    step_spans(&run->model, run->options->grad_accumulation, spans);
-    for (int i = 0; i < TIMELINE_LANES; i++)
-        spans[i] *= steps;
-    timeline_create(&run->timeline, spans);
     int no_spare = job_max(run->job, run->cores_per_rank < run->threads + 1) > 0;
     run->comm = run->job->size == 1 ? comm_self_create(&run->timeline)
                                     : comm_mpi_create(&run->timeline, (size_t)run->model.tensors,
@@ -80,9 +114,12 @@ static void create_trainer(struct run *run)
 {
     const struct options *o = run->options;
     run->sync = allocate((size_t)o->n, sizeof *run->sync);
-    for (int i = 0; i < o->n; i++)
-        sync_create(&run->sync[i], o->implementation[i].strategy, &run->model, run->comm,
-                    (size_t)(o->implementation[i].bucket_mb * 1048576), o->grad_dtype);
+    for (int i = 0; i < o->n; i++) {
+        const struct implementation *row = &o->implementation[i];
+        sync_create(&run->sync[i], row->strategy, &run->model, run->comm, (size_t)(row->bucket_mb * 1048576),
+                    o->grad_dtype);
+        run->sync[i].deferred = row->deferred;
+    }
     run->trainer = (struct trainer){
         .device = run->model.device,
         .model = &run->model,
@@ -94,20 +131,25 @@ static void create_trainer(struct run *run)
         .micro_batches = o->grad_accumulation,
         .max_norm = (float)o->max_norm,
         .log_grad_norm = o->log_grad_norm,
+        .delayed_phase = o->delay.phase,
+        .delay_ns = run->job->rank == o->delay.rank ? (int64_t)(1e6 * o->delay.ms) : 0,
     };
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, (float)o->weight_decay};
-    trainer_create(&run->trainer, &adamw, DISCARDED_STEPS + o->block_steps);
+    size_t slots = DISCARDED_STEPS + o->block_steps, captured = o->profile ? run_capture_room(o, &run->model) + 1 : 0;
+    trainer_create(&run->trainer, &adamw, slots > captured ? slots : captured);
 }
 
-static int set_up(struct run *run, struct results *results)
+int run_set_up(struct run *run, struct results *results)
 {
+    run->origin_ns = clock_now_ns();
     run->cores_per_rank = host_cores_per_rank(run->job);
     run->threads = rank_threads(run->options, run->cores_per_rank);
     host_facts(&run->host);
-    if (job_agree(run->job, plan_model(run)) || job_agree(run->job, open_data(run)) ||
-        job_agree(run->job, results_open(results, run->job, run->options)))
+    if (job_agree(run->job, plan_model(run)) || job_agree(run->job, check_capture(run)) ||
+        job_agree(run->job, open_data(run)) || job_agree(run->job, results_open(results, run->job, run->options)))
         return -1;
-    model_allocate(&run->model, device_cpu(run->threads));
+    create_device(run);
+    model_allocate(&run->model, run->options->profile_memory ? run->traced : run->device);
     model_initialize(&run->model, run->options->seed);
     create_comm(run);
     create_trainer(run);
@@ -115,7 +157,7 @@ static int set_up(struct run *run, struct results *results)
     return job_agree(run->job, results_write_run(results, run));
 }
 
-static void tear_down(struct run *run)
+void run_tear_down(struct run *run)
 {
     measurements_destroy(&run->measurements);
     losses_destroy(&run->losses);
@@ -149,13 +191,19 @@ struct block_report {
     int dropped;
 };
 
+void run_start(struct run *run, int implementation, long step)
+{
+    int traced = run->options->implementation[implementation].traced;
+    trainer_use(&run->trainer, traced ? run->traced : run->device, &run->sync[implementation]);
+    trainer_reset(&run->trainer, step);
+    timeline_clear(&run->timeline);
+}
+
 static void run_steps(struct run *run, int implementation, struct block_report *mine)
 {
     struct trainer *trainer = &run->trainer;
     int steps = (int)run->options->block_steps;
-    trainer->sync = &run->sync[implementation];
-    trainer_reset(trainer, block_start(run->options));
-    timeline_clear(&run->timeline);
+    run_start(run, implementation, block_start(run->options));
     job_barrier(run->job);
     for (int slot = 0; slot < DISCARDED_STEPS; slot++)
         step_run(trainer, slot);
@@ -225,8 +273,7 @@ static int must_agree(const struct sync *sync)
     return sync->strategy->reduces && (!sync->staged || sync->staged_dtype == COMM_FLOAT32);
 }
 
-static int run_block(struct run *run, struct scratch *s, struct results *results, int implementation, size_t round,
-                     int64_t origin_ns)
+static int run_block(struct run *run, struct scratch *s, struct results *results, int implementation, size_t round)
 {
     int steps = DISCARDED_STEPS + (int)run->options->block_steps;
     struct block_report mine;
@@ -234,6 +281,7 @@ static int run_block(struct run *run, struct scratch *s, struct results *results
 
     run->trainer.device->download(s->record, run->trainer.record, (size_t)steps * RECORDS * sizeof *s->record);
     steps_from_timeline(&run->timeline, s->times, steps);
+    overlap_of_steps(&run->timeline, s->times, steps, s->overlap);
     for (int i = DISCARDED_STEPS; i < steps; i++)
         for (int p = 0; p < PHASES; p++)
             mine.phase[p] += 1e-9 * (double)s->times[i].phase_ns[p] / (double)run->options->block_steps;
@@ -253,10 +301,12 @@ static int run_block(struct run *run, struct scratch *s, struct results *results
         .discarded = DISCARDED_STEPS,
         .schedule_step = block_start(run->options),
         .other_cores = others,
-        .origin_ns = origin_ns,
+        .steps_before = run->steps_run,
+        .traced = run->options->implementation[implementation].traced,
     };
+    run->steps_run += steps;
     count_block(run, implementation, &s->all[0], others);
-    return results_write_block(results, &facts, run, s->times, s->record);
+    return metrics_write_block(results, &facts, run, s->times, s->overlap, s->record);
 }
 
 /* ---- the rounds ---- */
@@ -269,11 +319,12 @@ static void estimate(struct run *run, const struct results *results, size_t unit
     for (int i = run->options->n - 1; i >= 0; i--)
         if (run->options->implementation[i].strategy->reduces)
             first = i;
-    run->trainer.sync = &run->sync[first];
+    run_start(run, first, 0);
     job_barrier(run->job);
     int64_t start = clock_now_ns();
     step_run(&run->trainer, 0);
     run->trainer.device->synchronize();
+    run->steps_run++;
     double seconds = job_max(run->job, 1e-9 * (double)(clock_now_ns() - start));
     size_t steps = units * (DISCARDED_STEPS + run->options->block_steps);
     if (run->job->rank == 0)
@@ -290,33 +341,6 @@ static int rotated(size_t round, int j, int n)
     return round % 2 ? (n + shift - j) % n : (shift + j) % n;
 }
 
-/* Compares what there is so far and writes it, on rank 0; attainable_s[n] or NULL. With `print`, the table goes to
- * stdout too, where the configuration is already. Returns 0, or -1, reported. */
-static int write_summary(const struct run *run, const struct results *results, const double *attainable_s, int print)
-{
-    struct comparison comparison;
-    char *text = NULL;
-    size_t length = 0;
-    if (run->job->rank)
-        return 0;
-    comparison_create(&comparison, &run->measurements, run->options->implementation, run->job->size,
-                      (double)(run->options->batch_size * run->options->context_length), attainable_s);
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for the summary");
-    report_configuration(out, run);
-    fflush(out);
-    size_t table = length;
-    report_comparison(out, run, &comparison);
-    fclose(out);
-    int status = results_write_summary(results, run, &comparison, text);
-    if (print && (fputs(text + table, stdout) < 0 || fflush(stdout)))
-        status = report("cannot write the table to the standard output: %s", strerror(errno));
-    free(text);
-    comparison_destroy(&comparison);
-    return status;
-}
-
 static void show_progress(struct progress *progress, const struct run *run, size_t done, int i, size_t round)
 {
     const struct options *o = run->options;
@@ -328,40 +352,65 @@ static void show_progress(struct progress *progress, const struct run *run, size
     progress_show(progress, done, words);
 }
 
-static int run_rounds(struct run *run, struct results *results, struct scratch *s, struct bound *bound)
+/* The first step of a block whose loss comes after an update that moved the weights: in the active regime the second;
+ * in the warm-up regime the rate is 0 until the second step of the ramp. */
+static int judged_step(const struct options *options)
 {
-    const struct options *o = run->options;
-    struct progress progress;
-    size_t units = o->rounds * (size_t)o->n, done = 0;
-    int64_t origin = clock_now_ns(), written = origin;
-    int status = 0;
-    estimate(run, results, units);
-    progress_begin(&progress, run->job->rank ? 0 : units);
-    while (run->measurements.rounds < o->rounds && !status) {
-        size_t round = run->measurements.rounds;
-        for (int j = 0; j < o->n && !status; j++) {
-            int i = rotated(round, j, o->n), wrote = run_block(run, s, results, i, round, origin);
-            if (bound)
-                bound_measure(bound, run, s->times, i, round);
-            status = job_agree(run->job, wrote);
-            if (!status)
-                show_progress(&progress, run, ++done, i, round);
-        }
-        if (status)
-            break;
-        run->measurements.rounds++;
-        int due = clock_now_ns() - written > 2000000000 && round + 1 < o->rounds, wrote = 0;
-        if (due) {
-            wrote = write_summary(run, results, NULL, 0);
-            written = clock_now_ns();
-        }
+    int step = options->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
+    return step < DISCARDED_STEPS + (int)options->block_steps ? step : -1;
+}
+
+/* Blocks of one round. */
+static int run_round(struct run *run, struct results *results, struct scratch *s, const struct run_hooks *hooks,
+                     struct progress *progress)
+{
+    int n = run->options->n, status = 0;
+    size_t round = run->measurements.rounds;
+    for (int j = 0; j < n && !status; j++) {
+        int i = rotated(round, j, n), wrote = run_block(run, s, results, i, round);
+        if (hooks->block)
+            hooks->block(hooks->context, run, s->times, i, round);
         status = job_agree(run->job, wrote);
+        if (!status)
+            show_progress(progress, run, round * (size_t)n + (size_t)j + 1, i, round);
     }
-    progress_end(&progress);
     return status;
 }
 
-static void tell_losses(const struct run *run)
+int run_rounds(struct run *run, struct results *results, const struct run_hooks *hooks)
+{
+    const struct options *o = run->options;
+    struct progress progress;
+    size_t units = o->rounds * (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
+    struct scratch s = {allocate(steps, sizeof *s.times), allocate(steps, sizeof *s.overlap),
+                        allocate(steps * RECORDS, sizeof *s.record), allocate(steps, sizeof *s.loss),
+                        allocate((size_t)run->job->size, sizeof *s.all)};
+    int status = 0;
+    losses_create(&run->losses, (int)steps, judged_step(o), run->job->size);
+    estimate(run, results, units);
+    progress_begin(&progress, run->job->rank ? 0 : units);
+    int64_t written = clock_now_ns();
+    while (run->measurements.rounds < o->rounds && !status) {
+        status = run_round(run, results, &s, hooks, &progress);
+        if (status)
+            break;
+        run->measurements.rounds++;
+        int due = hooks->summary && run->measurements.rounds < o->rounds && clock_now_ns() - written > 2000000000;
+        if (job_max(run->job, due) > 0) {
+            status = job_agree(run->job, hooks->summary(hooks->context, run, results));
+            written = clock_now_ns();
+        }
+    }
+    progress_end(&progress);
+    free(s.times);
+    free(s.overlap);
+    free(s.record);
+    free(s.loss);
+    free(s.all);
+    return status;
+}
+
+void run_tell_losses(const struct run *run)
 {
     const struct losses *l = &run->losses;
     if (run->job->rank == 0 && l->not_a_number)
@@ -371,61 +420,4 @@ static void tell_losses(const struct run *run)
                 "ddpbench: the losses of strategies that must agree differ by %.1e, relatively, in step %d of a block: "
                 "gradients were not reduced correctly\n",
                 l->wrong, l->judged);
-}
-
-/* The first step of a block whose loss comes after an update that moved the weights: in the active regime the second;
- * in the warm-up regime the rate is 0 until the second step of the ramp. */
-static int judged_step(const struct options *options)
-{
-    int step = options->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
-    return step < DISCARDED_STEPS + (int)options->block_steps ? step : -1;
-}
-
-static int measure(struct run *run, struct results *results)
-{
-    size_t steps = DISCARDED_STEPS + run->options->block_steps;
-    struct scratch s = {allocate(steps, sizeof *s.times), allocate(steps * RECORDS, sizeof *s.record),
-                        allocate(steps, sizeof *s.loss), allocate((size_t)run->job->size, sizeof *s.all)};
-    struct bound *bound = run->options->attainable ? bound_create(run) : NULL;
-    double attainable_s[MAX_IMPLEMENTATIONS];
-    if (run->job->rank == 0) {
-        report_configuration(stdout, run);
-        fflush(stdout);
-    }
-    losses_create(&run->losses, (int)steps, judged_step(run->options), run->job->size);
-    int status = run_rounds(run, results, &s, bound);
-    if (bound && run->measurements.rounds)
-        bound_compute(bound, run, attainable_s);
-    /* also when a block could not be written: what was measured is shown, and kept if it still can be */
-    if (run->measurements.rounds) {
-        int wrote = write_summary(run, results, bound ? attainable_s : NULL, 1);
-        if (status)
-            report_clear(); /* the first failure has been told, and this one follows from it */
-        else
-            status = job_agree(run->job, wrote);
-    }
-    tell_losses(run);
-    bound_destroy(bound, run);
-    free(s.times);
-    free(s.record);
-    free(s.loss);
-    free(s.all);
-    return status || losses_are_wrong(&run->losses) ? -1 : 0;
-}
-
-int run_benchmark(const struct job *job, const struct options *options, int argc, char *const argv[])
-{
-    struct run run = {.job = job, .options = options, .argc = argc, .argv = argv};
-    struct results results = {.metrics = -1};
-    int status = set_up(&run, &results);
-    if (!status)
-        status = measure(&run, &results);
-    if (!status)
-        status = job_agree(job, results_close(&results));
-    else
-        results_close(&results);
-    if (!status && job->rank == 0)
-        fprintf(stderr, "Results: %s\n", results.directory);
-    tear_down(&run);
-    return status;
 }

@@ -1,4 +1,5 @@
-/* run.h - benchmark mode: every implementation in turn on the same model, and what came of it. */
+/* run.h - blocks of every implementation in turn on the same model, and what came of it: what the benchmark and the
+ * profile are both made of. */
 #ifndef RUN_H
 #define RUN_H
 
@@ -22,12 +23,17 @@ struct run {
     struct host_facts host;
     size_t memory[MEMORY_PARTS];
 
+    int64_t origin_ns; /* of this rank's clock, near the start: what times in the results count from */
+    const struct device *device, *traced; /* the same device without and with a record of its operations; traced is
+                                             NULL outside profile mode */
     struct model model;
     struct data *data;
     struct timeline timeline;
     struct comm *comm;
     struct sync *sync; /* [options->n] */
     struct trainer trainer;
+
+    long steps_run; /* by this process, of all implementations */
 
     struct measurements measurements;
     struct losses losses;
@@ -38,8 +44,37 @@ struct run {
     int dropped_spans;
 };
 
-/* Runs the whole benchmark and writes its results. Returns 0; or -1 when something went wrong that rank 0 has said;
- * what was measured until then has been written and printed. All ranks call it and get the same answer. */
-int run_benchmark(const struct job *job, const struct options *options, int argc, char *const argv[]);
+struct results;
+struct step_times;
+
+/* What a mode does beside measuring; either may be NULL. All ranks call both at the same points. */
+struct run_hooks {
+    void *context;
+    /* A block is over; its spans are still in the timeline. times[DISCARDED_STEPS + block_steps]. */
+    void (*block)(void *context, struct run *run, const struct step_times *times, int implementation, size_t round);
+    /* Some time has gone by: write what there is. Returns 0; or -1, reported. */
+    int (*summary)(void *context, struct run *run, const struct results *results);
+};
+
+/* Plans, checks what fits, opens data and results, allocates. Returns 0; or -1 on every rank, and rank 0 has said why.
+ */
+int run_set_up(struct run *run, struct results *results);
+void run_tear_down(struct run *run); /* also after a set-up that failed */
+
+/* Spans of each lane that a run with these options has room for. */
+void run_spans(const struct options *options, const struct model *model, size_t spans[TIMELINE_LANES]);
+
+/* Steps whose spans the buffer of a profile holds, of the epochs' steps at most. */
+size_t run_capture_room(const struct options *options, const struct model *model);
+
+/* Puts an implementation to work, with the schedule and the data at `step`. */
+void run_start(struct run *run, int implementation, long step);
+
+/* All rounds; measurements and losses are complete afterwards up to run->measurements.rounds. Returns 0; or -1 when
+ * results could not be written, and rank 0 has said why. */
+int run_rounds(struct run *run, struct results *results, const struct run_hooks *hooks);
+
+/* Says on rank 0 what is wrong with the losses, if anything. */
+void run_tell_losses(const struct run *run);
 
 #endif

@@ -10,7 +10,7 @@ struct step_times {
     int64_t backward_end_ns;  /* of the last micro-batch */
 };
 
-/* Fills steps[n] from the host lane, whose phases carry the step's slot [0, n) as index. */
+/* Fills steps[n] from the phases of the host lane that were recorded in steps [0, n). */
 void steps_from_timeline(const struct timeline *timeline, struct step_times *steps, int n);
 
 /* Adds to ready_seconds[tensors] how long after its step's start each tensor's gradient was final, divided by `over`,

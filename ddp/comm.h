@@ -24,6 +24,20 @@ struct collective {
     int index; /* its place in the strategy's plan, for the timeline */
 };
 
+/* The span of an all-reduce, as every comm records it on the communication lane. */
+static inline struct span collective_span(const struct collective *c, long ticket, int64_t queued_ns, int64_t posted_ns,
+                                          int64_t completed_ns)
+{
+    return (struct span){.name = "all_reduce",
+                         .queued_ns = queued_ns,
+                         .start_ns = posted_ns,
+                         .end_ns = completed_ns,
+                         .size = {[SIZE_BYTES] = c->count * comm_dtype_bytes(c->dtype),
+                                  [SIZE_ELEMENTS] = c->count,
+                                  [SIZE_TICKET] = (size_t)ticket},
+                         .index = c->index};
+}
+
 struct comm {
     const char *name;     /* "self" or "mpi" */
     const char *progress; /* how collectives advance while the device works, in words for the results */
@@ -33,6 +47,8 @@ struct comm {
     void (*join)(struct comm *comm, long ticket);
     /* A blocking collective: start and join in one, on the calling thread. */
     void (*run)(struct comm *comm, const struct collective *collective);
+    /* The operating system's number of the comm's own thread; 0 if it has none. */
+    long (*thread_id)(struct comm *comm);
     /* CPU seconds that the comm's own threads have used since it was created. */
     double (*cpu_seconds)(struct comm *comm);
     void (*destroy)(struct comm *comm); /* nothing may be in flight */

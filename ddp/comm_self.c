@@ -15,10 +15,9 @@ static long self_start(struct comm *comm, const struct collective *collective)
 {
     struct comm_self *self = (struct comm_self *)comm;
     int64_t now = clock_now_ns();
-    timeline_add(self->timeline, LANE_COMMUNICATION,
-                 (struct span){"all_reduce", now, now, now, collective->count * comm_dtype_bytes(collective->dtype),
-                               collective->index});
-    return ++self->ticket;
+    self->ticket++;
+    timeline_add(self->timeline, LANE_COMMUNICATION, collective_span(collective, self->ticket, now, now, now));
+    return self->ticket;
 }
 
 static void self_join(struct comm *comm, long ticket)
@@ -29,6 +28,12 @@ static void self_join(struct comm *comm, long ticket)
 static void self_run(struct comm *comm, const struct collective *collective)
 {
     self_start(comm, collective);
+}
+
+static long self_thread_id(struct comm *comm)
+{
+    (void)comm;
+    return 0;
 }
 
 static double self_cpu_seconds(struct comm *comm)
@@ -50,6 +55,7 @@ struct comm *comm_self_create(struct timeline *timeline)
                                .start = self_start,
                                .join = self_join,
                                .run = self_run,
+                               .thread_id = self_thread_id,
                                .cpu_seconds = self_cpu_seconds,
                                .destroy = self_destroy};
     self->timeline = timeline;

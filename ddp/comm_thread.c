@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 struct entry {
     struct collective collective;
@@ -23,6 +24,7 @@ struct comm_thread {
     struct comm_progress progress;
     char progress_text[64];
     pthread_t thread;
+    long thread_id; /* the operating system's number of it; 0 before it runs */
 
     pthread_mutex_t driving; /* held by the one who calls the transport; guards what follows */
     struct transport transport;
@@ -60,9 +62,7 @@ static long test_all(struct comm_thread *c, long first, long last)
         if (!e->done && c->transport.test(c->transport.state, (size_t)(t % c->capacity))) {
             e->done = 1;
             timeline_add(c->timeline, LANE_COMMUNICATION,
-                         (struct span){"all_reduce", e->queued_ns, e->posted_ns, clock_now_ns(),
-                                       e->collective.count * comm_dtype_bytes(e->collective.dtype),
-                                       e->collective.index});
+                         collective_span(&e->collective, t, e->queued_ns, e->posted_ns, clock_now_ns()));
         }
         if (e->done && completed == t - 1)
             completed = t;
@@ -105,6 +105,7 @@ static void *drive_beside(void *argument)
     struct comm_thread *c = argument;
     enum { TESTS_PER_WAKE = 16 };  /* one test moves one piece of a collective along; a wake should move them all */
     prctl(PR_SET_TIMERSLACK, 1UL); /* the default lets short sleeps run 50 us over */
+    __atomic_store_n(&c->thread_id, (long)gettid(), __ATOMIC_RELEASE);
     pthread_mutex_lock(&c->lock);
     for (;;) {
         while (!c->stop && (c->joining || c->queued == c->completed))
@@ -180,6 +181,12 @@ static void thread_run(struct comm *comm, const struct collective *collective)
     thread_join(comm, enqueue((struct comm_thread *)comm, collective, 1));
 }
 
+static long thread_id(struct comm *comm)
+{
+    struct comm_thread *c = (struct comm_thread *)comm;
+    return __atomic_load_n(&c->thread_id, __ATOMIC_ACQUIRE);
+}
+
 static double thread_cpu_seconds(struct comm *comm)
 {
     struct comm_thread *c = (struct comm_thread *)comm;
@@ -215,6 +222,7 @@ struct comm *comm_thread_create(const char *name, struct transport transport, st
                             .start = thread_start,
                             .join = thread_join,
                             .run = thread_run,
+                            .thread_id = thread_id,
                             .cpu_seconds = thread_cpu_seconds,
                             .destroy = thread_destroy};
     if (progress.kind == PROGRESS_POLL)

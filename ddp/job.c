@@ -136,6 +136,88 @@ double job_max(const struct job *job, double value)
     return max;
 }
 
+/* ---- clocks ---- */
+
+enum { TAG_TURN = 71, TAG_CLOCK, TAG_BYTES };
+
+/* Waits for a message from rank 0 without keeping a core busy: other ranks are measuring. */
+static void wait_turn(void)
+{
+    int arrived = 0;
+    for (;;) {
+        MPI_Iprobe(0, TAG_TURN, MPI_COMM_WORLD, &arrived, MPI_STATUS_IGNORE);
+        if (arrived)
+            break;
+        usleep(200);
+    }
+    MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_TURN, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* Rank 0 answers each question with its time, until the question is 0. */
+static void answer_clock(int64_t (*now)(void), int rank)
+{
+    MPI_Send(NULL, 0, MPI_BYTE, rank, TAG_TURN, MPI_COMM_WORLD);
+    for (;;) {
+        int64_t question, answer;
+        MPI_Recv(&question, 1, MPI_INT64_T, rank, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (!question)
+            return;
+        answer = now();
+        MPI_Send(&answer, 1, MPI_INT64_T, rank, TAG_CLOCK, MPI_COMM_WORLD);
+    }
+}
+
+static void ask_clock(int64_t (*now)(void), struct clock_sample *sample)
+{
+    enum { LEAST = 20, MOST = 500, LONG_ENOUGH_NS = 100000000 };
+    int64_t begin = now(), shortest = INT64_MAX, question = 1, answer;
+    for (int i = 0; i < MOST && (i < LEAST || now() - begin < LONG_ENOUGH_NS); i++) {
+        int64_t sent = now();
+        MPI_Send(&question, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD);
+        MPI_Recv(&answer, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        int64_t received = now(), trip = received - sent;
+        if (trip < shortest) {
+            shortest = trip;
+            sample->at_ns = sent + trip / 2;
+            sample->offset_ns = answer - sample->at_ns;
+            sample->residual_ns = (trip + 1) / 2;
+        }
+    }
+    question = 0;
+    MPI_Send(&question, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD);
+}
+
+void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct clock_sample *sample)
+{
+    if (job->rank == 0) {
+        *sample = (struct clock_sample){now(), 0, 0};
+        for (int r = 1; r < job->size; r++)
+            answer_clock(now, r);
+        for (int r = 1; r < job->size; r++) /* all are done */
+            MPI_Send(NULL, 0, MPI_BYTE, r, TAG_TURN, MPI_COMM_WORLD);
+    } else {
+        wait_turn();
+        ask_clock(now, sample);
+        wait_turn();
+    }
+}
+
+void job_send(const struct job *job, const void *bytes, size_t n)
+{
+    (void)job;
+    MPI_Send(bytes, (int)n, MPI_BYTE, 0, TAG_BYTES, MPI_COMM_WORLD);
+}
+
+size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity)
+{
+    (void)job;
+    int n;
+    MPI_Status status;
+    MPI_Recv(bytes, (int)capacity, MPI_BYTE, rank, TAG_BYTES, MPI_COMM_WORLD, &status);
+    MPI_Get_count(&status, MPI_BYTE, &n);
+    return (size_t)n;
+}
+
 int job_agree(const struct job *job, int status)
 {
     int first = status ? job->rank : job->size, failed;

@@ -4,6 +4,8 @@
 #ifndef JOB_H
 #define JOB_H
 
+#include "alignment.h"
+
 #include <stddef.h>
 
 struct job {
@@ -30,6 +32,15 @@ void job_gather(const struct job *job, const void *mine, size_t bytes, void *all
 /* The sum of a value over the ranks of this machine, and its largest over all ranks. */
 double job_sum_machine(const struct job *job, double value);
 double job_max(const struct job *job, double value);
+
+/* Compares this rank's clock, `now`, with rank 0's by messages there and back; the shortest of many round trips counts.
+ * Ranks take turns, and those that wait leave the cores alone. */
+void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct clock_sample *sample);
+
+/* Sends n bytes of this rank to rank 0, where job_receive takes what one rank sends, in the same pieces: returns its
+ * length, at most capacity. */
+void job_send(const struct job *job, const void *bytes, size_t n);
+size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity);
 
 /* Agrees on whether all ranks succeeded: returns 0 on every rank if `status` was 0 on every rank; else -1 on every
  * rank, and rank 0 has printed the reported message of the first rank that failed, once, on stderr. */

@@ -215,12 +215,16 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
     struct activations *A = model->activations;
     size_t B = s->batch, T = s->context, N = B * T, C = s->width, H = s->heads, D = C / H, F = s->ff, V = s->vocabulary;
 
+    d->range_begin("embedding", -1);
     d->embedding_forward(s->layers ? A->layer[0].x : A->x, weight(model, 0), input, N, C);
+    d->range_end();
     for (size_t l = 0; l < s->layers; l++) {
         struct layer *a = &A->layer[l];
         float *next = l + 1 < s->layers ? a[1].x : A->x;
         int w = 1 + (int)l * LAYER_TENSORS;
 
+        d->range_begin("layer", (int)l);
+        d->range_begin("attention", (int)l);
         d->rmsnorm_forward(a->n1, a->r1, a->x, weight(model, w + NORM1), N, C);
         d->linear_forward(a->q, a->n1, weight(model, w + ATTENTION_Q), N, C, C);
         d->linear_forward(a->k, a->n1, weight(model, w + ATTENTION_K), N, C, C);
@@ -230,17 +234,23 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
         d->attention_forward(a->att, a->lse, a->q, a->k, a->v, B, T, H, D);
         d->linear_forward(a->mid, a->att, weight(model, w + ATTENTION_O), N, C, C);
         d->add(a->mid, a->mid, a->x, N * C);
+        d->range_end();
 
+        d->range_begin("feed_forward", (int)l);
         d->rmsnorm_forward(a->n2, a->r2, a->mid, weight(model, w + NORM2), N, C);
         d->linear_forward(a->a, a->n2, weight(model, w + FEED_FORWARD_W1), N, C, F);
         d->linear_forward(a->g, a->n2, weight(model, w + FEED_FORWARD_W3), N, C, F);
         d->swiglu_forward(a->h, a->a, a->g, N * F);
         d->linear_forward(next, a->h, weight(model, w + FEED_FORWARD_W2), N, F, C);
         d->add(next, next, a->mid, N * C);
+        d->range_end();
+        d->range_end();
     }
+    d->range_begin("output", -1);
     d->rmsnorm_forward(A->n, A->r, A->x, weight(model, model->tensors - 2), N, C);
     d->linear_forward(A->logits, A->n, weight(model, model->tensors - 1), N, C, V);
     d->cross_entropy(loss, A->logits, target, N, V, loss_scale, grad_scale);
+    d->range_end();
 }
 
 /* ---- backward: forward's calls from the last to the first; the gradient of a weight comes before the gradient of its
@@ -278,15 +288,19 @@ void model_backward(struct model *model, const int32_t *input, const struct grad
     size_t B = s->batch, T = s->context, N = B * T, C = s->width, H = s->heads, D = C / H, F = s->ff, V = s->vocabulary;
     float *dx = A->dx, *dn = A->dn;
 
+    d->range_begin("output", -1);
     weight_gradient(model, hook, model->tensors - 1, A->logits, A->n);
     d->linear_backward_input(dn, A->logits, weight(model, model->tensors - 1), N, C, V, 0);
     d->zero(dx, N * C);
     norm_gradient(model, hook, model->tensors - 2, dx, dn, A->x, A->r);
+    d->range_end();
     for (size_t l = s->layers; l-- > 0;) {
         struct layer *a = &A->layer[l];
         int w = 1 + (int)l * LAYER_TENSORS;
         float *da = a->a, *dg = a->g; /* take the place of a and g, which nothing needs any more */
 
+        d->range_begin("layer", (int)l);
+        d->range_begin("feed_forward", (int)l);
         weight_gradient(model, hook, w + FEED_FORWARD_W2, dx, a->h);
         d->linear_backward_input(A->dh, dx, weight(model, w + FEED_FORWARD_W2), N, F, C, 0);
         d->swiglu_backward(da, dg, A->dh, a->a, a->g, N * F);
@@ -295,7 +309,9 @@ void model_backward(struct model *model, const int32_t *input, const struct grad
         d->linear_backward_input(dn, dg, weight(model, w + FEED_FORWARD_W3), N, C, F, 0);
         d->linear_backward_input(dn, da, weight(model, w + FEED_FORWARD_W1), N, C, F, 1);
         norm_gradient(model, hook, w + NORM2, dx, dn, a->mid, a->r2);
+        d->range_end();
 
+        d->range_begin("attention", (int)l);
         weight_gradient(model, hook, w + ATTENTION_O, dx, a->att);
         d->linear_backward_input(A->datt, dx, weight(model, w + ATTENTION_O), N, C, C, 0);
         d->attention_backward(A->dq, A->dk, A->dv, A->datt, a->att, a->lse, a->q, a->k, a->v, B, T, H, D);
@@ -308,9 +324,23 @@ void model_backward(struct model *model, const int32_t *input, const struct grad
         d->linear_backward_input(dn, A->dk, weight(model, w + ATTENTION_K), N, C, C, 1);
         d->linear_backward_input(dn, A->dq, weight(model, w + ATTENTION_Q), N, C, C, 1);
         norm_gradient(model, hook, w + NORM1, dx, dn, a->x, a->r1);
+        d->range_end();
+        d->range_end();
     }
+    d->range_begin("embedding", -1);
     d->embedding_backward(gradient(model, 0), dx, input, N, C);
     announce(hook, 0);
+    d->range_end();
+}
+
+size_t model_operations(const struct model *model)
+{
+    return 4 + 15 * model->sizes.layers + 5 + 20 * model->sizes.layers;
+}
+
+size_t model_ranges(const struct model *model)
+{
+    return 2 * (2 + 3 * model->sizes.layers);
 }
 
 double model_flops(const struct model *model, size_t tokens)

@@ -85,6 +85,10 @@ struct gradient_hook {
  * in forward. */
 void model_backward(struct model *model, const int32_t *input, const struct gradient_hook *hook);
 
+/* Device operations of one forward and one backward pass together, and the ranges that they are named by. */
+size_t model_operations(const struct model *model);
+size_t model_ranges(const struct model *model);
+
 /* Floating-point operations of one training step on `tokens` tokens: 6 per token and matmul parameter, and
  * 6 L C T per token for the causal half of attention (forward and backward). */
 double model_flops(const struct model *model, size_t tokens);

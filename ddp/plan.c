@@ -26,3 +26,11 @@ void plan_destroy(struct plan *plan)
     free(plan->slice);
     *plan = (struct plan){0};
 }
+
+size_t slice_parameters(const struct tensor *tensor, const struct slice *slice)
+{
+    size_t n = 0;
+    for (int t = slice->last_tensor; t < slice->last_tensor + slice->tensors; t++)
+        n += tensor[t].count;
+    return n;
+}

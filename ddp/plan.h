@@ -27,4 +27,7 @@ struct plan {
 void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
 void plan_destroy(struct plan *plan); /* a zeroed plan is fine */
 
+/* The parameters in a slice, without the gaps that alignment leaves. */
+size_t slice_parameters(const struct tensor *tensor, const struct slice *slice);
+
 #endif

@@ -14,69 +14,89 @@ const char *const phase_name[PHASES] = {
 };
 const char *const ready_name = "ready";
 
+/* Ends the phase that was going on and begins the next one (PHASES: none), with one reading of the clock, so that
+ * phases follow one another without gaps. A delay that was asked for is slept at the start of its phase. */
+static void enter(struct trainer *t, enum phase phase)
+{
+    int64_t now = clock_now_ns();
+    if (t->phase != PHASES)
+        timeline_add(t->timeline, LANE_HOST,
+                     (struct span){.name = phase_name[t->phase],
+                                   .queued_ns = t->phase_start_ns,
+                                   .start_ns = t->phase_start_ns,
+                                   .end_ns = now,
+                                   .index = (int)t->phase});
+    t->phase = phase;
+    t->phase_start_ns = now;
+    if (t->delay_ns && phase == t->delayed_phase)
+        clock_sleep_until(now + t->delay_ns);
+}
+
 /* Backward calls this as soon as a tensor's gradient is final: the strategy may start to reduce it. */
 static void gradient_ready(void *context, int tensor)
 {
     struct trainer *t = context;
     int64_t now = clock_now_ns();
-    timeline_add(t->timeline, LANE_HOST, (struct span){ready_name, now, now, now, 0, tensor});
-    t->sync->strategy->gradient_ready(t->sync, tensor);
+    timeline_add(t->timeline, LANE_HOST,
+                 (struct span){.name = ready_name, .queued_ns = now, .start_ns = now, .end_ns = now, .index = tensor});
+    sync_gradient_ready(t->sync, tensor);
 }
 
 void step_run(struct trainer *t, int slot)
 {
     const struct device *device = t->device;
     struct model *model = t->model;
-    struct timeline *timeline = t->timeline;
     struct optimizer *optimizer = &t->optimizer;
     size_t tokens = model->sizes.batch * model->sizes.context; /* of a micro-batch on this rank */
     float loss_scale = 1 / ((float)tokens * (float)t->micro_batches);
     float grad_scale = loss_scale / (float)t->ranks;
     float *loss = t->record + slot * RECORDS + RECORD_LOSS;
     float *norm = t->record + slot * RECORDS + RECORD_GRAD_NORM;
-    int64_t at = clock_now_ns();
 
+    t->timeline->step = slot;
+    enter(t, PHASE_ZERO_GRAD);
     device->zero(model->gradient, model->arena);
     device->zero(loss, RECORDS);
-    at = timeline_phase(timeline, phase_name[PHASE_ZERO_GRAD], at, slot);
 
     sync_begin(t->sync);
     for (size_t m = 0; m < t->micro_batches; m++) {
         const int32_t *input, *target;
+        enter(t, PHASE_DATA_LOADING);
         data_next(t->data, &input, &target);
         device->upload(t->input, input, tokens * sizeof *input);
         device->upload(t->target, target, tokens * sizeof *target);
-        at = timeline_phase(timeline, phase_name[PHASE_DATA_LOADING], at, slot);
 
+        enter(t, PHASE_FORWARD);
         model_forward(model, t->input, t->target, loss, loss_scale, grad_scale);
-        at = timeline_phase(timeline, phase_name[PHASE_FORWARD], at, slot);
 
-        /* only the last micro-batch makes gradients final */
-        struct gradient_hook hook = {gradient_ready, t};
+        enter(t, PHASE_BACKWARD);
+        struct gradient_hook hook = {gradient_ready, t}; /* only the last micro-batch makes gradients final */
         model_backward(model, t->input, m + 1 == t->micro_batches ? &hook : NULL);
-        at = timeline_phase(timeline, phase_name[PHASE_BACKWARD], at, slot);
     }
 
-    t->sync->strategy->finish(t->sync);
-    at = timeline_phase(timeline, phase_name[PHASE_GRADIENT_SYNC], at, slot);
+    enter(t, PHASE_GRADIENT_SYNC);
+    sync_finish(t->sync);
 
     if (schedule_is_warmup(&t->schedule, t->step)) {
+        enter(t, PHASE_CLIPPING);
         device->grad_norm(optimizer->scalars, model->gradient, model->arena, t->max_norm);
         device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
-        at = timeline_phase(timeline, phase_name[PHASE_CLIPPING], at, slot);
-    } else if (t->log_grad_norm) { /* watched, not clipped; counts as part of the optimizer's phase */
-        device->grad_norm(optimizer->scalars, model->gradient, model->arena, 0);
-        device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
+        enter(t, PHASE_OPTIMIZER);
+    } else {
+        enter(t, PHASE_OPTIMIZER);
+        if (t->log_grad_norm) { /* watched, not clipped */
+            device->grad_norm(optimizer->scalars, model->gradient, model->arena, 0);
+            device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
+        }
     }
-
     device->adamw(model->weight, optimizer->m, optimizer->v, model->gradient, model->arena, optimizer->scalars,
                   &optimizer->adamw);
-    at = timeline_phase(timeline, phase_name[PHASE_OPTIMIZER], at, slot);
 
+    enter(t, PHASE_LR_SCHEDULING);
     t->step++;
     t->update++;
     optimizer_set_step(optimizer, model, schedule_learning_rate(&t->schedule, t->step), t->update);
-    timeline_phase(timeline, phase_name[PHASE_LR_SCHEDULING], at, slot);
+    enter(t, PHASES);
 }
 
 void trainer_create(struct trainer *t, const struct adamw *adamw, size_t slots)
@@ -88,6 +108,7 @@ void trainer_create(struct trainer *t, const struct adamw *adamw, size_t slots)
     t->record = t->device->allocate(slots * RECORDS * sizeof *t->record);
     t->start = t->device->allocate(t->model->arena * sizeof *t->start);
     t->device->copy(t->start, t->model->weight, t->model->arena);
+    t->phase = PHASES;
     trainer_reset(t, 0);
 }
 
@@ -113,8 +134,27 @@ void trainer_reset(struct trainer *t, long step)
     t->device->synchronize();
 }
 
-void step_spans(const struct model *model, size_t micro_batches, size_t spans[TIMELINE_LANES])
+void trainer_use(struct trainer *t, const struct device *device, struct sync *sync)
 {
+    t->device = t->model->device = sync->device = device;
+    t->sync = sync;
+}
+
+int step_phase_of(const struct span *span)
+{
+    int known = span->index >= 0 && span->index < PHASES && span->name == phase_name[span->index];
+    return known ? span->index : -1;
+}
+
+void step_spans(const struct model *model, size_t micro_batches, int traced, size_t spans[TIMELINE_LANES])
+{
+    enum { OPERATIONS = 5 }; /* of step_run itself */
     spans[LANE_HOST] = PHASES + 3 * micro_batches + (size_t)model->tensors;
     spans[LANE_COMMUNICATION] = (size_t)model->tensors;
+    spans[LANE_COMPUTE] = spans[LANE_MEMORY] = 0;
+    if (traced) {
+        spans[LANE_HOST] += model_ranges(model) * micro_batches;
+        spans[LANE_COMPUTE] = OPERATIONS + model_operations(model) * micro_batches +
+                              2 * (size_t)model->tensors; /* a strategy's copies, there and back */
+    }
 }

@@ -40,15 +40,19 @@ struct trainer {
     struct schedule schedule;
     struct timeline *timeline;
     int ranks;
-    size_t micro_batches; /* gradient accumulation: reduced in the last one only */
-    float max_norm;       /* of the gradient in warm-up steps */
-    int log_grad_norm;    /* compute the norm in the other steps as well */
+    size_t micro_batches;     /* gradient accumulation: reduced in the last one only */
+    float max_norm;           /* of the gradient in warm-up steps */
+    int log_grad_norm;        /* compute the norm in the other steps as well */
+    enum phase delayed_phase; /* this rank sleeps for delay_ns at the start of that phase; 0 ns: it does not */
+    int64_t delay_ns;
 
     long step;               /* where the schedule and the data stand */
     long update;             /* AdamW's step number, from 1 */
     int32_t *input, *target; /* [B, T] on the device */
     float *record;           /* [slots, RECORDS] on the device */
     float *start;            /* [arena] the weights that every block begins with, on the device */
+    enum phase phase;        /* that is going on, since phase_start_ns; PHASES between steps */
+    int64_t phase_start_ns;
 };
 
 /* Allocates the trainer's own arrays: optimizer state, one micro-batch, `slots` records, and a copy of the weights,
@@ -60,11 +64,18 @@ void trainer_destroy(struct trainer *trainer); /* a zeroed trainer is fine */
  * a first update of AdamW. */
 void trainer_reset(struct trainer *trainer, long step);
 
-/* Trains one step with the trainer's sync, recording its spans (index = slot) and its loss and gradient norm. Does not
+/* Goes on with another device of the same memory (traced, or not) and another sync. */
+void trainer_use(struct trainer *trainer, const struct device *device, struct sync *sync);
+
+/* Trains one step with the trainer's sync, recording its spans (step = slot) and its loss and gradient norm. Does not
  * wait for the device. */
 void step_run(struct trainer *trainer, int slot);
 
-/* Spans that one step adds to each lane with this model and strategy at most, for timeline_create. */
-void step_spans(const struct model *model, size_t micro_batches, size_t spans[TIMELINE_LANES]);
+/* The phase that a span of the host lane is, or -1 for marks and ranges. */
+int step_phase_of(const struct span *span);
+
+/* Spans that one step adds to each lane with this model at most, with or without the operations of a traced device, for
+ * timeline_create. */
+void step_spans(const struct model *model, size_t micro_batches, int traced, size_t spans[TIMELINE_LANES]);
 
 #endif

@@ -45,6 +45,20 @@ void sync_begin(struct sync *sync)
     sync->started = 0;
 }
 
+void sync_gradient_ready(struct sync *sync, int tensor)
+{
+    if (!sync->deferred)
+        sync->strategy->gradient_ready(sync, tensor);
+}
+
+void sync_finish(struct sync *sync)
+{
+    const struct slice *first = &sync->plan.slice[0];
+    for (int tensor = first->last_tensor + first->tensors - 1; sync->deferred && tensor >= 0; tensor--)
+        sync->strategy->gradient_ready(sync, tensor);
+    sync->strategy->finish(sync);
+}
+
 struct collective sync_collective(const struct sync *sync, int i)
 {
     const struct slice *s = &sync->plan.slice[i];

@@ -15,8 +15,9 @@ struct sync {
     struct comm *comm;
     struct plan plan;
 
-    int started; /* slices of this step whose reduction has been started */
-    long ticket; /* of the last one */
+    int deferred; /* 1: all that gradient_ready does is put off until backward is over, in the same order */
+    int started;  /* slices of this step whose reduction has been started */
+    long ticket;  /* of the last one */
 
     enum comm_dtype staged_dtype; /* ddp_individual_v2's buffer: as large as the arena, in this type */
     void *staged;
@@ -26,6 +27,7 @@ struct strategy {
     const char *name;
     const char *summary; /* one line for --help */
     int reduces;         /* 0 for the control that leaves the ranks' gradients apart */
+    int overlaps;        /* 1 if it starts reductions while backward goes on */
     int stages;          /* 1 if it needs the staged buffer */
     size_t max_bytes;    /* of a slice of its plan: PLAN_PER_TENSOR, PLAN_WHOLE, or 0 and buckets set */
     int buckets;         /* 1 if --bucket-size-mb sets max_bytes */
@@ -52,6 +54,10 @@ void sync_destroy(struct sync *sync); /* a zeroed sync is fine */
 
 /* Before backward: nothing is started yet. */
 void sync_begin(struct sync *sync);
+
+/* What a step tells the strategy: the gradient of a tensor is final; backward is over. */
+void sync_gradient_ready(struct sync *sync, int tensor);
+void sync_finish(struct sync *sync);
 
 /* Starts the all-reduce of slice i; or runs it to its end. In place in the arena, or in the staged buffer. */
 void sync_start(struct sync *sync, int i);

@@ -32,6 +32,7 @@ const struct strategy strategy_ddp_individual_v2 = {
     .name = "ddp_individual_v2",
     .summary = "as ddp_individual, through a communication buffer per tensor (--grad-dtype bf16 halves the bytes)",
     .reduces = 1,
+    .overlaps = 1,
     .stages = 1,
     .max_bytes = PLAN_PER_TENSOR,
     .gradient_ready = ready,

@@ -2,6 +2,7 @@
 #ifndef CLOCK_H
 #define CLOCK_H
 
+#include <errno.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -11,6 +12,14 @@ static inline int64_t clock_now_ns(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Sleeps until the clock shows that time. */
+static inline void clock_sleep_until(int64_t ns)
+{
+    struct timespec t = {ns / 1000000000, ns % 1000000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+        ;
 }
 
 #endif

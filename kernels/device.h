@@ -35,6 +35,12 @@ struct device {
     void (*download)(void *to_host, const void *from, size_t bytes); /* waits: the data is there on return */
     void (*synchronize)(void);
 
+    /* ---- naming what follows ---- */
+    /* Operations between the two belong to a part of the model, such as "layer" number 3 (-1: there is only one);
+     * ranges nest. The name is a string that outlives the run. Costs nothing unless the device is traced. */
+    void (*range_begin)(const char *name, int number);
+    void (*range_end)(void);
+
     /* ---- moving numbers ---- */
     void (*zero)(float *x, size_t n);
     void (*copy)(float *to, const float *from, size_t n);

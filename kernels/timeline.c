@@ -15,6 +15,7 @@ void timeline_create(struct timeline *timeline, const size_t capacity[TIMELINE_L
         lane->capacity = capacity[i];
         lane->n = lane->dropped = 0;
     }
+    timeline->step = 0;
 }
 
 void timeline_destroy(struct timeline *timeline)
@@ -27,5 +28,21 @@ void timeline_destroy(struct timeline *timeline)
 void timeline_clear(struct timeline *timeline)
 {
     for (int i = 0; i < TIMELINE_LANES; i++)
-        timeline->lane[i].n = timeline->lane[i].dropped = 0;
+        if (i != LANE_MEMORY)
+            timeline->lane[i].n = timeline->lane[i].dropped = 0;
+    timeline->step = 0;
+}
+
+struct timeline_place timeline_place(const struct timeline *timeline)
+{
+    struct timeline_place place;
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        place.n[i] = timeline->lane[i].n;
+    return place;
+}
+
+void timeline_rewind(struct timeline *timeline, const struct timeline_place *place)
+{
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        timeline->lane[i].n = place->n[i];
 }

@@ -12,18 +12,26 @@
 #include <stdint.h>
 
 enum timeline_lane {
-    LANE_HOST,          /* the training thread: the phases of a step, one after the other, and `ready` marks */
+    LANE_HOST, /* the training thread: the phases of a step without gaps, `ready` marks, and the model's ranges */
     LANE_COMMUNICATION, /* whoever drives collectives: one span a collective; these may overlap */
+    LANE_COMPUTE,       /* operations of the device, while they are traced; on the CPU the training thread runs them */
+    LANE_MEMORY,        /* marks: what a traced device allocated, at set-up; kept when the others are cleared */
     TIMELINE_LANES
 };
 
+/* What a collective keeps in span.size. */
+enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SPAN_SIZES = 4 };
+
 struct span {
-    const char *name;  /* a string that outlives the timeline */
-    int64_t queued_ns; /* collectives: when the training thread asked for it; otherwise start_ns */
-    int64_t start_ns;  /* collectives: when it was posted */
-    int64_t end_ns;    /* collectives: when it was found complete; marks: start_ns */
-    size_t bytes;      /* collectives: payload of one rank; otherwise 0 */
-    int index;         /* phases: step; collectives: place in the plan; `ready` marks: tensor */
+    const char *name;        /* a string that outlives the timeline */
+    int64_t queued_ns;       /* collectives: when the training thread asked for it; otherwise start_ns */
+    int64_t start_ns;        /* collectives: when it was posted */
+    int64_t end_ns;          /* collectives: when it was found complete; marks: start_ns */
+    size_t size[SPAN_SIZES]; /* collectives: payload of one rank, elements, ticket; operations: their sizes; memory:
+                                bytes, address */
+    int index;               /* phases: which; collectives: place in the plan; marks: tensor; ranges: layer or -1;
+                                operations: which */
+    int step;                /* the step that it was recorded in */
 };
 
 struct lane {
@@ -34,32 +42,32 @@ struct lane {
 
 struct timeline {
     struct lane lane[TIMELINE_LANES];
+    int step; /* the step that spans are recorded in; changed only while nothing is in flight */
 };
 
 /* Reserves (and touches) memory for this many spans a lane; fatal when memory runs out. */
 void timeline_create(struct timeline *timeline, const size_t capacity[TIMELINE_LANES]);
 void timeline_destroy(struct timeline *timeline); /* a zeroed timeline is fine */
 
-/* Forgets all spans, keeps the memory. Only while no writer is at work. */
+/* Forgets the spans of all steps, keeps the memory. Only while no writer is at work. */
 void timeline_clear(struct timeline *timeline);
 
-/* Records one span; a full lane counts it as dropped instead. */
+/* Records one span, in the current step; a full lane counts it as dropped instead. */
 static inline void timeline_add(struct timeline *timeline, enum timeline_lane lane, struct span span)
 {
     struct lane *l = &timeline->lane[lane];
+    span.step = timeline->step;
     if (l->n < l->capacity)
         l->span[l->n++] = span;
     else
         l->dropped++;
 }
 
-/* Records a span of the host lane that began at start_ns and ends now; returns now, where the next one begins, so
- * that consecutive phases leave no gap and cost one reading of the clock each. */
-static inline int64_t timeline_phase(struct timeline *timeline, const char *name, int64_t start_ns, int step)
-{
-    int64_t now = clock_now_ns();
-    timeline_add(timeline, LANE_HOST, (struct span){name, start_ns, start_ns, now, 0, step});
-    return now;
-}
+/* How many spans each lane holds, and back to that many: forgets those that were added since. */
+struct timeline_place {
+    size_t n[TIMELINE_LANES];
+};
+struct timeline_place timeline_place(const struct timeline *timeline);
+void timeline_rewind(struct timeline *timeline, const struct timeline_place *place);
 
 #endif

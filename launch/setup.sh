@@ -66,9 +66,10 @@ find_missing() {
     want pkg-config "finds the libraries" command -v pkg-config
     want libmpich-dev "MPI's compiler wrapper" have_mpi_compiler
     want mpich "starts the ranks" have_mpi_launcher
-    if ! pkg-config --exists hwloc libcjson check "$blas" 2>/dev/null; then
+    if ! pkg-config --exists hwloc libcjson zlib check "$blas" 2>/dev/null; then
         want libhwloc-dev "the machine's cores" pkg-config --exists hwloc
         want libcjson-dev "reads and writes JSON" pkg-config --exists libcjson
+        want zlib1g-dev "compresses traces" pkg-config --exists zlib
         want "check libsubunit-dev" "unit tests" pkg-config --exists check
         [ "$blas" != openblas ] || want libopenblas-openmp-dev "matrix products" pkg-config --exists openblas
     fi

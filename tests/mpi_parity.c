@@ -34,7 +34,7 @@ static void rig_create(struct rig *rig, int rank, int ranks, size_t micro_batche
     model_initialize(&rig->model, 3);
     ck_assert_int_eq(data_create(&rig->data, &data), 0);
     size_t spans[TIMELINE_LANES];
-    step_spans(&rig->model, micro_batches, spans);
+    step_spans(&rig->model, micro_batches, 0, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= STEPS;
     timeline_create(&rig->timeline, spans);

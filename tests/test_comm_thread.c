@@ -126,7 +126,7 @@ START_TEST(joined_collectives_are_complete)
     for (size_t i = 0; i < (size_t)index; i++) {
         const struct span *s = &timeline.lane[LANE_COMMUNICATION].span[i];
         ck_assert(s->queued_ns <= s->start_ns && s->start_ns <= s->end_ns);
-        ck_assert_uint_eq(s->bytes, 32);
+        ck_assert_uint_eq(s->size[SIZE_BYTES], 32);
     }
     finish(comm, &m, &timeline);
 }

@@ -13,7 +13,7 @@
 
 #define ROW(name)                                                                                                      \
     {                                                                                                                  \
-#name, &strategy_##name, 0                                                                                     \
+        .label = #name, .strategy = &strategy_##name                                                                   \
     }
 
 static struct measurements measurements;
@@ -217,8 +217,11 @@ END_TEST
 START_TEST(pairs_are_of_those_that_reduce)
 {
     double step[5][12] = {{1, 1}, {2, 2}, {3, 3}, {1, 1}, {5, 5}};
-    const struct implementation rows[] = {
-        {"n1", &strategy_none, 0}, ROW(ddp), ROW(ddp_flat), {"n2", &strategy_none, 0}, ROW(ddp_individual)};
+    const struct implementation rows[] = {{.label = "n1", .strategy = &strategy_none},
+                                          ROW(ddp),
+                                          ROW(ddp_flat),
+                                          {.label = "n2", .strategy = &strategy_none},
+                                          ROW(ddp_individual)};
     fill(5, 2, step, NULL);
     struct comparison c = compared(rows, 2);
     static const int expected[][2] = {{1, 2}, {1, 4}, {2, 4}};
@@ -326,12 +329,15 @@ static struct timeline timeline;
 
 static void add_phase(enum phase phase, int64_t start, int64_t end, int slot)
 {
-    timeline_add(&timeline, LANE_HOST, (struct span){phase_name[phase], start, start, end, 0, slot});
+    timeline.step = slot;
+    timeline_add(&timeline, LANE_HOST,
+                 (struct span){.name = phase_name[phase], .start_ns = start, .end_ns = end, .index = (int)phase});
 }
 
 static void add_ready(int64_t at, int tensor)
 {
-    timeline_add(&timeline, LANE_HOST, (struct span){ready_name, at, at, at, 0, tensor});
+    timeline_add(&timeline, LANE_HOST,
+                 (struct span){.name = ready_name, .start_ns = at, .end_ns = at, .index = tensor});
 }
 
 /* Three steps of two micro-batches and two tensors; step s is s + 1 times as long. Step 0 begins at 1000 ns. */
@@ -358,7 +364,7 @@ static void make_steps(void)
         add_phase(PHASE_LR_SCHEDULING, at + 80 * u, at + 81 * u, slot);
         at += 81 * u;
     }
-    timeline_add(&timeline, LANE_COMMUNICATION, (struct span){"all_reduce", 1, 1, 999999, 8, 0});
+    timeline_add(&timeline, LANE_COMMUNICATION, (struct span){.name = "all_reduce", .start_ns = 1, .end_ns = 999999});
 }
 
 START_TEST(steps_sum_micro_batches)
@@ -465,9 +471,10 @@ static int any_different(const struct comparison *c)
 START_TEST(equals_are_called_different_rarely)
 {
     enum { RUNS = 4000, ROUNDS = 12 };
-    const struct implementation rows[] = {{"none", &strategy_none, 0},  {"a", &strategy_ddp, 0},
-                                          {"b", &strategy_ddp, 0},      {"c", &strategy_ddp, 0},
-                                          {"d", &strategy_ddp_flat, 0}, {"e", &strategy_ddp, 0}};
+    const struct implementation rows[] = {
+        {.label = "none", .strategy = &strategy_none},  {.label = "a", .strategy = &strategy_ddp},
+        {.label = "b", .strategy = &strategy_ddp},      {.label = "c", .strategy = &strategy_ddp},
+        {.label = "d", .strategy = &strategy_ddp_flat}, {.label = "e", .strategy = &strategy_ddp}};
     int n = _i, wrong = 0, fastest_wrong = 0, found = 0;
     measurements_create(&measurements, n, ROUNDS);
     measurements.rounds = ROUNDS;

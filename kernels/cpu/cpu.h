@@ -75,6 +75,8 @@ void cpu_release(void *memory);
 void cpu_upload(void *to, const void *from_host, size_t bytes);
 void cpu_download(void *to_host, const void *from, size_t bytes);
 void cpu_synchronize(void);
+void cpu_range_begin(const char *name, int number);
+void cpu_range_end(void);
 
 void cpu_zero(float *x, size_t n);
 void cpu_copy(float *to, const float *from, size_t n);

@@ -16,6 +16,8 @@ static const struct device table = {
     .upload = cpu_upload,
     .download = cpu_download,
     .synchronize = cpu_synchronize,
+    .range_begin = cpu_range_begin,
+    .range_end = cpu_range_end,
     .zero = cpu_zero,
     .copy = cpu_copy,
     .pack_bf16 = cpu_pack_bf16,
@@ -95,4 +97,13 @@ void cpu_download(void *to_host, const void *from, size_t bytes)
 void cpu_synchronize(void)
 {
     /* Operations are finished when they return. */
+}
+
+void cpu_range_begin(const char *name, int number)
+{
+    (void)name, (void)number; /* nobody watches */
+}
+
+void cpu_range_end(void)
+{
 }

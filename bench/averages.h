@@ -1,0 +1,35 @@
+/* averages.h - where the training thread's time went, by name: what PyTorch's profiler calls key_averages. */
+#ifndef AVERAGES_H
+#define AVERAGES_H
+
+#include "job.h"
+#include "options.h"
+#include "timeline.h"
+
+enum { AVERAGES_MOST = 64 };
+
+/* One name: an operation, a part of the model, a phase, or the collectives. */
+struct average {
+    char name[48];
+    const char *kind;    /* "operation", "part", "phase" or "collective" */
+    double calls;        /* of all ranks together, as all that follows */
+    double total_ns;     /* between its beginnings and ends */
+    double self_ns;      /* without what happened inside it under a name of its own */
+    double flops, bytes; /* of its own; 0 if unknown */
+};
+
+struct averages {
+    int n;
+    struct average row[AVERAGES_MOST];
+    double step_ns; /* of the steps that were counted, of all ranks together: what shares are of */
+};
+
+/* Adds up the steps in slots [first, first + count) of every rank's timeline; all ranks call. A collective's time is
+ * from post to completion, beside the training thread, so it is nobody's child and shares may sum to more than 1. */
+void averages_create(struct averages *averages, const struct job *job, const struct timeline *timeline, int first,
+                     int count);
+
+/* Sorts the rows: the largest first, names from a to z. */
+void averages_sort(struct averages *averages, enum sort by);
+
+#endif

@@ -1,0 +1,359 @@
+/* capture.c - trains the epochs of a profile, keeps what its schedule selects, and writes the traces. */
+#include "capture.h"
+
+#include "error.h"
+#include "progress.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A trace of what there is so far is written about this often, between two steps, in case the run is killed. */
+enum { WRITE_EVERY_S = 3 };
+
+static volatile sig_atomic_t told_to_stop; /* the signal that did, or 0 */
+
+static void note_signal(int number)
+{
+    told_to_stop = number;
+}
+
+enum capture_state capture_state(const struct options *o, size_t step)
+{
+    size_t steps = o->num_epochs * o->steps_per_epoch, quiet = o->profile_wait + o->profile_warmup;
+    size_t active = o->profile_active ? o->profile_active : steps - quiet, cycle = quiet + active;
+    if (step >= steps || (o->profile_repeat && step / cycle >= o->profile_repeat))
+        return CAPTURE_OVER;
+    size_t within = step % cycle;
+    return within < o->profile_wait ? CAPTURE_WAIT : within < quiet ? CAPTURE_WARMUP : CAPTURE_ACTIVE;
+}
+
+/* ---- files ---- */
+
+void capture_path(const struct run *run, const struct results *results, int rank, char path[FILES_PATH])
+{
+    const char *name = run->options->implementation[0].label, *zip = run->options->trace_gzip ? ".gz" : "";
+    if (rank >= 0)
+        snprintf(path, FILES_PATH, "%.511s/%.63s_rank_%d_trace.json%s", results->top, name, rank, zip);
+    else
+        snprintf(path, FILES_PATH, "%.550s/all_ranks/%.63s_all_ranks_trace.json%s", results->directory, name, zip);
+}
+
+static int writes_trace(const struct run *run)
+{
+    return option_ranks(run->options->profile_ranks, run->job->rank, run->job->size) > 0;
+}
+
+int capture_check(const struct run *run, const struct results *results)
+{
+    char path[FILES_PATH];
+    struct new_file file;
+    if (!writes_trace(run))
+        return 0;
+    capture_path(run, results, run->job->rank, path);
+    if (new_file_open(&file, path, 0))
+        return -1;
+    new_file_abandon(&file);
+    return 0;
+}
+
+static int write_to_file(void *file, const char *text, size_t n)
+{
+    const struct new_file *f = file;
+    return new_file_write(file, text, n) ? report("cannot write %s: %s", f->path, strerror(errno)) : 0;
+}
+
+static int write_trace(const struct capture *capture, const struct run *run, const struct results *results)
+{
+    char path[FILES_PATH];
+    struct new_file file;
+    struct trace_sink sink = {write_to_file, &file};
+    if (!writes_trace(run))
+        return 0;
+    capture_path(run, results, run->job->rank, path);
+    if (new_file_open(&file, path, run->options->trace_gzip))
+        return -1;
+    if (trace_write(&capture->trace, &sink)) {
+        new_file_abandon(&file);
+        return -1;
+    }
+    return new_file_commit(&file);
+}
+
+/* ---- all ranks in one trace: every rank writes its rows, and rank 0 puts them one behind the other ---- */
+
+static int send_rows(void *context, const char *text, size_t n)
+{
+    job_send(context, text, n);
+    return 0;
+}
+
+/* Takes the rows of one rank; after a failure they are still taken, and dropped. */
+static int receive_rows(const struct job *job, int rank, struct new_file *file, int failed)
+{
+    enum { PIECE = 1 << 16 };
+    char *text = allocate(PIECE, 1);
+    for (size_t n; (n = job_receive(job, rank, text, PIECE)) > 0;)
+        failed = failed || write_to_file(file, text, n);
+    free(text);
+    return failed;
+}
+
+static int write_all_ranks(const struct capture *capture, const struct run *run, const struct results *results)
+{
+    const struct job *job = run->job;
+    const struct trace *trace = &capture->trace;
+    char path[FILES_PATH];
+    struct new_file file = {.file = -1};
+    if (job->rank) {
+        struct trace_sink sink = {send_rows, (void *)job};
+        if (writes_trace(run))
+            trace_write_merged_rows(trace, &sink);
+        job_send(job, NULL, 0);
+        return 0;
+    }
+    struct trace_sink sink = {write_to_file, &file};
+    char directory[FILES_PATH];
+    snprintf(directory, sizeof directory, "%.550s/all_ranks", results->directory);
+    capture_path(run, results, -1, path);
+    int failed = files_make_directories("profile-output-dir", directory) ||
+                 new_file_open(&file, path, run->options->trace_gzip) || trace_write_merged_head(trace, &sink) ||
+                 (writes_trace(run) && trace_write_merged_rows(trace, &sink));
+    for (int r = 1; r < job->size; r++)
+        failed = receive_rows(job, r, &file, failed);
+    failed = failed || trace_write_merged_tail(trace, &sink);
+    if (!failed)
+        return new_file_commit(&file);
+    new_file_abandon(&file);
+    return -1;
+}
+
+/* ---- from spans to figures ---- */
+
+static void describe(struct capture *capture, struct run *run)
+{
+    const struct options *o = run->options;
+    int64_t base[2] = {run->origin_ns, 0}, *all = allocate(2 * (size_t)run->job->size, sizeof *all);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    base[1] = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (clock_now_ns() - run->origin_ns);
+    job_gather(run->job, base, sizeof base, all); /* rank 0's count */
+    capture->trace = (struct trace){
+        .implementation = o->implementation[0].label,
+        .device = run->device->name,
+        .comm = run->comm->name,
+        .host = run->host.name,
+        .rank = run->job->rank,
+        .ranks = run->job->size,
+        .pid = getpid(),
+        .thread = gettid(),
+        .comm_thread = run->comm->thread_id(run->comm),
+        .base_ns = all[0],
+        .base_unix_ns = all[1],
+        .timeline = &run->timeline,
+        .alignment = &capture->alignment,
+        .times = capture->times,
+        .step = capture->step,
+        .reductions = &capture->reductions,
+        .parameters = capture->parameters,
+        .shapes = o->record_shapes,
+        .flops = o->with_flops,
+        .memory = o->profile_memory,
+        .counters = o->profile_counters,
+    };
+    free(all);
+}
+
+/* Puts together what the trace is written from, as far as this rank knows it. */
+static void collect(struct capture *capture, struct run *run)
+{
+    size_t numbers = (size_t)capture->n * RECORDS;
+    run->device->download(capture->record, run->trainer.record, numbers * sizeof *capture->record);
+    for (int i = 0; i < capture->n; i++) {
+        struct captured_step *s = &capture->step[i];
+        s->loss = capture->record[i * RECORDS + RECORD_LOSS];
+        s->grad_norm = s->warmup || run->options->log_grad_norm ? capture->record[i * RECORDS + RECORD_GRAD_NORM] : NAN;
+    }
+    steps_from_timeline(&run->timeline, capture->times, capture->n);
+    reductions_destroy(&capture->reductions);
+    reductions_create(&capture->reductions, &run->timeline, &capture->alignment, run->job->size);
+    capture->trace.steps = capture->n;
+}
+
+/* ---- the steps ---- */
+
+/* Between two steps: what was captured so far goes into a whole trace; a rank that was told to stop then does. */
+static int write_so_far(struct capture *capture, struct run *run, const struct results *results, int due)
+{
+    int signal_number = told_to_stop, status = 0;
+    if (due || signal_number) {
+        collect(capture, run);
+        status = write_trace(capture, run, results);
+    }
+    if (signal_number) {
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+    }
+    return status;
+}
+
+static void note_step(struct capture *capture, const struct run *run, size_t step)
+{
+    const struct trainer *t = &run->trainer;
+    capture->step[capture->n] = (struct captured_step){
+        .number = (long)step,
+        .global_step = run->steps_run,
+        .epoch = (long)(step / run->options->steps_per_epoch),
+        .warmup = schedule_is_warmup(&t->schedule, (long)step),
+        .learning_rate = schedule_learning_rate(&t->schedule, (long)step),
+        .resident_bytes = run->options->profile_memory ? host_resident_memory() : 0,
+    };
+    capture->n++;
+}
+
+static void show(struct progress *progress, const struct run *run, size_t step, int64_t *shown_ns)
+{
+    char words[160];
+    float loss;
+    int64_t now = clock_now_ns();
+    if (now - *shown_ns < 500000000)
+        return;
+    *shown_ns = now;
+    run->device->download(&loss, run->trainer.record + run->timeline.step * RECORDS + RECORD_LOSS, sizeof loss);
+    snprintf(words, sizeof words, "step %zu, %s epoch %zu, lr %g, loss %.4f", step + 1,
+             schedule_is_warmup(&run->trainer.schedule, (long)step) ? "warmup" : "active",
+             step / run->options->steps_per_epoch + 1,
+             (double)schedule_learning_rate(&run->trainer.schedule, (long)step), (double)loss);
+    progress_show(progress, step + 1, words);
+}
+
+/* One step of the schedule; only an active one leaves spans. */
+static void run_step(struct capture *capture, struct run *run, size_t step, enum capture_state state)
+{
+    struct timeline_place place = timeline_place(&run->timeline);
+    trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->sync[0]);
+    step_run(&run->trainer, capture->n);
+    if (state == CAPTURE_ACTIVE)
+        note_step(capture, run, step);
+    else
+        timeline_rewind(&run->timeline, &place);
+    run->steps_run++;
+}
+
+static int run_epochs(struct capture *capture, struct run *run, const struct results *results)
+{
+    size_t steps = 0, every = 1 + (size_t)((double)WRITE_EVERY_S * 1e9 / (double)(capture->seconds_ns + 1));
+    int status = 0;
+    int64_t shown_ns = clock_now_ns();
+    struct progress progress;
+    while (capture_state(run->options, steps) != CAPTURE_OVER)
+        steps++;
+    progress_begin(&progress, run->job->rank ? 0 : steps);
+    for (size_t step = 0; step < steps && !status; step++) {
+        enum capture_state state = capture_state(run->options, step);
+        if (state == CAPTURE_ACTIVE && capture->n == capture->room) {
+            capture->full = 1;
+            break;
+        }
+        run_step(capture, run, step, state);
+        show(&progress, run, step, &shown_ns);
+        status = write_so_far(capture, run, results, (step + 1) % every == 0 && step + 1 < steps);
+    }
+    progress_end(&progress);
+    run->device->synchronize();
+    return status;
+}
+
+/* Steps that touch everything once, and say how long a step takes. */
+static void warm_up(struct capture *capture, struct run *run)
+{
+    int64_t start = 0;
+    run_start(run, 0, 0);
+    for (int i = 0; i < DISCARDED_STEPS; i++) {
+        start = clock_now_ns();
+        step_run(&run->trainer, 0);
+        run->trainer.device->synchronize();
+        run->steps_run++;
+    }
+    capture->seconds_ns = (int64_t)job_max(run->job, (double)(clock_now_ns() - start));
+    run_start(run, 0, 0);
+}
+
+static void tell_plan(const struct capture *capture, const struct run *run, const struct results *results)
+{
+    size_t steps = 0;
+    char words[32];
+    if (run->job->rank)
+        return;
+    while (capture_state(run->options, steps) != CAPTURE_OVER)
+        steps++;
+    fprintf(stderr, "A step takes %.2f s; capturing %zu of them will take about %s. Traces go to %s.\n",
+            1e-9 * (double)capture->seconds_ns, steps,
+            progress_words(1e-9 * (double)capture->seconds_ns * (double)steps, words), results->top);
+}
+
+static void create(struct capture *capture, struct run *run)
+{
+    const struct plan *plan = &run->sync[0].plan;
+    capture->room = (int)run_capture_room(run->options, &run->model);
+    size_t room = (size_t)capture->room;
+    capture->step = allocate(room, sizeof *capture->step);
+    capture->times = allocate(room, sizeof *capture->times);
+    capture->overlap = allocate(room, sizeof *capture->overlap);
+    capture->record = allocate(room * RECORDS, sizeof *capture->record);
+    capture->parameters = allocate((size_t)plan->n, sizeof *capture->parameters);
+    for (int i = 0; i < plan->n; i++)
+        capture->parameters[i] = slice_parameters(run->model.tensor, &plan->slice[i]);
+    describe(capture, run);
+}
+
+/* The steps themselves, with the clocks compared before and after. */
+static int record(struct capture *capture, struct run *run, const struct results *results)
+{
+    struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART}, before_int, before_term;
+    sigaction(SIGINT, &note, &before_int);
+    sigaction(SIGTERM, &note, &before_term);
+    job_compare_clocks(run->job, clock_now_ns, &capture->alignment.before);
+    job_barrier(run->job);
+    int status = run_epochs(capture, run, results);
+    job_barrier(run->job);
+    job_compare_clocks(run->job, clock_now_ns, &capture->alignment.after);
+    sigaction(SIGINT, &before_int, NULL);
+    sigaction(SIGTERM, &before_term, NULL);
+    return status;
+}
+
+int capture_run(struct capture *capture, struct run *run, struct results *results)
+{
+    create(capture, run);
+    warm_up(capture, run);
+    tell_plan(capture, run, results);
+    int status = job_agree(run->job, record(capture, run, results));
+    collect(capture, run);
+    overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
+    reductions_exchange(&capture->reductions, run->job, &run->timeline, &capture->alignment);
+    if (capture->full && run->job->rank == 0)
+        fprintf(
+            stderr,
+            "The capture ended after %d steps: the buffer of %g MiB is full; --profile-buffer-mb makes it larger.\n",
+            capture->n, run->options->profile_buffer_mb);
+    status = job_agree(run->job, write_trace(capture, run, results)) || status;
+    status = job_agree(run->job, write_all_ranks(capture, run, results)) || status;
+    status = job_agree(run->job, metrics_write_capture(results, run, &capture->trace, capture->overlap)) || status;
+    return status ? -1 : 0;
+}
+
+void capture_destroy(struct capture *capture)
+{
+    free(capture->step);
+    free(capture->times);
+    free(capture->overlap);
+    free(capture->record);
+    free(capture->parameters);
+    reductions_destroy(&capture->reductions);
+    memset(capture, 0, sizeof *capture);
+}

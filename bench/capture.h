@@ -1,0 +1,40 @@
+/* capture.h - trains the epochs of a profile, keeps the spans of the steps that its schedule selects, and writes every
+ * rank's trace. */
+#ifndef CAPTURE_H
+#define CAPTURE_H
+
+#include "files.h"
+#include "metrics.h"
+#include "trace.h"
+
+struct capture {
+    int n, room;                /* steps kept, and how many there is memory for */
+    int full;                   /* the memory ended before the schedule did */
+    struct captured_step *step; /* [n] */
+    struct step_times *times;   /* [n] */
+    struct overlap *overlap;    /* [n] */
+    float *record;              /* [n, RECORDS] */
+    size_t *parameters;         /* of each collective of the plan */
+    int64_t seconds_ns;         /* what one step took, roughly, before the capture */
+    struct alignment alignment;
+    struct reductions reductions;
+    struct trace trace;
+};
+
+/* What the schedule of torch.profiler does with a step: wait, warm up, record; or there is nothing more to do. */
+enum capture_state { CAPTURE_WAIT, CAPTURE_WARMUP, CAPTURE_ACTIVE, CAPTURE_OVER };
+enum capture_state capture_state(const struct options *options, size_t step);
+
+/* Checks that this rank can write its trace. Returns 0; or -1, reported. */
+int capture_check(const struct run *run, const struct results *results);
+
+/* Runs the steps with the run's first implementation, then aligns the clocks, and writes the trace of this rank, the
+ * trace of all ranks, and the telemetry. The spans stay in the run's timeline. Returns 0; or -1 on every rank, and rank
+ * 0 has said why. Release with capture_destroy either way. */
+int capture_run(struct capture *capture, struct run *run, struct results *results);
+void capture_destroy(struct capture *capture); /* a zeroed one is fine */
+
+/* The path of a rank's trace; of the trace of all ranks with rank -1. */
+void capture_path(const struct run *run, const struct results *results, int rank, char path[FILES_PATH]);
+
+#endif

@@ -1,0 +1,40 @@
+/* figures.h - what the captured steps say, of every rank: phases, overlap, collectives. Definitions are those of the
+ * README's list of metrics; all from whole nanoseconds. */
+#ifndef FIGURES_H
+#define FIGURES_H
+
+#include "capture.h"
+
+/* Over the steps of all ranks (n = ranks x steps), in seconds a step. */
+struct phase_figure {
+    double mean, median, p95, share; /* share of the steps' time */
+};
+
+/* Collectives of one payload, over all ranks and steps; medians in seconds. */
+struct collective_figure {
+    size_t bytes, parameters; /* of one; parameters of the largest */
+    size_t calls, told;       /* of all ranks; and those whose wait is known */
+    double queued, duration;  /* from the request to the post; from post to completion */
+    double wait, transfer;    /* of those that are told; NAN if none is */
+    double algbw, busbw;      /* GB/s of the median duration */
+};
+
+struct rank_figure {
+    struct overlap sum; /* of its steps */
+    struct alignment alignment;
+};
+
+struct figures {
+    int first, steps; /* slots that the figures are about: the steps of active epochs, or all if there are none */
+    int ranks;
+    struct phase_figure phase[PHASES + 1]; /* the last: the step */
+    struct rank_figure *rank;              /* [ranks] */
+    struct collective_figure *collective;  /* [collectives], the largest payload first */
+    int collectives;
+};
+
+/* All ranks call and know the same afterwards. Release with figures_destroy. */
+void figures_create(struct figures *figures, const struct job *job, const struct capture *capture);
+void figures_destroy(struct figures *figures); /* zeroed ones are fine */
+
+#endif

@@ -1,0 +1,39 @@
+/* files.h - directories, and files that appear under their name when they are complete, or not at all. */
+#ifndef FILES_H
+#define FILES_H
+
+#include <stddef.h>
+#include <zlib.h>
+
+enum { FILES_PATH = 800 };
+
+/* Makes a directory and those above it. Returns 0; or -1, reported with the option that named it. */
+int files_make_directories(const char *option, const char *path);
+
+/* Writes n bytes to a file descriptor. Returns 0; or -1 with errno, and then a part may have been written. */
+int files_write_all(int file, const char *text, size_t n);
+
+/* A file on its way: written under a temporary name until it is complete. */
+struct new_file {
+    char path[FILES_PATH], temporary[FILES_PATH + 8];
+    int file;
+    gzFile zip; /* NULL for plain text */
+};
+
+/* Begins a file, compressed by gzip or not. Returns 0; or -1, reported. */
+int new_file_open(struct new_file *file, const char *path, int gzip);
+
+/* Appends n bytes. Returns 0; or -1 with errno: then abandon it. */
+int new_file_write(struct new_file *file, const char *text, size_t n);
+
+/* Gives the file its name. Returns 0; or -1, reported, with nothing left behind and a file that was there before still
+ * there. */
+int new_file_commit(struct new_file *file);
+
+/* Leaves nothing behind. */
+void new_file_abandon(struct new_file *file);
+
+/* Puts text into directory/name, complete or not at all. Returns 0; or -1, reported. */
+int files_replace(const char *directory, const char *name, const char *text);
+
+#endif

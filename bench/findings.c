@@ -1,0 +1,238 @@
+/* findings.c - what a profile's figures mean. */
+#include "findings.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const level_name[] = {[LEVEL_NOTE] = "note", [LEVEL_WARNING] = "warning", [LEVEL_HIGH] = "high"};
+
+/* ---- did overlap happen? ---- */
+
+/* Why communication was not hidden, as far as the run can tell. */
+static const char *why_not(const struct run *run, const struct capture *capture, const struct controls *c)
+{
+    const struct overlap sum = overlap_sum(capture->overlap, 0, capture->n);
+    if (run->sync[0].plan.n == 1)
+        return "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb";
+    if (run->cores_per_rank < run->threads)
+        return "the cores are oversubscribed: a rank has more threads than cores, and communication gets no turn";
+    if (run->job->hosts == 1)
+        return "the ranks share one machine's memory: moving the gradients is work for the same cores, so there is "
+               "nothing to hide";
+    if (capture->n && 1e-9 * (double)sum.exposed_tail / capture->n > 0.8 * c->comm_alone.median)
+        return "no progress: collectives were posted during backward and advanced only after it; try --mpi-progress "
+               "poll or another sleep:US";
+    return "the time saved is within the noise: use more --rounds";
+}
+
+static void say(struct verdict *verdict, const char *overlap, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say(struct verdict *verdict, const char *overlap, const char *format, ...)
+{
+    va_list arguments;
+    verdict->overlap = overlap;
+    va_start(arguments, format);
+    vsnprintf(verdict->text, sizeof verdict->text, format, arguments);
+    va_end(arguments);
+}
+
+static void judge(struct verdict *v, const struct run *run, const struct capture *capture, const struct controls *c)
+{
+    const struct summary *e = &c->efficiency;
+    double longer = c->comm_alone.median / c->backward_none.median;
+    char rest[192] = "";
+    if (run->job->size == 1)
+        say(v, "n/a", "Overlap: n/a, one rank communicates with nobody.");
+    else if (!run->sync[0].strategy->reduces)
+        say(v, "n/a", "Overlap: n/a, %s communicates nothing.", run->sync[0].strategy->name);
+    else if (!run->sync[0].strategy->overlaps)
+        say(v, "no", "Overlap: none, %s starts to communicate when backward is over, by design.",
+            run->sync[0].strategy->name);
+    else if (!c->rounds)
+        say(v, "unclear", "Overlap: not measured; that takes --rounds 6 or more.");
+    else if (!isfinite(e->ci_low))
+        say(v, "unclear",
+            "Overlap: %.0f %% of what could be hidden was, but %zu rounds are too few for an interval; use --rounds 6 "
+            "or more.",
+            100 * e->median, c->rounds);
+    else if (e->ci_low > 0 && e->median >= 0.1) {
+        if (longer > 1)
+            snprintf(rest, sizeof rest,
+                     " Communication alone (%.1f ms) is longer than backward (%.1f ms), so %.1f ms cannot be hidden.",
+                     1e3 * c->comm_alone.median, 1e3 * c->backward_none.median,
+                     1e3 * (c->comm_alone.median - c->backward_none.median));
+        say(v, "yes",
+            "Overlap happened: it saved %.1f ms a step, %.0f %% of what could be hidden (95 %% interval %.0f to %.0f "
+            "%%, n = %zu rounds).%s",
+            1e3 * (c->step_off.median - c->step_on.median), 100 * e->median, 100 * e->ci_low, 100 * e->ci_high, e->n,
+            rest);
+    } else {
+        int unclear = e->ci_high > 0.1;
+        say(v, unclear ? "unclear" : "no",
+            "%s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.",
+            unclear ? "Overlap cannot be told from none" : "Overlap did not happen", 100 * e->median, 100 * e->ci_low,
+            100 * e->ci_high, e->n, why_not(run, capture, c));
+    }
+}
+
+/* ---- thresholds ---- */
+
+static struct finding *add(struct findings *f, const char *name, enum level level, double value, double threshold,
+                           const char *advice)
+{
+    struct finding *finding = &f->finding[f->n < FINDINGS_MOST ? f->n++ : FINDINGS_MOST - 1];
+    *finding = (struct finding){.name = name, .level = level, .value = value, .threshold = threshold, .advice = advice};
+    return finding;
+}
+
+/* Ranks for which a figure is beyond its threshold, such as "0, 2, 3", and their number. */
+static int list_ranks(const struct figures *figures, double (*figure)(const struct overlap *), double threshold,
+                      int below, char *text, size_t size)
+{
+    int n = 0;
+    size_t at = 0;
+    *text = 0;
+    for (int r = 0; r < figures->ranks; r++) {
+        double value = 100 * figure(&figures->rank[r].sum);
+        if (!(below ? value < threshold : value > threshold))
+            continue;
+        if (n < 8)
+            at += (size_t)snprintf(text + at, size - at, "%s%d", n ? ", " : "", r);
+        n++;
+    }
+    if (n > 8)
+        snprintf(text + at, size - at, " and %d more", n - 8);
+    return n;
+}
+
+static double busy(const struct overlap *o)
+{
+    return (double)o->compute / (double)o->step;
+}
+
+static double exposed(const struct overlap *o)
+{
+    return (double)overlap_exposed(o) / (double)o->step;
+}
+
+static double worst(const struct figures *figures, double (*figure)(const struct overlap *), int least)
+{
+    double value = figure(&figures->rank[0].sum);
+    for (int r = 1; r < figures->ranks; r++) {
+        double other = figure(&figures->rank[r].sum);
+        value = least ? fmin(value, other) : fmax(value, other);
+    }
+    return 100 * value;
+}
+
+static void check_busy(struct findings *f, const struct run *run, const struct figures *figures)
+{
+    char ranks[96];
+    double threshold = run->options->thresholds.busy, value = worst(figures, busy, 1);
+    if (!list_ranks(figures, busy, threshold, 1, ranks, sizeof ranks))
+        return;
+    struct finding *finding =
+        add(f, "device_busy", value < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, value, threshold,
+            "see in the table of phases what the rest is: a larger --batch-size gives computation more weight, "
+            "overlap and a faster link give communication less");
+    snprintf(finding->text, sizeof finding->text,
+             "operations ran in only %.1f %% of the step (threshold %g %%; rank %s)", value, threshold, ranks);
+}
+
+static void check_data(struct findings *f, const struct run *run, const struct figures *figures)
+{
+    double threshold = run->options->thresholds.data_loading, note = threshold / 3;
+    double value = 100 * figures->phase[PHASE_DATA_LOADING].share;
+    if (!(value > note))
+        return;
+    struct finding *finding = add(f, "data_loading",
+                                  value > threshold * 5 / 3 ? LEVEL_HIGH
+                                  : value > threshold       ? LEVEL_WARNING
+                                                            : LEVEL_NOTE,
+                                  value, value > threshold ? threshold : note,
+                                  "put --data on a faster disk, or train longer on each batch; the next batch is "
+                                  "already fetched while this one trains");
+    snprintf(finding->text, sizeof finding->text, "data loading takes %.1f %% of the step (threshold %g %%; all ranks)",
+             value, finding->threshold);
+}
+
+static void check_exposed(struct findings *f, const struct run *run, const struct figures *figures)
+{
+    static const char *const advice = "compare ddp_bucketed at several --bucket-size-mb in the benchmark; use a faster "
+                                      "link, a larger batch, or --grad-accumulation";
+    char ranks[96];
+    double threshold = run->options->thresholds.exposed, value = worst(figures, exposed, 0);
+    double of_backward = value * figures->phase[PHASES].mean / figures->phase[PHASE_BACKWARD].mean;
+    if (list_ranks(figures, exposed, threshold, 0, ranks, sizeof ranks)) {
+        struct finding *finding = add(f, "exposed_communication", LEVEL_WARNING, value, threshold, advice);
+        snprintf(finding->text, sizeof finding->text,
+                 "communication that nothing computes beside takes %.1f %% of the step (threshold %g %%; rank %s)",
+                 value, threshold, ranks);
+    } else if (of_backward > threshold * 3 / 4) {
+        struct finding *finding = add(f, "exposed_communication", LEVEL_NOTE, of_backward, threshold * 3 / 4, advice);
+        snprintf(finding->text, sizeof finding->text,
+                 "communication that nothing computes beside is %.1f %% of backward (a note from %g %%)", of_backward,
+                 finding->threshold);
+    }
+}
+
+static void check_collectives(struct findings *f, const struct controls *c)
+{
+    double value = 100 * c->comm_alone.median / c->backward_none.median, threshold = 15;
+    if (!c->rounds || c->none < 0 || !(value > threshold))
+        return;
+    struct finding *finding =
+        add(f, "collectives", value > 2 * threshold ? LEVEL_WARNING : LEVEL_NOTE, value, threshold,
+            "a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or more "
+            "computation for each reduction");
+    snprintf(finding->text, sizeof finding->text,
+             "the collectives alone take %.1f ms, %.1f %% of backward (a note from %g %%, a warning from %g %%)",
+             1e3 * c->comm_alone.median, value, threshold, 2 * threshold);
+}
+
+static void check_memory(struct findings *f, const struct run *run, size_t peak_bytes)
+{
+    double threshold = run->options->thresholds.memory;
+    double value = 100 * (double)peak_bytes * run->job->machine_size / (double)run->host.memory_bytes;
+    if (!run->host.memory_bytes || !(value > threshold))
+        return;
+    struct finding *finding = add(f, "memory", LEVEL_WARNING, value, threshold,
+                                  "use a smaller --batch-size or --context-length, or --grad-accumulation");
+    snprintf(finding->text, sizeof finding->text,
+             "the ranks of this machine together reach %.1f %% of its memory (threshold %g %%)", value, threshold);
+}
+
+static void check_stragglers(struct findings *f, const struct capture *capture, const struct figures *figures)
+{
+    const struct reductions *r = &capture->reductions;
+    double step = 1e9 * figures->phase[PHASES].mean * capture->n, threshold = 5;
+    for (int rank = 0; rank < r->ranks; rank++) {
+        const struct straggler *s = &r->straggler[rank];
+        double value = 100 * s->cost_ns / step;
+        if (2 * s->last < r->told || !s->last || !(value > threshold))
+            continue;
+        struct finding *finding = add(f, "straggler", LEVEL_WARNING, value, threshold,
+                                      "look at that rank's phases in its trace: other work on its cores, a slower "
+                                      "clock, or more data to load");
+        snprintf(
+            finding->text, sizeof finding->text,
+            "rank %d came last in %zu of %zu collectives, by %.2f ms, and the others stood still for %.1f %% of the "
+            "step because of it",
+            rank, s->last, r->told, 1e-6 * s->late_ns, value);
+    }
+}
+
+void findings_create(struct findings *findings, const struct run *run, const struct capture *capture,
+                     const struct figures *figures, const struct controls *controls, size_t peak_bytes)
+{
+    *findings = (struct findings){0};
+    judge(&findings->verdict, run, capture, controls);
+    check_busy(findings, run, figures);
+    check_data(findings, run, figures);
+    check_exposed(findings, run, figures);
+    check_collectives(findings, controls);
+    check_memory(findings, run, peak_bytes);
+    check_stragglers(findings, capture, figures);
+}

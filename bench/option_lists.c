@@ -1,0 +1,275 @@
+/* option_lists.c - values of options that are made of several words. */
+#include "option_lists.h"
+
+#include "error.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int option_number(const char *text, double *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    return !isspace((unsigned char)*text) && *text && !*end && !errno && isfinite(*value) ? 0 : -1;
+}
+
+/* ---- implementations ---- */
+
+static void list_strategies(char *text, size_t size)
+{
+    size_t at = 0;
+    for (int i = 0; strategies[i] && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", strategies[i]->name);
+}
+
+static int add_implementation(struct options *options, const char *label, const struct strategy *strategy,
+                              double bucket_mb)
+{
+    for (int i = 0; i < options->n; i++)
+        if (!strcmp(options->implementation[i].label, label))
+            return report("--implementations: '%s' is listed twice; give each its own label, as in a=ddp,b=ddp", label);
+    if (options->n == MAX_IMPLEMENTATIONS)
+        return report("--implementations: more than %d rows", MAX_IMPLEMENTATIONS);
+    struct implementation *row = &options->implementation[options->n++];
+    *row = (struct implementation){.strategy = strategy, .bucket_mb = strategy->buckets ? bucket_mb : 0};
+    snprintf(row->label, sizeof row->label, "%s", label);
+    return 0;
+}
+
+/* One row for each size of --bucket-size-mb; only a list adds the size to the label. */
+static int add_buckets(struct options *options, const char *label, const struct strategy *strategy)
+{
+    char list[512], row[64], *save = NULL;
+    int several = strchr(options->bucket_size_mb, ',') != NULL;
+    if (strlen(options->bucket_size_mb) >= sizeof list)
+        return report("--bucket-size-mb: the list is longer than %zu characters", sizeof list - 1);
+    strcpy(list, options->bucket_size_mb);
+    if (!*list || *list == ',' || list[strlen(list) - 1] == ',' || strstr(list, ",,"))
+        return report("--bucket-size-mb '%s': expected sizes in MiB such as 25 or 0.5,1,25", list);
+    for (char *word = strtok_r(list, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+        double mb;
+        if (option_number(word, &mb) || mb <= 0 || mb > 1e9)
+            return report("--bucket-size-mb %s: expected a size above 0 in MiB, such as 25 or 0.5", word);
+        snprintf(row, sizeof row, several ? "%.40s:%.20s" : "%.40s", label, word);
+        if (add_implementation(options, row, strategy, mb))
+            return -1;
+    }
+    return 0;
+}
+
+static int add_word(struct options *options, const char *word)
+{
+    char label[41] = "", known[256];
+    const char *equal = strchr(word, '='), *name = equal ? equal + 1 : word;
+    size_t length = equal ? (size_t)(equal - word) : strlen(word);
+    list_strategies(known, sizeof known);
+    const struct strategy *strategy = strategy_find(name);
+    if (!strategy)
+        return report("--implementations: unknown implementation '%s'; known: %s", name, known);
+    if (!length || length >= sizeof label)
+        return report("--implementations: the label in '%s' must have 1 to %zu characters", word, sizeof label - 1);
+    memcpy(label, word, length);
+    for (char *c = label; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_-+", *c))
+            return report("--implementations: label '%s' may hold letters, digits, _, - and + only", label);
+    return strategy->buckets ? add_buckets(options, label, strategy) : add_implementation(options, label, strategy, 0);
+}
+
+/* Profile mode: the one implementation, traced; the same without tracing; the same with its collectives put off until
+ * backward is over; and `none`. */
+static int add_profile(struct options *options)
+{
+    char known[256];
+    const struct strategy *strategy = strategy_find(options->profile_implementation);
+    list_strategies(known, sizeof known);
+    if (!strategy)
+        return report("--profile-implementation %s: unknown; known: %s", options->profile_implementation, known);
+    if (strchr(options->bucket_size_mb, ','))
+        return report("--bucket-size-mb %s: --profile takes one size", options->bucket_size_mb);
+    if (add_word(options, strategy->name))
+        return -1;
+    double bucket_mb = options->implementation[0].bucket_mb;
+    options->implementation[0].traced = 1;
+    if (add_implementation(options, "untraced", strategy, bucket_mb))
+        return -1;
+    if (strategy->overlaps) {
+        if (add_implementation(options, "after_backward", strategy, bucket_mb))
+            return -1;
+        options->implementation[options->n - 1].traced = options->implementation[options->n - 1].deferred = 1;
+    }
+    if (strategy != &strategy_none) {
+        if (add_implementation(options, strategy_none.name, &strategy_none, 0))
+            return -1;
+        options->implementation[options->n - 1].traced = 1;
+    }
+    return 0;
+}
+
+int option_implementations(struct options *options)
+{
+    char list[2048], *save = NULL;
+    options->n = 0;
+    if (options->profile)
+        return add_profile(options);
+    if (strlen(options->implementations) >= sizeof list)
+        return report("--implementations: the list is longer than %zu characters", sizeof list - 1);
+    strcpy(list, options->implementations);
+    if (!*list || *list == ',' || list[strlen(list) - 1] == ',' || strstr(list, ",,")) {
+        char known[256];
+        list_strategies(known, sizeof known);
+        return report("--implementations '%s': expected names separated by commas; known: %s", list, known);
+    }
+    for (char *word = strtok_r(list, ",", &save); word; word = strtok_r(NULL, ",", &save))
+        if (add_word(options, word))
+            return -1;
+    return 0;
+}
+
+/* ---- name=value lists ---- */
+
+/* Takes the next name=value off a comma list; returns 1, 0 at its end, or -1 if it is no such list. */
+static int next_pair(const char **at, char name[32], char value[32])
+{
+    if (!**at)
+        return 0;
+    size_t length = strcspn(*at, ","), equal = strcspn(*at, "=");
+    if (!equal || equal >= length || equal >= 32 || length - equal - 1 >= 32 || length == equal + 1)
+        return -1;
+    snprintf(name, 32, "%.*s", (int)equal, *at);
+    snprintf(value, 32, "%.*s", (int)(length - equal - 1), *at + equal + 1);
+    *at += length + ((*at)[length] == ',' && (*at)[length + 1] != 0);
+    return 1;
+}
+
+static int parse_phase(const char *text, enum phase *phase)
+{
+    char known[256] = "";
+    for (int p = 0; p < PHASES; p++) {
+        if (!strcmp(text, phase_name[p])) {
+            *phase = (enum phase)p;
+            return 0;
+        }
+        size_t at = strlen(known);
+        snprintf(known + at, sizeof known - at, "%s%s", p ? ", " : "", phase_name[p]);
+    }
+    return report("--inject-delay phase=%s: unknown phase; known: %s", text, known);
+}
+
+int option_delay(const char *text, struct delay *delay)
+{
+    char name[32], value[32];
+    struct delay d = {-1, 0, PHASE_BACKWARD};
+    int more, phase = 0;
+    for (const char *at = text; (more = next_pair(&at, name, value)) > 0;) {
+        double number = 0;
+        int bad = strcmp(name, "phase") && option_number(value, &number);
+        if (!strcmp(name, "rank") && !bad && number >= 0 && number < 1e6 && number == floor(number))
+            d.rank = (int)number;
+        else if (!strcmp(name, "ms") && !bad && number > 0 && number <= 60000)
+            d.ms = number;
+        else if (!strcmp(name, "phase")) {
+            if (parse_phase(value, &d.phase))
+                return -1;
+            phase = 1;
+        } else
+            return report("--inject-delay %s: '%s=%s' is not rank=R, ms=TIME (above 0, at most 60000) or phase=NAME",
+                          text, name, value);
+    }
+    if (more < 0 || d.rank < 0 || d.ms <= 0 || !phase)
+        return report("--inject-delay %s: expected rank=R,ms=TIME,phase=NAME, such as rank=1,ms=5,phase=backward_pass",
+                      text);
+    *delay = d;
+    return 0;
+}
+
+void option_print_delay(const struct delay *delay, char *text, size_t size)
+{
+    if (delay->ms > 0)
+        snprintf(text, size, "rank=%d,ms=%g,phase=%s", delay->rank, delay->ms, phase_name[delay->phase]);
+    else
+        snprintf(text, size, "%s", "");
+}
+
+static const char *const threshold_name[] = {"busy", "data_loading", "exposed", "memory"};
+
+static double *threshold_of(struct thresholds *t, size_t i)
+{
+    double *const field[] = {&t->busy, &t->data_loading, &t->exposed, &t->memory};
+    return field[i];
+}
+
+int option_thresholds(const char *text, struct thresholds *thresholds)
+{
+    char name[32], value[32];
+    struct thresholds t = *thresholds;
+    int more;
+    enum { KNOWN = sizeof threshold_name / sizeof *threshold_name };
+    for (const char *at = text; (more = next_pair(&at, name, value)) > 0;) {
+        double percent;
+        size_t i = 0;
+        while (i < KNOWN && strcmp(name, threshold_name[i]))
+            i++;
+        if (i == KNOWN || option_number(value, &percent) || percent <= 0 || percent > 100)
+            return report(
+                "--thresholds %s=%s: expected busy, data_loading, exposed or memory = a percentage above 0, at "
+                "most 100",
+                name, value);
+        *threshold_of(&t, i) = percent;
+    }
+    if (more < 0 || !*text)
+        return report("--thresholds '%s': expected a list such as busy=70,exposed=20", text);
+    *thresholds = t;
+    return 0;
+}
+
+void option_print_thresholds(const struct thresholds *t, char *text, size_t size)
+{
+    snprintf(text, size, "busy=%g,data_loading=%g,exposed=%g,memory=%g", t->busy, t->data_loading, t->exposed,
+             t->memory);
+}
+
+/* ---- single words ---- */
+
+const char *const sort_name[SORTS] = {"self", "total", "mean", "calls", "name", "gflops", "gbs"};
+
+int option_sort(const char *text, enum sort *sort)
+{
+    for (int i = 0; i < SORTS; i++)
+        if (!strcmp(text, sort_name[i])) {
+            *sort = (enum sort)i;
+            return 0;
+        }
+    return report("--profile-sort %s: expected self, total, mean, calls, name, gflops or gbs", text);
+}
+
+int option_activities(const char *text)
+{
+    if (!strcmp(text, "cpu"))
+        return 0;
+    if (strstr(text, "cuda"))
+        return report("--profile-activities %s: this run is on the CPU, which has no CUDA activities; use cpu", text);
+    return report("--profile-activities %s: expected cpu", text);
+}
+
+int option_ranks(const char *text, int rank, int ranks)
+{
+    int found = 0;
+    char *end;
+    if (!strcmp(text, "all"))
+        return 1;
+    for (const char *at = text;; at = end + 1) {
+        long r = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
+        if (r < 0 || (*end && *end != ','))
+            return report("--profile-ranks %s: expected all, or a list such as 0,3", text);
+        if (r >= ranks)
+            return report("--profile-ranks %s: there is no rank %ld among %d; allowed: 0 to %d", text, r, ranks,
+                          ranks - 1);
+        found |= r == rank;
+        if (!*end)
+            return found;
+    }
+}

@@ -1,0 +1,73 @@
+/* overlap.c - how computation and communication share the time of a step. */
+#include "overlap.h"
+
+#include "error.h"
+
+#include <stdlib.h>
+
+size_t overlap_lane(const struct lane *lane, int step, size_t *at, struct interval *v)
+{
+    size_t n = 0;
+    while (*at < lane->n && lane->span[*at].step < step)
+        ++*at;
+    for (; *at < lane->n && lane->span[*at].step == step; ++*at)
+        v[n++] = (struct interval){lane->span[*at].start_ns, lane->span[*at].end_ns};
+    return intervals_unite(v, n);
+}
+
+static size_t most_spans(const struct lane *lane)
+{
+    size_t most = 0, n = 0;
+    for (size_t i = 0; i < lane->n; i++) {
+        n = i && lane->span[i].step == lane->span[i - 1].step ? n + 1 : 1;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static void add_collectives(const struct lane *lane, const struct step_times *steps, int n, struct overlap *overlap)
+{
+    for (size_t i = 0; i < lane->n; i++) {
+        const struct span *span = &lane->span[i];
+        if (span->step >= n)
+            continue;
+        struct overlap *o = &overlap[span->step];
+        int64_t tail = span->end_ns - steps[span->step].backward_end_ns;
+        o->collectives++;
+        if (tail > o->exposed_tail)
+            o->exposed_tail = tail;
+    }
+}
+
+void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n, struct overlap *overlap)
+{
+    const struct lane *communication = &timeline->lane[LANE_COMMUNICATION], *compute = &timeline->lane[LANE_COMPUTE];
+    size_t a = most_spans(communication), b = most_spans(compute), i = 0, j = 0;
+    struct interval *x = allocate(a + 1, sizeof *x), *y = allocate(b + 1, sizeof *y);
+    struct interval *common = allocate(a + b + 1, sizeof *common);
+    for (int s = 0; s < n; s++) {
+        size_t nx = overlap_lane(communication, s, &i, x), ny = overlap_lane(compute, s, &j, y);
+        overlap[s] = (struct overlap){.step = steps[s].end_ns - steps[s].start_ns,
+                                      .communication = intervals_length(x, nx),
+                                      .compute = intervals_length(y, ny)};
+        overlap[s].overlap = intervals_length(common, intervals_intersect(x, nx, y, ny, common));
+    }
+    add_collectives(communication, steps, n, overlap);
+    free(x);
+    free(y);
+    free(common);
+}
+
+struct overlap overlap_sum(const struct overlap *overlap, int first, int count)
+{
+    struct overlap sum = {0};
+    for (int i = first; i < first + count; i++) {
+        sum.step += overlap[i].step;
+        sum.communication += overlap[i].communication;
+        sum.compute += overlap[i].compute;
+        sum.overlap += overlap[i].overlap;
+        sum.exposed_tail += overlap[i].exposed_tail;
+        sum.collectives += overlap[i].collectives;
+    }
+    return sum;
+}

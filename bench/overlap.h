@@ -1,0 +1,31 @@
+/* overlap.h - how computation and communication share the time of a step, by unions of intervals. Pure. */
+#ifndef OVERLAP_H
+#define OVERLAP_H
+
+#include "intervals.h"
+#include "steps.h"
+
+/* Of one step of one rank, in nanoseconds. communication is the union of its collectives, each from post to completion;
+ * on the CPU a collective that waits, or that nobody drives, is in it too. compute is the union of the operations of a
+ * traced step. */
+struct overlap {
+    int64_t step, communication, compute, overlap;
+    int64_t exposed_tail; /* max(0, end of the last collective - end of backward) */
+    size_t collectives;
+};
+static inline int64_t overlap_exposed(const struct overlap *o)
+{
+    return o->communication - o->overlap;
+}
+
+/* Fills overlap[n] for the steps in slots [0, n) of a timeline. */
+void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n, struct overlap *overlap);
+
+/* overlap[0] + ... of `count` steps from `first` on. */
+struct overlap overlap_sum(const struct overlap *overlap, int first, int count);
+
+/* The busy intervals of one lane in one step, united; *at moves on through the lane, from 0, as steps go up. v has room
+ * for all spans of the step. Returns how many. */
+size_t overlap_lane(const struct lane *lane, int step, size_t *at, struct interval *v);
+
+#endif

@@ -1,0 +1,218 @@
+/* profile_json.c - a profile as summary.json. */
+#include "profile.h"
+
+#include <math.h>
+#include <string.h>
+
+static cJSON *add_item(cJSON *array)
+{
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddItemToArray(array, item);
+    return item;
+}
+
+static void add_ms(cJSON *json, const char *name, int64_t ns)
+{
+    cJSON_AddNumberToObject(json, name, 1e-6 * (double)ns);
+}
+
+static void add_capture(cJSON *json, const struct profile *p)
+{
+    const struct capture *c = &p->capture;
+    cJSON *capture = cJSON_AddObjectToObject(json, "capture");
+    cJSON *steps = cJSON_AddArrayToObject(capture, "steps");
+    for (int i = 0; i < c->n; i++)
+        cJSON_AddItemToArray(steps, cJSON_CreateNumber((double)c->step[i].number + 1));
+    cJSON_AddNumberToObject(capture, "first_counted_step", (double)c->step[p->figures.first].number + 1);
+    cJSON_AddNumberToObject(capture, "counted_steps", p->figures.steps);
+    cJSON_AddBoolToObject(capture, "buffer_full", c->full);
+}
+
+static void add_clock(cJSON *json, const struct profile *p)
+{
+    cJSON *clock = cJSON_AddObjectToObject(json, "clock");
+    cJSON_AddNumberToObject(clock, "residual_us", 1e-3 * (double)p->capture.reductions.residual_ns);
+    cJSON *ranks = cJSON_AddArrayToObject(clock, "ranks");
+    for (int r = 0; r < p->figures.ranks; r++) {
+        const struct alignment *a = &p->figures.rank[r].alignment;
+        cJSON *rank = add_item(ranks);
+        cJSON_AddNumberToObject(rank, "rank", r);
+        cJSON_AddNumberToObject(rank, "offset_us", 1e-3 * (double)a->before.offset_ns);
+        cJSON_AddNumberToObject(rank, "drift_us_per_s", 1e-3 * alignment_drift(a));
+        cJSON_AddNumberToObject(rank, "residual_us", 1e-3 * (double)alignment_residual_ns(a));
+    }
+}
+
+static void add_phases(cJSON *json, const struct profile *p)
+{
+    cJSON *phases = cJSON_AddObjectToObject(json, "phases");
+    for (int i = 0; i <= PHASES; i++) {
+        const struct phase_figure *f = &p->figures.phase[i];
+        cJSON *phase = cJSON_AddObjectToObject(phases, i == PHASES ? "step" : phase_name[i]);
+        results_add_finite(phase, "mean_ms", 1e3 * f->mean);
+        results_add_finite(phase, "median_ms", 1e3 * f->median);
+        results_add_finite(phase, "p95_ms", 1e3 * f->p95);
+        results_add_finite(phase, "share", f->share);
+    }
+    cJSON_AddNumberToObject(json, "phase_samples", p->figures.ranks * p->figures.steps);
+}
+
+static void add_operations(cJSON *json, const struct profile *p)
+{
+    cJSON *list = cJSON_AddArrayToObject(json, "operations");
+    for (int i = 0; i < p->averages.n; i++) {
+        const struct average *a = &p->averages.row[i];
+        cJSON *row = add_item(list);
+        cJSON_AddStringToObject(row, "name", a->name);
+        cJSON_AddStringToObject(row, "kind", a->kind);
+        cJSON_AddNumberToObject(row, "calls", a->calls);
+        cJSON_AddNumberToObject(row, "total_ms", 1e-6 * a->total_ns);
+        cJSON_AddNumberToObject(row, "self_ms", 1e-6 * a->self_ns);
+        cJSON_AddNumberToObject(row, "mean_us", 1e-3 * a->total_ns / a->calls);
+        cJSON_AddNumberToObject(row, "share", a->self_ns / p->averages.step_ns);
+        results_add_finite(row, "gflops", a->flops > 0 ? a->flops / a->total_ns : NAN);
+        results_add_finite(row, "gbs", a->bytes > 0 ? a->bytes / a->total_ns : NAN);
+    }
+}
+
+static void add_collectives(cJSON *json, const struct profile *p)
+{
+    cJSON *list = cJSON_AddArrayToObject(json, "collectives");
+    for (int i = 0; i < p->figures.collectives; i++) {
+        const struct collective_figure *c = &p->figures.collective[i];
+        cJSON *row = add_item(list);
+        cJSON_AddNumberToObject(row, "bytes", (double)c->bytes);
+        cJSON_AddNumberToObject(row, "parameters", (double)c->parameters);
+        cJSON_AddNumberToObject(row, "calls", (double)c->calls);
+        cJSON_AddNumberToObject(row, "calls_with_wait", (double)c->told);
+        results_add_finite(row, "queued_us", 1e6 * c->queued);
+        results_add_finite(row, "duration_us", 1e6 * c->duration);
+        results_add_finite(row, "wait_us", 1e6 * c->wait);
+        results_add_finite(row, "transfer_us", 1e6 * c->transfer);
+        results_add_finite(row, "algbw", c->algbw);
+        results_add_finite(row, "busbw", c->busbw);
+    }
+}
+
+/* Sums over the counted steps. */
+static void add_ranks(cJSON *json, const struct profile *p)
+{
+    cJSON *list = cJSON_AddArrayToObject(json, "ranks");
+    for (int r = 0; r < p->figures.ranks; r++) {
+        const struct overlap *o = &p->figures.rank[r].sum;
+        cJSON *row = add_item(list);
+        cJSON_AddNumberToObject(row, "rank", r);
+        add_ms(row, "step_ms", o->step);
+        add_ms(row, "comm_busy_ms", o->communication);
+        add_ms(row, "compute_busy_ms", o->compute);
+        add_ms(row, "overlap_ms", o->overlap);
+        add_ms(row, "exposed_ms", overlap_exposed(o));
+        add_ms(row, "exposed_tail_ms", o->exposed_tail);
+        results_add_finite(row, "span_overlap", (double)o->overlap / (double)o->communication);
+        results_add_finite(row, "compute_coverage", o->communication ? (double)o->overlap / (double)o->compute : NAN);
+        results_add_finite(row, "utilisation", (double)o->compute / (double)o->step);
+        cJSON_AddNumberToObject(row, "collectives", (double)o->collectives);
+    }
+}
+
+static void add_stragglers(cJSON *json, const struct profile *p)
+{
+    const struct reductions *r = &p->capture.reductions;
+    cJSON *stragglers = cJSON_AddObjectToObject(json, "stragglers");
+    cJSON_AddNumberToObject(stragglers, "collectives", (double)r->n);
+    cJSON_AddNumberToObject(stragglers, "told", (double)r->told);
+    cJSON *list = cJSON_AddArrayToObject(stragglers, "ranks");
+    for (int i = 0; i < r->ranks; i++) {
+        cJSON *row = add_item(list);
+        cJSON_AddNumberToObject(row, "rank", i);
+        cJSON_AddNumberToObject(row, "last", (double)r->straggler[i].last);
+        cJSON_AddNumberToObject(row, "late_us", 1e-3 * r->straggler[i].late_ns);
+        cJSON_AddNumberToObject(row, "cost_ms_per_step", 1e-6 * r->straggler[i].cost_ns / p->capture.n);
+    }
+}
+
+static void add_summary(cJSON *json, const char *name, double scale, const struct summary *s, const char *unit)
+{
+    cJSON *item = cJSON_AddObjectToObject(json, name);
+    results_add_finite(item, "median", scale * s->median);
+    results_add_finite(item, "ci_low", scale * s->ci_low);
+    results_add_finite(item, "ci_high", scale * s->ci_high);
+    cJSON_AddNumberToObject(item, "n", (double)s->n);
+    cJSON_AddStringToObject(item, "unit", unit);
+}
+
+static void add_paired(cJSON *json, const char *name, const struct paired *x)
+{
+    cJSON *item = cJSON_AddObjectToObject(json, name);
+    results_add_finite(item, "ratio", x->ratio);
+    results_add_finite(item, "ci_low", x->ci_low);
+    results_add_finite(item, "ci_high", x->ci_high);
+    cJSON_AddNumberToObject(item, "n", (double)x->n);
+}
+
+static void add_controls(cJSON *json, const struct profile *p)
+{
+    const struct controls *c = &p->controls;
+    cJSON *controls = cJSON_AddObjectToObject(json, "controls");
+    cJSON_AddNumberToObject(controls, "rounds", (double)c->rounds);
+    if (!c->rounds)
+        return;
+    add_summary(controls, "step", 1e3, &c->step_on, "ms");
+    if (c->off >= 0) {
+        add_summary(controls, "step_after_backward", 1e3, &c->step_off, "ms");
+        add_summary(controls, "overlap_efficiency", 1, &c->efficiency, "1");
+    }
+    if (c->none >= 0) {
+        add_summary(controls, "step_none", 1e3, &c->step_none, "ms");
+        add_summary(controls, "backward_none", 1e3, &c->backward_none, "ms");
+        add_summary(controls, "comm_alone", 1e3, &c->comm_alone, "ms");
+        add_paired(controls, "step_to_none", &c->cost);
+        add_paired(controls, "compute_slowdown", &c->compute_slowdown);
+        add_summary(controls, "comm_slowdown", 1, &c->comm_slowdown, "1");
+        results_add_finite(controls, "attainable_ms", 1e3 * c->attainable);
+        results_add_finite(controls, "communication_thread_cores", p->run->comm_cpu_seconds / p->run->comm_seconds);
+    }
+    add_paired(json, "profiling_overhead", &c->overhead);
+}
+
+static void add_findings(cJSON *json, const struct profile *p)
+{
+    cJSON_AddStringToObject(json, "overlap_happened", p->findings.verdict.overlap);
+    cJSON_AddStringToObject(json, "overlap_verdict", p->findings.verdict.text);
+    cJSON *list = cJSON_AddArrayToObject(json, "findings");
+    for (int i = 0; i < p->findings.n; i++) {
+        const struct finding *f = &p->findings.finding[i];
+        cJSON *row = add_item(list);
+        cJSON_AddStringToObject(row, "name", f->name);
+        cJSON_AddStringToObject(row, "level", level_name[f->level]);
+        cJSON_AddNumberToObject(row, "percent", f->value);
+        cJSON_AddNumberToObject(row, "threshold", f->threshold);
+        cJSON_AddStringToObject(row, "text", f->text);
+        cJSON_AddStringToObject(row, "advice", f->advice);
+    }
+}
+
+int profile_write_json(const struct results *results, const struct profile *p)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddNumberToObject(json, "schema_version", RESULTS_SCHEMA);
+    cJSON_AddStringToObject(json, "mode", "profile");
+    cJSON_AddStringToObject(json, "label", p->run->options->label);
+    cJSON_AddStringToObject(json, "implementation", p->run->options->implementation[0].label);
+    add_capture(json, p);
+    add_clock(json, p);
+    add_phases(json, p);
+    add_operations(json, p);
+    add_collectives(json, p);
+    add_ranks(json, p);
+    add_stragglers(json, p);
+    add_controls(json, p);
+    cJSON *memory = cJSON_AddObjectToObject(json, "memory_bytes");
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        cJSON_AddNumberToObject(memory, memory_part_name[i], (double)p->run->memory[i]);
+    cJSON_AddNumberToObject(memory, "peak", (double)p->peak_bytes);
+    add_findings(json, p);
+    cJSON_AddNumberToObject(json, "blocks", (double)p->run->blocks);
+    cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)p->run->foreign_blocks);
+    return results_replace_json(results, "summary.json", json);
+}

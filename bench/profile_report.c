@@ -1,0 +1,256 @@
+/* profile_report.c - a profile in words and columns. */
+#include "profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A number in a column, or n/a. */
+static void column(FILE *out, int width, int decimals, double value)
+{
+    if (isfinite(value))
+        fprintf(out, " %*.*f", width, decimals, value);
+    else
+        fprintf(out, " %*s", width, "n/a");
+}
+
+static void print_capture(FILE *out, const struct profile *p)
+{
+    const struct capture *c = &p->capture;
+    const struct captured_step *first = &c->step[0], *last = &c->step[c->n - 1];
+    int warmup = 0;
+    for (int i = 0; i < c->n; i++)
+        warmup += c->step[i].warmup;
+    fprintf(out,
+            "profile   %s: %d step%s captured (ProfilerStep#%ld to #%ld; %d of warm-up epochs, %d of active ones)\n",
+            p->run->options->implementation[0].label, c->n, c->n == 1 ? "" : "s", first->number + 1, last->number + 1,
+            warmup, c->n - warmup);
+    if (c->full)
+        fprintf(out, "          the buffer of %g MiB was full then; --profile-buffer-mb makes it larger\n",
+                p->run->options->profile_buffer_mb);
+    if (p->run->job->size > 1)
+        fprintf(out, "clock     all ranks on rank 0's; residual at most %.2f us\n",
+                1e-3 * (double)c->reductions.residual_ns);
+    for (int r = 1; r < p->figures.ranks && r < 8; r++) {
+        const struct alignment *a = &p->figures.rank[r].alignment;
+        fprintf(out, "          rank %d: offset %+.2f us, drift %+.3f us/s, residual %.2f us\n", r,
+                1e-3 * (double)a->before.offset_ns, 1e-3 * alignment_drift(a), 1e-3 * (double)alignment_residual_ns(a));
+    }
+    if (p->figures.ranks > 8)
+        fprintf(out, "          (the other ranks in summary.json)\n");
+}
+
+static void print_phases(FILE *out, const struct profile *p)
+{
+    static const char *const usual[PHASES] = {[PHASE_DATA_LOADING] = "5-10 %",
+                                              [PHASE_FORWARD] = "30-40 %",
+                                              [PHASE_BACKWARD] = "40-50 %",
+                                              [PHASE_OPTIMIZER] = "5-10 %"};
+    const struct figures *f = &p->figures;
+    fprintf(out, "\nPhases of %d captured step%s of %s epochs on %d rank%s, ms a step\n", f->steps,
+            f->steps == 1 ? "" : "s", p->capture.step[f->first].warmup ? "warm-up" : "active", f->ranks,
+            f->ranks == 1 ? "" : "s");
+    fprintf(out, "%-26s %10s %10s %10s %8s  %s\n", "", "mean", "median", "p95", "share", "usual when well tuned");
+    for (int i = 0; i <= PHASES; i++) {
+        const struct phase_figure *phase = &f->phase[i];
+        if (i == PHASE_CLIPPING && phase->mean == 0)
+            continue;
+        fprintf(out, "%-26s", i == PHASES ? "step" : phase_name[i]);
+        column(out, 10, 3, 1e3 * phase->mean);
+        column(out, 10, 3, 1e3 * phase->median);
+        column(out, 10, 3, 1e3 * phase->p95);
+        fprintf(out, " %6.1f %%  %s\n", 100 * phase->share, i < PHASES && usual[i] ? usual[i] : "");
+    }
+    fprintf(out, "n = ranks x steps = %d; p95 is over these.\n", f->ranks * f->steps);
+}
+
+static void print_averages(FILE *out, const struct profile *p)
+{
+    const struct averages *a = &p->averages;
+    fprintf(out, "\nOperations in the same steps, all ranks together, by %s (--profile-sort)\n",
+            sort_name[p->run->options->profile_sort]);
+    fprintf(out, "%-26s %-10s %8s %11s %11s %10s %7s %8s %7s\n", "name", "", "calls", "total ms", "self ms", "mean us",
+            "self", "GFLOP/s", "GB/s");
+    for (int i = 0; i < a->n; i++) {
+        const struct average *row = &a->row[i];
+        fprintf(out, "%-26s %-10s %8.0f %11.3f %11.3f %10.2f %5.1f %%", row->name, row->kind, row->calls,
+                1e-6 * row->total_ns, 1e-6 * row->self_ns, 1e-3 * row->total_ns / row->calls,
+                100 * row->self_ns / a->step_ns);
+        column(out, 8, 1, row->flops > 0 ? row->flops / row->total_ns : NAN);
+        column(out, 7, 2, row->bytes > 0 ? row->bytes / row->total_ns : NAN);
+        fprintf(out, "\n");
+    }
+    fprintf(out,
+            "self: without what ran inside under a name of its own, and its share of the steps. A collective runs\n"
+            "beside the training thread, from post to completion.\n");
+}
+
+static void print_collectives(FILE *out, const struct profile *p)
+{
+    const struct figures *f = &p->figures;
+    enum { SHOWN = 16 };
+    if (!f->collectives || f->ranks == 1)
+        return;
+    fprintf(out, "\nCollectives by size, all ranks; medians in us\n");
+    fprintf(out, "%12s %11s %7s %10s %10s %10s %10s %8s %8s\n", "bytes", "parameters", "calls", "queued", "duration",
+            "wait", "transfer", "algbw", "busbw");
+    for (int i = 0; i < f->collectives && i < SHOWN; i++) {
+        const struct collective_figure *c = &f->collective[i];
+        fprintf(out, "%12zu %11zu %7zu", c->bytes, c->parameters, c->calls);
+        column(out, 10, 1, 1e6 * c->queued);
+        column(out, 10, 1, 1e6 * c->duration);
+        column(out, 10, 1, 1e6 * c->wait);
+        column(out, 10, 1, 1e6 * c->transfer);
+        column(out, 8, 3, c->algbw);
+        column(out, 8, 3, c->busbw);
+        fprintf(out, "\n");
+    }
+    if (f->collectives > SHOWN)
+        fprintf(out, "%12s (%d more sizes in summary.json)\n", "...", f->collectives - SHOWN);
+    fprintf(
+        out,
+        "queued: before it was posted. duration: from post to completion = wait (for the rank that posts last) +\n"
+        "transfer; these two are medians over the calls whose wait is beyond twice the clocks' residual. GB/s of the\n"
+        "duration.\n");
+}
+
+static void print_stragglers(FILE *out, const struct profile *p)
+{
+    const struct reductions *r = &p->capture.reductions;
+    if (r->ranks == 1 || !r->n)
+        return;
+    fprintf(out, "\nStragglers: who posts last (%zu of %zu collectives can be told)\n", r->told, r->n);
+    fprintf(out, "%6s %8s %8s %14s %22s\n", "rank", "last", "share", "late by, us", "cost, ms a step");
+    for (int i = 0; i < r->ranks; i++) {
+        const struct straggler *s = &r->straggler[i];
+        if (r->ranks > 16 && !s->last)
+            continue;
+        fprintf(out, "%6d %8zu %6.1f %% %14.1f %22.3f\n", i, s->last,
+                r->told ? 100.0 * (double)s->last / (double)r->told : 0, 1e-3 * s->late_ns,
+                1e-6 * s->cost_ns / p->capture.n);
+    }
+    fprintf(out, "late by: median, behind the last but one. cost: how long another rank stood still in gradient_sync\n"
+                 "because this one had not posted yet (mean over the other ranks).\n");
+}
+
+/* ---- overlap ---- */
+
+static void print_ranks(FILE *out, const struct profile *p)
+{
+    const struct figures *f = &p->figures;
+    enum { SHOWN = 16 };
+    fprintf(out, "\nOverlap in the captured steps of %s epochs, ms a step\n",
+            p->capture.step[f->first].warmup ? "warm-up" : "active");
+    fprintf(out, "%6s %10s %10s %10s %10s %10s %12s %10s %8s\n", "rank", "compute", "comm", "overlap", "exposed",
+            "exposed", "span overlap", "compute", "busy");
+    fprintf(out, "%6s %10s %10s %10s %10s %10s %12s %10s %8s\n", "", "busy", "busy", "", "", "tail", "(upper bound)",
+            "coverage", "");
+    for (int r = 0; r < f->ranks && r < SHOWN; r++) {
+        const struct overlap *o = &f->rank[r].sum;
+        double per_step = 1e-6 / f->steps;
+        fprintf(out, "%6d", r);
+        column(out, 10, 3, per_step * (double)o->compute);
+        column(out, 10, 3, per_step * (double)o->communication);
+        column(out, 10, 3, per_step * (double)o->overlap);
+        column(out, 10, 3, per_step * (double)overlap_exposed(o));
+        column(out, 10, 3, per_step * (double)o->exposed_tail);
+        column(out, 12, 3, o->communication ? (double)o->overlap / (double)o->communication : NAN);
+        column(out, 11, 3, o->communication ? (double)o->overlap / (double)o->compute : NAN);
+        fprintf(out, " %6.1f %%\n", 100 * (double)o->compute / (double)o->step);
+    }
+    if (f->ranks > SHOWN)
+        fprintf(out, "%6s (%d more ranks in summary.json)\n", "...", f->ranks - SHOWN);
+    fprintf(out,
+            "comm busy: from post to completion; MPI does not show when data moves, so span overlap bounds what was\n"
+            "hidden from above and decides nothing. The controls below do.\n");
+}
+
+static void print_paired(FILE *out, const char *name, const struct paired *x, const char *meaning)
+{
+    fprintf(out, "  %-20s %8.3f", name, x->ratio);
+    if (isfinite(x->ci_low))
+        fprintf(out, " [%.3f, %.3f]", x->ci_low, x->ci_high);
+    fprintf(out, "  %s\n", meaning);
+}
+
+static void print_summary(FILE *out, const char *name, double scale, const struct summary *x, const char *meaning)
+{
+    fprintf(out, "  %-20s %8.3f", name, scale * x->median);
+    if (isfinite(x->ci_low))
+        fprintf(out, " [%.3f, %.3f]", scale * x->ci_low, scale * x->ci_high);
+    fprintf(out, "  %s\n", meaning);
+}
+
+static void print_controls(FILE *out, const struct profile *p)
+{
+    const struct controls *c = &p->controls;
+    const struct run *run = p->run;
+    if (!c->rounds)
+        return;
+    fprintf(out, "\nControls, interleaved with it in %zu round%s of %zu timed steps (95 %% intervals)\n", c->rounds,
+            c->rounds == 1 ? "" : "s", run->options->block_steps);
+    print_summary(out, "step", 1e3, &c->step_on, "ms");
+    if (c->off >= 0)
+        print_summary(out, "after backward", 1e3, &c->step_off,
+                      "ms a step with the same collectives, all after backward");
+    if (c->none >= 0) {
+        print_summary(out, "none", 1e3, &c->step_none, "ms a step without communication");
+        print_paired(out, "sync cost", &c->cost, "x the step of none");
+        print_paired(out, "compute slowdown", &c->compute_slowdown, "x the time of operations without communication");
+    }
+    if (c->none >= 0 && run->job->size > 1) {
+        print_summary(out, "comm alone", 1e3, &c->comm_alone, "ms a step, each collective by itself");
+        print_summary(out, "comm slowdown", 1, &c->comm_slowdown, "x the duration of a collective alone");
+        fprintf(out, "  %-20s %8.3f  ms a step with perfect overlap of this plan; the step takes %.2f x that\n",
+                "attainable", 1e3 * c->attainable, c->step_on.median / c->attainable);
+        if (c->off >= 0)
+            print_summary(out, "overlap efficiency", 1, &c->efficiency,
+                          "of the smaller of comm alone and backward, saved by overlap");
+    }
+    if (run->comm_seconds > 0)
+        fprintf(out, "  %-20s %8.3f  cores used by rank 0's communication thread (progress %s)\n", "comm thread",
+                run->comm_cpu_seconds / run->comm_seconds, run->comm->progress);
+    print_paired(out, "profiling overhead", &c->overhead, "x the step without tracing");
+}
+
+/* ---- memory, findings ---- */
+
+static void print_memory(FILE *out, const struct profile *p)
+{
+    char words[16];
+    fprintf(out, "\nMemory of a rank, estimated by part:");
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        fprintf(out, "%s %s %s", i ? "," : "", memory_part_name[i], memory_words(p->run->memory[i], words));
+    fprintf(out, "; together %s.", memory_words(memory_total(p->run->memory), words));
+    fprintf(out, " Measured peak of the largest rank: %s.\n", memory_words(p->peak_bytes, words));
+}
+
+static void print_findings(FILE *out, const struct profile *p)
+{
+    const struct findings *f = &p->findings;
+    fprintf(out, "\n%s\n", f->verdict.text);
+    if (!f->n)
+        fprintf(out, "Findings: none; no figure is beyond its threshold.\n");
+    for (int i = 0; i < f->n; i++)
+        fprintf(out, "%s%s (%s): %s.\n  Try: %s.\n", i ? "" : "Findings:\n", f->finding[i].name,
+                level_name[f->finding[i].level], f->finding[i].text, f->finding[i].advice);
+    if (p->run->cores_per_rank < p->run->threads)
+        fprintf(out, "Warning: a rank has %d thread%s and %.2g logical CPUs: times are full of waiting for a CPU.\n",
+                p->run->threads, p->run->threads == 1 ? "" : "s", p->run->cores_per_rank);
+    if (p->run->foreign_blocks)
+        fprintf(out, "Note: %zu of %zu blocks ran beside other work on the machine (up to %.1f cores).\n",
+                p->run->foreign_blocks, p->run->blocks, p->run->other_cores);
+}
+
+void profile_report(FILE *out, const struct profile *p)
+{
+    print_capture(out, p);
+    print_phases(out, p);
+    print_averages(out, p);
+    print_collectives(out, p);
+    print_stragglers(out, p);
+    print_ranks(out, p);
+    print_controls(out, p);
+    print_memory(out, p);
+    print_findings(out, p);
+}

@@ -1,0 +1,55 @@
+/* reductions.h - every collective of the captured steps as all ranks saw it: who came last, and who waited for whom. */
+#ifndef REDUCTIONS_H
+#define REDUCTIONS_H
+
+#include "alignment.h"
+#include "job.h"
+#include "timeline.h"
+
+/* One collective on this rank; times are rank 0's clock. */
+struct reduction {
+    int64_t queued_ns, posted_ns, completed_ns;
+    size_t bytes, elements, ticket;
+    int step, index;        /* slot of the step; place in the plan */
+    int last_rank;          /* which posted it last; -1 when the clocks cannot tell */
+    int64_t last_posted_ns; /* when that was */
+    int64_t late_ns;        /* how much later than the last but one */
+};
+
+/* Waiting of this rank, and what was left of its time: wait = last_posted - posted (0 for a rank that is known to have
+ * come last), transfer = completed - last_posted. Both are -1 (n/a) where the wait is below twice the clocks' residual,
+ * so that the clocks cannot tell it from none. */
+int64_t reduction_wait(const struct reduction *reduction, int rank, int64_t residual_ns);
+int64_t reduction_transfer(const struct reduction *reduction, int rank, int64_t residual_ns);
+
+/* What one rank cost the others. */
+struct straggler {
+    size_t last;    /* collectives that it posted last */
+    double late_ns; /* how late it then was, behind the last but one: median */
+    double cost_ns; /* how long another rank stood still in gradient_sync because of it, mean over the other ranks, all
+                       steps together */
+};
+
+struct reductions {
+    size_t n;
+    struct reduction *of; /* [n], in the order of tickets */
+    int64_t residual_ns;  /* of the clocks of all ranks: the largest */
+    int ranks;
+    size_t told;                 /* collectives whose last rank is known */
+    struct straggler *straggler; /* [ranks] */
+};
+
+/* Takes the collectives of a timeline, in this rank's time; then nothing is known of the other ranks. Release with
+ * reductions_destroy; a zeroed one is fine. */
+void reductions_create(struct reductions *reductions, const struct timeline *timeline,
+                       const struct alignment *alignment, int ranks);
+void reductions_destroy(struct reductions *reductions);
+
+/* Finds out from all ranks who was last, and the stragglers. All ranks call, with the same number of collectives. */
+void reductions_exchange(struct reductions *reductions, const struct job *job, const struct timeline *timeline,
+                         const struct alignment *alignment);
+
+/* The part without messages: posted[ranks, n] and all; fills last_rank, last_posted_ns, late_ns. */
+void reductions_find_last(struct reductions *reductions, const int64_t *posted);
+
+#endif

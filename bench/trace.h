@@ -1,0 +1,57 @@
+/* trace.h - writes a timeline as a Chrome trace, for chrome://tracing, Perfetto and Holistic Trace Analysis.
+ *
+ * Format: the Trace Event Format of Chrome (JSON object format), with the names and arguments that PyTorch's Kineto
+ * gives to steps and collectives, so that tools made for its traces read these. */
+#ifndef TRACE_H
+#define TRACE_H
+
+#include "overlap.h"
+#include "reductions.h"
+
+/* What is known of a captured step beside its spans. */
+struct captured_step {
+    long number;      /* among the epochs' steps, from 0; the trace says ProfilerStep#(number + 1) */
+    long global_step; /* among all that this process ran */
+    long epoch;       /* from 0 */
+    int warmup;       /* whether that is a warm-up epoch */
+    float learning_rate;
+    float loss, grad_norm; /* of this rank; the norm is NAN where none was computed */
+    size_t resident_bytes; /* of the process behind the step; 0 if not asked for */
+};
+
+/* Everything that a rank's trace is written from; it owns nothing. */
+struct trace {
+    const char *implementation, *device, *comm, *host;
+    int rank, ranks;
+    long pid, thread, comm_thread; /* operating system's numbers; comm_thread 0 if there is none */
+    int64_t base_ns;               /* where ts counts from, in rank 0's time; the same on all ranks */
+    int64_t base_unix_ns;          /* the same moment in Unix time */
+    const struct timeline *timeline;
+    const struct alignment *alignment;
+    const struct step_times *times;   /* [steps] */
+    const struct captured_step *step; /* [steps] */
+    int steps;
+    const struct reductions *reductions;
+    const size_t *parameters;            /* of each collective of the plan */
+    int shapes, flops, memory, counters; /* what more to write: 0 or 1 each */
+};
+
+/* Where text goes: returns 0; or -1, reported. */
+struct trace_sink {
+    int (*write)(void *context, const char *text, size_t n);
+    void *context;
+};
+
+/* Writes a whole trace file of this rank. Returns 0; or -1, reported by the sink. */
+int trace_write(const struct trace *trace, const struct trace_sink *sink);
+
+/* The parts of a trace of all ranks: its head, the rows of each rank in turn (processes numbered by rank), its tail. */
+int trace_write_merged_head(const struct trace *trace, const struct trace_sink *sink);
+int trace_write_merged_rows(const struct trace *trace, const struct trace_sink *sink);
+int trace_write_merged_tail(const struct trace *trace, const struct trace_sink *sink);
+
+/* Bus bandwidth factor of an all-reduce over n ranks: busbw = algbw * 2 (n - 1) / n. Source: nccl-tests' performance
+ * notes. */
+double trace_bus_factor(int ranks);
+
+#endif

@@ -1,0 +1,56 @@
+/* operations.c - name, sizes and work of each operation. */
+#include "operations.h"
+
+#include <string.h>
+
+/* Matrix products count 2 per multiply-add; attention the causal half of its products, 2 forward and 5 backward, where
+ * the scores are computed again. */
+const struct operation_facts operation_facts[OPERATIONS] = {
+    [OPERATION_ZERO] = {"zero", "n", "", "", "", "4n"},
+    [OPERATION_COPY] = {"copy", "n", "n", "f", "", "8n"},
+    [OPERATION_PACK_BF16] = {"pack_bf16", "n", "n", "f", "", "6n"},
+    [OPERATION_UNPACK_BF16] = {"unpack_bf16", "n", "n", "h", "", "6n"},
+    [OPERATION_ADD] = {"add", "n", "n,n", "ff", "n", "12n"},
+    [OPERATION_EMBEDDING_FORWARD] = {"embedding_forward", "NC", "N", "i", "", "4N+8NC"},
+    [OPERATION_EMBEDDING_BACKWARD] = {"embedding_backward", "NC", "NC,N", "fi", "", "4N+12NC"},
+    [OPERATION_LINEAR_FORWARD] = {"linear_forward", "NIO", "NI,OI", "ff", "2NIO", "4NI+4OI+4NO"},
+    [OPERATION_LINEAR_BACKWARD_INPUT] = {"linear_backward_input", "NIO", "NO,OI", "ff", "2NIO", "4NO+4OI+4NI"},
+    [OPERATION_LINEAR_BACKWARD_WEIGHT] = {"linear_backward_weight", "NIO", "NO,NI", "ff", "2NIO", "4NO+4NI+8OI"},
+    [OPERATION_RMSNORM_FORWARD] = {"rmsnorm_forward", "NC", "NC,C", "ff", "", "8NC+4C+4N"},
+    [OPERATION_RMSNORM_BACKWARD] = {"rmsnorm_backward", "NC", "NC,NC,C,N", "ffff", "", "16NC+12C+4N"},
+    [OPERATION_ROPE] = {"rope", "BTHD", "BTHD,TD", "ff", "", "8BTHD+4TD"},
+    [OPERATION_ATTENTION_FORWARD] = {"attention_forward", "BTHD", "BTHD,BTHD,BTHD", "fff", "2BTTHD", "16BTHD+4BTH"},
+    [OPERATION_ATTENTION_BACKWARD] = {"attention_backward", "BTHD", "BTHD,BTHD,BTH,BTHD,BTHD,BTHD", "ffffff", "5BTTHD",
+                                      "32BTHD+4BTH"},
+    [OPERATION_SWIGLU_FORWARD] = {"swiglu_forward", "n", "n,n", "ff", "", "12n"},
+    [OPERATION_SWIGLU_BACKWARD] = {"swiglu_backward", "n", "n,n,n", "fff", "", "20n"},
+    [OPERATION_CROSS_ENTROPY] = {"cross_entropy", "NV", "NV,N", "fi", "", "8NV+4N"},
+    [OPERATION_GRAD_NORM] = {"grad_norm", "n", "n", "f", "2n", "4n"},
+    [OPERATION_ADAMW] = {"adamw", "n", "n,n,n,n", "ffff", "", "28n"},
+};
+
+size_t operation_size(const char *letters, const size_t *sizes, char letter)
+{
+    const char *at = strchr(letters, letter);
+    return at && letter ? sizes[at - letters] : 0;
+}
+
+double operation_amount(const char *formula, const char *letters, const size_t *sizes)
+{
+    double sum = 0, product = 1, number = 0;
+    if (!*formula)
+        return 0;
+    for (const char *c = formula;; c++) {
+        if (*c >= '0' && *c <= '9')
+            number = 10 * number + (*c - '0');
+        else if (*c && *c != '+')
+            product *= (double)operation_size(letters, sizes, *c);
+        else {
+            sum += product * (number != 0 ? number : 1);
+            product = 1;
+            number = 0;
+            if (!*c)
+                return sum;
+        }
+    }
+}

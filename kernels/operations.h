@@ -1,0 +1,50 @@
+/* operations.h - what is known about each operation of a device: its name, its sizes, and the work it does.
+ *
+ * Sizes are letters with the meaning that they have in device.h; a span of the compute lane holds them in the order of
+ * `sizes`, and the operation's number as its index. */
+#ifndef OPERATIONS_H
+#define OPERATIONS_H
+
+#include <stddef.h>
+
+enum operation {
+    OPERATION_ZERO,
+    OPERATION_COPY,
+    OPERATION_PACK_BF16,
+    OPERATION_UNPACK_BF16,
+    OPERATION_ADD,
+    OPERATION_EMBEDDING_FORWARD,
+    OPERATION_EMBEDDING_BACKWARD,
+    OPERATION_LINEAR_FORWARD,
+    OPERATION_LINEAR_BACKWARD_INPUT,
+    OPERATION_LINEAR_BACKWARD_WEIGHT,
+    OPERATION_RMSNORM_FORWARD,
+    OPERATION_RMSNORM_BACKWARD,
+    OPERATION_ROPE,
+    OPERATION_ATTENTION_FORWARD,
+    OPERATION_ATTENTION_BACKWARD,
+    OPERATION_SWIGLU_FORWARD,
+    OPERATION_SWIGLU_BACKWARD,
+    OPERATION_CROSS_ENTROPY,
+    OPERATION_GRAD_NORM,
+    OPERATION_ADAMW,
+    OPERATIONS
+};
+
+struct operation_facts {
+    const char *name;
+    const char *sizes;  /* a letter each */
+    const char *inputs; /* the shapes of its input arrays, separated by commas: "NI,OI" is [N, I] and [O, I] */
+    const char *types;  /* of the inputs, one letter each: f fp32, h bf16, i int32 */
+    const char *flops;  /* a sum of products such as "2NIO+N"; "" where floating-point operations say nothing */
+    const char *bytes;  /* likewise: every array read or written once */
+};
+extern const struct operation_facts operation_facts[OPERATIONS];
+
+/* The value of such a sum of products for sizes[strlen(letters)] of those letters; 0 for "". */
+double operation_amount(const char *formula, const char *letters, const size_t *sizes);
+
+/* The size of one letter; 0 for a letter that is not among them. */
+size_t operation_size(const char *letters, const size_t *sizes, char letter);
+
+#endif
