@@ -51,7 +51,12 @@ test: all
 	@$(MAKE) --no-print-directory tests
 	@MPIRUN="$(MPIRUN)" tests/run.sh $(OUT)
 
-bench-kernels bench-step: bench-%: all
+# What reads our traces must agree with us about them; installs Holistic Trace Analysis under the build directory.
+test-consumers: all
+	@launch/setup.sh --consumers
+	@MPIRUN="$(MPIRUN)" tests/consumers.sh $(OUT)
+
+bench-kernels bench-step bench-trace: bench-%: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_$*
 	$(OUT)/bench_$* $(ARGS)
 
@@ -63,7 +68,7 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -3
-	@echo "Targets: all bench test bench-kernels bench-step install format lint sanitize clean"
+	@echo "Targets: all bench test test-consumers bench-kernels bench-step bench-trace install format lint sanitize clean"
 
 clean:
 	rm -rf build
@@ -125,6 +130,6 @@ $(OUT)/obj/bench/results.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test bench-kernels bench-step install setup help clean format lint lint-all sanitize program tests
+.PHONY: FORCE all bench test test-consumers bench-kernels bench-step bench-trace install setup help clean format lint lint-all sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

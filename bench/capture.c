@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A trace of what there is so far is written about this often, between two steps, in case the run is killed. */
+/* A trace of what there is so far is written now and then, between two steps, in case the run is killed: first after
+ * some seconds, later when there is a quarter more, so that a long capture does not write most of the time. */
 enum { WRITE_EVERY_S = 3 };
 
 static volatile sig_atomic_t told_to_stop; /* the signal that did, or 0 */
@@ -43,9 +44,14 @@ void capture_path(const struct run *run, const struct results *results, int rank
         snprintf(path, FILES_PATH, "%.550s/all_ranks/%.63s_all_ranks_trace.json%s", results->directory, name, zip);
 }
 
+static int rank_writes(const struct run *run, int rank)
+{
+    return option_ranks(run->options->profile_ranks, rank, run->job->size) > 0;
+}
+
 static int writes_trace(const struct run *run)
 {
-    return option_ranks(run->options->profile_ranks, run->job->rank, run->job->size) > 0;
+    return rank_writes(run, run->job->rank);
 }
 
 int capture_check(const struct run *run, const struct results *results)
@@ -109,10 +115,13 @@ static int write_all_ranks(const struct capture *capture, const struct run *run,
     const struct trace *trace = &capture->trace;
     char path[FILES_PATH];
     struct new_file file = {.file = -1};
+    int first = 0; /* rank that writes */
+    while (!rank_writes(run, first))
+        first++;
     if (job->rank) {
         struct trace_sink sink = {send_rows, (void *)job};
         if (writes_trace(run))
-            trace_write_merged_rows(trace, &sink);
+            trace_write_merged_rows(trace, &sink, job->rank == first);
         job_send(job, NULL, 0);
         return 0;
     }
@@ -122,7 +131,7 @@ static int write_all_ranks(const struct capture *capture, const struct run *run,
     capture_path(run, results, -1, path);
     int failed = files_make_directories("profile-output-dir", directory) ||
                  new_file_open(&file, path, run->options->trace_gzip) || trace_write_merged_head(trace, &sink) ||
-                 (writes_trace(run) && trace_write_merged_rows(trace, &sink));
+                 (writes_trace(run) && trace_write_merged_rows(trace, &sink, 1));
     for (int r = 1; r < job->size; r++)
         failed = receive_rows(job, r, &file, failed);
     failed = failed || trace_write_merged_tail(trace, &sink);
@@ -198,6 +207,8 @@ static int write_so_far(struct capture *capture, struct run *run, const struct r
         signal(signal_number, SIG_DFL);
         raise(signal_number);
     }
+    if (due)
+        job_barrier(run->job); /* or the rank that wrote fastest would look early in the next step */
     return status;
 }
 
@@ -246,7 +257,8 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
 
 static int run_epochs(struct capture *capture, struct run *run, const struct results *results)
 {
-    size_t steps = 0, every = 1 + (size_t)((double)WRITE_EVERY_S * 1e9 / (double)(capture->seconds_ns + 1));
+    size_t steps = 0, every = 1 + (size_t)((double)WRITE_EVERY_S * 1e9 / (double)(capture->seconds_ns + 1)),
+           due = every;
     int status = 0;
     int64_t shown_ns = clock_now_ns();
     struct progress progress;
@@ -261,7 +273,9 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
         }
         run_step(capture, run, step, state);
         show(&progress, run, step, &shown_ns);
-        status = write_so_far(capture, run, results, (step + 1) % every == 0 && step + 1 < steps);
+        status = write_so_far(capture, run, results, step + 1 == due && step + 1 < steps);
+        if (step + 1 == due) /* the same on every rank */
+            due += due / 4 > every ? due / 4 : every;
     }
     progress_end(&progress);
     run->device->synchronize();
@@ -291,8 +305,8 @@ static void tell_plan(const struct capture *capture, const struct run *run, cons
         return;
     while (capture_state(run->options, steps) != CAPTURE_OVER)
         steps++;
-    fprintf(stderr, "A step takes %.2f s; capturing %zu of them will take about %s. Traces go to %s.\n",
-            1e-9 * (double)capture->seconds_ns, steps,
+    fprintf(stderr, "A step takes %.1f ms; capturing %zu of them will take about %s. Traces go to %s.\n",
+            1e-6 * (double)capture->seconds_ns, steps,
             progress_words(1e-9 * (double)capture->seconds_ns * (double)steps, words), results->top);
 }
 

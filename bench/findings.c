@@ -216,11 +216,11 @@ static void check_stragglers(struct findings *f, const struct capture *capture, 
         struct finding *finding = add(f, "straggler", LEVEL_WARNING, value, threshold,
                                       "look at that rank's phases in its trace: other work on its cores, a slower "
                                       "clock, or more data to load");
-        snprintf(
-            finding->text, sizeof finding->text,
-            "rank %d came last in %zu of %zu collectives, by %.2f ms, and the others stood still for %.1f %% of the "
-            "step because of it",
-            rank, s->last, r->told, 1e-6 * s->late_ns, value);
+        snprintf(finding->text, sizeof finding->text,
+                 "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and the others stood still for %.1f "
+                 "%% of the "
+                 "step because of it",
+                 rank, s->last, r->told, 1e-6 * s->most_ns, value);
     }
 }
 

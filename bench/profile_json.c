@@ -127,6 +127,7 @@ static void add_stragglers(cJSON *json, const struct profile *p)
         cJSON_AddNumberToObject(row, "rank", i);
         cJSON_AddNumberToObject(row, "last", (double)r->straggler[i].last);
         cJSON_AddNumberToObject(row, "late_us", 1e-3 * r->straggler[i].late_ns);
+        cJSON_AddNumberToObject(row, "late_most_us", 1e-3 * r->straggler[i].most_ns);
         cJSON_AddNumberToObject(row, "cost_ms_per_step", 1e-6 * r->straggler[i].cost_ns / p->capture.n);
     }
 }

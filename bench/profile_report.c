@@ -120,13 +120,14 @@ static void print_stragglers(FILE *out, const struct profile *p)
     if (r->ranks == 1 || !r->n)
         return;
     fprintf(out, "\nStragglers: who posts last (%zu of %zu collectives can be told)\n", r->told, r->n);
-    fprintf(out, "%6s %8s %8s %14s %22s\n", "rank", "last", "share", "late by, us", "cost, ms a step");
+    fprintf(out, "%6s %8s %8s %14s %14s %22s\n", "rank", "last", "share", "late by, us", "at most, us",
+            "cost, ms a step");
     for (int i = 0; i < r->ranks; i++) {
         const struct straggler *s = &r->straggler[i];
         if (r->ranks > 16 && !s->last)
             continue;
-        fprintf(out, "%6d %8zu %6.1f %% %14.1f %22.3f\n", i, s->last,
-                r->told ? 100.0 * (double)s->last / (double)r->told : 0, 1e-3 * s->late_ns,
+        fprintf(out, "%6d %8zu %6.1f %% %14.1f %14.1f %22.3f\n", i, s->last,
+                r->told ? 100.0 * (double)s->last / (double)r->told : 0, 1e-3 * s->late_ns, 1e-3 * s->most_ns,
                 1e-6 * s->cost_ns / p->capture.n);
     }
     fprintf(out, "late by: median, behind the last but one. cost: how long another rank stood still in gradient_sync\n"

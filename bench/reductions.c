@@ -120,6 +120,7 @@ static void find_stragglers(struct reductions *reductions, const struct job *job
             if (reductions->of[i].last_rank == (int)r)
                 late[straggler->last++] = (double)reductions->of[i].late_ns;
         straggler->late_ns = straggler->last ? stats_median(late, straggler->last) : 0;
+        straggler->most_ns = straggler->last ? stats_quantile(late, straggler->last, 1) : 0;
         for (size_t q = 0; q < ranks && ranks > 1; q++)
             straggler->cost_ns += all[q * ranks + r] / (double)(ranks - 1);
     }

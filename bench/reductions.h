@@ -26,6 +26,7 @@ int64_t reduction_transfer(const struct reduction *reduction, int rank, int64_t 
 struct straggler {
     size_t last;    /* collectives that it posted last */
     double late_ns; /* how late it then was, behind the last but one: median */
+    double most_ns; /* and at most */
     double cost_ns; /* how long another rank stood still in gradient_sync because of it, mean over the other ranks, all
                        steps together */
 };

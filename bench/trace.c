@@ -492,12 +492,12 @@ int trace_write_merged_head(const struct trace *trace, const struct trace_sink *
     return finish(w);
 }
 
-int trace_write_merged_rows(const struct trace *trace, const struct trace_sink *sink)
+int trace_write_merged_rows(const struct trace *trace, const struct trace_sink *sink, int first)
 {
     struct writer *w = start(trace, sink);
     w->pid = trace->rank + 1;
     w->id = (long)trace->rank << 32;
-    w->first = trace->rank == 0;
+    w->first = first;
     put_rows(w);
     return finish(w);
 }

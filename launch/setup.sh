@@ -6,9 +6,10 @@ set -euo pipefail
 usage() {
     cat <<'END'
 Usage: launch/setup.sh [--blas NAME] [--lint] [--help]
-Installs the missing ones of pkg-config, MPICH, a CBLAS, hwloc, cJSON and Check, with apt; says nothing when all are there.
+Installs the missing ones of pkg-config, MPICH, a CBLAS, hwloc, cJSON, zlib and Check, with apt; says nothing when all are there.
   --blas NAME  the CBLAS to build with, as pkg-config knows it (default openblas, which can be installed from here)
   --lint       also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
+  --consumers  also Python's venv, for make test-consumers
 END
 }
 
@@ -19,7 +20,7 @@ die() {
     exit 1
 }
 
-blas=openblas lint=
+blas=openblas lint='' consumers=''
 while [ $# -gt 0 ]; do
     case $1 in
     --blas)
@@ -28,8 +29,9 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     --lint) lint=1 ;;
+    --consumers) consumers=1 ;;
     --help) usage; exit 0 ;;
-    *) say "unknown option '$1'; known are --blas NAME, --lint, --help"; exit 2 ;;
+    *) say "unknown option '$1'; known are --blas NAME, --lint, --consumers, --help"; exit 2 ;;
     esac
     shift
 done
@@ -72,6 +74,9 @@ find_missing() {
         want zlib1g-dev "compresses traces" pkg-config --exists zlib
         want "check libsubunit-dev" "unit tests" pkg-config --exists check
         [ "$blas" != openblas ] || want libopenblas-openmp-dev "matrix products" pkg-config --exists openblas
+    fi
+    if [ -n "$consumers" ]; then
+        want python3-venv "make test-consumers" python3 -c 'import ensurepip, venv'
     fi
     if [ -n "$lint" ]; then
         want clang-format "make lint" command -v clang-format

@@ -697,26 +697,26 @@ END_TEST
 static int count_invalid(int n, char *const path[])
 {
     int invalid = 0;
+    char *text = NULL;
+    size_t room = 0;
     for (int i = 0; i < n; i++) {
-        static char line[1 << 20];
-        size_t length = strlen(path[i]), lines = 0;
+        size_t length = strlen(path[i]), values = 0;
         int by_line = length > 6 && !strcmp(path[i] + length - 6, ".jsonl"), bad = 0;
         FILE *file = fopen(path[i], "rb");
-        while (file && (by_line ? fgets(line, sizeof line, file) != NULL : !lines)) {
-            if (!by_line)
-                line[fread(line, 1, sizeof line - 1, file)] = 0;
-            cJSON *json = cJSON_ParseWithOpts(line, NULL, 1);
-            bad += !json || (by_line && line[strlen(line) - 1] != '\n');
+        while (file && getdelim(&text, &room, by_line ? '\n' : 0, file) > 0) { /* no 0 ends a whole file */
+            cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);
+            bad += !json || (by_line && text[strlen(text) - 1] != '\n');
             cJSON_Delete(json);
-            lines++;
+            values++;
         }
-        if (!file || bad) {
+        if (!file || bad || (!by_line && values != 1)) {
             printf("%s: %s\n", path[i], file ? "not JSON" : "cannot be read");
             invalid++;
         }
         if (file)
             fclose(file);
     }
+    free(text);
     return invalid;
 }
 

@@ -1,0 +1,413 @@
+#!/usr/bin/env python3
+"""recompute_trace.py - computes a profile's figures again from its traces alone, and compares them with its summary.
+
+Shares no code with ddpbench: interval unions over whole nanoseconds, read from the traces as any analyser would.
+Also checks what every trace promises: strict JSON, rows of a lane nest or are disjoint, phases cover the step.
+"""
+import argparse
+import glob
+import gzip
+import json
+import os
+import re
+import statistics
+import sys
+from decimal import Decimal
+
+PHASES = ["zero_grad", "data_loading", "forward_pass", "backward_pass", "gradient_sync", "gradient_clipping_warmup",
+          "optimizer_step", "lr_scheduling"]
+TOP_LEVEL = ["schemaVersion", "deviceProperties", "distributedInfo", "displayTimeUnit", "baseTimeNanoseconds",
+             "traceEvents", "traceName"]
+
+
+class Wrong(Exception):
+    """What a trace, or a summary, says is not so."""
+
+
+def refuse(word):
+    raise Wrong(f"{word} is not strict JSON")
+
+
+def load(path):
+    opener = gzip.open if path.endswith(".gz") else open
+    with opener(path, "rt", encoding="ascii") as file:
+        return json.load(file, parse_float=Decimal, parse_constant=refuse)
+
+
+def ns(us):
+    value = Decimal(us) * 1000
+    if value != int(value):
+        raise Wrong(f"{us} us is no whole number of nanoseconds")
+    return int(value)
+
+
+# ---- intervals ----
+
+def union(intervals):
+    merged = []
+    for start, end in sorted(i for i in intervals if i[1] > i[0]):
+        if merged and start <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], end)
+        else:
+            merged.append([start, end])
+    return merged
+
+
+def length(intervals):
+    return sum(end - start for start, end in intervals)
+
+
+def common(a, b):
+    """The length of what two unions share: |a| + |b| - |a and b together|."""
+    return length(a) + length(b) - length(union([*a, *b]))
+
+
+# ---- one trace ----
+
+def rows_of(trace):
+    rows = []
+    for event in trace["traceEvents"]:
+        if event["ph"] == "X":
+            start = ns(event["ts"])
+            rows.append({**event, "start": start, "end": start + ns(event["dur"]), "args": event.get("args", {})})
+            if start < 0 or event["dur"] < 0:
+                raise Wrong(f"{event['name']} has a negative time")
+    return rows
+
+
+def check_nesting(rows):
+    lanes = {}
+    for row in rows:
+        lanes.setdefault((row["pid"], row["tid"]), []).append(row)
+    for lane in lanes.values():
+        stack = []
+        for row in sorted(lane, key=lambda r: (r["start"], -r["end"])):
+            while stack and stack[-1]["end"] <= row["start"]:
+                stack.pop()
+            if stack and row["end"] > stack[-1]["end"]:
+                raise Wrong(f"{row['name']} at {row['ts']} overlaps {stack[-1]['name']} in part")
+            stack.append(row)
+
+
+def steps_of(rows):
+    """The steps that have phases, each with its phases and figures; the sentinel at the end has none."""
+    steps = []
+    for row in rows:
+        match = re.fullmatch(r"ProfilerStep#(\d+)", row["name"])
+        if match:
+            steps.append({"number": int(match[1]), "start": row["start"], "end": row["end"], "phases": [],
+                          "compute": [], "comm": [], "parts": []})
+    steps.sort(key=lambda s: s["start"])
+    at = 0
+    for row in sorted(rows, key=lambda r: r["start"]):
+        while at + 1 < len(steps) and row["start"] >= steps[at + 1]["start"]:
+            at += 1
+        if not steps or not steps[at]["start"] <= row["start"] <= steps[at]["end"]:
+            continue
+        if row["name"] in PHASES and row["cat"] == "user_annotation":
+            steps[at]["phases"].append(row)
+        elif "Collective name" in row["args"]:
+            steps[at]["comm"].append(row)
+        elif "stream" in row["args"]:
+            steps[at]["compute"].append(row)
+        elif row["cat"] == "cpu_op":
+            steps[at]["parts"].append(row)
+    return [s for s in steps if s["phases"]]
+
+
+def measure(step):
+    at = step["start"]
+    for row in step["phases"]:
+        if row["start"] != at:
+            raise Wrong(f"ProfilerStep#{step['number']}: {row['name']} does not begin where the phase before it ends")
+        at = row["end"]
+    if at != step["end"]:
+        raise Wrong(f"ProfilerStep#{step['number']} does not end with its last phase")
+    comm = union((r["start"], r["end"]) for r in step["comm"])
+    compute = union((r["start"], r["end"]) for r in step["compute"])
+    backward = max((r["end"] for r in step["phases"] if r["name"] == "backward_pass"), default=step["end"])
+    figures = {f"{p}_ms": sum(r["end"] - r["start"] for r in step["phases"] if r["name"] == p) for p in PHASES}
+    figures.update(step_ms=step["end"] - step["start"], comm_busy_ms=length(comm), compute_busy_ms=length(compute),
+                   overlap_ms=common(comm, compute),
+                   exposed_tail_ms=max(0, max((r["end"] for r in step["comm"]), default=0) - backward))
+    figures["exposed_ms"] = figures["comm_busy_ms"] - figures["overlap_ms"]
+    return figures
+
+
+def read_trace(path):
+    text_rank = None
+    opener = gzip.open if path.endswith(".gz") else open
+    with opener(path, "rt", encoding="ascii") as file:
+        text_rank = re.search(r'"rank":\s+(\d+)', file.read(4096))
+    trace = load(path)
+    if list(trace) != TOP_LEVEL:
+        raise Wrong(f"{path}: top level is {list(trace)}")
+    rank = trace["distributedInfo"]["rank"]
+    if not text_rank or int(text_rank[1]) != rank:
+        raise Wrong(f"{path}: the rank cannot be found as analysers look for it")
+    rows = rows_of(trace)
+    check_nesting(rows)
+    steps = steps_of(rows)
+    for step in steps:
+        step["figures"] = measure(step)
+    return {"rank": rank, "size": trace["distributedInfo"]["world_size"], "base": trace["baseTimeNanoseconds"],
+            "steps": steps}
+
+
+# ---- all ranks ----
+
+def find_waits(ranks, residual_ns):
+    """Who was last in each collective, how late, and what that cost the others, who waited in gradient_sync."""
+    size = len(ranks)
+    by_seq = {}
+    for rank in ranks:
+        for step in rank["steps"]:
+            for row in step["comm"]:
+                by_seq.setdefault(row["args"]["Seq"], {})[rank["rank"]] = row
+    late = {r: [] for r in range(size)}
+    waiting = {(q, r): [] for q in range(size) for r in range(size)}
+    waits = {}
+    for seq, rows in by_seq.items():
+        if len(rows) != size:
+            raise Wrong(f"collective {seq} is on {len(rows)} of {size} ranks")
+        order = sorted(rows, key=lambda r: rows[r]["start"])
+        last = rows[order[-1]]["start"]
+        told = size > 1 and last - rows[order[-2]]["start"] >= 2 * residual_ns
+        if told:
+            late[order[-1]].append(last - rows[order[-2]]["start"])
+        for r, row in rows.items():
+            wait = last - row["start"]
+            known = (told and r == order[-1]) or (wait >= 2 * residual_ns and wait > 0)
+            waits[seq, r] = (wait, row["end"] - last) if known else None
+            if told and r != order[-1]:
+                waiting[r, order[-1]].append((row["start"], last))
+    cost = {r: 0.0 for r in range(size)}
+    for rank in ranks:
+        sync = union((p["start"], p["end"]) for s in rank["steps"] for p in s["phases"] if p["name"] == "gradient_sync")
+        for r in range(size):
+            if r != rank["rank"] and size > 1:
+                cost[r] += common(union(waiting[rank["rank"], r]), sync) / (size - 1)
+    return waits, late, cost
+
+
+class Comparison:
+    def __init__(self):
+        self.compared = 0
+
+    def same(self, what, ours, theirs, tolerance):
+        self.compared += 1
+        if (ours is None) != (theirs is None) or (ours is not None and abs(float(ours) - float(theirs)) > tolerance):
+            raise Wrong(f"{what}: the trace says {ours}, the summary {theirs}")
+
+
+def compare(ranks, directory, summary):
+    check = Comparison()
+    first = summary["capture"]["first_counted_step"]
+    clock = round(1000 * summary["clock"]["residual_us"])
+    rounding = 2e-6 * max((len(s["compute"]) + len(s["comm"]) + 8 for r in ranks for s in r["steps"]), default=1)
+    samples = {}
+    for rank in ranks:
+        if [s["number"] for s in rank["steps"]] != summary["capture"]["steps"]:
+            raise Wrong(f"rank {rank['rank']}: the trace has other steps than the summary")
+        theirs = {}
+        with open(os.path.join(directory, f"rank_{rank['rank']}_metrics.jsonl"), encoding="ascii") as lines:
+            for line in map(json.loads, lines):
+                if line.get("captured"):
+                    theirs[line["step"] + 1] = line
+        totals = {}
+        for step in rank["steps"]:
+            for name, value in step["figures"].items():
+                key = {"comm_busy_ms": "communication_ms", "compute_busy_ms": "compute_ms"}.get(name, name)
+                check.same(f"rank {rank['rank']} step {step['number']} {name}", value * 1e-6,
+                           theirs[step["number"]][key], rounding)
+                if step["number"] >= first:
+                    totals[name] = totals.get(name, 0) + value
+                    samples.setdefault(name, []).append(value * 1e-6)
+        row = next(r for r in summary["ranks"] if r["rank"] == rank["rank"])
+        for name in ["step_ms", "comm_busy_ms", "compute_busy_ms", "overlap_ms", "exposed_ms", "exposed_tail_ms"]:
+            check.same(f"rank {rank['rank']} {name}", totals[name] * 1e-6, row[name],
+                       rounding * len(rank["steps"]))
+        if totals["comm_busy_ms"]:
+            check.same(f"rank {rank['rank']} span_overlap", totals["overlap_ms"] / totals["comm_busy_ms"],
+                       row["span_overlap"], 1e-4)
+    everyone = len(ranks) == ranks[0]["size"] # or some ranks wrote no trace
+    for phase in [*PHASES, "step"] if everyone else []:
+        values = samples[f"{phase}_ms"]
+        check.same(f"{phase} mean", statistics.fmean(values), summary["phases"][phase]["mean_ms"], rounding)
+        check.same(f"{phase} median", statistics.median(values), summary["phases"][phase]["median_ms"], rounding)
+        if len(values) > 1:
+            p95 = statistics.quantiles(values, n=100, method="inclusive")[94]
+            check.same(f"{phase} p95", p95, summary["phases"][phase]["p95_ms"], rounding)
+    counted = [s for r in ranks for s in r["steps"] if s["number"] >= first]
+    if everyone:
+        compare_operations(check, counted, summary, rounding)
+        compare_collectives(check, counted, summary)
+        compare_waits(check, ranks, summary, clock)
+    return check.compared
+
+
+def compare_operations(check, steps, summary, rounding):
+    """Calls, total and self time by name; a row's self time is without the rows that lie directly in it."""
+    sums = {}
+    for step in steps:
+        stack = []
+        rows = [(r, "phase") for r in step["phases"]] + [(r, "part") for r in step["parts"]]
+        rows += [(r, "operation") for r in step["compute"]]
+        for row, kind in sorted(rows, key=lambda r: (r[0]["start"], -r[0]["end"])): # stable: the outer kind first
+            key = kind, re.sub(r"^layers\.\d+$", "layer", re.sub(r"^layers\.\d+\.", "", row["name"]))
+            while stack and stack[-1][0] <= row["start"]:
+                stack.pop()
+            if stack:
+                sums[stack[-1][1]][2] -= row["end"] - row["start"]
+            entry = sums.setdefault(key, [0, 0, 0])
+            entry[0] += 1
+            entry[1] += row["end"] - row["start"]
+            entry[2] += row["end"] - row["start"]
+            stack.append((row["end"], key))
+        for row in step["comm"]:
+            entry = sums.setdefault(("collective", row["name"].split(":")[1]), [0, 0, 0])
+            entry[0] += 1
+            entry[1] += row["end"] - row["start"]
+            entry[2] += row["end"] - row["start"]
+    theirs = {(row["kind"], row["name"]): row for row in summary["operations"]}
+    if set(theirs) != set(sums):
+        raise Wrong(f"operations: only in one of trace and summary: {set(theirs) ^ set(sums)}")
+    for key, (calls, total, self_time) in sums.items():
+        check.same(f"{key} calls", calls, theirs[key]["calls"], 0)
+        check.same(f"{key} total", total * 1e-6, theirs[key]["total_ms"], rounding * calls)
+        check.same(f"{key} self", self_time * 1e-6, theirs[key]["self_ms"], rounding * calls)
+
+
+def compare_collectives(check, steps, summary):
+    by_bytes = {}
+    for step in steps:
+        for row in step["comm"]:
+            by_bytes.setdefault(row["args"]["bytes"], []).append(row)
+    check.same("sizes of collectives", len(by_bytes), len(summary["collectives"]), 0)
+    for row in summary["collectives"]:
+        rows = by_bytes[row["bytes"]]
+        check.same(f"{row['bytes']} bytes: calls", len(rows), row["calls"], 0)
+        duration = statistics.median((r["end"] - r["start"]) * 1e-3 for r in rows)
+        check.same(f"{row['bytes']} bytes: duration", duration, row["duration_us"], 0.01)
+        for name in ["queued_us", "wait_us", "transfer_us"]:
+            known = [float(r["args"][name]) for r in rows if r["args"][name] != "n/a"]
+            check.same(f"{row['bytes']} bytes: {name}", statistics.median(known) if known else None, row[name], 0.01)
+        size = rows[0]["args"]["Group size"]
+        if duration:
+            check.same(f"{row['bytes']} bytes: busbw", row["bytes"] / duration / 1e3 * 2 * (size - 1) / size,
+                       row["busbw"], 1e-3 * row["busbw"])
+
+
+def compare_waits(check, ranks, summary, residual_ns):
+    waits, late, cost = find_waits(ranks, residual_ns)
+    rounding = 0.01 # us
+    for rank in ranks:
+        for step in rank["steps"]:
+            for row in step["comm"]:
+                known = waits[row["args"]["Seq"], rank["rank"]]
+                for name, value in zip(["wait_us", "transfer_us"], known or (None, None)):
+                    said = row["args"][name]
+                    check.same(f"rank {rank['rank']} collective {row['args']['Seq']} {name}",
+                               None if value is None else value * 1e-3, None if said == "n/a" else said, rounding)
+    steps = len(ranks[0]["steps"])
+    for row in summary["stragglers"]["ranks"]:
+        r = row["rank"]
+        check.same(f"straggler {r} last", len(late[r]), row["last"], 0)
+        check.same(f"straggler {r} late", statistics.median(late[r]) * 1e-3 if late[r] else 0, row["late_us"], rounding)
+        check.same(f"straggler {r} cost", cost[r] * 1e-6 / steps, row["cost_ms_per_step"], 1e-4)
+
+
+def check_directory(directory, implementation):
+    paths = sorted(glob.glob(os.path.join(directory, f"{implementation}_rank_*_trace.json*")))
+    if not paths:
+        raise Wrong(f"{directory}: no traces of {implementation}")
+    ranks = sorted((read_trace(p) for p in paths), key=lambda r: r["rank"])
+    if len({r["base"] for r in ranks}) != 1:
+        raise Wrong("baseTimeNanoseconds differs between ranks")
+    inner = os.path.join(directory, implementation)
+    with open(os.path.join(inner, "summary.json"), encoding="ascii") as file:
+        summary = json.load(file, parse_constant=refuse)
+    merged = glob.glob(os.path.join(inner, "all_ranks", "*.json*"))
+    if len(merged) != 1:
+        raise Wrong(f"{len(merged)} traces of all ranks")
+    rows = rows_of(load(merged[0]))
+    check_nesting(rows)
+    if len({r["args"]["External id"] for r in rows}) != len(rows):
+        raise Wrong("External ids of the trace of all ranks are not unique")
+    return compare(ranks, inner, summary)
+
+
+# ---- made-up traces with known answers, and broken ones: this script can fail ----
+
+def made_up(rank, rows):
+    events = [{"ph": "X", "pid": 1, "tid": tid, "name": name, "cat": cat, "ts": Decimal(ts), "dur": Decimal(dur),
+               "args": args} for tid, name, cat, ts, dur, args in rows]
+    return {"rank": rank, "steps": steps_of(rows_of({"traceEvents": events})),
+            "rows": rows_of({"traceEvents": events})}
+
+
+def example(rank):
+    """600 (rank 1: 550) us of communication, of which 300 (250) with nothing computed beside: rank 1 posts its second
+    all-reduce 50 us after rank 0."""
+    second = 2230 + 50 * rank
+    reduction = {"Collective name": "allreduce", "stream": 20}
+    return [(1, "ProfilerStep#1", "user_annotation", 1000, 1900, {}), (1, "forward_pass", "user_annotation", 1000, 405, {}),
+            (1, "backward_pass", "user_annotation", 1405, 825, {}), (1, "gradient_sync", "user_annotation", 2230, 305, {}),
+            (1, "optimizer_step", "user_annotation", 2535, 365, {}), (1, "gemm", "cpu_op", 1100, 300, {"stream": 7}),
+            (1, "gemm", "cpu_op", 1410, 400, {"stream": 7}), (1, "gemm", "cpu_op", 1820, 410, {"stream": 7}),
+            (2, "mpi:all_reduce", "cpu_op", 1830, 300, {**reduction, "Seq": 1}),
+            (2, "mpi:all_reduce", "cpu_op", second, 2530 - second, {**reduction, "Seq": 2}),
+            (1, "adamw", "cpu_op", 2540, 150, {"stream": 7})]
+
+
+def expect_wrong(what, action, *arguments):
+    try:
+        action(*arguments)
+    except Wrong:
+        return
+    raise Wrong(f"{what} was not noticed")
+
+
+def self_test():
+    for rank, comm, exposed, overlap in [(0, 600, 300, 300), (1, 550, 250, 300)]:
+        trace = made_up(rank, example(rank))
+        check_nesting(trace["rows"])
+        figures = measure(trace["steps"][0])
+        got = figures["comm_busy_ms"], figures["exposed_ms"], figures["overlap_ms"]
+        if got != (comm * 1000, exposed * 1000, overlap * 1000):
+            raise Wrong(f"made-up rank {rank}: {got}")
+    ranks = [made_up(r, example(r)) for r in range(2)]
+    waits, late, cost = find_waits(ranks, 100)
+    if waits[2, 0] != (50000, 250000) or late != {0: [], 1: [50000]} or cost != {0: 0.0, 1: 50000.0}:
+        raise Wrong(f"made-up waits: {waits} {late} {cost}")
+    if find_waits(ranks, 30000)[0][2, 0] is not None:
+        raise Wrong("a wait within the clocks' residual was told")
+    half_in = [(1, "a", "cpu_op", 0, 10, {}), (1, "b", "cpu_op", 5, 10, {})]
+    expect_wrong("a row that overlaps another in part", check_nesting, made_up(0, half_in)["rows"])
+    gap = [row for row in example(0) if row[1] != "gradient_sync"]
+    expect_wrong("a gap between phases", measure, made_up(0, gap)["steps"][0])
+    expect_wrong("NaN", lambda: json.loads("[NaN]", parse_constant=refuse))
+    expect_wrong("a figure that differs", Comparison().same, "x", 1, 1.1, 0.01)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--self-test", action="store_true", help="made-up traces with known answers, and broken ones")
+    parser.add_argument("directory", nargs="?", help="what --profile-output-dir named")
+    parser.add_argument("implementation", nargs="?", help="what --profile-implementation named")
+    arguments = parser.parse_args()
+    try:
+        if arguments.self_test:
+            self_test()
+            print("made-up traces: as known")
+        else:
+            n = check_directory(arguments.directory, arguments.implementation)
+            print(f"{n} figures agree with the traces")
+    except Wrong as wrong:
+        print(f"recompute_trace.py: {wrong}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
