@@ -69,7 +69,7 @@ static void judge(struct verdict *v, const struct run *run, const struct capture
             1e3 * (c->step_off.median - c->step_on.median), 100 * e->median, 100 * e->ci_low, 100 * e->ci_high, e->n,
             rest);
     } else {
-        int unclear = e->ci_high > 0.1;
+        int unclear = e->ci_high > 0.1 && run->sync[0].plan.n > 1;
         say(v, unclear ? "unclear" : "no",
             "%s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.",
             unclear ? "Overlap cannot be told from none" : "Overlap did not happen", 100 * e->median, 100 * e->ci_low,

@@ -55,6 +55,11 @@ static void add_phases(cJSON *json, const struct profile *p)
         results_add_finite(phase, "share", f->share);
     }
     cJSON_AddNumberToObject(json, "phase_samples", p->figures.ranks * p->figures.steps);
+    size_t tokens = p->run->options->batch_size * p->run->options->context_length;
+    double step = p->figures.phase[PHASES].mean;
+    results_add_finite(json, "communication_ratio", p->figures.phase[PHASE_GRADIENT_SYNC].share);
+    results_add_finite(json, "tokens_per_second", (double)tokens / step);
+    results_add_finite(json, "model_gflops", 1e-9 * model_flops(&p->run->model, tokens) / step);
 }
 
 static void add_operations(cJSON *json, const struct profile *p)

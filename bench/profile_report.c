@@ -61,7 +61,14 @@ static void print_phases(FILE *out, const struct profile *p)
         column(out, 10, 3, 1e3 * phase->p95);
         fprintf(out, " %6.1f %%  %s\n", 100 * phase->share, i < PHASES && usual[i] ? usual[i] : "");
     }
-    fprintf(out, "n = ranks x steps = %d; p95 is over these.\n", f->ranks * f->steps);
+    double tokens = (double)(p->run->options->batch_size * p->run->options->context_length),
+           step = f->phase[PHASES].mean;
+    fprintf(
+        out,
+        "n = ranks x steps = %d; p95 is over these. %.0f tokens per second, %.1f GFLOP/s of the model; communication\n"
+        "ratio (gradient_sync / step) %.3f.\n",
+        f->ranks * f->steps, tokens / step, 1e-9 * model_flops(&p->run->model, (size_t)tokens) / step,
+        f->phase[PHASE_GRADIENT_SYNC].share);
 }
 
 static void print_averages(FILE *out, const struct profile *p)
@@ -230,11 +237,11 @@ static void print_findings(FILE *out, const struct profile *p)
 {
     const struct findings *f = &p->findings;
     fprintf(out, "\n%s\n", f->verdict.text);
-    if (!f->n)
-        fprintf(out, "Findings: none; no figure is beyond its threshold.\n");
+    fprintf(out, "Findings in ProfilerStep#%ld to #%ld: %s\n", p->capture.step[p->figures.first].number + 1,
+            p->capture.step[p->capture.n - 1].number + 1, f->n ? "" : "none; no figure is beyond its threshold.");
     for (int i = 0; i < f->n; i++)
-        fprintf(out, "%s%s (%s): %s.\n  Try: %s.\n", i ? "" : "Findings:\n", f->finding[i].name,
-                level_name[f->finding[i].level], f->finding[i].text, f->finding[i].advice);
+        fprintf(out, "%s (%s): %s.\n  Try: %s.\n", f->finding[i].name, level_name[f->finding[i].level],
+                f->finding[i].text, f->finding[i].advice);
     if (p->run->cores_per_rank < p->run->threads)
         fprintf(out, "Warning: a rank has %d thread%s and %.2g logical CPUs: times are full of waiting for a CPU.\n",
                 p->run->threads, p->run->threads == 1 ? "" : "s", p->run->cores_per_rank);
