@@ -56,6 +56,13 @@ test-consumers: all
 	@launch/setup.sh --consumers
 	@MPIRUN="$(MPIRUN)" tests/consumers.sh $(OUT)
 
+# What tracing costs a step at the sizes of make bench: the last line of the controls, from 60 rounds.
+bench-profile: all
+	@launch/corpus.sh $(OUT)/corpus.txt
+	rm -rf $(OUT)/bench-profile
+	$(MPIRUN) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt) --profile \
+		--profile-implementation ddp_bucketed --bucket-size-mb 4 --rounds 60 --profile-output-dir $(OUT)/bench-profile $(ARGS)
+
 bench-kernels bench-step bench-trace: bench-%: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_$*
 	$(OUT)/bench_$* $(ARGS)
@@ -68,7 +75,7 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -3
-	@echo "Targets: all bench test test-consumers bench-kernels bench-step bench-trace install format lint sanitize clean"
+	@echo "Targets: all bench test test-consumers bench-kernels bench-step bench-trace bench-profile install format lint sanitize clean"
 
 clean:
 	rm -rf build
@@ -130,6 +137,6 @@ $(OUT)/obj/bench/results.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-consumers bench-kernels bench-step bench-trace install setup help clean format lint lint-all sanitize program tests
+.PHONY: FORCE all bench test test-consumers bench-kernels bench-step bench-trace bench-profile install setup help clean format lint lint-all sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

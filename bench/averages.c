@@ -147,9 +147,9 @@ static double key(const struct average *a)
     case SORT_CALLS:
         return a->calls;
     case SORT_GFLOPS:
-        return a->flops / a->total_ns;
+        return a->total_ns > 0 ? a->flops / a->total_ns : 0;
     case SORT_GBS:
-        return a->bytes / a->total_ns;
+        return a->total_ns > 0 ? a->bytes / a->total_ns : 0;
     default:
         return a->self_ns;
     }

@@ -195,7 +195,8 @@ static void collect(struct capture *capture, struct run *run)
 
 /* ---- the steps ---- */
 
-/* Between two steps: what was captured so far goes into a whole trace; a rank that was told to stop then does. */
+/* Between two steps: what was captured so far goes into a whole trace; a rank that was told to stop then does. Returns
+ * 0; or -1 on every rank, told. */
 static int write_so_far(struct capture *capture, struct run *run, const struct results *results, int due)
 {
     int signal_number = told_to_stop, status = 0;
@@ -207,9 +208,8 @@ static int write_so_far(struct capture *capture, struct run *run, const struct r
         signal(signal_number, SIG_DFL);
         raise(signal_number);
     }
-    if (due)
-        job_barrier(run->job); /* or the rank that wrote fastest would look early in the next step */
-    return status;
+    /* all together, or the rank that wrote fastest would look early in the next step */
+    return due ? job_agree(run->job, status) : 0;
 }
 
 static void note_step(struct capture *capture, const struct run *run, size_t step)
@@ -341,12 +341,20 @@ static int record(struct capture *capture, struct run *run, const struct results
     return status;
 }
 
+/* One more thing that all ranks did: after a failure, which has been told, what fails too only follows from it. */
+static int also(const struct run *run, int status, int did)
+{
+    if (status)
+        report_clear();
+    return status ? status : job_agree(run->job, did);
+}
+
 int capture_run(struct capture *capture, struct run *run, struct results *results)
 {
     create(capture, run);
     warm_up(capture, run);
     tell_plan(capture, run, results);
-    int status = job_agree(run->job, record(capture, run, results));
+    int status = record(capture, run, results);
     collect(capture, run);
     overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
     reductions_exchange(&capture->reductions, run->job, &run->timeline, &capture->alignment);
@@ -355,10 +363,9 @@ int capture_run(struct capture *capture, struct run *run, struct results *result
             stderr,
             "The capture ended after %d steps: the buffer of %g MiB is full; --profile-buffer-mb makes it larger.\n",
             capture->n, run->options->profile_buffer_mb);
-    status = job_agree(run->job, write_trace(capture, run, results)) || status;
-    status = job_agree(run->job, write_all_ranks(capture, run, results)) || status;
-    status = job_agree(run->job, metrics_write_capture(results, run, &capture->trace, capture->overlap)) || status;
-    return status ? -1 : 0;
+    status = also(run, status, write_trace(capture, run, results));
+    status = also(run, status, write_all_ranks(capture, run, results));
+    return also(run, status, metrics_write_capture(results, run, &capture->trace, capture->overlap));
 }
 
 void capture_destroy(struct capture *capture)

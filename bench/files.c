@@ -10,15 +10,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static int is_directory(const char *path)
+{
+    struct stat status;
+    int why = errno, yes = !stat(path, &status) && S_ISDIR(status.st_mode);
+    errno = why;
+    return yes;
+}
+
 int files_make_directories(const char *option, const char *path)
 {
     char part[FILES_PATH];
     snprintf(part, sizeof part, "%s", path);
-    for (char *slash = strchr(part + 1, '/');; slash = strchr(slash + 1, '/')) {
+    for (char *slash = *part ? strchr(part + 1, '/') : NULL;; slash = strchr(slash + 1, '/')) {
         if (slash)
             *slash = 0;
-        if (mkdir(part, 0777) && errno != EEXIST)
-            return report("--%s %s: cannot make the directory %s: %s", option, path, part, strerror(errno));
+        if (mkdir(part, 0777) && !is_directory(part))
+            return report("--%s %s: cannot make the directory %s: %s", option, path, part,
+                          strerror(errno == EEXIST ? ENOTDIR : errno));
         if (!slash)
             return 0;
         *slash = '/';

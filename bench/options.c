@@ -67,7 +67,7 @@ static const struct option table[] = {
      "which epochs are timed: active, or warmup (learning rate ramps, gradients are clipped)"},
     {"rounds", COUNT, FIELD(rounds), "10", 0, 1e6, "rounds; each runs one block of every implementation"},
     {"steps-per-block", COUNT, FIELD(steps_per_block), "0", 0, 1e6,
-     "timed steps of a block, after 2 that are not; 0: the steps of the regime's epochs"},
+     "timed steps of a block, after 2 that are not; 0: those of the regime's epochs, 3 with --profile"},
     {"attainable", FLAG, FIELD(attainable), NULL, 0, 0,
      "also time every collective alone, and print step time / what perfect overlap would reach"},
     {"inject-delay", DELAY, FIELD(delay), NULL, 0, 0,
@@ -259,10 +259,11 @@ static int check_epochs(struct options *o)
         return report("--warmup-epochs %zu is more than --num-epochs %zu", o->warmup_epochs, o->num_epochs);
     o->warmup_steps = o->warmup_epochs * o->steps_per_epoch;
     size_t active = (o->num_epochs - o->warmup_epochs) * o->steps_per_epoch;
-    enum { PROFILE_STEPS = 3 }; /* of the blocks that a profile is compared with */
-    o->block_steps = o->steps_per_block ? o->steps_per_block : o->profile ? PROFILE_STEPS : 0;
-    if (!o->block_steps)
-        o->block_steps = o->regime == REGIME_WARMUP ? o->warmup_steps : active;
+    enum { PROFILE_STEPS = 3 }; /* of the blocks that a profile is compared with, unless the warm-up has fewer */
+    size_t of_regime = o->regime == REGIME_WARMUP ? o->warmup_steps : active;
+    if (o->profile && (o->regime == REGIME_ACTIVE || of_regime > PROFILE_STEPS))
+        of_regime = PROFILE_STEPS;
+    o->block_steps = o->steps_per_block ? o->steps_per_block : of_regime;
     if (!o->block_steps)
         return report("--regime %s has no epochs to time: --num-epochs %zu, --warmup-epochs %zu",
                       o->regime == REGIME_WARMUP ? "warmup" : "active", o->num_epochs, o->warmup_epochs);

@@ -58,11 +58,15 @@ static int measure(struct profile *p, struct results *results)
         fflush(stdout);
     }
     int status = capture_run(&p->capture, run, results);
+    if (!p->capture.n) /* it failed before the first step that counts */
+        return -1;
     figures_create(&p->figures, run->job, &p->capture);
     averages_create(&p->averages, run->job, &run->timeline, p->figures.first, p->figures.steps);
     averages_sort(&p->averages, run->options->profile_sort);
-    int wrote = job_agree(run->job, write_summary(p, results, 0));
-    if (status || wrote)
+    int wrote = write_summary(p, results, 0);
+    if (status)
+        report_clear(); /* told already, and this one follows from it */
+    if (status || job_agree(run->job, wrote))
         return -1;
     struct run_hooks hooks = {p, block, write_so_far};
     if (run->options->rounds)

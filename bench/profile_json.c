@@ -75,8 +75,8 @@ static void add_operations(cJSON *json, const struct profile *p)
         cJSON_AddNumberToObject(row, "self_ms", 1e-6 * a->self_ns);
         cJSON_AddNumberToObject(row, "mean_us", 1e-3 * a->total_ns / a->calls);
         cJSON_AddNumberToObject(row, "share", a->self_ns / p->averages.step_ns);
-        results_add_finite(row, "gflops", a->flops > 0 ? a->flops / a->total_ns : NAN);
-        results_add_finite(row, "gbs", a->bytes > 0 ? a->bytes / a->total_ns : NAN);
+        results_add_finite(row, "gflops", a->flops > 0 && a->total_ns > 0 ? a->flops / a->total_ns : NAN);
+        results_add_finite(row, "gbs", a->bytes > 0 && a->total_ns > 0 ? a->bytes / a->total_ns : NAN);
     }
 }
 

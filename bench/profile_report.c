@@ -83,8 +83,8 @@ static void print_averages(FILE *out, const struct profile *p)
         fprintf(out, "%-26s %-10s %8.0f %11.3f %11.3f %10.2f %5.1f %%", row->name, row->kind, row->calls,
                 1e-6 * row->total_ns, 1e-6 * row->self_ns, 1e-3 * row->total_ns / row->calls,
                 100 * row->self_ns / a->step_ns);
-        column(out, 8, 1, row->flops > 0 ? row->flops / row->total_ns : NAN);
-        column(out, 7, 2, row->bytes > 0 ? row->bytes / row->total_ns : NAN);
+        column(out, 8, 1, row->flops > 0 && row->total_ns > 0 ? row->flops / row->total_ns : NAN);
+        column(out, 7, 2, row->bytes > 0 && row->total_ns > 0 ? row->bytes / row->total_ns : NAN);
         fprintf(out, "\n");
     }
     fprintf(out,

@@ -74,7 +74,7 @@ void reductions_find_last(struct reductions *reductions, const int64_t *posted)
             } else if (at > next)
                 next = at;
         }
-        int known = reductions->ranks > 1 && last - next >= 2 * reductions->residual_ns;
+        int known = reductions->ranks > 1 && last > next && last - next >= 2 * reductions->residual_ns;
         r->last_posted_ns = last;
         r->late_ns = reductions->ranks > 1 ? last - next : 0;
         r->last_rank = known ? rank : -1;

@@ -45,8 +45,8 @@ struct trace_sink {
 /* Writes a whole trace file of this rank. Returns 0; or -1, reported by the sink. */
 int trace_write(const struct trace *trace, const struct trace_sink *sink);
 
-/* The parts of a trace of all ranks: its head, the rows of each rank in turn (processes numbered by rank; `first` for the
- * rank whose rows come first), its tail. */
+/* The parts of a trace of all ranks: its head, the rows of each rank in turn (processes numbered by rank; `first` for
+ * the rank whose rows come first), its tail. */
 int trace_write_merged_head(const struct trace *trace, const struct trace_sink *sink);
 int trace_write_merged_rows(const struct trace *trace, const struct trace_sink *sink, int first);
 int trace_write_merged_tail(const struct trace *trace, const struct trace_sink *sink);

@@ -20,7 +20,7 @@ const struct operation_facts operation_facts[OPERATIONS] = {
     [OPERATION_RMSNORM_BACKWARD] = {"rmsnorm_backward", "NC", "NC,NC,C,N", "ffff", "", "16NC+12C+4N"},
     [OPERATION_ROPE] = {"rope", "BTHD", "BTHD,TD", "ff", "", "8BTHD+4TD"},
     [OPERATION_ATTENTION_FORWARD] = {"attention_forward", "BTHD", "BTHD,BTHD,BTHD", "fff", "2BTTHD", "16BTHD+4BTH"},
-    [OPERATION_ATTENTION_BACKWARD] = {"attention_backward", "BTHD", "BTHD,BTHD,BTH,BTHD,BTHD,BTHD", "ffffff", "5BTTHD",
+    [OPERATION_ATTENTION_BACKWARD] = {"attention_backward", "BTHD", "BTHD,BTHD,BHT,BTHD,BTHD,BTHD", "ffffff", "5BTTHD",
                                       "32BTHD+4BTH"},
     [OPERATION_SWIGLU_FORWARD] = {"swiglu_forward", "n", "n,n", "ff", "", "12n"},
     [OPERATION_SWIGLU_BACKWARD] = {"swiglu_backward", "n", "n,n,n", "fff", "", "20n"},

@@ -72,6 +72,20 @@ static void test_memory(void)
     CALL(release)(NULL);
 }
 
+/* Names of ranges change nothing. */
+static void test_ranges(void)
+{
+    struct array *x = array_floats(17, -1.0f, 1.0f);
+    arrays_upload();
+    CALL(range_begin)("layer", 3);
+    CALL(range_begin)("attention", -1);
+    CALL(range_end)();
+    CALL(range_end)();
+    arrays_download(0);
+    array_equal(x, array_before(x));
+    arrays_finish();
+}
+
 static void test_zero(void)
 {
     for (size_t l = 0; l < LENGTH(lengths); l++) {
@@ -549,6 +563,8 @@ static const struct {
     ROW(upload, test_memory),
     ROW(download, test_memory),
     ROW(synchronize, test_memory),
+    ROW(range_begin, test_ranges),
+    ROW(range_end, test_ranges),
     ROW(zero, test_zero),
     ROW(copy, test_copy),
     ROW(pack_bf16, test_pack_bf16),

@@ -1,65 +1,10 @@
 /* test_options.c - the command line: every default, strictness, lists, what does not fit together, and the help. */
-#include "options.h"
-
+#include "command_line.h"
 #include "error.h"
 #include "suite.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_WORDS = 16, MAX_LINE = 4096 };
-
-/* Parses a line cut at '|' (so that words may be empty or hold spaces). What options point to stays until the next. */
-static int parse(struct options *options, const char *line)
-{
-    static char copy[MAX_LINE];
-    char *argv[MAX_WORDS + 1] = {"ddpbench"}, *at = copy;
-    int argc = 1;
-    ck_assert_uint_lt(strlen(line), sizeof copy);
-    strcpy(copy, line);
-    while (*line && at) {
-        ck_assert_int_lt(argc, MAX_WORDS);
-        argv[argc++] = at;
-        at = strchr(at, '|');
-        if (at)
-            *at++ = 0;
-    }
-    report_clear();
-    return options_parse(options, argc, argv);
-}
-
-static struct options parsed(const char *line)
-{
-    struct options options;
-    ck_assert_msg(parse(&options, line) == 0, "'%s': %s", line, report_text());
-    return options;
-}
-
-/* ---- values as text ---- */
-
-struct value {
-    const char *name;
-    char text[256];
-    int seen, is_text;
-};
-
-static void keep(void *context, const char *name, const char *text, int is_text)
-{
-    struct value *value = context;
-    if (!strcmp(name, value->name)) {
-        value->seen++;
-        value->is_text = is_text;
-        snprintf(value->text, sizeof value->text, "%s", text);
-    }
-}
-
-static struct value value_of(const struct options *options, const char *name)
-{
-    struct value value = {.name = name};
-    options_each(options, keep, &value);
-    ck_assert_msg(value.seen == 1, "--%s is listed %d times", name, value.seen);
-    return value;
-}
 
 static const struct {
     const char *name, *value;
@@ -333,13 +278,7 @@ enum { REFUSED = sizeof refused / sizeof *refused };
 
 START_TEST(value_is_refused)
 {
-    struct options options;
-    const char *line = refused[_i].line;
-    ck_assert_msg(parse(&options, line) == -1, "'%s' was taken", line);
-    for (int i = 0; i < 3 && refused[_i].words[i]; i++)
-        ck_assert_msg(strstr(report_text(), refused[_i].words[i]) != NULL, "'%s': no '%s' in '%s'", line,
-                      refused[_i].words[i], report_text());
-    ck_assert_ptr_null(strchr(report_text(), '\n'));
+    check_refused(refused[_i].line, refused[_i].words, 3);
 }
 END_TEST
 
@@ -546,11 +485,13 @@ static void print_help(void)
     fclose(out);
 }
 
-/* The line of an option names its default, and giving what stands there changes nothing. */
+/* The line of an option names its default, and giving what stands there changes nothing. Those for profile mode are
+ * taken with --profile, and --implementations without. */
 START_TEST(help_has_option)
 {
-    char start[64], end[128];
+    char start[64], end[160];
     const char *name = defaults[_i].name, *value = defaults[_i].value;
+    const char *mode = strcmp(name, "implementations") ? "--profile|" : "";
     print_help();
     snprintf(start, sizeof start, "\n  --%s ", name);
     char *line = strstr(help_text, start);
@@ -563,7 +504,7 @@ START_TEST(help_has_option)
     }
     ck_assert_ptr_nonnull(bracket);
     ck_assert_int_eq(line[strlen(line) - 1], ']');
-    snprintf(end, sizeof end, "--%s=%.*s", name, (int)strlen(bracket) - 2, bracket + 1);
+    snprintf(end, sizeof end, "%s--%s=%.*s", mode, name, (int)strlen(bracket) - 2, bracket + 1);
     struct options options = parsed(end);
     ck_assert_str_eq(value_of(&options, name).text, value);
 }

@@ -55,6 +55,7 @@ START_TEST(two_ranks_with_known_answers)
 {
     static const double posted[] = {2230, 2280};
     rank_trace_two_ranks(&rank, _i);
+    timeline_add(&rank.timeline, LANE_MEMORY, (struct span){"allocate", 0, 0, 0, {16, 64}, 0, 0});
     write_and_parse();
     check_span(only("X", "ProfilerStep#1"), "user_annotation", 1000, 1900);
     check_span(only("X", "warmup_epoch_1 (lr=0.25)"), "user_annotation", 1000, 1900);

@@ -134,7 +134,8 @@ START_TEST(operation_is_recorded_once)
     rows[_i].call(traced, got);
     int64_t end = clock_now_ns();
     ck_assert_mem_eq(got, want, sizeof *want);
-    ck_assert_msg(memcmp(want, before, sizeof *want) != 0, "%s does nothing here", rows[_i].name);
+    const void *is = want, *was = before;
+    ck_assert_msg(memcmp(is, was, sizeof *want) != 0, "%s does nothing here", rows[_i].name);
 
     const struct span *span = timeline.lane[LANE_COMPUTE].span;
     ck_assert_uint_eq(timeline.lane[LANE_COMPUTE].n, 1);
