@@ -104,6 +104,4 @@ void cpu_range_begin(const char *name, int number)
     (void)name, (void)number; /* nobody watches */
 }
 
-void cpu_range_end(void)
-{
-}
+void cpu_range_end(void) {}
