@@ -38,9 +38,10 @@ static int write_summary(const struct run *run, const struct results *results, c
     return status;
 }
 
-static void measure_bound(void *context, struct run *run, const struct step_times *times, int implementation,
-                          size_t round)
+static void measure_bound(void *context, struct run *run, const struct step_times *times, const struct overlap *overlap,
+                          int implementation, size_t round)
 {
+    (void)overlap;
     bound_measure(context, run, times, implementation, round);
 }
 

@@ -93,13 +93,11 @@ double bound_alone(const struct bound *bound, const struct run *run, int impleme
 double bound_slowdown(const struct bound *bound, const struct run *run, int implementation, size_t round, int first,
                       int n)
 {
+    if (!run->sync[implementation].strategy->reduces)
+        return NAN;
     const struct lane *lane = &run->timeline.lane[LANE_COMMUNICATION];
     size_t plan = (size_t)run->sync[implementation].plan.n;
     double *ratio = allocate(plan, sizeof *ratio), median;
-    if (!run->sync[implementation].strategy->reduces) {
-        free(ratio);
-        return NAN;
-    }
     for (size_t i = 0; i < lane->n; i++)
         if (lane->span[i].step >= first)
             ratio[lane->span[i].index] += 1e-9 * (double)(lane->span[i].end_ns - lane->span[i].start_ns) / (n - first);

@@ -12,8 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A trace of what there is so far is written now and then, between two steps, in case the run is killed: first after
- * some seconds, later when there is a quarter more, so that a long capture does not write most of the time. */
+/* A trace of what there is so far is written now and then, between two steps, in case the run is killed: after the
+ * first step, then after some seconds, later when there is a quarter more, so that a long capture does not write most
+ * of the time. */
 enum { WRITE_EVERY_S = 3 };
 
 static volatile sig_atomic_t told_to_stop; /* the signal that did, or 0 */
@@ -181,6 +182,9 @@ static void describe(struct capture *capture, struct run *run)
 static void collect(struct capture *capture, struct run *run)
 {
     size_t numbers = (size_t)capture->n * RECORDS;
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        if (run->timeline.lane[i].dropped)
+            FATAL("%zu spans found lane %d of the timeline full", run->timeline.lane[i].dropped, i);
     run->device->download(capture->record, run->trainer.record, numbers * sizeof *capture->record);
     for (int i = 0; i < capture->n; i++) {
         struct captured_step *s = &capture->step[i];
@@ -231,7 +235,7 @@ static void show(struct progress *progress, const struct run *run, size_t step, 
     char words[160];
     float loss;
     int64_t now = clock_now_ns();
-    if (now - *shown_ns < 500000000)
+    if (!progress->total || now - *shown_ns < 500000000)
         return;
     *shown_ns = now;
     run->device->download(&loss, run->trainer.record + run->timeline.step * RECORDS + RECORD_LOSS, sizeof loss);
@@ -257,8 +261,7 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
 
 static int run_epochs(struct capture *capture, struct run *run, const struct results *results)
 {
-    size_t steps = 0, every = 1 + (size_t)((double)WRITE_EVERY_S * 1e9 / (double)(capture->seconds_ns + 1)),
-           due = every;
+    size_t steps = 0, every = 1 + (size_t)((double)WRITE_EVERY_S * 1e9 / (double)(capture->step_ns + 1)), due = 1;
     int status = 0;
     int64_t shown_ns = clock_now_ns();
     struct progress progress;
@@ -275,7 +278,7 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
         show(&progress, run, step, &shown_ns);
         status = write_so_far(capture, run, results, step + 1 == due && step + 1 < steps);
         if (step + 1 == due) /* the same on every rank */
-            due += due / 4 > every ? due / 4 : every;
+            due = due < every ? every : due + (due / 4 > every ? due / 4 : every);
     }
     progress_end(&progress);
     run->device->synchronize();
@@ -293,7 +296,7 @@ static void warm_up(struct capture *capture, struct run *run)
         run->trainer.device->synchronize();
         run->steps_run++;
     }
-    capture->seconds_ns = (int64_t)job_max(run->job, (double)(clock_now_ns() - start));
+    capture->step_ns = (int64_t)job_max(run->job, (double)(clock_now_ns() - start));
     run_start(run, 0, 0);
 }
 
@@ -306,8 +309,8 @@ static void tell_plan(const struct capture *capture, const struct run *run, cons
     while (capture_state(run->options, steps) != CAPTURE_OVER)
         steps++;
     fprintf(stderr, "A step takes %.1f ms; capturing %zu of them will take about %s. Traces go to %s.\n",
-            1e-6 * (double)capture->seconds_ns, steps,
-            progress_words(1e-9 * (double)capture->seconds_ns * (double)steps, words), results->top);
+            1e-6 * (double)capture->step_ns, steps,
+            progress_words(1e-9 * (double)capture->step_ns * (double)steps, words), results->top);
 }
 
 static void create(struct capture *capture, struct run *run)
@@ -328,7 +331,9 @@ static void create(struct capture *capture, struct run *run)
 /* The steps themselves, with the clocks compared before and after. */
 static int record(struct capture *capture, struct run *run, const struct results *results)
 {
-    struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART}, before_int, before_term;
+    /* a second one ends the rank at once, wherever it is */
+    struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    struct sigaction before_int, before_term;
     sigaction(SIGINT, &note, &before_int);
     sigaction(SIGTERM, &note, &before_term);
     job_compare_clocks(run->job, clock_now_ns, &capture->alignment.before);
@@ -338,7 +343,16 @@ static int record(struct capture *capture, struct run *run, const struct results
     job_compare_clocks(run->job, clock_now_ns, &capture->alignment.after);
     sigaction(SIGINT, &before_int, NULL);
     sigaction(SIGTERM, &before_term, NULL);
-    return status;
+    return status ? status : write_so_far(capture, run, results, 0);
+}
+
+/* The steps of active epochs follow those of the warm-up; without any, the warm-up is all there is. */
+static void count_from(struct capture *capture)
+{
+    int first = 0;
+    while (first < capture->n && capture->step[first].warmup)
+        first++;
+    capture->first = capture->reductions.first = first < capture->n ? first : 0;
 }
 
 /* One more thing that all ranks did: after a failure, which has been told, what fails too only follows from it. */
@@ -357,6 +371,7 @@ int capture_run(struct capture *capture, struct run *run, struct results *result
     int status = record(capture, run, results);
     collect(capture, run);
     overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
+    count_from(capture);
     reductions_exchange(&capture->reductions, run->job, &run->timeline, &capture->alignment);
     if (capture->full && run->job->rank == 0)
         fprintf(

@@ -8,14 +8,15 @@
 #include "trace.h"
 
 struct capture {
-    int n, room;                /* steps kept, and how many there is memory for */
-    int full;                   /* the memory ended before the schedule did */
+    int n, room; /* steps kept, and how many there is memory for */
+    int full;    /* the memory ended before the schedule did */
+    int first;   /* figures are about the steps from this one on: those of active epochs, or all if there are none */
     struct captured_step *step; /* [n] */
     struct step_times *times;   /* [n] */
     struct overlap *overlap;    /* [n] */
     float *record;              /* [n, RECORDS] */
     size_t *parameters;         /* of each collective of the plan */
-    int64_t seconds_ns;         /* what one step took, roughly, before the capture */
+    int64_t step_ns;            /* what one step took, roughly, before the capture */
     struct alignment alignment;
     struct reductions reductions;
     struct trace trace;

@@ -2,29 +2,31 @@
 #include "controls.h"
 
 #include "error.h"
-#include "overlap.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+static const struct summary no_summary = {NAN, NAN, NAN, NAN, NAN, 0};
+static const struct paired no_pair = {NAN, NAN, NAN, NAN, 0};
+
 void controls_create(struct controls *controls, const struct run *run)
 {
     const struct options *o = run->options;
-    *controls = (struct controls){.untraced = -1, .off = -1, .none = -1, .attainable = NAN};
-    for (int i = 0; i < o->n; i++) {
+    *controls = (struct controls){.untraced_row = -1, .off_row = -1, .none_row = -1};
+    for (int i = 1; i < o->n; i++) {
         const struct implementation *row = &o->implementation[i];
         if (row->deferred)
-            controls->off = i;
+            controls->off_row = i;
         else if (!row->traced)
-            controls->untraced = i;
-        else if (!row->strategy->reduces)
-            controls->none = i;
+            controls->untraced_row = i;
+        else
+            controls->none_row = i;
     }
     controls->bound = bound_create(run);
     controls->compute = allocate((size_t)o->n * o->rounds + 1, sizeof *controls->compute);
     controls->alone = allocate(o->rounds + 1, sizeof *controls->alone);
-    controls->slowdown = allocate(o->rounds + 1, sizeof *controls->slowdown);
+    controls->slower = allocate(o->rounds + 1, sizeof *controls->slower);
 }
 
 void controls_destroy(struct controls *controls, const struct run *run)
@@ -32,7 +34,7 @@ void controls_destroy(struct controls *controls, const struct run *run)
     bound_destroy(controls->bound, run);
     free(controls->compute);
     free(controls->alone);
-    free(controls->slowdown);
+    free(controls->slower);
     *controls = (struct controls){0};
 }
 
@@ -46,24 +48,38 @@ static double mean_over_ranks(const struct job *job, double mine)
     return sum / job->size;
 }
 
-void controls_block(void *context, struct run *run, const struct step_times *times, int implementation, size_t round)
+/* Whether there is communication to speak of. */
+static int communicates(const struct run *run)
 {
-    struct controls *c = context;
+    return run->job->size > 1 && run->sync[0].strategy->reduces;
+}
+
+void controls_block(struct controls *c, struct run *run, const struct step_times *times, const struct overlap *overlap,
+                    int implementation, size_t round)
+{
     int steps = DISCARDED_STEPS + (int)run->options->block_steps;
-    struct overlap *overlap = allocate((size_t)steps, sizeof *overlap);
-    overlap_of_steps(&run->timeline, times, steps, overlap);
     struct overlap sum = overlap_sum(overlap, DISCARDED_STEPS, steps - DISCARDED_STEPS);
-    free(overlap);
     c->compute[(size_t)implementation * run->options->rounds + round] =
         mean_over_ranks(run->job, 1e-9 * (double)sum.compute / (steps - DISCARDED_STEPS));
-    if (implementation != 0 && implementation != c->none)
+    if (!communicates(run) || (implementation != 0 && implementation != c->none_row))
         return;
     bound_measure(c->bound, run, times, implementation, round);
-    if (implementation == 0 && run->sync[0].strategy->reduces) {
-        double slowdown = bound_slowdown(c->bound, run, 0, round, DISCARDED_STEPS, steps);
-        c->slowdown[round] = mean_over_ranks(run->job, slowdown);
+    if (implementation == 0) {
+        double slower = bound_slowdown(c->bound, run, 0, round, DISCARDED_STEPS, steps);
+        c->slower[round] = mean_over_ranks(run->job, slower);
         c->alone[round] = job_max(run->job, bound_alone(c->bound, run, 0, round));
     }
+}
+
+struct summary controls_efficiency(const double *on, const double *off, const double *alone, const double *backward,
+                                   size_t n)
+{
+    double *efficiency = allocate(n + 1, sizeof *efficiency);
+    for (size_t r = 0; r < n; r++)
+        efficiency[r] = (off[r] - on[r]) / fmin(alone[r], backward[r]);
+    struct summary summary = stats_summary(efficiency, n);
+    free(efficiency);
+    return summary;
 }
 
 static const double *step_of(const struct run *run, int row)
@@ -71,37 +87,46 @@ static const double *step_of(const struct run *run, int row)
     return measurements_of(&run->measurements, row, METRIC_STEP);
 }
 
-static void find_efficiency(struct controls *c, const struct run *run)
+/* What needs `none` beside the profiled strategy. */
+static void compare_with_none(struct controls *c, const struct run *run)
 {
-    const double *on = step_of(run, 0), *off = step_of(run, c->off);
-    const double *backward = measurements_of(&run->measurements, c->none, PHASE_BACKWARD);
-    double *efficiency = allocate(c->rounds, sizeof *efficiency);
-    for (size_t r = 0; r < c->rounds; r++)
-        efficiency[r] = (off[r] - on[r]) / fmin(c->alone[r], backward[r]);
-    c->efficiency = stats_summary(efficiency, c->rounds);
+    size_t n = c->rounds;
+    const double *on = step_of(run, 0), *none = step_of(run, c->none_row);
+    c->step_to_none = stats_paired(on, none, n, 0.95);
+    c->compute_slowdown = stats_paired(c->compute, c->compute + (size_t)c->none_row * run->options->rounds, n, 0.95);
+    c->step_none = stats_summary(none, n);
+    c->backward_none = stats_summary(measurements_of(&run->measurements, c->none_row, PHASE_BACKWARD), n);
+}
+
+/* What needs communication. */
+static void compare_communication(struct controls *c, const struct run *run)
+{
+    double attainable[MAX_IMPLEMENTATIONS];
+    c->comm_alone = stats_summary(c->alone, c->rounds);
+    bound_compute(c->bound, run, attainable);
+    c->attainable = attainable[0];
+    if (c->off_row < 0)
+        return;
+    const double *off = step_of(run, c->off_row);
     c->step_off = stats_summary(off, c->rounds);
-    free(efficiency);
+    c->comm_slowdown = stats_summary(c->slower, c->rounds);
+    c->efficiency = controls_efficiency(step_of(run, 0), off, c->alone,
+                                        measurements_of(&run->measurements, c->none_row, PHASE_BACKWARD), c->rounds);
 }
 
 void controls_compute(struct controls *c, const struct run *run)
 {
-    size_t n = c->rounds = run->measurements.rounds, room = run->options->rounds;
-    double attainable[MAX_IMPLEMENTATIONS];
-    if (!n)
+    c->rounds = run->measurements.rounds;
+    c->overhead = c->step_to_none = c->compute_slowdown = no_pair;
+    c->comm_slowdown = c->efficiency = c->comm_alone = no_summary;
+    c->step_on = c->step_off = c->step_none = c->backward_none = no_summary;
+    c->attainable = NAN;
+    if (!c->rounds)
         return;
-    c->overhead = stats_paired(step_of(run, 0), step_of(run, c->untraced), n, 0.95);
-    c->step_on = stats_summary(step_of(run, 0), n);
-    if (c->none < 0)
-        return;
-    const double *compute_none = c->compute + (size_t)c->none * room;
-    c->cost = stats_paired(step_of(run, 0), step_of(run, c->none), n, 0.95);
-    c->compute_slowdown = stats_paired(c->compute, compute_none, n, 0.95);
-    c->comm_slowdown = stats_summary(c->slowdown, n);
-    c->step_none = stats_summary(step_of(run, c->none), n);
-    c->backward_none = stats_summary(measurements_of(&run->measurements, c->none, PHASE_BACKWARD), n);
-    c->comm_alone = stats_summary(c->alone, n);
-    if (c->off >= 0)
-        find_efficiency(c, run);
-    bound_compute(c->bound, run, attainable);
-    c->attainable = attainable[0];
+    c->overhead = stats_paired(step_of(run, 0), step_of(run, c->untraced_row), c->rounds, 0.95);
+    c->step_on = stats_summary(step_of(run, 0), c->rounds);
+    if (c->none_row >= 0)
+        compare_with_none(c, run);
+    if (communicates(run))
+        compare_communication(c, run);
 }

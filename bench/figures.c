@@ -8,20 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The steps of active epochs follow those of the warm-up; without any, the warm-up is all there is. */
-static void choose_steps(struct figures *figures, const struct capture *capture)
+/* The rank whose steps took longest together. */
+static int slowest_rank(const struct figures *figures)
 {
-    int first = 0;
-    while (first < capture->n && capture->step[first].warmup)
-        first++;
-    figures->first = first < capture->n ? first : 0;
-    figures->steps = capture->n - figures->first;
+    int slowest = 0;
+    for (int r = 1; r < figures->ranks; r++)
+        if (figures->rank[r].sum.step > figures->rank[slowest].sum.step)
+            slowest = r;
+    return slowest;
 }
 
 static void find_phases(struct figures *figures, const struct job *job, const struct capture *capture)
 {
     size_t steps = (size_t)figures->steps, n = steps * (size_t)job->size;
     double *mine = allocate(steps + 1, sizeof *mine), *all = allocate(n + 1, sizeof *all), step_mean = 0;
+    figures->slowest = slowest_rank(figures);
     for (int p = PHASES; p >= 0; p--) { /* the step first: shares are of it */
         double sum = 0;
         for (size_t i = 0; i < steps; i++) {
@@ -31,10 +32,11 @@ static void find_phases(struct figures *figures, const struct job *job, const st
         job_gather(job, mine, steps * sizeof *mine, all);
         for (size_t i = 0; i < n; i++)
             sum += all[i];
-        double mean = n ? sum / (double)n : NAN;
+        double mean = sum / (double)n;
         step_mean = p == PHASES ? mean : step_mean;
-        figures->phase[p] =
-            (struct phase_figure){mean, stats_median(all, n), stats_quantile(all, n, 0.95), mean / step_mean};
+        figures->phase[p] = (struct phase_figure){mean, stats_median(all, n),
+                                                  stats_quantile(all + (size_t)figures->slowest * steps, steps, 0.95),
+                                                  mean / step_mean};
     }
     free(mine);
     free(all);
@@ -49,9 +51,22 @@ static void find_ranks(struct figures *figures, const struct job *job, const str
 
 /* ---- collectives ---- */
 
-struct sample {
-    int64_t queued, duration, wait, transfer;
-};
+/* What is known of each collective; all times of a rank's own. */
+enum { QUEUED, DURATION, WAIT, TRANSFER, TIMES };
+
+static int64_t time_of(const struct reductions *all, const struct reduction *r, int rank, int time)
+{
+    switch (time) {
+    case QUEUED:
+        return r->posted_ns - r->queued_ns;
+    case DURATION:
+        return r->completed_ns - r->posted_ns;
+    case WAIT:
+        return reduction_wait(r, rank, all->residual_ns);
+    default:
+        return reduction_transfer(r, rank, all->residual_ns);
+    }
+}
 
 static int larger_first(const void *a, const void *b)
 {
@@ -70,62 +85,57 @@ static void list_payloads(struct figures *figures, const struct capture *capture
             c++;
         figures->collectives += c == figures->collectives;
         figures->collective[c].bytes = r->of[i].bytes;
+        figures->collective[c].calls += r->of[i].step >= capture->first; /* of this rank, for now */
         if (capture->parameters[r->of[i].index] > figures->collective[c].parameters)
             figures->collective[c].parameters = capture->parameters[r->of[i].index];
     }
     qsort(figures->collective, (size_t)figures->collectives, sizeof *figures->collective, larger_first);
 }
 
-static void measure_payload(struct collective_figure *c, const struct figures *figures, const struct reductions *r,
-                            const struct sample *all, double *value)
+/* The median over the calls of all ranks, and how many are known: one time of one payload at once, so that what is
+ * gathered stays small. mine has room for all collectives, all for those of all ranks. */
+static double median_of(const struct collective_figure *c, const struct figures *figures, const struct job *job,
+                        const struct reductions *r, int time, double *mine, double *all, size_t *known)
 {
-    double figure[4] = {NAN, NAN, NAN, NAN};
-    for (int f = 0; f < 4; f++) {
-        size_t n = 0;
-        for (size_t i = 0; i < r->n; i++)
-            for (int q = 0; q < figures->ranks; q++) {
-                const struct sample *s = &all[(size_t)q * r->n + i];
-                int64_t ns = f == 0 ? s->queued : f == 1 ? s->duration : f == 2 ? s->wait : s->transfer;
-                if (r->of[i].bytes == c->bytes && r->of[i].step >= figures->first && ns >= 0)
-                    value[n++] = 1e-9 * (double)ns;
-            }
-        figure[f] = stats_median(value, n);
-        c->calls = f == 1 ? n : c->calls;
-        c->told = f == 2 ? n : c->told;
-    }
-    c->queued = figure[0];
-    c->duration = figure[1];
-    c->wait = figure[2];
-    c->transfer = figure[3];
-    c->algbw = c->duration > 0 ? 1e-9 * (double)c->bytes / c->duration : NAN;
-    c->busbw = c->algbw * trace_bus_factor(figures->ranks);
+    size_t n = 0;
+    *known = 0;
+    for (size_t i = 0; i < r->n; i++)
+        if (r->of[i].bytes == c->bytes && r->of[i].step >= figures->first)
+            mine[n++] = 1e-9 * (double)time_of(r, &r->of[i], job->rank, time);
+    job_gather(job, mine, n * sizeof *mine, all);
+    for (size_t i = 0; i < n * (size_t)job->size; i++)
+        if (all[i] >= 0)
+            all[(*known)++] = all[i];
+    return stats_median(all, *known);
 }
 
 static void find_collectives(struct figures *figures, const struct job *job, const struct capture *capture)
 {
     const struct reductions *r = &capture->reductions;
-    struct sample *mine = allocate(r->n + 1, sizeof *mine);
-    struct sample *all = allocate((r->n + 1) * (size_t)job->size, sizeof *all);
-    double *value = allocate((r->n + 1) * (size_t)job->size, sizeof *value);
-    for (size_t i = 0; i < r->n; i++)
-        mine[i] = (struct sample){r->of[i].posted_ns - r->of[i].queued_ns, r->of[i].completed_ns - r->of[i].posted_ns,
-                                  reduction_wait(&r->of[i], job->rank, r->residual_ns),
-                                  reduction_transfer(&r->of[i], job->rank, r->residual_ns)};
-    job_gather(job, mine, r->n * sizeof *mine, all);
+    size_t most = 0;
     list_payloads(figures, capture);
     for (int c = 0; c < figures->collectives; c++)
-        measure_payload(&figures->collective[c], figures, r, all, value);
+        most = figures->collective[c].calls > most ? figures->collective[c].calls : most;
+    double *mine = allocate(most + 1, sizeof *mine), *all = allocate((most + 1) * (size_t)job->size, sizeof *all);
+    for (int i = 0; i < figures->collectives; i++) {
+        struct collective_figure *c = &figures->collective[i];
+        size_t known;
+        c->queued = median_of(c, figures, job, r, QUEUED, mine, all, &known);
+        c->wait = median_of(c, figures, job, r, WAIT, mine, all, &c->told);
+        c->transfer = median_of(c, figures, job, r, TRANSFER, mine, all, &known);
+        c->duration = median_of(c, figures, job, r, DURATION, mine, all, &c->calls);
+        c->algbw = c->duration > 0 ? 1e-9 * (double)c->bytes / c->duration : NAN;
+        c->busbw = c->algbw * trace_bus_factor(figures->ranks);
+    }
     free(mine);
     free(all);
-    free(value);
 }
 
 void figures_create(struct figures *figures, const struct job *job, const struct capture *capture)
 {
-    *figures = (struct figures){.ranks = job->size};
-    choose_steps(figures, capture);
-    find_phases(figures, job, capture);
+    *figures = (struct figures){.first = capture->first, .steps = capture->n - capture->first, .ranks = job->size};
     find_ranks(figures, job, capture);
+    find_phases(figures, job, capture);
     find_collectives(figures, job, capture);
 }
 

@@ -5,9 +5,11 @@
 
 #include "capture.h"
 
-/* Over the steps of all ranks (n = ranks x steps), in seconds a step. */
+/* In seconds a step. */
 struct phase_figure {
-    double mean, median, p95, share; /* share of the steps' time */
+    double mean, median; /* over the steps of all ranks (n = ranks x steps) */
+    double p95_steps;    /* over the steps of the slowest rank */
+    double share;        /* of the steps' time */
 };
 
 /* Collectives of one payload, over all ranks and steps; medians in seconds. */
@@ -27,6 +29,7 @@ struct rank_figure {
 struct figures {
     int first, steps; /* slots that the figures are about: the steps of active epochs, or all if there are none */
     int ranks;
+    int slowest;                           /* rank whose steps took longest together */
     struct phase_figure phase[PHASES + 1]; /* the last: the step */
     struct rank_figure *rank;              /* [ranks] */
     struct collective_figure *collective;  /* [collectives], the largest payload first */

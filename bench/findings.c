@@ -11,20 +11,30 @@ const char *const level_name[] = {[LEVEL_NOTE] = "note", [LEVEL_WARNING] = "warn
 /* ---- did overlap happen? ---- */
 
 /* Why communication was not hidden, as far as the run can tell. */
-static const char *why_not(const struct run *run, const struct capture *capture, const struct controls *c)
+static void why_not(const struct run *run, const struct capture *capture, const struct controls *c, char text[192])
 {
-    const struct overlap sum = overlap_sum(capture->overlap, 0, capture->n);
+    const struct overlap sum = overlap_sum(capture->overlap, capture->first, capture->n - capture->first);
+    double tail = 1e-9 * (double)sum.exposed_tail / (capture->n - capture->first), alone = c->comm_alone.median;
     if (run->sync[0].plan.n == 1)
-        return "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb";
-    if (run->cores_per_rank < run->threads)
-        return "the cores are oversubscribed: a rank has more threads than cores, and communication gets no turn";
-    if (run->job->hosts == 1)
-        return "the ranks share one machine's memory: moving the gradients is work for the same cores, so there is "
-               "nothing to hide";
-    if (capture->n && 1e-9 * (double)sum.exposed_tail / capture->n > 0.8 * c->comm_alone.median)
-        return "no progress: collectives were posted during backward and advanced only after it; try --mpi-progress "
-               "poll or another sleep:US";
-    return "the time saved is within the noise: use more --rounds";
+        snprintf(text, 192, "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb");
+    else if (run->cores_per_rank < run->threads)
+        snprintf(text, 192,
+                 "the cores are oversubscribed: a rank has more threads than cores, and communication gets "
+                 "no turn");
+    else if (tail > 0.8 * alone)
+        snprintf(text, 192,
+                 "no progress: %.1f ms of the collectives' %.1f ms came after backward; try --mpi-progress poll or "
+                 "another sleep:US",
+                 1e3 * tail, 1e3 * alone);
+    else if (alone > c->backward_none.median)
+        snprintf(text, 192, "communication alone (%.1f ms) is longer than backward (%.1f ms)", 1e3 * alone,
+                 1e3 * c->backward_none.median);
+    else if (run->job->hosts == 1)
+        snprintf(text, 192,
+                 "the ranks share one machine's memory: moving the gradients is work for the same cores, so "
+                 "there is nothing to hide");
+    else
+        snprintf(text, 192, "communication slows computation down as much as it is hidden");
 }
 
 static void say(struct verdict *verdict, const char *overlap, const char *format, ...)
@@ -42,7 +52,7 @@ static void judge(struct verdict *v, const struct run *run, const struct capture
 {
     const struct summary *e = &c->efficiency;
     double longer = c->comm_alone.median / c->backward_none.median;
-    char rest[192] = "";
+    char rest[192] = "", why[192];
     if (run->job->size == 1)
         say(v, "n/a", "Overlap: n/a, one rank communicates with nobody.");
     else if (!run->sync[0].strategy->reduces)
@@ -70,10 +80,15 @@ static void judge(struct verdict *v, const struct run *run, const struct capture
             rest);
     } else {
         int unclear = e->ci_high > 0.1 && run->sync[0].plan.n > 1;
+        why_not(run, capture, c, why);
         say(v, unclear ? "unclear" : "no",
             "%s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.",
             unclear ? "Overlap cannot be told from none" : "Overlap did not happen", 100 * e->median, 100 * e->ci_low,
-            100 * e->ci_high, e->n, why_not(run, capture, c));
+            100 * e->ci_high, e->n,
+            !unclear               ? why
+            : run->job->hosts == 1 ? "the steps differ more by themselves; more --rounds would tell, but ranks that "
+                                     "share one machine's memory usually have nothing to hide"
+                                   : "the steps differ more by themselves; more --rounds would tell");
     }
 }
 
@@ -107,11 +122,6 @@ static int list_ranks(const struct figures *figures, double (*figure)(const stru
     return n;
 }
 
-static double busy(const struct overlap *o)
-{
-    return (double)o->compute / (double)o->step;
-}
-
 static double exposed(const struct overlap *o)
 {
     return (double)overlap_exposed(o) / (double)o->step;
@@ -130,8 +140,8 @@ static double worst(const struct figures *figures, double (*figure)(const struct
 static void check_busy(struct findings *f, const struct run *run, const struct figures *figures)
 {
     char ranks[96];
-    double threshold = run->options->thresholds.busy, value = worst(figures, busy, 1);
-    if (!list_ranks(figures, busy, threshold, 1, ranks, sizeof ranks))
+    double threshold = run->options->thresholds.busy, value = worst(figures, overlap_utilisation, 1);
+    if (!list_ranks(figures, overlap_utilisation, threshold, 1, ranks, sizeof ranks))
         return;
     struct finding *finding =
         add(f, "device_busy", value < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, value, threshold,
@@ -181,15 +191,16 @@ static void check_exposed(struct findings *f, const struct run *run, const struc
 static void check_collectives(struct findings *f, const struct controls *c)
 {
     double value = 100 * c->comm_alone.median / c->backward_none.median, threshold = 15;
-    if (!c->rounds || c->none < 0 || !(value > threshold))
+    if (!(value > threshold)) /* also without controls, which is NAN */
         return;
-    struct finding *finding =
-        add(f, "collectives", value > 2 * threshold ? LEVEL_WARNING : LEVEL_NOTE, value, threshold,
-            "a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or more "
-            "computation for each reduction");
+    struct finding *finding = add(f, "collectives", value > 2 * threshold ? LEVEL_HIGH : LEVEL_NOTE, value, threshold,
+                                  "a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or more "
+                                  "computation for each reduction");
     snprintf(finding->text, sizeof finding->text,
-             "the collectives alone take %.1f ms, %.1f %% of backward (a note from %g %%, a warning from %g %%)",
-             1e3 * c->comm_alone.median, value, threshold, 2 * threshold);
+             "the collectives alone take %.1f ms on the slowest rank, %.1f %% of backward (a note from %g %%, high "
+             "from %g %%; "
+             "%zu rounds)",
+             1e3 * c->comm_alone.median, value, threshold, 2 * threshold, c->rounds);
 }
 
 static void check_memory(struct findings *f, const struct run *run, size_t peak_bytes)
@@ -201,13 +212,14 @@ static void check_memory(struct findings *f, const struct run *run, size_t peak_
     struct finding *finding = add(f, "memory", LEVEL_WARNING, value, threshold,
                                   "use a smaller --batch-size or --context-length, or --grad-accumulation");
     snprintf(finding->text, sizeof finding->text,
-             "the ranks of this machine together reach %.1f %% of its memory (threshold %g %%)", value, threshold);
+             "the %d ranks of rank 0's machine together reach %.1f %% of its memory (threshold %g %%; the whole run)",
+             run->job->machine_size, value, threshold);
 }
 
 static void check_stragglers(struct findings *f, const struct capture *capture, const struct figures *figures)
 {
     const struct reductions *r = &capture->reductions;
-    double step = 1e9 * figures->phase[PHASES].mean * capture->n, threshold = 5;
+    double step = 1e9 * figures->phase[PHASES].mean * figures->steps, threshold = 5;
     for (int rank = 0; rank < r->ranks; rank++) {
         const struct straggler *s = &r->straggler[rank];
         double value = 100 * s->cost_ns / step;

@@ -33,7 +33,8 @@ void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, cons
     for (int i = 0; i < TIMELINE_LANES; i++)
         recorded += spans[i] * sizeof(struct span);
     size_t rows = (size_t)options->n, tensors = (size_t)model->tensors;
-    size_t series = rows * METRICS + (options->attainable ? (rows + 1) * tensors : 0); /* a number a round each */
+    size_t series = rows * METRICS +
+                    (options->attainable || options->profile ? (rows + 1) * tensors : 0); /* a number a round each */
     bytes[MEMORY_RECORDS] = recorded +
                             (options->block_steps + DISCARDED_STEPS) * (step + (size_t)(ranks + 4) * sizeof(double)) +
                             options->rounds * series * sizeof(double);

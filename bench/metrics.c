@@ -47,9 +47,9 @@ static void print_overlap(FILE *out, const struct overlap *o, int traced)
     print_ms(out, "compute_ms", o->compute);
     print_ms(out, "overlap_ms", o->overlap);
     print_ms(out, "exposed_ms", overlap_exposed(o));
-    print_number(out, "span_overlap", (double)o->overlap / (double)o->communication);
-    print_number(out, "compute_coverage", (double)o->overlap / (double)o->compute);
-    print_number(out, "utilisation", (double)o->compute / (double)o->step);
+    print_number(out, "span_overlap", overlap_span(o));
+    print_number(out, "compute_coverage", overlap_coverage(o));
+    print_number(out, "utilisation", overlap_utilisation(o));
 }
 
 /* Adds text to this rank's file, whole or not at all, and frees it. */
@@ -166,8 +166,8 @@ int metrics_write_capture(struct results *results, const struct run *run, const 
     for (int s = 0; s < trace->steps; s++) {
         const struct captured_step *step = &trace->step[s];
         size_t nx = bridge(x, overlap_lane(compute, s, &i, x), GAP_NS), ny = overlap_lane(communication, s, &j, y);
-        fprintf(out, "{\"implementation\": \"%s\", \"captured\": true, \"step\": %ld, \"global_step\": %ld",
-                trace->implementation, step->number, step->global_step);
+        fprintf(out, "{\"implementation\": \"%s\", \"captured\": true, \"profiler_step\": %ld, \"global_step\": %ld",
+                trace->implementation, step->number + 1, step->global_step);
         fprintf(out, ", \"epoch\": %ld, \"epoch_kind\": \"%s\"", step->epoch + 1, step->warmup ? "warmup" : "active");
         print_times(out, run, &trace->times[s]);
         print_number(out, "loss", (double)step->loss);

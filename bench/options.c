@@ -199,7 +199,7 @@ static int check_mode(const struct options *o, const char *needs_profile)
         return report("--rounds 0: expected a whole number from 1 to 1000000 (0 is for --profile)");
     if (o->profile && *o->output)
         return report("--output is for the benchmark; with --profile use --profile-output-dir");
-    if (o->profile && o->profile_warmup + o->profile_wait && !o->profile_active && o->profile_repeat > 1)
+    if (o->profile && !o->profile_active && o->profile_repeat > 1)
         return report("--profile-repeat %zu needs --profile-active: how many steps of a cycle to keep",
                       o->profile_repeat);
     return 0;

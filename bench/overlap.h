@@ -5,6 +5,8 @@
 #include "intervals.h"
 #include "steps.h"
 
+#include <math.h>
+
 /* Of one step of one rank, in nanoseconds. communication is the union of its collectives, each from post to completion;
  * on the CPU a collective that waits, or that nobody drives, is in it too. compute is the union of the operations of a
  * traced step. */
@@ -16,6 +18,21 @@ struct overlap {
 static inline int64_t overlap_exposed(const struct overlap *o)
 {
     return o->communication - o->overlap;
+}
+
+/* overlap / communication, overlap / compute, compute / step; NAN where there was no communication, or nothing to
+ * divide by. */
+static inline double overlap_span(const struct overlap *o)
+{
+    return o->communication ? (double)o->overlap / (double)o->communication : NAN;
+}
+static inline double overlap_coverage(const struct overlap *o)
+{
+    return o->communication && o->compute ? (double)o->overlap / (double)o->compute : NAN;
+}
+static inline double overlap_utilisation(const struct overlap *o)
+{
+    return o->step ? (double)o->compute / (double)o->step : NAN;
 }
 
 /* Fills overlap[n] for the steps in slots [0, n) of a timeline. */

@@ -44,10 +44,11 @@ static int write_so_far(void *context, struct run *run, const struct results *re
     return write_summary(context, results, 0);
 }
 
-static void block(void *context, struct run *run, const struct step_times *times, int implementation, size_t round)
+static void block(void *context, struct run *run, const struct step_times *times, const struct overlap *overlap,
+                  int implementation, size_t round)
 {
     struct profile *p = context;
-    controls_block(&p->controls, run, times, implementation, round);
+    controls_block(&p->controls, run, times, overlap, implementation, round);
 }
 
 static int measure(struct profile *p, struct results *results)

@@ -51,10 +51,11 @@ static void add_phases(cJSON *json, const struct profile *p)
         cJSON *phase = cJSON_AddObjectToObject(phases, i == PHASES ? "step" : phase_name[i]);
         results_add_finite(phase, "mean_ms", 1e3 * f->mean);
         results_add_finite(phase, "median_ms", 1e3 * f->median);
-        results_add_finite(phase, "p95_ms", 1e3 * f->p95);
+        results_add_finite(phase, "p95_steps_ms", 1e3 * f->p95_steps);
         results_add_finite(phase, "share", f->share);
     }
     cJSON_AddNumberToObject(json, "phase_samples", p->figures.ranks * p->figures.steps);
+    cJSON_AddNumberToObject(json, "slowest_rank", p->figures.slowest);
     size_t tokens = p->run->options->batch_size * p->run->options->context_length;
     double step = p->figures.phase[PHASES].mean;
     results_add_finite(json, "communication_ratio", p->figures.phase[PHASE_GRADIENT_SYNC].share);
@@ -113,9 +114,9 @@ static void add_ranks(cJSON *json, const struct profile *p)
         add_ms(row, "overlap_ms", o->overlap);
         add_ms(row, "exposed_ms", overlap_exposed(o));
         add_ms(row, "exposed_tail_ms", o->exposed_tail);
-        results_add_finite(row, "span_overlap", (double)o->overlap / (double)o->communication);
-        results_add_finite(row, "compute_coverage", o->communication ? (double)o->overlap / (double)o->compute : NAN);
-        results_add_finite(row, "utilisation", (double)o->compute / (double)o->step);
+        results_add_finite(row, "span_overlap", overlap_span(o));
+        results_add_finite(row, "compute_coverage", overlap_coverage(o));
+        results_add_finite(row, "utilisation", overlap_utilisation(o));
         cJSON_AddNumberToObject(row, "collectives", (double)o->collectives);
     }
 }
@@ -124,7 +125,7 @@ static void add_stragglers(cJSON *json, const struct profile *p)
 {
     const struct reductions *r = &p->capture.reductions;
     cJSON *stragglers = cJSON_AddObjectToObject(json, "stragglers");
-    cJSON_AddNumberToObject(stragglers, "collectives", (double)r->n);
+    cJSON_AddNumberToObject(stragglers, "collectives", (double)r->counted);
     cJSON_AddNumberToObject(stragglers, "told", (double)r->told);
     cJSON *list = cJSON_AddArrayToObject(stragglers, "ranks");
     for (int i = 0; i < r->ranks; i++) {
@@ -133,7 +134,7 @@ static void add_stragglers(cJSON *json, const struct profile *p)
         cJSON_AddNumberToObject(row, "last", (double)r->straggler[i].last);
         cJSON_AddNumberToObject(row, "late_us", 1e-3 * r->straggler[i].late_ns);
         cJSON_AddNumberToObject(row, "late_most_us", 1e-3 * r->straggler[i].most_ns);
-        cJSON_AddNumberToObject(row, "cost_ms_per_step", 1e-6 * r->straggler[i].cost_ns / p->capture.n);
+        cJSON_AddNumberToObject(row, "cost_ms_per_step", 1e-6 * r->straggler[i].cost_ns / p->figures.steps);
     }
 }
 
@@ -163,21 +164,25 @@ static void add_controls(cJSON *json, const struct profile *p)
     cJSON_AddNumberToObject(controls, "rounds", (double)c->rounds);
     if (!c->rounds)
         return;
+    double none = c->step_none.median;
+    struct summary cost = {none * (c->step_to_none.ratio - 1),
+                           none * (c->step_to_none.ci_low - 1),
+                           none * (c->step_to_none.ci_high - 1),
+                           NAN,
+                           NAN,
+                           c->step_to_none.n};
     add_summary(controls, "step", 1e3, &c->step_on, "ms");
-    if (c->off >= 0) {
-        add_summary(controls, "step_after_backward", 1e3, &c->step_off, "ms");
-        add_summary(controls, "overlap_efficiency", 1, &c->efficiency, "1");
-    }
-    if (c->none >= 0) {
-        add_summary(controls, "step_none", 1e3, &c->step_none, "ms");
-        add_summary(controls, "backward_none", 1e3, &c->backward_none, "ms");
-        add_summary(controls, "comm_alone", 1e3, &c->comm_alone, "ms");
-        add_paired(controls, "step_to_none", &c->cost);
-        add_paired(controls, "compute_slowdown", &c->compute_slowdown);
-        add_summary(controls, "comm_slowdown", 1, &c->comm_slowdown, "1");
-        results_add_finite(controls, "attainable_ms", 1e3 * c->attainable);
-        results_add_finite(controls, "communication_thread_cores", p->run->comm_cpu_seconds / p->run->comm_seconds);
-    }
+    add_summary(controls, "step_after_backward", 1e3, &c->step_off, "ms");
+    add_summary(controls, "step_none", 1e3, &c->step_none, "ms");
+    add_summary(controls, "backward_none", 1e3, &c->backward_none, "ms");
+    add_summary(controls, "sync_cost", 1e3, &cost, "ms");
+    add_paired(controls, "step_to_none", &c->step_to_none);
+    add_paired(controls, "compute_slowdown", &c->compute_slowdown);
+    add_summary(controls, "comm_alone", 1e3, &c->comm_alone, "ms");
+    add_summary(controls, "comm_slowdown", 1, &c->comm_slowdown, "1");
+    add_summary(controls, "overlap_efficiency", 1, &c->efficiency, "1");
+    results_add_finite(controls, "attainable_ms", 1e3 * c->attainable);
+    results_add_finite(controls, "communication_thread_cores", p->run->comm_cpu_seconds / p->run->comm_seconds);
     add_paired(json, "profiling_overhead", &c->overhead);
 }
 

@@ -50,7 +50,7 @@ static void print_phases(FILE *out, const struct profile *p)
     fprintf(out, "\nPhases of %d captured step%s of %s epochs on %d rank%s, ms a step\n", f->steps,
             f->steps == 1 ? "" : "s", p->capture.step[f->first].warmup ? "warm-up" : "active", f->ranks,
             f->ranks == 1 ? "" : "s");
-    fprintf(out, "%-26s %10s %10s %10s %8s  %s\n", "", "mean", "median", "p95", "share", "usual when well tuned");
+    fprintf(out, "%-26s %10s %10s %10s %8s  %s\n", "", "mean", "median", "p95_steps", "share", "usual when well tuned");
     for (int i = 0; i <= PHASES; i++) {
         const struct phase_figure *phase = &f->phase[i];
         if (i == PHASE_CLIPPING && phase->mean == 0)
@@ -58,17 +58,16 @@ static void print_phases(FILE *out, const struct profile *p)
         fprintf(out, "%-26s", i == PHASES ? "step" : phase_name[i]);
         column(out, 10, 3, 1e3 * phase->mean);
         column(out, 10, 3, 1e3 * phase->median);
-        column(out, 10, 3, 1e3 * phase->p95);
+        column(out, 10, 3, 1e3 * phase->p95_steps);
         fprintf(out, " %6.1f %%  %s\n", 100 * phase->share, i < PHASES && usual[i] ? usual[i] : "");
     }
     double tokens = (double)(p->run->options->batch_size * p->run->options->context_length),
            step = f->phase[PHASES].mean;
-    fprintf(
-        out,
-        "n = ranks x steps = %d; p95 is over these. %.0f tokens per second, %.1f GFLOP/s of the model; communication\n"
-        "ratio (gradient_sync / step) %.3f.\n",
-        f->ranks * f->steps, tokens / step, 1e-9 * model_flops(&p->run->model, (size_t)tokens) / step,
-        f->phase[PHASE_GRADIENT_SYNC].share);
+    fprintf(out,
+            "n = ranks x steps = %d; p95_steps is over the steps of rank %d, the slowest.\n"
+            "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (gradient_sync / step) %.3f.\n",
+            f->ranks * f->steps, f->slowest, tokens / step, 1e-9 * model_flops(&p->run->model, (size_t)tokens) / step,
+            f->phase[PHASE_GRADIENT_SYNC].share);
 }
 
 static void print_averages(FILE *out, const struct profile *p)
@@ -124,9 +123,10 @@ static void print_collectives(FILE *out, const struct profile *p)
 static void print_stragglers(FILE *out, const struct profile *p)
 {
     const struct reductions *r = &p->capture.reductions;
-    if (r->ranks == 1 || !r->n)
+    if (r->ranks == 1 || !r->counted)
         return;
-    fprintf(out, "\nStragglers: who posts last (%zu of %zu collectives can be told)\n", r->told, r->n);
+    fprintf(out, "\nStragglers in the same steps: who posts last (%zu of %zu collectives can be told)\n", r->told,
+            r->counted);
     fprintf(out, "%6s %8s %8s %14s %14s %22s\n", "rank", "last", "share", "late by, us", "at most, us",
             "cost, ms a step");
     for (int i = 0; i < r->ranks; i++) {
@@ -135,7 +135,7 @@ static void print_stragglers(FILE *out, const struct profile *p)
             continue;
         fprintf(out, "%6d %8zu %6.1f %% %14.1f %14.1f %22.3f\n", i, s->last,
                 r->told ? 100.0 * (double)s->last / (double)r->told : 0, 1e-3 * s->late_ns, 1e-3 * s->most_ns,
-                1e-6 * s->cost_ns / p->capture.n);
+                1e-6 * s->cost_ns / p->figures.steps);
     }
     fprintf(out, "late by: median, behind the last but one. cost: how long another rank stood still in gradient_sync\n"
                  "because this one had not posted yet (mean over the other ranks).\n");
@@ -162,9 +162,9 @@ static void print_ranks(FILE *out, const struct profile *p)
         column(out, 10, 3, per_step * (double)o->overlap);
         column(out, 10, 3, per_step * (double)overlap_exposed(o));
         column(out, 10, 3, per_step * (double)o->exposed_tail);
-        column(out, 12, 3, o->communication ? (double)o->overlap / (double)o->communication : NAN);
-        column(out, 11, 3, o->communication ? (double)o->overlap / (double)o->compute : NAN);
-        fprintf(out, " %6.1f %%\n", 100 * (double)o->compute / (double)o->step);
+        column(out, 12, 3, overlap_span(o));
+        column(out, 11, 3, overlap_coverage(o));
+        fprintf(out, " %6.1f %%\n", 100 * overlap_utilisation(o));
     }
     if (f->ranks > SHOWN)
         fprintf(out, "%6s (%d more ranks in summary.json)\n", "...", f->ranks - SHOWN);
@@ -173,52 +173,54 @@ static void print_ranks(FILE *out, const struct profile *p)
             "hidden from above and decides nothing. The controls below do.\n");
 }
 
+/* A figure with its interval; nothing where it does not apply. */
+static void print_control(FILE *out, const char *name, double value, double low, double high, const char *meaning)
+{
+    if (!isfinite(value))
+        return;
+    fprintf(out, "  %-20s %9.3f", name, value);
+    if (isfinite(low))
+        fprintf(out, " [%.3f, %.3f]", low, high);
+    fprintf(out, "  %s\n", meaning);
+}
+
 static void print_paired(FILE *out, const char *name, const struct paired *x, const char *meaning)
 {
-    fprintf(out, "  %-20s %8.3f", name, x->ratio);
-    if (isfinite(x->ci_low))
-        fprintf(out, " [%.3f, %.3f]", x->ci_low, x->ci_high);
-    fprintf(out, "  %s\n", meaning);
+    print_control(out, name, x->ratio, x->ci_low, x->ci_high, meaning);
 }
 
 static void print_summary(FILE *out, const char *name, double scale, const struct summary *x, const char *meaning)
 {
-    fprintf(out, "  %-20s %8.3f", name, scale * x->median);
-    if (isfinite(x->ci_low))
-        fprintf(out, " [%.3f, %.3f]", scale * x->ci_low, scale * x->ci_high);
-    fprintf(out, "  %s\n", meaning);
+    print_control(out, name, scale * x->median, scale * x->ci_low, scale * x->ci_high, meaning);
 }
 
 static void print_controls(FILE *out, const struct profile *p)
 {
     const struct controls *c = &p->controls;
     const struct run *run = p->run;
+    double none = 1e3 * c->step_none.median;
     if (!c->rounds)
         return;
     fprintf(out, "\nControls, interleaved with it in %zu round%s of %zu timed steps (95 %% intervals)\n", c->rounds,
             c->rounds == 1 ? "" : "s", run->options->block_steps);
     print_summary(out, "step", 1e3, &c->step_on, "ms");
-    if (c->off >= 0)
-        print_summary(out, "after backward", 1e3, &c->step_off,
-                      "ms a step with the same collectives, all after backward");
-    if (c->none >= 0) {
-        print_summary(out, "none", 1e3, &c->step_none, "ms a step without communication");
-        print_paired(out, "sync cost", &c->cost, "x the step of none");
-        print_paired(out, "compute slowdown", &c->compute_slowdown, "x the time of operations without communication");
-    }
-    if (c->none >= 0 && run->job->size > 1) {
-        print_summary(out, "comm alone", 1e3, &c->comm_alone, "ms a step, each collective by itself");
-        print_summary(out, "comm slowdown", 1, &c->comm_slowdown, "x the duration of a collective alone");
-        fprintf(out, "  %-20s %8.3f  ms a step with perfect overlap of this plan; the step takes %.2f x that\n",
-                "attainable", 1e3 * c->attainable, c->step_on.median / c->attainable);
-        if (c->off >= 0)
-            print_summary(out, "overlap efficiency", 1, &c->efficiency,
-                          "of the smaller of comm alone and backward, saved by overlap");
-    }
-    if (run->comm_seconds > 0)
-        fprintf(out, "  %-20s %8.3f  cores used by rank 0's communication thread (progress %s)\n", "comm thread",
+    print_summary(out, "after backward", 1e3, &c->step_off, "ms a step with the same collectives, all after backward");
+    print_summary(out, "none", 1e3, &c->step_none, "ms a step without communication");
+    print_control(out, "sync cost", none * (c->step_to_none.ratio - 1), none * (c->step_to_none.ci_low - 1),
+                  none * (c->step_to_none.ci_high - 1), "ms: (mean ratio to the step of none - 1) x none");
+    print_paired(out, "compute slowdown", &c->compute_slowdown, "x the time of operations without communication");
+    if (run->comm_seconds > 0 && run->job->size > 1)
+        fprintf(out, "  %-20s %9.3f  cores used by rank 0's communication thread (progress %s)\n", "comm thread",
                 run->comm_cpu_seconds / run->comm_seconds, run->comm->progress);
-    print_paired(out, "profiling overhead", &c->overhead, "x the step without tracing");
+    print_summary(out, "comm alone", 1e3, &c->comm_alone, "ms a step, each collective by itself");
+    print_summary(out, "comm slowdown", 1, &c->comm_slowdown,
+                  "x the duration of a collective alone, waiting for a late rank included");
+    print_control(out, "attainable", 1e3 * c->attainable, NAN, NAN, "ms a step with perfect overlap of this plan");
+    print_control(out, "step / attainable", c->step_on.median / c->attainable, NAN, NAN, "");
+    print_summary(out, "overlap efficiency", 1, &c->efficiency,
+                  "of the smaller of comm alone and backward, saved by overlap");
+    print_paired(out, "profiling overhead", &c->overhead,
+                 "x the step without tracing, which records phases and collectives alone");
 }
 
 /* ---- memory, findings ---- */

@@ -59,14 +59,15 @@ int64_t reduction_transfer(const struct reduction *r, int rank, int64_t residual
     return reduction_wait(r, rank, residual_ns) < 0 ? -1 : r->completed_ns - r->last_posted_ns;
 }
 
-void reductions_find_last(struct reductions *reductions, const int64_t *posted)
+/* For `count` collectives from number `from` on; posted[ranks, count]. */
+static void find_last(struct reductions *reductions, size_t from, size_t count, const int64_t *posted)
 {
-    for (size_t i = 0; i < reductions->n; i++) {
-        struct reduction *r = &reductions->of[i];
+    for (size_t i = 0; i < count; i++) {
+        struct reduction *r = &reductions->of[from + i];
         int64_t last = INT64_MIN, next = INT64_MIN;
         int rank = -1;
         for (int q = 0; q < reductions->ranks; q++) {
-            int64_t at = posted[(size_t)q * reductions->n + i];
+            int64_t at = posted[(size_t)q * count + i];
             if (at > last) {
                 next = last;
                 last = at;
@@ -78,8 +79,14 @@ void reductions_find_last(struct reductions *reductions, const int64_t *posted)
         r->last_posted_ns = last;
         r->late_ns = reductions->ranks > 1 ? last - next : 0;
         r->last_rank = known ? rank : -1;
-        reductions->told += (size_t)known;
+        reductions->counted += r->step >= reductions->first;
+        reductions->told += known && r->step >= reductions->first;
     }
+}
+
+void reductions_find_last(struct reductions *reductions, const int64_t *posted)
+{
+    find_last(reductions, 0, reductions->n, posted);
 }
 
 /* How long this rank stood still in gradient_sync because the given rank had not posted yet. */
@@ -89,7 +96,7 @@ static int64_t blocked_by(const struct reductions *reductions, int rank, const s
     size_t n = 0;
     for (size_t i = 0; i < reductions->n; i++) {
         const struct reduction *r = &reductions->of[i];
-        if (r->last_rank == rank)
+        if (r->last_rank == rank && r->step >= reductions->first)
             wait[n++] = (struct interval){r->posted_ns, r->last_posted_ns};
     }
     n = intervals_unite(wait, n);
@@ -117,7 +124,7 @@ static void find_stragglers(struct reductions *reductions, const struct job *job
     for (size_t r = 0; r < ranks; r++) {
         struct straggler *straggler = &reductions->straggler[r];
         for (size_t i = 0; i < reductions->n; i++)
-            if (reductions->of[i].last_rank == (int)r)
+            if (reductions->of[i].last_rank == (int)r && reductions->of[i].step >= reductions->first)
                 late[straggler->last++] = (double)reductions->of[i].late_ns;
         straggler->late_ns = straggler->last ? stats_median(late, straggler->last) : 0;
         straggler->most_ns = straggler->last ? stats_quantile(late, straggler->last, 1) : 0;
@@ -135,13 +142,16 @@ static void find_stragglers(struct reductions *reductions, const struct job *job
 void reductions_exchange(struct reductions *reductions, const struct job *job, const struct timeline *timeline,
                          const struct alignment *alignment)
 {
-    size_t n = reductions->n;
-    int64_t *mine = allocate(n + 1, sizeof *mine), *all = allocate((n + 1) * (size_t)job->size, sizeof *all);
+    enum { AT_ONCE = 4096 }; /* what all ranks posted at a time: memory does not grow with the length of the capture */
+    int64_t *mine = allocate(AT_ONCE, sizeof *mine), *all = allocate((size_t)AT_ONCE * (size_t)job->size, sizeof *all);
     reductions->residual_ns = (int64_t)job_max(job, (double)reductions->residual_ns);
-    for (size_t i = 0; i < n; i++)
-        mine[i] = reductions->of[i].posted_ns;
-    job_gather(job, mine, n * sizeof *mine, all);
-    reductions_find_last(reductions, all);
+    for (size_t from = 0; from < reductions->n; from += AT_ONCE) {
+        size_t count = reductions->n - from < AT_ONCE ? reductions->n - from : AT_ONCE;
+        for (size_t i = 0; i < count; i++)
+            mine[i] = reductions->of[from + i].posted_ns;
+        job_gather(job, mine, count * sizeof *mine, all);
+        find_last(reductions, from, count, all);
+    }
     find_stragglers(reductions, job, timeline, alignment);
     free(mine);
     free(all);

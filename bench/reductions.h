@@ -28,7 +28,7 @@ struct straggler {
     double late_ns; /* how late it then was, behind the last but one: median */
     double most_ns; /* and at most */
     double cost_ns; /* how long another rank stood still in gradient_sync because of it, mean over the other ranks, all
-                       steps together */
+                       counted steps together */
 };
 
 struct reductions {
@@ -36,7 +36,8 @@ struct reductions {
     struct reduction *of; /* [n], in the order of tickets */
     int64_t residual_ns;  /* of the clocks of all ranks: the largest */
     int ranks;
-    size_t told;                 /* collectives whose last rank is known */
+    int first;            /* stragglers are counted from this step on: 0, unless it is set before reductions_exchange */
+    size_t counted, told; /* collectives from then on, and those of them whose last rank is known */
     struct straggler *straggler; /* [ranks] */
 };
 

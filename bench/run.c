@@ -369,7 +369,7 @@ static int run_round(struct run *run, struct results *results, struct scratch *s
     for (int j = 0; j < n && !status; j++) {
         int i = rotated(round, j, n), wrote = run_block(run, s, results, i, round);
         if (hooks->block)
-            hooks->block(hooks->context, run, s->times, i, round);
+            hooks->block(hooks->context, run, s->times, s->overlap, i, round);
         status = job_agree(run->job, wrote);
         if (!status)
             show_progress(progress, run, round * (size_t)n + (size_t)j + 1, i, round);

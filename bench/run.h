@@ -46,12 +46,15 @@ struct run {
 
 struct results;
 struct step_times;
+struct overlap;
 
 /* What a mode does beside measuring. All ranks call both at the same points. */
 struct run_hooks {
     void *context;
-    /* A block is over; its spans are still in the timeline. times[DISCARDED_STEPS + block_steps]. NULL: nothing. */
-    void (*block)(void *context, struct run *run, const struct step_times *times, int implementation, size_t round);
+    /* A block is over; its spans are still in the timeline. times and overlap are [DISCARDED_STEPS + block_steps].
+     * NULL: nothing. */
+    void (*block)(void *context, struct run *run, const struct step_times *times, const struct overlap *overlap,
+                  int implementation, size_t round);
     /* Some time has gone by: write what there is. Returns 0; or -1, reported. */
     int (*summary)(void *context, struct run *run, const struct results *results);
 };

@@ -316,20 +316,26 @@ static void put_operation(struct writer *w, const struct span *s)
 
 /* ---- collectives ---- */
 
-static void put_group(struct writer *w)
+/* All ranks; `shortly`, the first of many and the last, as Kineto does. */
+static void put_group(struct writer *w, int shortly)
 {
-    for (int r = 0; r < w->trace->ranks; r++)
-        print(w, "%s%d", r ? ", " : "", r);
+    enum { SHOWN = 29 };
+    int ranks = w->trace->ranks;
+    for (int r = 0; r < ranks; r++)
+        if (shortly && ranks > SHOWN + 1 && r == SHOWN) {
+            put(w, ", ...");
+            r = ranks - 2;
+        } else
+            print(w, "%s%d", r ? ", " : "", r);
 }
 
-/* Microseconds, or that the clocks cannot tell. */
-static void put_us_or_none(struct writer *w, const char *name, int64_t ns)
+/* Microseconds; nothing where the clocks cannot tell. */
+static void put_us_if_known(struct writer *w, const char *name, int64_t ns)
 {
-    print(w, ", \"%s\": ", name);
     if (ns < 0)
-        put(w, "\"n/a\"");
-    else
-        put_us(w, ns);
+        return;
+    print(w, ", \"%s\": ", name);
+    put_us(w, ns);
 }
 
 static void put_reduction(struct writer *w, size_t i)
@@ -345,12 +351,12 @@ static void put_reduction(struct writer *w, size_t i)
     print(w, ", \"Group size\": %d, \"dtype\": \"%s\"", t->ranks, r->bytes == 2 * r->elements ? "BFloat16" : "Float");
     put(w,
         ", \"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", \"Process Group Ranks\": \"[");
-    put_group(w);
+    put_group(w, 1);
     print(w, "]\", \"Seq\": %zu, \"bucket\": %d, \"bytes\": %zu, \"parameters\": %zu", r->ticket, r->index, r->bytes,
           t->parameters[r->index]);
-    put_us_or_none(w, "queued_us", r->posted_ns - r->queued_ns);
-    put_us_or_none(w, "wait_us", reduction_wait(r, t->rank, all->residual_ns));
-    put_us_or_none(w, "transfer_us", reduction_transfer(r, t->rank, all->residual_ns));
+    put_us_if_known(w, "queued_us", r->posted_ns - r->queued_ns);
+    put_us_if_known(w, "wait_us", reduction_wait(r, t->rank, all->residual_ns));
+    put_us_if_known(w, "transfer_us", reduction_transfer(r, t->rank, all->residual_ns));
     if (r->last_rank >= 0)
         print(w, ", \"last_rank\": %d", r->last_rank);
     print(w, ", \"algbw\": %.6g, \"busbw\": %.6g}, \"name\": \"%s:all_reduce\"}", algbw,
@@ -444,7 +450,7 @@ static void put_head(struct writer *w)
     print(w, "\"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"%s:%s\", ",
           t->device, t->comm);
     print(w, "\"pg_size\": %d, \"ranks\": [", t->ranks);
-    put_group(w);
+    put_group(w, 0);
     print(w, "]}]},\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": %lld,\n\"traceEvents\": [",
           (long long)t->base_unix_ns);
 }

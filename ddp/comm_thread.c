@@ -24,7 +24,7 @@ struct comm_thread {
     struct comm_progress progress;
     char progress_text[64];
     pthread_t thread;
-    long thread_id; /* the operating system's number of it; 0 before it runs */
+    long thread_id; /* the operating system's number of it */
 
     pthread_mutex_t driving; /* held by the one who calls the transport; guards what follows */
     struct transport transport;
@@ -248,5 +248,7 @@ struct comm *comm_thread_create(const char *name, struct transport transport, st
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status)
         FATAL("cannot start the communication thread: error %d", status);
+    while (!thread_id(&c->comm)) /* known to whoever asks from now on */
+        sched_yield();
     return &c->comm;
 }

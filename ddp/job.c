@@ -148,7 +148,7 @@ static void wait_turn(void)
         MPI_Iprobe(0, TAG_TURN, MPI_COMM_WORLD, &arrived, MPI_STATUS_IGNORE);
         if (arrived)
             break;
-        usleep(200);
+        usleep(2000);
     }
     MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_TURN, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
@@ -169,7 +169,7 @@ static void answer_clock(int64_t (*now)(void), int rank)
 
 static void ask_clock(int64_t (*now)(void), struct clock_sample *sample)
 {
-    enum { LEAST = 20, MOST = 500, LONG_ENOUGH_NS = 100000000 };
+    enum { LEAST = 20, MOST = 500, LONG_ENOUGH_NS = 100000000 }; /* in memory MOST takes a millisecond, over TCP ten */
     int64_t begin = now(), shortest = INT64_MAX, question = 1, answer;
     for (int i = 0; i < MOST && (i < LEAST || now() - begin < LONG_ENOUGH_NS); i++) {
         int64_t sent = now();
@@ -205,6 +205,8 @@ void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct cloc
 void job_send(const struct job *job, const void *bytes, size_t n)
 {
     (void)job;
+    if (n > INT_MAX)
+        FATAL("%zu bytes are too many for one message", n);
     MPI_Send(bytes, (int)n, MPI_BYTE, 0, TAG_BYTES, MPI_COMM_WORLD);
 }
 
@@ -213,6 +215,8 @@ size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity
     (void)job;
     int n;
     MPI_Status status;
+    if (capacity > INT_MAX)
+        FATAL("%zu bytes are too many for one message", capacity);
     MPI_Recv(bytes, (int)capacity, MPI_BYTE, rank, TAG_BYTES, MPI_COMM_WORLD, &status);
     MPI_Get_count(&status, MPI_BYTE, &n);
     return (size_t)n;

@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: launch/setup.sh [--blas NAME] [--lint] [--help]
+Usage: launch/setup.sh [--blas NAME] [--lint] [--consumers] [--help]
 Installs the missing ones of pkg-config, MPICH, a CBLAS, hwloc, cJSON, zlib and Check, with apt; says nothing when all are there.
   --blas NAME  the CBLAS to build with, as pkg-config knows it (default openblas, which can be installed from here)
   --lint       also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck

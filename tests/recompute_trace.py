@@ -156,13 +156,17 @@ def read_trace(path):
 
 # ---- all ranks ----
 
-def find_waits(ranks, residual_ns):
-    """Who was last in each collective, how late, and what that cost the others, who waited in gradient_sync."""
+def find_waits(ranks, residual_ns, first=0):
+    """Who was last in each collective, how late, and what that cost the others, who waited in gradient_sync; late and
+    cost from step `first` on."""
     size = len(ranks)
     by_seq = {}
+    counted = set()
     for rank in ranks:
         for step in rank["steps"]:
             for row in step["comm"]:
+                if step["number"] >= first:
+                    counted.add(row["args"]["Seq"])
                 by_seq.setdefault(row["args"]["Seq"], {})[rank["rank"]] = row
     late = {r: [] for r in range(size)}
     waiting = {(q, r): [] for q in range(size) for r in range(size)}
@@ -173,13 +177,13 @@ def find_waits(ranks, residual_ns):
         order = sorted(rows, key=lambda r: rows[r]["start"])
         last = rows[order[-1]]["start"]
         told = size > 1 and last - rows[order[-2]]["start"] >= 2 * residual_ns
-        if told:
+        if told and seq in counted:
             late[order[-1]].append(last - rows[order[-2]]["start"])
         for r, row in rows.items():
             wait = last - row["start"]
             known = (told and r == order[-1]) or (wait >= 2 * residual_ns and wait > 0)
             waits[seq, r] = (wait, row["end"] - last) if known else None
-            if told and r != order[-1]:
+            if told and r != order[-1] and seq in counted:
                 waiting[r, order[-1]].append((row["start"], last))
     cost = {r: 0.0 for r in range(size)}
     for rank in ranks:
@@ -213,9 +217,10 @@ def compare(ranks, directory, summary):
         with open(os.path.join(directory, f"rank_{rank['rank']}_metrics.jsonl"), encoding="ascii") as lines:
             for line in map(json.loads, lines):
                 if line.get("captured"):
-                    theirs[line["step"] + 1] = line
+                    theirs[line["profiler_step"]] = line
         totals = {}
         for step in rank["steps"]:
+            compare_segments(check, step, theirs[step["number"]])
             for name, value in step["figures"].items():
                 key = {"comm_busy_ms": "communication_ms", "compute_busy_ms": "compute_ms"}.get(name, name)
                 check.same(f"rank {rank['rank']} step {step['number']} {name}", value * 1e-6,
@@ -235,15 +240,37 @@ def compare(ranks, directory, summary):
         values = samples[f"{phase}_ms"]
         check.same(f"{phase} mean", statistics.fmean(values), summary["phases"][phase]["mean_ms"], rounding)
         check.same(f"{phase} median", statistics.median(values), summary["phases"][phase]["median_ms"], rounding)
-        if len(values) > 1:
-            p95 = statistics.quantiles(values, n=100, method="inclusive")[94]
-            check.same(f"{phase} p95", p95, summary["phases"][phase]["p95_ms"], rounding)
+        slowest = [s["figures"][f"{phase}_ms"] * 1e-6 for s in ranks[summary["slowest_rank"]]["steps"] if s["number"] >= first]
+        if len(slowest) > 1:
+            p95 = statistics.quantiles(slowest, n=100, method="inclusive")[94]
+            check.same(f"{phase} p95_steps", p95, summary["phases"][phase]["p95_steps_ms"], rounding)
     counted = [s for r in ranks for s in r["steps"] if s["number"] >= first]
     if everyone:
         compare_operations(check, counted, summary, rounding)
         compare_collectives(check, counted, summary)
         compare_waits(check, ranks, summary, clock)
     return check.compared
+
+
+def compare_segments(check, step, line):
+    """Pieces of the step in their order; communication as measured, gaps of less than 10 us between operations bridged."""
+    compute = union((r["start"], r["end"]) for r in step["compute"])
+    gaps = [b[0] - a[1] for a, b in zip(compute, compute[1:]) if b[0] - a[1] < 10000]
+    at = 0
+    sums = {"compute": 0, "communication": 0}
+    for segment in line["active_segments"]:
+        if segment["start_ms"] < at - 1e-9 or segment["end_ms"] <= segment["start_ms"]:
+            raise Wrong(f"step {step['number']}: active_segments are not in order")
+        at = segment["end_ms"]
+        for lane in segment["lanes"]:
+            sums[lane] += segment["end_ms"] - segment["start_ms"]
+    if at > line["step_ms"] + 1e-6:
+        raise Wrong(f"step {step['number']}: active_segments go beyond it")
+    rounding = 2e-6 * (len(line["active_segments"]) + len(compute) + len(step["comm"]) + 1)
+    check.same(f"step {step['number']}: segments of communication", step["figures"]["comm_busy_ms"] * 1e-6,
+               sums["communication"], rounding)
+    check.same(f"step {step['number']}: segments of compute", (length(compute) + sum(gaps)) * 1e-6, sums["compute"],
+               rounding)
 
 
 def compare_operations(check, steps, summary, rounding):
@@ -290,7 +317,7 @@ def compare_collectives(check, steps, summary):
         duration = statistics.median((r["end"] - r["start"]) * 1e-3 for r in rows)
         check.same(f"{row['bytes']} bytes: duration", duration, row["duration_us"], 0.01)
         for name in ["queued_us", "wait_us", "transfer_us"]:
-            known = [float(r["args"][name]) for r in rows if r["args"][name] != "n/a"]
+            known = [float(r["args"][name]) for r in rows if name in r["args"]]
             check.same(f"{row['bytes']} bytes: {name}", statistics.median(known) if known else None, row[name], 0.01)
         size = rows[0]["args"]["Group size"]
         if duration:
@@ -299,17 +326,18 @@ def compare_collectives(check, steps, summary):
 
 
 def compare_waits(check, ranks, summary, residual_ns):
-    waits, late, cost = find_waits(ranks, residual_ns)
+    first = summary["capture"]["first_counted_step"]
+    waits, late, cost = find_waits(ranks, residual_ns, first)
     rounding = 0.01 # us
     for rank in ranks:
         for step in rank["steps"]:
             for row in step["comm"]:
                 known = waits[row["args"]["Seq"], rank["rank"]]
                 for name, value in zip(["wait_us", "transfer_us"], known or (None, None)):
-                    said = row["args"][name]
+                    said = row["args"].get(name)
                     check.same(f"rank {rank['rank']} collective {row['args']['Seq']} {name}",
-                               None if value is None else value * 1e-3, None if said == "n/a" else said, rounding)
-    steps = len(ranks[0]["steps"])
+                               None if value is None else value * 1e-3, said, rounding)
+    steps = summary["capture"]["counted_steps"]
     for row in summary["stragglers"]["ranks"]:
         r = row["rank"]
         check.same(f"straggler {r} last", len(late[r]), row["last"], 0)
