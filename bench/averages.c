@@ -5,6 +5,7 @@
 #include "operations.h"
 #include "step.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static void add_span(struct averages *a, struct sums *sums, struct item *item, c
     double length = (double)(span->end_ns - span->start_ns);
     sums[row].calls++;
     sums[row].total_ns += length;
-    sums[row].self_ns += length;
+    sums[row].self_ns += lane == LANE_COMMUNICATION ? NAN : length;
     if (lane == LANE_COMPUTE) {
         const struct operation_facts *facts = &operation_facts[span->index];
         sums[row].flops += operation_amount(facts->flops, facts->sizes, span->size);
@@ -151,7 +152,7 @@ static double key(const struct average *a)
     case SORT_GBS:
         return a->total_ns > 0 ? a->bytes / a->total_ns : 0;
     default:
-        return a->self_ns;
+        return isnan(a->self_ns) ? -1 : a->self_ns; /* last */
     }
 }
 

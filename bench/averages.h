@@ -14,7 +14,8 @@ struct average {
     const char *kind;    /* "operation", "part", "phase" or "collective" */
     double calls;        /* of all ranks together, as all that follows */
     double total_ns;     /* between its beginnings and ends */
-    double self_ns;      /* without what happened inside it under a name of its own */
+    double self_ns;      /* without what happened inside it under a name of its own; NAN for collectives, which are no
+                            part of the training thread's time */
     double flops, bytes; /* of its own; 0 if unknown */
 };
 

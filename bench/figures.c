@@ -61,8 +61,8 @@ static int64_t time_of(const struct reductions *all, const struct reduction *r, 
         return r->posted_ns - r->queued_ns;
     case DURATION:
         return r->completed_ns - r->posted_ns;
-    case WAIT:
-        return reduction_wait(r, rank, all->residual_ns);
+    case WAIT: /* the last rank does not wait */
+        return r->last_rank == rank ? -1 : reduction_wait(r, rank, all->residual_ns);
     default:
         return reduction_transfer(r, rank, all->residual_ns);
     }
@@ -121,7 +121,7 @@ static void find_collectives(struct figures *figures, const struct job *job, con
         struct collective_figure *c = &figures->collective[i];
         size_t known;
         c->queued = median_of(c, figures, job, r, QUEUED, mine, all, &known);
-        c->wait = median_of(c, figures, job, r, WAIT, mine, all, &c->told);
+        c->wait = median_of(c, figures, job, r, WAIT, mine, all, &c->waited);
         c->transfer = median_of(c, figures, job, r, TRANSFER, mine, all, &known);
         c->duration = median_of(c, figures, job, r, DURATION, mine, all, &c->calls);
         c->algbw = c->duration > 0 ? 1e-9 * (double)c->bytes / c->duration : NAN;

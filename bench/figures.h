@@ -15,9 +15,9 @@ struct phase_figure {
 /* Collectives of one payload, over all ranks and steps; medians in seconds. */
 struct collective_figure {
     size_t bytes, parameters; /* of one; parameters of the largest */
-    size_t calls, told;       /* of all ranks; and those whose wait is known */
+    size_t calls, waited;     /* of all ranks; and those that are known to have waited */
     double queued, duration;  /* from the request to the post; from post to completion */
-    double wait, transfer;    /* of those that are told; NAN if none is */
+    double wait, transfer;    /* of those that waited; of those whose wait is known, 0 for the last; NAN if none is */
     double algbw, busbw;      /* GB/s of the median duration */
 };
 

@@ -147,8 +147,10 @@ static void check_busy(struct findings *f, const struct run *run, const struct f
         add(f, "device_busy", value < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, value, threshold,
             "see in the table of phases what the rest is: a larger --batch-size gives computation more weight, "
             "overlap and a faster link give communication less");
-    snprintf(finding->text, sizeof finding->text,
-             "operations ran in only %.1f %% of the step (threshold %g %%; rank %s)", value, threshold, ranks);
+    snprintf(
+        finding->text, sizeof finding->text,
+        "operations ran in only %.1f %% of the step on the rank with the least (threshold %g %%; below it: rank %s)",
+        value, threshold, ranks);
 }
 
 static void check_data(struct findings *f, const struct run *run, const struct figures *figures)
@@ -178,7 +180,8 @@ static void check_exposed(struct findings *f, const struct run *run, const struc
     if (list_ranks(figures, exposed, threshold, 0, ranks, sizeof ranks)) {
         struct finding *finding = add(f, "exposed_communication", LEVEL_WARNING, value, threshold, advice);
         snprintf(finding->text, sizeof finding->text,
-                 "communication that nothing computes beside takes %.1f %% of the step (threshold %g %%; rank %s)",
+                 "communication that nothing computes beside takes %.1f %% of the step on the rank with the most "
+                 "(threshold %g %%; above it: rank %s)",
                  value, threshold, ranks);
     } else if (of_backward > threshold * 3 / 4) {
         struct finding *finding = add(f, "exposed_communication", LEVEL_NOTE, of_backward, threshold * 3 / 4, advice);
@@ -197,7 +200,8 @@ static void check_collectives(struct findings *f, const struct controls *c)
                                   "a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or more "
                                   "computation for each reduction");
     snprintf(finding->text, sizeof finding->text,
-             "the collectives alone take %.1f ms on the slowest rank, %.1f %% of backward (a note from %g %%, high "
+             "the collectives alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of `none` (a note "
+             "from %g %%, high "
              "from %g %%; "
              "%zu rounds)",
              1e3 * c->comm_alone.median, value, threshold, 2 * threshold, c->rounds);
@@ -220,20 +224,21 @@ static void check_stragglers(struct findings *f, const struct capture *capture, 
 {
     const struct reductions *r = &capture->reductions;
     double step = 1e9 * figures->phase[PHASES].mean * figures->steps, threshold = 5;
-    for (int rank = 0; rank < r->ranks; rank++) {
-        const struct straggler *s = &r->straggler[rank];
-        double value = 100 * s->cost_ns / step;
-        if (2 * s->last < r->told || !s->last || !(value > threshold))
-            continue;
-        struct finding *finding = add(f, "straggler", LEVEL_WARNING, value, threshold,
-                                      "look at that rank's phases in its trace: other work on its cores, a slower "
-                                      "clock, or more data to load");
-        snprintf(finding->text, sizeof finding->text,
-                 "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and the others stood still for %.1f "
-                 "%% of the "
-                 "step because of it",
-                 rank, s->last, r->told, 1e-6 * s->most_ns, value);
-    }
+    int rank = 0; /* the costliest */
+    for (int q = 1; q < r->ranks; q++)
+        if (r->straggler[q].cost_ns > r->straggler[rank].cost_ns)
+            rank = q;
+    const struct straggler *s = &r->straggler[rank];
+    double value = 100 * s->cost_ns / step;
+    if (!(value > threshold))
+        return;
+    struct finding *finding = add(f, "straggler", LEVEL_WARNING, value, threshold,
+                                  "look at that rank's phases in its trace: other work on its cores, a slower "
+                                  "clock, or more data to load");
+    snprintf(finding->text, sizeof finding->text,
+             "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and the others stood still for %.1f %% of "
+             "the step because of it (threshold %g %%)",
+             rank, s->last, r->told, 1e-6 * s->most_ns, value, threshold);
 }
 
 void findings_create(struct findings *findings, const struct run *run, const struct capture *capture,

@@ -39,6 +39,7 @@ static void add_clock(cJSON *json, const struct profile *p)
         cJSON_AddNumberToObject(rank, "rank", r);
         cJSON_AddNumberToObject(rank, "offset_us", 1e-3 * (double)a->before.offset_ns);
         cJSON_AddNumberToObject(rank, "drift_us_per_s", 1e-3 * alignment_drift(a));
+        cJSON_AddNumberToObject(rank, "drift_error_us_per_s", 1e-3 * alignment_drift_error(a));
         cJSON_AddNumberToObject(rank, "residual_us", 1e-3 * (double)alignment_residual_ns(a));
     }
 }
@@ -73,9 +74,9 @@ static void add_operations(cJSON *json, const struct profile *p)
         cJSON_AddStringToObject(row, "kind", a->kind);
         cJSON_AddNumberToObject(row, "calls", a->calls);
         cJSON_AddNumberToObject(row, "total_ms", 1e-6 * a->total_ns);
-        cJSON_AddNumberToObject(row, "self_ms", 1e-6 * a->self_ns);
+        results_add_finite(row, "self_ms", 1e-6 * a->self_ns);
         cJSON_AddNumberToObject(row, "mean_us", 1e-3 * a->total_ns / a->calls);
-        cJSON_AddNumberToObject(row, "share", a->self_ns / p->averages.step_ns);
+        results_add_finite(row, "share", a->self_ns / p->averages.step_ns);
         results_add_finite(row, "gflops", a->flops > 0 && a->total_ns > 0 ? a->flops / a->total_ns : NAN);
         results_add_finite(row, "gbs", a->bytes > 0 && a->total_ns > 0 ? a->bytes / a->total_ns : NAN);
     }
@@ -90,7 +91,7 @@ static void add_collectives(cJSON *json, const struct profile *p)
         cJSON_AddNumberToObject(row, "bytes", (double)c->bytes);
         cJSON_AddNumberToObject(row, "parameters", (double)c->parameters);
         cJSON_AddNumberToObject(row, "calls", (double)c->calls);
-        cJSON_AddNumberToObject(row, "calls_with_wait", (double)c->told);
+        cJSON_AddNumberToObject(row, "calls_that_waited", (double)c->waited);
         results_add_finite(row, "queued_us", 1e6 * c->queued);
         results_add_finite(row, "duration_us", 1e6 * c->duration);
         results_add_finite(row, "wait_us", 1e6 * c->wait);

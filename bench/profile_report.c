@@ -21,10 +21,11 @@ static void print_capture(FILE *out, const struct profile *p)
     int warmup = 0;
     for (int i = 0; i < c->n; i++)
         warmup += c->step[i].warmup;
-    fprintf(out,
-            "profile   %s: %d step%s captured (ProfilerStep#%ld to #%ld; %d of warm-up epochs, %d of active ones)\n",
-            p->run->options->implementation[0].label, c->n, c->n == 1 ? "" : "s", first->number + 1, last->number + 1,
-            warmup, c->n - warmup);
+    fprintf(
+        out,
+        "profile   %s: %d step%s captured, from ProfilerStep#%ld to #%ld; %d of warm-up epochs, %d of active ones\n",
+        p->run->options->implementation[0].label, c->n, c->n == 1 ? "" : "s", first->number + 1, last->number + 1,
+        warmup, c->n - warmup);
     if (c->full)
         fprintf(out, "          the buffer of %g MiB was full then; --profile-buffer-mb makes it larger\n",
                 p->run->options->profile_buffer_mb);
@@ -33,8 +34,9 @@ static void print_capture(FILE *out, const struct profile *p)
                 1e-3 * (double)c->reductions.residual_ns);
     for (int r = 1; r < p->figures.ranks && r < 8; r++) {
         const struct alignment *a = &p->figures.rank[r].alignment;
-        fprintf(out, "          rank %d: offset %+.2f us, drift %+.3f us/s, residual %.2f us\n", r,
-                1e-3 * (double)a->before.offset_ns, 1e-3 * alignment_drift(a), 1e-3 * (double)alignment_residual_ns(a));
+        fprintf(out, "          rank %d: offset %+.2f us, drift %+.3f us/s (+- %.3f), residual %.2f us\n", r,
+                1e-3 * (double)a->before.offset_ns, 1e-3 * alignment_drift(a), 1e-3 * alignment_drift_error(a),
+                1e-3 * (double)alignment_residual_ns(a));
     }
     if (p->figures.ranks > 8)
         fprintf(out, "          (the other ranks in summary.json)\n");
@@ -42,7 +44,7 @@ static void print_capture(FILE *out, const struct profile *p)
 
 static void print_phases(FILE *out, const struct profile *p)
 {
-    static const char *const usual[PHASES] = {[PHASE_DATA_LOADING] = "5-10 %",
+    static const char *const usual[PHASES] = {[PHASE_DATA_LOADING] = "up to 5-10 %",
                                               [PHASE_FORWARD] = "30-40 %",
                                               [PHASE_BACKWARD] = "40-50 %",
                                               [PHASE_OPTIMIZER] = "5-10 %"};
@@ -79,9 +81,13 @@ static void print_averages(FILE *out, const struct profile *p)
             "self", "GFLOP/s", "GB/s");
     for (int i = 0; i < a->n; i++) {
         const struct average *row = &a->row[i];
-        fprintf(out, "%-26s %-10s %8.0f %11.3f %11.3f %10.2f %5.1f %%", row->name, row->kind, row->calls,
-                1e-6 * row->total_ns, 1e-6 * row->self_ns, 1e-3 * row->total_ns / row->calls,
-                100 * row->self_ns / a->step_ns);
+        fprintf(out, "%-26s %-10s %8.0f %11.3f", row->name, row->kind, row->calls, 1e-6 * row->total_ns);
+        column(out, 11, 3, 1e-6 * row->self_ns);
+        fprintf(out, " %10.2f", 1e-3 * row->total_ns / row->calls);
+        if (isnan(row->self_ns))
+            fprintf(out, " %7s", "n/a");
+        else
+            fprintf(out, " %5.1f %%", 100 * row->self_ns / a->step_ns);
         column(out, 8, 1, row->flops > 0 && row->total_ns > 0 ? row->flops / row->total_ns : NAN);
         column(out, 7, 2, row->bytes > 0 && row->total_ns > 0 ? row->bytes / row->total_ns : NAN);
         fprintf(out, "\n");
@@ -113,11 +119,11 @@ static void print_collectives(FILE *out, const struct profile *p)
     }
     if (f->collectives > SHOWN)
         fprintf(out, "%12s (%d more sizes in summary.json)\n", "...", f->collectives - SHOWN);
-    fprintf(
-        out,
-        "queued: before it was posted. duration: from post to completion = wait (for the rank that posts last) +\n"
-        "transfer; these two are medians over the calls whose wait is beyond twice the clocks' residual. GB/s of the\n"
-        "duration.\n");
+    fprintf(out, "queued: before it was posted. duration: from post to completion. wait: for the rank that posts last, "
+                 "where it is\n"
+                 "beyond twice the clocks' residual. transfer: from when the last rank posts, where that is known. "
+                 "Each column is a\n"
+                 "median over the calls that it is known of. GB/s of the duration.\n");
 }
 
 static void print_stragglers(FILE *out, const struct profile *p)
@@ -170,7 +176,8 @@ static void print_ranks(FILE *out, const struct profile *p)
         fprintf(out, "%6s (%d more ranks in summary.json)\n", "...", f->ranks - SHOWN);
     fprintf(out,
             "comm busy: from post to completion; MPI does not show when data moves, so span overlap bounds what was\n"
-            "hidden from above and decides nothing. The controls below do.\n");
+            "hidden from above and decides nothing. %s\n",
+            p->controls.rounds ? "The controls below do." : "Controls would (--rounds).");
 }
 
 /* A figure with its interval; nothing where it does not apply. */
@@ -207,7 +214,7 @@ static void print_controls(FILE *out, const struct profile *p)
     print_summary(out, "after backward", 1e3, &c->step_off, "ms a step with the same collectives, all after backward");
     print_summary(out, "none", 1e3, &c->step_none, "ms a step without communication");
     print_control(out, "sync cost", none * (c->step_to_none.ratio - 1), none * (c->step_to_none.ci_low - 1),
-                  none * (c->step_to_none.ci_high - 1), "ms: (mean ratio to the step of none - 1) x none");
+                  none * (c->step_to_none.ci_high - 1), "ms: (geometric mean of step / step of none - 1) x none");
     print_paired(out, "compute slowdown", &c->compute_slowdown, "x the time of operations without communication");
     if (run->comm_seconds > 0 && run->job->size > 1)
         fprintf(out, "  %-20s %9.3f  cores used by rank 0's communication thread (progress %s)\n", "comm thread",
@@ -217,6 +224,10 @@ static void print_controls(FILE *out, const struct profile *p)
                   "x the duration of a collective alone, waiting for a late rank included");
     print_control(out, "attainable", 1e3 * c->attainable, NAN, NAN, "ms a step with perfect overlap of this plan");
     print_control(out, "step / attainable", c->step_on.median / c->attainable, NAN, NAN, "");
+    if (c->step_on.median < 0.95 * c->attainable)
+        fprintf(out,
+                "  (below 1: several collectives in flight hide each other's latency, or the machine was less busy "
+                "then)\n");
     print_summary(out, "overlap efficiency", 1, &c->efficiency,
                   "of the smaller of comm alone and backward, saved by overlap");
     print_paired(out, "profiling overhead", &c->overhead,

@@ -88,8 +88,8 @@ static void print_table(FILE *out, const struct run *run, const struct compariso
         print_row(out, width, implementation[i].label, &c->row[i], bound);
     fprintf(out, "Medians over %zu round%s; a sample is the mean of %zu timed step%s.\n", c->rounds,
             c->rounds == 1 ? "" : "s", run->options->block_steps, run->options->block_steps == 1 ? "" : "s");
-    fprintf(out, "sync: what of the reduction is still visible after backward. sync cost: (mean ratio of the step time "
-                 "to that of\n"
+    fprintf(out, "sync: what of the reduction is still visible after backward. sync cost: (geometric mean, over the "
+                 "rounds,\nof the step time over that of "
                  "`none` in the same round - 1) x the median step of `none`.\n");
 }
 

@@ -12,6 +12,12 @@ double alignment_drift(const struct alignment *a)
     return apart > 0 ? 1e9 * (double)(a->after.offset_ns - a->before.offset_ns) / (double)apart : 0;
 }
 
+double alignment_drift_error(const struct alignment *a)
+{
+    int64_t apart = a->after.at_ns - a->before.at_ns;
+    return apart > 0 ? 1e9 * (double)(a->after.residual_ns + a->before.residual_ns) / (double)apart : 0;
+}
+
 int64_t alignment_apply(const struct alignment *a, int64_t ns)
 {
     return ns + a->before.offset_ns + rounded(1e-9 * alignment_drift(a) * (double)(ns - a->before.at_ns));

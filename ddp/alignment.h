@@ -24,6 +24,9 @@ int64_t alignment_apply(const struct alignment *alignment, int64_t ns);
 /* How fast the offset changes, in nanoseconds per second; 0 without a second sample. */
 double alignment_drift(const struct alignment *alignment);
 
+/* How far the drift can be wrong: both residuals together over the time between the samples. */
+double alignment_drift_error(const struct alignment *alignment);
+
 /* How far an aligned time between the samples can be wrong. */
 int64_t alignment_residual_ns(const struct alignment *alignment);
 
