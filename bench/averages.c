@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is added up on each rank, to be summed over ranks; the rows are the same on all. */
-struct sums {
-    double calls, total_ns, self_ns, flops, bytes;
+const char *const average_kind_name[KINDS] = {
+    [KIND_OPERATION] = "operation",
+    [KIND_PART] = "part",
+    [KIND_PHASE] = "phase",
+    [KIND_COLLECTIVE] = "collective",
 };
 
 /* A span with the row that it counts for. */
@@ -21,10 +23,11 @@ struct item {
     int row, depth_order;
 };
 
-static int find_row(struct averages *a, const char *name, const char *kind)
+/* The number of a row, made if it is new. */
+static int find_row(struct averages *a, const char *name, enum average_kind kind)
 {
     for (int i = 0; i < a->n; i++)
-        if (!strcmp(a->row[i].name, name) && !strcmp(a->row[i].kind, kind))
+        if (!strcmp(a->row[i].name, name) && a->row[i].kind == kind)
             return i;
     if (a->n == AVERAGES_MOST)
         FATAL("more than %d names in a profile", AVERAGES_MOST);
@@ -33,29 +36,28 @@ static int find_row(struct averages *a, const char *name, const char *kind)
     return a->n++;
 }
 
-/* The same rows in the same order on every rank: what occurred on one occurred on all. */
-static void add_span(struct averages *a, struct sums *sums, struct item *item, const struct span *span,
-                     enum timeline_lane lane)
+static void add_span(struct averages *a, struct item *item, const struct span *span, enum timeline_lane lane)
 {
     int phase = lane == LANE_HOST ? step_phase_of(span) : -1;
-    const char *kind = lane == LANE_COMPUTE         ? "operation"
-                       : lane == LANE_COMMUNICATION ? "collective"
-                       : phase >= 0                 ? "phase"
-                                                    : "part";
+    enum average_kind kind = lane == LANE_COMPUTE         ? KIND_OPERATION
+                             : lane == LANE_COMMUNICATION ? KIND_COLLECTIVE
+                             : phase >= 0                 ? KIND_PHASE
+                                                          : KIND_PART;
     int row = find_row(a, span->name, kind);
+    struct average *sum = &a->row[row];
     double length = (double)(span->end_ns - span->start_ns);
-    sums[row].calls++;
-    sums[row].total_ns += length;
-    sums[row].self_ns += lane == LANE_COMMUNICATION ? NAN : length;
-    if (lane == LANE_COMPUTE) {
+    sum->calls++;
+    sum->total_ns += length;
+    sum->self_ns += kind == KIND_COLLECTIVE ? NAN : length;
+    if (kind == KIND_OPERATION) {
         const struct operation_facts *facts = &operation_facts[span->index];
-        sums[row].flops += operation_amount(facts->flops, facts->sizes, span->size);
-        sums[row].bytes += operation_amount(facts->bytes, facts->sizes, span->size);
-    } else if (lane == LANE_COMMUNICATION)
-        sums[row].bytes += (double)span->size[SIZE_BYTES];
-    if (phase >= 0)
+        sum->flops += operation_amount(facts->flops, facts->sizes, span->size);
+        sum->bytes += operation_amount(facts->bytes, facts->sizes, span->size);
+    } else if (kind == KIND_COLLECTIVE)
+        sum->bytes += (double)span->size[SIZE_BYTES];
+    if (kind == KIND_PHASE)
         a->step_ns += length;
-    *item = (struct item){span->start_ns, span->end_ns, row, lane == LANE_COMPUTE ? 2 : phase >= 0 ? 0 : 1};
+    *item = (struct item){span->start_ns, span->end_ns, row, kind == KIND_PHASE ? 0 : kind == KIND_PART ? 1 : 2};
 }
 
 /* Outer spans before the inner ones that begin with them. */
@@ -70,7 +72,7 @@ static int by_nesting(const void *a, const void *b)
 }
 
 /* Takes each span's time off the self time of the one that it lies in. */
-static void subtract_children(struct sums *sums, struct item *item, size_t n)
+static void subtract_children(struct averages *a, struct item *item, size_t n)
 {
     enum { DEEPEST = 32 };
     const struct item *open[DEEPEST];
@@ -80,57 +82,55 @@ static void subtract_children(struct sums *sums, struct item *item, size_t n)
         while (depth && open[depth - 1]->end <= item[i].start)
             depth--;
         if (depth)
-            sums[open[depth - 1]->row].self_ns -= (double)(item[i].end - item[i].start);
+            a->row[open[depth - 1]->row].self_ns -= (double)(item[i].end - item[i].start);
         if (depth == DEEPEST)
             FATAL("spans nest deeper than %d", DEEPEST);
         open[depth++] = &item[i];
     }
 }
 
-static void sum_ranks(struct averages *a, const struct job *job, const struct sums *mine)
+/* Adds up the rows of all ranks by name: a rank may have some that others lack (a delay that was put in). */
+static void sum_ranks(struct averages *sum, const struct job *job, const struct averages *mine)
 {
-    struct sums *all = allocate((size_t)job->size * AVERAGES_MOST, sizeof *all);
-    double *steps = allocate((size_t)job->size, sizeof *steps);
-    job_gather(job, mine, AVERAGES_MOST * sizeof *mine, all);
-    job_gather(job, &a->step_ns, sizeof a->step_ns, steps);
-    a->step_ns = 0;
+    struct averages *all = allocate((size_t)job->size, sizeof *all);
+    job_gather(job, mine, sizeof *mine, all);
+    *sum = (struct averages){0};
     for (int r = 0; r < job->size; r++) {
-        a->step_ns += steps[r];
-        for (int i = 0; i < a->n; i++) {
-            const struct sums *s = &all[r * AVERAGES_MOST + i];
-            a->row[i].calls += s->calls;
-            a->row[i].total_ns += s->total_ns;
-            a->row[i].self_ns += s->self_ns;
-            a->row[i].flops += s->flops;
-            a->row[i].bytes += s->bytes;
+        sum->step_ns += all[r].step_ns;
+        for (int i = 0; i < all[r].n; i++) {
+            const struct average *from = &all[r].row[i];
+            struct average *to = &sum->row[find_row(sum, from->name, from->kind)];
+            to->calls += from->calls;
+            to->total_ns += from->total_ns;
+            to->self_ns += from->self_ns;
+            to->flops += from->flops;
+            to->bytes += from->bytes;
         }
     }
     free(all);
-    free(steps);
 }
 
 void averages_create(struct averages *averages, const struct job *job, const struct timeline *timeline, int first,
                      int count)
 {
     static const enum timeline_lane order[] = {LANE_HOST, LANE_COMPUTE, LANE_COMMUNICATION};
-    struct sums sums[AVERAGES_MOST] = {{0}};
+    struct averages mine = {0};
     size_t n = 0;
     struct item *item = allocate(timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMPUTE].n + 1, sizeof *item);
     struct item beside;
-    *averages = (struct averages){0};
     for (size_t l = 0; l < sizeof order / sizeof *order; l++) {
         const struct lane *lane = &timeline->lane[order[l]];
         for (size_t i = 0; i < lane->n; i++) {
             const struct span *span = &lane->span[i];
             int counts = span->step >= first && span->step < first + count && span->name != ready_name;
             if (counts && order[l] == LANE_COMMUNICATION)
-                add_span(averages, sums, &beside, span, order[l]);
+                add_span(&mine, &beside, span, order[l]);
             else if (counts)
-                add_span(averages, sums, &item[n++], span, order[l]);
+                add_span(&mine, &item[n++], span, order[l]);
         }
     }
-    subtract_children(sums, item, n);
-    sum_ranks(averages, job, sums);
+    subtract_children(&mine, item, n);
+    sum_ranks(averages, job, &mine);
     free(item);
 }
 

@@ -8,10 +8,13 @@
 
 enum { AVERAGES_MOST = 64 };
 
+enum average_kind { KIND_OPERATION, KIND_PART, KIND_PHASE, KIND_COLLECTIVE, KINDS };
+extern const char *const average_kind_name[KINDS];
+
 /* One name: an operation, a part of the model, a phase, or the collectives. */
 struct average {
     char name[48];
-    const char *kind;    /* "operation", "part", "phase" or "collective" */
+    enum average_kind kind;
     double calls;        /* of all ranks together, as all that follows */
     double total_ns;     /* between its beginnings and ends */
     double self_ns;      /* without what happened inside it under a name of its own; NAN for collectives, which are no

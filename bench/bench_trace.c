@@ -8,6 +8,7 @@
 #include "device_null.h"
 #include "device_traced.h"
 #include "error.h"
+#include "files.h"
 #include "stats.h"
 
 #include <math.h>

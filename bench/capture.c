@@ -1,8 +1,9 @@
-/* capture.c - trains the epochs of a profile, keeps what its schedule selects, and writes the traces. */
+/* capture.c - trains the epochs of a profile and keeps what its schedule selects. */
 #include "capture.h"
 
 #include "error.h"
 #include "progress.h"
+#include "trace_files.h"
 
 #include <errno.h>
 #include <math.h>
@@ -24,122 +25,38 @@ static void note_signal(int number)
     told_to_stop = number;
 }
 
+/* Steps of a cycle: before its active ones, and those. */
+struct cycle {
+    size_t quiet, active;
+};
+
+static struct cycle cycle_of(const struct options *o)
+{
+    size_t quiet = o->profile_wait + o->profile_warmup;
+    return (struct cycle){quiet, o->profile_active ? o->profile_active : o->num_epochs * o->steps_per_epoch - quiet};
+}
+
+size_t capture_steps(const struct options *o)
+{
+    struct cycle cycle = cycle_of(o);
+    size_t steps = o->num_epochs * o->steps_per_epoch, length = cycle.quiet + cycle.active;
+    return o->profile_repeat && o->profile_repeat <= steps / length ? o->profile_repeat * length : steps;
+}
+
+size_t capture_active_steps(const struct options *o)
+{
+    struct cycle cycle = cycle_of(o);
+    size_t steps = capture_steps(o), length = cycle.quiet + cycle.active, rest = steps % length;
+    return steps / length * cycle.active + (rest > cycle.quiet ? rest - cycle.quiet : 0);
+}
+
 enum capture_state capture_state(const struct options *o, size_t step)
 {
-    size_t steps = o->num_epochs * o->steps_per_epoch, quiet = o->profile_wait + o->profile_warmup;
-    size_t active = o->profile_active ? o->profile_active : steps - quiet, cycle = quiet + active;
-    if (step >= steps || (o->profile_repeat && step / cycle >= o->profile_repeat))
+    struct cycle cycle = cycle_of(o);
+    size_t within = step % (cycle.quiet + cycle.active);
+    if (step >= capture_steps(o))
         return CAPTURE_OVER;
-    size_t within = step % cycle;
-    return within < o->profile_wait ? CAPTURE_WAIT : within < quiet ? CAPTURE_WARMUP : CAPTURE_ACTIVE;
-}
-
-/* ---- files ---- */
-
-void capture_path(const struct run *run, const struct results *results, int rank, char path[FILES_PATH])
-{
-    const char *name = run->options->implementation[0].label, *zip = run->options->trace_gzip ? ".gz" : "";
-    if (rank >= 0)
-        snprintf(path, FILES_PATH, "%.511s/%.63s_rank_%d_trace.json%s", results->top, name, rank, zip);
-    else
-        snprintf(path, FILES_PATH, "%.550s/all_ranks/%.63s_all_ranks_trace.json%s", results->directory, name, zip);
-}
-
-static int rank_writes(const struct run *run, int rank)
-{
-    return option_ranks(run->options->profile_ranks, rank, run->job->size) > 0;
-}
-
-static int writes_trace(const struct run *run)
-{
-    return rank_writes(run, run->job->rank);
-}
-
-int capture_check(const struct run *run, const struct results *results)
-{
-    char path[FILES_PATH];
-    struct new_file file;
-    if (!writes_trace(run))
-        return 0;
-    capture_path(run, results, run->job->rank, path);
-    if (new_file_open(&file, path, 0))
-        return -1;
-    new_file_abandon(&file);
-    return 0;
-}
-
-static int write_to_file(void *file, const char *text, size_t n)
-{
-    const struct new_file *f = file;
-    return new_file_write(file, text, n) ? report("cannot write %s: %s", f->path, strerror(errno)) : 0;
-}
-
-static int write_trace(const struct capture *capture, const struct run *run, const struct results *results)
-{
-    char path[FILES_PATH];
-    struct new_file file;
-    struct trace_sink sink = {write_to_file, &file};
-    if (!writes_trace(run))
-        return 0;
-    capture_path(run, results, run->job->rank, path);
-    if (new_file_open(&file, path, run->options->trace_gzip))
-        return -1;
-    if (trace_write(&capture->trace, &sink)) {
-        new_file_abandon(&file);
-        return -1;
-    }
-    return new_file_commit(&file);
-}
-
-/* ---- all ranks in one trace: every rank writes its rows, and rank 0 puts them one behind the other ---- */
-
-static int send_rows(void *context, const char *text, size_t n)
-{
-    job_send(context, text, n);
-    return 0;
-}
-
-/* Takes the rows of one rank; after a failure they are still taken, and dropped. */
-static int receive_rows(const struct job *job, int rank, struct new_file *file, int failed)
-{
-    enum { PIECE = 1 << 16 };
-    char *text = allocate(PIECE, 1);
-    for (size_t n; (n = job_receive(job, rank, text, PIECE)) > 0;)
-        failed = failed || write_to_file(file, text, n);
-    free(text);
-    return failed;
-}
-
-static int write_all_ranks(const struct capture *capture, const struct run *run, const struct results *results)
-{
-    const struct job *job = run->job;
-    const struct trace *trace = &capture->trace;
-    char path[FILES_PATH];
-    struct new_file file = {.file = -1};
-    int first = 0; /* rank that writes */
-    while (!rank_writes(run, first))
-        first++;
-    if (job->rank) {
-        struct trace_sink sink = {send_rows, (void *)job};
-        if (writes_trace(run))
-            trace_write_merged_rows(trace, &sink, job->rank == first);
-        job_send(job, NULL, 0);
-        return 0;
-    }
-    struct trace_sink sink = {write_to_file, &file};
-    char directory[FILES_PATH];
-    snprintf(directory, sizeof directory, "%.550s/all_ranks", results->directory);
-    capture_path(run, results, -1, path);
-    int failed = files_make_directories("profile-output-dir", directory) ||
-                 new_file_open(&file, path, run->options->trace_gzip) || trace_write_merged_head(trace, &sink) ||
-                 (writes_trace(run) && trace_write_merged_rows(trace, &sink, 1));
-    for (int r = 1; r < job->size; r++)
-        failed = receive_rows(job, r, &file, failed);
-    failed = failed || trace_write_merged_tail(trace, &sink);
-    if (!failed)
-        return new_file_commit(&file);
-    new_file_abandon(&file);
-    return -1;
+    return within < o->profile_wait ? CAPTURE_WAIT : within < cycle.quiet ? CAPTURE_WARMUP : CAPTURE_ACTIVE;
 }
 
 /* ---- from spans to figures ---- */
@@ -201,14 +118,18 @@ static void collect(struct capture *capture, struct run *run)
 
 /* Between two steps: what was captured so far goes into a whole trace; a rank that was told to stop then does. Returns
  * 0; or -1 on every rank, told. */
-static int write_so_far(struct capture *capture, struct run *run, const struct results *results, int due)
+static int write_so_far(struct capture *capture, struct run *run, struct results *results, int due)
 {
     int signal_number = told_to_stop, status = 0;
     if (due || signal_number) {
         collect(capture, run);
-        status = write_trace(capture, run, results);
+        status = trace_files_write(&capture->trace, run, results);
     }
     if (signal_number) {
+        overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
+        metrics_write_capture(results, run, &capture->trace, capture->overlap);
+        fprintf(stderr, "ddpbench: rank %d: stopped by signal %d; its trace holds %d steps\n", run->job->rank,
+                signal_number, capture->n);
         signal(signal_number, SIG_DFL);
         raise(signal_number);
     }
@@ -259,14 +180,13 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
     run->steps_run++;
 }
 
-static int run_epochs(struct capture *capture, struct run *run, const struct results *results)
+static int run_epochs(struct capture *capture, struct run *run, struct results *results)
 {
-    size_t steps = 0, every = 1 + (size_t)((double)WRITE_EVERY_S * 1e9 / (double)(capture->step_ns + 1)), due = 1;
+    size_t steps = capture_steps(run->options),
+           every = 1 + (size_t)((double)WRITE_EVERY_S * 1e9 / (double)(capture->step_ns + 1)), due = 1;
     int status = 0;
     int64_t shown_ns = clock_now_ns();
     struct progress progress;
-    while (capture_state(run->options, steps) != CAPTURE_OVER)
-        steps++;
     progress_begin(&progress, run->job->rank ? 0 : steps);
     for (size_t step = 0; step < steps && !status; step++) {
         enum capture_state state = capture_state(run->options, step);
@@ -302,15 +222,18 @@ static void warm_up(struct capture *capture, struct run *run)
 
 static void tell_plan(const struct capture *capture, const struct run *run, const struct results *results)
 {
-    size_t steps = 0;
+    size_t steps = capture_steps(run->options), active = capture_active_steps(run->options);
+    double step_s = 1e-9 * (double)capture->step_ns;
     char words[32];
     if (run->job->rank)
         return;
-    while (capture_state(run->options, steps) != CAPTURE_OVER)
-        steps++;
-    fprintf(stderr, "A step takes %.1f ms; capturing %zu of them will take about %s. Traces go to %s.\n",
-            1e-6 * (double)capture->step_ns, steps,
-            progress_words(1e-9 * (double)capture->step_ns * (double)steps, words), results->top);
+    if (active > (size_t)capture->room)
+        fprintf(stderr,
+                "The buffer of %g MiB holds %d of the %zu steps to capture; --profile-buffer-mb makes it larger.\n",
+                run->options->profile_buffer_mb, capture->room, active);
+    else
+        fprintf(stderr, "A step takes %.1f ms; %zu of them, %zu captured, will take about %s. Traces go to %s.\n",
+                1e3 * step_s, steps, active, progress_words(step_s * (double)steps, words), results->top);
 }
 
 static void create(struct capture *capture, struct run *run)
@@ -329,7 +252,7 @@ static void create(struct capture *capture, struct run *run)
 }
 
 /* The steps themselves, with the clocks compared before and after. */
-static int record(struct capture *capture, struct run *run, const struct results *results)
+static int record(struct capture *capture, struct run *run, struct results *results)
 {
     /* a second one ends the rank at once, wherever it is */
     struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
@@ -378,8 +301,8 @@ int capture_run(struct capture *capture, struct run *run, struct results *result
             stderr,
             "The capture ended after %d steps: the buffer of %g MiB is full; --profile-buffer-mb makes it larger.\n",
             capture->n, run->options->profile_buffer_mb);
-    status = also(run, status, write_trace(capture, run, results));
-    status = also(run, status, write_all_ranks(capture, run, results));
+    status = also(run, status, trace_files_write(&capture->trace, run, results));
+    status = also(run, status, trace_files_write_all_ranks(&capture->trace, run, results));
     return also(run, status, metrics_write_capture(results, run, &capture->trace, capture->overlap));
 }
 

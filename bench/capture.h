@@ -3,7 +3,6 @@
 #ifndef CAPTURE_H
 #define CAPTURE_H
 
-#include "files.h"
 #include "metrics.h"
 #include "trace.h"
 
@@ -26,16 +25,14 @@ struct capture {
 enum capture_state { CAPTURE_WAIT, CAPTURE_WARMUP, CAPTURE_ACTIVE, CAPTURE_OVER };
 enum capture_state capture_state(const struct options *options, size_t step);
 
-/* Checks that this rank can write its trace. Returns 0; or -1, reported. */
-int capture_check(const struct run *run, const struct results *results);
+/* Steps until there is nothing more to do, and how many of these are recorded. */
+size_t capture_steps(const struct options *options);
+size_t capture_active_steps(const struct options *options);
 
 /* Runs the steps with the run's first implementation, then aligns the clocks, and writes the trace of this rank, the
  * trace of all ranks, and the telemetry. The spans stay in the run's timeline. Returns 0; or -1 on every rank, and rank
  * 0 has said why. Release with capture_destroy either way. */
 int capture_run(struct capture *capture, struct run *run, struct results *results);
 void capture_destroy(struct capture *capture); /* a zeroed one is fine */
-
-/* The path of a rank's trace; of the trace of all ranks with rank -1. */
-void capture_path(const struct run *run, const struct results *results, int rank, char path[FILES_PATH]);
 
 #endif

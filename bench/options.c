@@ -71,7 +71,7 @@ static const struct option table[] = {
     {"attainable", FLAG, FIELD(attainable), NULL, 0, 0,
      "also time every collective alone, and print step time / what perfect overlap would reach"},
     {"inject-delay", DELAY, FIELD(delay), NULL, 0, 0,
-     "make one rank sleep in every step: rank=R,ms=TIME,phase=NAME (at the start of that phase)"},
+     "make one rank sleep whenever a phase begins: rank=R,ms=TIME,phase=NAME"},
     {"output", TEXT, FIELD(output), "", 0, 0, "result directory; default results/<time>[-<label>]"},
     {"label", TEXT, FIELD(label), "", 0, 0, "a name for this run, kept in its results"},
     {NULL, FLAG, 0, NULL, 0, 0, "Profile"},
@@ -199,6 +199,11 @@ static int check_mode(const struct options *o, const char *needs_profile)
         return report("--rounds 0: expected a whole number from 1 to 1000000 (0 is for --profile)");
     if (o->profile && *o->output)
         return report("--output is for the benchmark; with --profile use --profile-output-dir");
+    if (o->profile && o->attainable)
+        return report("--attainable is for the benchmark; a profile always measures it");
+    if (o->profile && o->grad_dtype == COMM_BF16 && strcmp(o->profile_implementation, "ddp_individual_v2"))
+        return report("--grad-dtype bf16 is for ddp_individual_v2; --profile-implementation is %s",
+                      o->profile_implementation);
     if (o->profile && !o->profile_active && o->profile_repeat > 1)
         return report("--profile-repeat %zu needs --profile-active: how many steps of a cycle to keep",
                       o->profile_repeat);

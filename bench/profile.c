@@ -3,7 +3,9 @@
 #include "profile.h"
 
 #include "error.h"
+#include "files.h"
 #include "report.h"
+#include "trace_files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -89,7 +91,7 @@ int run_profile(const struct job *job, const struct options *options, int argc, 
     struct results results = {.metrics = -1};
     int status = run_set_up(&run, &results);
     if (!status)
-        status = job_agree(job, capture_check(&run, &results));
+        status = job_agree(job, trace_files_check(&run, &results));
     if (!status) {
         controls_create(&profile.controls, &run);
         status = measure(&profile, &results);

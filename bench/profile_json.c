@@ -71,7 +71,7 @@ static void add_operations(cJSON *json, const struct profile *p)
         const struct average *a = &p->averages.row[i];
         cJSON *row = add_item(list);
         cJSON_AddStringToObject(row, "name", a->name);
-        cJSON_AddStringToObject(row, "kind", a->kind);
+        cJSON_AddStringToObject(row, "kind", average_kind_name[a->kind]);
         cJSON_AddNumberToObject(row, "calls", a->calls);
         cJSON_AddNumberToObject(row, "total_ms", 1e-6 * a->total_ns);
         results_add_finite(row, "self_ms", 1e-6 * a->self_ns);

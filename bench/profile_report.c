@@ -81,7 +81,8 @@ static void print_averages(FILE *out, const struct profile *p)
             "self", "GFLOP/s", "GB/s");
     for (int i = 0; i < a->n; i++) {
         const struct average *row = &a->row[i];
-        fprintf(out, "%-26s %-10s %8.0f %11.3f", row->name, row->kind, row->calls, 1e-6 * row->total_ns);
+        fprintf(out, "%-26s %-10s %8.0f %11.3f", row->name, average_kind_name[row->kind], row->calls,
+                1e-6 * row->total_ns);
         column(out, 11, 3, 1e-6 * row->self_ns);
         fprintf(out, " %10.2f", 1e-3 * row->total_ns / row->calls);
         if (isnan(row->self_ns))

@@ -25,9 +25,14 @@ void report_configuration(FILE *out, const struct run *run)
         fprintf(out, "data      %s, %zu tokens\n", o->data, data_tokens(run->data));
     else
         fprintf(out, "data      synthetic\n");
-    fprintf(out, "regime    %s\n",
-            o->regime == REGIME_WARMUP ? "warmup: the learning rate ramps and gradients are clipped"
-                                       : "active: constant learning rate, no clipping");
+    if (o->profile)
+        fprintf(out, "epochs    %zu of %zu step%s, %zu of them warm-up; controls run in %s epochs\n", o->num_epochs,
+                o->steps_per_epoch, o->steps_per_epoch == 1 ? "" : "s", o->warmup_epochs,
+                o->regime == REGIME_WARMUP ? "warm-up" : "active");
+    else
+        fprintf(out, "regime    %s\n",
+                o->regime == REGIME_WARMUP ? "warmup: the learning rate ramps and gradients are clipped"
+                                           : "active: constant learning rate, no clipping");
     fprintf(out, "memory    %s on each rank (estimated):", memory_words(memory_total(run->memory), words));
     for (int i = 0; i < MEMORY_PARTS; i++)
         fprintf(out, "%s %s %s", i ? "," : "", memory_part_name[i], memory_words(run->memory[i], words));

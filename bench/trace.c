@@ -1,12 +1,10 @@
-/* trace.c - writes a timeline as a Chrome trace. Numbers are put down digit by digit: printf would take most of the
- * time of a large trace. */
+/* trace.c - writes a timeline as a Chrome trace. */
 #include "trace.h"
 
 #include "error.h"
 #include "operations.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +16,8 @@ enum { STREAM_COMPUTE = 7, STREAM_COMMUNICATION = 20 };
 enum { MADE_UP_THREAD = 5000000 };
 
 struct writer {
+    struct trace_text out;
     const struct trace *trace;
-    const struct trace_sink *sink;
-    char text[1 << 16];
-    size_t n;
-    int failed;
     long pid, id; /* process number of the rows; last external id */
     int first;    /* no row was written yet */
     int *slot;    /* [reductions] of the communication lane */
@@ -32,73 +27,6 @@ struct writer {
 double trace_bus_factor(int ranks)
 {
     return ranks > 0 ? 2.0 * (ranks - 1) / ranks : 0;
-}
-
-/* ---- text ---- */
-
-static void flush(struct writer *w)
-{
-    if (!w->failed && w->n)
-        w->failed = w->sink->write(w->sink->context, w->text, w->n) != 0;
-    w->n = 0;
-}
-
-static void put_bytes(struct writer *w, const char *text, size_t n)
-{
-    if (w->n + n > sizeof w->text)
-        flush(w);
-    memcpy(w->text + w->n, text, n);
-    w->n += n;
-}
-
-static void put(struct writer *w, const char *text)
-{
-    put_bytes(w, text, strlen(text));
-}
-
-__attribute__((format(printf, 2, 3))) static void print(struct writer *w, const char *format, ...)
-{
-    char text[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    int n = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (n < 0 || (size_t)n >= sizeof text)
-        FATAL("a trace row of %d characters", n);
-    put_bytes(w, text, (size_t)n);
-}
-
-static void put_count(struct writer *w, uint64_t value)
-{
-    char digit[24];
-    size_t n = sizeof digit;
-    do
-        digit[--n] = (char)('0' + value % 10);
-    while (value /= 10);
-    put_bytes(w, digit + n, sizeof digit - n);
-}
-
-/* Nanoseconds as microseconds with three decimals. */
-static void put_us(struct writer *w, int64_t ns)
-{
-    uint64_t value = ns > 0 ? (uint64_t)ns : 0;
-    char decimals[4] = {'.', (char)('0' + value / 100 % 10), (char)('0' + value / 10 % 10), (char)('0' + value % 10)};
-    put_count(w, value / 1000);
-    put_bytes(w, decimals, sizeof decimals);
-}
-
-/* A string of JSON. */
-static void put_string(struct writer *w, const char *text)
-{
-    put(w, "\"");
-    for (const char *c = text; *c; c++)
-        if (*c == '"' || *c == '\\')
-            print(w, "\\%c", *c);
-        else if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
-            put(w, "?"); /* names of hosts and labels are ASCII; whatever is not stays readable */
-        else
-            put_bytes(w, c, 1);
-    put(w, "\"");
 }
 
 /* ---- rows ---- */
@@ -111,70 +39,70 @@ static int64_t aligned(const struct trace *t, int64_t ns)
 /* Begins a row, up to where `"args"` may follow. */
 static void begin_row(struct writer *w, const char *phase, long thread)
 {
-    put(w, w->first ? "\n{\"ph\": \"" : ",\n{\"ph\": \"");
+    text_put(&w->out, w->first ? "\n{\"ph\": \"" : ",\n{\"ph\": \"");
     w->first = 0;
-    put(w, phase);
-    put(w, "\", \"pid\": ");
-    put_count(w, (uint64_t)w->pid);
-    put(w, ", \"tid\": ");
-    put_count(w, (uint64_t)thread);
+    text_put(&w->out, phase);
+    text_put(&w->out, "\", \"pid\": ");
+    text_count(&w->out, (uint64_t)w->pid);
+    text_put(&w->out, ", \"tid\": ");
+    text_count(&w->out, (uint64_t)thread);
 }
 
 static void put_duration(struct writer *w, int64_t start, int64_t end)
 {
-    put(w, ", \"ts\": ");
-    put_us(w, start);
-    put(w, ", \"dur\": ");
-    put_us(w, end - (start > 0 ? start : 0));
+    text_put(&w->out, ", \"ts\": ");
+    text_us(&w->out, start);
+    text_put(&w->out, ", \"dur\": ");
+    text_us(&w->out, end - (start > 0 ? start : 0));
 }
 
 static void begin_span(struct writer *w, const char *category, long thread, int64_t start, int64_t end)
 {
     begin_row(w, "X", thread);
     put_duration(w, start, end);
-    put(w, ", \"cat\": \"");
-    put(w, category);
-    put(w, "\", \"args\": {\"External id\": ");
-    put_count(w, (uint64_t)++w->id);
+    text_put(&w->out, ", \"cat\": \"");
+    text_put(&w->out, category);
+    text_put(&w->out, "\", \"args\": {\"External id\": ");
+    text_count(&w->out, (uint64_t)++w->id);
 }
 
 static void end_row(struct writer *w)
 {
-    put(w, "}}");
+    text_put(&w->out, "}}");
 }
 
 static void put_name(struct writer *w, const char *name)
 {
-    put(w, ", \"name\": \"");
-    put(w, name);
-    put(w, "\"");
+    text_put(&w->out, ", \"name\": \"");
+    text_put(&w->out, name);
+    text_put(&w->out, "\"");
 }
 
 /* A row of no more than a name. */
 static void put_annotation(struct writer *w, const char *name, int64_t start, int64_t end)
 {
     begin_span(w, "user_annotation", w->trace->thread, start, end);
-    put(w, "}");
+    text_put(&w->out, "}");
     put_name(w, name);
-    put(w, "}");
+    text_put(&w->out, "}");
 }
 
 static void put_metadata(struct writer *w, const char *kind, long thread, const char *key, const char *value)
 {
     begin_row(w, "M", thread);
-    put(w, ", \"ts\": 0.000");
+    text_put(&w->out, ", \"ts\": 0.000");
     put_name(w, kind);
-    print(w, ", \"args\": {\"%s\": ", key);
-    put_string(w, value);
+    text_print(&w->out, ", \"args\": {\"%s\": ", key);
+    text_string(&w->out, value);
     end_row(w);
 }
 
 static void put_sort_index(struct writer *w, const char *kind, long thread, int index)
 {
     begin_row(w, "M", thread);
-    put(w, ", \"ts\": 0.000");
+    text_put(&w->out, ", \"ts\": 0.000");
     put_name(w, kind);
-    print(w, ", \"args\": {\"sort_index\": %d", index);
+    text_print(&w->out, ", \"args\": {\"sort_index\": %d", index);
     end_row(w);
 }
 
@@ -264,37 +192,37 @@ static void put_range(struct writer *w, const struct span *s)
 {
     const struct trace *t = w->trace;
     begin_span(w, "cpu_op", t->thread, aligned(t, s->start_ns), aligned(t, s->end_ns));
-    put(w, "}");
+    text_put(&w->out, "}");
     if (s->index < 0)
         put_name(w, s->name);
     else if (!strcmp(s->name, "layer"))
-        print(w, ", \"name\": \"layers.%d\"", s->index);
+        text_print(&w->out, ", \"name\": \"layers.%d\"", s->index);
     else
-        print(w, ", \"name\": \"layers.%d.%s\"", s->index, s->name);
-    put(w, "}");
+        text_print(&w->out, ", \"name\": \"layers.%d.%s\"", s->index, s->name);
+    text_put(&w->out, "}");
 }
 
 /* "Input Dims" and "Input type", as Kineto writes them. */
 static void put_shapes(struct writer *w, const struct operation_facts *facts, const size_t *sizes)
 {
-    put(w, ", \"Input Dims\": [");
+    text_put(&w->out, ", \"Input Dims\": [");
     for (const char *c = facts->inputs; *c; c++) {
         if (c == facts->inputs || c[-1] == ',')
-            put(w, c == facts->inputs ? "[" : ", [");
+            text_put(&w->out, c == facts->inputs ? "[" : ", [");
         else
-            put(w, ", ");
-        put_count(w, operation_size(facts->sizes, sizes, *c));
+            text_put(&w->out, ", ");
+        text_count(&w->out, operation_size(facts->sizes, sizes, *c));
         if (!c[1] || c[1] == ',') {
-            put(w, "]");
+            text_put(&w->out, "]");
             c += c[1] == ',';
         }
     }
-    put(w, "], \"Input type\": [");
+    text_put(&w->out, "], \"Input type\": [");
     for (const char *c = facts->types; *c; c++) {
-        put(w, c == facts->types ? "\"" : ", \"");
-        put(w, *c == 'f' ? "float\"" : *c == 'h' ? "c10::BFloat16\"" : "int\"");
+        text_put(&w->out, c == facts->types ? "\"" : ", \"");
+        text_put(&w->out, *c == 'f' ? "float\"" : *c == 'h' ? "c10::BFloat16\"" : "int\"");
     }
-    put(w, "]");
+    text_put(&w->out, "]");
 }
 
 static void put_operation(struct writer *w, const struct span *s)
@@ -302,16 +230,16 @@ static void put_operation(struct writer *w, const struct span *s)
     const struct trace *t = w->trace;
     const struct operation_facts *facts = &operation_facts[s->index];
     begin_span(w, "cpu_op", t->thread, aligned(t, s->start_ns), aligned(t, s->end_ns));
-    print(w, ", \"stream\": %d", STREAM_COMPUTE);
+    text_print(&w->out, ", \"stream\": %d", STREAM_COMPUTE);
     if (t->shapes)
         put_shapes(w, facts, s->size);
     if (t->flops && *facts->flops) {
-        put(w, ", \"flops\": ");
-        put_count(w, (uint64_t)operation_amount(facts->flops, facts->sizes, s->size));
+        text_put(&w->out, ", \"flops\": ");
+        text_count(&w->out, (uint64_t)operation_amount(facts->flops, facts->sizes, s->size));
     }
-    put(w, "}");
+    text_put(&w->out, "}");
     put_name(w, s->name);
-    put(w, "}");
+    text_put(&w->out, "}");
 }
 
 /* ---- collectives ---- */
@@ -323,10 +251,10 @@ static void put_group(struct writer *w, int shortly)
     int ranks = w->trace->ranks;
     for (int r = 0; r < ranks; r++)
         if (shortly && ranks > SHOWN + 1 && r == SHOWN) {
-            put(w, ", ...");
+            text_put(&w->out, ", ...");
             r = ranks - 2;
         } else
-            print(w, "%s%d", r ? ", " : "", r);
+            text_print(&w->out, "%s%d", r ? ", " : "", r);
 }
 
 /* Microseconds; nothing where the clocks cannot tell. */
@@ -334,8 +262,8 @@ static void put_us_if_known(struct writer *w, const char *name, int64_t ns)
 {
     if (ns < 0)
         return;
-    print(w, ", \"%s\": ", name);
-    put_us(w, ns);
+    text_print(&w->out, ", \"%s\": ", name);
+    text_us(&w->out, ns);
 }
 
 static void put_reduction(struct writer *w, size_t i)
@@ -346,21 +274,24 @@ static void put_reduction(struct writer *w, size_t i)
     int64_t busy = r->completed_ns - r->posted_ns;
     double algbw = busy > 0 ? (double)r->bytes / (double)busy : 0; /* bytes per nanosecond are GB/s */
     begin_span(w, "cpu_op", slot_thread(t, w->slot[i]), r->posted_ns - t->base_ns, r->completed_ns - t->base_ns);
-    print(w, ", \"stream\": %d, \"Collective name\": \"allreduce\", \"In msg nelems\": %zu, \"Out msg nelems\": %zu",
-          STREAM_COMMUNICATION + w->slot[i], r->elements, r->elements);
-    print(w, ", \"Group size\": %d, \"dtype\": \"%s\"", t->ranks, r->bytes == 2 * r->elements ? "BFloat16" : "Float");
-    put(w,
+    text_print(&w->out,
+               ", \"stream\": %d, \"Collective name\": \"allreduce\", \"In msg nelems\": %zu, \"Out msg nelems\": %zu",
+               STREAM_COMMUNICATION + w->slot[i], r->elements, r->elements);
+    text_print(&w->out, ", \"Group size\": %d, \"dtype\": \"%s\"", t->ranks,
+               r->bytes == 2 * r->elements ? "BFloat16" : "Float");
+    text_put(
+        &w->out,
         ", \"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", \"Process Group Ranks\": \"[");
     put_group(w, 1);
-    print(w, "]\", \"Seq\": %zu, \"bucket\": %d, \"bytes\": %zu, \"parameters\": %zu", r->ticket, r->index, r->bytes,
-          t->parameters[r->index]);
+    text_print(&w->out, "]\", \"Seq\": %zu, \"bucket\": %d, \"bytes\": %zu, \"parameters\": %zu", r->ticket, r->index,
+               r->bytes, t->parameters[r->index]);
     put_us_if_known(w, "queued_us", r->posted_ns - r->queued_ns);
     put_us_if_known(w, "wait_us", reduction_wait(r, t->rank, all->residual_ns));
     put_us_if_known(w, "transfer_us", reduction_transfer(r, t->rank, all->residual_ns));
     if (r->last_rank >= 0)
-        print(w, ", \"last_rank\": %d", r->last_rank);
-    print(w, ", \"algbw\": %.6g, \"busbw\": %.6g}, \"name\": \"%s:all_reduce\"}", algbw,
-          algbw * trace_bus_factor(t->ranks), t->comm);
+        text_print(&w->out, ", \"last_rank\": %d", r->last_rank);
+    text_print(&w->out, ", \"algbw\": %.6g, \"busbw\": %.6g}, \"name\": \"%s:all_reduce\"}", algbw,
+               algbw * trace_bus_factor(t->ranks), t->comm);
 }
 
 /* ---- counters and memory ---- */
@@ -370,10 +301,10 @@ static void put_counter(struct writer *w, const char *name, int64_t ts, const ch
     if (!isfinite(value))
         return;
     begin_row(w, "C", w->trace->thread);
-    put(w, ", \"ts\": ");
-    put_us(w, ts);
+    text_put(&w->out, ", \"ts\": ");
+    text_us(&w->out, ts);
     put_name(w, name);
-    print(w, ", \"args\": {\"%s\": %.9g", series, value);
+    text_print(&w->out, ", \"args\": {\"%s\": %.9g", series, value);
     end_row(w);
 }
 
@@ -400,14 +331,14 @@ static void put_memory(struct writer *w)
         const struct span *s = &lane->span[i];
         total += s->size[SIZE_BYTES];
         begin_row(w, "i", t->thread);
-        put(w, ", \"s\": \"t\", \"ts\": ");
-        put_us(w, aligned(t, s->start_ns));
-        put(w, ", \"cat\": \"cpu_instant_event\"");
+        text_put(&w->out, ", \"s\": \"t\", \"ts\": ");
+        text_us(&w->out, aligned(t, s->start_ns));
+        text_put(&w->out, ", \"cat\": \"cpu_instant_event\"");
         put_name(w, "[memory]");
-        print(w,
-              ", \"args\": {\"Bytes\": %zu, \"Addr\": %zu, \"Total Allocated\": %zu, \"Device Type\": 0, \"Device "
-              "Id\": -1",
-              s->size[SIZE_BYTES], s->size[1], total);
+        text_print(&w->out,
+                   ", \"args\": {\"Bytes\": %zu, \"Addr\": %zu, \"Total Allocated\": %zu, \"Device Type\": 0, \"Device "
+                   "Id\": -1",
+                   s->size[SIZE_BYTES], s->size[1], total);
         end_row(w);
     }
 }
@@ -443,30 +374,32 @@ static void put_rows(struct writer *w)
 static void put_head(struct writer *w)
 {
     const struct trace *t = w->trace;
-    put(w, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [],\n");
+    text_put(&w->out, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [],\n");
     /* Holistic Trace Analysis finds the rank by `"rank": ` with the space */
-    print(w, "\"distributedInfo\": {\"backend\": \"%s\", \"rank\": %d, \"world_size\": %d, \"pg_count\": 1, ", t->comm,
-          t->rank, t->ranks);
-    print(w, "\"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"%s:%s\", ",
-          t->device, t->comm);
-    print(w, "\"pg_size\": %d, \"ranks\": [", t->ranks);
+    text_print(&w->out,
+               "\"distributedInfo\": {\"backend\": \"%s\", \"rank\": %d, \"world_size\": %d, \"pg_count\": 1, ",
+               t->comm, t->rank, t->ranks);
+    text_print(&w->out,
+               "\"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"%s:%s\", ",
+               t->device, t->comm);
+    text_print(&w->out, "\"pg_size\": %d, \"ranks\": [", t->ranks);
     put_group(w, 0);
-    print(w, "]}]},\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": %lld,\n\"traceEvents\": [",
-          (long long)t->base_unix_ns);
+    text_print(&w->out, "]}]},\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": %lld,\n\"traceEvents\": [",
+               (long long)t->base_unix_ns);
 }
 
 static void put_tail(struct writer *w, const char *name)
 {
-    put(w, "\n],\n\"traceName\": ");
-    put_string(w, name);
-    put(w, "\n}\n");
+    text_put(&w->out, "\n],\n\"traceName\": ");
+    text_string(&w->out, name);
+    text_put(&w->out, "\n}\n");
 }
 
 static struct writer *start(const struct trace *trace, const struct trace_sink *sink)
 {
     struct writer *w = allocate(1, sizeof *w);
     w->trace = trace;
-    w->sink = sink;
+    w->out.sink = sink;
     w->pid = trace->pid;
     w->first = 1;
     return w;
@@ -474,10 +407,9 @@ static struct writer *start(const struct trace *trace, const struct trace_sink *
 
 static int finish(struct writer *w)
 {
-    flush(w);
-    int failed = w->failed;
+    int status = text_flush(&w->out);
     free(w);
-    return failed ? -1 : 0;
+    return status;
 }
 
 int trace_write(const struct trace *trace, const struct trace_sink *sink)

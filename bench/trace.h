@@ -7,6 +7,7 @@
 
 #include "overlap.h"
 #include "reductions.h"
+#include "trace_text.h"
 
 /* What is known of a captured step beside its spans. */
 struct captured_step {
@@ -34,12 +35,6 @@ struct trace {
     const struct reductions *reductions;
     const size_t *parameters;            /* of each collective of the plan */
     int shapes, flops, memory, counters; /* what more to write: 0 or 1 each */
-};
-
-/* Where text goes: returns 0; or -1, reported. */
-struct trace_sink {
-    int (*write)(void *context, const char *text, size_t n);
-    void *context;
 };
 
 /* Writes a whole trace file of this rank. Returns 0; or -1, reported by the sink. */

@@ -13,6 +13,7 @@ const char *const phase_name[PHASES] = {
     [PHASE_OPTIMIZER] = "optimizer_step",    [PHASE_LR_SCHEDULING] = "lr_scheduling",
 };
 const char *const ready_name = "ready";
+static const char *const delay_name = "injected_delay";
 
 /* Ends the phase that was going on and begins the next one (PHASES: none), with one reading of the clock, so that
  * phases follow one another without gaps. A delay that was asked for is slept at the start of its phase. */
@@ -28,8 +29,12 @@ static void enter(struct trainer *t, enum phase phase)
                                    .index = (int)t->phase});
     t->phase = phase;
     t->phase_start_ns = now;
-    if (t->delay_ns && phase == t->delayed_phase)
+    if (t->delay_ns && phase == t->delayed_phase) {
         clock_sleep_until(now + t->delay_ns);
+        timeline_add(t->timeline, LANE_HOST,
+                     (struct span){
+                         .name = delay_name, .queued_ns = now, .start_ns = now, .end_ns = clock_now_ns(), .index = -1});
+    }
 }
 
 /* Backward calls this as soon as a tensor's gradient is final: the strategy may start to reduce it. */
@@ -149,7 +154,8 @@ int step_phase_of(const struct span *span)
 void step_spans(const struct model *model, size_t micro_batches, int traced, size_t spans[TIMELINE_LANES])
 {
     enum { OPERATIONS = 5 }; /* of step_run itself */
-    spans[LANE_HOST] = PHASES + 3 * micro_batches + (size_t)model->tensors;
+    size_t phases = PHASES + 3 * micro_batches;
+    spans[LANE_HOST] = phases + micro_batches + (size_t)model->tensors; /* with a delay in each occurrence of a phase */
     spans[LANE_COMMUNICATION] = (size_t)model->tensors;
     spans[LANE_COMPUTE] = spans[LANE_MEMORY] = 0;
     if (traced) {

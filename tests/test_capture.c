@@ -56,36 +56,40 @@ START_TEST(schedule_is)
 }
 END_TEST
 
-/* torch.profiler.schedule(wait, warmup, active, repeat), word for word from torch/profiler/profiler.py. */
-static enum capture_state torch_schedule(size_t wait, size_t warmup, size_t active, size_t repeat, size_t step)
+/* Walks through the cycles of a schedule step by step, and says how many steps were as expected: states in turn. */
+static size_t walk(const struct options *o, size_t steps, size_t *active)
 {
-    size_t num_steps = wait + warmup + active;
-    if (repeat > 0 && step / num_steps >= repeat)
-        return CAPTURE_OVER; /* ProfilerAction.NONE for good */
-    size_t mod_step = step % num_steps;
-    if (mod_step < wait)
-        return CAPTURE_WAIT; /* NONE */
-    if (mod_step < wait + warmup)
-        return CAPTURE_WARMUP;
-    return CAPTURE_ACTIVE; /* RECORD, and RECORD_AND_SAVE in the last step of a cycle */
+    const struct {
+        enum capture_state state;
+        size_t n;
+    } part[] = {
+        {CAPTURE_WAIT, o->profile_wait}, {CAPTURE_WARMUP, o->profile_warmup}, {CAPTURE_ACTIVE, o->profile_active}};
+    size_t step = 0;
+    *active = 0;
+    for (size_t cycle = 0; step < steps && (!o->profile_repeat || cycle < o->profile_repeat); cycle++)
+        for (size_t p = 0; p < LENGTH(part); p++)
+            for (size_t i = 0; i < part[p].n && step < steps; i++, step++) {
+                ck_assert_int_eq(capture_state(o, step), part[p].state);
+                *active += part[p].state == CAPTURE_ACTIVE;
+            }
+    return step;
 }
 
-START_TEST(schedules_are_pytorchs)
+START_TEST(cycles_follow_one_another)
 {
-    for (size_t wait = 0; wait < 4; wait++)
-        for (size_t warmup = 0; warmup < 4; warmup++)
-            for (size_t active = 1; active < 4; active++)
-                for (size_t repeat = 0; repeat < 4; repeat++)
-                    for (size_t step = 0; step < 40; step++) {
-                        struct options o = {.num_epochs = 13,
-                                            .steps_per_epoch = 3,
-                                            .profile_wait = wait,
-                                            .profile_warmup = warmup,
-                                            .profile_active = active,
-                                            .profile_repeat = repeat};
-                        enum capture_state want = torch_schedule(wait, warmup, active, repeat, step);
-                        ck_assert_int_eq(capture_state(&o, step), step < 39 ? want : CAPTURE_OVER);
-                    }
+    enum { STEPS = 39 };
+    for (size_t i = 0; i < (size_t)4 * 4 * 3 * 6; i++) {
+        struct options o = {.num_epochs = 13,
+                            .steps_per_epoch = 3,
+                            .profile_wait = i % 4,
+                            .profile_warmup = i / 4 % 4,
+                            .profile_active = 1 + i / 16 % 3,
+                            .profile_repeat = i / 48};
+        size_t active, steps = walk(&o, STEPS, &active);
+        ck_assert_int_eq(capture_state(&o, steps), CAPTURE_OVER);
+        ck_assert_uint_eq(capture_steps(&o), steps);
+        ck_assert_uint_eq(capture_active_steps(&o), active);
+    }
 }
 END_TEST
 
@@ -94,7 +98,7 @@ int main(void)
     Suite *suite = suite_create("capture");
     TCase *tests = tcase_create("capture");
     tcase_add_loop_test(tests, schedule_is, 0, (int)LENGTH(schedules));
-    tcase_add_test(tests, schedules_are_pytorchs);
+    tcase_add_test(tests, cycles_follow_one_another);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -104,7 +104,7 @@ static const struct {
     {"--profile|--profile-wait|9", "profile-wait", "9"},
     {"--profile|--profile-active|10", "profile-active", "10"},
     {"--profile|--profile-wait|2|--profile-warmup|1|--profile-active|2|--profile-repeat|2", "profile-repeat", "2"},
-    {"--profile|--profile-repeat|10", "profile-repeat", "10"},
+    {"--profile|--profile-active|1|--profile-repeat|10", "profile-repeat", "10"},
     {"--profile|--profile-wait|20|--profile-active|1|--steps-per-epoch|3", "profile-wait", "20"},
 };
 
@@ -189,7 +189,7 @@ static const struct {
     {"--profile|--profile-implementation=", {"unknown", "known: "}},
     {"--profile|--bucket-size-mb|1,2", {"--bucket-size-mb 1,2", "one size"}},
     {"--profile|--profile-implementation|ddp_bucketed|--bucket-size-mb|0", {"--bucket-size-mb 0", "above 0"}},
-    {"--profile|--attainable|--profile-implementation|x", {"unknown"}},
+    {"--profile|--attainable|--profile-implementation|x", {"--attainable"}},
     /* words and numbers */
     {"--profile|--profile-activities|cpu,cuda", {"--profile-activities cpu,cuda", "no CUDA", "use cpu"}},
     {"--profile|--profile-activities|cuda", {"no CUDA"}},
@@ -204,7 +204,7 @@ static const struct {
     {"--profile|--profile-wait|10", {"1 x 11 steps", "10 steps of the run", "--num-epochs"}},
     {"--profile|--profile-active|11", {"1 x 11 steps", "10 steps"}},
     {"--profile|--profile-wait|2|--profile-active|2|--profile-repeat|3", {"3 x 4 steps", "10 steps"}},
-    {"--profile|--profile-repeat|11", {"11 x 1 steps", "10 steps"}},
+    {"--profile|--profile-active|1|--profile-repeat|11", {"11 x 1 steps", "10 steps"}},
     {"--profile|--profile-wait|1000000000|--profile-active|1000000000|--profile-repeat|1000000000", {"2000000000"}},
     {"--profile|--profile-wait|1|--profile-repeat|2", {"--profile-repeat 2 needs --profile-active"}},
     {"--profile|--profile-warmup|1|--profile-repeat|2", {"--profile-repeat 2 needs --profile-active"}},

@@ -1,0 +1,37 @@
+/* trace_text.h - the text of a trace on its way to a sink, in pieces of 64 KiB. After a failure nothing more is
+ * written.
+ */
+#ifndef TRACE_TEXT_H
+#define TRACE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where text goes: returns 0; or -1, reported. */
+struct trace_sink {
+    int (*write)(void *context, const char *text, size_t n);
+    void *context;
+};
+
+/* Zeroed but for the sink, to begin with. */
+struct trace_text {
+    const struct trace_sink *sink;
+    size_t n;
+    int failed;
+    char text[1 << 16];
+};
+
+/* Adds text: n bytes (64 KiB at most); all of a string; printf's, of less than 1 KiB. */
+void text_bytes(struct trace_text *t, const char *text, size_t n);
+void text_put(struct trace_text *t, const char *text);
+void text_print(struct trace_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds a whole number; nanoseconds as microseconds with three decimals, 0 for a negative time; a string of JSON. */
+void text_count(struct trace_text *t, uint64_t value);
+void text_us(struct trace_text *t, int64_t ns);
+void text_string(struct trace_text *t, const char *text);
+
+/* Hands on what is left. Returns 0; or -1 if the sink failed. */
+int text_flush(struct trace_text *t);
+
+#endif
