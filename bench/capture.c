@@ -18,6 +18,9 @@
  * of the time. */
 enum { WRITE_EVERY_S = 3 };
 
+/* Ranks ask each other this often whether one was told to stop, so that all stop behind the same step. */
+enum { ASK_EVERY_S = 1 };
+
 static volatile sig_atomic_t told_to_stop; /* the signal that did, or 0 */
 
 static void note_signal(int number)
@@ -116,25 +119,12 @@ static void collect(struct capture *capture, struct run *run)
 
 /* ---- the steps ---- */
 
-/* Between two steps: what was captured so far goes into a whole trace; a rank that was told to stop then does. Returns
- * 0; or -1 on every rank, told. */
-static int write_so_far(struct capture *capture, struct run *run, struct results *results, int due)
+/* Between two steps: what was captured so far goes into a whole trace of this rank. Returns 0; or -1 on every rank,
+ * told. */
+static int write_so_far(struct capture *capture, struct run *run, const struct results *results)
 {
-    int signal_number = told_to_stop, status = 0;
-    if (due || signal_number) {
-        collect(capture, run);
-        status = trace_files_write(&capture->trace, run, results);
-    }
-    if (signal_number) {
-        overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
-        metrics_write_capture(results, run, &capture->trace, capture->overlap);
-        fprintf(stderr, "ddpbench: rank %d: stopped by signal %d; its trace holds %d steps\n", run->job->rank,
-                signal_number, capture->n);
-        signal(signal_number, SIG_DFL);
-        raise(signal_number);
-    }
-    /* all together, or the rank that wrote fastest would look early in the next step */
-    return due ? job_agree(run->job, status) : 0;
+    collect(capture, run);
+    return job_agree(run->job, trace_files_write(&capture->trace, run, results));
 }
 
 static void note_step(struct capture *capture, const struct run *run, size_t step)
@@ -180,15 +170,20 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
     run->steps_run++;
 }
 
-static int run_epochs(struct capture *capture, struct run *run, struct results *results)
+/* About how many steps take that long; at least 1, and the same on every rank. */
+static size_t steps_in(const struct capture *capture, int64_t seconds)
 {
-    size_t steps = capture_steps(run->options),
-           every = 1 + (size_t)((double)WRITE_EVERY_S * 1e9 / (double)(capture->step_ns + 1)), due = 1;
+    return 1 + (size_t)(seconds * 1000000000 / (capture->step_ns + 1));
+}
+
+static int run_epochs(struct capture *capture, struct run *run, const struct results *results)
+{
+    size_t steps = capture_steps(run->options), asked = steps_in(capture, ASK_EVERY_S), due = 1;
     int status = 0;
     int64_t shown_ns = clock_now_ns();
     struct progress progress;
     progress_begin(&progress, run->job->rank ? 0 : steps);
-    for (size_t step = 0; step < steps && !status; step++) {
+    for (size_t step = 0; step < steps && !status && !capture->stopped; step++) {
         enum capture_state state = capture_state(run->options, step);
         if (state == CAPTURE_ACTIVE && capture->n == capture->room) {
             capture->full = 1;
@@ -196,9 +191,14 @@ static int run_epochs(struct capture *capture, struct run *run, struct results *
         }
         run_step(capture, run, step, state);
         show(&progress, run, step, &shown_ns);
-        status = write_so_far(capture, run, results, step + 1 == due && step + 1 < steps);
-        if (step + 1 == due) /* the same on every rank */
-            due = due < every ? every : due + (due / 4 > every ? due / 4 : every);
+        size_t done = step + 1;
+        if (done % asked == 0 || done == steps)
+            capture->stopped = job_max(run->job, told_to_stop) > 0;
+        if (done == due && done < steps) {
+            status = write_so_far(capture, run, results);
+            size_t more = steps_in(capture, WRITE_EVERY_S);
+            due += due / 4 > more ? due / 4 : more;
+        }
     }
     progress_end(&progress);
     run->device->synchronize();
@@ -252,7 +252,7 @@ static void create(struct capture *capture, struct run *run)
 }
 
 /* The steps themselves, with the clocks compared before and after. */
-static int record(struct capture *capture, struct run *run, struct results *results)
+static int record(struct capture *capture, struct run *run, const struct results *results)
 {
     /* a second one ends the rank at once, wherever it is */
     struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
@@ -266,7 +266,7 @@ static int record(struct capture *capture, struct run *run, struct results *resu
     job_compare_clocks(run->job, clock_now_ns, &capture->alignment.after);
     sigaction(SIGINT, &before_int, NULL);
     sigaction(SIGTERM, &before_term, NULL);
-    return status ? status : write_so_far(capture, run, results, 0);
+    return status;
 }
 
 /* The steps of active epochs follow those of the warm-up; without any, the warm-up is all there is. */
@@ -296,6 +296,8 @@ int capture_run(struct capture *capture, struct run *run, struct results *result
     overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
     count_from(capture);
     reductions_exchange(&capture->reductions, run->job, &run->timeline, &capture->alignment);
+    if (capture->stopped && run->job->rank == 0)
+        fprintf(stderr, "Told to stop: the capture ends after %d steps, and the controls are left out.\n", capture->n);
     if (capture->full && run->job->rank == 0)
         fprintf(
             stderr,

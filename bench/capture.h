@@ -9,6 +9,7 @@
 struct capture {
     int n, room; /* steps kept, and how many there is memory for */
     int full;    /* the memory ended before the schedule did */
+    int stopped; /* a rank was told to stop by SIGINT or SIGTERM */
     int first;   /* figures are about the steps from this one on: those of active epochs, or all if there are none */
     struct captured_step *step; /* [n] */
     struct step_times *times;   /* [n] */

@@ -72,16 +72,16 @@ static int measure(struct profile *p, struct results *results)
     if (status || job_agree(run->job, wrote))
         return -1;
     struct run_hooks hooks = {p, block, write_so_far};
-    if (run->options->rounds)
+    if (run->options->rounds && !p->capture.stopped)
         status = run_rounds(run, results, &hooks);
     wrote = write_summary(p, results, 1);
     if (status)
         report_clear(); /* the first failure has been told, and this one follows from it */
     else
         status = job_agree(run->job, wrote);
-    if (run->options->rounds)
+    if (run->measurements.rounds)
         run_tell_losses(run);
-    return status || losses_are_wrong(&run->losses) ? -1 : 0;
+    return status || p->capture.stopped || losses_are_wrong(&run->losses) ? -1 : 0;
 }
 
 int run_profile(const struct job *job, const struct options *options, int argc, char *const argv[])

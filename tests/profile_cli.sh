@@ -153,10 +153,10 @@ profile 2 ddp_bucketed --profile-buffer-mb 0.01
 [ "$status" = 1 ] && grep -q "^ddpbench: --profile-buffer-mb 0.01 holds no step of this model" said && good=0 || good=1
 result "$good" "a buffer that holds no step is refused"
 
-# stop SIGNAL: a long capture, ended by a signal to its ranks when it has written a trace.
+# stop SIGNAL [one]: a long capture, ended by a signal to its ranks, or to one, when it has written a trace.
 stop() {
-    runs=$((runs + 1)) out=$temporary/out$runs
-    "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --rounds 0 --num-epochs 1000000 --profile-buffer-mb 1000 \
+    runs=$((runs + 1)) out=$temporary/out$runs implementation=ddp_bucketed
+    "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --num-epochs 1000000 --profile-buffer-mb 1000 \
         --profile-implementation ddp_bucketed --profile-output-dir "$out" >printed 2>said </dev/null &
     for ((i = 0; i < 300; i++)); do
         [ ! -s "$out/ddp_bucketed_rank_0_trace.json" ] || [ ! -s "$out/ddp_bucketed_rank_1_trace.json" ] || break
@@ -166,14 +166,21 @@ stop() {
     for process in $(cd /proc && printf '%s\n' [0-9]* | sort -n); do
         words=$(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null) || continue
         [[ $words != "$program"*"$out"* ]] || kill -s "$1" "$process" || true
+        [[ $words != "$program"*"$out"* ]] || [ -z "${2:-}" ] || break
     done 2>/dev/null
     wait $! || true
 }
 
-for signal in KILL TERM; do
-    stop "$signal"
-    valid "$out"/*.json >>said 2>&1 && [ -s "$out/ddp_bucketed_rank_1_trace.json" ] && good=0 || good=1
-    result "$good" "SIG$signal leaves valid traces"
+stop KILL
+valid "$out"/*.json >>said 2>&1 && [ -s "$out/ddp_bucketed_rank_1_trace.json" ] && good=0 || good=1
+result "$good" "SIGKILL leaves valid traces"
+for how in "TERM" "INT" "TERM one" "INT one"; do
+    read -ra words <<<"$how"
+    stop "${words[@]}"
+    grep -q "^Told to stop: the capture ends after [0-9]* steps, and the controls are left out.$" said &&
+        valid "$out"/*.json "$out/$implementation"/*.json* "$out/$implementation"/all_ranks/*.json >>said && good=0 || good=1
+    result "$good" "SIG${words[0]} to ${words[1]:-all} ends the capture in words, with whole files"
+    with_python "SIG${words[0]} to ${words[1]:-all}: every figure agrees with the traces" agrees
 done
 
 # ---- directories ----
