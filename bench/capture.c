@@ -239,7 +239,7 @@ static void tell_plan(const struct capture *capture, const struct run *run, cons
 static void create(struct capture *capture, struct run *run)
 {
     const struct plan *plan = &run->sync[0].plan;
-    capture->room = (int)run_capture_room(run->options, &run->model);
+    capture->room = (int)memory_capture_room(run->options, &run->model);
     size_t room = (size_t)capture->room;
     capture->step = allocate(room, sizeof *capture->step);
     capture->times = allocate(room, sizeof *capture->times);

@@ -4,7 +4,6 @@
 #include "comparison.h"
 #include "error.h"
 #include "host.h"
-#include "run.h"
 #include "steps.h"
 
 #include <math.h>
@@ -15,6 +14,28 @@ const char *const memory_part_name[MEMORY_PARTS] = {
     [MEMORY_WEIGHTS] = "weights",         [MEMORY_GRADIENTS] = "gradients",         [MEMORY_OPTIMIZER] = "optimizer",
     [MEMORY_ACTIVATIONS] = "activations", [MEMORY_COMMUNICATION] = "communication", [MEMORY_RECORDS] = "records",
 };
+
+size_t memory_capture_room(const struct options *o, const struct model *model)
+{
+    size_t spans[TIMELINE_LANES], bytes = 0, steps = o->num_epochs * o->steps_per_epoch;
+    step_spans(model, o->grad_accumulation, 1, spans);
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        bytes += spans[i] * sizeof(struct span);
+    double room = o->profile_buffer_mb * 1048576 / (double)bytes;
+    return room < (double)steps ? (size_t)room : steps;
+}
+
+void memory_spans(const struct options *o, const struct model *model, size_t spans[TIMELINE_LANES])
+{
+    enum { ALLOCATIONS = 16 }; /* of model, trainer and optimizer, at set-up */
+    size_t steps = DISCARDED_STEPS + o->block_steps;
+    if (o->profile && memory_capture_room(o, model) > steps)
+        steps = memory_capture_room(o, model);
+    step_spans(model, o->grad_accumulation, o->profile, spans);
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        spans[i] *= steps + 1; /* one more: a profile throws steps away behind those that it keeps */
+    spans[LANE_MEMORY] = o->profile_memory ? ALLOCATIONS + (size_t)o->n : 0;
+}
 
 void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, const struct options *options, int ranks)
 {
@@ -29,7 +50,7 @@ void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, cons
             bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(options->grad_dtype);
 
     size_t spans[TIMELINE_LANES], step = sizeof(struct step_times), recorded = 0;
-    run_spans(options, model, spans);
+    memory_spans(options, model, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         recorded += spans[i] * sizeof(struct span);
     size_t rows = (size_t)options->n, tensors = (size_t)model->tensors;

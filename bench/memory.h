@@ -17,6 +17,14 @@ enum memory_part {
 };
 extern const char *const memory_part_name[MEMORY_PARTS];
 
+enum { DISCARDED_STEPS = 2 }; /* at the start of a block, not timed */
+
+/* Spans of each lane that a run with these options has room for. */
+void memory_spans(const struct options *options, const struct model *model, size_t spans[TIMELINE_LANES]);
+
+/* Steps whose spans the buffer of a profile holds, of the epochs' steps at most. */
+size_t memory_capture_room(const struct options *options, const struct model *model);
+
 /* Bytes of one rank by part, from a planned model. */
 void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, const struct options *options, int ranks);
 /* Their sum. */

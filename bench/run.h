@@ -9,8 +9,6 @@
 #include "losses.h"
 #include "memory.h"
 
-enum { DISCARDED_STEPS = 2 }; /* at the start of a block, not timed */
-
 /* Everything that a benchmark is made of, and what the results say about it. */
 struct run {
     const struct job *job;
@@ -63,12 +61,6 @@ struct run_hooks {
  */
 int run_set_up(struct run *run, struct results *results);
 void run_tear_down(struct run *run); /* also after a set-up that failed */
-
-/* Spans of each lane that a run with these options has room for. */
-void run_spans(const struct options *options, const struct model *model, size_t spans[TIMELINE_LANES]);
-
-/* Steps whose spans the buffer of a profile holds, of the epochs' steps at most. */
-size_t run_capture_room(const struct options *options, const struct model *model);
 
 /* Puts an implementation to work, with the schedule and the data at `step`. */
 void run_start(struct run *run, int implementation, long step);

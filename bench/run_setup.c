@@ -1,0 +1,134 @@
+/* run_setup.c - everything that a run needs, planned, checked and allocated before the first step. */
+#include "clock.h"
+#include "device_traced.h"
+#include "error.h"
+#include "results.h"
+#include "run.h"
+
+#include <stdlib.h>
+
+static int rank_threads(const struct options *options, double cores)
+{
+    const char *omp = getenv("OMP_NUM_THREADS");
+    long threads = options->threads ? (long)options->threads : omp ? strtol(omp, NULL, 10) : (long)cores;
+    return threads < 1 ? 1 : threads > 4096 ? 4096 : (int)threads;
+}
+
+/* Lays the model out and asks whether it fits, before anything is allocated. */
+static int plan_model(struct run *run)
+{
+    const struct options *o = run->options;
+    struct model_sizes sizes = {
+        .batch = o->batch_size / (size_t)run->job->size / o->grad_accumulation,
+        .context = o->context_length,
+        .vocabulary = o->vocab_size,
+        .width = o->d_model,
+        .layers = o->num_layers,
+        .heads = o->num_heads,
+        .ff = o->d_ff,
+        .rope_theta = (float)o->rope_theta,
+    };
+    double tokens = (double)sizes.batch * (double)sizes.context, width = (double)(sizes.width + sizes.ff);
+    if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
+        width * width * (double)sizes.layers > 1e17)
+        return report("this model needs more than 10^17 numbers; no machine has that much memory");
+    model_plan(&run->model, &sizes);
+    memory_estimate(run->memory, &run->model, o, run->job->size);
+    return memory_check(run->memory, run->job);
+}
+
+static int open_data(struct run *run)
+{
+    const struct options *o = run->options;
+    struct data_options data = {o->data, o->vocab_size,  o->context_length, o->batch_size, o->grad_accumulation,
+                                o->seed, run->job->rank, run->job->size};
+    return data_create(&run->data, &data);
+}
+
+static int check_capture(const struct run *run)
+{
+    if (run->options->profile && !memory_capture_room(run->options, &run->model))
+        return report("--profile-buffer-mb %g holds no step of this model; use a larger one",
+                      run->options->profile_buffer_mb);
+    return 0;
+}
+
+static void create_device(struct run *run)
+{
+    size_t spans[TIMELINE_LANES];
+    memory_spans(run->options, &run->model, spans);
+    timeline_create(&run->timeline, spans);
+    run->device = device_cpu(run->threads);
+    run->traced = run->options->profile ? device_traced(run->device, &run->timeline) : NULL;
+}
+
+static void create_comm(struct run *run)
+{
+    int no_spare = job_max(run->job, run->cores_per_rank < run->threads + 1) > 0;
+    run->comm = run->job->size == 1 ? comm_self_create(&run->timeline)
+                                    : comm_mpi_create(&run->timeline, (size_t)run->model.tensors,
+                                                      run->options->mpi_progress, !no_spare);
+}
+
+static void create_trainer(struct run *run)
+{
+    const struct options *o = run->options;
+    run->sync = allocate((size_t)o->n, sizeof *run->sync);
+    for (int i = 0; i < o->n; i++) {
+        const struct implementation *row = &o->implementation[i];
+        sync_create(&run->sync[i], row->strategy, &run->model, run->comm, (size_t)(row->bucket_mb * 1048576),
+                    o->grad_dtype);
+        run->sync[i].deferred = row->deferred;
+    }
+    run->trainer = (struct trainer){
+        .device = run->model.device,
+        .model = &run->model,
+        .data = run->data,
+        .sync = &run->sync[0],
+        .schedule = {(float)o->lr, (long)o->warmup_steps},
+        .timeline = &run->timeline,
+        .ranks = run->job->size,
+        .micro_batches = o->grad_accumulation,
+        .max_norm = (float)o->max_norm,
+        .log_grad_norm = o->log_grad_norm,
+        .delayed_phase = o->delay.phase,
+        .delay_ns = run->job->rank == o->delay.rank ? (int64_t)(1e6 * o->delay.ms) : 0,
+    };
+    struct adamw adamw = {0.9f, 0.999f, 1e-8f, (float)o->weight_decay};
+    size_t slots = DISCARDED_STEPS + o->block_steps,
+           captured = o->profile ? memory_capture_room(o, &run->model) + 1 : 0;
+    trainer_create(&run->trainer, &adamw, slots > captured ? slots : captured);
+}
+
+int run_set_up(struct run *run, struct results *results)
+{
+    run->origin_ns = clock_now_ns();
+    run->cores_per_rank = host_cores_per_rank(run->job);
+    run->threads = rank_threads(run->options, run->cores_per_rank);
+    host_facts(&run->host);
+    if (job_agree(run->job, plan_model(run)) || job_agree(run->job, check_capture(run)) ||
+        job_agree(run->job, open_data(run)) || job_agree(run->job, results_open(results, run->job, run->options)))
+        return -1;
+    create_device(run);
+    model_allocate(&run->model, run->options->profile_memory ? run->traced : run->device);
+    model_initialize(&run->model, run->options->seed);
+    create_comm(run);
+    create_trainer(run);
+    measurements_create(&run->measurements, run->options->n, run->options->rounds);
+    return job_agree(run->job, results_write_run(results, run));
+}
+
+void run_tear_down(struct run *run)
+{
+    measurements_destroy(&run->measurements);
+    losses_destroy(&run->losses);
+    trainer_destroy(&run->trainer);
+    for (int i = 0; run->sync && i < run->options->n; i++)
+        sync_destroy(&run->sync[i]);
+    free(run->sync);
+    if (run->comm)
+        run->comm->destroy(run->comm);
+    timeline_destroy(&run->timeline);
+    data_destroy(run->data);
+    model_destroy(&run->model);
+}
