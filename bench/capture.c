@@ -266,6 +266,7 @@ static int record(struct capture *capture, struct run *run, const struct results
     job_compare_clocks(run->job, clock_now_ns, &capture->alignment.after);
     sigaction(SIGINT, &before_int, NULL);
     sigaction(SIGTERM, &before_term, NULL);
+    capture->stopped = job_max(run->job, told_to_stop) > 0; /* also by a signal since they last asked each other */
     return status;
 }
 
