@@ -48,6 +48,12 @@ static void say(struct verdict *verdict, const char *overlap, const char *format
     va_end(arguments);
 }
 
+/* Whole percent, without a negative zero. */
+static double percent(double x)
+{
+    return round(100 * x) + 0.0;
+}
+
 static void judge(struct verdict *v, const struct run *run, const struct capture *capture, const struct controls *c)
 {
     const struct summary *e = &c->efficiency;
@@ -66,7 +72,7 @@ static void judge(struct verdict *v, const struct run *run, const struct capture
         say(v, "unclear",
             "Overlap: %.0f %% of what could be hidden was, but %zu rounds are too few for an interval; use --rounds 6 "
             "or more.",
-            100 * e->median, c->rounds);
+            percent(e->median), c->rounds);
     else if (e->ci_low > 0 && e->median >= 0.1) {
         if (longer > 1)
             snprintf(rest, sizeof rest,
@@ -76,15 +82,17 @@ static void judge(struct verdict *v, const struct run *run, const struct capture
         say(v, "yes",
             "Overlap happened: it saved %.1f ms a step, %.0f %% of what could be hidden (95 %% interval %.0f to %.0f "
             "%%, n = %zu rounds).%s",
-            1e3 * (c->step_off.median - c->step_on.median), 100 * e->median, 100 * e->ci_low, 100 * e->ci_high, e->n,
-            rest);
+            1e3 * (c->step_off.median - c->step_on.median), percent(e->median), percent(e->ci_low), percent(e->ci_high),
+            e->n, rest);
     } else {
-        int unclear = e->ci_high > 0.1 && run->sync[0].plan.n > 1;
+        int little = e->ci_low > 0, unclear = !little && e->ci_high > 0.1 && run->sync[0].plan.n > 1;
         why_not(run, capture, c, why);
         say(v, unclear ? "unclear" : "no",
             "%s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.",
-            unclear ? "Overlap cannot be told from none" : "Overlap did not happen", 100 * e->median, 100 * e->ci_low,
-            100 * e->ci_high, e->n,
+            little    ? "Overlap hardly happened"
+            : unclear ? "Overlap cannot be told from none"
+                      : "Overlap did not happen",
+            percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n,
             !unclear               ? why
             : run->job->hosts == 1 ? "the steps differ more by themselves; more --rounds would tell, but ranks that "
                                      "share one machine's memory usually have nothing to hide"

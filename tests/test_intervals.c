@@ -235,6 +235,35 @@ START_TEST(nothing_is_hidden_by_nothing)
 }
 END_TEST
 
+static const struct {
+    int64_t step, communication, compute, overlap;
+    double want[3]; /* span, coverage, utilisation */
+} ratios[] = {
+    {1000, 400, 800, 100, {0.25, 0.125, 0.8}},
+    {1000, 400, 800, 400, {1, 0.5, 0.8}},
+    {1000, 400, 800, 0, {0, 0, 0.8}},
+    {1000, 1000, 1000, 1000, {1, 1, 1}},
+    {1000, 0, 800, 0, {NAN, NAN, 0.8}}, /* nothing to hide */
+    {1000, 400, 0, 0, {0, NAN, 0}},     /* nothing to hide it behind, or not traced */
+    {1000, 0, 0, 0, {NAN, NAN, 0}},
+    {0, 0, 0, 0, {NAN, NAN, NAN}},
+    {INT64_C(3) << 60, INT64_C(1) << 60, INT64_C(1) << 61, INT64_C(1) << 59, {0.5, 0.25, 2.0 / 3}},
+};
+
+START_TEST(ratios_are)
+{
+    const double *want = ratios[_i].want;
+    struct overlap o = {.step = ratios[_i].step,
+                        .communication = ratios[_i].communication,
+                        .compute = ratios[_i].compute,
+                        .overlap = ratios[_i].overlap};
+    const double have[] = {overlap_span(&o), overlap_coverage(&o), overlap_utilisation(&o)};
+    for (int i = 0; i < 3; i++)
+        ck_assert_msg(isnan(want[i]) ? isnan(have[i]) : fabs(have[i] - want[i]) < 1e-15, "ratio %d of case %d is %g", i,
+                      _i, have[i]);
+}
+END_TEST
+
 START_TEST(a_lane_is_read_step_by_step)
 {
     struct interval v[8];
@@ -268,6 +297,7 @@ int main(void)
     tcase_add_test(steps, steps_are_apart);
     tcase_add_test(steps, other_steps_do_not_count);
     tcase_add_test(steps, nothing_is_hidden_by_nothing);
+    tcase_add_loop_test(steps, ratios_are, 0, (int)LENGTH(ratios));
     tcase_add_test(steps, a_lane_is_read_step_by_step);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, steps);
