@@ -61,7 +61,8 @@ static void print_phases(FILE *out, const struct profile *p)
         column(out, 10, 3, 1e3 * phase->mean);
         column(out, 10, 3, 1e3 * phase->median);
         column(out, 10, 3, 1e3 * phase->p95_steps);
-        fprintf(out, " %6.1f %%  %s\n", 100 * phase->share, i < PHASES && usual[i] ? usual[i] : "");
+        fprintf(out, " %6.1f %%%s%s\n", 100 * phase->share, i < PHASES && usual[i] ? "  " : "",
+                i < PHASES && usual[i] ? usual[i] : "");
     }
     double tokens = (double)(p->run->options->batch_size * p->run->options->context_length),
            step = f->phase[PHASES].mean;
@@ -224,7 +225,7 @@ static void print_controls(FILE *out, const struct profile *p)
     print_summary(out, "comm slowdown", 1, &c->comm_slowdown,
                   "x the duration of a collective alone, waiting for a late rank included");
     print_control(out, "attainable", 1e3 * c->attainable, NAN, NAN, "ms a step with perfect overlap of this plan");
-    print_control(out, "step / attainable", c->step_on.median / c->attainable, NAN, NAN, "");
+    print_control(out, "step / attainable", c->step_on.median / c->attainable, NAN, NAN, "x; 1 is as good as it gets");
     if (c->step_on.median < 0.95 * c->attainable)
         fprintf(out,
                 "  (below 1: several collectives in flight hide each other's latency, or the machine was less busy "
