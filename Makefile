@@ -32,8 +32,8 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -
 LIBS = $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
 PROGRAMS = bench/main.c $(wildcard bench/bench_*.c)
-BENCH_HELP = $(OUT)/obj/kernels/device_null.o # what only the measuring of the program itself needs
-LIBRARY := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(PROGRAMS) kernels/device_null.c,$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c)))
+BENCH_HELP = $(OUT)/obj/kernels/device_null.o $(OUT)/obj/bench/rig.o # what only the measuring of the program itself needs
+LIBRARY := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(PROGRAMS) kernels/device_null.c bench/rig.c,$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c)))
 TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out tests/test_%.c tests/mpi_%.c,$(wildcard tests/*.c)))
 TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c tests/mpi_*.c))
 

@@ -5,86 +5,15 @@
  * 2. The harness: the same step on a device whose operations do nothing, so that what is left is the step's loop, the
  *    hand-over of data, spans and the bookkeeping of collectives; without and with the communication thread.
  * 3. The same over 1,100 steps in one block: the 1,000th must record as fast as the 10th. */
-#include "comm_thread.h"
 #include "device_null.h"
 #include "error.h"
+#include "rig.h"
 #include "stats.h"
-#include "step.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- a transport that is done at once ---- */
-
-static void null_post(void *state, size_t slot, const struct collective *collective)
-{
-    (void)state, (void)slot, (void)collective;
-}
-static int null_test(void *state, size_t slot)
-{
-    (void)state, (void)slot;
-    return 1;
-}
-static void null_destroy(void *state)
-{
-    (void)state;
-}
-
-/* ---- a rig: everything that one rank needs to train ---- */
-
-struct rig {
-    struct model model;
-    struct data *data;
-    struct timeline timeline;
-    struct comm *comm;
-    struct sync sync;
-    struct trainer trainer;
-};
-
-static void rig_create(struct rig *rig, const struct device *device, const struct model_sizes *sizes, int threaded,
-                       int steps)
-{
-    struct data_options data = {"synthetic", sizes->vocabulary, sizes->context, sizes->batch, 1, 0, 0, 1};
-    struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
-    size_t spans[TIMELINE_LANES];
-    *rig = (struct rig){0};
-    model_plan(&rig->model, sizes);
-    model_allocate(&rig->model, device);
-    model_initialize(&rig->model, 0);
-    if (data_create(&rig->data, &data))
-        FATAL("%s", report_text());
-    step_spans(&rig->model, 1, 0, spans);
-    for (int i = 0; i < TIMELINE_LANES; i++)
-        spans[i] *= (size_t)steps;
-    timeline_create(&rig->timeline, spans);
-    struct transport transport = {null_post, null_test, null_destroy, NULL};
-    struct comm_progress progress = {PROGRESS_SLEEP, 500};
-    rig->comm = threaded ? comm_thread_create("null", transport, &rig->timeline, (size_t)rig->model.tensors, progress)
-                         : comm_self_create(&rig->timeline);
-    sync_create(&rig->sync, &strategy_ddp_individual, &rig->model, rig->comm, 0, COMM_FLOAT32);
-    rig->trainer = (struct trainer){.device = device,
-                                    .model = &rig->model,
-                                    .data = rig->data,
-                                    .sync = &rig->sync,
-                                    .schedule = {0.001f, 0},
-                                    .timeline = &rig->timeline,
-                                    .ranks = 1,
-                                    .micro_batches = 1,
-                                    .max_norm = 1};
-    trainer_create(&rig->trainer, &adamw, (size_t)steps);
-}
-
-static void rig_destroy(struct rig *rig)
-{
-    sync_destroy(&rig->sync);
-    trainer_destroy(&rig->trainer);
-    rig->comm->destroy(rig->comm);
-    timeline_destroy(&rig->timeline);
-    data_destroy(rig->data);
-    model_destroy(&rig->model);
-}
 
 static double seconds_since(int64_t start_ns)
 {
@@ -117,6 +46,7 @@ static void compare_step(int pairs)
     struct model_sizes sizes = {1, 512, 10000, 768, 12, 12, 3072, 10000};
     struct rig rig;
     rig_create(&rig, device_cpu(1), &sizes, 0, 1);
+    model_initialize(&rig.model, 0);
     size_t N = sizes.batch * sizes.context, largest = N * sizes.vocabulary;
     float *x = rig.model.device->allocate(largest * sizeof *x), *y = rig.model.device->allocate(largest * sizeof *y);
     double *step = allocate((size_t)pairs, sizeof *step), *alone = allocate((size_t)pairs, sizeof *alone);
@@ -167,23 +97,6 @@ static void compare_step(int pairs)
 
 /* ---- 2. and 3. the harness ---- */
 
-static size_t spans_of(const struct timeline *timeline)
-{
-    return timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMMUNICATION].n;
-}
-
-/* A step of a few microseconds outruns the thread that fetches its data, as no real one does: between two steps that
- * thread is given 100 us, which are not counted. */
-static double timed_step(struct trainer *trainer, int slot)
-{
-    int64_t start = clock_now_ns();
-    while (clock_now_ns() - start < 100000)
-        ;
-    start = clock_now_ns();
-    step_run(trainer, slot);
-    return seconds_since(start);
-}
-
 static void measure_harness(const char *what, int threaded, int blocks, int steps)
 {
     struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
@@ -194,10 +107,10 @@ static void measure_harness(const char *what, int threaded, int blocks, int step
         timeline_clear(&rig.timeline);
         double seconds = 0;
         for (int i = 0; i < steps; i++)
-            seconds += timed_step(&rig.trainer, i);
+            seconds += rig_step(&rig, i);
         if (b >= 0)
             us[b] = 1e6 * seconds / steps;
-        spans = (double)spans_of(&rig.timeline) / steps;
+        spans = (double)rig_spans(&rig) / steps;
     }
     size_t n = (size_t)blocks;
     printf(
@@ -218,7 +131,7 @@ static void compare_late_steps(int blocks, int steps)
     for (int b = 0; b < blocks; b++) {
         timeline_clear(&rig.timeline);
         for (int i = 0; i < steps; i++)
-            us[i] = 1e6 * timed_step(&rig.trainer, i);
+            us[i] = 1e6 * rig_step(&rig, i);
         ratio[b] = stats_median(us + 1000, AROUND) / stats_median(us + 10, AROUND);
     }
     size_t n = (size_t)blocks;

@@ -9,6 +9,7 @@
 #include "device_traced.h"
 #include "error.h"
 #include "files.h"
+#include "rig.h"
 #include "stats.h"
 
 #include <math.h>
@@ -16,81 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One rank of the default model on the null device, ddp_individual: the strategy with the most collectives. */
-struct rig {
-    struct model model;
-    struct data *data;
-    struct timeline timeline;
-    const struct device *traced;
-    struct comm *comm;
-    struct sync sync;
-    struct trainer trainer;
-};
-
-static void rig_create(struct rig *rig, const struct model_sizes *sizes, size_t steps)
-{
-    struct data_options data = {"synthetic", sizes->vocabulary, sizes->context, sizes->batch, 1, 0, 0, 1};
-    struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
-    size_t spans[TIMELINE_LANES];
-    *rig = (struct rig){0};
-    model_plan(&rig->model, sizes);
-    model_allocate(&rig->model, device_null());
-    if (data_create(&rig->data, &data))
-        FATAL("%s", report_text());
-    step_spans(&rig->model, 1, 1, spans);
-    for (int i = 0; i < TIMELINE_LANES; i++)
-        spans[i] *= steps;
-    timeline_create(&rig->timeline, spans);
-    rig->traced = device_traced(device_null(), &rig->timeline);
-    rig->comm = comm_self_create(&rig->timeline);
-    sync_create(&rig->sync, &strategy_ddp_individual, &rig->model, rig->comm, 0, COMM_FLOAT32);
-    rig->trainer = (struct trainer){.device = device_null(),
-                                    .model = &rig->model,
-                                    .data = rig->data,
-                                    .sync = &rig->sync,
-                                    .schedule = {0.001f, 3},
-                                    .timeline = &rig->timeline,
-                                    .ranks = 1,
-                                    .micro_batches = 1,
-                                    .max_norm = 1};
-    trainer_create(&rig->trainer, &adamw, steps);
-}
-
-static void rig_destroy(struct rig *rig)
-{
-    sync_destroy(&rig->sync);
-    trainer_destroy(&rig->trainer);
-    rig->comm->destroy(rig->comm);
-    timeline_destroy(&rig->timeline);
-    data_destroy(rig->data);
-    model_destroy(&rig->model);
-}
-
-static size_t spans_of(const struct timeline *timeline)
-{
-    size_t n = 0;
-    for (int i = 0; i < TIMELINE_LANES; i++)
-        n += timeline->lane[i].n;
-    return n;
-}
-
 /* ---- 1. recording ---- */
 
-/* Microseconds of a step; between two steps the thread that fetches data gets 100 us, which are not counted. */
+/* Microseconds of a step. */
 static double block_us(struct rig *rig, const struct device *device, int steps)
 {
-    int64_t sum = 0;
+    double seconds = 0;
     timeline_clear(&rig->timeline);
     trainer_use(&rig->trainer, device, &rig->sync);
-    for (int i = 0; i < steps; i++) {
-        int64_t start = clock_now_ns();
-        while (clock_now_ns() - start < 100000)
-            ;
-        start = clock_now_ns();
-        step_run(&rig->trainer, i);
-        sum += clock_now_ns() - start;
-    }
-    return 1e-3 * (double)sum / steps;
+    for (int i = 0; i < steps; i++)
+        seconds += rig_step(rig, i);
+    return 1e6 * seconds / steps;
 }
 
 static void measure_recording(size_t blocks)
@@ -98,15 +35,16 @@ static void measure_recording(size_t blocks)
     enum { STEPS = 200 };
     struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
     struct rig rig;
-    rig_create(&rig, &sizes, STEPS);
+    rig_create(&rig, device_null(), &sizes, 0, STEPS);
+    const struct device *traced = device_traced(device_null(), &rig.timeline);
     double *cost = allocate(blocks, sizeof *cost);
     size_t more = 0;
-    block_us(&rig, rig.traced, STEPS);
+    block_us(&rig, traced, STEPS);
     for (size_t b = 0; b < blocks; b++) {
-        double with = block_us(&rig, rig.traced, STEPS);
-        size_t traced = spans_of(&rig.timeline) / STEPS;
+        double with = block_us(&rig, traced, STEPS);
+        size_t with_spans = rig_spans(&rig) / STEPS;
         double without = block_us(&rig, device_null(), STEPS);
-        more = traced - spans_of(&rig.timeline) / STEPS;
+        more = with_spans - rig_spans(&rig) / STEPS;
         cost[b] = 1e3 * (with - without) / (double)more;
     }
     printf("1. Recording: %zu spans a step more when traced; a span costs %.1f ns (median of %zu pairs of blocks of %d "
@@ -140,7 +78,7 @@ static struct written write_steps(struct rig *rig, const char *path, int steps)
     struct alignment alignment = {{1, 0, 0}, {2, 0, 0}};
     struct reductions reductions;
     timeline_clear(&rig->timeline);
-    trainer_use(&rig->trainer, rig->traced, &rig->sync);
+    trainer_use(&rig->trainer, device_traced(device_null(), &rig->timeline), &rig->sync);
     for (int i = 0; i < steps; i++) {
         step_run(&rig->trainer, i);
         step[i] =
@@ -174,7 +112,7 @@ static struct written write_steps(struct rig *rig, const char *path, int steps)
     int64_t start = clock_now_ns();
     if (new_file_open(&file, path, 0) || trace_write(&trace, &sink) || new_file_commit(&file))
         FATAL("cannot write %s: %s", path, report_text());
-    struct written written = {spans_of(&rig->timeline), 0, 1e-9 * (double)(clock_now_ns() - start)};
+    struct written written = {rig_spans(rig), 0, 1e-9 * (double)(clock_now_ns() - start)};
     FILE *there = fopen(path, "r");
     if (!there || fseek(there, 0, SEEK_END) || (written.bytes = ftell(there)) < 0)
         FATAL("cannot read %s", path);
@@ -193,7 +131,7 @@ static void measure_writing(const char *path, size_t runs)
     struct rig rig;
     double seconds[3][64];
     struct written w = {0};
-    rig_create(&rig, &sizes, 2000);
+    rig_create(&rig, device_null(), &sizes, 0, 2000);
     w = write_steps(&rig, path, 10);
     printf("2. Ten steps of the default model, %zu spans, with shapes, flops, memory and counters: %.2f MB (aim: at "
            "most 64 "

@@ -48,18 +48,13 @@ static void begin_row(struct writer *w, const char *phase, long thread)
     text_count(&w->out, (uint64_t)thread);
 }
 
-static void put_duration(struct writer *w, int64_t start, int64_t end)
+static void begin_span(struct writer *w, const char *category, long thread, int64_t start, int64_t end)
 {
+    begin_row(w, "X", thread);
     text_put(&w->out, ", \"ts\": ");
     text_us(&w->out, start);
     text_put(&w->out, ", \"dur\": ");
     text_us(&w->out, end - (start > 0 ? start : 0));
-}
-
-static void begin_span(struct writer *w, const char *category, long thread, int64_t start, int64_t end)
-{
-    begin_row(w, "X", thread);
-    put_duration(w, start, end);
     text_put(&w->out, ", \"cat\": \"");
     text_put(&w->out, category);
     text_put(&w->out, "\", \"args\": {\"External id\": ");
