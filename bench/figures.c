@@ -85,7 +85,7 @@ static void list_payloads(struct figures *figures, const struct capture *capture
             c++;
         figures->collectives += c == figures->collectives;
         figures->collective[c].bytes = r->of[i].bytes;
-        figures->collective[c].calls += r->of[i].step >= capture->first; /* of this rank, for now */
+        figures->collective[c].calls += r->of[i].step >= capture->first; /* of this rank: all have as many */
         if (capture->parameters[r->of[i].index] > figures->collective[c].parameters)
             figures->collective[c].parameters = capture->parameters[r->of[i].index];
     }

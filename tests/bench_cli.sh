@@ -11,50 +11,12 @@ Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with stat
 END
 }
 
-say() { echo "bench_cli.sh: $*" >&2; }
+# shellcheck source=tests/cli.sh
+. "$(dirname "$0")/cli.sh"
 
-build=
-for argument in "$@"; do
-    case $argument in
-    --help) usage; exit 0 ;;
-    -*) say "unknown option '$argument'; known is --help"; exit 2 ;;
-    *)
-        [ -z "$build" ] || { say "one BUILD_DIR only, not also '$argument'"; exit 2; }
-        build=$argument
-        ;;
-    esac
-done
-[ -n "$build" ] || { usage >&2; exit 2; }
-build=$(realpath -e "$build") || { say "there is no directory '$argument'; build the tests first"; exit 2; }
-program=$build/ddpbench
-root=$(realpath -e "$(dirname "$0")/..")
-[ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
-
-# MPIRUN may hold options
-read -ra mpirun <<<"${MPIRUN:-mpirun}"
-export OMP_NUM_THREADS=1
-export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests/suppressions=$root/tests}}
-
-temporary=$(mktemp -d "${TMPDIR:-/tmp}/bench_cli.XXXXXX")
-trap 'rm -rf "$temporary"' EXIT
-cd "$temporary"
 tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256 --rounds 6
     --steps-per-block 2)
-failed=0 runs=0
-
-# result STATUS WORDS: STATUS is that of a command; the run's own words follow where it failed.
-result() {
-    if [ "$1" = 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        failed=1
-        [ ! -s said ] || sed 's/^/    /' said
-    fi
-}
-
-# Whether all of these files are valid JSON (lines of it in a .jsonl).
-valid() { "$build/tests/test_results" "$@"; }
+runs=0
 
 # The processes of this script's runs are told by the directory in their command lines.
 left_over() {

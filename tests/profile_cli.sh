@@ -13,48 +13,13 @@ Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with stat
 END
 }
 
-say() { echo "profile_cli.sh: $*" >&2; }
+# shellcheck source=tests/cli.sh
+. "$(dirname "$0")/cli.sh"
 
-build=
-for argument in "$@"; do
-    case $argument in
-    --help) usage; exit 0 ;;
-    -*) say "unknown option '$argument'; known is --help"; exit 2 ;;
-    *)
-        [ -z "$build" ] || { say "one BUILD_DIR only, not also '$argument'"; exit 2; }
-        build=$argument
-        ;;
-    esac
-done
-[ -n "$build" ] || { usage >&2; exit 2; }
-build=$(realpath -e "$build") || { say "there is no directory '$argument'; build the tests first"; exit 2; }
-program=$build/ddpbench
-root=$(realpath -e "$(dirname "$0")/..")
-[ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
-
-# MPIRUN may hold options
-read -ra mpirun <<<"${MPIRUN:-mpirun}"
-export OMP_NUM_THREADS=1
-export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests/suppressions=$root/tests}}
 python=$(command -v python3 || true)
-
-temporary=$(mktemp -d "${TMPDIR:-/tmp}/profile_cli.XXXXXX")
-trap 'rm -rf "$temporary"' EXIT
-cd "$temporary"
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 12 --vocab-size 256 --profile
     --num-epochs 5 --warmup-epochs 2 --bucket-size-mb 0.02)
-failed=0 runs=0
-
-# result STATUS WORDS: STATUS is that of a command; the run's own words follow where it failed.
-result() {
-    if [ "$1" = 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        failed=1
-        [ ! -s said ] || sed 's/^/    /' said
-    fi
-}
+runs=0
 
 # expect WORDS COMMAND...: a check that a command succeeds.
 expect() {
@@ -83,7 +48,6 @@ profile() {
 }
 
 agrees() { "$python" "$root/tests/recompute_trace.py" "$out" "$implementation"; }
-valid() { "$build/tests/test_results" "$@"; }
 
 # summary EXPRESSION: whether it is true of summary.json, as s.
 summary() { "$python" -c "import json; s = json.load(open('$out/$implementation/summary.json')); assert $1, s['stragglers']"; }
