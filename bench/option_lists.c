@@ -4,18 +4,9 @@
 #include "error.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-int option_number(const char *text, double *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtod(text, &end);
-    return !isspace((unsigned char)*text) && *text && !*end && !errno && isfinite(*value) ? 0 : -1;
-}
 
 /* ---- implementations ---- */
 
@@ -159,8 +150,9 @@ static int parse_phase(const char *text, enum phase *phase)
     return report("--inject-delay phase=%s: unknown phase; known: %s", text, known);
 }
 
-int option_delay(const char *text, struct delay *delay)
+static int delay_parse(const struct option *option, const char *text, void *field)
 {
+    (void)option;
     char name[32], value[32];
     struct delay d = {-1, 0, PHASE_BACKWARD};
     int more, phase = 0;
@@ -182,12 +174,13 @@ int option_delay(const char *text, struct delay *delay)
     if (more < 0 || d.rank < 0 || d.ms <= 0 || !phase)
         return report("--inject-delay %s: expected rank=R,ms=TIME,phase=NAME, such as rank=1,ms=5,phase=backward_pass",
                       text);
-    *delay = d;
+    *(struct delay *)field = d;
     return 0;
 }
 
-void option_print_delay(const struct delay *delay, char *text, size_t size)
+static void delay_print(const void *field, char *text, size_t size)
 {
+    const struct delay *delay = field;
     if (delay->ms > 0)
         snprintf(text, size, "rank=%d,ms=%g,phase=%s", delay->rank, delay->ms, phase_name[delay->phase]);
     else
@@ -202,8 +195,10 @@ static double *threshold_of(struct thresholds *t, size_t i)
     return field[i];
 }
 
-int option_thresholds(const char *text, struct thresholds *thresholds)
+static int thresholds_parse(const struct option *option, const char *text, void *field)
 {
+    struct thresholds *thresholds = field;
+    (void)option;
     char name[32], value[32];
     struct thresholds t = *thresholds;
     int more;
@@ -226,25 +221,93 @@ int option_thresholds(const char *text, struct thresholds *thresholds)
     return 0;
 }
 
-void option_print_thresholds(const struct thresholds *t, char *text, size_t size)
+static void thresholds_print(const void *field, char *text, size_t size)
 {
+    const struct thresholds *t = field;
     snprintf(text, size, "busy=%g,data_loading=%g,exposed=%g,memory=%g", t->busy, t->data_loading, t->exposed,
              t->memory);
 }
+
+const struct option_kind option_delay = {VALUE_TEXT, delay_parse, delay_print};
+const struct option_kind option_thresholds = {VALUE_TEXT, thresholds_parse, thresholds_print};
 
 /* ---- single words ---- */
 
 const char *const sort_name[SORTS] = {"self", "total", "mean", "calls", "name", "gflops", "gbs"};
 
-int option_sort(const char *text, enum sort *sort)
+static int sort_parse(const struct option *option, const char *text, void *field)
 {
-    for (int i = 0; i < SORTS; i++)
-        if (!strcmp(text, sort_name[i])) {
-            *sort = (enum sort)i;
-            return 0;
-        }
-    return report("--profile-sort %s: expected self, total, mean, calls, name, gflops or gbs", text);
+    int choice = option_choice(option, text, sort_name, SORTS);
+    if (choice >= 0)
+        *(enum sort *)field = (enum sort)choice;
+    return choice < 0 ? -1 : 0;
 }
+
+static void sort_print(const void *field, char *text, size_t size)
+{
+    snprintf(text, size, "%s", sort_name[*(const enum sort *)field]);
+}
+
+static const char *const regime_name[] = {"active", "warmup"};
+
+static int regime_parse(const struct option *option, const char *text, void *field)
+{
+    int choice = option_choice(option, text, regime_name, 2);
+    if (choice >= 0)
+        *(enum regime *)field = choice ? REGIME_WARMUP : REGIME_ACTIVE;
+    return choice < 0 ? -1 : 0;
+}
+
+static void regime_print(const void *field, char *text, size_t size)
+{
+    snprintf(text, size, "%s", regime_name[*(const enum regime *)field == REGIME_WARMUP]);
+}
+
+static const char *const grad_dtype_name[] = {"fp32", "bf16"};
+
+static int grad_dtype_parse(const struct option *option, const char *text, void *field)
+{
+    int choice = option_choice(option, text, grad_dtype_name, 2);
+    if (choice >= 0)
+        *(enum comm_dtype *)field = choice ? COMM_BF16 : COMM_FLOAT32;
+    return choice < 0 ? -1 : 0;
+}
+
+static void grad_dtype_print(const void *field, char *text, size_t size)
+{
+    snprintf(text, size, "%s", grad_dtype_name[*(const enum comm_dtype *)field == COMM_BF16]);
+}
+
+static int progress_parse(const struct option *option, const char *text, void *field)
+{
+    static const struct option sleep_us = {"mpi-progress sleep:US", &option_count, 0, NULL, 1, 100000, NULL, 0};
+    size_t us = 0;
+    if (!strcmp(text, "auto"))
+        *(struct comm_progress *)field = (struct comm_progress){PROGRESS_AUTO, 0};
+    else if (!strcmp(text, "poll"))
+        *(struct comm_progress *)field = (struct comm_progress){PROGRESS_POLL, 0};
+    else if (!strncmp(text, "sleep:", 6)) {
+        if (option_count.parse(&sleep_us, text + 6, &us))
+            return -1;
+        *(struct comm_progress *)field = (struct comm_progress){PROGRESS_SLEEP, (unsigned)us};
+    } else
+        return report("--%s %s: expected auto, poll or sleep:US (microseconds)", option->name, text);
+    return 0;
+}
+
+static void progress_print(const void *field, char *text, size_t size)
+{
+    const struct comm_progress *progress = field;
+    if (progress->kind == PROGRESS_SLEEP)
+        snprintf(text, size, "sleep:%u", progress->sleep_us);
+    else
+        snprintf(text, size, "%s", progress->kind == PROGRESS_POLL ? "poll" : "auto");
+}
+
+const struct option_kind option_sort = {VALUE_TEXT, sort_parse, sort_print};
+const struct option_kind option_regime = {VALUE_TEXT, regime_parse, regime_print};
+const struct option_kind option_grad_dtype = {VALUE_TEXT, grad_dtype_parse, grad_dtype_print};
+const struct option_kind option_progress = {VALUE_TEXT, progress_parse, progress_print};
 
 int option_activities(const char *text)
 {

@@ -3,6 +3,7 @@
 #define OPTIONS_H
 
 #include "comm.h"
+#include "option_table.h"
 #include "step.h"
 #include "strategy.h"
 
@@ -87,6 +88,9 @@ int options_fit(struct options *options, int ranks);
 
 /* Whether a rank is one of a list such as "0,3" or "all": 1 or 0; or -1, reported, if it is no list of ranks. */
 int option_ranks(const char *text, int rank, int ranks);
+
+/* The rows that describe model and data, for the table of another mode. */
+struct option_section options_workload(struct options *options);
 
 /* Prints every option with its default and meaning, and the strategies. */
 void options_help(FILE *out);
