@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "files.h"
+#include "provenance.h"
 
 #include <cJSON.h>
 #include <errno.h>
@@ -15,8 +16,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-extern char **environ;
 
 const char *results_version(void)
 {
@@ -67,19 +66,15 @@ static int open_rank(struct results *results, const char *option)
     return 0;
 }
 
-int results_open(struct results *results, const struct job *job, const struct options *options)
+int results_open(struct results *results, const struct job *job, const struct results_place *place)
 {
-    const char *option = options->profile ? "profile-output-dir" : "output";
-    const char *given = options->profile ? options->profile_output_dir : options->output;
     *results = (struct results){.rank = job->rank, .metrics = -1};
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is reported as a full disk is */
-    if (strlen(given) >= sizeof results->top - 64)
-        return report("--%s: the path is longer than %zu characters", option, sizeof results->top - 65);
-    name_directory(results, job, given, options->label);
-    /* analysers take every .json beside a trace for a trace, so the other files of a profile lie one level down */
-    snprintf(results->directory, sizeof results->directory, options->profile ? "%s/%s" : "%s", results->top,
-             options->implementation[0].label);
-    return open_rank(results, option);
+    if (strlen(place->given) >= sizeof results->top - 64)
+        return report("--%s: the path is longer than %zu characters", place->option, sizeof results->top - 65);
+    name_directory(results, job, place->given, place->label);
+    snprintf(results->directory, sizeof results->directory, *place->below ? "%s/%s" : "%s", results->top, place->below);
+    return open_rank(results, place->option);
 }
 
 int results_close(struct results *results)
@@ -105,96 +100,6 @@ int results_replace_json(const struct results *results, const char *name, cJSON 
 }
 
 /* ---- run.json ---- */
-
-/* Whether text is UTF-8 (RFC 3629: shortest form, no surrogates, up to U+10FFFF), as JSON has to be. */
-static int is_utf8(const char *text)
-{
-    static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        unsigned more = *c < 0x80 ? 0 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : 3;
-        unsigned code = more ? *c & (0x3fu >> more) : *c, follow = more;
-        if ((*c >= 0x80 && *c < 0xc0) || *c >= 0xf8)
-            return 0;
-        for (; follow; follow--, code = code << 6 | (*c & 0x3f))
-            if ((*++c & 0xc0) != 0x80)
-                return 0;
-        if (code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-            return 0;
-    }
-    return 1;
-}
-
-/* A string of JSON; text in another encoding (a path, say) keeps its ASCII characters. */
-static cJSON *make_text(const char *text)
-{
-    if (is_utf8(text))
-        return cJSON_CreateString(text);
-    char *ascii = strdup(text);
-    if (!ascii)
-        FATAL("no memory to copy a string");
-    for (char *c = ascii; *c; c++)
-        if (*c & 0x80)
-            *c = '?';
-    cJSON *json = cJSON_CreateString(ascii);
-    free(ascii);
-    return json;
-}
-
-static void add_option(void *json, const char *name, const char *value, int is_text)
-{
-    if (is_text)
-        cJSON_AddItemToObject(json, name, make_text(value));
-    else if (!strcmp(value, "true") || !strcmp(value, "false"))
-        cJSON_AddBoolToObject(json, name, *value == 't');
-    else
-        cJSON_AddNumberToObject(json, name, strtod(value, NULL));
-}
-
-static void add_environment(cJSON *run)
-{
-    /* not all of SLURM_J: SLURM_JWT is a password */
-    static const char *const allowed[] = {"OMP_",        "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
-                                          "KMP_",        "MPIR_",          "MPICH",     "UCX_",       "FI_",
-                                          "HYDRA_",      "GLIBC_TUNABLES", "CUDA_",     "NCCL_",      "SLURM_JOB_ID",
-                                          "SLURM_JOB_N", "SLURM_JOB_CPUS", "SLURM_N",   "SLURM_CPUS", "SLURM_STEP"};
-    cJSON *environment = cJSON_AddObjectToObject(run, "environment");
-    for (char **e = environ; *e; e++)
-        for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
-            if (!strncmp(*e, allowed[i], strlen(allowed[i])) && strchr(*e, '=')) {
-                char name[128];
-                snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
-                cJSON_AddItemToObject(environment, name, make_text(strchr(*e, '=') + 1));
-                break;
-            }
-}
-
-static void add_ranks(cJSON *json, const struct run *run)
-{
-    int size = run->job->size;
-    struct host_facts *all = allocate((size_t)size, sizeof *all);
-    job_gather(run->job, &run->host, sizeof run->host, all);
-    cJSON *ranks = cJSON_AddArrayToObject(json, "ranks");
-    cJSON *hosts = cJSON_AddObjectToObject(json, "hosts");
-    for (int r = 0; r < size; r++) {
-        cJSON *rank = cJSON_CreateObject();
-        cJSON_AddItemToArray(ranks, rank);
-        cJSON_AddNumberToObject(rank, "rank", r);
-        cJSON_AddStringToObject(rank, "host", all[r].name);
-        cJSON_AddStringToObject(rank, "binding", all[r].binding);
-        if (cJSON_GetObjectItemCaseSensitive(hosts, all[r].name))
-            continue;
-        cJSON *host = cJSON_AddObjectToObject(hosts, all[r].name);
-        cJSON_AddStringToObject(host, "cpu", all[r].cpu);
-        cJSON_AddStringToObject(host, "kernel", all[r].kernel);
-        cJSON_AddNumberToObject(host, "packages", all[r].packages);
-        cJSON_AddNumberToObject(host, "numa_nodes", all[r].numa_nodes);
-        cJSON_AddNumberToObject(host, "cores", all[r].cores);
-        cJSON_AddNumberToObject(host, "pus", all[r].pus);
-        cJSON_AddNumberToObject(host, "memory_bytes", (double)all[r].memory_bytes);
-        cJSON_AddNumberToObject(host, "l3_bytes", (double)all[r].l3_bytes);
-    }
-    free(all);
-}
 
 static void add_implementations(cJSON *json, const struct run *run)
 {
@@ -227,20 +132,8 @@ static void add_implementations(cJSON *json, const struct run *run)
 int results_write_run(const struct results *results, const struct run *run)
 {
     const struct options *o = run->options;
-    cJSON *json = cJSON_CreateObject();
-    char stamp[64];
-    time_t now = time(NULL);
-    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S%z", localtime(&now));
-    cJSON_AddNumberToObject(json, "schema_version", RESULTS_SCHEMA);
-    cJSON_AddStringToObject(json, "program", "ddpbench");
-    cJSON_AddStringToObject(json, "version", results_version());
-    cJSON_AddStringToObject(json, "mode", o->profile ? "profile" : "benchmark");
-    cJSON_AddStringToObject(json, "time", stamp);
-    cJSON_AddStringToObject(json, "label", o->label);
-    cJSON *argv = cJSON_AddArrayToObject(json, "argv");
-    for (int i = 0; i < run->argc; i++)
-        cJSON_AddItemToArray(argv, make_text(run->argv[i]));
-    options_each(o, add_option, cJSON_AddObjectToObject(json, "configuration"));
+    cJSON *json = provenance_create(o->profile ? "profile" : "benchmark", o->label, run->argc, run->argv);
+    options_each(o, provenance_option, cJSON_AddObjectToObject(json, "configuration"));
 
     cJSON *derived = cJSON_AddObjectToObject(json, "derived");
     cJSON_AddNumberToObject(derived, "world_size", run->job->size);
@@ -262,8 +155,7 @@ int results_write_run(const struct results *results, const struct run *run)
     for (int i = 0; i < MEMORY_PARTS; i++)
         cJSON_AddNumberToObject(memory, memory_part_name[i], (double)run->memory[i]);
     add_implementations(json, run);
-    add_ranks(json, run);
-    add_environment(json);
+    provenance_add_machine(json, run->job, &run->host);
     if (results->rank) {
         cJSON_Delete(json);
         return 0;

@@ -17,9 +17,14 @@ struct results {
     long length; /* of its complete blocks */
 };
 
+/* Where results go: the directory that an option named, or "" for results/<time>[-<label>]; and below that. */
+struct results_place {
+    const char *option, *given, *label, *below;
+};
+
 /* Makes the directory (on every host) and opens this rank's metrics; all ranks call. Returns 0; or -1, reported: not
  * writable, or it already holds results. */
-int results_open(struct results *results, const struct job *job, const struct options *options);
+int results_open(struct results *results, const struct job *job, const struct results_place *place);
 
 /* Closes this rank's metrics. 0, or -1, reported. A closed one is fine. */
 int results_close(struct results *results);

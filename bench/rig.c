@@ -15,6 +15,10 @@ static int null_test(void *state, size_t slot)
     (void)state, (void)slot;
     return 1;
 }
+static void null_call(void *state, const struct collective *collective)
+{
+    (void)state, (void)collective;
+}
 static void null_destroy(void *state)
 {
     (void)state;
@@ -36,7 +40,7 @@ void rig_create(struct rig *rig, const struct device *device, const struct model
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= (size_t)steps;
     timeline_create(&rig->timeline, spans);
-    struct transport transport = {null_post, null_test, null_destroy, NULL};
+    struct transport transport = {null_post, null_test, null_call, null_destroy, NULL};
     struct comm_progress progress = {PROGRESS_SLEEP, 500};
     rig->comm = threaded ? comm_thread_create("null", transport, &rig->timeline, (size_t)rig->model.tensors, progress)
                          : comm_self_create(&rig->timeline);

@@ -45,6 +45,17 @@ static int open_data(struct run *run)
     return data_create(&run->data, &data);
 }
 
+/* Analysers take every .json beside a trace for a trace, so the other files of a profile lie one level down. */
+static int open_results(struct run *run, struct results *results)
+{
+    const struct options *o = run->options;
+    struct results_place place = {"output", o->output, o->label, ""};
+    if (o->profile)
+        place =
+            (struct results_place){"profile-output-dir", o->profile_output_dir, o->label, o->implementation[0].label};
+    return results_open(results, run->job, &place);
+}
+
 static int check_capture(const struct run *run)
 {
     if (run->options->profile && !memory_capture_room(run->options, &run->model))
@@ -107,7 +118,7 @@ int run_set_up(struct run *run, struct results *results)
     run->threads = rank_threads(run->options, run->cores_per_rank);
     host_facts(&run->host);
     if (job_agree(run->job, plan_model(run)) || job_agree(run->job, check_capture(run)) ||
-        job_agree(run->job, open_data(run)) || job_agree(run->job, results_open(results, run->job, run->options)))
+        job_agree(run->job, open_data(run)) || job_agree(run->job, open_results(run, results)))
         return -1;
     create_device(run);
     model_allocate(&run->model, run->options->profile_memory ? run->traced : run->device);

@@ -10,25 +10,44 @@
 
 #include <stddef.h>
 
-enum comm_dtype { COMM_FLOAT32, COMM_BF16 };
+enum comm_kind { COMM_ALL_REDUCE, COMM_REDUCE_SCATTER, COMM_ALL_GATHER, COMM_BROADCAST, COMM_KINDS };
+enum comm_dtype { COMM_FLOAT32, COMM_FLOAT64, COMM_BF16, COMM_INT32, COMM_DTYPES };
+enum comm_op { COMM_SUM, COMM_MAX, COMM_AVG, COMM_OPS }; /* avg: the sum divided by the ranks, at the receiver */
+
+extern const char *const comm_kind_name[COMM_KINDS];   /* all_reduce, reduce_scatter, all_gather, broadcast */
+extern const char *const comm_dtype_name[COMM_DTYPES]; /* float, double, bf16, int32 */
+extern const char *const comm_op_name[COMM_OPS];       /* sum, max, avg */
+
 static inline size_t comm_dtype_bytes(enum comm_dtype dtype)
 {
-    return dtype == COMM_BF16 ? 2 : 4;
+    return dtype == COMM_BF16 ? 2 : dtype == COMM_FLOAT64 ? 8 : 4;
 }
 
-/* One all-reduce: buffer[count], in place, becomes its sum over the ranks. */
+/* One collective of n ranks. What `in` and `buffer` hold, in elements:
+ *                   in           buffer       result
+ * all_reduce        [count]      [count]      buffer[i] = op over the ranks of in[i]
+ * reduce_scatter    [n, count]   [count]      buffer[i] = op over the ranks of in[rank, i]
+ * all_gather        [count]      [n, count]   buffer[r, i] = in[i] of rank r
+ * broadcast         -            [count]      buffer[i] = that of the root; in place only
+ * In place, `in` is NULL and the input lies in the buffer: reduce_scatter takes buffer[n, count] and leaves its result
+ * in the first count elements; all_gather finds its own part at buffer[rank]. Zero fields are those of a gradient's
+ * all-reduce: a sum in fp32, in place. */
 struct collective {
     void *buffer;
     size_t count;
     enum comm_dtype dtype;
     int index; /* its place in the strategy's plan, for the timeline */
+    enum comm_kind kind;
+    enum comm_op op;
+    const void *in;
+    int root;
 };
 
-/* The span of an all-reduce, as every comm records it on the communication lane. */
+/* The span of a collective, as every comm records it on the communication lane. */
 static inline struct span collective_span(const struct collective *c, long ticket, int64_t queued_ns, int64_t posted_ns,
                                           int64_t completed_ns)
 {
-    return (struct span){.name = "all_reduce",
+    return (struct span){.name = comm_kind_name[c->kind],
                          .queued_ns = queued_ns,
                          .start_ns = posted_ns,
                          .end_ns = completed_ns,
@@ -47,6 +66,9 @@ struct comm {
     void (*join)(struct comm *comm, long ticket);
     /* A blocking collective: start and join in one, on the calling thread. */
     void (*run)(struct comm *comm, const struct collective *collective);
+    /* The library's own blocking call, with nothing around it and no span: for measuring it. Nothing may be in flight.
+     * Where ranks share cores it may hold one for a whole time slice of the scheduler; `run` does not. */
+    void (*call)(struct comm *comm, const struct collective *collective);
     /* The operating system's number of the comm's own thread; 0 if it has none. */
     long (*thread_id)(struct comm *comm);
     /* CPU seconds that the comm's own threads have used since it was created. */
@@ -70,7 +92,9 @@ struct comm *comm_self_create(struct timeline *timeline);
 struct comm *comm_mpi_create(struct timeline *timeline, size_t capacity, struct comm_progress progress,
                              int core_to_spare);
 
-/* The same, with at most `piece` elements in one MPI call instead of 2^30: MPI counts in int. */
+/* The same, with at most `piece` elements in one MPI call instead of COMM_MPI_PIECE: MPI counts in int. All-reduces and
+ * broadcasts of more are sent in pieces; the other two may have no more. */
+#define COMM_MPI_PIECE ((size_t)1 << 30)
 struct comm *comm_mpi_create_pieces(struct timeline *timeline, size_t capacity, struct comm_progress progress,
                                     int core_to_spare, size_t piece);
 

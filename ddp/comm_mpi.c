@@ -1,24 +1,24 @@
-/* comm_mpi.c - collectives by MPI: non-blocking all-reduces on a communicator of their own. */
+/* comm_mpi.c - collectives by MPI, on a communicator of their own. */
 #include "comm.h"
 
 #include "bf16.h"
 #include "comm_thread.h"
 #include "error.h"
 
-#include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* MPI counts in int, so a collective is sent in pieces; a slot keeps a request for each of its pieces. */
 struct slot {
     MPI_Request *request;
     int pieces, capacity;
+    struct collective collective;
 };
 
 struct mpi_state {
     MPI_Comm comm;
-    MPI_Op sum_bf16;
+    int ranks;
+    MPI_Op sum_bf16, max_bf16;
     size_t piece; /* most elements in one MPI call */
     struct slot *slot;
     size_t slots;
@@ -35,7 +35,7 @@ struct mpi_state {
         }                                                                                                              \
     } while (0)
 
-/* MPI has no bfloat16: its sum is an operation of ours on 16-bit words, each addition in fp32 and rounded. */
+/* MPI has no bfloat16: its operations are ours, on 16-bit words, each addition in fp32 and rounded. */
 static void sum_bf16(void *in, void *inout, int *n, MPI_Datatype *type)
 {
     (void)type;
@@ -45,24 +45,123 @@ static void sum_bf16(void *in, void *inout, int *n, MPI_Datatype *type)
         b[i] = bf16_narrow(bf16_widen(a[i]) + bf16_widen(b[i]));
 }
 
+static void max_bf16(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    (void)type;
+    const uint16_t *a = in;
+    uint16_t *b = inout;
+    for (int i = 0; i < *n; i++)
+        b[i] = bf16_widen(a[i]) > bf16_widen(b[i]) ? a[i] : b[i];
+}
+
+static MPI_Datatype type_of(enum comm_dtype dtype)
+{
+    static const MPI_Datatype type[COMM_DTYPES] = {MPI_FLOAT, MPI_DOUBLE, MPI_UINT16_T, MPI_INT32_T};
+    return type[dtype];
+}
+
+static MPI_Op op_of(const struct mpi_state *s, const struct collective *c)
+{
+    if (c->dtype == COMM_BF16)
+        return c->op == COMM_MAX ? s->max_bf16 : s->sum_bf16;
+    return c->op == COMM_MAX ? MPI_MAX : MPI_SUM;
+}
+
+/* MPI has no average: sums are divided by the ranks once they are there. */
+static void finish(const struct mpi_state *s, const struct collective *c)
+{
+    if (c->op != COMM_AVG || c->kind == COMM_ALL_GATHER || c->kind == COMM_BROADCAST)
+        return;
+    float ranks = (float)s->ranks;
+    for (size_t i = 0; i < c->count; i++)
+        switch (c->dtype) {
+        case COMM_FLOAT32:
+            ((float *)c->buffer)[i] /= ranks;
+            break;
+        case COMM_FLOAT64:
+            ((double *)c->buffer)[i] /= (double)s->ranks;
+            break;
+        case COMM_BF16:
+            ((uint16_t *)c->buffer)[i] = bf16_narrow(bf16_widen(((uint16_t *)c->buffer)[i]) / ranks);
+            break;
+        default:
+            ((int32_t *)c->buffer)[i] /= s->ranks;
+        }
+}
+
+/* Elements [at, at + n) of a collective as MPI takes them. */
+struct piece {
+    const void *in;
+    void *out;
+    int n;
+    MPI_Datatype type;
+    MPI_Op op;
+};
+
+static struct piece piece_of(const struct mpi_state *s, const struct collective *c, size_t at)
+{
+    size_t left = c->count - at, skip = at * comm_dtype_bytes(c->dtype);
+    if (c->count > s->piece && (c->kind == COMM_REDUCE_SCATTER || c->kind == COMM_ALL_GATHER))
+        FATAL("%s of %zu elements a rank; MPI takes at most %zu", comm_kind_name[c->kind], c->count, s->piece);
+    return (struct piece){c->in ? (const char *)c->in + skip : MPI_IN_PLACE, (char *)c->buffer + skip,
+                          (int)(left < s->piece ? left : s->piece), type_of(c->dtype), op_of(s, c)};
+}
+
+static void begin(const struct mpi_state *s, const struct collective *c, const struct piece *p, MPI_Request *request)
+{
+    switch (c->kind) {
+    case COMM_REDUCE_SCATTER:
+        MPI_CHECK(MPI_Ireduce_scatter_block(p->in, p->out, p->n, p->type, p->op, s->comm, request));
+        break;
+    case COMM_ALL_GATHER:
+        MPI_CHECK(MPI_Iallgather(p->in, p->n, p->type, p->out, p->n, p->type, s->comm, request));
+        break;
+    case COMM_BROADCAST:
+        MPI_CHECK(MPI_Ibcast(p->out, p->n, p->type, c->root, s->comm, request));
+        break;
+    default:
+        MPI_CHECK(MPI_Iallreduce(p->in, p->out, p->n, p->type, p->op, s->comm, request));
+    }
+}
+
 static void mpi_post(void *state, size_t slot_index, const struct collective *c)
 {
     struct mpi_state *s = state;
     struct slot *slot = &s->slot[slot_index];
-    int bf16 = c->dtype == COMM_BF16;
     slot->pieces = 0;
+    slot->collective = *c;
     for (size_t at = 0; at < c->count; at += s->piece) {
-        size_t n = c->count - at < s->piece ? c->count - at : s->piece;
         if (slot->pieces == slot->capacity) {
             slot->capacity = slot->capacity * 2 + 1;
             slot->request = realloc(slot->request, (size_t)slot->capacity * sizeof *slot->request);
             if (!slot->request)
                 FATAL("no memory for %d requests", slot->capacity);
         }
-        MPI_CHECK(MPI_Iallreduce(MPI_IN_PLACE, (char *)c->buffer + at * comm_dtype_bytes(c->dtype), (int)n,
-                                 bf16 ? MPI_UINT16_T : MPI_FLOAT, bf16 ? s->sum_bf16 : MPI_SUM, s->comm,
-                                 &slot->request[slot->pieces++]));
+        struct piece piece = piece_of(s, c, at);
+        begin(s, c, &piece, &slot->request[slot->pieces++]);
     }
+}
+
+static void mpi_call(void *state, const struct collective *c)
+{
+    struct mpi_state *s = state;
+    for (size_t at = 0; at < c->count; at += s->piece) {
+        struct piece p = piece_of(s, c, at);
+        switch (c->kind) {
+        case COMM_REDUCE_SCATTER:
+            MPI_CHECK(MPI_Reduce_scatter_block(p.in, p.out, p.n, p.type, p.op, s->comm));
+            break;
+        case COMM_ALL_GATHER:
+            MPI_CHECK(MPI_Allgather(p.in, p.n, p.type, p.out, p.n, p.type, s->comm));
+            break;
+        case COMM_BROADCAST:
+            MPI_CHECK(MPI_Bcast(p.out, p.n, p.type, c->root, s->comm));
+            break;
+        default:
+            MPI_CHECK(MPI_Allreduce(p.in, p.out, p.n, p.type, p.op, s->comm));
+        }
+    }
+    finish(s, c);
 }
 
 static int mpi_test(void *state, size_t slot_index)
@@ -75,6 +174,8 @@ static int mpi_test(void *state, size_t slot_index)
         MPI_CHECK(MPI_Test(&slot->request[i], &done, MPI_STATUS_IGNORE));
         all &= done;
     }
+    if (all)
+        finish(s, &slot->collective);
     return all;
 }
 
@@ -82,6 +183,7 @@ static void mpi_destroy(void *state)
 {
     struct mpi_state *s = state;
     MPI_Op_free(&s->sum_bf16);
+    MPI_Op_free(&s->max_bf16);
     MPI_Comm_free(&s->comm);
     for (size_t i = 0; i < s->slots; i++)
         free(s->slot[i].request);
@@ -95,7 +197,9 @@ struct comm *comm_mpi_create_pieces(struct timeline *timeline, size_t capacity, 
     struct mpi_state *s = allocate(1, sizeof *s);
     MPI_Comm_dup(MPI_COMM_WORLD, &s->comm);
     MPI_Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_size(s->comm, &s->ranks);
     MPI_Op_create(sum_bf16, 1, &s->sum_bf16);
+    MPI_Op_create(max_bf16, 1, &s->max_bf16);
     s->piece = piece;
     s->slots = capacity;
     s->slot = allocate(capacity, sizeof *s->slot);
@@ -106,12 +210,12 @@ struct comm *comm_mpi_create_pieces(struct timeline *timeline, size_t capacity, 
     if (progress.kind == PROGRESS_AUTO)
         progress =
             core_to_spare ? (struct comm_progress){PROGRESS_POLL, 0} : (struct comm_progress){PROGRESS_SLEEP, 500};
-    struct transport transport = {mpi_post, mpi_test, mpi_destroy, s};
+    struct transport transport = {mpi_post, mpi_test, mpi_call, mpi_destroy, s};
     return comm_thread_create("mpi", transport, timeline, capacity, progress);
 }
 
 struct comm *comm_mpi_create(struct timeline *timeline, size_t capacity, struct comm_progress progress,
                              int core_to_spare)
 {
-    return comm_mpi_create_pieces(timeline, capacity, progress, core_to_spare, INT_MAX / 2 + 1);
+    return comm_mpi_create_pieces(timeline, capacity, progress, core_to_spare, COMM_MPI_PIECE);
 }

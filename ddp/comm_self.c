@@ -1,9 +1,11 @@
-/* comm_self.c - collectives of one rank: there is nothing to add, only tickets and spans to keep. */
+/* comm_self.c - collectives of one rank: there is nothing to add, only a copy to make when it is not in place, and
+ * tickets and spans to keep. */
 #include "comm.h"
 
 #include "error.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct comm_self {
     struct comm comm;
@@ -11,12 +13,21 @@ struct comm_self {
     long ticket;
 };
 
+static void self_call(struct comm *comm, const struct collective *c)
+{
+    (void)comm;
+    if (c->in)
+        memcpy(c->buffer, c->in, c->count * comm_dtype_bytes(c->dtype));
+}
+
 static long self_start(struct comm *comm, const struct collective *collective)
 {
     struct comm_self *self = (struct comm_self *)comm;
     int64_t now = clock_now_ns();
+    self_call(comm, collective);
     self->ticket++;
-    timeline_add(self->timeline, LANE_COMMUNICATION, collective_span(collective, self->ticket, now, now, now));
+    timeline_add(self->timeline, LANE_COMMUNICATION,
+                 collective_span(collective, self->ticket, now, now, collective->in ? clock_now_ns() : now));
     return self->ticket;
 }
 
@@ -55,6 +66,7 @@ struct comm *comm_self_create(struct timeline *timeline)
                                .start = self_start,
                                .join = self_join,
                                .run = self_run,
+                               .call = self_call,
                                .thread_id = self_thread_id,
                                .cpu_seconds = self_cpu_seconds,
                                .destroy = self_destroy};

@@ -181,6 +181,12 @@ static void thread_run(struct comm *comm, const struct collective *collective)
     thread_join(comm, enqueue((struct comm_thread *)comm, collective, 1));
 }
 
+static void thread_call(struct comm *comm, const struct collective *collective)
+{
+    struct comm_thread *c = (struct comm_thread *)comm;
+    c->transport.call(c->transport.state, collective);
+}
+
 static long thread_id(struct comm *comm)
 {
     struct comm_thread *c = (struct comm_thread *)comm;
@@ -222,6 +228,7 @@ struct comm *comm_thread_create(const char *name, struct transport transport, st
                             .start = thread_start,
                             .join = thread_join,
                             .run = thread_run,
+                            .call = thread_call,
                             .thread_id = thread_id,
                             .cpu_seconds = thread_cpu_seconds,
                             .destroy = thread_destroy};

@@ -14,6 +14,8 @@ struct transport {
     void (*post)(void *state, size_t slot, const struct collective *collective);
     /* 1 if the collective in that slot is complete (asked again and again until it is), else 0. */
     int (*test)(void *state, size_t slot);
+    /* A blocking collective, while no slot is in use. */
+    void (*call)(void *state, const struct collective *collective);
     void (*destroy)(void *state); /* called last, from the thread that destroys the comm */
     void *state;
 };

@@ -63,9 +63,10 @@ struct collective sync_collective(const struct sync *sync, int i)
 {
     const struct slice *s = &sync->plan.slice[i];
     if (!sync->staged)
-        return (struct collective){sync->gradient + s->offset, s->count, COMM_FLOAT32, i};
+        return (struct collective){
+            .buffer = sync->gradient + s->offset, .count = s->count, .dtype = COMM_FLOAT32, .index = i};
     char *buffer = (char *)sync->staged + s->offset * comm_dtype_bytes(sync->staged_dtype);
-    return (struct collective){buffer, s->count, sync->staged_dtype, i};
+    return (struct collective){.buffer = buffer, .count = s->count, .dtype = sync->staged_dtype, .index = i};
 }
 
 void sync_start(struct sync *sync, int i)

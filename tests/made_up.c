@@ -44,7 +44,7 @@ void made_up_operation(struct timeline *timeline, enum operation operation, cons
 void made_up_collective(struct timeline *timeline, size_t ticket, int index, size_t elements, int64_t posted_ns,
                         int64_t completed_ns)
 {
-    struct collective collective = {NULL, elements, COMM_FLOAT32, index};
+    struct collective collective = {.count = elements, .index = index};
     timeline_add(timeline, LANE_COMMUNICATION,
                  collective_span(&collective, (long)ticket, posted_ns - 3 * US, posted_ns, completed_ns));
 }

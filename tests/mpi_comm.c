@@ -3,6 +3,7 @@
 #include "error.h"
 #include "job.h"
 #include "losses.h"
+#include "payload.h"
 #include "suite.h"
 
 #include <math.h>
@@ -61,7 +62,7 @@ static void check_sums(struct comm *comm, const size_t *count, int n, enum comm_
         for (size_t i = 0; i < count[c]; i++)
             put(buffer[c], i, dtype, value(job.rank, i));
         put(buffer[c], count[c], dtype, 42);
-        struct collective collective = {buffer[c], count[c], dtype, c};
+        struct collective collective = {.buffer = buffer[c], .count = count[c], .dtype = dtype, .index = c};
         ticket = comm->start(comm, &collective);
     }
     comm->join(comm, ticket);
@@ -218,6 +219,45 @@ START_TEST(losses_are_compared)
 }
 END_TEST
 
+/* Every collective, type, operation, in place and not, by tickets and by the library's own call; odd counts. */
+START_TEST(every_collective_is_exact)
+{
+    static const size_t counts[] = {1, 5, 1000, 20011};
+    struct timeline timeline;
+    size_t spans[TIMELINE_LANES] = {1, 1000};
+    timeline_create(&timeline, spans);
+    struct comm *comm =
+        job.size == 1 ? comm_self_create(&timeline) : comm_mpi_create(&timeline, MOST, progresses[0], 0);
+    struct collective c = {.kind = (enum comm_kind)(_i / (COMM_DTYPES * COMM_OPS)),
+                           .dtype = (enum comm_dtype)(_i % COMM_DTYPES),
+                           .op = (enum comm_op)(_i / COMM_DTYPES % COMM_OPS),
+                           .root = job.size - 1};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (int in_place = c.kind == COMM_BROADCAST; in_place < 2; in_place++)
+            for (int blocking = 0; blocking < 2; blocking++) {
+                c.count = counts[i];
+                size_t most = c.count * (size_t)job.size, size = comm_dtype_bytes(c.dtype);
+                void *in = allocate(most, size);
+                c.in = in_place ? NULL : in;
+                c.buffer = allocate(most + 1, size);
+                memset((char *)c.buffer + most * size, 0x5a, size);
+                struct payload payload = {c, job.rank, job.size, (unsigned)blocking};
+                payload_fill(&payload, in_place ? NULL : in, c.buffer);
+                if (blocking)
+                    comm->call(comm, &c);
+                else
+                    comm->join(comm, comm->start(comm, &c));
+                ck_assert_uint_eq(payload_wrong(&payload, c.buffer), 0);
+                for (size_t b = 0; b < size; b++) /* the guard behind it */
+                    ck_assert_int_eq(((char *)c.buffer)[most * size + b], 0x5a);
+                free(in);
+                free(c.buffer);
+            }
+    comm->destroy(comm);
+    timeline_destroy(&timeline);
+}
+END_TEST
+
 int main(void)
 {
     if (job_begin(&job))
@@ -227,6 +267,7 @@ int main(void)
     int n = sizeof progresses / sizeof *progresses;
     tcase_add_loop_test(tests, sums_are_right, 0, n);
     tcase_add_test(tests, a_large_collective_goes_in_pieces);
+    tcase_add_loop_test(tests, every_collective_is_exact, 0, COMM_KINDS * COMM_DTYPES * COMM_OPS);
     tcase_add_loop_test(tests, many_may_be_in_flight, 0, n);
     tcase_add_test(tests, progress_is_recorded);
     tcase_add_test(tests, the_job_knows_its_ranks);

@@ -17,6 +17,7 @@ struct made_up {
     float *buffer[CAPACITY];
     size_t count[CAPACITY];
     int posts, tests, wrong, destroyed, slow;
+    int calls;
     int indices[4096];  /* of the collectives, in the order of their posts */
     _Atomic int inside; /* threads that are calling now */
 };
@@ -54,6 +55,17 @@ static int made_up_test(void *state, size_t slot)
     return done;
 }
 
+/* Blocking: the result is there at once, and it is not one of the posts. */
+static void made_up_call(void *state, const struct collective *c)
+{
+    struct made_up *m = state;
+    enter(m);
+    for (size_t i = 0; i < c->count; i++)
+        ((float *)c->buffer)[i] *= 2;
+    m->calls++;
+    m->inside--;
+}
+
 static void made_up_destroy(void *state)
 {
     ((struct made_up *)state)->destroyed = 1;
@@ -66,7 +78,7 @@ static struct comm *make(struct made_up *m, struct timeline *timeline, struct co
     *m = (struct made_up){.slow = slow};
     for (int i = 0; i < CAPACITY; i++)
         m->left[i] = -1;
-    struct transport transport = {made_up_post, made_up_test, made_up_destroy, m};
+    struct transport transport = {made_up_post, made_up_test, made_up_call, made_up_destroy, m};
     return comm_thread_create("made-up", transport, timeline, CAPACITY, progress);
 }
 
@@ -74,7 +86,7 @@ static struct comm *make(struct made_up *m, struct timeline *timeline, struct co
 static void rest(struct comm *comm)
 {
     float x = 1;
-    struct collective c = {&x, 1, COMM_FLOAT32, 0};
+    struct collective c = {.buffer = &x, .count = 1, .index = 0};
     struct timespec pause = {0, 50000000};
     comm->run(comm, &c);
     nanosleep(&pause, NULL);
@@ -103,7 +115,7 @@ START_TEST(joined_collectives_are_complete)
         for (int i = 0; i < n; i++) {
             for (int j = 0; j < 8; j++)
                 x[i][j] = (float)(i + j);
-            struct collective c = {x[i], 8, COMM_FLOAT32, index++};
+            struct collective c = {.buffer = x[i], .count = 8, .index = index++};
             long next = comm->start(comm, &c);
             ck_assert_int_eq(next, ticket + 1);
             ticket = next;
@@ -142,8 +154,9 @@ START_TEST(a_run_is_complete_on_return)
     for (int round = 0; round < 300; round++) {
         for (int i = 0; i < 3; i++)
             x[i] = (float)i + 1;
-        struct collective first = {&x[0], 1, COMM_FLOAT32, 3 * round}, second = {&x[1], 1, COMM_FLOAT32, 3 * round + 1},
-                          third = {&x[2], 1, COMM_FLOAT32, 3 * round + 2};
+        struct collective first = {.buffer = &x[0], .count = 1, .index = 3 * round},
+                          second = {.buffer = &x[1], .count = 1, .index = 3 * round + 1},
+                          third = {.buffer = &x[2], .count = 1, .index = 3 * round + 2};
         if (round % 2)
             comm->start(comm, &first);
         else
@@ -168,7 +181,8 @@ START_TEST(the_rest_goes_on_after_a_join)
     struct comm *comm = make(&m, &timeline, progresses[_i], 40);
     float x[2] = {1, 1};
     rest(comm);
-    struct collective first = {&x[0], 1, COMM_FLOAT32, 0}, second = {&x[1], 1, COMM_FLOAT32, 1};
+    struct collective first = {.buffer = &x[0], .count = 1, .index = 0},
+                      second = {.buffer = &x[1], .count = 1, .index = 1};
     long ticket = comm->start(comm, &first);
     comm->start(comm, &second);
     comm->join(comm, ticket);
@@ -190,7 +204,7 @@ START_TEST(collectives_progress_without_join)
     struct comm *comm = make(&m, &timeline, progresses[_i], 100);
     float x = 1;
     rest(comm);
-    struct collective c = {&x, 1, COMM_FLOAT32, 0};
+    struct collective c = {.buffer = &x, .count = 1, .index = 0};
     long ticket = comm->start(comm, &c);
     struct timespec pause = {0, 300000000};
     nanosleep(&pause, NULL);
@@ -210,7 +224,7 @@ START_TEST(nothing_is_asked_while_nothing_is_in_flight)
     struct comm *comm = make(&m, &timeline, progresses[_i], 0);
     float x = 1;
     for (int round = 0; round < 20; round++) {
-        struct collective c = {&x, 1, COMM_FLOAT32, 0};
+        struct collective c = {.buffer = &x, .count = 1, .index = 0};
         comm->join(comm, comm->start(comm, &c));
         int tests = m.tests; /* the join orders this read after the thread's writes */
         struct timespec pause = {0, 2000000};
@@ -218,6 +232,24 @@ START_TEST(nothing_is_asked_while_nothing_is_in_flight)
         ck_assert_int_eq(m.tests, tests);
     }
     finish(comm, &m, &timeline);
+}
+END_TEST
+
+START_TEST(a_call_is_the_transports_own)
+{
+    struct made_up m;
+    struct timeline timeline;
+    float x[2] = {1, 2};
+    struct comm *comm = make(&m, &timeline, (struct comm_progress){PROGRESS_SLEEP, 100}, 3);
+    struct collective c = {.buffer = x, .count = 2};
+    comm->call(comm, &c);
+    ck_assert(x[0] == 2 && x[1] == 4);
+    ck_assert(m.calls == 1 && m.posts == 0 && m.tests == 0);
+    ck_assert_uint_eq(timeline.lane[LANE_COMMUNICATION].n, 0);
+    comm->run(comm, &c); /* and tickets go on as if it had not been */
+    ck_assert_float_eq(x[1], 8);
+    comm->destroy(comm);
+    timeline_destroy(&timeline);
 }
 END_TEST
 
@@ -232,6 +264,7 @@ int main(void)
     tcase_add_loop_test(tests, the_rest_goes_on_after_a_join, 0, n);
     tcase_add_loop_test(tests, collectives_progress_without_join, 0, n);
     tcase_add_loop_test(tests, nothing_is_asked_while_nothing_is_in_flight, 0, n);
+    tcase_add_test(tests, a_call_is_the_transports_own);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -1,0 +1,30 @@
+/* payload.h - what collectives are checked with: inputs whose reduction is exact in any order, and what it comes to.
+ *
+ * For reductions every element e has a base h(e), and each rank adds a deviation of its own from an arithmetic ramp
+ * that is symmetric about 0 and dealt out anew for each element: the sum over the ranks is n h, the average h, the
+ * largest h + the ramp's end. All are whole numbers so small that every partial sum is exact in the type, so that
+ * whatever the order the result must be equal bit for bit. Gathered and broadcast elements are whole numbers of their
+ * rank. */
+#ifndef PAYLOAD_H
+#define PAYLOAD_H
+
+#include "comm.h"
+
+struct payload {
+    struct collective collective; /* kind, dtype, op, count and root are read */
+    int rank, ranks;
+    unsigned round; /* another one, other numbers */
+};
+
+/* Elements that a rank has to give, and those of the result, as struct collective counts them. */
+size_t payload_input(const struct collective *collective, int ranks);
+size_t payload_result(const struct collective *collective, int ranks);
+
+/* Writes this rank's input: into `in`, or, for a collective in place (in NULL), where the buffer takes it. Every other
+ * element of the buffer becomes a number that is not the result. */
+void payload_fill(const struct payload *payload, void *in, void *buffer);
+
+/* How many elements of the result differ from what they have to be, bit for bit. */
+size_t payload_wrong(const struct payload *payload, const void *buffer);
+
+#endif

@@ -1,0 +1,124 @@
+/* provenance.c - what was run, where and with what. */
+#include "provenance.h"
+
+#include "error.h"
+#include "results.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern char **environ;
+
+/* Whether text is UTF-8 (RFC 3629: shortest form, no surrogates, up to U+10FFFF), as JSON has to be. */
+static int is_utf8(const char *text)
+{
+    static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        unsigned more = *c < 0x80 ? 0 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : 3;
+        unsigned code = more ? *c & (0x3fu >> more) : *c, follow = more;
+        if ((*c >= 0x80 && *c < 0xc0) || *c >= 0xf8)
+            return 0;
+        for (; follow; follow--, code = code << 6 | (*c & 0x3f))
+            if ((*++c & 0xc0) != 0x80)
+                return 0;
+        if (code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+            return 0;
+    }
+    return 1;
+}
+
+cJSON *provenance_text(const char *text)
+{
+    if (is_utf8(text))
+        return cJSON_CreateString(text);
+    char *ascii = strdup(text);
+    if (!ascii)
+        FATAL("no memory to copy a string");
+    for (char *c = ascii; *c; c++)
+        if (*c & 0x80)
+            *c = '?';
+    cJSON *json = cJSON_CreateString(ascii);
+    free(ascii);
+    return json;
+}
+
+void provenance_option(void *json, const char *name, const char *value, int is_text)
+{
+    if (is_text)
+        cJSON_AddItemToObject(json, name, provenance_text(value));
+    else if (!strcmp(value, "true") || !strcmp(value, "false"))
+        cJSON_AddBoolToObject(json, name, *value == 't');
+    else
+        cJSON_AddNumberToObject(json, name, strtod(value, NULL));
+}
+
+static void add_environment(cJSON *run)
+{
+    /* not all of SLURM_J: SLURM_JWT is a password */
+    static const char *const allowed[] = {"OMP_",        "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
+                                          "KMP_",        "MPIR_",          "MPICH",     "UCX_",       "FI_",
+                                          "HYDRA_",      "GLIBC_TUNABLES", "CUDA_",     "NCCL_",      "SLURM_JOB_ID",
+                                          "SLURM_JOB_N", "SLURM_JOB_CPUS", "SLURM_N",   "SLURM_CPUS", "SLURM_STEP"};
+    cJSON *environment = cJSON_AddObjectToObject(run, "environment");
+    for (char **e = environ; *e; e++)
+        for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+            if (!strncmp(*e, allowed[i], strlen(allowed[i])) && strchr(*e, '=')) {
+                char name[128];
+                snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
+                cJSON_AddItemToObject(environment, name, provenance_text(strchr(*e, '=') + 1));
+                break;
+            }
+}
+
+static void add_ranks(cJSON *json, const struct job *job, const struct host_facts *host)
+{
+    int size = job->size;
+    struct host_facts *all = allocate((size_t)size, sizeof *all);
+    job_gather(job, host, sizeof *host, all);
+    cJSON *ranks = cJSON_AddArrayToObject(json, "ranks");
+    cJSON *hosts = cJSON_AddObjectToObject(json, "hosts");
+    for (int r = 0; r < size; r++) {
+        cJSON *rank = cJSON_CreateObject();
+        cJSON_AddItemToArray(ranks, rank);
+        cJSON_AddNumberToObject(rank, "rank", r);
+        cJSON_AddStringToObject(rank, "host", all[r].name);
+        cJSON_AddStringToObject(rank, "binding", all[r].binding);
+        if (cJSON_GetObjectItemCaseSensitive(hosts, all[r].name))
+            continue;
+        cJSON *facts = cJSON_AddObjectToObject(hosts, all[r].name);
+        cJSON_AddStringToObject(facts, "cpu", all[r].cpu);
+        cJSON_AddStringToObject(facts, "kernel", all[r].kernel);
+        cJSON_AddNumberToObject(facts, "packages", all[r].packages);
+        cJSON_AddNumberToObject(facts, "numa_nodes", all[r].numa_nodes);
+        cJSON_AddNumberToObject(facts, "cores", all[r].cores);
+        cJSON_AddNumberToObject(facts, "pus", all[r].pus);
+        cJSON_AddNumberToObject(facts, "memory_bytes", (double)all[r].memory_bytes);
+        cJSON_AddNumberToObject(facts, "l3_bytes", (double)all[r].l3_bytes);
+    }
+    free(all);
+}
+
+cJSON *provenance_create(const char *mode, const char *label, int argc, char *const argv[])
+{
+    cJSON *json = cJSON_CreateObject();
+    char stamp[64];
+    time_t now = time(NULL);
+    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S%z", localtime(&now));
+    cJSON_AddNumberToObject(json, "schema_version", RESULTS_SCHEMA);
+    cJSON_AddStringToObject(json, "program", "ddpbench");
+    cJSON_AddStringToObject(json, "version", results_version());
+    cJSON_AddStringToObject(json, "mode", mode);
+    cJSON_AddStringToObject(json, "time", stamp);
+    cJSON_AddStringToObject(json, "label", label);
+    cJSON *words = cJSON_AddArrayToObject(json, "argv");
+    for (int i = 0; i < argc; i++)
+        cJSON_AddItemToArray(words, provenance_text(argv[i]));
+    return json;
+}
+
+void provenance_add_machine(cJSON *json, const struct job *job, const struct host_facts *host)
+{
+    add_ranks(json, job, host);
+    add_environment(json);
+}

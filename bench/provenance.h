@@ -1,0 +1,22 @@
+/* provenance.h - what was run, where and with what: what the run.json of every mode has in common. */
+#ifndef PROVENANCE_H
+#define PROVENANCE_H
+
+#include "host.h"
+#include "job.h"
+
+#include <cJSON.h>
+
+/* Schema version, program, version, mode, time, label and argv. The caller owns it. */
+cJSON *provenance_create(const char *mode, const char *label, int argc, char *const argv[]);
+
+/* Adds ranks with their bindings, hosts, and the part of the environment that matters. All ranks call. */
+void provenance_add_machine(cJSON *json, const struct job *job, const struct host_facts *host);
+
+/* Adds an option, as option_table_each tells it, to a JSON object. */
+void provenance_option(void *json, const char *name, const char *value, int is_text);
+
+/* A string of JSON; text that is not UTF-8 (a path, say) keeps its ASCII characters. */
+cJSON *provenance_text(const char *text);
+
+#endif
