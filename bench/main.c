@@ -1,4 +1,5 @@
 /* main.c - the program: reads the command line and runs what it asks for. */
+#include "allreduce.h"
 #include "benchmark.h"
 #include "error.h"
 #include "job.h"
@@ -7,31 +8,48 @@
 #include "results.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Exit statuses. */
 enum { OK = 0, FAILED = 1, USAGE = 2 };
 
+/* Without a command: the benchmark, or with --profile the profile. */
+static int run_training(const struct job *job, int argc, char *const argv[])
+{
+    struct options options;
+    if (job_agree(job, options_parse(&options, argc, argv)))
+        return USAGE;
+    if (options.help || options.version) {
+        if (job->rank == 0 && options.help)
+            options_help(stdout);
+        else if (job->rank == 0)
+            printf("ddpbench %s\n", results_version());
+        return OK;
+    }
+    if (job_agree(job, options_fit(&options, job->size)))
+        return USAGE;
+    return (options.profile ? run_profile : run_benchmark)(job, &options, argc, argv) ? FAILED : OK;
+}
+
 int main(int argc, char *argv[])
 {
     struct job job;
-    struct options options;
     if (job_begin(&job)) { /* these ranks cannot talk to each other, so each has to say it */
         fprintf(stderr, "ddpbench: %s\n", report_text());
         job_end(&job);
         return FAILED;
     }
-    int status = OK;
-    if (job_agree(&job, options_parse(&options, argc, argv)))
+    const char *command = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+    int status;
+    if (!command)
+        status = run_training(&job, argc, argv);
+    else if (!strcmp(command, "allreduce"))
+        status = run_allreduce(&job, argc - 1, argv + 1);
+    else {
+        job_agree(&job, report("'%s' is no command; known are allreduce, or options, which begin with --; see --help",
+                               command));
         status = USAGE;
-    else if (options.help || options.version) {
-        if (job.rank == 0 && options.help)
-            options_help(stdout);
-        else if (job.rank == 0)
-            printf("ddpbench %s\n", results_version());
-    } else if (job_agree(&job, options_fit(&options, job.size)))
-        status = USAGE;
-    else if ((options.profile ? run_profile : run_benchmark)(&job, &options, argc, argv))
-        status = FAILED;
+    }
     job_end(&job);
     return status;
 }

@@ -77,6 +77,17 @@ static void text_print(const void *field, char *text, size_t size)
     snprintf(text, size, "%s", *(const char *const *)field);
 }
 
+static int label_parse(const struct option *o, const char *text, void *field)
+{
+    enum { LONGEST = 100 };
+    for (const char *c = text; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_-+.", *c))
+            return report("--%s '%.100s': may hold letters, digits, _, -, + and . only", o->name, text);
+    if (strlen(text) > LONGEST)
+        return report("--%s: %zu characters; at most %d", o->name, strlen(text), LONGEST);
+    return text_parse(o, text, field);
+}
+
 static int flag_parse(const struct option *o, const char *text, void *field)
 {
     (void)o, (void)text;
@@ -122,6 +133,7 @@ static int bytes_parse(const struct option *o, const char *text, void *field)
 const struct option_kind option_count = {VALUE_NUMBER, count_parse, count_print};
 const struct option_kind option_real = {VALUE_NUMBER, real_parse, real_print};
 const struct option_kind option_text = {VALUE_TEXT, text_parse, text_print};
+const struct option_kind option_label = {VALUE_TEXT, label_parse, text_print};
 const struct option_kind option_flag = {VALUE_FLAG, flag_parse, flag_print};
 const struct option_kind option_bytes = {VALUE_NUMBER, bytes_parse, count_print};
 

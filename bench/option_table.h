@@ -17,6 +17,8 @@ struct option_kind {
 
 /* Fields are size_t, double, const char * (into argv), int, and size_t. */
 extern const struct option_kind option_count, option_real, option_text, option_flag;
+/* A name that becomes part of a directory's: letters, digits, _ - + and ., at most 100. */
+extern const struct option_kind option_label;
 /* Bytes with a binary suffix: 8, 64K, 1M, 1.5G. */
 extern const struct option_kind option_bytes;
 

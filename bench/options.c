@@ -5,7 +5,6 @@
 #include "error.h"
 #include "option_lists.h"
 
-#include <ctype.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +12,7 @@
 #define FIELD(field) offsetof(struct options, field)
 #define HUGE_COUNT   1e15
 
-static const struct option workload[] = {
-    {"batch-size", &option_count, FIELD(batch_size), "32", 1, 1e9, "sequences in a step, divided over the ranks", 0},
-    {"batch-size-per-rank", &option_count, FIELD(batch_size_per_rank), "0", 0, 1e9,
-     "sequences of each rank instead (weak scaling); 0: use --batch-size", 0},
-    {"grad-accumulation", &option_count, FIELD(grad_accumulation), "1", 1, 1e6,
-     "micro-batches a step; gradients are reduced in the last one only", 0},
+static const struct option model_options[] = {
     {"vocab-size", &option_count, FIELD(vocab_size), "0", 0, 65536,
      "tokens known to the model; 0: 256 for a file of bytes, 10000 for synthetic data, 65536 for a .bin shard", 0},
     {"context-length", &option_count, FIELD(context_length), "512", 1, 1e6, "tokens of a sequence", 0},
@@ -28,6 +22,14 @@ static const struct option workload[] = {
      "attention heads; must divide --d-model into even parts", 0},
     {"d-ff", &option_count, FIELD(d_ff), "3072", 1, 1e7, "width of the feed-forward", 0},
     {"rope-theta", &option_real, FIELD(rope_theta), "10000", 1, HUGE_COUNT, "base of the rotary position angles", 0},
+};
+
+static const struct option batch_options[] = {
+    {"batch-size", &option_count, FIELD(batch_size), "32", 1, 1e9, "sequences in a step, divided over the ranks", 0},
+    {"batch-size-per-rank", &option_count, FIELD(batch_size_per_rank), "0", 0, 1e9,
+     "sequences of each rank instead (weak scaling); 0: use --batch-size", 0},
+    {"grad-accumulation", &option_count, FIELD(grad_accumulation), "1", 1, 1e6,
+     "micro-batches a step; gradients are reduced in the last one only", 0},
     {"data", &option_text, FIELD(data), "synthetic", 0, 0,
      "synthetic, or a file: *.bin holds 16-bit tokens, any other file is read as bytes", 0},
     {"seed", &option_count, FIELD(seed), "0", 0, HUGE_COUNT, "fixes initial weights and the order of the data", 0},
@@ -69,7 +71,7 @@ static const struct option benchmark[] = {
     {"inject-delay", &option_delay, FIELD(delay), NULL, 0, 0,
      "make one rank sleep whenever a phase begins: rank=R,ms=TIME,phase=NAME", 0},
     {"output", &option_text, FIELD(output), "", 0, 0, "result directory; default results/<time>[-<label>]", 0},
-    {"label", &option_text, FIELD(label), "", 0, 0, "a name for this run, kept in its results", 0},
+    {"label", &option_label, FIELD(label), "", 0, 0, "a name for this run, kept in its results", 0},
 };
 
 static const struct option profile[] = {
@@ -171,18 +173,6 @@ static int check_heads(const struct options *o)
                   o->d_model, fit);
 }
 
-/* The label becomes part of a directory's name. */
-static int check_label(const struct options *o)
-{
-    enum { LONGEST = 100 };
-    for (const char *c = o->label; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("_-+.", *c))
-            return report("--label '%.100s': may hold letters, digits, _, -, + and . only", o->label);
-    if (strlen(o->label) > LONGEST)
-        return report("--label: %zu characters; at most %d", strlen(o->label), LONGEST);
-    return 0;
-}
-
 static int check_epochs(struct options *o)
 {
     if (o->warmup_epochs > o->num_epochs)
@@ -203,6 +193,13 @@ static int check_epochs(struct options *o)
     if (o->block_steps > 1000000)
         return report("%zu timed steps a block; at most 1000000", o->block_steps);
     return 0;
+}
+
+/* Of the data if none is given. */
+static size_t vocabulary_of(const char *data)
+{
+    enum data_kind kind = data_kind_of(data);
+    return kind == DATA_BYTES ? 256 : kind == DATA_TOKENS ? 65536 : 10000;
 }
 
 int options_fit(struct options *o, int ranks)
@@ -228,10 +225,8 @@ int options_fit(struct options *o, int ranks)
                       "such as %s",
                       o->batch_size, ranks, o->grad_accumulation, parts, fits);
     }
-    if (!o->vocab_size) {
-        enum data_kind kind = data_kind_of(o->data);
-        o->vocab_size = kind == DATA_BYTES ? 256 : kind == DATA_TOKENS ? 65536 : 10000;
-    }
+    if (!o->vocab_size)
+        o->vocab_size = vocabulary_of(o->data);
     return 0;
 }
 
@@ -243,14 +238,27 @@ int options_fit(struct options *o, int ranks)
     }
 #define SECTIONS(options)                                                                                              \
     {                                                                                                                  \
-        SECTION("Workload", workload), SECTION("Training", training), SECTION("Strategies", strategy_options),         \
-            SECTION("Benchmark", benchmark), SECTION("Profile", profile), SECTION("Help", help),                       \
+        SECTION("Model", model_options), SECTION("Batch and data", batch_options), SECTION("Training", training),      \
+            SECTION("Strategies", strategy_options), SECTION("Benchmark", benchmark), SECTION("Profile", profile),     \
+            SECTION("Help", help),                                                                                     \
     }
-enum { OPTION_SECTIONS = 6 };
+enum { OPTION_SECTIONS = 7 };
 
-struct option_section options_workload(struct options *options)
+struct option_section options_model(struct options *options)
 {
-    return (struct option_section)SECTION("Model", workload);
+    return (struct option_section)SECTION("Model", model_options);
+}
+
+struct option_section options_strategies(struct options *options)
+{
+    return (struct option_section)SECTION("Strategies", strategy_options);
+}
+
+int options_check_model(struct options *o)
+{
+    if (!o->vocab_size)
+        o->vocab_size = vocabulary_of(o->data);
+    return option_implementations(o) || check_heads(o) ? -1 : 0;
 }
 
 /* What was given that is for one mode alone. */
@@ -281,7 +289,7 @@ int options_parse(struct options *options, int argc, char *const argv[])
     if (options->profile && option_activities(options->profile_activities))
         return -1;
     return option_implementations(options) || check_attainable(options) || check_heads(options) ||
-                   check_epochs(options) || check_cycles(options) || check_label(options)
+                   check_epochs(options) || check_cycles(options)
                ? -1
                : 0;
 }
@@ -292,7 +300,8 @@ void options_help(FILE *out)
     struct option_section sections[] = SECTIONS(options);
     struct option_table table = {.section = sections, .sections = OPTION_SECTIONS};
     fprintf(out,
-            "Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n\n"
+            "Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n"
+            "       mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...   the interconnect alone; has a --help\n\n"
             "Trains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
             "what the strategies cost; or, with --profile, shows where the time of one of them goes. The defaults are\n"
             "a GPU's; `make bench` has sizes for a laptop.\n");

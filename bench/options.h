@@ -89,8 +89,11 @@ int options_fit(struct options *options, int ranks);
 /* Whether a rank is one of a list such as "0,3" or "all": 1 or 0; or -1, reported, if it is no list of ranks. */
 int option_ranks(const char *text, int rank, int ranks);
 
-/* The rows that describe model and data, for the table of another mode. */
-struct option_section options_workload(struct options *options);
+/* The rows that describe the model, and those that describe strategies, for the table of another mode; and what
+ * options_parse would check of them: makes the implementations. Returns 0, or -1, reported. */
+struct option_section options_model(struct options *options);
+struct option_section options_strategies(struct options *options);
+int options_check_model(struct options *options);
 
 /* Prints every option with its default and meaning, and the strategies. */
 void options_help(FILE *out);

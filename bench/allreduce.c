@@ -1,0 +1,207 @@
+/* allreduce.c - `ddpbench allreduce`: measures a collective size by size, prints and keeps what came of it. */
+#include "allreduce.h"
+
+#include "clock.h"
+#include "error.h"
+#include "files.h"
+#include "memory.h"
+#include "progress.h"
+#include "sweep_overlap.h"
+#include "sweep_report.h"
+#include "sweep_results.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct allreduce {
+    struct sweep sweep;
+    struct results results;
+    struct host_facts host;
+    int threads;
+    struct progress progress;
+    size_t done; /* units of progress */
+    int64_t written_ns;
+};
+
+static int check_memory(const struct sweep *s)
+{
+    char need[16], have[16];
+    double needed = job_sum_machine(s->job, (double)sweep_memory(s->options));
+    size_t available = host_memory_available();
+    if (needed <= (double)available)
+        return 0;
+    return report("the %d rank%s of this machine need %s of memory for the largest message and it has %s; use a "
+                  "smaller --max-bytes",
+                  s->job->machine_size, s->job->machine_size == 1 ? "" : "s",
+                  memory_words((size_t)fmin(needed, 1e19), need), memory_words(available, have));
+}
+
+static int set_up(struct allreduce *a, const struct job *job, const struct sweep_options *o, int argc,
+                  char *const argv[])
+{
+    struct sweep *s = &a->sweep;
+    double cores = host_cores_per_rank(job);
+    int no_spare = job_max(job, cores < 2) > 0;
+    a->threads = o->model.threads ? (int)o->model.threads : 1;
+    host_facts(&a->host);
+    s->job = job;
+    s->options = o;
+    if (job_agree(job, check_memory(s)))
+        return -1;
+    struct results_place place = {"output", o->output, o->label, ""};
+    if (job_agree(job, results_open(&a->results, job, &place)))
+        return -1;
+    s->device = device_cpu(a->threads);
+    sweep_create(s);
+    s->comm = job->size == 1 ? comm_self_create(&s->timeline)
+                             : comm_mpi_create(&s->timeline, 8, o->model.mpi_progress, !no_spare);
+    if (cores < 1 && !o->nonblocking && job->rank == 0)
+        fprintf(stderr,
+                "ddpbench: %d ranks share the cores: a blocking call may hold one for a time slice of the "
+                "scheduler; --call nonblocking yields instead\n",
+                job->machine_size);
+    return job_agree(job, sweep_write_run(&a->results, s, &a->host, a->threads, argc, argv));
+}
+
+static void tear_down(struct allreduce *a)
+{
+    if (a->sweep.comm)
+        a->sweep.comm->destroy(a->sweep.comm);
+    sweep_destroy(&a->sweep);
+}
+
+/* The length of a row in units of progress, roughly. */
+static size_t units(const struct measured *row)
+{
+    return 1 + row->bytes / 1048576;
+}
+
+/* Rows up to this one are finished: now and then writes the summary. Rank 0 only. */
+static int keep_summary(struct allreduce *a, size_t i)
+{
+    if (i + 1 < a->sweep.rows && clock_now_ns() - a->written_ns < 1000000000)
+        return 0;
+    a->written_ns = clock_now_ns();
+    return sweep_write_summary(&a->results, &a->sweep, i + 1);
+}
+
+/* Prints the line of a size once it is complete. Rank 0 only. */
+static int print_line(struct allreduce *a, const struct measured *row)
+{
+    const struct sweep *s = &a->sweep;
+    if (!row->in_place)
+        return 0;
+    progress_end(&a->progress);
+    if (s->options->overlap)
+        sweep_overlap_row(stdout, row, row->overlapped);
+    else
+        sweep_report_rows(stdout, s, s->options->kind == COMM_BROADCAST ? row : row - 1);
+    return fflush(stdout) ? report("cannot write the table to the standard output: %s", strerror(errno)) : 0;
+}
+
+/* Row i in one cycle. */
+static int measure_row(struct allreduce *a, size_t i, size_t cycle)
+{
+    struct sweep *s = &a->sweep;
+    struct measured *row = &s->row[i];
+    int status = 0;
+    if (s->options->overlap) {
+        row->overlapped = allocate(1, sizeof *row->overlapped);
+        *row->overlapped = sweep_overlap(s, row);
+    } else {
+        sweep_measure(s, row, cycle);
+        if (cycle + 1 < s->options->run_cycles)
+            return 0;
+        sweep_finish(s, row);
+        status = sweep_write_iterations(&a->results, row);
+    }
+    if (!status && s->job->rank == 0)
+        status = keep_summary(a, i) || print_line(a, row) ? -1 : 0;
+    return job_agree(s->job, status);
+}
+
+static int measure(struct allreduce *a)
+{
+    struct sweep *s = &a->sweep;
+    size_t total = 0, cycles = s->options->overlap ? 1 : s->options->run_cycles;
+    char words[16];
+    for (size_t i = 0; i < s->rows; i++)
+        total += units(&s->row[i]) * cycles;
+    progress_begin(&a->progress, s->job->rank ? 0 : total);
+    for (size_t cycle = 0; cycle < cycles; cycle++)
+        for (size_t i = 0; i < s->rows; i++) {
+            if (measure_row(a, i, cycle))
+                return -1;
+            a->done += units(&s->row[i]);
+            progress_show(&a->progress, a->done, memory_words(s->row[i].bytes, words));
+        }
+    progress_end(&a->progress);
+    return 0;
+}
+
+/* Writes the summary to the file that --output-file names. Rank 0 only. */
+static int write_output_file(const struct sweep *s)
+{
+    const char *path = s->options->output_file;
+    struct new_file file;
+    if (!*path)
+        return 0;
+    cJSON *json = sweep_summary(s, s->rows);
+    char *text = cJSON_Print(json);
+    cJSON_Delete(json);
+    if (!text)
+        FATAL("no memory to print %s", path);
+    int status = new_file_open(&file, path, 0);
+    if (!status && new_file_write(&file, text, strlen(text))) {
+        status = report("cannot write %s: %s", path, strerror(errno));
+        new_file_abandon(&file);
+    } else if (!status)
+        status = new_file_commit(&file);
+    free(text);
+    return status;
+}
+
+static int run(struct allreduce *a)
+{
+    struct sweep *s = &a->sweep;
+    if (s->job->rank == 0) {
+        sweep_report_head(stdout, s, &a->host, a->threads);
+        (s->options->overlap ? sweep_overlap_head : sweep_report_columns)(stdout, s);
+        fflush(stdout);
+    }
+    if (measure(a))
+        return -1;
+    if (s->job->rank == 0)
+        (s->options->overlap ? sweep_overlap_foot : sweep_report_foot)(stdout, s);
+    if (job_agree(s->job, s->job->rank ? 0 : write_output_file(s)) || job_agree(s->job, results_close(&a->results)))
+        return -1;
+    if (s->job->rank == 0)
+        fprintf(stderr, "Results: %s\n", a->results.directory);
+    return sweep_wrong(s) ? -1 : 0;
+}
+
+int run_allreduce(const struct job *job, int argc, char *const argv[])
+{
+    enum { OK = 0, FAILED = 1, USAGE = 2 };
+    struct sweep_options options;
+    struct allreduce a = {.results = {.metrics = -1}};
+    int status = OK;
+    if (job_agree(job, sweep_options_parse(&options, argc, argv)))
+        status = USAGE;
+    else if (options.help || options.version) {
+        if (job->rank == 0 && options.help)
+            sweep_options_help(stdout);
+        else if (job->rank == 0)
+            printf("ddpbench %s\n", results_version());
+    } else if (job_agree(job, sweep_options_fit(&options, job->size)))
+        status = USAGE;
+    else if (set_up(&a, job, &options, argc, argv) || run(&a))
+        status = FAILED;
+    results_close(&a.results);
+    tear_down(&a);
+    sweep_options_destroy(&options);
+    return status;
+}

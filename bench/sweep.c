@@ -1,0 +1,246 @@
+/* sweep.c - times collectives over a range of sizes. */
+#include "sweep.h"
+
+#include "clock.h"
+#include "error.h"
+#include "memory.h"
+#include "payload.h"
+#include "stats.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows ---- */
+
+static int scatters(enum comm_kind kind)
+{
+    return kind == COMM_REDUCE_SCATTER || kind == COMM_ALL_GATHER;
+}
+
+static int reduces(enum comm_kind kind)
+{
+    return kind == COMM_ALL_REDUCE || kind == COMM_REDUCE_SCATTER;
+}
+
+/* A row for a size, unless the last one has as many elements. Messages are whole elements, and equal parts of ranks. */
+static void add_rows(struct sweep *s, enum comm_dtype dtype, enum comm_op op, size_t bytes, size_t first)
+{
+    enum comm_kind kind = s->options->kind;
+    size_t whole = comm_dtype_bytes(dtype) * (scatters(kind) ? (size_t)s->job->size : 1);
+    size_t count = bytes / whole ? bytes / whole : 1;
+    if (s->rows > first && s->row[s->rows - 1].collective.count == count)
+        return;
+    struct collective c = {.kind = kind, .dtype = dtype, .op = op, .count = count, .root = (int)s->options->root};
+    for (int in_place = kind == COMM_BROADCAST || s->options->overlap; in_place < 2; in_place++)
+        s->row[s->rows++] =
+            (struct measured){.collective = c, .in_place = in_place, .bytes = count * whole, .wrong = -1};
+}
+
+size_t sweep_memory(const struct sweep_options *o)
+{
+    enum { LONGEST_ELEMENT = 8 };
+    return 2 * (o->size[o->sizes - 1] + LONGEST_ELEMENT * 1024);
+}
+
+void sweep_create(struct sweep *s)
+{
+    const struct sweep_options *o = s->options;
+    s->row = allocate(o->sizes * COMM_DTYPES * COMM_OPS * 2, sizeof *s->row);
+    for (int d = 0; d < COMM_DTYPES; d++)
+        for (int op = 0; op < COMM_OPS; op++) {
+            size_t first = s->rows;
+            if (!o->use_dtype[d] || (reduces(o->kind) ? !o->use_op[op] : op))
+                continue;
+            for (size_t i = 0; i < o->sizes; i++)
+                add_rows(s, (enum comm_dtype)d, (enum comm_op)op, o->size[i], first);
+        }
+    size_t most = 0, spans[TIMELINE_LANES] = {[LANE_HOST] = 1, [LANE_COMMUNICATION] = 16, [LANE_COMPUTE] = 1};
+    for (size_t i = 0; i < s->rows; i++)
+        most = s->row[i].bytes > most ? s->row[i].bytes : most;
+    timeline_create(&s->timeline, spans);
+    s->in = s->device->allocate(most);
+    s->buffer = s->device->allocate(most);
+    s->watchdog = watchdog_create(o->timeout_s);
+}
+
+void sweep_destroy(struct sweep *s)
+{
+    watchdog_destroy(s->watchdog);
+    for (size_t i = 0; i < s->rows; i++) {
+        free(s->row[i].seconds);
+        free(s->row[i].overlapped);
+    }
+    free(s->row);
+    if (s->device) {
+        s->device->release(s->in);
+        s->device->release(s->buffer);
+    }
+    timeline_destroy(&s->timeline);
+}
+
+/* ---- one row ---- */
+
+static void call(struct sweep *s, const struct collective *c)
+{
+    if (s->options->nonblocking) {
+        s->comm->run(s->comm, c);
+        timeline_clear(&s->timeline);
+    } else
+        s->comm->call(s->comm, c);
+}
+
+static void flip_bit(const struct sweep *s, const struct collective *c)
+{
+    size_t bits = 8 * comm_dtype_bytes(c->dtype) * payload_result(c, s->job->size);
+    size_t bit = (s->options->flip_bit - 1) % bits;
+    if (s->options->flip_bit && s->job->rank == 0)
+        ((unsigned char *)s->buffer)[bit / 8] ^= (unsigned char)(1 << bit % 8);
+}
+
+static void check(struct sweep *s, struct measured *row, const struct collective *c)
+{
+    struct payload payload = {*c, s->job->rank, s->job->size, 0};
+    double wrong = 0;
+    for (size_t i = 0; i < s->options->check; i++) {
+        payload.round = (unsigned)i & 0xffff;
+        payload_fill(&payload, row->in_place ? NULL : s->in, s->buffer);
+        watchdog_mark(s->watchdog, clock_now_ns(), (long)i);
+        call(s, c);
+        flip_bit(s, c);
+        wrong += (double)payload_wrong(&payload, s->buffer);
+    }
+    double *all = allocate((size_t)s->job->size, sizeof *all);
+    job_gather(s->job, &wrong, sizeof wrong, all);
+    row->wrong = s->options->check ? 0 : -1;
+    for (int r = 0; r < s->job->size && s->options->check; r++)
+        row->wrong += (long)all[r];
+    free(all);
+}
+
+/* Iterations that all ranks will time, from what one takes the slowest of them. */
+static size_t aim_of(const struct sweep *s, double seconds)
+{
+    const double budget_s = 0.2, least = 5, most = 2000;
+    double slowest = job_max(s->job, seconds);
+    return s->options->iters ? s->options->iters : (size_t)fmax(least, fmin(most, budget_s / slowest));
+}
+
+static void reserve(struct measured *row, size_t more)
+{
+    if (row->n + more <= row->capacity)
+        return;
+    row->capacity = row->n + more;
+    row->seconds = realloc(row->seconds, row->capacity * sizeof *row->seconds);
+    if (!row->seconds)
+        FATAL("no memory for %zu samples", row->capacity);
+    memset(row->seconds + row->n, 0, more * sizeof *row->seconds); /* touched before they are timed */
+}
+
+void sweep_measure(struct sweep *s, struct measured *row, size_t cycle)
+{
+    const struct sweep_options *o = s->options;
+    struct collective c = row->collective;
+    char words[16], what[160];
+    c.in = row->in_place ? NULL : s->in;
+    c.buffer = s->buffer;
+    snprintf(what, sizeof what, "%s of %s (%s %s, %s)", comm_kind_name[c.kind], memory_words(row->bytes, words),
+             comm_dtype_name[c.dtype], comm_op_name[c.op], row->in_place ? "in place" : "out of place");
+    watchdog_at(s->watchdog, what);
+    if (cycle == 0)
+        check(s, row, &c);
+    memset(s->in, 0, row->bytes); /* sums in place stay what they are, however often */
+    memset(s->buffer, 0, row->bytes);
+
+    job_barrier(s->job);
+    double fastest = INFINITY;
+    for (size_t i = 0; i < o->warmup_iters; i++) {
+        int64_t start = clock_now_ns();
+        watchdog_mark(s->watchdog, start, (long)i);
+        call(s, &c);
+        fastest = fmin(fastest, 1e-9 * (double)(clock_now_ns() - start));
+    }
+    if (!row->aim)
+        row->aim = aim_of(s, fastest);
+    size_t n = (row->aim + o->run_cycles - 1) / o->run_cycles;
+    reserve(row, n);
+
+    job_barrier(s->job);
+    call(s, &c); /* ranks leave a barrier one after the other */
+    double cpu = host_process_cpu_seconds();
+    double *seconds = row->seconds + row->n;
+    int64_t last = clock_now_ns();
+    for (size_t i = 0; i < n; i++) {
+        watchdog_mark(s->watchdog, last, (long)i);
+        call(s, &c);
+        int64_t now = clock_now_ns();
+        seconds[i] = 1e-9 * (double)(now - last);
+        last = now;
+    }
+    row->cpu_seconds += host_process_cpu_seconds() - cpu;
+    row->n += n;
+}
+
+/* ---- figures ---- */
+
+static struct spread spread_of(const double *x, size_t n)
+{
+    struct spread s = {INFINITY, 0, stats_median(x, n), stats_quantile(x, n, 0.95), stats_quantile(x, n, 0.99), 0};
+    for (size_t i = 0; i < n; i++) {
+        s.min = fmin(s.min, x[i]);
+        s.max = fmax(s.max, x[i]);
+        s.mean += x[i] / (double)n;
+    }
+    return s;
+}
+
+static double averaged(enum sweep_average average, const double *all, size_t n, int ranks, size_t i)
+{
+    double sum = 0, low = INFINITY, high = 0;
+    for (int r = 0; r < ranks; r++) {
+        double x = all[(size_t)r * n + i];
+        sum += x;
+        low = fmin(low, x);
+        high = fmax(high, x);
+    }
+    return average == AVERAGE_RANK0  ? all[i]
+           : average == AVERAGE_MEAN ? sum / ranks
+           : average == AVERAGE_MIN  ? low
+                                     : high;
+}
+
+double sweep_bus_factor(enum comm_kind kind, int ranks)
+{
+    double n = ranks;
+    if (ranks == 1)
+        return 0;
+    return kind == COMM_BROADCAST ? 1 : (kind == COMM_ALL_REDUCE ? 2 : 1) * (n - 1) / n;
+}
+
+void sweep_finish(const struct sweep *s, struct measured *row)
+{
+    int ranks = s->job->size;
+    double *all = allocate(row->n * (size_t)ranks, sizeof *all), *series = allocate(row->n, sizeof *series);
+    double *median = allocate((size_t)ranks, sizeof *median), *cpu = allocate((size_t)ranks, sizeof *cpu);
+    job_gather(s->job, row->seconds, row->n * sizeof *all, all);
+    job_gather(s->job, &row->cpu_seconds, sizeof *cpu, cpu);
+    for (size_t i = 0; i < row->n; i++)
+        series[i] = averaged((enum sweep_average)s->options->average, all, row->n, ranks, i);
+    row->slowest_rank = 0;
+    row->cpu_iteration = 0;
+    for (int r = 0; r < ranks; r++) {
+        median[r] = stats_median(all + (size_t)r * row->n, row->n);
+        if (median[r] > median[row->slowest_rank])
+            row->slowest_rank = r;
+        row->cpu_iteration += cpu[r] / ranks / (double)row->n;
+    }
+    row->iterations = spread_of(series, row->n);
+    row->ranks = spread_of(median, (size_t)ranks);
+    row->algbw = (double)row->bytes / row->iterations.median;
+    row->busbw = row->algbw * sweep_bus_factor(row->collective.kind, ranks);
+    free(all);
+    free(series);
+    free(median);
+    free(cpu);
+}

@@ -1,0 +1,68 @@
+/* sweep.h - times collectives over a range of sizes: the measuring itself. */
+#ifndef SWEEP_H
+#define SWEEP_H
+
+#include "device.h"
+#include "host.h"
+#include "sweep_options.h"
+#include "watchdog.h"
+
+/* Figures of a series of times, in seconds. */
+struct spread {
+    double min, mean, median, p95, p99, max;
+};
+
+struct overlapped;
+
+/* One collective of the sweep and what its iterations took. */
+struct measured {
+    struct collective collective; /* without buffers */
+    int in_place;
+    size_t bytes; /* of the whole message: what a rank ends up with, or, reduce-scatter, what it starts with */
+
+    size_t n, capacity;
+    double *seconds;    /* [n] of this rank, all cycles */
+    double cpu_seconds; /* of this rank's threads, in the n iterations */
+    long wrong;         /* elements over all ranks; -1: not checked */
+    size_t aim;         /* iterations to do in all; 0 before the first cycle */
+
+    /* made by sweep_finish, the same on every rank */
+    struct spread iterations; /* over iterations, of the time that --average says */
+    struct spread ranks;      /* over ranks, of their medians; p99 as p95 */
+    int slowest_rank;
+    double cpu_iteration; /* CPU seconds of an iteration, mean of ranks */
+    double algbw, busbw;  /* bytes a second */
+
+    struct overlapped *overlapped; /* with --overlap, instead of all that; NULL until it was measured */
+};
+
+struct sweep {
+    const struct job *job;
+    const struct sweep_options *options;
+    const struct device *device;
+    struct comm *comm;
+    struct timeline timeline;
+    struct watchdog *watchdog;
+    void *in, *buffer; /* [largest message], in the device's memory */
+    struct measured *row;
+    size_t rows; /* by type, operation, size, and then out of place before in place (with --overlap the latter alone) */
+};
+
+/* Bytes of memory that a rank's two buffers need. */
+size_t sweep_memory(const struct sweep_options *options);
+
+/* Makes the rows and allocates. comm, device, job and options are set before; the rest is zero. */
+void sweep_create(struct sweep *sweep);
+void sweep_destroy(struct sweep *sweep); /* leaves comm and device alone; a zeroed sweep is fine */
+
+/* One cycle of a row: checks results (in the first), warms up, times. All ranks call. */
+void sweep_measure(struct sweep *sweep, struct measured *row, size_t cycle);
+
+/* Makes the figures of a row from the samples of all ranks. All ranks call. */
+void sweep_finish(const struct sweep *sweep, struct measured *row);
+
+/* What algbw is multiplied with to compare with the rate of a link: 2 (n - 1) / n for all-reduce, (n - 1) / n for
+ * reduce-scatter and all-gather, 1 for broadcast; 0 for one rank. Source: nccl-tests, doc/PERFORMANCE.md. */
+double sweep_bus_factor(enum comm_kind kind, int ranks);
+
+#endif

@@ -1,0 +1,328 @@
+/* sweep_options.c - the command line of `ddpbench allreduce`: the names and letters are nccl-tests' where it has them.
+ */
+#include "sweep_options.h"
+
+#include "error.h"
+#include "plan.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELD(field) offsetof(struct sweep_options, field)
+
+const char *const sweep_average_name[AVERAGES] = {"rank 0", "mean of ranks", "fastest rank", "slowest rank"};
+
+/* ---- values ---- */
+
+static int kind_parse(const struct option *option, const char *text, void *field)
+{
+    int choice = option_choice(option, text, comm_kind_name, COMM_KINDS);
+    if (choice >= 0)
+        *(enum comm_kind *)field = (enum comm_kind)choice;
+    return choice < 0 ? -1 : 0;
+}
+
+static void kind_print(const void *field, char *text, size_t size)
+{
+    snprintf(text, size, "%s", comm_kind_name[*(const enum comm_kind *)field]);
+}
+
+static const char *const call_name[] = {"blocking", "nonblocking"};
+
+static int call_parse(const struct option *option, const char *text, void *field)
+{
+    int choice = option_choice(option, text, call_name, 2);
+    if (choice >= 0)
+        *(int *)field = choice;
+    return choice < 0 ? -1 : 0;
+}
+
+static void call_print(const void *field, char *text, size_t size)
+{
+    snprintf(text, size, "%s", call_name[*(const int *)field]);
+}
+
+static const struct option_kind option_collective = {VALUE_TEXT, kind_parse, kind_print};
+static const struct option_kind option_call = {VALUE_TEXT, call_parse, call_print};
+
+/* ---- the table ---- */
+
+#define MOST_BYTES 1099511627776.0
+
+static const struct option size_options[] = {
+    {"min-bytes", &option_bytes, FIELD(min_bytes), "8", 1, MOST_BYTES, "smallest message", 'b'},
+    {"max-bytes", &option_bytes, FIELD(max_bytes), "64M", 1, MOST_BYTES, "largest message; K, M, G are binary", 'e'},
+    {"step-factor", &option_real, FIELD(step_factor), "2", 1.001, 1e6, "each size is the last times this", 'f'},
+    {"step-bytes", &option_bytes, FIELD(step_bytes), "0", 0, MOST_BYTES, "or the last plus this; 0: use the factor",
+     'i'},
+    {"sizes", &option_text, FIELD(size_list), "", 0, 0, "or just these: a list such as 8,64K,25M", 0},
+    {"sizes-from-model", &option_flag, FIELD(sizes_from_model), NULL, 0, 0,
+     "or those that the strategies below send for the model below, with their bucket plans", 0},
+};
+
+static const struct option collective_options[] = {
+    {"collective", &option_collective, FIELD(kind), "all_reduce", 0, 0,
+     "all_reduce, reduce_scatter, all_gather or broadcast", 0},
+    {"datatype", &option_text, FIELD(dtypes), "float", 0, 0, "float, double, bf16, int32; a list, or all", 'd'},
+    {"op", &option_text, FIELD(ops), "sum", 0, 0, "sum, max, avg; a list, or all", 'o'},
+    {"root", &option_count, FIELD(root), "0", 0, 1e6, "of a broadcast", 'r'},
+};
+
+static const struct option measure_options[] = {
+    {"iters", &option_count, FIELD(iters), "0", 0, 1e6,
+     "timed iterations of a size; 0: as many as take 0.2 s, from 5 to 2000", 'n'},
+    {"warmup-iters", &option_count, FIELD(warmup_iters), "5", 1, 1e6, "iterations before them", 'w'},
+    {"run-cycles", &option_count, FIELD(run_cycles), "1", 1, 1e4,
+     "go through all sizes that often, each cycle with a share of the iterations: drift hits all sizes alike", 'N'},
+    {"check", &option_count, FIELD(check), "1", 0, 1e6, "untimed iterations whose results are compared bit for bit",
+     'c'},
+    {"average", &option_count, FIELD(average), "1", 0, AVERAGES - 1,
+     "an iteration's time is that of: 0 rank 0, 1 the mean of the ranks, 2 the fastest, 3 the slowest", 'a'},
+    {"call", &option_call, FIELD(nonblocking), "blocking", 0, 0,
+     "blocking: MPI's own blocking call; nonblocking: as the strategies send, started, tested and yielding", 0},
+    {"overlap", &option_flag, FIELD(overlap), NULL, 0, 0,
+     "instead: computation alone, communication alone and both at once, for each size", 0},
+    {"timeout", &option_real, FIELD(timeout_s), "300", 0, 1e6,
+     "seconds after which a collective that does not return ends the job; 0: never", 'T'},
+    {"flip-bit", &option_count, FIELD(flip_bit), "0", 0, 1e15,
+     "flip this bit (counted from 1) of rank 0's result before it is checked, to see that it is found; 0: none", 0},
+};
+
+static const struct option output_options[] = {
+    {"report-cputime", &option_count, FIELD(report_cputime), "0", 0, 1,
+     "1: the table shows CPU time of a rank instead of elapsed time", 'C'},
+    {"iteration-times", &option_count, FIELD(show_iterations), "0", 0, 1,
+     "1: the table also shows min, p95, p99 and max over the iterations", 'I'},
+    {"output", &option_text, FIELD(output), "", 0, 0, "result directory; default results/<time>[-<label>]", 0},
+    {"output-file", &option_text, FIELD(output_file), "", 0, 0, "also write the summary, JSON, to this file", 'J'},
+    {"label", &option_label, FIELD(label), "", 0, 0, "a name for this run, kept in its results", 0},
+};
+
+static const struct option help_options[] = {
+    {"help", &option_flag, FIELD(help), NULL, 0, 0, "print this and stop", 'h'},
+    {"version", &option_flag, FIELD(version), NULL, 0, 0, "print the version and stop", 0},
+};
+
+#define SECTION(title, rows)                                                                                           \
+    {                                                                                                                  \
+        title, rows, sizeof rows / sizeof *rows, options                                                               \
+    }
+#define SECTIONS(options)                                                                                              \
+    {                                                                                                                  \
+        SECTION("Sizes", size_options), SECTION("What is sent", collective_options),                                   \
+            SECTION("How it is measured", measure_options), SECTION("Output", output_options),                         \
+            options_model(&(options)->model), options_strategies(&(options)->model), SECTION("Help", help_options),    \
+    }
+enum { SWEEP_SECTIONS = 7 };
+
+/* ---- lists ---- */
+
+/* Sets use[i] for each name of a comma list, or for all of them. */
+static int parse_names(const char *option, const char *text, const char *const *name, int n, int *use)
+{
+    const struct option named = {.name = option};
+    char word[32];
+    int all = !strcmp(text, "all");
+    for (int i = 0; i < n; i++)
+        use[i] = all;
+    for (const char *at = text; !all; at++) {
+        size_t length = strcspn(at, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), at);
+        int choice = option_choice(&named, word, name, n);
+        if (choice < 0)
+            return -1;
+        use[choice] = 1;
+        at += length;
+        if (!*at)
+            break;
+    }
+    return 0;
+}
+
+static void add_size(struct sweep_options *o, size_t bytes)
+{
+    if (o->sizes % 64 == 0) {
+        o->size = realloc(o->size, (o->sizes + 64) * sizeof *o->size);
+        if (!o->size)
+            FATAL("no memory for %zu sizes", o->sizes + 64);
+    }
+    o->size[o->sizes++] = bytes;
+}
+
+static int sizes_of_list(struct sweep_options *o)
+{
+    const struct option one = {"sizes", &option_bytes, 0, NULL, 1, MOST_BYTES, NULL, 0};
+    for (const char *at = o->size_list;; at++) {
+        char word[32];
+        size_t length = strcspn(at, ","), bytes;
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), at);
+        if (option_bytes.parse(&one, word, &bytes))
+            return -1;
+        add_size(o, bytes);
+        at += length;
+        if (!*at)
+            return 0;
+    }
+}
+
+static int sizes_of_range(struct sweep_options *o)
+{
+    enum { MOST_SIZES = 100000 };
+    if (o->max_bytes < o->min_bytes)
+        return report("--max-bytes %zu is less than --min-bytes %zu", o->max_bytes, o->min_bytes);
+    for (double bytes = (double)o->min_bytes; bytes <= (double)o->max_bytes;
+         bytes = o->step_bytes ? bytes + (double)o->step_bytes : fmax(bytes + 1, floor(bytes * o->step_factor))) {
+        if (o->sizes == MOST_SIZES)
+            return report("more than %d sizes from --min-bytes to --max-bytes; use a larger step", MOST_SIZES);
+        add_size(o, (size_t)bytes);
+    }
+    return 0;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Every size that a strategy of the list reduces in one piece. */
+static int sizes_of_model(struct sweep_options *o)
+{
+    struct options *m = &o->model;
+    if (options_check_model(m))
+        return -1;
+    struct model_sizes sizes = {1,       m->context_length,   m->vocab_size, m->d_model, m->num_layers, m->num_heads,
+                                m->d_ff, (float)m->rope_theta};
+    struct model model;
+    model_plan(&model, &sizes);
+    for (int i = 0; i < m->n; i++) {
+        const struct implementation *row = &m->implementation[i];
+        enum comm_dtype dtype = row->strategy->stages ? m->grad_dtype : COMM_FLOAT32;
+        struct plan plan;
+        if (!row->strategy->reduces)
+            continue;
+        plan_create(&plan, model.tensor, model.tensors,
+                    row->strategy->buckets ? (size_t)(row->bucket_mb * 1048576) : row->strategy->max_bytes);
+        for (int s = 0; s < plan.n; s++)
+            add_size(o, plan.slice[s].count * comm_dtype_bytes(dtype));
+        plan_destroy(&plan);
+    }
+    model_destroy(&model);
+    return o->sizes ? 0 : report("--sizes-from-model: none of --implementations %s sends anything", m->implementations);
+}
+
+static int make_sizes(struct sweep_options *o)
+{
+    int status = o->sizes_from_model ? sizes_of_model(o) : *o->size_list ? sizes_of_list(o) : sizes_of_range(o);
+    if (status)
+        return -1;
+    qsort(o->size, o->sizes, sizeof *o->size, compare_sizes);
+    size_t kept = 1;
+    for (size_t i = 1; i < o->sizes; i++)
+        if (o->size[i] != o->size[kept - 1])
+            o->size[kept++] = o->size[i];
+    o->sizes = kept;
+    return 0;
+}
+
+/* ---- the command line ---- */
+
+/* The last option of each sort that was given. */
+struct given {
+    const void *model; /* the structure that the model's options fill */
+    const char *range, *factor, *bytes, *of_model;
+};
+
+static void note(void *context, const struct option_section *section, const struct option *option, const char *value)
+{
+    struct given *given = context;
+    (void)value;
+    if (section->base == given->model) {
+        if (strcmp(option->name, "mpi-progress") && strcmp(option->name, "threads"))
+            given->of_model = option->name;
+    } else if (section->row == size_options && option->offset <= FIELD(step_factor)) {
+        given->range = option->name;
+        if (option->offset == FIELD(step_factor))
+            given->factor = option->name;
+        if (option->offset == FIELD(step_bytes))
+            given->bytes = option->name;
+    }
+}
+
+static int check_given(const struct sweep_options *o, const struct given *given)
+{
+    if (*o->size_list && o->sizes_from_model)
+        return report("--sizes and --sizes-from-model are two ways to say the same; use one");
+    if ((*o->size_list || o->sizes_from_model) && given->range)
+        return report("--%s does not go with %s, which says the sizes itself", given->range,
+                      *o->size_list ? "--sizes" : "--sizes-from-model");
+    if (given->of_model && !o->sizes_from_model)
+        return report("--%s needs --sizes-from-model", given->of_model);
+    if (given->factor && given->bytes && o->step_bytes)
+        return report("--step-factor and --step-bytes are two ways to step; use one");
+    if (o->overlap && o->flip_bit)
+        return report("--flip-bit is for results, which --overlap does not check");
+    return 0;
+}
+
+int sweep_options_parse(struct sweep_options *options, int argc, char *const argv[])
+{
+    *options = (struct sweep_options){0};
+    struct option_section sections[] = SECTIONS(options);
+    struct given given = {.model = &options->model};
+    struct option_table table = {sections, SWEEP_SECTIONS, note, NULL, &given};
+    options->model.data = "synthetic";
+    if (option_table_parse(&table, argc, argv) || check_given(options, &given))
+        return -1;
+    if (options->help || options->version)
+        return 0;
+    if (parse_names("datatype", options->dtypes, comm_dtype_name, COMM_DTYPES, options->use_dtype) ||
+        parse_names("op", options->ops, comm_op_name, COMM_OPS, options->use_op))
+        return -1;
+    return make_sizes(options);
+}
+
+void sweep_options_destroy(struct sweep_options *options)
+{
+    free(options->size);
+    options->size = NULL;
+}
+
+int sweep_options_fit(const struct sweep_options *o, int ranks)
+{
+    if (o->root >= (size_t)ranks)
+        return report("--root %zu: there are ranks 0 to %d", o->root, ranks - 1);
+    double most = (double)o->size[o->sizes - 1];
+    int scattered = o->kind == COMM_REDUCE_SCATTER || o->kind == COMM_ALL_GATHER;
+    for (int d = 0; d < COMM_DTYPES; d++)
+        if (o->use_dtype[d] && scattered &&
+            most / (double)comm_dtype_bytes((enum comm_dtype)d) / ranks > (double)COMM_MPI_PIECE)
+            return report("--collective %s: %.0f bytes of %s over %d ranks are more than %zu elements a rank, which is "
+                          "the most",
+                          comm_kind_name[o->kind], most, comm_dtype_name[d], ranks, COMM_MPI_PIECE);
+    return 0;
+}
+
+void sweep_options_help(FILE *out)
+{
+    struct sweep_options shown = {0}, *options = &shown;
+    struct option_section sections[] = SECTIONS(options);
+    struct option_table table = {.section = sections, .sections = SWEEP_SECTIONS};
+    fprintf(out,
+            "Usage: mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...\n\n"
+            "Times a collective over a range of sizes, out of place and in place, checks its results bit for bit, and\n"
+            "fits latency and bandwidth to what it found. Options and columns are those of nccl-tests where it has\n"
+            "them. Exit status: 0 fine; 1 the run failed, or a result was wrong; 2 the options make no sense.\n");
+    option_table_help(out, &table);
+}
+
+void sweep_options_each(const struct sweep_options *given,
+                        void (*each)(void *context, const char *name, const char *value, int is_text), void *context)
+{
+    struct sweep_options copy = *given, *options = &copy;
+    struct option_section sections[] = SECTIONS(options);
+    struct option_table table = {.section = sections, .sections = SWEEP_SECTIONS};
+    option_table_each(&table, each, context);
+}

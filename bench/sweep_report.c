@@ -1,0 +1,119 @@
+/* sweep_report.c - the table of a sweep. */
+#include "sweep_report.h"
+
+#include "results.h"
+
+#include <math.h>
+
+/* Rows of a size stand side by side: out of place and in place, or in place alone. */
+static int placements(const struct sweep *s)
+{
+    return s->options->kind == COMM_BROADCAST ? 1 : 2;
+}
+
+void sweep_report_head(FILE *out, const struct sweep *s, const struct host_facts *host, int threads)
+{
+    const struct sweep_options *o = s->options;
+    const struct job *job = s->job;
+    fprintf(out, "# ddpbench %s allreduce on %d rank%s x %d thread%s on %d host%s (%s), comm %s, %s\n",
+            results_version(), job->size, job->size == 1 ? "" : "s", threads, threads == 1 ? "" : "s", job->hosts,
+            job->hosts == 1 ? "" : "s", host->cpu[0] ? host->cpu : host->name, s->comm->name,
+            o->nonblocking || o->overlap ? "non-blocking calls" : "blocking calls");
+    fprintf(out, "# %s; ", comm_kind_name[o->kind]);
+    if (o->overlap)
+        return;
+    fprintf(out, "iterations: ");
+    if (o->iters)
+        fprintf(out, "%zu", o->iters);
+    else
+        fprintf(out, "as many as take 0.2 s, 5 to 2000");
+    fprintf(out, "; warm-up %zu; cycles %zu; check %zu; time of an iteration: %s\n#\n", o->warmup_iters, o->run_cycles,
+            o->check, sweep_average_name[o->average]);
+}
+
+void sweep_report_columns(FILE *out, const struct sweep *s)
+{
+    static const char *const place[] = {"out of place", "in place"};
+    const struct sweep_options *o = s->options;
+    fprintf(out, "#%44s", "");
+    for (int i = 0; i < placements(s); i++) {
+        fprintf(out, " %*s", 31, place[i + 2 - placements(s)]);
+        if (o->show_iterations)
+            fprintf(out, "%40s", "");
+    }
+    fprintf(out, "\n#%11s %12s %6s %5s %5s", "size", "count", "type", "redop", "root");
+    for (int i = 0; i < placements(s); i++) {
+        fprintf(out, " %10s %7s %7s %6s", o->report_cputime ? "cputime" : "time", "algbw", "busbw", "#wrong");
+        if (o->show_iterations)
+            fprintf(out, " %9s %9s %9s %9s", "i_min", "i_p95", "i_p99", "i_max");
+    }
+    fprintf(out, "\n#%11s %12s %6s %5s %5s", "(B)", "(elements)", "", "", "");
+    for (int i = 0; i < placements(s); i++) {
+        fprintf(out, " %10s %7s %7s %6s", "(us)", "(GB/s)", "(GB/s)", "");
+        if (o->show_iterations)
+            fprintf(out, " %9s %9s %9s %9s", "(us)", "(us)", "(us)", "(us)");
+    }
+    fprintf(out, "\n");
+}
+
+/* Microseconds with four digits or more. */
+static void print_us(FILE *out, int width, double seconds)
+{
+    double us = 1e6 * seconds;
+    fprintf(out, " %*.*f", width, us < 1000 ? 2 : us < 100000 ? 1 : 0, us);
+}
+
+static void print_gbs(FILE *out, double rate)
+{
+    double gbs = 1e-9 * rate;
+    fprintf(out, " %7.*f", gbs < 1 ? 4 : gbs < 100 ? 2 : 1, gbs);
+}
+
+void sweep_report_rows(FILE *out, const struct sweep *s, const struct measured *row)
+{
+    const struct collective *c = &row->collective;
+    int reduces = c->kind == COMM_ALL_REDUCE || c->kind == COMM_REDUCE_SCATTER;
+    fprintf(out, "%12zu %12zu %6s %5s %5d", row->bytes, c->count, comm_dtype_name[c->dtype],
+            reduces ? comm_op_name[c->op] : "none", c->kind == COMM_BROADCAST ? c->root : -1);
+    for (int i = 0; i < placements(s); i++) {
+        print_us(out, 10, s->options->report_cputime ? row[i].cpu_iteration : row[i].iterations.median);
+        print_gbs(out, row[i].algbw);
+        print_gbs(out, row[i].busbw);
+        if (row[i].wrong < 0)
+            fprintf(out, " %6s", "N/A");
+        else
+            fprintf(out, " %6ld", row[i].wrong);
+        if (s->options->show_iterations) {
+            print_us(out, 9, row[i].iterations.min);
+            print_us(out, 9, row[i].iterations.p95);
+            print_us(out, 9, row[i].iterations.p99);
+            print_us(out, 9, row[i].iterations.max);
+        }
+    }
+    fprintf(out, "\n");
+}
+
+long sweep_wrong(const struct sweep *s)
+{
+    long wrong = 0;
+    for (size_t i = 0; i < s->rows; i++)
+        wrong += s->row[i].wrong > 0 ? s->row[i].wrong : 0;
+    return wrong;
+}
+
+void sweep_report_foot(FILE *out, const struct sweep *s)
+{
+    double busbw = 0;
+    for (size_t i = 0; i < s->rows; i++)
+        busbw += 1e-9 * s->row[i].busbw / (double)s->rows;
+    if (s->options->check)
+        fprintf(out, "# Out of bounds values : %ld %s\n", sweep_wrong(s), sweep_wrong(s) ? "FAILED" : "OK");
+    fprintf(out, "# Avg bus bandwidth    : %.4f\n", busbw);
+    fprintf(out,
+            "# time: median over the iterations%s. algbw = size / time, busbw = algbw x %.4g (nccl-tests' "
+            "performance notes).\n",
+            s->options->report_cputime ? ", while cputime is the mean CPU time of a rank in one" : "",
+            sweep_bus_factor(s->options->kind, s->job->size));
+    if (s->job->size == 1)
+        fprintf(out, "# One rank: nothing is sent, so there is no bus bandwidth.\n");
+}
