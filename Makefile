@@ -68,6 +68,11 @@ bench-kernels bench-step bench-trace: bench-%: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_$*
 	$(OUT)/bench_$* $(ARGS)
 
+# Our times of an all-reduce against those of a plain loop around MPI_Allreduce, in one run.
+bench-allreduce: all
+	@$(MAKE) --no-print-directory $(OUT)/bench_allreduce
+	$(MPIRUN) -n $(RANKS) $(OUT)/bench_allreduce $(ARGS)
+
 install: all
 	install -D $(OUT)/ddpbench $(DESTDIR)$(PREFIX)/bin/ddpbench
 
@@ -76,7 +81,7 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -3
-	@echo "Targets: all bench test test-consumers bench-kernels bench-step bench-trace bench-profile install format lint sanitize clean"
+	@echo "Targets: all bench test test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce install format lint sanitize clean"
 
 clean:
 	rm -rf build
@@ -138,6 +143,6 @@ $(OUT)/obj/bench/results.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-consumers bench-kernels bench-step bench-trace bench-profile install setup help clean format lint lint-all sanitize program tests
+.PHONY: FORCE all bench test test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce install setup help clean format lint lint-all sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -99,7 +99,7 @@ refuse() {
 refuse "an unknown option" 2 "unknown option '--bogus'; known: .*--batch-size" --bogus 1
 refuse "an unknown option on 3 ranks" 3 "unknown option '--bogus'; known: .*--batch-size" --bogus 1
 refuse "an unknown implementation" 2 "unknown implementation 'magic'; known: .*ddp_bucketed" --implementations none,magic
-refuse "a word that is no option" 2 "'8' is no command" 8
+refuse "a word that is no option" 2 "'8': options begin with --" 8
 refuse "an option without its value" 2 "--rounds needs a value" --rounds
 refuse "a batch that does not divide" 2 'batch of 7 .*2 ranks.* 6 or 8' --batch-size 7
 refuse "a batch smaller than the ranks" 3 'batch of 2 .*such as 3' --batch-size 2
