@@ -72,22 +72,21 @@ static void cuts_borders(const struct cuts *cuts, const struct sweep *sweep, int
 
 /* ---- how many regimes ---- */
 
-/* What more regimes leave of the squares that fewer leave, in [0, 1]; 0.5 % more residual on every point, which a clock
- * and a scheduler make, so that smaller residuals are no structure. */
-static double share_left(const struct cuts *cuts, const struct sweep *sweep, int fewer, int more)
+/* What k regimes leave of the squares that k - 1 leave, in [0, 1]; with 0.5 % more residual on every point, as clocks
+ * and schedulers make, so that smaller residuals are no structure. */
+static double share_left(const struct cuts *cuts, const struct sweep *sweep, int k)
 {
     double noise = (double)sweep->n * 0.005 * 0.005;
-    return (cuts->squares[more][sweep->sizes] + noise) / (cuts->squares[fewer][sweep->sizes] + noise);
+    return (cuts->squares[k][sweep->sizes] + noise) / (cuts->squares[k - 1][sweep->sizes] + noise);
 }
 
-/* P-value of the F test with 2 numbers a regime, times the number of places where the borders could lie (Bonferroni).
- * In closed form, since the added numbers are two or four: with a = (n - 2 more) / 2, I_x(a, 1) = x^a and
- * I_x(a, 2) = x^a (1 + a (1 - x)) (NIST DLMF 8.17). */
-static double f_test(const struct sweep *sweep, double x, int fewer, int more)
+/* P-value of that share by the F test for the two numbers of the added regime, (n - 2k) / 2 being half its degrees of
+ * freedom: I_x(a, 1) = x^a (NIST DLMF 8.17). Times the number of ways to cut (Bonferroni). */
+static double f_test(const struct sweep *sweep, double share, int k)
 {
-    double a = (double)sweep->n / 2 - more, spare = (double)sweep->sizes - more * LINK_SIZES;
-    double places = more == 2 ? spare + 1 : (spare + 1) * (spare + 2) / 2;
-    return places * pow(x, a) * (more - fewer == 2 ? 1 + a * (1 - x) : 1);
+    double spare = (double)sweep->sizes - k * LINK_SIZES;
+    double ways = k == 2 ? spare + 1 : (spare + 1) * (spare + 2) / 2;
+    return ways * pow(share, (double)sweep->n / 2 - k);
 }
 
 /* A sweep as the k regimes could have left it: each point keeps how far it is from its regime's line, on a random side
@@ -111,39 +110,41 @@ static void draw_sweep(struct sweep *drawn, const struct sweep *sweep, const str
 /* P-value of the same share by a wild bootstrap (Davidson and Flachaire, The wild bootstrap, tamed at last,
  * J. Econometrics 146 (2008) 162-169): small messages that are noisier than large ones, or one late point, spoil the F
  * test, but not this one. Stops where it is above level. */
-static double bootstrap(const struct sweep *sweep, const struct cuts *cuts, int fewer, int more, double level)
+static double bootstrap(const struct sweep *sweep, const struct cuts *cuts, int k, double level)
 {
     enum { DRAWS = 199 };
     struct sweep drawn = *sweep;
     struct cuts of_drawn;
-    double share = share_left(cuts, sweep, fewer, more);
+    double share = share_left(cuts, sweep, k);
     uint64_t random = 0;
     int reached = 1;
     drawn.point = allocate(sweep->n, sizeof *drawn.point);
     cuts_create(&of_drawn, sweep->sizes);
     for (int i = 0; i < DRAWS && reached <= level * (DRAWS + 1); i++) {
-        draw_sweep(&drawn, sweep, cuts, fewer, &random);
+        draw_sweep(&drawn, sweep, cuts, k - 1, &random);
         cuts_find(&of_drawn, &drawn);
-        reached += share_left(&of_drawn, &drawn, fewer, more) <= share;
+        reached += share_left(&of_drawn, &drawn, k) <= share;
     }
     cuts_destroy(&of_drawn);
     free(drawn.point);
     return (double)reached / (DRAWS + 1);
 }
 
-static int are_shown(const struct sweep *sweep, const struct cuts *cuts, int fewer, int more)
+/* Whether k regimes are shown over k - 1. */
+static int are_shown(const struct sweep *sweep, const struct cuts *cuts, int k)
 {
     const double level = 0.01, bootstrap_level = 0.05;
-    return sweep->sizes >= (size_t)more * LINK_SIZES &&
-           f_test(sweep, share_left(cuts, sweep, fewer, more), fewer, more) <= level &&
-           bootstrap(sweep, cuts, fewer, more, bootstrap_level) <= bootstrap_level;
+    return sweep->sizes >= (size_t)k * LINK_SIZES && f_test(sweep, share_left(cuts, sweep, k), k) <= level &&
+           bootstrap(sweep, cuts, k, bootstrap_level) <= bootstrap_level;
 }
 
-/* Three are also held against one: it may be that the middle one alone differs. */
+/* Three may be shown where two are not: when the middle one alone differs. */
 static int regimes_shown(const struct sweep *sweep, const struct cuts *cuts)
 {
-    int shown = are_shown(sweep, cuts, 1, 2) ? 2 : 1;
-    return are_shown(sweep, cuts, shown, 3) ? 3 : shown;
+    for (int k = LINK_REGIMES; k > 1; k--)
+        if (are_shown(sweep, cuts, k))
+            return k;
+    return 1;
 }
 
 /* ---- the model ---- */

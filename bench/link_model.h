@@ -25,7 +25,8 @@ struct link_residuals {
 /* One range of sizes. Intervals are of 95 % and hold the true value if the regime is one line with relative noise, and
  * its range is the true one. latency_s is 0 where no latency was seen, and bandwidth INFINITY where times do not grow
  * with size; the interval then says how large the latency, or how small the bandwidth, may still be. It is [0, 0] or
- * [INFINITY, INFINITY] where the times contradict any above: they grow faster than the bytes, or they fall. */
+ * [INFINITY, INFINITY] where the times contradict any: they grow faster than the bytes (after a burst that a shaped
+ * link lets pass, say), or they fall. Then the model is rough, as the residuals tell. */
 struct link_regime {
     double from_bytes, to_bytes; /* the smallest and the largest bus bytes in it */
     size_t points;

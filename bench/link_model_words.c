@@ -69,11 +69,15 @@ static void print_regime(FILE *out, const struct link_regime *r, double bus_fact
         fprintf(out, ", bandwidth not seen");
         if (isfinite(r->bandwidth_low))
             print_limit(out, r->bandwidth_low, unit_of_bandwidth(r->bandwidth_low), "or more");
+        else
+            fprintf(out, " (times do not grow with S)");
     }
     if (r->latency_s == 0) {
         fprintf(out, ", latency not seen");
         if (r->latency_high_s > 0)
             print_limit(out, r->latency_high_s, unit_of_time(r->latency_high_s), "or less");
+        else
+            fprintf(out, " (times grow as fast as S, or faster)");
     }
     fprintf(out, "\n");
 }
