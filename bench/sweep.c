@@ -244,3 +244,37 @@ void sweep_finish(const struct sweep *s, struct measured *row)
     free(median);
     free(cpu);
 }
+
+/* ---- the link ---- */
+
+static int same_family(const struct measured *a, const struct measured *b)
+{
+    return a->collective.dtype == b->collective.dtype && a->collective.op == b->collective.op &&
+           a->in_place == b->in_place;
+}
+
+void sweep_links(const struct sweep *s, size_t rows,
+                 void (*each)(void *context, const struct sweep *sweep, const struct measured *first,
+                              const struct link_model *model),
+                 void *context)
+{
+    double *bytes = allocate(rows, sizeof *bytes), *seconds = allocate(rows, sizeof *seconds);
+    for (size_t first = 0; first < rows; first++) {
+        const struct measured *head = &s->row[first];
+        struct link_model model;
+        size_t n = 0, before = first;
+        while (before && !same_family(&s->row[before - 1], head))
+            before--;
+        if (before) /* one before it is of the family: it has had its turn */
+            continue;
+        for (size_t i = first; i < rows; i++)
+            if (same_family(&s->row[i], head)) {
+                bytes[n] = (double)s->row[i].bytes * sweep_bus_factor(head->collective.kind, s->job->size);
+                seconds[n++] = s->row[i].iterations.median;
+            }
+        if (!link_model_fit(&model, bytes, seconds, n))
+            each(context, s, head, &model);
+    }
+    free(bytes);
+    free(seconds);
+}

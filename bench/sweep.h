@@ -4,6 +4,7 @@
 
 #include "device.h"
 #include "host.h"
+#include "link_model.h"
 #include "sweep_options.h"
 #include "watchdog.h"
 
@@ -64,5 +65,13 @@ void sweep_finish(const struct sweep *sweep, struct measured *row);
 /* What algbw is multiplied with to compare with the rate of a link: 2 (n - 1) / n for all-reduce, (n - 1) / n for
  * reduce-scatter and all-gather, 1 for broadcast; 0 for one rank. Source: nccl-tests, doc/PERFORMANCE.md. */
 double sweep_bus_factor(enum comm_kind kind, int ranks);
+
+/* Fits a model of the link (link_model.h) to each family of rows, those that differ in size alone, among the first
+ * `rows`, and calls each with the first row of the family; families of too few sizes have none, nor has a single rank.
+ */
+void sweep_links(const struct sweep *sweep, size_t rows,
+                 void (*each)(void *context, const struct sweep *sweep, const struct measured *first,
+                              const struct link_model *model),
+                 void *context);
 
 #endif

@@ -101,6 +101,16 @@ long sweep_wrong(const struct sweep *s)
     return wrong;
 }
 
+static void print_link(void *out, const struct sweep *s, const struct measured *first, const struct link_model *model)
+{
+    const struct collective *c = &first->collective;
+    fprintf(out, "# %s of %s%s%s, %s:\n", comm_kind_name[c->kind], comm_dtype_name[c->dtype],
+            c->kind == COMM_ALL_REDUCE || c->kind == COMM_REDUCE_SCATTER ? " " : "",
+            c->kind == COMM_ALL_REDUCE || c->kind == COMM_REDUCE_SCATTER ? comm_op_name[c->op] : "",
+            first->in_place ? "in place" : "out of place");
+    link_model_print(out, model, sweep_bus_factor(c->kind, s->job->size));
+}
+
 void sweep_report_foot(FILE *out, const struct sweep *s)
 {
     double busbw = 0;
@@ -114,6 +124,7 @@ void sweep_report_foot(FILE *out, const struct sweep *s)
             "performance notes).\n",
             s->options->report_cputime ? ", while cputime is the mean CPU time of a rank in one" : "",
             sweep_bus_factor(s->options->kind, s->job->size));
+    sweep_links(s, s->rows, print_link, out);
     if (s->job->size == 1)
         fprintf(out, "# One rank: nothing is sent, so there is no bus bandwidth.\n");
 }

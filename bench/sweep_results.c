@@ -137,6 +137,18 @@ static cJSON *row_json(const struct measured *row)
     return item;
 }
 
+static void add_link(void *list, const struct sweep *s, const struct measured *first, const struct link_model *model)
+{
+    const struct collective *c = &first->collective;
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, item);
+    cJSON_AddStringToObject(item, "collective", comm_kind_name[c->kind]);
+    cJSON_AddStringToObject(item, "dtype", comm_dtype_name[c->dtype]);
+    cJSON_AddStringToObject(item, "op", op_name(c));
+    cJSON_AddStringToObject(item, "placement", placement_name[first->in_place]);
+    link_model_json(item, model, sweep_bus_factor(c->kind, s->job->size));
+}
+
 cJSON *sweep_summary(const struct sweep *s, size_t rows)
 {
     cJSON *json = cJSON_CreateObject();
@@ -150,6 +162,8 @@ cJSON *sweep_summary(const struct sweep *s, size_t rows)
     cJSON *list = cJSON_AddArrayToObject(json, s->options->overlap ? "overlap" : "sweep");
     for (size_t i = 0; i < rows; i++)
         cJSON_AddItemToArray(list, s->options->overlap ? overlap_json(&s->row[i]) : row_json(&s->row[i]));
+    if (!s->options->overlap)
+        sweep_links(s, rows, add_link, cJSON_AddArrayToObject(json, "link"));
     return json;
 }
 

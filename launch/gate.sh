@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# gate.sh - shows that the gate can be trusted on a link: sets of runs over the same emulated link are called ok, sets over a slower
+# one, or over one with a longer latency, regressed. Each set of runs is compared with the set before it.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: launch/gate.sh [--tries N] [--runs N] [--output DIR], as root, after `make`
+  --tries N     comparisons of equal sets over 100 Mbit/s (default 20; N + 1 sets of runs of about 6 s)
+  --runs N      runs of a set (default 5)
+  --output DIR  for the results of all runs (default results/<time>-gate)
+Exits with status 1 if fewer than 16 of 20 equal sets are ok, or a slower set is not regressed.
+END
+}
+
+say() { echo "gate.sh: $*" >&2; }
+
+tries=20 runs=5 output=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help) usage; exit 0 ;;
+    --tries | --runs | --output)
+        [ $# -gt 1 ] || { say "$1 needs a value"; exit 2; }
+        case $1 in
+        --tries) tries=$2 ;;
+        --runs) runs=$2 ;;
+        --output) output=$2 ;;
+        esac
+        shift 2
+        ;;
+    *) say "unknown option '$1'; known are --tries, --runs, --output and --help"; exit 2 ;;
+    esac
+done
+for number in "$tries" "$runs"; do
+    [[ $number =~ ^[1-9][0-9]{0,3}$ ]] || { say "'$number': expected a whole number from 1 to 9999"; exit 2; }
+done
+
+cd "$(dirname "$0")/.."
+[ -x build/ddpbench ] || { say "build/ddpbench is not built; run make first"; exit 1; }
+output=${output:-results/$(date +%Y%m%d-%H%M%S)-gate}
+
+lab_is_ours=
+trap '[ -z "$lab_is_ours" ] || launch/netlab.sh down' EXIT
+if launch/netlab.sh show >/dev/null 2>&1; then
+    say "a lab is up already; take it down first: launch/netlab.sh down"
+    exit 1
+fi
+
+lab() {
+    [ -z "$lab_is_ours" ] || launch/netlab.sh down
+    lab_is_ours=yes
+    launch/netlab.sh up --nodes 2 "$@" >&2
+}
+
+# measure SET: the runs of a set, over the lab as it is.
+measure() {
+    local run
+    for ((run = 1; run <= runs; run++)); do
+        launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/$1/$run" >/dev/null 2>"$output/said" ||
+            { cat "$output/said" >&2; exit 1; }
+        say "$1: run $run of $runs"
+    done
+}
+
+# judge BASELINE CANDIDATE: the exit status of the comparison, in `verdict`; its table is kept.
+judge() {
+    verdict=0
+    build/ddpbench compare "$output/$1"/* --candidate "$output/$2"/* >"$output/$1-$2.txt" 2>&1 || verdict=$?
+    case $verdict in
+    0) verdict=ok ;;
+    3) verdict=regressed ;;
+    4) verdict=ambiguous ;;
+    *) cat "$output/$1-$2.txt" >&2; exit 1 ;;
+    esac
+    say "$1 against $2: $verdict"
+}
+
+mkdir -p "$output"
+failed=0
+lab --rate 100mbit
+for ((set = 0; set <= tries; set++)); do
+    measure "same-$set"
+done
+ok=0 regressed=0
+for ((set = 1; set <= tries; set++)); do
+    judge "same-$((set - 1))" "same-$set"
+    case $verdict in ok) ok=$((ok + 1)) ;; regressed) regressed=$((regressed + 1)) ;; esac
+done
+[ $((ok * 20)) -ge $((16 * tries)) ] || failed=1
+
+launch/netlab.sh rate 90mbit >&2
+measure slower
+slower=0
+for ((set = 0; set <= tries; set++)); do
+    judge "same-$set" slower
+    [ "$verdict" != regressed ] || slower=$((slower + 1))
+done
+[ "$slower" = $((tries + 1)) ] || failed=1
+
+# latency: the same rate, and packets that are held for longer; the median time of 8 bytes tells what it came to
+lab --rate 100mbit --delay 200us
+measure near
+lab --rate 100mbit --delay 310us
+measure far
+judge near far
+[ "$verdict" = regressed ] || failed=1
+latency() {
+    awk -F, 'FNR > 1 && $7 == 8 && $6 == "in_place" { print $14 }' "$output/$1"/*/allreduce.csv | sort -n |
+        awk '{ x[NR] = $1 } END { printf "%.0f", x[int((NR + 1) / 2)] }'
+}
+
+echo "100 against 100 Mbit/s: ok in $ok of $tries comparisons of $runs + $runs runs, regressed in $regressed (aim: ok in at least 16 of 20)."
+echo "100 against 90 Mbit/s: regressed in $slower of $((tries + 1)) (aim: all)."
+echo "8 bytes in $(latency near) against $(latency far) us: $verdict (aim: regressed)."
+[ $failed = 0 ]
