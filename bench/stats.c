@@ -193,6 +193,30 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
     return paired;
 }
 
+static double mean_log(const double *sample, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += log(sample[i]);
+    return sum / (double)n;
+}
+
+static double squares_log(const double *sample, size_t n, double mean)
+{
+    double squares = 0;
+    for (size_t i = 0; i < n; i++)
+        squares += (log(sample[i]) - mean) * (log(sample[i]) - mean);
+    return squares;
+}
+
+struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, size_t n_b, double least_sd)
+{
+    double mean_a = mean_log(a, n_a), mean_b = mean_log(b, n_b), df = (double)(n_a + n_b) - 2;
+    double sd = sqrt((squares_log(a, n_a, mean_a) + squares_log(b, n_b, mean_b)) / df);
+    double error = fmax(sd, least_sd) * sqrt(1 / (double)n_a + 1 / (double)n_b);
+    return (struct unpaired){mean_a - mean_b, error, df};
+}
+
 struct ranked {
     double p;
     size_t index;
@@ -216,5 +240,25 @@ void stats_holm(double *p, size_t m)
         adjusted = fmax(adjusted, fmin(1, (double)(m - i) * ranked[i].p));
         p[ranked[i].index] = adjusted;
     }
+    free(ranked);
+}
+
+void stats_holm_weighted(const double *p, const double *weight, size_t m, double level, double *step)
+{
+    struct ranked *ranked = allocate(m, sizeof *ranked);
+    double *left = allocate(m + 1, sizeof *left); /* weight of the i-th and those behind it */
+    for (size_t i = 0; i < m; i++)
+        ranked[i] = (struct ranked){p[i] / weight[i], i};
+    qsort(ranked, m, sizeof *ranked, compare_ranked);
+    for (size_t i = m; i-- > 0;)
+        left[i] = left[i + 1] + weight[ranked[i].index];
+    double standing = left[0];
+    for (size_t i = 0, stopped = 0; i < m; i++) {
+        size_t at = ranked[i].index;
+        standing = stopped ? standing : left[i];
+        step[at] = level * weight[at] / standing;
+        stopped = stopped || p[at] > step[at];
+    }
+    free(left);
     free(ranked);
 }

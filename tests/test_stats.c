@@ -1,38 +1,13 @@
 /* test_stats.c - known values of every figure, and simulations of what the intervals promise to cover.
  *
  * The simulations have a fixed seed; their bounds leave three standard errors of the number of repetitions. */
+#include "noise.h"
 #include "stats.h"
 #include "suite.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#define PI 3.14159265358979323846
-
-static uint64_t random_state;
-
-/* SplitMix64: Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014. */
-static double uniform(void)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    z ^= z >> 31;
-    return ((double)(z >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void) /* Box and Muller */
-{
-    double radius = sqrt(-2 * log(uniform()));
-    return radius * cos(2 * PI * uniform());
-}
-
-static double three_errors(double probability, int repetitions)
-{
-    return 3 * sqrt(probability * (1 - probability) / repetitions);
-}
 
 /* ---- known values ---- */
 
@@ -213,6 +188,58 @@ START_TEST(holm_known)
 }
 END_TEST
 
+START_TEST(unpaired_known)
+{
+    /* logarithms 1, 3, 5 log 2 against 0, 2 log 2: means 3 and 1, squares 8 and 2, pooled variance 10 / 3 */
+    const double a[] = {2, 8, 32}, b[] = {1, 4}, one[] = {16}, equal[] = {3, 3, 3};
+    struct unpaired s = stats_unpaired(a, 3, b, 2, 0);
+    ck_assert_double_eq_tol(s.difference, 2 * log(2), 1e-14);
+    ck_assert_double_eq_tol(s.error, log(2) * sqrt(10.0 / 3 * (1.0 / 3 + 1.0 / 2)), 1e-14);
+    ck_assert_double_eq(s.df, 3);
+    struct unpaired r = stats_unpaired(b, 2, a, 3, 0);
+    ck_assert_double_eq_tol(r.difference, -s.difference, 1e-14);
+    ck_assert_double_eq_tol(r.error, s.error, 1e-14);
+    /* one sample: its prediction from the others, s sqrt(1 + 1 / n) on n - 1 degrees of freedom */
+    s = stats_unpaired(one, 1, a, 3, 0);
+    ck_assert_double_eq_tol(s.difference, log(2), 1e-14);
+    ck_assert_double_eq_tol(s.error, 2 * log(2) * sqrt(1 + 1.0 / 3), 1e-14);
+    ck_assert_double_eq(s.df, 2);
+    /* the least spread holds where there is less of it, and only there */
+    s = stats_unpaired(equal, 3, equal, 3, 0.001);
+    ck_assert_double_eq(s.difference, 0);
+    ck_assert_double_eq_tol(s.error, 0.001 * sqrt(2.0 / 3), 1e-16);
+    ck_assert_double_eq(stats_unpaired(one, 1, a, 3, 0.001).error, stats_unpaired(one, 1, a, 3, 0).error);
+}
+END_TEST
+
+/* Worked by hand at level 0.05: p / weight are 0.005, 0.02, 0.0625 and
+ * 0.25. First 0.05 x 2 / 10 = 0.01 >= 0.01; then of the 8 left 0.05 x 1 / 8 < 0.02, and all stand. */
+START_TEST(holm_weighted_known)
+{
+    const double p[] = {0.02, 0.01, 0.25, 0.75}, weight[] = {1, 2, 4, 3};
+    const double expected[] = {0.05 / 8, 0.05 * 2 / 10, 0.05 * 4 / 8, 0.05 * 3 / 8};
+    double step[4];
+    stats_holm_weighted(p, weight, 4, 0.05, step);
+    for (int i = 0; i < 4; i++)
+        ck_assert_double_eq_tol(step[i], expected[i], 1e-15);
+    stats_holm_weighted(p, weight, 0, 0.05, step);
+
+    /* with equal weights, what stats_holm rejects */
+    noise_start(7);
+    for (int r = 0; r < 1000; r++) {
+        double q[6], adjusted[6], level[6], equal[6];
+        for (int i = 0; i < 6; i++) {
+            q[i] = adjusted[i] = noise_uniform() * noise_uniform() * 0.2;
+            equal[i] = 0.3;
+        }
+        stats_holm(adjusted, 6);
+        stats_holm_weighted(q, equal, 6, 0.05, level);
+        for (int i = 0; i < 6; i++)
+            ck_assert_int_eq(q[i] <= level[i], adjusted[i] <= 0.05);
+    }
+}
+END_TEST
+
 /* ---- what the intervals promise ---- */
 
 /* Step times are skewed to the right, so are lognormal samples; their true median is 1. The coverage is known from
@@ -221,7 +248,7 @@ START_TEST(median_interval_covers)
 {
     static const size_t sizes[] = {6, 10, 12, 30};
     enum { REPETITIONS = 20000 };
-    random_state = 1;
+    noise_start(1);
     double last_width = DBL_MAX;
     for (size_t s = 0; s < 4; s++) {
         size_t n = sizes[s];
@@ -230,7 +257,7 @@ START_TEST(median_interval_covers)
         for (int r = 0; r < REPETITIONS; r++) {
             double sample[30], low = DBL_MAX, high = 0;
             for (size_t i = 0; i < n; i++) {
-                sample[i] = exp(normal());
+                sample[i] = exp(noise_normal());
                 low = fmin(low, sample[i]);
                 high = fmax(high, sample[i]);
             }
@@ -240,7 +267,7 @@ START_TEST(median_interval_covers)
             width += log(x.ci_high / x.ci_low) / REPETITIONS;
         }
         double coverage = (double)covered / REPETITIONS;
-        ck_assert_msg(coverage >= 0.95 - three_errors(0.95, REPETITIONS), "n %zu covers %g", n, coverage);
+        ck_assert_msg(coverage >= 0.95 - noise_three_errors(0.95, REPETITIONS), "n %zu covers %g", n, coverage);
         ck_assert_msg(coverage <= 0.99, "n %zu covers %g: too wide", n, coverage);
         ck_assert_msg(width < last_width, "n %zu: width %g, fewer samples %g", n, width, last_width);
         ck_assert_msg(n < 9 || whole == 0, "n %zu: the interval is the range", n);
@@ -254,9 +281,9 @@ static void drifting_pair(double *a, double *b, size_t n, double ratio, double d
 {
     double level = 0;
     for (size_t i = 0; i < n; i++) {
-        level += drift * normal();
-        a[i] = ratio * exp(level + 0.02 * normal());
-        b[i] = exp(level + 0.02 * normal());
+        level += drift * noise_normal();
+        a[i] = ratio * exp(level + 0.02 * noise_normal());
+        b[i] = exp(level + 0.02 * noise_normal());
     }
 }
 
@@ -264,7 +291,7 @@ START_TEST(paired_interval_covers)
 {
     static const size_t sizes[] = {3, 6, 12, 30};
     enum { REPETITIONS = 5000 };
-    random_state = 2;
+    noise_start(2);
     for (size_t s = 0; s < 4; s++) {
         int covered = 0, covered_99 = 0, rejected = 0;
         for (int r = 0; r < REPETITIONS; r++) {
@@ -278,9 +305,9 @@ START_TEST(paired_interval_covers)
             rejected += x.p <= 0.05;
             ck_assert_int_eq(x.p <= 0.05, x.ci_low > 1 || x.ci_high < 1); /* two words for the same thing */
         }
-        ck_assert_double_eq_tol((double)covered / REPETITIONS, 0.95, three_errors(0.95, REPETITIONS));
-        ck_assert_double_eq_tol((double)covered_99 / REPETITIONS, 0.99, three_errors(0.99, REPETITIONS));
-        ck_assert_double_eq_tol((double)rejected / REPETITIONS, 0.05, three_errors(0.05, REPETITIONS));
+        ck_assert_double_eq_tol((double)covered / REPETITIONS, 0.95, noise_three_errors(0.95, REPETITIONS));
+        ck_assert_double_eq_tol((double)covered_99 / REPETITIONS, 0.99, noise_three_errors(0.99, REPETITIONS));
+        ck_assert_double_eq_tol((double)rejected / REPETITIONS, 0.05, noise_three_errors(0.05, REPETITIONS));
     }
 }
 END_TEST
@@ -289,12 +316,57 @@ END_TEST
 START_TEST(paired_interval_is_narrow)
 {
     double a[200], b[200];
-    random_state = 3;
+    noise_start(3);
     drifting_pair(a, b, 200, 1.01, 0.5);
     struct paired x = stats_paired(a, b, 200, 0.95);
     double expected = 2 * 1.972 * 0.02 * sqrt(2) / sqrt(200); /* 2 t s / sqrt n, with s of a difference of two */
     ck_assert_double_eq_tol(log(x.ci_high / x.ci_low) / expected, 1, 0.15);
     ck_assert_double_lt(x.p, 0.01);
+}
+END_TEST
+
+/* The t statistic of two groups that do not differ is beyond its 5 % point in 5 % of cases, also for one sample. */
+START_TEST(unpaired_error)
+{
+    enum { REPETITIONS = 20000 };
+    noise_start(5);
+    for (size_t n_a = 1; n_a <= 5; n_a += 4) {
+        int beyond = 0;
+        double limit = stats_t_quantile(0.95, (double)n_a + 3);
+        for (int r = 0; r < REPETITIONS; r++) {
+            double a[5], b[5];
+            for (int i = 0; i < 5; i++) {
+                a[i] = exp(0.3 * noise_normal());
+                b[i] = exp(0.3 * noise_normal());
+            }
+            struct unpaired x = stats_unpaired(a, n_a, b, 5, 0.001);
+            beyond += x.difference / x.error > limit;
+        }
+        ck_assert_double_eq_tol((double)beyond / REPETITIONS, 0.05, noise_three_errors(0.05, REPETITIONS));
+    }
+}
+END_TEST
+
+/* Independent nulls with unequal weights: the error of the whole is just below 5 %, and each has its share of it. */
+START_TEST(holm_weighted_family_error)
+{
+    enum { REPETITIONS = 20000, M = 8 };
+    const double weight[M] = {10, 1, 1, 1, 1, 1, 1, 4};
+    int wrong = 0, heavy = 0;
+    noise_start(6);
+    for (int r = 0; r < REPETITIONS; r++) {
+        double p[M], step[M];
+        int any = 0;
+        for (int i = 0; i < M; i++)
+            p[i] = noise_uniform();
+        stats_holm_weighted(p, weight, M, 0.05, step);
+        for (int i = 0; i < M; i++)
+            any = any || p[i] <= step[i];
+        wrong += any;
+        heavy += p[0] <= step[0];
+    }
+    ck_assert_double_eq_tol((double)wrong / REPETITIONS, 0.049, noise_three_errors(0.049, REPETITIONS));
+    ck_assert_double_eq_tol((double)heavy / REPETITIONS, 0.025, noise_three_errors(0.025, REPETITIONS) + 0.0005);
 }
 END_TEST
 
@@ -313,22 +385,22 @@ START_TEST(holm_family_error)
     enum { REPETITIONS = 20000, DEPENDENT = 4000, STRATEGIES = 6, ROUNDS = 12, PAIRS = 15 };
     double p[PAIRS], sample[STRATEGIES][ROUNDS];
     int wrong = 0;
-    random_state = 4;
+    noise_start(4);
     for (int r = 0; r < REPETITIONS; r++) {
         for (int i = 0; i < PAIRS; i++)
-            p[i] = uniform();
+            p[i] = noise_uniform();
         stats_holm(p, PAIRS);
         wrong += any_below(p, PAIRS, 0.05);
     }
-    ck_assert_double_eq_tol((double)wrong / REPETITIONS, 0.0488, three_errors(0.0488, REPETITIONS));
+    ck_assert_double_eq_tol((double)wrong / REPETITIONS, 0.0488, noise_three_errors(0.0488, REPETITIONS));
 
     wrong = 0;
     for (int r = 0; r < DEPENDENT; r++) {
         size_t m = 0;
         for (int i = 0; i < ROUNDS; i++) {
-            double drift = normal();
+            double drift = noise_normal();
             for (int s = 0; s < STRATEGIES; s++)
-                sample[s][i] = exp(drift + 0.02 * normal());
+                sample[s][i] = exp(drift + 0.02 * noise_normal());
         }
         for (int s = 0; s < STRATEGIES; s++)
             for (int t = 0; t < s; t++)
@@ -337,7 +409,7 @@ START_TEST(holm_family_error)
         stats_holm(p, m);
         wrong += any_below(p, m, 0.05);
     }
-    ck_assert_double_le((double)wrong / DEPENDENT, 0.05 + three_errors(0.05, DEPENDENT));
+    ck_assert_double_le((double)wrong / DEPENDENT, 0.05 + noise_three_errors(0.05, DEPENDENT));
     ck_assert_double_ge((double)wrong / DEPENDENT, 0.01);
 }
 END_TEST
@@ -354,11 +426,15 @@ int main(void)
     tcase_add_test(known, paired_known);
     tcase_add_test(known, paired_edges);
     tcase_add_test(known, holm_known);
+    tcase_add_test(known, unpaired_known);
+    tcase_add_test(known, holm_weighted_known);
     tcase_set_timeout(promises, 120);
     tcase_add_test(promises, median_interval_covers);
     tcase_add_test(promises, paired_interval_covers);
     tcase_add_test(promises, paired_interval_is_narrow);
+    tcase_add_test(promises, unpaired_error);
     tcase_add_test(promises, holm_family_error);
+    tcase_add_test(promises, holm_weighted_family_error);
     suite_add_tcase(suite, known);
     suite_add_tcase(suite, promises);
     return suite_run(suite);

@@ -1,0 +1,242 @@
+/* compare_verdict.c - whether candidate runs are slower than baseline runs. */
+#include "compare_verdict.h"
+
+#include "error.h"
+#include "stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *const verdict_name[VERDICTS] = {"ok", "new", "improved", "missing", "ambiguous", "regressed"};
+
+/* A row, and the runs behind it, turned so that more is worse. */
+struct hypothesis {
+    struct verdict_row *row;
+    int more_is_better, wrong;
+    double *baseline, *candidate; /* [n_baseline], [n_candidate] of the row */
+    double weight, p_regressed, p_improved;
+    struct unpaired difference;
+};
+
+/* The figures above 0 among figure[runs]; the caller frees kept. Returns how many there are. */
+static size_t keep(const double *figure, size_t runs, double **kept)
+{
+    size_t n = 0;
+    *kept = allocate(runs, sizeof **kept);
+    for (size_t i = 0; i < runs; i++)
+        if (figure[i] > 0 && isfinite(figure[i]))
+            (*kept)[n++] = figure[i];
+    return n;
+}
+
+static void turn(double *figure, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        figure[i] = 1 / figure[i];
+}
+
+static void take_group(struct hypothesis *h, const struct verdict_group *group, size_t baselines, size_t candidates)
+{
+    struct verdict_row *row = h->row;
+    row->family = group->family;
+    row->sizes = 1;
+    row->n_baseline = keep(group->baseline, baselines, &h->baseline);
+    row->n_candidate = keep(group->candidate, candidates, &h->candidate);
+    row->baseline = stats_median(h->baseline, row->n_baseline);
+    row->candidate = stats_median(h->candidate, row->n_candidate);
+    h->wrong = group->wrong;
+    if (group->more_is_better) {
+        turn(h->baseline, row->n_baseline);
+        turn(h->candidate, row->n_candidate);
+    }
+}
+
+/* The mean over a family's sizes that all runs have: geometric means, one for each run. Nothing is taken unless there
+ * are two such sizes. */
+static void take_family(struct hypothesis *h, size_t family, const struct hypothesis *single, size_t groups,
+                        size_t baselines, size_t candidates)
+{
+    struct verdict_row *row = h->row;
+    *row = (struct verdict_row){.family = family, .baseline = NAN, .candidate = NAN};
+    h->baseline = allocate(baselines, sizeof *h->baseline);
+    h->candidate = allocate(candidates, sizeof *h->candidate);
+    for (size_t g = 0; g < groups; g++) {
+        const struct verdict_row *size = single[g].row;
+        if (size->family != family || size->n_baseline < baselines || size->n_candidate < candidates)
+            continue;
+        row->sizes++;
+        for (size_t i = 0; i < baselines; i++)
+            h->baseline[i] += log(single[g].baseline[i]);
+        for (size_t i = 0; i < candidates; i++)
+            h->candidate[i] += log(single[g].candidate[i]);
+    }
+    for (size_t i = 0; i < baselines; i++)
+        h->baseline[i] = exp(h->baseline[i] / (double)row->sizes);
+    for (size_t i = 0; i < candidates; i++)
+        h->candidate[i] = exp(h->candidate[i] / (double)row->sizes);
+    row->n_baseline = baselines;
+    row->n_candidate = candidates;
+}
+
+/* ---- few runs: only what is far beyond every run ---- */
+
+static double least(const double *figure, size_t n)
+{
+    return stats_quantile(figure, n, 0);
+}
+
+static double most(const double *figure, size_t n)
+{
+    return stats_quantile(figure, n, 1);
+}
+
+static enum verdict judge_extremes(const struct hypothesis *h, const struct verdict_rules *rules)
+{
+    const struct verdict_row *row = h->row;
+    double far = (1 + rules->tolerance) * (1 + rules->floor);
+    if (least(h->candidate, row->n_candidate) / most(h->baseline, row->n_baseline) > far)
+        return VERDICT_REGRESSED;
+    if (most(h->candidate, row->n_candidate) / least(h->baseline, row->n_baseline) < 1 / far)
+        return VERDICT_IMPROVED;
+    return row->ratio > 1 + rules->tolerance ? VERDICT_AMBIGUOUS : VERDICT_OK;
+}
+
+/* ---- enough runs: the spread tells ---- */
+
+static int has_spread(const struct hypothesis *h)
+{
+    return h->row->n_baseline >= VERDICT_RUNS && isfinite(h->row->ratio);
+}
+
+/* One-sided: of a ratio up to 1 + tolerance, and of one down to 1 / (1 + tolerance). */
+static void test(struct hypothesis *h, const struct verdict_rules *rules)
+{
+    struct unpaired *d = &h->difference;
+    double edge = log1p(rules->tolerance);
+    *d = stats_unpaired(h->candidate, h->row->n_candidate, h->baseline, h->row->n_baseline, VERDICT_LEAST_SD);
+    h->p_regressed = stats_t_cdf((edge - d->difference) / d->error, d->df);
+    h->p_improved = stats_t_cdf((d->difference + edge) / d->error, d->df);
+}
+
+/* The weights of m hypotheses: the families' part shared among them alike, and the rest among the single ones. */
+static void weigh(struct hypothesis *const *h, size_t m)
+{
+    size_t families = 0;
+    for (size_t i = 0; i < m; i++)
+        families += h[i]->row->sizes > 1;
+    double part = families ? VERDICT_FAMILY_PART : 0;
+    for (size_t i = 0; i < m; i++)
+        h[i]->weight = h[i]->row->sizes > 1 ? part / (double)families : (1 - part) / (double)(m - families);
+}
+
+/* Student's t of which most that ask have the same level and degrees of freedom. */
+static double reach(double level, double df)
+{
+    static _Thread_local double last_level, last_df, last;
+    if (level != last_level || df != last_df)
+        last = -stats_t_quantile(level, df);
+    last_level = level;
+    last_df = df;
+    return last;
+}
+
+static void judge_spread(struct hypothesis *const *h, size_t m, const struct verdict_rules *rules)
+{
+    double *p = allocate(m, sizeof *p), *weight = allocate(m, sizeof *weight);
+    double *worse = allocate(m, sizeof *worse), *better = allocate(m, sizeof *better); /* levels */
+    for (size_t i = 0; i < m; i++) {
+        p[i] = h[i]->p_regressed;
+        weight[i] = h[i]->weight;
+    }
+    stats_holm_weighted(p, weight, m, rules->level, worse);
+    for (size_t i = 0; i < m; i++)
+        p[i] = h[i]->p_improved;
+    stats_holm_weighted(p, weight, m, rules->level, better);
+    for (size_t i = 0; i < m; i++) {
+        struct verdict_row *row = h[i]->row;
+        const struct unpaired *d = &h[i]->difference;
+        row->low = exp(d->difference - reach(worse[i], d->df) * d->error);
+        row->high = exp(d->difference + reach(better[i], d->df) * d->error);
+        row->verdict = h[i]->p_regressed <= worse[i]       ? VERDICT_REGRESSED
+                       : h[i]->p_improved <= better[i]     ? VERDICT_IMPROVED
+                       : row->ratio > 1 + rules->tolerance ? VERDICT_AMBIGUOUS
+                                                           : VERDICT_OK;
+    }
+    free(p);
+    free(weight);
+    free(worse);
+    free(better);
+}
+
+/* ---- all together ---- */
+
+static size_t count_families(const struct verdict_group *group, size_t groups)
+{
+    size_t families = 0;
+    for (size_t g = 0; g < groups; g++)
+        families = group[g].family >= families ? group[g].family + 1 : families;
+    return families;
+}
+
+static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct verdict_rules *rules, size_t candidates)
+{
+    struct hypothesis **spread = allocate(verdicts->n, sizeof *spread);
+    size_t m = 0;
+    for (size_t i = 0; i < verdicts->n; i++) {
+        struct verdict_row *row = h[i].row;
+        row->low = row->high = row->ratio = NAN;
+        if (row->n_baseline && row->n_candidate)
+            row->ratio =
+                exp(stats_unpaired(h[i].candidate, row->n_candidate, h[i].baseline, row->n_baseline, 0).difference);
+        if (!row->n_baseline)
+            row->verdict = VERDICT_NEW;
+        else if (row->n_candidate < candidates)
+            row->verdict = VERDICT_MISSING;
+        else if (has_spread(&h[i])) {
+            test(&h[i], rules);
+            spread[m++] = &h[i];
+        } else
+            row->verdict = judge_extremes(&h[i], rules);
+    }
+    weigh(spread, m);
+    judge_spread(spread, m, rules);
+    verdicts->with_spread = m > 0;
+    free(spread);
+}
+
+void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_group *group,
+                     size_t groups, size_t baselines, size_t candidates)
+{
+    size_t families = count_families(group, groups);
+    struct hypothesis *h = allocate(groups + families, sizeof *h);
+    *verdicts = (struct verdicts){.row = allocate(groups + families, sizeof *verdicts->row), .n = groups};
+    for (size_t g = 0; g < groups; g++) {
+        h[g].row = &verdicts->row[g];
+        take_group(&h[g], &group[g], baselines, candidates);
+    }
+    for (size_t f = 0; f < families; f++) {
+        struct hypothesis *next = &h[verdicts->n];
+        next->row = &verdicts->row[verdicts->n];
+        take_family(next, f, h, groups, baselines, candidates);
+        if (next->row->sizes >= 2) {
+            verdicts->n++;
+            continue;
+        }
+        free(next->baseline);
+        free(next->candidate);
+    }
+    judge(verdicts, h, rules, candidates);
+    for (size_t i = 0; i < verdicts->n; i++) {
+        verdicts->row[i].verdict = h[i].wrong ? VERDICT_REGRESSED : verdicts->row[i].verdict;
+        verdicts->count[verdicts->row[i].verdict]++;
+        free(h[i].baseline);
+        free(h[i].candidate);
+    }
+    free(h);
+}
+
+void verdicts_destroy(struct verdicts *verdicts)
+{
+    free(verdicts->row);
+    *verdicts = (struct verdicts){0};
+}

@@ -1,0 +1,75 @@
+/* compare_verdict.h - whether candidate runs are slower than baseline runs: groups of figures in, verdicts out.
+ *
+ * The unit is a run: a figure is one number per run. Worked on as logarithms, so that a difference is a ratio; ratios
+ * are turned so that above 1 is worse. With VERDICT_RUNS baseline runs or more, the spread of the runs tells how far a
+ * ratio can be trusted: Student's t of two groups with a common spread (a single candidate: the interval in which the
+ * baselines predict it), and the chance that any figure is called regressed although none is slower than the
+ * tolerance is at most `level` over the whole call (weighted Holm, one-sided); the same apart for improved. With
+ * fewer runs nothing is known of the spread, and only figures of which the best candidate run is worse than the
+ * worst baseline run by more than tolerance and floor are called regressed. Pure. */
+#ifndef COMPARE_VERDICT_H
+#define COMPARE_VERDICT_H
+
+#include <stddef.h>
+
+enum { VERDICT_RUNS = 5 };
+
+/* No two runs of a machine agree better than this (standard deviation of log figure): the least spread assumed, so
+ * that runs that are equal to the digit, such as copies, do not make every difference certain. */
+#define VERDICT_LEAST_SD 0.001
+
+/* Figures of one family, such as the sizes of one collective, are also judged together: their mean logarithm, over
+ * the sizes that all runs have, is one more hypothesis. It finds a slowdown of all sizes that no single size shows.
+ * These hypotheses share this part of the level, the single figures the rest. With 5 + 5 runs that spread by 1 %, two
+ * families of 24 sizes and a tolerance of 5 %, a slowdown of 8 % of all sizes is found with 96.2 % although the spread
+ * is common to them, and one of 11 % of a single size with 96.3 %; with a part of one half it would be 92.9 % and 99.2
+ * %. */
+#define VERDICT_FAMILY_PART 0.8
+
+enum verdict {
+    VERDICT_OK,
+    VERDICT_NEW,       /* in no baseline run */
+    VERDICT_IMPROVED,  /* better by more than the tolerance */
+    VERDICT_MISSING,   /* in a baseline run, and not in all candidate runs */
+    VERDICT_AMBIGUOUS, /* worse by more than the tolerance, which may be chance */
+    VERDICT_REGRESSED, /* worse by more than the tolerance, or its data was wrong */
+    VERDICTS
+};
+extern const char *const verdict_name[VERDICTS];
+
+struct verdict_rules {
+    double tolerance, floor, level; /* fractions: 0.05 is 5 % */
+};
+
+/* One figure in all runs; NAN where a run has none. A figure not above 0 has no ratio and counts as none. */
+struct verdict_group {
+    size_t family; /* groups with the same number are sizes of one metric */
+    int more_is_better;
+    int wrong;                          /* a candidate run found wrong data: regressed, whatever it took */
+    const double *baseline, *candidate; /* [baselines], [candidates] */
+};
+
+struct verdict_row {
+    enum verdict verdict;
+    size_t family;
+    size_t sizes;               /* 1, or the sizes that a family's row is the mean of */
+    double baseline, candidate; /* medians over runs; NAN in a family's row, or without runs */
+    size_t n_baseline, n_candidate;
+    double ratio;     /* geometric means, above 1 is worse; NAN without both */
+    double low, high; /* its interval, each end at the one-sided level at which the figure was tested; NAN with fewer
+                         than VERDICT_RUNS baseline runs. regressed: low > 1 + tolerance; improved: high < 1 / (1 +
+                         tolerance) */
+};
+
+/* row[groups] first, in their order, then one for each family of two sizes or more. Release with verdicts_destroy. */
+struct verdicts {
+    struct verdict_row *row;
+    size_t n;
+    int with_spread;        /* whether a row was judged by the spread of runs */
+    size_t count[VERDICTS]; /* rows with each verdict */
+};
+void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_group *group,
+                     size_t groups, size_t baselines, size_t candidates);
+void verdicts_destroy(struct verdicts *verdicts); /* zeroed ones are fine */
+
+#endif
