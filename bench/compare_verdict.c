@@ -90,7 +90,7 @@ static double most(const double *figure, size_t n)
     return stats_quantile(figure, n, 1);
 }
 
-static enum verdict judge_extremes(const struct hypothesis *h, const struct verdict_rules *rules)
+static enum compare_verdict judge_extremes(const struct hypothesis *h, const struct verdict_rules *rules)
 {
     const struct verdict_row *row = h->row;
     double far = (1 + rules->tolerance) * (1 + rules->floor);

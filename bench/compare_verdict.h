@@ -26,7 +26,7 @@ enum { VERDICT_RUNS = 5 };
  * %. */
 #define VERDICT_FAMILY_PART 0.8
 
-enum verdict {
+enum compare_verdict {
     VERDICT_OK,
     VERDICT_NEW,       /* in no baseline run */
     VERDICT_IMPROVED,  /* better by more than the tolerance */
@@ -50,7 +50,7 @@ struct verdict_group {
 };
 
 struct verdict_row {
-    enum verdict verdict;
+    enum compare_verdict verdict;
     size_t family;
     size_t sizes;               /* 1, or the sizes that a family's row is the mean of */
     double baseline, candidate; /* medians over runs; NAN in a family's row, or without runs */

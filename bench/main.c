@@ -1,6 +1,7 @@
 /* main.c - the program: reads the command line and runs what it asks for. */
 #include "allreduce.h"
 #include "benchmark.h"
+#include "compare.h"
 #include "error.h"
 #include "job.h"
 #include "options.h"
@@ -34,6 +35,8 @@ static int run_training(const struct job *job, int argc, char *const argv[])
 int main(int argc, char *argv[])
 {
     struct job job;
+    if (argc > 1 && !strcmp(argv[1], "compare")) /* reads files only, so it needs neither ranks nor a launcher */
+        return compare_main(argc - 1, argv + 1);
     if (job_begin(&job)) { /* these ranks cannot talk to each other, so each has to say it */
         fprintf(stderr, "ddpbench: %s\n", report_text());
         job_end(&job);
@@ -46,7 +49,7 @@ int main(int argc, char *argv[])
     else if (!strcmp(command, "allreduce"))
         status = run_allreduce(&job, argc - 1, argv + 1);
     else {
-        job_agree(&job, report("'%s' is no command; known are allreduce, or options, which begin with --; see --help",
+        job_agree(&job, report("'%s' is no command; known are allreduce and compare, or options, which begin with --; see --help",
                                command));
         status = USAGE;
     }

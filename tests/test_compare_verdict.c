@@ -213,7 +213,7 @@ static void call(size_t baselines, size_t candidates, int common, double slower,
 }
 
 /* How many of n calls have a verdict. */
-static double share(enum verdict verdict, int n, size_t candidates, int common, double slower, int which)
+static double share(enum compare_verdict verdict, int n, size_t candidates, int common, double slower, int which)
 {
     int with = 0;
     for (int r = 0; r < n; r++) {

@@ -1,0 +1,130 @@
+/* compare.c - `ddpbench compare`: reads, checks, judges, prints. */
+#include "compare.h"
+
+#include "compare_report.h"
+#include "error.h"
+#include "results.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int read_runs(struct compare_run *run, const char *const *directory, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (compare_read(&run[i], directory[i]))
+            return -1;
+    return 0;
+}
+
+/* In what the runs differ, and whether that is allowed. A schema that this program does not know is a difference, too.
+ * program: keeps what differences point to. */
+static int check(struct compare *c, struct settings *program)
+{
+    const struct compare_options *o = c->options;
+    const struct settings *first = &c->baseline[0].settings;
+    char schema[16];
+    snprintf(schema, sizeof schema, "%d", RESULTS_SCHEMA);
+    for (size_t i = 0; i < first->n; i++)
+        settings_add(program, first->item[i].key, first->item[i].value, 0);
+    settings_add(program, "schema_version", schema, 0);
+    differences_add(&c->differences, first, program, "this program");
+    for (size_t i = 1; i < o->baselines; i++)
+        differences_add(&c->differences, first, &c->baseline[i].settings, "another baseline");
+    for (size_t i = 0; i < o->candidates; i++)
+        differences_add(&c->differences, first, &c->candidate[i].settings, "candidate");
+    return *o->allow ? differences_allow(&c->differences, o->allow, first) : 0;
+}
+
+static void judge(struct compare *c)
+{
+    const struct compare_options *o = c->options;
+    struct verdict_group *group = allocate(c->lines.n, sizeof *group);
+    size_t n = 0;
+    c->judged = allocate(c->lines.n + c->lines.families, sizeof *c->judged);
+    for (size_t i = 0; i < c->lines.n; i++) {
+        const struct compare_line *line = &c->lines.item[i];
+        if (!line->gated)
+            continue;
+        c->judged[n] = line;
+        group[n++] = (struct verdict_group){line->family, line->figure->more_is_better, line->wrong, line->baseline,
+                                            line->candidate};
+    }
+    verdicts_create(&c->verdicts, &c->rules, group, n, o->baselines, o->candidates);
+    for (size_t i = n; i < c->verdicts.n; i++)
+        for (size_t g = n; g-- > 0;)
+            c->judged[i] = group[g].family == c->verdicts.row[i].family ? c->judged[g] : c->judged[i];
+    free(group);
+    const size_t *count = c->verdicts.count;
+    c->status = count[VERDICT_REGRESSED]   ? COMPARE_REGRESSED
+                : count[VERDICT_MISSING]   ? COMPARE_MISSING
+                : count[VERDICT_AMBIGUOUS] ? COMPARE_AMBIGUOUS
+                                           : COMPARE_OK;
+}
+
+/* Returns the exit status for an error, reported; or 0. */
+static enum compare_status work_out(struct compare *c, struct settings *program)
+{
+    const struct compare_options *o = c->options;
+    if (read_runs(c->baseline, o->baseline, o->baselines) || read_runs(c->candidate, o->candidate, o->candidates))
+        return COMPARE_FAILED;
+    if (check(c, program))
+        return COMPARE_USAGE;
+    if (differences_refused(&c->differences)) {
+        c->status = COMPARE_INCOMPARABLE;
+        return COMPARE_OK;
+    }
+    if (compare_match(&c->lines, c->baseline, o->baselines, c->candidate, o->candidates, o->metrics))
+        return *o->metrics ? COMPARE_USAGE : COMPARE_FAILED;
+    judge(c);
+    return COMPARE_OK;
+}
+
+static int print(const struct compare *c)
+{
+    if (!strcmp(c->options->json, "-"))
+        return compare_report_json(c, NULL);
+    compare_report(stdout, c);
+    if (fflush(stdout) || ferror(stdout))
+        return report("cannot write the comparison to standard output");
+    return *c->options->json ? compare_report_json(c, c->options->json) : 0;
+}
+
+static void destroy(struct compare *c)
+{
+    for (size_t i = 0; i < c->options->baselines; i++)
+        compare_run_destroy(&c->baseline[i]);
+    for (size_t i = 0; i < c->options->candidates; i++)
+        compare_run_destroy(&c->candidate[i]);
+    free(c->baseline);
+    free(c->candidate);
+    free(c->judged);
+    differences_destroy(&c->differences);
+    compare_lines_destroy(&c->lines);
+    verdicts_destroy(&c->verdicts);
+}
+
+int compare_main(int argc, char *argv[])
+{
+    struct compare_options options;
+    enum compare_status failed = compare_options_parse(&options, argc, argv) ? COMPARE_USAGE : COMPARE_OK;
+    struct compare c = {.options = &options,
+                        .baseline = allocate(options.baselines, sizeof *c.baseline),
+                        .candidate = allocate(options.candidates, sizeof *c.candidate),
+                        .rules = {options.tolerance / 100, options.floor / 100, 0.05}};
+    struct settings program = {0};
+    if (!failed && options.help)
+        compare_options_help(stdout);
+    else if (!failed) {
+        failed = work_out(&c, &program);
+        if (!failed && print(&c))
+            failed = COMPARE_FAILED;
+    }
+    if (failed)
+        fprintf(stderr, "ddpbench: %s\n", report_text());
+    enum compare_status status = failed ? failed : c.status;
+    destroy(&c);
+    settings_destroy(&program);
+    compare_options_destroy(&options);
+    return (int)status;
+}

@@ -1,0 +1,168 @@
+/* compare_match.c - the figures of several runs side by side. */
+#include "compare_match.h"
+
+#include "error.h"
+#include "stats.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int same_family(const struct compare_figure *a, const struct compare_figure *b)
+{
+    return !strcmp(a->name, b->name) && !strcmp(a->subject, b->subject);
+}
+
+/* The line of a figure, from `hint` on around to it, since runs have their figures in the same order; n if there is
+ * none. */
+static size_t find(const struct compare_lines *lines, const struct compare_figure *figure, size_t hint)
+{
+    for (size_t k = 0; k < lines->n; k++) {
+        size_t i = (hint + k) % lines->n;
+        if (lines->item[i].figure->bytes == figure->bytes && same_family(lines->item[i].figure, figure))
+            return i;
+    }
+    return lines->n;
+}
+
+static void append(struct compare_lines *lines, const struct compare_figure *figure)
+{
+    size_t of = 0;
+    while (of < lines->n && !same_family(lines->item[of].figure, figure))
+        of++;
+    if (lines->n % 64 == 0) {
+        lines->item = realloc(lines->item, (lines->n + 64) * sizeof *lines->item);
+        if (!lines->item)
+            FATAL("no memory for %zu lines", lines->n + 64);
+    }
+    size_t family = of < lines->n ? lines->item[of].family : lines->families++;
+    lines->item[lines->n++] = (struct compare_line){.figure = figure, .family = family, .gated = figure->gated};
+}
+
+static void append_run(struct compare_lines *lines, const struct compare_run *run)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < run->figures.n; i++) {
+        at = find(lines, &run->figures.item[i], at) + 1;
+        if (at > lines->n)
+            append(lines, &run->figures.item[i]);
+    }
+}
+
+/* Puts the figures of run number r of all into the lines' values. */
+static int fill(struct compare_lines *lines, const struct compare_run *run, size_t r, size_t runs, int is_candidate)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < run->figures.n; i++) {
+        const struct compare_figure *figure = &run->figures.item[i];
+        at = find(lines, figure, at);
+        double *value = &lines->values[at * runs + r];
+        if (!isnan(*value))
+            return report("%s: summary.json has %s of %s twice", run->directory, figure->name, figure->subject);
+        *value = figure->value;
+        lines->item[at].wrong = lines->item[at].wrong || (is_candidate && figure->wrong);
+    }
+    return 0;
+}
+
+/* Marks the lines with this name; -1, reported, if there are none. */
+static int gate(struct compare_lines *lines, const char *name, size_t length)
+{
+    char known[800] = "";
+    size_t at = 0, found = 0;
+    for (size_t i = 0; i < lines->n; i++) {
+        const char *other = lines->item[i].figure->name;
+        if (strlen(other) == length && !strncmp(other, name, length)) {
+            lines->item[i].gated = 1;
+            found++;
+        }
+    }
+    if (found)
+        return 0;
+    for (size_t i = 0; i < lines->n && at < sizeof known; i++) {
+        size_t first = 0;
+        while (strcmp(lines->item[first].figure->name, lines->item[i].figure->name) != 0)
+            first++;
+        if (first == i)
+            at += (size_t)snprintf(known + at, sizeof known - at, " %s", lines->item[i].figure->name);
+    }
+    return report("--metrics '%.*s': the runs have no such figure; they have:%s", (int)length, name, known);
+}
+
+static int gate_list(struct compare_lines *lines, const char *list)
+{
+    if (!*list)
+        return 0;
+    for (size_t i = 0; i < lines->n; i++)
+        lines->item[i].gated = 0;
+    for (const char *word = list;; word++) {
+        size_t length = strcspn(word, ",");
+        if (gate(lines, word, length))
+            return -1;
+        word += length;
+        if (!*word)
+            return 0;
+    }
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct compare_line *x = a, *y = b;
+    if (x->family != y->family)
+        return x->family < y->family ? -1 : 1;
+    return (x->figure->bytes > y->figure->bytes) - (x->figure->bytes < y->figure->bytes);
+}
+
+int compare_match(struct compare_lines *lines, const struct compare_run *baseline, size_t baselines,
+                  const struct compare_run *candidate, size_t candidates, const char *metrics)
+{
+    size_t runs = baselines + candidates, gated = 0;
+    *lines = (struct compare_lines){0};
+    for (size_t r = 0; r < runs; r++)
+        append_run(lines, r < baselines ? &baseline[r] : &candidate[r - baselines]);
+    lines->values = allocate(lines->n * runs, sizeof *lines->values);
+    for (size_t i = 0; i < lines->n * runs; i++)
+        lines->values[i] = NAN;
+    for (size_t r = 0; r < runs; r++)
+        if (fill(lines, r < baselines ? &baseline[r] : &candidate[r - baselines], r, runs, r >= baselines))
+            return -1;
+    for (size_t i = 0; i < lines->n; i++) {
+        lines->item[i].baseline = &lines->values[i * runs];
+        lines->item[i].candidate = &lines->values[i * runs + baselines];
+    }
+    if (gate_list(lines, metrics))
+        return -1;
+    for (size_t i = 0; i < lines->n; i++)
+        gated += (size_t)lines->item[i].gated;
+    if (lines->n)
+        qsort(lines->item, lines->n, sizeof *lines->item, compare_lines);
+    return gated ? 0 : report("%s: the runs have no figure to judge; name some with --metrics", baseline->directory);
+}
+
+static double median(const double *value, size_t runs, size_t *n)
+{
+    double *have = allocate(runs, sizeof *have);
+    *n = 0;
+    for (size_t i = 0; i < runs; i++)
+        if (!isnan(value[i]))
+            have[(*n)++] = value[i];
+    double middle = stats_median(have, *n);
+    free(have);
+    return middle;
+}
+
+struct compare_medians compare_medians(const struct compare_line *line, size_t baselines, size_t candidates)
+{
+    struct compare_medians m;
+    m.baseline = median(line->baseline, baselines, &m.n_baseline);
+    m.candidate = median(line->candidate, candidates, &m.n_candidate);
+    return m;
+}
+
+void compare_lines_destroy(struct compare_lines *lines)
+{
+    free(lines->item);
+    free(lines->values);
+    *lines = (struct compare_lines){0};
+}

@@ -1,0 +1,34 @@
+/* compare_match.h - the figures of several runs side by side: one line for each figure that any of them has. */
+#ifndef COMPARE_MATCH_H
+#define COMPARE_MATCH_H
+
+#include "compare_read.h"
+
+struct compare_line {
+    const struct compare_figure *figure; /* of the first run that has it */
+    size_t family;                       /* the same for all sizes of a figure of a subject */
+    int gated;                           /* judged */
+    int wrong;                           /* wrong data in a candidate run */
+    const double *baseline, *candidate;  /* [baselines], [candidates]; NAN where a run does not have it */
+};
+struct compare_lines {
+    struct compare_line *item; /* sorted: families as they first appear, in them by size */
+    size_t n, families;
+    double *values;
+};
+
+/* Matches figures by subject, name and size. metrics: a comma list of the names to judge, or "" for those that are
+ * gated by themselves. Points into the runs. Returns 0; or -1, reported: a run has a figure twice, no run has a figure
+ * that is to be judged, or a name that none has. Release with destroy in either case. */
+int compare_match(struct compare_lines *lines, const struct compare_run *baseline, size_t baselines,
+                  const struct compare_run *candidate, size_t candidates, const char *metrics);
+/* Medians over the runs that have the figure; NAN where none has it. */
+struct compare_medians {
+    double baseline, candidate;
+    size_t n_baseline, n_candidate;
+};
+struct compare_medians compare_medians(const struct compare_line *line, size_t baselines, size_t candidates);
+
+void compare_lines_destroy(struct compare_lines *lines); /* zeroed ones are fine */
+
+#endif
