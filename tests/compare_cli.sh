@@ -1,0 +1,238 @@
+#!/usr/bin/env bash
+# compare_cli.sh - ddpbench compare from outside: directories of real runs, and copies that were edited to be slower, to
+# lack something, or to be of something else; every exit status and the words beside it.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] tests/compare_cli.sh [--help] BUILD_DIR
+Tests BUILD_DIR/ddpbench compare; BUILD_DIR/tests/test_results tells it which files are valid JSON.
+Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/cli.sh
+. "$(dirname "$0")/cli.sh"
+
+tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256 --rounds 2
+    --steps-per-block 2)
+
+# expect STATUS PATTERN WORDS ARGUMENT...: compare ends with this status and prints PATTERN (an extended expression) in
+# its table, or on stderr where it failed: there it is the one line.
+expect() {
+    local wanted=$1 pattern=$2 words=$3 status=0 why='' where=printed lines
+    shift 3
+    timeout 20 "$program" compare "$@" >printed 2>said </dev/null || status=$?
+    case $wanted in 1 | 2) where=said ;; esac
+    [ "$status" = "$wanted" ] || why+=", status $status and not $wanted"
+    grep -qE -- "$pattern" "$where" || why+=", no '$pattern'"
+    lines=$(wc -l <said)
+    if [ "$where" = said ]; then
+        [ "$lines" = 1 ] && grep -q '^ddpbench: ' said || why+=", not one line of words"
+        [ ! -s printed ] || why+=", printed something"
+    else
+        [ "$lines" = 0 ] || why+=", $lines lines on stderr"
+    fi
+    [ -z "$why" ] && status=0 || status=1
+    [ "$status" = 0 ] || cat printed >>said
+    result "$status" "$words${why:+: ${why#, }}"
+}
+
+# ---- the runs ----
+
+run=("${mpirun[@]}" -n 2 "$program" "${tiny[@]}")
+"${run[@]}" --implementations none,ddp,ddp_flat --output real >said 2>&1 && good=0 || good=1
+result "$good" "a benchmark"
+"${run[@]}" --profile --profile-implementation ddp_bucketed --profile-output-dir profile >said 2>&1 && good=0 || good=1
+result "$good" "a profile"
+
+# scaled FROM TO IMPLEMENTATION FACTOR: a copy of a benchmark's directory in which this one's step took longer.
+scaled() {
+    cp -r "$1" "$2"
+    awk -v wanted="$3" -v factor="$4" '
+        /^\t\t"[^"]*":\t\{$/ { split($0, word, "\""); name = word[2] }
+        /^\t\t\t"[^"]*":\t\{$/ { split($0, word, "\""); metric = word[2] }
+        /^\t\t\t\t"median":\t[0-9]/ && metric == "step" && name == wanted {
+            match($0, /[0-9][0-9.e+-]*/)
+            $0 = sprintf("\t\t\t\t\"median\":\t%.17g,", substr($0, RSTART, RLENGTH) * factor)
+        }
+        { print }' "$1/summary.json" >"$2/summary.json"
+}
+# Each run's own speed, in all strategies alike.
+numbered() {
+    local i=0 factor
+    for factor in 1 1.01 0.99 1.005 0.995; do
+        i=$((i + 1))
+        scaled "$1" one none "$factor"
+        scaled one two ddp "$factor"
+        scaled two "$2$i" ddp_flat "$factor"
+        rm -r one two
+    done
+}
+numbered real base
+numbered real same
+scaled real slower ddp 1.3
+numbered slower slow
+scaled real a_little ddp 1.058
+numbered a_little little
+scaled real faster ddp 0.7
+numbered faster fast
+valid base1/summary.json slow1/summary.json && ! cmp -s base1/summary.json slow1/summary.json && good=0 || good=1
+result "$good" "copies are valid, and edited"
+
+# ---- verdicts of a benchmark ----
+
+five=(base1 base2 base3 base4 base5 --candidate)
+expect 0 '^Verdict: ok: no figure is worse by more than 5 % \(3 judged; .*5 against 5 runs\)' "five like five" \
+    "${five[@]}" same1 same2 same3 same4 same5
+expect 3 '^ddp step .* 1[.]300 +1[.]2[0-9]+ to 1[.]3[0-9]+  regressed$' "five against five slower ones" \
+    "${five[@]}" slow1 slow2 slow3 slow4 slow5
+[ "$(grep -c '  ok$' printed)" = 2 ] && good=0 || good=1
+result "$good" "only the slower one is called so"
+expect 3 '^ddp step .*  regressed$' "five against one slower" "${five[@]}" slow1
+expect 4 '^ddp step .* 1[.]058 .*  ambiguous$' "a little slower than the tolerance" \
+    "${five[@]}" little1 little2 little3 little4 little5
+expect 0 '^Verdict: ok: no figure is worse by more than 10 %' "another tolerance" "${five[@]}" little1 --tolerance 10
+expect 0 '^ddp step .*  improved$' "faster" "${five[@]}" fast1 fast2 fast3 fast4 fast5
+expect 3 'fewer than 5 baselines, so only what is beyond 1[.]155 .*1 against 1 run\)' "one against one slower" base1 slow1
+expect 4 'ambiguous' "one against one slower, with a floor of 30 %" base1 slow1 --floor 30
+expect 0 'ok' "one against one like it" base1 same2
+
+sed '/^\t\t"ddp":\t{$/,/^\t\t"ddp_flat"/{/^\t\t\t"step"/,/^\t\t\t}/{s/"median":\t[0-9.e+-]*/"median":\tnull/}}' \
+    same1/summary.json >nothing.json
+cp -r same1 lacking && mv nothing.json lacking/summary.json
+expect 5 '^ddp step .*  missing in 1 of 2$' "a figure that one candidate does not have" "${five[@]}" same2 lacking
+expect 5 '^Verdict: missing: ' "a figure that the only candidate does not have" base1 lacking
+expect 0 '^ddp step .*  new$' "a figure that only the candidate has" lacking base1
+scaled lacking lacking_slow ddp_flat 1.3
+scaled lacking lacking_little ddp_flat 1.1
+expect 3 '^ddp step .*  missing in 1 of 1$' "regressed comes before missing" base1 lacking_slow
+expect 5 '^ddp_flat step .*  ambiguous$' "missing comes before ambiguous" base1 lacking_little
+
+# ---- what is judged and shown ----
+
+expect 0 '^ddp tokens_per_second .*  ok$' "other figures can be judged" base1 slow1 --metrics tokens_per_second
+expect 2 "--metrics 'bandwidth': the runs have no such figure; they have: step " "a figure that is not there" base1 slow1 \
+    --metrics bandwidth
+expect 0 '^ddp backward_pass +- +[0-9.]+ ms +[0-9.]+ ms +1[.]000$' "labels show all figures side by side" base1 same1 \
+    --label cuda,rocm
+grep -qE '^figure .* cuda \(n=1\) +rocm \(n=1\)' printed && good=0 || good=1
+result "$good" "labels name the columns"
+
+# ---- other kinds of runs ----
+
+cp -r profile profile2
+sed -i '/^\t\t"step_none"/,/}/s/"median":\t\([0-9]*\)/"median":\t9\1/' profile2/ddp_bucketed/summary.json
+expect 3 '^none step .*  regressed$' "a profile's control" profile profile2
+grep -q '^ddp_bucketed step .*  ok$' printed && grep -q '^after_backward step .*  ok$' printed && good=0 || good=1
+result "$good" "a profile's steps"
+expect 0 '^ddp_bucketed compute_coverage ' "a profile by its own directory" profile/ddp_bucketed profile --label a,b
+expect 6 '^  mode: baseline profile, candidate benchmark$' "a profile against a benchmark" profile base1
+
+# sweep DIR FACTOR WRONG: a sweep of four sizes, the run of a real one.
+sweep() {
+    local bytes comma=''
+    cp -r real "$1"
+    sed -i 's/"mode":\t"benchmark"/"mode":\t"allreduce"/' "$1/run.json"
+    {
+        echo '{"schema_version": 1, "mode": "allreduce", "label": "", "sweep": ['
+        for bytes in 8 1024 4096 1048576; do
+            echo "$comma{\"collective\": \"all_reduce\", \"dtype\": \"float\", \"op\": \"sum\", \"root\": -1,"
+            echo "\"placement\": \"in_place\", \"bytes\": $bytes, \"count\": 2, \"iterations\": 10, \"time_us\":"
+            echo "{\"median\": $(awk "BEGIN { print ($bytes + 1000) * $2 }")}, \"algbw_gbs\": 1, \"busbw_gbs\": 1, \"wrong\": $3}"
+            comma=,
+        done
+        echo '], "link": [], "overlap": []}'
+    } >"$1/summary.json"
+}
+i=0
+for factor in 1 1.01 0.99 1.005 0.995; do
+    i=$((i + 1))
+    sweep "sweep$i" "$factor" 0
+    sweep "slower_sweep$i" "$(awk "BEGIN { print 1.075 * $factor }")" 0
+done
+sweep wrong 1 3
+sweeps=(sweep1 sweep2 sweep3 sweep4 sweep5 --candidate)
+expect 0 '^all_reduce float sum in_place time +4 sizes .*  ok$' "sizes that are well are one line" "${sweeps[@]}" sweep1 sweep2
+expect 0 '^all_reduce float sum in_place time +1 MiB +1[0-9]* us .*  ok$' "--all shows each" "${sweeps[@]}" sweep1 --all
+expect 3 '^all_reduce float sum in_place time +all sizes .* 1[.]075 .*  regressed$' "all sizes slower" \
+    "${sweeps[@]}" slower_sweep{1..5}
+expect 3 '^all_reduce .* 8 B .*  regressed: wrong elements$' "wrong elements" "${sweeps[@]}" sweep1 wrong
+
+# ---- comparability ----
+
+cp -r base1 other && sed -i 's/"d-model":\t32/"d-model":\t64/; s/"world_size":\t2/"world_size":\t4/' other/run.json
+expect 6 '^  d-model: baseline 32, candidate 64$' "another model" base1 other
+grep -qx '  world_size: baseline 2, candidate 4' printed && grep -qx 'To compare them all the same: --allow d-model,world_size' printed &&
+    good=0 || good=1
+result "$good" "every difference is listed, and how to allow it"
+expect 6 '^  d-model: baseline 32, another baseline 64$' "another model among the baselines" base1 other --candidate same1
+expect 6 '^  world_size: ' "one allowed of two" base1 other --allow d_model
+expect 0 '^Settings differ, as allowed:' "both allowed" base1 other --allow d-model,world_size
+expect 0 'ok' "all allowed" base1 other --allow all
+expect 2 "--allow 'width': the runs have no such setting; known: all mode schema_version" "a setting that is not there" base1 other \
+    --allow width
+cp -r base1 new_schema && sed -i 's/"schema_version":\t1/"schema_version":\t2/' new_schema/*.json
+expect 6 '^  schema_version: baseline 1, candidate 2$' "another schema" base1 new_schema
+expect 6 '^  schema_version: baseline 2, this program 1$' "a schema that this program does not know" new_schema new_schema
+expect 0 'ok' "another schema, allowed" base1 new_schema --allow schema_version
+cp -r base1 elsewhere && sed -i 's/"kernel":\t"[^"]*"/"kernel":\t"Linux 1.0"/; s/"version":\t"[^"]*"/"version":\t"old"/
+    s/"label":\t""/"label":\t"x"/' elsewhere/run.json
+expect 0 '^  kernel: baseline .*, candidate Linux 1[.]0$' "another kernel is told, not refused" base1 elsewhere
+if grep -q '^  label' printed; then good=1; else good=0; fi
+result "$good" "a label is no difference"
+
+# ---- JSON ----
+
+expect 3 '^ddp step' "JSON into a file" base1 slow1 --json out.json
+valid out.json >>said && grep -q '"verdict":	"regressed"' out.json && grep -q '"exit_status":	3' out.json && good=0 || good=1
+result "$good" "the file is valid and says the same"
+expect 6 '"verdict":.*"incomparable"' "JSON on standard output" base1 other --json -
+cp printed printed.json
+valid printed.json && good=0 || good=1
+result "$good" "it is valid and alone"
+expect 4 '"verdict":.*"ambiguous"' "JSON of five runs" "${five[@]}" little{1..5} --json - --label a,b
+cp printed printed.json
+valid printed.json && good=0 || good=1
+result "$good" "it is valid with all figures"
+
+# ---- what cannot be read or written ----
+
+fails() {
+    local status=0
+    timeout 20 "$program" compare base1 --candidate same1 "${@:3}" >printed 2>said </dev/null || status=$?
+    [ "$status" = 1 ] && grep -qE "^ddpbench: $1" said && [ "$(wc -l <said)" = 1 ] && good=0 || good=1
+    result "$good" "$2"
+}
+fails 'cannot read absent: No such file' "a directory that is not there" absent
+mkdir empty
+fails 'empty: holds no run[.]json, so it is not a result directory' "an empty directory" empty
+fails 'said: is not a directory' "a file" said
+cp -r base1 half && rm half/summary.json
+fails 'half: holds no summary[.]json: the run has not finished' "a run that has not finished" half
+for file in run summary; do
+    cp -r base1 "broken_$file" && sed -i '20s/[:,]//' "broken_$file/$file.json"
+    fails "broken_$file/${file}[.]json: is not valid JSON \(line 2[0-9]\)" "a broken $file.json" "broken_$file"
+    cp -r base1 "cut_$file" && head -c 600 "base1/$file.json" >"cut_$file/$file.json"
+    fails "cut_$file/${file}[.]json: is not valid JSON" "a $file.json that was cut off" "cut_$file"
+done
+cp -r base1 list && echo '[]' >list/run.json
+fails 'list/run[.]json: holds no JSON object' "a list" list
+cp -r base1 foreign && echo '{"name": "x"}' >foreign/run.json
+fails 'foreign/run[.]json: lacks schema_version, mode or configuration' "another program's run.json" foreign
+cp -r base1 mixed && cp new_schema/summary.json mixed/
+fails 'mixed: run[.]json and summary[.]json have different schema_versions' "files of two runs" mixed
+mkdir many && cp -r base1 base2 many
+fails 'many: holds the results of 2 runs; name one of them' "a directory of several runs" many
+fails '--json /dev/null: is not a regular file' "a device as --json" --json /dev/null
+[ -c /dev/null ] && good=0 || good=1
+result "$good" "and it is still a device"
+fails 'cannot write absent/out.json' "a file in a directory that is not there" --json absent/out.json
+
+# ---- the command line ----
+
+expect 2 "no candidate" "no candidate" base1
+expect 2 "unknown option '--bogus'; known: --candidate --tolerance" "an unknown option" base1 same1 --bogus
+expect 2 "--tolerance x: expected a number" "a tolerance that is no number" base1 same1 --tolerance x
+expect 0 '^Usage: ddpbench compare' "--help" --help
+exit "$failed"
