@@ -46,7 +46,7 @@ static void judge(struct compare *c)
         const struct compare_line *line = &c->lines.item[i];
         if (!line->gated)
             continue;
-        c->judged[n] = line;
+        c->judged[n] = i;
         group[n++] = (struct verdict_group){line->family, line->figure->more_is_better, line->wrong, line->baseline,
                                             line->candidate};
     }

@@ -23,8 +23,8 @@ struct compare {
     struct compare_run *baseline, *candidate; /* [baselines], [candidates] of the options */
     struct differences differences;
     struct verdict_rules rules;
-    struct compare_lines lines;         /* none if the runs are incomparable */
-    const struct compare_line **judged; /* [of verdicts] the line of each row; of a family's row, its first */
+    struct compare_lines lines; /* none if the runs are incomparable */
+    size_t *judged;             /* [of verdicts] number of each row's line; for a family's row, of its first */
     struct verdicts verdicts;
     enum compare_status status;
 };

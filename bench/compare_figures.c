@@ -79,10 +79,14 @@ static int add_benchmark(struct compare_figures *figures, const char *path, cons
     const cJSON *all = get(summary, "implementations"), *implementation, *metric;
     if (!cJSON_IsObject(all))
         return report("%s: has no \"implementations\", so it is not the summary of a benchmark", path);
-    cJSON_ArrayForEach(implementation, all) cJSON_ArrayForEach(metric, implementation)
+    cJSON_ArrayForEach(implementation, all)
     {
-        int gated = strcmp(metric->string, "step") ? INFORMATION : GATED;
-        add(figures, implementation->string, metric->string, 0, number(metric, "median"), text(metric, "unit"), gated);
+        cJSON_ArrayForEach(metric, implementation)
+        {
+            const char *subject = implementation->string, *name = metric->string;
+            int gated = strcmp(name, "step") ? INFORMATION : GATED;
+            add(figures, subject, name, 0, number(metric, "median"), text(metric, "unit"), gated);
+        }
     }
     return 0;
 }
@@ -120,10 +124,12 @@ static void add_collectives(struct compare_figures *figures, const char *subject
                                            {"algbw", "algbw", "GB/s"},
                                            {"busbw", "busbw", "GB/s"}};
     const cJSON *collective;
-    cJSON_ArrayForEach(collective, get(summary, "collectives")) for (size_t i = 0; i < sizeof field / sizeof *field;
-                                                                     i++)
-        add(figures, subject, field[i][1], number(collective, "bytes"), number(collective, field[i][0]), field[i][2],
-            INFORMATION);
+    cJSON_ArrayForEach(collective, get(summary, "collectives"))
+    {
+        double bytes = number(collective, "bytes");
+        for (size_t i = 0; i < sizeof field / sizeof *field; i++)
+            add(figures, subject, field[i][1], bytes, number(collective, field[i][0]), field[i][2], INFORMATION);
+    }
 }
 
 static void add_controls(struct compare_figures *figures, const char *subject, const cJSON *controls)
@@ -153,8 +159,11 @@ static int add_profile(struct compare_figures *figures, const char *path, const 
         return report("%s: has no \"implementation\" with its \"phases\", so it is not the summary of a profile", path);
     add(figures, subject, "step", 0, number(get(phases, "step"), "median_ms"), "ms", GATED);
     add_controls(figures, subject, get(summary, "controls"));
-    cJSON_ArrayForEach(phase, phases) if (strcmp(phase->string, "step") != 0)
-        add(figures, subject, phase->string, 0, number(phase, "median_ms"), "ms", INFORMATION);
+    cJSON_ArrayForEach(phase, phases)
+    {
+        if (strcmp(phase->string, "step") != 0)
+            add(figures, subject, phase->string, 0, number(phase, "median_ms"), "ms", INFORMATION);
+    }
     add(figures, subject, "tokens_per_second", 0, number(summary, "tokens_per_second"), "1/s", INFORMATION);
     add(figures, subject, "model_gflops", 0, number(summary, "model_gflops"), "GFLOP/s", INFORMATION);
     add(figures, subject, "communication_ratio", 0, number(summary, "communication_ratio"), "", INFORMATION);
@@ -168,42 +177,81 @@ static int add_profile(struct compare_figures *figures, const char *path, const 
 
 /* ---- sweep of collectives ---- */
 
-static int add_size(struct compare_figures *figures, const char *path, const cJSON *size)
+/* What names a size: collective, type, operation, placement, and the root if there is one. */
+static int take_subject(char *subject, size_t size, const char *path, const cJSON *item)
 {
-    static const char *const time[] = {"min", "mean", "p95", "p99", "max"};
     static const char *const key[] = {"collective", "dtype", "op", "placement"};
-    const cJSON *times = get(size, "time_us");
-    char subject[128] = "", name[32];
-    size_t at = 0;
-    double bytes = number(size, "bytes"), root = number(size, "root");
-    for (size_t i = 0; i < sizeof key / sizeof *key; i++) {
-        if (!*text(size, key[i]) || !(bytes >= 0) || !cJSON_IsObject(times))
-            return report("%s: an item of \"sweep\" lacks one of collective, dtype, op, placement, bytes and time_us",
-                          path);
-        if (i == 3 && root >= 0 && at < sizeof subject)
-            at += (size_t)snprintf(subject + at, sizeof subject - at, " root %.0f", root);
-        if (at < sizeof subject)
-            at += (size_t)snprintf(subject + at, sizeof subject - at, "%s%s", i ? " " : "", text(size, key[i]));
-    }
+    double root = number(item, "root");
+    char of_root[32] = "";
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++)
+        if (!*text(item, key[i]) || !(number(item, "bytes") >= 0))
+            return report("%s: a row lacks one of collective, dtype, op, placement and bytes", path);
+    if (root >= 0)
+        snprintf(of_root, sizeof of_root, " root %.0f", root);
+    snprintf(subject, size, "%s %s %s%s %s", text(item, key[0]), text(item, key[1]), text(item, key[2]), of_root,
+             text(item, key[3]));
+    return 0;
+}
+
+static int add_size(struct compare_figures *figures, const char *path, const cJSON *row)
+{
+    static const char *const spread[] = {"min", "mean", "p95", "p99", "max"};
+    const cJSON *times = get(row, "time_us");
+    char subject[128], name[32];
+    double bytes = number(row, "bytes");
+    if (take_subject(subject, sizeof subject, path, row))
+        return -1;
     size_t median = figures->n;
     add(figures, subject, "time", bytes, number(times, "median"), "us", GATED);
     if (figures->n > median)
-        figures->item[median].wrong = number(size, "wrong") > 0;
-    for (size_t i = 0; i < sizeof time / sizeof *time; i++) {
-        snprintf(name, sizeof name, "time_%s", time[i]);
-        add(figures, subject, name, bytes, number(times, time[i]), "us", INFORMATION);
+        figures->item[median].wrong = number(row, "wrong") > 0;
+    for (size_t i = 0; i < sizeof spread / sizeof *spread; i++) {
+        snprintf(name, sizeof name, "time_%s", spread[i]);
+        add(figures, subject, name, bytes, number(times, spread[i]), "us", INFORMATION);
     }
-    add(figures, subject, "algbw", bytes, number(size, "algbw_gbs"), "GB/s", INFORMATION);
-    add(figures, subject, "busbw", bytes, number(size, "busbw_gbs"), "GB/s", INFORMATION);
+    add(figures, subject, "cpu_time", bytes, number(row, "cpu_us"), "us", INFORMATION);
+    add(figures, subject, "algbw", bytes, number(row, "algbw_gbs"), "GB/s", INFORMATION);
+    add(figures, subject, "busbw", bytes, number(row, "busbw_gbs"), "GB/s", INFORMATION);
+    return 0;
+}
+
+/* Of a sweep beside computation, what the two take together is judged. */
+static int add_overlapped(struct compare_figures *figures, const char *path, const cJSON *row)
+{
+    static const char *const field[][3] = {{"compute_us", "compute", "us"},
+                                           {"comm_us", "comm", "us"},
+                                           {"overlap_percent", "overlap", "%"},
+                                           {"compute_slowdown", "compute_slowdown", ""},
+                                           {"comm_slowdown", "comm_slowdown", ""}};
+    char subject[128];
+    double bytes = number(row, "bytes");
+    if (take_subject(subject, sizeof subject, path, row))
+        return -1;
+    add(figures, subject, "both", bytes, number(get(row, "both_us"), "median"), "us", GATED);
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++)
+        add(figures, subject, field[i][1], bytes, number(get(row, field[i][0]), "median"), field[i][2], INFORMATION);
     return 0;
 }
 
 static int add_sweep(struct compare_figures *figures, const char *path, const cJSON *summary)
 {
-    const cJSON *sweep = get(summary, "sweep"), *size;
-    if (!cJSON_IsArray(sweep))
-        return report("%s: has no \"sweep\", so it is not the summary of a sweep of collectives", path);
-    cJSON_ArrayForEach(size, sweep) if (add_size(figures, path, size)) return -1;
+    const cJSON *sweep = get(summary, "sweep"), *overlap = get(summary, "overlap"), *row;
+    double rows = cJSON_GetArraySize(sweep) + cJSON_GetArraySize(overlap), planned = number(summary, "rows_planned");
+    if (!cJSON_IsArray(sweep) && !cJSON_IsArray(overlap))
+        return report("%s: has no \"sweep\" and no \"overlap\", so it is not the summary of a sweep of collectives",
+                      path);
+    if (rows < planned)
+        return report("%s: has %.0f of %.0f rows: the run has not finished", path, rows, planned);
+    cJSON_ArrayForEach(row, sweep)
+    {
+        if (add_size(figures, path, row))
+            return -1;
+    }
+    cJSON_ArrayForEach(row, overlap)
+    {
+        if (add_overlapped(figures, path, row))
+            return -1;
+    }
     return 0;
 }
 

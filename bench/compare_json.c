@@ -60,7 +60,7 @@ static void add_judged(cJSON *json, const struct compare *c)
     cJSON *list = cJSON_AddArrayToObject(json, "judged");
     for (size_t i = 0; i < c->verdicts.n; i++) {
         const struct verdict_row *row = &c->verdicts.row[i];
-        const struct compare_line *line = c->judged[i];
+        const struct compare_line *line = &c->lines.item[c->judged[i]];
         cJSON *item = add_item(list);
         add_figure(item, line->figure);
         results_add_finite(item, "bytes", row->sizes == 1 ? line->figure->bytes : NAN);

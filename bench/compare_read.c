@@ -139,8 +139,9 @@ enum { SETTING, ENVIRONMENT };
 
 static void add_configuration(struct settings *settings, const cJSON *json)
 {
-    static const char *const apart[] = {"label",        "output",     "profile-output-dir", "json", "csv",
-                                        "profile-sort", "thresholds", "trace-gzip",         NULL};
+    static const char *const apart[] = {"label",          "output",          "output-file", "profile-output-dir",
+                                        "profile-sort",   "thresholds",      "trace-gzip",  "timeout",
+                                        "report-cputime", "iteration-times", NULL};
     const cJSON *item;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(json, "configuration"))
     {

@@ -152,7 +152,7 @@ static struct columns print_heading(FILE *out, const struct compare *c, int gate
 static void print_row(FILE *out, const struct compare *c, size_t i, const struct columns *w)
 {
     const struct verdict_row *row = &c->verdicts.row[i];
-    const struct compare_line *line = c->judged[i];
+    const struct compare_line *line = &c->lines.item[c->judged[i]];
     const char *unit = line->figure->unit;
     char size[CELL], baseline[CELL], candidate[CELL], ratio[CELL], range[CELL];
     print_name(out, line->figure, w->name);
@@ -184,7 +184,7 @@ static void print_well(FILE *out, const struct compare *c, size_t first, size_t 
     if (!well)
         return;
     snprintf(sizes, sizeof sizes, "%zu sizes", well);
-    print_name(out, c->judged[first]->figure, w->name);
+    print_name(out, c->lines.item[c->judged[first]].figure, w->name);
     snprintf(ratios, sizeof ratios, "ratios %s", range_cell(range, least, most));
     fprintf(out, "  %9s  %*s  %*s  %7s  %17s  ok\n", sizes, w->baseline, "", w->candidate, ratios, "", "");
 }

@@ -51,31 +51,41 @@ static void take_group(struct hypothesis *h, const struct verdict_group *group, 
     }
 }
 
-/* The mean over a family's sizes that all runs have: geometric means, one for each run. Nothing is taken unless there
- * are two such sizes. */
-static void take_family(struct hypothesis *h, size_t family, const struct hypothesis *single, size_t groups,
-                        size_t baselines, size_t candidates)
+static int has_all(const struct verdict_row *row, size_t family, size_t baselines, size_t candidates)
 {
-    struct verdict_row *row = h->row;
-    *row = (struct verdict_row){.family = family, .baseline = NAN, .candidate = NAN};
+    return row->family == family && row->n_baseline == baselines && row->n_candidate == candidates;
+}
+
+/* The mean over a family's sizes that all runs have: geometric means, one for each run. Returns 0, with nothing taken,
+ * if there are not two such sizes. */
+static int take_family(struct hypothesis *h, size_t family, const struct hypothesis *single, size_t groups,
+                       size_t baselines, size_t candidates)
+{
+    size_t sizes = 0;
+    for (size_t g = 0; g < groups; g++)
+        sizes += (size_t)has_all(single[g].row, family, baselines, candidates);
+    if (sizes < 2)
+        return 0;
+    *h->row = (struct verdict_row){.family = family,
+                                   .sizes = sizes,
+                                   .baseline = NAN,
+                                   .candidate = NAN,
+                                   .n_baseline = baselines,
+                                   .n_candidate = candidates};
     h->baseline = allocate(baselines, sizeof *h->baseline);
     h->candidate = allocate(candidates, sizeof *h->candidate);
     for (size_t g = 0; g < groups; g++) {
-        const struct verdict_row *size = single[g].row;
-        if (size->family != family || size->n_baseline < baselines || size->n_candidate < candidates)
-            continue;
-        row->sizes++;
-        for (size_t i = 0; i < baselines; i++)
-            h->baseline[i] += log(single[g].baseline[i]);
-        for (size_t i = 0; i < candidates; i++)
-            h->candidate[i] += log(single[g].candidate[i]);
+        int has = has_all(single[g].row, family, baselines, candidates);
+        for (size_t i = 0; has && i < baselines; i++)
+            h->baseline[i] += log(single[g].baseline[i]) / (double)sizes;
+        for (size_t i = 0; has && i < candidates; i++)
+            h->candidate[i] += log(single[g].candidate[i]) / (double)sizes;
     }
     for (size_t i = 0; i < baselines; i++)
-        h->baseline[i] = exp(h->baseline[i] / (double)row->sizes);
+        h->baseline[i] = exp(h->baseline[i]);
     for (size_t i = 0; i < candidates; i++)
-        h->candidate[i] = exp(h->candidate[i] / (double)row->sizes);
-    row->n_baseline = baselines;
-    row->n_candidate = candidates;
+        h->candidate[i] = exp(h->candidate[i]);
+    return 1;
 }
 
 /* ---- few runs: only what is far beyond every run ---- */
@@ -119,14 +129,14 @@ static void test(struct hypothesis *h, const struct verdict_rules *rules)
 }
 
 /* The weights of m hypotheses: the families' part shared among them alike, and the rest among the single ones. */
-static void weigh(struct hypothesis *const *h, size_t m)
+static void weigh(struct hypothesis *h, size_t m)
 {
     size_t families = 0;
     for (size_t i = 0; i < m; i++)
-        families += h[i]->row->sizes > 1;
+        families += h[i].row->sizes > 1;
     double part = families ? VERDICT_FAMILY_PART : 0;
     for (size_t i = 0; i < m; i++)
-        h[i]->weight = h[i]->row->sizes > 1 ? part / (double)families : (1 - part) / (double)(m - families);
+        h[i].weight = h[i].row->sizes > 1 ? part / (double)families : (1 - part) / (double)(m - families);
 }
 
 /* Student's t of which most that ask have the same level and degrees of freedom. */
@@ -140,25 +150,25 @@ static double reach(double level, double df)
     return last;
 }
 
-static void judge_spread(struct hypothesis *const *h, size_t m, const struct verdict_rules *rules)
+static void judge_spread(const struct hypothesis *h, size_t m, const struct verdict_rules *rules)
 {
     double *p = allocate(m, sizeof *p), *weight = allocate(m, sizeof *weight);
     double *worse = allocate(m, sizeof *worse), *better = allocate(m, sizeof *better); /* levels */
     for (size_t i = 0; i < m; i++) {
-        p[i] = h[i]->p_regressed;
-        weight[i] = h[i]->weight;
+        p[i] = h[i].p_regressed;
+        weight[i] = h[i].weight;
     }
     stats_holm_weighted(p, weight, m, rules->level, worse);
     for (size_t i = 0; i < m; i++)
-        p[i] = h[i]->p_improved;
+        p[i] = h[i].p_improved;
     stats_holm_weighted(p, weight, m, rules->level, better);
     for (size_t i = 0; i < m; i++) {
-        struct verdict_row *row = h[i]->row;
-        const struct unpaired *d = &h[i]->difference;
+        struct verdict_row *row = h[i].row;
+        const struct unpaired *d = &h[i].difference;
         row->low = exp(d->difference - reach(worse[i], d->df) * d->error);
         row->high = exp(d->difference + reach(better[i], d->df) * d->error);
-        row->verdict = h[i]->p_regressed <= worse[i]       ? VERDICT_REGRESSED
-                       : h[i]->p_improved <= better[i]     ? VERDICT_IMPROVED
+        row->verdict = h[i].p_regressed <= worse[i]        ? VERDICT_REGRESSED
+                       : h[i].p_improved <= better[i]      ? VERDICT_IMPROVED
                        : row->ratio > 1 + rules->tolerance ? VERDICT_AMBIGUOUS
                                                            : VERDICT_OK;
     }
@@ -180,7 +190,7 @@ static size_t count_families(const struct verdict_group *group, size_t groups)
 
 static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct verdict_rules *rules, size_t candidates)
 {
-    struct hypothesis **spread = allocate(verdicts->n, sizeof *spread);
+    struct hypothesis *spread = allocate(verdicts->n, sizeof *spread);
     size_t m = 0;
     for (size_t i = 0; i < verdicts->n; i++) {
         struct verdict_row *row = h[i].row;
@@ -194,7 +204,7 @@ static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct 
             row->verdict = VERDICT_MISSING;
         else if (has_spread(&h[i])) {
             test(&h[i], rules);
-            spread[m++] = &h[i];
+            spread[m++] = h[i];
         } else
             row->verdict = judge_extremes(&h[i], rules);
     }
@@ -215,15 +225,8 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
         take_group(&h[g], &group[g], baselines, candidates);
     }
     for (size_t f = 0; f < families; f++) {
-        struct hypothesis *next = &h[verdicts->n];
-        next->row = &verdicts->row[verdicts->n];
-        take_family(next, f, h, groups, baselines, candidates);
-        if (next->row->sizes >= 2) {
-            verdicts->n++;
-            continue;
-        }
-        free(next->baseline);
-        free(next->candidate);
+        h[verdicts->n].row = &verdicts->row[verdicts->n];
+        verdicts->n += (size_t)take_family(&h[verdicts->n], f, h, groups, baselines, candidates);
     }
     judge(verdicts, h, rules, candidates);
     for (size_t i = 0; i < verdicts->n; i++) {

@@ -49,8 +49,10 @@ int main(int argc, char *argv[])
     else if (!strcmp(command, "allreduce"))
         status = run_allreduce(&job, argc - 1, argv + 1);
     else {
-        job_agree(&job, report("'%s' is no command; known are allreduce and compare, or options, which begin with --; see --help",
-                               command));
+        job_agree(
+            &job,
+            report("'%s' is no command; known are allreduce and compare, or options, which begin with --; see --help",
+                   command));
         status = USAGE;
     }
     job_end(&job);

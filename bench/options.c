@@ -301,7 +301,8 @@ void options_help(FILE *out)
     struct option_table table = {.section = sections, .sections = OPTION_SECTIONS};
     fprintf(out,
             "Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n"
-            "       mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...   the interconnect alone; has a --help\n\n"
+            "       mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...   the interconnect alone; has a --help\n"
+            "       ddpbench compare BASELINE... --candidate DIR...        whether runs got slower; has a --help\n\n"
             "Trains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
             "what the strategies cost; or, with --profile, shows where the time of one of them goes. The defaults are\n"
             "a GPU's; `make bench` has sizes for a laptop.\n");

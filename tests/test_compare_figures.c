@@ -136,13 +136,30 @@ START_TEST(sweep)
 }
 END_TEST
 
+START_TEST(beside_computation)
+{
+    ck_assert_int_eq(take(0, "allreduce",
+                          "{\"rows_planned\": 1, \"overlap\": [{\"collective\": \"all_reduce\", \"dtype\": \"float\","
+                          "\"op\": \"sum\", \"root\": -1, \"placement\": \"in_place\", \"bytes\": 8,"
+                          "\"both_us\": {\"median\": 5}, \"comm_us\": {\"median\": 3},"
+                          "\"overlap_percent\": {\"median\": 40}}]}"),
+                     0);
+    is("all_reduce float sum in_place", "both", 8, 5, "us", 0, 1);
+    is("all_reduce float sum in_place", "comm", 8, 3, "us", 0, 0);
+    is("all_reduce float sum in_place", "overlap", 8, 40, "%", 1, 0);
+    ck_assert_uint_eq(run[0].figures.n, 3);
+}
+END_TEST
+
 START_TEST(not_a_summary)
 {
     static const char *const bad[][3] = {
         {"benchmark", "{\"phases\": {}}", "DIR/summary.json: has no \"implementations\""},
         {"profile", "{\"implementations\": {}}", "DIR/summary.json: has no \"implementation\" with its \"phases\""},
         {"allreduce", "{\"sweep\": 3}", "DIR/summary.json: has no \"sweep\""},
-        {"allreduce", "{\"sweep\": [{\"bytes\": 8}]}", "DIR/summary.json: an item of \"sweep\" lacks"},
+        {"allreduce", "{\"sweep\": [{\"bytes\": 8}]}", "DIR/summary.json: a row lacks one of collective"},
+        {"allreduce", "{\"rows_planned\": 2, \"sweep\": [" SIZE("a", "0", "8", "3", "0") "]}",
+         "DIR/summary.json: has 1 of 2 rows: the run has not finished"},
         {"predict", "{}", "DIR/summary.json: results of mode 'predict' cannot be compared; benchmark, profile"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -242,6 +259,7 @@ int main(void)
     tcase_add_test(one, benchmark);
     tcase_add_test(one, profile);
     tcase_add_test(one, sweep);
+    tcase_add_test(one, beside_computation);
     tcase_add_test(one, not_a_summary);
     tcase_add_checked_fixture(several, NULL, destroy);
     tcase_add_test(several, matched);
