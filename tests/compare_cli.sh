@@ -175,6 +175,9 @@ expect 2 "--allow 'width': the runs have no such setting; known: all mode schema
 cp -r base1 new_schema && sed -i 's/"schema_version":\t1/"schema_version":\t2/' new_schema/*.json
 expect 6 '^  schema_version: baseline 1, candidate 2$' "another schema" base1 new_schema
 expect 6 '^  schema_version: baseline 2, this program 1$' "a schema that this program does not know" new_schema new_schema
+cp -r new_schema strange && sed -i 's/"implementations"/"rows"/' strange/summary.json
+expect 6 '^  schema_version: baseline 1, candidate 2$' "another schema with another summary" base1 strange
+expect 5 'Verdict: missing' "and nothing of it can be read, though allowed" base1 strange --allow schema_version
 expect 0 'ok' "another schema, allowed" base1 new_schema --allow schema_version
 cp -r base1 elsewhere && sed -i 's/"kernel":\t"[^"]*"/"kernel":\t"Linux 1.0"/; s/"version":\t"[^"]*"/"version":\t"old"/
     s/"label":\t""/"label":\t"x"/' elsewhere/run.json
