@@ -183,7 +183,7 @@ static void print_well(FILE *out, const struct compare *c, size_t first, size_t 
     }
     if (!well)
         return;
-    snprintf(sizes, sizeof sizes, "%zu sizes", well);
+    snprintf(sizes, sizeof sizes, "%zu size%s", well, well == 1 ? "" : "s");
     print_name(out, c->lines.item[c->judged[first]].figure, w->name);
     snprintf(ratios, sizeof ratios, "ratios %s", range_cell(range, least, most));
     fprintf(out, "  %9s  %*s  %*s  %7s  %17s  ok\n", sizes, w->baseline, "", w->candidate, ratios, "", "");
