@@ -73,7 +73,7 @@ static void cuts_borders(const struct cuts *cuts, const struct sweep *sweep, int
 /* ---- how many regimes ---- */
 
 /* What k regimes leave of the squares that k - 1 leave, in [0, 1]; with 0.5 % more residual on every point, as clocks
- * and schedulers make, so that smaller residuals are no structure. */
+ * and schedulers make, so that exact times need no regime for a bend far below that. */
 static double share_left(const struct cuts *cuts, const struct sweep *sweep, int k)
 {
     double noise = (double)sweep->n * 0.005 * 0.005;

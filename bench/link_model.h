@@ -49,8 +49,9 @@ struct link_model {
  * Each regime minimises the sum of squared relative residuals under latency >= 0 and 1 / bandwidth >= 0. Borders lie
  * where all regimes together leave the least squares. One regime more is accepted only if two tests find it: an F test
  * at 1 %, corrected for the number of places where its borders could have been (Bonferroni), and a wild bootstrap at
- * 5 %, since late points, or small messages that are noisier than large ones, mislead the F test. Residuals of 0.5 %
- * are never taken for structure. Deterministic. Takes 200 n^2 steps of some 20 ns: for tens to hundreds of sizes.
+ * 5 %, since late points, or small messages that are noisier than large ones, mislead the F test. Noise of 0.5 % is
+ * taken to be there even where residuals are smaller. Deterministic. Takes up to 200 n^2 steps of some 20 ns: for tens
+ * to hundreds of sizes.
  *
  * Returns 0; or -1, not reported, and *model unchanged, if there is nothing to fit: fewer than LINK_SIZES different
  * sizes, or a size or time that is not a finite number above 0. */
