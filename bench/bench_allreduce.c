@@ -58,7 +58,7 @@ static int compare_row(struct sweep *s, struct measured *row)
     if (s->job->rank == 0)
         printf("%10zu %-12s %10.2f %10.2f %7.3f [%.3f, %.3f] %10.2f %7zu  %s\n", row->bytes,
                row->in_place ? "in place" : "out of place", theirs, mine, r.median, r.ci_low, r.ci_high,
-               1e6 * row->iterations.median, row->n, agree ? "agree" : "DIFFER");
+               1e6 * row->sustained, row->n, agree ? "agree" : "DIFFER");
     fflush(stdout);
     return agree;
 }
@@ -91,7 +91,7 @@ int main(int argc, char *argv[])
     if (job.rank == 0)
         printf(
             "plain, sweep: medians over the rounds of the mean of a loop; ratio: median of the rounds' own; its time: "
-            "what `ddpbench allreduce` prints,\nthe median over single calls. %zu of %zu agree within max(3 %%, 0.2 "
+            "what `ddpbench allreduce` prints. %zu of %zu agree within max(3 %%, 0.2 "
             "us).\n",
             agree, sweep.rows);
     sweep.comm->destroy(sweep.comm);

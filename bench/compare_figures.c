@@ -195,16 +195,16 @@ static int take_subject(char *subject, size_t size, const char *path, const cJSO
 
 static int add_size(struct compare_figures *figures, const char *path, const cJSON *row)
 {
-    static const char *const spread[] = {"min", "mean", "p95", "p99", "max"};
+    static const char *const spread[] = {"min", "mean", "median", "p95", "p99", "max"};
     const cJSON *times = get(row, "time_us");
     char subject[128], name[32];
     double bytes = number(row, "bytes");
     if (take_subject(subject, sizeof subject, path, row))
         return -1;
-    size_t median = figures->n;
-    add(figures, subject, "time", bytes, number(times, "median"), "us", GATED);
-    if (figures->n > median)
-        figures->item[median].wrong = number(row, "wrong") > 0;
+    size_t gated = figures->n;
+    add(figures, subject, "time", bytes, number(row, "sustained_us"), "us", GATED);
+    if (figures->n > gated)
+        figures->item[gated].wrong = number(row, "wrong") > 0;
     for (size_t i = 0; i < sizeof spread / sizeof *spread; i++) {
         snprintf(name, sizeof name, "time_%s", spread[i]);
         add(figures, subject, name, bytes, number(times, spread[i]), "us", INFORMATION);

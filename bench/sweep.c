@@ -195,6 +195,19 @@ static struct spread spread_of(const double *x, size_t n)
     return s;
 }
 
+static double sustained_of(const double *x, size_t n)
+{
+    enum { STRETCHES = 10 };
+    double mean[STRETCHES] = {0};
+    size_t stretches = n < STRETCHES ? n : STRETCHES;
+    for (size_t k = 0; k < stretches; k++) {
+        size_t first = k * n / stretches, end = (k + 1) * n / stretches;
+        for (size_t i = first; i < end; i++)
+            mean[k] += x[i] / (double)(end - first);
+    }
+    return stats_median(mean, stretches);
+}
+
 static double averaged(enum sweep_average average, const double *all, size_t n, int ranks, size_t i)
 {
     double sum = 0, low = INFINITY, high = 0;
@@ -237,7 +250,8 @@ void sweep_finish(const struct sweep *s, struct measured *row)
     }
     row->iterations = spread_of(series, row->n);
     row->ranks = spread_of(median, (size_t)ranks);
-    row->algbw = (double)row->bytes / row->iterations.median;
+    row->sustained = sustained_of(series, row->n);
+    row->algbw = (double)row->bytes / row->sustained;
     row->busbw = row->algbw * sweep_bus_factor(row->collective.kind, ranks);
     free(all);
     free(series);
@@ -270,7 +284,7 @@ void sweep_links(const struct sweep *s, size_t rows,
         for (size_t i = first; i < rows; i++)
             if (same_family(&s->row[i], head)) {
                 bytes[n] = (double)s->row[i].bytes * sweep_bus_factor(head->collective.kind, s->job->size);
-                seconds[n++] = s->row[i].iterations.median;
+                seconds[n++] = s->row[i].sustained;
             }
         if (!link_model_fit(&model, bytes, seconds, n))
             each(context, s, head, &model);

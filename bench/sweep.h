@@ -28,6 +28,9 @@ struct measured {
     size_t aim;         /* iterations to do in all; 0 before the first cycle */
 
     /* made by sweep_finish, the same on every rank */
+    double sustained; /* seconds of one, and what rates are made of: the median, over ten stretches of consecutive
+                         iterations, of their mean. A mean alone follows every hiccup of the machine, and a median
+                         alone the faster half where a link alternates between bursts and pauses */
     struct spread iterations; /* over iterations, of the time that --average says */
     struct spread ranks;      /* over ranks, of their medians; p99 as p95 */
     int slowest_rank;

@@ -1,9 +1,12 @@
 /* sweep_report.c - the table of a sweep. */
 #include "sweep_report.h"
 
+#include "error.h"
 #include "results.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Rows of a size stand side by side: out of place and in place, or in place alone. */
 static int placements(const struct sweep *s)
@@ -76,7 +79,7 @@ void sweep_report_rows(FILE *out, const struct sweep *s, const struct measured *
     fprintf(out, "%12zu %12zu %6s %5s %5d", row->bytes, c->count, comm_dtype_name[c->dtype],
             reduces ? comm_op_name[c->op] : "none", c->kind == COMM_BROADCAST ? c->root : -1);
     for (int i = 0; i < placements(s); i++) {
-        print_us(out, 10, s->options->report_cputime ? row[i].cpu_iteration : row[i].iterations.median);
+        print_us(out, 10, s->options->report_cputime ? row[i].cpu_iteration : row[i].sustained);
         print_gbs(out, row[i].algbw);
         print_gbs(out, row[i].busbw);
         if (row[i].wrong < 0)
@@ -108,7 +111,16 @@ static void print_link(void *out, const struct sweep *s, const struct measured *
             c->kind == COMM_ALL_REDUCE || c->kind == COMM_REDUCE_SCATTER ? " " : "",
             c->kind == COMM_ALL_REDUCE || c->kind == COMM_REDUCE_SCATTER ? comm_op_name[c->op] : "",
             first->in_place ? "in place" : "out of place");
-    link_model_print(out, model, sweep_bus_factor(c->kind, s->job->size));
+    char *text = NULL, *save = NULL;
+    size_t length = 0;
+    FILE *words = open_memstream(&text, &length);
+    if (!words)
+        FATAL("no memory for a model in words");
+    link_model_print(words, model, sweep_bus_factor(c->kind, s->job->size));
+    fclose(words);
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        fprintf(out, "#   %s\n", line);
+    free(text);
 }
 
 void sweep_report_foot(FILE *out, const struct sweep *s)
@@ -120,8 +132,8 @@ void sweep_report_foot(FILE *out, const struct sweep *s)
         fprintf(out, "# Out of bounds values : %ld %s\n", sweep_wrong(s), sweep_wrong(s) ? "FAILED" : "OK");
     fprintf(out, "# Avg bus bandwidth    : %.4f\n", busbw);
     fprintf(out,
-            "# time: median over the iterations%s. algbw = size / time, busbw = algbw x %.4g (nccl-tests' "
-            "performance notes).\n",
+            "# time: median, over ten stretches of iterations, of their mean%s. algbw = size / time, busbw = algbw x "
+            "%.4g.\n",
             s->options->report_cputime ? ", while cputime is the mean CPU time of a rank in one" : "",
             sweep_bus_factor(s->options->kind, s->job->size));
     sweep_links(s, s->rows, print_link, out);

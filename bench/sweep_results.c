@@ -124,6 +124,7 @@ static cJSON *row_json(const struct measured *row)
 {
     cJSON *item = key_json(row);
     cJSON_AddNumberToObject(item, "iterations", (double)row->n);
+    cJSON_AddNumberToObject(item, "sustained_us", 1e6 * row->sustained);
     add_spread(item, "time_us", &row->iterations);
     add_spread(item, "rank_median_us", &row->ranks);
     cJSON_AddNumberToObject(item, "slowest_rank", row->slowest_rank);
@@ -155,9 +156,11 @@ cJSON *sweep_summary(const struct sweep *s, size_t rows)
     cJSON_AddNumberToObject(json, "schema_version", RESULTS_SCHEMA);
     cJSON_AddStringToObject(json, "mode", "allreduce");
     cJSON_AddStringToObject(json, "label", s->options->label);
-    cJSON_AddStringToObject(json, "time_axis",
-                            "time_us: over iterations, of the time that the option average says; "
-                            "rank_median_us: over ranks, of each rank's median");
+    cJSON_AddStringToObject(
+        json, "time_axis",
+        "time_us: over iterations, of the time that the option average says; sustained_us: median, over ten "
+        "stretches of consecutive iterations, of their mean; "
+        "rank_median_us: over ranks, of each rank's median");
     cJSON_AddNumberToObject(json, "rows_planned", (double)s->rows);
     cJSON *list = cJSON_AddArrayToObject(json, s->options->overlap ? "overlap" : "sweep");
     for (size_t i = 0; i < rows; i++)
@@ -169,10 +172,12 @@ cJSON *sweep_summary(const struct sweep *s, size_t rows)
 
 static void print_csv(FILE *out, const struct sweep *s, size_t rows)
 {
-    fprintf(out, "label,collective,dtype,op,root,placement,bytes,count,ranks,hosts,iterations,min_iterations_us,"
-                 "mean_iterations_us,median_iterations_us,p95_iterations_us,p99_iterations_us,max_iterations_us,"
-                 "min_ranks_us,median_ranks_us,p95_ranks_us,max_ranks_us,slowest_rank,cpu_us,algbw_gbs,busbw_gbs,"
-                 "wrong\n");
+    fprintf(
+        out,
+        "label,collective,dtype,op,root,placement,bytes,count,ranks,hosts,iterations,sustained_us,min_iterations_us,"
+        "mean_iterations_us,median_iterations_us,p95_iterations_us,p99_iterations_us,max_iterations_us,"
+        "min_ranks_us,median_ranks_us,p95_ranks_us,max_ranks_us,slowest_rank,cpu_us,algbw_gbs,busbw_gbs,"
+        "wrong\n");
     for (size_t i = 0; i < rows; i++) {
         const struct measured *row = &s->row[i];
         const struct collective *c = &row->collective;
@@ -180,7 +185,8 @@ static void print_csv(FILE *out, const struct sweep *s, size_t rows)
         fprintf(out, "%s,%s,%s,%s,%d,%s,%zu,%zu,%d,%d,%zu", s->options->label, comm_kind_name[c->kind],
                 comm_dtype_name[c->dtype], op_name(c), root_of(c), placement_name[row->in_place], row->bytes, c->count,
                 s->job->size, s->job->hosts, row->n);
-        const double us[] = {t->min, t->mean, t->median, t->p95, t->p99, t->max, r->min, r->median, r->p95, r->max};
+        const double us[] = {row->sustained, t->min, t->mean,   t->median, t->p95, t->p99,
+                             t->max,         r->min, r->median, r->p95,    r->max};
         for (size_t j = 0; j < sizeof us / sizeof *us; j++)
             fprintf(out, ",%.6g", 1e6 * us[j]);
         fprintf(out, ",%d,%.6g,%.6g,%.6g,", row->slowest_rank, 1e6 * row->cpu_iteration, 1e-9 * row->algbw,

@@ -105,7 +105,7 @@ measure far
 judge near far
 [ "$verdict" = regressed ] || failed=1
 latency() {
-    awk -F, 'FNR > 1 && $7 == 8 && $6 == "in_place" { print $14 }' "$output/$1"/*/allreduce.csv | sort -n |
+    awk -F, 'FNR > 1 && $7 == 8 && $6 == "in_place" { print $12 }' "$output/$1"/*/allreduce.csv | sort -n |
         awk '{ x[NR] = $1 } END { printf "%.0f", x[int((NR + 1) / 2)] }'
 }
 

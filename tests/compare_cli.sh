@@ -132,15 +132,13 @@ expect 6 '^  mode: baseline profile, candidate benchmark$' "a profile against a 
 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,1K,4K,1M --iters 20 --output real_sweep >said 2>&1 && good=0 || good=1
 result "$good" "a sweep of collectives"
 
-# swept TO FACTOR: a copy of the sweep in which every median took longer.
+# swept TO FACTOR: a copy of the sweep in which every size took longer.
 swept() {
     cp -r real_sweep "$1"
     awk -v factor="$2" '
-        /"time_us":/ { timed = 1 }
-        timed && match($0, /"median":\t[0-9.e+-]+/) {
-            number = substr($0, RSTART + 10, RLENGTH - 10)
-            $0 = sprintf("%s\"median\":\t%.17g%s", substr($0, 1, RSTART - 1), number * factor, substr($0, RSTART + RLENGTH))
-            timed = 0
+        match($0, /"sustained_us":\t[0-9.e+-]+/) {
+            number = substr($0, RSTART + 16, RLENGTH - 16)
+            $0 = sprintf("%s\"sustained_us\":\t%.17g%s", substr($0, 1, RSTART - 1), number * factor, substr($0, RSTART + RLENGTH))
         }
         { print }' real_sweep/summary.json >"$1/summary.json"
 }
