@@ -63,6 +63,8 @@ static int measure(struct run *run, struct results *results)
     int status = run_rounds(run, results, &hooks);
     if (bound && run->measurements.rounds)
         bound_compute(bound, run, attainable_s);
+    if (run_stop_monitor(run))
+        status = -1;
     /* also when a block could not be written: what was measured is shown, and kept if it still can be */
     if (run->measurements.rounds) {
         int wrote = write_summary(run, results, bound ? attainable_s : NULL, 1);

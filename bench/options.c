@@ -72,6 +72,10 @@ static const struct option benchmark[] = {
      "make one rank sleep whenever a phase begins: rank=R,ms=TIME,phase=NAME", 0},
     {"output", &option_text, FIELD(output), "", 0, 0, "result directory; default results/<time>[-<label>]", 0},
     {"label", &option_label, FIELD(label), "", 0, 0, "a name for this run, kept in its results", 0},
+    {"monitor-cpu", &option_flag, FIELD(monitor_cpu), NULL, 0, 0,
+     "write what the CPUs do, for whom and how fast, every second", 0},
+    {"monitor-gpu", &option_flag, FIELD(monitor_gpu), NULL, 0, 0,
+     "write what NVIDIA GPUs do and what holds them back, every second", 0},
 };
 
 static const struct option profile[] = {

@@ -62,6 +62,7 @@ struct options {
     int attainable;
     struct delay delay;
     const char *output, *label;
+    int monitor_cpu, monitor_gpu;
     /* profile */
     int profile;
     const char *profile_implementation, *profile_output_dir, *profile_activities, *profile_ranks;

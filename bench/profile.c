@@ -74,6 +74,8 @@ static int measure(struct profile *p, struct results *results)
     struct run_hooks hooks = {p, block, write_so_far};
     if (run->options->rounds && !p->capture.stopped)
         status = run_rounds(run, results, &hooks);
+    if (run_stop_monitor(run))
+        status = -1;
     wrote = write_summary(p, results, 1);
     if (status)
         report_clear(); /* the first failure has been told, and this one follows from it */

@@ -226,5 +226,6 @@ int profile_write_json(const struct results *results, const struct profile *p)
     add_findings(json, p);
     cJSON_AddNumberToObject(json, "blocks", (double)p->run->blocks);
     cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)p->run->foreign_blocks);
+    results_add_monitor(json, &p->run->monitored);
     return results_replace_json(results, "summary.json", json);
 }

@@ -263,6 +263,7 @@ static void print_findings(FILE *out, const struct profile *p)
     if (p->run->foreign_blocks)
         fprintf(out, "Note: %zu of %zu blocks ran beside other work on the machine (up to %.1f cores).\n",
                 p->run->foreign_blocks, p->run->blocks, p->run->other_cores);
+    monitor_findings_print(out, &p->run->monitored);
 }
 
 void profile_report(FILE *out, const struct profile *p)

@@ -224,6 +224,7 @@ static void print_notes(FILE *out, const struct run *run)
                 "Note: %zu of %zu blocks ran beside other work on the machine (up to %.1f cores): trust intervals, "
                 "not single figures.\n",
                 run->foreign_blocks, run->blocks, run->other_cores);
+    monitor_findings_print(out, &run->monitored);
     if (run->comm_cpu_seconds > 0)
         fprintf(out, "The communication thread of rank 0 used %.2f cores beside the computation (progress %s).\n",
                 run->comm_cpu_seconds / run->comm_seconds, run->comm->progress);

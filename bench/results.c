@@ -173,6 +173,22 @@ void results_add_finite(cJSON *json, const char *name, double value)
         cJSON_AddNullToObject(json, name);
 }
 
+void results_add_monitor(cJSON *json, const struct monitor_findings *findings)
+{
+    if (!(findings->samples > 0))
+        return;
+    cJSON *monitor = cJSON_AddObjectToObject(json, "monitor");
+    cJSON_AddNumberToObject(monitor, "samples", findings->samples);
+    results_add_finite(monitor, "cpu_us_per_sample", 1e6 * findings->cpu_seconds);
+    cJSON *list = cJSON_AddArrayToObject(monitor, "findings");
+    for (int i = 0; i < findings->n; i++) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, row);
+        cJSON_AddStringToObject(row, "name", monitor_kind_name[findings->finding[i].kind]);
+        cJSON_AddStringToObject(row, "text", findings->finding[i].text);
+    }
+}
+
 static void add_metric(cJSON *json, const char *name, const struct summary *s, double scale, const char *unit)
 {
     cJSON *metric = cJSON_AddObjectToObject(json, name);
@@ -238,6 +254,7 @@ int results_write_summary(const struct results *results, const struct run *run, 
     cJSON_AddNumberToObject(json, "blocks", (double)run->blocks);
     cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)run->foreign_blocks);
     results_add_finite(json, "communication_thread_cores", run->comm_cpu_seconds / run->comm_seconds);
+    results_add_monitor(json, &run->monitored);
     if (results_replace_json(results, "summary.json", json))
         return -1;
     return files_replace(results->directory, "summary.txt", text);

@@ -42,6 +42,9 @@ int results_replace_json(const struct results *results, const char *name, cJSON 
 /* A number, or null for one that is not finite: JSON knows no NaN and no infinity. */
 void results_add_finite(cJSON *json, const char *name, double value);
 
+/* What the monitors found, and what a sample cost them; nothing of a run without them. */
+void results_add_monitor(cJSON *json, const struct monitor_findings *findings);
+
 /* ddpbench's version, as git described it when it was built. */
 const char *results_version(void);
 

@@ -8,6 +8,7 @@
 #include "job.h"
 #include "losses.h"
 #include "memory.h"
+#include "monitor.h"
 
 /* Everything that a benchmark is made of, and what the results say about it. */
 struct run {
@@ -32,6 +33,9 @@ struct run {
     struct trainer trainer;
 
     long steps_run; /* by this process, of all implementations */
+
+    struct monitor *monitor;           /* NULL: none */
+    struct monitor_findings monitored; /* by it; complete after run_stop_monitor */
 
     struct measurements measurements;
     struct losses losses;
@@ -61,6 +65,10 @@ struct run_hooks {
  */
 int run_set_up(struct run *run, struct results *results);
 void run_tear_down(struct run *run); /* also after a set-up that failed */
+
+/* Nothing more will be measured: ends the monitors that set-up started. Returns 0; or -1 when their files are not
+ * complete, and rank 0 has said why. */
+int run_stop_monitor(struct run *run);
 
 /* Puts an implementation to work, with the schedule and the data at `step`. */
 void run_start(struct run *run, int implementation, long step);

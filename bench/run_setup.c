@@ -118,7 +118,10 @@ int run_set_up(struct run *run, struct results *results)
     run->threads = rank_threads(run->options, run->cores_per_rank);
     host_facts(&run->host);
     if (job_agree(run->job, plan_model(run)) || job_agree(run->job, check_capture(run)) ||
-        job_agree(run->job, open_data(run)) || job_agree(run->job, open_results(run, results)))
+        job_agree(run->job, open_data(run)) ||
+        job_agree(run->job,
+                  monitor_create(&run->monitor, run->job, run->options->monitor_cpu, run->options->monitor_gpu)) ||
+        job_agree(run->job, open_results(run, results)))
         return -1;
     create_device(run);
     model_allocate(&run->model, run->options->profile_memory ? run->traced : run->device);
@@ -126,11 +129,19 @@ int run_set_up(struct run *run, struct results *results)
     create_comm(run);
     create_trainer(run);
     measurements_create(&run->measurements, run->options->n, run->options->rounds);
-    return job_agree(run->job, results_write_run(results, run));
+    if (job_agree(run->job, results_write_run(results, run)))
+        return -1;
+    return job_agree(run->job, monitor_start(run->monitor, results->directory, run->origin_ns));
+}
+
+int run_stop_monitor(struct run *run)
+{
+    return job_agree(run->job, monitor_stop(run->monitor, &run->monitored));
 }
 
 void run_tear_down(struct run *run)
 {
+    monitor_destroy(run->monitor);
     measurements_destroy(&run->measurements);
     losses_destroy(&run->losses);
     trainer_destroy(&run->trainer);

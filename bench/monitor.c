@@ -1,0 +1,208 @@
+/* monitor.c - the thread that watches a host. */
+#include "monitor.h"
+
+#include "clock.h"
+#include "error.h"
+#include "monitor_cpu.h"
+#include "monitor_gpu.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct monitor {
+    const struct job *job;
+    int with_cpu, with_gpu; /* on this rank */
+    int *pid;               /* [job->size], of the ranks of this machine */
+    struct monitor_cpu cpu;
+    struct monitor_gpu gpu;
+    struct monitor_report report; /* of this rank */
+    int64_t origin_ns, start_ns;
+    int watching; /* the thread is there */
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards stop */
+    pthread_cond_t wake;
+    int stop;
+};
+
+/* ---- the thread ---- */
+
+/* Waits for a time or for the order to stop, and returns whether it came. */
+static int wait_until(struct monitor *m, int64_t ns)
+{
+    struct timespec until = {ns / 1000000000, ns % 1000000000};
+    pthread_mutex_lock(&m->lock);
+    while (!m->stop && clock_now_ns() < ns)
+        pthread_cond_timedwait(&m->wake, &m->lock, &until);
+    int stop = m->stop;
+    pthread_mutex_unlock(&m->lock);
+    return stop;
+}
+
+static void *watch(void *argument)
+{
+    struct monitor *m = argument;
+    const int64_t second = 1000000000;
+    int64_t last = m->start_ns, next = last + second;
+    for (int stop = 0; !stop;) {
+        stop = wait_until(m, next);
+        int64_t now = clock_now_ns();
+        if (stop && now - last < (int64_t)(MONITOR_SHORTEST * 1e9))
+            break;
+        double seconds = 1e-9 * (double)(now - m->origin_ns);
+        if (m->with_cpu)
+            monitor_cpu_sample(&m->cpu, seconds);
+        if (m->with_gpu)
+            monitor_gpu_sample(&m->gpu, seconds);
+        m->report.samples++;
+        last = now;
+        while (next <= now) /* deadlines that were missed are left out */
+            next += second;
+    }
+    struct timespec t = {0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    m->report.cpu_seconds = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return NULL;
+}
+
+static void start_thread(struct monitor *m)
+{
+    sigset_t all, before; /* signals are for the training thread */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int status = pthread_create(&m->thread, NULL, watch, m);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (status)
+        FATAL("cannot start the monitor's thread: error %d", status);
+    m->watching = 1;
+}
+
+static void stop_thread(struct monitor *m)
+{
+    if (!m->watching)
+        return;
+    pthread_mutex_lock(&m->lock);
+    m->stop = 1;
+    pthread_cond_signal(&m->wake);
+    pthread_mutex_unlock(&m->lock);
+    pthread_join(m->thread, NULL);
+    m->watching = 0;
+}
+
+/* ---- what to watch ---- */
+
+/* Where a rank can be found. */
+struct place {
+    int machine, pid;
+    ino_t namespace; /* of process numbers: they mean something else in another one */
+    cpu_set_t cpus;
+};
+
+/* Gathers the processes of this machine's ranks, and the CPUs that they may use together. Returns how many processes; 0
+ * if one of them lives in another namespace. */
+static int find_ranks(struct monitor *m, cpu_set_t *cpus)
+{
+    const struct job *job = m->job;
+    struct place mine, *all = allocate((size_t)job->size, sizeof *all);
+    struct stat facts;
+    int n = 0, known = 1;
+    memset(&mine, 0, sizeof mine);
+    mine.machine = job->machine;
+    mine.pid = (int)getpid();
+    mine.namespace = stat("/proc/self/ns/pid", &facts) ? 0 : facts.st_ino;
+    if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus))
+        CPU_ZERO(&mine.cpus);
+    job_gather(job, &mine, sizeof mine, all);
+    CPU_ZERO(cpus);
+    for (int r = 0; r < job->size; r++) {
+        if (all[r].machine != job->machine)
+            continue;
+        m->pid[n++] = all[r].pid;
+        known &= all[r].namespace == mine.namespace;
+        CPU_OR(cpus, cpus, &all[r].cpus);
+    }
+    free(all);
+    return known ? n : 0;
+}
+
+int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int gpu)
+{
+    *monitor = NULL;
+    if (!cpu && !gpu)
+        return 0;
+    struct monitor *m = *monitor = allocate(1, sizeof *m);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&m->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&m->lock, NULL);
+    m->job = job;
+    m->cpu.csv.file = m->gpu.csv.file = -1;
+    m->pid = allocate((size_t)job->size, sizeof *m->pid);
+    m->report.machine = job->machine;
+    if (job->hosts > 1)
+        gethostname(m->report.host, sizeof m->report.host - 1);
+    cpu_set_t cpus;
+    int pids = find_ranks(m, &cpus);
+    if (job->local_rank)
+        return 0;
+    m->with_cpu = cpu;
+    m->with_gpu = gpu;
+    if (cpu)
+        proc_create(&m->cpu.proc, "", m->pid, pids, &cpus);
+    return gpu ? monitor_gpu_create(&m->gpu) : 0;
+}
+
+int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
+{
+    if (!m || !(m->with_cpu || m->with_gpu))
+        return 0;
+    if ((m->with_cpu && monitor_csv_open(&m->cpu.csv, directory, "cpu_monitor", m->report.host, cpu_columns)) ||
+        (m->with_gpu && monitor_csv_open(&m->gpu.csv, directory, "gpu_monitor", m->report.host, gpu_columns)))
+        return -1;
+    m->origin_ns = origin_ns;
+    m->start_ns = clock_now_ns();
+    if (m->with_cpu)
+        monitor_cpu_begin(&m->cpu);
+    start_thread(m);
+    return 0;
+}
+
+int monitor_stop(struct monitor *m, struct monitor_findings *findings)
+{
+    *findings = (struct monitor_findings){0};
+    if (!m)
+        return 0;
+    stop_thread(m);
+    int cpu_failed = monitor_csv_close(&m->cpu.csv), gpu_failed = monitor_csv_close(&m->gpu.csv);
+    if (m->with_cpu)
+        cpu_seen_find(&m->cpu.seen, &m->report);
+    if (m->with_gpu)
+        gpu_seen_find(m->gpu.seen, m->gpu.n, &m->report);
+    struct monitor_report *all = allocate((size_t)m->job->size, sizeof *all);
+    job_gather(m->job, &m->report, sizeof m->report, all);
+    monitor_findings_merge(findings, all, m->job->size);
+    free(all);
+    return cpu_failed || gpu_failed ? -1 : 0;
+}
+
+void monitor_destroy(struct monitor *m)
+{
+    if (!m)
+        return;
+    stop_thread(m);
+    if (m->cpu.csv.file >= 0)
+        close(m->cpu.csv.file);
+    if (m->gpu.csv.file >= 0)
+        close(m->gpu.csv.file);
+    proc_destroy(&m->cpu.proc);
+    monitor_gpu_destroy(&m->gpu);
+    pthread_cond_destroy(&m->wake);
+    pthread_mutex_destroy(&m->lock);
+    free(m->pid);
+    free(m);
+}

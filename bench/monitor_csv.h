@@ -1,0 +1,36 @@
+/* monitor_csv.h - a file of comma-separated values that grows by whole lines, so that it is valid whenever the run
+ * ends.
+ */
+#ifndef MONITOR_CSV_H
+#define MONITOR_CSV_H
+
+#include "files.h"
+
+#include <sys/types.h>
+
+struct monitor_csv {
+    char path[FILES_PATH];
+    int file;          /* -1: none */
+    off_t length;      /* of its whole lines */
+    int error;         /* errno of the first write that failed; 0 */
+    size_t at, fields; /* characters and fields of the line that is being put together */
+    char text[1024];   /* more of a line are dropped */
+};
+
+/* Opens directory/name, or directory/name_<host>.csv if host is not empty, and writes the line of column names. Returns
+ * 0; or -1, reported. name is without ".csv". */
+int monitor_csv_open(struct monitor_csv *csv, const char *directory, const char *name, const char *host,
+                     const char *columns);
+
+/* Adds a field to the line: a number, empty if it is not finite; or text, in which commas, quotes and control
+ * characters become spaces. */
+void monitor_csv_number(struct monitor_csv *csv, int decimals, double value);
+void monitor_csv_text(struct monitor_csv *csv, const char *text);
+
+/* Ends the line and writes it, whole or not at all. After a write has failed nothing is written any more. */
+void monitor_csv_end_line(struct monitor_csv *csv);
+
+/* Returns 0; or -1, reported, if a line could not be written. A closed one is fine. */
+int monitor_csv_close(struct monitor_csv *csv);
+
+#endif

@@ -1,0 +1,297 @@
+/* monitor_proc.c - reads and parses the kernel's files. */
+#include "monitor_proc.h"
+
+#include "error.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIB 1048576.0
+
+/* ---- texts ---- */
+
+/* What follows `key` at the start of a line; NULL if no line begins so. */
+static const char *after_key(const char *text, const char *key)
+{
+    size_t length = strlen(key);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (!strncmp(line, key, length))
+            return line + length;
+    }
+    return NULL;
+}
+
+/* The number that follows a key, times `scale`; `otherwise` if there is none. */
+static double number_after(const char *text, const char *key, double scale, double otherwise)
+{
+    const char *rest = after_key(text, key);
+    double value;
+    return rest && sscanf(rest, "%lf", &value) == 1 ? scale * value : otherwise;
+}
+
+void proc_parse_stat(const char *text, double ticks_per_second, struct proc_counters *c)
+{
+    double user, nice_, system, idle, iowait, irq, soft, steal, tick = 1 / ticks_per_second;
+    const char *cpu = after_key(text, "cpu ");
+    if (cpu && sscanf(cpu, "%lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice_, &system, &idle, &iowait, &irq, &soft,
+                      &steal) == 8) {
+        c->user = tick * (user + nice_);
+        c->system = tick * (system + irq + soft);
+        c->idle = tick * idle;
+        c->iowait = tick * iowait;
+        c->steal = tick * steal;
+    }
+    c->context_switches = number_after(text, "ctxt ", 1, c->context_switches);
+}
+
+void proc_parse_meminfo(const char *text, struct proc_counters *c)
+{
+    c->memory_total = number_after(text, "MemTotal:", 1 / 1024.0, c->memory_total);
+    c->memory_available = number_after(text, "MemAvailable:", 1 / 1024.0, c->memory_available);
+}
+
+int proc_parse_process(const char *text, double ticks_per_second, double page_bytes, double *seconds,
+                       double *resident_bytes)
+{
+    const char *rest = strrchr(text, ')'); /* the name before it may hold anything */
+    double user, system, pages;
+    if (!rest ||
+        sscanf(rest, ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf %*s %*s %*s %*s %*s %*s %*s %*s %lf", &user,
+               &system, &pages) != 3)
+        return -1;
+    *seconds = (user + system) / ticks_per_second;
+    *resident_bytes = pages * page_bytes;
+    return 0;
+}
+
+int proc_parse_group(const char *text, double *throttles, double *ms)
+{
+    double periods = number_after(text, "nr_throttled ", 1, NAN);
+    double duration = number_after(text, "throttled_usec ", 1e-3, number_after(text, "throttled_time ", 1e-6, NAN));
+    if (isnan(periods) || isnan(duration))
+        return -1;
+    *throttles += periods;
+    *ms += duration;
+    return 0;
+}
+
+/* Clocks one by one, and then their figures. */
+struct clocks {
+    double min, sum;
+    int n;
+};
+
+static void add_clock(struct clocks *clocks, double mhz)
+{
+    clocks->min = clocks->n ? fmin(clocks->min, mhz) : mhz;
+    clocks->sum += mhz;
+    clocks->n++;
+}
+
+static void keep_clocks(const struct clocks *clocks, struct proc_counters *c)
+{
+    if (!clocks->n)
+        return;
+    c->mhz_min = clocks->min;
+    c->mhz_mean = clocks->sum / clocks->n;
+}
+
+void proc_parse_cpuinfo(const char *text, const cpu_set_t *cpus, struct proc_counters *c)
+{
+    struct clocks clocks = {0};
+    size_t cpu = CPU_SETSIZE;
+    double mhz;
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (sscanf(line, "processor : %zu", &cpu) == 1)
+            continue;
+        if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, cpus) && sscanf(line, "cpu MHz : %lf", &mhz) == 1)
+            add_clock(&clocks, mhz);
+    }
+    keep_clocks(&clocks, c);
+}
+
+/* ---- files ---- */
+
+/* The content of a file below the root, until the next call; NULL if it cannot be read. */
+static const char *read_text(struct proc *proc, const char *path)
+{
+    char whole[2 * PROC_PATH];
+    size_t length = 0;
+    ssize_t n;
+    snprintf(whole, sizeof whole, "%s%s", proc->root, path);
+    int file = open(whole, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return NULL;
+    while ((n = read(file, proc->text + length, proc->room - length - 1)) > 0) {
+        length += (size_t)n;
+        if (length + 1 < proc->room)
+            continue;
+        proc->room *= 2;
+        proc->text = realloc(proc->text, proc->room);
+        if (!proc->text)
+            FATAL("no memory for the %zu bytes of %s", proc->room, whole);
+    }
+    close(file);
+    proc->text[length] = 0;
+    return n < 0 ? NULL : proc->text;
+}
+
+/* The number in a file that holds one, of a CPU; NAN if there is none. */
+static double cpu_number(struct proc *proc, size_t cpu, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/%s", cpu, name);
+    const char *text = read_text(proc, path);
+    return text ? number_after(text, "", 1, NAN) : NAN;
+}
+
+static void read_clocks(struct proc *proc, struct proc_counters *c)
+{
+    struct clocks clocks = {0};
+    for (size_t cpu = 0; cpu < CPU_SETSIZE && proc->has_clock; cpu++) {
+        double khz = CPU_ISSET(cpu, &proc->cpus) ? cpu_number(proc, cpu, "cpufreq/scaling_cur_freq") : NAN;
+        if (isfinite(khz))
+            add_clock(&clocks, 1e-3 * khz);
+    }
+    keep_clocks(&clocks, c);
+    const char *text = clocks.n ? NULL : read_text(proc, "/proc/cpuinfo");
+    if (text)
+        proc_parse_cpuinfo(text, &proc->cpus, c);
+}
+
+static void read_thermal(struct proc *proc, struct proc_counters *c)
+{
+    static const char *const names[] = {"thermal_throttle/core_throttle_count",
+                                        "thermal_throttle/package_throttle_count"};
+    for (size_t cpu = 0; cpu < CPU_SETSIZE && proc->has_thermal; cpu++)
+        for (size_t i = 0; i < 2 && CPU_ISSET(cpu, &proc->cpus); i++) {
+            double count = cpu_number(proc, cpu, names[i]);
+            if (isfinite(count))
+                c->thermal_throttles = isnan(c->thermal_throttles) ? count : c->thermal_throttles + count;
+        }
+}
+
+static void read_groups(struct proc *proc, struct proc_counters *c)
+{
+    double throttles = 0, ms = 0;
+    for (int i = 0; i < proc->groups; i++) {
+        const char *text = read_text(proc, proc->group[i]);
+        if (!text || proc_parse_group(text, &throttles, &ms))
+            return;
+    }
+    if (!proc->groups)
+        return;
+    c->quota_throttles = throttles;
+    c->quota_ms = ms;
+}
+
+/* Unknown unless every process can be read. */
+static void read_processes(struct proc *proc, struct proc_counters *c)
+{
+    double ticks = (double)sysconf(_SC_CLK_TCK), page = (double)sysconf(_SC_PAGESIZE), all = 0, bytes = 0;
+    for (int i = 0; i < proc->pids; i++) {
+        char path[64];
+        double seconds, resident;
+        snprintf(path, sizeof path, "/proc/%d/stat", proc->pid[i]);
+        const char *text = read_text(proc, path);
+        if (!text || proc_parse_process(text, ticks, page, &seconds, &resident))
+            return;
+        all += seconds;
+        bytes += resident;
+    }
+    if (!proc->pids)
+        return;
+    c->job_seconds = all;
+    c->job_resident = bytes / MIB;
+}
+
+void proc_read(struct proc *proc, struct proc_counters *c)
+{
+    const char *text;
+    *c = (struct proc_counters){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    text = read_text(proc, "/proc/stat");
+    if (text)
+        proc_parse_stat(text, (double)sysconf(_SC_CLK_TCK), c);
+    read_processes(proc, c); /* right behind, since the two are subtracted from each other */
+    text = read_text(proc, "/proc/loadavg");
+    if (text)
+        c->load = number_after(text, "", 1, NAN);
+    text = read_text(proc, "/proc/meminfo");
+    if (text)
+        proc_parse_meminfo(text, c);
+    read_clocks(proc, c);
+    read_thermal(proc, c);
+    read_groups(proc, c);
+}
+
+/* ---- what there is ---- */
+
+/* Adds the cpu.stat of a group and of those above it up to the mount, where they count what a quota does; whether any
+ * is there. */
+static int add_groups(struct proc *proc, const char *mount, const char *path)
+{
+    char level[PROC_PATH];
+    int found = 0;
+    snprintf(level, sizeof level, "%s", path);
+    for (;;) {
+        char file[2 * PROC_PATH];
+        double throttles = 0, ms = 0;
+        snprintf(file, sizeof file, "%s%s/cpu.stat", mount, level);
+        const char *text = strlen(file) < PROC_PATH ? read_text(proc, file) : NULL;
+        if (text && !proc_parse_group(text, &throttles, &ms) && proc->groups < PROC_GROUPS) {
+            memcpy(proc->group[proc->groups++], file, strlen(file) + 1);
+            found = 1;
+        }
+        char *slash = strrchr(level, '/');
+        if (!slash)
+            return found;
+        *slash = 0;
+    }
+}
+
+/* The groups of this process: a line is "0::/path" in version 2, "4:cpu,cpuacct:/path" in version 1. */
+static void find_groups(struct proc *proc)
+{
+    const char *text = read_text(proc, "/proc/self/cgroup");
+    char *lines = text ? strdup(text) : NULL, *rest = lines;
+    for (char *line; lines && (line = strsep(&rest, "\n"));) {
+        char mount[PROC_PATH], names[128] = "", path[PROC_PATH / 2] = "/";
+        if (sscanf(line, "0::%255s", path) == 1) {
+            if (!add_groups(proc, "/sys/fs/cgroup", path))
+                add_groups(proc, "/sys/fs/cgroup/unified", path);
+        } else if (sscanf(line, "%*d:%127[^:]:%255s", names, path) == 2) {
+            char words[130];
+            snprintf(words, sizeof words, ",%s,", names);
+            snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", names);
+            if (strstr(words, ",cpu,") && !add_groups(proc, mount, path))
+                add_groups(proc, "/sys/fs/cgroup/cpu", path);
+        }
+    }
+    free(lines);
+}
+
+void proc_create(struct proc *proc, const char *root, const int *pid, int pids, const cpu_set_t *cpus)
+{
+    struct proc_counters c = {.thermal_throttles = NAN};
+    *proc = (struct proc){.pid = pid, .pids = pids, .cpus = *cpus, .room = 16384};
+    snprintf(proc->root, sizeof proc->root, "%s", root);
+    proc->text = allocate(proc->room, 1);
+    find_groups(proc);
+    proc->has_thermal = 1;
+    read_thermal(proc, &c);
+    proc->has_thermal = isfinite(c.thermal_throttles);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE && !proc->has_clock; cpu++)
+        proc->has_clock = CPU_ISSET(cpu, cpus) && isfinite(cpu_number(proc, cpu, "cpufreq/scaling_cur_freq"));
+}
+
+void proc_destroy(struct proc *proc)
+{
+    free(proc->text);
+    *proc = (struct proc){0};
+}
