@@ -238,7 +238,7 @@ static int add_groups(struct proc *proc, const char *mount, const char *path)
 {
     char level[PROC_PATH];
     int found = 0;
-    snprintf(level, sizeof level, "%s", path);
+    snprintf(level, sizeof level, "%s", strcmp(path, "/") ? path : "");
     for (;;) {
         char file[2 * PROC_PATH];
         double throttles = 0, ms = 0;
