@@ -23,12 +23,12 @@ runs=0
 # a delay makes steps long and leaves the cores to others; a run of 4 s
 slow=(--inject-delay 'rank=0,ms=20,phase=forward_pass' --rounds 25)
 
-# start RANKS OPTION...: runs the program; status is the exit status.
+# start RANKS COMMAND...: runs ranks; status is the exit status.
 start() {
     local ranks=$1
     shift
     status=0
-    timeout --kill-after=5 60 "${mpirun[@]}" -n "$ranks" "$program" "${tiny[@]}" "$@" >printed 2>said </dev/null || status=$?
+    timeout --kill-after=5 60 "${mpirun[@]}" -n "$ranks" "$@" >printed 2>said </dev/null || status=$?
 }
 
 # launch RANKS OPTION...: the benchmark, in the new directory $out.
@@ -36,7 +36,7 @@ launch() {
     local ranks=$1
     shift
     runs=$((runs + 1)) out=$temporary/out$runs
-    start "$ranks" "${two[@]}" --output "$out" "$@"
+    start "$ranks" "$program" "${tiny[@]}" "${two[@]}" --output "$out" "$@"
 }
 
 # The processes of this script's runs are told by the directory in their command lines.
@@ -130,13 +130,37 @@ grep -q '"foreign_load"' "$out/summary.json" && valid "$out/summary.json" >>said
 result "$good" "a busy loop is told in summary.json"
 
 (sleep 1 && busy 3) &
-start 1 "${slow[@]}" --profile --profile-implementation ddp --num-epochs 20 --profile-output-dir "$temporary/profile" \
+start 1 "$program" "${tiny[@]}" "${slow[@]}" --profile --profile-implementation ddp --num-epochs 20 --profile-output-dir "$temporary/profile" \
     --monitor-cpu
 wait $!
 check "a profile: whole lines" whole "$temporary/profile/ddp/cpu_monitor.csv"
 grep -q '^Note: other processes used' printed && grep -q '"foreign_load"' "$temporary/profile/ddp/summary.json" &&
     valid "$temporary/profile/ddp/summary.json" >>said && good=$status || good=1
 result "$good" "a profile tells of a busy loop beside it"
+
+# ---- several hosts ----
+
+# Hosts by name alone: they share the machine, its processes and the directory.
+printf '#!/bin/sh\nhostname "host$((PMI_RANK / 2))"\nexec "$@"\n' >as_host
+chmod +x as_host
+if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
+    (sleep 1 && busy 3) &
+    start 4 unshare --uts "$temporary/as_host" "$program" "${tiny[@]}" "${two[@]}" --batch-size 8 "${slow[@]}" \
+        --output "$temporary/hosts" --monitor-cpu
+    wait $!
+    result "$status" "2 hosts: exit status 0"
+    [ "$(cd hosts && echo ./*.csv)" = './cpu_monitor_host0.csv ./cpu_monitor_host1.csv' ] && good=0 || good=1
+    result "$good" "2 hosts: a file of each"
+    for csv in hosts/*.csv; do
+        check "2 hosts: whole lines in $csv" whole "$csv"
+        check "2 hosts: the ranks of both are the job's in $csv" awk -v job="$(column "$csv" job_resident_mib | tail -n 1)" \
+            'BEGIN { exit !(job > 4 * 8) }'
+    done
+    [ "$(grep -c 'other processes used' printed)" = 1 ] && grep -q '^Note: host0: other processes used' printed && good=0 || good=1
+    result "$good" "2 hosts: what they see of the machine that they share is told once"
+else
+    echo "skip - 2 hosts: names cannot be set here"
+fi
 
 # ---- the end ----
 

@@ -215,7 +215,7 @@ static void check_file(const char *name, const char *expected)
 
 START_TEST(fields_and_lines)
 {
-    struct monitor_csv csv;
+    struct monitor_csv csv = {.file = -1};
     ck_assert_int_eq(monitor_csv_open(&csv, directory, "m", "node/1 x", "a,b,c"), 0);
     check_file("m_node_1_x.csv", "a,b,c\n");
     monitor_csv_number(&csv, 2, 1.005001);
@@ -235,7 +235,7 @@ END_TEST
 
 START_TEST(a_line_that_is_too_long_is_still_one)
 {
-    struct monitor_csv csv;
+    struct monitor_csv csv = {.file = -1};
     char text[3000];
     memset(text, 'x', sizeof text);
     text[sizeof text - 1] = 0;
@@ -252,7 +252,7 @@ END_TEST
 /* A limit on the size of files cuts a line; what was before it stays. */
 START_TEST(a_full_disk_keeps_whole_lines)
 {
-    struct monitor_csv csv;
+    struct monitor_csv csv = {.file = -1};
     struct rlimit limit = {10, 10};
     ck_assert_int_eq(monitor_csv_open(&csv, directory, "m", "", "abc"), 0);
     signal(SIGXFSZ, SIG_IGN);
@@ -270,7 +270,7 @@ END_TEST
 
 START_TEST(a_file_that_cannot_be)
 {
-    struct monitor_csv csv;
+    struct monitor_csv csv = {.file = -1};
     ck_assert_int_eq(monitor_csv_open(&csv, "/proc/nowhere", "m", "", "abc"), -1);
     ck_assert_ptr_nonnull(strstr(report_text(), "/proc/nowhere/m.csv"));
     ck_assert_int_eq(monitor_csv_close(&csv), 0);

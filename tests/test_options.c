@@ -41,6 +41,8 @@ static const struct {
     {"inject-delay", "", 1},
     {"output", "", 1},
     {"label", "", 1},
+    {"monitor-cpu", "false", 0},
+    {"monitor-gpu", "false", 0},
     {"profile", "false", 0},
     {"profile-implementation", "ddp", 1},
     {"profile-output-dir", "", 1},
