@@ -91,7 +91,7 @@ for ranks in 1 3; do
         awk -v a="$step" -v b="$(column "$csv" seconds | tail -n 1)" 'BEGIN { exit !(a > 1 && b - a > -0.5 && b - a < 1) }'
     check "$ranks ranks: the machine's memory, and the ranks' part of it" \
         awk -v used="$(column "$csv" memory_used_mib | tail -n 1)" -v job="$(column "$csv" job_resident_mib | tail -n 1)" \
-        -v ranks="$ranks" 'BEGIN { exit !(job > 5 * ranks && job < 200 * ranks && used > 0) }'
+        -v ranks="$ranks" 'BEGIN { exit !(job > 10 * ranks && job < 200 * ranks && used > 0) }'
     check "$ranks ranks: summary.json is valid" valid "$out"/*.json
     grep -q '"cpu_us_per_sample"' "$out/summary.json" && good=0 || good=1
     result "$good" "$ranks ranks: summary.json says what a sample cost"
