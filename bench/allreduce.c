@@ -5,6 +5,7 @@
 #include "error.h"
 #include "files.h"
 #include "memory.h"
+#include "monitor.h"
 #include "progress.h"
 #include "sweep_overlap.h"
 #include "sweep_report.h"
@@ -21,6 +22,8 @@ struct allreduce {
     struct results results;
     struct host_facts host;
     int threads;
+    int64_t origin_ns;
+    struct monitor *monitor; /* NULL: none */
     struct progress progress;
     size_t done; /* units of progress */
     int64_t written_ns;
@@ -43,13 +46,15 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
                   char *const argv[])
 {
     struct sweep *s = &a->sweep;
+    a->origin_ns = clock_now_ns();
     double cores = host_cores_per_rank(job);
     int no_spare = job_max(job, cores < 2) > 0;
     a->threads = o->model.threads ? (int)o->model.threads : 1;
     host_facts(&a->host);
     s->job = job;
     s->options = o;
-    if (job_agree(job, check_memory(s)))
+    if (job_agree(job, check_memory(s)) ||
+        job_agree(job, monitor_create(&a->monitor, job, o->monitor_cpu, o->monitor_gpu)))
         return -1;
     struct results_place place = {"output", o->output, o->label, ""};
     if (job_agree(job, results_open(&a->results, job, &place)))
@@ -63,11 +68,14 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
                 "ddpbench: %d ranks share the cores: a blocking call may hold one for a time slice of the "
                 "scheduler; --call nonblocking yields instead\n",
                 job->machine_size);
-    return job_agree(job, sweep_write_run(&a->results, s, &a->host, a->threads, argc, argv));
+    if (job_agree(job, sweep_write_run(&a->results, s, &a->host, a->threads, argc, argv)))
+        return -1;
+    return job_agree(job, monitor_start(a->monitor, a->results.directory, a->origin_ns));
 }
 
 static void tear_down(struct allreduce *a)
 {
+    monitor_destroy(a->monitor);
     if (a->sweep.comm)
         a->sweep.comm->destroy(a->sweep.comm);
     sweep_destroy(&a->sweep);
@@ -172,10 +180,15 @@ static int run(struct allreduce *a)
         (s->options->overlap ? sweep_overlap_head : sweep_report_columns)(stdout, s);
         fflush(stdout);
     }
-    if (measure(a))
+    int status = measure(a);
+    if (job_agree(s->job, monitor_stop(a->monitor, &s->monitored)) || status)
         return -1;
-    if (s->job->rank == 0)
+    if (job_agree(s->job, s->job->rank || !a->monitor ? 0 : sweep_write_summary(&a->results, s, s->rows)))
+        return -1;
+    if (s->job->rank == 0) {
         (s->options->overlap ? sweep_overlap_foot : sweep_report_foot)(stdout, s);
+        sweep_report_notes(stdout, s);
+    }
     if (job_agree(s->job, s->job->rank ? 0 : write_output_file(s)) || job_agree(s->job, results_close(&a->results)))
         return -1;
     if (s->job->rank == 0)

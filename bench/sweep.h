@@ -5,6 +5,7 @@
 #include "device.h"
 #include "host.h"
 #include "link_model.h"
+#include "monitor_findings.h"
 #include "sweep_options.h"
 #include "watchdog.h"
 
@@ -47,7 +48,8 @@ struct sweep {
     struct comm *comm;
     struct timeline timeline;
     struct watchdog *watchdog;
-    void *in, *buffer; /* [largest message], in the device's memory */
+    struct monitor_findings monitored; /* zero until the monitors, if any, have ended */
+    void *in, *buffer;                 /* [largest message], in the device's memory */
     struct measured *row;
     size_t rows; /* by type, operation, size, and then out of place before in place (with --overlap the latter alone) */
 };

@@ -98,6 +98,10 @@ static const struct option output_options[] = {
     {"output", &option_text, FIELD(output), "", 0, 0, "result directory; default results/<time>[-<label>]", 0},
     {"output-file", &option_text, FIELD(output_file), "", 0, 0, "also write the summary, JSON, to this file", 'J'},
     {"label", &option_label, FIELD(label), "", 0, 0, "a name for this run, kept in its results", 0},
+    {"monitor-cpu", &option_flag, FIELD(monitor_cpu), NULL, 0, 0,
+     "write what the CPUs do, for whom and how fast, every second", 0},
+    {"monitor-gpu", &option_flag, FIELD(monitor_gpu), NULL, 0, 0,
+     "write what NVIDIA GPUs do and what holds them back, every second", 0},
 };
 
 static const struct option help_options[] = {

@@ -26,6 +26,7 @@ struct sweep_options {
     int overlap;
     size_t flip_bit; /* counted from 1; 0: none is flipped */
     const char *output, *label, *output_file;
+    int monitor_cpu, monitor_gpu;
     int help, version;
     struct options model; /* for sizes_from_model; its progress and threads count always */
 

@@ -104,6 +104,30 @@ long sweep_wrong(const struct sweep *s)
     return wrong;
 }
 
+/* Words of another module, which become comments of the table. */
+struct words {
+    FILE *out;
+    char *text;
+    size_t length;
+};
+
+static void words_open(struct words *words)
+{
+    words->out = open_memstream(&words->text, &words->length);
+    if (!words->out)
+        FATAL("no memory for words");
+}
+
+/* Prints them, each line behind the mark. */
+static void words_close(struct words *words, FILE *out, const char *mark)
+{
+    char *save = NULL;
+    fclose(words->out);
+    for (char *line = strtok_r(words->text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        fprintf(out, "%s%s\n", mark, line);
+    free(words->text);
+}
+
 static void print_link(void *out, const struct sweep *s, const struct measured *first, const struct link_model *model)
 {
     const struct collective *c = &first->collective;
@@ -111,16 +135,18 @@ static void print_link(void *out, const struct sweep *s, const struct measured *
             c->kind == COMM_ALL_REDUCE || c->kind == COMM_REDUCE_SCATTER ? " " : "",
             c->kind == COMM_ALL_REDUCE || c->kind == COMM_REDUCE_SCATTER ? comm_op_name[c->op] : "",
             first->in_place ? "in place" : "out of place");
-    char *text = NULL, *save = NULL;
-    size_t length = 0;
-    FILE *words = open_memstream(&text, &length);
-    if (!words)
-        FATAL("no memory for a model in words");
-    link_model_print(words, model, sweep_bus_factor(c->kind, s->job->size));
-    fclose(words);
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        fprintf(out, "#   %s\n", line);
-    free(text);
+    struct words words;
+    words_open(&words);
+    link_model_print(words.out, model, sweep_bus_factor(c->kind, s->job->size));
+    words_close(&words, out, "#   ");
+}
+
+void sweep_report_notes(FILE *out, const struct sweep *s)
+{
+    struct words words;
+    words_open(&words);
+    monitor_findings_print(words.out, &s->monitored);
+    words_close(&words, out, "# ");
 }
 
 void sweep_report_foot(FILE *out, const struct sweep *s)

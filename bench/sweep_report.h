@@ -14,6 +14,9 @@ void sweep_report_rows(FILE *out, const struct sweep *sweep, const struct measur
 /* The foot: wrong results, mean bus bandwidth, what the columns mean. */
 void sweep_report_foot(FILE *out, const struct sweep *sweep);
 
+/* What the monitors found, if there were any. */
+void sweep_report_notes(FILE *out, const struct sweep *sweep);
+
 /* Wrong elements of all rows that were checked. */
 long sweep_wrong(const struct sweep *sweep);
 

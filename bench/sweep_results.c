@@ -165,6 +165,7 @@ cJSON *sweep_summary(const struct sweep *s, size_t rows)
     cJSON *list = cJSON_AddArrayToObject(json, s->options->overlap ? "overlap" : "sweep");
     for (size_t i = 0; i < rows; i++)
         cJSON_AddItemToArray(list, s->options->overlap ? overlap_json(&s->row[i]) : row_json(&s->row[i]));
+    results_add_monitor(json, &s->monitored);
     if (!s->options->overlap)
         sweep_links(s, rows, add_link, cJSON_AddArrayToObject(json, "link"));
     return json;

@@ -97,6 +97,10 @@ expect "and its figures" is "$(head -1 out/allreduce.csv | tr ',' '\n' | grep -c
 expect "over rounds" is "$(values rounds)" 8
 expect "its summary is JSON" valid out/summary.json
 
+sweep 2 --sizes 1M -n 1500 --monitor-cpu
+expect "the CPUs are watched beside it" grep -q '^[0-9.]*,[0-9.]*,' out/cpu_monitor.csv
+expect "which the summary tells" grep -q '"cpu_us_per_sample"' out/summary.json
+
 # ---- bad input ----
 
 refuse() {
