@@ -200,21 +200,22 @@ static void print_csv(FILE *out, const struct sweep *s, size_t rows)
 
 static void print_overlap_csv(FILE *out, const struct sweep *s, size_t rows)
 {
-    static const char *const name[] = {"compute_us",      "comm_us",          "both_us",
-                                       "overlap_percent", "compute_slowdown", "comm_slowdown"};
+    enum { FIGURES = 6 };
+    static const char *const name[FIGURES] = {"compute_us",      "comm_us",          "both_us",
+                                              "overlap_percent", "compute_slowdown", "comm_slowdown"};
     fprintf(out, "label,collective,dtype,op,root,placement,bytes,count,ranks,hosts,rounds");
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+    for (size_t i = 0; i < FIGURES; i++)
         fprintf(out, ",%s,%s_ci_low,%s_ci_high", name[i], name[i], name[i]);
     fprintf(out, "\n");
     for (size_t i = 0; i < rows; i++) {
         const struct collective *c = &s->row[i].collective;
         const struct overlapped *o = s->row[i].overlapped;
-        const struct summary *const figure[] = {&o->compute,          &o->comm,         &o->both, &o->overlap,
-                                                &o->compute_slowdown, &o->comm_slowdown};
+        const struct summary *const figure[FIGURES] = {&o->compute,          &o->comm,         &o->both, &o->overlap,
+                                                       &o->compute_slowdown, &o->comm_slowdown};
         fprintf(out, "%s,%s,%s,%s,%d,in_place,%zu,%zu,%d,%d,%zu", s->options->label, comm_kind_name[c->kind],
                 comm_dtype_name[c->dtype], op_name(c), root_of(c), o->bytes, o->count, s->job->size, s->job->hosts,
                 o->overlap.n);
-        for (size_t f = 0; f < sizeof figure / sizeof *figure; f++) {
+        for (size_t f = 0; f < FIGURES; f++) {
             double scale = f < 3 ? 1e6 : 1;
             fprintf(out, ",%.6g", scale * figure[f]->median);
             if (isfinite(figure[f]->ci_low))
