@@ -48,8 +48,8 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
     struct sweep *s = &a->sweep;
     a->origin_ns = clock_now_ns();
     double cores = host_cores_per_rank(job);
-    int no_spare = job_max(job, cores < 2) > 0;
-    a->threads = o->model.threads ? (int)o->model.threads : 1;
+    a->threads = host_threads(o->model.threads, cores);
+    int no_spare = job_max(job, cores < a->threads + 1) > 0;
     host_facts(&a->host);
     s->job = job;
     s->options = o;

@@ -147,6 +147,13 @@ static size_t group_memory_left(void)
     return left;
 }
 
+int host_threads(size_t wished, double cores_per_rank)
+{
+    const char *omp = getenv("OMP_NUM_THREADS");
+    long threads = wished ? (long)wished : omp ? strtol(omp, NULL, 10) : (long)cores_per_rank;
+    return threads < 1 ? 1 : threads > 4096 ? 4096 : (int)threads;
+}
+
 size_t host_memory_available(void)
 {
     size_t available = SIZE_MAX, kib, group = group_memory_left();

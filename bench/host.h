@@ -24,6 +24,9 @@ void host_facts(struct host_facts *facts);
  * All ranks call. */
 double host_cores_per_rank(const struct job *job);
 
+/* Threads of a rank: as many as were asked for, or OMP_NUM_THREADS, or one a core; 1 to 4096. */
+int host_threads(size_t wished, double cores_per_rank);
+
 /* Bytes that the kernel says can be allocated without swapping, or what the control group of this process still
  * allows if that is less. */
 size_t host_memory_available(void);

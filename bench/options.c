@@ -236,26 +236,28 @@ int options_fit(struct options *o, int ranks)
 
 /* ---- the command line ---- */
 
-#define SECTION(title, rows)                                                                                           \
-    {                                                                                                                  \
-        title, rows, sizeof rows / sizeof *rows, options                                                               \
-    }
-#define SECTIONS(options)                                                                                              \
-    {                                                                                                                  \
-        SECTION("Model", model_options), SECTION("Batch and data", batch_options), SECTION("Training", training),      \
-            SECTION("Strategies", strategy_options), SECTION("Benchmark", benchmark), SECTION("Profile", profile),     \
-            SECTION("Help", help),                                                                                     \
-    }
 enum { OPTION_SECTIONS = 7 };
+#define ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
+
+static void make_sections(struct options *options, struct option_section section[OPTION_SECTIONS])
+{
+    const struct option_section all[OPTION_SECTIONS] = {
+        {"Model", ROWS(model_options), options}, {"Batch and data", ROWS(batch_options), options},
+        {"Training", ROWS(training), options},   {"Strategies", ROWS(strategy_options), options},
+        {"Benchmark", ROWS(benchmark), options}, {"Profile", ROWS(profile), options},
+        {"Help", ROWS(help), options},
+    };
+    memcpy(section, all, sizeof all);
+}
 
 struct option_section options_model(struct options *options)
 {
-    return (struct option_section)SECTION("Model", model_options);
+    return (struct option_section){"Model", ROWS(model_options), options};
 }
 
 struct option_section options_strategies(struct options *options)
 {
-    return (struct option_section)SECTION("Strategies", strategy_options);
+    return (struct option_section){"Strategies", ROWS(strategy_options), options};
 }
 
 int options_check_model(struct options *o)
@@ -283,7 +285,8 @@ static void note(void *context, const struct option_section *section, const stru
 int options_parse(struct options *options, int argc, char *const argv[])
 {
     *options = (struct options){0};
-    struct option_section sections[] = SECTIONS(options);
+    struct option_section sections[OPTION_SECTIONS];
+    make_sections(options, sections);
     struct given given = {NULL, 0};
     struct option_table table = {sections, OPTION_SECTIONS, note, NULL, &given};
     if (option_table_parse(&table, argc, argv) || check_mode(options, given.of_profile))
@@ -298,10 +301,18 @@ int options_parse(struct options *options, int argc, char *const argv[])
                : 0;
 }
 
+void options_help_implementations(FILE *out)
+{
+    fprintf(out, "\nImplementations:\n");
+    for (int i = 0; strategies[i]; i++)
+        fprintf(out, "  %-20s   %s\n", strategies[i]->name, strategies[i]->summary);
+}
+
 void options_help(FILE *out)
 {
     struct options shown = {0}, *options = &shown;
-    struct option_section sections[] = SECTIONS(options);
+    struct option_section sections[OPTION_SECTIONS];
+    make_sections(options, sections);
     struct option_table table = {.section = sections, .sections = OPTION_SECTIONS};
     fprintf(out,
             "Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n"
@@ -311,16 +322,15 @@ void options_help(FILE *out)
             "what the strategies cost; or, with --profile, shows where the time of one of them goes. The defaults are\n"
             "a GPU's; `make bench` has sizes for a laptop.\n");
     option_table_help(out, &table);
-    fprintf(out, "\nImplementations:\n");
-    for (int i = 0; strategies[i]; i++)
-        fprintf(out, "  %-20s   %s\n", strategies[i]->name, strategies[i]->summary);
+    options_help_implementations(out);
 }
 
 void options_each(const struct options *given,
                   void (*each)(void *context, const char *name, const char *value, int is_text), void *context)
 {
     struct options copy = *given, *options = &copy;
-    struct option_section sections[] = SECTIONS(options);
+    struct option_section sections[OPTION_SECTIONS];
+    make_sections(options, sections);
     struct option_table table = {.section = sections, .sections = OPTION_SECTIONS};
     option_table_each(&table, each, context);
 }

@@ -96,6 +96,9 @@ struct option_section options_model(struct options *options);
 struct option_section options_strategies(struct options *options);
 int options_check_model(struct options *options);
 
+/* Prints what --implementations takes. */
+void options_help_implementations(FILE *out);
+
 /* Prints every option with its default and meaning, and the strategies. */
 void options_help(FILE *out);
 

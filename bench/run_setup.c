@@ -7,13 +7,6 @@
 
 #include <stdlib.h>
 
-static int rank_threads(const struct options *options, double cores)
-{
-    const char *omp = getenv("OMP_NUM_THREADS");
-    long threads = options->threads ? (long)options->threads : omp ? strtol(omp, NULL, 10) : (long)cores;
-    return threads < 1 ? 1 : threads > 4096 ? 4096 : (int)threads;
-}
-
 /* Lays the model out and asks whether it fits, before anything is allocated. */
 static int plan_model(struct run *run)
 {
@@ -115,7 +108,7 @@ int run_set_up(struct run *run, struct results *results)
 {
     run->origin_ns = clock_now_ns();
     run->cores_per_rank = host_cores_per_rank(run->job);
-    run->threads = rank_threads(run->options, run->cores_per_rank);
+    run->threads = host_threads(run->options->threads, run->cores_per_rank);
     host_facts(&run->host);
     if (job_agree(run->job, plan_model(run)) || job_agree(run->job, check_capture(run)) ||
         job_agree(run->job, open_data(run)) ||

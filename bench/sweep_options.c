@@ -94,7 +94,7 @@ static const struct option output_options[] = {
     {"report-cputime", &option_count, FIELD(report_cputime), "0", 0, 1,
      "1: the table shows CPU time of a rank instead of elapsed time", 'C'},
     {"iteration-times", &option_count, FIELD(show_iterations), "0", 0, 1,
-     "1: the table also shows min, p95, p99 and max over the iterations", 'I'},
+     "1: the table also shows min, median, p95, p99 and max over the iterations", 'I'},
     {"output", &option_text, FIELD(output), "", 0, 0, "result directory; default results/<time>[-<label>]", 0},
     {"output-file", &option_text, FIELD(output_file), "", 0, 0, "also write the summary, JSON, to this file", 'J'},
     {"label", &option_label, FIELD(label), "", 0, 0, "a name for this run, kept in its results", 0},
@@ -109,17 +109,22 @@ static const struct option help_options[] = {
     {"version", &option_flag, FIELD(version), NULL, 0, 0, "print the version and stop", 0},
 };
 
-#define SECTION(title, rows)                                                                                           \
-    {                                                                                                                  \
-        title, rows, sizeof rows / sizeof *rows, options                                                               \
-    }
-#define SECTIONS(options)                                                                                              \
-    {                                                                                                                  \
-        SECTION("Sizes", size_options), SECTION("What is sent", collective_options),                                   \
-            SECTION("How it is measured", measure_options), SECTION("Output", output_options),                         \
-            options_model(&(options)->model), options_strategies(&(options)->model), SECTION("Help", help_options),    \
-    }
 enum { SWEEP_SECTIONS = 7 };
+#define ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
+
+static void make_sections(struct sweep_options *options, struct option_section section[SWEEP_SECTIONS])
+{
+    const struct option_section all[SWEEP_SECTIONS] = {
+        {"Sizes", ROWS(size_options), options},
+        {"What is sent", ROWS(collective_options), options},
+        {"How it is measured", ROWS(measure_options), options},
+        {"Output", ROWS(output_options), options},
+        options_model(&options->model),
+        options_strategies(&options->model),
+        {"Help", ROWS(help_options), options},
+    };
+    memcpy(section, all, sizeof all);
+}
 
 /* ---- lists ---- */
 
@@ -274,7 +279,8 @@ static int check_given(const struct sweep_options *o, const struct given *given)
 int sweep_options_parse(struct sweep_options *options, int argc, char *const argv[])
 {
     *options = (struct sweep_options){0};
-    struct option_section sections[] = SECTIONS(options);
+    struct option_section sections[SWEEP_SECTIONS];
+    make_sections(options, sections);
     struct given given = {.model = &options->model};
     struct option_table table = {sections, SWEEP_SECTIONS, note, NULL, &given};
     options->model.data = "synthetic";
@@ -312,7 +318,8 @@ int sweep_options_fit(const struct sweep_options *o, int ranks)
 void sweep_options_help(FILE *out)
 {
     struct sweep_options shown = {0}, *options = &shown;
-    struct option_section sections[] = SECTIONS(options);
+    struct option_section sections[SWEEP_SECTIONS];
+    make_sections(options, sections);
     struct option_table table = {.section = sections, .sections = SWEEP_SECTIONS};
     fprintf(out,
             "Usage: mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...\n\n"
@@ -320,13 +327,15 @@ void sweep_options_help(FILE *out)
             "fits latency and bandwidth to what it found. Options and columns are those of nccl-tests where it has\n"
             "them. Exit status: 0 fine; 1 the run failed, or a result was wrong; 2 the options make no sense.\n");
     option_table_help(out, &table);
+    options_help_implementations(out);
 }
 
 void sweep_options_each(const struct sweep_options *given,
                         void (*each)(void *context, const char *name, const char *value, int is_text), void *context)
 {
     struct sweep_options copy = *given, *options = &copy;
-    struct option_section sections[] = SECTIONS(options);
+    struct option_section sections[SWEEP_SECTIONS];
+    make_sections(options, sections);
     struct option_table table = {.section = sections, .sections = SWEEP_SECTIONS};
     option_table_each(&table, each, context);
 }

@@ -42,19 +42,19 @@ void sweep_report_columns(FILE *out, const struct sweep *s)
     for (int i = 0; i < placements(s); i++) {
         fprintf(out, " %*s", 31, place[i + 2 - placements(s)]);
         if (o->show_iterations)
-            fprintf(out, "%40s", "");
+            fprintf(out, "%50s", "");
     }
     fprintf(out, "\n#%11s %12s %6s %5s %5s", "size", "count", "type", "redop", "root");
     for (int i = 0; i < placements(s); i++) {
         fprintf(out, " %10s %7s %7s %6s", o->report_cputime ? "cputime" : "time", "algbw", "busbw", "#wrong");
         if (o->show_iterations)
-            fprintf(out, " %9s %9s %9s %9s", "i_min", "i_p95", "i_p99", "i_max");
+            fprintf(out, " %9s %9s %9s %9s %9s", "i_min", "i_med", "i_p95", "i_p99", "i_max");
     }
     fprintf(out, "\n#%11s %12s %6s %5s %5s", "(B)", "(elements)", "", "", "");
     for (int i = 0; i < placements(s); i++) {
         fprintf(out, " %10s %7s %7s %6s", "(us)", "(GB/s)", "(GB/s)", "");
         if (o->show_iterations)
-            fprintf(out, " %9s %9s %9s %9s", "(us)", "(us)", "(us)", "(us)");
+            fprintf(out, " %9s %9s %9s %9s %9s", "(us)", "(us)", "(us)", "(us)", "(us)");
     }
     fprintf(out, "\n");
 }
@@ -88,6 +88,7 @@ void sweep_report_rows(FILE *out, const struct sweep *s, const struct measured *
             fprintf(out, " %6ld", row[i].wrong);
         if (s->options->show_iterations) {
             print_us(out, 9, row[i].iterations.min);
+            print_us(out, 9, row[i].iterations.median);
             print_us(out, 9, row[i].iterations.p95);
             print_us(out, 9, row[i].iterations.p99);
             print_us(out, 9, row[i].iterations.max);
