@@ -4,6 +4,7 @@
 #include "error.h"
 #include "files.h"
 #include "provenance.h"
+#include "summary_csv.h"
 
 #include <cJSON.h>
 #include <errno.h>
@@ -255,7 +256,10 @@ int results_write_summary(const struct results *results, const struct run *run, 
     cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)run->foreign_blocks);
     results_add_finite(json, "communication_thread_cores", run->comm_cpu_seconds / run->comm_seconds);
     results_add_monitor(json, &run->monitored);
-    if (results_replace_json(results, "summary.json", json))
-        return -1;
-    return files_replace(results->directory, "summary.txt", text);
+    char *csv = summary_csv_text(run, all);
+    int failed = results_replace_json(results, "summary.json", json) ||
+                 files_replace(results->directory, "summary.csv", csv) ||
+                 files_replace(results->directory, "summary.txt", text);
+    free(csv);
+    return failed ? -1 : 0;
 }

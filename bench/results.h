@@ -1,5 +1,5 @@
-/* results.h - the files of one run, in a directory of its own: run.json, rank_<r>_metrics.jsonl, summary.json and
- * summary.txt. Whole lines and whole files only: what is there is valid whenever the run ends. */
+/* results.h - the files of one run, in a directory of its own: run.json, rank_<r>_metrics.jsonl, summary.json, .csv and
+ * .txt. Whole lines and whole files only: what is there is valid whenever the run ends. */
 #ifndef RESULTS_H
 #define RESULTS_H
 
@@ -32,7 +32,8 @@ int results_close(struct results *results);
 /* Writes run.json: what was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
 int results_write_run(const struct results *results, const struct run *run);
 
-/* Replaces summary.json and summary.txt (the text given). Rank 0 only. 0, or -1, reported. */
+/* Replaces summary.json, summary.csv (the same figures) and summary.txt (the text given). Rank 0 only. 0, or -1,
+ * reported. */
 int results_write_summary(const struct results *results, const struct run *run, const struct comparison *comparison,
                           const char *text);
 

@@ -450,6 +450,58 @@ START_TEST(table_is_kept_and_printed)
 }
 END_TEST
 
+/* ---- summary.csv ---- */
+
+/* A field of the table: empty where summary.json has null, otherwise the very same number. */
+static void check_field(const char *field, const cJSON *figure)
+{
+    char *end;
+    if (cJSON_IsNull(figure)) {
+        ck_assert_str_eq(field, "");
+        return;
+    }
+    ck_assert_double_eq(strtod(field, &end), figure->valuedouble);
+    ck_assert(end != field && !*end);
+}
+
+/* Row by row what summary.json holds, in its order, and nothing else. */
+START_TEST(csv_is_the_summary)
+{
+    static const char *const figures[] = {"n", "median", "ci_low", "ci_high", "p5", "p95"};
+    cJSON *json = read_json("active", "summary.json");
+    char *csv = read_text("active", "summary.csv"), *rest = csv;
+    ck_assert_str_eq(strsep(&rest, "\n"),
+                     "label,implementation,strategy,bucket_size_mb,ranks,hosts,threads,metric,unit,n,"
+                     "median,ci_low,ci_high,p5,p95");
+    const cJSON *implementation, *metric_of;
+    int row = 0;
+    cJSON_ArrayForEach(implementation, item(json, "implementations"))
+    {
+        cJSON_ArrayForEach(metric_of, implementation)
+        {
+            char expected[256], *line = strsep(&rest, "\n");
+            ck_assert_ptr_nonnull(rest);
+            snprintf(expected, sizeof expected, "tiny,%s,%s,%s,2,1,1,%s,%s", implementation->string,
+                     row < 5 ? rows[row] : "ddp_bucketed", row < 5 ? "" : strchr(rows[row], ':') + 1, metric_of->string,
+                     text(metric_of, "unit"));
+            ck_assert_msg(!strncmp(line, expected, strlen(expected)), "'%s' does not begin with '%s'", line, expected);
+            line += strlen(expected);
+            ck_assert_str_eq(strsep(&line, ","), ""); /* the expected fields end here */
+            for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+                ck_assert_ptr_nonnull(line);
+                check_field(strsep(&line, ","), item(metric_of, figures[i]));
+            }
+            ck_assert_ptr_null(line);
+        }
+        row++;
+    }
+    ck_assert_int_eq(row, ROWS);
+    ck_assert_str_eq(rest, "");
+    free(csv);
+    cJSON_Delete(json);
+}
+END_TEST
+
 /* ---- run.json ---- */
 
 START_TEST(run_says_what_ran)
@@ -620,7 +672,8 @@ START_TEST(summary_is_replaced_whole)
 {
     struct results results = {.metrics = -1};
     struct options options = {.implementation = {{.label = "a", .strategy = &strategy_ddp}}, .n = 1, .label = "first"};
-    struct run run = {.options = &options, .losses = {.difference = NAN}};
+    struct job job = {.size = 2, .hosts = 1};
+    struct run run = {.options = &options, .job = &job, .losses = {.difference = NAN}};
     struct comparison comparison;
     snprintf(results.directory, sizeof results.directory, "%s", folder);
     measurements_create(&run.measurements, 1, 1);
@@ -735,6 +788,7 @@ int main(int argc, char *argv[])
     tcase_add_test(tests, warmup_ramps_and_clips);
     tcase_add_test(tests, summary_is_of_the_lines);
     tcase_add_test(tests, table_is_kept_and_printed);
+    tcase_add_test(tests, csv_is_the_summary);
     tcase_add_test(tests, run_says_what_ran);
     tcase_add_test(tests, run_says_where);
     tcase_add_test(tests, run_lists_the_collectives);

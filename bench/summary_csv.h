@@ -1,0 +1,16 @@
+/* summary_csv.h - summary.csv: the figures of summary.json as a tidy table, a row for each implementation and metric.
+ */
+#ifndef SUMMARY_CSV_H
+#define SUMMARY_CSV_H
+
+#include "run.h"
+
+#include <cJSON.h>
+
+/* The table as text, a line of column names first; the caller frees it. `implementations` is that object of
+ * summary.json: implementations.<name>.<metric>, a name for each of run's options. Numbers are spelled as there; a
+ * figure that does not exist is an empty field, as is the bucket size (MiB) of a strategy without buckets. No field is
+ * quoted: labels hold neither commas nor quotes. */
+char *summary_csv_text(const struct run *run, const cJSON *implementations);
+
+#endif
