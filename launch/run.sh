@@ -1,0 +1,279 @@
+#!/usr/bin/env bash
+# run.sh - starts the ranks of an MPI program, here or on the hosts of a file, each with threads and cores of its own.
+#
+# A core is a physical one: of its hardware threads the first is used, so that two threads never share a core unseen. The
+# program polls for communication where its cores are more than its threads, so what is bound here decides that too.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
+  -n, --ranks N          number of ranks (default: all slots of --hosts)
+  --hosts FILE           where to run: one host a line, "NAME", "NAME slots=N" or "NAME:N" (default 1 slot), # begins a
+                         comment; by ssh, which must not ask for a password (default: this machine, any number of ranks)
+  --ranks-per-host N     slots of every host, whatever the file says
+  --threads N            OMP_NUM_THREADS of a rank (default: that of the environment, or the rank's share of the cores,
+                         less the one for communication)
+  --bind core|none       core (default): each rank has its share of the cores for itself; none: ranks are not pinned
+  --comm-core yes|no|auto  whether a rank has a core more than threads, for its communication (default auto: if its share
+                         leaves one where the number of threads is given, otherwise if its share is 4 cores or more)
+  --dry-run              prints the command instead of running it
+  --help
+MPIRUN names another mpiexec than the first of mpiexec.mpich, mpirun.mpich, mpiexec and mpirun; it must be MPICH's.
+The exit status is the program's; 1 if it cannot be started, 2 for options that make no sense.
+END
+}
+
+say() { echo "run.sh: $*" >&2; }
+
+die() {
+    say "$@"
+    exit 1
+}
+
+refuse() {
+    say "$@"
+    exit 2
+}
+
+plural() { [ "$1" = 1 ] || echo s; }
+
+# ---- the machine ----
+find_mpirun() {
+    local name
+    read -ra mpirun <<<"${MPIRUN:-}" # MPIRUN may hold options
+    for name in mpiexec.mpich mpirun.mpich mpiexec mpirun; do
+        [ ${#mpirun[@]} -eq 0 ] || break
+        ! command -v $name >/dev/null || mpirun=("$name")
+    done
+    [ ${#mpirun[@]} -gt 0 ] || die "there is no mpiexec; launch/setup.sh installs MPICH, or set MPIRUN to its mpiexec"
+    command -v "${mpirun[0]}" >/dev/null || die "MPIRUN=$MPIRUN: there is no such program"
+    ! "${mpirun[0]}" --version 2>/dev/null </dev/null | grep -E 'Open MPI|OpenRTE' >/dev/null ||
+        die "${mpirun[0]} is Open MPI's; ddpbench needs MPICH's mpiexec: launch/setup.sh installs it, or set MPIRUN to it"
+}
+
+# What tells the cores that a process may use, on any host.
+# shellcheck disable=SC2016 # meant for the shell there
+layout='LC_ALL=C taskset -cp $$ && LC_ALL=C lscpu -p=CPU,NODE,SOCKET,CORE'
+
+# Reads what layout prints; prints the first hardware thread of each core, neighbours together, as a list with commas.
+cores_in() {
+    awk -F, '
+        /affinity list: / {
+            sub(/.*: /, "")
+            for (i = 1; i <= NF; i++) {
+                n = split($i, range, "-")
+                for (cpu = range[1]; cpu <= range[n] + 0; cpu++) allowed[cpu + 0] = 1
+            }
+            next
+        }
+        /^[0-9]/ && ($1 + 0) in allowed {
+            core = $4 == "" ? "cpu" $1 : $4
+            if (!(core in seen)) print $2 + 0, $3 + 0, $4 + 0, $1
+            seen[core] = 1
+        }' | sort -n -k1,1 -k2,2 -k3,3 -k4,4 | awk '{ printf "%s%s", (NR > 1 ? "," : ""), $4 } END { if (NR) print "" }'
+}
+
+# ---- hosts ----
+# read_hosts FILE: a line "host slots" for each host of the file, in its order; one that is listed twice has both.
+read_hosts() {
+    [ -r "$1" ] || refuse "--hosts $1: there is no such file; it has a line for each host, such as 'node1 slots=4'"
+    awk -v file="$1" '
+        function complain(words) {
+            print "run.sh: --hosts " file words >"/dev/stderr"
+            failed = 1
+            exit 2
+        }
+        { sub(/#.*/, ""); gsub(/[ \t\r]*=[ \t]*/, "="); sub(/\r$/, "") }
+        NF == 0 { next }
+        NF == 1 { sub(/:/, " slots="); $0 = $0 }
+        NF == 1 { $2 = "slots=1" }
+        NF > 2 || $1 !~ /^[A-Za-z0-9][A-Za-z0-9._-]*$/ || $2 !~ /^slots=[1-9][0-9]?[0-9]?[0-9]?$/ {
+            complain(", line " NR ": expected a host such as node1 or node1 slots=4, with 1 to 9999 slots")
+        }
+        !($1 in slots) { host[++n] = $1 }
+        { slots[$1] += substr($2, 7) }
+        END {
+            if (!failed && n == 0) complain(": lists no host")
+            for (i = 1; i <= n && !failed; i++) print host[i], slots[host[i]]
+            exit 2 * failed
+        }' "$1"
+}
+
+is_this_machine() {
+    local address
+    address=$(getent ahosts "$1" | awk 'NR == 1 { print $1 }') || true
+    [ -n "$address" ] && [[ " 127.0.0.1 127.0.1.1 ::1 $(hostname -I) " == *" $address "* ]]
+}
+
+# ask_host HOST: its cores go to a file of its name, and what went wrong to HOST.why.
+ask_host() {
+    local ssh=(ssh -o BatchMode=yes -o ConnectTimeout=10)
+    [ -z "${HYDRA_LAUNCHER_EXEC:-}" ] || ssh=("$HYDRA_LAUNCHER_EXEC") # what Hydra would call
+    if is_this_machine "$1"; then
+        sh -c "$layout"
+    else
+        timeout 20 "${ssh[@]}" -x "$1" "$layout"
+    fi </dev/null 2>"$answers/$1.why" | cores_in >"$answers/$1"
+}
+
+# Asks all hosts that have ranks at once; sets cores (those of a host), share (the least), and uneven if hosts differ.
+ask_hosts() {
+    local host why their
+    answers=$(mktemp -d)
+    # shellcheck disable=SC2046
+    trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$answers"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    for host in "${!ranks_on[@]}"; do
+        ask_host "$host" &
+    done
+    wait
+    for host in "${!ranks_on[@]}"; do
+        if [ ! -s "$answers/$host" ]; then
+            why=$(head -n 1 "$answers/$host.why")
+            die "host $host cannot be used: ${why:-no answer within 20 s}; this must work without a password: ssh $host lscpu"
+        fi
+        IFS=, read -ra their <"$answers/$host"
+        if [ ${#cores[@]} -gt 0 ] && [ "${their[*]}" != "${cores[*]}" ]; then
+            uneven="the hosts have different cores"
+        fi
+        cores=("${their[@]}")
+        [ $((${#cores[@]} / ranks_on[$host])) -ge $share ] || share=$((${#cores[@]} / ranks_on[$host]))
+    done
+    rm -rf "$answers"
+    trap - EXIT INT TERM
+}
+
+# Who runs where: sets ranks, list (of hosts, as Hydra takes it), most (ranks of a host), cores, share and uneven.
+place_on_hosts() {
+    local table slots left host
+    table=$(read_hosts "$hosts")
+    slots=$(awk -v all="$ranks_per_host" '{ n += all ? all : $2 } END { print n }' <<<"$table")
+    ranks=${ranks:-$slots} left=${ranks:-$slots} share=9999
+    [ "$ranks" -le "$slots" ] ||
+        refuse "$ranks ranks, but $hosts has $slots slot$(plural "$slots"); write slots=N after its hosts, or give --ranks-per-host"
+    while [ "$left" -gt 0 ] && read -r host slots; do
+        slots=${ranks_per_host:-$slots}
+        ranks_on[$host]=$((slots < left ? slots : left))
+        left=$((left - ranks_on[$host]))
+        most=$((ranks_on[$host] > most ? ranks_on[$host] : most))
+        list+=",$host:${ranks_on[$host]}"
+    done <<<"$table"
+    ask_hosts
+}
+
+place_here() {
+    IFS=, read -ra cores <<<"$(sh -c "$layout" 2>/dev/null | cores_in)"
+    [ ${#cores[@]} -gt 0 ] || die "lscpu does not tell this machine's cores"
+    most=$ranks share=$((${#cores[@]} / ranks))
+}
+
+# ---- shares ----
+# Sets threads, bound (cores in a rank's binding, 0 for none) and loose (why ranks are not pinned).
+share_cores() {
+    local need=$((${threads:-1} + 1))
+    loose=$uneven bound=0
+    if [ "$comm_core" = yes ] && [ "$share" -lt $need ]; then
+        refuse "--comm-core yes: a rank's share is $share core$(plural "$share"); ${threads:-1} thread$(plural "${threads:-1}") and communication need $need"
+    fi
+    if [ -z "$threads" ]; then
+        threads=$((share > 0 ? share : 1))
+        if [ "$comm_core" = yes ] || { [ "$comm_core" = auto ] && [ "$share" -ge 4 ]; }; then
+            threads=$((share - 1))
+        fi
+    fi
+    if [ "$share" = 0 ]; then
+        loose="there are more ranks than cores"
+    elif [ "$threads" -gt "$share" ]; then
+        loose="a rank's share is $share core$(plural "$share"), less than its threads"
+    fi
+    [ "$bind" = core ] || loose="as asked"
+    [ -z "$loose" ] || return 0
+    bound=$threads
+    [ "$comm_core" = no ] || [ "$share" -le "$threads" ] || bound=$((threads + 1))
+}
+
+# The binding of each rank of a host, as Hydra takes it: 0+1,2+3.
+binding() {
+    local k IFS=+ bindings=''
+    for ((k = 0; k < most; k++)); do
+        bindings+=",${cores[*]:k * share:bound}"
+    done
+    echo "${bindings#,}"
+}
+
+describe() {
+    local words where='this machine' n=${#ranks_on[@]}
+    [ -z "$hosts" ] || where="$n host$(plural "$n")"
+    words="$ranks rank$(plural "$ranks") on $where, $threads thread$(plural "$threads") each"
+    if [ -n "$loose" ]; then
+        say "$words, not pinned: $loose"
+    elif [ "$bound" -gt "$threads" ]; then
+        say "$words, pinned to $bound cores, of which one is for communication"
+    else
+        say "$words, pinned to $bound core$(plural "$bound"), none of them for communication alone"
+    fi
+}
+
+# ---- options ----
+ranks='' hosts='' ranks_per_host='' threads=${OMP_NUM_THREADS:-} bind=core comm_core=auto dry_run='' program=''
+while [ $# -gt 0 ]; do
+    option=$1
+    case $option in
+    --) shift; program=${1:-}; break ;;
+    --help) usage; exit 0 ;;
+    --dry-run) dry_run=1; shift; continue ;;
+    -n | --ranks | --hosts | --ranks-per-host | --threads | --bind | --comm-core) ;;
+    -*) refuse "unknown option '$option'; known are --ranks, --hosts, --ranks-per-host, --threads, --bind, --comm-core, --dry-run, --help" ;;
+    *) refuse "'$option': the program comes after --" ;;
+    esac
+    [ -n "${2:-}" ] || refuse "$option needs a value"
+    case $option in
+    -n | --ranks | --ranks-per-host | --threads)
+        [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || refuse "$option $2: expected a whole number from 1 to 9999"
+        ;;
+    --bind) [[ $2 =~ ^(core|none)$ ]] || refuse "--bind $2: expected core or none" ;;
+    --comm-core) [[ $2 =~ ^(yes|no|auto)$ ]] || refuse "--comm-core $2: expected yes, no or auto" ;;
+    esac
+    case $option in
+    -n | --ranks) ranks=$2 ;;
+    --hosts) hosts=$2 ;;
+    --ranks-per-host) ranks_per_host=$2 ;;
+    --threads) threads=$2 ;;
+    --bind) bind=$2 ;;
+    --comm-core) comm_core=$2 ;;
+    esac
+    shift 2
+done
+[ -n "$program" ] || refuse "which program? It comes last, after --, as in: launch/run.sh -n 2 -- build/ddpbench"
+[ -n "$ranks$hosts" ] || refuse "how many ranks? Give --ranks N, or --hosts FILE"
+[ -z "$ranks_per_host" ] || [ -n "$hosts" ] || refuse "--ranks-per-host is for the hosts of a file; here, --ranks N is enough"
+[[ ${threads:-1} =~ ^[1-9][0-9]{0,3}$ ]] ||
+    refuse "OMP_NUM_THREADS is '$threads' in the environment: expected a whole number from 1 to 9999; or give --threads"
+for tool in taskset lscpu timeout; do
+    command -v $tool >/dev/null || die "'$tool' is missing (packages util-linux, coreutils)"
+done
+[ -n "$hosts" ] || command -v "$program" >/dev/null || die "there is no program '$program'"
+find_mpirun
+
+declare -A ranks_on=() # host: ranks
+cores=() share=0 most=1 uneven='' list=''
+if [ -n "$hosts" ]; then
+    place_on_hosts
+    where=(-launcher ssh -hosts "${list#,}")
+else
+    place_here
+    where=(-launcher fork)
+fi
+share_cores
+describe
+[ "$bound" = 0 ] || where+=(-bind-to "user:$(binding)")
+command=("${mpirun[@]}" -rmk user "${where[@]}" -n "$ranks" -genv OMP_NUM_THREADS "$threads" "$@")
+if [ -n "$dry_run" ]; then
+    words=$(printf ' %q' "${command[@]}")
+    words=${words//\\,/,} # a comma needs no quoting
+    echo "${words# }"
+else
+    exec "${command[@]}"
+fi
