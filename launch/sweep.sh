@@ -1,0 +1,283 @@
+#!/usr/bin/env bash
+# sweep.sh - runs the benchmark over a grid: implementations x bucket sizes x ranks x models, each point several times in
+# a run of its own, with a table, a tidy file and pictures at the end (sweep_report.sh).
+#
+# Repeats are the outer loop, and each begins at another point of the grid, so that a machine that drifts hits all alike. A
+# run's directory has its name only once it is complete, so the same command goes on where an earlier one ended.
+set -euo pipefail
+
+here=$(dirname "$(realpath "$0")")
+implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
+buckets=0.5,1,4,16 ranks=2 repeats=5 rounds=6 output='' report_only='' models=() extra=()
+default_model="d256-l4:--d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank 4"
+program=$(dirname "$here")/build/ddpbench launcher="$here/run.sh -n {ranks} --"
+
+usage() {
+    cat <<END
+Usage: launch/sweep.sh [OPTION...] [-- OPTION OF DDPBENCH...]
+  --implementations LIST   names, or LABEL=NAME (default $implementations)
+  --bucket-size-mb LIST    MiB, for ddp_bucketed (default $buckets)
+  --ranks LIST             numbers of ranks (default $ranks)
+  --model NAME:OPTIONS     a model and its sizes; may be given several times (default
+                           "$default_model")
+  --repeats N              runs of each point (default $repeats)
+  --rounds N               rounds of a run (default $rounds)
+  --output DIR             where everything goes; the same command goes on there (default results/<time>-sweep)
+  --launcher COMMAND       starts {ranks} ranks of what follows it (default "launch/run.sh -n {ranks} --"; for example
+                           "mpirun -n {ranks}" or "launch/netlab.sh run -n {ranks} --")
+  --program FILE           the benchmark (default build/ddpbench)
+  --report-only            only the table, sweep.csv and the pictures, of what is in --output DIR
+  --help
+What follows -- goes to every run. A run's results are in DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K.
+Exit status: 0 fine, 1 a run failed (the others were made), 2 the options make no sense.
+END
+}
+
+say() { echo "$clear_line""sweep.sh: $*" >&2; }
+
+die() {
+    say "$@"
+    exit 1
+}
+
+refuse() {
+    say "$@"
+    exit 2
+}
+
+terminal='' clear_line=''
+[ ! -t 2 ] || terminal=1
+
+# ---- options ----
+# check_list OPTION LIST PATTERN WORDS: a list with commas whose parts match, none of them twice.
+check_list() {
+    local part seen=,
+    [[ $2 != *, ]] || refuse "$1 '$2': a comma with nothing behind it"
+    for part in ${2//,/ }; do
+        [[ $part =~ ^($3)$ ]] || refuse "$1: '$part' is none of $4"
+        [[ $seen != *,"$part",* ]] || refuse "$1: '$part' is listed twice"
+        seen+=$part,
+    done
+    [ "$seen" != , ] || refuse "$1: the list is empty"
+}
+
+check_options() {
+    local model implementation labels='' names='' word command known
+    [ -x "$program" ] || die "there is no $program; run make first, or give --program"
+    known=$("$program" --help | awk '/^[^ ]/ { on = /^Implementations:/; next } on && NF { printf "%s%s", (n++ ? "|" : ""), $1 }')
+    check_list --implementations "$implementations" "([A-Za-z0-9_+]+=)?($known)" "${known//|/, }, or LABEL=NAME"
+    for implementation in ${implementations//,/ }; do
+        labels+=,${implementation%%=*}
+    done
+    check_list --implementations "${labels#,}" '.*' labels
+    check_list --bucket-size-mb "$buckets" '[0-9]+(\.[0-9]+)?' "sizes in MiB such as 25 or 0.5"
+    buckets=$(awk -F, '{ for (i = 1; i <= NF; i++) printf "%s%.10g", (i > 1 ? "," : ""), $i }' <<<"$buckets")
+    check_list --bucket-size-mb "$buckets" '([1-9]|0\.).*' "sizes above 0"
+    check_list --ranks "$ranks" '[1-9][0-9]{0,3}' "numbers from 1 to 9999"
+    [[ $repeats =~ ^[1-9][0-9]{0,2}$ ]] || refuse "--repeats $repeats: expected a whole number from 1 to 999"
+    [[ $rounds =~ ^[1-9][0-9]{0,5}$ ]] || refuse "--rounds $rounds: expected a whole number from 1 to 999999"
+    [ ${#models[@]} -gt 0 ] || models=("$default_model")
+    for model in "${models[@]}"; do
+        [[ $model =~ ^[A-Za-z0-9][A-Za-z0-9._+-]*:[[:space:]]*-- ]] ||
+            refuse "--model '$model': expected a name, a colon and options, such as 'small:--d-model 256 --num-layers 4'"
+        names+=,${model%%:*}
+    done
+    check_list --model "${names#,}" '.*' names
+    [[ $launcher == *"{ranks}"* ]] || refuse "--launcher '$launcher': write {ranks} where the number of ranks goes"
+    read -ra command <<<"$launcher"
+    command -v "${command[0]}" >/dev/null || refuse "--launcher: there is no program '${command[0]}'"
+    read -ra command <<<"${models[*]#*:}"
+    for word in "${extra[@]}" "${command[@]}"; do
+        case ${word%%=*} in
+        --implementations | --bucket-size-mb | --rounds | --output) refuse "$word is the sweep's: give it before --, outside a model" ;;
+        --profile | --help | --version) refuse "$word: a sweep compares benchmarks only" ;;
+        esac
+    done
+    for word in flock setpriv; do
+        command -v $word >/dev/null || die "'$word' is missing (package util-linux)"
+    done
+}
+
+# What a sweep is made of, a line "name<TAB>value" each; only starts that agree on all may share a directory.
+describe() {
+    local model
+    printf '%s\t%s\n' --program "$("$program" --version)" --launcher "$launcher" --implementations "$implementations" \
+        --bucket-size-mb "$buckets" --ranks "$ranks" --repeats "$repeats" --rounds "$rounds" -- "${extra[*]}"
+    for model in "${models[@]}"; do
+        printf -- '--model %s\t%s\n' "${model%%:*}" "${model#*:}"
+    done
+}
+
+# Takes the directory, alone: the lock is on it, and what this script starts holds it too until it has ended.
+open_output() {
+    mkdir -p "$output" || die "cannot make the directory $output"
+    exec 9<"$output"
+    flock -w 10 9 || die "another sweep runs in $output"
+    if [ -e "$output/sweep.txt" ]; then
+        describe | awk -F '\t' -v output="$output" '
+            NR == FNR { then[$1] = $2; next }
+            { now[$1] = $2 }
+            END {
+                for (name in then) now[name] = now[name]
+                for (name in now) if (then[name] != now[name])
+                    printf "sweep.sh: %s: earlier starts in %s had \"%s\", this one has \"%s\"; use the same, or another --output\n",
+                        name, output, then[name], now[name] >"/dev/stderr"
+                for (name in now) if (then[name] != now[name]) exit 2
+            }' "$output/sweep.txt" - || exit 2
+    elif [ -n "$(ls -A "$output")" ]; then
+        refuse "--output $output holds something else than a sweep; choose another directory"
+    else
+        describe >"$output/sweep.txt.part"
+        mv "$output/sweep.txt.part" "$output/sweep.txt"
+    fi
+}
+
+# ---- the grid ----
+# Sets points: "ranks model implementation bucket", the bucket - for an implementation without.
+list_points() {
+    local r model implementation bucket
+    points=()
+    for r in ${ranks//,/ }; do
+        for model in "${!models[@]}"; do
+            for implementation in ${implementations//,/ }; do
+                if [ "${implementation#*=}" != ddp_bucketed ]; then
+                    points+=("$r $model $implementation -")
+                    continue
+                fi
+                for bucket in ${buckets//,/ }; do
+                    points+=("$r $model $implementation $bucket")
+                done
+            done
+        done
+    done
+}
+
+# words SECONDS
+words() {
+    if [ "$1" -lt 60 ]; then
+        echo "$1 s"
+    elif [ "$1" -lt 3600 ]; then
+        echo "$((($1 + 30) / 60)) min"
+    else
+        printf '%d h %02d min' $(($1 / 3600)) $(($1 % 3600 / 60))
+    fi
+}
+
+# progress WHAT: a line that is rewritten on a terminal, otherwise a line now and then.
+progress() {
+    local left='' text
+    [ $runs = 0 ] || left=", about $(words $(((SECONDS - begin) * (total - complete) / runs))) left"
+    text="run $((complete + 1)) of $total$left: $1"
+    if [ -n "$terminal" ]; then
+        clear_line=$'\r\e[K'
+        printf '\r%.*s\e[K' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$text" >&2
+    elif [ $SECONDS -ge $next_words ]; then
+        say "$text"
+        next_words=$((SECONDS + 30))
+    fi
+}
+
+# run_point DIRECTORY RANKS MODEL IMPLEMENTATION BUCKET
+run_point() {
+    local status=0 command bucket=() sizes why
+    read -ra command <<<"${launcher//\{ranks\}/$2}"
+    read -ra sizes <<<"${models[$3]#*:}"
+    [ "$5" = - ] || bucket=(--bucket-size-mb "$5")
+    rm -rf "$1.part" "$1.failed"
+    part=$1.part
+    mkdir -p "$part"
+    # ends also when this script is killed in a way that it cannot catch
+    setpriv --pdeathsig TERM "${command[@]}" "$program" "${sizes[@]}" --implementations "$4" "${bucket[@]}" --rounds "$rounds" \
+        "${extra[@]}" --output "$part" >"$part/log.txt" 2>&1 </dev/null &
+    child=$!
+    wait $child || status=$?
+    child=''
+    # launchers may end with status 0 when a run was interrupted
+    if [ $status = 0 ] && grep -qE "^[[:space:]]*\"rounds\":[[:space:]]*$rounds,?$" "$part/summary.json" 2>/dev/null; then
+        mv "$part" "$1"
+        part=''
+        return
+    fi
+    mv "$part" "$1.failed"
+    part='' failed=$((failed + 1))
+    why=$(grep -E '^[a-z_]+(\.sh)?: ' "$1.failed/log.txt" | tail -n 1 || true)
+    say "$1 failed with status $status: ${why:-$(tail -n 1 "$1.failed/log.txt")} (all of it: $1.failed/log.txt)"
+}
+
+finish() {
+    local try
+    if [ -n "$child" ]; then
+        kill -TERM "$child" 2>/dev/null || true
+        for ((try = 0; try < 50; try++)); do
+            kill -0 "$child" 2>/dev/null || break
+            sleep 0.1
+        done
+        kill -KILL "$child" 2>/dev/null || true
+        wait "$child" 2>/dev/null || true
+    fi
+    [ -z "$part" ] || rm -rf "$part"
+    printf '%s' "$clear_line" >&2
+}
+
+run_all() {
+    local repeat i directory r model implementation bucket n=${#points[@]}
+    total=$((n * repeats)) complete=0 runs=0 failed=0 begin=$SECONDS next_words=$SECONDS child='' part=''
+    trap finish EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    for ((repeat = 1; repeat <= repeats; repeat++)); do
+        for ((i = 0; i < n; i++)); do
+            read -r r model implementation bucket <<<"${points[(i + (repeat - 1) * n / repeats) % n]}"
+            directory="ranks=$r/model=${models[$model]%%:*}/${implementation%%=*}"
+            [ "$bucket" = - ] || directory+="-$bucket"
+            if [ ! -d "$output/$directory/repeat-$repeat" ]; then
+                progress "$directory, repeat $repeat"
+                run_point "$output/$directory/repeat-$repeat" "$r" "$model" "$implementation" "$bucket"
+                runs=$((runs + 1))
+            fi
+            complete=$((complete + 1))
+        done
+    done
+    trap - EXIT HUP INT TERM
+    printf '%s' "$clear_line" >&2
+    clear_line=''
+    say "$total runs: $((total - runs)) were there, $((runs - failed)) made, $failed failed, in $(words $((SECONDS - begin)))"
+}
+
+given=''
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help) usage; exit 0 ;;
+    --report-only) report_only=1; shift; continue ;;
+    --) shift; extra=("$@"); break ;;
+    --implementations | --bucket-size-mb | --ranks | --model | --repeats | --rounds | --output | --launcher | --program) ;;
+    *) refuse "unknown option '$1'; known are --implementations, --bucket-size-mb, --ranks, --model, --repeats, --rounds, --output, --launcher, --program, --report-only, --help, and -- before options of every run" ;;
+    esac
+    [ -n "${2:-}" ] || refuse "$1 needs a value"
+    [ "$1" = --output ] || given=$1
+    case $1 in
+    --implementations) implementations=$2 ;;
+    --bucket-size-mb) buckets=$2 ;;
+    --ranks) ranks=$2 ;;
+    --model) models+=("$2") ;;
+    --repeats) repeats=$2 ;;
+    --rounds) rounds=$2 ;;
+    --output) output=$2 ;;
+    --launcher) launcher=$2 ;;
+    --program) program=$2 ;;
+    esac
+    shift 2
+done
+if [ -n "$report_only" ]; then
+    [ -z "$given" ] || refuse "--report-only takes --output DIR and nothing else, not $given"
+    [ -n "$output" ] || refuse "--report-only needs --output DIR, the directory of a sweep"
+    exec "$here/sweep_report.sh" "$output"
+fi
+check_options
+output=${output:-results/$(date +%Y%m%d-%H%M%S)-sweep}
+open_output
+list_points
+run_all
+"$here/sweep_report.sh" "$output" || failed=1
+[ "$failed" = 0 ]
