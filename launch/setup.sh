@@ -5,11 +5,12 @@ set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: launch/setup.sh [--blas NAME] [--lint] [--consumers] [--help]
+Usage: launch/setup.sh [--blas NAME] [--lint] [--consumers] [--plot] [--help]
 Installs the missing ones of pkg-config, MPICH, a CBLAS, hwloc, cJSON, zlib and Check, with apt; says nothing when all are there.
   --blas NAME  the CBLAS to build with, as pkg-config knows it (default openblas, which can be installed from here)
   --lint       also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
   --consumers  also Python's venv, for make test-consumers
+  --plot       also gnuplot, for the pictures of launch/sweep.sh
 END
 }
 
@@ -20,7 +21,7 @@ die() {
     exit 1
 }
 
-blas=openblas lint='' consumers=''
+blas=openblas lint='' consumers='' plot=''
 while [ $# -gt 0 ]; do
     case $1 in
     --blas)
@@ -30,8 +31,9 @@ while [ $# -gt 0 ]; do
         ;;
     --lint) lint=1 ;;
     --consumers) consumers=1 ;;
+    --plot) plot=1 ;;
     --help) usage; exit 0 ;;
-    *) say "unknown option '$1'; known are --blas NAME, --lint, --consumers, --help"; exit 2 ;;
+    *) say "unknown option '$1'; known are --blas NAME, --lint, --consumers, --plot, --help"; exit 2 ;;
     esac
     shift
 done
@@ -78,6 +80,7 @@ find_missing() {
     if [ -n "$consumers" ]; then
         want python3-venv "make test-consumers" python3 -c 'import ensurepip, venv'
     fi
+    [ -z "$plot" ] || want gnuplot-nox "pictures of sweeps" command -v gnuplot
     if [ -n "$lint" ]; then
         want clang-format "make lint" command -v clang-format
         want cppcheck "make lint" command -v cppcheck

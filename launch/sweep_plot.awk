@@ -104,7 +104,7 @@ function write_plot(    s, k, comma) {
     for (k = 1; k <= lines; k++) {
         printf "%s$line%d with lines notitle linewidth 1.5 dashtype 2 linecolor rgb %s", comma, k, color(series + k) >script
         comma = ", \\\n    "
-        printf "%s$interval%d with yerrorbars notitle pointtype 0 linewidth 1.5 linecolor rgb %s", comma, k, color(series + k) >script
+        printf "%s$interval%d with yerrorbars notitle pointtype 7 pointsize 0.6 linewidth 1.5 linecolor rgb %s", comma, k, color(series + k) >script
     }
     for (s = 1; s <= series; s++) {
         printf "%s$series%d with yerrorlines title \"%s\" pointtype 7 pointsize 1.1 linewidth 2 linecolor rgb %s", comma, s, series_name[s], color(s) >script
@@ -130,7 +130,7 @@ function write_script(    i, j, name, tics, widest) {
     say("set title \"Step time, " ranks " rank" (ranks == 1 ? "" : "s") ", model " model "\" noenhanced")
     say("set xlabel \"bucket size, MiB\"\nset ylabel \"step, ms" (runs_most > 1 ? " (mean of " runs_most " runs, 95 % interval)" : " (one run)") "\"")
     say("set logscale x\nset xtics (" tics ")" (sizes > 12 ? " rotate by -45" : "") "\nset grid ytics linecolor rgb \"#DDDDDD\" linetype 1")
-    say("set xrange [" left ":" right "]\nset yrange [" bottom ":" top "]\nset rmargin " widest + 6 "\nset key outside top center horizontal\nset border 3\nset tics nomirror")
+    say("set xrange [" left ":" right "]\nset yrange [" bottom ":" top "]\nset rmargin " widest + 6 "\nset bmargin 5\nset key at screen 0.5, screen 0.015 center bottom horizontal\nset border 3\nset tics nomirror")
     write_labels()
     say("set terminal pngcairo size 1000,600 font \"sans,12\" noenhanced\nset output \"" name ".png\"")
     write_plot()
