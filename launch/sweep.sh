@@ -112,7 +112,7 @@ describe() {
 open_output() {
     mkdir -p "$output" || die "cannot make the directory $output"
     exec 9<"$output"
-    flock -w 10 9 || die "another sweep runs in $output"
+    flock -w 5 9 || die "another sweep runs in $output"
     if [ -e "$output/sweep.txt" ]; then
         describe | awk -F '\t' -v output="$output" '
             NR == FNR { then[$1] = $2; next }

@@ -120,6 +120,12 @@ check 2 "other options of every run are refused, with both" '^sweep.sh: --: earl
 try "$sweep" "${grid[@]}" --model "more:$sizes" --output out -- --steps-per-block 1 --threads 1
 check 2 "another model is refused" '^sweep.sh: --model more: earlier starts in out had "", this one has "--d-model 32'
 
+exec 7<out
+flock 7
+try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1 --threads 1
+check 1 "two sweeps cannot share a directory" '^sweep.sh: another sweep runs in out$'
+exec 7<&-
+
 # The processes of these runs are told by the directory in their command lines.
 left_over() {
     local process line
@@ -129,14 +135,27 @@ left_over() {
     done
 }
 
+# A launcher with which the run of ddp_flat would take hours as long as there is a file called hours.
+cat >slow <<END
+#!/bin/sh
+ranks=\$1
+shift
+case "\$*" in *\ ddp_flat\ --rounds\ 2\ *)
+    [ ! -e $temporary/hours ] || set -- \$(echo "\$*" | sed 's/--rounds 2 /--rounds 1000000 /') ;;
+esac
+exec $root/launch/run.sh -n "\$ranks" -- "\$@"
+END
+chmod +x slow
+: >hours
+
 # stop SIGNAL: sweeps three points until the second has begun, and sends the signal; its exit status is in status.
-stopped=(--program "$program" --implementations 'none,ddp_flat,ddp' --ranks 2 --model "tiny:$sizes" --rounds 2 --repeats 1)
-slow=(-- --steps-per-block 2 --threads 1 --inject-delay "rank=1,ms=50,phase=forward_pass")
+stopped=(--program "$program" --implementations 'none,ddp_flat,ddp' --ranks 2 --model "tiny:$sizes" --rounds 2 --repeats 1
+    --launcher "$temporary/slow {ranks}")
 stop() {
     local i points=$temporary/stopped-$1/ranks=2/model=tiny
     # with job control the script has SIGINT's default, as it has on a terminal
     set -m
-    "$sweep" "${stopped[@]}" --output "$temporary/stopped-$1" "${slow[@]}" >printed 2>said </dev/null &
+    "$sweep" "${stopped[@]}" --output "$temporary/stopped-$1" >printed 2>said </dev/null &
     set +m
     for ((i = 0; i < 200; i++)); do
         [ ! -s "$points/ddp_flat/repeat-1.part/rank_1_metrics.jsonl" ] || break
@@ -161,7 +180,8 @@ for signal in TERM INT; do
 done
 stop KILL
 is "SIGKILL leaves a half-written run under another name" "$(cd stopped-KILL/ranks=2/model=tiny && echo */*.part)" ddp_flat/repeat-1.part
-try "$sweep" "${stopped[@]}" --output "$temporary/stopped-KILL" "${slow[@]}"
+rm hours
+try "$sweep" "${stopped[@]}" --output "$temporary/stopped-KILL"
 check 0 "the same command goes on after SIGKILL" '^sweep.sh: 3 runs: 1 were there, 2 made, 0 failed'
 valid stopped-KILL/*/*/*/repeat-1/*.json stopped-KILL/*/*/*/repeat-1/*.jsonl >>said && good=0 || good=1
 result $good "and all results are whole"
