@@ -152,7 +152,7 @@ list_points() {
     done
 }
 
-# words SECONDS
+# words SECONDS: a time as people say it.
 words() {
     if [ "$1" -lt 60 ]; then
         echo "$1 s"
