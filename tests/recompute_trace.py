@@ -182,7 +182,8 @@ def find_waits(ranks, residual_ns, first=0):
         for r, row in rows.items():
             wait = last - row["start"]
             known = (told and r == order[-1]) or (wait >= 2 * residual_ns and wait > 0)
-            waits[seq, r] = (wait, row["end"] - last) if known else None
+            transfer = row["end"] - last # below 0 the clocks contradict it: not known
+            waits[seq, r] = (wait, transfer if transfer >= 0 else None) if known else None
             if told and r != order[-1] and seq in counted:
                 waiting[r, order[-1]].append((row["start"], last))
     cost = {r: 0.0 for r in range(size)}
