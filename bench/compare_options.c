@@ -15,7 +15,7 @@ static const struct option rows[] = {
      "directories of the runs to judge; those before it are baselines", 0},
     {"tolerance", &option_real, FIELD(tolerance), "5", 0, 1000, "how much worse is still fine, in percent", 0},
     {"floor", &option_real, FIELD(floor), "10", 0, 1000,
-     "with fewer than 5 baselines: how far beyond the tolerance every candidate has to be, in percent", 0},
+     "how far beyond the tolerance nothing is explained by chance, in percent; see below", 0},
     {"metrics", &option_text, FIELD(metrics), "", 0, 0,
      "figures to judge, such as step,backward_pass; default: every step, or the median time of every size", 0},
     {"allow", &option_text, FIELD(allow), "", 0, 0,
@@ -128,12 +128,15 @@ void compare_options_help(FILE *out)
         "\nVerdicts of a figure; a ratio above 1 is worse, whatever the figure:\n"
         "  regressed   its interval lies wholly above 1 + tolerance, or a candidate found wrong elements\n"
         "  missing     a baseline has it, and a candidate does not\n"
-        "  ambiguous   the ratio is above 1 + tolerance, but that may be chance; more runs would tell\n"
+        "  ambiguous   not proven, but both the ratio and that of the medians are above 1 + tolerance, or the ratio "
+        "is\n"
+        "              above (1 + tolerance) x (1 + floor); more runs would tell\n"
         "  improved    its interval lies wholly below 1 / (1 + tolerance)\n"
         "  ok          none of these\n"
         "With 5 baselines or more the chance of one false `regressed` among all figures is at most 5 %%. With fewer,\n"
         "there is no interval: regressed is what is beyond tolerance and floor in every candidate against every\n"
-        "baseline. Runs with other settings are incomparable, unless --allow names them.\n"
+        "baseline, ambiguous what is beyond the tolerance. Runs with other settings are incomparable, unless --allow "
+        "names them.\n"
         "\nExit status, the first that holds:\n"
         "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
         "  3 regressed    5 missing    4 ambiguous    0 none of these\n");

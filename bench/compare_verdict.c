@@ -118,6 +118,16 @@ static int has_spread(const struct hypothesis *h)
     return h->row->n_baseline >= VERDICT_RUNS && isfinite(h->row->ratio);
 }
 
+/* What is not proven may still be so: if the typical run is slower than the tolerance, or their mean by tolerance and
+ * floor. A late run now and then, which the spread explains, is neither. */
+static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *rules)
+{
+    const struct verdict_row *row = h->row;
+    double typical = stats_median(h->candidate, row->n_candidate) / stats_median(h->baseline, row->n_baseline);
+    return row->ratio > (1 + rules->tolerance) * (1 + rules->floor) ||
+           (row->ratio > 1 + rules->tolerance && typical > 1 + rules->tolerance);
+}
+
 /* One-sided: of a ratio up to 1 + tolerance, and of one down to 1 / (1 + tolerance). */
 static void test(struct hypothesis *h, const struct verdict_rules *rules)
 {
@@ -167,10 +177,10 @@ static void judge_spread(const struct hypothesis *h, size_t m, const struct verd
         const struct unpaired *d = &h[i].difference;
         row->low = exp(d->difference - reach(worse[i], d->df) * d->error);
         row->high = exp(d->difference + reach(better[i], d->df) * d->error);
-        row->verdict = h[i].p_regressed <= worse[i]        ? VERDICT_REGRESSED
-                       : h[i].p_improved <= better[i]      ? VERDICT_IMPROVED
-                       : row->ratio > 1 + rules->tolerance ? VERDICT_AMBIGUOUS
-                                                           : VERDICT_OK;
+        row->verdict = h[i].p_regressed <= worse[i]   ? VERDICT_REGRESSED
+                       : h[i].p_improved <= better[i] ? VERDICT_IMPROVED
+                       : may_be_worse(&h[i], rules)   ? VERDICT_AMBIGUOUS
+                                                      : VERDICT_OK;
     }
     free(p);
     free(weight);

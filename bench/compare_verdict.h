@@ -31,7 +31,8 @@ enum compare_verdict {
     VERDICT_NEW,       /* in no baseline run */
     VERDICT_IMPROVED,  /* better by more than the tolerance */
     VERDICT_MISSING,   /* in a baseline run, and not in all candidate runs */
-    VERDICT_AMBIGUOUS, /* worse by more than the tolerance, which may be chance */
+    VERDICT_AMBIGUOUS, /* worse by more than the tolerance, which may be chance: the mean and the median of the runs
+                          are, or the mean is by more than tolerance and floor */
     VERDICT_REGRESSED, /* worse by more than the tolerance, or its data was wrong */
     VERDICTS
 };

@@ -18,7 +18,7 @@ struct reduction {
 
 /* Waiting of this rank, and what was left of its time: wait = last_posted - posted (0 for a rank that is known to have
  * come last), transfer = completed - last_posted. Both are -1 (n/a) where the wait is below twice the clocks' residual,
- * so that the clocks cannot tell it from none. */
+ * so that the clocks cannot tell it from none; a transfer below 0 contradicts the clocks and counts as n/a too. */
 int64_t reduction_wait(const struct reduction *reduction, int rank, int64_t residual_ns);
 int64_t reduction_transfer(const struct reduction *reduction, int rank, int64_t residual_ns);
 

@@ -8,7 +8,7 @@ usage() {
 Usage: launch/gate.sh [--tries N] [--runs N] [--output DIR], as root, after `make`
   --tries N     comparisons of equal sets over 100 Mbit/s (default 20; N + 1 sets of runs of about 6 s)
   --runs N      runs of a set (default 5)
-  --output DIR  for the results of all runs (default results/<time>-gate)
+  --output DIR  for the results of all runs (default results/<time>-gate); the same command goes on there
 Exits with status 1 if fewer than 16 of 20 equal sets are ok, or a slower set is not regressed.
 END
 }
@@ -52,12 +52,16 @@ lab() {
     launch/netlab.sh up --nodes 2 "$@" >&2
 }
 
-# measure SET: the runs of a set, over the lab as it is.
+# measure SET: the runs of a set, over the lab as it is; those that an earlier start has completed are kept.
 measure() {
     local run
     for ((run = 1; run <= runs; run++)); do
-        launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/$1/$run" >/dev/null 2>"$output/said" ||
+        [ ! -e "$output/$1/$run" ] || continue
+        rm -rf "$output/part"
+        launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/part" >/dev/null 2>"$output/said" ||
             { cat "$output/said" >&2; exit 1; }
+        mkdir -p "$output/$1"
+        mv "$output/part" "$output/$1/$run"
         say "$1: run $run of $runs"
     done
 }
@@ -76,6 +80,7 @@ judge() {
 }
 
 mkdir -p "$output"
+rm -f "$output/said"
 failed=0
 lab --rate 100mbit
 for ((set = 0; set <= tries; set++)); do
@@ -109,6 +114,7 @@ latency() {
         awk '{ x[NR] = $1 } END { printf "%.0f", x[int((NR + 1) / 2)] }'
 }
 
+rm -f "$output/said"
 echo "100 against 100 Mbit/s: ok in $ok of $tries comparisons of $runs + $runs runs, regressed in $regressed (aim: ok in at least 16 of 20)."
 echo "100 against 90 Mbit/s: regressed in $slower of $((tries + 1)) (aim: all)."
 echo "8 bytes in $(latency near) against $(latency far) us: $verdict (aim: regressed)."

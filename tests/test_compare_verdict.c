@@ -98,6 +98,23 @@ START_TEST(equal_runs)
 END_TEST
 
 /* Fewer than five baselines: the best candidate against the worst baseline, by 1.05 x 1.1 = 1.155. */
+/* A late run now and then is ok while the typical run is not slower; far beyond, or typical, it may be slower. */
+START_TEST(not_proven)
+{
+    static const double clean[] = {100, 101, 99, 100, 100}, late[] = {100, 125, 99, 124, 100};
+    static const double often[] = {100, 125, 124, 124, 100}, far[] = {100, 190, 99, 190, 100};
+    struct verdict_row row = judged(RUNS_OF(clean), RUNS_OF(late));
+    ck_assert(row.ratio > 1.08 && row.ratio < 1.10 && row.low < 1.05);
+    ck_assert_int_eq(row.verdict, VERDICT_OK);
+    row = judged(RUNS_OF(clean), RUNS_OF(often));
+    ck_assert(row.ratio < 1.15 && row.low < 1.05);
+    ck_assert_int_eq(row.verdict, VERDICT_AMBIGUOUS);
+    row = judged(RUNS_OF(clean), RUNS_OF(far));
+    ck_assert(row.ratio > 1.155 && row.low < 1.05);
+    ck_assert_int_eq(row.verdict, VERDICT_AMBIGUOUS);
+}
+END_TEST
+
 START_TEST(few_runs)
 {
     const double four[] = {100, 104, 96, 100};
@@ -273,6 +290,7 @@ int main(void)
     tcase_add_test(single, known_interval);
     tcase_add_test(single, known_prediction);
     tcase_add_test(single, equal_runs);
+    tcase_add_test(single, not_proven);
     tcase_add_test(single, few_runs);
     tcase_add_test(single, missing_and_new);
     tcase_add_test(single, more_is_better);
