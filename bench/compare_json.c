@@ -1,15 +1,13 @@
 /* compare_json.c - what a comparison found, as JSON. */
 #include "compare_report.h"
 #include "error.h"
+#include "files.h"
 #include "provenance.h"
 #include "results.h"
 
 #include <cJSON.h>
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
+#include <stdio.h>
 
 static cJSON *add_item(cJSON *array)
 {
@@ -122,36 +120,12 @@ static char *print_text(const struct compare *c)
     return text;
 }
 
-/* A device, such as /dev/null, must not be replaced by a file. */
-static int check_path(const char *path)
-{
-    struct stat status;
-    if (strlen(path) >= FILES_PATH)
-        return report("--json: the path is longer than %d characters", FILES_PATH - 1);
-    if (!stat(path, &status) && !S_ISREG(status.st_mode))
-        return report("--json %s: is not a regular file; give a file, or - for standard output", path);
-    return 0;
-}
-
-static int write_file(const char *path, const char *text)
-{
-    struct new_file file;
-    if (check_path(path) || new_file_open(&file, path, 0))
-        return -1;
-    if (new_file_write(&file, text, strlen(text)) || new_file_write(&file, "\n", 1)) {
-        int why = errno;
-        new_file_abandon(&file);
-        return report("cannot write %s: %s", path, strerror(why));
-    }
-    return new_file_commit(&file);
-}
-
 int compare_report_json(const struct compare *c, const char *path)
 {
     char *text = print_text(c);
     int status = 0;
     if (path)
-        status = write_file(path, text);
+        status = files_replace_path("json", path, text);
     else if (printf("%s\n", text) < 0 || fflush(stdout))
         status = report("cannot write the comparison to standard output");
     cJSON_free(text);

@@ -103,11 +103,9 @@ int new_file_commit(struct new_file *file)
     return 0;
 }
 
-int files_replace(const char *directory, const char *name, const char *text)
+static int replace(const char *path, const char *text)
 {
-    char path[FILES_PATH];
     struct new_file file;
-    snprintf(path, sizeof path, "%s/%s", directory, name);
     if (new_file_open(&file, path, 0))
         return -1;
     if (new_file_write(&file, text, strlen(text))) {
@@ -116,4 +114,21 @@ int files_replace(const char *directory, const char *name, const char *text)
         return cannot_write(&file, why);
     }
     return new_file_commit(&file);
+}
+
+int files_replace(const char *directory, const char *name, const char *text)
+{
+    char path[FILES_PATH];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return replace(path, text);
+}
+
+int files_replace_path(const char *option, const char *path, const char *text)
+{
+    struct stat status;
+    if (strlen(path) >= FILES_PATH)
+        return report("--%s %.60s...: the path is longer than %d characters", option, path, FILES_PATH - 1);
+    if (!stat(path, &status) && !S_ISREG(status.st_mode))
+        return report("--%s %s: is not a regular file; name a file", option, path);
+    return replace(path, text);
 }

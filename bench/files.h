@@ -36,4 +36,8 @@ void new_file_abandon(struct new_file *file);
 /* Puts text into directory/name, complete or not at all. Returns 0; or -1, reported. */
 int files_replace(const char *directory, const char *name, const char *text);
 
+/* The same for a path that an option named. What is there and is no regular file stays: a device such as /dev/null must
+ * not be replaced by a file. Returns 0; or -1, reported, with the option where the path is refused. */
+int files_replace_path(const char *option, const char *path, const char *text);
+
 #endif

@@ -212,6 +212,53 @@ START_TEST(replacing_on_a_full_disk_keeps_the_old_file)
 }
 END_TEST
 
+/* ---- a path that an option named ---- */
+
+START_TEST(a_named_path_is_replaced)
+{
+    for (size_t n = 1000; n > 0; n /= 10) {
+        char *part = strndup(text, n);
+        ck_assert_int_eq(files_replace_path("json", path_of("named"), part), 0);
+        check_content(path_of("named"), n);
+        ck_assert_int_eq(names(), 1);
+        free(part);
+    }
+    ck_assert_int_eq(files_replace_path("json", path_of("missing/named"), "x"), -1);
+    ck_assert_ptr_nonnull(strstr(report_text(), "missing/named"));
+}
+END_TEST
+
+/* A pipe, a directory and a link to a device stay what they are; a path that would be cut off is none. */
+START_TEST(a_named_path_that_is_no_file)
+{
+    static const char *const name[] = {"pipe", "directory", "device"};
+    char path[FILES_PATH + 1];
+    struct stat facts;
+    ck_assert_int_eq(mkfifo(path_of(name[0]), 0666), 0);
+    ck_assert_int_eq(mkdir(path_of(name[1]), 0777), 0);
+    ck_assert_int_eq(symlink("/dev/null", path_of(name[2])), 0);
+    for (int i = 0; i < 3; i++) {
+        report_clear();
+        ck_assert_int_eq(files_replace_path("json", path_of(name[i]), "x"), -1);
+        ck_assert_msg(!strncmp(report_text(), "--json /", 8) && strstr(report_text(), "is not a regular file"), "%s",
+                      report_text());
+        ck_assert_int_eq(stat(path_of(name[i]), &facts), 0);
+        ck_assert(!S_ISREG(facts.st_mode));
+    }
+    ck_assert_int_eq(names(), 3);
+    for (size_t length = FILES_PATH - 1; length <= FILES_PATH; length++) {
+        report_clear();
+        memset(path, '/', length);
+        path[length] = 0;
+        memcpy(path, directory, strlen(directory));
+        path[length - 1] = 'x';
+        ck_assert_int_eq(files_replace_path("output-file", path, "x"), length < FILES_PATH ? 0 : -1);
+        ck_assert_int_eq(!strncmp(report_text(), "--output-file ", 14), length == FILES_PATH);
+    }
+    ck_assert_int_eq(names(), 4);
+}
+END_TEST
+
 /* ---- bytes and directories ---- */
 
 START_TEST(all_bytes_are_written)
@@ -270,6 +317,8 @@ int main(void)
     tcase_add_loop_test(tests, a_file_that_cannot_have_its_name, 0, 2);
     tcase_add_loop_test(tests, a_full_disk_is_told, 0, 2);
     tcase_add_test(tests, replacing_on_a_full_disk_keeps_the_old_file);
+    tcase_add_test(tests, a_named_path_is_replaced);
+    tcase_add_test(tests, a_named_path_that_is_no_file);
     tcase_add_test(tests, all_bytes_are_written);
     tcase_add_test(tests, directories_are_made);
     tcase_add_test(tests, directories_that_cannot_be);
