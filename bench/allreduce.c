@@ -11,7 +11,6 @@
 #include "sweep_report.h"
 #include "sweep_results.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,14 +24,15 @@ struct allreduce {
     int64_t origin_ns;
     struct monitor *monitor; /* NULL: none */
     struct progress progress;
-    size_t done; /* units of progress */
+    size_t done;     /* units of progress */
+    size_t finished; /* rows whose figures are made */
     int64_t written_ns;
 };
 
 static int check_memory(const struct sweep *s)
 {
     char need[16], have[16];
-    double needed = job_sum_machine(s->job, (double)sweep_memory(s->options));
+    double needed = job_sum_machine(s->job, (double)sweep_memory(s->options, s->job->size));
     size_t available = host_memory_available();
     if (needed <= (double)available)
         return 0;
@@ -40,6 +40,18 @@ static int check_memory(const struct sweep *s)
                   "smaller --max-bytes",
                   s->job->machine_size, s->job->machine_size == 1 ? "" : "s",
                   memory_words((size_t)fmin(needed, 1e19), need), memory_words(available, have));
+}
+
+/* Before anything is measured: whether --output-file can be written. Rank 0 only. */
+static int check_output_file(const struct sweep_options *o)
+{
+    struct new_file file;
+    if (!*o->output_file)
+        return 0;
+    if (new_file_open(&file, o->output_file, 0))
+        return -1;
+    new_file_abandon(&file);
+    return 0;
 }
 
 static int set_up(struct allreduce *a, const struct job *job, const struct sweep_options *o, int argc,
@@ -53,7 +65,7 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
     host_facts(&a->host);
     s->job = job;
     s->options = o;
-    if (job_agree(job, check_memory(s)) ||
+    if (job_agree(job, check_memory(s)) || job_agree(job, job->rank ? 0 : check_output_file(o)) ||
         job_agree(job, monitor_create(&a->monitor, job, o->monitor_cpu, o->monitor_gpu)))
         return -1;
     struct results_place place = {"output", o->output, o->label, ""};
@@ -90,10 +102,11 @@ static size_t units(const struct measured *row)
 /* Rows up to this one are finished: now and then writes the summary. Rank 0 only. */
 static int keep_summary(struct allreduce *a, size_t i)
 {
-    if (i + 1 < a->sweep.rows && clock_now_ns() - a->written_ns < 1000000000)
+    if (clock_now_ns() - a->written_ns < 1000000000)
         return 0;
+    int status = sweep_write_summary(&a->results, &a->sweep, i + 1);
     a->written_ns = clock_now_ns();
-    return sweep_write_summary(&a->results, &a->sweep, i + 1);
+    return status;
 }
 
 /* Prints the line of a size once it is complete. Rank 0 only. */
@@ -107,7 +120,7 @@ static int print_line(struct allreduce *a, const struct measured *row)
         sweep_overlap_row(stdout, row, row->overlapped);
     else
         sweep_report_rows(stdout, s, s->options->kind == COMM_BROADCAST ? row : row - 1);
-    return fflush(stdout) ? report("cannot write the table to the standard output: %s", strerror(errno)) : 0;
+    return sweep_report_flush(stdout);
 }
 
 /* Row i in one cycle. */
@@ -121,11 +134,12 @@ static int measure_row(struct allreduce *a, size_t i, size_t cycle)
         *row->overlapped = sweep_overlap(s, row);
     } else {
         sweep_measure(s, row, cycle);
+        status = sweep_write_iterations(&a->results, row, cycle, a->origin_ns);
         if (cycle + 1 < s->options->run_cycles)
-            return 0;
+            return job_agree(s->job, status);
         sweep_finish(s, row);
-        status = sweep_write_iterations(&a->results, row);
     }
+    a->finished = i + 1;
     if (!status && s->job->rank == 0)
         status = keep_summary(a, i) || print_line(a, row) ? -1 : 0;
     return job_agree(s->job, status);
@@ -150,26 +164,28 @@ static int measure(struct allreduce *a)
     return 0;
 }
 
-/* Writes the summary to the file that --output-file names. Rank 0 only. */
-static int write_output_file(const struct sweep *s)
+/* Everything that is known now, to the results and to --output-file. Rank 0 only. */
+static int write_end(const struct allreduce *a)
 {
-    const char *path = s->options->output_file;
-    struct new_file file;
-    if (!*path)
+    const struct sweep *s = &a->sweep;
+    if (sweep_write_summary(&a->results, s, a->finished))
+        return -1;
+    if (!*s->options->output_file)
         return 0;
-    cJSON *json = sweep_summary(s, s->rows);
+    cJSON *json = sweep_summary(s, a->finished);
     char *text = cJSON_Print(json);
     cJSON_Delete(json);
     if (!text)
-        FATAL("no memory to print %s", path);
-    int status = new_file_open(&file, path, 0);
-    if (!status && new_file_write(&file, text, strlen(text))) {
-        status = report("cannot write %s: %s", path, strerror(errno));
-        new_file_abandon(&file);
-    } else if (!status)
-        status = new_file_commit(&file);
+        FATAL("no memory to print %s", s->options->output_file);
+    int status = files_replace_path("output-file", s->options->output_file, text);
     free(text);
     return status;
+}
+
+static void print_foot(const struct sweep *s)
+{
+    (s->options->overlap ? sweep_overlap_foot : sweep_report_foot)(stdout, s);
+    sweep_report_notes(stdout, s);
 }
 
 static int run(struct allreduce *a)
@@ -181,15 +197,20 @@ static int run(struct allreduce *a)
         fflush(stdout);
     }
     int status = measure(a);
-    if (job_agree(s->job, monitor_stop(a->monitor, &s->monitored)) || status)
-        return -1;
-    if (job_agree(s->job, s->job->rank || !a->monitor ? 0 : sweep_write_summary(&a->results, s, s->rows)))
-        return -1;
-    if (s->job->rank == 0) {
-        (s->options->overlap ? sweep_overlap_foot : sweep_report_foot)(stdout, s);
-        sweep_report_notes(stdout, s);
+    if (job_agree(s->job, monitor_stop(a->monitor, &s->monitored)))
+        status = -1;
+    if (!status && !s->options->overlap && s->job->size > 1)
+        sweep_fit_links(s);
+    /* also when a row could not be written: what was measured is kept if it still can be */
+    int wrote = s->job->rank || !a->finished ? 0 : write_end(a);
+    if (status)
+        report_clear(); /* the first failure has been told, and this one follows from it */
+    else {
+        if (!s->job->rank)
+            print_foot(s);
+        status = job_agree(s->job, wrote || (!s->job->rank && sweep_report_flush(stdout)) ? -1 : 0);
     }
-    if (job_agree(s->job, s->job->rank ? 0 : write_output_file(s)) || job_agree(s->job, results_close(&a->results)))
+    if (job_agree(s->job, results_close(&a->results)) || status)
         return -1;
     if (s->job->rank == 0)
         fprintf(stderr, "Results: %s\n", a->results.directory);

@@ -85,7 +85,7 @@ int main(int argc, char *argv[])
         printf("MPI_Allreduce of floats on %d ranks, us a call: a plain loop around it, and the sweep, %d rounds in "
                "turn\n%10s %-12s %10s %10s %7s %-14s %10s %7s\n",
                job.size, ROUNDS, "bytes", "", "plain", "sweep", "ratio", "[95 %]", "its time", "calls");
-    size_t agree = 0;
+    size_t agree = 0, rows = sweep.rows;
     for (size_t i = 0; i < sweep.rows; i++)
         agree += (size_t)compare_row(&sweep, &sweep.row[i]);
     if (job.rank == 0)
@@ -98,5 +98,5 @@ int main(int argc, char *argv[])
     sweep_destroy(&sweep);
     sweep_options_destroy(&options);
     job_end(&job);
-    return 0;
+    return agree == rows ? 0 : 1;
 }

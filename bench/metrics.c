@@ -52,21 +52,6 @@ static void print_overlap(FILE *out, const struct overlap *o, int traced)
     print_number(out, "utilisation", overlap_utilisation(o));
 }
 
-/* Adds text to this rank's file, whole or not at all, and frees it. */
-static int append(struct results *results, char *text, size_t length)
-{
-    int status = 0;
-    if (files_write_all(results->metrics, text, length)) {
-        status = report("cannot write %s/rank_%d_metrics.jsonl: %s; it holds the blocks before this one",
-                        results->directory, results->rank, strerror(errno));
-        while (ftruncate(results->metrics, results->length) && errno == EINTR)
-            ; /* any other failure leaves a part of a line behind, and there is nothing left to try */
-    } else
-        results->length += (long)length;
-    free(text);
-    return status;
-}
-
 static FILE *begin(char **text, size_t *length)
 {
     FILE *out = open_memstream(text, length);
@@ -101,7 +86,7 @@ int metrics_write_block(struct results *results, const struct block_facts *block
         fprintf(out, "}\n");
     }
     fclose(out);
-    return append(results, text, length);
+    return results_append(results, text, length);
 }
 
 /* ---- the capture ---- */
@@ -181,5 +166,5 @@ int metrics_write_capture(struct results *results, const struct run *run, const 
     fclose(out);
     free(x);
     free(y);
-    return append(results, text, length);
+    return results_append(results, text, length);
 }

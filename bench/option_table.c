@@ -119,7 +119,7 @@ static int bytes_parse(const struct option *o, const char *text, void *field)
         unit = 1 << 30;
         break;
     }
-    int whole = length < sizeof number && (!text[length] || !text[length + 1]);
+    int whole = length < sizeof number && strspn(text, "0123456789.") == length && (!text[length] || !text[length + 1]);
     snprintf(number, sizeof number, "%.*s", (int)(length < sizeof number ? length : 0), text);
     if (!whole || option_number(number, &value) || value * unit < o->low || value * unit > o->high ||
         value * unit != floor(value * unit))

@@ -15,12 +15,14 @@ struct option_kind {
     void (*print)(const void *field, char *text, size_t size);
 };
 
-/* Fields are size_t, double, const char * (into argv), int, and size_t. */
-extern const struct option_kind option_count, option_real, option_text, option_flag;
+extern const struct option_kind option_count; /* size_t */
+extern const struct option_kind option_real;  /* double */
+extern const struct option_kind option_text;  /* const char *, into argv */
+extern const struct option_kind option_flag;  /* int */
 /* A name that becomes part of a directory's: letters, digits, _ - + and ., at most 100. */
-extern const struct option_kind option_label;
+extern const struct option_kind option_label; /* const char * */
 /* Bytes with a binary suffix: 8, 64K, 1M, 1.5G. */
-extern const struct option_kind option_bytes;
+extern const struct option_kind option_bytes; /* size_t */
 
 struct option {
     const char *name; /* without dashes; on the command line _ may stand for - */

@@ -29,7 +29,9 @@ static uint64_t mix(uint64_t x)
 
 /* What all elements of a payload have in common. */
 struct rule {
-    int64_t ranks, ramp, reach; /* ranks in the ramp; the base is in [-reach, reach] */
+    int64_t ranks, ramp; /* ranks in the ramp */
+    int64_t carriers;    /* ranks that add the base, those of the ramp first */
+    int64_t reach, most; /* the base is in [-reach, reach]; whole numbers up to `most` are exact */
     uint64_t round;
 };
 
@@ -38,31 +40,35 @@ static struct rule rule_of(const struct payload *p)
     int64_t ramp = ramp_of(p->collective.dtype), limit = limit_of(p->collective.dtype);
     if (ramp > p->ranks)
         ramp = p->ranks;
-    return (struct rule){p->ranks, ramp, (limit - (ramp / 2 + 1) * (ramp / 2 + 1)) / p->ranks,
-                         (uint64_t)p->round << 48};
+    /* An average needs the base of every rank to stay whole; a largest adds nothing up. */
+    int64_t carriers = p->collective.op == COMM_SUM ? ramp : p->ranks;
+    int64_t reach = p->collective.op == COMM_MAX ? limit - ramp : (limit - (ramp / 2 + 1) * (ramp / 2 + 1)) / carriers;
+    return (struct rule){p->ranks, ramp, carriers, reach, limit, (uint64_t)p->round << 48};
 }
 
-static int64_t base(const struct rule *rule, uint64_t hash)
+/* A whole number in [-reach, reach]. */
+static int64_t whole(uint64_t hash, int64_t reach)
 {
-    return (int64_t)(hash >> 8) % (2 * rule->reach + 1) - rule->reach;
+    return (int64_t)(hash >> 8) % (2 * reach + 1) - reach;
 }
 
 static int64_t input_value(const struct rule *rule, int64_t rank, size_t element)
 {
     uint64_t hash = mix(element ^ rule->round);
     int64_t slot = (rank + (int64_t)(hash & 0xff)) % rule->ranks;
-    return base(rule, hash) + (slot < rule->ramp ? 2 * slot - (rule->ramp - 1) : 0);
+    return (slot < rule->carriers ? whole(hash, rule->reach) : 0) +
+           (slot < rule->ramp ? 2 * slot - (rule->ramp - 1) : 0);
 }
 
 static int64_t reduced_value(const struct rule *rule, enum comm_op op, size_t element)
 {
-    int64_t h = base(rule, mix(element ^ rule->round));
-    return op == COMM_SUM ? rule->ranks * h : op == COMM_AVG ? h : h + rule->ramp - 1;
+    int64_t h = whole(mix(element ^ rule->round), rule->reach);
+    return op == COMM_SUM ? rule->carriers * h : op == COMM_AVG ? h : h + rule->ramp - 1;
 }
 
 static int64_t own_value(const struct rule *rule, int64_t rank, size_t element)
 {
-    return base(rule, mix((element ^ rule->round) + ((uint64_t)rank << 40)));
+    return whole(mix((element ^ rule->round) + ((uint64_t)rank << 40)), rule->most);
 }
 
 /* Writes a whole number in a type; returns its size. */

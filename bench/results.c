@@ -87,6 +87,20 @@ int results_close(struct results *results)
     return 0;
 }
 
+int results_append(struct results *results, char *text, size_t length)
+{
+    int status = 0;
+    if (files_write_all(results->metrics, text, length)) {
+        status = report("cannot write %s/rank_%d_metrics.jsonl: %s; it holds what was written before",
+                        results->directory, results->rank, strerror(errno));
+        while (ftruncate(results->metrics, results->length) && errno == EINTR)
+            ; /* any other failure leaves a part of a line behind, and there is nothing left to try */
+    } else
+        results->length += (long)length;
+    free(text);
+    return status;
+}
+
 /* ---- whole files ---- */
 
 int results_replace_json(const struct results *results, const char *name, cJSON *json)

@@ -26,6 +26,9 @@ struct results_place {
  * writable, or it already holds results. */
 int results_open(struct results *results, const struct job *job, const struct results_place *place);
 
+/* Adds whole lines to this rank's metrics, all or nothing, and frees the text. 0, or -1, reported. */
+int results_append(struct results *results, char *text, size_t length);
+
 /* Closes this rank's metrics. 0, or -1, reported. A closed one is fine. */
 int results_close(struct results *results);
 

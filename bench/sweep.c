@@ -24,6 +24,25 @@ static int reduces(enum comm_kind kind)
     return kind == COMM_ALL_REDUCE || kind == COMM_REDUCE_SCATTER;
 }
 
+const char *sweep_op(const struct collective *c)
+{
+    return reduces(c->kind) ? comm_op_name[c->op] : "none";
+}
+
+int sweep_root(const struct collective *c)
+{
+    return c->kind == COMM_BROADCAST ? c->root : -1;
+}
+
+void sweep_words(const struct measured *row, char words[SWEEP_WORDS])
+{
+    const struct collective *c = &row->collective;
+    char size[16];
+    snprintf(words, SWEEP_WORDS, "%s of %s (%s%s%s, %s)", comm_kind_name[c->kind], memory_words(row->bytes, size),
+             comm_dtype_name[c->dtype], reduces(c->kind) ? " " : "", reduces(c->kind) ? comm_op_name[c->op] : "",
+             row->in_place ? "in place" : "out of place");
+}
+
 /* A row for a size, unless the last one has as many elements. Messages are whole elements, and equal parts of ranks. */
 static void add_rows(struct sweep *s, enum comm_dtype dtype, enum comm_op op, size_t bytes, size_t first)
 {
@@ -38,10 +57,11 @@ static void add_rows(struct sweep *s, enum comm_dtype dtype, enum comm_op op, si
             (struct measured){.collective = c, .in_place = in_place, .bytes = count * whole, .wrong = -1};
 }
 
-size_t sweep_memory(const struct sweep_options *o)
+size_t sweep_memory(const struct sweep_options *o, int ranks)
 {
     enum { LONGEST_ELEMENT = 8 };
-    return 2 * (o->size[o->sizes - 1] + LONGEST_ELEMENT * 1024);
+    size_t samples = (o->iters ? o->iters : 2000) * sizeof(double);
+    return 2 * (o->size[o->sizes - 1] + LONGEST_ELEMENT * 1024) + samples * (2 * o->sizes + (size_t)ranks);
 }
 
 void sweep_create(struct sweep *s)
@@ -62,7 +82,7 @@ void sweep_create(struct sweep *s)
     timeline_create(&s->timeline, spans);
     s->in = s->device->allocate(most);
     s->buffer = s->device->allocate(most);
-    s->watchdog = watchdog_create(o->timeout_s);
+    s->watchdog = watchdog_create(o->timeout_s, s->job->rank);
 }
 
 void sweep_destroy(struct sweep *s)
@@ -73,6 +93,7 @@ void sweep_destroy(struct sweep *s)
         free(s->row[i].overlapped);
     }
     free(s->row);
+    free(s->link);
     if (s->device) {
         s->device->release(s->in);
         s->device->release(s->buffer);
@@ -99,15 +120,17 @@ static void flip_bit(const struct sweep *s, const struct collective *c)
         ((unsigned char *)s->buffer)[bit / 8] ^= (unsigned char)(1 << bit % 8);
 }
 
-static void check(struct sweep *s, struct measured *row, const struct collective *c)
+static void check(struct sweep *s, struct measured *row, const struct collective *c, const char *what)
 {
     struct payload payload = {*c, s->job->rank, s->job->size, 0};
     double wrong = 0;
     for (size_t i = 0; i < s->options->check; i++) {
         payload.round = (unsigned)i & 0xffff;
         payload_fill(&payload, row->in_place ? NULL : s->in, s->buffer);
+        watchdog_begin(s->watchdog, "check", what);
         watchdog_mark(s->watchdog, clock_now_ns(), (long)i);
         call(s, c);
+        watchdog_rest(s->watchdog);
         flip_bit(s, c);
         wrong += (double)payload_wrong(&payload, s->buffer);
     }
@@ -122,7 +145,7 @@ static void check(struct sweep *s, struct measured *row, const struct collective
 /* Iterations that all ranks will time, from what one takes the slowest of them. */
 static size_t aim_of(const struct sweep *s, double seconds)
 {
-    const double budget_s = 0.2, least = 5, most = 2000;
+    const double budget_s = 0.2, most = 2000, least = fmax(5, (double)s->options->run_cycles);
     double slowest = job_max(s->job, seconds);
     return s->options->iters ? s->options->iters : (size_t)fmax(least, fmin(most, budget_s / slowest));
 }
@@ -138,48 +161,62 @@ static void reserve(struct measured *row, size_t more)
     memset(row->seconds + row->n, 0, more * sizeof *row->seconds); /* touched before they are timed */
 }
 
-void sweep_measure(struct sweep *s, struct measured *row, size_t cycle)
+/* Calls before the timed ones; returns the seconds of the fastest. */
+static double warm_up(struct sweep *s, const struct collective *c)
 {
-    const struct sweep_options *o = s->options;
-    struct collective c = row->collective;
-    char words[16], what[160];
-    c.in = row->in_place ? NULL : s->in;
-    c.buffer = s->buffer;
-    snprintf(what, sizeof what, "%s of %s (%s %s, %s)", comm_kind_name[c.kind], memory_words(row->bytes, words),
-             comm_dtype_name[c.dtype], comm_op_name[c.op], row->in_place ? "in place" : "out of place");
-    watchdog_at(s->watchdog, what);
-    if (cycle == 0)
-        check(s, row, &c);
-    memset(s->in, 0, row->bytes); /* sums in place stay what they are, however often */
-    memset(s->buffer, 0, row->bytes);
-
-    job_barrier(s->job);
     double fastest = INFINITY;
-    for (size_t i = 0; i < o->warmup_iters; i++) {
+    for (size_t i = 0; i < s->options->warmup_iters; i++) {
         int64_t start = clock_now_ns();
         watchdog_mark(s->watchdog, start, (long)i);
-        call(s, &c);
+        call(s, c);
         fastest = fmin(fastest, 1e-9 * (double)(clock_now_ns() - start));
     }
-    if (!row->aim)
-        row->aim = aim_of(s, fastest);
-    size_t n = (row->aim + o->run_cycles - 1) / o->run_cycles;
-    reserve(row, n);
+    return fastest;
+}
 
-    job_barrier(s->job);
-    call(s, &c); /* ranks leave a barrier one after the other */
-    double cpu = host_process_cpu_seconds();
-    double *seconds = row->seconds + row->n;
+static void time_calls(struct sweep *s, const struct collective *c, double *seconds, size_t n)
+{
+    call(s, c); /* ranks leave a barrier one after the other */
     int64_t last = clock_now_ns();
     for (size_t i = 0; i < n; i++) {
         watchdog_mark(s->watchdog, last, (long)i);
-        call(s, &c);
+        call(s, c);
         int64_t now = clock_now_ns();
         seconds[i] = 1e-9 * (double)(now - last);
         last = now;
     }
+}
+
+void sweep_measure(struct sweep *s, struct measured *row, size_t cycle)
+{
+    struct collective c = row->collective;
+    size_t cycles = s->options->run_cycles;
+    char what[SWEEP_WORDS];
+    c.in = row->in_place ? NULL : s->in;
+    c.buffer = s->buffer;
+    sweep_words(row, what);
+    if (cycle == 0)
+        check(s, row, &c, what);
+    memset(s->in, 0, row->bytes); /* sums in place stay what they are, however often */
+    memset(s->buffer, 0, row->bytes);
+
+    watchdog_begin(s->watchdog, "warm-up iteration", what);
+    job_barrier(s->job);
+    double fastest = warm_up(s, &c);
+    if (!row->aim)
+        row->aim = aim_of(s, fastest);
+    size_t n = row->aim * (cycle + 1) / cycles - row->aim * cycle / cycles;
+    reserve(row, n);
+
+    watchdog_begin(s->watchdog, "timed iteration", what);
+    job_barrier(s->job);
+    row->start_ns = clock_now_ns();
+    double cpu = host_process_cpu_seconds();
+    time_calls(s, &c, row->seconds + row->n, n);
+    watchdog_rest(s->watchdog);
     row->cpu_seconds += host_process_cpu_seconds() - cpu;
     row->n += n;
+    row->last_n = n;
 }
 
 /* ---- figures ---- */
@@ -267,27 +304,32 @@ static int same_family(const struct measured *a, const struct measured *b)
            a->in_place == b->in_place;
 }
 
-void sweep_links(const struct sweep *s, size_t rows,
-                 void (*each)(void *context, const struct sweep *sweep, const struct measured *first,
-                              const struct link_model *model),
-                 void *context)
+/* Whether no row before this one is of its family. */
+static int is_first(const struct sweep *s, size_t i)
 {
-    double *bytes = allocate(rows, sizeof *bytes), *seconds = allocate(rows, sizeof *seconds);
-    for (size_t first = 0; first < rows; first++) {
-        const struct measured *head = &s->row[first];
-        struct link_model model;
-        size_t n = 0, before = first;
-        while (before && !same_family(&s->row[before - 1], head))
-            before--;
-        if (before) /* one before it is of the family: it has had its turn */
+    for (size_t before = 0; before < i; before++)
+        if (same_family(&s->row[before], &s->row[i]))
+            return 0;
+    return 1;
+}
+
+void sweep_fit_links(struct sweep *s)
+{
+    double factor = sweep_bus_factor(s->options->kind, s->job->size);
+    double *bytes = allocate(s->rows, sizeof *bytes), *seconds = allocate(s->rows, sizeof *seconds);
+    s->link = allocate((size_t)COMM_DTYPES * COMM_OPS * 2, sizeof *s->link);
+    for (size_t first = 0; first < s->rows; first++) {
+        struct sweep_link *link = &s->link[s->links];
+        size_t n = 0;
+        if (!is_first(s, first))
             continue;
-        for (size_t i = first; i < rows; i++)
-            if (same_family(&s->row[i], head)) {
-                bytes[n] = (double)s->row[i].bytes * sweep_bus_factor(head->collective.kind, s->job->size);
+        for (size_t i = first; i < s->rows; i++)
+            if (same_family(&s->row[i], &s->row[first])) {
+                bytes[n] = (double)s->row[i].bytes * factor;
                 seconds[n++] = s->row[i].sustained;
             }
-        if (!link_model_fit(&model, bytes, seconds, n))
-            each(context, s, head, &model);
+        link->first = &s->row[first];
+        s->links += n <= SWEEP_LINK_SIZES && !link_model_fit(&link->model, bytes, seconds, n);
     }
     free(bytes);
     free(seconds);

@@ -27,9 +27,11 @@ struct measured {
     double cpu_seconds; /* of this rank's threads, in the n iterations */
     long wrong;         /* elements over all ranks; -1: not checked */
     size_t aim;         /* iterations to do in all; 0 before the first cycle */
+    size_t last_n;      /* of them in the last cycle, */
+    int64_t start_ns;   /* which began then, on this rank's clock */
 
     /* made by sweep_finish, the same on every rank */
-    double sustained; /* seconds of one, and what rates are made of: the median, over ten stretches of consecutive
+    double sustained; /* seconds of one, and what rates are made of: the median, over up to ten stretches of consecutive
                          iterations, of their mean. A mean alone follows every hiccup of the machine, and a median
                          alone the faster half where a link alternates between bursts and pauses */
     struct spread iterations; /* over iterations, of the time that --average says */
@@ -39,6 +41,12 @@ struct measured {
     double algbw, busbw;  /* bytes a second */
 
     struct overlapped *overlapped; /* with --overlap, instead of all that; NULL until it was measured */
+};
+
+/* The model of a family of rows, and its first row. */
+struct sweep_link {
+    const struct measured *first;
+    struct link_model model;
 };
 
 struct sweep {
@@ -52,10 +60,12 @@ struct sweep {
     void *in, *buffer;                 /* [largest message], in the device's memory */
     struct measured *row;
     size_t rows; /* by type, operation, size, and then out of place before in place (with --overlap the latter alone) */
+    struct sweep_link *link; /* [links] */
+    size_t links;
 };
 
-/* Bytes of memory that a rank's two buffers need. */
-size_t sweep_memory(const struct sweep_options *options);
+/* Bytes of memory that a rank needs, for its two buffers and for samples. */
+size_t sweep_memory(const struct sweep_options *options, int ranks);
 
 /* Makes the rows and allocates. comm, device, job and options are set before; the rest is zero. */
 void sweep_create(struct sweep *sweep);
@@ -71,12 +81,17 @@ void sweep_finish(const struct sweep *sweep, struct measured *row);
  * reduce-scatter and all-gather, 1 for broadcast; 0 for one rank. Source: nccl-tests, doc/PERFORMANCE.md. */
 double sweep_bus_factor(enum comm_kind kind, int ranks);
 
-/* Fits a model of the link (link_model.h) to each family of rows, those that differ in size alone, among the first
- * `rows`, and calls each with the first row of the family; families of too few sizes have none, nor has a single rank.
- */
-void sweep_links(const struct sweep *sweep, size_t rows,
-                 void (*each)(void *context, const struct sweep *sweep, const struct measured *first,
-                              const struct link_model *model),
-                 void *context);
+/* Once all rows are finished: fits a model of the link (link_model.h) to each family of rows, those that differ in size
+ * alone, into sweep->link[links]. Families of too few sizes, or of more than SWEEP_LINK_SIZES, whose fit would take
+ * minutes, have none, nor has a single rank. */
+enum { SWEEP_LINK_SIZES = 500 };
+void sweep_fit_links(struct sweep *sweep);
+
+/* What a row is called: its operation, or "none" where nothing is reduced; its root, or -1 where there is none; and all
+ * of it in words. */
+enum { SWEEP_WORDS = 128 };
+const char *sweep_op(const struct collective *collective);
+int sweep_root(const struct collective *collective);
+void sweep_words(const struct measured *row, char words[SWEEP_WORDS]);
 
 #endif

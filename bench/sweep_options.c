@@ -3,9 +3,8 @@
 #include "sweep_options.h"
 
 #include "error.h"
-#include "plan.h"
+#include "sweep_sizes.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,17 +48,19 @@ static const struct option_kind option_call = {VALUE_TEXT, call_parse, call_prin
 
 /* ---- the table ---- */
 
-#define MOST_BYTES 1099511627776.0
+static const struct option range_options[] = {
+    {"min-bytes", &option_bytes, FIELD(min_bytes), "8", 1, SWEEP_MOST_BYTES, "smallest message", 'b'},
+    {"max-bytes", &option_bytes, FIELD(max_bytes), "64M", 1, SWEEP_MOST_BYTES, "largest message; K, M, G are binary",
+     'e'},
+    {"step-factor", &option_real, FIELD(step_factor), "2", 1.001, 1e6, "each size is the last times this", 'f'},
+    {"step-bytes", &option_bytes, FIELD(step_bytes), "0", 0, SWEEP_MOST_BYTES,
+     "or the last plus this; 0: use the factor", 'i'},
+};
 
 static const struct option size_options[] = {
-    {"min-bytes", &option_bytes, FIELD(min_bytes), "8", 1, MOST_BYTES, "smallest message", 'b'},
-    {"max-bytes", &option_bytes, FIELD(max_bytes), "64M", 1, MOST_BYTES, "largest message; K, M, G are binary", 'e'},
-    {"step-factor", &option_real, FIELD(step_factor), "2", 1.001, 1e6, "each size is the last times this", 'f'},
-    {"step-bytes", &option_bytes, FIELD(step_bytes), "0", 0, MOST_BYTES, "or the last plus this; 0: use the factor",
-     'i'},
-    {"sizes", &option_text, FIELD(size_list), "", 0, 0, "or just these: a list such as 8,64K,25M", 0},
+    {"sizes", &option_text, FIELD(size_list), "", 0, 0, "just these: a list such as 8,64K,25M", 0},
     {"sizes-from-model", &option_flag, FIELD(sizes_from_model), NULL, 0, 0,
-     "or those that the strategies below send for the model below, with their bucket plans", 0},
+     "those that the strategies below send for the model below, with their bucket plans", 0},
 };
 
 static const struct option collective_options[] = {
@@ -70,9 +71,7 @@ static const struct option collective_options[] = {
     {"root", &option_count, FIELD(root), "0", 0, 1e6, "of a broadcast", 'r'},
 };
 
-static const struct option measure_options[] = {
-    {"iters", &option_count, FIELD(iters), "0", 0, 1e6,
-     "timed iterations of a size; 0: as many as take 0.2 s, from 5 to 2000", 'n'},
+static const struct option call_options[] = {
     {"warmup-iters", &option_count, FIELD(warmup_iters), "5", 1, 1e6, "iterations before them", 'w'},
     {"run-cycles", &option_count, FIELD(run_cycles), "1", 1, 1e4,
      "go through all sizes that often, each cycle with a share of the iterations: drift hits all sizes alike", 'N'},
@@ -81,13 +80,19 @@ static const struct option measure_options[] = {
     {"average", &option_count, FIELD(average), "1", 0, AVERAGES - 1,
      "an iteration's time is that of: 0 rank 0, 1 the mean of the ranks, 2 the fastest, 3 the slowest", 'a'},
     {"call", &option_call, FIELD(nonblocking), "blocking", 0, 0,
-     "blocking: MPI's own blocking call; nonblocking: as the strategies send, started, tested and yielding", 0},
+     "blocking: MPI's own call, and for avg a division; nonblocking: as the strategies send, started, tested, yielding",
+     0},
+    {"flip-bit", &option_count, FIELD(flip_bit), "0", 0, 1e15,
+     "flip this bit (counted from 1) of rank 0's result before it is checked, to see that it is found; 0: none", 0},
+};
+
+static const struct option measure_options[] = {
+    {"iters", &option_count, FIELD(iters), "0", 0, 1e6,
+     "timed iterations of a size; 0: as many as take 0.2 s, from 5 to 2000 (with --overlap 1 s, 10 to 200)", 'n'},
     {"overlap", &option_flag, FIELD(overlap), NULL, 0, 0,
      "instead: computation alone, communication alone and both at once, for each size", 0},
     {"timeout", &option_real, FIELD(timeout_s), "300", 0, 1e6,
      "seconds after which a collective that does not return ends the job; 0: never", 'T'},
-    {"flip-bit", &option_count, FIELD(flip_bit), "0", 0, 1e15,
-     "flip this bit (counted from 1) of rank 0's result before it is checked, to see that it is found; 0: none", 0},
 };
 
 static const struct option output_options[] = {
@@ -109,15 +114,17 @@ static const struct option help_options[] = {
     {"version", &option_flag, FIELD(version), NULL, 0, 0, "print the version and stop", 0},
 };
 
-enum { SWEEP_SECTIONS = 7 };
+enum { SWEEP_SECTIONS = 9 };
 #define ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
 
 static void make_sections(struct sweep_options *options, struct option_section section[SWEEP_SECTIONS])
 {
     const struct option_section all[SWEEP_SECTIONS] = {
-        {"Sizes", ROWS(size_options), options},
+        {"Range of sizes", ROWS(range_options), options},
+        {"Or sizes", ROWS(size_options), options},
         {"What is sent", ROWS(collective_options), options},
         {"How it is measured", ROWS(measure_options), options},
+        {"How calls are measured", ROWS(call_options), options},
         {"Output", ROWS(output_options), options},
         options_model(&options->model),
         options_strategies(&options->model),
@@ -138,7 +145,7 @@ static int parse_names(const char *option, const char *text, const char *const *
         use[i] = all;
     for (const char *at = text; !all; at++) {
         size_t length = strcspn(at, ",");
-        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), at);
+        snprintf(word, sizeof word, "%.*s", (int)length, at); /* one that is cut is no name either */
         int choice = option_choice(&named, word, name, n);
         if (choice < 0)
             return -1;
@@ -150,98 +157,13 @@ static int parse_names(const char *option, const char *text, const char *const *
     return 0;
 }
 
-static void add_size(struct sweep_options *o, size_t bytes)
-{
-    if (o->sizes % 64 == 0) {
-        o->size = realloc(o->size, (o->sizes + 64) * sizeof *o->size);
-        if (!o->size)
-            FATAL("no memory for %zu sizes", o->sizes + 64);
-    }
-    o->size[o->sizes++] = bytes;
-}
-
-static int sizes_of_list(struct sweep_options *o)
-{
-    const struct option one = {"sizes", &option_bytes, 0, NULL, 1, MOST_BYTES, NULL, 0};
-    for (const char *at = o->size_list;; at++) {
-        char word[32];
-        size_t length = strcspn(at, ","), bytes;
-        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), at);
-        if (option_bytes.parse(&one, word, &bytes))
-            return -1;
-        add_size(o, bytes);
-        at += length;
-        if (!*at)
-            return 0;
-    }
-}
-
-static int sizes_of_range(struct sweep_options *o)
-{
-    enum { MOST_SIZES = 100000 };
-    if (o->max_bytes < o->min_bytes)
-        return report("--max-bytes %zu is less than --min-bytes %zu", o->max_bytes, o->min_bytes);
-    for (double bytes = (double)o->min_bytes; bytes <= (double)o->max_bytes;
-         bytes = o->step_bytes ? bytes + (double)o->step_bytes : fmax(bytes + 1, floor(bytes * o->step_factor))) {
-        if (o->sizes == MOST_SIZES)
-            return report("more than %d sizes from --min-bytes to --max-bytes; use a larger step", MOST_SIZES);
-        add_size(o, (size_t)bytes);
-    }
-    return 0;
-}
-
-static int compare_sizes(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Every size that a strategy of the list reduces in one piece. */
-static int sizes_of_model(struct sweep_options *o)
-{
-    struct options *m = &o->model;
-    if (options_check_model(m))
-        return -1;
-    struct model_sizes sizes = {1,       m->context_length,   m->vocab_size, m->d_model, m->num_layers, m->num_heads,
-                                m->d_ff, (float)m->rope_theta};
-    struct model model;
-    model_plan(&model, &sizes);
-    for (int i = 0; i < m->n; i++) {
-        const struct implementation *row = &m->implementation[i];
-        enum comm_dtype dtype = row->strategy->stages ? m->grad_dtype : COMM_FLOAT32;
-        struct plan plan;
-        if (!row->strategy->reduces)
-            continue;
-        plan_create(&plan, model.tensor, model.tensors,
-                    row->strategy->buckets ? (size_t)(row->bucket_mb * 1048576) : row->strategy->max_bytes);
-        for (int s = 0; s < plan.n; s++)
-            add_size(o, plan.slice[s].count * comm_dtype_bytes(dtype));
-        plan_destroy(&plan);
-    }
-    model_destroy(&model);
-    return o->sizes ? 0 : report("--sizes-from-model: none of --implementations %s sends anything", m->implementations);
-}
-
-static int make_sizes(struct sweep_options *o)
-{
-    int status = o->sizes_from_model ? sizes_of_model(o) : *o->size_list ? sizes_of_list(o) : sizes_of_range(o);
-    if (status)
-        return -1;
-    qsort(o->size, o->sizes, sizeof *o->size, compare_sizes);
-    size_t kept = 1;
-    for (size_t i = 1; i < o->sizes; i++)
-        if (o->size[i] != o->size[kept - 1])
-            o->size[kept++] = o->size[i];
-    o->sizes = kept;
-    return 0;
-}
-
 /* ---- the command line ---- */
 
 /* The last option of each sort that was given. */
 struct given {
     const void *model; /* the structure that the model's options fill */
-    const char *range, *factor, *bytes, *of_model;
+    const char *range, *factor, *bytes, *of_model, *not_of_overlap;
+    int list;
 };
 
 static void note(void *context, const struct option_section *section, const struct option *option, const char *value)
@@ -251,17 +173,22 @@ static void note(void *context, const struct option_section *section, const stru
     if (section->base == given->model) {
         if (strcmp(option->name, "mpi-progress") && strcmp(option->name, "threads"))
             given->of_model = option->name;
-    } else if (section->row == size_options && option->offset <= FIELD(step_factor)) {
+    } else if (section->row == range_options) {
         given->range = option->name;
         if (option->offset == FIELD(step_factor))
             given->factor = option->name;
         if (option->offset == FIELD(step_bytes))
             given->bytes = option->name;
-    }
+    } else if (section->row == call_options || option->offset == FIELD(report_cputime) ||
+               option->offset == FIELD(show_iterations))
+        given->not_of_overlap = option->name;
+    given->list |= section->row == size_options && option->offset == FIELD(size_list);
 }
 
 static int check_given(const struct sweep_options *o, const struct given *given)
 {
+    if (given->list && !*o->size_list)
+        return report("--sizes: expected a list such as 8,64K,25M");
     if (*o->size_list && o->sizes_from_model)
         return report("--sizes and --sizes-from-model are two ways to say the same; use one");
     if ((*o->size_list || o->sizes_from_model) && given->range)
@@ -271,8 +198,10 @@ static int check_given(const struct sweep_options *o, const struct given *given)
         return report("--%s needs --sizes-from-model", given->of_model);
     if (given->factor && given->bytes && o->step_bytes)
         return report("--step-factor and --step-bytes are two ways to step; use one");
-    if (o->overlap && o->flip_bit)
-        return report("--flip-bit is for results, which --overlap does not check");
+    if (o->overlap && given->not_of_overlap)
+        return report("--%s does not go with --overlap, which measures in a way of its own", given->not_of_overlap);
+    if (o->flip_bit && !o->check)
+        return report("--flip-bit needs results that are checked, and --check is 0");
     return 0;
 }
 
@@ -291,7 +220,7 @@ int sweep_options_parse(struct sweep_options *options, int argc, char *const arg
     if (parse_names("datatype", options->dtypes, comm_dtype_name, COMM_DTYPES, options->use_dtype) ||
         parse_names("op", options->ops, comm_op_name, COMM_OPS, options->use_op))
         return -1;
-    return make_sizes(options);
+    return sweep_sizes_make(options);
 }
 
 void sweep_options_destroy(struct sweep_options *options)
@@ -304,6 +233,8 @@ int sweep_options_fit(const struct sweep_options *o, int ranks)
 {
     if (o->root >= (size_t)ranks)
         return report("--root %zu: there are ranks 0 to %d", o->root, ranks - 1);
+    if (o->overlap && ranks == 1)
+        return report("--overlap needs two ranks: one sends nothing");
     double most = (double)o->size[o->sizes - 1];
     int scattered = o->kind == COMM_REDUCE_SCATTER || o->kind == COMM_ALL_GATHER;
     for (int d = 0; d < COMM_DTYPES; d++)
@@ -325,7 +256,8 @@ void sweep_options_help(FILE *out)
             "Usage: mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...\n\n"
             "Times a collective over a range of sizes, out of place and in place, checks its results bit for bit, and\n"
             "fits latency and bandwidth to what it found. Options and columns are those of nccl-tests where it has\n"
-            "them. Exit status: 0 fine; 1 the run failed, or a result was wrong; 2 the options make no sense.\n");
+            "them. The options under Model and Strategies are for --sizes-from-model, but for --mpi-progress and\n"
+            "--threads. Exit status: 0 fine; 1 the run failed, or a result was wrong; 2 the options make no sense.\n");
     option_table_help(out, &table);
     options_help_implementations(out);
 }

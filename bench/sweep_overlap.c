@@ -3,7 +3,6 @@
 
 #include "clock.h"
 #include "error.h"
-#include "memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -126,6 +125,7 @@ static size_t calibrate(struct sweep *s, const struct collective *c, struct work
     work->products = PRODUCTS;
     for (int i = 0; i < TRIES; i++) {
         job_barrier(s->job);
+        watchdog_mark(s->watchdog, clock_now_ns(), i);
         run_comm(s, c, part);
         run_compute(work, part);
         comm = fmin(comm, part[COMM_ALONE]);
@@ -138,13 +138,18 @@ static size_t calibrate(struct sweep *s, const struct collective *c, struct work
     return s->options->iters ? s->options->iters : (size_t)fmax(least, fmin(most, budget_s / round));
 }
 
+double sweep_overlap_percent(double compute, double comm, double both)
+{
+    return 100 - 100 * (both - compute) / comm;
+}
+
 struct overlapped sweep_overlap(struct sweep *s, const struct measured *row)
 {
-    char what[96], words[16];
+    char what[SWEEP_WORDS];
     struct collective c = row->collective;
     c.buffer = s->buffer;
-    snprintf(what, sizeof what, "%s of %s beside computation", comm_kind_name[c.kind], memory_words(row->bytes, words));
-    watchdog_at(s->watchdog, what);
+    sweep_words(row, what);
+    watchdog_begin(s->watchdog, "overlap round", what);
     struct work work = work_create(s->device);
     size_t n = calibrate(s, &c, &work);
     enum { COMM, COMPUTE, TOGETHER, OVERLAP, COMPUTE_SLOWDOWN, COMM_SLOWDOWN, SERIES };
@@ -154,13 +159,12 @@ struct overlapped sweep_overlap(struct sweep *s, const struct measured *row)
         series[COMM * n + i] = part[COMM_ALONE];
         series[COMPUTE * n + i] = part[COMPUTE_ALONE];
         series[TOGETHER * n + i] = part[BOTH];
-        series[OVERLAP * n + i] = 100 - 100 * (part[BOTH] - part[COMPUTE_ALONE]) / part[COMM_ALONE];
+        series[OVERLAP * n + i] = sweep_overlap_percent(part[COMPUTE_ALONE], part[COMM_ALONE], part[BOTH]);
         series[COMPUTE_SLOWDOWN * n + i] = part[BOTH_COMPUTE] / part[COMPUTE_ALONE];
         series[COMM_SLOWDOWN * n + i] = part[BOTH_SPAN] / part[COMM_ALONE_SPAN];
     }
+    watchdog_rest(s->watchdog);
     struct overlapped o = {
-        .bytes = row->bytes,
-        .count = c.count,
         .products = work.products,
         .comm = stats_summary(series + COMM * n, n),
         .compute = stats_summary(series + COMPUTE * n, n),
@@ -179,12 +183,12 @@ struct overlapped sweep_overlap(struct sweep *s, const struct measured *row)
 void sweep_overlap_head(FILE *out, const struct sweep *s)
 {
     fprintf(out,
-            "in place, started, %d x %d matrix products on one side, then joined; progress %s\n#\n"
+            "# %s, in place, started, %d x %d matrix products on one side, then joined; progress %s\n#\n"
             "#%11s %12s %6s %5s %10s %10s %10s %8s %-18s %9s %9s %6s\n#%11s %12s %6s %5s %10s %10s %10s %8s %-18s %9s "
             "%9s %6s\n",
-            EDGE, EDGE, s->comm->progress, "size", "count", "type", "redop", "compute", "comm", "both", "overlap",
-            "[95 % interval]", "compute", "comm", "rounds", "(B)", "(elements)", "", "", "(us)", "(us)", "(us)", "(%)",
-            "", "slowdown", "slowdown", "");
+            comm_kind_name[s->options->kind], EDGE, EDGE, s->comm->progress, "size", "count", "type", "redop",
+            "compute", "comm", "both", "overlap", "[95 % interval]", "compute", "comm", "rounds", "(B)", "(elements)",
+            "", "", "(us)", "(us)", "(us)", "(%)", "", "slowdown", "slowdown", "");
 }
 
 void sweep_overlap_row(FILE *out, const struct measured *row, const struct overlapped *o)
@@ -192,10 +196,10 @@ void sweep_overlap_row(FILE *out, const struct measured *row, const struct overl
     char interval[48];
     snprintf(interval, sizeof interval, isfinite(o->overlap.ci_low) ? "[%.1f, %.1f]" : "[n < 6]", o->overlap.ci_low,
              o->overlap.ci_high);
-    fprintf(out, "%12zu %12zu %6s %5s %10.1f %10.1f %10.1f %8.1f %-18s %9.2f %9.2f %6zu\n", row->bytes, o->count,
-            comm_dtype_name[row->collective.dtype], comm_op_name[row->collective.op], 1e6 * o->compute.median,
-            1e6 * o->comm.median, 1e6 * o->both.median, o->overlap.median, interval, o->compute_slowdown.median,
-            o->comm_slowdown.median, o->overlap.n);
+    fprintf(out, "%12zu %12zu %6s %5s %10.1f %10.1f %10.1f %8.1f %-18s %9.2f %9.2f %6zu\n", row->bytes,
+            row->collective.count, comm_dtype_name[row->collective.dtype], sweep_op(&row->collective),
+            1e6 * o->compute.median, 1e6 * o->comm.median, 1e6 * o->both.median, o->overlap.median, interval,
+            o->compute_slowdown.median, o->comm_slowdown.median, o->overlap.n);
 }
 
 void sweep_overlap_foot(FILE *out, const struct sweep *s)

@@ -7,7 +7,6 @@
 
 /* One collective beside computation. A sample is a round, the mean over ranks; medians with intervals. */
 struct overlapped {
-    size_t bytes, count;
     size_t products;                    /* matrix products of the computation, about as long as the collective alone */
     struct summary compute, comm, both; /* seconds: each alone, and both at once */
     struct summary overlap;             /* percent: 100 - (both - compute) / comm x 100, not clamped: below 0 where
@@ -16,12 +15,15 @@ struct overlapped {
     struct summary comm_slowdown;       /* from post to completion beside the computation / alone */
 };
 
+/* The overlap of one round in percent, from the seconds of each alone and of both at once. */
+double sweep_overlap_percent(double compute, double comm, double both);
+
 /* Measures a row, in place: three kinds of runs in turn, round by round. All ranks call, all get the same. */
 struct overlapped sweep_overlap(struct sweep *sweep, const struct measured *row);
 
 /* The table of sizes. */
 void sweep_overlap_head(FILE *out, const struct sweep *sweep);
 void sweep_overlap_row(FILE *out, const struct measured *row, const struct overlapped *overlapped);
-void sweep_overlap_foot(FILE *out, const struct sweep *sweep);
+void sweep_overlap_foot(FILE *out, const struct sweep *sweep); /* sweep is not used: as sweep_report_foot */
 
 #endif

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "results.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,9 @@ void sweep_report_head(FILE *out, const struct sweep *s, const struct host_facts
             results_version(), job->size, job->size == 1 ? "" : "s", threads, threads == 1 ? "" : "s", job->hosts,
             job->hosts == 1 ? "" : "s", host->cpu[0] ? host->cpu : host->name, s->comm->name,
             o->nonblocking || o->overlap ? "non-blocking calls" : "blocking calls");
-    fprintf(out, "# %s; ", comm_kind_name[o->kind]);
     if (o->overlap)
         return;
-    fprintf(out, "iterations: ");
+    fprintf(out, "# %s; iterations: ", comm_kind_name[o->kind]);
     if (o->iters)
         fprintf(out, "%zu", o->iters);
     else
@@ -75,9 +75,8 @@ static void print_gbs(FILE *out, double rate)
 void sweep_report_rows(FILE *out, const struct sweep *s, const struct measured *row)
 {
     const struct collective *c = &row->collective;
-    int reduces = c->kind == COMM_ALL_REDUCE || c->kind == COMM_REDUCE_SCATTER;
-    fprintf(out, "%12zu %12zu %6s %5s %5d", row->bytes, c->count, comm_dtype_name[c->dtype],
-            reduces ? comm_op_name[c->op] : "none", c->kind == COMM_BROADCAST ? c->root : -1);
+    fprintf(out, "%12zu %12zu %6s %5s %5d", row->bytes, c->count, comm_dtype_name[c->dtype], sweep_op(c),
+            sweep_root(c));
     for (int i = 0; i < placements(s); i++) {
         print_us(out, 10, s->options->report_cputime ? row[i].cpu_iteration : row[i].sustained);
         print_gbs(out, row[i].algbw);
@@ -123,23 +122,27 @@ static void words_open(struct words *words)
 static void words_close(struct words *words, FILE *out, const char *mark)
 {
     char *save = NULL;
-    fclose(words->out);
+    if (fclose(words->out))
+        FATAL("no memory for words");
     for (char *line = strtok_r(words->text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
         fprintf(out, "%s%s\n", mark, line);
     free(words->text);
 }
 
-static void print_link(void *out, const struct sweep *s, const struct measured *first, const struct link_model *model)
+static void print_link(FILE *out, const struct sweep *s, const struct sweep_link *link)
 {
-    const struct collective *c = &first->collective;
-    fprintf(out, "# %s of %s%s%s, %s:\n", comm_kind_name[c->kind], comm_dtype_name[c->dtype],
-            c->kind == COMM_ALL_REDUCE || c->kind == COMM_REDUCE_SCATTER ? " " : "",
-            c->kind == COMM_ALL_REDUCE || c->kind == COMM_REDUCE_SCATTER ? comm_op_name[c->op] : "",
-            first->in_place ? "in place" : "out of place");
     struct words words;
+    const struct collective *c = &link->first->collective;
+    fprintf(out, "# %s of %s, op %s, %s:\n", comm_kind_name[c->kind], comm_dtype_name[c->dtype], sweep_op(c),
+            link->first->in_place ? "in place" : "out of place");
     words_open(&words);
-    link_model_print(words.out, model, sweep_bus_factor(c->kind, s->job->size));
+    link_model_print(words.out, &link->model, sweep_bus_factor(c->kind, s->job->size));
     words_close(&words, out, "#   ");
+}
+
+int sweep_report_flush(FILE *out)
+{
+    return fflush(out) || ferror(out) ? report("cannot write to the standard output: %s", strerror(errno)) : 0;
 }
 
 void sweep_report_notes(FILE *out, const struct sweep *s)
@@ -157,13 +160,15 @@ void sweep_report_foot(FILE *out, const struct sweep *s)
         busbw += 1e-9 * s->row[i].busbw / (double)s->rows;
     if (s->options->check)
         fprintf(out, "# Out of bounds values : %ld %s\n", sweep_wrong(s), sweep_wrong(s) ? "FAILED" : "OK");
-    fprintf(out, "# Avg bus bandwidth    : %.4f\n", busbw);
-    fprintf(out,
-            "# time: median, over ten stretches of iterations, of their mean%s. algbw = size / time, busbw = algbw x "
-            "%.4g.\n",
-            s->options->report_cputime ? ", while cputime is the mean CPU time of a rank in one" : "",
-            sweep_bus_factor(s->options->kind, s->job->size));
-    sweep_links(s, s->rows, print_link, out);
+    fprintf(out, "# Avg bus bandwidth    : %.4f GB/s\n", busbw);
+    fprintf(
+        out,
+        "# time: median, over up to ten stretches of iterations, of their mean%s. algbw = size / time, busbw = algbw x "
+        "%.4g.\n",
+        s->options->report_cputime ? ", while cputime is the mean CPU time of a rank in one" : "",
+        sweep_bus_factor(s->options->kind, s->job->size));
+    for (size_t i = 0; i < s->links; i++)
+        print_link(out, s, &s->link[i]);
     if (s->job->size == 1)
         fprintf(out, "# One rank: nothing is sent, so there is no bus bandwidth.\n");
 }

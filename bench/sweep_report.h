@@ -14,6 +14,9 @@ void sweep_report_rows(FILE *out, const struct sweep *sweep, const struct measur
 /* The foot: wrong results, mean bus bandwidth, what the columns mean. */
 void sweep_report_foot(FILE *out, const struct sweep *sweep);
 
+/* Returns 0; or -1, reported, if what was printed could not be written. */
+int sweep_report_flush(FILE *out);
+
 /* What the monitors found, if there were any. */
 void sweep_report_notes(FILE *out, const struct sweep *sweep);
 

@@ -14,17 +14,6 @@
 
 static const char *const placement_name[] = {"out_of_place", "in_place"};
 
-/* The operation of a row, or "none" where nothing is reduced; and its root, or -1 where there is none. */
-static const char *op_name(const struct collective *c)
-{
-    return c->kind == COMM_ALL_REDUCE || c->kind == COMM_REDUCE_SCATTER ? comm_op_name[c->op] : "none";
-}
-
-static int root_of(const struct collective *c)
-{
-    return c->kind == COMM_BROADCAST ? c->root : -1;
-}
-
 int sweep_write_run(const struct results *results, const struct sweep *s, const struct host_facts *host, int threads,
                     int argc, char *const argv[])
 {
@@ -46,7 +35,7 @@ int sweep_write_run(const struct results *results, const struct sweep *s, const 
     return results_replace_json(results, "run.json", json);
 }
 
-int sweep_write_iterations(struct results *results, const struct measured *row)
+int sweep_write_iterations(struct results *results, const struct measured *row, size_t cycle, int64_t origin_ns)
 {
     char *text = NULL;
     size_t length = 0;
@@ -56,19 +45,15 @@ int sweep_write_iterations(struct results *results, const struct measured *row)
         FATAL("no memory for a line of metrics");
     fprintf(out,
             "{\"rank\":%d,\"collective\":\"%s\",\"dtype\":\"%s\",\"op\":\"%s\",\"root\":%d,\"placement\":\"%s\","
-            "\"bytes\":%zu,\"time_us\":[",
-            results->rank, comm_kind_name[c->kind], comm_dtype_name[c->dtype], op_name(c), root_of(c),
-            placement_name[row->in_place], row->bytes);
-    for (size_t i = 0; i < row->n; i++)
-        fprintf(out, "%s%.3f", i ? "," : "", 1e6 * row->seconds[i]);
+            "\"bytes\":%zu,\"cycle\":%zu,\"start\":%.6f,\"time_us\":[",
+            results->rank, comm_kind_name[c->kind], comm_dtype_name[c->dtype], sweep_op(c), sweep_root(c),
+            placement_name[row->in_place], row->bytes, cycle, 1e-9 * (double)(row->start_ns - origin_ns));
+    for (size_t i = row->n - row->last_n; i < row->n; i++)
+        fprintf(out, "%s%.3f", i > row->n - row->last_n ? "," : "", 1e6 * row->seconds[i]);
     fprintf(out, "]}\n");
-    fclose(out);
-    int status = files_write_all(results->metrics, text, length);
-    if (status)
-        status =
-            report("cannot write %s/rank_%d_metrics.jsonl: %s", results->directory, results->rank, strerror(errno));
-    free(text);
-    return status;
+    if (fclose(out))
+        FATAL("no memory for a line of metrics");
+    return results_append(results, text, length);
 }
 
 static void add_spread(cJSON *item, const char *name, const struct spread *spread)
@@ -98,8 +83,8 @@ static cJSON *key_json(const struct measured *row)
     cJSON *item = cJSON_CreateObject();
     cJSON_AddStringToObject(item, "collective", comm_kind_name[c->kind]);
     cJSON_AddStringToObject(item, "dtype", comm_dtype_name[c->dtype]);
-    cJSON_AddStringToObject(item, "op", op_name(c));
-    cJSON_AddNumberToObject(item, "root", root_of(c));
+    cJSON_AddStringToObject(item, "op", sweep_op(c));
+    cJSON_AddNumberToObject(item, "root", sweep_root(c));
     cJSON_AddStringToObject(item, "placement", placement_name[row->in_place]);
     cJSON_AddNumberToObject(item, "bytes", (double)row->bytes);
     cJSON_AddNumberToObject(item, "count", (double)c->count);
@@ -138,16 +123,16 @@ static cJSON *row_json(const struct measured *row)
     return item;
 }
 
-static void add_link(void *list, const struct sweep *s, const struct measured *first, const struct link_model *model)
+static cJSON *link_json(const struct sweep *s, const struct sweep_link *link)
 {
-    const struct collective *c = &first->collective;
+    const struct collective *c = &link->first->collective;
     cJSON *item = cJSON_CreateObject();
-    cJSON_AddItemToArray(list, item);
     cJSON_AddStringToObject(item, "collective", comm_kind_name[c->kind]);
     cJSON_AddStringToObject(item, "dtype", comm_dtype_name[c->dtype]);
-    cJSON_AddStringToObject(item, "op", op_name(c));
-    cJSON_AddStringToObject(item, "placement", placement_name[first->in_place]);
-    link_model_json(item, model, sweep_bus_factor(c->kind, s->job->size));
+    cJSON_AddStringToObject(item, "op", sweep_op(c));
+    cJSON_AddStringToObject(item, "placement", placement_name[link->first->in_place]);
+    link_model_json(item, &link->model, sweep_bus_factor(c->kind, s->job->size));
+    return item;
 }
 
 cJSON *sweep_summary(const struct sweep *s, size_t rows)
@@ -158,16 +143,17 @@ cJSON *sweep_summary(const struct sweep *s, size_t rows)
     cJSON_AddStringToObject(json, "label", s->options->label);
     cJSON_AddStringToObject(
         json, "time_axis",
-        "time_us: over iterations, of the time that the option average says; sustained_us: median, over ten "
-        "stretches of consecutive iterations, of their mean; "
+        "time_us: over iterations, of the time that the option average says; sustained_us: median, over up to "
+        "ten stretches of consecutive iterations, of their mean; "
         "rank_median_us: over ranks, of each rank's median");
     cJSON_AddNumberToObject(json, "rows_planned", (double)s->rows);
     cJSON *list = cJSON_AddArrayToObject(json, s->options->overlap ? "overlap" : "sweep");
     for (size_t i = 0; i < rows; i++)
         cJSON_AddItemToArray(list, s->options->overlap ? overlap_json(&s->row[i]) : row_json(&s->row[i]));
     results_add_monitor(json, &s->monitored);
-    if (!s->options->overlap)
-        sweep_links(s, rows, add_link, cJSON_AddArrayToObject(json, "link"));
+    cJSON *links = s->options->overlap ? NULL : cJSON_AddArrayToObject(json, "link");
+    for (size_t i = 0; i < s->links; i++)
+        cJSON_AddItemToArray(links, link_json(s, &s->link[i]));
     return json;
 }
 
@@ -184,8 +170,8 @@ static void print_csv(FILE *out, const struct sweep *s, size_t rows)
         const struct collective *c = &row->collective;
         const struct spread *t = &row->iterations, *r = &row->ranks;
         fprintf(out, "%s,%s,%s,%s,%d,%s,%zu,%zu,%d,%d,%zu", s->options->label, comm_kind_name[c->kind],
-                comm_dtype_name[c->dtype], op_name(c), root_of(c), placement_name[row->in_place], row->bytes, c->count,
-                s->job->size, s->job->hosts, row->n);
+                comm_dtype_name[c->dtype], sweep_op(c), sweep_root(c), placement_name[row->in_place], row->bytes,
+                c->count, s->job->size, s->job->hosts, row->n);
         const double us[] = {row->sustained, t->min, t->mean,   t->median, t->p95, t->p99,
                              t->max,         r->min, r->median, r->p95,    r->max};
         for (size_t j = 0; j < sizeof us / sizeof *us; j++)
@@ -213,11 +199,14 @@ static void print_overlap_csv(FILE *out, const struct sweep *s, size_t rows)
         const struct summary *const figure[FIGURES] = {&o->compute,          &o->comm,         &o->both, &o->overlap,
                                                        &o->compute_slowdown, &o->comm_slowdown};
         fprintf(out, "%s,%s,%s,%s,%d,in_place,%zu,%zu,%d,%d,%zu", s->options->label, comm_kind_name[c->kind],
-                comm_dtype_name[c->dtype], op_name(c), root_of(c), o->bytes, o->count, s->job->size, s->job->hosts,
-                o->overlap.n);
+                comm_dtype_name[c->dtype], sweep_op(c), sweep_root(c), s->row[i].bytes, c->count, s->job->size,
+                s->job->hosts, o->overlap.n);
         for (size_t f = 0; f < FIGURES; f++) {
             double scale = f < 3 ? 1e6 : 1;
-            fprintf(out, ",%.6g", scale * figure[f]->median);
+            if (isfinite(figure[f]->median))
+                fprintf(out, ",%.6g", scale * figure[f]->median);
+            else
+                fprintf(out, ",");
             if (isfinite(figure[f]->ci_low))
                 fprintf(out, ",%.6g,%.6g", scale * figure[f]->ci_low, scale * figure[f]->ci_high);
             else
@@ -235,7 +224,8 @@ int sweep_write_summary(const struct results *results, const struct sweep *s, si
     if (!out)
         FATAL("no memory for the table");
     (s->options->overlap ? print_overlap_csv : print_csv)(out, s, rows);
-    fclose(out);
+    if (fclose(out))
+        FATAL("no memory for the table");
     int status = files_replace(results->directory, "allreduce.csv", text);
     free(text);
     return status ? -1 : results_replace_json(results, "summary.json", sweep_summary(s, rows));

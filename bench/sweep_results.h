@@ -9,10 +9,12 @@
 int sweep_write_run(const struct results *results, const struct sweep *sweep, const struct host_facts *host,
                     int threads, int argc, char *const argv[]);
 
-/* Appends the iterations of this rank to its metrics. 0, or -1, reported. */
-int sweep_write_iterations(struct results *results, const struct measured *row);
+/* Appends the iterations of a row's last cycle to this rank's metrics, with the time since origin_ns at which they
+ * began. 0, or -1, reported. */
+int sweep_write_iterations(struct results *results, const struct measured *row, size_t cycle, int64_t origin_ns);
 
-/* The summary as JSON, with the first `rows` rows, which are finished. The caller owns it. */
+/* The summary as JSON, with the first `rows` rows, which are finished, and the links that were fitted. The caller owns
+ * it. */
 cJSON *sweep_summary(const struct sweep *sweep, size_t rows);
 
 /* Replaces summary.json and allreduce.csv. Rank 0 only. 0, or -1, reported. */

@@ -13,12 +13,13 @@
 
 struct watchdog {
     double timeout_s;
+    int rank;
     pthread_t thread;
-    _Atomic int64_t mark_ns;
+    _Atomic int64_t mark_ns; /* INT64_MAX while it rests */
     _Atomic long iteration;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t wake;
-    char words[160];
+    char words[32], of_what[128];
     int stop;
 };
 
@@ -33,37 +34,47 @@ static void rest(struct watchdog *w, double seconds)
     pthread_cond_timedwait(&w->wake, &w->lock, &until);
 }
 
+/* Says where this rank stands, gives the others time to do so too, and ends the job unless it goes on after all; the
+ * caller holds the lock. */
+static void bark(struct watchdog *w, int64_t mark_ns)
+{
+    enum { LAST_WORDS_S = 2 };
+    char host[64] = "";
+    double silent = 1e-9 * (double)(clock_now_ns() - mark_ns);
+    gethostname(host, sizeof host - 1);
+    fprintf(stderr,
+            "ddpbench: rank %d on %s has waited for %.0f s in %s %ld of %s; ranks that do not say where they are have "
+            "not arrived there, or do something else\n",
+            w->rank, host, silent, w->words, atomic_load(&w->iteration), w->of_what);
+    int64_t end = clock_now_ns() + (int64_t)LAST_WORDS_S * 1000000000;
+    while (!w->stop && clock_now_ns() < end)
+        rest(w, 0.1);
+    if (!w->stop && atomic_load(&w->mark_ns) == mark_ns)
+        FATAL("--timeout: no progress for %.0f s", silent);
+}
+
 static void *watch(void *argument)
 {
     struct watchdog *w = argument;
-    enum { LAST_WORDS_S = 2 };
     pthread_mutex_lock(&w->lock);
     while (!w->stop) {
-        double silent = 1e-9 * (double)(clock_now_ns() - atomic_load(&w->mark_ns));
-        if (silent >= w->timeout_s) {
-            char host[64] = "";
-            gethostname(host, sizeof host - 1);
-            fprintf(stderr,
-                    "ddpbench: on %s, process %d: no progress for %.0f s in iteration %ld of %s; ranks that do not say "
-                    "where they are have not arrived\n",
-                    host, (int)getpid(), silent, atomic_load(&w->iteration), w->words);
-            int64_t end = clock_now_ns() + (int64_t)LAST_WORDS_S * 1000000000;
-            while (!w->stop && clock_now_ns() < end)
-                rest(w, 0.1);
-            if (!w->stop)
-                FATAL("--timeout: no progress for %.0f s", silent);
-        } else
+        int64_t mark_ns = atomic_load(&w->mark_ns);
+        double silent = mark_ns == INT64_MAX ? 0 : 1e-9 * (double)(clock_now_ns() - mark_ns);
+        if (silent >= w->timeout_s)
+            bark(w, mark_ns);
+        else
             rest(w, w->timeout_s - silent < 1 ? w->timeout_s - silent : 1);
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;
 }
 
-struct watchdog *watchdog_create(double timeout_s)
+struct watchdog *watchdog_create(double timeout_s, int rank)
 {
     struct watchdog *w = allocate(1, sizeof *w);
     w->timeout_s = timeout_s;
-    atomic_store(&w->mark_ns, clock_now_ns());
+    w->rank = rank;
+    watchdog_rest(w);
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -98,10 +109,11 @@ void watchdog_destroy(struct watchdog *w)
     free(w);
 }
 
-void watchdog_at(struct watchdog *w, const char *words)
+void watchdog_begin(struct watchdog *w, const char *words, const char *of_what)
 {
     pthread_mutex_lock(&w->lock);
     snprintf(w->words, sizeof w->words, "%s", words);
+    snprintf(w->of_what, sizeof w->of_what, "%s", of_what);
     pthread_mutex_unlock(&w->lock);
     watchdog_mark(w, clock_now_ns(), 0);
 }
@@ -110,4 +122,9 @@ void watchdog_mark(struct watchdog *w, int64_t now_ns, long i)
 {
     atomic_store_explicit(&w->mark_ns, now_ns, memory_order_relaxed);
     atomic_store_explicit(&w->iteration, i, memory_order_relaxed);
+}
+
+void watchdog_rest(struct watchdog *w)
+{
+    atomic_store_explicit(&w->mark_ns, INT64_MAX, memory_order_relaxed);
 }

@@ -6,16 +6,19 @@
 
 struct watchdog;
 
-/* Starts the thread that watches. A rank that makes no mark for timeout_s seconds prints where it stands; all that are
- * stuck have two more seconds to say so, then the job ends with status 1. timeout_s 0: never. Every rank has its own.
- */
-struct watchdog *watchdog_create(double timeout_s);
+/* Makes the thread that watches; every rank has its own. While it watches, a rank that makes no mark for timeout_s
+ * seconds prints where it stands; all that are stuck have two more seconds to say so, then the job ends with status 1,
+ * unless a mark was made meanwhile (the job may only have been suspended). timeout_s 0: never. */
+struct watchdog *watchdog_create(double timeout_s, int rank);
 void watchdog_destroy(struct watchdog *watchdog); /* NULL is fine */
 
-/* Says in words what is about to happen; counts as a mark. */
-void watchdog_at(struct watchdog *watchdog, const char *words);
+/* Collectives begin, as the words say (such as "timed iteration"): it watches from now on. */
+void watchdog_begin(struct watchdog *watchdog, const char *words, const char *of_what);
 
-/* Iteration i of what the words say begins now. Two stores, no system call. */
+/* Iteration i begins now. Two stores, no system call. */
 void watchdog_mark(struct watchdog *watchdog, int64_t now_ns, long i);
+
+/* What follows is no collective: it does not watch. */
+void watchdog_rest(struct watchdog *watchdog);
 
 #endif

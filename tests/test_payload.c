@@ -120,8 +120,11 @@ END_TEST
 START_TEST(inputs_are_not_results)
 {
     char in[COUNT * 8], buffer[COUNT * 8];
-    for (int ranks = 2; ranks < 9; ranks++) {
-        struct payload p = payload_of(_i, ranks);
+    static const int numbers[] = {2, 3, 4, 5, 8, 64, 300};
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+        struct payload p = payload_of(_i, numbers[n]);
+        if (p.collective.op == COMM_AVG && p.collective.dtype == COMM_BF16 && numbers[n] > 175)
+            continue; /* all 0 */
         payload_fill(&p, in, buffer);
         ck_assert_uint_gt(payload_wrong(&p, in), COUNT / 3);
         ck_assert_uint_eq(payload_wrong(&p, buffer), COUNT); /* and nothing has been written yet */
@@ -136,10 +139,10 @@ END_TEST
 /* Gathers by hand, with every rank's part; a part of the wrong rank is wrong. */
 START_TEST(gathered_parts_are_told_apart)
 {
-    enum { RANKS = 3 };
+    enum { RANKS = 300 };
     enum comm_dtype dtype = (enum comm_dtype)_i;
     size_t size = comm_dtype_bytes(dtype);
-    char in[COUNT * 8], result[RANKS * COUNT * 8], ignored[RANKS * COUNT * 8];
+    static char in[COUNT * 8], result[RANKS * COUNT * 8], ignored[RANKS * COUNT * 8];
     struct collective c = {.count = COUNT, .dtype = dtype, .kind = COMM_ALL_GATHER};
     for (int r = 0; r < RANKS; r++) {
         struct payload p = {c, r, RANKS, 0};
