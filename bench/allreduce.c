@@ -61,7 +61,6 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
     a->origin_ns = clock_now_ns();
     double cores = host_cores_per_rank(job);
     a->threads = host_threads(o->model.threads, cores);
-    int no_spare = job_max(job, cores < a->threads + 1) > 0;
     host_facts(&a->host);
     s->job = job;
     s->options = o;
@@ -73,8 +72,7 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
         return -1;
     s->device = device_cpu(a->threads);
     sweep_create(s);
-    s->comm = job->size == 1 ? comm_self_create(&s->timeline)
-                             : comm_mpi_create(&s->timeline, 8, o->model.mpi_progress, !no_spare);
+    s->comm = comm_create(job, &s->timeline, 8, o->model.mpi_progress, cores >= a->threads + 1);
     if (cores < 1 && !o->nonblocking && job->rank == 0)
         fprintf(stderr,
                 "ddpbench: %d ranks share the cores: a blocking call may hold one for a time slice of the "

@@ -79,8 +79,7 @@ int main(int argc, char *argv[])
         FATAL("%s", report_text());
     struct sweep sweep = {.job = &job, .options = &options, .device = device_cpu(1)};
     sweep_create(&sweep);
-    sweep.comm = job.size == 1 ? comm_self_create(&sweep.timeline)
-                               : comm_mpi_create(&sweep.timeline, 1, options.model.mpi_progress, 0);
+    sweep.comm = comm_create(&job, &sweep.timeline, 1, options.model.mpi_progress, 0);
     if (job.rank == 0)
         printf("MPI_Allreduce of floats on %d ranks, us a call: a plain loop around it, and the sweep, %d rounds in "
                "turn\n%10s %-12s %10s %10s %7s %-14s %10s %7s\n",

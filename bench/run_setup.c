@@ -66,14 +66,6 @@ static void create_device(struct run *run)
     run->traced = run->options->profile ? device_traced(run->device, &run->timeline) : NULL;
 }
 
-static void create_comm(struct run *run)
-{
-    int no_spare = job_max(run->job, run->cores_per_rank < run->threads + 1) > 0;
-    run->comm = run->job->size == 1 ? comm_self_create(&run->timeline)
-                                    : comm_mpi_create(&run->timeline, (size_t)run->model.tensors,
-                                                      run->options->mpi_progress, !no_spare);
-}
-
 static void create_trainer(struct run *run)
 {
     const struct options *o = run->options;
@@ -119,7 +111,8 @@ int run_set_up(struct run *run, struct results *results)
     create_device(run);
     model_allocate(&run->model, run->options->profile_memory ? run->traced : run->device);
     model_initialize(&run->model, run->options->seed);
-    create_comm(run);
+    run->comm = comm_create(run->job, &run->timeline, (size_t)run->model.tensors, run->options->mpi_progress,
+                            run->cores_per_rank >= run->threads + 1);
     create_trainer(run);
     measurements_create(&run->measurements, run->options->n, run->options->rounds);
     if (job_agree(run->job, results_write_run(results, run)))

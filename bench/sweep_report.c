@@ -69,7 +69,7 @@ static void print_us(FILE *out, int width, double seconds)
 static void print_gbs(FILE *out, double rate)
 {
     double gbs = 1e-9 * rate;
-    fprintf(out, " %7.*f", gbs < 1 ? 4 : gbs < 100 ? 2 : 1, gbs);
+    fprintf(out, " %7.*f", gbs < 0.1 ? 5 : gbs < 1 ? 4 : gbs < 100 ? 2 : 1, gbs);
 }
 
 void sweep_report_rows(FILE *out, const struct sweep *s, const struct measured *row)

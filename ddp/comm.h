@@ -83,6 +83,12 @@ struct comm_progress {
     unsigned sleep_us;                                          /* with PROGRESS_SLEEP */
 };
 
+/* The comm of a job: comm_self for one rank, comm_mpi for more. core_to_spare is this rank's, and counts if all have
+ * one. All ranks call. */
+struct job;
+struct comm *comm_create(const struct job *job, struct timeline *timeline, size_t capacity,
+                         struct comm_progress progress, int core_to_spare);
+
 /* For one rank: a sum over one rank is the buffer itself. */
 struct comm *comm_self_create(struct timeline *timeline);
 

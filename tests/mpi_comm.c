@@ -226,8 +226,7 @@ START_TEST(every_collective_is_exact)
     struct timeline timeline;
     size_t spans[TIMELINE_LANES] = {1, 1000};
     timeline_create(&timeline, spans);
-    struct comm *comm =
-        job.size == 1 ? comm_self_create(&timeline) : comm_mpi_create(&timeline, MOST, progresses[0], 0);
+    struct comm *comm = comm_create(&job, &timeline, MOST, progresses[0], 0);
     struct collective c = {.kind = (enum comm_kind)(_i / (COMM_DTYPES * COMM_OPS)),
                            .dtype = (enum comm_dtype)(_i % COMM_DTYPES),
                            .op = (enum comm_op)(_i / COMM_DTYPES % COMM_OPS),

@@ -102,8 +102,7 @@ START_TEST(a_real_row_is_measured)
     ck_assert_int_eq(sweep_options_parse(&options, sizeof words / sizeof *words, words), 0);
     struct sweep sweep = {.job = &job, .options = &options, .device = device_cpu(1)};
     sweep_create(&sweep);
-    sweep.comm = job.size == 1 ? comm_self_create(&sweep.timeline)
-                               : comm_mpi_create(&sweep.timeline, 1, (struct comm_progress){PROGRESS_AUTO, 0}, 0);
+    sweep.comm = comm_create(&job, &sweep.timeline, 1, (struct comm_progress){PROGRESS_AUTO, 0}, 0);
     ck_assert_uint_eq(sweep.rows, _i % COMM_KINDS == COMM_BROADCAST ? 1 : 2);
     for (size_t i = 0; i < sweep.rows; i++) {
         struct measured *row = &sweep.row[i];
