@@ -1,6 +1,8 @@
 /* noise.c - random numbers that are the same in every run of a test. */
 #include "noise.h"
 
+#include "random.h"
+
 #include <math.h>
 
 #define PI 3.14159265358979323846
@@ -12,14 +14,9 @@ void noise_start(uint64_t number)
     state = number;
 }
 
-/* SplitMix64: Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014. */
 double noise_uniform(void)
 {
-    uint64_t z = state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    z ^= z >> 31;
-    return ((double)(z >> 11) + 0.5) / 9007199254740992.0;
+    return ((double)(random_bits(state += RANDOM_STEP) >> 11) + 0.5) * 0x1p-53;
 }
 
 double noise_normal(void) /* Box and Muller */

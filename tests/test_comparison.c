@@ -4,6 +4,7 @@
 #include "comparison.h"
 
 #include "error.h"
+#include "noise.h"
 #include "steps.h"
 #include "suite.h"
 
@@ -428,31 +429,15 @@ END_TEST
 
 /* ---- what noise does ---- */
 
-static uint64_t random_state;
-
-/* SplitMix64. */
-static double uniform(void)
-{
-    uint64_t z = random_state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double normal(void)
-{
-    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
-
 /* A machine that drifts (a random walk, shared by a round's blocks), 2 % of noise a block, and now and then a block
  * beside other work, 20 % longer. slow: implementation 1 takes this many times as long. */
 static void make_run(int n, double slow)
 {
     double drift = 0;
     for (size_t r = 0; r < measurements.rounds; r++) {
-        drift += 0.05 * normal();
+        drift += 0.05 * noise_normal();
         for (int i = 0; i < n; i++) {
-            double noise = 0.02 * normal() + (uniform() < 0.05 ? 0.2 : 0);
+            double noise = 0.02 * noise_normal() + (noise_uniform() < 0.05 ? 0.2 : 0);
             measurements_of(&measurements, i, METRIC_STEP)[r] = 0.01 * exp(drift + noise) * (i == 1 ? slow : 1);
         }
     }
@@ -478,7 +463,7 @@ START_TEST(equals_are_called_different_rarely)
     int n = _i, wrong = 0, fastest_wrong = 0, found = 0;
     measurements_create(&measurements, n, ROUNDS);
     measurements.rounds = ROUNDS;
-    random_state = (uint64_t)n;
+    noise_start((uint64_t)n);
     for (int run = 0; run < RUNS; run++) {
         make_run(n, 1);
         struct comparison c = compared(rows, 2);
@@ -511,7 +496,7 @@ START_TEST(pairing_takes_the_drift_out)
     int paired = 0, apart = 0;
     measurements_create(&measurements, 3, ROUNDS);
     measurements.rounds = ROUNDS;
-    random_state = 77;
+    noise_start(77);
     for (int run = 0; run < RUNS; run++) {
         make_run(3, 1.1);
         struct comparison c = compared(rows, 2);
@@ -519,7 +504,7 @@ START_TEST(pairing_takes_the_drift_out)
         comparison_destroy(&c);
         double *step = measurements_of(&measurements, 1, METRIC_STEP);
         for (int r = ROUNDS - 1; r > 0; r--) {
-            int other = (int)(uniform() * (r + 1));
+            int other = (int)(noise_uniform() * (r + 1));
             double kept = step[r];
             step[r] = step[other];
             step[other] = kept;
