@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The chance, over the whole call, that any figure is called regressed although none is. */
+#define LEVEL 0.05
+
 static int read_runs(struct compare_run *run, const char *const *directory, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -18,17 +21,13 @@ static int read_runs(struct compare_run *run, const char *const *directory, size
 }
 
 /* In what the runs differ, and whether that is allowed. A schema that this program does not know is a difference, too.
- * program: keeps what differences point to. */
-static int check(struct compare *c, struct settings *program)
+ */
+static int check(struct compare *c)
 {
     const struct compare_options *o = c->options;
     const struct settings *first = &c->baseline[0].settings;
-    char schema[16];
-    snprintf(schema, sizeof schema, "%d", RESULTS_SCHEMA);
-    for (size_t i = 0; i < first->n; i++)
-        settings_add(program, first->item[i].key, first->item[i].value, 0);
-    settings_add(program, "schema_version", schema, 0);
-    differences_add(&c->differences, first, program, "this program");
+    snprintf(c->schema, sizeof c->schema, "%d", RESULTS_SCHEMA);
+    differences_add_value(&c->differences, first, "schema_version", c->schema, "this program");
     for (size_t i = 1; i < o->baselines; i++)
         differences_add(&c->differences, first, &c->baseline[i].settings, "another baseline");
     for (size_t i = 0; i < o->candidates; i++)
@@ -63,12 +62,12 @@ static void judge(struct compare *c)
 }
 
 /* Returns the exit status for an error, reported; or 0. */
-static enum compare_status work_out(struct compare *c, struct settings *program)
+static enum compare_status work_out(struct compare *c)
 {
     const struct compare_options *o = c->options;
     if (read_runs(c->baseline, o->baseline, o->baselines) || read_runs(c->candidate, o->candidate, o->candidates))
         return COMPARE_FAILED;
-    if (check(c, program))
+    if (check(c))
         return COMPARE_USAGE;
     if (differences_refused(&c->differences)) {
         c->status = COMPARE_INCOMPARABLE;
@@ -111,12 +110,11 @@ int compare_main(int argc, char *argv[])
     struct compare c = {.options = &options,
                         .baseline = allocate(options.baselines, sizeof *c.baseline),
                         .candidate = allocate(options.candidates, sizeof *c.candidate),
-                        .rules = {options.tolerance / 100, options.floor / 100, 0.05}};
-    struct settings program = {0};
+                        .rules = {options.tolerance / 100, options.floor / 100, LEVEL}};
     if (!failed && options.help)
         compare_options_help(stdout);
     else if (!failed) {
-        failed = work_out(&c, &program);
+        failed = work_out(&c);
         if (!failed && print(&c))
             failed = COMPARE_FAILED;
     }
@@ -124,7 +122,6 @@ int compare_main(int argc, char *argv[])
         fprintf(stderr, "ddpbench: %s\n", report_text());
     enum compare_status status = failed ? failed : c.status;
     destroy(&c);
-    settings_destroy(&program);
     compare_options_destroy(&options);
     return (int)status;
 }

@@ -27,6 +27,7 @@ struct compare {
     size_t *judged;             /* [of verdicts] number of each row's line; for a family's row, of its first */
     struct verdicts verdicts;
     enum compare_status status;
+    char schema[16]; /* that this program knows */
 };
 
 /* Does what the words after argv[0] say and prints the outcome; needs no MPI. Returns the exit status. */

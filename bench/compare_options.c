@@ -19,7 +19,7 @@ static const struct option rows[] = {
     {"metrics", &option_text, FIELD(metrics), "", 0, 0,
      "figures to judge, such as step,backward_pass; default: every step, or the median time of every size", 0},
     {"allow", &option_text, FIELD(allow), "", 0, 0,
-     "settings in which the runs may differ, such as threads,data; or all", 0},
+     "settings in which the runs may differ, such as threads,data; all: every one", 0},
     {"label", &option_text, FIELD(label), "", 0, 0,
      "REFERENCE,CANDIDATE: names of the two columns; shows all other figures side by side, too", 0},
     {"all", &option_flag, FIELD(all), NULL, 0, 0, "show every size, also where all is well", 0},

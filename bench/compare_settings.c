@@ -68,6 +68,9 @@ static int same_text(const char *a, const char *b)
 
 static void add(struct differences *differences, struct difference new)
 {
+    if (same_text(new.baseline, new.other))
+        return;
+    new.environment = new.environment || !new.baseline || !new.other;
     for (size_t i = 0; i < differences->n; i++) {
         const struct difference *d = &differences->item[i];
         if (!strcmp(d->key, new.key) && same_text(d->other, new.other) && !strcmp(d->whose, new.whose))
@@ -84,9 +87,8 @@ void differences_add(struct differences *differences, const struct settings *bas
 {
     for (size_t i = 0; i < baseline->n; i++) {
         const struct setting *s = &baseline->item[i];
-        const char *value = settings_value(other, s->key);
-        if (!same_text(s->value, value))
-            add(differences, (struct difference){s->key, s->value, value, whose, s->environment, 0});
+        add(differences,
+            (struct difference){s->key, s->value, settings_value(other, s->key), whose, s->environment, 0});
     }
     for (size_t i = 0; i < other->n; i++) {
         const struct setting *s = &other->item[i];
@@ -95,11 +97,18 @@ void differences_add(struct differences *differences, const struct settings *bas
     }
 }
 
+void differences_add_value(struct differences *differences, const struct settings *baseline, const char *key,
+                           const char *value, const char *whose)
+{
+    const struct setting *s = find(baseline, key, strlen(key));
+    add(differences, (struct difference){key, s ? s->value : NULL, value, whose, s && s->environment, 0});
+}
+
 static int allow(struct differences *differences, const char *word, size_t length, const struct settings *baseline)
 {
-    int known = find(baseline, word, length) != NULL;
+    int all = same_key("all", word, length), known = all || find(baseline, word, length);
     for (size_t i = 0; i < differences->n; i++)
-        if (same_key(differences->item[i].key, word, length))
+        if (all || same_key(differences->item[i].key, word, length))
             differences->item[i].allowed = known = 1;
     if (known)
         return 0;
@@ -113,11 +122,6 @@ static int allow(struct differences *differences, const char *word, size_t lengt
 
 int differences_allow(struct differences *differences, const char *list, const struct settings *baseline)
 {
-    if (!strcmp(list, "all")) {
-        for (size_t i = 0; i < differences->n; i++)
-            differences->item[i].allowed = 1;
-        return 0;
-    }
     for (const char *word = list;; word++) {
         size_t length = strcspn(word, ",");
         if (*list && allow(differences, word, length, baseline))

@@ -24,7 +24,8 @@ void settings_destroy(struct settings *settings); /* zeroed ones are fine */
 struct difference {
     const char *key, *baseline, *other;
     const char *whose; /* the other is, such as "candidate" */
-    int environment, allowed;
+    int environment;   /* told only; also a key that one side lacks: another version of the program has other options */
+    int allowed;
 };
 struct differences {
     struct difference *item;
@@ -35,7 +36,11 @@ struct differences {
 void differences_add(struct differences *differences, const struct settings *baseline, const struct settings *other,
                      const char *whose);
 
-/* Marks as allowed the keys of a comma list, or all. Returns 0; or -1, reported: a word that is no key of the baseline
+/* The same for one key: the other has this value of it. */
+void differences_add_value(struct differences *differences, const struct settings *baseline, const char *key,
+                           const char *value, const char *whose);
+
+/* Marks as allowed the keys of a comma list, in which `all` stands for every key. Returns 0; or -1, reported: a word that is no key of the baseline
  * nor of a difference. */
 int differences_allow(struct differences *differences, const char *list, const struct settings *baseline);
 

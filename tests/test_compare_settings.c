@@ -13,9 +13,11 @@ static void make(void)
     settings_add(&first, "mode", "benchmark", 0);
     settings_add(&first, "d-model", "32", 0);
     settings_add(&first, "threads", "0", 0);
+    settings_add(&first, "ranks", "2", 0);
     settings_add(&first, "kernel", "Linux 6.1", 1);
     settings_add(&second, "mode", "benchmark", 0);
     settings_add(&second, "d-model", "64", 0);
+    settings_add(&second, "ranks", "4", 0);
     settings_add(&second, "kernel", "Linux 6.2", 1);
     settings_add(&second, "data", "", 0);
 }
@@ -45,25 +47,41 @@ START_TEST(values)
     ck_assert_ptr_null(settings_value(&first, "d-models"));
     settings_add(&first, "d_model", "48", 0); /* what was made of an option stands in its place */
     ck_assert_str_eq(settings_value(&first, "d-model"), "48");
-    ck_assert_uint_eq(first.n, 4);
+    ck_assert_uint_eq(first.n, 5);
 }
 END_TEST
 
 START_TEST(all_differences)
 {
     differences_add(&differences, &first, &second, "candidate");
-    ck_assert_uint_eq(differences.n, 4);
+    ck_assert_uint_eq(differences.n, 5);
     is(0, "d-model", "32", "64", 0);
-    is(1, "threads", "0", NULL, 0);
-    is(2, "kernel", "Linux 6.1", "Linux 6.2", 1);
-    is(3, "data", NULL, "", 0);
-    ck_assert_uint_eq(differences_refused(&differences), 3);     /* the kernel is only told */
+    is(1, "threads", "0", NULL, 1);
+    is(2, "ranks", "2", "4", 0);
+    is(3, "kernel", "Linux 6.1", "Linux 6.2", 1);
+    is(4, "data", NULL, "", 1);
+    ck_assert_uint_eq(differences_refused(&differences), 2); /* the kernel, and what one side lacks, is only told */
     differences_add(&differences, &first, &second, "candidate"); /* another run like it */
-    ck_assert_uint_eq(differences.n, 4);
+    ck_assert_uint_eq(differences.n, 5);
     differences_add(&differences, &first, &second, "another baseline");
-    ck_assert_uint_eq(differences.n, 8);
+    ck_assert_uint_eq(differences.n, 10);
     differences_add(&differences, &first, &first, "candidate");
-    ck_assert_uint_eq(differences.n, 8);
+    ck_assert_uint_eq(differences.n, 10);
+}
+END_TEST
+
+START_TEST(one_value)
+{
+    differences_add_value(&differences, &first, "mode", "benchmark", "this program");
+    ck_assert_uint_eq(differences.n, 0);
+    differences_add_value(&differences, &first, "mode", "profile", "this program");
+    differences_add_value(&differences, &first, "kernel", "Linux 6.2", "this program");
+    differences_add_value(&differences, &first, "data", "text", "this program");
+    ck_assert_uint_eq(differences.n, 3);
+    is(0, "mode", "benchmark", "profile", 0);
+    is(1, "kernel", "Linux 6.1", "Linux 6.2", 1);
+    is(2, "data", NULL, "text", 1);
+    ck_assert_str_eq(differences.item[0].whose, "this program");
 }
 END_TEST
 
@@ -71,9 +89,11 @@ START_TEST(allowed)
 {
     differences_add(&differences, &first, &second, "candidate");
     ck_assert_int_eq(differences_allow(&differences, "d_model,mode", &first), 0);
-    ck_assert_uint_eq(differences_refused(&differences), 2);
-    ck_assert(differences.item[0].allowed && !differences.item[1].allowed && !differences.item[3].allowed);
+    ck_assert_uint_eq(differences_refused(&differences), 1);
+    ck_assert(differences.item[0].allowed && !differences.item[1].allowed && !differences.item[4].allowed);
     ck_assert_int_eq(differences_allow(&differences, "threads,data", &first), 0);
+    ck_assert(differences.item[1].allowed && !differences.item[2].allowed && differences.item[4].allowed);
+    ck_assert_int_eq(differences_allow(&differences, "ranks", &first), 0);
     ck_assert_uint_eq(differences_refused(&differences), 0);
     ck_assert_int_eq(differences_allow(&differences, "", &first), 0);
 }
@@ -81,15 +101,21 @@ END_TEST
 
 START_TEST(all_allowed)
 {
-    differences_add(&differences, &first, &second, "candidate");
-    ck_assert_int_eq(differences_allow(&differences, "all", &first), 0);
-    ck_assert_uint_eq(differences_refused(&differences), 0);
+    static const char *const lists[] = {"all", "all,threads", "mode,all"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        differences_destroy(&differences);
+        differences_add(&differences, &first, &second, "candidate");
+        ck_assert_int_eq(differences_allow(&differences, lists[i], &first), 0);
+        for (size_t k = 0; k < differences.n; k++)
+            ck_assert_int_eq(differences.item[k].allowed, 1);
+        ck_assert_uint_eq(differences.n, 5);
+    }
 }
 END_TEST
 
 START_TEST(unknown_refused)
 {
-    static const char *const bad[] = {"thread", "threads,", ",threads", "threads,,mode", "threads mode", "ALL"};
+    static const char *const bad[] = {"thread", "threads,", ",threads", "threads,,mode", "threads mode", "ALL", "all,", "al"};
     differences_add(&differences, &first, &second, "candidate");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ck_assert_int_eq(differences_allow(&differences, bad[i], &first), -1);
@@ -107,6 +133,7 @@ int main(void)
     tcase_add_checked_fixture(all, make, destroy);
     tcase_add_test(all, values);
     tcase_add_test(all, all_differences);
+    tcase_add_test(all, one_value);
     tcase_add_test(all, allowed);
     tcase_add_test(all, all_allowed);
     tcase_add_test(all, unknown_refused);
