@@ -20,6 +20,16 @@ static int read_runs(struct compare_run *run, const char *const *directory, size
     return 0;
 }
 
+/* A run that counts twice would make its group look sure of itself. */
+static int check_twice(const struct compare_run *run, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (run[i].device == run[j].device && run[i].inode == run[j].inode)
+                return report("%s and %s are the same run; name each run once", run[j].directory, run[i].directory);
+    return 0;
+}
+
 /* In what the runs differ, and whether that is allowed. A schema that this program does not know is a difference, too.
  */
 static int check(struct compare *c)
@@ -67,13 +77,15 @@ static enum compare_status work_out(struct compare *c)
     const struct compare_options *o = c->options;
     if (read_runs(c->baseline, o->baseline, o->baselines) || read_runs(c->candidate, o->candidate, o->candidates))
         return COMPARE_FAILED;
-    if (check(c))
+    if (check_twice(c->baseline, o->baselines) || check_twice(c->candidate, o->candidates) || check(c))
         return COMPARE_USAGE;
     if (differences_refused(&c->differences)) {
         c->status = COMPARE_INCOMPARABLE;
         return COMPARE_OK;
     }
-    if (compare_match(&c->lines, c->baseline, o->baselines, c->candidate, o->candidates, o->metrics))
+    if (compare_match(&c->lines, c->baseline, o->baselines, c->candidate, o->candidates))
+        return COMPARE_FAILED;
+    if (compare_gate(&c->lines, o->baselines, o->candidates, o->metrics))
         return *o->metrics ? COMPARE_USAGE : COMPARE_FAILED;
     judge(c);
     return COMPARE_OK;

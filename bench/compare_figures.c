@@ -30,20 +30,8 @@ static const char *text(const cJSON *json, const char *name)
 static int is_more_better(const char *name)
 {
     static const char *const names[] = {
-        "tokens_per_second",
-        "model_gflops",
-        "mfu",
-        "scaling_efficiency",
-        "algbw",
-        "busbw",
-        "overlap",
-        "span_overlap",
-        "hidden_ratio",
-        "compute_coverage",
-        "utilisation",
-        "gflops",
-        "gbs",
-        "overlap_efficiency",
+        "tokens_per_second", "model_gflops",       "algbw", "busbw", "overlap", "span_overlap", "compute_coverage",
+        "utilisation",       "overlap_efficiency",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
@@ -81,6 +69,8 @@ static int add_benchmark(struct compare_figures *figures, const char *path, cons
         return report("%s: has no \"implementations\", so it is not the summary of a benchmark", path);
     cJSON_ArrayForEach(implementation, all)
     {
+        if (!cJSON_IsObject(implementation))
+            return report("%s: \"%s\" of \"implementations\" is not a JSON object", path, implementation->string);
         cJSON_ArrayForEach(metric, implementation)
         {
             const char *subject = implementation->string, *name = metric->string;
@@ -201,10 +191,8 @@ static int add_size(struct compare_figures *figures, const char *path, const cJS
     double bytes = number(row, "bytes");
     if (take_subject(subject, sizeof subject, path, row))
         return -1;
-    size_t gated = figures->n;
+    size_t first = figures->n;
     add(figures, subject, "time", bytes, number(row, "sustained_us"), "us", GATED);
-    if (figures->n > gated)
-        figures->item[gated].wrong = number(row, "wrong") > 0;
     for (size_t i = 0; i < sizeof spread / sizeof *spread; i++) {
         snprintf(name, sizeof name, "time_%s", spread[i]);
         add(figures, subject, name, bytes, number(times, spread[i]), "us", INFORMATION);
@@ -212,6 +200,8 @@ static int add_size(struct compare_figures *figures, const char *path, const cJS
     add(figures, subject, "cpu_time", bytes, number(row, "cpu_us"), "us", INFORMATION);
     add(figures, subject, "algbw", bytes, number(row, "algbw_gbs"), "GB/s", INFORMATION);
     add(figures, subject, "busbw", bytes, number(row, "busbw_gbs"), "GB/s", INFORMATION);
+    for (size_t i = first; i < figures->n; i++)
+        figures->item[i].wrong = number(row, "wrong") > 0;
     return 0;
 }
 

@@ -22,7 +22,7 @@ struct compare_figures {
 
 /* Takes the figures of a summary.json by the run's mode: of a benchmark each implementation's medians (step is gated);
  * of a profile the captured steps, phases, overlap, collectives and controls (every step is gated); of a sweep of
- * collectives the times and bandwidths of each size (the median time is gated), or what they take beside computation
+ * collectives the times and bandwidths of each size (the sustained time is gated), or what they take beside computation
  * (both together). Figures that are null are left out. Returns 0; or -1, reported with the path: it is not the summary
  * of such a run. Release with destroy in either case.
  */

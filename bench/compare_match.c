@@ -60,8 +60,11 @@ static int fill(struct compare_lines *lines, const struct compare_run *run, size
         double *value = &lines->values[at * runs + r];
         if (!isnan(*value))
             return report("%s: summary.json has %s of %s twice", run->directory, figure->name, figure->subject);
+        if (figure->wrong && !is_candidate)
+            return report("%s: found wrong elements in %s of %.0f bytes, so it is no baseline; leave it out",
+                          run->directory, figure->subject, figure->bytes);
         *value = figure->value;
-        lines->item[at].wrong = lines->item[at].wrong || (is_candidate && figure->wrong);
+        lines->item[at].wrong = lines->item[at].wrong || figure->wrong;
     }
     return 0;
 }
@@ -92,8 +95,6 @@ static int gate(struct compare_lines *lines, const char *name, size_t length)
 
 static int gate_list(struct compare_lines *lines, const char *list)
 {
-    if (!*list)
-        return 0;
     for (size_t i = 0; i < lines->n; i++)
         lines->item[i].gated = 0;
     for (const char *word = list;; word++) {
@@ -115,9 +116,9 @@ static int compare_lines(const void *a, const void *b)
 }
 
 int compare_match(struct compare_lines *lines, const struct compare_run *baseline, size_t baselines,
-                  const struct compare_run *candidate, size_t candidates, const char *metrics)
+                  const struct compare_run *candidate, size_t candidates)
 {
-    size_t runs = baselines + candidates, gated = 0;
+    size_t runs = baselines + candidates;
     *lines = (struct compare_lines){0};
     for (size_t r = 0; r < runs; r++)
         append_run(lines, r < baselines ? &baseline[r] : &candidate[r - baselines]);
@@ -131,13 +132,39 @@ int compare_match(struct compare_lines *lines, const struct compare_run *baselin
         lines->item[i].baseline = &lines->values[i * runs];
         lines->item[i].candidate = &lines->values[i * runs + baselines];
     }
-    if (gate_list(lines, metrics))
-        return -1;
-    for (size_t i = 0; i < lines->n; i++)
-        gated += (size_t)lines->item[i].gated;
     if (lines->n)
         qsort(lines->item, lines->n, sizeof *lines->item, compare_lines);
-    return gated ? 0 : report("%s: the runs have no figure to judge; name some with --metrics", baseline->directory);
+    return 0;
+}
+
+/* There is no ratio to a value that is not above 0; it must not pass for one that is not there. */
+static int check_values(const struct compare_line *line, size_t baselines, size_t candidates, const char *metrics)
+{
+    const char *name = line->figure->name;
+    for (size_t i = 0; i < baselines + candidates; i++) {
+        double value = i < baselines ? line->baseline[i] : line->candidate[i - baselines];
+        if (value <= 0 && *metrics)
+            return report("--metrics %s: has values of 0 or less, so no ratio; it is shown with --label", name);
+        if (value <= 0)
+            return report("%s of %s is %g in a run, which is no time; judge others with --metrics", name,
+                          line->figure->subject, value);
+    }
+    return 0;
+}
+
+int compare_gate(struct compare_lines *lines, size_t baselines, size_t candidates, const char *metrics)
+{
+    size_t gated = 0;
+    if (*metrics && gate_list(lines, metrics))
+        return -1;
+    for (size_t i = 0; i < lines->n; i++) {
+        if (!lines->item[i].gated)
+            continue;
+        gated++;
+        if (check_values(&lines->item[i], baselines, candidates, metrics))
+            return -1;
+    }
+    return gated ? 0 : report("the runs have no figure to judge; name some with --metrics");
 }
 
 static double median(const double *value, size_t runs, size_t *n)

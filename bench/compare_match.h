@@ -17,11 +17,15 @@ struct compare_lines {
     double *values;
 };
 
-/* Matches figures by subject, name and size. metrics: a comma list of the names to judge, or "" for those that are
- * gated by themselves. Points into the runs. Returns 0; or -1, reported: a run has a figure twice, no run has a figure
- * that is to be judged, or a name that none has. Release with destroy in either case. */
+/* Matches figures by subject, name and size. Points into the runs. Returns 0; or -1, reported: a run has a figure
+ * twice, or a baseline has wrong data. Release with destroy in either case. */
 int compare_match(struct compare_lines *lines, const struct compare_run *baseline, size_t baselines,
-                  const struct compare_run *candidate, size_t candidates, const char *metrics);
+                  const struct compare_run *candidate, size_t candidates);
+
+/* Marks what is judged. metrics: a comma list of names, or "" for the figures that are gated by themselves. Returns 0;
+ * or -1, reported: no run has such a figure, or one that is to be judged is 0 or less in a run. */
+int compare_gate(struct compare_lines *lines, size_t baselines, size_t candidates, const char *metrics);
+
 /* Medians over the runs that have the figure; NAN where none has it. */
 struct compare_medians {
     double baseline, candidate;

@@ -113,6 +113,11 @@ static int find_directory(struct compare_run *run, const char *directory)
             return report("%.100s...: the path is too long", below);
         memcpy(run->directory, below, strlen(below) + 1);
     }
+    snprintf(below, sizeof below, "%s/run.json", run->directory);
+    if (stat(below, &status))
+        return report("cannot read %s: %s", below, strerror(errno));
+    run->device = status.st_dev;
+    run->inode = status.st_ino;
     if (!holds(run->directory, "summary.json"))
         return report("%s: holds no summary.json: the run has not finished", run->directory);
     return 0;
@@ -142,11 +147,12 @@ static void add_configuration(struct settings *settings, const cJSON *json)
     static const char *const apart[] = {"label",          "output",          "output-file", "profile-output-dir",
                                         "profile-sort",   "thresholds",      "trace-gzip",  "timeout",
                                         "report-cputime", "iteration-times", NULL};
+    static const char *const environment[] = {"monitor-cpu", "monitor-gpu", NULL};
     const cJSON *item;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(json, "configuration"))
     {
         if (!is_one_of(item->string, apart))
-            add_value(settings, item->string, item, SETTING);
+            add_value(settings, item->string, item, is_one_of(item->string, environment));
     }
 }
 
@@ -215,26 +221,61 @@ static void add_environment(struct settings *settings, const cJSON *json)
 
 /* ---- a run ---- */
 
+/* -1, reported, if something of that name is there and is no JSON object. */
+static int check_object(const char *path, const cJSON *json, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, name);
+    return !item || cJSON_IsObject(item) ? 0 : report("%s: \"%s\" is not a JSON object", path, name);
+}
+
+static int check_objects(const char *path, const cJSON *json)
+{
+    static const char *const name[] = {"configuration", "derived", "environment", "hosts"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        if (check_object(path, json, name[i]))
+            return -1;
+    return 0;
+}
+
+/* A benchmark and a profile write their summary again as rounds go by; a sweep of collectives says how many rows it
+ * will have. */
+static int check_rounds(const char *path, const char *mode, const cJSON *json, const cJSON *summary)
+{
+    const cJSON *of = strcmp(mode, "profile") ? summary : cJSON_GetObjectItemCaseSensitive(summary, "controls");
+    const cJSON *done = cJSON_GetObjectItemCaseSensitive(of, "rounds");
+    const cJSON *planned =
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(json, "configuration"), "rounds");
+    double rounds = cJSON_IsNumber(done) ? done->valuedouble : 0;
+    if (!strcmp(mode, "allreduce") || !cJSON_IsNumber(planned) || rounds >= planned->valuedouble)
+        return 0;
+    return report("%s: has %.0f of %.0f rounds: the run has not finished", path, rounds, planned->valuedouble);
+}
+
 static int take(struct compare_run *run, const cJSON *json, const cJSON *summary)
 {
-    char path[FILES_PATH + 16];
+    char path[FILES_PATH + 16], of_run[FILES_PATH + 16];
     const cJSON *schema = cJSON_GetObjectItemCaseSensitive(json, "schema_version");
     const cJSON *of_summary = cJSON_GetObjectItemCaseSensitive(summary, "schema_version");
     const cJSON *mode = cJSON_GetObjectItemCaseSensitive(json, "mode");
+    snprintf(of_run, sizeof of_run, "%s/run.json", run->directory);
     snprintf(path, sizeof path, "%s/summary.json", run->directory);
     if (!cJSON_IsNumber(schema) || !cJSON_IsString(mode) || !cJSON_GetObjectItemCaseSensitive(json, "configuration"))
-        return report("%s/run.json: lacks schema_version, mode or configuration, so ddpbench did not write it",
-                      run->directory);
+        return report("%s: lacks schema_version, mode or configuration, so ddpbench did not write it", of_run);
     if (!cJSON_Compare(schema, of_summary, 1))
         return report("%s: run.json and summary.json have different schema_versions, so they are not of one run",
                       run->directory);
+    if (check_objects(of_run, json))
+        return -1;
     add_value(&run->settings, "mode", mode, SETTING);
     add_value(&run->settings, "schema_version", schema, SETTING);
     add_configuration(&run->settings, json);
     add_derived(&run->settings, json);
     add_environment(&run->settings, json);
     if (schema->valuedouble == RESULTS_SCHEMA)
-        return compare_figures_create(&run->figures, path, mode->valuestring, summary);
+        return compare_figures_create(&run->figures, path, mode->valuestring, summary) ||
+                       check_rounds(path, mode->valuestring, json, summary)
+                   ? -1
+                   : 0;
     if (compare_figures_create(&run->figures, path, mode->valuestring, summary))
         report_clear(); /* that schema is refused unless it is allowed */
     return 0;

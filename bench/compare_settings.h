@@ -40,8 +40,8 @@ void differences_add(struct differences *differences, const struct settings *bas
 void differences_add_value(struct differences *differences, const struct settings *baseline, const char *key,
                            const char *value, const char *whose);
 
-/* Marks as allowed the keys of a comma list, in which `all` stands for every key. Returns 0; or -1, reported: a word that is no key of the baseline
- * nor of a difference. */
+/* Marks as allowed the keys of a comma list, in which `all` stands for every key. Returns 0; or -1, reported: a word
+ * that is no key of the baseline nor of a difference. */
 int differences_allow(struct differences *differences, const char *list, const struct settings *baseline);
 
 /* How many are neither allowed nor of the environment. */

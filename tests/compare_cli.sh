@@ -119,6 +119,16 @@ expect 0 '^ddp backward_pass +- +[0-9.]+ ms +[0-9.]+ ms +1[.]000$' "labels show 
 grep -qE '^figure .* cuda \(n=1\) +rocm \(n=1\)' printed && good=0 || good=1
 result "$good" "labels name the columns"
 
+# A figure of 0 is no figure that is not there.
+for edit in none:0 late:5; do
+    cp -r profile "tail_${edit%:*}"
+    sed -i "s/\"exposed_tail_ms\":\t[0-9.e+-]*/\"exposed_tail_ms\":\t${edit#*:}/" "tail_${edit%:*}/ddp_bucketed/summary.json"
+done
+expect 2 '--metrics exposed_tail: has values of 0 or less, so no ratio; it is shown with --label' "a figure of 0 is judged" \
+    tail_none tail_late --metrics step,exposed_tail
+expect 0 '^ddp_bucketed exposed_tail +- +0 ms +[0-9.]+ ms ' "it is shown" tail_none tail_late --label a,b --metrics \
+    forward_pass --tolerance 1000
+
 # ---- other kinds of runs ----
 
 cp -r profile profile2
@@ -156,6 +166,10 @@ expect 0 '^all_reduce float sum in_place time +1 MiB +[0-9.]+ us .*  ok$' "--all
 expect 3 '^all_reduce float sum in_place time +all sizes .* 1[.]075 .*  regressed$' "all sizes slower" \
     "${sweeps[@]}" slower_sweep{1..5}
 expect 3 '^all_reduce .* 8 B .*  regressed: wrong elements$' "wrong elements" "${sweeps[@]}" sweep1 wrong
+expect 3 '^all_reduce .* busbw +8 B .*  regressed: wrong elements$' "wrong elements, whatever is judged" \
+    "${sweeps[@]}" sweep1 wrong --metrics busbw
+expect 1 'wrong: found wrong elements in all_reduce float sum (out_of|in)_place of 8 bytes, so it is no baseline' \
+    "wrong elements in a baseline" sweep1 wrong --candidate sweep2
 
 # ---- comparability ----
 
@@ -177,6 +191,18 @@ cp -r new_schema strange && sed -i 's/"implementations"/"rows"/' strange/summary
 expect 6 '^  schema_version: baseline 1, candidate 2$' "another schema with another summary" base1 strange
 expect 5 'Verdict: missing' "and nothing of it can be read, though allowed" base1 strange --allow schema_version
 expect 0 'ok' "another schema, allowed" base1 new_schema --allow schema_version
+expect 0 'ok' "all is a word of the list" base1 other --allow all,threads
+cp -r base1 older && sed -i '/"warmup-epochs"/d' older/run.json && ! cmp -s base1/run.json older/run.json && good=0 || good=1
+result "$good" "a run of a program without an option"
+expect 0 '^  warmup-epochs: baseline not set, candidate ' "an option that one side lacks is told, not refused" older base1
+grep -qx 'Environments differ:' printed && good=0 || good=1
+result "$good" "among what the runs may differ in"
+cp -r base1 watched && sed -i 's/"monitor-cpu":\tfalse/"monitor-cpu":\ttrue/' watched/run.json
+expect 0 '^  monitor-cpu: baseline false, candidate true$' "monitoring is told, not refused" base1 watched
+expect 2 'base1 and [.]/base1 are the same run; name each run once' "a baseline twice" base1 base2 ./base1/ --candidate same1
+ln -s same1 link
+expect 2 'same1 and link are the same run' "a candidate twice, by a link" base1 --candidate same1 same2 link
+expect 0 'ok' "a run against itself" base1 base1
 cp -r base1 elsewhere && sed -i 's/"kernel":\t"[^"]*"/"kernel":\t"Linux 1.0"/; s/"version":\t"[^"]*"/"version":\t"old"/
     s/"label":\t""/"label":\t"x"/' elsewhere/run.json
 expect 0 '^  kernel: baseline .*, candidate Linux 1[.]0$' "another kernel is told, not refused" base1 elsewhere
@@ -211,6 +237,26 @@ fails 'empty: holds no run[.]json, so it is not a result directory' "an empty di
 fails 'said: is not a directory' "a file" said
 cp -r base1 half && rm half/summary.json
 fails 'half: holds no summary[.]json: the run has not finished' "a run that has not finished" half
+for edit in 'benchmark base1' 'profile profile/ddp_bucketed'; do
+    cp -r "${edit#* }" "early_${edit% *}"
+    sed -i 's/"rounds":\t2/"rounds":\t1/' "early_${edit% *}/summary.json"
+    fails "early_${edit% *}/summary[.]json: has 1 of 2 rounds: the run has not finished" "a ${edit% *} that has not finished" \
+        "early_${edit% *}"
+done
+sed -i 's/"rounds":\t1/"round":\t1/' early_profile/summary.json
+fails 'early_profile/summary[.]json: has 0 of 2 rounds' "a profile before its first round" early_profile
+sed -i 's/"rounds":\t2/"rounds":\t0/' early_profile/run.json
+expect 0 'ok' "a profile of no rounds has finished" early_profile early_profile
+for name in configuration derived environment; do
+    cp -r base1 "listed_$name" && sed -i "s/^\t\"$name\":\t{/\t\"$name\":\t[{\"x\":\t[1]}],\t\"other\":\t{/" "listed_$name/run.json"
+    valid "listed_$name/run.json" && good=0 || good=1
+    result "$good" "an edited run.json is still valid"
+    fails "listed_$name/run[.]json: \"$name\" is not a JSON object" "a list in place of its $name" "listed_$name"
+done
+cp -r base1 listed && sed -i 's/^\t\t"ddp":\t{/\t\t"ddp":\t[{"median":\t1}],\t"other":\t{/' listed/summary.json
+fails 'listed/summary[.]json: "ddp" of "implementations" is not a JSON object' "a list in place of an implementation" listed
+cp -r base1 doubled && sed -i 's/^\t\t"ddp_flat":/\t\t"ddp":/' doubled/summary.json
+fails 'doubled: summary[.]json has step of ddp twice' "a figure twice, with --metrics" doubled --metrics step
 for file in run summary; do
     cp -r base1 "broken_$file" && sed -i '20s/[:,]//' "broken_$file/$file.json"
     fails "broken_$file/${file}[.]json: is not valid JSON \(line 2[0-9]\)" "a broken $file.json" "broken_$file"

@@ -130,9 +130,8 @@ START_TEST(sweep)
     is("broadcast float none out_of_place", "time_p99", 16, 5, "us", 0, 0);
     is("broadcast float none out_of_place", "algbw", 16, 7, "GB/s", 1, 0);
     is("broadcast float none out_of_place", "busbw", 16, 8, "GB/s", 1, 0);
-    ck_assert_int_eq(figure("broadcast float none root 0 in_place", "time", 8)->wrong, 0);
-    ck_assert_int_eq(figure("broadcast float none in_place", "time", 8)->wrong, 1);
-    ck_assert_int_eq(figure("broadcast float none out_of_place", "time", 16)->wrong, 0);
+    for (size_t i = 0; i < run[0].figures.n; i++) /* of the second row, each */
+        ck_assert_int_eq(run[0].figures.item[i].wrong, i / 9 == 1);
 }
 END_TEST
 
@@ -155,6 +154,11 @@ START_TEST(not_a_summary)
 {
     static const char *const bad[][3] = {
         {"benchmark", "{\"phases\": {}}", "DIR/summary.json: has no \"implementations\""},
+        {"benchmark", "{\"implementations\": [{\"step\": {\"median\": 1}}]}",
+         "DIR/summary.json: has no \"implementations\""},
+        {"benchmark", "{\"implementations\": {\"ddp\": [{\"median\": 1}]}}",
+         "DIR/summary.json: \"ddp\" of \"implementations\" is not a JSON object"},
+        {"benchmark", "{\"implementations\": {\"ddp\": 3}}", "DIR/summary.json: \"ddp\" of \"implementations\""},
         {"profile", "{\"implementations\": {}}", "DIR/summary.json: has no \"implementation\" with its \"phases\""},
         {"allreduce", "{\"sweep\": 3}", "DIR/summary.json: has no \"sweep\""},
         {"allreduce", "{\"sweep\": [{\"bytes\": 8}]}", "DIR/summary.json: a row lacks one of collective"},
@@ -176,11 +180,18 @@ static void three_runs(void)
 {
     static const char *const text[] = {
         "{\"sweep\": [" SIZE("a", "-1", "64", "30", "0") "," SIZE("a", "-1", "8", "10", "0") "]}",
-        "{\"sweep\": [" SIZE("a", "-1", "8", "11", "3") "," SIZE("b", "-1", "8", "20", "0") "]}",
+        "{\"sweep\": [" SIZE("a", "-1", "8", "11", "0") "," SIZE("b", "-1", "8", "20", "0") "]}",
         "{\"sweep\": [" SIZE("a", "-1", "8", "12", "0") "," SIZE("a", "-1", "64", "31", "1") "," SIZE(
             "b", "-1", "8", "21", "0") "," SIZE("a", "-1", "16", "15", "0") "]}"};
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(take(i, "allreduce", text[i]), 0);
+}
+
+/* Runs 0 and 1 are baselines, run 2 is a candidate. */
+static int match(const char *metrics)
+{
+    compare_lines_destroy(&lines);
+    return compare_match(&lines, run, 2, run + 2, 1) || compare_gate(&lines, 2, 1, metrics) ? -1 : 0;
 }
 
 START_TEST(matched)
@@ -191,20 +202,20 @@ START_TEST(matched)
                                       {64, 30, NAN, 31},
                                       {8, NAN, 20, 21}};
     three_runs();
-    ck_assert_int_eq(compare_match(&lines, run, 2, run + 2, 1, ""), 0);
+    ck_assert_int_eq(match(""), 0);
     ck_assert_uint_eq(lines.n, 4 * 9);
     size_t n = 0;
     for (size_t i = 0; i < lines.n; i++) {
         const struct compare_line *l = &lines.item[i];
         ck_assert(i == 0 || l[-1].family < l->family || l[-1].figure->bytes < l->figure->bytes);
         ck_assert_int_eq(l->gated, !strcmp(l->figure->name, "time"));
+        ck_assert_int_eq(l->wrong, l->figure->bytes == 64);
         if (!l->gated)
             continue;
         ck_assert_double_eq(l->figure->bytes, known[n][0]);
         const double has[] = {l->baseline[0], l->baseline[1], l->candidate[0]};
         for (int k = 0; k < 3; k++)
             ck_assert(isnan(known[n][k + 1]) ? isnan(has[k]) : has[k] == known[n][k + 1]);
-        ck_assert_int_eq(l->wrong, n == 2); /* of a candidate, not of a baseline */
         ck_assert(!strcmp(l->figure->subject, n < 3 ? "broadcast float none a" : "broadcast float none b"));
         ck_assert_int_eq(n < 3, l->family == lines.item[0].family);
         n++;
@@ -218,7 +229,7 @@ END_TEST
 START_TEST(other_metrics)
 {
     three_runs();
-    ck_assert_int_eq(compare_match(&lines, run, 2, run + 2, 1, "busbw,time_p99"), 0);
+    ck_assert_int_eq(match("busbw,time_p99"), 0);
     for (size_t i = 0; i < lines.n; i++) {
         const char *name = lines.item[i].figure->name;
         ck_assert_int_eq(lines.item[i].gated, !strcmp(name, "busbw") || !strcmp(name, "time_p99"));
@@ -231,9 +242,8 @@ START_TEST(match_refused)
     static const char *const bad[] = {"bandwidth", "time,", ",time", "tim", "times"};
     three_runs();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ck_assert_int_eq(compare_match(&lines, run, 2, run + 2, 1, bad[i]), -1);
+        ck_assert_int_eq(match(bad[i]), -1);
         ck_assert_msg(strstr(report_text(), "no such figure; they have: time time_min") != NULL, "%s", report_text());
-        compare_lines_destroy(&lines);
         report_clear();
     }
     compare_figures_destroy(&run[1].figures);
@@ -241,13 +251,51 @@ START_TEST(match_refused)
     ck_assert_int_eq(
         take(1, "allreduce", "{\"sweep\": [" SIZE("a", "-1", "8", "1", "0") "," SIZE("a", "-1", "8", "2", "0") "]}"),
         0);
-    ck_assert_int_eq(compare_match(&lines, run, 2, run + 2, 1, ""), -1);
+    ck_assert_int_eq(match(""), -1);
     ck_assert_str_eq(report_text(), "DIR: summary.json has time of broadcast float none a twice");
     destroy();
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(take(i, "allreduce", "{\"sweep\": []}"), 0);
-    ck_assert_int_eq(compare_match(&lines, run, 2, run + 2, 1, ""), -1);
+    ck_assert_int_eq(match(""), -1);
     ck_assert_msg(strstr(report_text(), "no figure to judge") != NULL, "%s", report_text());
+}
+END_TEST
+
+/* Times of a size with wrong data are no times: of a baseline nothing can be compared with them. */
+START_TEST(wrong_baseline)
+{
+    three_runs();
+    compare_figures_destroy(&run[1].figures);
+    strcpy(run[1].directory, "DIR");
+    ck_assert_int_eq(take(1, "allreduce", "{\"sweep\": [" SIZE("a", "-1", "8", "1", "2") "]}"), 0);
+    ck_assert_int_eq(match("busbw"), -1);
+    ck_assert_str_eq(
+        report_text(),
+        "DIR: found wrong elements in broadcast float none a of 8 bytes, so it is no baseline; leave it out");
+}
+END_TEST
+
+/* A figure of 0 or less is there, and has no ratio; in a baseline and in a candidate, asked for and judged anyway. */
+START_TEST(no_ratio)
+{
+    for (int zero = 0; zero < 2; zero++)
+        for (int i = 0; i < 3; i++) {
+            destroy();
+            three_runs();
+            compare_figures_destroy(&run[i].figures);
+            ck_assert_int_eq(take(i, "allreduce",
+                                  zero ? "{\"sweep\": [" SIZE("a", "-1", "8", "0", "0") "]}"
+                                       : "{\"sweep\": [" SIZE("a", "-1", "8", "-1", "0") "]}"),
+                             0);
+            ck_assert_int_eq(match("busbw"), 0); /* above 0, and nothing else is judged */
+            ck_assert_int_eq(match("busbw,time"), -1);
+            ck_assert_str_eq(report_text(),
+                             "--metrics time: has values of 0 or less, so no ratio; it is shown with --label");
+            report_clear();
+            ck_assert_int_eq(match(""), -1);
+            ck_assert_msg(strstr(report_text(), "time of broadcast float none a is ") == report_text(), "%s",
+                          report_text());
+        }
 }
 END_TEST
 
@@ -265,6 +313,8 @@ int main(void)
     tcase_add_test(several, matched);
     tcase_add_test(several, other_metrics);
     tcase_add_test(several, match_refused);
+    tcase_add_test(several, wrong_baseline);
+    tcase_add_test(several, no_ratio);
     suite_add_tcase(suite, one);
     suite_add_tcase(suite, several);
     return suite_run(suite);

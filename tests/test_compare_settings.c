@@ -60,7 +60,7 @@ START_TEST(all_differences)
     is(2, "ranks", "2", "4", 0);
     is(3, "kernel", "Linux 6.1", "Linux 6.2", 1);
     is(4, "data", NULL, "", 1);
-    ck_assert_uint_eq(differences_refused(&differences), 2); /* the kernel, and what one side lacks, is only told */
+    ck_assert_uint_eq(differences_refused(&differences), 2);     /* the kernel, and what one side lacks, is only told */
     differences_add(&differences, &first, &second, "candidate"); /* another run like it */
     ck_assert_uint_eq(differences.n, 5);
     differences_add(&differences, &first, &second, "another baseline");
@@ -115,7 +115,8 @@ END_TEST
 
 START_TEST(unknown_refused)
 {
-    static const char *const bad[] = {"thread", "threads,", ",threads", "threads,,mode", "threads mode", "ALL", "all,", "al"};
+    static const char *const bad[] = {"thread",       "threads,", ",threads", "threads,,mode",
+                                      "threads mode", "ALL",      "all,",     "al"};
     differences_add(&differences, &first, &second, "candidate");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ck_assert_int_eq(differences_allow(&differences, bad[i], &first), -1);
