@@ -107,7 +107,7 @@ static char *print_text(const struct compare *c)
     cJSON_AddNumberToObject(json, "tolerance_percent", o->tolerance);
     cJSON_AddNumberToObject(json, "floor_percent", o->floor);
     cJSON_AddNumberToObject(json, "level", c->rules.level);
-    cJSON_AddBoolToObject(json, "judged_by_spread", c->verdicts.with_spread);
+    cJSON_AddBoolToObject(json, "judged_by_spread", c->verdicts.with_spread > 0);
     add_runs(json, "baseline", o->baseline_name, c->baseline, o->baselines);
     add_runs(json, "candidate", o->candidate_name, c->candidate, o->candidates);
     add_differences(json, c);

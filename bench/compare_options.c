@@ -17,7 +17,9 @@ static const struct option rows[] = {
     {"floor", &option_real, FIELD(floor), "10", 0, 1000,
      "how far beyond the tolerance nothing is explained by chance, in percent; see below", 0},
     {"metrics", &option_text, FIELD(metrics), "", 0, 0,
-     "figures to judge, such as step,backward_pass; default: every step, or the median time of every size", 0},
+     "figures to judge, such as step,backward_pass; default: every step, or the sustained time of every size (beside "
+     "computation: of both)",
+     0},
     {"allow", &option_text, FIELD(allow), "", 0, 0,
      "settings in which the runs may differ, such as threads,data; all: every one", 0},
     {"label", &option_text, FIELD(label), "", 0, 0,
@@ -126,7 +128,8 @@ void compare_options_help(FILE *out)
     fprintf(
         out,
         "\nVerdicts of a figure; a ratio above 1 is worse, whatever the figure:\n"
-        "  regressed   its interval lies wholly above 1 + tolerance, or a candidate found wrong elements\n"
+        "  regressed   its interval lies wholly above 1 + tolerance, or a candidate found wrong elements (a baseline "
+        "must not)\n"
         "  missing     a baseline has it, and a candidate does not\n"
         "  ambiguous   not proven, but both the ratio and that of the medians are above 1 + tolerance, or the ratio "
         "is\n"
@@ -135,8 +138,8 @@ void compare_options_help(FILE *out)
         "  ok          none of these\n"
         "With 5 baselines or more the chance of one false `regressed` among all figures is at most 5 %%. With fewer,\n"
         "there is no interval: regressed is what is beyond tolerance and floor in every candidate against every\n"
-        "baseline, ambiguous what is beyond the tolerance. Runs with other settings are incomparable, unless --allow "
-        "names them.\n"
+        "baseline, ambiguous what is beyond the tolerance. Runs with other settings are incomparable, unless --allow\n"
+        "names them; an option that one side does not know is told only.\n"
         "\nExit status, the first that holds:\n"
         "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
         "  3 regressed    5 missing    4 ambiguous    0 none of these\n");

@@ -1,57 +1,13 @@
 /* compare_report.c - what a comparison found, as a table for people. */
 #include "compare_report.h"
 
+#include "compare_cells.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- words of a cell ---- */
-
-enum { CELL = 48, LONGEST_VALUE = 100 };
-
-/* A median with its unit, and over how many runs it is where that is not all of them. */
-static const char *value_cell(char text[CELL], double value, const char *unit, size_t n, size_t runs)
-{
-    if (!isfinite(value)) {
-        snprintf(text, CELL, "-");
-        return text;
-    }
-    int at = snprintf(text, CELL, fabs(value) >= 10000 ? "%.0f%s%s" : "%.4g%s%s", value, *unit ? " " : "", unit);
-    if (n < runs)
-        snprintf(text + at, (size_t)(CELL - at), " (n=%zu)", n);
-    return text;
-}
-
-static const char *bytes_cell(char text[CELL], double bytes)
-{
-    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    int i = 0;
-    for (; i < 4 && bytes >= 1024 && fmod(bytes, 1024) == 0; i++)
-        bytes /= 1024;
-    if (bytes > 0)
-        snprintf(text, CELL, "%.0f %s", bytes, unit[i]);
-    else
-        snprintf(text, CELL, "-");
-    return text;
-}
-
-static const char *range_cell(char text[CELL], double low, double high)
-{
-    if (isfinite(low))
-        snprintf(text, CELL, "%.3f to %.3f", low, high);
-    else
-        snprintf(text, CELL, "-");
-    return text;
-}
-
-static const char *ratio_cell(char text[CELL], double ratio)
-{
-    if (isfinite(ratio))
-        snprintf(text, CELL, "%.3f", ratio);
-    else
-        snprintf(text, CELL, "-");
-    return text;
-}
+enum { LONGEST_VALUE = 100 };
 
 /* The widest subject and name among the lines that are judged, or among the others. */
 static int name_width(const struct compare *c, int gated)
@@ -156,10 +112,10 @@ static void print_row(FILE *out, const struct compare *c, size_t i, const struct
     const char *unit = line->figure->unit;
     char size[CELL], baseline[CELL], candidate[CELL], ratio[CELL], range[CELL];
     print_name(out, line->figure, w->name);
-    fprintf(out, "  %9s  %*s  %*s  %7s  %17s  %s", row->sizes > 1 ? "all sizes" : bytes_cell(size, line->figure->bytes),
-            w->baseline, value_cell(baseline, row->baseline, unit, row->n_baseline, c->options->baselines),
-            w->candidate, value_cell(candidate, row->candidate, unit, row->n_candidate, c->options->candidates),
-            ratio_cell(ratio, row->ratio), range_cell(range, row->low, row->high), verdict_name[row->verdict]);
+    fprintf(out, "  %9s  %*s  %*s  %7s  %17s  %s", row->sizes > 1 ? "all sizes" : cell_bytes(size, line->figure->bytes),
+            w->baseline, cell_value(baseline, row->baseline, unit, row->n_baseline, c->options->baselines),
+            w->candidate, cell_value(candidate, row->candidate, unit, row->n_candidate, c->options->candidates),
+            cell_ratio(ratio, row->ratio), cell_range(range, row->low, row->high), verdict_name[row->verdict]);
     if (row->verdict == VERDICT_MISSING)
         fprintf(out, " in %zu of %zu", c->options->candidates - row->n_candidate, c->options->candidates);
     if (line->wrong && row->sizes == 1)
@@ -172,7 +128,7 @@ static void print_well(FILE *out, const struct compare *c, size_t first, size_t 
 {
     size_t well = 0;
     double least = INFINITY, most = 0;
-    char sizes[32], range[CELL], ratios[CELL + 8];
+    char sizes[32], range[CELL];
     for (size_t i = first; i < end; i++) {
         const struct verdict_row *row = &c->verdicts.row[i];
         if (row->verdict != VERDICT_OK)
@@ -185,8 +141,8 @@ static void print_well(FILE *out, const struct compare *c, size_t first, size_t 
         return;
     snprintf(sizes, sizeof sizes, "%zu size%s", well, well == 1 ? "" : "s");
     print_name(out, c->lines.item[c->judged[first]].figure, w->name);
-    snprintf(ratios, sizeof ratios, "ratios %s", range_cell(range, least, most));
-    fprintf(out, "  %9s  %*s  %*s  %7s  %17s  ok\n", sizes, w->baseline, "", w->candidate, ratios, "", "");
+    fprintf(out, "  %9s  %*s  %*s  %7s  %17s  ok\n", sizes, w->baseline, "", w->candidate, "", "ratios",
+            cell_range(range, least, most));
 }
 
 /* A family: its sizes, those that are well in one line unless all are asked for, and the mean over them. */
@@ -237,10 +193,10 @@ static void print_figures(FILE *out, const struct compare *c)
         if (line->gated)
             continue;
         print_name(out, line->figure, w.name);
-        fprintf(out, "  %9s  %*s  %*s  %7s\n", bytes_cell(size, line->figure->bytes), w.baseline,
-                value_cell(baseline, m.baseline, line->figure->unit, m.n_baseline, o->baselines), w.candidate,
-                value_cell(candidate, m.candidate, line->figure->unit, m.n_candidate, o->candidates),
-                ratio_cell(ratio, m.candidate / m.baseline));
+        fprintf(out, "  %9s  %*s  %*s  %7s\n", cell_bytes(size, line->figure->bytes), w.baseline,
+                cell_value(baseline, m.baseline, line->figure->unit, m.n_baseline, o->baselines), w.candidate,
+                cell_value(candidate, m.candidate, line->figure->unit, m.n_candidate, o->candidates),
+                cell_ratio(ratio, m.candidate / m.baseline));
     }
 }
 
@@ -274,6 +230,41 @@ static void print_meaning(FILE *out, const struct compare *c)
     }
 }
 
+/* Figures that too few baselines have to know their spread, the first few of them by name. */
+static void print_without_spread(FILE *out, const struct compare *c)
+{
+    enum { NAMED = 4 };
+    char size[CELL];
+    size_t named = 0;
+    for (size_t i = 0; i < c->verdicts.n && named < NAMED; i++) {
+        const struct compare_figure *figure = c->lines.item[c->judged[i]].figure;
+        if (!c->verdicts.row[i].without_spread)
+            continue;
+        fprintf(out, "%s%s %s", named++ ? ", " : "", figure->subject, figure->name);
+        if (figure->bytes > 0)
+            fprintf(out, " %s", cell_bytes(size, figure->bytes));
+    }
+    if (c->verdicts.without_spread > named)
+        fprintf(out, " and %zu more", c->verdicts.without_spread - named);
+    fprintf(out, "%s in fewer than %d baselines, so", c->verdicts.without_spread == 1 ? " is" : " are", VERDICT_RUNS);
+}
+
+/* How sure the verdicts are. */
+static void print_certainty(FILE *out, const struct compare *c)
+{
+    int few = c->options->baselines < VERDICT_RUNS;
+    if (c->verdicts.with_spread)
+        fprintf(out, "%g %% chance of any false alarm; ", 100 * c->rules.level);
+    if (!few && !c->verdicts.without_spread)
+        return;
+    if (few)
+        fprintf(out, "fewer than %d baselines, so", VERDICT_RUNS);
+    else
+        print_without_spread(out, c);
+    fprintf(out, " only what is beyond %.3f in every run is called regressed%s; ",
+            (1 + c->rules.tolerance) * (1 + c->rules.floor), few ? "" : " of it");
+}
+
 static void print_verdict(FILE *out, const struct compare *c)
 {
     const struct compare_options *o = c->options;
@@ -288,11 +279,7 @@ static void print_verdict(FILE *out, const struct compare *c)
         if (c->verdicts.count[told[i]])
             fprintf(out, ", %zu %s", c->verdicts.count[told[i]], verdict_name[told[i]]);
     fprintf(out, "; tolerance %g %%; ", o->tolerance);
-    if (c->verdicts.with_spread)
-        fprintf(out, "%g %% chance of any false alarm; ", 100 * c->rules.level);
-    else
-        fprintf(out, "fewer than %d baselines, so only what is beyond %.3f in every run is called regressed; ",
-                VERDICT_RUNS, (1 + c->rules.tolerance) * (1 + c->rules.floor));
+    print_certainty(out, c);
     fprintf(out, "%zu against %zu run%s).\n", o->candidates, o->baselines, o->baselines == 1 ? "" : "s");
 }
 

@@ -149,21 +149,24 @@ static void weigh(struct hypothesis *h, size_t m)
         h[i].weight = h[i].row->sizes > 1 ? part / (double)families : (1 - part) / (double)(m - families);
 }
 
-/* Student's t of which most that ask have the same level and degrees of freedom. */
-static double reach(double level, double df)
+/* Student's t beyond which lies `level`, kept while the level and the degrees of freedom stay as they are, as they do
+ * from row to row. */
+struct quantile {
+    double level, df, t;
+};
+
+static double t_beyond(struct quantile *kept, double level, double df)
 {
-    static _Thread_local double last_level, last_df, last;
-    if (level != last_level || df != last_df)
-        last = -stats_t_quantile(level, df);
-    last_level = level;
-    last_df = df;
-    return last;
+    if (level != kept->level || df != kept->df)
+        *kept = (struct quantile){level, df, -stats_t_quantile(level, df)};
+    return kept->t;
 }
 
 static void judge_spread(const struct hypothesis *h, size_t m, const struct verdict_rules *rules)
 {
     double *p = allocate(m, sizeof *p), *weight = allocate(m, sizeof *weight);
     double *worse = allocate(m, sizeof *worse), *better = allocate(m, sizeof *better); /* levels */
+    struct quantile of_worse = {0}, of_better = {0};
     for (size_t i = 0; i < m; i++) {
         p[i] = h[i].p_regressed;
         weight[i] = h[i].weight;
@@ -175,8 +178,8 @@ static void judge_spread(const struct hypothesis *h, size_t m, const struct verd
     for (size_t i = 0; i < m; i++) {
         struct verdict_row *row = h[i].row;
         const struct unpaired *d = &h[i].difference;
-        row->low = exp(d->difference - reach(worse[i], d->df) * d->error);
-        row->high = exp(d->difference + reach(better[i], d->df) * d->error);
+        row->low = exp(d->difference - t_beyond(&of_worse, worse[i], d->df) * d->error);
+        row->high = exp(d->difference + t_beyond(&of_better, better[i], d->df) * d->error);
         row->verdict = h[i].p_regressed <= worse[i]   ? VERDICT_REGRESSED
                        : h[i].p_improved <= better[i] ? VERDICT_IMPROVED
                        : may_be_worse(&h[i], rules)   ? VERDICT_AMBIGUOUS
@@ -206,8 +209,7 @@ static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct 
         struct verdict_row *row = h[i].row;
         row->low = row->high = row->ratio = NAN;
         if (row->n_baseline && row->n_candidate)
-            row->ratio =
-                exp(stats_unpaired(h[i].candidate, row->n_candidate, h[i].baseline, row->n_baseline, 0).difference);
+            row->ratio = exp(stats_log_ratio(h[i].candidate, row->n_candidate, h[i].baseline, row->n_baseline));
         if (!row->n_baseline)
             row->verdict = VERDICT_NEW;
         else if (row->n_candidate < candidates)
@@ -215,12 +217,15 @@ static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct 
         else if (has_spread(&h[i])) {
             test(&h[i], rules);
             spread[m++] = h[i];
-        } else
+        } else {
             row->verdict = judge_extremes(&h[i], rules);
+            row->without_spread = 1;
+            verdicts->without_spread++;
+        }
     }
     weigh(spread, m);
     judge_spread(spread, m, rules);
-    verdicts->with_spread = m > 0;
+    verdicts->with_spread = m;
     free(spread);
 }
 

@@ -56,17 +56,19 @@ struct verdict_row {
     size_t sizes;               /* 1, or the sizes that a family's row is the mean of */
     double baseline, candidate; /* medians over runs; NAN in a family's row, or without runs */
     size_t n_baseline, n_candidate;
-    double ratio;     /* geometric means, above 1 is worse; NAN without both */
-    double low, high; /* its interval, each end at the one-sided level at which the figure was tested; NAN with fewer
-                         than VERDICT_RUNS baseline runs. regressed: low > 1 + tolerance; improved: high < 1 / (1 +
-                         tolerance) */
+    double ratio;       /* geometric means, above 1 is worse; NAN without both */
+    double low, high;   /* its interval, each end at the one-sided level at which the figure was tested; NAN with fewer
+                           than VERDICT_RUNS baseline runs. regressed: low > 1 + tolerance, but not where it is for
+                           wrong data; improved: high < 1 / (1 + tolerance) */
+    int without_spread; /* judged without an interval: it is in fewer than VERDICT_RUNS baseline runs */
 };
 
 /* row[groups] first, in their order, then one for each family of two sizes or more. Release with verdicts_destroy. */
 struct verdicts {
     struct verdict_row *row;
     size_t n;
-    int with_spread;        /* whether a row was judged by the spread of runs */
+    size_t with_spread;     /* rows that were judged by the spread of runs */
+    size_t without_spread;  /* rows that were judged without; the others are new or missing */
     size_t count[VERDICTS]; /* rows with each verdict */
 };
 void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_group *group,

@@ -209,6 +209,11 @@ static double squares_log(const double *sample, size_t n, double mean)
     return squares;
 }
 
+double stats_log_ratio(const double *a, size_t n_a, const double *b, size_t n_b)
+{
+    return mean_log(a, n_a) - mean_log(b, n_b);
+}
+
 struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, size_t n_b, double least_sd)
 {
     double mean_a = mean_log(a, n_a), mean_b = mean_log(b, n_b), df = (double)(n_a + n_b) - 2;

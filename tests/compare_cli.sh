@@ -104,6 +104,17 @@ cp -r same1 lacking && mv nothing.json lacking/summary.json
 expect 5 '^ddp step .*  missing in 1 of 2$' "a figure that one candidate does not have" "${five[@]}" same2 lacking
 expect 5 '^Verdict: missing: ' "a figure that the only candidate does not have" base1 lacking
 expect 0 '^ddp step .*  new$' "a figure that only the candidate has" lacking base1
+for i in 1 2 3 4 5; do
+    cp -r lacking "lacking$i"
+done
+expect 0 '\(3 judged; tolerance 5 %; 5 % chance of any false alarm; ddp step is in fewer than 5 baselines, so only what is beyond 1[.]155 in every run is called regressed of it; 1 against 5 runs\)' \
+    "a figure that some baselines do not have is named" base1 base2 base3 lacking4 lacking5 --candidate same1
+expect 5 ' 1[.]155 in every run is called regressed; 1 against 4 runs' "few baselines, and one without it" \
+    base1 base2 base3 lacking4 --candidate lacking
+sed -i 's/^\t\t\t\t"median":\t[0-9][0-9.e+-]*/\t\t\t\t"median":\tnull/' lacking?/summary.json
+expect 5 '^Verdict: missing: .*tolerance 5 %; 5 against 5 runs' "five baselines, and nothing is left to judge" "${five[@]}" lacking{1..5}
+scaled base1 huge ddp 1e300
+expect 0 '^ddp step .* [0-9.]+e[+][0-9]+ ms \(n=1\) .*  improved$' "a huge figure" lacking huge --candidate same1
 scaled lacking lacking_slow ddp_flat 1.3
 scaled lacking lacking_little ddp_flat 1.1
 expect 3 '^ddp step .*  missing in 1 of 1$' "regressed comes before missing" base1 lacking_slow
@@ -162,6 +173,10 @@ cp -r sweep1 wrong
 sed -i '0,/"wrong":\t0/s//"wrong":\t3/' wrong/summary.json
 sweeps=(sweep1 sweep2 sweep3 sweep4 sweep5 --candidate)
 expect 0 '^all_reduce float sum in_place time +4 sizes .*  ok$' "sizes that are well are one line" "${sweeps[@]}" sweep1 sweep2
+awk '/^figure / { ratio = index($0, "  ratio") + 6; interval = index($0, "interval") + 7 }
+    / sizes .* ratios / { seen++; wrong += substr($0, ratio - 5, 6) != "ratios" || substr($0, interval, 3) !~ /^[0-9]  $/ }
+    END { exit !(ratio && seen == 2 && !wrong) }' printed && good=0 || good=1
+result "$good" "its ratios stand under ratio and interval"
 expect 0 '^all_reduce float sum in_place time +1 MiB +[0-9.]+ us .*  ok$' "--all shows each" "${sweeps[@]}" sweep1 --all
 expect 3 '^all_reduce float sum in_place time +all sizes .* 1[.]075 .*  regressed$' "all sizes slower" \
     "${sweeps[@]}" slower_sweep{1..5}

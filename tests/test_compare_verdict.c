@@ -32,7 +32,11 @@ static struct verdict_row judged(const double *baseline, size_t baselines, const
     verdicts_create(&verdicts, &rules, &group, 1, baselines, candidates);
     ck_assert_uint_eq(verdicts.n, 1);
     ck_assert_uint_eq(verdicts.count[verdicts.row[0].verdict], 1);
-    ck_assert_int_eq(verdicts.with_spread, isfinite(verdicts.row[0].low));
+    enum compare_verdict verdict = verdicts.row[0].verdict;
+    int judged_at_all = verdict != VERDICT_NEW && verdict != VERDICT_MISSING;
+    ck_assert_uint_eq(verdicts.with_spread, isfinite(verdicts.row[0].low) != 0);
+    ck_assert_uint_eq(verdicts.without_spread, judged_at_all && !verdicts.with_spread);
+    ck_assert_int_eq(verdicts.row[0].without_spread, (int)verdicts.without_spread);
     return verdicts.row[0];
 }
 
@@ -97,7 +101,6 @@ START_TEST(equal_runs)
 }
 END_TEST
 
-/* Fewer than five baselines: the best candidate against the worst baseline, by 1.05 x 1.1 = 1.155. */
 /* A late run now and then is ok while the typical run is not slower; far beyond, or typical, it may be slower. */
 START_TEST(not_proven)
 {
@@ -115,6 +118,7 @@ START_TEST(not_proven)
 }
 END_TEST
 
+/* Fewer than five baselines: the best candidate against the worst baseline, by 1.05 x 1.1 = 1.155. */
 START_TEST(few_runs)
 {
     const double four[] = {100, 104, 96, 100};
@@ -170,6 +174,7 @@ START_TEST(wrong_data)
     verdicts_create(&verdicts, &rules, &group, 1, 5, 5);
     ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_REGRESSED);
     ck_assert_uint_eq(verdicts.count[VERDICT_REGRESSED], 1);
+    ck_assert_double_lt(verdicts.row[0].low, 1.05); /* the interval is of the times, which are well */
 }
 END_TEST
 

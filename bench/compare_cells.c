@@ -1,0 +1,49 @@
+/* compare_cells.c - figures as the words of a table's cell. */
+#include "compare_cells.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *cell_value(char text[CELL], double value, const char *unit, size_t n, size_t runs)
+{
+    if (!isfinite(value)) {
+        snprintf(text, CELL, "-");
+        return text;
+    }
+    int whole = fabs(value) >= 10000 && fabs(value) < 1e15;
+    int at = snprintf(text, CELL, whole ? "%.0f%s%s" : "%.4g%s%s", value, *unit ? " " : "", unit);
+    if (n < runs && at < CELL)
+        snprintf(text + at, (size_t)(CELL - at), " (n=%zu)", n);
+    return text;
+}
+
+const char *cell_bytes(char text[CELL], double bytes)
+{
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int i = 0;
+    for (; i < 4 && bytes >= 1024 && fmod(bytes, 1024) == 0; i++)
+        bytes /= 1024;
+    if (bytes > 0)
+        snprintf(text, CELL, bytes < 1e15 ? "%.0f %s" : "%.4g %s", bytes, unit[i]);
+    else
+        snprintf(text, CELL, "-");
+    return text;
+}
+
+const char *cell_range(char text[CELL], double low, double high)
+{
+    if (isfinite(low))
+        snprintf(text, CELL, "%.3f to %.3f", low, high);
+    else
+        snprintf(text, CELL, "-");
+    return text;
+}
+
+const char *cell_ratio(char text[CELL], double ratio)
+{
+    if (isfinite(ratio))
+        snprintf(text, CELL, "%.3f", ratio);
+    else
+        snprintf(text, CELL, "-");
+    return text;
+}
