@@ -221,19 +221,15 @@ static void add_environment(struct settings *settings, const cJSON *json)
 
 /* ---- a run ---- */
 
-/* -1, reported, if something of that name is there and is no JSON object. */
-static int check_object(const char *path, const cJSON *json, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, name);
-    return !item || cJSON_IsObject(item) ? 0 : report("%s: \"%s\" is not a JSON object", path, name);
-}
-
+/* -1, reported, where something else stands in place of an object: the items of a list have no names. */
 static int check_objects(const char *path, const cJSON *json)
 {
     static const char *const name[] = {"configuration", "derived", "environment", "hosts"};
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
-        if (check_object(path, json, name[i]))
-            return -1;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, name[i]);
+        if (item && !cJSON_IsObject(item))
+            return report("%s: \"%s\" is not a JSON object", path, name[i]);
+    }
     return 0;
 }
 
