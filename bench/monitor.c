@@ -182,7 +182,7 @@ int monitor_stop(struct monitor *m, struct monitor_findings *findings)
     if (m->with_cpu)
         cpu_seen_find(&m->cpu.seen, &m->report);
     if (m->with_gpu)
-        gpu_seen_find(m->gpu.seen, m->gpu.n, &m->report);
+        gpu_seen_find(m->gpu.seen, m->gpu.n, m->gpu.chosen, &m->report);
     struct monitor_report *all = allocate((size_t)m->job->size, sizeof *all);
     job_gather(m->job, &m->report, sizeof m->report, all);
     monitor_findings_merge(findings, all, m->job->size);

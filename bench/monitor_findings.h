@@ -22,7 +22,7 @@ enum monitor_kind {
 };
 extern const char *const monitor_kind_name[MONITOR_KINDS]; /* such as "foreign_load" */
 
-enum { MONITOR_TEXT = 256, MONITOR_HOST = 64, MONITOR_FINDINGS_MOST = 24 };
+enum { MONITOR_TEXT = 320, MONITOR_HOST = 64, MONITOR_FINDINGS_MOST = 24 };
 
 struct monitor_finding {
     enum monitor_kind kind;

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define MIB 1048576.0
 
@@ -55,7 +56,7 @@ void gpu_seen_add(struct gpu_seen *seen, const struct gpu_row *row)
     seen->memory_most = fmax(seen->memory_most, memory);
 }
 
-void gpu_seen_find(const struct gpu_seen *seen, int n, struct monitor_report *report)
+void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monitor_report *report)
 {
     static const char *const text[GPU_KINDS] = {"was held back by its power limit",
                                                 "was throttled because of its temperature",
@@ -74,8 +75,10 @@ void gpu_seen_find(const struct gpu_seen *seen, int n, struct monitor_report *re
         if (kind == MONITOR_GPU_MEMORY - MONITOR_GPU_POWER)
             snprintf(most, sizeof most, " (%.1f %% at most, threshold %g %%)", seen[worst].memory_most,
                      MONITOR_GPU_MEMORY_PERCENT);
-        monitor_findings_add(report, (enum monitor_kind)(MONITOR_GPU_POWER + kind), "GPU %u %s in %d of %d samples%s%s",
-                             seen[worst].index, text[kind], seen[worst].count[kind], seen[worst].samples, most, more);
+        monitor_findings_add(report, (enum monitor_kind)(MONITOR_GPU_POWER + kind),
+                             "host GPU %u (NVML's number%s) %s in %d of %d samples%s%s", seen[worst].index,
+                             chosen ? "; with CUDA_VISIBLE_DEVICES set it may not be this run's" : "", text[kind],
+                             seen[worst].count[kind], seen[worst].samples, most, more);
     }
 }
 
@@ -163,10 +166,13 @@ int monitor_gpu_create(struct monitor_gpu *gpu)
 {
     unsigned count = 0;
     gpu->n = 0;
+    gpu->chosen = getenv("CUDA_VISIBLE_DEVICES") != NULL;
     if (nvml_open(&gpu->nvml))
         return -1;
     int error = gpu->nvml.count(&count);
-    for (unsigned i = 0; i < count && gpu->n < MONITOR_GPUS; i++) {
+    gpu->gpu = allocate(count, sizeof *gpu->gpu);
+    gpu->seen = allocate(count, sizeof *gpu->seen);
+    for (unsigned i = 0; i < count; i++) {
         nvml_device device;
         int refused = gpu->nvml.handle(i, &device);
         if (refused == NVML_OK)
@@ -180,12 +186,16 @@ int monitor_gpu_create(struct monitor_gpu *gpu)
                      ? report("--monitor-gpu: the driver is there, but it knows no GPU")
                      : report("--monitor-gpu: no GPU can be asked (error %d%s%s); nvidia-smi tells more", error,
                               gpu->nvml.error ? ": " : "", gpu->nvml.error ? gpu->nvml.error(error) : "");
-    nvml_close(&gpu->nvml);
+    monitor_gpu_destroy(gpu);
     return status;
 }
 
 void monitor_gpu_destroy(struct monitor_gpu *gpu)
 {
     nvml_close(&gpu->nvml);
+    free(gpu->gpu);
+    free(gpu->seen);
+    gpu->gpu = NULL;
+    gpu->seen = NULL;
     gpu->n = 0;
 }

@@ -10,8 +10,6 @@
  * sample named them as a reason for lower clocks. */
 #define MONITOR_GPU_MEMORY_PERCENT 90.0 /* of a GPU's memory, in more than which it counts as nearly full */
 
-enum { MONITOR_GPUS = 64 }; /* of a host, at most */
-
 /* What a GPU says now; NAN is unknown. */
 struct gpu_row {
     double utilization_gpu, utilization_memory; /* percent */
@@ -33,8 +31,9 @@ struct gpu_seen {
 
 void gpu_seen_add(struct gpu_seen *seen, const struct gpu_row *row); /* seen starts as zero but for its index */
 
-/* Findings of n GPUs: of each kind, the GPU that had the most of it, and how many more had it too. */
-void gpu_seen_find(const struct gpu_seen *seen, int n, struct monitor_report *report);
+/* Findings of n GPUs: of each kind, the GPU that had the most of it, and how many more had it too. chosen: the run was
+ * given some of them only (CUDA_VISIBLE_DEVICES), and perhaps not that one. */
+void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monitor_report *report);
 
 enum { GPU_REASONS_TEXT = 192 };
 /* Reasons as words joined by |; "none" without one; "other" for bits without a name. */
@@ -43,13 +42,14 @@ const char *gpu_reasons_words(unsigned long long reasons, char text[GPU_REASONS_
 /* The monitor of a host's GPUs. */
 struct monitor_gpu {
     struct nvml nvml;
-    int n; /* that may be asked; others of the host belong to somebody else */
+    int n;      /* that may be asked; others of the host belong to somebody else */
+    int chosen; /* CUDA_VISIBLE_DEVICES is set */
     struct gpu {
         unsigned index;
         nvml_device device;
         char name[NVML_NAME], uuid[NVML_NAME];
-    } gpu[MONITOR_GPUS];
-    struct gpu_seen seen[MONITOR_GPUS];
+    } * gpu;                /* [n] */
+    struct gpu_seen *seen;  /* [n] */
     struct monitor_csv csv; /* {.file = -1} until it is opened */
 };
 

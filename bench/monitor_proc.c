@@ -30,8 +30,9 @@ static const char *after_key(const char *text, const char *key)
 static double number_after(const char *text, const char *key, double scale, double otherwise)
 {
     const char *rest = after_key(text, key);
-    double value;
-    return rest && sscanf(rest, "%lf", &value) == 1 ? scale * value : otherwise;
+    char *end = NULL;
+    double value = rest ? strtod(rest, &end) : 0;
+    return end != rest ? scale * value : otherwise;
 }
 
 void proc_parse_stat(const char *text, double ticks_per_second, struct proc_counters *c)
@@ -101,16 +102,29 @@ static void keep_clocks(const struct clocks *clocks, struct proc_counters *c)
     c->mhz_mean = clocks->sum / clocks->n;
 }
 
+/* What follows the colon on a line "key    : value"; NULL if the line has another key. */
+static const char *value_of(const char *line, const char *key)
+{
+    size_t length = strlen(key);
+    if (strncmp(line, key, length))
+        return NULL;
+    line += length + strspn(line + length, " \t");
+    return *line == ':' ? line + 1 : NULL;
+}
+
+/* Not by sscanf, which goes to the end of the text on each call: that of a large machine has ten thousand lines. */
 void proc_parse_cpuinfo(const char *text, const cpu_set_t *cpus, struct proc_counters *c)
 {
     struct clocks clocks = {0};
     size_t cpu = CPU_SETSIZE;
-    double mhz;
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
-        if (sscanf(line, "processor : %zu", &cpu) == 1)
-            continue;
-        if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, cpus) && sscanf(line, "cpu MHz : %lf", &mhz) == 1)
+        const char *number = value_of(line, "processor"), *clock = value_of(line, "cpu MHz");
+        char *end = NULL;
+        if (number)
+            cpu = strtoul(number, NULL, 10);
+        double mhz = clock ? strtod(clock, &end) : 0;
+        if (end != clock && cpu < CPU_SETSIZE && CPU_ISSET(cpu, cpus))
             add_clock(&clocks, mhz);
     }
     keep_clocks(&clocks, c);

@@ -260,7 +260,7 @@ static void print_findings(FILE *out, const struct profile *p)
     if (p->run->cores_per_rank < p->run->threads)
         fprintf(out, "Warning: a rank has %d thread%s and %.2g logical CPUs: times are full of waiting for a CPU.\n",
                 p->run->threads, p->run->threads == 1 ? "" : "s", p->run->cores_per_rank);
-    if (p->run->foreign_blocks)
+    if (p->run->foreign_blocks && !p->run->options->monitor_cpu) /* which tells more */
         fprintf(out, "Note: %zu of %zu blocks ran beside other work on the machine (up to %.1f cores).\n",
                 p->run->foreign_blocks, p->run->blocks, p->run->other_cores);
     monitor_findings_print(out, &p->run->monitored);

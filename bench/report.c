@@ -219,7 +219,7 @@ static void print_notes(FILE *out, const struct run *run)
     if (run->cores_per_rank < run->threads)
         fprintf(out, "Warning: a rank has %d thread%s and %.2g logical CPUs: times are full of waiting for a CPU.\n",
                 run->threads, run->threads == 1 ? "" : "s", run->cores_per_rank);
-    if (run->foreign_blocks)
+    if (run->foreign_blocks && !run->options->monitor_cpu) /* which tells more */
         fprintf(out,
                 "Note: %zu of %zu blocks ran beside other work on the machine (up to %.1f cores): trust intervals, "
                 "not single figures.\n",

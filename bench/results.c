@@ -202,6 +202,7 @@ void results_add_monitor(cJSON *json, const struct monitor_findings *findings)
         cJSON_AddStringToObject(row, "name", monitor_kind_name[findings->finding[i].kind]);
         cJSON_AddStringToObject(row, "text", findings->finding[i].text);
     }
+    cJSON_AddNumberToObject(monitor, "more", findings->more);
 }
 
 static void add_metric(cJSON *json, const char *name, const struct summary *s, double scale, const char *unit)

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "error.h"
 #include "metrics.h"
+#include "monitor_cpu.h"
 #include "overlap.h"
 #include "progress.h"
 #include "results.h"
@@ -108,7 +109,7 @@ static double foreign_cores(const struct run *run, const struct block_report *mi
 static void count_block(struct run *run, int implementation, const struct block_report *rank_0, double others)
 {
     run->blocks++;
-    run->foreign_blocks += others >= 0.25;
+    run->foreign_blocks += others >= MONITOR_FOREIGN_CORES;
     run->other_cores = fmax(run->other_cores, others);
     if (run->sync[implementation].strategy->reduces) {
         run->comm_cpu_seconds += rank_0->communication_cpu;

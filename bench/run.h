@@ -39,7 +39,7 @@ struct run {
 
     struct measurements measurements;
     struct losses losses;
-    size_t blocks, foreign_blocks; /* blocks measured; of these beside foreign work of a quarter core or more */
+    size_t blocks, foreign_blocks; /* blocks measured; of these beside MONITOR_FOREIGN_CORES of foreign work or more */
     double other_cores;            /* the most cores that others used during a block */
     double comm_cpu_seconds;       /* of rank 0's communication thread, in the timed steps of strategies that reduce, */
     double comm_seconds;           /* which took so long together */

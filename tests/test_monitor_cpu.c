@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -212,6 +213,50 @@ START_TEST(clocks_of_cpuinfo_and_unknown_processes)
     SAME(c.mhz_min, 2000.25);
     SAME(c.mhz_mean, 2500.5);
     ck_assert(isnan(c.job_seconds) && isnan(c.job_resident));
+}
+END_TEST
+
+/* As on a large machine: 27 lines of each of 512 CPUs. A second of the monitor must not go by over it. */
+START_TEST(cpuinfo_of_a_large_machine)
+{
+    enum { CPUS = 512 };
+    struct proc_counters c = {0};
+    char *text = NULL, flags[1024];
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    memset(flags, 'f', sizeof flags - 1);
+    flags[sizeof flags - 1] = 0;
+    CPU_ZERO(&cpus);
+    for (size_t cpu = 0; cpu < CPUS; cpu++) {
+        fprintf(out, "processor\t: %zu\nvendor_id\t: X\ncpu MHz\t\t: %zu.500\n", cpu, 1000 + cpu);
+        for (int line = 0; line < 22; line++)
+            fprintf(out, "some key %d\t: %d\n", line, line);
+        fprintf(out, "flags\t\t: %s\n\n", flags);
+        if (cpu >= 100 && cpu != 511)
+            CPU_SET(cpu, &cpus);
+    }
+    fclose(out);
+    clock_t begin = clock();
+    proc_parse_cpuinfo(text, &cpus, &c);
+    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    SAME(c.mhz_min, 1100.5);
+    SAME(c.mhz_mean, 1305.5);
+    ck_assert_msg(seconds < 0.1, "%g s", seconds);
+    free(text);
+}
+END_TEST
+
+/* What is no number, or of no CPU, is left out. */
+START_TEST(cpuinfo_that_is_odd)
+{
+    static const char *const none[] = {"", "cpu MHz : 1000\n", "processor : 1\ncpu MHz : fast\n",
+                                       "processor : 1\ncpu MHz 1000\n", "processor : 99999999999\ncpu MHz : 1000\n"};
+    for (size_t i = 0; i < LENGTH(none); i++) {
+        struct proc_counters c = {.mhz_min = 7, .mhz_mean = 8};
+        proc_parse_cpuinfo(none[i], &cpus, &c);
+        SAME(c.mhz_min, 7);
+        SAME(c.mhz_mean, 8);
+    }
 }
 END_TEST
 
@@ -471,6 +516,8 @@ int main(void)
     tcase_add_test(tests, a_whole_machine);
     tcase_add_loop_test(tests, what_is_missing_is_unknown, 0, 9);
     tcase_add_test(tests, clocks_of_cpuinfo_and_unknown_processes);
+    tcase_add_test(tests, cpuinfo_of_a_large_machine);
+    tcase_add_test(tests, cpuinfo_that_is_odd);
     tcase_add_loop_test(tests, control_groups_of_all_versions, 0, 10);
     tcase_add_test(tests, a_long_file_is_read_whole);
     tcase_add_test(tests, differences);

@@ -155,12 +155,12 @@ START_TEST(gpu_finding_is)
         row.memory_used = i == 1 ? c->used : 10;
         gpu_seen_add(&seen[1], &row);
     }
-    gpu_seen_find(seen, 2, &report);
+    gpu_seen_find(seen, 2, 0, &report);
     ck_assert_int_eq(report.n, c->name != NULL);
     if (!c->name)
         return;
     ck_assert_str_eq(monitor_kind_name[report.finding[0].kind], c->name);
-    ck_assert_int_eq(strncmp(report.finding[0].text, "GPU 6 ", 6), 0);
+    ck_assert_int_eq(strncmp(report.finding[0].text, "host GPU 6 ", 11), 0);
     ck_assert_msg(strstr(report.finding[0].text, c->words) != NULL, "%s", report.finding[0].text);
     ck_assert_ptr_null(strstr(report.finding[0].text, "likewise"));
 }
@@ -176,12 +176,31 @@ START_TEST(the_worst_gpu_is_named)
             row.reasons = (g == 0 && i < 2) || (g == 2 && i < 5) || (g == 3 && i < 3) ? NVML_SW_POWER_CAP : 0;
             gpu_seen_add(&seen[g], &row);
         }
-    gpu_seen_find(seen, 4, &report);
+    gpu_seen_find(seen, 4, 0, &report);
     ck_assert_int_eq(report.n, 1);
-    ck_assert_str_eq(report.finding[0].text,
-                     "GPU 2 was held back by its power limit in 5 of 6 samples; 2 more GPUs likewise");
-    gpu_seen_find(seen, 0, &report);
+    ck_assert_str_eq(
+        report.finding[0].text,
+        "host GPU 2 (NVML's number) was held back by its power limit in 5 of 6 samples; 2 more GPUs likewise");
+    gpu_seen_find(seen, 0, 0, &report);
     ck_assert_int_eq(report.n, 1);
+    gpu_seen_find(seen, 4, 1, &report);
+    ck_assert_ptr_nonnull(
+        strstr(report.finding[1].text, "number; with CUDA_VISIBLE_DEVICES set it may not be this run's)"));
+}
+END_TEST
+
+START_TEST(all_gpu_findings_fit)
+{
+    struct monitor_report report = {0};
+    struct gpu_seen seen[101];
+    for (int i = 0; i < 101; i++)
+        seen[i] = (struct gpu_seen){1000000 + (unsigned)i, 10000000, {9999999, 9999999, 9999999, 9999999}, 100};
+    gpu_seen_find(seen, 101, 1, &report);
+    ck_assert_int_eq(report.n, GPU_KINDS);
+    for (int i = 0; i < report.n; i++) {
+        ck_assert_uint_lt(strlen(report.finding[i].text), MONITOR_TEXT - MONITOR_HOST - 2);
+        ck_assert_ptr_nonnull(strstr(report.finding[i].text, "; 100 more GPUs likewise"));
+    }
 }
 END_TEST
 
@@ -289,6 +308,7 @@ int main(void)
     tcase_add_test(tests, reasons_in_words);
     tcase_add_loop_test(tests, gpu_finding_is, 0, (int)(sizeof gpu_cases / sizeof *gpu_cases));
     tcase_add_test(tests, the_worst_gpu_is_named);
+    tcase_add_test(tests, all_gpu_findings_fit);
     tcase_add_test(tests, fields_and_lines);
     tcase_add_test(tests, a_line_that_is_too_long_is_still_one);
     tcase_add_test(tests, a_full_disk_keeps_whole_lines);
