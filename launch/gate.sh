@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# gate.sh - shows that the gate can be trusted on a link: sets of runs over the same emulated link are called ok, sets over a slower
-# one, or over one with a longer latency, regressed. Each set of runs is compared with the set before it.
+# gate.sh - shows that the gate can be trusted on a link: sets of runs over the same emulated link are called ok, sets
+# over a slower one, or over one with a longer latency, regressed. Each set of runs is compared with the set before it.
 set -euo pipefail
 
 usage() {
@@ -9,7 +9,7 @@ Usage: launch/gate.sh [--tries N] [--runs N] [--output DIR], as root, after `mak
   --tries N     comparisons of equal sets over 100 Mbit/s (default 20; N + 1 sets of runs of about 6 s)
   --runs N      runs of a set (default 5)
   --output DIR  for the results of all runs (default results/<time>-gate); the same command goes on there
-Exits with status 1 if fewer than 16 of 20 equal sets are ok, or a slower set is not regressed.
+Exits with status 1 if fewer than 16 of 20 equal sets are ok, more than 3 of 20 are regressed, or a slower set is not.
 END
 }
 
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
         case $1 in
         --tries) tries=$2 ;;
         --runs) runs=$2 ;;
-        --output) output=$2 ;;
+        --output) output=$(realpath -m -- "$2") ;; # from where the user stands
         esac
         shift 2
         ;;
@@ -48,8 +48,9 @@ fi
 
 lab() {
     [ -z "$lab_is_ours" ] || launch/netlab.sh down
+    lab_is_ours=
+    launch/netlab.sh up --nodes 2 "$@" >&2 # cleans up after itself if it fails
     lab_is_ours=yes
-    launch/netlab.sh up --nodes 2 "$@" >&2
 }
 
 # measure SET: the runs of a set, over the lab as it is; those that an earlier start has completed are kept.
@@ -58,8 +59,8 @@ measure() {
     for ((run = 1; run <= runs; run++)); do
         [ ! -e "$output/$1/$run" ] || continue
         rm -rf "$output/part"
-        launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/part" >/dev/null 2>"$output/said" ||
-            { cat "$output/said" >&2; exit 1; }
+        launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/part" \
+            >/dev/null 2>"$output/said" || { cat "$output/said" >&2; exit 1; }
         mkdir -p "$output/$1"
         mv "$output/part" "$output/$1/$run"
         say "$1: run $run of $runs"
@@ -92,6 +93,7 @@ for ((set = 1; set <= tries; set++)); do
     case $verdict in ok) ok=$((ok + 1)) ;; regressed) regressed=$((regressed + 1)) ;; esac
 done
 [ $((ok * 20)) -ge $((16 * tries)) ] || failed=1
+[ $((regressed * 20)) -le $((3 * tries)) ] || failed=1
 
 launch/netlab.sh rate 90mbit >&2
 measure slower
@@ -115,7 +117,8 @@ latency() {
 }
 
 rm -f "$output/said"
-echo "100 against 100 Mbit/s: ok in $ok of $tries comparisons of $runs + $runs runs, regressed in $regressed (aim: ok in at least 16 of 20)."
+echo "100 against 100 Mbit/s: ok in $ok of $tries comparisons of $runs + $runs runs, regressed in $regressed" \
+    "(aim: ok in at least 16 of 20, regressed in at most 3)."
 echo "100 against 90 Mbit/s: regressed in $slower of $((tries + 1)) (aim: all)."
 echo "8 bytes in $(latency near) against $(latency far) us: $verdict (aim: regressed)."
 [ $failed = 0 ]

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# overlap.sh - shows that overlap is real: two ranks over an emulated link on which communication takes about as long as backward.
-# Perfect overlap would reach `attainable`; the best bucket size is to come within 1.10 x of it, where ddp takes 1.3 x or more.
+# overlap.sh - shows that overlap is real: two ranks over an emulated link on which communication takes about as long as
+# backward. Perfect overlap would reach `attainable`; the best bucket size is to come within 1.10 x of it, where ddp takes
+# 1.3 x or more.
 set -euo pipefail
 
 usage() {
@@ -24,7 +25,7 @@ while [ $# -gt 0 ]; do
         case $1 in
         --rate) rate=$2 ;;
         --rounds) rounds=$2 ;;
-        --output) output=$2 ;;
+        --output) output=$(realpath -m -- "$2") ;; # from where the user stands
         esac
         shift 2
         ;;
@@ -59,7 +60,8 @@ awk '
     END {
         if (best == "" || ddp == "") { print "overlap.sh: the table lacks a row"; exit 1 }
         if (best <= 1.10 && ddp < 1.3) {
-            printf "%s takes %.2f x attainable (aim: at most 1.10), but ddp only %.2f x: at this rate there is too little to hide.\n", name, best, ddp
+            printf "%s takes %.2f x attainable (aim: at most 1.10), but ddp only %.2f x: ", name, best, ddp
+            print "at this rate there is too little to hide."
             exit 3
         }
         shown = best <= 1.10

@@ -106,15 +106,13 @@ is_this_machine() {
     [ -n "$address" ] && [[ " 127.0.0.1 127.0.1.1 ::1 $(hostname -I) " == *" $address "* ]]
 }
 
-# ask_host HOST: its cores go to a file of its name, and what went wrong to HOST.why.
+# ask_host HOST: its layout goes to a file of its name, and what went wrong to HOST.why. For a process of its own, which
+# becomes the one that asks, so that a signal to it ends that.
 ask_host() {
-    local ssh=(ssh -o BatchMode=yes -o ConnectTimeout=10)
-    [ -z "${HYDRA_LAUNCHER_EXEC:-}" ] || ssh=("$HYDRA_LAUNCHER_EXEC") # what Hydra would call
-    if is_this_machine "$1"; then
-        sh -c "$layout"
-    else
-        timeout 20 "${ssh[@]}" -x "$1" "$layout"
-    fi </dev/null 2>"$answers/$1.why" | cores_in >"$answers/$1"
+    local ask=(timeout 20 ssh -o BatchMode=yes -o ConnectTimeout=10 -x "$1" "$layout")
+    [ -z "${HYDRA_LAUNCHER_EXEC:-}" ] || ask=(timeout 20 "$HYDRA_LAUNCHER_EXEC" -x "$1" "$layout") # what Hydra would call
+    ! is_this_machine "$1" || ask=(sh -c "$layout")
+    exec "${ask[@]}" </dev/null >"$answers/$1" 2>"$answers/$1.why"
 }
 
 # Asks all hosts that have ranks at once; sets cores (those of a host), share (the least), and uneven if hosts differ.
@@ -123,6 +121,7 @@ ask_hosts() {
     answers=$(mktemp -d)
     # shellcheck disable=SC2046
     trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$answers"' EXIT
+    trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
     for host in "${!ranks_on[@]}"; do
@@ -130,11 +129,12 @@ ask_hosts() {
     done
     wait
     for host in "${!ranks_on[@]}"; do
-        if [ ! -s "$answers/$host" ]; then
-            why=$(head -n 1 "$answers/$host.why")
-            die "host $host cannot be used: ${why:-no answer within 20 s}; this must work without a password: ssh $host lscpu"
+        IFS=, read -ra their <<<"$(cores_in <"$answers/$host")"
+        if [ ${#their[@]} = 0 ]; then
+            why=$(tr -d '\r' <"$answers/$host.why" | sed -n '/^Warning: /d; /./ { p; q }') # such as of a host that is new
+            die "host $host cannot be used: ${why:-no answer within 20 s};" \
+                "this must work without a password: ssh $host lscpu"
         fi
-        IFS=, read -ra their <"$answers/$host"
         if [ ${#cores[@]} -gt 0 ] && [ "${their[*]}" != "${cores[*]}" ]; then
             uneven="the hosts have different cores"
         fi
@@ -142,7 +142,7 @@ ask_hosts() {
         [ $((${#cores[@]} / ranks_on[$host])) -ge $share ] || share=$((${#cores[@]} / ranks_on[$host]))
     done
     rm -rf "$answers"
-    trap - EXIT INT TERM
+    trap - EXIT HUP INT TERM
 }
 
 # Who runs where: sets ranks, list (of hosts, as Hydra takes it), most (ranks of a host), cores, share and uneven.
@@ -152,7 +152,8 @@ place_on_hosts() {
     slots=$(awk -v all="$ranks_per_host" '{ n += all ? all : $2 } END { print n }' <<<"$table")
     ranks=${ranks:-$slots} left=${ranks:-$slots} share=9999
     [ "$ranks" -le "$slots" ] ||
-        refuse "$ranks ranks, but $hosts has $slots slot$(plural "$slots"); write slots=N after its hosts, or give --ranks-per-host"
+        refuse "$ranks ranks, but $hosts has $slots slot$(plural "$slots");" \
+            "write slots=N after its hosts, or give --ranks-per-host"
     while [ "$left" -gt 0 ] && read -r host slots; do
         slots=${ranks_per_host:-$slots}
         ranks_on[$host]=$((slots < left ? slots : left))
@@ -175,7 +176,8 @@ share_cores() {
     local need=$((${threads:-1} + 1))
     loose=$uneven bound=0
     if [ "$comm_core" = yes ] && [ "$share" -lt $need ]; then
-        refuse "--comm-core yes: a rank's share is $share core$(plural "$share"); ${threads:-1} thread$(plural "${threads:-1}") and communication need $need"
+        refuse "--comm-core yes: a rank's share is $share core$(plural "$share");" \
+            "${threads:-1} thread$(plural "${threads:-1}") and communication need $need"
     fi
     if [ -z "$threads" ]; then
         threads=$((share > 0 ? share : 1))
@@ -217,6 +219,7 @@ describe() {
 }
 
 # ---- options ----
+known=(-n --ranks --hosts --ranks-per-host --threads --bind --comm-core) # with a value each
 ranks='' hosts='' ranks_per_host='' threads=${OMP_NUM_THREADS:-} bind=core comm_core=auto dry_run='' program=''
 while [ $# -gt 0 ]; do
     option=$1
@@ -224,8 +227,10 @@ while [ $# -gt 0 ]; do
     --) shift; program=${1:-}; break ;;
     --help) usage; exit 0 ;;
     --dry-run) dry_run=1; shift; continue ;;
-    -n | --ranks | --hosts | --ranks-per-host | --threads | --bind | --comm-core) ;;
-    -*) refuse "unknown option '$option'; known are --ranks, --hosts, --ranks-per-host, --threads, --bind, --comm-core, --dry-run, --help" ;;
+    -*)
+        [[ " ${known[*]} " == *" $option "* && $option != *" "* ]] ||
+            refuse "unknown option '$option'; known are ${known[*]} --dry-run --help"
+        ;;
     *) refuse "'$option': the program comes after --" ;;
     esac
     [ -n "${2:-}" ] || refuse "$option needs a value"

@@ -15,24 +15,11 @@ END
 . "$(dirname "$0")/cli.sh"
 
 run=$root/launch/run.sh
+limit=20
 unset OMP_NUM_THREADS HYDRA_LAUNCHER_EXEC
 export MPIRUN="${mpirun[*]}"
 tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256 --rounds 1
     --steps-per-block 1 --implementations ddp_bucketed)
-
-# try COMMAND...: its words go to said, what it prints to printed, its exit status to status.
-try() {
-    status=0
-    timeout --kill-after=5 20 "$@" >printed 2>said </dev/null || status=$?
-}
-
-# check STATUS WORDS PATTERN: the last command ended so, and said something that matches (an extended expression).
-check() {
-    local good=0
-    [ "$status" = "$1" ] && grep -qE -- "$3" said || good=1
-    [ "$good" = 0 ] || echo "status $status, expected $1 and '$3'; printed: $(cat printed)" >>said
-    result "$good" "$2"
-}
 
 # ---- shapes of machines ----
 
@@ -143,6 +130,43 @@ check 0 "hosts with different cores are told" '2 ranks on 2 hosts, 2 threads eac
 printf 'large1\nnowhere\n' >hosts
 HYDRA_LAUNCHER_EXEC="$temporary/ssh" try "$run" --hosts hosts -- prog
 check 1 "a host that cannot be reached is told" '^run.sh: host nowhere cannot be used: ssh: .*No route to host; .*: ssh nowhere lscpu$'
+# what ssh says beside the cause comes before it, with a carriage return
+cat >warning <<'END'
+#!/bin/sh
+printf "Warning: Permanently added '%s' (ED25519) to the list of known hosts.\r\n" "$2" >&2
+printf 'user@%s: Permission denied (publickey).\r\n' "$2" >&2
+exit 255
+END
+chmod +x warning
+printf 'new1\n' >hosts
+HYDRA_LAUNCHER_EXEC="$temporary/warning" try "$run" --hosts hosts -- prog
+check 1 "a warning of ssh is not taken for the cause" '^run.sh: host new1 cannot be used: user@new1: Permission denied \(publickey\)[.]; this'
+
+# A host that does not answer: what asks it ends with the script, and does not wait for its 20 s.
+mkdir asking
+cat >asking/ssh <<'END'
+#!/bin/bash
+: >"$(dirname "$0")/asked"
+exec -a "$0" sleep 30
+END
+chmod +x asking/ssh
+for signal in HUP:129 INT:130 TERM:143; do
+    rm -f asking/asked
+    # with job control the script has SIGINT's default, as it has on a terminal
+    set -m
+    HYDRA_LAUNCHER_EXEC="$temporary/asking/ssh" "$run" --hosts hosts -- prog >printed 2>said </dev/null &
+    set +m
+    running=$!
+    for ((i = 0; i < 100; i++)); do
+        [ ! -e asking/asked ] || break
+        sleep 0.05
+    done
+    began=$([ -n "$(left_over asking)" ] && echo yes || echo no)
+    kill "-${signal%:*}" $running || true
+    status=0
+    wait $running 2>/dev/null || status=$?
+    is "SIG${signal%:*} ends it while it asks hosts, and nothing goes on" "$began $status $(gone asking)" "yes ${signal#*:} "
+done
 for line in 'node1 slots=0' 'node1 slots=x' 'node1 4' 'node;1' 'node1 slots=1 max=2' 'node1:2:3'; do
     printf 'large1\n%s\n' "$line" >hosts
     try "$run" --hosts hosts -- prog
@@ -172,7 +196,7 @@ check 2 "an unknown binding" 'bind socket: expected core or none'
 try "$run" -n 2 --comm-core maybe -- prog
 check 2 "an unknown --comm-core" 'comm-core maybe: expected yes, no or auto'
 try "$run" --bogus -- prog
-check 2 "an unknown option" "unknown option '--bogus'; known are --ranks,"
+check 2 "an unknown option" "unknown option '--bogus'; known are -n --ranks "
 try "$run" -n 2 prog
 check 2 "a program without --" "'prog': the program comes after --"
 try "$run" -n 2 --
@@ -229,14 +253,6 @@ else
     echo "skip - a core for communication makes MPI's progress poll: there are fewer than 4 cores"
 fi
 
-# The processes of the runs below are told by the directory in their command lines.
-left_over() {
-    local process words
-    for process in /proc/[0-9]*; do
-        { mapfile -d '' -t words <"$process/cmdline"; } 2>/dev/null || continue
-        [[ ${words[*]} != *"$temporary/killed"* ]] || echo "${process#/proc/}"
-    done
-}
 for signal in TERM INT KILL; do
     # with job control the script has SIGINT's default, as it has on a terminal
     set -m
@@ -247,16 +263,10 @@ for signal in TERM INT KILL; do
         [ ! -s "killed-$signal/rank_1_metrics.jsonl" ] || break
         sleep 0.1
     done
-    began=$([ -s "killed-$signal/rank_1_metrics.jsonl" ] && [ -n "$(left_over)" ] && echo yes || echo no)
-    kill -$signal $running
-    wait $running 2>/dev/null || true # Hydra's status of an interrupted run may be 0
-    for ((i = 0; i < 50; i++)); do
-        [ -n "$(left_over)" ] || break
-        sleep 0.1
-    done
-    [ "$began" = yes ] && [ -z "$(left_over)" ] && good=0 || good=1
-    echo "began: $began, left: $(left_over)" >>said
-    result "$good" "SIG$signal ends the ranks, and nothing goes on"
-    left_over | xargs -r kill -KILL
+    began=$([ -s "killed-$signal/rank_1_metrics.jsonl" ] && [ -n "$(left_over killed)" ] && echo yes || echo no)
+    kill -$signal $running || true
+    wait $running 2>/dev/null || true # Hydra's own status, and that of an interrupted run may be 0
+    is "SIG$signal ends the ranks, and nothing goes on" "$began $(gone killed)" "yes "
+    left_over killed | xargs -r kill -KILL || true
 done
 exit "$failed"
