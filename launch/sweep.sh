@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
-# sweep.sh - runs the benchmark over a grid: implementations x bucket sizes x ranks x models, each point several times in
-# a run of its own, with a table, a tidy file and pictures at the end (sweep_report.sh).
+# sweep.sh - runs the benchmark over a grid: implementations x bucket sizes x ranks x models, each point several times
+# in a run of its own, with a table, a tidy file and pictures at the end (sweep_report.sh).
 #
-# Repeats are the outer loop, and each begins at another point of the grid, so that a machine that drifts hits all alike. A
-# run's directory has its name only once it is complete, so the same command goes on where an earlier one ended.
+# Repeats are the outer loop, and each begins at another point of the grid, so that a machine that drifts hits all alike.
+# A run's directory has its name only once it is complete, so the same command goes on where an earlier one ended.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
 buckets=0.5,1,4,16 ranks=2 repeats=5 rounds=6 output='' report_only='' models=() extra=()
-default_model="d256-l4:--d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank 4"
-program=$(dirname "$here")/build/ddpbench launcher="$here/run.sh -n {ranks} --"
+default_model="d256-l4:--d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128"
+default_model+=" --batch-size-per-rank 4"
+program=$(dirname "$here")/build/ddpbench launcher=("$here/run.sh" -n "{ranks}" --)
+# with a value each:
+known=(--implementations --bucket-size-mb --ranks --model --repeats --rounds --output --launcher --program)
 
 usage() {
     cat <<END
@@ -20,7 +23,7 @@ Usage: launch/sweep.sh [OPTION...] [-- OPTION OF DDPBENCH...]
   --ranks LIST             numbers of ranks (default $ranks)
   --model NAME:OPTIONS     a model and its sizes; may be given several times (default
                            "$default_model")
-  --repeats N              runs of each point (default $repeats)
+  --repeats N              runs of each point (default $repeats); more may be asked for in the same directory later
   --rounds N               rounds of a run (default $rounds)
   --output DIR             where everything goes; the same command goes on there (default results/<time>-sweep)
   --launcher COMMAND       starts {ranks} ranks of what follows it (default "launch/run.sh -n {ranks} --"; for example
@@ -28,8 +31,10 @@ Usage: launch/sweep.sh [OPTION...] [-- OPTION OF DDPBENCH...]
   --program FILE           the benchmark (default build/ddpbench)
   --report-only            only the table, sweep.csv and the pictures, of what is in --output DIR
   --help
-What follows -- goes to every run. A run's results are in DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K.
-Exit status: 0 fine, 1 a run failed (the others were made), 2 the options make no sense.
+COMMAND and a model's OPTIONS are split at blanks. What follows -- goes to every run.
+A run's results are in DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K.
+Exit status: 0 fine, 1 a run failed (the others were made), the sweep could not start (the program or a tool is missing,
+another sweep has the directory) or the pictures could not be drawn, 2 the options make no sense.
 END
 }
 
@@ -51,21 +56,37 @@ terminal='' clear_line=''
 # ---- options ----
 # check_list OPTION LIST PATTERN WORDS: a list with commas whose parts match, none of them twice.
 check_list() {
-    local part seen=,
-    [[ $2 != *, ]] || refuse "$1 '$2': a comma with nothing behind it"
-    for part in ${2//,/ }; do
+    local part rest="$2," seen=,
+    while [ -n "$rest" ]; do
+        part=${rest%%,*} rest=${rest#*,}
+        [ -n "$part" ] || refuse "$1 '$2': a comma has nothing before or behind it"
         [[ $part =~ ^($3)$ ]] || refuse "$1: '$part' is none of $4"
         [[ $seen != *,"$part",* ]] || refuse "$1: '$part' is listed twice"
         seen+=$part,
     done
-    [ "$seen" != , ] || refuse "$1: the list is empty"
+}
+
+# Options for every run, which must not be what the sweep sets itself; the program takes _ for - in them.
+check_extra() {
+    local word option
+    for word in "$@"; do
+        option=${word%%=*}
+        case ${option//_/-} in
+        --implementations | --bucket-size-mb | --rounds | --output)
+            refuse "$option is the sweep's: give it before --, outside a model"
+            ;;
+        --profile | --help | --version) refuse "$option: a sweep compares benchmarks only" ;;
+        esac
+    done
 }
 
 check_options() {
-    local model implementation labels='' names='' word command known
+    local model implementation bucket labels='' names='' word words all
     [ -x "$program" ] || die "there is no $program; run make first, or give --program"
-    known=$("$program" --help | awk '/^[^ ]/ { on = /^Implementations:/; next } on && NF { printf "%s%s", (n++ ? "|" : ""), $1 }')
-    check_list --implementations "$implementations" "([A-Za-z0-9_+]+=)?($known)" "${known//|/, }, or LABEL=NAME"
+    all=$("$program" --help |
+        awk '/^[^ ]/ { on = /^Implementations:/; next } on && NF { printf "%s%s", (n++ ? "|" : ""), $1 }')
+    check_list --implementations "$implementations" "([A-Za-z0-9_+-]{1,40}=)?($all)" \
+        "${all//|/, }, or LABEL=NAME with a label of up to 40 letters, digits, _, - and +"
     for implementation in ${implementations//,/ }; do
         labels+=,${implementation%%=*}
     done
@@ -73,6 +94,14 @@ check_options() {
     check_list --bucket-size-mb "$buckets" '[0-9]+(\.[0-9]+)?' "sizes in MiB such as 25 or 0.5"
     buckets=$(awk -F, '{ for (i = 1; i <= NF; i++) printf "%s%.10g", (i > 1 ? "," : ""), $i }' <<<"$buckets")
     check_list --bucket-size-mb "$buckets" '([1-9]|0\.).*' "sizes above 0"
+    for implementation in ${implementations//,/ }; do
+        [ "${implementation#*=}" = ddp_bucketed ] || continue
+        for bucket in ${buckets//,/ }; do
+            word=${implementation%%=*}-$bucket
+            [[ ,${labels#,}, != *,"$word",* ]] ||
+                refuse "--implementations: '$word' is also ${word%-"$bucket"} at $bucket MiB; give it another label"
+        done
+    done
     check_list --ranks "$ranks" '[1-9][0-9]{0,3}' "numbers from 1 to 9999"
     [[ $repeats =~ ^[1-9][0-9]{0,2}$ ]] || refuse "--repeats $repeats: expected a whole number from 1 to 999"
     [[ $rounds =~ ^[1-9][0-9]{0,5}$ ]] || refuse "--rounds $rounds: expected a whole number from 1 to 999999"
@@ -83,26 +112,23 @@ check_options() {
         names+=,${model%%:*}
     done
     check_list --model "${names#,}" '.*' names
-    [[ $launcher == *"{ranks}"* ]] || refuse "--launcher '$launcher': write {ranks} where the number of ranks goes"
-    read -ra command <<<"$launcher"
-    command -v "${command[0]}" >/dev/null || refuse "--launcher: there is no program '${command[0]}'"
-    read -ra command <<<"${models[*]#*:}"
-    for word in "${extra[@]}" "${command[@]}"; do
-        case ${word%%=*} in
-        --implementations | --bucket-size-mb | --rounds | --output) refuse "$word is the sweep's: give it before --, outside a model" ;;
-        --profile | --help | --version) refuse "$word: a sweep compares benchmarks only" ;;
-        esac
-    done
+    [[ ${launcher[*]} == *"{ranks}"* ]] ||
+        refuse "--launcher '${launcher[*]}': write {ranks} where the number of ranks goes"
+    command -v "${launcher[0]}" >/dev/null || refuse "--launcher: there is no program '${launcher[0]}'"
+    read -ra words <<<"${models[*]#*:}"
+    check_extra "${extra[@]}" "${words[@]}"
     for word in flock setpriv; do
         command -v $word >/dev/null || die "'$word' is missing (package util-linux)"
     done
 }
 
-# What a sweep is made of, a line "name<TAB>value" each; only starts that agree on all may share a directory.
+# What a sweep is made of, a line "name<TAB>value" each; only starts that agree on all may share a directory, but that a
+# later one may ask for more repeats.
 describe() {
     local model
-    printf '%s\t%s\n' --program "$("$program" --version)" --launcher "$launcher" --implementations "$implementations" \
-        --bucket-size-mb "$buckets" --ranks "$ranks" --repeats "$repeats" --rounds "$rounds" -- "${extra[*]}"
+    printf '%s\t%s\n' --program "$("$program" --version)" --launcher "${launcher[*]}" \
+        --implementations "$implementations" --bucket-size-mb "$buckets" --ranks "$ranks" --repeats "$repeats" \
+        --rounds "$rounds" -- "${extra[*]}"
     for model in "${models[@]}"; do
         printf -- '--model %s\t%s\n' "${model%%:*}" "${model#*:}"
     done
@@ -119,17 +145,20 @@ open_output() {
             { now[$1] = $2 }
             END {
                 for (name in then) now[name] = now[name]
-                for (name in now) if (then[name] != now[name])
-                    printf "sweep.sh: %s: earlier starts in %s had \"%s\", this one has \"%s\"; use the same, or another --output\n",
+                for (name in now) {
+                    if (then[name] == now[name] || (name == "--repeats" && then[name] + 0 < now[name] + 0)) continue
+                    printf "sweep.sh: %s: earlier starts in %s had \"%s\", this one has \"%s\"; ",
                         name, output, then[name], now[name] >"/dev/stderr"
-                for (name in now) if (then[name] != now[name]) exit 2
+                    print "use the same" (name == "--repeats" ? " or more" : "") ", or another --output" >"/dev/stderr"
+                    failed = 2
+                }
+                exit failed
             }' "$output/sweep.txt" - || exit 2
     elif [ -n "$(ls -A "$output")" ]; then
         refuse "--output $output holds something else than a sweep; choose another directory"
-    else
-        describe >"$output/sweep.txt.part"
-        mv "$output/sweep.txt.part" "$output/sweep.txt"
     fi
+    describe >"$output/sweep.txt.part"
+    mv "$output/sweep.txt.part" "$output/sweep.txt"
 }
 
 # ---- the grid ----
@@ -166,8 +195,8 @@ words() {
 # progress WHAT: a line that is rewritten on a terminal, otherwise a line now and then.
 progress() {
     local left='' text
-    [ $runs = 0 ] || left=", about $(words $(((SECONDS - begin) * (total - complete) / runs))) left"
-    text="run $((complete + 1)) of $total$left: $1"
+    [ $runs = 0 ] || left=", about $(words $(((SECONDS - begin) * (${#queue[@]} - runs) / runs))) left"
+    text="run $((total - ${#queue[@]} + runs + 1)) of $total$left: $1"
     if [ -n "$terminal" ]; then
         clear_line=$'\r\e[K'
         printf '\r%.*s\e[K' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$text" >&2
@@ -179,16 +208,15 @@ progress() {
 
 # run_point DIRECTORY RANKS MODEL IMPLEMENTATION BUCKET
 run_point() {
-    local status=0 command bucket=() sizes why
-    read -ra command <<<"${launcher//\{ranks\}/$2}"
+    local status=0 command=("${launcher[@]//\{ranks\}/$2}") bucket=() sizes why
     read -ra sizes <<<"${models[$3]#*:}"
     [ "$5" = - ] || bucket=(--bucket-size-mb "$5")
     rm -rf "$1.part" "$1.failed"
     part=$1.part
     mkdir -p "$part"
     # ends also when this script is killed in a way that it cannot catch
-    setpriv --pdeathsig TERM "${command[@]}" "$program" "${sizes[@]}" --implementations "$4" "${bucket[@]}" --rounds "$rounds" \
-        "${extra[@]}" --output "$part" >"$part/log.txt" 2>&1 </dev/null &
+    setpriv --pdeathsig TERM "${command[@]}" "$program" "${sizes[@]}" --implementations "$4" "${bucket[@]}" \
+        --rounds "$rounds" "${extra[@]}" --output "$part" >"$part/log.txt" 2>&1 </dev/null &
     child=$!
     wait $child || status=$?
     child=''
@@ -201,7 +229,8 @@ run_point() {
     mv "$part" "$1.failed"
     part='' failed=$((failed + 1))
     why=$(grep -E '^[a-z_]+(\.sh)?: ' "$1.failed/log.txt" | tail -n 1 || true)
-    say "$1 failed with status $status: ${why:-$(tail -n 1 "$1.failed/log.txt")} (all of it: $1.failed/log.txt)"
+    why=${why:-$(tail -n 1 "$1.failed/log.txt")}
+    say "$1 failed with status $status: $why (all of it: $1.failed/log.txt)"
 }
 
 finish() {
@@ -219,30 +248,39 @@ finish() {
     printf '%s' "$clear_line" >&2
 }
 
+# Sets queue: "repeat point directory" of the runs that are not there yet; and total.
+list_missing() {
+    local repeat i point r model implementation bucket directory n=${#points[@]}
+    queue=() total=$((n * repeats))
+    for ((repeat = 1; repeat <= repeats; repeat++)); do
+        for ((i = 0; i < n; i++)); do
+            point=${points[(i + (repeat - 1) * n / repeats) % n]}
+            read -r r model implementation bucket <<<"$point"
+            directory="ranks=$r/model=${models[$model]%%:*}/${implementation%%=*}"
+            [ "$bucket" = - ] || directory+="-$bucket"
+            [ -d "$output/$directory/repeat-$repeat" ] || queue+=("$repeat $point $directory")
+        done
+    done
+}
+
 run_all() {
-    local repeat i directory r model implementation bucket n=${#points[@]}
-    total=$((n * repeats)) complete=0 runs=0 failed=0 begin=$SECONDS next_words=$SECONDS child='' part=''
+    local run repeat r model implementation bucket directory
+    runs=0 failed=0 begin=$SECONDS next_words=$SECONDS child='' part=''
     trap finish EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
-    for ((repeat = 1; repeat <= repeats; repeat++)); do
-        for ((i = 0; i < n; i++)); do
-            read -r r model implementation bucket <<<"${points[(i + (repeat - 1) * n / repeats) % n]}"
-            directory="ranks=$r/model=${models[$model]%%:*}/${implementation%%=*}"
-            [ "$bucket" = - ] || directory+="-$bucket"
-            if [ ! -d "$output/$directory/repeat-$repeat" ]; then
-                progress "$directory, repeat $repeat"
-                run_point "$output/$directory/repeat-$repeat" "$r" "$model" "$implementation" "$bucket"
-                runs=$((runs + 1))
-            fi
-            complete=$((complete + 1))
-        done
+    for run in "${queue[@]}"; do
+        read -r repeat r model implementation bucket directory <<<"$run"
+        progress "$directory, repeat $repeat"
+        run_point "$output/$directory/repeat-$repeat" "$r" "$model" "$implementation" "$bucket"
+        runs=$((runs + 1))
     done
     trap - EXIT HUP INT TERM
     printf '%s' "$clear_line" >&2
     clear_line=''
-    say "$total runs: $((total - runs)) were there, $((runs - failed)) made, $failed failed, in $(words $((SECONDS - begin)))"
+    say "$total run$([ "$total" = 1 ] || echo s): $((total - runs)) were there, $((runs - failed)) made, $failed failed," \
+        "in $(words $((SECONDS - begin)))"
 }
 
 given=''
@@ -250,10 +288,15 @@ while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --report-only) report_only=1; shift; continue ;;
-    --) shift; extra=("$@"); break ;;
-    --implementations | --bucket-size-mb | --ranks | --model | --repeats | --rounds | --output | --launcher | --program) ;;
-    *) refuse "unknown option '$1'; known are --implementations, --bucket-size-mb, --ranks, --model, --repeats, --rounds, --output, --launcher, --program, --report-only, --help, and -- before options of every run" ;;
+    --)
+        given=$1
+        shift
+        extra=("$@")
+        break
+        ;;
     esac
+    [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
+        refuse "unknown option '$1'; known are ${known[*]} --report-only --help, and -- before options of every run"
     [ -n "${2:-}" ] || refuse "$1 needs a value"
     [ "$1" = --output ] || given=$1
     case $1 in
@@ -264,7 +307,7 @@ while [ $# -gt 0 ]; do
     --repeats) repeats=$2 ;;
     --rounds) rounds=$2 ;;
     --output) output=$2 ;;
-    --launcher) launcher=$2 ;;
+    --launcher) read -ra launcher <<<"$2" ;;
     --program) program=$2 ;;
     esac
     shift 2
@@ -278,6 +321,7 @@ check_options
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-sweep}
 open_output
 list_points
+list_missing
 run_all
 "$here/sweep_report.sh" "$output" || failed=1
 [ "$failed" = 0 ]

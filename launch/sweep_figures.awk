@@ -3,8 +3,9 @@
 #   ranks model implementation bucket strategy n mean low high pairs ratio ratio_low ratio_high verdict
 # Step times in ms; low and high are Student's 95 % interval over the runs, "-" for fewer than two. ratio is the geometric
 # mean, over the repeats that both have, of the step time over that of the fastest implementation that reduces, with its
-# 95 % interval. verdict: best; control (none); slower, if the paired t test on the logarithms says so at the 5 % level
-# by Holm over all comparisons with the best of these ranks and model; otherwise tied.
+# 95 % interval. verdict: best; control (none); slower, if its ratio is above 1 and the paired t test on the logarithms
+# says so at the 5 % level by Holm over all pairs of implementations of these ranks and model that reduce, since the best
+# is chosen by the same data; otherwise tied.
 
 BEGIN { FS = ","; pi = atan2(0, -1) }
 
@@ -22,6 +23,7 @@ function t_within(t, df,    angle, c, term, sum, k) {
 
 # The t that is exceeded, either way, with a probability of 5 %.
 function t_95(df,    low, high, middle, i) {
+    if (df in t_known) return t_known[df]
     low = 0
     for (high = 1; t_within(high, df) < 0.95; high *= 2) low = high
     for (i = 0; i < 60; i++) {
@@ -29,7 +31,7 @@ function t_95(df,    low, high, middle, i) {
         if (t_within(middle, df) < 0.95) low = middle
         else high = middle
     }
-    return high
+    return t_known[df] = high
 }
 
 # Mean of x[1..n] and half of its interval, in mean and half (-1 for n < 2); p: that of a mean of 0.
@@ -46,34 +48,46 @@ function describe(x, n,    i, squares, error) {
     else p = mean == 0
 }
 
-function compare(point, best,    repeat, n, x) {
+# The logarithms of ratios a / b of the repeats that both have, described; returns how many there are.
+function pair(a, b,    repeat, n, x) {
     n = 0
     for (repeat = 1; repeat <= last_repeat; repeat++)
-        if ((point, repeat) in step && (best, repeat) in step) x[++n] = log(step[point, repeat] / step[best, repeat])
+        if ((a, repeat) in step && (b, repeat) in step) x[++n] = log(step[a, repeat] / step[b, repeat])
     describe(x, n)
-    pairs[point] = n
-    ratio[point] = n ? sprintf("%.6f", exp(mean)) : "-"
+    return n
+}
+
+function compare(point, best) {
+    pairs[point] = pair(point, best)
+    ratio[point] = pairs[point] ? sprintf("%.6f", exp(mean)) : "-"
     ratio_low[point] = half < 0 ? "-" : sprintf("%.6f", exp(mean - half))
     ratio_high[point] = half < 0 ? "-" : sprintf("%.6f", exp(mean + half))
-    probability[point] = p
+    difference[point] = mean
 }
 
 # Verdicts of the points of a group: member[1..n], in the order of their mean logarithms.
-function judge(n, best,    i, j, m, order, adjusted, swap) {
-    m = 0
+function judge(n, best,    i, j, k, m, all_pairs, rival, other, probability, value, adjusted) {
+    m = all_pairs = 0
     for (i = 1; i <= n; i++) {
         compare(member[i], best)
         verdict[member[i]] = member[i] == best ? "best" : (strategy[member[i]] == "none" ? "control" : "tied")
-        if (verdict[member[i]] == "tied") order[++m] = member[i]
+        if (strategy[member[i]] != "none") rival[++m] = member[i]
     }
-    for (i = 2; i <= m; i++)
-        for (j = i; j > 1 && probability[order[j]] < probability[order[j - 1]]; j--) {
-            swap = order[j]; order[j] = order[j - 1]; order[j - 1] = swap
+    for (i = 1; i <= m; i++) # sorted by probability; other: the one that is compared with the best, if it is such a pair
+        for (j = 1; j < i; j++) {
+            pair(rival[i], rival[j])
+            value = p
+            for (k = ++all_pairs; k > 1 && value < probability[k - 1]; k--) {
+                probability[k] = probability[k - 1]
+                other[k] = other[k - 1]
+            }
+            probability[k] = value
+            other[k] = rival[j] == best ? rival[i] : (rival[i] == best ? rival[j] : "")
         }
     adjusted = 0
-    for (i = 1; i <= m; i++) { # Holm: the first that is not small enough ends it
-        if (probability[order[i]] * (m - i + 1) > adjusted) adjusted = probability[order[i]] * (m - i + 1)
-        if (adjusted < 0.05) verdict[order[i]] = "slower"
+    for (k = 1; k <= all_pairs; k++) { # Holm: the first that is not small enough ends it
+        if (probability[k] * (all_pairs - k + 1) > adjusted) adjusted = probability[k] * (all_pairs - k + 1)
+        if (adjusted < 0.05 && other[k] != "" && difference[other[k]] > 0) verdict[other[k]] = "slower"
     }
 }
 
@@ -109,10 +123,11 @@ END {
             k = 0
             for (r = 1; r <= last_repeat; r++) if ((point, r) in step) sample[++k] = step[point, r]
             describe(sample, k)
-            printf "%s\t%s\t%d\t%.6f\t%s\t%s", point, strategy[point], k, mean, (half < 0 ? "-" : sprintf("%.6f", mean - half)),
-                (half < 0 ? "-" : sprintf("%.6f", mean + half))
+            printf "%s\t%s\t%d\t%.6f\t%s\t%s", point, strategy[point], k, mean,
+                (half < 0 ? "-" : sprintf("%.6f", mean - half)), (half < 0 ? "-" : sprintf("%.6f", mean + half))
             if (best == "") printf "\t0\t-\t-\t-\tcontrol\n"
-            else printf "\t%d\t%s\t%s\t%s\t%s\n", pairs[point], ratio[point], ratio_low[point], ratio_high[point], verdict[point]
+            else printf "\t%d\t%s\t%s\t%s\t%s\n",
+                pairs[point], ratio[point], ratio_low[point], ratio_high[point], verdict[point]
         }
     }
 }

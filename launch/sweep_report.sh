@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sweep_report.sh - what the runs of a sweep say together: sweep.csv, a table on stdout, a picture for each number of ranks
-# and model. A sample is a run, and its step time the median of the run's samples.
+# sweep_report.sh - what the runs of a sweep say together: sweep.csv, a table on stdout, a picture for each number of
+# ranks and model. A sample is a run, and its step time the median of the run's samples.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -22,18 +22,14 @@ esac
 output=$1
 [ -r "$output/sweep.txt" ] || { say "$output is not the directory of a sweep"; exit 2; }
 
-# combine: the rows of all complete runs, with what the names of their directories say.
+# combine: the rows of all complete runs, with what the names of their directories say; a run has one implementation.
 combine() (
     echo "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads,metric,unit,n,median,ci_low,ci_high,p5,p95"
     cd "$output"
     find . -path '*/repeat-*/summary.csv' | sort -V | while read -r file; do
-        [[ $file =~ ^\./ranks=([0-9]+)/model=([^/,]+)/([^/,]+)/repeat-([0-9]+)/summary.csv$ ]] || continue
-        awk -F, -v OFS=, -v ranks="${BASH_REMATCH[1]}" -v model="${BASH_REMATCH[2]}" -v name="${BASH_REMATCH[3]}" \
-            -v repeat="${BASH_REMATCH[4]}" '
-            FNR > 1 {
-                if ($4 != "") sub(/-[^-]*$/, "", name)
-                print ranks, model, name, $4, repeat, $3, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15
-            }' "$file"
+        [[ $file =~ ^\./ranks=([0-9]+)/model=([^/,]+)/[^/,]+/repeat-([0-9]+)/summary.csv$ ]] || continue
+        awk -F, -v OFS=, -v ranks="${BASH_REMATCH[1]}" -v model="${BASH_REMATCH[2]}" -v repeat="${BASH_REMATCH[3]}" '
+            FNR > 1 { print ranks, model, $2, $4, repeat, $3, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15 }' "$file"
     done
 )
 
@@ -53,7 +49,8 @@ scripts=("$output"/sweep-*.gp)
 if [ ! -e "${scripts[0]}" ]; then
     say "no implementation with buckets, so there is no picture of bucket sizes"
 elif ! command -v gnuplot >/dev/null; then
-    say "the pictures need gnuplot: launch/setup.sh --plot, and then again with --report-only (the scripts are $output/sweep-*.gp)"
+    say "the pictures need gnuplot: launch/setup.sh --plot, and then again with --report-only" \
+        "(the scripts are $output/sweep-*.gp)"
 else
     for script in "${scripts[@]}"; do
         (cd "$output" && gnuplot "$(basename "$script")") || {

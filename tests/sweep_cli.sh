@@ -17,31 +17,10 @@ END
 sweep=$root/launch/sweep.sh
 export MPIRUN="${mpirun[*]}"
 sizes='--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256'
-grid=(--program "$program" --implementations 'none,a=ddp,ddp_bucketed' --bucket-size-mb '0.010,0.05' --ranks '1,2'
+# a label may hold -, and a bucket may be so small that its size is written with an exponent
+grid=(--program "$program" --implementations 'none,a-b=ddp,x-1=ddp_bucketed' --bucket-size-mb '0.010,0.00005' --ranks '1,2'
     --model "tiny:$sizes" --rounds 2 --repeats 2)
 points=8 # 2 numbers of ranks x (2 implementations + 2 buckets)
-
-# try COMMAND...: its words go to said, what it prints to printed, its exit status to status.
-try() {
-    status=0
-    timeout --kill-after=5 60 "$@" >printed 2>said </dev/null || status=$?
-}
-
-# check STATUS WORDS PATTERN: the last command ended so, and said something that matches (an extended expression).
-check() {
-    local good=0
-    [ "$status" = "$1" ] && grep -qE -- "$3" said || good=1
-    [ "$good" = 0 ] || echo "status $status, expected $1 and '$3'" >>said
-    result "$good" "$2"
-}
-
-# is WORDS GOT EXPECTED
-is() {
-    local good=0
-    [ "$2" = "$3" ] || good=1
-    [ $good = 0 ] || echo "got '$2', expected '$3'" >>said
-    result $good "$1"
-}
 
 # ---- a sweep from end to end ----
 
@@ -58,14 +37,14 @@ grid+=(--launcher "$temporary/launcher {ranks}")
 try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1 --threads 1
 check 0 "a sweep ends with status 0, and counts its runs" '^sweep.sh: 16 runs: 0 were there, 16 made, 0 failed'
 is "each point has a directory with all results" "$(find out -path '*/repeat-[12]/summary.json' | sort | sed 's/.*model=tiny.//' | tr '\n' ' ')" \
-    "$(for i in 1 2; do for p in a ddp_bucketed-0.01 ddp_bucketed-0.05 none; do printf '%s/repeat-%d/summary.json ' $p 1 $p 2; done; done)"
+    "$(for i in 1 2; do for p in a-b none x-1-0.01 x-1-5e-05; do printf '%s/repeat-%d/summary.json ' $p 1 $p 2; done; done)"
 is "nothing else is there" "$(find out -name '*.part' -o -name '*.failed')" ""
 is "the second repeat begins in the middle of the grid" \
     "$(sed 's,/repeat.*,,' order | awk -v n=$points 'NR <= n { o[NR - 1] = $0; next } { good += $0 == o[(NR - 1 - n + n / 2) % n] } END { print good }')" $points
 # what was run in a directory is what its name says
 good=0
 while read -r file; do
-    [[ $file =~ ranks=([12])/model=tiny/([a-z_]*)-?([0-9.]*)/ ]]
+    [[ $file =~ ranks=([12])/model=tiny/(none|a-b|x-1)-?(.*)/repeat ]]
     grep -q "^\"world_size\":${BASH_REMATCH[1]},$" <(tr -d ' \t' <"$file") &&
         grep -q "^\"name\":\"${BASH_REMATCH[2]}\",$" <(tr -d ' \t' <"$file") &&
         { [ -z "${BASH_REMATCH[3]}" ] || grep -q "^\"bucket_size_mb\":${BASH_REMATCH[3]}," <(tr -d ' \t' <"$file"); } || good=1
@@ -85,14 +64,16 @@ done | sort >expected
 is "sweep.csv has the rows of all runs" "$(tail -n +2 out/sweep.csv | sort | cmp - expected && wc -l <expected)" $((points * 2 * 12))
 is "and a line of names" "$(head -n 1 out/sweep.csv)" \
     "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads,metric,unit,n,median,ci_low,ci_high,p5,p95"
-is "the table has a row for each point" "$(grep -cE '^  [ *=] (none|a|ddp_bucketed) ' printed)" $points
+is "also below small buckets and labels with -" "$(cut -d, -f1-4 out/sweep.csv | grep -E ',(a-b|x-1),' | sort -u | tr '\n' ' ')" \
+    "1,tiny,a-b, 1,tiny,x-1,0.01 1,tiny,x-1,5e-05 2,tiny,a-b, 2,tiny,x-1,0.01 2,tiny,x-1,5e-05 "
+is "the table has a row for each point" "$(grep -cE '^  [ *=] (none|a-b|x-1) ' printed)" $points
 is "and a best for each number of ranks" "$(grep -cE '^  Best: ' printed)" 2
 if command -v gnuplot >/dev/null; then
     for file in out/sweep-1-tiny.png out/sweep-2-tiny.png; do
         is "$file is a picture" "$(head -c 8 "$file" | od -An -tx1)" " 89 50 4e 47 0d 0a 1a 0a"
     done
     is "and there as SVG" "$(grep -c '</svg>' out/sweep-1-tiny.svg out/sweep-2-tiny.svg | tr '\n' ' ')" "out/sweep-1-tiny.svg:1 out/sweep-2-tiny.svg:1 "
-    is "the SVG names the lines and the best bucket" "$(grep -oE '(none|best bucket: 0.0[15] MiB)' out/sweep-2-tiny.svg | sed 's/ 0.*//' | sort -u | tr '\n' ' ')" "best bucket: none "
+    is "the SVG names the lines and the best bucket" "$(grep -oE '(none|best bucket: (0.01|5e-05) MiB)' out/sweep-2-tiny.svg | sed 's/: .*/:/' | sort -u | tr '\n' ' ')" "best bucket: none "
 else
     echo "skip - pictures: there is no gnuplot"
 fi
@@ -113,8 +94,8 @@ result $good "and the same table, sweep.csv and the script for gnuplot are there
 try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1 --threads 1
 check 0 "a complete sweep runs nothing again" '^sweep.sh: 16 runs: 16 were there, 0 made, 0 failed'
 is "really nothing" "$(cat order)" ""
-try "$sweep" "${grid[@]}" --repeats 3 --output out -- --steps-per-block 1 --threads 1
-check 2 "another number of repeats is refused, with both" '^sweep.sh: --repeats: earlier starts in out had "2", this one has "3"'
+try "$sweep" "${grid[@]}" --repeats 1 --output out -- --steps-per-block 1 --threads 1
+check 2 "fewer repeats are refused, with both" '^sweep.sh: --repeats: earlier starts in out had "2", this one has "1"; use the same or more,'
 try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1
 check 2 "other options of every run are refused, with both" '^sweep.sh: --: earlier starts in out had "--steps-per-block 1 --threads 1", this one has "--steps-per-block 1"'
 try "$sweep" "${grid[@]}" --model "more:$sizes" --output out -- --steps-per-block 1 --threads 1
@@ -125,15 +106,6 @@ flock 7
 try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1 --threads 1
 check 1 "two sweeps cannot share a directory" '^sweep.sh: another sweep runs in out$'
 exec 7<&-
-
-# The processes of these runs are told by the directory in their command lines.
-left_over() {
-    local process line
-    for process in /proc/[0-9]*; do
-        { mapfile -d '' -t line <"$process/cmdline"; } 2>/dev/null || continue
-        [[ ${line[*]} != *"$temporary/stopped"* ]] || echo "${process#/proc/}"
-    done
-}
 
 # A launcher with which the run of ddp_flat would take hours as long as there is a file called hours.
 cat >slow <<END
@@ -148,7 +120,7 @@ END
 chmod +x slow
 : >hours
 
-# stop SIGNAL: sweeps three points until the second has begun, and sends the signal; its exit status is in status.
+# stop SIGNAL STATUS: sweeps three points until the second has begun, and sends the signal; the sweep ends with STATUS.
 stopped=(--program "$program" --implementations 'none,ddp_flat,ddp' --ranks 2 --model "tiny:$sizes" --rounds 2 --repeats 1
     --launcher "$temporary/slow {ranks}")
 stop() {
@@ -161,24 +133,20 @@ stop() {
         [ ! -s "$points/ddp_flat/repeat-1.part/rank_1_metrics.jsonl" ] || break
         sleep 0.05
     done
-    began=$([ -e "$points/none/repeat-1" ] && [ -n "$(left_over)" ] && echo yes || echo no)
-    kill "-$1" $!
+    began=$([ -e "$points/none/repeat-1" ] && [ -n "$(left_over stopped)" ] && echo yes || echo no)
+    kill "-$1" $! || true
     status=0
     wait $! 2>/dev/null || status=$?
-    for ((i = 0; i < 50; i++)); do
-        [ -n "$(left_over)" ] || break
-        sleep 0.1
-    done
-    is "SIG$1 ends a sweep and its run (status $status)" "$began $(left_over)" "yes "
-    left_over | xargs -r kill -KILL
+    is "SIG$1 ends a sweep and its run" "$began $status $(gone stopped)" "yes $2 "
+    left_over stopped | xargs -r kill -KILL || true
     is "SIG$1 leaves the complete run, and none that looks complete" "$(cd "$points" && echo */repeat-1)" none/repeat-1
 }
 
-for signal in TERM INT; do
-    stop $signal
-    is "SIG$signal leaves nothing half-written" "$(find "stopped-$signal" -name '*.part')" ""
+for signal in HUP:129 INT:130 TERM:143; do
+    stop "${signal%:*}" "${signal#*:}"
+    is "SIG${signal%:*} leaves nothing half-written" "$(find "stopped-${signal%:*}" -name '*.part')" ""
 done
-stop KILL
+stop KILL 137
 is "SIGKILL leaves a half-written run under another name" "$(cd stopped-KILL/ranks=2/model=tiny && echo */*.part)" ddp_flat/repeat-1.part
 rm hours
 try "$sweep" "${stopped[@]}" --output "$temporary/stopped-KILL"
@@ -186,6 +154,18 @@ check 0 "the same command goes on after SIGKILL" '^sweep.sh: 3 runs: 1 were ther
 valid stopped-KILL/*/*/*/repeat-1/*.json stopped-KILL/*/*/*/repeat-1/*.jsonl >>said && good=0 || good=1
 result $good "and all results are whole"
 is "with nothing half-written left" "$(find stopped-KILL -name '*.part')" ""
+try "$sweep" "${stopped[@]}" --repeats 2 --output "$temporary/stopped-KILL"
+check 0 "more repeats go on in the same directory" '^sweep.sh: 6 runs: 3 were there, 3 made, 0 failed'
+is "which now is one of so many" "$(grep -- '^--repeats' stopped-KILL/sweep.txt)" "--repeats	2"
+try "$sweep" "${stopped[@]}" --output "$temporary/stopped-KILL"
+check 2 "and no longer one of fewer" '^sweep.sh: --repeats: earlier starts in .* had "2", this one has "1"'
+
+# The launcher that is there by itself, and all else, in a directory whose name has blanks.
+mkdir "a sweep"
+cp -r "$root/launch" "$program" "a sweep"
+try "a sweep/launch/sweep.sh" --program "$temporary/a sweep/ddpbench" --implementations ddp --ranks 2 --model "tiny:$sizes" \
+    --rounds 2 --repeats 1 --output "a sweep/out"
+check 0 "paths may have blanks" '^sweep.sh: 1 run: 0 were there, 1 made, 0 failed'
 
 # ---- what fails ----
 
@@ -199,7 +179,7 @@ is "only what was complete is in the results" "$(cd part/ && echo ranks=*/*/ddp/
 grep -q 'batch of 4' part/ranks=3/model=tiny/ddp/repeat-1.failed/log.txt && good=0 || good=1
 result $good "what the failing run said is kept"
 try "$sweep" --program "$program" --implementations ddp --model "tiny:$sizes" --repeats 1 --launcher 'true {ranks}' --output nothing
-check 1 "a launcher that runs nothing and ends with status 0 is no success" '^sweep.sh: 1 runs: 0 were there, 0 made, 1 failed'
+check 1 "a launcher that runs nothing and ends with status 0 is no success" '^sweep.sh: 1 run: 0 were there, 0 made, 1 failed'
 grep -q '^sweep_report.sh: no run in nothing is complete' said && good=0 || good=1
 result $good "and without a complete run there is no table"
 
@@ -216,17 +196,28 @@ refuse "a bucket of 0" "'0' is none of sizes above 0" --bucket-size-mb 0.0,1
 refuse "a bucket with a unit" "'25MB' is none of sizes in MiB" --bucket-size-mb 25MB
 refuse "a bucket in two spellings" "'0.5' is listed twice" --bucket-size-mb 0.5,0.50
 refuse "0 ranks" "'0' is none of numbers from 1" --ranks 2,0
-refuse "a list that ends in a comma" "comma with nothing behind" --ranks 2,
+for list in "2," ",2" "1,,2" ","; do
+    refuse "a list with nothing beside a comma: $list" "ranks '$list': a comma has nothing before or behind it" --ranks "$list"
+done
+for list in "1 4" "*" "2, 4"; do
+    refuse "a list that is split otherwise: $list" "is none of numbers from 1" --ranks "$list"
+done
+refuse "a blank between implementations" "'none ddp' is none of ddp" --implementations 'none ddp'
+refuse "a label of 41 characters" "is none of ddp, .* a label of up to 40" --implementations "$(printf 'l%.0s' {1..41})=ddp"
+refuse "a label that looks like a bucket" "'a-4' is also a at 4 MiB" --implementations a-4=ddp,a=ddp_bucketed --bucket-size-mb 1,4
 refuse "a model without a name" "expected a name, a colon and options" --model '--d-model 32'
 refuse "two models of one name" "'a' is listed twice" --model 'a:--d-model 32' --model 'a:--d-model 64'
 refuse "no repeats" "repeats 0: expected a whole number from 1" --repeats 0
 refuse "a launcher without ranks" "write \{ranks\} where" --launcher mpirun
 refuse "a launcher that is not there" "there is no program '/absent'" --launcher '/absent {ranks}'
 refuse "what the sweep sets itself" "output is the sweep's" -- --output x
+refuse "the same with _" "bucket_size_mb is the sweep's" -- --bucket_size_mb 7
+refuse "the same in a model" "rounds is the sweep's" --model 'm:--d-model 32 --rounds=3'
 refuse "a profile" "profile: a sweep compares benchmarks only" -- --profile
 refuse "an unknown option" "unknown option '--bogus'; known are --implementations" --bogus 1
 refuse "an option without its value" "rounds needs a value" --rounds
 refuse "--report-only with a grid" "report-only takes --output DIR and nothing else" --report-only
+refuse "--report-only with options of every run" "report-only takes --output DIR and nothing else, not --" --report-only -- --lr 1
 refuse "a directory with something else" "output few holds something else than a sweep" --output few
 is "what was refused left nothing" "$(find . -maxdepth 1 -name refused)" ""
 try "$sweep" --help
@@ -235,7 +226,7 @@ result "$good" "--help"
 
 # ---- known figures ----
 
-# made_up RANKS NAME STRATEGY BUCKET STEP...: complete runs with these step times.
+# made_up RANKS NAME STRATEGY BUCKET STEP...: complete runs with these step times, - for one that is not there.
 mkdir made-up
 : >made-up/sweep.txt
 made_up() {
@@ -243,6 +234,7 @@ made_up() {
     shift 4
     for step in "$@"; do
         repeat=$((repeat + 1))
+        [ "$step" != - ] || continue
         directory=made-up/ranks=$ranks/model=m/$name${bucket:+-$bucket}/repeat-$repeat
         mkdir -p "$directory"
         printf '%s\n' names "x,$name,$strategy,$bucket,$ranks,1,1,step,ms,6,$step,,,," >"$directory/summary.csv"
@@ -252,7 +244,14 @@ made_up 2 best ddp_flat '' 10 11 12
 made_up 2 none none '' 9 10 11
 made_up 2 twice ddp_bucketed 0.5 20 22 24
 made_up 2 noisy ddp_bucketed 4 11 9.9 14.4                # ratios 1.1, 0.9, 1.2
-made_up 2 close ddp '' 10.7250818 12.1568801 13.6659406   # e^0.07, e^0.10, e^0.13: p = 0.029, by Holm 0.057
+made_up 2 close ddp '' 10.7250818 12.1568801 13.6659406   # e^0.07, e^0.10, e^0.13: p = 0.029, by Holm 0.09
+# p of x is 0.02: by Holm over the two comparisons with the best 0.04, over the three pairs 0.06
+made_up 8 best8 ddp_flat '' 10 10 10
+made_up 8 x8 ddp '' 10.7802 11.0517 11.3300
+made_up 8 y8 ddp_bucketed 1 11 9.9 14.4
+# faster wherever both were run, but the best by a run that it has alone
+made_up 9 best9 ddp_flat '' 20 21 22 5
+made_up 9 faster9 ddp '' 18 18.91 19.8 -
 made_up 3 two ddp '' 10 12                                 # t = 12.7062 with 1 degree of freedom,
 made_up 4 four ddp '' 10 20 30 40                          # 3.18245 with 3,
 made_up 5 five ddp '' 10 20 30 40 50                       # 2.77645 with 4,
@@ -265,6 +264,8 @@ is "the best" "$(row best)" "* best - 11.00 [8.52, 13.48] 3 best"
 is "twice the best" "$(row twice)" " twice 0.5 22.00 [17.03, 26.97] 3 2.000 [2.000, 2.000]"
 is "a noisy one" "$(row noisy)" "= noisy 4 11.77 [5.94, 17.59] 3 1.059 [0.734, 1.528]"
 is "one that is slower only without Holm" "$(row close)" "= close - 12.18 [8.53, 15.84] 3 1.105 [1.026, 1.191]"
+is "one that is slower only if the choice of the best is forgotten" "$(row x8)" "= x8 - 11.05 [10.37, 11.74] 3 1.105 [1.039, 1.176]"
+is "one that is faster in the same repeats is not slower" "$(row faster9)" "= faster9 - 18.90 [16.67, 21.14] 3 0.900 [0.899, 0.901]"
 is "none is no candidate" "$(row none)" " none - 10.00 [7.52, 12.48] 3 0.909 [0.888, 0.930]"
 is "the sentence" "$(sed -n 's/^  Best: best, //p' printed)" "11.00 ms a step (n = 3 runs); cannot be told apart from it: noisy at 4 MiB; close."
 is "two runs" "$(row two)" "* two - 11.00 [-1.71, 23.71] 2 best"
