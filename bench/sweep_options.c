@@ -79,9 +79,6 @@ static const struct option call_options[] = {
      'c'},
     {"average", &option_count, FIELD(average), "1", 0, AVERAGES - 1,
      "an iteration's time is that of: 0 rank 0, 1 the mean of the ranks, 2 the fastest, 3 the slowest", 'a'},
-    {"call", &option_call, FIELD(nonblocking), "blocking", 0, 0,
-     "blocking: MPI's own call, and for avg a division; nonblocking: as the strategies send, started, tested, yielding",
-     0},
     {"flip-bit", &option_count, FIELD(flip_bit), "0", 0, 1e15,
      "flip this bit (counted from 1) of rank 0's result before it is checked, to see that it is found; 0: none", 0},
 };
@@ -93,6 +90,10 @@ static const struct option measure_options[] = {
      "instead: computation alone, communication alone and both at once, for each size", 0},
     {"timeout", &option_real, FIELD(timeout_s), "300", 0, 1e6,
      "seconds after which a collective that does not return ends the job; 0: never", 'T'},
+    {"call", &option_call, FIELD(nonblocking), "blocking", 0, 0,
+     "blocking: MPI's own call, and for avg a division; nonblocking: as the strategies send, started, tested, "
+     "yielding; with --overlap always",
+     0},
 };
 
 static const struct option output_options[] = {

@@ -52,6 +52,11 @@ expect "the rates follow from the times" awk -F, 'NR > 1 {
 expect "percentiles are in order" awk -F, 'NR > 1 && !($13 <= $15 && $15 <= $16 && $16 <= $17 && $17 <= $18 && $19 <= $22) { print; bad = 1 }
     END { exit bad }' out/allreduce.csv
 
+status=0
+rm -rf out
+timeout 60 "${mpirun[@]}" -n 2 "$program" allreduce -b 8 -e 64K -f 8 -n 10 --output out >printed 2>said </dev/null || status=$?
+expect "blocking calls, the default, are exact too" equal "$(values wrong)" 0
+
 for kind in all_reduce reduce_scatter all_gather broadcast; do
     sweep 3 --collective $kind -d all -o all --sizes 1,1000,48K -n 5 --root 1 --output-file report.json -c 3
     types='bf16 double float int32' ops='avg max sum'
@@ -122,6 +127,10 @@ refuse "a range from large to small" '--max-bytes 8 is less than --min-bytes 104
 refuse "two ways to say sizes" '--max-bytes does not go with --sizes' --sizes 8 -e 1M
 refuse "two ways to step" 'two ways to step' -f 2 -i 8
 refuse "a model without its use" '--d-model needs --sizes-from-model' --d-model 64
+refuse "what overlap does not measure" '--check does not go with --overlap' --overlap -c 3
+refuse "a flip of what is not checked" '--check is 0' --flip-bit 1 -c 0
+refuse "an empty list of sizes" '--sizes: expected a list' --sizes=
+refuse "a size in other digits" '--min-bytes 0x10: expected a size' -b 0x10
 refuse "a root that is no rank" '--root 2: there are ranks 0 to 1' --collective broadcast --root 2
 refuse "an unknown letter" "unknown option '-q'" -q 3
 refuse "too many sizes" 'more than 100000 sizes' -b 1 -e 1G -i 1
@@ -137,19 +146,27 @@ status=0
 expect "--help is printed once" equal "$(grep -c '^Usage:' printed)" 1
 
 # ---- a rank that does not come ----
-timeout --kill-after=5 60 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,64K -n 1000000 -T 1.5 -c 0 \
-    --output "$temporary/hang" >printed 2>said </dev/null &
-job=$!
-for ((i = 0; i < 200; i++)); do # until both ranks measure
-    ranks=()
-    for process in $(left_over hang); do
-        [ "$(cat "/proc/$process/comm" 2>/dev/null)" != ddpbench ] || ranks+=("$process")
+
+# begin OPTION...: starts a sweep of two ranks, `job`, and waits until both measure: `ranks` are their processes.
+begin() {
+    rm -rf hang
+    timeout --kill-after=5 60 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,64K -c 0 --output "$temporary/hang" "$@" \
+        >printed 2>said </dev/null &
+    job=$!
+    local i process
+    for ((i = 0; i < 200; i++)); do
+        ranks=()
+        for process in $(left_over hang); do
+            [ "$(cat "/proc/$process/comm" 2>/dev/null)" != ddpbench ] || ranks+=("$process")
+        done
+        [ "${#ranks[@]}" = 2 ] && [ -s printed ] && break
+        sleep 0.05
     done
-    [ "${#ranks[@]}" = 2 ] && [ -s printed ] && break
-    sleep 0.05
-done
-if [ "${#ranks[@]}" = 2 ] && [ -s printed ]; then
     sleep 0.2
+}
+
+begin -n 1000000 -T 1.5
+if [ "${#ranks[@]}" = 2 ] && [ -s printed ]; then
     kill -STOP "${ranks[1]}" || true
     status=0
     wait $job || status=$?
@@ -157,10 +174,22 @@ if [ "${#ranks[@]}" = 2 ] && [ -s printed ]; then
     case $status in 0 | 124 | 137) good=1 ;; *) good=0 ;; esac
     echo "status $status" >>said
     result "$good" "a collective that does not return ends the job"
-    grep -qE 'no progress for [0-9]+ s in iteration [0-9]+ of all_reduce of (8 B|64.0 KiB) \(float sum, (in|out of) place\)' said && good=0 || good=1
+    grep -qE 'rank 0 on .* has waited for [0-9]+ s in (timed|warm-up) iteration [0-9]+ of all_reduce of (8 B|64.0 KiB) \(float sum, (in|out of) place\)' said && good=0 || good=1
     result "$good" "and says where it stood"
     succeeds "and what was written is whole" valid hang/run.json
 else
     result 1 "a collective that does not return: two ranks did not start, but ${#ranks[@]}"
+fi
+
+begin -n 200000 -T 1.5 # about a second of measuring, or more where cores are shared
+if [ "${#ranks[@]}" = 2 ] && [ -s printed ]; then
+    kill -STOP "${ranks[@]}" || true
+    sleep 2
+    kill -CONT "${ranks[@]}" || true
+    status=0
+    wait $job || status=$?
+    expect "a job that was only suspended goes on" grep -q '^# Avg bus bandwidth' printed
+else
+    result 1 "a job that is suspended: two ranks did not start, but ${#ranks[@]}"
 fi
 exit "$failed"
