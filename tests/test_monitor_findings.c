@@ -2,10 +2,12 @@
  * and lines of values are written whole or not at all. */
 #include "monitor_csv.h"
 #include "monitor_gpu.h"
+#include "results.h"
 
 #include "error.h"
 #include "suite.h"
 
+#include <cJSON.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -91,6 +93,13 @@ START_TEST(more_than_there_is_room_for)
     fclose(out);
     ck_assert_ptr_nonnull(strstr(text, "Note: monitors saw 7 more of this"));
     free(text);
+    findings.samples = 1;
+    cJSON *json = cJSON_CreateObject(), *monitor;
+    results_add_monitor(json, &findings);
+    ck_assert_ptr_nonnull(monitor = cJSON_GetObjectItem(json, "monitor"));
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(monitor, "findings")), MONITOR_FINDINGS_MOST);
+    ck_assert_int_eq(cJSON_GetObjectItem(monitor, "more")->valueint, 7);
+    cJSON_Delete(json);
 }
 END_TEST
 
