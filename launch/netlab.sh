@@ -275,6 +275,9 @@ up() {
         ip -n "${prefix}n$k" addr add $subnet.$k/24 dev eth0
         ip -n "${prefix}n$k" link set lo up
         ip -n "${prefix}n$k" link set eth0 up
+        # The host's default may be one that pauses for 160 ms or more to probe the path (BBR); Reno is in every kernel.
+        ip netns exec "${prefix}n$k" sh -c 'echo reno >/proc/sys/net/ipv4/tcp_congestion_control' ||
+            say "warning: node $k keeps the host's TCP congestion control; large messages may stall now and then"
     done
     [ -z "$wish" ] || delay_links "$wish"
     shape "$bits"
