@@ -115,7 +115,8 @@ START_TEST(joined_collectives_are_complete)
         for (int i = 0; i < n; i++) {
             for (int j = 0; j < 8; j++)
                 x[i][j] = (float)(i + j);
-            struct collective c = {.buffer = x[i], .count = 8, .index = index++};
+            struct collective c = {.buffer = x[i], .count = 8, .index = index};
+            index++;
             long next = comm->start(comm, &c);
             ck_assert_int_eq(next, ticket + 1);
             ticket = next;
