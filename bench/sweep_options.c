@@ -85,7 +85,9 @@ static const struct option call_options[] = {
 
 static const struct option measure_options[] = {
     {"iters", &option_count, FIELD(iters), "0", 0, 1e6,
-     "timed iterations of a size; 0: as many as take 0.2 s, from 5 to 2000 (with --overlap 1 s, 10 to 200)", 'n'},
+     "timed iterations of a size; 0: as many as fit into 0.2 s at the pace of the fastest warm-up call, from 5 to 2000 "
+     "(with --overlap 1 s, 10 to 200)",
+     'n'},
     {"overlap", &option_flag, FIELD(overlap), NULL, 0, 0,
      "instead: computation alone, communication alone and both at once, for each size", 0},
     {"timeout", &option_real, FIELD(timeout_s), "300", 0, 1e6,

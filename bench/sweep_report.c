@@ -29,7 +29,7 @@ void sweep_report_head(FILE *out, const struct sweep *s, const struct host_facts
     if (o->iters)
         fprintf(out, "%zu", o->iters);
     else
-        fprintf(out, "as many as take 0.2 s, 5 to 2000");
+        fprintf(out, "as many as fit into 0.2 s at the fastest call's pace, 5 to 2000");
     fprintf(out, "; warm-up %zu; cycles %zu; check %zu; time of an iteration: %s\n#\n", o->warmup_iters, o->run_cycles,
             o->check, sweep_average_name[o->average]);
 }

@@ -49,13 +49,21 @@ exit "$status"
 END
 chmod +x tree/launch/netlab.sh tree/build/ddpbench
 
+# repeat WORD N: N lines of it.
+repeat() {
+    local i
+    for ((i = 0; i < $2; i++)); do
+        echo "$1"
+    done
+}
+
 # gate STATUS WORDS OK REGRESSED AMBIGUOUS: with so many equal sets called so.
 gate() {
     rm -rf elsewhere/out
     {
-        yes 0 | head -n "$3"
-        yes 3 | head -n "$4"
-        yes 4 | head -n "$5"
+        repeat 0 "$3"
+        repeat 3 "$4"
+        repeat 4 "$5"
     } >tree/equal
     cd elsewhere
     try ../tree/launch/gate.sh --tries 20 --runs 1 --output out
