@@ -102,7 +102,8 @@ static int gathers(const struct collective *c)
     return c->kind == COMM_ALL_GATHER || c->kind == COMM_BROADCAST;
 }
 
-size_t payload_input(const struct collective *c, int ranks)
+/* Elements that a rank has to give. */
+static size_t input_count(const struct collective *c, int ranks)
 {
     return c->kind == COMM_REDUCE_SCATTER ? c->count * (size_t)ranks : c->count;
 }
@@ -126,7 +127,7 @@ void payload_fill(const struct payload *p, void *in, void *buffer)
 {
     const struct collective *c = &p->collective;
     struct rule rule = rule_of(p);
-    size_t inputs = payload_input(c, p->ranks), outputs = payload_result(c, p->ranks);
+    size_t inputs = input_count(c, p->ranks), outputs = payload_result(c, p->ranks);
     char *own =
         (char *)buffer + (c->kind == COMM_ALL_GATHER ? (size_t)p->rank * c->count : 0) * comm_dtype_bytes(c->dtype);
     for (size_t i = 0; i < outputs; i++)

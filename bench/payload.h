@@ -16,8 +16,7 @@ struct payload {
     unsigned round; /* another one, other numbers */
 };
 
-/* Elements that a rank has to give, and those of the result, as struct collective counts them. */
-size_t payload_input(const struct collective *collective, int ranks);
+/* Elements of the result, as struct collective counts them. */
 size_t payload_result(const struct collective *collective, int ranks);
 
 /* Writes this rank's input: into `in`, or, for a collective in place (in NULL), where the buffer takes it. Every other
