@@ -1,16 +1,22 @@
 /* device.h - the operations that a training step is made of, as one table that each kind of processor fills in.
  *
  * A device runs operations in the order issued. The CPU finishes each before it returns; others need not, and
- * `synchronize` waits for all issued so far. Arrays are row-major fp32 in the device's own memory unless said
- * otherwise. Letters mean the same everywhere: B sequences, T tokens of each, N = B * T rows, C width of the model
- * (d_model), H heads, D = C / H, F width of the feed-forward (d_ff), V vocabulary. "+=" marks an output that is
- * added to; every other output is overwritten. Outputs never overlap inputs unless it is said that they may.
- * No operation can fail in a way a caller could mend: memory exhaustion and the like are fatal. */
+ * `synchronize` waits for all issued so far. Arrays are row-major in the device's own memory. `float` arrays are fp32;
+ * `void` arrays are of the device's compute type, fp32 or bfloat16: activations, their gradients, and the weights that
+ * layers read. Sums run in fp32 or wider whatever the type. Letters mean the same everywhere: B sequences, T tokens of
+ * each, N = B * T rows, C width of the model (d_model), H heads, D = C / H, F width of the feed-forward (d_ff), V
+ * vocabulary. "+=" marks an output that is added to; every other output is overwritten. Outputs never overlap inputs
+ * unless it is said that they may. No operation can fail in a way a caller could mend: memory exhaustion and the like
+ * are fatal. */
 #ifndef DEVICE_H
 #define DEVICE_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* What changes from step to step lives in device memory, in one array of SCALARS floats. */
 enum scalar {
@@ -25,17 +31,52 @@ struct adamw {
     float beta1, beta2, epsilon, weight_decay;
 };
 
+/* How matrix products and attention compute, and the compute type that goes with it: fp32 arrays with fp32 products;
+ * fp32 arrays whose products round their inputs to TF32; bfloat16 arrays. */
+enum precision { PRECISION_FP32, PRECISION_TF32, PRECISION_BF16, PRECISIONS };
+extern const char *const precision_name[PRECISIONS]; /* fp32, tf32, bf16 */
+
 struct device {
-    const char *name;
+    const char *name; /* "cpu" or "cuda" */
+    enum precision precision;
+    size_t compute_bytes;  /* of one number of the compute type: 4 or 2 */
+    int asynchronous;      /* 1: operations return before they are done */
+    int host_reads_memory; /* 1: its memory is the host's, and a host library may work in it after synchronize */
 
     /* ---- memory ---- */
     void *(*allocate)(size_t bytes); /* zeroed, aligned to 64 bytes at least; fatal when memory runs out */
     void (*release)(void *memory);   /* NULL is fine */
+    /* Copies in the order of operations. from_host may be reused on return; the host waits only when it is far ahead. */
     void (*upload)(void *to, const void *from_host, size_t bytes);
     void (*download)(void *to_host, const void *from, size_t bytes); /* waits: the data is there on return */
     void (*synchronize)(void);
 
+    /* ---- time ---- */
+    /* The moment when all that was issued so far is done, in ns of clock.h; or, where that is not known yet, a ticket
+     * below 0 for it, which stamp_ns turns into such a time. */
+    int64_t (*stamp)(void);
+    /* Forgets all tickets; and makes the times of those since known. Both wait for the device and compare its clock
+     * with the host's, so neither belongs into a step. The second may be called again and again. */
+    void (*stamps_begin)(void);
+    void (*stamps_end)(void);
+    int64_t (*stamp_ns)(int64_t ticket);
+
+    /* ---- copies beside the operations, for communication by the host; NULL where host_reads_memory ---- */
+    /* Host memory that copies are fast to and from; fatal when memory runs out. */
+    void *(*allocate_host)(size_t bytes);
+    void (*release_host)(void *memory);
+    /* A mark on the lane of such copies: [0, marks) after beside_create, any number of times each. beside_out copies
+     * once all operations issued so far are done, beside_in at once; both return before they have copied, and set the
+     * mark behind the copy. beside_out is called by the thread that issues operations, beside_in by any one thread. */
+    void (*beside_create)(size_t marks);
+    void (*beside_destroy)(void);
+    void (*beside_out)(void *to_host, const void *from, size_t bytes, size_t mark);
+    void (*beside_in)(void *to, const void *from_host, size_t bytes, size_t mark);
+    int (*beside_reached)(size_t mark); /* 1: everything up to the mark is done, else 0; from any thread */
+
     /* ---- naming what follows ---- */
+    /* What follows belongs to this phase of a step (NULL: to none), for the vendor's own profilers. */
+    void (*phase)(const char *name);
     /* Operations between the two belong to a part of the model, such as "layer" number 3 (-1: there is only one);
      * ranges nest. The name is a string that outlives the run. Costs nothing unless the device is traced. */
     void (*range_begin)(const char *name, int number);
@@ -47,51 +88,51 @@ struct device {
     /* fp32 to bfloat16 and back; packing rounds to nearest, ties to even; NaN stays NaN. */
     void (*pack_bf16)(uint16_t *to, const float *from, size_t n);
     void (*unpack_bf16)(float *to, const uint16_t *from, size_t n);
-    /* y[i] = a[i] + b[i]; y may be a or b. */
-    void (*add)(float *y, const float *a, const float *b, size_t n);
 
     /* ---- layers ---- */
     /* x[N, C] = row token[i] of table[V, C]. */
-    void (*embedding_forward)(float *x, const float *table, const int32_t *token, size_t N, size_t C);
+    void (*embedding_forward)(void *x, const void *table, const int32_t *token, size_t N, size_t C);
     /* dtable[V, C] += dx[N, C] row by row at token[N]; the sum over equal tokens is in the order of rows. */
-    void (*embedding_backward)(float *dtable, const float *dx, const int32_t *token, size_t N, size_t C);
+    void (*embedding_backward)(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C);
 
     /* y[N, O] = x[N, I] * w[O, I]^T. */
-    void (*linear_forward)(float *y, const float *x, const float *w, size_t N, size_t I, size_t O);
+    void (*linear_forward)(void *y, const void *x, const void *w, size_t N, size_t I, size_t O);
     /* dx[N, I] = dy[N, O] * w[O, I], or += when accumulate is not 0. */
-    void (*linear_backward_input)(float *dx, const float *dy, const float *w, size_t N, size_t I, size_t O,
+    void (*linear_backward_input)(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O,
                                   int accumulate);
     /* dw[O, I] += dy[N, O]^T * x[N, I]. */
-    void (*linear_backward_weight)(float *dw, const float *dy, const float *x, size_t N, size_t I, size_t O);
+    void (*linear_backward_weight)(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O);
 
-    /* y[N, C] = x * rstd * w[C] with rstd[N] = 1 / sqrt(mean(x^2 over C) + RMSNORM_EPSILON), rstd kept for backward.
+    /* x[N, C] += residual first, unless that is NULL; then y[N, C] = x * rstd * w[C] with
+     * rstd[N] = 1 / sqrt(mean(x^2 over C) + RMSNORM_EPSILON), rstd kept for backward.
      * Source: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019, arXiv:1910.07467. */
-    void (*rmsnorm_forward)(float *y, float *rstd, const float *x, const float *w, size_t N, size_t C);
-    /* With n = x * rstd: dx[N, C] += rstd * (dy * w - n * mean(dy * w * n over C)); dw[C] += sum over N of dy * n. */
-    void (*rmsnorm_backward)(float *dx, float *dw, const float *dy, const float *x, const float *w, const float *rstd,
-                             size_t N, size_t C);
+    void (*rmsnorm_forward)(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N, size_t C);
+    /* With n = x * rstd: dx[N, C] = rstd * (dy * w - n * mean(dy * w * n over C)), or += when accumulate is not 0;
+     * dw[C] += sum over N of dy * n. */
+    void (*rmsnorm_backward)(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
+                             size_t N, size_t C, int accumulate);
 
     /* Turns each pair (x[2i], x[2i+1]) of each head of x[B, T, H, D], in place, by the angle t * theta^(-2i/D) of its
      * position t, or back by it when inverse is not 0 (which is the backward pass). table[T, D/2, 2] holds cosine
      * and sine. Source: Su et al., RoFormer, 2021, arXiv:2104.09864. */
-    void (*rope)(float *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse);
+    void (*rope)(void *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse);
 
     /* Causal attention of each head, softmax(q k^T / sqrt(D)) v over earlier and equal positions. q, k, v, o are
      * [B, T, H, D]; lse[B, H, T], the logarithm of each row's sum of exponentials, is kept for backward. Works tile
      * by tile; no T x T matrix exists. Source: Dao et al., FlashAttention, 2022, arXiv:2205.14135. */
-    void (*attention_forward)(float *o, float *lse, const float *q, const float *k, const float *v, size_t B, size_t T,
+    void (*attention_forward)(void *o, float *lse, const void *q, const void *k, const void *v, size_t B, size_t T,
                               size_t H, size_t D);
-    void (*attention_backward)(float *dq, float *dk, float *dv, const float *d_o, const float *o, const float *lse,
-                               const float *q, const float *k, const float *v, size_t B, size_t T, size_t H, size_t D);
+    void (*attention_backward)(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
+                               const void *q, const void *k, const void *v, size_t B, size_t T, size_t H, size_t D);
 
     /* h[n] = a * sigmoid(a) * g. Source: Shazeer, GLU Variants Improve Transformer, 2020, arXiv:2002.05202. */
-    void (*swiglu_forward)(float *h, const float *a, const float *g, size_t n);
+    void (*swiglu_forward)(void *h, const void *a, const void *g, size_t n);
     /* da = dh * g * s * (1 + a * (1 - s)), dg = dh * a * s, with s = sigmoid(a); da may be a, and dg may be g. */
-    void (*swiglu_backward)(float *da, float *dg, const float *dh, const float *a, const float *g, size_t n);
+    void (*swiglu_backward)(void *da, void *dg, const void *dh, const void *a, const void *g, size_t n);
 
     /* loss[0] += loss_scale * sum over N of (log(sum of exp(logits[i, :])) - logits[i, target[i]]), and logits[N, V]
      * is replaced by its gradient (softmax - one at target) * grad_scale. */
-    void (*cross_entropy)(float *loss, float *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
+    void (*cross_entropy)(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
                           float grad_scale);
 
     /* ---- optimizer ---- */
@@ -102,8 +143,9 @@ struct device {
     /* One AdamW step over all n elements, with G = g * scalars[SCALAR_CLIP], t = scalars[SCALAR_STEP] and
      * lr = scalars[SCALAR_LEARNING_RATE]: w *= 1 - lr * weight_decay; m = beta1 m + (1 - beta1) G;
      * v = beta2 v + (1 - beta2) G^2; w -= lr / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + epsilon).
+     * compute_w[n] becomes w in the compute type; NULL where that is fp32, and w itself is what layers read.
      * Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2019, arXiv:1711.05101. */
-    void (*adamw)(float *w, float *m, float *v, const float *g, size_t n, const float *scalars,
+    void (*adamw)(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,
                   const struct adamw *adamw);
 };
 
@@ -112,5 +154,9 @@ struct device {
 /* The CPU: C with OpenMP, matrix products from a CBLAS, each operation on at most `threads` (>= 1) threads.
  * The table is static; a later call changes the number of threads for all. */
 const struct device *device_cpu(int threads);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

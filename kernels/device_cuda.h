@@ -1,0 +1,42 @@
+/* device_cuda.h - NVIDIA GPUs: what there is, and the device that computes on one of them.
+ *
+ * Where no CUDA compiler was found when the program was built, device_cuda_absent.c stands in, and says so. */
+#ifndef DEVICE_CUDA_H
+#define DEVICE_CUDA_H
+
+#include "device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is known about a GPU; the last part under the names that profilers give it. */
+struct gpu {
+    char name[256];
+    char id[48]; /* "GPU-...", the same whichever process asks and however it numbers the GPUs */
+    int driver, runtime; /* versions of CUDA: 1000 * major + 10 * minor */
+    size_t total_memory, free_memory;
+    int compute_major, compute_minor;
+    int max_threads_per_block, max_threads_per_multiprocessor, registers_per_block, warp_size, multiprocessors;
+    size_t shared_memory_per_block;
+};
+
+/* How many GPUs this process sees, at least 1; or -1, reported: the program was built without CUDA, there is no driver,
+ * the driver is too old for the program, or it shows no GPU. */
+int device_cuda_count(void);
+
+/* Describes a GPU in [0, device_cuda_count()). Returns 0; or -1, reported. */
+int device_cuda_describe(int index, struct gpu *gpu);
+
+/* The device that computes on a GPU of this process, from now on its only one. The table is static. Returns 0; or -1,
+ * reported: the program holds no code for this GPU's architecture, or the GPU is out of order or taken. */
+int device_cuda_open(int index, enum precision precision, const struct device **device);
+
+/* "CUDA 13.0 for sm_80, sm_90, sm_100", or "none": what the program was built with. */
+const char *device_cuda_built(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
