@@ -7,6 +7,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Keeps the message (printf's format, without a newline: what was wrong, what is allowed) and returns -1, for
  * `return report(...)`. The first message is kept until report_clear; later ones are dropped. May be called from
  * any thread. */
@@ -18,12 +22,16 @@ void report_clear(void);
 
 /* Prints "rank R: file:line: message" on stderr and ends the job on every rank with status 1. Does not return. */
 #define FATAL(...) fatal(__FILE__, __LINE__, __VA_ARGS__)
-_Noreturn void fatal(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void fatal(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
 
 /* Tells fatal which rank this is and how to end the whole job (NULL: exit this process). */
 void fatal_set_job(int rank, void (*end_job)(int status));
 
 /* Zeroed host memory of n elements of the given size; fatal when there is none left. Release with free. */
 void *allocate(size_t n, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

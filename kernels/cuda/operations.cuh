@@ -1,0 +1,58 @@
+/* operations.cuh - the operations of the CUDA device, as device.h describes them.
+ *
+ * Those with a compute type exist for float and bf16; those that also depend on how products round take the
+ * precision from cuda_precision. */
+#ifndef OPERATIONS_CUH
+#define OPERATIONS_CUH
+
+#include "cuda/kernel.cuh"
+#include "device.h"
+
+extern enum precision cuda_precision;
+
+void cuda_zero(float *x, size_t n);
+void cuda_copy(float *to, const float *from, size_t n);
+void cuda_pack_bf16(uint16_t *to, const float *from, size_t n);
+void cuda_unpack_bf16(float *to, const uint16_t *from, size_t n);
+
+template <typename Number>
+void cuda_embedding_forward(void *x, const void *table, const int32_t *token, size_t N, size_t C);
+template <typename Number>
+void cuda_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C);
+
+template <typename Number> void cuda_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O);
+template <typename Number>
+void cuda_linear_backward_input(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O, int accumulate);
+template <typename Number>
+void cuda_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O);
+
+template <typename Number>
+void cuda_rmsnorm_forward(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N, size_t C);
+template <typename Number>
+void cuda_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
+                           size_t N, size_t C, int accumulate);
+
+template <typename Number>
+void cuda_rope(void *x, const float *table, size_t B, size_t Tokens, size_t H, size_t D, int inverse);
+
+template <typename Number>
+void cuda_attention_forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B, size_t Tokens,
+                            size_t H, size_t D);
+template <typename Number>
+void cuda_attention_backward(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
+                             const void *q, const void *k, const void *v, size_t B, size_t Tokens, size_t H, size_t D);
+
+template <typename Number> void cuda_swiglu_forward(void *h, const void *a, const void *g, size_t n);
+template <typename Number>
+void cuda_swiglu_backward(void *da, void *dg, const void *dh, const void *a, const void *g, size_t n);
+
+template <typename Number>
+void cuda_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
+                        float grad_scale);
+
+void cuda_grad_norm(float *scalars, const float *g, size_t n, float max_norm);
+template <typename Number>
+void cuda_adamw(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,
+                const struct adamw *adamw);
+
+#endif

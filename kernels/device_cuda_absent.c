@@ -1,0 +1,26 @@
+/* device_cuda_absent.c - stands in for the CUDA device where no CUDA compiler was found. */
+#include "device_cuda.h"
+
+#include "error.h"
+
+int device_cuda_count(void)
+{
+    return report("this program was built without CUDA; install the CUDA toolkit (nvcc) and build again");
+}
+
+int device_cuda_describe(int index, struct gpu *gpu)
+{
+    (void)index, (void)gpu;
+    return device_cuda_count();
+}
+
+int device_cuda_open(int index, enum precision precision, const struct device **device)
+{
+    (void)index, (void)precision, (void)device;
+    return device_cuda_count();
+}
+
+const char *device_cuda_built(void)
+{
+    return "none";
+}
