@@ -51,8 +51,8 @@ static void add_span(struct averages *a, struct item *item, const struct span *s
     sum->self_ns += kind == KIND_COLLECTIVE ? NAN : length;
     if (kind == KIND_OPERATION) {
         const struct operation_facts *facts = &operation_facts[span->index];
-        sum->flops += operation_amount(facts->flops, facts->sizes, span->size);
-        sum->bytes += operation_amount(facts->bytes, facts->sizes, span->size);
+        sum->flops += operation_amount(facts->flops, facts->sizes, span->size, a->compute_bytes);
+        sum->bytes += operation_amount(facts->bytes, facts->sizes, span->size, a->compute_bytes);
     } else if (kind == KIND_COLLECTIVE)
         sum->bytes += (double)span->size[SIZE_BYTES];
     if (kind == KIND_PHASE)
@@ -94,7 +94,7 @@ static void sum_ranks(struct averages *sum, const struct job *job, const struct 
 {
     struct averages *all = allocate((size_t)job->size, sizeof *all);
     job_gather(job, mine, sizeof *mine, all);
-    *sum = (struct averages){0};
+    *sum = (struct averages){.compute_bytes = mine->compute_bytes};
     for (int r = 0; r < job->size; r++) {
         sum->step_ns += all[r].step_ns;
         for (int i = 0; i < all[r].n; i++) {
@@ -110,11 +110,11 @@ static void sum_ranks(struct averages *sum, const struct job *job, const struct 
     free(all);
 }
 
-void averages_create(struct averages *averages, const struct job *job, const struct timeline *timeline, int first,
-                     int count)
+void averages_create(struct averages *averages, const struct job *job, const struct timeline *timeline,
+                     size_t compute_bytes, int first, int count)
 {
     static const enum timeline_lane order[] = {LANE_HOST, LANE_COMPUTE, LANE_COMMUNICATION};
-    struct averages mine = {0};
+    struct averages mine = {.compute_bytes = compute_bytes};
     size_t n = 0;
     struct item *item = allocate(timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMPUTE].n + 1, sizeof *item);
     struct item beside;

@@ -25,13 +25,14 @@ struct average {
 struct averages {
     int n;
     struct average row[AVERAGES_MOST];
-    double step_ns; /* of the steps that were counted, of all ranks together: what shares are of */
+    double step_ns;       /* of the steps that were counted, of all ranks together: what shares are of */
+    size_t compute_bytes; /* of a number of the device's compute type */
 };
 
 /* Adds up the steps in slots [first, first + count) of every rank's timeline; all ranks call. A collective's time is
  * from post to completion, beside the training thread, so it is nobody's child and shares may sum to more than 1. */
-void averages_create(struct averages *averages, const struct job *job, const struct timeline *timeline, int first,
-                     int count);
+void averages_create(struct averages *averages, const struct job *job, const struct timeline *timeline,
+                     size_t compute_bytes, int first, int count);
 
 /* Sorts the rows: the largest first, names from a to z. */
 void averages_sort(struct averages *averages, enum sort by);

@@ -51,10 +51,6 @@ static void run_unpack(void)
 {
     device->unpack_bf16(y, (const uint16_t *)(const void *)z, n);
 }
-static void run_add(void)
-{
-    device->add(y, a, b, n);
-}
 static void run_embedding_forward(void)
 {
     device->embedding_forward(y, table, token, N, C);
@@ -65,11 +61,11 @@ static void run_embedding_backward(void)
 }
 static void run_rmsnorm_forward(void)
 {
-    device->rmsnorm_forward(y, rstd, a, w, N, C);
+    device->rmsnorm_forward(z, rstd, y, b, w, N, C);
 }
 static void run_rmsnorm_backward(void)
 {
-    device->rmsnorm_backward(y, w, a, b, w + C, rstd, N, C);
+    device->rmsnorm_backward(y, dw, a, b, w, rstd, N, C, 1);
 }
 static void run_rope(void)
 {
@@ -94,7 +90,7 @@ static void run_grad_norm(void)
 static void run_adamw(void)
 {
     static const struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
-    device->adamw(y, z, v, a, n, scalars, &adamw);
+    device->adamw(y, NULL, z, v, a, n, scalars, &adamw);
 }
 
 enum { ACTIVATION = T * C }; /* q, k, v, and their gradients, lie one after the other in an array */
@@ -154,10 +150,9 @@ static void declare_all(void)
     declare("copy", flat, 8 * e, 0, run_copy, 1);
     declare("pack_bf16", flat, 6 * e, 0, run_pack, 1);
     declare("unpack_bf16", flat, 6 * e, 0, run_unpack, 1);
-    declare("add", flat, 12 * e, e, run_add, 1);
     declare("embedding_forward", wide, 8 * e + 4 * r, 0, run_embedding_forward, 1);
     declare("embedding_backward", wide, 12 * e + 4 * r, e, run_embedding_backward, 1);
-    declare("rmsnorm_forward", wide, 8 * e + 4 * r, 4 * e, run_rmsnorm_forward, 1);
+    declare("rmsnorm_forward", wide, 16 * e + 4 * r, 5 * e, run_rmsnorm_forward, 1);
     declare("rmsnorm_backward", wide, 16 * e + 4 * r, 11 * e, run_rmsnorm_backward, 1);
     declare("rope", heads, 8 * e, 3 * e, run_rope, 1);
     declare("swiglu_forward", flat, 12 * e, 6 * e, run_swiglu_forward, 1);

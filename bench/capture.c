@@ -75,6 +75,7 @@ static void describe(struct capture *capture, struct run *run)
     capture->trace = (struct trace){
         .implementation = o->implementation[0].label,
         .device = run->device->name,
+        .compute_bytes = run->device->compute_bytes,
         .comm = run->comm->name,
         .host = run->host.name,
         .rank = run->job->rank,
@@ -105,6 +106,8 @@ static void collect(struct capture *capture, struct run *run)
     for (int i = 0; i < TIMELINE_LANES; i++)
         if (run->timeline.lane[i].dropped)
             FATAL("%zu spans found lane %d of the timeline full", run->timeline.lane[i].dropped, i);
+    run->device->stamps_end();
+    timeline_settle(&run->timeline, run->device->stamp_ns);
     run->device->download(capture->record, run->trainer.record, numbers * sizeof *capture->record);
     for (int i = 0; i < capture->n; i++) {
         struct captured_step *s = &capture->step[i];

@@ -236,7 +236,7 @@ int options_fit(struct options *o, int ranks)
 
 /* ---- the command line ---- */
 
-enum { OPTION_SECTIONS = 7 };
+enum { OPTION_SECTIONS = 8 };
 #define ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
 
 static void make_sections(struct options *options, struct option_section section[OPTION_SECTIONS])
@@ -244,8 +244,8 @@ static void make_sections(struct options *options, struct option_section section
     const struct option_section all[OPTION_SECTIONS] = {
         {"Model", ROWS(model_options), options}, {"Batch and data", ROWS(batch_options), options},
         {"Training", ROWS(training), options},   {"Strategies", ROWS(strategy_options), options},
-        {"Benchmark", ROWS(benchmark), options}, {"Profile", ROWS(profile), options},
-        {"Help", ROWS(help), options},
+        open_device_options(&options->device),   {"Benchmark", ROWS(benchmark), options},
+        {"Profile", ROWS(profile), options},     {"Help", ROWS(help), options},
     };
     memcpy(section, all, sizeof all);
 }

@@ -3,6 +3,7 @@
 #define OPTIONS_H
 
 #include "comm.h"
+#include "open_device.h"
 #include "option_table.h"
 #include "step.h"
 #include "strategy.h"
@@ -56,6 +57,7 @@ struct options {
     enum comm_dtype grad_dtype;
     struct comm_progress mpi_progress;
     size_t threads; /* 0: OMP_NUM_THREADS, or this rank's share of the cores */
+    struct device_options device;
     /* benchmark */
     enum regime regime;
     size_t rounds, steps_per_block; /* steps_per_block 0: the epochs of the regime */

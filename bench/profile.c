@@ -64,7 +64,8 @@ static int measure(struct profile *p, struct results *results)
     if (!p->capture.n) /* it failed before the first step that counts */
         return -1;
     figures_create(&p->figures, run->job, &p->capture);
-    averages_create(&p->averages, run->job, &run->timeline, p->figures.first, p->figures.steps);
+    averages_create(&p->averages, run->job, &run->timeline, run->device->compute_bytes, p->figures.first,
+                    p->figures.steps);
     averages_sort(&p->averages, run->options->profile_sort);
     int wrote = write_summary(p, results, 0);
     if (status)

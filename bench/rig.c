@@ -32,8 +32,8 @@ void rig_create(struct rig *rig, const struct device *device, const struct model
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     size_t spans[TIMELINE_LANES];
     *rig = (struct rig){0};
-    model_plan(&rig->model, sizes);
-    model_allocate(&rig->model, device);
+    model_plan(&rig->model, sizes, sizeof(float));
+    model_allocate(&rig->model, device, NULL);
     if (data_create(&rig->data, &data))
         FATAL("%s", report_text());
     step_spans(&rig->model, 1, 1, spans);

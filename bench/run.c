@@ -47,6 +47,7 @@ void run_start(struct run *run, int implementation, long step)
     trainer_use(&run->trainer, traced ? run->traced : run->device, &run->sync[implementation]);
     trainer_reset(&run->trainer, step);
     timeline_clear(&run->timeline);
+    run->device->stamps_begin();
 }
 
 static void run_steps(struct run *run, int implementation, struct block_report *mine)
@@ -69,6 +70,8 @@ static void run_steps(struct run *run, int implementation, struct block_report *
     trainer->device->synchronize();
     int64_t end = clock_now_ns();
     job_barrier(run->job);
+    run->device->stamps_end();
+    timeline_settle(&run->timeline, run->device->stamp_ns);
 
     *mine = (struct block_report){.seconds = 1e-9 * (double)(end - start)};
     mine->communication_cpu = run->comm->cpu_seconds(run->comm) - communication;

@@ -23,6 +23,7 @@ struct run {
     size_t memory[MEMORY_PARTS];
 
     int64_t origin_ns; /* of this rank's clock, near the start: what times in the results count from */
+    struct open_device opened;
     const struct device *device, *traced; /* the same device without and with a record of its operations; traced is
                                              NULL outside profile mode */
     struct model model;

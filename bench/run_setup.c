@@ -25,7 +25,7 @@ static int plan_model(struct run *run)
     if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
         width * width * (double)sizes.layers > 1e17)
         return report("this model needs more than 10^17 numbers; no machine has that much memory");
-    model_plan(&run->model, &sizes);
+    model_plan(&run->model, &sizes, run->device->compute_bytes);
     memory_estimate(run->memory, &run->model, o, run->job->size);
     return memory_check(run->memory, run->job);
 }
@@ -57,12 +57,11 @@ static int check_capture(const struct run *run)
     return 0;
 }
 
-static void create_device(struct run *run)
+static void create_timeline(struct run *run)
 {
     size_t spans[TIMELINE_LANES];
     memory_spans(run->options, &run->model, spans);
     timeline_create(&run->timeline, spans);
-    run->device = device_cpu(run->threads);
     run->traced = run->options->profile ? device_traced(run->device, &run->timeline) : NULL;
 }
 
@@ -102,14 +101,17 @@ int run_set_up(struct run *run, struct results *results)
     run->cores_per_rank = host_cores_per_rank(run->job);
     run->threads = host_threads(run->options->threads, run->cores_per_rank);
     host_facts(&run->host);
+    if (open_device(&run->opened, run->job, &run->options->device, run->threads))
+        return -1;
+    run->device = run->opened.device;
     if (job_agree(run->job, plan_model(run)) || job_agree(run->job, check_capture(run)) ||
         job_agree(run->job, open_data(run)) ||
         job_agree(run->job,
                   monitor_create(&run->monitor, run->job, run->options->monitor_cpu, run->options->monitor_gpu)) ||
         job_agree(run->job, open_results(run, results)))
         return -1;
-    create_device(run);
-    model_allocate(&run->model, run->options->profile_memory ? run->traced : run->device);
+    create_timeline(run);
+    model_allocate(&run->model, run->options->profile_memory ? run->traced : run->device, NULL);
     model_initialize(&run->model, run->options->seed);
     run->comm = comm_create(run->job, &run->timeline, (size_t)run->model.tensors, run->options->mpi_progress,
                             run->cores_per_rank >= run->threads + 1);

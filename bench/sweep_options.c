@@ -117,7 +117,7 @@ static const struct option help_options[] = {
     {"version", &option_flag, FIELD(version), NULL, 0, 0, "print the version and stop", 0},
 };
 
-enum { SWEEP_SECTIONS = 9 };
+enum { SWEEP_SECTIONS = 10 };
 #define ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
 
 static void make_sections(struct sweep_options *options, struct option_section section[SWEEP_SECTIONS])
@@ -131,6 +131,7 @@ static void make_sections(struct sweep_options *options, struct option_section s
         {"Output", ROWS(output_options), options},
         options_model(&options->model),
         options_strategies(&options->model),
+        open_device_options(&options->model.device),
         {"Help", ROWS(help_options), options},
     };
     memcpy(section, all, sizeof all);

@@ -65,7 +65,7 @@ static int sizes_of_model(struct sweep_options *o)
     struct model_sizes sizes = {1,       m->context_length,   m->vocab_size, m->d_model, m->num_layers, m->num_heads,
                                 m->d_ff, (float)m->rope_theta};
     struct model model;
-    model_plan(&model, &sizes);
+    model_plan(&model, &sizes, sizeof(float));
     for (int i = 0; i < m->n; i++) {
         const struct implementation *row = &m->implementation[i];
         enum comm_dtype dtype = row->strategy->stages ? m->grad_dtype : COMM_FLOAT32;

@@ -215,7 +215,8 @@ static void put_shapes(struct writer *w, const struct operation_facts *facts, co
     text_put(&w->out, "], \"Input type\": [");
     for (const char *c = facts->types; *c; c++) {
         text_put(&w->out, c == facts->types ? "\"" : ", \"");
-        text_put(&w->out, *c == 'f' ? "float\"" : *c == 'h' ? "c10::BFloat16\"" : "int\"");
+        int bf16 = *c == 'h' || (*c == 'c' && w->trace->compute_bytes == 2);
+        text_put(&w->out, bf16 ? "c10::BFloat16\"" : *c == 'i' ? "int\"" : "float\"");
     }
     text_put(&w->out, "]");
 }
@@ -230,7 +231,7 @@ static void put_operation(struct writer *w, const struct span *s)
         put_shapes(w, facts, s->size);
     if (t->flops && *facts->flops) {
         text_put(&w->out, ", \"flops\": ");
-        text_count(&w->out, (uint64_t)operation_amount(facts->flops, facts->sizes, s->size));
+        text_count(&w->out, (uint64_t)operation_amount(facts->flops, facts->sizes, s->size, t->compute_bytes));
     }
     text_put(&w->out, "}");
     put_name(w, s->name);

@@ -34,6 +34,7 @@ struct trace {
     int steps;
     const struct reductions *reductions;
     const size_t *parameters;            /* of each collective of the plan */
+    size_t compute_bytes;                /* of a number of the device's compute type */
     int shapes, flops, memory, counters; /* what more to write: 0 or 1 each */
 };
 

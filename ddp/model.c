@@ -10,26 +10,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What forward keeps for backward; one block of device memory, cut into these. N = B * T. */
+/* What forward keeps for backward; one block of device memory, cut into these. N = B * T. `void` arrays are of the
+ * device's compute type. */
 struct layer {
-    float *x;         /* (N, C) residual stream that enters the layer */
-    float *n1, *r1;   /* (N, C), (N) normalised x, and its scale */
-    float *q, *k, *v; /* (N, C) q and k already turned by RoPE */
-    float *att, *lse; /* (N, C), (B, H, T) attention's output and its log-sums */
-    float *mid;       /* (N, C) residual stream between attention and feed-forward */
-    float *n2, *r2;   /* (N, C), (N) */
-    float *a, *g, *h; /* (N, F) w1 n2, w3 n2, and silu(a) * g */
+    void *x;         /* (N, C) what the layer before put out; norm 1 makes it the residual stream here */
+    void *n1;        /* (N, C) normalised x */
+    float *r1;       /* (N) its scale */
+    void *q, *k, *v; /* (N, C) q and k already turned by RoPE */
+    void *att;       /* (N, C) attention's output */
+    float *lse;      /* (B, H, T) its log-sums */
+    void *mid;       /* (N, C) what attention's projection put out; norm 2 makes it the residual stream there */
+    void *n2;        /* (N, C) */
+    float *r2;       /* (N) */
+    void *a, *g, *h; /* (N, F) w1 n2, w3 n2, and silu(a) * g */
 };
 
 struct activations {
-    struct layer *layer;        /* [L] */
-    float *x, *n, *r;           /* (N, C), (N, C), (N) behind the last layer: residual stream, normalised, its scale */
-    float *logits;              /* (N, V), and their gradient after the loss */
-    float *rope;                /* (T, D / 2, 2) cosines and sines */
-    float *dx, *dn;             /* (N, C) gradient of the residual stream, and of what a norm put out */
-    float *datt, *dq, *dk, *dv; /* (N, C) */
-    float *dh;                  /* (N, F) */
-    float *memory;              /* the block */
+    struct layer *layer;       /* [L] */
+    void *x, *n;               /* (N, C) behind the last layer: residual stream, and normalised */
+    float *r;                  /* (N) its scale */
+    void *logits;              /* (N, V), and their gradient after the loss */
+    float *rope;               /* (T, D / 2, 2) cosines and sines */
+    void *dx, *dn;             /* (N, C) gradient of the residual stream, and of what a norm put out */
+    void *datt, *dq, *dk, *dv; /* (N, C) */
+    void *dh;                  /* (N, F) */
+    char *memory;              /* the block */
 };
 
 /* ---- layout ---- */
@@ -72,56 +77,59 @@ static void register_tensors(struct model *model)
     }
 }
 
-/* Cuts n floats from the block. With no block yet it only counts, so that plan and allocation cannot disagree. */
-static float *cut(struct activations *A, size_t *at, size_t n)
+/* Cuts bytes from the block. With no block yet it only counts, so that plan and allocation cannot disagree. */
+static void *cut(struct activations *A, size_t *at, size_t bytes)
 {
-    float *start = A->memory ? A->memory + *at : NULL;
-    *at += (n + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
+    enum { ALIGNMENT = 256 };
+    void *start = A->memory ? A->memory + *at : NULL;
+    *at += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     return start;
 }
 
-static size_t cut_activations(const struct model_sizes *s, struct activations *A)
+/* e is the size of a number of the compute type, f that of a float. */
+static size_t cut_activations(const struct model_sizes *s, size_t e, struct activations *A)
 {
+    const size_t f = sizeof(float);
     size_t N = s->batch * s->context, NC = N * s->width, NF = N * s->ff, at = 0;
     for (size_t l = 0; l < s->layers; l++)
         A->layer[l] = (struct layer){
-            .x = cut(A, &at, NC),
-            .n1 = cut(A, &at, NC),
-            .r1 = cut(A, &at, N),
-            .q = cut(A, &at, NC),
-            .k = cut(A, &at, NC),
-            .v = cut(A, &at, NC),
-            .att = cut(A, &at, NC),
-            .lse = cut(A, &at, N * s->heads),
-            .mid = cut(A, &at, NC),
-            .n2 = cut(A, &at, NC),
-            .r2 = cut(A, &at, N),
-            .a = cut(A, &at, NF),
-            .g = cut(A, &at, NF),
-            .h = cut(A, &at, NF),
+            .x = cut(A, &at, e * NC),
+            .n1 = cut(A, &at, e * NC),
+            .r1 = cut(A, &at, f * N),
+            .q = cut(A, &at, e * NC),
+            .k = cut(A, &at, e * NC),
+            .v = cut(A, &at, e * NC),
+            .att = cut(A, &at, e * NC),
+            .lse = cut(A, &at, f * N * s->heads),
+            .mid = cut(A, &at, e * NC),
+            .n2 = cut(A, &at, e * NC),
+            .r2 = cut(A, &at, f * N),
+            .a = cut(A, &at, e * NF),
+            .g = cut(A, &at, e * NF),
+            .h = cut(A, &at, e * NF),
         };
-    A->x = cut(A, &at, NC);
-    A->n = cut(A, &at, NC);
-    A->r = cut(A, &at, N);
-    A->logits = cut(A, &at, N * s->vocabulary);
-    A->rope = cut(A, &at, s->context * (s->width / s->heads));
-    A->dx = cut(A, &at, NC);
-    A->dn = cut(A, &at, NC);
-    A->datt = cut(A, &at, NC);
-    A->dq = cut(A, &at, NC);
-    A->dk = cut(A, &at, NC);
-    A->dv = cut(A, &at, NC);
-    A->dh = cut(A, &at, NF);
-    return at * sizeof(float);
+    A->x = cut(A, &at, e * NC);
+    A->n = cut(A, &at, e * NC);
+    A->r = cut(A, &at, f * N);
+    A->logits = cut(A, &at, e * N * s->vocabulary);
+    A->rope = cut(A, &at, f * s->context * (s->width / s->heads));
+    A->dx = cut(A, &at, e * NC);
+    A->dn = cut(A, &at, e * NC);
+    A->datt = cut(A, &at, e * NC);
+    A->dq = cut(A, &at, e * NC);
+    A->dk = cut(A, &at, e * NC);
+    A->dv = cut(A, &at, e * NC);
+    A->dh = cut(A, &at, e * NF);
+    return at;
 }
 
-void model_plan(struct model *model, const struct model_sizes *sizes)
+void model_plan(struct model *model, const struct model_sizes *sizes, size_t compute_bytes)
 {
-    *model = (struct model){.sizes = *sizes};
+    *model = (struct model){.sizes = *sizes, .compute_bytes = compute_bytes};
     register_tensors(model);
     model->activations = allocate(1, sizeof *model->activations);
     model->activations->layer = allocate(sizes->layers, sizeof *model->activations->layer);
-    model->activation_bytes = cut_activations(sizes, model->activations);
+    model->activation_bytes = cut_activations(sizes, compute_bytes, model->activations);
 }
 
 static void upload_rope(struct model *model)
@@ -138,13 +146,19 @@ static void upload_rope(struct model *model)
     free(table);
 }
 
-void model_allocate(struct model *model, const struct device *device)
+void model_allocate(struct model *model, const struct device *device, float *gradient)
 {
+    if (device->compute_bytes != model->compute_bytes)
+        FATAL("a model planned for numbers of %zu bytes, and a device that computes in %zu", model->compute_bytes,
+              device->compute_bytes);
     model->device = device;
     model->weight = device->allocate(model->arena * sizeof(float));
-    model->gradient = device->allocate(model->arena * sizeof(float));
+    if (model->compute_bytes < sizeof(float))
+        model->narrow_weight = device->allocate(model->arena * model->compute_bytes);
+    model->gradient = gradient ? gradient : device->allocate(model->arena * sizeof(float));
+    model->owns_gradient = !gradient;
     model->activations->memory = device->allocate(model->activation_bytes);
-    cut_activations(&model->sizes, model->activations);
+    cut_activations(&model->sizes, model->compute_bytes, model->activations);
     upload_rope(model);
 }
 
@@ -152,7 +166,9 @@ void model_destroy(struct model *model)
 {
     if (model->device) {
         model->device->release(model->weight);
-        model->device->release(model->gradient);
+        model->device->release(model->narrow_weight);
+        if (model->owns_gradient)
+            model->device->release(model->gradient);
         model->device->release(model->activations->memory);
     }
     if (model->activations)
@@ -193,13 +209,22 @@ void model_initialize(struct model *model, uint64_t seed)
         model->device->upload(model->weight + t->offset, w, t->count * sizeof *w);
         free(w);
     }
+    model_weights_changed(model);
+}
+
+void model_weights_changed(struct model *model)
+{
+    if (model->narrow_weight)
+        model->device->pack_bf16(model->narrow_weight, model->weight, model->arena);
 }
 
 /* ---- forward ---- */
 
-static float *weight(const struct model *model, int tensor)
+/* The weights that layers read, in the compute type. */
+static const void *weight(const struct model *model, int tensor)
 {
-    return model->weight + model->tensor[tensor].offset;
+    const char *first = model->narrow_weight ? model->narrow_weight : (void *)model->weight;
+    return first + model->tensor[tensor].offset * model->compute_bytes;
 }
 
 static float *gradient(const struct model *model, int tensor)
@@ -220,12 +245,12 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
     d->range_end();
     for (size_t l = 0; l < s->layers; l++) {
         struct layer *a = &A->layer[l];
-        float *next = l + 1 < s->layers ? a[1].x : A->x;
+        void *next = l + 1 < s->layers ? a[1].x : A->x;
         int w = 1 + (int)l * LAYER_TENSORS;
 
         d->range_begin("layer", (int)l);
         d->range_begin("attention", (int)l);
-        d->rmsnorm_forward(a->n1, a->r1, a->x, weight(model, w + NORM1), N, C);
+        d->rmsnorm_forward(a->n1, a->r1, a->x, l ? a[-1].mid : NULL, weight(model, w + NORM1), N, C);
         d->linear_forward(a->q, a->n1, weight(model, w + ATTENTION_Q), N, C, C);
         d->linear_forward(a->k, a->n1, weight(model, w + ATTENTION_K), N, C, C);
         d->linear_forward(a->v, a->n1, weight(model, w + ATTENTION_V), N, C, C);
@@ -233,21 +258,20 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
         d->rope(a->k, A->rope, B, T, H, D, 0);
         d->attention_forward(a->att, a->lse, a->q, a->k, a->v, B, T, H, D);
         d->linear_forward(a->mid, a->att, weight(model, w + ATTENTION_O), N, C, C);
-        d->add(a->mid, a->mid, a->x, N * C);
         d->range_end();
 
         d->range_begin("feed_forward", (int)l);
-        d->rmsnorm_forward(a->n2, a->r2, a->mid, weight(model, w + NORM2), N, C);
+        d->rmsnorm_forward(a->n2, a->r2, a->mid, a->x, weight(model, w + NORM2), N, C);
         d->linear_forward(a->a, a->n2, weight(model, w + FEED_FORWARD_W1), N, C, F);
         d->linear_forward(a->g, a->n2, weight(model, w + FEED_FORWARD_W3), N, C, F);
         d->swiglu_forward(a->h, a->a, a->g, N * F);
         d->linear_forward(next, a->h, weight(model, w + FEED_FORWARD_W2), N, F, C);
-        d->add(next, next, a->mid, N * C);
         d->range_end();
         d->range_end();
     }
     d->range_begin("output", -1);
-    d->rmsnorm_forward(A->n, A->r, A->x, weight(model, model->tensors - 2), N, C);
+    d->rmsnorm_forward(A->n, A->r, A->x, s->layers ? A->layer[s->layers - 1].mid : NULL,
+                       weight(model, model->tensors - 2), N, C);
     d->linear_forward(A->logits, A->n, weight(model, model->tensors - 1), N, C, V);
     d->cross_entropy(loss, A->logits, target, N, V, loss_scale, grad_scale);
     d->range_end();
@@ -262,8 +286,8 @@ static void announce(const struct gradient_hook *hook, int tensor)
         hook->ready(hook->context, tensor);
 }
 
-static void weight_gradient(struct model *model, const struct gradient_hook *hook, int tensor, const float *dy,
-                            const float *x)
+static void weight_gradient(struct model *model, const struct gradient_hook *hook, int tensor, const void *dy,
+                            const void *x)
 {
     const struct tensor *t = &model->tensor[tensor];
     size_t N = model->sizes.batch * model->sizes.context;
@@ -271,12 +295,12 @@ static void weight_gradient(struct model *model, const struct gradient_hook *hoo
     announce(hook, tensor);
 }
 
-static void norm_gradient(struct model *model, const struct gradient_hook *hook, int tensor, float *dx, const float *dy,
-                          const float *x, const float *rstd)
+static void norm_gradient(struct model *model, const struct gradient_hook *hook, int tensor, void *dx, const void *dy,
+                          const void *x, const float *rstd, int accumulate)
 {
     size_t N = model->sizes.batch * model->sizes.context;
     model->device->rmsnorm_backward(dx, gradient(model, tensor), dy, x, weight(model, tensor), rstd, N,
-                                    model->sizes.width);
+                                    model->sizes.width, accumulate);
     announce(hook, tensor);
 }
 
@@ -286,18 +310,17 @@ void model_backward(struct model *model, const int32_t *input, const struct grad
     const struct model_sizes *s = &model->sizes;
     struct activations *A = model->activations;
     size_t B = s->batch, T = s->context, N = B * T, C = s->width, H = s->heads, D = C / H, F = s->ff, V = s->vocabulary;
-    float *dx = A->dx, *dn = A->dn;
+    void *dx = A->dx, *dn = A->dn;
 
     d->range_begin("output", -1);
     weight_gradient(model, hook, model->tensors - 1, A->logits, A->n);
     d->linear_backward_input(dn, A->logits, weight(model, model->tensors - 1), N, C, V, 0);
-    d->zero(dx, N * C);
-    norm_gradient(model, hook, model->tensors - 2, dx, dn, A->x, A->r);
+    norm_gradient(model, hook, model->tensors - 2, dx, dn, A->x, A->r, 0);
     d->range_end();
     for (size_t l = s->layers; l-- > 0;) {
         struct layer *a = &A->layer[l];
         int w = 1 + (int)l * LAYER_TENSORS;
-        float *da = a->a, *dg = a->g; /* take the place of a and g, which nothing needs any more */
+        void *da = a->a, *dg = a->g; /* take the place of a and g, which nothing needs any more */
 
         d->range_begin("layer", (int)l);
         d->range_begin("feed_forward", (int)l);
@@ -308,7 +331,7 @@ void model_backward(struct model *model, const int32_t *input, const struct grad
         weight_gradient(model, hook, w + FEED_FORWARD_W1, da, a->n2);
         d->linear_backward_input(dn, dg, weight(model, w + FEED_FORWARD_W3), N, C, F, 0);
         d->linear_backward_input(dn, da, weight(model, w + FEED_FORWARD_W1), N, C, F, 1);
-        norm_gradient(model, hook, w + NORM2, dx, dn, a->mid, a->r2);
+        norm_gradient(model, hook, w + NORM2, dx, dn, a->mid, a->r2, 1);
         d->range_end();
 
         d->range_begin("attention", (int)l);
@@ -323,7 +346,7 @@ void model_backward(struct model *model, const int32_t *input, const struct grad
         d->linear_backward_input(dn, A->dv, weight(model, w + ATTENTION_V), N, C, C, 0);
         d->linear_backward_input(dn, A->dk, weight(model, w + ATTENTION_K), N, C, C, 1);
         d->linear_backward_input(dn, A->dq, weight(model, w + ATTENTION_Q), N, C, C, 1);
-        norm_gradient(model, hook, w + NORM1, dx, dn, a->x, a->r1);
+        norm_gradient(model, hook, w + NORM1, dx, dn, a->x, a->r1, 1);
         d->range_end();
         d->range_end();
     }
@@ -335,7 +358,7 @@ void model_backward(struct model *model, const int32_t *input, const struct grad
 
 size_t model_operations(const struct model *model)
 {
-    return 4 + 15 * model->sizes.layers + 5 + 20 * model->sizes.layers;
+    return 4 + 13 * model->sizes.layers + 4 + 20 * model->sizes.layers;
 }
 
 size_t model_ranges(const struct model *model)

@@ -51,23 +51,30 @@ struct model {
     size_t arena;             /* floats in each arena */
     size_t activation_bytes;  /* what forward keeps for backward, and scratch */
     size_t matmul_parameters; /* parameters of linear layers: all but the embedding and the norms */
+    size_t compute_bytes;     /* of a number of the device's compute type */
 
     const struct device *device;
     float *weight, *gradient; /* [arena] */
+    void *narrow_weight;      /* [arena] the weights in the compute type; NULL where that is fp32 */
+    int owns_gradient;
     struct activations *activations;
 };
 
-/* Lays out a model of these sizes without allocating its arrays: what it will need is known then.
- * Release with model_destroy. */
-void model_plan(struct model *model, const struct model_sizes *sizes);
+/* Lays out a model of these sizes, for a device whose compute type has that many bytes, without allocating its arrays:
+ * what it will need is known then. Release with model_destroy. */
+void model_plan(struct model *model, const struct model_sizes *sizes, size_t compute_bytes);
 
-/* Allocates the arrays on a device; weights and gradients are zero. */
-void model_allocate(struct model *model, const struct device *device);
+/* Allocates the arrays on a device; weights and gradients are zero. gradient: [arena] zeroed memory of the device that
+ * the caller keeps; NULL: the model allocates it, too. */
+void model_allocate(struct model *model, const struct device *device, float *gradient);
 void model_destroy(struct model *model); /* a zeroed model is fine */
 
 /* Fills the weights from the seed alone, the same on every rank: linear layers from a normal distribution of variance
  * 2 / (rows + columns), the embedding of variance 1, both cut off at three standard deviations; norms are 1. */
 void model_initialize(struct model *model, uint64_t seed);
+
+/* Whoever writes model->weight says so: the copy that layers read is made anew. */
+void model_weights_changed(struct model *model);
 
 /* Computes loss[0] += loss_scale * the sum over the B * T tokens of their cross-entropies, and the gradient of
  * grad_scale times that sum with respect to the logits, where backward begins. input and target are [B, T] on the

@@ -15,35 +15,52 @@ const char *const phase_name[PHASES] = {
 const char *const ready_name = "ready";
 static const char *const delay_name = "injected_delay";
 
-/* Ends the phase that was going on and begins the next one (PHASES: none), with one reading of the clock, so that
+/* Sleeps. A device that runs behind the host must have come here first, or it would work on meanwhile. */
+static void delay(struct trainer *t)
+{
+    t->device->synchronize();
+    int64_t now = clock_now_ns();
+    clock_sleep_until(now + t->delay_ns);
+    int64_t end = clock_now_ns();
+    timeline_add(
+        t->timeline, LANE_HOST,
+        (struct span){
+            .name = delay_name, .queued_ns = now, .returned_ns = end, .start_ns = now, .end_ns = end, .index = -1});
+}
+
+/* Ends the phase that was going on and begins the next one (PHASES: none), with one stamp of the device, so that
  * phases follow one another without gaps. A delay that was asked for is slept at the start of its phase. */
 static void enter(struct trainer *t, enum phase phase)
 {
-    int64_t now = clock_now_ns();
+    int64_t stamp = t->device->stamp(), now = t->device->asynchronous ? clock_now_ns() : stamp;
     if (t->phase != PHASES)
         timeline_add(t->timeline, LANE_HOST,
                      (struct span){.name = phase_name[t->phase],
                                    .queued_ns = t->phase_start_ns,
-                                   .start_ns = t->phase_start_ns,
-                                   .end_ns = now,
+                                   .returned_ns = now,
+                                   .start_ns = t->phase_start_stamp,
+                                   .end_ns = stamp,
                                    .index = (int)t->phase});
+    t->device->phase(phase == PHASES ? NULL : phase_name[phase]);
     t->phase = phase;
     t->phase_start_ns = now;
-    if (t->delay_ns && phase == t->delayed_phase) {
-        clock_sleep_until(now + t->delay_ns);
-        timeline_add(t->timeline, LANE_HOST,
-                     (struct span){
-                         .name = delay_name, .queued_ns = now, .start_ns = now, .end_ns = clock_now_ns(), .index = -1});
-    }
+    t->phase_start_stamp = stamp;
+    if (t->delay_ns && phase == t->delayed_phase)
+        delay(t);
 }
 
 /* Backward calls this as soon as a tensor's gradient is final: the strategy may start to reduce it. */
 static void gradient_ready(void *context, int tensor)
 {
     struct trainer *t = context;
-    int64_t now = clock_now_ns();
+    int64_t stamp = t->device->stamp(), now = t->device->asynchronous ? clock_now_ns() : stamp;
     timeline_add(t->timeline, LANE_HOST,
-                 (struct span){.name = ready_name, .queued_ns = now, .start_ns = now, .end_ns = now, .index = tensor});
+                 (struct span){.name = ready_name,
+                               .queued_ns = now,
+                               .returned_ns = now,
+                               .start_ns = stamp,
+                               .end_ns = stamp,
+                               .index = tensor});
     sync_gradient_ready(t->sync, tensor);
 }
 
@@ -94,8 +111,8 @@ void step_run(struct trainer *t, int slot)
             device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
         }
     }
-    device->adamw(model->weight, optimizer->m, optimizer->v, model->gradient, model->arena, optimizer->scalars,
-                  &optimizer->adamw);
+    device->adamw(model->weight, model->narrow_weight, optimizer->m, optimizer->v, model->gradient, model->arena,
+                  optimizer->scalars, &optimizer->adamw);
 
     enter(t, PHASE_LR_SCHEDULING);
     t->step++;
@@ -131,6 +148,7 @@ void trainer_destroy(struct trainer *t)
 void trainer_reset(struct trainer *t, long step)
 {
     t->device->copy(t->model->weight, t->start, t->model->arena);
+    model_weights_changed(t->model);
     optimizer_reset(&t->optimizer, t->model);
     t->step = step;
     t->update = 1;

@@ -51,8 +51,8 @@ struct trainer {
     int32_t *input, *target; /* [B, T] on the device */
     float *record;           /* [slots, RECORDS] on the device */
     float *start;            /* [arena] the weights that every block begins with, on the device */
-    enum phase phase;        /* that is going on, since phase_start_ns; PHASES between steps */
-    int64_t phase_start_ns;
+    enum phase phase;        /* that is going on, since then; PHASES between steps */
+    int64_t phase_start_ns, phase_start_stamp;
 };
 
 /* Allocates the trainer's own arrays: optimizer state, one micro-batch, `slots` records, and a copy of the weights,

@@ -46,7 +46,8 @@ struct device {
     /* ---- memory ---- */
     void *(*allocate)(size_t bytes); /* zeroed, aligned to 64 bytes at least; fatal when memory runs out */
     void (*release)(void *memory);   /* NULL is fine */
-    /* Copies in the order of operations. from_host may be reused on return; the host waits only when it is far ahead. */
+    /* Copies in the order of operations. from_host may be reused on return; the host waits only when it is far ahead.
+     */
     void (*upload)(void *to, const void *from_host, size_t bytes);
     void (*download)(void *to_host, const void *from, size_t bytes); /* waits: the data is there on return */
     void (*synchronize)(void);
@@ -61,7 +62,7 @@ struct device {
     void (*stamps_end)(void);
     int64_t (*stamp_ns)(int64_t ticket);
 
-    /* ---- copies beside the operations, for communication by the host; NULL where host_reads_memory ---- */
+    /* ---- copies beside the operations, for communication by the host ---- */
     /* Host memory that copies are fast to and from; fatal when memory runs out. */
     void *(*allocate_host)(size_t bytes);
     void (*release_host)(void *memory);

@@ -13,7 +13,7 @@ extern "C" {
 /* What is known about a GPU; the last part under the names that profilers give it. */
 struct gpu {
     char name[256];
-    char id[48]; /* "GPU-...", the same whichever process asks and however it numbers the GPUs */
+    char id[48];         /* "GPU-...", the same whichever process asks and however it numbers the GPUs */
     int driver, runtime; /* versions of CUDA: 1000 * major + 10 * minor */
     size_t total_memory, free_memory;
     int compute_major, compute_minor;

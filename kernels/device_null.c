@@ -1,6 +1,7 @@
 /* device_null.c - a device whose operations do nothing. */
 #include "device_null.h"
 
+#include "clock.h"
 #include "error.h"
 
 #include <stdlib.h>
@@ -34,56 +35,59 @@ static void null_unpack(float *to, const uint16_t *from, size_t n)
 {
     (void)to, (void)from, (void)n;
 }
-static void null_add(float *y, const float *a, const float *b, size_t n)
-{
-    (void)y, (void)a, (void)b, (void)n;
-}
-static void null_embedding(float *y, const float *x, const int32_t *token, size_t N, size_t C)
+static void null_embedding_forward(void *y, const void *x, const int32_t *token, size_t N, size_t C)
 {
     (void)y, (void)x, (void)token, (void)N, (void)C;
 }
-static void null_linear(float *y, const float *a, const float *b, size_t N, size_t I, size_t O)
+static void null_embedding_backward(float *y, const void *x, const int32_t *token, size_t N, size_t C)
+{
+    (void)y, (void)x, (void)token, (void)N, (void)C;
+}
+static void null_linear_forward(void *y, const void *a, const void *b, size_t N, size_t I, size_t O)
 {
     (void)y, (void)a, (void)b, (void)N, (void)I, (void)O;
 }
-static void null_linear_input(float *y, const float *a, const float *b, size_t N, size_t I, size_t O, int accumulate)
+static void null_linear_input(void *y, const void *a, const void *b, size_t N, size_t I, size_t O, int accumulate)
 {
     (void)y, (void)a, (void)b, (void)N, (void)I, (void)O, (void)accumulate;
 }
-static void null_norm_forward(float *y, float *rstd, const float *x, const float *w, size_t N, size_t C)
+static void null_linear_weight(float *y, const void *a, const void *b, size_t N, size_t I, size_t O)
 {
-    (void)y, (void)rstd, (void)x, (void)w, (void)N, (void)C;
+    (void)y, (void)a, (void)b, (void)N, (void)I, (void)O;
 }
-static void null_norm_backward(float *dx, float *dw, const float *dy, const float *x, const float *w, const float *rstd,
-                               size_t N, size_t C)
+static void null_norm_forward(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N, size_t C)
 {
-    (void)dx, (void)dw, (void)dy, (void)x, (void)w, (void)rstd, (void)N, (void)C;
+    (void)y, (void)rstd, (void)x, (void)residual, (void)w, (void)N, (void)C;
 }
-static void null_rope(float *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse)
+static void null_norm_backward(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
+                               size_t N, size_t C, int accumulate)
+{
+    (void)dx, (void)dw, (void)dy, (void)x, (void)w, (void)rstd, (void)N, (void)C, (void)accumulate;
+}
+static void null_rope(void *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse)
 {
     (void)x, (void)table, (void)B, (void)T, (void)H, (void)D, (void)inverse;
 }
-static void null_attention_forward(float *o, float *lse, const float *q, const float *k, const float *v, size_t B,
-                                   size_t T, size_t H, size_t D)
+static void null_attention_forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B, size_t T,
+                                   size_t H, size_t D)
 {
     (void)o, (void)lse, (void)q, (void)k, (void)v, (void)B, (void)T, (void)H, (void)D;
 }
-static void null_attention_backward(float *dq, float *dk, float *dv, const float *d_o, const float *o, const float *lse,
-                                    const float *q, const float *k, const float *v, size_t B, size_t T, size_t H,
-                                    size_t D)
+static void null_attention_backward(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
+                                    const void *q, const void *k, const void *v, size_t B, size_t T, size_t H, size_t D)
 {
     (void)dq, (void)dk, (void)dv, (void)d_o, (void)o, (void)lse, (void)q, (void)k, (void)v, (void)B, (void)T, (void)H,
         (void)D;
 }
-static void null_swiglu_forward(float *h, const float *a, const float *g, size_t n)
+static void null_swiglu_forward(void *h, const void *a, const void *g, size_t n)
 {
     (void)h, (void)a, (void)g, (void)n;
 }
-static void null_swiglu_backward(float *da, float *dg, const float *dh, const float *a, const float *g, size_t n)
+static void null_swiglu_backward(void *da, void *dg, const void *dh, const void *a, const void *g, size_t n)
 {
     (void)da, (void)dg, (void)dh, (void)a, (void)g, (void)n;
 }
-static void null_cross_entropy(float *loss, float *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
+static void null_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
                                float grad_scale)
 {
     (void)loss, (void)logits, (void)target, (void)N, (void)V, (void)loss_scale, (void)grad_scale;
@@ -92,31 +96,65 @@ static void null_grad_norm(float *scalars, const float *g, size_t n, float max_n
 {
     (void)scalars, (void)g, (void)n, (void)max_norm;
 }
-static void null_adamw(float *w, float *m, float *v, const float *g, size_t n, const float *scalars,
+static void null_adamw(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,
                        const struct adamw *adamw)
 {
-    (void)w, (void)m, (void)v, (void)g, (void)n, (void)scalars, (void)adamw;
+    (void)w, (void)compute_w, (void)m, (void)v, (void)g, (void)n, (void)scalars, (void)adamw;
+}
+static int64_t null_stamp_ns(int64_t ticket)
+{
+    return ticket;
+}
+static void null_beside_create(size_t marks)
+{
+    (void)marks;
+}
+static void null_beside_copy(void *to, const void *from, size_t bytes, size_t mark)
+{
+    (void)to, (void)from, (void)bytes, (void)mark;
+}
+static int null_beside_reached(size_t mark)
+{
+    (void)mark;
+    return 1;
+}
+static void null_phase(const char *name)
+{
+    (void)name;
 }
 
 static const struct device table = {
     .name = "null",
+    .compute_bytes = sizeof(float),
+    .host_reads_memory = 1,
     .allocate = null_allocate,
     .release = free,
     .upload = null_upload,
     .download = null_upload,
     .synchronize = null_synchronize,
+    .stamp = clock_now_ns,
+    .stamps_begin = null_synchronize,
+    .stamps_end = null_synchronize,
+    .stamp_ns = null_stamp_ns,
+    .allocate_host = null_allocate,
+    .release_host = free,
+    .beside_create = null_beside_create,
+    .beside_destroy = null_synchronize,
+    .beside_out = null_beside_copy,
+    .beside_in = null_beside_copy,
+    .beside_reached = null_beside_reached,
+    .phase = null_phase,
     .range_begin = null_range_begin,
     .range_end = null_synchronize,
     .zero = null_zero,
     .copy = null_copy,
     .pack_bf16 = null_pack,
     .unpack_bf16 = null_unpack,
-    .add = null_add,
-    .embedding_forward = null_embedding,
-    .embedding_backward = null_embedding,
-    .linear_forward = null_linear,
+    .embedding_forward = null_embedding_forward,
+    .embedding_backward = null_embedding_backward,
+    .linear_forward = null_linear_forward,
     .linear_backward_input = null_linear_input,
-    .linear_backward_weight = null_linear,
+    .linear_backward_weight = null_linear_weight,
     .rmsnorm_forward = null_norm_forward,
     .rmsnorm_backward = null_norm_backward,
     .rope = null_rope,

@@ -10,27 +10,48 @@ enum { DEEPEST = 16 };
 static struct span open_range[DEEPEST]; /* ranges that have begun and not ended */
 static int depth;
 
-static void record(enum operation operation, int64_t start_ns, size_t a, size_t b, size_t c, size_t d)
+/* When the host was somewhere, and when the device is. */
+struct moment {
+    int64_t host_ns, device_ns; /* the latter a time or a ticket */
+};
+
+static struct moment moment_now(void)
 {
-    timeline_add(
-        timeline, LANE_COMPUTE,
-        (struct span){
-            operation_facts[operation].name, start_ns, start_ns, clock_now_ns(), {a, b, c, d}, (int)operation, 0});
+    int64_t now = inner->asynchronous ? clock_now_ns() : 0, device = inner->stamp();
+    return (struct moment){inner->asynchronous ? now : device, device};
+}
+
+static void record(enum operation operation, struct moment start, size_t a, size_t b, size_t c, size_t d)
+{
+    struct moment end = moment_now();
+    timeline_add(timeline, LANE_COMPUTE,
+                 (struct span){.name = operation_facts[operation].name,
+                               .queued_ns = start.host_ns,
+                               .returned_ns = end.host_ns,
+                               .start_ns = start.device_ns,
+                               .end_ns = end.device_ns,
+                               .size = {a, b, c, d},
+                               .index = (int)operation});
 }
 
 static void range_begin(const char *name, int number)
 {
-    int64_t now = clock_now_ns();
+    inner->range_begin(name, number);
+    struct moment start = moment_now();
     if (depth < DEEPEST)
-        open_range[depth] = (struct span){.name = name, .queued_ns = now, .start_ns = now, .index = number};
+        open_range[depth] =
+            (struct span){.name = name, .queued_ns = start.host_ns, .start_ns = start.device_ns, .index = number};
     depth++;
 }
 
 static void range_end(void)
 {
+    struct moment end = moment_now();
+    inner->range_end();
     if (--depth >= DEEPEST)
         return;
-    open_range[depth].end_ns = clock_now_ns();
+    open_range[depth].returned_ns = end.host_ns;
+    open_range[depth].end_ns = end.device_ns;
     timeline_add(timeline, LANE_HOST, open_range[depth]);
 }
 
@@ -39,155 +60,154 @@ static void *traced_allocate(size_t bytes)
     void *memory = inner->allocate(bytes);
     int64_t now = clock_now_ns();
     timeline_add(timeline, LANE_MEMORY,
-                 (struct span){"allocate", now, now, now, {bytes, (size_t)(uintptr_t)memory}, 0, 0});
+                 (struct span){.name = "allocate",
+                               .queued_ns = now,
+                               .returned_ns = now,
+                               .start_ns = now,
+                               .end_ns = now,
+                               .size = {bytes, (size_t)(uintptr_t)memory}});
     return memory;
 }
 
 static void traced_zero(float *x, size_t n)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->zero(x, n);
-    record(OPERATION_ZERO, start_ns, n, 0, 0, 0);
+    record(OPERATION_ZERO, start, n, 0, 0, 0);
 }
 
 static void traced_copy(float *to, const float *from, size_t n)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->copy(to, from, n);
-    record(OPERATION_COPY, start_ns, n, 0, 0, 0);
+    record(OPERATION_COPY, start, n, 0, 0, 0);
 }
 
 static void traced_pack_bf16(uint16_t *to, const float *from, size_t n)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->pack_bf16(to, from, n);
-    record(OPERATION_PACK_BF16, start_ns, n, 0, 0, 0);
+    record(OPERATION_PACK_BF16, start, n, 0, 0, 0);
 }
 
 static void traced_unpack_bf16(float *to, const uint16_t *from, size_t n)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->unpack_bf16(to, from, n);
-    record(OPERATION_UNPACK_BF16, start_ns, n, 0, 0, 0);
+    record(OPERATION_UNPACK_BF16, start, n, 0, 0, 0);
 }
 
-static void traced_add(float *y, const float *a, const float *b, size_t n)
+static void traced_embedding_forward(void *x, const void *table, const int32_t *token, size_t N, size_t C)
 {
-    int64_t start_ns = clock_now_ns();
-    inner->add(y, a, b, n);
-    record(OPERATION_ADD, start_ns, n, 0, 0, 0);
-}
-
-static void traced_embedding_forward(float *x, const float *table, const int32_t *token, size_t N, size_t C)
-{
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->embedding_forward(x, table, token, N, C);
-    record(OPERATION_EMBEDDING_FORWARD, start_ns, N, C, 0, 0);
+    record(OPERATION_EMBEDDING_FORWARD, start, N, C, 0, 0);
 }
 
-static void traced_embedding_backward(float *dtable, const float *dx, const int32_t *token, size_t N, size_t C)
+static void traced_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->embedding_backward(dtable, dx, token, N, C);
-    record(OPERATION_EMBEDDING_BACKWARD, start_ns, N, C, 0, 0);
+    record(OPERATION_EMBEDDING_BACKWARD, start, N, C, 0, 0);
 }
 
-static void traced_linear_forward(float *y, const float *x, const float *w, size_t N, size_t I, size_t O)
+static void traced_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->linear_forward(y, x, w, N, I, O);
-    record(OPERATION_LINEAR_FORWARD, start_ns, N, I, O, 0);
+    record(OPERATION_LINEAR_FORWARD, start, N, I, O, 0);
 }
 
-static void traced_linear_backward_input(float *dx, const float *dy, const float *w, size_t N, size_t I, size_t O,
+static void traced_linear_backward_input(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O,
                                          int accumulate)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->linear_backward_input(dx, dy, w, N, I, O, accumulate);
-    record(OPERATION_LINEAR_BACKWARD_INPUT, start_ns, N, I, O, 0);
+    record(OPERATION_LINEAR_BACKWARD_INPUT, start, N, I, O, 0);
 }
 
-static void traced_linear_backward_weight(float *dw, const float *dy, const float *x, size_t N, size_t I, size_t O)
+static void traced_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->linear_backward_weight(dw, dy, x, N, I, O);
-    record(OPERATION_LINEAR_BACKWARD_WEIGHT, start_ns, N, I, O, 0);
+    record(OPERATION_LINEAR_BACKWARD_WEIGHT, start, N, I, O, 0);
 }
 
-static void traced_rmsnorm_forward(float *y, float *rstd, const float *x, const float *w, size_t N, size_t C)
+static void traced_rmsnorm_forward(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N,
+                                   size_t C)
 {
-    int64_t start_ns = clock_now_ns();
-    inner->rmsnorm_forward(y, rstd, x, w, N, C);
-    record(OPERATION_RMSNORM_FORWARD, start_ns, N, C, 0, 0);
+    struct moment start = moment_now();
+    inner->rmsnorm_forward(y, rstd, x, residual, w, N, C);
+    record(OPERATION_RMSNORM_FORWARD, start, N, C, 0, 0);
 }
 
-static void traced_rmsnorm_backward(float *dx, float *dw, const float *dy, const float *x, const float *w,
-                                    const float *rstd, size_t N, size_t C)
+static void traced_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, const void *w,
+                                    const float *rstd, size_t N, size_t C, int accumulate)
 {
-    int64_t start_ns = clock_now_ns();
-    inner->rmsnorm_backward(dx, dw, dy, x, w, rstd, N, C);
-    record(OPERATION_RMSNORM_BACKWARD, start_ns, N, C, 0, 0);
+    struct moment start = moment_now();
+    inner->rmsnorm_backward(dx, dw, dy, x, w, rstd, N, C, accumulate);
+    record(OPERATION_RMSNORM_BACKWARD, start, N, C, 0, 0);
 }
 
-static void traced_rope(float *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse)
+static void traced_rope(void *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->rope(x, table, B, T, H, D, inverse);
-    record(OPERATION_ROPE, start_ns, B, T, H, D);
+    record(OPERATION_ROPE, start, B, T, H, D);
 }
 
-static void traced_attention_forward(float *o, float *lse, const float *q, const float *k, const float *v, size_t B,
+static void traced_attention_forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B,
                                      size_t T, size_t H, size_t D)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->attention_forward(o, lse, q, k, v, B, T, H, D);
-    record(OPERATION_ATTENTION_FORWARD, start_ns, B, T, H, D);
+    record(OPERATION_ATTENTION_FORWARD, start, B, T, H, D);
 }
 
-static void traced_attention_backward(float *dq, float *dk, float *dv, const float *d_o, const float *o,
-                                      const float *lse, const float *q, const float *k, const float *v, size_t B,
-                                      size_t T, size_t H, size_t D)
+static void traced_attention_backward(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
+                                      const void *q, const void *k, const void *v, size_t B, size_t T, size_t H,
+                                      size_t D)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->attention_backward(dq, dk, dv, d_o, o, lse, q, k, v, B, T, H, D);
-    record(OPERATION_ATTENTION_BACKWARD, start_ns, B, T, H, D);
+    record(OPERATION_ATTENTION_BACKWARD, start, B, T, H, D);
 }
 
-static void traced_swiglu_forward(float *h, const float *a, const float *g, size_t n)
+static void traced_swiglu_forward(void *h, const void *a, const void *g, size_t n)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->swiglu_forward(h, a, g, n);
-    record(OPERATION_SWIGLU_FORWARD, start_ns, n, 0, 0, 0);
+    record(OPERATION_SWIGLU_FORWARD, start, n, 0, 0, 0);
 }
 
-static void traced_swiglu_backward(float *da, float *dg, const float *dh, const float *a, const float *g, size_t n)
+static void traced_swiglu_backward(void *da, void *dg, const void *dh, const void *a, const void *g, size_t n)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->swiglu_backward(da, dg, dh, a, g, n);
-    record(OPERATION_SWIGLU_BACKWARD, start_ns, n, 0, 0, 0);
+    record(OPERATION_SWIGLU_BACKWARD, start, n, 0, 0, 0);
 }
 
-static void traced_cross_entropy(float *loss, float *logits, const int32_t *target, size_t N, size_t V,
-                                 float loss_scale, float grad_scale)
+static void traced_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
+                                 float grad_scale)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->cross_entropy(loss, logits, target, N, V, loss_scale, grad_scale);
-    record(OPERATION_CROSS_ENTROPY, start_ns, N, V, 0, 0);
+    record(OPERATION_CROSS_ENTROPY, start, N, V, 0, 0);
 }
 
 static void traced_grad_norm(float *scalars, const float *g, size_t n, float max_norm)
 {
-    int64_t start_ns = clock_now_ns();
+    struct moment start = moment_now();
     inner->grad_norm(scalars, g, n, max_norm);
-    record(OPERATION_GRAD_NORM, start_ns, n, 0, 0, 0);
+    record(OPERATION_GRAD_NORM, start, n, 0, 0, 0);
 }
 
-static void traced_adamw(float *w, float *m, float *v, const float *g, size_t n, const float *scalars,
+static void traced_adamw(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,
                          const struct adamw *adamw)
 {
-    int64_t start_ns = clock_now_ns();
-    inner->adamw(w, m, v, g, n, scalars, adamw);
-    record(OPERATION_ADAMW, start_ns, n, 0, 0, 0);
+    struct moment start = moment_now();
+    inner->adamw(w, compute_w, m, v, g, n, scalars, adamw);
+    record(OPERATION_ADAMW, start, n, 0, 0, 0);
 }
 
 static struct device table = {
@@ -198,7 +218,6 @@ static struct device table = {
     .copy = traced_copy,
     .pack_bf16 = traced_pack_bf16,
     .unpack_bf16 = traced_unpack_bf16,
-    .add = traced_add,
     .embedding_forward = traced_embedding_forward,
     .embedding_backward = traced_embedding_backward,
     .linear_forward = traced_linear_forward,
@@ -222,9 +241,25 @@ const struct device *device_traced(const struct device *device, struct timeline 
     timeline = to;
     depth = 0;
     table.name = device->name;
+    table.precision = device->precision;
+    table.compute_bytes = device->compute_bytes;
+    table.asynchronous = device->asynchronous;
+    table.host_reads_memory = device->host_reads_memory;
     table.release = device->release;
     table.upload = device->upload;
     table.download = device->download;
     table.synchronize = device->synchronize;
+    table.stamp = device->stamp;
+    table.stamps_begin = device->stamps_begin;
+    table.stamps_end = device->stamps_end;
+    table.stamp_ns = device->stamp_ns;
+    table.allocate_host = device->allocate_host;
+    table.release_host = device->release_host;
+    table.beside_create = device->beside_create;
+    table.beside_destroy = device->beside_destroy;
+    table.beside_out = device->beside_out;
+    table.beside_in = device->beside_in;
+    table.beside_reached = device->beside_reached;
+    table.phase = device->phase;
     return &table;
 }

@@ -10,21 +10,20 @@ const struct operation_facts operation_facts[OPERATIONS] = {
     [OPERATION_COPY] = {"copy", "n", "n", "f", "", "8n"},
     [OPERATION_PACK_BF16] = {"pack_bf16", "n", "n", "f", "", "6n"},
     [OPERATION_UNPACK_BF16] = {"unpack_bf16", "n", "n", "h", "", "6n"},
-    [OPERATION_ADD] = {"add", "n", "n,n", "ff", "n", "12n"},
-    [OPERATION_EMBEDDING_FORWARD] = {"embedding_forward", "NC", "N", "i", "", "4N+8NC"},
-    [OPERATION_EMBEDDING_BACKWARD] = {"embedding_backward", "NC", "NC,N", "fi", "", "4N+12NC"},
-    [OPERATION_LINEAR_FORWARD] = {"linear_forward", "NIO", "NI,OI", "ff", "2NIO", "4NI+4OI+4NO"},
-    [OPERATION_LINEAR_BACKWARD_INPUT] = {"linear_backward_input", "NIO", "NO,OI", "ff", "2NIO", "4NO+4OI+4NI"},
-    [OPERATION_LINEAR_BACKWARD_WEIGHT] = {"linear_backward_weight", "NIO", "NO,NI", "ff", "2NIO", "4NO+4NI+8OI"},
-    [OPERATION_RMSNORM_FORWARD] = {"rmsnorm_forward", "NC", "NC,C", "ff", "", "8NC+4C+4N"},
-    [OPERATION_RMSNORM_BACKWARD] = {"rmsnorm_backward", "NC", "NC,NC,C,N", "ffff", "", "16NC+12C+4N"},
-    [OPERATION_ROPE] = {"rope", "BTHD", "BTHD,TD", "ff", "", "8BTHD+4TD"},
-    [OPERATION_ATTENTION_FORWARD] = {"attention_forward", "BTHD", "BTHD,BTHD,BTHD", "fff", "2BTTHD", "16BTHD+4BTH"},
-    [OPERATION_ATTENTION_BACKWARD] = {"attention_backward", "BTHD", "BTHD,BTHD,BHT,BTHD,BTHD,BTHD", "ffffff", "5BTTHD",
-                                      "32BTHD+4BTH"},
-    [OPERATION_SWIGLU_FORWARD] = {"swiglu_forward", "n", "n,n", "ff", "", "12n"},
-    [OPERATION_SWIGLU_BACKWARD] = {"swiglu_backward", "n", "n,n,n", "fff", "", "20n"},
-    [OPERATION_CROSS_ENTROPY] = {"cross_entropy", "NV", "NV,N", "fi", "", "8NV+4N"},
+    [OPERATION_EMBEDDING_FORWARD] = {"embedding_forward", "NC", "N", "i", "", "4N+2eNC"},
+    [OPERATION_EMBEDDING_BACKWARD] = {"embedding_backward", "NC", "NC,N", "ci", "", "4N+eNC+8NC"},
+    [OPERATION_LINEAR_FORWARD] = {"linear_forward", "NIO", "NI,OI", "cc", "2NIO", "eNI+eOI+eNO"},
+    [OPERATION_LINEAR_BACKWARD_INPUT] = {"linear_backward_input", "NIO", "NO,OI", "cc", "2NIO", "eNO+eOI+eNI"},
+    [OPERATION_LINEAR_BACKWARD_WEIGHT] = {"linear_backward_weight", "NIO", "NO,NI", "cc", "2NIO", "eNO+eNI+8OI"},
+    [OPERATION_RMSNORM_FORWARD] = {"rmsnorm_forward", "NC", "NC,NC,C", "ccc", "", "4eNC+eC+4N"},
+    [OPERATION_RMSNORM_BACKWARD] = {"rmsnorm_backward", "NC", "NC,NC,C,N", "cccf", "", "4eNC+eC+8C+4N"},
+    [OPERATION_ROPE] = {"rope", "BTHD", "BTHD,TD", "cf", "", "2eBTHD+4TD"},
+    [OPERATION_ATTENTION_FORWARD] = {"attention_forward", "BTHD", "BTHD,BTHD,BTHD", "ccc", "2BTTHD", "4eBTHD+4BTH"},
+    [OPERATION_ATTENTION_BACKWARD] = {"attention_backward", "BTHD", "BTHD,BTHD,BHT,BTHD,BTHD,BTHD", "ccfccc", "5BTTHD",
+                                      "8eBTHD+4BTH"},
+    [OPERATION_SWIGLU_FORWARD] = {"swiglu_forward", "n", "n,n", "cc", "", "3en"},
+    [OPERATION_SWIGLU_BACKWARD] = {"swiglu_backward", "n", "n,n,n", "ccc", "", "5en"},
+    [OPERATION_CROSS_ENTROPY] = {"cross_entropy", "NV", "NV,N", "ci", "", "2eNV+4N"},
     [OPERATION_GRAD_NORM] = {"grad_norm", "n", "n", "f", "2n", "4n"},
     [OPERATION_ADAMW] = {"adamw", "n", "n,n,n,n", "ffff", "", "28n"},
 };
@@ -35,7 +34,7 @@ size_t operation_size(const char *letters, const size_t *sizes, char letter)
     return at && letter ? sizes[at - letters] : 0;
 }
 
-double operation_amount(const char *formula, const char *letters, const size_t *sizes)
+double operation_amount(const char *formula, const char *letters, const size_t *sizes, size_t compute_bytes)
 {
     double sum = 0, product = 1, number = 0;
     if (!*formula)
@@ -43,6 +42,8 @@ double operation_amount(const char *formula, const char *letters, const size_t *
     for (const char *c = formula;; c++) {
         if (*c >= '0' && *c <= '9')
             number = 10 * number + (*c - '0');
+        else if (*c == 'e')
+            product *= (double)compute_bytes;
         else if (*c && *c != '+')
             product *= (double)operation_size(letters, sizes, *c);
         else {

@@ -12,7 +12,6 @@ enum operation {
     OPERATION_COPY,
     OPERATION_PACK_BF16,
     OPERATION_UNPACK_BF16,
-    OPERATION_ADD,
     OPERATION_EMBEDDING_FORWARD,
     OPERATION_EMBEDDING_BACKWARD,
     OPERATION_LINEAR_FORWARD,
@@ -35,14 +34,15 @@ struct operation_facts {
     const char *name;
     const char *sizes;  /* a letter each */
     const char *inputs; /* the shapes of its input arrays, separated by commas: "NI,OI" is [N, I] and [O, I] */
-    const char *types;  /* of the inputs, one letter each: f fp32, h bf16, i int32 */
+    const char *types;  /* of the inputs, one letter each: f fp32, h bf16, i int32, c the compute type */
     const char *flops;  /* a sum of products such as "2NIO+N"; "" where floating-point operations say nothing */
-    const char *bytes;  /* likewise: every array read or written once */
+    const char
+        *bytes; /* likewise, e being the bytes of a number of the compute type: every array read or written once */
 };
 extern const struct operation_facts operation_facts[OPERATIONS];
 
-/* The value of such a sum of products for sizes[strlen(letters)] of those letters; 0 for "". */
-double operation_amount(const char *formula, const char *letters, const size_t *sizes);
+/* The value of such a sum of products for sizes[strlen(letters)] of those letters and compute_bytes for e; 0 for "". */
+double operation_amount(const char *formula, const char *letters, const size_t *sizes, size_t compute_bytes);
 
 /* The size of one letter; 0 for a letter that is not among them. */
 size_t operation_size(const char *letters, const size_t *sizes, char letter);

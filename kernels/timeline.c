@@ -33,6 +33,18 @@ void timeline_clear(struct timeline *timeline)
     timeline->step = 0;
 }
 
+void timeline_settle(struct timeline *timeline, int64_t (*time_of)(int64_t ticket))
+{
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        for (size_t j = 0; j < timeline->lane[i].n; j++) {
+            struct span *span = &timeline->lane[i].span[j];
+            if (span->start_ns < 0)
+                span->start_ns = time_of(span->start_ns);
+            if (span->end_ns < 0)
+                span->end_ns = time_of(span->end_ns);
+        }
+}
+
 struct timeline_place timeline_place(const struct timeline *timeline)
 {
     struct timeline_place place;

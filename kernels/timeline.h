@@ -24,14 +24,18 @@ enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SPAN_SIZES = 4 };
 
 struct span {
     const char *name;        /* a string that outlives the timeline */
-    int64_t queued_ns;       /* collectives: when the training thread asked for it; otherwise start_ns */
-    int64_t start_ns;        /* collectives: when it was posted */
-    int64_t end_ns;          /* collectives: when it was found complete; marks: start_ns */
+    int64_t queued_ns;       /* when the training thread asked for it */
+    int64_t start_ns;        /* when the device began it, or tickets of its stamps until timeline_settle; collectives
+                                of a host library: when it was posted */
+    int64_t end_ns;          /* when the device had done it; collectives of a host library: when it was found complete;
+                                marks: start_ns */
     size_t size[SPAN_SIZES]; /* collectives: payload of one rank, elements, ticket; operations: their sizes; memory:
                                 bytes, address */
     int index;               /* phases: which; collectives: place in the plan; marks: tensor; ranges: layer or -1;
                                 operations: which */
     int step;                /* the step that it was recorded in */
+    int64_t returned_ns;     /* phases, ranges, operations: when the training thread went on; where the device finishes
+                                before it returns, queued_ns and returned_ns are start_ns and end_ns */
 };
 
 struct lane {
@@ -62,6 +66,9 @@ static inline void timeline_add(struct timeline *timeline, enum timeline_lane la
     else
         l->dropped++;
 }
+
+/* Replaces tickets of a device's stamps (times below 0) by what time_of says of them, once that is known. */
+void timeline_settle(struct timeline *timeline, int64_t (*time_of)(int64_t ticket));
 
 /* How many spans each lane holds, and back to that many: forgets those that were added since. */
 struct timeline_place {

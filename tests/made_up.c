@@ -15,7 +15,12 @@ void made_up_create(struct timeline *timeline, size_t spans)
 
 static struct span plain(const char *name, int index, int64_t start_ns, int64_t end_ns)
 {
-    return (struct span){.name = name, .queued_ns = start_ns, .start_ns = start_ns, .end_ns = end_ns, .index = index};
+    return (struct span){.name = name,
+                         .queued_ns = start_ns,
+                         .returned_ns = end_ns,
+                         .start_ns = start_ns,
+                         .end_ns = end_ns,
+                         .index = index};
 }
 
 void made_up_phase(struct timeline *timeline, enum phase phase, int64_t start_ns, int64_t end_ns)

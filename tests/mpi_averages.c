@@ -16,7 +16,7 @@ static struct averages averages;
 
 static void setup(void)
 {
-    made_up_create(&timeline, 200);
+    made_up_create(&timeline, sizeof(float), 200);
 }
 
 static void teardown(void)
@@ -52,18 +52,19 @@ static void record_step(int step, int64_t at)
     timeline.step = step;
     for (int l = 0; l < 2; l++) {
         int64_t layer = at + 100 * l;
-        made_up_operation(&timeline, OPERATION_LINEAR_FORWARD, linear, layer + 10, layer + 30 + more);
-        made_up_range(&timeline, "attention", l, layer + 10, layer + 50);
-        made_up_operation(&timeline, OPERATION_ADD, one, layer + 50, layer + 60);
-        made_up_operation(&timeline, OPERATION_ADD, one, layer + 60, layer + 60);
-        made_up_range(&timeline, "layer", l, layer, layer + 100);
+        made_up_operation(&timeline, sizeof(float), OPERATION_LINEAR_FORWARD, linear, layer + 10, layer + 30 + more);
+        made_up_range(&timeline, sizeof(float), "attention", l, layer + 10, layer + 50);
+        made_up_operation(&timeline, sizeof(float), OPERATION_ADD, one, layer + 50, layer + 60);
+        made_up_operation(&timeline, sizeof(float), OPERATION_ADD, one, layer + 60, layer + 60);
+        made_up_range(&timeline, sizeof(float), "layer", l, layer, layer + 100);
     }
-    made_up_phase(&timeline, PHASE_FORWARD, at, at + 200); /* begins with the first layer, ends with the second */
-    made_up_ready(&timeline, 3, at + 250);
-    made_up_phase(&timeline, PHASE_BACKWARD, at + 200, at + 300);
-    made_up_collective(&timeline, (size_t)step + 1, 0, 9, at + 210, at + 400);
-    made_up_operation(&timeline, OPERATION_ZERO, one, at + 300, at + 350); /* as long as its phase */
-    made_up_phase(&timeline, PHASE_GRADIENT_SYNC, at + 300, at + 350);
+    made_up_phase(&timeline, sizeof(float), PHASE_FORWARD, at,
+                  at + 200); /* begins with the first layer, ends with the second */
+    made_up_ready(&timeline, sizeof(float), 3, at + 250);
+    made_up_phase(&timeline, sizeof(float), PHASE_BACKWARD, at + 200, at + 300);
+    made_up_collective(&timeline, sizeof(float), (size_t)step + 1, 0, 9, at + 210, at + 400);
+    made_up_operation(&timeline, sizeof(float), OPERATION_ZERO, one, at + 300, at + 350); /* as long as its phase */
+    made_up_phase(&timeline, sizeof(float), PHASE_GRADIENT_SYNC, at + 300, at + 350);
 }
 
 START_TEST(time_of_its_own)
@@ -73,7 +74,7 @@ START_TEST(time_of_its_own)
         more += r;
     for (int s = 0; s < 4; s++)
         record_step(s, 1000 * (s + 1));
-    averages_create(&averages, &job, &timeline, 1, 2); /* the steps 1 and 2 */
+    averages_create(&averages, &job, &timeline, sizeof(float), 1, 2); /* the steps 1 and 2 */
     ck_assert_int_eq(averages.n, 9);
     ck_assert_double_eq(averages.step_ns, 2 * 350 * ranks);
     check("forward_pass", KIND_PHASE, 2 * ranks, 400 * ranks, 0);
@@ -99,13 +100,13 @@ END_TEST
 START_TEST(no_steps_no_rows)
 {
     record_step(0, 1000);
-    averages_create(&averages, &job, &timeline, 0, 0);
+    averages_create(&averages, &job, &timeline, sizeof(float), 0, 0);
     ck_assert_int_eq(averages.n, 0);
-    averages_create(&averages, &job, &timeline, 1, 5);
+    averages_create(&averages, &job, &timeline, sizeof(float), 1, 5);
     ck_assert_int_eq(averages.n, 0);
     ck_assert_double_eq(averages.step_ns, 0);
     averages_sort(&averages, SORT_SELF);
-    averages_create(&averages, &job, &timeline, 0, 1);
+    averages_create(&averages, &job, &timeline, sizeof(float), 0, 1);
     ck_assert_int_eq(averages.n, 9);
     ck_assert_double_eq(averages.step_ns, 350.0 * job.size);
 }

@@ -29,8 +29,8 @@ static void rig_create(struct rig *rig, int rank, int ranks, size_t micro_batche
     *rig = (struct rig){0};
     struct model_sizes sizes = {BATCH / (size_t)ranks / micro_batches, 9, 61, 24, 2, 3, 40, 10000};
     struct data_options data = {"synthetic", 61, 9, BATCH, micro_batches, 11, rank, ranks};
-    model_plan(&rig->model, &sizes);
-    model_allocate(&rig->model, device_cpu(1));
+    model_plan(&rig->model, &sizes, sizeof(float));
+    model_allocate(&rig->model, device_cpu(1), NULL);
     model_initialize(&rig->model, 3);
     ck_assert_int_eq(data_create(&rig->data, &data), 0);
     size_t spans[TIMELINE_LANES];

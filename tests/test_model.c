@@ -64,8 +64,8 @@ static void create_model(struct model *model)
         .ff = (size_t)number(config, "F"),
         .rope_theta = 10000,
     };
-    model_plan(model, &sizes);
-    model_allocate(model, device_cpu(1));
+    model_plan(model, &sizes, sizeof(float));
+    model_allocate(model, device_cpu(1), NULL);
     const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(fixture, "parameters"), *p;
     int i = 0;
     ck_assert_int_eq(cJSON_GetArraySize(parameters), model->tensors);
@@ -228,8 +228,8 @@ START_TEST(initial_weights_have_their_variance)
 {
     struct model model;
     struct model_sizes sizes = {1, 4, 500, 64, 2, 4, 96, 10000};
-    model_plan(&model, &sizes);
-    model_allocate(&model, device_cpu(1));
+    model_plan(&model, &sizes, sizeof(float));
+    model_allocate(&model, device_cpu(1), NULL);
     model_initialize(&model, 7);
     for (int i = 0; i < model.tensors; i++) {
         const struct tensor *t = &model.tensor[i];
@@ -259,7 +259,7 @@ START_TEST(parameters_and_flops_are_counted)
 {
     struct model model;
     struct model_sizes sizes = {2, 512, 10000, 768, 12, 12, 3072, 10000};
-    model_plan(&model, &sizes);
+    model_plan(&model, &sizes, sizeof(float));
     ck_assert_uint_eq(model.parameters, 2UL * 10000 * 768 + 12 * (4UL * 768 * 768 + 3UL * 768 * 3072 + 2 * 768) + 768);
     ck_assert_int_eq(model.tensors, 12 * 9 + 3);
     ck_assert_double_eq_tol(model_flops(&model, 1024),

@@ -107,8 +107,8 @@ START_TEST(work_is)
 {
     const struct operation_facts *f = &operation_facts[values[_i].operation];
     ck_assert_int_eq((int)values[_i].operation, _i); /* none is left out */
-    ck_assert_double_eq(operation_amount(f->flops, f->sizes, values[_i].size), values[_i].flops);
-    ck_assert_double_eq(operation_amount(f->bytes, f->sizes, values[_i].size), values[_i].bytes);
+    ck_assert_double_eq(operation_amount(f->flops, f->sizes, values[_i].size, sizeof(float)), values[_i].flops);
+    ck_assert_double_eq(operation_amount(f->bytes, f->sizes, values[_i].size, sizeof(float)), values[_i].bytes);
 }
 END_TEST
 
@@ -122,8 +122,9 @@ START_TEST(formulas_are_sums_of_products)
                 {"aab", 45},      {"2a", 6},       {"12ab", 180}, {"a+b", 8}, {"2a+3b", 21}, {"2a+3b+4ab", 81},
                 {"4a+10b+1", 63}, {"a+a+a+a", 12}, {"x", 0},      {"ax+b", 5}};
     for (size_t i = 0; i < LENGTH(rows); i++)
-        ck_assert_msg(operation_amount(rows[i].formula, "ab", sizes) == rows[i].value, "%s is %g, not %g",
-                      rows[i].formula, operation_amount(rows[i].formula, "ab", sizes), rows[i].value);
+        ck_assert_msg(operation_amount(rows[i].formula, "ab", sizes, sizeof(float)) == rows[i].value,
+                      "%s is %g, not %g", rows[i].formula,
+                      operation_amount(rows[i].formula, "ab", sizes, sizeof(float)), rows[i].value);
     ck_assert_uint_eq(operation_size("ab", sizes, 'b'), 5);
     ck_assert_uint_eq(operation_size("ab", sizes, 'c'), 0);
     ck_assert_uint_eq(operation_size("ab", sizes, 0), 0);
@@ -135,10 +136,10 @@ START_TEST(large_work_does_not_overflow)
 {
     static const size_t sizes[] = {1UL << 22, 1UL << 21, 1UL << 22};
     const struct operation_facts *f = &operation_facts[OPERATION_LINEAR_FORWARD];
-    ck_assert_double_eq(operation_amount(f->flops, f->sizes, sizes), 0x1p66);
+    ck_assert_double_eq(operation_amount(f->flops, f->sizes, sizes, sizeof(float)), 0x1p66);
     static const size_t none[] = {0, 5, 7};
-    ck_assert_double_eq(operation_amount(f->flops, f->sizes, none), 0);
-    ck_assert_double_eq(operation_amount(f->bytes, f->sizes, none), 140);
+    ck_assert_double_eq(operation_amount(f->flops, f->sizes, none, sizeof(float)), 0);
+    ck_assert_double_eq(operation_amount(f->bytes, f->sizes, none, sizeof(float)), 140);
 }
 END_TEST
 

@@ -12,8 +12,8 @@ static struct model model;
 static void setup(void)
 {
     struct model_sizes sizes = {1, 4, 37, 12, 3, 2, 20, 10000};
-    model_plan(&model, &sizes);
-    model_allocate(&model, device_cpu(1));
+    model_plan(&model, &sizes, sizeof(float));
+    model_allocate(&model, device_cpu(1), NULL);
 }
 
 static void teardown(void)

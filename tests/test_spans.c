@@ -35,13 +35,13 @@ static void rig_create(struct rig *rig, const struct way *way)
     size_t capacity[TIMELINE_LANES];
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     *rig = (struct rig){.data = NULL};
-    model_plan(&rig->model, &sizes);
+    model_plan(&rig->model, &sizes, sizeof(float));
     step_spans(&rig->model, way->micro_batches, way->traced, rig->spans);
     for (int l = 0; l < TIMELINE_LANES; l++)
         capacity[l] = STEPS * rig->spans[l];
     timeline_create(&rig->timeline, capacity);
     const struct device *plain = device_cpu(1), *device = way->traced ? device_traced(plain, &rig->timeline) : plain;
-    model_allocate(&rig->model, plain);
+    model_allocate(&rig->model, plain, NULL);
     model_initialize(&rig->model, 1);
     ck_assert_int_eq(data_create(&rig->data, &options), 0);
     rig->comm = comm_self_create(&rig->timeline);

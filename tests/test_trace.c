@@ -174,7 +174,10 @@ START_TEST(times_are_never_negative)
     made_up_collective(&rank[0].timeline, 1, 0, 4, 1000460, 1000900);
     rank[0].trace.base_ns = 600;
     rank[0].trace.memory = 1;
-    timeline_add(&rank[0].timeline, LANE_MEMORY, (struct span){"allocate", 5, 5, 5, {16, 4096}, 0, 0});
+    timeline_add(
+        &rank[0].timeline, LANE_MEMORY,
+        (struct span){
+            .name = "allocate", .queued_ns = 5, .returned_ns = 5, .start_ns = 5, .end_ns = 5, .size = {16, 4096}});
     rank_trace_finish(&rank[0], 1);
     char *text = trace_text(&rank[0].trace);
     check_times(text);

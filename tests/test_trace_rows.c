@@ -55,7 +55,10 @@ START_TEST(two_ranks_with_known_answers)
 {
     static const double posted[] = {2230, 2280};
     rank_trace_two_ranks(&rank, _i);
-    timeline_add(&rank.timeline, LANE_MEMORY, (struct span){"allocate", 0, 0, 0, {16, 64}, 0, 0});
+    timeline_add(
+        &rank.timeline, LANE_MEMORY,
+        (struct span){
+            .name = "allocate", .queued_ns = 0, .returned_ns = 0, .start_ns = 0, .end_ns = 0, .size = {16, 64}});
     write_and_parse();
     check_span(only("X", "ProfilerStep#1"), "user_annotation", 1000, 1900);
     check_span(only("X", "warmup_epoch_1 (lr=0.25)"), "user_annotation", 1000, 1900);
@@ -290,7 +293,12 @@ START_TEST(memory_when_asked_for)
     rank_trace_two_ranks(&rank, 0);
     for (size_t i = 0; i < LENGTH(bytes); i++)
         timeline_add(&rank.timeline, LANE_MEMORY,
-                     (struct span){"allocate", 500 * US, 500 * US, 500 * US, {bytes[i], 64 * (i + 1)}, 0, 0});
+                     (struct span){.name = "allocate",
+                                   .queued_ns = 500 * US,
+                                   .returned_ns = 500 * US,
+                                   .start_ns = 500 * US,
+                                   .end_ns = 500 * US,
+                                   .size = {bytes[i], 64 * (i + 1)}});
     rank.trace.memory = 1;
     write_and_parse();
     ck_assert_int_eq(trace_rows(json, "i", "[memory]"), 3);

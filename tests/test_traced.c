@@ -252,8 +252,8 @@ static float train_once(struct model *model, const struct device *device, size_t
     static const int32_t token[12] = {0, 3, 6, 9, 12, 15, 18, 1, 4, 7, 10, 13};
     struct model_sizes sizes = {2, 5, 19, 12, layers, 3, 10, 10000};
     float loss = 0;
-    model_plan(model, &sizes);
-    model_allocate(model, device);
+    model_plan(model, &sizes, sizeof(float));
+    model_allocate(model, device, NULL);
     model_initialize(model, 3);
     model_forward(model, token, token + 2, &loss, 0.1f, 0.1f);
     model_backward(model, token, NULL);
@@ -287,7 +287,7 @@ START_TEST(recorded_work_is_the_models)
     for (size_t i = 0; i < timeline.lane[LANE_COMPUTE].n; i++) {
         const struct span *s = &timeline.lane[LANE_COMPUTE].span[i];
         const struct operation_facts *f = &operation_facts[s->index];
-        double flops = operation_amount(f->flops, f->sizes, s->size);
+        double flops = operation_amount(f->flops, f->sizes, s->size, sizeof(float));
         products += strncmp(f->name, "linear", 6) ? 0 : flops;
         attention += strncmp(f->name, "attention", 9) ? 0 : flops;
     }

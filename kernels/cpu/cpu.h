@@ -75,6 +75,12 @@ void cpu_release(void *memory);
 void cpu_upload(void *to, const void *from_host, size_t bytes);
 void cpu_download(void *to_host, const void *from, size_t bytes);
 void cpu_synchronize(void);
+int64_t cpu_stamp(void);
+int64_t cpu_stamp_ns(int64_t ticket);
+void cpu_beside_create(size_t marks);
+void cpu_beside_copy(void *to, const void *from, size_t bytes, size_t mark);
+int cpu_beside_reached(size_t mark);
+void cpu_phase(const char *name);
 void cpu_range_begin(const char *name, int number);
 void cpu_range_end(void);
 
@@ -82,34 +88,33 @@ void cpu_zero(float *x, size_t n);
 void cpu_copy(float *to, const float *from, size_t n);
 void cpu_pack_bf16(uint16_t *to, const float *from, size_t n);
 void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n);
-void cpu_add(float *y, const float *a, const float *b, size_t n);
 
-void cpu_embedding_forward(float *x, const float *table, const int32_t *token, size_t N, size_t C);
-void cpu_embedding_backward(float *dtable, const float *dx, const int32_t *token, size_t N, size_t C);
+void cpu_embedding_forward(void *x, const void *table, const int32_t *token, size_t N, size_t C);
+void cpu_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C);
 
-void cpu_linear_forward(float *y, const float *x, const float *w, size_t N, size_t I, size_t O);
-void cpu_linear_backward_input(float *dx, const float *dy, const float *w, size_t N, size_t I, size_t O,
-                               int accumulate);
-void cpu_linear_backward_weight(float *dw, const float *dy, const float *x, size_t N, size_t I, size_t O);
+void cpu_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O);
+void cpu_linear_backward_input(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O, int accumulate);
+void cpu_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O);
 
-void cpu_rmsnorm_forward(float *y, float *rstd, const float *x, const float *w, size_t N, size_t C);
-void cpu_rmsnorm_backward(float *dx, float *dw, const float *dy, const float *x, const float *w, const float *rstd,
-                          size_t N, size_t C);
+void cpu_rmsnorm_forward(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N, size_t C);
+void cpu_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
+                          size_t N, size_t C, int accumulate);
 
-void cpu_rope(float *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse);
+void cpu_rope(void *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse);
 
-void cpu_attention_forward(float *o, float *lse, const float *q, const float *k, const float *v, size_t B, size_t T,
+void cpu_attention_forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B, size_t T,
                            size_t H, size_t D);
-void cpu_attention_backward(float *dq, float *dk, float *dv, const float *d_o, const float *o, const float *lse,
-                            const float *q, const float *k, const float *v, size_t B, size_t T, size_t H, size_t D);
+void cpu_attention_backward(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
+                            const void *q, const void *k, const void *v, size_t B, size_t T, size_t H, size_t D);
 
-void cpu_swiglu_forward(float *h, const float *a, const float *g, size_t n);
-void cpu_swiglu_backward(float *da, float *dg, const float *dh, const float *a, const float *g, size_t n);
+void cpu_swiglu_forward(void *h, const void *a, const void *g, size_t n);
+void cpu_swiglu_backward(void *da, void *dg, const void *dh, const void *a, const void *g, size_t n);
 
-void cpu_cross_entropy(float *loss, float *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
+void cpu_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
                        float grad_scale);
 
 void cpu_grad_norm(float *scalars, const float *g, size_t n, float max_norm);
-void cpu_adamw(float *w, float *m, float *v, const float *g, size_t n, const float *scalars, const struct adamw *adamw);
+void cpu_adamw(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,
+               const struct adamw *adamw);
 
 #endif

@@ -1,4 +1,5 @@
 /* device_cpu.c - the CPU device: its table of operations, its number of threads, and its memory. */
+#include "clock.h"
 #include "cpu.h"
 #include "error.h"
 
@@ -11,18 +12,32 @@ int cpu_threads = 1;
 
 static const struct device table = {
     .name = "cpu",
+    .precision = PRECISION_FP32,
+    .compute_bytes = sizeof(float),
+    .host_reads_memory = 1,
     .allocate = cpu_allocate,
     .release = cpu_release,
     .upload = cpu_upload,
     .download = cpu_download,
     .synchronize = cpu_synchronize,
+    .stamp = cpu_stamp,
+    .stamps_begin = cpu_synchronize,
+    .stamps_end = cpu_synchronize,
+    .stamp_ns = cpu_stamp_ns,
+    .allocate_host = cpu_allocate,
+    .release_host = cpu_release,
+    .beside_create = cpu_beside_create,
+    .beside_destroy = cpu_synchronize,
+    .beside_out = cpu_beside_copy,
+    .beside_in = cpu_beside_copy,
+    .beside_reached = cpu_beside_reached,
+    .phase = cpu_phase,
     .range_begin = cpu_range_begin,
     .range_end = cpu_range_end,
     .zero = cpu_zero,
     .copy = cpu_copy,
     .pack_bf16 = cpu_pack_bf16,
     .unpack_bf16 = cpu_unpack_bf16,
-    .add = cpu_add,
     .embedding_forward = cpu_embedding_forward,
     .embedding_backward = cpu_embedding_backward,
     .linear_forward = cpu_linear_forward,
@@ -99,9 +114,41 @@ void cpu_synchronize(void)
     /* Operations are finished when they return. */
 }
 
+int64_t cpu_stamp(void)
+{
+    return clock_now_ns(); /* all that was issued is done */
+}
+
+int64_t cpu_stamp_ns(int64_t ticket)
+{
+    return ticket; /* stamps are times already */
+}
+
+void cpu_beside_create(size_t marks)
+{
+    (void)marks; /* copies are done when they return */
+}
+
+void cpu_beside_copy(void *to, const void *from, size_t bytes, size_t mark)
+{
+    (void)mark;
+    memcpy(to, from, bytes);
+}
+
+int cpu_beside_reached(size_t mark)
+{
+    (void)mark;
+    return 1;
+}
+
+void cpu_phase(const char *name)
+{
+    (void)name; /* nobody watches */
+}
+
 void cpu_range_begin(const char *name, int number)
 {
-    (void)name, (void)number; /* nobody watches */
+    (void)name, (void)number;
 }
 
 void cpu_range_end(void) {}

@@ -1,4 +1,4 @@
-/* elementwise.c - operations that touch each number once: filling, copying, bfloat16, sums, and SwiGLU. */
+/* elementwise.c - operations that touch each number once: filling, copying, bfloat16, and SwiGLU. */
 #include "bf16.h"
 #include "cpu.h"
 
@@ -36,22 +36,23 @@ void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n)
         to[i] = bf16_widen(from[i]);
 }
 
-void cpu_add(float *y, const float *a, const float *b, size_t n)
+void cpu_swiglu_forward(void *h_, const void *a_, const void *g_, size_t n)
 {
-#pragma omp parallel for simd num_threads(cpu_threads)
-    for (size_t i = 0; i < n; i++)
-        y[i] = a[i] + b[i];
-}
-
-void cpu_swiglu_forward(float *h, const float *a, const float *g, size_t n)
-{
+    float *h = h_;
+    const float *a = a_;
+    const float *g = g_;
 #pragma omp parallel for simd num_threads(cpu_threads)
     for (size_t i = 0; i < n; i++)
         h[i] = a[i] * cpu_sigmoid(a[i]) * g[i];
 }
 
-void cpu_swiglu_backward(float *da, float *dg, const float *dh, const float *a, const float *g, size_t n)
+void cpu_swiglu_backward(void *da_, void *dg_, const void *dh_, const void *a_, const void *g_, size_t n)
 {
+    float *da = da_;
+    float *dg = dg_;
+    const float *dh = dh_;
+    const float *a = a_;
+    const float *g = g_;
 #pragma omp parallel for simd num_threads(cpu_threads)
     for (size_t i = 0; i < n; i++) {
         float x = a[i], s = cpu_sigmoid(x), d = dh[i];

@@ -4,16 +4,19 @@
 #include <omp.h>
 #include <string.h>
 
-void cpu_embedding_forward(float *x, const float *table, const int32_t *token, size_t N, size_t C)
+void cpu_embedding_forward(void *x_, const void *table_, const int32_t *token, size_t N, size_t C)
 {
+    float *x = x_;
+    const float *table = table_;
 #pragma omp parallel for num_threads(cpu_threads)
     for (size_t i = 0; i < N; i++)
         memcpy(x + i * C, table + (size_t)token[i] * C, C * sizeof *x);
 }
 
 /* Threads share the columns, not the rows: each adds all rows in order, and no two write to the same number. */
-void cpu_embedding_backward(float *dtable, const float *dx, const int32_t *token, size_t N, size_t C)
+void cpu_embedding_backward(float *dtable, const void *dx_, const int32_t *token, size_t N, size_t C)
 {
+    const float *dx = dx_;
 #pragma omp parallel num_threads(cpu_threads)
     {
         size_t team = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();

@@ -5,12 +5,20 @@
 #include <omp.h>
 #include <string.h>
 
-void cpu_rmsnorm_forward(float *y, float *rstd, const float *x, const float *w, size_t N, size_t C)
+void cpu_rmsnorm_forward(void *y_, float *rstd, void *x_, const void *residual_, const void *w_, size_t N, size_t C)
 {
+    float *y = y_;
+    float *x = x_;
+    const float *residual = residual_;
+    const float *w = w_;
 #pragma omp parallel for num_threads(cpu_threads)
     for (size_t i = 0; i < N; i++) {
-        const float *row = x + i * C;
-        float sum = 0.0f;
+        float *row = x + i * C, sum = 0.0f;
+        if (residual) {
+#pragma omp simd
+            for (size_t c = 0; c < C; c++)
+                row[c] += residual[i * C + c];
+        }
 #pragma omp simd reduction(+ : sum)
         for (size_t c = 0; c < C; c++)
             sum += row[c] * row[c];
@@ -22,8 +30,10 @@ void cpu_rmsnorm_forward(float *y, float *rstd, const float *x, const float *w, 
     }
 }
 
-/* Backward of one row of C columns: dx and dw are added to. The second loop finds the row in the cache. */
-static void backward_row(float *dx, float *dw, const float *dy, const float *x, const float *w, float rstd, size_t C)
+/* Backward of one row of C columns: dw is added to, and dx too if keep is 1; it is 0 or 1. The second loop finds the
+ * row in the cache. */
+static void backward_row(float *dx, float *dw, const float *dy, const float *x, const float *w, float rstd, size_t C,
+                         float keep)
 {
     float sum = 0.0f;
 #pragma omp simd reduction(+ : sum)
@@ -33,15 +43,19 @@ static void backward_row(float *dx, float *dw, const float *dy, const float *x, 
 #pragma omp simd
     for (size_t c = 0; c < C; c++) {
         float n = x[c] * rstd;
-        dx[c] += rstd * (dy[c] * w[c] - n * mean);
+        dx[c] = keep * dx[c] + rstd * (dy[c] * w[c] - n * mean);
         dw[c] += dy[c] * n;
     }
 }
 
 /* Each thread sums dw over its rows in order, in memory of its own; then the threads' sums are added in order. */
-void cpu_rmsnorm_backward(float *dx, float *dw, const float *dy, const float *x, const float *w, const float *rstd,
-                          size_t N, size_t C)
+void cpu_rmsnorm_backward(void *dx_, float *dw, const void *dy_, const void *x_, const void *w_, const float *rstd,
+                          size_t N, size_t C, int accumulate)
 {
+    float *dx = dx_;
+    const float *dy = dy_;
+    const float *x = x_;
+    const float *w = w_;
     size_t stride = (C + 15) / 16 * 16; /* whole cache lines: threads share none */
     float *partial = cpu_scratch((size_t)cpu_threads * stride);
 #pragma omp parallel num_threads(cpu_threads)
@@ -50,7 +64,7 @@ void cpu_rmsnorm_backward(float *dx, float *dw, const float *dy, const float *x,
         float *own = partial + me * stride;
         memset(own, 0, C * sizeof *own);
         for (size_t i = N * me / team; i < N * (me + 1) / team; i++)
-            backward_row(dx + i * C, own, dy + i * C, x + i * C, w, rstd[i], C);
+            backward_row(dx + i * C, own, dy + i * C, x + i * C, w, rstd[i], C, accumulate ? 1.0f : 0.0f);
 #pragma omp barrier
         size_t start = C * me / team, end = C * (me + 1) / team;
         for (size_t t = 0; t < team; t++)

@@ -25,8 +25,10 @@ void cpu_grad_norm(float *scalars, const float *g, size_t n, float max_norm)
 }
 
 /* What does not depend on the element is computed once, in double: 1 - beta^t loses digits in float. */
-void cpu_adamw(float *w, float *m, float *v, const float *g, size_t n, const float *scalars, const struct adamw *adamw)
+void cpu_adamw(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,
+               const struct adamw *adamw)
 {
+    (void)compute_w; /* the compute type is fp32, so layers read w itself */
     double lr = (double)scalars[SCALAR_LEARNING_RATE], t = (double)scalars[SCALAR_STEP];
     float clip = scalars[SCALAR_CLIP], epsilon = adamw->epsilon;
     float beta1 = adamw->beta1, rest1 = (float)(1.0 - (double)beta1);

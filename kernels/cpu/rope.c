@@ -1,8 +1,9 @@
 /* rope.c - rotary position embedding: turns pairs of each head by an angle that grows with the position. */
 #include "cpu.h"
 
-void cpu_rope(float *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse)
+void cpu_rope(void *x_, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse)
 {
+    float *x = x_;
     float sign = inverse ? -1.0f : 1.0f;
 #pragma omp parallel for num_threads(cpu_threads)
     for (size_t row = 0; row < B * T; row++) {

@@ -1,0 +1,105 @@
+/* open_device.c - chooses what ranks compute on. */
+#include "open_device.h"
+
+#include "error.h"
+#include "gpu.h"
+
+#include <string.h>
+
+#define FIELD(field) offsetof(struct device_options, field)
+
+/* ---- options ---- */
+
+static const char *const kind_name[] = {"auto", "cpu", "cuda"};
+
+static int kind_parse(const struct option *option, const char *text, void *field)
+{
+    int choice = option_choice(option, text, kind_name, 3);
+    if (choice >= 0)
+        *(enum device_kind *)field = (enum device_kind)choice;
+    return choice < 0 ? -1 : 0;
+}
+
+static void kind_print(const void *field, char *text, size_t size)
+{
+    snprintf(text, size, "%s", kind_name[*(const enum device_kind *)field]);
+}
+
+static int precision_parse(const struct option *option, const char *text, void *field)
+{
+    int choice = option_choice(option, text, precision_name, PRECISIONS);
+    if (choice >= 0)
+        *(enum precision *)field = (enum precision)choice;
+    return choice < 0 ? -1 : 0;
+}
+
+static void precision_print(const void *field, char *text, size_t size)
+{
+    snprintf(text, size, "%s", precision_name[*(const enum precision *)field]);
+}
+
+static const struct option_kind option_device = {VALUE_TEXT, kind_parse, kind_print};
+static const struct option_kind option_precision = {VALUE_TEXT, precision_parse, precision_print};
+
+static const struct option rows[] = {
+    {"device", &option_device, FIELD(kind), "auto", 0, 0,
+     "what each rank computes on: cpu, cuda (an NVIDIA GPU of its own), or auto (cuda where there is one)", 0},
+    {"dtype", &option_precision, FIELD(precision), "fp32", 0, 0,
+     "fp32; on GPUs also tf32 (products round to TF32) and bf16 (bfloat16 activations and products; gradients, master "
+     "weights and optimizer state stay fp32)",
+     0},
+    {"share-gpu", &option_flag, FIELD(share_gpu), NULL, 0, 0,
+     "let several ranks compute on one GPU (for tests: they wait for each other)", 0},
+};
+
+struct option_section open_device_options(struct device_options *options)
+{
+    return (struct option_section){"Device", rows, sizeof rows / sizeof *rows, options};
+}
+
+/* ---- opening ---- */
+
+/* Whether ranks compute on GPUs: 1 or 0; or -1, reported. */
+static int wants_gpu(const struct job *job, const struct device_options *o)
+{
+    if (o->kind == DEVICE_CPU)
+        return 0;
+    int sees = device_cuda_count() > 0, some = job_max(job, sees) > 0, all = job_max(job, !sees) <= 0;
+    if (o->kind == DEVICE_CUDA && sees)
+        return 1;
+    if (o->kind == DEVICE_CUDA) /* device_cuda_count has said why there is none */
+        return -1;
+    if (some && !all) {
+        if (!sees)
+            return -1;
+        return 1;
+    }
+    if (!some && job->rank == 0 && strcmp(device_cuda_built(), "none"))
+        fprintf(stderr, "ddpbench: computing on the CPU: %s\n", report_text());
+    report_clear();
+    return some;
+}
+
+static int open_gpu(struct open_device *opened, const struct job *job, const struct device_options *o)
+{
+    int index;
+    if (job_agree(job, gpu_choose(job, o->share_gpu, &index)))
+        return -1;
+    opened->on_gpu = 1;
+    int status = device_cuda_describe(index, &opened->gpu);
+    return job_agree(job, status ? status : device_cuda_open(index, o->precision, &opened->device));
+}
+
+int open_device(struct open_device *opened, const struct job *job, const struct device_options *o, int threads)
+{
+    *opened = (struct open_device){0};
+    int gpu = wants_gpu(job, o);
+    if (job_agree(job, gpu < 0 ? -1 : 0))
+        return -1;
+    if (gpu)
+        return open_gpu(opened, job, o);
+    if (o->precision != PRECISION_FP32)
+        return job_agree(job, report("--dtype %s needs a GPU; on the CPU it is fp32", precision_name[o->precision]));
+    opened->device = device_cpu(threads);
+    return 0;
+}

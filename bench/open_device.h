@@ -1,0 +1,32 @@
+/* open_device.h - the options that choose what ranks compute on, and the opening of it. */
+#ifndef OPEN_DEVICE_H
+#define OPEN_DEVICE_H
+
+#include "device_cuda.h"
+#include "job.h"
+#include "option_table.h"
+
+enum device_kind { DEVICE_AUTO, DEVICE_CPU, DEVICE_CUDA };
+
+struct device_options {
+    enum device_kind kind;
+    enum precision precision;
+    int share_gpu; /* several ranks may compute on one GPU */
+};
+
+/* What a rank computes on. */
+struct open_device {
+    const struct device *device;
+    int on_gpu;     /* 1: it is a GPU, */
+    struct gpu gpu; /* this one */
+};
+
+/* The rows of these options for a table. */
+struct option_section open_device_options(struct device_options *options);
+
+/* Opens the device for each rank; all ranks call. Auto is a GPU for each rank where every rank sees one and the CPU
+ * where none sees any; if the program was built for GPUs, rank 0 then says on stderr why the CPU is used. Returns 0; or
+ * -1 on every rank, and rank 0 has said why. threads is for the CPU. */
+int open_device(struct open_device *opened, const struct job *job, const struct device_options *options, int threads);
+
+#endif
