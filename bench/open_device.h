@@ -18,7 +18,7 @@ struct device_options {
 struct open_device {
     const struct device *device;
     int on_gpu;     /* 1: it is a GPU, */
-    struct gpu gpu; /* this one */
+    struct gpu_facts gpu; /* this one */
 };
 
 /* The rows of these options for a table. */

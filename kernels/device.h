@@ -14,10 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What changes from step to step lives in device memory, in one array of SCALARS floats. */
 enum scalar {
     SCALAR_LEARNING_RATE,
@@ -155,9 +151,5 @@ struct device {
 /* The CPU: C with OpenMP, matrix products from a CBLAS, each operation on at most `threads` (>= 1) threads.
  * The table is static; a later call changes the number of threads for all. */
 const struct device *device_cpu(int threads);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -6,12 +6,8 @@
 
 #include "device.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What is known about a GPU; the last part under the names that profilers give it. */
-struct gpu {
+struct gpu_facts {
     char name[256];
     char id[48];         /* "GPU-...", the same whichever process asks and however it numbers the GPUs */
     int driver, runtime; /* versions of CUDA: 1000 * major + 10 * minor */
@@ -26,7 +22,7 @@ struct gpu {
 int device_cuda_count(void);
 
 /* Describes a GPU in [0, device_cuda_count()). Returns 0; or -1, reported. */
-int device_cuda_describe(int index, struct gpu *gpu);
+int device_cuda_describe(int index, struct gpu_facts *gpu);
 
 /* The device that computes on a GPU of this process, from now on its only one. The table is static. Returns 0; or -1,
  * reported: the program holds no code for this GPU's architecture, or the GPU is out of order or taken. */
@@ -34,9 +30,5 @@ int device_cuda_open(int index, enum precision precision, const struct device **
 
 /* "CUDA 13.0 for sm_80, sm_90, sm_100", or "none": what the program was built with. */
 const char *device_cuda_built(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,7 +8,7 @@ int device_cuda_count(void)
     return report("this program was built without CUDA; install the CUDA toolkit (nvcc) and build again");
 }
 
-int device_cuda_describe(int index, struct gpu *gpu)
+int device_cuda_describe(int index, struct gpu_facts *gpu)
 {
     (void)index, (void)gpu;
     return device_cuda_count();

@@ -7,10 +7,6 @@
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Keeps the message (printf's format, without a newline: what was wrong, what is allowed) and returns -1, for
  * `return report(...)`. The first message is kept until report_clear; later ones are dropped. May be called from
  * any thread. */
@@ -29,9 +25,5 @@ void fatal_set_job(int rank, void (*end_job)(int status));
 
 /* Zeroed host memory of n elements of the given size; fatal when there is none left. Release with free. */
 void *allocate(size_t n, size_t size);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,5 +1,6 @@
 /* arrays.c - arrays of a device under test: filled, guarded, fetched and compared. */
 #include "arrays.h"
+#include "bf16.h"
 #include "error.h"
 
 #include <check.h>
@@ -47,7 +48,7 @@ struct array *array_bytes(size_t bytes)
     ck_assert_int_lt(arrays_used, ARRAYS);
     struct array *a = &arrays[arrays_used++];
     size_t whole = bytes + 2 * GUARD;
-    *a = (struct array){.bytes = bytes, .start = allocate(whole, 1), .got = allocate(whole, 1)};
+    *a = (struct array){.bytes = bytes, .width = sizeof(float), .start = allocate(whole, 1), .got = allocate(whole, 1)};
     a->block = device->allocate(whole);
     for (size_t i = 0; i < GUARD; i += sizeof guard_bits) {
         memcpy(a->start + i, &guard_bits, sizeof guard_bits);
@@ -63,6 +64,34 @@ struct array *array_floats(size_t n, float low, float high)
     for (size_t i = 0; i < n; i++)
         to[i] = array_random(low, high);
     return a;
+}
+
+struct array *array_numbers(size_t n, float low, float high)
+{
+    struct array *a = array_bytes(n * device->compute_bytes);
+    a->width = device->compute_bytes;
+    for (size_t i = 0; i < n; i++)
+        array_set(a, i, (double)array_random(low, high));
+    return a;
+}
+
+double array_rounded(const struct array *a, double value)
+{
+    return a->width == sizeof(float) ? (double)(float)value : (double)bf16_widen(bf16_narrow((float)value));
+}
+
+void array_set(struct array *a, size_t i, double value)
+{
+    if (a->width == sizeof(float))
+        ((float *)array_before(a))[i] = (float)value;
+    else
+        ((uint16_t *)array_before(a))[i] = bf16_narrow((float)value);
+}
+
+static double number(const struct array *a, const void *numbers, size_t i)
+{
+    return a->width == sizeof(float) ? (double)((const float *)numbers)[i]
+                                     : (double)bf16_widen(((const uint16_t *)numbers)[i]);
 }
 
 struct array *array_tokens(size_t n, size_t below)
@@ -91,10 +120,10 @@ void *array_after(const struct array *a)
 
 double *array_wide(const struct array *a)
 {
-    size_t n = a->bytes / sizeof(float);
+    size_t n = a->bytes / a->width;
     double *to = array_doubles(n);
     for (size_t i = 0; i < n; i++)
-        to[i] = (double)((float *)array_before(a))[i];
+        to[i] = number(a, array_before(a), i);
     return to;
 }
 
@@ -120,13 +149,14 @@ void arrays_download(int pass)
 
 void array_near(struct array *a, const double *want, double relative, double absolute)
 {
-    const float *got = array_after(a);
+    double rounding = a->width == sizeof(float) ? 0 : 0x1p-8;
     a->checked = 1;
-    for (size_t i = 0; i < a->bytes / sizeof *got; i++) {
-        double error = fabs((double)got[i] - want[i]), allowed = relative * fabs(want[i]) + absolute;
+    for (size_t i = 0; i < a->bytes / a->width; i++) {
+        double got = number(a, array_after(a), i);
+        double error = fabs(got - want[i]), allowed = (relative + rounding) * fabs(want[i]) + absolute;
         if (!(error <= allowed))
             ck_abort_msg("%s: element %zu of array %d is %.9g, not %.9g: error %g, allowed %g", label, i,
-                         (int)(a - arrays), (double)got[i], want[i], error, allowed);
+                         (int)(a - arrays), got, want[i], error, allowed);
     }
 }
 

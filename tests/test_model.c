@@ -151,7 +151,7 @@ START_TEST(three_steps_are_pytorchs)
         if (step == 0)
             ck_assert_double_eq_tol((double)optimizer.scalars[SCALAR_GRAD_NORM], number(fixture, "gradient_norm"),
                                     1e-5);
-        model.device->adamw(model.weight, optimizer.m, optimizer.v, model.gradient, model.arena, optimizer.scalars,
+        model.device->adamw(model.weight, NULL, optimizer.m, optimizer.v, model.gradient, model.arena, optimizer.scalars,
                             &optimizer.adamw);
     }
     const cJSON *p = cJSON_GetObjectItemCaseSensitive(fixture, "parameters")->child;

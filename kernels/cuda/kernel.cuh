@@ -2,11 +2,14 @@
 #ifndef KERNEL_CUH
 #define KERNEL_CUH
 
-#include "cuda/runtime.h"
 #include "cuda/machine.cuh"
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
+
+extern "C" { /* headers of C; what of CUDA they include is here already */
+#include "cuda/runtime.h"
+}
 
 /* Issues a kernel; `shared` is the size of dynamic_shared. */
 template <typename... Parameters, typename... Arguments>

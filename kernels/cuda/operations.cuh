@@ -6,7 +6,10 @@
 #define OPERATIONS_CUH
 
 #include "cuda/kernel.cuh"
+
+extern "C" {
 #include "device.h"
+}
 
 extern enum precision cuda_precision;
 

@@ -6,10 +6,6 @@
 
 #include <cuda_runtime_api.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Ends the job when a call of the runtime fails, with the call and the reason. */
 #define CUDA_CHECK(call)                                                                                               \
     do {                                                                                                               \
@@ -25,9 +21,5 @@ extern cudaStream_t cuda_stream;
  * next operation may ask for the same. It grows when asked for more than ever before and is otherwise reused, so that
  * only a program's first step allocates. */
 void *cuda_scratch(size_t bytes);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
