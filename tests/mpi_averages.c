@@ -16,7 +16,7 @@ static struct averages averages;
 
 static void setup(void)
 {
-    made_up_create(&timeline, sizeof(float), 200);
+    made_up_create(&timeline, 200);
 }
 
 static void teardown(void)
@@ -52,19 +52,19 @@ static void record_step(int step, int64_t at)
     timeline.step = step;
     for (int l = 0; l < 2; l++) {
         int64_t layer = at + 100 * l;
-        made_up_operation(&timeline, sizeof(float), OPERATION_LINEAR_FORWARD, linear, layer + 10, layer + 30 + more);
-        made_up_range(&timeline, sizeof(float), "attention", l, layer + 10, layer + 50);
-        made_up_operation(&timeline, sizeof(float), OPERATION_ADD, one, layer + 50, layer + 60);
-        made_up_operation(&timeline, sizeof(float), OPERATION_ADD, one, layer + 60, layer + 60);
-        made_up_range(&timeline, sizeof(float), "layer", l, layer, layer + 100);
+        made_up_operation(&timeline, OPERATION_LINEAR_FORWARD, linear, layer + 10, layer + 30 + more);
+        made_up_range(&timeline, "attention", l, layer + 10, layer + 50);
+        made_up_operation(&timeline, OPERATION_COPY, one, layer + 50, layer + 60);
+        made_up_operation(&timeline, OPERATION_COPY, one, layer + 60, layer + 60);
+        made_up_range(&timeline, "layer", l, layer, layer + 100);
     }
-    made_up_phase(&timeline, sizeof(float), PHASE_FORWARD, at,
+    made_up_phase(&timeline, PHASE_FORWARD, at,
                   at + 200); /* begins with the first layer, ends with the second */
-    made_up_ready(&timeline, sizeof(float), 3, at + 250);
-    made_up_phase(&timeline, sizeof(float), PHASE_BACKWARD, at + 200, at + 300);
-    made_up_collective(&timeline, sizeof(float), (size_t)step + 1, 0, 9, at + 210, at + 400);
-    made_up_operation(&timeline, sizeof(float), OPERATION_ZERO, one, at + 300, at + 350); /* as long as its phase */
-    made_up_phase(&timeline, sizeof(float), PHASE_GRADIENT_SYNC, at + 300, at + 350);
+    made_up_ready(&timeline, 3, at + 250);
+    made_up_phase(&timeline, PHASE_BACKWARD, at + 200, at + 300);
+    made_up_collective(&timeline, (size_t)step + 1, 0, 9, at + 210, at + 400);
+    made_up_operation(&timeline, OPERATION_ZERO, one, at + 300, at + 350); /* as long as its phase */
+    made_up_phase(&timeline, PHASE_GRADIENT_SYNC, at + 300, at + 350);
 }
 
 START_TEST(time_of_its_own)
@@ -83,7 +83,7 @@ START_TEST(time_of_its_own)
     check("layer", KIND_PART, 4 * ranks, 400 * ranks, 4 * (100 - 40 - 10) * ranks);
     check("attention", KIND_PART, 4 * ranks, 160 * ranks, 4 * (40 - 20) * ranks - 4 * more);
     check("linear_forward", KIND_OPERATION, 4 * ranks, 80 * ranks + 4 * more, 80 * ranks + 4 * more);
-    check("add", KIND_OPERATION, 8 * ranks, 40 * ranks, 40 * ranks);
+    check("copy", KIND_OPERATION, 8 * ranks, 40 * ranks, 40 * ranks);
     check("zero", KIND_OPERATION, 2 * ranks, 100 * ranks, 100 * ranks);
     check("all_reduce", KIND_COLLECTIVE, 2 * ranks, 380 * ranks, NAN); /* not the training thread's time */
     ck_assert_double_eq(find("linear_forward", KIND_OPERATION)->flops, 4 * 210 * ranks);

@@ -46,12 +46,13 @@ END_TEST
 
 START_TEST(nothing_else_is_changed)
 {
-    struct span span = {"name", 1, 22, 333, {4, 55, 666, 7777}, -8, 0};
+    struct span span = {"name", 1, 22, 333, {4, 55, 666, 7777}, -8, 0, 444};
     made_up_create(&timeline, 1);
     timeline_add(&timeline, LANE_COMPUTE, span);
     const struct span *kept = timeline.lane[LANE_COMPUTE].span;
     ck_assert_ptr_eq(kept->name, span.name);
     ck_assert_int_eq(kept->queued_ns, 1);
+    ck_assert_int_eq(kept->returned_ns, 444);
     ck_assert_int_eq(kept->start_ns, 22);
     ck_assert_int_eq(kept->end_ns, 333);
     ck_assert_mem_eq(kept->size, span.size, sizeof span.size);

@@ -1,5 +1,6 @@
 /* machine.cuh - what CUDA C++ has no words for: memory shared by a block whose size is known at launch, products of
- * small matrices by a warp on tensor cores, and copies to shared memory that run beside the arithmetic. sm_80 and later.
+ * small matrices by a warp on tensor cores, and copies to shared memory that run beside the arithmetic. sm_80 and
+ * later.
  *
  * A warp's lanes are cut into groups of four: g = lane / 4, t = lane % 4. Every lane of the warp makes each call that
  * says "warp". Source of the layouts: NVIDIA, PTX ISA, sections on mma.m16n8k16, mma.m16n8k8 and ldmatrix. */
@@ -16,8 +17,8 @@ template <typename T> __device__ inline T *dynamic_shared()
     return reinterpret_cast<T *>(dynamic_shared_memory);
 }
 
-/* Warp: d[16, 8] += a[16, 16] * b[16, 8] of bfloat16, sums in fp32. Two numbers a word, the lower index in the low half.
- * a: {[g][2t, 2t+1], [g+8][2t, 2t+1], [g][2t+8, 2t+9], [g+8][2t+8, 2t+9]}; b: {[2t, 2t+1][g], [2t+8, 2t+9][g]};
+/* Warp: d[16, 8] += a[16, 16] * b[16, 8] of bfloat16, sums in fp32. Two numbers a word, the lower index in the low
+ * half. a: {[g][2t, 2t+1], [g+8][2t, 2t+1], [g][2t+8, 2t+9], [g+8][2t+8, 2t+9]}; b: {[2t, 2t+1][g], [2t+8, 2t+9][g]};
  * d: {[g][2t], [g][2t+1], [g+8][2t], [g+8][2t+1]}. */
 __device__ inline void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {

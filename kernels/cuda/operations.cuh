@@ -23,7 +23,8 @@ void cuda_embedding_forward(void *x, const void *table, const int32_t *token, si
 template <typename Number>
 void cuda_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C);
 
-template <typename Number> void cuda_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O);
+template <typename Number>
+void cuda_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O);
 template <typename Number>
 void cuda_linear_backward_input(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O, int accumulate);
 template <typename Number>

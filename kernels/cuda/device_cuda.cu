@@ -1,0 +1,173 @@
+/* device_cuda.cu - the CUDA device: which GPUs there are, and the tables of operations. */
+#include "cuda/matmul.cuh"
+#include "cuda/operations.cuh"
+
+extern "C" {
+#include "cuda/memory.h"
+#include "cuda/ranges.h"
+#include "cuda/stamps.h"
+#include "device_cuda.h"
+}
+
+#include <stdio.h>
+#include <string.h>
+
+cudaStream_t cuda_stream;
+enum precision cuda_precision;
+
+/* ---- GPUs ---- */
+
+static void version_text(int version, char text[16])
+{
+    snprintf(text, 16, "%d.%d", version / 1000, version % 1000 / 10);
+}
+
+int device_cuda_count(void)
+{
+    int count = 0, driver = 0, runtime = 0;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    cudaGetLastError(); /* it would be found again by the next check */
+    if (code == cudaSuccess && count > 0)
+        return count;
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    char has[16], needs[16];
+    version_text(driver, has);
+    version_text(runtime, needs);
+    if (driver == 0)
+        return report("there is no NVIDIA driver here");
+    if (code == cudaErrorInsufficientDriver)
+        return report(
+            "the NVIDIA driver is too old: it knows CUDA up to %s, and this program was built with %s; update "
+            "the driver, or build with an older toolkit",
+            has, needs);
+    if (code == cudaSuccess || code == cudaErrorNoDevice)
+        return report("the NVIDIA driver shows no GPU to this process (is CUDA_VISIBLE_DEVICES empty?)");
+    return report("the NVIDIA driver cannot be used: %s", cudaGetErrorString(code));
+}
+
+/* As nvidia-smi writes it. */
+static void write_id(char *text, size_t size, const cudaUUID_t *uuid)
+{
+    size_t at = static_cast<size_t>(snprintf(text, size, "GPU-"));
+    for (int i = 0; i < 16; i++)
+        at += static_cast<size_t>(snprintf(text + at, size - at, "%s%02x",
+                                           i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                                           static_cast<unsigned>(static_cast<unsigned char>(uuid->bytes[i]))));
+}
+
+int device_cuda_describe(int index, struct gpu_facts *gpu)
+{
+    cudaDeviceProp p;
+    *gpu = {};
+    cudaError_t code = cudaGetDeviceProperties(&p, index);
+    if (code == cudaSuccess)
+        code = cudaSetDevice(index);
+    if (code == cudaSuccess)
+        code = cudaMemGetInfo(&gpu->free_memory, &gpu->total_memory);
+    cudaGetLastError();
+    if (code != cudaSuccess)
+        return report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
+    snprintf(gpu->name, sizeof gpu->name, "%s", p.name);
+    write_id(gpu->id, sizeof gpu->id, &p.uuid);
+    cudaDriverGetVersion(&gpu->driver);
+    cudaRuntimeGetVersion(&gpu->runtime);
+    gpu->compute_major = p.major;
+    gpu->compute_minor = p.minor;
+    gpu->max_threads_per_block = p.maxThreadsPerBlock;
+    gpu->max_threads_per_multiprocessor = p.maxThreadsPerMultiProcessor;
+    gpu->registers_per_block = p.regsPerBlock;
+    gpu->warp_size = p.warpSize;
+    gpu->multiprocessors = p.multiProcessorCount;
+    gpu->shared_memory_per_block = p.sharedMemPerBlock;
+    return 0;
+}
+
+const char *device_cuda_built(void)
+{
+    return CUDA_BUILT;
+}
+
+/* ---- the tables ---- */
+
+template <typename Number> static struct device make_table(enum precision precision)
+{
+    struct device d = {};
+    d.name = "cuda";
+    d.precision = precision;
+    d.compute_bytes = sizeof(Number);
+    d.asynchronous = 1;
+    d.allocate = cuda_allocate;
+    d.release = cuda_release;
+    d.upload = cuda_upload;
+    d.download = cuda_download;
+    d.synchronize = cuda_synchronize;
+    d.stamp = cuda_stamp;
+    d.stamps_begin = cuda_stamps_begin;
+    d.stamps_end = cuda_stamps_end;
+    d.stamp_ns = cuda_stamp_ns;
+    d.allocate_host = cuda_allocate_host;
+    d.release_host = cuda_release_host;
+    d.beside_create = cuda_beside_create;
+    d.beside_destroy = cuda_beside_destroy;
+    d.beside_out = cuda_beside_out;
+    d.beside_in = cuda_beside_in;
+    d.beside_reached = cuda_beside_reached;
+    d.phase = cuda_phase;
+    d.range_begin = cuda_range_begin;
+    d.range_end = cuda_range_end;
+    d.zero = cuda_zero;
+    d.copy = cuda_copy;
+    d.pack_bf16 = cuda_pack_bf16;
+    d.unpack_bf16 = cuda_unpack_bf16;
+    d.embedding_forward = cuda_embedding_forward<Number>;
+    d.embedding_backward = cuda_embedding_backward<Number>;
+    d.linear_forward = cuda_linear_forward<Number>;
+    d.linear_backward_input = cuda_linear_backward_input<Number>;
+    d.linear_backward_weight = cuda_linear_backward_weight<Number>;
+    d.rmsnorm_forward = cuda_rmsnorm_forward<Number>;
+    d.rmsnorm_backward = cuda_rmsnorm_backward<Number>;
+    d.rope = cuda_rope<Number>;
+    d.attention_forward = cuda_attention_forward<Number>;
+    d.attention_backward = cuda_attention_backward<Number>;
+    d.swiglu_forward = cuda_swiglu_forward<Number>;
+    d.swiglu_backward = cuda_swiglu_backward<Number>;
+    d.cross_entropy = cuda_cross_entropy<Number>;
+    d.grad_norm = cuda_grad_norm;
+    d.adamw = cuda_adamw<Number>;
+    return d;
+}
+
+static struct device table;
+
+/* Does nothing: whether it can be started says whether there is code for this GPU. */
+__global__ static void empty_kernel() {}
+
+int device_cuda_open(int index, enum precision precision, const struct device **device)
+{
+    cudaFuncAttributes attributes;
+    cudaDeviceProp p;
+    cudaError_t code = cudaSetDevice(index);
+    if (code == cudaSuccess)
+        code = cudaGetDeviceProperties(&p, index);
+    if (code == cudaSuccess)
+        code = cudaFuncGetAttributes(&attributes, empty_kernel);
+    cudaGetLastError();
+    if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction)
+        return report("this program holds %s, and GPU %d, %s, is sm_%d%d; build it with CUDA_ARCHITECTURES=%d%d",
+                      device_cuda_built(), index, p.name, p.major, p.minor, p.major, p.minor);
+    if (code == cudaErrorDevicesUnavailable)
+        return report("GPU %d is taken by another process, which has it alone (compute mode exclusive)", index);
+    if (code == cudaErrorMemoryAllocation)
+        return report("GPU %d has no memory left to begin with; what else runs on it?", index);
+    if (code != cudaSuccess)
+        return report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
+    if (!cuda_stream) {
+        CUDA_CHECK(cudaStreamCreateWithFlags(&cuda_stream, cudaStreamNonBlocking));
+        cuda_matmul_create();
+    }
+    cuda_precision = precision;
+    table = precision == PRECISION_BF16 ? make_table<bf16>(precision) : make_table<float>(precision);
+    *device = &table;
+    return 0;
+}

@@ -1,0 +1,88 @@
+/* matmul.cu - matrix products by cuBLAS.
+ *
+ * cuBLAS is column-major: a row-major [r, c] is its [c, r], so every product is written down transposed. Results are
+ * the same bits from run to run on the same GPU, since one stream with a workspace of its own is used. Source: NVIDIA,
+ * cuBLAS, section on reproducibility. */
+#include "cuda/matmul.cuh"
+#include "cuda/operations.cuh"
+
+#include <cublas_v2.h>
+
+#include <limits.h>
+
+#define CUBLAS_CHECK(call)                                                                                             \
+    do {                                                                                                               \
+        cublasStatus_t code_ = (call);                                                                                 \
+        if (code_ != CUBLAS_STATUS_SUCCESS)                                                                            \
+            FATAL("%s: %s", #call, cublasGetStatusString(code_));                                                      \
+    } while (0)
+
+static cublasHandle_t handle;
+
+void cuda_matmul_create()
+{
+    const size_t workspace_bytes = static_cast<size_t>(32) << 20; /* what cuBLAS advises for sm_90 */
+    void *workspace;
+    CUBLAS_CHECK(cublasCreate(&handle));
+    CUBLAS_CHECK(cublasSetStream(handle, cuda_stream));
+    CUDA_CHECK(cudaMalloc(&workspace, workspace_bytes)); /* kept until the program ends */
+    CUBLAS_CHECK(cublasSetWorkspace(handle, workspace, workspace_bytes));
+}
+
+/* Sizes are cuBLAS's int. */
+static int size_of(size_t n)
+{
+    if (n > INT_MAX)
+        FATAL("a matrix has %zu rows or columns; cuBLAS takes at most %d", n, INT_MAX);
+    return static_cast<int>(n);
+}
+
+template <typename Number> static cudaDataType_t type_of();
+template <> cudaDataType_t type_of<float>()
+{
+    return CUDA_R_32F;
+}
+template <> cudaDataType_t type_of<bf16>()
+{
+    return CUDA_R_16BF;
+}
+
+/* Row-major c[rows, columns] = op(a) op(b) + beta c, with `inner` summed over; a is [rows, inner] or, transposed,
+ * [inner, rows], and b likewise. Sums are fp32. */
+template <typename In, typename Out>
+static void multiply(Out *c, const In *a, int transpose_a, const In *b, int transpose_b, size_t rows, size_t columns,
+                     size_t inner, float beta)
+{
+    const float one = 1.0f;
+    cublasComputeType_t compute = cuda_precision == PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    CUBLAS_CHECK(cublasGemmEx(
+        handle, transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, size_of(columns),
+        size_of(rows), size_of(inner), &one, b, type_of<In>(), size_of(transpose_b ? inner : columns), a, type_of<In>(),
+        size_of(transpose_a ? rows : inner), &beta, c, type_of<Out>(), size_of(columns), compute, CUBLAS_GEMM_DEFAULT));
+}
+
+template <typename Number> void cuda_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O)
+{
+    multiply(static_cast<Number *>(y), static_cast<const Number *>(x), 0, static_cast<const Number *>(w), 1, N, O, I,
+             0.0f);
+}
+
+template <typename Number>
+void cuda_linear_backward_input(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O, int accumulate)
+{
+    multiply(static_cast<Number *>(dx), static_cast<const Number *>(dy), 0, static_cast<const Number *>(w), 0, N, I, O,
+             accumulate ? 1.0f : 0.0f);
+}
+
+template <typename Number>
+void cuda_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O)
+{
+    multiply(dw, static_cast<const Number *>(dy), 1, static_cast<const Number *>(x), 0, O, I, N, 1.0f);
+}
+
+#define INSTANTIATE(Number)                                                                                            \
+    template void cuda_linear_forward<Number>(void *, const void *, const void *, size_t, size_t, size_t);             \
+    template void cuda_linear_backward_input<Number>(void *, const void *, const void *, size_t, size_t, size_t, int); \
+    template void cuda_linear_backward_weight<Number>(float *, const void *, const void *, size_t, size_t, size_t);
+INSTANTIATE(float)
+INSTANTIATE(bf16)

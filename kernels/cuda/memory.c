@@ -1,0 +1,153 @@
+/* memory.c - the GPU's memory, copies to and from it, and copies beside the operations. */
+#include "cuda/memory.h"
+
+#include "cuda/runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory ---- */
+
+void *cuda_allocate(size_t bytes)
+{
+    void *memory;
+    cudaError_t code = cudaMalloc(&memory, bytes ? bytes : 1);
+    if (code == cudaErrorMemoryAllocation) {
+        size_t free_bytes = 0, total = 0;
+        cudaMemGetInfo(&free_bytes, &total);
+        FATAL(
+            "cannot allocate %.1f MiB of the GPU's memory: %.1f of its %.1f MiB are free; use a smaller --batch-size, "
+            "--context-length, --num-layers or --d-model, or more GPUs",
+            (double)bytes / 1048576, (double)free_bytes / 1048576, (double)total / 1048576);
+    }
+    CUDA_CHECK(code);
+    CUDA_CHECK(cudaMemsetAsync(memory, 0, bytes, cuda_stream));
+    return memory;
+}
+
+void cuda_release(void *memory)
+{
+    CUDA_CHECK(cudaFree(memory));
+}
+
+void *cuda_scratch(size_t bytes)
+{
+    static void *scratch;
+    static size_t have;
+    if (bytes > have) {
+        cuda_release(scratch); /* waits for the operations that use it */
+        scratch = cuda_allocate(bytes);
+        have = bytes;
+    }
+    return scratch;
+}
+
+/* ---- uploads: through a ring of pinned memory, so that the host may go on and change what it sent ---- */
+
+enum { RING_BYTES = 16 << 20, PARTS = 64, PART_BYTES = RING_BYTES / PARTS };
+
+static char *ring;                /* [PARTS, PART_BYTES] */
+static cudaEvent_t copied[PARTS]; /* the part's last copy is done */
+static size_t parts_used;         /* since the beginning; part i % PARTS is next */
+
+static void make_ring(void)
+{
+    CUDA_CHECK(cudaMallocHost((void **)&ring, RING_BYTES));
+    for (int i = 0; i < PARTS; i++)
+        CUDA_CHECK(cudaEventCreateWithFlags(&copied[i], cudaEventDisableTiming));
+}
+
+void cuda_upload(void *to, const void *from_host, size_t bytes)
+{
+    if (!ring)
+        make_ring();
+    for (size_t at = 0; at < bytes; at += PART_BYTES) {
+        size_t part = parts_used++ % PARTS, n = bytes - at < PART_BYTES ? bytes - at : PART_BYTES;
+        char *stage = ring + part * PART_BYTES;
+        CUDA_CHECK(cudaEventSynchronize(copied[part])); /* at once, unless the host is a whole ring ahead */
+        memcpy(stage, (const char *)from_host + at, n);
+        CUDA_CHECK(cudaMemcpyAsync((char *)to + at, stage, n, cudaMemcpyHostToDevice, cuda_stream));
+        CUDA_CHECK(cudaEventRecord(copied[part], cuda_stream));
+    }
+}
+
+void cuda_download(void *to_host, const void *from, size_t bytes)
+{
+    CUDA_CHECK(cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost, cuda_stream));
+    CUDA_CHECK(cudaStreamSynchronize(cuda_stream));
+}
+
+void cuda_synchronize(void)
+{
+    CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+/* ---- copies beside the operations ---- */
+
+static cudaStream_t out_lane, in_lane; /* both directions at once */
+static cudaEvent_t issued;             /* by the operations, before the copy that is asked for */
+static cudaEvent_t *mark;              /* [marks] */
+static size_t marks;
+
+void *cuda_allocate_host(size_t bytes)
+{
+    void *memory;
+    cudaError_t code = cudaMallocHost(&memory, bytes ? bytes : 1);
+    if (code == cudaErrorMemoryAllocation)
+        FATAL("cannot allocate %.1f MiB of pinned memory of the host", (double)bytes / 1048576);
+    CUDA_CHECK(code);
+    return memory;
+}
+
+void cuda_release_host(void *memory)
+{
+    CUDA_CHECK(cudaFreeHost(memory));
+}
+
+void cuda_beside_create(size_t n)
+{
+    int lowest, highest;
+    CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+    CUDA_CHECK(cudaStreamCreateWithPriority(&out_lane, cudaStreamNonBlocking, highest));
+    CUDA_CHECK(cudaStreamCreateWithPriority(&in_lane, cudaStreamNonBlocking, highest));
+    CUDA_CHECK(cudaEventCreateWithFlags(&issued, cudaEventDisableTiming));
+    marks = n;
+    mark = allocate(n, sizeof *mark);
+    for (size_t i = 0; i < n; i++)
+        CUDA_CHECK(cudaEventCreateWithFlags(&mark[i], cudaEventDisableTiming));
+}
+
+void cuda_beside_destroy(void)
+{
+    for (size_t i = 0; i < marks; i++)
+        CUDA_CHECK(cudaEventDestroy(mark[i]));
+    free(mark);
+    mark = NULL;
+    marks = 0;
+    CUDA_CHECK(cudaEventDestroy(issued));
+    CUDA_CHECK(cudaStreamDestroy(out_lane));
+    CUDA_CHECK(cudaStreamDestroy(in_lane));
+}
+
+void cuda_beside_out(void *to_host, const void *from, size_t bytes, size_t i)
+{
+    CUDA_CHECK(cudaEventRecord(issued, cuda_stream));
+    CUDA_CHECK(cudaStreamWaitEvent(out_lane, issued, 0));
+    CUDA_CHECK(cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost, out_lane));
+    CUDA_CHECK(cudaEventRecord(mark[i], out_lane));
+}
+
+void cuda_beside_in(void *to, const void *from_host, size_t bytes, size_t i)
+{
+    CUDA_CHECK(cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, in_lane));
+    CUDA_CHECK(cudaEventRecord(mark[i], in_lane));
+}
+
+int cuda_beside_reached(size_t i)
+{
+    cudaError_t code = cudaEventQuery(mark[i]);
+    if (code == cudaErrorNotReady)
+        return 0;
+    CUDA_CHECK(code);
+    return 1;
+}
