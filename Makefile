@@ -1,6 +1,7 @@
 # ddpbench. `make bench` compares the strategies, `make test` runs the tests, `make help` lists the rest.
 # Variables: PORTABLE=1 (a binary for any CPU of this kind), BLAS=name (a CBLAS known to pkg-config), WERROR=1,
-# RANKS=n (ranks of make bench), CORPUS=file (text of make bench), ARGS="..." (more options for it), PREFIX=dir.
+# RANKS=n (ranks of make bench), CORPUS=file (text of make bench), ARGS="..." (more options for it), PREFIX=dir,
+# CUDA=0 (no GPUs, even if there is a toolkit), CUDA_HOME=dir (the toolkit), CUDA_ARCHITECTURES="80 90" (of the GPUs).
 
 CC = cc
 BLAS = openblas
@@ -22,18 +23,39 @@ MPIRUN = $(or $(shell command -v mpirun.mpich),$(shell command -v mpirun))
 MPI_CFLAGS := $(if $(MPICC),$(filter -I%,$(shell $(MPICC) -compile_info 2>/dev/null)))
 MPI_LIBS := $(if $(MPICC),$(filter -L% -l% -Wl%,$(shell $(MPICC) -link_info 2>/dev/null)))
 PACKAGES = $(BLAS) hwloc libcjson zlib
+
+# The CUDA backend is built where there is a compiler for it; what is not there is stood in for by a file *_absent.c.
+NVCC := $(if $(filter 0,$(CUDA)),,$(firstword $(realpath $(if $(CUDA_HOME),$(CUDA_HOME)/bin/nvcc,$(shell command -v nvcc) /usr/local/cuda/bin/nvcc))))
+ABSENT := kernels/device_cuda_absent.c ddp/comm_nccl_absent.c kernels/activity_absent.c
+ifneq ($(NVCC),)
+CUDA_ROOT := $(patsubst %/bin/nvcc,%,$(NVCC))
+CUDA_LIB := $(firstword $(wildcard $(CUDA_ROOT)/lib64 $(CUDA_ROOT)/targets/*/lib $(CUDA_ROOT)/lib))
+CUDA_ARCHITECTURES := $(filter $(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code)),80 90 100)
+CUDA_VERSION := $(shell $(NVCC) --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
+CUDA_BUILT := CUDA $(CUDA_VERSION) for $(CUDA_ARCHITECTURES:%=sm_%)
+NCCL := $(wildcard $(CUDA_ROOT)/include/nccl.h /usr/include/nccl.h)
+CUPTI := $(wildcard $(CUDA_ROOT)/include/cupti.h $(CUDA_ROOT)/extras/CUPTI/include/cupti.h)
+CUDA_SOURCES := $(wildcard kernels/cuda/*.cu) $(filter-out $(if $(CUPTI),,kernels/cuda/activity_cupti.c),$(wildcard kernels/cuda/*.c)) $(if $(NCCL),ddp/comm_nccl.c)
+ABSENT := $(if $(NCCL),,ddp/comm_nccl_absent.c) $(if $(CUPTI),,kernels/activity_absent.c)
+CUDA_CFLAGS := -isystem $(CUDA_ROOT)/include $(if $(CUPTI),-isystem $(CUDA_ROOT)/extras/CUPTI/include)
+CUDA_LIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcublas -lcudart_static -lrt -lstdc++ $(if $(NCCL),-lnccl)
+NVCC_FLAGS = -std=c++17 -O3 -g -lineinfo -Ikernels -DCUDA_BUILT='"$(CUDA_BUILT)"' -Xcompiler -Wall,-Wextra \
+	$(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) $(foreach a,$(CUDA_ARCHITECTURES),-gencode arch=compute_$a,code=sm_$a) \
+	-gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES))
+endif
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 
 OPTIMISE = -O3 $(if $(filter portable%,$(SETTING)),,-march=native) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CFLAGS = -g $(OPTIMISE)
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -Ikernels -Iddp -Ibench \
-	$(MPI_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-LIBS = $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
+	$(MPI_CFLAGS) $(CUDA_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
 PROGRAMS = bench/main.c $(wildcard bench/bench_*.c)
 BENCH_HELP = $(OUT)/obj/kernels/device_null.o $(OUT)/obj/bench/rig.o # what only the measuring of the program itself needs
-LIBRARY := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(PROGRAMS) kernels/device_null.c bench/rig.c,$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c)))
+SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c bench/rig.c $(PROGRAMS),$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c))
+LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(SOURCES_OF_ALL) $(wildcard $(ABSENT)) $(CUDA_SOURCES)))
 TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out tests/test_%.c tests/mpi_%.c,$(wildcard tests/*.c)))
 TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c tests/mpi_*.c))
 
@@ -106,37 +128,43 @@ lint-all:
 # Everything under the address and undefined-behaviour sanitizers; the communication thread and its queue under the
 # thread sanitizer with a made-up transport, since MPI itself is not instrumented.
 sanitize: setup
-	@$(MAKE) --no-print-directory SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
+	@$(MAKE) --no-print-directory CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
 	@MPIRUN="$(MPIRUN)" ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/leaks.supp:print_suppressions=0 \
 		tests/run.sh build/sanitize
-	@$(MAKE) --no-print-directory SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread build/tsan/tests/test_comm_thread
+	@$(MAKE) --no-print-directory CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread build/tsan/tests/test_comm_thread
 	UCX_MEM_MMAP_HOOK_MODE=none build/tsan/tests/test_comm_thread # UCX's hooks do not survive the sanitizer
 
 # ---- how it is built ----
 program: $(OUT)/ddpbench
 tests: program $(TESTS)
 
-$(OUT)/ddpbench: $(OUT)/obj/bench/main.o $(LIBRARY)
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+$(OUT)/ddpbench: $(OUT)/obj/bench/main.o $(LIBRARY) $(OUT)/obj/cuda_flags
+	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
 $(OUT)/bench_%: $(OUT)/obj/bench/bench_%.o $(BENCH_HELP) $(LIBRARY)
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
 $(OUT)/tests/%: $(OUT)/obj/tests/%.o $(TEST_HELP) $(LIBRARY)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(shell pkg-config --libs check 2>/dev/null) $(LIBS)
+	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(shell pkg-config --libs check 2>/dev/null) $(LIBS)
 
 # Objects are made anew when what they were built with changes: flags, or the version that results record.
 STAMP = mkdir -p $(@D) && echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(OUT)/obj/flags: FORCE
 	@$(call STAMP,$(CC) $(ALL_CFLAGS))
+$(OUT)/obj/cuda_flags: FORCE
+	@$(call STAMP,$(NVCC) $(subst ',,$(NVCC_FLAGS)))
 $(OUT)/obj/version: FORCE
 	@$(call STAMP,$(VERSION))
 
 $(OUT)/obj/%.o: %.c $(OUT)/obj/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(DEFINES_$(notdir $*)) -MMD -MP -c -o $@ $<
+
+$(OUT)/obj/%.o: %.cu $(OUT)/obj/cuda_flags
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -MD -MP -c -o $@ $<
 
 DEFINES_results = -DDDPBENCH_VERSION='"$(VERSION)"' -DDDPBENCH_BLAS='"$(BLAS)"'
 $(OUT)/obj/bench/results.o: $(OUT)/obj/version
