@@ -41,6 +41,8 @@ void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, cons
 {
     size_t arena = model->arena * sizeof(float);
     bytes[MEMORY_WEIGHTS] = 2 * arena;
+    if (model->compute_bytes < sizeof(float))
+        bytes[MEMORY_WEIGHTS] += model->arena * model->compute_bytes;
     bytes[MEMORY_GRADIENTS] = arena;
     bytes[MEMORY_OPTIMIZER] = 2 * arena;
     bytes[MEMORY_ACTIVATIONS] = model->activation_bytes;
@@ -82,18 +84,38 @@ const char *memory_words(size_t bytes, char text[16])
     return text;
 }
 
+/* The parts in words, in text[256]. */
+static const char *parts_words(const size_t bytes[MEMORY_PARTS], char text[256])
+{
+    char part[16];
+    *text = 0;
+    for (int i = 0; i < MEMORY_PARTS; i++) {
+        size_t at = strlen(text);
+        snprintf(text + at, 256 - at, "%s%s for %s", i ? ", " : "", memory_words(bytes[i], part), memory_part_name[i]);
+    }
+    return text;
+}
+
+int memory_check_gpu(const size_t bytes[MEMORY_PARTS], const struct gpu_facts *gpu, double ranks)
+{
+    char need[16], have[16], parts[256];
+    double needed = (double)(memory_total(bytes) - bytes[MEMORY_RECORDS]) * ranks;
+    if (needed <= (double)gpu->free_memory)
+        return 0;
+    return report("%s has %s free and %g rank%s on it need%s %s: a rank needs %s; use a smaller --batch-size, "
+                  "--context-length, --num-layers or --d-model, --dtype bf16, or more GPUs",
+                  gpu->name, memory_words(gpu->free_memory, have), ranks, ranks > 1 ? "s" : "", ranks > 1 ? "" : "s",
+                  memory_words((size_t)fmin(needed, 1e19), need), parts_words(bytes, parts));
+}
+
 int memory_check(const size_t bytes[MEMORY_PARTS], const struct job *job)
 {
-    char need[16], have[16], part[16], parts[256] = "";
+    char need[16], have[16], parts[256];
     double needed = (double)memory_total(bytes) * job->machine_size;
     size_t available = host_memory_available();
     if (needed <= (double)available)
         return 0;
-    for (int i = 0; i < MEMORY_PARTS; i++) {
-        size_t at = strlen(parts);
-        snprintf(parts + at, sizeof parts - at, "%s%s for %s", i ? ", " : "", memory_words(bytes[i], part),
-                 memory_part_name[i]);
-    }
+    parts_words(bytes, parts);
     return report(
         "the %d rank%s of this machine need %s of memory together and it has %s: a rank needs %s; use a smaller "
         "--batch-size, --context-length, --num-layers, --d-model or --steps-per-block, or more hosts",

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "gpu.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FIELD(field) offsetof(struct device_options, field)
@@ -80,6 +81,18 @@ static int wants_gpu(const struct job *job, const struct device_options *o)
     return some;
 }
 
+/* How many ranks have this GPU. */
+static int count_sharing(const struct job *job, const struct gpu_facts *mine)
+{
+    struct gpu_facts *all = allocate((size_t)job->size, sizeof *all);
+    int sharing = 0;
+    job_gather(job, mine, sizeof *mine, all);
+    for (int i = 0; i < job->size; i++)
+        sharing += !strcmp(all[i].id, mine->id);
+    free(all);
+    return sharing;
+}
+
 static int open_gpu(struct open_device *opened, const struct job *job, const struct device_options *o)
 {
     int index;
@@ -87,7 +100,14 @@ static int open_gpu(struct open_device *opened, const struct job *job, const str
         return -1;
     opened->on_gpu = 1;
     int status = device_cuda_describe(index, &opened->gpu);
+    opened->sharing = count_sharing(job, &opened->gpu);
     return job_agree(job, status ? status : device_cuda_open(index, o->precision, &opened->device));
+}
+
+const char *open_device_words(const struct open_device *opened, char text[300])
+{
+    snprintf(text, 300, "%s, %s", opened->gpu.name, precision_name[opened->device->precision]);
+    return text;
 }
 
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *o, int threads)

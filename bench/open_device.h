@@ -17,12 +17,16 @@ struct device_options {
 /* What a rank computes on. */
 struct open_device {
     const struct device *device;
-    int on_gpu;     /* 1: it is a GPU, */
-    struct gpu_facts gpu; /* this one */
+    int on_gpu;           /* 1: it is a GPU, */
+    struct gpu_facts gpu; /* this one, */
+    int sharing;          /* which so many ranks compute on */
 };
 
 /* The rows of these options for a table. */
 struct option_section open_device_options(struct device_options *options);
+
+/* What ranks compute on, in words such as "NVIDIA H200, bf16". */
+const char *open_device_words(const struct open_device *opened, char text[300]);
 
 /* Opens the device for each rank; all ranks call. Auto is a GPU for each rank where every rank sees one and the CPU
  * where none sees any; if the program was built for GPUs, rank 0 then says on stderr why the CPU is used. Returns 0; or

@@ -43,6 +43,24 @@ cJSON *provenance_text(const char *text)
     return json;
 }
 
+void provenance_add_gpu(cJSON *json, const struct open_device *opened)
+{
+    const struct gpu_facts *gpu = &opened->gpu;
+    if (!opened->on_gpu)
+        return;
+    cJSON_AddStringToObject(json, "dtype", precision_name[opened->device->precision]);
+    cJSON *facts = cJSON_AddObjectToObject(json, "gpu");
+    cJSON_AddItemToObject(facts, "name", provenance_text(gpu->name));
+    cJSON_AddStringToObject(facts, "id", gpu->id);
+    cJSON_AddNumberToObject(facts, "ranks", opened->sharing);
+    cJSON_AddNumberToObject(facts, "memory_bytes", (double)gpu->total_memory);
+    cJSON_AddNumberToObject(facts, "multiprocessors", gpu->multiprocessors);
+    cJSON_AddNumberToObject(facts, "compute_capability", gpu->compute_major + 0.1 * gpu->compute_minor);
+    cJSON_AddNumberToObject(facts, "driver_cuda", gpu->driver);
+    cJSON_AddNumberToObject(facts, "runtime_cuda", gpu->runtime);
+    cJSON_AddStringToObject(facts, "built", device_cuda_built());
+}
+
 void provenance_option(void *json, const char *name, const char *value, int is_text)
 {
     if (is_text)

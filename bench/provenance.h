@@ -4,6 +4,7 @@
 
 #include "host.h"
 #include "job.h"
+#include "open_device.h"
 
 #include <cJSON.h>
 
@@ -12,6 +13,9 @@ cJSON *provenance_create(const char *mode, const char *label, int argc, char *co
 
 /* Adds ranks with their bindings, hosts, and the part of the environment that matters. All ranks call. */
 void provenance_add_machine(cJSON *json, const struct job *job, const struct host_facts *host);
+
+/* Adds the GPU of rank 0, its precision, and the versions of CUDA; nothing for a CPU. */
+void provenance_add_gpu(cJSON *json, const struct open_device *opened);
 
 /* Adds an option, as option_table_each tells it, to a JSON object. */
 void provenance_option(void *json, const char *name, const char *value, int is_text);

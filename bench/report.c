@@ -10,11 +10,14 @@ void report_configuration(FILE *out, const struct run *run)
 {
     const struct options *o = run->options;
     const struct job *job = run->job;
-    char words[16];
+    char words[16], on[300];
     fprintf(out, "ddpbench %s on %d rank%s x %d thread%s on %d host%s (%s), comm %s, progress %s\n", results_version(),
             job->size, job->size == 1 ? "" : "s", run->threads, run->threads == 1 ? "" : "s", job->hosts,
-            job->hosts == 1 ? "" : "s", run->host.cpu[0] ? run->host.cpu : run->host.name, run->comm->name,
-            run->comm->progress);
+            job->hosts == 1 ? "" : "s",
+            run->opened.on_gpu ? open_device_words(&run->opened, on)
+            : run->host.cpu[0] ? run->host.cpu
+                               : run->host.name,
+            run->comm->name, run->comm->progress);
     fprintf(out,
             "model     %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters\n",
             o->num_layers, o->d_model, o->num_heads, o->d_ff, o->vocab_size, o->context_length,

@@ -162,6 +162,7 @@ int results_write_run(const struct results *results, const struct run *run)
     cJSON_AddNumberToObject(derived, "data_tokens", (double)data_tokens(run->data));
     cJSON_AddNumberToObject(derived, "timed_steps_per_block", (double)o->block_steps);
     cJSON_AddStringToObject(derived, "device", run->model.device->name);
+    provenance_add_gpu(derived, &run->opened);
     cJSON_AddStringToObject(derived, "blas", DDPBENCH_BLAS);
     cJSON_AddStringToObject(derived, "comm", run->comm->name);
     cJSON_AddStringToObject(derived, "mpi_progress", run->comm->progress);

@@ -27,7 +27,12 @@ static int plan_model(struct run *run)
         return report("this model needs more than 10^17 numbers; no machine has that much memory");
     model_plan(&run->model, &sizes, run->device->compute_bytes);
     memory_estimate(run->memory, &run->model, o, run->job->size);
-    return memory_check(run->memory, run->job);
+    if (!run->opened.on_gpu)
+        return memory_check(run->memory, run->job);
+    if (run->model.sizes.width / run->model.sizes.heads > DEVICE_CUDA_MOST_HEAD_WIDTH)
+        return report("heads of width %zu: on a GPU they are at most %d wide; use more --num-heads",
+                      run->model.sizes.width / run->model.sizes.heads, DEVICE_CUDA_MOST_HEAD_WIDTH);
+    return memory_check_gpu(run->memory, &run->opened.gpu, run->opened.sharing);
 }
 
 static int open_data(struct run *run)

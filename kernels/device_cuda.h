@@ -17,6 +17,9 @@ struct gpu_facts {
     size_t shared_memory_per_block;
 };
 
+/* Attention keeps a tile of a head in a multiprocessor's shared memory. */
+enum { DEVICE_CUDA_MOST_HEAD_WIDTH = 256 };
+
 /* How many GPUs this process sees, at least 1; or -1, reported: the program was built without CUDA, there is no driver,
  * the driver is too old for the program, or it shows no GPU. */
 int device_cuda_count(void);
