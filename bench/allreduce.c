@@ -70,9 +70,8 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
     struct results_place place = {"output", o->output, o->label, ""};
     if (job_agree(job, results_open(&a->results, job, &place)))
         return -1;
-    s->device = device_cpu(a->threads);
-    sweep_create(s);
-    s->comm = comm_create(job, &s->timeline, 8, o->model.mpi_progress, cores >= a->threads + 1);
+    if (sweep_create(s, cores >= a->threads + 1))
+        return -1;
     if (cores < 1 && !o->nonblocking && job->rank == 0)
         fprintf(stderr,
                 "ddpbench: %d ranks share the cores: a blocking call may hold one for a time slice of the "
@@ -86,8 +85,6 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
 static void tear_down(struct allreduce *a)
 {
     monitor_destroy(a->monitor);
-    if (a->sweep.comm)
-        a->sweep.comm->destroy(a->sweep.comm);
     sweep_destroy(&a->sweep);
 }
 

@@ -78,8 +78,8 @@ int main(int argc, char *argv[])
     if (sweep_options_parse(&options, sizeof words / sizeof *words, words))
         FATAL("%s", report_text());
     struct sweep sweep = {.job = &job, .options = &options, .device = device_cpu(1)};
-    sweep_create(&sweep);
-    sweep.comm = comm_create(&job, &sweep.timeline, 1, options.model.mpi_progress, 0);
+    if (sweep_create(&sweep, 0))
+        return 1;
     if (job.rank == 0)
         printf("MPI_Allreduce of floats on %d ranks, us a call: a plain loop around it, and the sweep, %d rounds in "
                "turn\n%10s %-12s %10s %10s %7s %-14s %10s %7s\n",
@@ -93,7 +93,6 @@ int main(int argc, char *argv[])
             "what `ddpbench allreduce` prints. %zu of %zu agree within max(3 %%, 0.2 "
             "us).\n",
             agree, sweep.rows);
-    sweep.comm->destroy(sweep.comm);
     sweep_destroy(&sweep);
     sweep_options_destroy(&options);
     job_end(&job);

@@ -73,9 +73,11 @@ static void measure_alone(struct bound *bound, struct run *run, int implementati
     struct timeline_place place = timeline_place(&run->timeline);
     for (int i = 0; i < sync->plan.n; i++) {
         struct collective collective = sync_collective(sync, i);
+        run->model.device->synchronize();
         job_barrier(run->job);
         int64_t start = clock_now_ns();
         run->comm->run(run->comm, &collective);
+        run->model.device->synchronize();
         bound->alone[implementation][(size_t)i * run->options->rounds + round] =
             1e-9 * (double)(clock_now_ns() - start);
         timeline_rewind(&run->timeline, &place);

@@ -278,6 +278,19 @@ static void grad_dtype_print(const void *field, char *text, size_t size)
     snprintf(text, size, "%s", grad_dtype_name[*(const enum comm_dtype *)field == COMM_BF16]);
 }
 
+static int library_parse(const struct option *option, const char *text, void *field)
+{
+    int choice = option_choice(option, text, comm_library_name, COMM_LIBRARIES);
+    if (choice >= 0)
+        *(enum comm_library *)field = (enum comm_library)choice;
+    return choice < 0 ? -1 : 0;
+}
+
+static void library_print(const void *field, char *text, size_t size)
+{
+    snprintf(text, size, "%s", comm_library_name[*(const enum comm_library *)field]);
+}
+
 static int progress_parse(const struct option *option, const char *text, void *field)
 {
     static const struct option sleep_us = {"mpi-progress sleep:US", &option_count, 0, NULL, 1, 100000, NULL, 0};
@@ -307,6 +320,7 @@ static void progress_print(const void *field, char *text, size_t size)
 const struct option_kind option_sort = {VALUE_TEXT, sort_parse, sort_print};
 const struct option_kind option_regime = {VALUE_TEXT, regime_parse, regime_print};
 const struct option_kind option_grad_dtype = {VALUE_TEXT, grad_dtype_parse, grad_dtype_print};
+const struct option_kind option_library = {VALUE_TEXT, library_parse, library_print};
 const struct option_kind option_progress = {VALUE_TEXT, progress_parse, progress_print};
 
 int option_activities(const char *text)

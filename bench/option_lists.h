@@ -10,9 +10,9 @@
 int option_implementations(struct options *options);
 
 /* Fields are struct delay (rank=R,ms=TIME,phase=NAME), struct thresholds (those to change, as name=percent), enum sort,
- * enum regime, enum comm_dtype and struct comm_progress. */
+ * enum regime, enum comm_dtype, enum comm_library and struct comm_progress. */
 extern const struct option_kind option_delay, option_thresholds, option_sort, option_regime, option_grad_dtype,
-    option_progress;
+    option_library, option_progress;
 
 /* 0 for activities that this build can trace; or -1, reported. */
 int option_activities(const char *text);

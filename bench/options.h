@@ -55,14 +55,17 @@ struct options {
     /* strategies */
     const char *implementations, *bucket_size_mb;
     enum comm_dtype grad_dtype;
+    enum comm_library comm;
     struct comm_progress mpi_progress;
-    size_t threads; /* 0: OMP_NUM_THREADS, or this rank's share of the cores */
+    size_t nccl_max_ctas; /* 0: NCCL's own choice */
+    size_t threads;       /* 0: OMP_NUM_THREADS, or this rank's share of the cores */
     struct device_options device;
     /* benchmark */
     enum regime regime;
     size_t rounds, steps_per_block; /* steps_per_block 0: the epochs of the regime */
     int attainable;
     struct delay delay;
+    double timeout_s;
     const char *output, *label;
     int monitor_cpu, monitor_gpu;
     /* profile */

@@ -13,7 +13,9 @@
 struct payload {
     struct collective collective; /* kind, dtype, op, count and root are read */
     int rank, ranks;
-    unsigned round; /* another one, other numbers */
+    int rounds_average; /* as in struct comm: then averages of a number of ranks that is no power of two are compared
+                           with a tolerance, what n + 2 roundings may add up to */
+    unsigned round;     /* another one, other numbers */
 };
 
 /* Elements of the result, as struct collective counts them. */
@@ -24,6 +26,6 @@ size_t payload_result(const struct collective *collective, int ranks);
 void payload_fill(const struct payload *payload, void *in, void *buffer);
 
 /* How many elements of the result differ from what they have to be, bit for bit. */
-size_t payload_wrong(const struct payload *payload, const void *buffer);
+size_t payload_wrong(const struct payload *payload, const void *result);
 
 #endif

@@ -40,10 +40,11 @@ void rig_create(struct rig *rig, const struct device *device, const struct model
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= (size_t)steps;
     timeline_create(&rig->timeline, spans);
-    struct transport transport = {null_post, null_test, null_call, null_destroy, NULL};
+    struct transport transport = {.post = null_post, .test = null_test, .call = null_call, .destroy = null_destroy};
     struct comm_progress progress = {PROGRESS_SLEEP, 500};
-    rig->comm = threaded ? comm_thread_create("null", transport, &rig->timeline, (size_t)rig->model.tensors, progress)
-                         : comm_self_create(&rig->timeline);
+    rig->comm =
+        threaded ? comm_thread_create("null", transport, device, &rig->timeline, (size_t)rig->model.tensors, progress)
+                 : comm_self_create(device, &rig->timeline);
     sync_create(&rig->sync, &strategy_ddp_individual, &rig->model, rig->comm, 0, COMM_FLOAT32);
     rig->trainer = (struct trainer){.device = device,
                                     .model = &rig->model,

@@ -100,6 +100,19 @@ static void create_trainer(struct run *run)
     trainer_create(&run->trainer, &adamw, slots > captured ? slots : captured);
 }
 
+static int create_comm(struct run *run)
+{
+    const struct options *o = run->options;
+    struct comm_options how = {.library = o->comm,
+                               .progress = o->mpi_progress,
+                               .core_to_spare = run->cores_per_rank >= run->threads + 1,
+                               .shares_gpu = o->device.share_gpu,
+                               .nccl_max_ctas = o->nccl_max_ctas,
+                               .timeout_s = o->timeout_s};
+    run->comm = comm_create(run->job, run->device, &run->timeline, (size_t)run->model.tensors, &how);
+    return run->comm ? 0 : -1;
+}
+
 int run_set_up(struct run *run, struct results *results)
 {
     run->origin_ns = clock_now_ns();
@@ -118,8 +131,8 @@ int run_set_up(struct run *run, struct results *results)
     create_timeline(run);
     model_allocate(&run->model, run->options->profile_memory ? run->traced : run->device, NULL);
     model_initialize(&run->model, run->options->seed);
-    run->comm = comm_create(run->job, &run->timeline, (size_t)run->model.tensors, run->options->mpi_progress,
-                            run->cores_per_rank >= run->threads + 1);
+    if (create_comm(run))
+        return -1;
     create_trainer(run);
     measurements_create(&run->measurements, run->options->n, run->options->rounds);
     if (job_agree(run->job, results_write_run(results, run)))

@@ -64,7 +64,7 @@ size_t sweep_memory(const struct sweep_options *o, int ranks)
     return 2 * (o->size[o->sizes - 1] + LONGEST_ELEMENT * 1024) + samples * (2 * o->sizes + (size_t)ranks);
 }
 
-void sweep_create(struct sweep *s)
+static void make_rows(struct sweep *s)
 {
     const struct sweep_options *o = s->options;
     s->row = allocate(o->sizes * COMM_DTYPES * COMM_OPS * 2, sizeof *s->row);
@@ -76,27 +76,63 @@ void sweep_create(struct sweep *s)
             for (size_t i = 0; i < o->sizes; i++)
                 add_rows(s, (enum comm_dtype)d, (enum comm_op)op, o->size[i], first);
         }
-    size_t most = 0, spans[TIMELINE_LANES] = {[LANE_HOST] = 1, [LANE_COMMUNICATION] = 16, [LANE_COMPUTE] = 1};
+}
+
+/* Buffers are cleared as floats. */
+static size_t floats_of(size_t bytes)
+{
+    return (bytes + sizeof(float) - 1) / sizeof(float);
+}
+
+static void make_buffers(struct sweep *s)
+{
+    size_t most = 0;
     for (size_t i = 0; i < s->rows; i++)
         most = s->row[i].bytes > most ? s->row[i].bytes : most;
+    most = floats_of(most) * sizeof(float);
+    s->in = s->comm->allocate(s->comm, most);
+    s->buffer = s->comm->allocate(s->comm, most);
+    s->host_in = s->device->host_reads_memory ? s->in : s->device->allocate_host(most);
+    s->host_buffer = s->device->host_reads_memory ? s->buffer : s->device->allocate_host(most);
+}
+
+int sweep_create(struct sweep *s, int core_to_spare)
+{
+    enum { IN_FLIGHT = 8 };
+    const struct sweep_options *o = s->options;
+    size_t spans[TIMELINE_LANES] = {[LANE_HOST] = 1, [LANE_COMMUNICATION] = 16, [LANE_COMPUTE] = 1};
+    struct comm_options how = {.library = o->model.comm,
+                               .progress = o->model.mpi_progress,
+                               .core_to_spare = core_to_spare,
+                               .shares_gpu = o->model.device.share_gpu,
+                               .nccl_max_ctas = o->model.nccl_max_ctas,
+                               .timeout_s = o->timeout_s};
+    make_rows(s);
     timeline_create(&s->timeline, spans);
-    s->in = s->device->allocate(most);
-    s->buffer = s->device->allocate(most);
-    s->watchdog = watchdog_create(o->timeout_s, s->job->rank);
+    /* spans are read with --overlap alone, and recording them costs */
+    s->comm = comm_create(s->job, s->device, o->overlap ? &s->timeline : NULL, IN_FLIGHT, &how);
+    if (!s->comm)
+        return -1;
+    make_buffers(s);
+    return 0;
 }
 
 void sweep_destroy(struct sweep *s)
 {
-    watchdog_destroy(s->watchdog);
     for (size_t i = 0; i < s->rows; i++) {
         free(s->row[i].seconds);
         free(s->row[i].overlapped);
     }
     free(s->row);
     free(s->link);
-    if (s->device) {
-        s->device->release(s->in);
-        s->device->release(s->buffer);
+    if (s->device && !s->device->host_reads_memory) {
+        s->device->release_host(s->host_in);
+        s->device->release_host(s->host_buffer);
+    }
+    if (s->comm) {
+        s->comm->release(s->comm, s->in);
+        s->comm->release(s->comm, s->buffer);
+        s->comm->destroy(s->comm);
     }
     timeline_destroy(&s->timeline);
 }
@@ -107,9 +143,32 @@ static void call(struct sweep *s, const struct collective *c)
 {
     if (s->options->nonblocking) {
         s->comm->run(s->comm, c);
-        timeline_clear(&s->timeline);
+        s->device->synchronize();
     } else
         s->comm->call(s->comm, c);
+}
+
+/* Moves what the host has written to where collectives find it, and back, where these are different places. */
+static void to_device(const struct sweep *s, const struct measured *row)
+{
+    if (s->device->host_reads_memory)
+        return;
+    if (!row->in_place)
+        s->device->upload(s->in, s->host_in, row->bytes);
+    s->device->upload(s->buffer, s->host_buffer, row->bytes);
+    s->device->synchronize();
+}
+
+static void to_host(const struct sweep *s, const struct measured *row)
+{
+    if (!s->device->host_reads_memory)
+        s->device->download(s->host_buffer, s->buffer, row->bytes);
+}
+
+/* Where the host finds a collective's result. */
+static unsigned char *result_of(const struct sweep *s, const struct collective *c)
+{
+    return (unsigned char *)s->host_buffer + ((char *)comm_result(s->comm, c) - (char *)c->buffer);
 }
 
 static void flip_bit(const struct sweep *s, const struct collective *c)
@@ -117,22 +176,25 @@ static void flip_bit(const struct sweep *s, const struct collective *c)
     size_t bits = 8 * comm_dtype_bytes(c->dtype) * payload_result(c, s->job->size);
     size_t bit = (s->options->flip_bit - 1) % bits;
     if (s->options->flip_bit && s->job->rank == 0)
-        ((unsigned char *)s->buffer)[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        result_of(s, c)[bit / 8] ^= (unsigned char)(1 << bit % 8);
 }
 
 static void check(struct sweep *s, struct measured *row, const struct collective *c, const char *what)
 {
-    struct payload payload = {*c, s->job->rank, s->job->size, 0};
+    struct payload payload = {
+        .collective = *c, .rank = s->job->rank, .ranks = s->job->size, .rounds_average = s->comm->rounds_average};
     double wrong = 0;
     for (size_t i = 0; i < s->options->check; i++) {
         payload.round = (unsigned)i & 0xffff;
-        payload_fill(&payload, row->in_place ? NULL : s->in, s->buffer);
-        watchdog_begin(s->watchdog, "check", what);
-        watchdog_mark(s->watchdog, clock_now_ns(), (long)i);
+        payload_fill(&payload, row->in_place ? NULL : s->host_in, s->host_buffer);
+        to_device(s, row);
+        watchdog_begin(s->comm->watchdog, "check", what);
+        watchdog_mark(s->comm->watchdog, clock_now_ns(), (long)i);
         call(s, c);
-        watchdog_rest(s->watchdog);
+        watchdog_rest(s->comm->watchdog);
+        to_host(s, row);
         flip_bit(s, c);
-        wrong += (double)payload_wrong(&payload, s->buffer);
+        wrong += (double)payload_wrong(&payload, result_of(s, c));
     }
     double *all = allocate((size_t)s->job->size, sizeof *all);
     job_gather(s->job, &wrong, sizeof wrong, all);
@@ -167,7 +229,7 @@ static double warm_up(struct sweep *s, const struct collective *c)
     double fastest = INFINITY;
     for (size_t i = 0; i < s->options->warmup_iters; i++) {
         int64_t start = clock_now_ns();
-        watchdog_mark(s->watchdog, start, (long)i);
+        watchdog_mark(s->comm->watchdog, start, (long)i);
         call(s, c);
         fastest = fmin(fastest, 1e-9 * (double)(clock_now_ns() - start));
     }
@@ -179,7 +241,7 @@ static void time_calls(struct sweep *s, const struct collective *c, double *seco
     call(s, c); /* ranks leave a barrier one after the other */
     int64_t last = clock_now_ns();
     for (size_t i = 0; i < n; i++) {
-        watchdog_mark(s->watchdog, last, (long)i);
+        watchdog_mark(s->comm->watchdog, last, (long)i);
         call(s, c);
         int64_t now = clock_now_ns();
         seconds[i] = 1e-9 * (double)(now - last);
@@ -197,10 +259,11 @@ void sweep_measure(struct sweep *s, struct measured *row, size_t cycle)
     sweep_words(row, what);
     if (cycle == 0)
         check(s, row, &c, what);
-    memset(s->in, 0, row->bytes); /* sums in place stay what they are, however often */
-    memset(s->buffer, 0, row->bytes);
+    s->device->zero(s->in, floats_of(row->bytes)); /* sums in place stay what they are, however often */
+    s->device->zero(s->buffer, floats_of(row->bytes));
+    s->device->synchronize();
 
-    watchdog_begin(s->watchdog, "warm-up iteration", what);
+    watchdog_begin(s->comm->watchdog, "warm-up iteration", what);
     job_barrier(s->job);
     double fastest = warm_up(s, &c);
     if (!row->aim)
@@ -208,12 +271,12 @@ void sweep_measure(struct sweep *s, struct measured *row, size_t cycle)
     size_t n = row->aim * (cycle + 1) / cycles - row->aim * cycle / cycles;
     reserve(row, n);
 
-    watchdog_begin(s->watchdog, "timed iteration", what);
+    watchdog_begin(s->comm->watchdog, "timed iteration", what);
     job_barrier(s->job);
     row->start_ns = clock_now_ns();
     double cpu = host_process_cpu_seconds();
     time_calls(s, &c, row->seconds + row->n, n);
-    watchdog_rest(s->watchdog);
+    watchdog_rest(s->comm->watchdog);
     row->cpu_seconds += host_process_cpu_seconds() - cpu;
     row->n += n;
     row->last_n = n;

@@ -55,9 +55,9 @@ struct sweep {
     const struct device *device;
     struct comm *comm;
     struct timeline timeline;
-    struct watchdog *watchdog;
     struct monitor_findings monitored; /* zero until the monitors, if any, have ended */
     void *in, *buffer;                 /* [largest message], in the device's memory */
+    void *host_in, *host_buffer;       /* what the host reads and writes of them: the same where it can */
     struct measured *row;
     size_t rows; /* by type, operation, size, and then out of place before in place (with --overlap the latter alone) */
     struct sweep_link *link; /* [links] */
@@ -67,9 +67,10 @@ struct sweep {
 /* Bytes of memory that a rank needs, for its two buffers and for samples. */
 size_t sweep_memory(const struct sweep_options *options, int ranks);
 
-/* Makes the rows and allocates. comm, device, job and options are set before; the rest is zero. */
-void sweep_create(struct sweep *sweep);
-void sweep_destroy(struct sweep *sweep); /* leaves comm and device alone; a zeroed sweep is fine */
+/* Makes the rows and the comm, and allocates; all ranks call. device, job and options are set before; the rest is zero.
+ * core_to_spare as in struct comm_options. Returns 0; or -1 on every rank, and rank 0 has said why. */
+int sweep_create(struct sweep *sweep, int core_to_spare);
+void sweep_destroy(struct sweep *sweep); /* leaves the device alone; a zeroed sweep is fine */
 
 /* One cycle of a row: checks results (in the first), warms up, times. All ranks call. */
 void sweep_measure(struct sweep *sweep, struct measured *row, size_t cycle);

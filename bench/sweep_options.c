@@ -91,9 +91,10 @@ static const struct option measure_options[] = {
     {"overlap", &option_flag, FIELD(overlap), NULL, 0, 0,
      "instead: computation alone, communication alone and both at once, for each size", 0},
     {"timeout", &option_real, FIELD(timeout_s), "300", 0, 1e6,
-     "seconds after which a collective that does not return ends the job; 0: never", 'T'},
+     "seconds without progress after which a collective ends the job; 0: never", 'T'},
     {"call", &option_call, FIELD(nonblocking), "blocking", 0, 0,
-     "blocking: MPI's own call, and for avg a division; nonblocking: as the strategies send, started, tested, "
+     "blocking: the library's own call, with MPI and for avg a division; nonblocking: as the strategies send, started, "
+     "tested, "
      "yielding; with --overlap always",
      0},
 };
@@ -170,12 +171,22 @@ struct given {
     int list;
 };
 
+/* Of the strategies' options, whether this one is for every sweep. */
+static int of_any_sweep(const char *name)
+{
+    static const char *const names[] = {"comm", "nccl-max-ctas", "mpi-progress", "threads"};
+    int found = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        found |= !strcmp(name, names[i]);
+    return found;
+}
+
 static void note(void *context, const struct option_section *section, const struct option *option, const char *value)
 {
     struct given *given = context;
     (void)value;
     if (section->base == given->model) {
-        if (strcmp(option->name, "mpi-progress") && strcmp(option->name, "threads"))
+        if (!of_any_sweep(option->name))
             given->of_model = option->name;
     } else if (section->row == range_options) {
         given->range = option->name;
@@ -256,12 +267,14 @@ void sweep_options_help(FILE *out)
     struct option_section sections[SWEEP_SECTIONS];
     make_sections(options, sections);
     struct option_table table = {.section = sections, .sections = SWEEP_SECTIONS};
-    fprintf(out,
-            "Usage: mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...\n\n"
-            "Times a collective over a range of sizes, out of place and in place, checks its results bit for bit, and\n"
-            "fits latency and bandwidth to what it found. Options and columns are those of nccl-tests where it has\n"
-            "them. The options under Model and Strategies are for --sizes-from-model, but for --mpi-progress and\n"
-            "--threads. Exit status: 0 fine; 1 the run failed, or a result was wrong; 2 the options make no sense.\n");
+    fprintf(
+        out,
+        "Usage: mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...\n\n"
+        "Times a collective over a range of sizes, out of place and in place, checks its results bit for bit, and\n"
+        "fits latency and bandwidth to what it found. Options and columns are those of nccl-tests where it has\n"
+        "them. The options under Model and Strategies are for --sizes-from-model, but for --comm, --nccl-max-ctas,\n"
+        "--mpi-progress and --threads. Exit status: 0 fine; 1 the run failed, or a result was wrong; 2 the options "
+        "make no sense.\n");
     option_table_help(out, &table);
     options_help_implementations(out);
 }

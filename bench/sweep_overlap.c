@@ -93,7 +93,7 @@ static void run_round(struct sweep *s, const struct collective *c, const struct 
     double mine[PARTS], *all = allocate((size_t)s->job->size * PARTS, sizeof *all);
     for (size_t i = 0; i < 3; i++) {
         job_barrier(s->job);
-        watchdog_mark(s->watchdog, clock_now_ns(), (long)round);
+        watchdog_mark(s->comm->watchdog, clock_now_ns(), (long)round);
         switch ((round + i) % 3) {
         case 0:
             run_comm(s, c, mine);
@@ -125,7 +125,7 @@ static size_t calibrate(struct sweep *s, const struct collective *c, struct work
     work->products = PRODUCTS;
     for (int i = 0; i < TRIES; i++) {
         job_barrier(s->job);
-        watchdog_mark(s->watchdog, clock_now_ns(), i);
+        watchdog_mark(s->comm->watchdog, clock_now_ns(), i);
         run_comm(s, c, part);
         run_compute(work, part);
         comm = fmin(comm, part[COMM_ALONE]);
@@ -149,7 +149,7 @@ struct overlapped sweep_overlap(struct sweep *s, const struct measured *row)
     struct collective c = row->collective;
     c.buffer = s->buffer;
     sweep_words(row, what);
-    watchdog_begin(s->watchdog, "overlap round", what);
+    watchdog_begin(s->comm->watchdog, "overlap round", what);
     struct work work = work_create(s->device);
     size_t n = calibrate(s, &c, &work);
     enum { COMM, COMPUTE, TOGETHER, OVERLAP, COMPUTE_SLOWDOWN, COMM_SLOWDOWN, SERIES };
@@ -163,7 +163,7 @@ struct overlapped sweep_overlap(struct sweep *s, const struct measured *row)
         series[COMPUTE_SLOWDOWN * n + i] = part[BOTH_COMPUTE] / part[COMPUTE_ALONE];
         series[COMM_SLOWDOWN * n + i] = part[BOTH_SPAN] / part[COMM_ALONE_SPAN];
     }
-    watchdog_rest(s->watchdog);
+    watchdog_rest(s->comm->watchdog);
     struct overlapped o = {
         .products = work.products,
         .comm = stats_summary(series + COMM * n, n),

@@ -29,9 +29,9 @@ static inline size_t comm_dtype_bytes(enum comm_dtype dtype)
  * reduce_scatter    [n, count]   [count]      buffer[i] = op over the ranks of in[rank, i]
  * all_gather        [count]      [n, count]   buffer[r, i] = in[i] of rank r
  * broadcast         -            [count]      buffer[i] = that of the root; in place only
- * In place, `in` is NULL and the input lies in the buffer: reduce_scatter takes buffer[n, count] and leaves its result
- * in the first count elements; all_gather finds its own part at buffer[rank]. Zero fields are those of a gradient's
- * all-reduce: a sum in fp32, in place. */
+ * In place, `in` is NULL and the input lies in the buffer: all_gather finds its own part at buffer[rank];
+ * reduce_scatter takes buffer[n, count] and leaves its result where the library does, at comm_result. Zero fields are
+ * those of a gradient's all-reduce: a sum in fp32, in place. */
 struct collective {
     void *buffer;
     size_t count;
@@ -57,17 +57,29 @@ static inline struct span collective_span(const struct collective *c, long ticke
                          .index = c->index};
 }
 
+struct watchdog;
+
 struct comm {
-    const char *name;     /* "self" or "mpi" */
+    const char *name;     /* "self", "mpi" or "nccl" */
     const char *progress; /* how collectives advance while the device works, in words for the results */
+    size_t scattered;     /* reduce_scatter in place leaves its result at buffer[scattered]: 0 with MPI, the rank with
+                             NCCL */
+    int rounds_average;   /* 1: avg multiplies each input by a rounded 1 / n before it adds, as NCCL does */
+    struct watchdog *watchdog; /* ends the job when a collective does not return; NULL: nobody watches */
+    /* Zeroed memory of the device, of a kind that collectives are fast in. Release it before the comm is destroyed;
+     * NULL is fine. */
+    void *(*allocate)(struct comm *comm, size_t bytes);
+    void (*release)(struct comm *comm, void *memory);
     /* Queues a collective and returns its ticket, one more than the last. Does not wait for it. */
     long (*start)(struct comm *comm, const struct collective *collective);
-    /* Waits until every collective up to that ticket is complete. */
+    /* Makes device work that is issued later wait until every collective up to that ticket is complete; the host waits
+     * too where the device is not asynchronous, and with MPI. */
     void (*join)(struct comm *comm, long ticket);
-    /* A blocking collective: start and join in one, on the calling thread. */
+    /* Start and join in one, on the calling thread. */
     void (*run)(struct comm *comm, const struct collective *collective);
-    /* The library's own blocking call, with nothing around it and no span: for measuring it. Nothing may be in flight.
-     * Where ranks share cores it may hold one for a whole time slice of the scheduler; `run` does not. */
+    /* The library's own call, complete on return, with nothing around it and no span: for measuring it. Nothing may be
+     * in flight, and the device must be at rest (synchronize). Where ranks share cores it may hold one for a whole time
+     * slice of the scheduler; `run` does not. */
     void (*call)(struct comm *comm, const struct collective *collective);
     /* The operating system's number of the comm's own thread; 0 if it has none. */
     long (*thread_id)(struct comm *comm);
@@ -83,25 +95,52 @@ struct comm_progress {
     unsigned sleep_us;                                          /* with PROGRESS_SLEEP */
 };
 
-/* The comm of a job: comm_self for one rank, comm_mpi for more. core_to_spare is this rank's, and counts if all have
- * one. All ranks call. */
+/* Which library; auto: NCCL where each rank has a GPU of its own, otherwise MPI. */
+enum comm_library { COMM_AUTO, COMM_MPI, COMM_NCCL, COMM_LIBRARIES };
+extern const char *const comm_library_name[COMM_LIBRARIES]; /* auto, mpi, nccl */
+
+struct comm_options {
+    enum comm_library library;
+    struct comm_progress progress;
+    int core_to_spare;    /* each rank of this host has a core beside those of its compute threads */
+    int shares_gpu;       /* ranks may have been given the same GPU */
+    size_t nccl_max_ctas; /* most thread blocks that an NCCL collective takes up; 0: as NCCL chooses */
+    double timeout_s;     /* a collective without progress for so long ends the job; 0: never */
+};
+
+/* The comm of a job, for memory of that device: comm_self for one rank on the CPU. core_to_spare is this rank's, and
+ * counts if all have one. capacity is the most collectives that are ever in flight. timeline NULL: no spans are
+ * recorded. All ranks call. Returns NULL on every rank, and rank 0 has said why, when the library does not go with the
+ * device or is not there. */
 struct job;
-struct comm *comm_create(const struct job *job, struct timeline *timeline, size_t capacity,
-                         struct comm_progress progress, int core_to_spare);
+struct device;
+struct comm *comm_create(const struct job *job, const struct device *device, struct timeline *timeline, size_t capacity,
+                         const struct comm_options *options);
 
-/* For one rank: a sum over one rank is the buffer itself. */
-struct comm *comm_self_create(struct timeline *timeline);
+/* Where a collective's result begins. */
+static inline void *comm_result(const struct comm *comm, const struct collective *c)
+{
+    size_t skip = c->kind == COMM_REDUCE_SCATTER && !c->in ? comm->scattered * c->count : 0;
+    return (char *)c->buffer + skip * comm_dtype_bytes(c->dtype);
+}
 
-/* All ranks together, by MPI; every rank calls it. capacity is the most collectives that are ever in flight. Auto
- * progress polls where core_to_spare (each rank of this host has a core beside those of its compute threads), and
- * otherwise sleeps 500 us between tests. */
-struct comm *comm_mpi_create(struct timeline *timeline, size_t capacity, struct comm_progress progress,
-                             int core_to_spare);
+/* A collective in words, with its ticket (0: it has none), for messages. */
+enum { COMM_WORDS = 160 };
+void comm_words(const struct collective *collective, long ticket, char words[COMM_WORDS]);
+
+/* For one rank: a sum over one rank is the buffer itself. The host must be able to read the device's memory. */
+struct comm *comm_self_create(const struct device *device, struct timeline *timeline);
+
+/* All ranks together, by MPI; every rank calls it. Where the host cannot read the device's memory, collectives are
+ * staged through the host's (comm_staged.h). Auto progress polls where options->core_to_spare, and otherwise sleeps
+ * 500 us between tests. */
+struct comm *comm_mpi_create(const struct job *job, const struct device *device, struct timeline *timeline,
+                             size_t capacity, const struct comm_options *options);
 
 /* The same, with at most `piece` elements in one MPI call instead of COMM_MPI_PIECE: MPI counts in int. All-reduces and
  * broadcasts of more are sent in pieces; the other two may have no more. */
 #define COMM_MPI_PIECE ((size_t)1 << 30)
-struct comm *comm_mpi_create_pieces(struct timeline *timeline, size_t capacity, struct comm_progress progress,
-                                    int core_to_spare, size_t piece);
+struct comm *comm_mpi_create_pieces(const struct job *job, const struct device *device, struct timeline *timeline,
+                                    size_t capacity, const struct comm_options *options, size_t piece);
 
 #endif

@@ -2,8 +2,10 @@
 #include "comm.h"
 
 #include "bf16.h"
+#include "comm_staged.h"
 #include "comm_thread.h"
 #include "error.h"
+#include "job.h"
 
 #include <mpi.h>
 #include <stdlib.h>
@@ -191,8 +193,7 @@ static void mpi_destroy(void *state)
     free(s);
 }
 
-struct comm *comm_mpi_create_pieces(struct timeline *timeline, size_t capacity, struct comm_progress progress,
-                                    int core_to_spare, size_t piece)
+static struct transport transport_create(size_t capacity, size_t piece)
 {
     struct mpi_state *s = allocate(1, sizeof *s);
     MPI_Comm_dup(MPI_COMM_WORLD, &s->comm);
@@ -207,15 +208,26 @@ struct comm *comm_mpi_create_pieces(struct timeline *timeline, size_t capacity, 
         s->slot[i].capacity = 1;
         s->slot[i].request = allocate(1, sizeof *s->slot[i].request);
     }
-    if (progress.kind == PROGRESS_AUTO)
-        progress =
-            core_to_spare ? (struct comm_progress){PROGRESS_POLL, 0} : (struct comm_progress){PROGRESS_SLEEP, 500};
-    struct transport transport = {mpi_post, mpi_test, mpi_call, mpi_destroy, s};
-    return comm_thread_create("mpi", transport, timeline, capacity, progress);
+    return (struct transport){.post = mpi_post, .test = mpi_test, .call = mpi_call, .destroy = mpi_destroy, .state = s};
 }
 
-struct comm *comm_mpi_create(struct timeline *timeline, size_t capacity, struct comm_progress progress,
-                             int core_to_spare)
+struct comm *comm_mpi_create_pieces(const struct job *job, const struct device *device, struct timeline *timeline,
+                                    size_t capacity, const struct comm_options *options, size_t piece)
 {
-    return comm_mpi_create_pieces(timeline, capacity, progress, core_to_spare, COMM_MPI_PIECE);
+    struct transport transport = transport_create(capacity, piece);
+    struct comm_progress progress = options->progress;
+    if (!device->host_reads_memory)
+        transport = comm_staged(transport, device, job->rank, job->size, capacity);
+    if (progress.kind == PROGRESS_AUTO)
+        progress = options->core_to_spare ? (struct comm_progress){PROGRESS_POLL, 0}
+                                          : (struct comm_progress){PROGRESS_SLEEP, 500};
+    struct comm *comm = comm_thread_create("mpi", transport, device, timeline, capacity, progress);
+    comm->watchdog = watchdog_create(options->timeout_s, job, comm_thread_look, comm);
+    return comm;
+}
+
+struct comm *comm_mpi_create(const struct job *job, const struct device *device, struct timeline *timeline,
+                             size_t capacity, const struct comm_options *options)
+{
+    return comm_mpi_create_pieces(job, device, timeline, capacity, options, COMM_MPI_PIECE);
 }

@@ -2,6 +2,7 @@
  * tickets and spans to keep. */
 #include "comm.h"
 
+#include "device.h"
 #include "error.h"
 
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 struct comm_self {
     struct comm comm;
+    const struct device *device;
     struct timeline *timeline;
     long ticket;
 };
@@ -26,8 +28,9 @@ static long self_start(struct comm *comm, const struct collective *collective)
     int64_t now = clock_now_ns();
     self_call(comm, collective);
     self->ticket++;
-    timeline_add(self->timeline, LANE_COMMUNICATION,
-                 collective_span(collective, self->ticket, now, now, collective->in ? clock_now_ns() : now));
+    if (self->timeline)
+        timeline_add(self->timeline, LANE_COMMUNICATION,
+                     collective_span(collective, self->ticket, now, now, collective->in ? clock_now_ns() : now));
     return self->ticket;
 }
 
@@ -39,6 +42,16 @@ static void self_join(struct comm *comm, long ticket)
 static void self_run(struct comm *comm, const struct collective *collective)
 {
     self_start(comm, collective);
+}
+
+static void *self_allocate(struct comm *comm, size_t bytes)
+{
+    return ((struct comm_self *)comm)->device->allocate(bytes);
+}
+
+static void self_release(struct comm *comm, void *memory)
+{
+    ((struct comm_self *)comm)->device->release(memory);
 }
 
 static long self_thread_id(struct comm *comm)
@@ -58,11 +71,13 @@ static void self_destroy(struct comm *comm)
     free(comm);
 }
 
-struct comm *comm_self_create(struct timeline *timeline)
+struct comm *comm_self_create(const struct device *device, struct timeline *timeline)
 {
     struct comm_self *self = allocate(1, sizeof *self);
     self->comm = (struct comm){.name = "self",
                                .progress = "none",
+                               .allocate = self_allocate,
+                               .release = self_release,
                                .start = self_start,
                                .join = self_join,
                                .run = self_run,
@@ -70,6 +85,7 @@ struct comm *comm_self_create(struct timeline *timeline)
                                .thread_id = self_thread_id,
                                .cpu_seconds = self_cpu_seconds,
                                .destroy = self_destroy};
+    self->device = device;
     self->timeline = timeline;
     return &self->comm;
 }

@@ -1,6 +1,7 @@
 /* comm_thread.c - the queue of collectives, and who drives them when. */
 #include "comm_thread.h"
 
+#include "device.h"
 #include "error.h"
 
 #include <pthread.h>
@@ -8,19 +9,22 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 struct entry {
     struct collective collective;
+    long number; /* of the watchdog */
     int64_t queued_ns, posted_ns;
     int done;
 };
 
 struct comm_thread {
     struct comm comm;
-    struct timeline *timeline;
+    const struct device *device;
+    struct timeline *timeline; /* NULL: none */
     struct comm_progress progress;
     char progress_text[64];
     pthread_t thread;
@@ -34,9 +38,11 @@ struct comm_thread {
     pthread_cond_t work;  /* to the thread: there is something to drive, or stop */
     struct entry *ring;   /* [capacity], ticket t at t % capacity; once posted it is the driver's until complete */
     long capacity;
-    long queued;    /* last ticket handed out */
-    long completed; /* every ticket up to this one is complete */
-    int joining;    /* the training thread drives, or is about to: the thread keeps out of it */
+    long queued;              /* last ticket handed out */
+    long completed;           /* every ticket up to this one is complete */
+    int64_t completed_ns;     /* when `completed` last rose */
+    const struct entry *call; /* the blocking call that is going on; NULL: none */
+    int joining;              /* the training thread drives, or is about to: the thread keeps out of it */
     int stop;
 };
 
@@ -61,8 +67,9 @@ static long test_all(struct comm_thread *c, long first, long last)
         struct entry *e = entry_of(c, t);
         if (!e->done && c->transport.test(c->transport.state, (size_t)(t % c->capacity))) {
             e->done = 1;
-            timeline_add(c->timeline, LANE_COMMUNICATION,
-                         collective_span(&e->collective, t, e->queued_ns, e->posted_ns, clock_now_ns()));
+            if (c->timeline)
+                timeline_add(c->timeline, LANE_COMMUNICATION,
+                             collective_span(&e->collective, t, e->queued_ns, e->posted_ns, clock_now_ns()));
         }
         if (e->done && completed == t - 1)
             completed = t;
@@ -84,6 +91,7 @@ static long drive(struct comm_thread *c, int tests)
     if (completed != before) {
         pthread_mutex_lock(&c->lock);
         c->completed = completed;
+        c->completed_ns = clock_now_ns();
         pthread_mutex_unlock(&c->lock);
     }
     return completed;
@@ -136,8 +144,14 @@ static long enqueue(struct comm_thread *c, const struct collective *collective, 
     long ticket = c->queued + 1;
     if (ticket - c->completed > c->capacity)
         FATAL("%ld collectives in flight, and the queue holds %ld", ticket - c->completed, c->capacity);
+    pthread_mutex_unlock(&c->lock);
+    if (c->transport.queue)
+        c->transport.queue(c->transport.state, (size_t)(ticket % c->capacity), collective);
+    long number = watchdog_started(c->comm.watchdog);
+    pthread_mutex_lock(&c->lock);
     struct entry *e = entry_of(c, ticket);
     e->collective = *collective;
+    e->number = number;
     e->queued_ns = now;
     c->queued = ticket;
     c->joining = joining;
@@ -184,7 +198,38 @@ static void thread_run(struct comm *comm, const struct collective *collective)
 static void thread_call(struct comm *comm, const struct collective *collective)
 {
     struct comm_thread *c = (struct comm_thread *)comm;
+    struct entry e = {
+        .collective = *collective, .number = watchdog_started(comm->watchdog), .queued_ns = clock_now_ns()};
+    pthread_mutex_lock(&c->lock);
+    c->call = &e;
+    pthread_mutex_unlock(&c->lock);
     c->transport.call(c->transport.state, collective);
+    pthread_mutex_lock(&c->lock);
+    c->call = NULL;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void comm_thread_look(void *state, struct watched *watched)
+{
+    struct comm_thread *c = state;
+    pthread_mutex_lock(&c->lock);
+    const struct entry *e = c->call ? c->call : c->completed < c->queued ? entry_of(c, c->completed + 1) : NULL;
+    if (e) {
+        comm_words(&e->collective, e == c->call ? 0 : c->completed + 1, watched->words);
+        watched->number = e->number;
+        watched->since_ns = e != c->call && c->completed_ns > e->queued_ns ? c->completed_ns : e->queued_ns;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void *thread_allocate(struct comm *comm, size_t bytes)
+{
+    return ((struct comm_thread *)comm)->device->allocate(bytes);
+}
+
+static void thread_release(struct comm *comm, void *memory)
+{
+    ((struct comm_thread *)comm)->device->release(memory);
 }
 
 static long thread_id(struct comm *comm)
@@ -206,6 +251,7 @@ static double thread_cpu_seconds(struct comm *comm)
 static void thread_destroy(struct comm *comm)
 {
     struct comm_thread *c = (struct comm_thread *)comm;
+    watchdog_destroy(comm->watchdog);
     pthread_mutex_lock(&c->lock);
     c->stop = 1;
     pthread_cond_signal(&c->work);
@@ -219,12 +265,14 @@ static void thread_destroy(struct comm *comm)
     free(c);
 }
 
-struct comm *comm_thread_create(const char *name, struct transport transport, struct timeline *timeline,
-                                size_t capacity, struct comm_progress progress)
+struct comm *comm_thread_create(const char *name, struct transport transport, const struct device *device,
+                                struct timeline *timeline, size_t capacity, struct comm_progress progress)
 {
     struct comm_thread *c = allocate(1, sizeof *c);
     c->comm = (struct comm){.name = name,
                             .progress = c->progress_text,
+                            .allocate = thread_allocate,
+                            .release = thread_release,
                             .start = thread_start,
                             .join = thread_join,
                             .run = thread_run,
@@ -236,7 +284,10 @@ struct comm *comm_thread_create(const char *name, struct transport transport, st
         snprintf(c->progress_text, sizeof c->progress_text, "poll");
     else
         snprintf(c->progress_text, sizeof c->progress_text, "sleep:%u", progress.sleep_us);
+    if (transport.queue)
+        strcat(c->progress_text, ", staged through host memory");
     c->transport = transport;
+    c->device = device;
     c->timeline = timeline;
     c->progress = progress;
     c->capacity = (long)capacity;

@@ -2,14 +2,18 @@
  * transport.
  *
  * The transport (MPI, or a made-up one in tests) is called by one thread at a time: by the comm's own thread, or by the
- * training thread while it waits in join or run, where it drives itself. It is not called at all while no collective is
- * in flight, so the training thread may use MPI then. */
+ * training thread while it waits in join or run, where it drives itself; but for `queue`. It is not called at all while
+ * no collective is in flight, so the training thread may use MPI then. */
 #ifndef COMM_THREAD_H
 #define COMM_THREAD_H
 
 #include "comm.h"
+#include "watchdog.h"
 
 struct transport {
+    /* Told of a collective before it is queued, by the training thread at any time; the slot is free. NULL: it need not
+     * be. */
+    void (*queue)(void *state, size_t slot, const struct collective *collective);
     /* Begins a collective in one of the slots [0, capacity); the slot is free. */
     void (*post)(void *state, size_t slot, const struct collective *collective);
     /* 1 if the collective in that slot is complete (asked again and again until it is), else 0. */
@@ -20,8 +24,13 @@ struct transport {
     void *state;
 };
 
-/* A comm over a transport. progress is poll or sleep here; the name is a string that outlives the comm. */
-struct comm *comm_thread_create(const char *name, struct transport transport, struct timeline *timeline,
-                                size_t capacity, struct comm_progress progress);
+/* A comm over a transport, for memory of that device. progress is poll or sleep here; the name is a string that
+ * outlives the comm. timeline NULL: no spans are recorded. It watches over itself once it is given a watchdog that
+ * looks with comm_thread_look, which it destroys at its end. */
+struct comm *comm_thread_create(const char *name, struct transport transport, const struct device *device,
+                                struct timeline *timeline, size_t capacity, struct comm_progress progress);
+
+/* What the comm is waiting for; state is the comm. For a watchdog. */
+void comm_thread_look(void *state, struct watched *watched);
 
 #endif

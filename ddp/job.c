@@ -240,6 +240,44 @@ int job_agree(const struct job *job, int status)
     return -1;
 }
 
+/* ---- the board ---- */
+
+struct job_window {
+    MPI_Comm sharing; /* the ranks that MPI can give memory in common */
+    MPI_Win window;
+};
+
+void job_board_create(struct job_board *board, const struct job *job, size_t bytes)
+{
+    void *mine;
+    struct job_window *w = allocate(1, sizeof *w);
+    *board = (struct job_board){.part = allocate((size_t)job->size, sizeof *board->part), .window = w};
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &w->sharing);
+    MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, w->sharing, &mine, &w->window);
+    memset(mine, 0, bytes);
+    int n;
+    MPI_Comm_size(w->sharing, &n);
+    int *rank = allocate((size_t)n, sizeof *rank);
+    MPI_Allgather(&job->rank, 1, MPI_INT, rank, 1, MPI_INT, w->sharing); /* everybody's bytes are zero now */
+    for (int i = 0; i < n; i++) {
+        MPI_Aint size;
+        int unit;
+        MPI_Win_shared_query(w->window, i, &size, &unit, &board->part[rank[i]]);
+    }
+    free(rank);
+}
+
+void job_board_destroy(struct job_board *board)
+{
+    if (board->window) {
+        MPI_Win_free(&board->window->window);
+        MPI_Comm_free(&board->window->sharing);
+    }
+    free(board->window);
+    free(board->part);
+    *board = (struct job_board){0};
+}
+
 const char *job_library(void)
 {
     static char text[MPI_MAX_LIBRARY_VERSION_STRING];

@@ -46,6 +46,16 @@ size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity
  * rank, and rank 0 has printed the reported message of the first rank that failed, once, on stderr. */
 int job_agree(const struct job *job, int status);
 
+/* A board: so many bytes of each rank, zeroed, which it writes and the other ranks of its host may read at any time,
+ * without MPI, also from other threads. part is [size]: where each rank's bytes are, NULL for ranks that share no
+ * memory with this one. bytes is a multiple of 8. */
+struct job_board {
+    void **part;
+    struct job_window *window;
+};
+void job_board_create(struct job_board *board, const struct job *job, size_t bytes);
+void job_board_destroy(struct job_board *board); /* all ranks; a zeroed board is fine */
+
 /* The MPI library's own description of itself, one line, static. */
 const char *job_library(void);
 

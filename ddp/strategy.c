@@ -28,14 +28,14 @@ void sync_create(struct sync *sync, const struct strategy *strategy, const struc
     plan_create(&sync->plan, model->tensor, model->tensors, strategy->buckets ? bucket_bytes : strategy->max_bytes);
     if (strategy->stages) {
         sync->staged_dtype = staged_dtype;
-        sync->staged = model->device->allocate(model->arena * comm_dtype_bytes(staged_dtype));
+        sync->staged = comm->allocate(comm, model->arena * comm_dtype_bytes(staged_dtype));
     }
 }
 
 void sync_destroy(struct sync *sync)
 {
     if (sync->staged)
-        sync->device->release(sync->staged);
+        sync->comm->release(sync->comm, sync->staged);
     plan_destroy(&sync->plan);
     *sync = (struct sync){0};
 }

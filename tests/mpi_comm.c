@@ -1,5 +1,6 @@
 /* mpi_comm.c - MPI's comm and the control plane, on 1 to 4 ranks: sums, types, pieces, many in flight, agreement. */
 #include "comm.h"
+#include "device.h"
 #include "error.h"
 #include "job.h"
 #include "losses.h"
@@ -83,7 +84,8 @@ START_TEST(sums_are_right)
     struct timeline timeline;
     size_t spans[TIMELINE_LANES] = {1, 1000};
     timeline_create(&timeline, spans);
-    struct comm *comm = comm_mpi_create(&timeline, MOST, progresses[_i], 0);
+    struct comm *comm =
+        comm_mpi_create(&job, device_cpu(1), &timeline, MOST, &(struct comm_options){.progress = progresses[_i]});
     for (int round = 0; round < 3; round++) {
         check_sums(comm, count, n, COMM_FLOAT32);
         check_sums(comm, count, n, COMM_BF16);
@@ -101,7 +103,8 @@ START_TEST(a_large_collective_goes_in_pieces)
     struct timeline timeline;
     size_t spans[TIMELINE_LANES] = {1, 100};
     timeline_create(&timeline, spans);
-    struct comm *comm = comm_mpi_create_pieces(&timeline, MOST, progresses[0], 0, 100);
+    struct comm *comm = comm_mpi_create_pieces(&job, device_cpu(1), &timeline, MOST,
+                                               &(struct comm_options){.progress = progresses[0]}, 100);
     check_sums(comm, count, sizeof count / sizeof *count, COMM_FLOAT32);
     check_sums(comm, count, sizeof count / sizeof *count, COMM_BF16);
     comm->destroy(comm);
@@ -117,7 +120,8 @@ START_TEST(many_may_be_in_flight)
     struct timeline timeline;
     size_t spans[TIMELINE_LANES] = {1, 10000};
     timeline_create(&timeline, spans);
-    struct comm *comm = comm_mpi_create(&timeline, MOST, progresses[_i], 0);
+    struct comm *comm =
+        comm_mpi_create(&job, device_cpu(1), &timeline, MOST, &(struct comm_options){.progress = progresses[_i]});
     for (int round = 0; round < 20; round++)
         check_sums(comm, count, MOST, COMM_FLOAT32);
     comm->destroy(comm);
@@ -130,13 +134,19 @@ START_TEST(progress_is_recorded)
     struct timeline timeline;
     size_t spans[TIMELINE_LANES] = {1, 1};
     timeline_create(&timeline, spans);
-    struct comm *comm = comm_mpi_create(&timeline, 1, (struct comm_progress){PROGRESS_AUTO, 0}, 0);
+    struct comm *comm = comm_mpi_create(
+        &job, device_cpu(1), &timeline, 1,
+        &(struct comm_options){.progress = (struct comm_progress){PROGRESS_AUTO, 0}, .core_to_spare = 0});
     ck_assert_str_eq(comm->progress, "sleep:500");
     comm->destroy(comm);
-    comm = comm_mpi_create(&timeline, 1, (struct comm_progress){PROGRESS_AUTO, 0}, 1);
+    comm = comm_mpi_create(
+        &job, device_cpu(1), &timeline, 1,
+        &(struct comm_options){.progress = (struct comm_progress){PROGRESS_AUTO, 0}, .core_to_spare = 1});
     ck_assert_str_eq(comm->progress, "poll");
     comm->destroy(comm);
-    comm = comm_mpi_create(&timeline, 1, (struct comm_progress){PROGRESS_SLEEP, 70}, 1);
+    comm = comm_mpi_create(
+        &job, device_cpu(1), &timeline, 1,
+        &(struct comm_options){.progress = (struct comm_progress){PROGRESS_SLEEP, 70}, .core_to_spare = 1});
     ck_assert_str_eq(comm->progress, "sleep:70");
     comm->destroy(comm);
     timeline_destroy(&timeline);
@@ -226,7 +236,8 @@ START_TEST(every_collective_is_exact)
     struct timeline timeline;
     size_t spans[TIMELINE_LANES] = {1, 1000};
     timeline_create(&timeline, spans);
-    struct comm *comm = comm_create(&job, &timeline, MOST, progresses[0], 0);
+    struct comm *comm =
+        comm_create(&job, device_cpu(1), &timeline, MOST, &(struct comm_options){.progress = progresses[0]});
     struct collective c = {.kind = (enum comm_kind)(_i / (COMM_DTYPES * COMM_OPS)),
                            .dtype = (enum comm_dtype)(_i % COMM_DTYPES),
                            .op = (enum comm_op)(_i / COMM_DTYPES % COMM_OPS),
@@ -240,13 +251,13 @@ START_TEST(every_collective_is_exact)
                 c.in = in_place ? NULL : in;
                 c.buffer = allocate(most + 1, size);
                 memset((char *)c.buffer + most * size, 0x5a, size);
-                struct payload payload = {c, job.rank, job.size, (unsigned)blocking};
+                struct payload payload = {c, job.rank, job.size, comm->rounds_average, (unsigned)blocking};
                 payload_fill(&payload, in_place ? NULL : in, c.buffer);
                 if (blocking)
                     comm->call(comm, &c);
                 else
                     comm->join(comm, comm->start(comm, &c));
-                ck_assert_uint_eq(payload_wrong(&payload, c.buffer), 0);
+                ck_assert_uint_eq(payload_wrong(&payload, comm_result(comm, &c)), 0);
                 for (size_t b = 0; b < size; b++) /* the guard behind it */
                     ck_assert_int_eq(((char *)c.buffer)[most * size + b], 0x5a);
                 free(in);

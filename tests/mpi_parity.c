@@ -38,9 +38,9 @@ static void rig_create(struct rig *rig, int rank, int ranks, size_t micro_batche
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= STEPS;
     timeline_create(&rig->timeline, spans);
-    rig->comm = ranks == 1 ? comm_self_create(&rig->timeline)
-                           : comm_mpi_create(&rig->timeline, (size_t)rig->model.tensors,
-                                             (struct comm_progress){PROGRESS_AUTO, 0}, 0);
+    rig->comm = ranks == 1 ? comm_self_create(rig->model.device, &rig->timeline)
+                           : comm_mpi_create(&job, rig->model.device, &rig->timeline, (size_t)rig->model.tensors,
+                                             &(struct comm_options){.library = COMM_MPI});
     rig->trainer = (struct trainer){.device = rig->model.device,
                                     .model = &rig->model,
                                     .data = rig->data,
@@ -226,6 +226,18 @@ struct faulty {
     int misses_last, runs_twice;
 };
 
+static void *faulty_allocate(struct comm *comm, size_t bytes)
+{
+    struct faulty *f = (struct faulty *)comm;
+    return f->real->allocate(f->real, bytes);
+}
+
+static void faulty_release(struct comm *comm, void *memory)
+{
+    struct faulty *f = (struct faulty *)comm;
+    f->real->release(f->real, memory);
+}
+
 static long faulty_start(struct comm *comm, const struct collective *collective)
 {
     struct faulty *f = (struct faulty *)comm;
@@ -253,8 +265,14 @@ static void faulty_run(struct comm *comm, const struct collective *collective)
 static double error_with(struct rig *many, const struct rig *one, const struct variant *v, int misses_last,
                          int runs_twice, int forget_mean)
 {
-    struct faulty faulty = {
-        {.start = faulty_start, .join = faulty_join, .run = faulty_run}, many->comm, misses_last, runs_twice};
+    struct faulty faulty = {{.allocate = faulty_allocate,
+                             .release = faulty_release,
+                             .start = faulty_start,
+                             .join = faulty_join,
+                             .run = faulty_run},
+                            many->comm,
+                            misses_last,
+                            runs_twice};
     sync_destroy(&many->sync);
     sync_create(&many->sync, v->strategy, &many->model, &faulty.comm, v->bucket_bytes, COMM_FLOAT32);
     many->trainer.ranks = forget_mean ? 1 : job.size;

@@ -101,8 +101,7 @@ START_TEST(a_real_row_is_measured)
     struct sweep_options options;
     ck_assert_int_eq(sweep_options_parse(&options, sizeof words / sizeof *words, words), 0);
     struct sweep sweep = {.job = &job, .options = &options, .device = device_cpu(1)};
-    sweep_create(&sweep);
-    sweep.comm = comm_create(&job, &sweep.timeline, 1, (struct comm_progress){PROGRESS_AUTO, 0}, 0);
+    ck_assert_int_eq(sweep_create(&sweep, 0), 0);
     ck_assert_uint_eq(sweep.rows, _i % COMM_KINDS == COMM_BROADCAST ? 1 : 2);
     for (size_t i = 0; i < sweep.rows; i++) {
         struct measured *row = &sweep.row[i];
@@ -115,7 +114,6 @@ START_TEST(a_real_row_is_measured)
         ck_assert_double_gt(row->iterations.min, 0);
         ck_assert_double_eq(row->iterations.median, job_max(&job, row->iterations.median));
     }
-    sweep.comm->destroy(sweep.comm);
     sweep_destroy(&sweep);
     sweep_options_destroy(&options);
 }

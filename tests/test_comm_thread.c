@@ -4,6 +4,7 @@
  * The transport completes a collective after some tests, in an order of its own, and notices calls that it must not
  * get: from two threads at once, for a busy slot, or while nothing is in flight. */
 #include "comm_thread.h"
+#include "device.h"
 #include "error.h"
 #include "suite.h"
 
@@ -78,8 +79,9 @@ static struct comm *make(struct made_up *m, struct timeline *timeline, struct co
     *m = (struct made_up){.slow = slow};
     for (int i = 0; i < CAPACITY; i++)
         m->left[i] = -1;
-    struct transport transport = {made_up_post, made_up_test, made_up_call, made_up_destroy, m};
-    return comm_thread_create("made-up", transport, timeline, CAPACITY, progress);
+    struct transport transport = {
+        .post = made_up_post, .test = made_up_test, .call = made_up_call, .destroy = made_up_destroy, .state = m};
+    return comm_thread_create("made-up", transport, device_cpu(1), timeline, CAPACITY, progress);
 }
 
 /* Lets the thread come to rest, so that only a signal can make it drive. */

@@ -80,7 +80,7 @@ static struct payload payload_of(int i, int ranks)
 {
     struct collective c = {
         .count = COUNT, .dtype = (enum comm_dtype)(i % COMM_DTYPES), .op = (enum comm_op)(i / COMM_DTYPES)};
-    return (struct payload){c, 0, ranks, (unsigned)ranks};
+    return (struct payload){.collective = c, .ranks = ranks, .round = (unsigned)ranks};
 }
 
 static const int sizes[] = {1, 2, 3, 4, 7, 8, 16, 17, 31, 64, 250, 300};
@@ -145,14 +145,14 @@ START_TEST(gathered_parts_are_told_apart)
     static char in[COUNT * 8], result[RANKS * COUNT * 8], ignored[RANKS * COUNT * 8];
     struct collective c = {.count = COUNT, .dtype = dtype, .kind = COMM_ALL_GATHER};
     for (int r = 0; r < RANKS; r++) {
-        struct payload p = {c, r, RANKS, 0};
+        struct payload p = {.collective = c, .rank = r, .ranks = RANKS};
         payload_fill(&p, in, ignored);
         ck_assert_uint_eq(payload_wrong(&p, ignored), RANKS * COUNT);
         memcpy(result + (size_t)r * COUNT * size, in, COUNT * size);
         payload_fill(&p, NULL, ignored); /* in place: the same at its place */
         ck_assert_mem_eq(ignored + (size_t)r * COUNT * size, in, COUNT * size);
     }
-    struct payload p = {c, 0, RANKS, 0};
+    struct payload p = {.collective = c, .rank = 0, .ranks = RANKS};
     ck_assert_uint_eq(payload_wrong(&p, result), 0);
     memcpy(result, result + COUNT * size, COUNT * size);
     ck_assert_uint_gt(payload_wrong(&p, result), COUNT / 2);
@@ -163,7 +163,7 @@ START_TEST(a_broadcast_is_the_roots)
 {
     char root[COUNT * 8], other[COUNT * 8];
     struct collective c = {.count = COUNT, .dtype = (enum comm_dtype)_i, .kind = COMM_BROADCAST, .root = 1};
-    struct payload p = {c, 1, 3, 0};
+    struct payload p = {.collective = c, .rank = 1, .ranks = 3};
     payload_fill(&p, NULL, root);
     ck_assert_uint_eq(payload_wrong(&p, root), 0);
     p.rank = 2;
@@ -182,13 +182,13 @@ START_TEST(a_scattered_part_is_the_ranks_own)
     char in[RANKS][RANKS * COUNT * 8], ignored[COUNT * 8];
     struct collective c = {.count = COUNT, .dtype = dtype, .kind = COMM_REDUCE_SCATTER};
     for (int r = 0; r < RANKS; r++) {
-        struct payload p = {c, r, RANKS, 0};
+        struct payload p = {.collective = c, .rank = r, .ranks = RANKS};
         payload_fill(&p, in[r], ignored);
     }
     for (size_t e = 0; e < RANKS * COUNT; e++)
         combine(dtype, COMM_SUM, in[0] + e * size, in[1] + e * size);
     for (int r = 0; r < RANKS; r++) {
-        struct payload p = {c, r, RANKS, 0};
+        struct payload p = {.collective = c, .rank = r, .ranks = RANKS};
         ck_assert_uint_eq(payload_wrong(&p, in[0] + (size_t)r * COUNT * size), 0);
         ck_assert_uint_gt(payload_wrong(&p, in[0] + (size_t)(1 - r) * COUNT * size), COUNT / 2);
     }

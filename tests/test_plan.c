@@ -55,10 +55,26 @@ static void recorder_run(struct comm *comm, const struct collective *collective)
     recorder_join(comm, recorder_start(comm, collective));
 }
 
+static void *recorder_allocate(struct comm *comm, size_t bytes)
+{
+    (void)comm;
+    return model.device->allocate(bytes);
+}
+
+static void recorder_release(struct comm *comm, void *memory)
+{
+    (void)comm;
+    model.device->release(memory);
+}
+
 static struct recorder recorder_make(void)
 {
-    return (struct recorder){
-        .comm = {.name = "recorder", .start = recorder_start, .join = recorder_join, .run = recorder_run}};
+    return (struct recorder){.comm = {.name = "recorder",
+                                      .allocate = recorder_allocate,
+                                      .release = recorder_release,
+                                      .start = recorder_start,
+                                      .join = recorder_join,
+                                      .run = recorder_run}};
 }
 
 /* Backward's announcements and the end of it, without the arithmetic. */

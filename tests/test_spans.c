@@ -44,7 +44,7 @@ static void rig_create(struct rig *rig, const struct way *way)
     model_allocate(&rig->model, plain, NULL);
     model_initialize(&rig->model, 1);
     ck_assert_int_eq(data_create(&rig->data, &options), 0);
-    rig->comm = comm_self_create(&rig->timeline);
+    rig->comm = comm_self_create(rig->model.device, &rig->timeline);
     rig->trainer = (struct trainer){.device = plain,
                                     .model = &rig->model,
                                     .data = rig->data,

@@ -1,0 +1,21 @@
+/* comm_nccl.h - collectives by NCCL, between GPUs, on a stream of their own.
+ *
+ * Where NCCL was not found when the program was built, comm_nccl_absent.c stands in, and says so. */
+#ifndef COMM_NCCL_H
+#define COMM_NCCL_H
+
+#include "comm.h"
+
+/* The library's version, such as "2.28.9", static; NULL: the program was built without it. */
+const char *comm_nccl_version(void);
+
+/* Whether NCCL can be used with these options. Returns 0; or -1, reported: it is not there, or it is too old for ranks
+ * that share a GPU. */
+int comm_nccl_check(const struct comm_options *options);
+
+/* All ranks together, on the GPU that this process has opened; every rank calls it. Ends the job when NCCL has not
+ * connected the ranks within options->timeout_s. */
+struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
+                              size_t capacity, const struct comm_options *options);
+
+#endif

@@ -1,0 +1,25 @@
+/* comm_nccl_absent.c - stands in for NCCL where it was not found. */
+#include "comm_nccl.h"
+
+#include "error.h"
+
+#include <stddef.h>
+
+const char *comm_nccl_version(void)
+{
+    return NULL;
+}
+
+int comm_nccl_check(const struct comm_options *options)
+{
+    (void)options;
+    return report("--comm nccl: this program was built without NCCL; install it (libnccl-dev) beside the CUDA toolkit "
+                  "and build again, or use --comm mpi");
+}
+
+struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
+                              size_t capacity, const struct comm_options *options)
+{
+    (void)job, (void)device, (void)timeline, (void)capacity, (void)options;
+    FATAL("built without NCCL"); /* comm_nccl_check comes first */
+}
