@@ -20,6 +20,7 @@ struct allreduce {
     struct sweep sweep;
     struct results results;
     struct host_facts host;
+    struct open_device opened;
     int threads;
     int64_t origin_ns;
     struct monitor *monitor; /* NULL: none */
@@ -40,6 +41,17 @@ static int check_memory(const struct sweep *s)
                   "smaller --max-bytes",
                   s->job->machine_size, s->job->machine_size == 1 ? "" : "s",
                   memory_words((size_t)fmin(needed, 1e19), need), memory_words(available, have));
+}
+
+static int check_gpu_memory(const struct allreduce *a)
+{
+    char need[16], have[16];
+    const struct sweep_options *o = a->sweep.options;
+    size_t needed = 2 * o->size[o->sizes - 1], available = a->opened.gpu.free_memory;
+    if (!a->opened.on_gpu || needed <= available)
+        return 0;
+    return report("a rank needs %s of GPU memory for the largest message and %s has %s free; use a smaller --max-bytes",
+                  memory_words(needed, need), a->opened.gpu.name, memory_words(available, have));
 }
 
 /* Before anything is measured: whether --output-file can be written. Rank 0 only. */
@@ -64,7 +76,11 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
     host_facts(&a->host);
     s->job = job;
     s->options = o;
-    if (job_agree(job, check_memory(s)) || job_agree(job, job->rank ? 0 : check_output_file(o)) ||
+    if (open_device(&a->opened, job, &o->model.device, a->threads))
+        return -1;
+    s->device = a->opened.device;
+    if (job_agree(job, check_memory(s)) || job_agree(job, check_gpu_memory(a)) ||
+        job_agree(job, job->rank ? 0 : check_output_file(o)) ||
         job_agree(job, monitor_create(&a->monitor, job, o->monitor_cpu, o->monitor_gpu)))
         return -1;
     struct results_place place = {"output", o->output, o->label, ""};

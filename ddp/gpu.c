@@ -2,10 +2,61 @@
 #include "gpu.h"
 
 #include "device_cuda.h"
+#include "error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int gpu_index(int local_rank, int local_size, int n)
+{
+    /* with one GPU in sight n is 1 and the index 0, which is right when each rank is shown another one */
+    return n >= local_size ? local_rank : local_rank % n;
+}
+
+/* "0, 2 and 5" */
+static void append_rank(char *text, size_t size, int rank, int nth, int of)
+{
+    size_t at = strlen(text);
+    snprintf(text + at, size - at, "%s%d", nth == 0 ? "" : nth + 1 == of ? " and " : ", ", rank);
+}
+
+int gpu_check_places(const struct gpu_place *place, int ranks, int rank)
+{
+    const struct gpu_place *mine = &place[rank];
+    char list[256] = "";
+    int sharing = 0, nth = 0;
+    /* the id alone says it: ranks of two containers on one machine count as hosts, and may see the same GPU */
+    for (int r = 0; r < ranks; r++)
+        sharing += place[r].chosen && mine->chosen && !strcmp(place[r].id, mine->id);
+    if (sharing < 2)
+        return 0;
+    for (int r = 0; r < ranks; r++)
+        if (place[r].chosen && !strcmp(place[r].id, mine->id))
+            append_rank(list, sizeof list, r, nth++, sharing);
+    return report("ranks %s on host %s would share GPU %s (%s): give each rank its own (fewer ranks a host, or Slurm's "
+                  "--gpus-per-task=1), or allow it with --share-gpu",
+                  list, mine->host_name, mine->id, mine->gpu_name);
+}
 
 int gpu_choose(const struct job *job, int share, int *index)
 {
-    (void)job, (void)share;
-    *index = 0;
-    return device_cuda_count() < 0 ? -1 : 0;
+    struct gpu_place mine = {.chosen = 0}, *all = allocate((size_t)job->size, sizeof *all);
+    struct gpu_facts gpu = {.name = ""};
+    int n = device_cuda_count(), chosen = n > 0 ? gpu_index(job->local_rank, job->local_size, n) : -1;
+    int status = n > 0 ? device_cuda_describe(chosen, &gpu) : -1;
+    gethostname(mine.host_name, sizeof mine.host_name - 1);
+    if (!status) {
+        mine.chosen = 1;
+        snprintf(mine.gpu_name, sizeof mine.gpu_name, "%s", gpu.name);
+        snprintf(mine.id, sizeof mine.id, "%s", gpu.id);
+    }
+    job_gather(job, &mine, sizeof mine, all); /* also from ranks that failed: all must arrive */
+    if (!status && !share)
+        status = gpu_check_places(all, job->size, job->rank);
+    free(all);
+    if (!status)
+        *index = chosen;
+    return status;
 }

@@ -4,6 +4,23 @@
 
 #include "job.h"
 
+/* Chooses a GPU for each rank by its place among the ranks of its host: *index is the one of that place when the
+ * process sees at least as many GPUs as its host has ranks; the only one where a launcher shows each rank its own;
+ * otherwise ranks take turns through those there are. All ranks call. Returns 0; or -1, reported, on a rank that sees
+ * no GPU and, unless `share`, on the ranks that would compute on the GPU of another. */
 int gpu_choose(const struct job *job, int share, int *index);
+
+/* A GPU that a rank would compute on, as ranks tell each other. */
+struct gpu_place {
+    int chosen; /* 0: the rank found none */
+    char host_name[64], gpu_name[256], id[48];
+};
+
+/* The rule itself: which of the n GPUs that a rank sees is its own. */
+int gpu_index(int local_rank, int local_size, int n);
+
+/* Whether two of these places [ranks], in the order of ranks, are one GPU: returns 0 if this rank has its own; or -1,
+ * reported, with all the ranks on its GPU. */
+int gpu_check_places(const struct gpu_place *place, int ranks, int rank);
 
 #endif
