@@ -3,6 +3,7 @@
  * last element, with a reduction that runs twice. Run it under mpirun with 1 to 4 ranks. */
 #include "error.h"
 #include "job.h"
+#include "on_device.h"
 #include "step.h"
 #include "suite.h"
 
@@ -13,6 +14,7 @@
 enum { BATCH = 24, STEPS = 5 };
 
 static struct job job;
+static enum comm_library library; /* TEST_COMM: mpi, nccl, or by default what goes with the device */
 
 /* A model and all that trains it, on some of the ranks. */
 struct rig {
@@ -29,8 +31,9 @@ static void rig_create(struct rig *rig, int rank, int ranks, size_t micro_batche
     *rig = (struct rig){0};
     struct model_sizes sizes = {BATCH / (size_t)ranks / micro_batches, 9, 61, 24, 2, 3, 40, 10000};
     struct data_options data = {"synthetic", 61, 9, BATCH, micro_batches, 11, rank, ranks};
-    model_plan(&rig->model, &sizes, sizeof(float));
-    model_allocate(&rig->model, device_cpu(1), NULL);
+    const struct device *device = on_device(job.rank);
+    model_plan(&rig->model, &sizes, device->compute_bytes);
+    model_allocate(&rig->model, device, NULL);
     model_initialize(&rig->model, 3);
     ck_assert_int_eq(data_create(&rig->data, &data), 0);
     size_t spans[TIMELINE_LANES];
@@ -38,9 +41,10 @@ static void rig_create(struct rig *rig, int rank, int ranks, size_t micro_batche
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= STEPS;
     timeline_create(&rig->timeline, spans);
-    rig->comm = ranks == 1 ? comm_self_create(rig->model.device, &rig->timeline)
-                           : comm_mpi_create(&job, rig->model.device, &rig->timeline, (size_t)rig->model.tensors,
-                                             &(struct comm_options){.library = COMM_MPI});
+    struct comm_options how = {.library = library, .shares_gpu = library != COMM_NCCL, .timeout_s = 60};
+    rig->comm = ranks < job.size ? comm_self_create(device, &rig->timeline)
+                                 : comm_create(&job, device, &rig->timeline, (size_t)rig->model.tensors, &how);
+    ck_assert_ptr_nonnull(rig->comm);
     rig->trainer = (struct trainer){.device = rig->model.device,
                                     .model = &rig->model,
                                     .data = rig->data,
@@ -72,22 +76,33 @@ static void train(struct rig *rig, const struct strategy *strategy, size_t bucke
     sync_create(&rig->sync, strategy, &rig->model, rig->comm, bucket_bytes, dtype);
     trainer_reset(&rig->trainer, rig->trainer.schedule.warmup_steps ? 0 : 1);
     timeline_clear(&rig->timeline);
+    rig->model.device->stamps_begin();
     for (int i = 0; i < steps; i++)
         step_run(&rig->trainer, i);
+    rig->model.device->stamps_end();
+    timeline_settle(&rig->timeline, rig->model.device->stamp_ns);
+}
+
+static float recorded(const struct rig *rig, int step, enum record what)
+{
+    return float_of(rig->model.device, rig->trainer.record + step * RECORDS + what);
 }
 
 /* Largest difference of a tensor's gradients, relative to its largest element; the worst tensor's. */
 static double gradient_error(const struct model *a, const struct model *b)
 {
     double worst = 0;
+    float *of_a = on_host(a->device, a->gradient, a->arena), *of_b = on_host(b->device, b->gradient, b->arena);
     for (int t = 0; t < a->tensors; t++) {
         double difference = 0, largest = 0;
         for (size_t i = a->tensor[t].offset; i < a->tensor[t].offset + a->tensor[t].count; i++) {
-            difference = fmax(difference, fabs((double)a->gradient[i] - (double)b->gradient[i]));
-            largest = fmax(largest, fabs((double)b->gradient[i]));
+            difference = fmax(difference, fabs((double)of_a[i] - (double)of_b[i]));
+            largest = fmax(largest, fabs((double)of_b[i]));
         }
         worst = fmax(worst, difference / largest);
     }
+    free(of_a);
+    free(of_b);
     return worst;
 }
 
@@ -95,10 +110,16 @@ static double gradient_error(const struct model *a, const struct model *b)
 static double weight_error(const struct rig *a, const struct rig *b)
 {
     double apart = 0, way = 0;
+    size_t n = a->model.arena;
+    float *of_a = on_host(a->model.device, a->model.weight, n), *of_b = on_host(b->model.device, b->model.weight, n);
+    float *start = on_host(b->model.device, b->trainer.start, n);
     for (size_t i = 0; i < a->model.arena; i++) {
-        apart += pow((double)a->model.weight[i] - (double)b->model.weight[i], 2);
-        way += pow((double)b->model.weight[i] - (double)b->trainer.start[i], 2);
+        apart += pow((double)of_a[i] - (double)of_b[i], 2);
+        way += pow((double)of_b[i] - (double)start[i], 2);
     }
+    free(of_a);
+    free(of_b);
+    free(start);
     return sqrt(apart / way);
 }
 
@@ -166,14 +187,15 @@ START_TEST(two_ranks_agree_bit_for_bit)
         return;
     struct rig rig;
     rig_create(&rig, job.rank, job.size, 1, 0);
-    float *expected = allocate(rig.model.arena, sizeof *expected);
     train(&rig, &strategy_ddp, 0, COMM_FLOAT32, STEPS);
-    memcpy(expected, rig.model.weight, rig.model.arena * sizeof *expected);
-    float loss = rig.trainer.record[(STEPS - 1) * RECORDS + RECORD_LOSS];
+    float *expected = on_host(rig.model.device, rig.model.weight, rig.model.arena);
+    float loss = recorded(&rig, STEPS - 1, RECORD_LOSS);
     for (int v = 0; v < VARIANTS; v++) {
         train(&rig, variants[v].strategy, variants[v].bucket_bytes, COMM_FLOAT32, STEPS);
-        ck_assert_mem_eq(expected, rig.model.weight, rig.model.arena * sizeof *expected);
-        ck_assert_float_eq(loss, rig.trainer.record[(STEPS - 1) * RECORDS + RECORD_LOSS]);
+        float *weight = on_host(rig.model.device, rig.model.weight, rig.model.arena);
+        ck_assert_mem_eq(expected, weight, rig.model.arena * sizeof *expected);
+        ck_assert_float_eq(loss, recorded(&rig, STEPS - 1, RECORD_LOSS));
+        free(weight);
     }
     free(expected);
     rig_destroy(&rig);
@@ -192,7 +214,9 @@ START_TEST(bf16_is_close_and_the_same_everywhere)
     ck_assert_double_gt(gradient_error(&many.model, &one.model), 1e-5);       /* and it really was bfloat16 */
     size_t bytes = many.model.arena * sizeof(float);
     float *all = allocate((size_t)job.size, bytes);
-    job_gather(&job, many.model.gradient, bytes, all);
+    float *gradient = on_host(many.model.device, many.model.gradient, many.model.arena);
+    job_gather(&job, gradient, bytes, all);
+    free(gradient);
     for (int r = 1; r < job.size; r++)
         ck_assert_mem_eq(all, all + (size_t)r * many.model.arena, bytes);
     free(all);
@@ -210,7 +234,9 @@ START_TEST(gradients_differ_between_ranks_before_reduction)
     train(&rig, &strategy_none, 0, COMM_FLOAT32, 1);
     size_t n = rig.model.arena, differ = 0;
     float *all = allocate((size_t)job.size * n, sizeof *all);
-    job_gather(&job, rig.model.gradient, n * sizeof *all, all);
+    float *gradient = on_host(rig.model.device, rig.model.gradient, n);
+    job_gather(&job, gradient, n * sizeof *all, all);
+    free(gradient);
     for (size_t i = 0; job.size > 1 && i < n; i++)
         differ += all[i] != all[n + i];
     if (job.size > 1)
@@ -330,7 +356,7 @@ START_TEST(a_step_records_its_phases)
     const struct lane *comm = &rig.timeline.lane[LANE_COMMUNICATION];
     ck_assert_uint_eq(comm->n, (size_t)rig.sync.plan.n);
     for (size_t i = 0; i < comm->n; i++)
-        ck_assert(comm->span[i].queued_ns >= begin && comm->span[i].end_ns <= at);
+        ck_assert(comm->span[i].start_ns >= begin && comm->span[i].end_ns <= at);
     ck_assert_uint_eq(lane->dropped + comm->dropped, 0);
     rig_destroy(&rig);
 }
@@ -344,13 +370,14 @@ START_TEST(the_optimizer_is_told_each_step)
     rig_create(&rig, job.rank, job.size, 1, STEPS - 2);
     train(&rig, &strategy_ddp, 0, COMM_FLOAT32, 0);
     for (int i = 0; i < STEPS; i++) {
-        const float *scalars = rig.trainer.optimizer.scalars;
+        float *scalars = on_host(rig.model.device, rig.trainer.optimizer.scalars, SCALARS);
         ck_assert_float_eq(scalars[SCALAR_STEP], (float)(i + 1));
         ck_assert_float_eq(scalars[SCALAR_LEARNING_RATE], schedule_learning_rate(&rig.trainer.schedule, i));
         ck_assert_float_eq(scalars[SCALAR_CLIP], 1);
+        free(scalars);
         step_run(&rig.trainer, i);
         /* warm-up steps compute the norm; this model's is far above the limit */
-        float norm = rig.trainer.record[i * RECORDS + RECORD_GRAD_NORM];
+        float norm = recorded(&rig, i, RECORD_GRAD_NORM);
         if (i < STEPS - 2)
             ck_assert_float_gt(norm, rig.trainer.max_norm);
         else
@@ -363,8 +390,12 @@ END_TEST
 
 int main(void)
 {
+    on_device_or_skip(); /* before MPI begins: every rank of a machine says so, and ends */
     if (job_begin(&job))
         return 1;
+    const char *name = getenv("TEST_COMM");
+    for (int i = 0; name && i < COMM_LIBRARIES; i++)
+        library = strcmp(name, comm_library_name[i]) ? library : (enum comm_library)i;
     Suite *suite = suite_create("parity");
     TCase *tests = tcase_create("parity");
     tcase_add_test(tests, ranks_equal_one_process);

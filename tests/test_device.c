@@ -745,6 +745,9 @@ static int is_there(int i)
 
 int main(void)
 {
+    if (device_cuda_count() > 0)
+        setenv("CK_FORK", "no", 1); /* GPUs do not survive a fork */
+    report_clear();
     Suite *suite = suite_create("device");
     TCase *all = tcase_create("devices");
     tcase_set_timeout(all, 120); /* sanitizers are slow */
