@@ -1,0 +1,372 @@
+/* block.cc - runs the blocks of a grid: each thread of a block is a fiber, and fibers take turns where they wait. */
+#include "emulated.h"
+#include "cuda/machine.cuh"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <vector>
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+/* There only with AddressSanitizer, which must be told of another stack. */
+extern "C" {
+void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t size) __attribute__((weak));
+void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *size) __attribute__((weak));
+}
+
+namespace
+{
+constexpr size_t STACK = 512 * 1024;
+constexpr int WARP = 32;
+
+struct Copy {
+    void *to;
+    const void *from;
+    int valid;
+    int group; /* which commit ends it */
+};
+
+/* Where a stack goes on; first the context, from then on the place that it left. */
+struct Position {
+    void *registers[5]; /* as __builtin_setjmp keeps them */
+    bool started;
+    ucontext_t first;
+    void *fake_stack;
+};
+
+struct Fiber {
+    Position position;
+    char *stack;
+    uint3 index;
+    int lane;
+    struct Warp *warp;
+    bool ended;
+    std::vector<Copy> copies;
+    int commits;
+};
+
+/* What lanes, or threads of the block, have come to and wait at. */
+struct Meeting {
+    int arrived;
+    const char *call, *file;
+    int line;
+};
+
+struct Warp {
+    Meeting at;
+    int first, lanes, ended;
+    void *given[WARP];
+};
+
+auto &fibers = *new std::vector<Fiber *>; /* of the largest block so far; they live on and wait for the next block */
+auto &warps = *new std::vector<Warp>;
+auto &ready = *new std::vector<int>; /* threads that can go on */
+Meeting barrier;
+int threads, ended, now; /* of this block; the thread that runs */
+bool by_warp;            /* go on with the same warp while it can */
+const std::function<void()> *kernel;
+unsigned char *dynamic;
+size_t dynamic_bytes;
+
+Position host = {{}, true, {}, nullptr};
+thread_local void *host_stack; /* of the thread that does the work */
+thread_local size_t host_stack_size;
+
+__attribute__((noinline, no_sanitize_address)) [[noreturn]] void jump(Position &to)
+{
+    if (to.started)
+        __builtin_longjmp(to.registers, 1);
+    to.started = true;
+    setcontext(&to.first);
+    abort();
+}
+
+/* Goes on there, on the stack given, until something goes on here. glibc's swapcontext asks the kernel each time, and
+ * AddressSanitizer's forgets what it knows of the stack. */
+__attribute__((noinline, no_sanitize_address)) void change(Position &here, Position &to, const void *stack, size_t size)
+{
+    if (__sanitizer_start_switch_fiber)
+        __sanitizer_start_switch_fiber(&here.fake_stack, stack, size);
+    if (!__builtin_setjmp(here.registers))
+        jump(to);
+}
+
+/* To be called at once behind a change. */
+void changed(void *fake_stack)
+{
+    if (__sanitizer_finish_switch_fiber)
+        __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
+}
+
+[[noreturn]] void nobody_can_go_on()
+{
+    fprintf(stderr, "emulated CUDA: block (%u, %u, %u) of %d threads hangs:\n", blockIdx.x, blockIdx.y, blockIdx.z,
+            threads);
+    if (barrier.arrived)
+        fprintf(stderr, "  %d threads wait at __syncthreads (%s:%d)\n", barrier.arrived, barrier.file, barrier.line);
+    for (const Warp &warp : warps)
+        if (warp.at.arrived)
+            fprintf(stderr, "  %d of the %d lanes of the warp from thread %d wait at %s (%s:%d)\n", warp.at.arrived,
+                    warp.lanes, warp.first, warp.at.call, warp.at.file, warp.at.line);
+    fprintf(stderr, "  %d threads have ended\n", ended);
+    abort();
+}
+
+/* Takes the thread that goes on out of those that can. */
+int take_ready()
+{
+    if (ready.empty())
+        nobody_can_go_on();
+    size_t which = emulated::chance(static_cast<uint32_t>(ready.size()));
+    if (by_warp)
+        for (size_t i = 0; i < ready.size(); i++)
+            if (ready[i] / WARP == now / WARP) {
+                which = i;
+                break;
+            }
+    int next = ready[which];
+    ready[which] = ready.back();
+    ready.pop_back();
+    return next;
+}
+
+void enter(Fiber &fiber)
+{
+    threadIdx = fiber.index;
+}
+
+/* Gives the processor to another thread of the block, until this one is chosen again. */
+void wait_turn()
+{
+    Fiber &mine = *fibers[static_cast<size_t>(now)];
+    int before = now, next = take_ready();
+    if (next == before)
+        return;
+    Fiber &other = *fibers[static_cast<size_t>(next)];
+    now = next;
+    change(mine.position, other.position, other.stack, STACK);
+    changed(mine.position.fake_stack);
+    enter(mine);
+}
+
+/* One more thread is at the meeting. Returns whether all `expected` are. */
+bool meet(Meeting &meeting, int expected, const char *call, const char *file, int line)
+{
+    if (!meeting.arrived)
+        meeting = {0, call, file, line};
+    else if (meeting.line != line || strcmp(meeting.file, file) || strcmp(meeting.call, call))
+        emulated_wrong(file, line, "thread (%u, %u, %u) comes to %s while others of its %s wait at %s (%s:%d)",
+                       threadIdx.x, threadIdx.y, threadIdx.z, call, &meeting == &barrier ? "block" : "warp",
+                       meeting.call, meeting.file, meeting.line);
+    if (++meeting.arrived < expected)
+        return false;
+    meeting.arrived = 0;
+    return true;
+}
+
+void release_barrier()
+{
+    for (int i = 0; i < threads; i++)
+        if (!fibers[static_cast<size_t>(i)]->ended)
+            ready.push_back(i);
+}
+
+/* The thread has come to its end: what waits for it may go on, or never will. */
+void end_thread(Fiber &fiber)
+{
+    fiber.ended = true;
+    ended++;
+    fiber.warp->ended++;
+    const Meeting &at = fiber.warp->at;
+    if (at.arrived)
+        emulated_wrong(at.file, at.line, "thread (%u, %u, %u) ended while others of its warp wait at %s", threadIdx.x,
+                       threadIdx.y, threadIdx.z, at.call);
+    if (barrier.arrived && barrier.arrived == threads - ended) {
+        barrier.arrived = 0;
+        release_barrier();
+    }
+}
+
+/* What a fiber does for ever: be a thread of one block after another. */
+void live()
+{
+    Fiber &mine = *fibers[static_cast<size_t>(now)];
+    changed(nullptr);
+    for (;;) {
+        enter(mine);
+        (*kernel)();
+        end_thread(mine);
+        if (ended < threads) {
+            wait_turn();
+        } else {
+            change(mine.position, host, host_stack, host_stack_size);
+            changed(mine.position.fake_stack);
+        }
+    }
+}
+
+void make_fibers(size_t n)
+{
+    while (fibers.size() < n) {
+        auto *fiber = new Fiber();
+        void *stack = mmap(nullptr, STACK + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                           -1, 0);
+        if (stack == MAP_FAILED || mprotect(stack, 4096, PROT_NONE))
+            emulated_wrong(__FILE__, __LINE__, "no memory for the stacks of %zu threads", n);
+        fiber->stack = static_cast<char *>(stack) + 4096;
+        ucontext_t *first = &fiber->position.first;
+        getcontext(first);
+        first->uc_stack.ss_sp = fiber->stack;
+        first->uc_stack.ss_size = STACK;
+        makecontext(first, live, 0);
+        fibers.push_back(fiber);
+    }
+}
+
+void find_host_stack()
+{
+    pthread_attr_t attributes;
+    if (host_stack)
+        return;
+    pthread_getattr_np(pthread_self(), &attributes);
+    pthread_attr_getstack(&attributes, &host_stack, &host_stack_size);
+    pthread_attr_destroy(&attributes);
+}
+
+void run_block()
+{
+    warps.assign(static_cast<size_t>((threads + WARP - 1) / WARP), {});
+    ready.clear();
+    barrier = {};
+    ended = 0;
+    by_warp = emulated::chance(2);
+    memset(dynamic, 0xff, dynamic_bytes);
+    for (int i = 0; i < threads; i++) {
+        Fiber &fiber = *fibers[static_cast<size_t>(i)];
+        Warp &warp = warps[static_cast<size_t>(i / WARP)];
+        auto index = static_cast<unsigned>(i);
+        fiber.index = {index % blockDim.x, index / blockDim.x % blockDim.y, index / blockDim.x / blockDim.y};
+        fiber.lane = i % WARP;
+        fiber.warp = &warp;
+        fiber.ended = false;
+        fiber.copies.clear();
+        fiber.commits = 0;
+        warp.first = i - fiber.lane;
+        warp.lanes++;
+        ready.push_back(i);
+    }
+    now = static_cast<int>(emulated::chance(static_cast<uint32_t>(threads)));
+    now = take_ready();
+    Fiber &first = *fibers[static_cast<size_t>(now)];
+    change(host, first.position, first.stack, STACK);
+    changed(host.fake_stack);
+}
+}
+
+void emulated::run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> &body)
+{
+    uint64_t blocks = static_cast<uint64_t>(grid.x) * grid.y * grid.z, at = 0, step = 1;
+    gridDim = grid;
+    blockDim = block;
+    threads = static_cast<int>(block.x * block.y * block.z);
+    kernel = &body;
+    make_fibers(static_cast<size_t>(threads));
+    find_host_stack();
+    void *memory = nullptr;
+    if (posix_memalign(&memory, 16, shared))
+        emulated_wrong(__FILE__, __LINE__, "no memory for %zu bytes of shared memory", shared);
+    dynamic = static_cast<unsigned char *>(memory);
+    dynamic_bytes = shared;
+    if (chance(2)) { /* from some block on, backwards or forwards */
+        at = chance(static_cast<uint32_t>(blocks > UINT32_MAX ? UINT32_MAX : blocks));
+        step = chance(2) ? 1 : blocks - 1;
+    }
+    for (uint64_t i = 0; i < blocks; i++, at = (at + step) % blocks) {
+        blockIdx = {static_cast<unsigned>(at % grid.x), static_cast<unsigned>(at / grid.x % grid.y),
+                    static_cast<unsigned>(at / grid.x / grid.y)};
+        run_block();
+    }
+    free(memory);
+}
+
+void emulated_wrong(const char *file, int line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "emulated CUDA: %s:%d: ", file, line);
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\n");
+    va_end(arguments);
+    abort();
+}
+
+void __syncthreads(const char *file, int line)
+{
+    if (meet(barrier, threads - ended, "__syncthreads", file, line))
+        release_barrier();
+    wait_turn();
+}
+
+void emulated_warp(const char *call, void *mine, void (*act)(void **of_lane, int lanes), const char *file, int line)
+{
+    Fiber &fiber = *fibers[static_cast<size_t>(now)];
+    Warp &warp = *fiber.warp;
+    if (warp.ended)
+        emulated_wrong(file, line, "thread (%u, %u, %u) comes to %s, but %d lanes of its warp have ended", threadIdx.x,
+                       threadIdx.y, threadIdx.z, call, warp.ended);
+    warp.given[fiber.lane] = mine;
+    if (meet(warp.at, warp.lanes, call, file, line)) {
+        act(warp.given, warp.lanes);
+        for (int i = 0; i < warp.lanes; i++)
+            ready.push_back(warp.first + i);
+    }
+    wait_turn();
+}
+
+int emulated_lane()
+{
+    return fibers[static_cast<size_t>(now)]->lane;
+}
+
+void *emulated_dynamic_shared()
+{
+    return dynamic;
+}
+
+/* ---- copies beside the arithmetic ---- */
+
+void copy_async(void *shared, const void *global, int valid, const char *file, int line)
+{
+    Fiber &fiber = *fibers[static_cast<size_t>(now)];
+    if (valid < 0 || valid > 16)
+        emulated_wrong(file, line, "copy_async of %d valid bytes; 0 to 16 are allowed", valid);
+    if (reinterpret_cast<uintptr_t>(shared) % 16 || reinterpret_cast<uintptr_t>(global) % 16)
+        emulated_wrong(file, line, "copy_async from %p to %p; both must be aligned to 16 bytes", global, shared);
+    memset(shared, 0xff, 16);
+    fiber.copies.push_back({shared, global, valid, fiber.commits});
+}
+
+void copy_async_commit()
+{
+    fibers[static_cast<size_t>(now)]->commits++;
+}
+
+void emulated_copy_wait(int n)
+{
+    Fiber &fiber = *fibers[static_cast<size_t>(now)];
+    std::vector<Copy> later;
+    for (const Copy &copy : fiber.copies)
+        if (copy.group < fiber.commits - n) {
+            auto valid = static_cast<size_t>(copy.valid);
+            memcpy(copy.to, copy.from, valid);
+            memset(static_cast<char *>(copy.to) + valid, 0, 16 - valid);
+        } else {
+            later.push_back(copy);
+        }
+    fiber.copies.swap(later);
+}

@@ -1,0 +1,58 @@
+/* machine.cuh - stands in for kernels/cuda/machine.cuh in the emulation: the same functions, with the same meaning.
+ *
+ * A warp's lanes are cut into groups of four: g = lane / 4, t = lane % 4. Every lane of the warp makes each call that
+ * says "warp". */
+#ifndef MACHINE_CUH
+#define MACHINE_CUH
+
+#include <cuda_runtime.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The block's shared memory of the size given at launch, aligned to 16 bytes. */
+void *emulated_dynamic_shared();
+template <typename T> T *dynamic_shared()
+{
+    return static_cast<T *>(emulated_dynamic_shared());
+}
+
+/* Warp: d[16, 8] += a[16, 16] * b[16, 8] of bfloat16, sums in fp32. Two numbers a word, the lower index in the low half.
+ * a: {[g][2t, 2t+1], [g+8][2t, 2t+1], [g][2t+8, 2t+9], [g+8][2t+8, 2t+9]}; b: {[2t, 2t+1][g], [2t+8, 2t+9][g]};
+ * d: {[g][2t], [g][2t+1], [g+8][2t], [g+8][2t+1]}. */
+void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMULATED_WHERE);
+
+/* Warp: d[16, 8] += a[16, 8] * b[8, 8] of TF32 (as round_tf32 makes them; of others the last 13 bits are dropped).
+ * a: {[g][t], [g+8][t], [g][t+4], [g+8][t+4]}; b: {[t][g], [t+4][g]}; d as above. */
+void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMULATED_WHERE);
+
+/* The bits of x rounded to TF32 (10 bits behind the point), ties away from zero; they are a float's, too. */
+inline uint32_t round_tf32(float x)
+{
+    uint32_t bits = __float_as_uint(x);
+    if ((bits & 0x7f800000) == 0x7f800000)
+        return x != x ? 0x7fffffff : bits;
+    return (bits + 0x1000) & 0xffffe000;
+}
+
+/* Warp: loads four 8 x 8 matrices of 16-bit numbers from shared memory. Lane 8 i + r gives the address of row r of
+ * matrix i, 16 bytes, aligned to 16. word[i] of each lane becomes row g, columns 2t and 2t+1, of matrix i. */
+void load_matrices(uint32_t (&word)[4], const void *row, EMULATED_WHERE);
+
+/* Warp: the same, but word[i] becomes rows 2t and 2t+1 of column g of matrix i. */
+void load_matrices_transposed(uint32_t (&word)[4], const void *row, EMULATED_WHERE);
+
+/* Begins to copy 16 bytes, both sides aligned to 16, of which the first `valid` (0 to 16) come from global memory and
+ * the rest become 0. They are there for the lane itself once copy_async_wait has said so, and for others after
+ * __syncthreads behind that. Until then the emulation shows 0xFF bytes, and reads the source as late as it may. */
+void copy_async(void *shared, const void *global, int valid, EMULATED_WHERE);
+
+/* Ends a group of this lane's copies; and waits until all of its groups but the last n are complete. */
+void copy_async_commit();
+void emulated_copy_wait(int n);
+template <int n> void copy_async_wait()
+{
+    emulated_copy_wait(n);
+}
+
+#endif

@@ -1,0 +1,316 @@
+/* cuda_runtime.h - CUDA C++ as the project's kernels use it, for a C++ compiler: qualifiers, built-ins, launching.
+ *
+ * The threads of a block are fibers of one thread of the machine, which changes from one to the next only where they
+ * wait for each other, in a random order. Known to kernels: threadIdx blockIdx blockDim gridDim, __syncthreads,
+ * __syncwarp, __shfl_sync, __shfl_xor_sync, __shfl_down_sync, __shfl_up_sync, __any_sync, __all_sync, __ballot_sync,
+ * atomicAdd of int and unsigned, __ldg, __expf __logf exp2f rsqrtf and the functions of math.h, min, max, __float_as_uint,
+ * __uint_as_float, __float_as_int, __int_as_float, float2, float4, int2, int4, uint2, uint4, and what cuda_bf16.h
+ * has. Calls that the lanes of a warp make together need all 32, from the same line; otherwise the program ends with
+ * words. `__shared__` is `static`: the first block finds zeros there and later ones what is left by another block. */
+#ifndef EMULATED_CUDA_RUNTIME_H
+#define EMULATED_CUDA_RUNTIME_H
+
+#include "cuda_runtime_api.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <math.h>
+#include <tuple>
+#include <type_traits>
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __shared__ static
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+#define __grid_constant__
+
+struct uint3 {
+    unsigned x, y, z;
+};
+struct dim3 {
+    unsigned x, y, z;
+    constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_)
+    {
+    }
+};
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+struct alignas(8) int2 {
+    int x, y;
+};
+struct alignas(16) int4 {
+    int x, y, z, w;
+};
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+inline float2 make_float2(float x, float y)
+{
+    return {x, y};
+}
+inline float4 make_float4(float x, float y, float z, float w)
+{
+    return {x, y, z, w};
+}
+inline uint2 make_uint2(unsigned x, unsigned y)
+{
+    return {x, y};
+}
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
+{
+    return {x, y, z, w};
+}
+inline int4 make_int4(int x, int y, int z, int w)
+{
+    return {x, y, z, w};
+}
+
+extern uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
+constexpr int warpSize = 32;
+
+/* ---- calls that threads make together; file and line say where in a message ---- */
+#define EMULATED_WHERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+/* All lanes of the warp give a pointer each; the last to come calls act(pointers, lanes), then all go on. */
+void emulated_warp(const char *call, void *mine, void (*act)(void **of_lane, int lanes), const char *file, int line);
+[[noreturn]] void emulated_wrong(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void __syncthreads(EMULATED_WHERE);
+
+inline void emulated_mask(unsigned mask, const char *file, int line)
+{
+    if (mask != 0xffffffffu)
+        emulated_wrong(file, line, "a warp-wide call with mask %#x; the emulation knows only all lanes", mask);
+}
+
+inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATED_WHERE)
+{
+    emulated_mask(mask, file, line);
+    emulated_warp("__syncwarp", nullptr, [](void **, int) {}, file, line);
+}
+
+template <typename T> struct Emulated_shuffle {
+    T value, result;
+    int from; /* the lane to read; a lane that does not exist gives 0xFF bytes */
+};
+template <typename T> T emulated_shuffle(T value, int from, const char *call, const char *file, int line)
+{
+    static_assert(std::is_arithmetic<T>::value, "shuffles are of numbers");
+    Emulated_shuffle<T> mine = {value, value, from};
+    emulated_warp(
+        call, &mine,
+        [](void **of_lane, int lanes) {
+            for (int i = 0; i < lanes; i++) {
+                auto *to = static_cast<Emulated_shuffle<T> *>(of_lane[i]);
+                if (to->from < lanes)
+                    to->result = static_cast<Emulated_shuffle<T> *>(of_lane[to->from])->value;
+                else
+                    memset(&to->result, 0xff, sizeof to->result);
+            }
+        },
+        file, line);
+    return mine.result;
+}
+int emulated_lane();
+
+template <typename T> T __shfl_sync(unsigned mask, T x, int from, int width = 32, EMULATED_WHERE)
+{
+    emulated_mask(mask, file, line);
+    int first = emulated_lane() / width * width;
+    return emulated_shuffle(x, first + (from & (width - 1)), "__shfl_sync", file, line);
+}
+template <typename T> T __shfl_xor_sync(unsigned mask, T x, int lanes, int width = 32, EMULATED_WHERE)
+{
+    emulated_mask(mask, file, line);
+    int lane = emulated_lane(), from = lane ^ lanes;
+    return emulated_shuffle(x, from / width <= lane / width ? from : lane, "__shfl_xor_sync", file, line);
+}
+template <typename T> T __shfl_down_sync(unsigned mask, T x, unsigned by, int width = 32, EMULATED_WHERE)
+{
+    emulated_mask(mask, file, line);
+    int lane = emulated_lane(), from = lane + static_cast<int>(by);
+    return emulated_shuffle(x, from / width == lane / width ? from : lane, "__shfl_down_sync", file, line);
+}
+template <typename T> T __shfl_up_sync(unsigned mask, T x, unsigned by, int width = 32, EMULATED_WHERE)
+{
+    emulated_mask(mask, file, line);
+    int lane = emulated_lane(), from = lane - static_cast<int>(by);
+    return emulated_shuffle(x, from >= lane / width * width ? from : lane, "__shfl_up_sync", file, line);
+}
+
+inline unsigned __ballot_sync(unsigned mask, int yes, EMULATED_WHERE)
+{
+    struct Vote {
+        int yes;
+        unsigned result;
+    } mine = {yes, 0};
+    emulated_mask(mask, file, line);
+    emulated_warp(
+        "a vote", &mine,
+        [](void **of_lane, int lanes) {
+            unsigned all = 0;
+            for (int i = 0; i < lanes; i++)
+                all |= static_cast<Vote *>(of_lane[i])->yes ? 1u << i : 0;
+            for (int i = 0; i < lanes; i++)
+                static_cast<Vote *>(of_lane[i])->result = all;
+        },
+        file, line);
+    return mine.result;
+}
+inline int __any_sync(unsigned mask, int yes, EMULATED_WHERE)
+{
+    return __ballot_sync(mask, yes, file, line) != 0;
+}
+inline int __all_sync(unsigned mask, int yes, EMULATED_WHERE)
+{
+    return __ballot_sync(mask, !yes, file, line) == 0;
+}
+
+/* ---- what a thread does alone ---- */
+template <typename T> T atomicAdd(T *x, T by)
+{
+    static_assert(std::is_integral<T>::value, "sums of floating-point numbers must not depend on an order");
+    T old = *x;
+    *x = old + by;
+    return old;
+}
+inline void __threadfence()
+{
+}
+inline void __threadfence_block()
+{
+}
+template <typename T> T __ldg(const T *x)
+{
+    return *x;
+}
+template <typename T> T __ldcs(const T *x)
+{
+    return *x;
+}
+template <typename T> void __stcs(T *x, T value)
+{
+    *x = value;
+}
+
+template <typename To, typename From> To emulated_bits(From x)
+{
+    static_assert(sizeof(To) == sizeof(From), "the same number of bits");
+    To y;
+    memcpy(&y, &x, sizeof y);
+    return y;
+}
+inline unsigned __float_as_uint(float x)
+{
+    return emulated_bits<unsigned>(x);
+}
+inline float __uint_as_float(unsigned x)
+{
+    return emulated_bits<float>(x);
+}
+inline int __float_as_int(float x)
+{
+    return emulated_bits<int>(x);
+}
+inline float __int_as_float(int x)
+{
+    return emulated_bits<float>(x);
+}
+inline float rsqrtf(float x)
+{
+    return 1 / sqrtf(x);
+}
+#define __expf(x) expf(x) /* math.h declares functions of these names */
+#define __logf(x) logf(x)
+#define __log2f(x) log2f(x)
+#define __powf(x, y) powf(x, y)
+inline float __fdividef(float x, float y)
+{
+    return x / y;
+}
+inline float __frcp_rn(float x)
+{
+    return 1 / x;
+}
+
+/* As in CUDA, of mixed types too. */
+template <typename A, typename B> constexpr std::common_type_t<A, B> min(A a, B b)
+{
+    return b < a ? b : a;
+}
+template <typename A, typename B> constexpr std::common_type_t<A, B> max(A a, B b)
+{
+    return a < b ? b : a;
+}
+
+/* ---- launching ---- */
+struct cudaLaunchAttribute;
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+    cudaLaunchAttribute *attrs;
+    unsigned numAttrs;
+};
+
+/* Queues body, which is what each thread does. pointers[n] are those among the arguments: they must be a GPU's. */
+cudaError_t emulated_launch(const cudaLaunchConfig_t *config, const void *kernel, std::function<void()> body,
+                            const void *const *pointers, size_t n);
+
+template <typename T> const void *emulated_pointer(const T &argument)
+{
+    if constexpr (std::is_pointer<T>::value)
+        return argument;
+    return nullptr;
+}
+
+template <typename... Parameters, typename... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...),
+                               Arguments &&...arguments)
+{
+    static_assert((std::is_trivially_copyable<Parameters>::value && ...), "arguments are copied byte by byte");
+    static_assert((sizeof(Parameters) + ... + 0) <= 4096, "at most 4 KiB of arguments");
+    std::tuple<Parameters...> kept(static_cast<Parameters>(arguments)...);
+    const void *pointers[] = {emulated_pointer(arguments)..., nullptr};
+    return emulated_launch(
+        config, reinterpret_cast<const void *>(kernel), [kernel, kept] { std::apply(kernel, kept); }, pointers,
+        sizeof...(Parameters));
+}
+
+template <typename T> cudaError_t cudaMalloc(T **memory, size_t bytes)
+{
+    return cudaMalloc(reinterpret_cast<void **>(memory), bytes);
+}
+template <typename T> cudaError_t cudaMallocHost(T **memory, size_t bytes)
+{
+    return cudaMallocHost(reinterpret_cast<void **>(memory), bytes);
+}
+template <typename... P> cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attribute, int value)
+{
+    return cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), attribute, value);
+}
+template <typename... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, void (*kernel)(P...))
+{
+    return cudaFuncGetAttributes(attributes, reinterpret_cast<const void *>(kernel));
+}
+template <typename... P>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*kernel)(P...), int threads, size_t shared)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, reinterpret_cast<const void *>(kernel), threads,
+                                                         shared);
+}
+
+#endif

@@ -1,0 +1,233 @@
+/* memory.cc - memory of the GPU and pinned memory, and copies. */
+#include "emulated.h"
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+
+extern "C" { /* there only with AddressSanitizer */
+void __asan_poison_memory_region(const volatile void *, size_t) __attribute__((weak));
+void __asan_unpoison_memory_region(const volatile void *, size_t) __attribute__((weak));
+}
+
+using emulated::Lock;
+using emulated::machine;
+
+namespace
+{
+struct Piece {
+    size_t bytes;
+    emulated::Kind kind;
+};
+
+auto &pieces = *new std::map<uintptr_t, Piece>;
+size_t used; /* bytes of the GPU */
+constexpr size_t GUARDED = 256 << 20; /* of more memory than that, guarding would take longer than work */
+bool is_open;
+
+void guard(uintptr_t at, size_t bytes, bool open)
+{
+    auto *memory = reinterpret_cast<void *>(at);
+    if (open && __asan_unpoison_memory_region)
+        __asan_unpoison_memory_region(memory, bytes);
+    if (!open && __asan_poison_memory_region)
+        __asan_poison_memory_region(memory, bytes);
+}
+
+size_t memory_of_gpu()
+{
+    return static_cast<size_t>(emulated::setting("EMULATED_CUDA_MEMORY", 8LL << 30));
+}
+
+cudaError_t get(void **memory, size_t bytes, emulated::Kind kind)
+{
+    Lock lock(machine);
+    if (cudaError_t error = emulated::no_machine())
+        return emulated::result(error);
+    *memory = nullptr;
+    if (!bytes)
+        return cudaSuccess;
+    if (kind == emulated::DEVICE && bytes > memory_of_gpu() - used)
+        return emulated::result(cudaErrorMemoryAllocation);
+    if (posix_memalign(memory, 256, bytes))
+        return emulated::result(cudaErrorMemoryAllocation);
+    memset(*memory, 0xff, bytes);
+    auto at = reinterpret_cast<uintptr_t>(*memory);
+    pieces[at] = {bytes, kind};
+    if (kind == emulated::DEVICE) {
+        used += bytes;
+        if (used <= GUARDED)
+            guard(at, bytes, false);
+    }
+    return cudaSuccess;
+}
+
+cudaError_t give_back(void *memory, emulated::Kind kind)
+{
+    Lock lock(machine);
+    if (cudaError_t error = emulated::no_machine())
+        return emulated::result(error);
+    if (!memory)
+        return cudaSuccess;
+    auto piece = pieces.find(reinterpret_cast<uintptr_t>(memory));
+    if (piece == pieces.end() || piece->second.kind != kind)
+        return emulated::result(cudaErrorInvalidValue);
+    emulated::work_off(lock);
+    guard(piece->first, piece->second.bytes, true);
+    if (kind == emulated::DEVICE)
+        used -= piece->second.bytes;
+    pieces.erase(piece);
+    free(memory);
+    return cudaSuccess;
+}
+
+bool allowed(cudaMemcpyKind kind, emulated::Kind to, emulated::Kind from)
+{
+    switch (kind) {
+    case cudaMemcpyHostToHost:
+        return to != emulated::DEVICE && from != emulated::DEVICE;
+    case cudaMemcpyHostToDevice:
+        return to == emulated::DEVICE && from != emulated::DEVICE;
+    case cudaMemcpyDeviceToHost:
+        return to != emulated::DEVICE && from == emulated::DEVICE;
+    case cudaMemcpyDeviceToDevice:
+        return to == emulated::DEVICE && from == emulated::DEVICE;
+    default:
+        return true;
+    }
+}
+
+/* Queues a copy. What lies in pageable memory is read at once. */
+cudaError_t queue_copy(Lock &lock, void *to, const void *from, size_t bytes, emulated::Kind source, cudaStream_t stream)
+{
+    std::shared_ptr<char> staged;
+    if (source == emulated::PAGEABLE) {
+        staged.reset(new char[bytes], std::default_delete<char[]>());
+        memcpy(staged.get(), from, bytes);
+        from = staged.get();
+    }
+    return emulated::queue(lock, stream, [to, from, bytes, staged] {
+        memcpy(to, from, bytes);
+        return true;
+    });
+}
+
+/* What the host waits for: a copy to the host, or one from pinned memory when the call is the blocking one. */
+cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream, bool blocking)
+{
+    Lock lock(machine);
+    if (cudaError_t error = emulated::no_machine())
+        return error;
+    emulated::Kind target = emulated::kind_of(to), source = emulated::kind_of(from);
+    if (!bytes)
+        return cudaSuccess;
+    if (!allowed(kind, target, source))
+        return cudaErrorInvalidValue;
+    cudaError_t error = queue_copy(lock, to, from, bytes, source, stream);
+    bool wait = blocking ? !(target == emulated::DEVICE && source != emulated::PINNED) : target == emulated::PAGEABLE;
+    if (error || !wait)
+        return error;
+    lock.unlock();
+    return cudaStreamSynchronize(stream);
+}
+}
+
+emulated::Kind emulated::kind_of(const void *address)
+{
+    auto at = reinterpret_cast<uintptr_t>(address);
+    auto after = pieces.upper_bound(at);
+    if (after == pieces.begin())
+        return PAGEABLE;
+    auto piece = std::prev(after);
+    return at - piece->first <= piece->second.bytes ? piece->second.kind : PAGEABLE;
+}
+
+void emulated::open_memory(bool open)
+{
+    if (open == is_open)
+        return;
+    is_open = open;
+    if (used > GUARDED && !open)
+        return;
+    for (auto &piece : pieces)
+        if (piece.second.kind == DEVICE)
+            guard(piece.first, piece.second.bytes, open);
+}
+
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    return get(memory, bytes, emulated::DEVICE);
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    return give_back(memory, emulated::DEVICE);
+}
+
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
+{
+    if (flags & ~7u)
+        return emulated::result(cudaErrorInvalidValue);
+    return get(memory, bytes, emulated::PINNED);
+}
+
+cudaError_t cudaMallocHost(void **memory, size_t bytes)
+{
+    return cudaHostAlloc(memory, bytes, cudaHostAllocDefault);
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+    return give_back(memory, emulated::PINNED);
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+    return emulated::result(copy(to, from, bytes, kind, nullptr, true));
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
+{
+    return emulated::result(copy(to, from, bytes, kind, stream, false));
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
+{
+    Lock lock(machine);
+    if (cudaError_t error = emulated::no_machine())
+        return emulated::result(error);
+    if (bytes && emulated::kind_of(memory) == emulated::PAGEABLE)
+        return emulated::result(cudaErrorInvalidValue);
+    return emulated::result(emulated::queue(lock, stream, [memory, value, bytes] {
+        memset(memory, value, bytes);
+        return true;
+    }));
+}
+
+cudaError_t cudaMemset(void *memory, int value, size_t bytes)
+{
+    return cudaMemsetAsync(memory, value, bytes, nullptr); /* the host does not wait for it here either */
+}
+
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
+{
+    Lock lock(machine);
+    if (cudaError_t error = emulated::no_machine())
+        return emulated::result(error);
+    *total = memory_of_gpu();
+    *free = *total - used;
+    return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *pointer)
+{
+    Lock lock(machine);
+    if (cudaError_t error = emulated::no_machine())
+        return emulated::result(error);
+    static const cudaMemoryType type[] = {cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice};
+    emulated::Kind kind = emulated::kind_of(pointer);
+    auto *address = const_cast<void *>(pointer);
+    *attributes = {type[kind], kind == emulated::PAGEABLE ? -2 : 0, kind == emulated::PAGEABLE ? nullptr : address,
+                   kind == emulated::PINNED ? address : nullptr};
+    return cudaSuccess;
+}

@@ -1,0 +1,300 @@
+/* runtime.cc - the rest of the CUDA runtime: errors, GPUs and what they are, kernels and their limits. */
+#include "emulated.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+using emulated::Lock;
+using emulated::machine;
+
+std::mutex emulated::machine;
+
+namespace
+{
+constexpr size_t SHARED = 48 << 10, SHARED_MOST = 227 << 10, SHARED_ALL = 228 << 10;
+constexpr int MULTIPROCESSORS = 4, REGISTERS = 32;
+
+thread_local cudaError_t last_error;
+thread_local int current;
+int profiler_starts, profiler_stops;
+auto &shared_limit = *new std::map<const void *, size_t>; /* of kernels that were given one */
+
+int arch()
+{
+    return static_cast<int>(emulated::setting("EMULATED_CUDA_ARCH", 90));
+}
+
+int gpus()
+{
+    return static_cast<int>(emulated::setting("EMULATED_CUDA_GPUS", 8));
+}
+
+const char *driver()
+{
+    const char *text = getenv("EMULATED_CUDA_DRIVER");
+    return text ? text : "new";
+}
+
+size_t shared_limit_of(const void *kernel)
+{
+    auto limit = shared_limit.find(kernel);
+    return limit == shared_limit.end() ? SHARED : limit->second;
+}
+
+cudaError_t no_code()
+{
+    cudaError_t error = emulated::no_machine();
+    return error ? error : arch() < 80 ? cudaErrorNoKernelImageForDevice : cudaSuccess;
+}
+}
+
+uint32_t emulated::chance(uint32_t n)
+{
+    static uint64_t state = static_cast<uint64_t>(setting("EMULATED_CUDA_SEED", 1)) * 0x9e3779b97f4a7c15;
+    uint64_t x = state += 0x9e3779b97f4a7c15; /* SplitMix64 */
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return static_cast<uint32_t>(((x ^ x >> 31) >> 32) * n >> 32);
+}
+
+long long emulated::setting(const char *name, long long otherwise)
+{
+    const char *text = getenv(name);
+    if (!text)
+        return otherwise;
+    char *end;
+    long long value = strtoll(text, &end, 10);
+    if (!*text || *end || value < 0)
+        emulated_wrong(__FILE__, __LINE__, "%s=%s is not a number", name, text);
+    return value;
+}
+
+cudaError_t emulated::result(cudaError_t error)
+{
+    if (error && error != cudaErrorNotReady)
+        last_error = error;
+    return error;
+}
+
+cudaError_t emulated::no_machine()
+{
+    if (strcmp(driver(), "new"))
+        return cudaErrorInsufficientDriver;
+    return gpus() ? cudaSuccess : cudaErrorNoDevice;
+}
+
+/* ---- errors ---- */
+
+static const struct {
+    cudaError_t code;
+    const char *name, *text;
+} known[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"},
+    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
+     "CUDA driver version is insufficient for CUDA runtime version"},
+    {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
+     "no kernel image is available for execution on the device"},
+    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+};
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+    for (auto &row : known)
+        if (row.code == error)
+            return row.name;
+    return "unrecognized error code";
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    for (auto &row : known)
+        if (row.code == error)
+            return row.text;
+    return "unrecognized error code";
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t error = last_error;
+    last_error = cudaSuccess;
+    return error;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+    return last_error;
+}
+
+/* ---- GPUs ---- */
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = emulated::no_machine() ? 0 : gpus();
+    return emulated::result(emulated::no_machine());
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    if (cudaError_t error = emulated::no_machine())
+        return emulated::result(error);
+    if (device < 0 || device >= gpus())
+        return emulated::result(cudaErrorInvalidDevice);
+    current = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = current;
+    return emulated::result(emulated::no_machine());
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
+{
+    if (cudaError_t error = emulated::no_machine())
+        return emulated::result(error);
+    if (device < 0 || device >= gpus())
+        return emulated::result(cudaErrorInvalidDevice);
+    *properties = {};
+    strcpy(properties->name, "emulated GPU (no real one)");
+    memcpy(properties->uuid.bytes, "emulated GPU", 12);
+    properties->uuid.bytes[15] = static_cast<char>(device);
+    properties->totalGlobalMem = static_cast<size_t>(emulated::setting("EMULATED_CUDA_MEMORY", 8LL << 30));
+    properties->sharedMemPerBlock = SHARED;
+    properties->sharedMemPerBlockOptin = SHARED_MOST;
+    properties->sharedMemPerMultiprocessor = SHARED_ALL;
+    properties->reservedSharedMemPerBlock = 1024;
+    properties->regsPerBlock = properties->regsPerMultiprocessor = 65536;
+    properties->warpSize = 32;
+    properties->maxThreadsPerBlock = properties->maxThreadsDim[0] = properties->maxThreadsDim[1] = 1024;
+    properties->maxThreadsDim[2] = 64;
+    properties->maxThreadsPerMultiProcessor = 2048;
+    properties->maxBlocksPerMultiProcessor = 32;
+    properties->maxGridSize[0] = 2147483647;
+    properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
+    properties->major = arch() / 10;
+    properties->minor = arch() % 10;
+    properties->multiProcessorCount = MULTIPROCESSORS;
+    properties->asyncEngineCount = 3;
+    properties->concurrentKernels = properties->unifiedAddressing = properties->streamPrioritiesSupported = 1;
+    properties->l2CacheSize = 1 << 20;
+    properties->memoryBusWidth = 5120;
+    properties->pciBusID = device + 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = !strcmp(driver(), "none") ? 0 : !strcmp(driver(), "old") ? 11040 : CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceReset(void)
+{
+    return cudaDeviceSynchronize();
+}
+
+cudaError_t cudaProfilerStart(void)
+{
+    profiler_starts++;
+    return emulated::result(emulated::no_machine());
+}
+
+cudaError_t cudaProfilerStop(void)
+{
+    profiler_stops++;
+    return emulated::result(emulated::no_machine());
+}
+
+void emulated_profiler_calls(int *starts, int *stops)
+{
+    *starts = profiler_starts;
+    *stops = profiler_stops;
+}
+
+/* ---- kernels ---- */
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *kernel)
+{
+    Lock lock(machine);
+    if (cudaError_t error = no_code())
+        return emulated::result(error);
+    *attributes = {};
+    attributes->maxThreadsPerBlock = 1024;
+    attributes->numRegs = REGISTERS;
+    attributes->ptxVersion = attributes->binaryVersion = arch();
+    attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit_of(kernel));
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute, int value)
+{
+    Lock lock(machine);
+    if (cudaError_t error = no_code())
+        return emulated::result(error);
+    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
+        return value < -1 || value > 100 ? emulated::result(cudaErrorInvalidValue) : cudaSuccess;
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+        static_cast<size_t>(value) > SHARED_MOST)
+        return emulated::result(cudaErrorInvalidValue);
+    shared_limit[kernel] = static_cast<size_t>(value);
+    return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int threads, size_t shared)
+{
+    Lock lock(machine);
+    if (cudaError_t error = no_code())
+        return emulated::result(error);
+    if (threads < 1)
+        return emulated::result(cudaErrorInvalidValue);
+    int warps = (threads + 31) / 32, by_memory = static_cast<int>(SHARED_ALL / (shared + 1024));
+    *blocks = min(min(64 / warps, by_memory), 32);
+    if (threads > 1024 || shared > shared_limit_of(kernel))
+        *blocks = 0;
+    return cudaSuccess;
+}
+
+static cudaError_t check_launch(const cudaLaunchConfig_t *how, const void *kernel)
+{
+    dim3 grid = how->gridDim, block = how->blockDim;
+    if (cudaError_t error = no_code())
+        return error;
+    if (how->numAttrs)
+        return cudaErrorNotSupported;
+    if (!grid.x || !grid.y || !grid.z || grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535 || !block.x ||
+        !block.y || !block.z || block.x > 1024 || block.y > 1024 || block.z > 64 || block.x * block.y * block.z > 1024)
+        return cudaErrorInvalidConfiguration;
+    return how->dynamicSmemBytes > shared_limit_of(kernel) ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+cudaError_t emulated_launch(const cudaLaunchConfig_t *config, const void *kernel, std::function<void()> body,
+                            const void *const *pointers, size_t n)
+{
+    Lock lock(machine);
+    cudaLaunchConfig_t how = *config;
+    if (cudaError_t error = check_launch(config, kernel))
+        return emulated::result(error);
+    for (size_t i = 0; i < n; i++)
+        if (pointers[i] && emulated::kind_of(pointers[i]) == emulated::PAGEABLE)
+            emulated_wrong(__FILE__, __LINE__, "argument %zu of a kernel points to memory that is not the GPU's", i);
+    return emulated::result(emulated::queue(lock, how.stream, [how, body] {
+        emulated::run_grid(how.gridDim, how.blockDim, how.dynamicSmemBytes, body);
+        return true;
+    }));
+}

@@ -1,0 +1,332 @@
+/* streams.cc - streams and events: work is queued, and done in a random order that streams and events allow. */
+#include "emulated.h"
+
+#include <ctime>
+#include <deque>
+#include <memory>
+#include <unistd.h>
+#include <vector>
+
+using emulated::Lock;
+using emulated::machine;
+
+/* One recording of an event. */
+struct Recording {
+    bool done;
+    int64_t ns;
+};
+
+struct CUevent_st {
+    unsigned flags;
+    std::shared_ptr<Recording> last; /* none: never recorded */
+};
+
+namespace
+{
+struct Place {
+    CUstream_st *stream;
+    uint64_t number;
+};
+
+struct Work {
+    std::function<bool()> work;
+    std::vector<Place> after; /* done only after these */
+    std::shared_ptr<Recording> event; /* and after this */
+};
+}
+
+struct CUstream_st {
+    std::deque<Work> queue;
+    uint64_t queued, done;
+    bool blocking; /* waits for the default stream, which waits for it */
+    int priority;
+    bool destroyed;
+};
+
+namespace
+{
+constexpr size_t LONGEST_QUEUE = 4096;
+constexpr int LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5;
+
+auto &default_stream = *new CUstream_st{{}, 0, 0, true, 0, false};
+/* Destroyed streams stay, since others may still wait for their last work. */
+auto &streams = *new std::vector<std::unique_ptr<CUstream_st>>;
+
+CUstream_st *stream_of(cudaStream_t stream)
+{
+    return stream ? stream : &default_stream;
+}
+
+template <typename Do> void each_stream(Do what)
+{
+    what(&default_stream);
+    for (auto &stream : streams)
+        what(stream.get());
+}
+
+bool may_begin(const Work &work)
+{
+    for (const Place &place : work.after)
+        if (place.stream->done < place.number)
+            return false;
+    return !work.event || work.event->done;
+}
+
+/* What work is to be done after, beside the work before it on its own stream. */
+std::vector<Place> order(CUstream_st *stream)
+{
+    std::vector<Place> after;
+    if (stream == &default_stream)
+        each_stream([&](CUstream_st *other) {
+            if (other != stream && other->blocking && other->done < other->queued)
+                after.push_back({other, other->queued});
+        });
+    else if (stream->blocking && default_stream.done < default_stream.queued)
+        after.push_back({&default_stream, default_stream.queued});
+    return after;
+}
+
+/* Does the first work of a stream that may begin, chosen at random. Returns whether some work has come to its end;
+ * waits is set when some only waits for other ranks. */
+bool advance(bool *waits)
+{
+    std::vector<CUstream_st *> able;
+    each_stream([&](CUstream_st *stream) {
+        if (!stream->queue.empty() && may_begin(stream->queue.front()))
+            able.push_back(stream);
+    });
+    while (!able.empty()) {
+        size_t which = emulated::chance(static_cast<uint32_t>(able.size()));
+        CUstream_st *stream = able[which];
+        Work &work = stream->queue.front();
+        if (!work.work || work.work()) {
+            stream->queue.pop_front();
+            stream->done++;
+            return true;
+        }
+        *waits = true;
+        able.erase(able.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+    return false;
+}
+
+cudaError_t put(Lock &lock, cudaStream_t handle, std::function<bool()> work, std::shared_ptr<Recording> event)
+{
+    CUstream_st *stream = stream_of(handle);
+    if (stream->destroyed)
+        return cudaErrorInvalidResourceHandle;
+    if (stream->queue.size() >= LONGEST_QUEUE)
+        emulated::work_until(lock, [&] { return stream->queue.size() < LONGEST_QUEUE / 2; });
+    stream->queue.push_back({std::move(work), order(stream), std::move(event)});
+    stream->queued++;
+    if (!emulated::chance(4)) { /* a GPU may also be fast */
+        bool waits = false;
+        emulated::open_memory(true);
+        advance(&waits);
+        emulated::open_memory(false);
+    }
+    return cudaSuccess;
+}
+
+int64_t now_ns()
+{
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+}
+
+cudaError_t emulated::queue(Lock &lock, cudaStream_t stream, std::function<bool()> work)
+{
+    return put(lock, stream, std::move(work), nullptr);
+}
+
+void emulated::work_until(Lock &lock, const std::function<bool()> &condition)
+{
+    open_memory(true);
+    while (!condition()) {
+        bool waits = false;
+        if (advance(&waits))
+            continue;
+        if (!waits)
+            emulated_wrong(__FILE__, __LINE__, "no stream can advance, and one is waited for");
+        open_memory(false);
+        lock.unlock();
+        usleep(50);
+        lock.lock();
+        open_memory(true);
+    }
+    open_memory(false);
+}
+
+void emulated::work_off(Lock &lock)
+{
+    work_until(lock, [] {
+        bool empty = true;
+        each_stream([&](CUstream_st *stream) { empty = empty && stream->queue.empty(); });
+        return empty;
+    });
+}
+
+/* Does one piece of work; then: is this done? */
+static cudaError_t poll(const std::function<bool()> &condition)
+{
+    bool waits = false;
+    emulated::open_memory(true);
+    advance(&waits);
+    emulated::open_memory(false);
+    return condition() ? cudaSuccess : cudaErrorNotReady;
+}
+
+/* ---- the runtime's functions ---- */
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    Lock lock(machine);
+    if (cudaError_t error = emulated::no_machine())
+        return emulated::result(error);
+    emulated::work_off(lock);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+    *least = LEAST_PRIORITY;
+    *greatest = GREATEST_PRIORITY;
+    return emulated::result(emulated::no_machine());
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
+{
+    Lock lock(machine);
+    if (cudaError_t error = emulated::no_machine())
+        return emulated::result(error);
+    if (flags & ~1u)
+        return emulated::result(cudaErrorInvalidValue);
+    priority = min(max(priority, GREATEST_PRIORITY), LEAST_PRIORITY);
+    streams.emplace_back(new CUstream_st{{}, 0, 0, !(flags & cudaStreamNonBlocking), priority, false});
+    *stream = streams.back().get();
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream)
+{
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    Lock lock(machine);
+    if (!stream || stream->destroyed)
+        return emulated::result(cudaErrorInvalidResourceHandle);
+    stream->destroyed = true; /* what is queued is still done, some time */
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t handle)
+{
+    Lock lock(machine);
+    CUstream_st *stream = stream_of(handle);
+    if (cudaError_t error = emulated::no_machine())
+        return emulated::result(error);
+    if (stream->destroyed)
+        return emulated::result(cudaErrorInvalidResourceHandle);
+    uint64_t last = stream->queued;
+    emulated::work_until(lock, [&] { return stream->done >= last; });
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t handle)
+{
+    Lock lock(machine);
+    CUstream_st *stream = stream_of(handle);
+    if (stream->destroyed)
+        return emulated::result(cudaErrorInvalidResourceHandle);
+    return poll([&] { return stream->queue.empty(); });
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    Lock lock(machine);
+    if (cudaError_t error = emulated::no_machine())
+        return emulated::result(error);
+    if (flags & ~3u)
+        return emulated::result(cudaErrorInvalidValue);
+    *event = new CUevent_st{flags, nullptr};
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    Lock lock(machine);
+    delete event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    Lock lock(machine);
+    if (!event)
+        return emulated::result(cudaErrorInvalidResourceHandle);
+    auto recording = std::make_shared<Recording>();
+    event->last = recording;
+    return emulated::result(put(
+        lock, stream,
+        [recording] {
+            *recording = {true, now_ns()};
+            return true;
+        },
+        nullptr));
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+    Lock lock(machine);
+    if (!event)
+        return emulated::result(cudaErrorInvalidResourceHandle);
+    if (flags)
+        return emulated::result(cudaErrorInvalidValue);
+    if (!event->last) /* never recorded: nothing to wait for */
+        return cudaSuccess;
+    return emulated::result(put(lock, stream, nullptr, event->last));
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    Lock lock(machine);
+    if (!event)
+        return emulated::result(cudaErrorInvalidResourceHandle);
+    std::shared_ptr<Recording> last = event->last;
+    return poll([&] { return !last || last->done; });
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    Lock lock(machine);
+    if (!event)
+        return emulated::result(cudaErrorInvalidResourceHandle);
+    if (std::shared_ptr<Recording> last = event->last)
+        emulated::work_until(lock, [&] { return last->done; });
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    Lock lock(machine);
+    if (!from || !to || !from->last || !to->last || (from->flags | to->flags) & cudaEventDisableTiming)
+        return emulated::result(cudaErrorInvalidResourceHandle);
+    if (!from->last->done || !to->last->done)
+        return emulated::result(cudaErrorNotReady);
+    *ms = static_cast<float>(static_cast<double>(to->last->ns - from->last->ns) * 1e-6);
+    return cudaSuccess;
+}
