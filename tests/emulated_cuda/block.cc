@@ -68,14 +68,14 @@ auto &warps = *new std::vector<Warp>;
 auto &ready = *new std::vector<int>; /* threads that can go on */
 Meeting barrier;
 int threads, ended, now; /* of this block; the thread that runs */
-bool by_warp;            /* go on with the same warp while it can */
+bool by_warp;            /* go on with those that became ready last */
 const std::function<void()> *kernel;
 unsigned char *dynamic;
 size_t dynamic_bytes;
 
 Position host = {{}, true, {}, nullptr};
-thread_local void *host_stack; /* of the thread that does the work */
-thread_local size_t host_stack_size;
+void *host_stack; /* of the thread that does the work */
+size_t host_stack_size;
 
 __attribute__((noinline, no_sanitize_address)) [[noreturn]] void jump(Position &to)
 {
@@ -122,13 +122,8 @@ int take_ready()
 {
     if (ready.empty())
         nobody_can_go_on();
-    size_t which = emulated::chance(static_cast<uint32_t>(ready.size()));
-    if (by_warp)
-        for (size_t i = 0; i < ready.size(); i++)
-            if (ready[i] / WARP == now / WARP) {
-                which = i;
-                break;
-            }
+    size_t among = by_warp ? min(ready.size(), static_cast<size_t>(WARP)) : ready.size();
+    size_t which = ready.size() - 1 - emulated::chance(static_cast<uint32_t>(among));
     int next = ready[which];
     ready[which] = ready.back();
     ready.pop_back();
@@ -159,7 +154,8 @@ bool meet(Meeting &meeting, int expected, const char *call, const char *file, in
 {
     if (!meeting.arrived)
         meeting = {0, call, file, line};
-    else if (meeting.line != line || strcmp(meeting.file, file) || strcmp(meeting.call, call))
+    else if (meeting.line != line || (meeting.file != file && strcmp(meeting.file, file)) ||
+             (meeting.call != call && strcmp(meeting.call, call)))
         emulated_wrong(file, line, "thread (%u, %u, %u) comes to %s while others of its %s wait at %s (%s:%d)",
                        threadIdx.x, threadIdx.y, threadIdx.z, call, &meeting == &barrier ? "block" : "warp",
                        meeting.call, meeting.file, meeting.line);
@@ -228,14 +224,19 @@ void make_fibers(size_t n)
     }
 }
 
+/* Fibers go from one thread of the machine to another, so they never ask for what is a thread's own themselves. */
 void find_host_stack()
 {
+    static thread_local void *stack;
+    static thread_local size_t size;
     pthread_attr_t attributes;
-    if (host_stack)
-        return;
-    pthread_getattr_np(pthread_self(), &attributes);
-    pthread_attr_getstack(&attributes, &host_stack, &host_stack_size);
-    pthread_attr_destroy(&attributes);
+    if (!stack) {
+        pthread_getattr_np(pthread_self(), &attributes);
+        pthread_attr_getstack(&attributes, &stack, &size);
+        pthread_attr_destroy(&attributes);
+    }
+    host_stack = stack;
+    host_stack_size = size;
 }
 
 void run_block()
@@ -260,7 +261,6 @@ void run_block()
         warp.lanes++;
         ready.push_back(i);
     }
-    now = static_cast<int>(emulated::chance(static_cast<uint32_t>(threads)));
     now = take_ready();
     Fiber &first = *fibers[static_cast<size_t>(now)];
     change(host, first.position, first.stack, STACK);

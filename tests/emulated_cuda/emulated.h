@@ -24,12 +24,16 @@ long long setting(const char *name, long long otherwise);
 cudaError_t result(cudaError_t error);
 /* What every call answers where there is no driver or no GPU. */
 cudaError_t no_machine();
+/* The number of the calling thread's GPU in the machine, which CUDA_VISIBLE_DEVICES may call otherwise. */
+int physical_gpu();
 
 /* ---- streams.cc ---- */
 /* Queues work on a stream; work returns false while it isn't done yet, and is then called again. With the lock. */
 cudaError_t queue(Lock &lock, cudaStream_t stream, std::function<bool()> work);
 /* Works until the condition holds. With the lock, which it gives away while it waits for other ranks. */
 void work_until(Lock &lock, const std::function<bool()> &condition);
+/* Does one piece of work, if some is ready. With the lock. */
+void work_a_little();
 /* Works until all queues are empty. */
 void work_off(Lock &lock);
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <vector>
 
 using emulated::Lock;
 using emulated::machine;
@@ -25,9 +26,28 @@ int arch()
     return static_cast<int>(emulated::setting("EMULATED_CUDA_ARCH", 90));
 }
 
+/* The GPUs of the machine that CUDA_VISIBLE_DEVICES shows: a list of numbers, up to the first that isn't one's. */
+std::vector<int> visible()
+{
+    int all = static_cast<int>(emulated::setting("EMULATED_CUDA_GPUS", 8));
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    std::vector<int> shown;
+    for (int i = 0; !list && i < all; i++)
+        shown.push_back(i);
+    while (list && *list) {
+        char *end;
+        long i = strtol(list, &end, 10);
+        if (end == list || i < 0 || i >= all)
+            break;
+        shown.push_back(static_cast<int>(i));
+        list = *end == ',' ? end + 1 : "";
+    }
+    return shown;
+}
+
 int gpus()
 {
-    return static_cast<int>(emulated::setting("EMULATED_CUDA_GPUS", 8));
+    return static_cast<int>(visible().size());
 }
 
 const char *driver()
@@ -84,6 +104,11 @@ cudaError_t emulated::no_machine()
     return gpus() ? cudaSuccess : cudaErrorNoDevice;
 }
 
+int emulated::physical_gpu()
+{
+    return visible()[static_cast<size_t>(current)];
+}
+
 /* ---- errors ---- */
 
 static const struct {
@@ -138,8 +163,10 @@ cudaError_t cudaPeekAtLastError(void)
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = emulated::no_machine() ? 0 : gpus();
-    return emulated::result(emulated::no_machine());
+    if (cudaError_t error = emulated::no_machine())
+        return emulated::result(error); /* the count stays as it was */
+    *count = gpus();
+    return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
@@ -167,7 +194,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
     *properties = {};
     strcpy(properties->name, "emulated GPU (no real one)");
     memcpy(properties->uuid.bytes, "emulated GPU", 12);
-    properties->uuid.bytes[15] = static_cast<char>(device);
+    properties->uuid.bytes[15] = static_cast<char>(visible()[static_cast<size_t>(device)]);
     properties->totalGlobalMem = static_cast<size_t>(emulated::setting("EMULATED_CUDA_MEMORY", 8LL << 30));
     properties->sharedMemPerBlock = SHARED;
     properties->sharedMemPerBlockOptin = SHARED_MOST;
@@ -188,7 +215,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
     properties->concurrentKernels = properties->unifiedAddressing = properties->streamPrioritiesSupported = 1;
     properties->l2CacheSize = 1 << 20;
     properties->memoryBusWidth = 5120;
-    properties->pciBusID = device + 1;
+    properties->pciBusID = 1 + visible()[static_cast<size_t>(device)];
     return cudaSuccess;
 }
 

@@ -119,12 +119,8 @@ cudaError_t put(Lock &lock, cudaStream_t handle, std::function<bool()> work, std
         emulated::work_until(lock, [&] { return stream->queue.size() < LONGEST_QUEUE / 2; });
     stream->queue.push_back({std::move(work), order(stream), std::move(event)});
     stream->queued++;
-    if (!emulated::chance(4)) { /* a GPU may also be fast */
-        bool waits = false;
-        emulated::open_memory(true);
-        advance(&waits);
-        emulated::open_memory(false);
-    }
+    if (!emulated::chance(4)) /* a GPU may also be fast */
+        emulated::work_a_little();
     return cudaSuccess;
 }
 
@@ -159,6 +155,14 @@ void emulated::work_until(Lock &lock, const std::function<bool()> &condition)
     open_memory(false);
 }
 
+void emulated::work_a_little()
+{
+    bool waits = false;
+    open_memory(true);
+    advance(&waits);
+    open_memory(false);
+}
+
 void emulated::work_off(Lock &lock)
 {
     work_until(lock, [] {
@@ -171,10 +175,7 @@ void emulated::work_off(Lock &lock)
 /* Does one piece of work; then: is this done? */
 static cudaError_t poll(const std::function<bool()> &condition)
 {
-    bool waits = false;
-    emulated::open_memory(true);
-    advance(&waits);
-    emulated::open_memory(false);
+    emulated::work_a_little();
     return condition() ? cudaSuccess : cudaErrorNotReady;
 }
 

@@ -1,0 +1,398 @@
+/* nccl.cc - communicators: ranks find each other in shared memory; and which collectives they issue, and when. */
+#include "nccl.h"
+#include "emulated.h"
+#include "rendezvous.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <pthread.h>
+#include <unistd.h>
+#include <vector>
+
+using emulated::Lock;
+using emulated::machine;
+using emulated::Rendezvous;
+
+namespace
+{
+/* A communicator; its queued collectives may outlive the handle, when it is aborted. */
+struct State {
+    Rendezvous ranks;
+    bool blocking, connected, finalized;
+    std::atomic<bool> aborted;
+    long issued, done;                /* collectives, which run in the order of their issue */
+    int busy;                         /* how often ncclCommGetAsyncError will still say that a call is in progress */
+    std::atomic<ncclResult_t> broken; /* what went wrong beside the calls */
+};
+
+thread_local int group_depth;
+thread_local std::vector<std::function<ncclResult_t()>> grouped;
+thread_local ncclResult_t last_result;
+long collectives;             /* of this process so far */
+std::atomic<int> communicators; /* while there are some, work goes on by itself, since other ranks wait for it */
+
+ncclResult_t answer(ncclResult_t result)
+{
+    if (result && result != ncclInProgress)
+        last_result = result;
+    return result;
+}
+
+/* The number n if the variable is "r,call=n" with this rank, else 0. */
+long chosen_call(const char *name, int rank)
+{
+    const char *text = getenv(name);
+    int of_rank, end = 0;
+    long call = 0;
+    if (!text)
+        return 0;
+    if (sscanf(text, "%d,call=%ld%n", &of_rank, &call, &end) != 2 || text[end] || call < 1)
+        emulated_wrong(__FILE__, __LINE__, "%s=%s is not of the form rank,call=number", name, text);
+    return of_rank == rank ? call : 0;
+}
+
+/* A real GPU works on while its host waits for something else. */
+void *go_on(void *)
+{
+    while (communicators) {
+        usleep(1000);
+        Lock lock(machine);
+        emulated::work_a_little();
+    }
+    return nullptr;
+}
+
+void count_communicators(int more)
+{
+    pthread_t thread;
+    if ((communicators += more) == 1 && more == 1 && (pthread_create(&thread, nullptr, go_on, nullptr) ||
+                                                      pthread_detach(thread)))
+        emulated_wrong(__FILE__, __LINE__, "no thread");
+}
+}
+
+struct ncclComm {
+    std::shared_ptr<State> state;
+};
+
+namespace
+{
+/* All ranks are there: NCCL refuses those that share a GPU. */
+ncclResult_t connect(State &state)
+{
+    state.connected = true;
+    return state.ranks.same_device() && !getenv("NCCL_MULTI_RANK_GPU_ENABLE") ? ncclInvalidUsage : ncclSuccess;
+}
+
+/* What a call on the communicator answers at once, or ncclSuccess: go on. With the lock. */
+ncclResult_t refusal(const State &state)
+{
+    if (state.broken)
+        return state.broken;
+    if (!state.connected || state.busy || state.finalized) /* the last call isn't over */
+        return ncclInvalidArgument;
+    return ncclSuccess;
+}
+
+/* The answer of a call that was taken: with a communicator that doesn't block it may be in progress for a while. */
+ncclResult_t taken(State &state)
+{
+    if (state.blocking || emulated::chance(2))
+        return ncclSuccess;
+    state.busy = 2;
+    return ncclInProgress;
+}
+
+bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+    auto x = reinterpret_cast<uintptr_t>(a), y = reinterpret_cast<uintptr_t>(b);
+    return x < y + b_bytes && y < x + a_bytes;
+}
+
+/* Input and output must be apart, or lie in each other as NCCL allows it for this kind. */
+bool placed_well(const emulated::Call &call, const Rendezvous &ranks, const char *in, const char *out)
+{
+    size_t one = call.count * emulated::type_bytes(call.type), all = one * static_cast<size_t>(ranks.size);
+    size_t own = one * static_cast<size_t>(ranks.rank);
+    switch (call.kind) {
+    case emulated::REDUCE_SCATTER:
+        return out == in + own || !overlap(in, all, out, one);
+    case emulated::ALL_GATHER:
+        return in == out + own || !overlap(in, one, out, all);
+    case emulated::BROADCAST:
+        return call.root != ranks.rank || in == out || !overlap(in, one, out, one);
+    default:
+        return in == out || !overlap(in, one, out, one);
+    }
+}
+
+/* Puts a collective on the stream. With the lock. */
+ncclResult_t put(Lock &lock, const std::shared_ptr<State> &state, const emulated::Call &call, const void *in, void *out,
+                 cudaStream_t stream)
+{
+    if (ncclResult_t refused = refusal(*state))
+        return refused;
+    long number = ++collectives, place = state->issued++;
+    bool fails = number == chosen_call("EMULATED_NCCL_FAIL_RANK", state->ranks.rank);
+    bool hangs = number == chosen_call("EMULATED_NCCL_HANG_RANK", state->ranks.rank);
+    auto progress = std::make_shared<emulated::Progress>();
+    cudaError_t error = emulated::queue(lock, stream, [=] {
+        if (state->aborted)
+            return true;
+        if (fails && place == state->done)
+            state->broken = ncclSystemError;
+        if (place != state->done || fails || hangs || !state->ranks.advance(call, in, out, *progress))
+            return false;
+        state->done++;
+        return true;
+    });
+    return error ? ncclUnhandledCudaError : taken(*state);
+}
+
+ncclResult_t issue(ncclComm_t comm, emulated::Call call, const void *in, void *out, cudaStream_t stream)
+{
+    if (!comm || !emulated::type_bytes(call.type) || call.root < 0 || call.root >= comm->state->ranks.size)
+        return answer(ncclInvalidArgument);
+    if (call.op != ncclSum && call.op != ncclMax && call.op != ncclAvg)
+        emulated_wrong(__FILE__, __LINE__, "only sum, max and avg are emulated");
+    std::shared_ptr<State> state = comm->state;
+    auto later = [=] {
+        Lock lock(machine);
+        bool reads = call.kind != emulated::BROADCAST || call.root == state->ranks.rank;
+        if (call.count && ((reads && emulated::kind_of(in) == emulated::PAGEABLE) ||
+                           emulated::kind_of(out) == emulated::PAGEABLE))
+            return ncclInvalidArgument;
+        if (!placed_well(call, state->ranks, static_cast<const char *>(in), static_cast<const char *>(out)))
+            emulated_wrong(__FILE__, __LINE__, "a collective's input and output overlap, and not as NCCL allows it");
+        return put(lock, state, call, in, out, stream);
+    };
+    if (!group_depth)
+        return answer(later());
+    grouped.push_back(later);
+    return ncclSuccess;
+}
+
+ncclResult_t wait_for_all(State &state)
+{
+    Lock lock(machine);
+    emulated::work_until(lock, [&] { return state.done == state.issued || state.broken || state.aborted; });
+    return state.broken;
+}
+}
+
+/* ---- communicators ---- */
+
+ncclResult_t ncclGetVersion(int *version)
+{
+    *version = static_cast<int>(emulated::setting("EMULATED_NCCL_VERSION", NCCL_VERSION_CODE));
+    return ncclSuccess;
+}
+
+const char *ncclGetErrorString(ncclResult_t result)
+{
+    static const char *const text[] = {"no error",         "unhandled cuda error", "unhandled system error",
+                                       "internal error",   "invalid argument",     "invalid usage",
+                                       "remote process exited or there was a network error", "operation in progress"};
+    return static_cast<unsigned>(result) < sizeof text / sizeof *text ? text[result] : "unknown result code";
+}
+
+const char *ncclGetLastError(ncclComm_t comm)
+{
+    if (comm && comm->state->broken)
+        return "emulated NCCL: a failure was asked for";
+    return last_result ? ncclGetErrorString(last_result) : "";
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
+{
+    static std::atomic<int> made;
+    timespec now;
+    if (emulated::no_machine())
+        return answer(ncclUnhandledCudaError);
+    clock_gettime(CLOCK_REALTIME, &now);
+    *id = {};
+    snprintf(id->internal, sizeof id->internal, "/emulated_nccl.%d.%d.%ld", getpid(), made++, now.tv_nsec);
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank, ncclConfig_t *config)
+{
+    *comm = nullptr;
+    if (nranks < 1 || rank < 0 || rank >= nranks || (config && config->magic != 0xcafebeef))
+        return answer(ncclInvalidArgument);
+    if (emulated::no_machine())
+        return answer(ncclUnhandledCudaError);
+    auto state = std::make_shared<State>();
+    if (!state->ranks.attach(id.internal, nranks, rank, emulated::physical_gpu()))
+        return answer(ncclSystemError);
+    state->blocking = !config || config->blocking != 0;
+    *comm = new ncclComm{state};
+    count_communicators(1);
+    if (!state->blocking) {
+        state->busy = 2;
+        return ncclInProgress;
+    }
+    while (!state->ranks.all_here())
+        usleep(100);
+    return answer(connect(*state));
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank)
+{
+    return ncclCommInitRankConfig(comm, nranks, id, rank, nullptr);
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
+{
+    Lock lock(machine);
+    State &state = *comm->state;
+    *error = ncclInProgress;
+    if (state.broken)
+        *error = state.broken;
+    else if (!state.ranks.all_here())
+        return ncclSuccess;
+    else if (state.busy > 0)
+        state.busy--;
+    else if (!state.connected)
+        *error = connect(state);
+    else if (!state.finalized || state.done == state.issued)
+        *error = ncclSuccess;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm)
+{
+    std::shared_ptr<State> state = comm->state;
+    {
+        Lock lock(machine);
+        if (ncclResult_t refused = refusal(*state))
+            return answer(refused);
+        state->finalized = true;
+    }
+    return state->blocking ? answer(wait_for_all(*state)) : ncclInProgress;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm)
+{
+    if (!comm)
+        return ncclSuccess;
+    ncclResult_t result = wait_for_all(*comm->state);
+    comm->state->aborted = true;
+    count_communicators(-1);
+    delete comm;
+    return answer(result);
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm)
+{
+    if (!comm)
+        return ncclSuccess;
+    Lock lock(machine);
+    comm->state->aborted = true;
+    count_communicators(-1);
+    delete comm;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommCount(const ncclComm_t comm, int *count)
+{
+    *count = comm->state->ranks.size;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
+{
+    *rank = comm->state->ranks.rank;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device)
+{
+    *device = comm->state->ranks.device;
+    return ncclSuccess;
+}
+
+/* ---- memory ---- */
+
+ncclResult_t ncclCommRegister(const ncclComm_t comm, void *buffer, size_t bytes, void **handle)
+{
+    Lock lock(machine);
+    *handle = nullptr;
+    if (!comm || emulated::kind_of(buffer) != emulated::DEVICE ||
+        emulated::kind_of(static_cast<char *>(buffer) + bytes) != emulated::DEVICE)
+        return answer(ncclInvalidArgument);
+    *handle = new size_t(bytes); /* one that is not deregistered shows as a leak */
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *handle)
+{
+    if (!comm || !handle)
+        return answer(ncclInvalidArgument);
+    delete static_cast<size_t *>(handle);
+    return ncclSuccess;
+}
+
+ncclResult_t ncclMemAlloc(void **memory, size_t bytes)
+{
+    return answer(cudaMalloc(memory, bytes) ? ncclUnhandledCudaError : ncclSuccess);
+}
+
+ncclResult_t ncclMemFree(void *memory)
+{
+    return answer(cudaFree(memory) ? ncclUnhandledCudaError : ncclSuccess);
+}
+
+/* ---- collectives ---- */
+
+ncclResult_t ncclGroupStart(void)
+{
+    group_depth++;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd(void)
+{
+    ncclResult_t result = ncclSuccess;
+    if (group_depth < 1)
+        return answer(ncclInvalidUsage);
+    if (--group_depth)
+        return ncclSuccess;
+    std::vector<std::function<ncclResult_t()>> calls;
+    calls.swap(grouped);
+    for (auto &call : calls) {
+        ncclResult_t one = call();
+        if (one == ncclInProgress) /* calls of one group go together */
+            result = one;
+        else if (one)
+            return answer(one);
+    }
+    return result;
+}
+
+ncclResult_t ncclAllReduce(const void *in, void *out, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, cudaStream_t stream)
+{
+    return issue(comm, {emulated::ALL_REDUCE, type, op, 0, count}, in, out, stream);
+}
+
+ncclResult_t ncclReduceScatter(const void *in, void *out, size_t count_of_rank, ncclDataType_t type, ncclRedOp_t op,
+                               ncclComm_t comm, cudaStream_t stream)
+{
+    return issue(comm, {emulated::REDUCE_SCATTER, type, op, 0, count_of_rank}, in, out, stream);
+}
+
+ncclResult_t ncclAllGather(const void *in, void *out, size_t count_of_rank, ncclDataType_t type, ncclComm_t comm,
+                           cudaStream_t stream)
+{
+    return issue(comm, {emulated::ALL_GATHER, type, ncclSum, 0, count_of_rank}, in, out, stream);
+}
+
+ncclResult_t ncclBroadcast(const void *in, void *out, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                           cudaStream_t stream)
+{
+    return issue(comm, {emulated::BROADCAST, type, ncclSum, root, count}, in, out, stream);
+}
