@@ -35,6 +35,13 @@ inline uint32_t round_tf32(float x)
     return (bits + 0x1000) & 0xffffe000;
 }
 
+/* 2^x to a relative error of 2^-22; 0 where that is below 2^-126, so also for -inf. */
+inline float exp2_approximate(float x)
+{
+    float y = exp2f(x);
+    return y < 0x1p-126f ? 0 : y;
+}
+
 /* Warp: loads four 8 x 8 matrices of 16-bit numbers from shared memory. Lane 8 i + r gives the address of row r of
  * matrix i, 16 bytes, aligned to 16. word[i] of each lane becomes row g, columns 2t and 2t+1, of matrix i. */
 void load_matrices(uint32_t (&word)[4], const void *row, EMULATED_WHERE);

@@ -1,0 +1,57 @@
+# The program and tests of it on an emulated GPU, under the sanitizers: what runs where there is neither a GPU nor a
+# toolkit. `make emulated` builds all; tests/run.sh runs what lies in $(OUT)/emulated/tests.
+
+CXX = g++
+EMULATED := $(OUT)/emulated
+# Programs that open a GPU; each is built from the same file as the test without one.
+EMULATED_TESTS := $(addprefix $(EMULATED)/tests/,$(notdir $(basename $(wildcard tests/test_device.c tests/test_model.c \
+	tests/mpi_comm.c tests/mpi_parity.c tests/emulated_cuda/check_*.cu))))
+
+EMULATED_SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+EMULATED_FLAGS = -g -O1 $(EMULATED_SANITIZE) -Itests/emulated_cuda -Ikernels -Iddp -Ibench \
+	$(MPI_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+EMULATED_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -fopenmp $(EMULATED_FLAGS)
+EMULATED_CXXFLAGS = -x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -DCUDA_BUILT='"an emulated GPU"' $(EMULATED_FLAGS)
+# The emulation itself: quick, and where it reads for a kernel, still watched.
+EMULATED_OWN = -O2 -fno-sanitize=undefined -Wshadow -Wconversion
+EMULATED_LIBS = $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lrt -lm -lpthread
+
+EMULATED_SOURCES := $(SOURCES_OF_ALL) $(wildcard kernels/cuda/*.cu) $(filter-out %_cupti.c,$(wildcard kernels/cuda/*.c)) \
+	$(firstword $(wildcard ddp/comm_nccl.c ddp/comm_nccl_absent.c)) $(wildcard kernels/activity_absent.c)
+EMULATION := $(patsubst %,$(EMULATED)/obj/%.o,$(basename $(wildcard tests/emulated_cuda/*.cc)))
+EMULATED_LIBRARY := $(patsubst %,$(EMULATED)/obj/%.o,$(basename $(EMULATED_SOURCES))) $(EMULATION)
+EMULATED_HELP := $(patsubst $(OUT)/%,$(EMULATED)/%,$(TEST_HELP))
+
+emulated: $(EMULATED)/ddpbench $(EMULATED_TESTS)
+
+$(EMULATED)/ddpbench: $(EMULATED)/obj/bench/main.o $(EMULATED_LIBRARY)
+	$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(EMULATED_LIBS)
+
+$(EMULATED)/tests/check_%: $(EMULATED)/obj/tests/emulated_cuda/check_%.o $(EMULATED)/obj/kernels/error.o $(EMULATION)
+	@mkdir -p $(@D)
+	$(CXX) $(EMULATED_SANITIZE) -o $@ $^ $(shell pkg-config --libs check 2>/dev/null) $(EMULATED_LIBS)
+
+$(EMULATED)/tests/%: $(EMULATED)/obj/tests/%.o $(EMULATED_HELP) $(EMULATED_LIBRARY)
+	@mkdir -p $(@D)
+	$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(shell pkg-config --libs check 2>/dev/null) $(EMULATED_LIBS)
+
+$(EMULATED)/obj/flags: FORCE
+	@$(call STAMP,$(CC) $(EMULATED_CFLAGS) $(CXX) $(subst ',,$(EMULATED_CXXFLAGS) $(EMULATED_OWN)))
+
+$(EMULATED)/obj/%.o: %.c $(EMULATED)/obj/flags
+	@mkdir -p $(@D)
+	$(CC) $(EMULATED_CFLAGS) $(DEFINES_$(notdir $*)) -MMD -MP -c -o $@ $<
+
+$(EMULATED)/obj/%.o: %.cu $(EMULATED)/obj/flags
+	@mkdir -p $(@D)
+	$(CXX) $(EMULATED_CXXFLAGS) -MMD -MP -c -o $@ $<
+
+$(EMULATED)/obj/%.o: %.cc $(EMULATED)/obj/flags
+	@mkdir -p $(@D)
+	$(CXX) $(EMULATED_CXXFLAGS) $(EMULATED_OWN) -MMD -MP -c -o $@ $<
+
+$(EMULATED)/obj/bench/results.o: $(OUT)/obj/version
+
+-include $(shell find $(EMULATED)/obj -name '*.d' 2>/dev/null)
+
+.PHONY: emulated
