@@ -22,12 +22,13 @@ struct Piece {
 
 auto &pieces = *new std::map<uintptr_t, Piece>;
 size_t used; /* bytes of the GPU */
-constexpr size_t GUARDED = 256 << 20; /* of more memory than that, guarding would take longer than work */
+constexpr size_t GUARDED = 1 << 20; /* the first bytes of an allocation; guarding all would take longer than work */
 bool is_open;
 
 void guard(uintptr_t at, size_t bytes, bool open)
 {
     auto *memory = reinterpret_cast<void *>(at);
+    bytes = min(bytes, GUARDED);
     if (open && __asan_unpoison_memory_region)
         __asan_unpoison_memory_region(memory, bytes);
     if (!open && __asan_poison_memory_region)
@@ -56,8 +57,7 @@ cudaError_t get(void **memory, size_t bytes, emulated::Kind kind)
     pieces[at] = {bytes, kind};
     if (kind == emulated::DEVICE) {
         used += bytes;
-        if (used <= GUARDED)
-            guard(at, bytes, false);
+        guard(at, bytes, false);
     }
     return cudaSuccess;
 }
@@ -147,8 +147,6 @@ void emulated::open_memory(bool open)
     if (open == is_open)
         return;
     is_open = open;
-    if (used > GUARDED && !open)
-        return;
     for (auto &piece : pieces)
         if (piece.second.kind == DEVICE)
             guard(piece.first, piece.second.bytes, open);

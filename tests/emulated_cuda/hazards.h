@@ -1,0 +1,67 @@
+/* hazards.h - for tests of the emulation: programs that must end with words, and numbers that must be wrong for some
+ * order of threads and streams. Each runs in a process of its own. */
+#ifndef HAZARDS_H
+#define HAZARDS_H
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Runs it with standard error kept in *words. Returns its status: what it returned, or -1 when it ended on the way. */
+inline int run_apart(int (*run)(), std::string *words, const char *variable = nullptr, const char *value = nullptr)
+{
+    int end[2];
+    if (pipe(end))
+        abort();
+    fflush(nullptr);
+    pid_t child = fork();
+    if (!child) {
+        close(end[0]);
+        dup2(end[1], STDERR_FILENO);
+        if (variable)
+            setenv(variable, value, 1);
+        int status = run();
+        fprintf(stderr, "came to its end\n");
+        _exit(status);
+    }
+    close(end[1]);
+    char part[4096];
+    for (ssize_t n; (n = read(end[0], part, sizeof part)) > 0;)
+        words->append(part, static_cast<size_t>(n));
+    close(end[0]);
+    int status;
+    waitpid(child, &status, 0);
+    return words->find("came to its end") != std::string::npos ? WEXITSTATUS(status) : -1;
+}
+
+/* In how many of 20 orders (EMULATED_CUDA_SEED) the run answers 1: wrong numbers. */
+inline int wrong_orders(int (*run)())
+{
+    int wrong = 0;
+    for (int seed = 1; seed <= 20; seed++) {
+        std::string words;
+        int status = run_apart(run, &words, "EMULATED_CUDA_SEED", std::to_string(seed).c_str());
+        if (status < 0 || status > 1) {
+            fprintf(stderr, "with seed %d: %s\n", seed, words.c_str());
+            abort();
+        }
+        wrong += status;
+    }
+    return wrong;
+}
+
+/* Whether the run ends on its way with those words. */
+inline bool ends_with(int (*run)(), const char *expected, const char *variable = nullptr, const char *value = nullptr)
+{
+    std::string words;
+    bool ended = run_apart(run, &words, variable, value) < 0;
+    if (ended && words.find(expected) != std::string::npos)
+        return true;
+    fprintf(stderr, "%s:\n%s", ended ? "ended with other words" : "did not end", words.c_str());
+    return false;
+}
+
+#endif
