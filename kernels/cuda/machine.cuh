@@ -46,6 +46,14 @@ __device__ inline uint32_t round_tf32(float x)
     return bits;
 }
 
+/* 2^x to a relative error of 2^-22; 0 where that is below 2^-126, so also for -inf. One instruction, exp2f is four. */
+__device__ inline float exp2_approximate(float x)
+{
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 __device__ inline uint32_t shared_address(const void *shared)
 {
     return static_cast<uint32_t>(__cvta_generic_to_shared(shared));

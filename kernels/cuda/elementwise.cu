@@ -1,0 +1,169 @@
+/* elementwise.cu - operations that touch each number once: filling, copying, bfloat16, and SwiGLU.
+ *
+ * A thread's group is 16 bytes of the narrowest array, and there are as many threads as groups: enough loads are under
+ * way to fill the memory bus. Arrays that are not aligned to 16 bytes move number by number. */
+#include "cuda/block.cuh"
+#include "cuda/operations.cuh"
+
+constexpr int THREADS = 256;
+
+void cuda_zero(float *x, size_t n)
+{
+    CUDA_CHECK(cudaMemsetAsync(x, 0, n * sizeof *x, cuda_stream));
+}
+
+void cuda_copy(float *to, const float *from, size_t n)
+{
+    CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof *to, cudaMemcpyDeviceToDevice, cuda_stream));
+}
+
+/* ---- bfloat16 ---- */
+
+/* The conversion makes one NaN (0x7FFF) of all NaNs, and keeps subnormals. */
+template <bool whole> __device__ inline void pack_bf16(bf16 *to, const float *from, size_t start, size_t n)
+{
+    constexpr int count = Vector<bf16>::count;
+    Group<float, count> wide = load<whole, count>(from, start, n);
+    Group<bf16, count> narrowed;
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        narrowed.number[i] = narrow<bf16>(wide.number[i]);
+    store<whole>(to, narrowed, start, n);
+}
+
+__global__ void __launch_bounds__(THREADS) pack_bf16_kernel(bf16 *to, const float *from, size_t n, bool vectors)
+{
+    constexpr int count = Vector<bf16>::count;
+    size_t start = thread_of_grid() * count;
+    if (vectors && start + count <= n)
+        pack_bf16<true>(to, from, start, n);
+    else
+        pack_bf16<false>(to, from, start, n);
+}
+
+/* A bfloat16 is the upper half of a float. */
+template <bool whole> __device__ inline void unpack_bf16(float *to, const uint16_t *from, size_t start, size_t n)
+{
+    constexpr int count = Vector<uint16_t>::count;
+    Group<uint16_t, count> narrowed = load<whole, count>(from, start, n);
+    Group<float, count> wide;
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        wide.number[i] = __uint_as_float(static_cast<unsigned>(narrowed.number[i]) << 16);
+    store<whole>(to, wide, start, n);
+}
+
+__global__ void __launch_bounds__(THREADS) unpack_bf16_kernel(float *to, const uint16_t *from, size_t n, bool vectors)
+{
+    constexpr int count = Vector<uint16_t>::count;
+    size_t start = thread_of_grid() * count;
+    if (vectors && start + count <= n)
+        unpack_bf16<true>(to, from, start, n);
+    else
+        unpack_bf16<false>(to, from, start, n);
+}
+
+void cuda_pack_bf16(uint16_t *to, const float *from, size_t n)
+{
+    if (n > 0)
+        launch(pack_bf16_kernel, blocks_of(n, THREADS * Vector<bf16>::count), THREADS, 0, reinterpret_cast<bf16 *>(to),
+               from, n, aligned(to, from));
+}
+
+void cuda_unpack_bf16(float *to, const uint16_t *from, size_t n)
+{
+    if (n > 0)
+        launch(unpack_bf16_kernel, blocks_of(n, THREADS * Vector<uint16_t>::count), THREADS, 0, to, from, n,
+               aligned(to, from));
+}
+
+/* ---- SwiGLU ---- */
+
+/* Where e^-x overflows, 1 / infinity is the 0 that it should be. */
+template <typename T> __device__ inline float sigmoid(float x);
+template <> __device__ inline float sigmoid<float>(float x)
+{
+    return 1.0f / (1.0f + expf(-x));
+}
+/* Fast functions: their errors, of some units of fp32 for each unit of x, are far below the rounding of the result, and
+ * exact ones would take longer than the memory. */
+template <> __device__ inline float sigmoid<bf16>(float x)
+{
+    const float log2_e = 1.44269504f;
+    return __fdividef(1.0f, 1.0f + exp2_approximate(-log2_e * x));
+}
+
+template <typename T, bool whole>
+__device__ inline void swiglu_forward(T *h, const T *a, const T *g, size_t start, size_t n)
+{
+    constexpr int count = Vector<T>::count;
+    Group<T, count> as = load<whole, count>(a, start, n), gs = load<whole, count>(g, start, n), out;
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        float x = widen(as.number[i]);
+        out.number[i] = narrow<T>(x * sigmoid<T>(x) * widen(gs.number[i]));
+    }
+    store<whole>(h, out, start, n);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(THREADS) swiglu_forward_kernel(T *h, const T *a, const T *g, size_t n, bool vectors)
+{
+    constexpr int count = Vector<T>::count;
+    size_t start = thread_of_grid() * count;
+    if (vectors && start + count <= n)
+        swiglu_forward<T, true>(h, a, g, start, n);
+    else
+        swiglu_forward<T, false>(h, a, g, start, n);
+}
+
+/* da may be a, and dg may be g: a thread has read its numbers of all arrays before it writes any. */
+template <typename T, bool whole>
+__device__ inline void swiglu_backward(T *da, T *dg, const T *dh, const T *a, const T *g, size_t start, size_t n)
+{
+    constexpr int count = Vector<T>::count;
+    Group<T, count> ds = load<whole, count>(dh, start, n), as = load<whole, count>(a, start, n),
+                    gs = load<whole, count>(g, start, n);
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        float d = widen(ds.number[i]), x = widen(as.number[i]), s = sigmoid<T>(x);
+        as.number[i] = narrow<T>(d * widen(gs.number[i]) * s * (1.0f + x * (1.0f - s)));
+        gs.number[i] = narrow<T>(d * x * s);
+    }
+    store<whole>(da, as, start, n);
+    store<whole>(dg, gs, start, n);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(THREADS)
+    swiglu_backward_kernel(T *da, T *dg, const T *dh, const T *a, const T *g, size_t n, bool vectors)
+{
+    constexpr int count = Vector<T>::count;
+    size_t start = thread_of_grid() * count;
+    if (vectors && start + count <= n)
+        swiglu_backward<T, true>(da, dg, dh, a, g, start, n);
+    else
+        swiglu_backward<T, false>(da, dg, dh, a, g, start, n);
+}
+
+template <typename Number> void cuda_swiglu_forward(void *h, const void *a, const void *g, size_t n)
+{
+    if (n > 0)
+        launch(swiglu_forward_kernel<Number>, blocks_of(n, THREADS * Vector<Number>::count), THREADS, 0,
+               static_cast<Number *>(h), static_cast<const Number *>(a), static_cast<const Number *>(g), n,
+               aligned(h, a, g));
+}
+
+template <typename Number>
+void cuda_swiglu_backward(void *da, void *dg, const void *dh, const void *a, const void *g, size_t n)
+{
+    if (n > 0)
+        launch(swiglu_backward_kernel<Number>, blocks_of(n, THREADS * Vector<Number>::count), THREADS, 0,
+               static_cast<Number *>(da), static_cast<Number *>(dg), static_cast<const Number *>(dh),
+               static_cast<const Number *>(a), static_cast<const Number *>(g), n, aligned(da, dg, dh, a, g));
+}
+
+template void cuda_swiglu_forward<float>(void *, const void *, const void *, size_t);
+template void cuda_swiglu_forward<bf16>(void *, const void *, const void *, size_t);
+template void cuda_swiglu_backward<float>(void *, void *, const void *, const void *, const void *, size_t);
+template void cuda_swiglu_backward<bf16>(void *, void *, const void *, const void *, const void *, size_t);

@@ -1,0 +1,131 @@
+/* loss.cu - cross-entropy and its gradient, a block a row. */
+#include "cuda/block.cuh"
+#include "cuda/operations.cuh"
+
+#include <float.h>
+
+constexpr int THREADS = 512;      /* for a row */
+constexpr int SUM_THREADS = 1024; /* for the sum over rows */
+
+/* How a row that begins at any address falls into vectors: numbers up to the first vector, vectors, and numbers behind
+ * the last. The numbers of both edges are fewer than the threads. */
+template <typename T> struct Pieces {
+    static constexpr int count = Vector<T>::count;
+    size_t head, vectors, edges;
+
+    __device__ Pieces(const T *row, size_t V)
+    {
+        size_t past = reinterpret_cast<uintptr_t>(row) % 16 / sizeof(T);
+        head = min(past == 0 ? 0 : count - past, V);
+        vectors = (V - head) / count;
+        edges = V - vectors * count;
+    }
+    /* The column of a number of the edges. */
+    __device__ size_t column(size_t edge) const { return edge < head ? edge : edge + vectors * count; }
+};
+
+/* e^(x - max). With bfloat16 by a fast function, whose errors, of some units of fp32 for each unit of x - max, are far
+ * below the rounding of the result; the exact one would take longer than the memory. */
+template <typename T> __device__ inline float exponential(float x, float max);
+template <> __device__ inline float exponential<float>(float x, float max)
+{
+    return expf(x - max);
+}
+template <> __device__ inline float exponential<bf16>(float x, float max)
+{
+    const float log2_e = 1.44269504f;
+    return exp2_approximate((x - max) * log2_e);
+}
+
+/* The sum of e^(x - max) over the numbers seen so far, and max, the largest of them. */
+struct Softmax {
+    float max, sum;
+
+    /* No number yet: below all floats but -infinity, from which it can be subtracted. */
+    __device__ Softmax() : max(-FLT_MAX), sum(0.0f) {}
+    template <typename T, int count> __device__ void add(const T (&x)[count])
+    {
+        float highest = widen(x[0]);
+#pragma unroll
+        for (int i = 1; i < count; i++)
+            highest = fmaxf(highest, widen(x[i]));
+        if (highest > max) {
+            sum *= exponential<T>(max, highest);
+            max = highest;
+        }
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            sum += exponential<T>(widen(x[i]), max);
+    }
+};
+
+/* The loss of row i into losses[N]; then the row becomes its gradient. The row is read once for both the maximum and
+ * the sum, and once more, mostly from the cache, for the gradient. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS, 3)
+    cross_entropy_kernel(float *__restrict__ losses, T *__restrict__ logits, const int32_t *__restrict__ target,
+                         size_t V, float grad_scale)
+{
+    constexpr int count = Vector<T>::count;
+    T *row = logits + blockIdx.x * V, *right = row + target[blockIdx.x];
+    Pieces<T> pieces(row, V);
+    Vector<T> *vectors = reinterpret_cast<Vector<T> *>(row + pieces.head);
+    float at_target = threadIdx.x == 0 ? widen(*right) : 0.0f; /* before it changes */
+
+    Softmax own;
+    if (threadIdx.x < pieces.edges) {
+        T x[] = {row[pieces.column(threadIdx.x)]};
+        own.add(x);
+    }
+#pragma unroll 4
+    for (size_t v = threadIdx.x; v < pieces.vectors; v += THREADS) {
+        Vector<T> xs = vectors[v];
+        own.add(xs.number);
+    }
+    float max = block_max<THREADS>(own.max);
+    float sum = block_sum<THREADS>(own.sum * exponential<T>(own.max, max));
+    float scale = grad_scale / sum;
+
+    if (threadIdx.x < pieces.edges) {
+        T *x = row + pieces.column(threadIdx.x);
+        *x = narrow<T>(exponential<T>(widen(*x), max) * scale);
+    }
+    for (size_t v = threadIdx.x; v < pieces.vectors; v += THREADS) {
+        Vector<T> xs = vectors[v];
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            xs.number[i] = narrow<T>(exponential<T>(widen(xs.number[i]), max) * scale);
+        vectors[v] = xs;
+    }
+    __syncthreads(); /* the target's number has been written, and is now corrected */
+    if (threadIdx.x == 0) {
+        *right = narrow<T>(exponential<T>(at_target, max) * scale - grad_scale);
+        losses[blockIdx.x] = logf(sum) + (max - at_target);
+    }
+}
+
+/* loss += scale * the sum of losses[N], by one block: each thread adds every 1024th, and then all add theirs, in
+ * double, so that millions of rows cost no digits. */
+__global__ void __launch_bounds__(SUM_THREADS)
+    cross_entropy_sum_kernel(float *loss, const float *losses, size_t N, float scale)
+{
+    double sum = 0.0;
+    for (size_t i = threadIdx.x; i < N; i += SUM_THREADS)
+        sum += losses[i];
+    sum = block_sum<SUM_THREADS>(sum);
+    if (threadIdx.x == 0)
+        *loss += static_cast<float>(scale * sum);
+}
+
+template <typename Number>
+void cuda_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
+                        float grad_scale)
+{
+    float *losses = static_cast<float *>(cuda_scratch(N * sizeof *losses));
+    launch(cross_entropy_kernel<Number>, blocks_of(N, 1), THREADS, 0, losses, static_cast<Number *>(logits), target, V,
+           grad_scale);
+    launch(cross_entropy_sum_kernel, 1, SUM_THREADS, 0, loss, losses, N, loss_scale);
+}
+
+template void cuda_cross_entropy<float>(float *, void *, const int32_t *, size_t, size_t, float, float);
+template void cuda_cross_entropy<bf16>(float *, void *, const int32_t *, size_t, size_t, float, float);

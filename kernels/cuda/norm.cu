@@ -1,0 +1,307 @@
+/* norm.cu - root-mean-square normalisation of rows, with a weight per column.
+ *
+ * A row stays in the registers of the threads that share it, so that memory is read once: a warp's for short rows, a
+ * block's for longer ones. Rows that fit no registers, or whose width or address is not one of vectors, take the plain
+ * kernels at the end, a block a row, which read rows twice (the second time from the cache). */
+#include "cuda/block.cuh"
+#include "cuda/operations.cuh"
+
+constexpr int THREADS = 128;       /* of a block, unless a row takes more */
+constexpr int PLAIN_THREADS = 256; /* of a block of the plain kernels */
+
+/* How many blocks sum dw at most. Fixed, so that all GPUs give the same bits; enough to fill them, few enough for the
+ * sums of the blocks to be small beside dx. */
+constexpr size_t PARTIALS = 512;
+
+constexpr int block_threads(int threads)
+{
+    return threads < THREADS ? THREADS : threads;
+}
+
+/* The sum over the `threads` of a row. */
+template <int threads> __device__ inline float row_sum(float x)
+{
+    if constexpr (threads == WARP)
+        return warp_sum(x);
+    else
+        return block_sum<threads>(x);
+}
+
+__device__ inline float reciprocal_root(float sum, int C)
+{
+    return 1.0f / sqrtf(sum / static_cast<float>(C) + RMSNORM_EPSILON);
+}
+
+/* ---- rows in registers: at most `held` numbers of each of `threads` threads ---- */
+
+template <typename T, int threads, int held>
+__global__ void __launch_bounds__(block_threads(threads))
+    rmsnorm_forward_kernel(T *__restrict__ y, float *__restrict__ rstd, T *__restrict__ x,
+                           const T *__restrict__ residual, const T *__restrict__ w, size_t N, int C)
+{
+    constexpr int count = Vector<T>::count, vectors = held / count;
+    int lane = threadIdx.x % threads, most = C / count;
+    size_t row = thread_of_grid() / threads;
+    if (row >= N) /* all threads of the row, and so the whole warp */
+        return;
+    const Vector<T> *weights = reinterpret_cast<const Vector<T> *>(w);
+    Vector<T> *from = reinterpret_cast<Vector<T> *>(x + row * C), *to = reinterpret_cast<Vector<T> *>(y + row * C);
+    Vector<T> xs[vectors];
+#pragma unroll
+    for (int k = 0; k < vectors; k++)
+        if (k * threads + lane < most)
+            xs[k] = from[k * threads + lane];
+    if (residual != nullptr) {
+        const Vector<T> *more = reinterpret_cast<const Vector<T> *>(residual + row * C);
+        Vector<T> residuals[vectors];
+#pragma unroll
+        for (int k = 0; k < vectors; k++)
+            if (k * threads + lane < most)
+                residuals[k] = more[k * threads + lane];
+#pragma unroll
+        for (int k = 0; k < vectors; k++)
+            if (k * threads + lane < most) {
+#pragma unroll
+                for (int i = 0; i < count; i++)
+                    xs[k].number[i] = narrow<T>(widen(xs[k].number[i]) + widen(residuals[k].number[i]));
+                from[k * threads + lane] = xs[k];
+            }
+    }
+    float sum = 0.0f;
+#pragma unroll
+    for (int k = 0; k < vectors; k++)
+        if (k * threads + lane < most) {
+#pragma unroll
+            for (int i = 0; i < count; i++)
+                sum += widen(xs[k].number[i]) * widen(xs[k].number[i]);
+        }
+    float r = reciprocal_root(row_sum<threads>(sum), C);
+    if (lane == 0)
+        rstd[row] = r;
+#pragma unroll
+    for (int k = 0; k < vectors; k++)
+        if (k * threads + lane < most) {
+            Vector<T> ws = weights[k * threads + lane];
+#pragma unroll
+            for (int i = 0; i < count; i++)
+                xs[k].number[i] = narrow<T>(widen(xs[k].number[i]) * r * widen(ws.number[i]));
+            to[k * threads + lane] = xs[k];
+        }
+}
+
+/* The block's sums of dw, of the columns that its threads hold, into partial[C]. Where each warp has rows of its own,
+ * the warps' sums are added in order, from warp to warp. */
+template <int threads, int count, int vectors>
+__device__ inline void write_partial(float *partial, float (&dw)[vectors][count], int C)
+{
+    int lane = threadIdx.x % threads, part = threadIdx.x / threads, last = blockDim.x / threads - 1;
+    if constexpr (threads == WARP) {
+        __shared__ float sum[count][vectors][threads];
+        for (int turn = 0; turn <= last; turn++) {
+            if (part == turn)
+#pragma unroll
+                for (int k = 0; k < vectors; k++)
+#pragma unroll
+                    for (int i = 0; i < count; i++) {
+                        if (turn > 0)
+                            dw[k][i] += sum[i][k][lane];
+                        sum[i][k][lane] = dw[k][i];
+                    }
+            __syncthreads();
+        }
+    }
+    if (part != last)
+        return;
+#pragma unroll
+    for (int k = 0; k < vectors; k++)
+#pragma unroll
+        for (int i = 0; i < count; i++) {
+            int column = (k * threads + lane) * count + i;
+            if (column < C)
+                partial[column] = dw[k][i];
+        }
+}
+
+/* Block b takes each gridDim.x-th row, or warps' worth of rows, and leaves its sum of dw in partial[b, C]. */
+template <typename T, int threads, int held>
+__global__ void __launch_bounds__(block_threads(threads))
+    rmsnorm_backward_kernel(T *__restrict__ dx, float *__restrict__ partial, const T *__restrict__ dy,
+                            const T *__restrict__ x, const T *__restrict__ w, const float *__restrict__ rstd, size_t N,
+                            int C, bool accumulate)
+{
+    constexpr int count = Vector<T>::count, vectors = held / count;
+    int lane = threadIdx.x % threads, most = C / count;
+    size_t step = static_cast<size_t>(gridDim.x) * blockDim.x / threads;
+    const Vector<T> *weights = reinterpret_cast<const Vector<T> *>(w);
+    float dw[vectors][count] = {};
+    for (size_t row = thread_of_grid() / threads; row < N; row += step) {
+        const Vector<T> *from = reinterpret_cast<const Vector<T> *>(x + row * C);
+        const Vector<T> *above = reinterpret_cast<const Vector<T> *>(dy + row * C);
+        Vector<T> *to = reinterpret_cast<Vector<T> *>(dx + row * C);
+        Vector<T> xs[vectors], ds[vectors];
+#pragma unroll
+        for (int k = 0; k < vectors; k++)
+            if (k * threads + lane < most) {
+                xs[k] = from[k * threads + lane];
+                ds[k] = above[k * threads + lane];
+            }
+        float r = rstd[row], sum = 0.0f;
+#pragma unroll
+        for (int k = 0; k < vectors; k++)
+            if (k * threads + lane < most) {
+                Vector<T> ws = weights[k * threads + lane];
+#pragma unroll
+                for (int i = 0; i < count; i++)
+                    sum += widen(ds[k].number[i]) * widen(ws.number[i]) * widen(xs[k].number[i]);
+            }
+        float mean = row_sum<threads>(sum) * r / static_cast<float>(C);
+#pragma unroll
+        for (int k = 0; k < vectors; k++)
+            if (k * threads + lane < most) {
+                Vector<T> ws = weights[k * threads + lane], out = {};
+                if (accumulate)
+                    out = to[k * threads + lane];
+#pragma unroll
+                for (int i = 0; i < count; i++) {
+                    float d = widen(ds[k].number[i]), n = widen(xs[k].number[i]) * r;
+                    dw[k][i] += d * n;
+                    d = r * (d * widen(ws.number[i]) - n * mean);
+                    out.number[i] = narrow<T>(accumulate ? widen(out.number[i]) + d : d);
+                }
+                to[k * threads + lane] = out;
+            }
+    }
+    write_partial<threads>(partial + static_cast<size_t>(blockIdx.x) * C, dw, C);
+}
+
+/* ---- any rows ---- */
+
+template <typename T>
+__global__ void __launch_bounds__(PLAIN_THREADS)
+    rmsnorm_forward_plain_kernel(T *__restrict__ y, float *__restrict__ rstd, T *__restrict__ x,
+                                 const T *__restrict__ residual, const T *__restrict__ w, int C)
+{
+    size_t row = blockIdx.x, start = row * C;
+    float sum = 0.0f;
+    for (int c = threadIdx.x; c < C; c += PLAIN_THREADS) {
+        if (residual != nullptr)
+            x[start + c] = narrow<T>(widen(x[start + c]) + widen(residual[start + c]));
+        sum += widen(x[start + c]) * widen(x[start + c]);
+    }
+    float r = reciprocal_root(block_sum<PLAIN_THREADS>(sum), C);
+    if (threadIdx.x == 0)
+        rstd[row] = r;
+    for (int c = threadIdx.x; c < C; c += PLAIN_THREADS)
+        y[start + c] = narrow<T>(widen(x[start + c]) * r * widen(w[c]));
+}
+
+/* As above; a column is always the same thread's, which sums its dw in memory. */
+template <typename T>
+__global__ void __launch_bounds__(PLAIN_THREADS)
+    rmsnorm_backward_plain_kernel(T *__restrict__ dx, float *__restrict__ partial, const T *__restrict__ dy,
+                                  const T *__restrict__ x, const T *__restrict__ w, const float *__restrict__ rstd,
+                                  size_t N, int C, bool accumulate)
+{
+    float *dw = partial + static_cast<size_t>(blockIdx.x) * C;
+    for (int c = threadIdx.x; c < C; c += PLAIN_THREADS)
+        dw[c] = 0.0f;
+    for (size_t row = blockIdx.x; row < N; row += gridDim.x) {
+        size_t start = row * C;
+        float r = rstd[row], sum = 0.0f;
+        for (int c = threadIdx.x; c < C; c += PLAIN_THREADS)
+            sum += widen(dy[start + c]) * widen(w[c]) * widen(x[start + c]);
+        float mean = block_sum<PLAIN_THREADS>(sum) * r / static_cast<float>(C);
+        for (int c = threadIdx.x; c < C; c += PLAIN_THREADS) {
+            float d = widen(dy[start + c]), n = widen(x[start + c]) * r;
+            dw[c] += d * n;
+            d = r * (d * widen(w[c]) - n * mean);
+            dx[start + c] = narrow<T>(accumulate ? widen(dx[start + c]) + d : d);
+        }
+    }
+}
+
+/* dw[C] += partial[blocks, C]: a warp's lanes take neighbouring columns, and each of its block's warps every 32nd row;
+ * then the warps' sums are added in order. */
+__global__ void __launch_bounds__(WARP *WARP)
+    rmsnorm_weight_kernel(float *__restrict__ dw, const float *__restrict__ partial, unsigned blocks, int C)
+{
+    __shared__ float of_warp[WARP][WARP];
+    int column = static_cast<int>(blockIdx.x) * WARP + threadIdx.x;
+    float sum = 0.0f;
+    if (column < C)
+#pragma unroll 4
+        for (unsigned b = threadIdx.y; b < blocks; b += WARP)
+            sum += partial[static_cast<size_t>(b) * C + column];
+    of_warp[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y > 0 || column >= C)
+        return;
+    for (int warp = 1; warp < WARP; warp++)
+        sum += of_warp[warp][threadIdx.x];
+    dw[column] += sum;
+}
+
+/* ---- which kernel ---- */
+
+/* How a row is spread: rows of at most so many numbers, over so many threads. Between a wide row's threads lie
+ * barriers, and long pieces of a row in few threads make for more bytes under way at once. */
+template <typename T> struct Spread {
+    int widest, threads;
+    decltype(&rmsnorm_forward_kernel<T, WARP, 8>) forward;
+    decltype(&rmsnorm_backward_kernel<T, WARP, 8>) backward;
+};
+template <typename T, int threads, int held> constexpr Spread<T> spread()
+{
+    return {threads * held, threads, rmsnorm_forward_kernel<T, threads, held>,
+            rmsnorm_backward_kernel<T, threads, held>};
+}
+
+/* The first that a row fits, or NULL. */
+template <typename T> static const Spread<T> *find_spread(size_t C)
+{
+    static const Spread<T> spreads[] = {spread<T, 32, 8>(), spread<T, 32, 32>(), spread<T, 128, 16>(),
+                                        spread<T, 128, 32>(), spread<T, 512, 16>()};
+    if (C % Vector<T>::count == 0)
+        for (const Spread<T> &candidate : spreads)
+            if (C <= static_cast<size_t>(candidate.widest))
+                return &candidate;
+    return nullptr;
+}
+
+template <typename Number>
+void cuda_rmsnorm_forward(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N, size_t C)
+{
+    const Spread<Number> *chosen = find_spread<Number>(C);
+    Number *out = static_cast<Number *>(y), *in = static_cast<Number *>(x);
+    const Number *more = static_cast<const Number *>(residual), *weights = static_cast<const Number *>(w);
+    if (chosen != nullptr && aligned(y, x, residual, w)) {
+        int threads = block_threads(chosen->threads);
+        launch(chosen->forward, blocks_of(N, threads / chosen->threads), threads, 0, out, rstd, in, more, weights, N,
+               C);
+    } else
+        launch(rmsnorm_forward_plain_kernel<Number>, blocks_of(N, 1), PLAIN_THREADS, 0, out, rstd, in, more, weights,
+               C);
+}
+
+template <typename Number>
+void cuda_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
+                           size_t N, size_t C, int accumulate)
+{
+    const Spread<Number> *chosen = find_spread<Number>(C);
+    if (!aligned(dx, dy, x, w))
+        chosen = nullptr;
+    int threads = chosen ? block_threads(chosen->threads) : PLAIN_THREADS;
+    unsigned blocks = min(blocks_of(N, chosen ? threads / chosen->threads : 1), static_cast<unsigned>(PARTIALS));
+    float *partial = static_cast<float *>(cuda_scratch(blocks * C * sizeof *partial));
+    launch(chosen ? chosen->backward : rmsnorm_backward_plain_kernel<Number>, blocks, threads, 0,
+           static_cast<Number *>(dx), partial, static_cast<const Number *>(dy), static_cast<const Number *>(x),
+           static_cast<const Number *>(w), rstd, N, C, accumulate != 0);
+    launch(rmsnorm_weight_kernel, blocks_of(C, WARP), dim3(WARP, WARP), 0, dw, partial, blocks, C);
+}
+
+template void cuda_rmsnorm_forward<float>(void *, float *, void *, const void *, const void *, size_t, size_t);
+template void cuda_rmsnorm_forward<bf16>(void *, float *, void *, const void *, const void *, size_t, size_t);
+template void cuda_rmsnorm_backward<float>(void *, float *, const void *, const void *, const void *, const float *,
+                                           size_t, size_t, int);
+template void cuda_rmsnorm_backward<bf16>(void *, float *, const void *, const void *, const void *, const float *,
+                                          size_t, size_t, int);
