@@ -1,0 +1,245 @@
+/* attention.cuh - what attention forward and backward share: tiles in shared memory, their products, masks.
+ *
+ * A block of ATTENTION_WARPS warps keeps the rows that it computes results for in shared memory, and streams the rows
+ * that these meet past them, in two buffers: one is filled by copies beside the arithmetic while the other is used.
+ * Of the rows that stay, a warp owns 16 M, for M products at a time share each operand read from a streamed tile;
+ * reading shared memory is what limits products of this shape. No warp waits for another's results. Sources: Dao,
+ * FlashAttention-2, 2023, arXiv:2307.08691, for the work's division and the loops; machine.cuh for the layouts of sums
+ * and operands: sums [M][n][4] of a lane are rows g and g+8 of 16, columns 2t and 2t+1 of 8. */
+#ifndef ATTENTION_CUH
+#define ATTENTION_CUH
+
+#include "cuda/attention_products.cuh"
+
+#include <math.h>
+
+constexpr int ATTENTION_WARPS = 4, ATTENTION_THREADS = ATTENTION_WARPS * WARP;
+
+/* The longest head: beyond it, what a block keeps no longer fits shared memory and registers. */
+constexpr size_t ATTENTION_MAX_DEPTH = 256;
+
+constexpr float LOG2_E = 1.44269504f, LOG_2 = 0.693147181f;
+
+/* What kernels know about arrays [B, T, H, D]. */
+struct attention_sizes {
+    int T, H, D;
+    int vectors;      /* 1: rows of every array start at multiples of 16 bytes */
+    size_t stride;    /* H * D, from a token to the next */
+    float scale;      /* 1 / sqrt(D) */
+    float scale_log2; /* the same times log2(e): exponentials are powers of two */
+};
+
+inline int attention_aligned(const void *x)
+{
+    return reinterpret_cast<uintptr_t>(x) % 16 == 0;
+}
+
+template <typename Number> struct attention_sizes attention_sizes_of(size_t T, size_t H, size_t D, int aligned)
+{
+    if (D > ATTENTION_MAX_DEPTH)
+        FATAL("attention of heads of %zu numbers; a GPU's multiprocessor has room for %zu", D, ATTENTION_MAX_DEPTH);
+    double scale = 1.0 / sqrt(static_cast<double>(D));
+    struct attention_sizes sizes = {};
+    sizes.T = static_cast<int>(T);
+    sizes.H = static_cast<int>(H);
+    sizes.D = static_cast<int>(D);
+    sizes.vectors = aligned && D * sizeof(Number) % 16 == 0;
+    sizes.stride = H * D;
+    sizes.scale = static_cast<float>(scale);
+    sizes.scale_log2 = static_cast<float>(scale * 1.4426950408889634);
+    return sizes;
+}
+
+/* Lets a kernel ask for that much shared memory when it is launched: without, it is 48 KiB. Returns true. */
+template <typename Kernel> bool attention_allow_shared(Kernel *kernel, size_t bytes)
+{
+    CUDA_CHECK(cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(bytes)));
+    return true;
+}
+
+/* Where the block's head starts in an array [B, T, H, D]; x of the grid is [B, H]. */
+__device__ inline size_t attention_head(const struct attention_sizes &sizes)
+{
+    size_t b = blockIdx.x / sizes.H, h = blockIdx.x % sizes.H;
+    return (b * sizes.T * sizes.H + h) * sizes.D;
+}
+
+/* Where the rows of this warp start in the tile that stays, and which part of the columns of results it computes. With
+ * more parts than one, as many warps share rows: each computes all of their scores but only its columns of results, so
+ * that these fit registers. */
+__device__ inline int attention_own_row(int M, int parts)
+{
+    return static_cast<int>(threadIdx.x) / WARP % (ATTENTION_WARPS / parts) * 16 * M;
+}
+__device__ inline int attention_own_part(int parts)
+{
+    return static_cast<int>(threadIdx.x) / WARP / (ATTENTION_WARPS / parts);
+}
+
+/* A tile in shared memory has rows of DEPTH numbers, of which those from D on are 0, and 16 bytes between rows: then
+ * eight neighbouring rows lie in different banks, for load_matrices and for words_of_rows alike. */
+template <typename Number, int DEPTH> struct attention_tile {
+    static constexpr int PIECE = 16 / sizeof(Number);
+    static constexpr int PIECES = DEPTH / PIECE;
+    static constexpr int ROW = DEPTH + PIECE;
+    static constexpr int ROWS_AT_ONCE = ATTENTION_THREADS / PIECES; /* of one copy by each thread */
+};
+
+/* Block: begins to copy rows [first, first + ROWS) of a head to a tile; rows from T on become 0. */
+template <typename Number, int DEPTH, int ROWS>
+__device__ inline void tile_load(Number *tile, const Number *head, int first, const struct attention_sizes &sizes)
+{
+    typedef attention_tile<Number, DEPTH> Tile;
+    static_assert(ROWS % Tile::ROWS_AT_ONCE == 0, "each thread copies as many pieces");
+    if (!sizes.vectors) {
+#pragma unroll 1
+        for (int i = threadIdx.x; i < ROWS * DEPTH; i += ATTENTION_THREADS) {
+            int row = i / DEPTH, d = i % DEPTH;
+            bool there = first + row < sizes.T && d < sizes.D;
+            tile[row * Tile::ROW + d] = there ? head[(first + row) * sizes.stride + d] : narrow<Number>(0.0f);
+        }
+        return;
+    }
+    int row = threadIdx.x / Tile::PIECES, d = threadIdx.x % Tile::PIECES * Tile::PIECE;
+    int rows = d < sizes.D ? sizes.T - first - row : 0; /* that are there, from the thread's first on */
+    const Number *from = head + (first + row) * sizes.stride + d;
+    Number *to = tile + row * Tile::ROW + d;
+#pragma unroll
+    for (int r = 0; r < ROWS; r += Tile::ROWS_AT_ONCE) {
+        copy_async(to + r * Tile::ROW, from, r < rows ? 16 : 0);
+        from += Tile::ROWS_AT_ONCE * sizes.stride;
+    }
+}
+
+/* Warp: rows [16] and one step of columns of a tile as an a. */
+template <typename Products, int ROW>
+__device__ inline void load_left(typename Products::template Operand<4> &a, const typename Products::Number *tile)
+{
+    int lane = threadIdx.x % WARP;
+    uint32_t word[4];
+    load_matrices(word, tile + lane % 16 * ROW + lane / 16 * (Products::STEP / 2));
+    Products::prepare(a, word);
+}
+
+/* Warp: sums[16 M, N] = a[16 M, DEPTH] * b[N, DEPTH]^T, with a as left(m, k) gives it and b a tile. */
+template <typename Products, int DEPTH, int M, int N, typename Left>
+__device__ inline void multiply_transposed(float (&sums)[M][N / 8][4], Left left, const typename Products::Number *b)
+{
+    constexpr int STEP = Products::STEP, ROW = attention_tile<typename Products::Number, DEPTH>::ROW;
+    int lane = threadIdx.x % WARP;
+    b += (lane / 16 * 8 + lane % 8) * ROW + lane / 8 % 2 * (STEP / 2);
+    for (int m = 0; m < M; m++)
+        for (int n = 0; n < N / 8; n++)
+            for (int i = 0; i < 4; i++)
+                sums[m][n][i] = 0.0f;
+#pragma unroll
+    for (int k = 0; k < DEPTH; k += STEP) {
+        typename Products::template Operand<4> a[M];
+        for (int m = 0; m < M; m++)
+            left(a[m], m, k);
+#pragma unroll
+        for (int n = 0; n < N; n += 16) {
+            typename Products::template Operand<2> right[2];
+            uint32_t word[4];
+            load_matrices(word, b + n * ROW + k);
+            Products::prepare(right[0], word);
+            Products::prepare(right[1], word + 2);
+            for (int m = 0; m < M; m++) {
+                Products::multiply(sums[m][n / 8], a[m], right[0]);
+                Products::multiply(sums[m][n / 8 + 1], a[m], right[1]);
+            }
+        }
+    }
+}
+
+/* Warp: sums[16 M, COLUMNS] += weights[16 M, N] * b[N, COLUMNS], with b part of the columns of a tile. */
+template <typename Products, int DEPTH, int COLUMNS, int M, int N>
+__device__ inline void multiply_add(float (&sums)[M][COLUMNS / 8][4], const float (&weights)[M][N / 8][4],
+                                    const typename Products::Number *b)
+{
+    constexpr int STEP = Products::STEP, ROW = attention_tile<typename Products::Number, DEPTH>::ROW;
+#pragma unroll
+    for (int k = 0; k < N; k += STEP) {
+        typename Products::template Operand<4> a[M];
+        for (int m = 0; m < M; m++) {
+            uint32_t word[4];
+            Products::words_of_sums(word, &weights[m][k / 8]);
+            Products::prepare(a[m], word);
+        }
+#pragma unroll
+        for (int n = 0; n < COLUMNS; n += 16) {
+            typename Products::template Operand<2> right[2];
+            uint32_t word[4];
+            Products::words_of_rows(word, b + k * ROW + n, ROW);
+            Products::prepare(right[0], word);
+            Products::prepare(right[1], word + 2);
+            for (int m = 0; m < M; m++) {
+                Products::multiply(sums[m][n / 8], a[m], right[0]);
+                Products::multiply(sums[m][n / 8 + 1], a[m], right[1]);
+            }
+        }
+    }
+}
+
+/* Row or column of a lane's sums[m][n][i], from the first of them on. */
+__device__ inline int sums_row(int m, int i)
+{
+    return m * 16 + i / 2 * 8 + static_cast<int>(threadIdx.x) % WARP / 4;
+}
+__device__ inline int sums_column(int n, int i)
+{
+    return n * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + i % 2;
+}
+
+/* Scores of keys behind their query become -inf. Rows of the sums are queries from `row` on and columns keys from
+ * `column` on, or the other way round. */
+template <bool ROWS_ARE_KEYS, int M, int TILES>
+__device__ inline void mask_scores(float (&scores)[M][TILES][4], int row, int column)
+{
+#pragma unroll
+    for (int m = 0; m < M; m++)
+#pragma unroll
+        for (int n = 0; n < TILES; n++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                int behind = column + sums_column(n, i) - (row + sums_row(m, i));
+                if (ROWS_ARE_KEYS ? behind < 0 : behind > 0)
+                    scores[m][n][i] = -INFINITY;
+            }
+}
+
+/* Warp: puts its sums, each times the factor of its row, into its rows and columns of a tile that no warp reads any
+ * more, and from there as rows `first` and following, columns `column` and following, into a head of an array. */
+template <typename Number, int DEPTH, int COLUMNS, int M>
+__device__ inline void store_sums(Number *head, int first, int column, Number *tile,
+                                  const float (&sums)[M][COLUMNS / 8][4], const float (&factor)[M][2],
+                                  const struct attention_sizes &sizes)
+{
+    typedef attention_tile<Number, DEPTH> Tile;
+    int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int m = 0; m < M; m++)
+#pragma unroll
+        for (int n = 0; n < COLUMNS / 8; n++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                tile[sums_row(m, i) * Tile::ROW + column + sums_column(n, i)] =
+                    narrow<Number>(sums[m][n][i] * factor[m][i / 2]);
+    __syncwarp();
+    int width = sizes.vectors ? Tile::PIECE : 1;
+#pragma unroll 1
+    for (int i = lane * width; i < 16 * M * COLUMNS; i += WARP * width) {
+        int row = i / COLUMNS, d = column + i % COLUMNS;
+        if (first + row >= sizes.T || d >= sizes.D)
+            continue;
+        const Number *from = tile + row * Tile::ROW + d;
+        Number *to = head + (first + row) * sizes.stride + d;
+        if (sizes.vectors)
+            *reinterpret_cast<Vector<Number> *>(to) = *reinterpret_cast<const Vector<Number> *>(from);
+        else
+            *to = *from;
+    }
+}
+
+#endif

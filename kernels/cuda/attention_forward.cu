@@ -1,0 +1,209 @@
+/* attention_forward.cu - causal attention: each block the results of one tile of queries of one head, key tile by key
+ * tile.
+ *
+ * Sources: Dao, FlashAttention-2, 2023, arXiv:2307.08691, algorithm 1; Milakov and Gimelshein, Online normalizer
+ * calculation for softmax, 2018, arXiv:1805.02867, for the running maximum. */
+#include "cuda/attention.cuh"
+#include "cuda/operations.cuh"
+
+/* Sizes of tiles, by the bytes of a row: at most 255 registers a lane, and two blocks in the shared memory of a
+ * multiprocessor of sm_90. */
+template <typename Products, int DEPTH> struct forward_plan {
+    typedef typename Products::Number Number;
+    static constexpr int BYTES = DEPTH * sizeof(Number);
+    static constexpr int PARTS = BYTES <= 512 ? 1 : 2;
+    static constexpr int COLUMNS = DEPTH / PARTS;
+    static constexpr int M = BYTES <= 256 && Products::WORDS == 1 ? 2 : 1;
+    static constexpr int QUERIES = 16 * M * ATTENTION_WARPS / PARTS;
+    static constexpr int KEYS = BYTES <= 256 ? 64 : BYTES == 512 ? 32 : 16;
+    static constexpr int ROW = attention_tile<Number, DEPTH>::ROW;
+    static constexpr size_t SHARED = (QUERIES + 4 * KEYS) * ROW * sizeof(Number);
+    /* The queries fit registers beside the rest, and need not be read from shared memory for each key tile. */
+    static constexpr bool QUERIES_STAY = BYTES <= 128 && Products::WORDS == 1;
+};
+
+/* Running softmax of the rows of a warp: largest score, this lane's part of the sum of exponentials. */
+template <int M> struct softmax {
+    float high[M][2], sum[M][2];
+};
+
+template <int M> __device__ inline void softmax_begin(softmax<M> &state)
+{
+    for (int m = 0; m < M; m++)
+        for (int half = 0; half < 2; half++) {
+            state.high[m][half] = -INFINITY;
+            state.sum[m][half] = 0.0f;
+        }
+}
+
+/* Warp: scores become exponentials less the row's largest so far; sums and results so far are brought to it. Each row
+ * has met key 0 in its first tile, so that the largest is never -inf. */
+template <int M, int TILES, int COLUMN_TILES>
+__device__ inline void softmax_update(softmax<M> &state, float (&scores)[M][TILES][4],
+                                      float (&results)[M][COLUMN_TILES][4], float scale_log2)
+{
+#pragma unroll
+    for (int m = 0; m < M; m++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            float high = state.high[m][half];
+#pragma unroll
+            for (int n = 0; n < TILES; n++)
+                high = fmaxf(high, fmaxf(scores[m][n][2 * half], scores[m][n][2 * half + 1]));
+            high = fmaxf(high, __shfl_xor_sync(WHOLE_WARP, high, 1));
+            high = fmaxf(high, __shfl_xor_sync(WHOLE_WARP, high, 2));
+            float correction = exp2_approximate((state.high[m][half] - high) * scale_log2);
+            float sum = state.sum[m][half] * correction, offset = -high * scale_log2;
+#pragma unroll
+            for (int n = 0; n < TILES; n++)
+#pragma unroll
+                for (int i = 2 * half; i < 2 * half + 2; i++) {
+                    float e = exp2_approximate(fmaf(scores[m][n][i], scale_log2, offset));
+                    scores[m][n][i] = e;
+                    sum += e;
+                }
+            state.high[m][half] = high;
+            state.sum[m][half] = sum;
+#pragma unroll
+            for (int n = 0; n < COLUMN_TILES; n++) {
+                results[m][n][2 * half] *= correction;
+                results[m][n][2 * half + 1] *= correction;
+            }
+        }
+}
+
+/* Warp: adds up the lanes' sums; writes lse of rows from `first` on, and returns what results are to be multiplied
+ * with. */
+template <int M>
+__device__ inline void softmax_finish(float (&factor)[M][2], float *lse, int first, const softmax<M> &state,
+                                      const struct attention_sizes &sizes)
+{
+#pragma unroll
+    for (int m = 0; m < M; m++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            float sum = state.sum[m][half];
+            sum += __shfl_xor_sync(WHOLE_WARP, sum, 1);
+            sum += __shfl_xor_sync(WHOLE_WARP, sum, 2);
+            factor[m][half] = 1.0f / sum;
+            int row = first + sums_row(m, 2 * half);
+            if (threadIdx.x % 4 == 0 && row < sizes.T && lse != nullptr)
+                lse[row] = state.high[m][half] * sizes.scale + logf(sum);
+        }
+}
+
+template <typename Products, int DEPTH>
+__global__ void __launch_bounds__(ATTENTION_THREADS)
+    attention_forward_kernel(typename Products::Number *o, float *lse, const typename Products::Number *q,
+                             const typename Products::Number *k, const typename Products::Number *v,
+                             struct attention_sizes sizes)
+{
+    typedef typename Products::Number Number;
+    typedef typename Products::template Operand<4> Left;
+    typedef forward_plan<Products, DEPTH> Plan;
+    constexpr int M = Plan::M, KEYS = Plan::KEYS, ROW = Plan::ROW, STEP = Products::STEP;
+    Number *queries = dynamic_shared<Number>(), *streamed = queries + Plan::QUERIES * ROW;
+    size_t head = attention_head(sizes);
+    /* The last queries meet most keys; their blocks go first. */
+    int q0 = static_cast<int>(gridDim.y - 1 - blockIdx.y) * Plan::QUERIES;
+    int own = attention_own_row(M, Plan::PARTS), first = q0 + own,
+        column = attention_own_part(Plan::PARTS) * Plan::COLUMNS;
+    int tiles = (min(q0 + Plan::QUERIES, sizes.T) + KEYS - 1) / KEYS;
+
+    auto stream = [&](int tile) {
+        Number *buffer = streamed + tile % 2 * 2 * KEYS * ROW;
+        tile_load<Number, DEPTH, KEYS>(buffer, k + head, tile * KEYS, sizes);
+        tile_load<Number, DEPTH, KEYS>(buffer + KEYS * ROW, v + head, tile * KEYS, sizes);
+        copy_async_commit();
+    };
+    tile_load<Number, DEPTH, Plan::QUERIES>(queries, q + head, q0, sizes);
+    stream(0);
+
+    softmax<M> state;
+    softmax_begin(state);
+    float results[M][Plan::COLUMNS / 8][4] = {};
+    Left kept[M][Plan::QUERIES_STAY ? DEPTH / STEP : 1] = {};
+    if (Plan::QUERIES_STAY) {
+        copy_async_wait<0>();
+        __syncthreads();
+        for (int m = 0; m < M; m++)
+            for (int d = 0; d < DEPTH; d += STEP)
+                load_left<Products, ROW>(kept[m][Plan::QUERIES_STAY ? d / STEP : 0],
+                                         queries + (own + m * 16) * ROW + d);
+    }
+    auto left = [&](Left &a, int m, int d) {
+        if (Plan::QUERIES_STAY)
+            a = kept[m][Plan::QUERIES_STAY ? d / STEP : 0];
+        else
+            load_left<Products, ROW>(a, queries + (own + m * 16) * ROW + d);
+    };
+
+    for (int tile = 0; tile < tiles; tile++) {
+        copy_async_wait<0>();
+        __syncthreads(); /* the tile is there for all, and none reads the other buffer any more */
+        if (tile + 1 < tiles)
+            stream(tile + 1);
+        int k0 = tile * KEYS;
+        if (k0 > first + 16 * M - 1)
+            continue; /* all of its keys are behind the warp's queries */
+        const Number *buffer = streamed + tile % 2 * 2 * KEYS * ROW;
+        float scores[M][KEYS / 8][4];
+        multiply_transposed<Products, DEPTH, M, KEYS>(scores, left, buffer);
+        if (k0 + KEYS - 1 > first)
+            mask_scores<false>(scores, first, k0);
+        softmax_update(state, scores, results, sizes.scale_log2);
+        multiply_add<Products, DEPTH, Plan::COLUMNS, M, KEYS>(results, scores, buffer + KEYS * ROW + column);
+    }
+    float factor[M][2];
+    float *lse_of_head = column == 0 ? lse + static_cast<size_t>(blockIdx.x) * sizes.T : nullptr;
+    softmax_finish(factor, lse_of_head, first, state, sizes);
+    __syncthreads(); /* all have read their queries */
+    store_sums<Number, DEPTH, Plan::COLUMNS, M>(o + head, first, column, queries + own * ROW, results, factor, sizes);
+}
+
+template <typename Products, int DEPTH>
+static void forward_of_depth(void *o, float *lse, const void *q, const void *k, const void *v, size_t B,
+                             const struct attention_sizes &sizes)
+{
+    typedef typename Products::Number Number;
+    typedef forward_plan<Products, DEPTH> Plan;
+    static const bool allowed = attention_allow_shared(attention_forward_kernel<Products, DEPTH>, Plan::SHARED);
+    dim3 grid(static_cast<unsigned>(B) * sizes.H, blocks_of(sizes.T, Plan::QUERIES));
+    if (allowed)
+        launch(attention_forward_kernel<Products, DEPTH>, grid, dim3(ATTENTION_THREADS), Plan::SHARED,
+               static_cast<Number *>(o), lse, static_cast<const Number *>(q), static_cast<const Number *>(k),
+               static_cast<const Number *>(v), sizes);
+}
+
+template <typename Products>
+static void forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B, size_t T, size_t H,
+                    size_t D)
+{
+    int aligned = attention_aligned(o) && attention_aligned(q) && attention_aligned(k) && attention_aligned(v);
+    struct attention_sizes sizes = attention_sizes_of<typename Products::Number>(T, H, D, aligned);
+    if (D <= 32)
+        forward_of_depth<Products, 32>(o, lse, q, k, v, B, sizes);
+    else if (D <= 64)
+        forward_of_depth<Products, 64>(o, lse, q, k, v, B, sizes);
+    else if (D <= 128)
+        forward_of_depth<Products, 128>(o, lse, q, k, v, B, sizes);
+    else
+        forward_of_depth<Products, ATTENTION_MAX_DEPTH>(o, lse, q, k, v, B, sizes);
+}
+
+template <>
+void cuda_attention_forward<bf16>(void *o, float *lse, const void *q, const void *k, const void *v, size_t B,
+                                  size_t Tokens, size_t H, size_t D)
+{
+    forward<products_bf16>(o, lse, q, k, v, B, Tokens, H, D);
+}
+
+template <>
+void cuda_attention_forward<float>(void *o, float *lse, const void *q, const void *k, const void *v, size_t B,
+                                   size_t Tokens, size_t H, size_t D)
+{
+    if (cuda_precision == PRECISION_TF32)
+        forward<products_tf32>(o, lse, q, k, v, B, Tokens, H, D);
+    else
+        forward<products_fp32>(o, lse, q, k, v, B, Tokens, H, D);
+}
