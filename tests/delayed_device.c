@@ -56,14 +56,16 @@ static void do_operations(void)
         carry_out(&operation[operations_done++ % MOST_LATE]);
 }
 
-/* Perhaps one operation, and perhaps one copy. */
+/* Up to three operations and three copies: what comes behind another may be there when that one was asked for in vain.
+ */
 static void roll(void)
 {
     dice = dice * 6364136223846793005u + 1442695040888963407u;
-    if (dice >> 63 && operations_done < operations)
+    for (uint64_t left = dice >> 62; left && operations_done < operations; left--)
         carry_out(&operation[operations_done++ % MOST_LATE]);
-    if (dice >> 62 & 1 && copies_done < copies && copy[copies_done % MOST_LATE].after <= operations_done)
-        carry_out(&copy[copies_done++ % MOST_LATE]);
+    for (uint64_t left = dice >> 60 & 3; left && copies_done < copies; left--)
+        if (copy[copies_done % MOST_LATE].after <= operations_done)
+            carry_out(&copy[copies_done++ % MOST_LATE]);
 }
 
 static void *delayed_allocate(size_t bytes)

@@ -6,7 +6,7 @@
 #include "device.h"
 
 /* Memory, synchronize, zero and the copies beside the operations are there, and nothing else. Operations and copies are
- * done in order on their two lanes, but when is up to a random generator: one at most whenever somebody asks for a
+ * done in order on their two lanes, but when is up to a random generator: a few at most whenever somebody asks for a
  * mark, all operations in download and synchronize. A host access to the device's memory ends the process. The table is
  * static. */
 const struct device *delayed_device(void);

@@ -1,0 +1,424 @@
+/* comm_nccl.c - collectives by NCCL, on a stream of their own beside the device's.
+ *
+ * Order between the two streams is kept by events alone: the host waits for nothing but NCCL's own set-up. */
+#include "comm_nccl.h"
+
+#include "cuda/runtime.h"
+#include "cuda/stamps.h"
+#include "device.h"
+#include "error.h"
+#include "job.h"
+#include "watchdog.h"
+
+#include <nccl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A collective that was issued. */
+struct entry {
+    struct collective collective;
+    long number; /* of the watchdog */
+    int64_t queued_ns;
+    cudaEvent_t done;
+};
+
+/* Memory that NCCL has given; handle NULL: it is not registered. */
+struct buffer {
+    void *memory, *handle;
+    struct buffer *next;
+};
+
+struct comm_nccl {
+    struct comm comm;
+    const struct device *device;
+    struct timeline *timeline; /* NULL: none */
+    double timeout_s;
+    int gpu;
+    cudaStream_t stream;
+    cudaEvent_t ready; /* the device's work before the collective that is being issued */
+    struct buffer *buffers;
+    char about[128]; /* library and its settings */
+    char progress_text[192];
+
+    pthread_mutex_t calling; /* held around calls of NCCL, which takes one thread at a time */
+    ncclComm_t nccl;
+
+    pthread_mutex_t lock; /* guards what follows; never held while NCCL works */
+    struct entry *ring;   /* [capacity], ticket t at t % capacity */
+    long capacity;
+    long started;   /* last ticket handed out */
+    long issued;    /* its event stands behind it on the stream, and so for all before */
+    long completed; /* every ticket up to this one is known to be complete */
+    int64_t completed_ns;
+    ncclResult_t failed;      /* a call of NCCL, with this */
+    const struct entry *call; /* the call that is going on; NULL: none */
+};
+
+#define NCCL_CHECK(c, code)                                                                                            \
+    do {                                                                                                               \
+        ncclResult_t code_ = (code);                                                                                   \
+        if (code_ != ncclSuccess)                                                                                      \
+            FATAL("%s: NCCL: %s: %s", #code, ncclGetErrorString(code_), ncclGetLastError((c)->nccl));                  \
+    } while (0)
+
+/* ---- the library ---- */
+
+static int version(void)
+{
+    int code = 0;
+    (void)ncclGetVersion(&code);
+    return code;
+}
+
+const char *comm_nccl_version(void)
+{
+    static char text[32];
+    int code = version();
+    snprintf(text, sizeof text, "%d.%d.%d", code / 10000, code / 100 % 100, code % 100);
+    return text;
+}
+
+int comm_nccl_check(const struct comm_options *options)
+{
+    /* Source: NCCL's user guide, environment variables, NCCL_MULTI_RANK_GPU_ENABLE; before, init.cc refused it */
+    enum { SHARING_SINCE = 23000 };
+    if (options->shares_gpu && version() < SHARING_SINCE)
+        return report("--comm nccl with --share-gpu needs NCCL 2.30, and this is %s: use --comm mpi, or give each rank "
+                      "a GPU of its own",
+                      comm_nccl_version());
+    return 0;
+}
+
+/* A call that was answered with "in progress" is over when this is, or when timeout_s seconds have passed (0: then
+ * never); the caller holds `calling`. */
+static ncclResult_t settle(struct comm_nccl *c, ncclResult_t code, double timeout_s)
+{
+    double waited = 0;
+    int64_t since = clock_now_ns();
+    while (code == ncclInProgress && (timeout_s <= 0 || waited < timeout_s)) {
+        sched_yield();
+        ncclResult_t state;
+        code = ncclCommGetAsyncError(c->nccl, &state);
+        if (code == ncclSuccess)
+            code = state;
+        waited = 1e-9 * (double)(clock_now_ns() - since);
+    }
+    return code;
+}
+
+/* ---- collectives ---- */
+
+/* Leaves it to the watchdog to say what happened and to end the job. */
+static void break_down(struct comm_nccl *c, ncclResult_t code)
+{
+    pthread_mutex_lock(&c->lock);
+    c->failed = code;
+    pthread_mutex_unlock(&c->lock);
+    for (;;)
+        pause();
+}
+
+/* Issues one to the communication stream. */
+static void issue(struct comm_nccl *c, const struct collective *l)
+{
+    static const ncclDataType_t type[COMM_DTYPES] = {ncclFloat32, ncclFloat64, ncclBfloat16, ncclInt32};
+    static const ncclRedOp_t op[COMM_OPS] = {ncclSum, ncclMax, ncclAvg};
+    const char *in = l->in ? l->in : l->buffer;
+    char *out = comm_result(&c->comm, l);
+    ncclResult_t code;
+    pthread_mutex_lock(&c->calling);
+    switch (l->kind) {
+    case COMM_REDUCE_SCATTER:
+        code = ncclReduceScatter(in, out, l->count, type[l->dtype], op[l->op], c->nccl, c->stream);
+        break;
+    case COMM_ALL_GATHER:
+        if (!l->in) /* at buffer[rank], as NCCL has it in place */
+            in += c->comm.scattered * l->count * comm_dtype_bytes(l->dtype);
+        code = ncclAllGather(in, out, l->count, type[l->dtype], c->nccl, c->stream);
+        break;
+    case COMM_BROADCAST:
+        code = ncclBroadcast(in, out, l->count, type[l->dtype], l->root, c->nccl, c->stream);
+        break;
+    default:
+        code = ncclAllReduce(in, out, l->count, type[l->dtype], op[l->op], c->nccl, c->stream);
+    }
+    /* in progress when NCCL connects to more ranks first, as the first collective of its kind may make it do; if that
+     * does not end, the watchdog ends the job */
+    code = settle(c, code, 0);
+    pthread_mutex_unlock(&c->calling);
+    if (code != ncclSuccess)
+        break_down(c, code);
+}
+
+/* Hands out a ticket; the collective is in flight from now on. */
+static struct entry *enter(struct comm_nccl *c, const struct collective *collective)
+{
+    int64_t now = clock_now_ns();
+    long number = watchdog_started(c->comm.watchdog);
+    pthread_mutex_lock(&c->lock);
+    struct entry *e = &c->ring[++c->started % c->capacity];
+    if (c->completed < c->started - c->capacity)
+        c->completed = c->started - c->capacity; /* words of older ones are lost, their order is not */
+    e->collective = *collective;
+    e->number = number;
+    e->queued_ns = now;
+    pthread_mutex_unlock(&c->lock);
+    return e;
+}
+
+static long nccl_start(struct comm *comm, const struct collective *collective)
+{
+    struct comm_nccl *c = (struct comm_nccl *)comm;
+    struct entry *e = enter(c, collective);
+    int64_t begin = 0;
+    CUDA_CHECK(cudaEventRecord(c->ready, cuda_stream));
+    CUDA_CHECK(cudaStreamWaitEvent(c->stream, c->ready, 0));
+    if (c->timeline)
+        begin = cuda_stamp_on(c->stream);
+    issue(c, collective);
+    if (c->timeline)
+        timeline_add(c->timeline, LANE_COMMUNICATION,
+                     collective_span(collective, c->started, e->queued_ns, begin, cuda_stamp_on(c->stream)));
+    CUDA_CHECK(cudaEventRecord(e->done, c->stream));
+    pthread_mutex_lock(&c->lock);
+    c->issued = c->started;
+    pthread_mutex_unlock(&c->lock);
+    return c->started;
+}
+
+static void nccl_join(struct comm *comm, long ticket)
+{
+    struct comm_nccl *c = (struct comm_nccl *)comm;
+    if (ticket > 0) /* where the ring has come round, a later collective is waited for */
+        CUDA_CHECK(cudaStreamWaitEvent(cuda_stream, c->ring[ticket % c->capacity].done, 0));
+}
+
+static void nccl_run(struct comm *comm, const struct collective *collective)
+{
+    nccl_join(comm, nccl_start(comm, collective));
+}
+
+static void nccl_call(struct comm *comm, const struct collective *collective)
+{
+    struct comm_nccl *c = (struct comm_nccl *)comm;
+    struct entry e = {
+        .collective = *collective, .number = watchdog_started(comm->watchdog), .queued_ns = clock_now_ns()};
+    pthread_mutex_lock(&c->lock);
+    c->call = &e;
+    pthread_mutex_unlock(&c->lock);
+    issue(c, collective);
+    CUDA_CHECK(cudaStreamSynchronize(c->stream));
+    pthread_mutex_lock(&c->lock);
+    c->call = NULL;
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- watching ---- */
+
+/* Moves `completed` on as far as the GPU has come; the caller holds the lock. Returns what the GPU says. */
+static cudaError_t look_at_events(struct comm_nccl *c)
+{
+    cudaError_t code = cudaSuccess;
+    while (c->completed < c->issued && code == cudaSuccess) {
+        code = cudaEventQuery(c->ring[(c->completed + 1) % c->capacity].done);
+        if (code == cudaSuccess) {
+            c->completed++;
+            c->completed_ns = clock_now_ns();
+        }
+    }
+    (void)cudaGetLastError(); /* which keeps "not ready" for the next one who asks */
+    return code == cudaErrorNotReady ? cudaSuccess : code;
+}
+
+/* For the watchdog, on its thread. */
+static void nccl_look(void *state, struct watched *watched)
+{
+    struct comm_nccl *c = state;
+    CUDA_CHECK(cudaSetDevice(c->gpu)); /* which each thread chooses for itself */
+    pthread_mutex_lock(&c->lock);
+    cudaError_t gpu = look_at_events(c);
+    const struct entry *e = c->call                     ? c->call
+                            : c->completed < c->started ? &c->ring[(c->completed + 1) % c->capacity]
+                                                        : NULL;
+    if (e) {
+        comm_words(&e->collective, e == c->call ? 0 : c->completed + 1, watched->words);
+        watched->number = e->number;
+        watched->since_ns = e != c->call && c->completed_ns > e->queued_ns ? c->completed_ns : e->queued_ns;
+    }
+    ncclResult_t code = c->failed, async = ncclSuccess;
+    pthread_mutex_unlock(&c->lock);
+    if (gpu != cudaSuccess)
+        snprintf(watched->broken, sizeof watched->broken, "CUDA: %s", cudaGetErrorString(gpu));
+    /* whoever is inside NCCL now looks after errors itself */
+    if (e && gpu == cudaSuccess && code == ncclSuccess && !pthread_mutex_trylock(&c->calling)) {
+        code = ncclCommGetAsyncError(c->nccl, &async);
+        if (code == ncclSuccess)
+            code = async;
+        pthread_mutex_unlock(&c->calling);
+    }
+    if (code != ncclSuccess && code != ncclInProgress)
+        snprintf(watched->broken, sizeof watched->broken, "NCCL: %s: %.150s", ncclGetErrorString(code),
+                 ncclGetLastError(c->nccl));
+}
+
+/* ---- memory ---- */
+
+static void describe(struct comm_nccl *c)
+{
+    int buffers = 0, registered = 0;
+    for (const struct buffer *b = c->buffers; b; b = b->next) {
+        buffers++;
+        registered += b->handle != NULL;
+    }
+    snprintf(c->progress_text, sizeof c->progress_text, "%s, buffers %s", c->about,
+             !registered             ? "not registered"
+             : registered == buffers ? "registered"
+                                     : "registered in part");
+}
+
+/* From NCCL, so that it may map the memory into other GPUs and networks; plain memory where it has none to give. */
+static void *nccl_allocate(struct comm *comm, size_t bytes)
+{
+    struct comm_nccl *c = (struct comm_nccl *)comm;
+    struct buffer *b = allocate(1, sizeof *b);
+    void *handle = NULL;
+    pthread_mutex_lock(&c->calling);
+    if (ncclMemAlloc(&b->memory, bytes ? bytes : 1) == ncclSuccess) {
+        CUDA_CHECK(cudaMemsetAsync(b->memory, 0, bytes, cuda_stream));
+        if (settle(c, ncclCommRegister(c->nccl, b->memory, bytes, &handle), c->timeout_s) == ncclSuccess)
+            b->handle = handle;
+        b->next = c->buffers;
+        c->buffers = b;
+    } else {
+        (void)cudaGetLastError();
+        free(b);
+        b = NULL;
+    }
+    pthread_mutex_unlock(&c->calling);
+    describe(c);
+    return b ? b->memory : c->device->allocate(bytes);
+}
+
+static void nccl_release(struct comm *comm, void *memory)
+{
+    struct comm_nccl *c = (struct comm_nccl *)comm;
+    struct buffer **at = &c->buffers, *b;
+    while (*at && (*at)->memory != memory)
+        at = &(*at)->next;
+    b = *at;
+    if (!b) {
+        c->device->release(memory);
+        return;
+    }
+    c->device->synchronize();
+    pthread_mutex_lock(&c->calling);
+    if (b->handle)
+        NCCL_CHECK(c, settle(c, ncclCommDeregister(c->nccl, b->handle), c->timeout_s));
+    NCCL_CHECK(c, ncclMemFree(memory));
+    pthread_mutex_unlock(&c->calling);
+    *at = b->next;
+    free(b);
+}
+
+/* ---- the comm ---- */
+
+static long nccl_thread_id(struct comm *comm)
+{
+    (void)comm;
+    return 0;
+}
+
+static double nccl_cpu_seconds(struct comm *comm)
+{
+    (void)comm;
+    return 0;
+}
+
+static void nccl_destroy(struct comm *comm)
+{
+    struct comm_nccl *c = (struct comm_nccl *)comm;
+    watchdog_destroy(comm->watchdog);
+    CUDA_CHECK(cudaStreamSynchronize(c->stream));
+    NCCL_CHECK(c, settle(c, ncclCommFinalize(c->nccl), c->timeout_s));
+    NCCL_CHECK(c, ncclCommDestroy(c->nccl));
+    for (long i = 0; i < c->capacity; i++)
+        CUDA_CHECK(cudaEventDestroy(c->ring[i].done));
+    CUDA_CHECK(cudaEventDestroy(c->ready));
+    CUDA_CHECK(cudaStreamDestroy(c->stream));
+    pthread_mutex_destroy(&c->calling);
+    pthread_mutex_destroy(&c->lock);
+    free(c->ring);
+    free(c);
+}
+
+/* Connects the ranks. */
+static void connect(struct comm_nccl *c, const struct job *job, const struct comm_options *options)
+{
+    ncclUniqueId id, *all = allocate((size_t)job->size, sizeof *all);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0; /* so that a rank that does not come is noticed */
+    if (options->nccl_max_ctas)
+        config.maxCTAs = (int)options->nccl_max_ctas;
+    if (options->shares_gpu)
+        setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 0);
+    if (job->rank == 0)
+        NCCL_CHECK(c, ncclGetUniqueId(&id));
+    job_gather(job, &id, sizeof id, all);
+    ncclResult_t code =
+        settle(c, ncclCommInitRankConfig(&c->nccl, job->size, all[0], job->rank, &config), c->timeout_s);
+    free(all);
+    if (code == ncclInProgress)
+        FATAL("--timeout: NCCL has not connected the %d ranks within %.0f s; NCCL_DEBUG=INFO says more", job->size,
+              options->timeout_s);
+    NCCL_CHECK(c, code);
+}
+
+static void create_stream(struct comm_nccl *c, size_t capacity)
+{
+    int lowest, highest;
+    CUDA_CHECK(cudaGetDevice(&c->gpu));
+    CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+    CUDA_CHECK(cudaStreamCreateWithPriority(&c->stream, cudaStreamNonBlocking, highest));
+    CUDA_CHECK(cudaEventCreateWithFlags(&c->ready, cudaEventDisableTiming));
+    c->capacity = (long)capacity;
+    c->ring = allocate(capacity, sizeof *c->ring);
+    for (size_t i = 0; i < capacity; i++)
+        CUDA_CHECK(cudaEventCreateWithFlags(&c->ring[i].done, cudaEventDisableTiming));
+}
+
+struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
+                              size_t capacity, const struct comm_options *options)
+{
+    enum { STEPS_AHEAD = 4 }; /* that the host may be ahead of the GPU without losing words for the watchdog */
+    struct comm_nccl *c = allocate(1, sizeof *c);
+    c->comm = (struct comm){.name = "nccl",
+                            .progress = c->progress_text,
+                            .scattered = (size_t)job->rank,
+                            .rounds_average = 1,
+                            .allocate = nccl_allocate,
+                            .release = nccl_release,
+                            .start = nccl_start,
+                            .join = nccl_join,
+                            .run = nccl_run,
+                            .call = nccl_call,
+                            .thread_id = nccl_thread_id,
+                            .cpu_seconds = nccl_cpu_seconds,
+                            .destroy = nccl_destroy};
+    c->device = device;
+    c->timeline = timeline;
+    c->timeout_s = options->timeout_s;
+    pthread_mutex_init(&c->calling, NULL);
+    pthread_mutex_init(&c->lock, NULL);
+    create_stream(c, STEPS_AHEAD * capacity + 1);
+    connect(c, job, options);
+    if (options->nccl_max_ctas)
+        snprintf(c->about, sizeof c->about, "NCCL %s, at most %zu CTAs", comm_nccl_version(), options->nccl_max_ctas);
+    else
+        snprintf(c->about, sizeof c->about, "NCCL %s, CTAs as it chooses", comm_nccl_version());
+    describe(c);
+    c->comm.watchdog = watchdog_create(options->timeout_s, job, nccl_look, c);
+    return &c->comm;
+}
