@@ -149,6 +149,8 @@ $(OUT)/tests/%: $(OUT)/obj/tests/%.o $(TEST_HELP) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(shell pkg-config --libs check 2>/dev/null) $(LIBS)
 
+include tests/emulated_cuda/emulated.mk
+
 # Objects are made anew when what they were built with changes: flags, or the version that results record.
 STAMP = mkdir -p $(@D) && echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(OUT)/obj/flags: FORCE

@@ -100,7 +100,8 @@ static void create_trainer(struct run *run)
     trainer_create(&run->trainer, &adamw, slots > captured ? slots : captured);
 }
 
-static int create_comm(struct run *run)
+/* The comm, and in memory that it is fast in, the gradient. */
+static int create_comm(struct run *run, const struct device *device)
 {
     const struct options *o = run->options;
     struct comm_options how = {.library = o->comm,
@@ -109,8 +110,11 @@ static int create_comm(struct run *run)
                                .shares_gpu = o->device.share_gpu,
                                .nccl_max_ctas = o->nccl_max_ctas,
                                .timeout_s = o->timeout_s};
-    run->comm = comm_create(run->job, run->device, &run->timeline, (size_t)run->model.tensors, &how);
-    return run->comm ? 0 : -1;
+    run->comm = comm_create(run->job, device, &run->timeline, (size_t)run->model.tensors, &how);
+    if (!run->comm)
+        return -1;
+    run->gradient = run->comm->allocate(run->comm, run->model.arena * sizeof *run->gradient);
+    return 0;
 }
 
 int run_set_up(struct run *run, struct results *results)
@@ -129,10 +133,11 @@ int run_set_up(struct run *run, struct results *results)
         job_agree(run->job, open_results(run, results)))
         return -1;
     create_timeline(run);
-    model_allocate(&run->model, run->options->profile_memory ? run->traced : run->device, NULL);
-    model_initialize(&run->model, run->options->seed);
-    if (create_comm(run))
+    const struct device *device = run->options->profile_memory ? run->traced : run->device; /* records allocations */
+    if (create_comm(run, device))
         return -1;
+    model_allocate(&run->model, device, run->gradient);
+    model_initialize(&run->model, run->options->seed);
     create_trainer(run);
     measurements_create(&run->measurements, run->options->n, run->options->rounds);
     if (job_agree(run->job, results_write_run(results, run)))
@@ -154,8 +159,10 @@ void run_tear_down(struct run *run)
     for (int i = 0; run->sync && i < run->options->n; i++)
         sync_destroy(&run->sync[i]);
     free(run->sync);
-    if (run->comm)
+    if (run->comm) {
+        run->comm->release(run->comm, run->gradient);
         run->comm->destroy(run->comm);
+    }
     timeline_destroy(&run->timeline);
     data_destroy(run->data);
     model_destroy(&run->model);
