@@ -71,8 +71,13 @@ bench: all
 		--bucket-size-mb 0.5,1,4,16 --rounds 12 --steps-per-block 3 --label bench $(ARGS)
 
 test: all
-	@$(MAKE) --no-print-directory tests
+	@$(MAKE) --no-print-directory tests emulated
 	@MPIRUN="$(MPIRUN)" tests/run.sh $(OUT)
+
+# The tests of what runs on a GPU, on a machine that has one.
+test-gpu: all
+	@$(MAKE) --no-print-directory tests
+	@MPIRUN="$(MPIRUN)" tests/run.sh --gpu $(OUT)
 
 # What reads our traces must agree with us about them; installs Holistic Trace Analysis under the build directory.
 test-consumers: all
@@ -103,7 +108,7 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -3
-	@echo "Targets: all bench test test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce install format lint sanitize clean"
+	@echo "Targets: all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce install format lint sanitize clean"
 
 clean:
 	rm -rf build
@@ -173,6 +178,6 @@ $(OUT)/obj/bench/results.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce install setup help clean format lint lint-all sanitize program tests
+.PHONY: FORCE all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce install setup help clean format lint lint-all sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -6,7 +6,7 @@ set -euo pipefail
 usage() {
     cat <<'END'
 Usage: launch/setup.sh [--blas NAME] [--lint] [--consumers] [--plot] [--help]
-Installs the missing ones of pkg-config, MPICH, a CBLAS, hwloc, cJSON, zlib and Check, with apt; says nothing when all are there.
+Installs the missing ones of pkg-config, MPICH, g++, a CBLAS, hwloc, cJSON, zlib and Check, with apt; says nothing when all are there.
   --blas NAME  the CBLAS to build with, as pkg-config knows it (default openblas, which can be installed from here)
   --lint       also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
   --consumers  also Python's venv, for make test-consumers
@@ -70,6 +70,7 @@ find_missing() {
     want pkg-config "finds the libraries" command -v pkg-config
     want libmpich-dev "MPI's compiler wrapper" have_mpi_compiler
     want mpich "starts the ranks" have_mpi_launcher
+    want g++ "CUDA's host compiler, and the emulated GPU of the tests" command -v g++
     if ! pkg-config --exists hwloc libcjson zlib check "$blas" 2>/dev/null; then
         want libhwloc-dev "the machine's cores" pkg-config --exists hwloc
         want libcjson-dev "reads and writes JSON" pkg-config --exists libcjson

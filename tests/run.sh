@@ -6,17 +6,20 @@ usage() {
     cat <<'END'
 Usage: [MPIRUN=mpirun] tests/run.sh [--help] BUILD_DIR
 Runs, for each tests/test_*.c, its program in BUILD_DIR/tests alone; for each tests/mpi_*.c under MPIRUN with 1, 2, 3 and 4
-ranks; and each tests/*_cli.sh. Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
+ranks; each tests/*_cli.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
+Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
+  --gpu  only what runs on a real GPU, which has to be there
 END
 }
 
 say() { echo "run.sh: $*" >&2; }
 
-build=
+build='' gpu=''
 for argument in "$@"; do
     case $argument in
+    --gpu) gpu=1 ;;
     --help) usage; exit 0 ;;
-    -*) say "unknown option '$argument'; known is --help"; exit 2 ;;
+    -*) say "unknown option '$argument'; known are --gpu, --help"; exit 2 ;;
     *)
         [ -z "$build" ] || { say "one BUILD_DIR only, not also '$argument'"; exit 2; }
         build=$argument
@@ -64,7 +67,7 @@ run_one() {
             bad=$((BASH_REMATCH[2] + BASH_REMATCH[3]))
             good=$((BASH_REMATCH[1] - bad))
         fi
-        [ "$lines" -gt 0 ] || why="ended without Check's totals"
+        [ "$lines" -gt 0 ] || [ "$skip" -gt 0 ] || why="ended without Check's totals"
         [ "$lines" -le 1 ] || why="printed Check's totals $lines times, as if each rank were a job of its own"
     else
         good=$(grep -c '^ok - ' "$log" || true)
@@ -87,26 +90,70 @@ run_one() {
     fi
 }
 
-shopt -s nullglob
-for source in tests/test_*.c; do
-    name=$(basename "$source" .c)
-    run_one check "$name" "$build/tests/$name"
-done
-for source in tests/mpi_*.c; do
-    name=$(basename "$source" .c)
-    for ranks in 1 2 3 4; do
-        # MPIRUN may hold options
-        # shellcheck disable=SC2086
-        run_one check "$name, $ranks ranks" env OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} -n "$ranks" "$build/tests/$name"
+# run_ranks NAME RANKS PROGRAM: MPIRUN may hold options.
+run_ranks() {
+    # shellcheck disable=SC2086
+    run_one check "$1, $2 ranks" env OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} -n "$2" "$3"
+}
+
+run_on_cpu() {
+    local source name ranks
+    for source in tests/test_*.c; do
+        name=$(basename "$source" .c)
+        run_one check "$name" "$build/tests/$name"
     done
-done
-for script in tests/*_cli.sh; do
-    run_one lines "$(basename "$script")" "$script" "$build"
-done
+    for source in tests/mpi_*.c; do
+        name=$(basename "$source" .c)
+        for ranks in 1 2 3 4; do
+            run_ranks "$name" "$ranks" "$build/tests/$name"
+        done
+    done
+    for source in tests/*_cli.sh; do
+        run_one lines "$(basename "$source")" "$source" "$build"
+    done
+}
+
+# run_on_gpu WHERE DIRECTORY: test_device looks for a GPU by itself. Ranks may share one: with MPI they are staged through
+# the host's memory; NCCL is told that they are on hosts of their own (tests/mpi_*.c).
+run_on_gpu() {
+    local where=$1 tests=$2 comm ranks
+    export TEST_DEVICE
+    for TEST_DEVICE in cuda cuda:tf32 cuda:bf16; do
+        run_one check "test_model on $where, $TEST_DEVICE" "$tests/test_model"
+    done
+    TEST_DEVICE=cuda
+    for comm in mpi nccl; do
+        for ranks in 1 2 4; do
+            TEST_COMM=$comm run_ranks "mpi_parity on $where by $comm" "$ranks" "$tests/mpi_parity"
+        done
+    done
+    unset TEST_DEVICE
+}
+
+shopt -s nullglob
+if [ -n "$gpu" ]; then
+    run_one check test_device "$build/tests/test_device"
+    for ranks in 1 2 4; do
+        run_ranks mpi_comm "$ranks" "$build/tests/mpi_comm"
+    done
+    run_on_gpu "a GPU" "$build/tests"
+    [ "$skipped" = 0 ] || say "what was skipped found no GPU, or no NCCL"
+else
+    run_on_cpu
+    run_on_gpu "a GPU" "$build/tests"
+    for program in "$build"/emulated/tests/check_*; do
+        run_one check "$(basename "$program")" "$program"
+    done
+    run_one check "test_device, emulated GPU" "$build/emulated/tests/test_device"
+    for ranks in 1 2 4; do
+        run_ranks "mpi_comm, emulated GPU" "$ranks" "$build/emulated/tests/mpi_comm"
+    done
+    run_on_gpu "an emulated GPU" "$build/emulated/tests"
+fi
 
 if [ "$programs" = 0 ]; then
     echo "FAILED no tests were found in $PWD/tests"
     failed=1
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+[ "$failed" = 0 ] && { [ -z "$gpu" ] || [ "$skipped" = 0 ]; }

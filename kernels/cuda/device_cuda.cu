@@ -3,7 +3,7 @@
 #include "cuda/operations.cuh"
 
 extern "C" {
-#include "cuda/memory.h"
+#include "cuda/gpu_memory.h"
 #include "cuda/ranges.h"
 #include "cuda/stamps.h"
 #include "device_cuda.h"

@@ -1,6 +1,6 @@
-/* memory.h - the CUDA device's memory and copies, as device.h describes them. */
-#ifndef MEMORY_CUDA_H
-#define MEMORY_CUDA_H
+/* gpu_memory.h - the CUDA device's memory and copies, as device.h describes them. */
+#ifndef GPU_MEMORY_H
+#define GPU_MEMORY_H
 
 #include <stddef.h>
 

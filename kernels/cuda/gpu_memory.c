@@ -1,5 +1,5 @@
-/* memory.c - the GPU's memory, copies to and from it, and copies beside the operations. */
-#include "cuda/memory.h"
+/* gpu_memory.c - the GPU's memory, copies to and from it, and copies beside the operations. */
+#include "cuda/gpu_memory.h"
 
 #include "cuda/runtime.h"
 
