@@ -137,6 +137,7 @@ if [ -n "$gpu" ]; then
         run_ranks mpi_comm "$ranks" "$build/tests/mpi_comm"
     done
     run_on_gpu "a GPU" "$build/tests"
+    REAL_GPU=1 run_one lines cuda_cli.sh tests/cuda_cli.sh "$build"
     [ "$skipped" = 0 ] || say "what was skipped found no GPU, or no NCCL"
 else
     run_on_cpu
