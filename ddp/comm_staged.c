@@ -45,7 +45,7 @@ static size_t whole_bytes(const struct staged *s, const struct collective *c)
 
 static void reserve(struct staged *s, struct slot *slot, size_t bytes)
 {
-    if (bytes <= slot->bytes)
+    if (slot->host && bytes <= slot->bytes)
         return;
     s->device->release_host(slot->host);
     slot->host = s->device->allocate_host(bytes);
