@@ -7,21 +7,26 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { EDGE = 64 }; /* of the square matrices of a product: they stay in a core's own cache */
+/* Of the square matrices of a product. On the CPU they stay in a core's own cache; on a GPU, which runs beside the
+ * host, a product must take longer than its launch. */
+static size_t edge_of(const struct device *device)
+{
+    return device->asynchronous ? 1024 : 64;
+}
 
 /* The computation: so many products y = x w^T. */
 struct work {
     const struct device *device;
     float *x, *w, *y;
-    size_t products;
+    size_t edge, products;
 };
 
 static struct work work_create(const struct device *device)
 {
-    struct work work = {.device = device};
+    struct work work = {.device = device, .edge = edge_of(device)};
     float **const matrix[] = {&work.x, &work.w, &work.y};
     for (int i = 0; i < 3; i++)
-        *matrix[i] = device->allocate(EDGE * EDGE * sizeof(float));
+        *matrix[i] = device->allocate(work.edge * work.edge * sizeof(float));
     return work;
 }
 
@@ -32,21 +37,40 @@ static void work_destroy(struct work *work)
     work->device->release(work->y);
 }
 
-static void compute(const struct work *work)
+/* Issues the computation and returns stamps before and behind it. */
+struct stretch {
+    int64_t begin, end;
+};
+
+static struct stretch compute(const struct work *work)
 {
+    struct stretch stretch = {.begin = work->device->stamp()};
     for (size_t i = 0; i < work->products; i++)
-        work->device->linear_forward(work->y, work->x, work->w, EDGE, EDGE, EDGE);
-    work->device->synchronize();
+        work->device->linear_forward(work->y, work->x, work->w, work->edge, work->edge, work->edge);
+    stretch.end = work->device->stamp();
+    return stretch;
 }
 
 /* ---- one run of each kind ---- */
 
 /* What a round measures, in seconds. */
-enum part { COMM_ALONE, COMM_ALONE_SPAN, COMPUTE_ALONE, BOTH, BOTH_COMPUTE, BOTH_SPAN, PARTS };
+enum part { COMM_ALONE, COMM_ALONE_SPAN, COMPUTE_ALONE, COMPUTE_ALONE_SPAN, BOTH, BOTH_COMPUTE, BOTH_SPAN, PARTS };
 
 static double since(int64_t start)
 {
     return 1e-9 * (double)(clock_now_ns() - start);
+}
+
+/* All is done: makes the times of stamps known. */
+static void settle(struct sweep *s)
+{
+    s->device->stamps_end();
+    timeline_settle(&s->timeline, s->device->stamp_ns);
+}
+
+static double stretch_seconds(const struct sweep *s, struct stretch stretch)
+{
+    return 1e-9 * (double)(s->device->stamp_ns(stretch.end) - s->device->stamp_ns(stretch.begin));
 }
 
 /* From post to completion of the collective that was just joined. */
@@ -61,28 +85,37 @@ static double span_seconds(struct sweep *s)
 
 static void run_comm(struct sweep *s, const struct collective *c, double part[PARTS])
 {
+    s->device->stamps_begin();
     int64_t start = clock_now_ns();
     s->comm->join(s->comm, s->comm->start(s->comm, c));
+    s->device->synchronize();
     part[COMM_ALONE] = since(start);
+    settle(s);
     part[COMM_ALONE_SPAN] = span_seconds(s);
 }
 
-static void run_compute(const struct work *work, double part[PARTS])
+static void run_compute(struct sweep *s, const struct work *work, double part[PARTS])
 {
+    s->device->stamps_begin();
     int64_t start = clock_now_ns();
-    compute(work);
+    struct stretch computed = compute(work);
+    s->device->synchronize();
     part[COMPUTE_ALONE] = since(start);
+    settle(s);
+    part[COMPUTE_ALONE_SPAN] = stretch_seconds(s, computed);
 }
 
 static void run_both(struct sweep *s, const struct collective *c, const struct work *work, double part[PARTS])
 {
+    s->device->stamps_begin();
     int64_t start = clock_now_ns();
     long ticket = s->comm->start(s->comm, c);
-    int64_t begin = clock_now_ns();
-    compute(work);
-    part[BOTH_COMPUTE] = since(begin);
+    struct stretch computed = compute(work);
     s->comm->join(s->comm, ticket);
+    s->device->synchronize();
     part[BOTH] = since(start);
+    settle(s);
+    part[BOTH_COMPUTE] = stretch_seconds(s, computed);
     part[BOTH_SPAN] = span_seconds(s);
 }
 
@@ -99,7 +132,7 @@ static void run_round(struct sweep *s, const struct collective *c, const struct 
             run_comm(s, c, mine);
             break;
         case 1:
-            run_compute(work, mine);
+            run_compute(s, work, mine);
             break;
         default:
             run_both(s, c, work, mine);
@@ -127,7 +160,7 @@ static size_t calibrate(struct sweep *s, const struct collective *c, struct work
         job_barrier(s->job);
         watchdog_mark(s->comm->watchdog, clock_now_ns(), i);
         run_comm(s, c, part);
-        run_compute(work, part);
+        run_compute(s, work, part);
         comm = fmin(comm, part[COMM_ALONE]);
         product = fmin(product, part[COMPUTE_ALONE] / PRODUCTS);
     }
@@ -160,7 +193,7 @@ struct overlapped sweep_overlap(struct sweep *s, const struct measured *row)
         series[COMPUTE * n + i] = part[COMPUTE_ALONE];
         series[TOGETHER * n + i] = part[BOTH];
         series[OVERLAP * n + i] = sweep_overlap_percent(part[COMPUTE_ALONE], part[COMM_ALONE], part[BOTH]);
-        series[COMPUTE_SLOWDOWN * n + i] = part[BOTH_COMPUTE] / part[COMPUTE_ALONE];
+        series[COMPUTE_SLOWDOWN * n + i] = part[BOTH_COMPUTE] / part[COMPUTE_ALONE_SPAN];
         series[COMM_SLOWDOWN * n + i] = part[BOTH_SPAN] / part[COMM_ALONE_SPAN];
     }
     watchdog_rest(s->comm->watchdog);
@@ -183,12 +216,12 @@ struct overlapped sweep_overlap(struct sweep *s, const struct measured *row)
 void sweep_overlap_head(FILE *out, const struct sweep *s)
 {
     fprintf(out,
-            "# %s, in place, started, %d x %d matrix products on one side, then joined; progress %s\n#\n"
+            "# %s, in place, started, %zu x %zu matrix products on one side, then joined; progress %s\n#\n"
             "#%11s %12s %6s %5s %10s %10s %10s %8s %-18s %9s %9s %6s\n#%11s %12s %6s %5s %10s %10s %10s %8s %-18s %9s "
             "%9s %6s\n",
-            comm_kind_name[s->options->kind], EDGE, EDGE, s->comm->progress, "size", "count", "type", "redop",
-            "compute", "comm", "both", "overlap", "[95 % interval]", "compute", "comm", "rounds", "(B)", "(elements)",
-            "", "", "(us)", "(us)", "(us)", "(%)", "", "slowdown", "slowdown", "");
+            comm_kind_name[s->options->kind], edge_of(s->device), edge_of(s->device), s->comm->progress, "size",
+            "count", "type", "redop", "compute", "comm", "both", "overlap", "[95 % interval]", "compute", "comm",
+            "rounds", "(B)", "(elements)", "", "", "(us)", "(us)", "(us)", "(%)", "", "slowdown", "slowdown", "");
 }
 
 void sweep_overlap_row(FILE *out, const struct measured *row, const struct overlapped *o)
