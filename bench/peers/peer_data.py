@@ -1,0 +1,165 @@
+"""peer_data.py - the tokens and initial weights of ddpbench, made again in numpy: the same numbers from the same seed.
+
+ddp/data.c and ddp/model.c say what they are; kernels/random.h has the random bits. Batches are kept once they were
+made: every block of a run trains on the same ones, so loading is only the copy to the device.
+"""
+
+import os
+
+import numpy as np
+
+MASK = 2**64 - 1
+STEP = 0x9E3779B97F4A7C15  # what a counter is advanced by between two draws
+SHARD_MAGIC, SHARD_VERSION, SHARD_HEADER_BYTES = 20240520, 1, 1024
+
+
+class Refused(Exception):
+    """Something that a person can mend; the words say how."""
+
+
+def random_bits(z):
+    """64 random bits for each number of a uint64 array: the finaliser of SplitMix64."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def random_bits_of(z):
+    """The same for one Python integer."""
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
+    return z ^ z >> 31
+
+
+# ---- initial weights ----
+
+
+def truncated_normal(state, n):
+    """n normal numbers, cut off at 3, by Box and Muller from the draws that follow `state`; draws beyond 3 are skipped."""
+    parts, have, first = [], 0, 1
+    while have < n:
+        count = max(1024, int(1.01 * (n - have)))  # 0.27 % lie beyond 3
+        counter = np.arange(first, first + 2 * count, dtype=np.uint64)
+        bits = random_bits(np.full(1, state, np.uint64) + counter * np.uint64(STEP))
+        uniform = ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+        x = np.sqrt(-2 * np.log(uniform[0::2])) * np.cos(2 * np.pi * uniform[1::2])
+        parts.append(x[np.abs(x) <= 3])
+        have += len(parts[-1])
+        first += 2 * count
+    return np.concatenate(parts)[:n]
+
+
+def initial_weights(shapes, seed):
+    """float32 arrays of these [rows, columns], in order of registration: the first is the embedding, of variance 1;
+    norms, of one row, are 1; linear layers have the variance 2 / (rows + columns)."""
+    weights = []
+    for i, (rows, columns) in enumerate(shapes):
+        state = (seed << 20) + i * 0x2545F4914F6CDD1D & MASK
+        deviation = 1.0 if i == 0 else (2 / (rows + columns)) ** 0.5
+        count = rows * columns
+        w = np.ones(count) if rows == 1 else deviation * truncated_normal(state, count)
+        weights.append(w.astype(np.float32).reshape(rows, columns))
+    return weights
+
+
+# ---- tokens ----
+
+
+def permute(i, n, seed):
+    """The place of i < n after a shuffle of 0..n-1 that the seed decides: a Feistel network, followed until it comes
+    back below n."""
+    half = 1
+    while half < 32 and n > 1 << 2 * half:
+        half += 1
+    mask = (1 << half) - 1
+    start = random_bits_of(seed + STEP & MASK)
+    x = i
+    while True:
+        left, right = x >> half, x & mask
+        for turn in range(6):
+            bits = random_bits_of(random_bits_of(start + turn * STEP & MASK) + (right + 1) * STEP & MASK)
+            left, right = right, left ^ bits & mask
+        x = left << half | right
+        if x < n:
+            return x
+
+
+def synthetic_row(sequence, length, vocabulary, seed):
+    """Tokens 0 to length - 1 of a sequence, uniform below the vocabulary."""
+    start = random_bits_of(random_bits_of(seed + STEP & MASK) + sequence * STEP & MASK)
+    place = np.arange(1, length + 1, dtype=np.uint64) * np.uint64(STEP)
+    bits = random_bits(np.full(1, start, np.uint64) + place)
+    return ((bits >> np.uint64(32)) * np.uint64(vocabulary) >> np.uint64(32)).astype(np.int64)
+
+
+def open_tokens(path):
+    """The tokens of a file as an array on disk: 16-bit ones of a .bin shard, with or without llm.c's header, or bytes."""
+    try:
+        size = os.path.getsize(path)
+        if not os.path.isfile(path):
+            raise Refused(f"--data {path}: is not a regular file; allowed: a file, or the word synthetic")
+        if size == 0:
+            raise Refused(f"--data {path}: is empty")
+        if not path.endswith(".bin"):
+            return np.memmap(path, np.uint8, "r")
+        if size % 2:
+            raise Refused(f"--data {path}: {size} bytes is an odd size; a .bin file holds 16-bit tokens")
+        header = np.fromfile(path, "<i4", 3) if size >= 12 else np.zeros(3, "<i4")
+        if header[0] != SHARD_MAGIC:
+            return np.memmap(path, "<u2", "r")
+        tokens = (size - SHARD_HEADER_BYTES) // 2
+        if size < SHARD_HEADER_BYTES or header[1] != SHARD_VERSION or header[2] != tokens:
+            raise Refused(
+                f"--data {path}: its header promises version {header[1]} and {header[2]} tokens; expected version "
+                f"{SHARD_VERSION} and the {tokens} that follow; was it copied completely?"
+            )
+        if tokens == 0:
+            raise Refused(f"--data {path}: holds no tokens")
+        return np.memmap(path, "<u2", "r", SHARD_HEADER_BYTES)
+    except OSError as error:
+        raise Refused(
+            f"--data {path}: cannot open it: {error.strerror} (allowed: a file, or the word synthetic)"
+        ) from None
+
+
+class Data:
+    """A row of sequences, of which step s of all ranks trains on [s * batch, (s + 1) * batch)."""
+
+    def __init__(self, path, vocabulary, context, batch, micro_batches, seed, rank, ranks):
+        self.vocabulary, self.context, self.batch, self.seed = vocabulary, context, batch, seed
+        self.micro_batches, self.rows = micro_batches, batch // ranks // micro_batches
+        self.first = batch // ranks * rank
+        self.token = None if path == "synthetic" else open_tokens(path)
+        self.tokens = 0 if self.token is None else len(self.token)
+        self.sequences = max(0, self.tokens - 1) // context
+        if self.token is not None:
+            self.check(path, rank, ranks)
+
+    def check(self, path, rank, ranks):
+        """Whether there is enough for a step, and whether this rank's part of the tokens is below the vocabulary."""
+        if self.sequences < self.batch:
+            raise Refused(
+                f"--data {path}: has {self.tokens} tokens, but one batch needs {self.batch * self.context + 1} "
+                f"(--batch-size {self.batch} times --context-length {self.context}, and one)"
+            )
+        start, end = self.tokens * rank // ranks, self.tokens * (rank + 1) // ranks
+        part = self.token[start:end]
+        if len(part) and int(part.max()) >= self.vocabulary:
+            place = int(np.argmax(part >= self.vocabulary))
+            raise Refused(
+                f"--data {path}: token {part[place]} at position {start + place} is not below the vocabulary of "
+                f"{self.vocabulary} (--vocab-size)"
+            )
+
+    def row(self, place):
+        """context + 1 tokens."""
+        if self.token is None:
+            return synthetic_row(place, self.context + 1, self.vocabulary, self.seed)
+        start = permute(place % self.sequences, self.sequences, self.seed) * self.context
+        return self.token[start : start + self.context + 1].astype(np.int64)
+
+    def micro_batch(self, step, number):
+        """input[rows, context] and target[rows, context] of a micro-batch of this rank."""
+        place = step * self.batch + self.first + number * self.rows
+        rows = np.stack([self.row(place + i) for i in range(self.rows)])
+        return np.ascontiguousarray(rows[:, :-1]), np.ascontiguousarray(rows[:, 1:])

@@ -1,0 +1,118 @@
+"""peer_job.py - the ranks of a run and their machine: who is who, barriers and gathers on the host, what others do there."""
+
+import os
+import resource
+import socket
+import time
+
+import torch
+import torch.distributed as dist
+
+LAUNCHERS = [  # rank, ranks, rank on this host: torchrun, MPICH, Open MPI, Slurm
+    ("RANK", "WORLD_SIZE", "LOCAL_RANK"),
+    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"),
+]
+
+
+class Job:
+    """The control plane goes over gloo, whatever reduces gradients, and is used only while nothing is in flight."""
+
+    def __init__(self):
+        self.rank, self.size, self.local_rank = 0, 1, 0
+        for rank, size, local in LAUNCHERS:
+            if rank in os.environ and size in os.environ:
+                self.rank, self.size = int(os.environ[rank]), int(os.environ[size])
+                self.local_rank = int(os.environ.get(local, 0))
+                break
+
+    def begin(self, backend):
+        """Brings the ranks together; the first ones that are not torchrun's meet at MASTER_ADDR and MASTER_PORT."""
+        if self.size == 1 and "MASTER_ADDR" not in os.environ:
+            dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+        else:
+            os.environ.setdefault("MASTER_ADDR", "localhost")
+            os.environ.setdefault("MASTER_PORT", "29500")
+            dist.init_process_group(backend, rank=self.rank, world_size=self.size)
+        self.control = dist.new_group(backend="gloo")
+        self.places = self.gather((socket.gethostname(), machine(), sorted(os.sched_getaffinity(0))))
+        self.hosts = len({host for host, _, _ in self.places})
+
+    def end(self):
+        dist.destroy_process_group()
+
+    def barrier(self):
+        dist.barrier(self.control)
+
+    def gather(self, mine):
+        """Every rank's, in order of ranks, on every rank."""
+        everyone = [None] * self.size
+        dist.all_gather_object(everyone, mine, group=self.control)
+        return everyone
+
+    def cores_per_rank(self):
+        """Logical CPUs that this rank may use, divided evenly among the ranks of its machine that may use the same."""
+        _, mine, cpus = self.places[self.rank]
+        sharing = [sum(c in set(s) for _, m, s in self.places if m == mine) for c in cpus]
+        return sum(sharing.count(n) / n for n in set(sharing))
+
+
+def machine():
+    """One name for a running kernel, whatever the containers on it are called."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return file.read().strip()
+
+
+def process_cpu_seconds():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def machine_cpu_seconds():
+    """Of everything that ran on the machine since boot, without idling and waiting for disks."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, irq, soft, steal = (int(x) for x in file.readline().split()[1:9])
+    return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def foreign_cores(job, reports):
+    """Cores of the busiest machine that something else than its ranks used around a block; NaN for one too short to tell.
+    A report has process_cpu, machine_cpu and around, in seconds."""
+    if max(r["around"] for r in reports) < 0.2:
+        return float("nan")
+    worst = 0.0
+    for name in {m for _, m, _ in job.places}:
+        here = [r for r, (_, m, _) in zip(reports, job.places) if m == name]
+        ranks = sum(r["process_cpu"] for r in here)
+        worst = max(worst, *((r["machine_cpu"] - ranks) / r["around"] for r in here))
+    return worst
+
+
+def cpu_list(cpus):
+    """[0, 1, 2, 8] as 0-2,8."""
+    parts = []
+    for c in cpus:
+        if parts and parts[-1][1] == c - 1:
+            parts[-1][1] = c
+        else:
+            parts.append([c, c])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
+
+
+def host_facts():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    facts = {
+        "cpu": names[0] if names else "",
+        "kernel": f"{os.uname().sysname} {os.uname().release}",
+        "pus": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+    }
+    if torch.cuda.is_available():
+        facts["gpus"] = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    return facts
+
+
+def time_stamp():
+    return time.strftime("%Y-%m-%dT%H:%M:%S%z")

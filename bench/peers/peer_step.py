@@ -1,0 +1,187 @@
+"""peer_step.py - one training step, and the clock that its phases are told by; read Trainer.step from top to bottom.
+
+The steps of ddp/step.c: on the CPU phases are read off a clock, on a GPU from events that the device passes in its own
+order of work, so that nothing waits for anything to be timed.
+"""
+
+import contextlib
+import time
+
+import numpy as np
+import torch
+
+PHASES = [
+    "zero_grad", "data_loading", "forward_pass", "backward_pass",
+    "gradient_sync", "gradient_clipping_warmup", "optimizer_step", "lr_scheduling",
+]  # fmt: skip
+ZERO_GRAD, DATA_LOADING, FORWARD, BACKWARD, GRADIENT_SYNC, CLIPPING, OPTIMIZER, LR_SCHEDULING = range(len(PHASES))
+
+
+class PhaseClock:
+    """Phases follow one another without gaps: entering one ends the one before it."""
+
+    def __init__(self, device):
+        self.cuda = device.type == "cuda"
+        self.events, self.used, self.marks = [], 0, []
+
+    def begin_block(self):
+        """Nothing is in flight."""
+        self.used, self.marks = 0, []
+        self.host_ns = time.perf_counter_ns()
+        self.base = self.now()
+
+    def now(self):
+        """A time in ns, or an event; those of the block before are used again."""
+        if not self.cuda:
+            return time.perf_counter_ns()
+        if self.used == len(self.events):
+            self.events.append(torch.cuda.Event(enable_timing=True))
+        event = self.events[self.used]
+        event.record()
+        self.used += 1
+        return event
+
+    def enter(self, slot, phase):
+        """Phase None: the step is over."""
+        self.marks.append((slot, phase, self.now()))
+
+    def ns(self, mark):
+        return self.host_ns + int(1e6 * self.base.elapsed_time(mark)) if self.cuda else mark
+
+    def steps(self, n):
+        """Of each step: start and end in ns of the host's clock, and the ns of each phase. Nothing is in flight."""
+        found = [{"start": None, "end": None, "phase": [0] * len(PHASES)} for _ in range(n)]
+        marks = [(slot, phase, self.ns(mark)) for slot, phase, mark in self.marks]
+        for (slot, phase, start), (_, _, end) in zip(marks, marks[1:]):
+            if phase is None:
+                continue
+            step = found[slot]
+            step["start"] = start if step["start"] is None else step["start"]
+            step["end"] = end
+            step["phase"][phase] += end - start
+        return found
+
+
+class Schedule:
+    """The learning rate rises from 0 in step 0 to `peak` in step `warmup` and stays; gradients are clipped before it. In
+    fp32, as there."""
+
+    def __init__(self, peak, warmup):
+        self.peak, self.warmup = np.float32(peak), warmup
+
+    def is_warmup(self, step):
+        return step < self.warmup
+
+    def rate(self, step):
+        if step >= self.warmup:
+            return float(self.peak)
+        return float(self.peak * np.float32(max(0, step)) / np.float32(self.warmup))
+
+
+class Batches:
+    """Micro-batches of this rank, in pinned memory for a GPU, kept once they were made."""
+
+    def __init__(self, data, device):
+        self.data, self.device, self.kept = data, device, {}
+
+    def prepare(self, first, steps):
+        for step in range(first, first + steps):
+            for m in range(self.data.micro_batches):
+                if (step, m) not in self.kept:
+                    pair = [torch.from_numpy(x) for x in self.data.micro_batch(step, m)]
+                    self.kept[step, m] = [x.pin_memory() if self.device.type == "cuda" else x for x in pair]
+
+    def load(self, step, m):
+        return [x.to(self.device, non_blocking=True) for x in self.kept[step, m]]
+
+
+class Learner:
+    """A model with its optimizer and the weights that every block begins with."""
+
+    def __init__(self, model, weight_decay):
+        self.parameters = list(model.parameters())
+        self.start = [p.detach().clone() for p in self.parameters]
+        self.optimizer = torch.optim.AdamW(self.parameters, lr=0.0, weight_decay=weight_decay, fused=True)
+
+    def reset(self):
+        """The starting weights and zero moments, for a first update."""
+        with torch.no_grad():
+            torch._foreach_copy_(self.parameters, self.start)
+            for state in self.optimizer.state.values():
+                for x in state.values():
+                    x.zero_()
+        self.optimizer.zero_grad()
+
+
+class Trainer:
+    def __init__(self, options, device, batches, slots):
+        self.options, self.device, self.batches = options, device, batches
+        self.clock, self.schedule = PhaseClock(device), Schedule(options.lr, options.warmup_steps)
+        self.record = torch.zeros(slots, 2, device=device)  # loss and gradient norm
+        self.slots = [row.unbind() for row in self.record]
+        self.autocast = options.dtype == "bf16"
+        self.sync, self.learner, self.at = None, None, 0
+
+    def use(self, sync, learner, at):
+        """Puts a strategy to work on its model, with schedule and data at step `at` (the data at 0 if that is below)."""
+        if self.sync:
+            self.sync.detach()
+        self.sync, self.learner, self.at, self.data_at = sync, learner, at, max(0, at)
+        sync.attach()
+        learner.reset()
+        self.set_rate()
+        self.record.zero_()
+        self.batches.prepare(self.data_at, len(self.record))
+        self.synchronize()
+        self.clock.begin_block()
+
+    def set_rate(self):
+        for group in self.learner.optimizer.param_groups:
+            group["lr"] = self.schedule.rate(self.at)
+
+    def synchronize(self):
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def precision(self):
+        return torch.autocast(self.device.type, torch.bfloat16) if self.autocast else contextlib.nullcontext()
+
+    def step(self, slot):
+        """Does not wait for the device."""
+        o, sync, optimizer, clock = self.options, self.sync, self.learner.optimizer, self.clock
+        loss_of_step, norm_of_step = self.slots[slot]
+
+        clock.enter(slot, ZERO_GRAD)
+        optimizer.zero_grad()
+
+        for m in range(o.grad_accumulation):
+            clock.enter(slot, DATA_LOADING)
+            token, target = self.batches.load(self.data_at, m)
+
+            clock.enter(slot, FORWARD)
+            with sync.begin(m + 1 == o.grad_accumulation):
+                with self.precision():
+                    loss = sync.run(token, target)
+                loss_of_step.add_(loss.detach(), alpha=1 / o.grad_accumulation)
+
+                clock.enter(slot, BACKWARD)
+                loss.backward(sync.scale)
+
+        clock.enter(slot, GRADIENT_SYNC)
+        sync.finish()
+
+        if self.schedule.is_warmup(self.at):
+            clock.enter(slot, CLIPPING)
+            norm_of_step.copy_(torch.nn.utils.clip_grad_norm_(self.learner.parameters, o.max_norm, foreach=True))
+            clock.enter(slot, OPTIMIZER)
+        else:
+            clock.enter(slot, OPTIMIZER)
+            if o.log_grad_norm:
+                norm_of_step.copy_(torch.nn.utils.get_total_norm([p.grad for p in self.learner.parameters], foreach=True))
+        optimizer.step()
+
+        clock.enter(slot, LR_SCHEDULING)
+        self.at += 1
+        self.data_at += 1
+        self.set_rate()
+        clock.enter(slot, None)

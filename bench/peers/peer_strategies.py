@@ -1,0 +1,204 @@
+"""peer_strategies.py - the strategies of ddp/strategy_*.c on torch.distributed, and PyTorch's own DistributedDataParallel.
+
+A sync is a strategy at work on one model. All of ours only sum; the mean is folded into the loss (`scale`). Gradients are
+set to None before backward, so that autograd hands over its own arrays; a strategy that needs them side by side copies
+each into its bucket when it is final and leaves a view of the bucket as the gradient, as DistributedDataParallel does
+with gradient_as_bucket_view, so nothing is copied back.
+"""
+
+import contextlib
+import copy
+from typing import NamedTuple
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+ALIGNMENT = 16  # floats; every tensor starts at a multiple of it
+PER_TENSOR, WHOLE = 0, 2**63
+
+
+class Slice(NamedTuple):
+    offset: int  # floats
+    count: int
+    tensors: list  # numbers of the tensors in it, in the order in which backward finishes them
+    parameters: int
+
+
+def make_plan(counts, max_bytes):
+    """Cuts tensors of so many floats, last to first, into slices of at most max_bytes of fp32 (a larger tensor is one of
+    its own), as ddp/plan.c does. Returns the slices, where each tensor starts, and the floats of all."""
+    start, end = [0] * len(counts), 0
+    slices = []
+    for i in reversed(range(len(counts))):
+        start[i] = end
+        last = start[i] + counts[i]
+        if not slices or 4 * (last - slices[-1].offset) > max_bytes:
+            slices.append(Slice(start[i], 0, [], 0))
+        s = slices[-1]
+        slices[-1] = Slice(s.offset, last - s.offset, [*s.tensors, i], s.parameters + counts[i])
+        end += (counts[i] + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+    return slices, start, end
+
+
+class Sync:
+    """The control: no reduction."""
+
+    name, summary = "none", "control: no reduction; a strategy's cost is its step time minus this"
+    reduces, buckets, own_model = False, False, False
+    max_bytes = WHOLE
+    wire = torch.float32
+
+    def __init__(self, model, ranks, micro_batches, bucket_mb, grad_dtype):
+        self.model = self.run = model
+        self.parameters = list(model.parameters())
+        self.scale = torch.tensor(1 / (ranks * micro_batches), device=self.parameters[0].device)  # of the loss's gradient
+        max_bytes = int(bucket_mb * 1048576) if self.buckets else self.max_bytes
+        self.plan, self.start, self.floats = make_plan([p.numel() for p in self.parameters], max_bytes)
+        self.works, self.handles = [], []
+        self.allocate(grad_dtype)
+
+    def allocate(self, grad_dtype):
+        """What the strategy needs beside the gradients."""
+
+    def attach(self):
+        """Goes to work: gradient_ready is called from now on."""
+        if type(self).gradient_ready is not Sync.gradient_ready:
+            for i, p in enumerate(self.parameters):
+                self.handles.append(p.register_post_accumulate_grad_hook(lambda _, i=i: self.active and self.gradient_ready(i)))
+
+    def detach(self):
+        for handle in self.handles:
+            handle.remove()
+        self.handles = []
+
+    def begin(self, last):
+        """Before a backward pass; gradients are final only in the last of a step's. Returns the context for it."""
+        self.active = last
+        return contextlib.nullcontext()
+
+    def gradient_ready(self, i):
+        """The gradient of tensor i is final."""
+
+    def finish(self):
+        """Backward is over: afterwards device work finds the reduced gradients."""
+
+    def views(self, arena):
+        """Each parameter's place in an array like the arena of gradients."""
+        return [arena[s : s + p.numel()].view(p.shape) for s, p in zip(self.start, self.parameters)]
+
+    def start_reduction(self, x):
+        self.works.append(dist.all_reduce(x, async_op=True))
+
+    def wait(self):
+        for work in self.works:
+            work.wait()
+        self.works = []
+
+    def collectives(self):
+        """Bytes, tensors and parameters of each collective of a step."""
+        if not self.reduces:
+            return []
+        return [{"bytes": s.count * self.wire.itemsize, "tensors": len(s.tensors), "parameters": s.parameters} for s in self.plan]
+
+
+class Ddp(Sync):
+    name, summary = "ddp", "after backward, one blocking all-reduce per parameter tensor"
+    reduces, max_bytes = True, PER_TENSOR
+
+    def finish(self):
+        for p in self.parameters:
+            dist.all_reduce(p.grad)
+
+
+class Flat(Sync):
+    name, summary = "ddp_flat", "control: after backward, one all-reduce of the whole gradient"
+    reduces = True
+
+    def allocate(self, grad_dtype):
+        self.arena = torch.zeros(self.floats, device=self.parameters[0].device)
+        self.view = self.views(self.arena)
+
+    def finish(self):
+        torch._foreach_copy_(self.view, [p.grad for p in self.parameters])
+        for p, view in zip(self.parameters, self.view):
+            p.grad = view
+        dist.all_reduce(self.arena)
+
+
+class Individual(Sync):
+    name, summary = "ddp_individual", "an asynchronous all-reduce per parameter tensor, as soon as its gradient is final"
+    reduces, max_bytes = True, PER_TENSOR
+
+    def gradient_ready(self, i):
+        self.start_reduction(self.parameters[i].grad)
+
+    def finish(self):
+        self.wait()
+
+
+class Staged(Sync):
+    name = "ddp_individual_v2"
+    summary = "as ddp_individual, through a communication buffer per tensor (--grad-dtype bf16 halves the bytes)"
+    reduces, max_bytes = True, PER_TENSOR
+
+    def allocate(self, grad_dtype):
+        self.wire = torch.bfloat16 if grad_dtype == "bf16" else torch.float32
+        self.staged = self.views(torch.zeros(self.floats, dtype=self.wire, device=self.parameters[0].device))
+
+    def gradient_ready(self, i):
+        self.staged[i].copy_(self.parameters[i].grad)
+        self.start_reduction(self.staged[i])
+
+    def finish(self):
+        self.wait()
+        torch._foreach_copy_([p.grad for p in self.parameters], self.staged)
+
+
+class Bucketed(Flat):
+    name, summary = "ddp_bucketed", "an asynchronous all-reduce per bucket of gradients, as soon as the bucket is full"
+    buckets = True
+
+    def allocate(self, grad_dtype):
+        super().allocate(grad_dtype)
+        self.bucket = [self.arena[s.offset : s.offset + s.count] for s in self.plan]
+        self.bucket_of = {i: b for b, s in enumerate(self.plan) for i in s.tensors}
+
+    def begin(self, last):
+        self.missing, self.next = [len(s.tensors) for s in self.plan], 0
+        return super().begin(last)
+
+    def gradient_ready(self, i):
+        self.view[i].copy_(self.parameters[i].grad)
+        self.parameters[i].grad = self.view[i]
+        self.missing[self.bucket_of[i]] -= 1
+        while self.next < len(self.plan) and not self.missing[self.next]:  # every rank starts them in the same order
+            self.start_reduction(self.bucket[self.next])
+            self.next += 1
+
+    def finish(self):
+        self.wait()
+
+
+class TorchDdp(Sync):
+    """Of gradient_as_bucket_view, which is faster than PyTorch's default. It waits at the end of backward, so nothing of
+    it is seen in gradient_sync."""
+
+    name = "torch_ddp"
+    summary = "PyTorch's DistributedDataParallel with bucket_cap_mb = --bucket-size-mb, gradient_as_bucket_view"
+    reduces, buckets, own_model = True, True, True
+
+    def __init__(self, model, ranks, micro_batches, bucket_mb, grad_dtype):
+        super().__init__(copy.deepcopy(model), 1, micro_batches, bucket_mb, grad_dtype)  # it takes the mean over ranks itself
+        self.run = DistributedDataParallel(self.model, bucket_cap_mb=bucket_mb, gradient_as_bucket_view=True)
+
+    def begin(self, last):
+        return contextlib.nullcontext() if last else self.run.no_sync()
+
+    def collectives(self):
+        """What it made of its cap once a step had shown it the order of the gradients; parameters it does not tell."""
+        sizes = self.run._get_ddp_logging_data().get("rebuilt_bucket_sizes", "")
+        return [{"bytes": int(size)} for size in sizes.replace(",", " ").split()]
+
+
+STRATEGIES = {s.name: s for s in (Ddp, Individual, Staged, Bucketed, Flat, Sync, TorchDdp)}

@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+"""torch_ddp.py - what ddpbench measures, in PyTorch: the same model, data, strategies, blocks and result files.
+
+    torchrun --standalone --nproc-per-node 2 bench/peers/torch_ddp.py --d-model 256 ... --output theirs
+    build/ddpbench compare ours --candidate theirs --label ddpbench,torch
+
+One difference is to PyTorch's advantage: batches are made before the block and only copied in it (peer_step.py).
+"""
+
+import contextlib
+import math
+import os
+import subprocess
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+import peer_results
+from peer_data import Data, Refused, initial_weights
+from peer_job import Job, foreign_cores, machine_cpu_seconds, process_cpu_seconds
+from peer_model import Model, flops, set_weights, shapes
+from peer_options import help_text, parse_options
+from peer_step import PHASES, Batches, Learner, Trainer
+
+DISCARDED_STEPS, FOREIGN_CORES = 2, 0.5
+ATTENTION = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "math": SDPBackend.MATH,
+}
+origin_ns = time.perf_counter_ns()
+
+
+def say(words):
+    print(f"torch_ddp.py: {words}", file=sys.stderr, flush=True)
+
+
+def version():
+    """This repository's, and PyTorch's."""
+    command = ["git", "-C", os.path.dirname(os.path.abspath(__file__)), "describe", "--always", "--dirty", "--tags"]
+    try:
+        ours = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        ours = "unknown"
+    return f"{ours}, torch {torch.__version__}"
+
+
+# ---- set-up ----
+
+
+def choose_device(options, job):
+    """The rank's device and the backend for it."""
+    kind = options.device
+    if kind == "auto":
+        kind = "cuda" if torch.cuda.is_available() else "cpu"
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise Refused("--device cuda: PyTorch finds no GPU here; use cpu")
+    if kind == "cpu" and options.dtype == "tf32":
+        raise Refused("--dtype tf32 is a GPU's; this run is on the CPU")
+    backend = options.backend if options.backend != "auto" else "nccl" if kind == "cuda" else "gloo"
+    if kind == "cpu" and backend == "nccl":
+        raise Refused("--backend nccl reduces on GPUs; this run is on the CPU")
+    if kind == "cuda":
+        if job.local_rank >= torch.cuda.device_count():
+            raise Refused(f"rank {job.rank} is number {job.local_rank} of its host, which has {torch.cuda.device_count()} GPUs")
+        torch.cuda.set_device(job.local_rank)
+        torch.set_float32_matmul_precision("high" if options.dtype == "tf32" else "highest")
+        return torch.device("cuda", job.local_rank), backend
+    return torch.device("cpu"), backend
+
+
+def set_threads(options, job):
+    """Those of a rank: as asked for, or OMP_NUM_THREADS, or its share of the cores."""
+    asked = options.threads or int(os.environ.get("OMP_NUM_THREADS", 0) or 0) or int(job.cores_per_rank())
+    torch.set_num_threads(max(1, asked))
+    return torch.get_num_threads()
+
+
+class Run:
+    """Everything that blocks are made of."""
+
+    def __init__(self, job, options, device, backend):
+        o = self.options = options
+        self.job, self.device, self.backend = job, device, backend
+        self.threads = set_threads(o, job)
+        micro = o.grad_accumulation
+        data = Data(o.data, o.vocab_size, o.context_length, o.batch_size, micro, o.seed, job.rank, job.size)
+        residual = torch.bfloat16 if o.residual_dtype == "bf16" else torch.float32
+        sizes = (o.vocab_size, o.context_length, o.d_model, o.num_layers, o.num_heads, o.d_ff, o.rope_theta)
+        self.model = Model(*sizes, o.compile, residual)
+        set_weights(self.model, initial_weights(shapes(self.model), o.seed))
+        self.model.place(device)
+        self.syncs = {label: of(self.model, job.size, micro, mb, o.grad_dtype) for label, of, mb in o.rows}
+        models = {id(sync.model): sync.model for sync in self.syncs.values()}
+        self.learners = {key: Learner(model, o.weight_decay) for key, model in models.items()}
+        if o.compile:
+            for model in models.values():
+                model.compile_parts(o.compile_mode)
+        self.steps = DISCARDED_STEPS + o.block_steps
+        self.data = data
+        self.trainer = Trainer(o, device, Batches(data, device), self.steps)
+        self.samples = {label: [] for label in self.syncs}
+        self.losses, self.difference, self.steps_run = None, math.nan, 0
+        self.blocks, self.foreign_blocks = 0, 0
+
+    def start(self, label):
+        """Where the schedule stands when a block begins: in the active regime behind the warm-up, in the warm-up regime so
+        that the first timed step is the first of the ramp."""
+        sync = self.syncs[label]
+        at = -DISCARDED_STEPS if self.options.regime == "warmup" else self.options.warmup_steps
+        self.trainer.use(sync, self.learners[id(sync.model)], at)
+        return at
+
+    def derived(self):
+        o = self.options
+        tokens = o.batch_size * o.context_length
+        found = {
+            "world_size": self.job.size,
+            "host_count": self.job.hosts,
+            "threads": self.threads,
+            "cores_per_rank": self.job.cores_per_rank(),
+            "parameters": sum(p.numel() for p in self.model.parameters()),
+            "tokens_per_step": tokens,
+            "model_flops_per_step": flops(self.model, o.context_length, tokens),
+            "data_tokens": self.data.tokens,
+            "timed_steps_per_block": o.block_steps,
+            "device": self.device.type,
+            "backend": self.backend,
+        }
+        if self.device.type == "cuda":
+            nccl = ".".join(map(str, torch.cuda.nccl.version())) if self.backend == "nccl" else ""
+            found |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda, "nccl": nccl}
+        return found
+
+    def rows(self):
+        return [
+            {"name": label, "strategy": of.name} | ({"bucket_size_mb": mb} if of.buckets else {})
+            | {"collectives": self.syncs[label].collectives()}
+            for label, of, mb in self.options.rows
+        ]  # fmt: skip
+
+
+# ---- blocks ----
+
+
+def warm_up(run):
+    """Before the first round, some steps of each: what is compiled, or learned from the first steps, is so afterwards.
+    Returns the seconds of the last step of all together."""
+    seconds = 0.0
+    for label in run.syncs:
+        run.start(label)
+        run.job.barrier()
+        for slot in range(min(3, run.steps)):
+            begin = time.perf_counter()
+            run.trainer.step(slot)
+            run.trainer.synchronize()
+            run.steps_run += 1
+        seconds += time.perf_counter() - begin
+    return seconds
+
+
+def run_block(run, label):
+    """Returns what this rank tells the others about it, and where the schedule stood at its start."""
+    trainer, job = run.trainer, run.job
+    at = run.start(label)
+    job.barrier()
+    for slot in range(DISCARDED_STEPS):
+        trainer.step(slot)
+    trainer.synchronize()
+
+    before, process, machine = time.perf_counter(), process_cpu_seconds(), machine_cpu_seconds()
+    job.barrier()
+    start = time.perf_counter()
+    for slot in range(DISCARDED_STEPS, run.steps):
+        trainer.step(slot)
+    trainer.synchronize()
+    end = time.perf_counter()
+    job.barrier()
+
+    report = {
+        "seconds": end - start,
+        "process_cpu": process_cpu_seconds() - process,
+        "machine_cpu": machine_cpu_seconds() - machine,
+        "around": time.perf_counter() - before,
+    }
+    times, timed = trainer.clock.steps(run.steps), run.options.block_steps
+    report["phase"] = [1e-9 * sum(t["phase"][p] for t in times[DISCARDED_STEPS:]) / timed for p in range(len(PHASES))]
+    report["record"] = trainer.record.tolist()
+    return report, times, at
+
+
+def check_losses(run, sync, reports):
+    """All that reduce the whole gradient in fp32 must find the same losses."""
+    mean = [sum(r["record"][i][0] for r in reports) / len(reports) for i in range(run.steps)]
+    if not sync.reduces or sync.wire is not torch.float32:
+        return
+    if run.losses is None:
+        run.losses = mean
+    else:
+        worst = max(abs(a - b) / abs(b) for a, b in zip(mean, run.losses))
+        run.difference = worst if math.isnan(run.difference) else max(run.difference, worst)
+
+
+def keep_block(run, results, label, number, report, times, at):
+    """Gathers a block: its step is the slowest rank's, its phases the mean over ranks. Writes a line for each step."""
+    o, job = run.options, run.job
+    reports = job.gather(report)
+    phases = [sum(r["phase"][p] for r in reports) / job.size for p in range(len(PHASES))]
+    run.samples[label].append((max(r["seconds"] for r in reports) / o.block_steps, phases))
+    check_losses(run, run.syncs[label], reports)
+    others = foreign_cores(job, reports)
+    run.foreign_blocks += others >= FOREIGN_CORES
+    lines = []
+    for i, (t, (loss, norm)) in enumerate(zip(times, report["record"])):
+        warmup = run.trainer.schedule.is_warmup(at + i)
+        line = {"implementation": label, "round": number, "block": run.blocks, "step": i, "timed": i >= DISCARDED_STEPS}
+        line |= {"global_step": run.steps_run + i, "epoch_kind": "warmup" if warmup else "active"}
+        line |= {"start": 1e-9 * (t["start"] - origin_ns), "step_ms": 1e-6 * (t["end"] - t["start"])}
+        line |= {f"{phase}_ms": 1e-6 * t["phase"][p] for p, phase in enumerate(PHASES)}
+        line |= {"loss": loss, "learning_rate": run.trainer.schedule.rate(at + i)}
+        if warmup or o.log_grad_norm:
+            line["grad_norm"] = norm
+        lines.append(line | {"cores_used_by_others": others})
+    results.write_lines(lines)
+    run.blocks += 1
+    run.steps_run += run.steps
+
+
+def rotated(number, labels):
+    """Each round begins with another one, and every second one runs backwards, so that none always follows the same."""
+    n, shift = len(labels), number % len(labels)
+    return [labels[(n + shift - j) % n if number % 2 else (shift + j) % n] for j in range(n)]
+
+
+def write_summary(run, results, rounds):
+    """Rank 0 only. Returns the table."""
+    o = run.options
+    labels = list(run.syncs)
+    strategies, buckets = {l: of for l, of, _ in o.rows}, {l: mb for l, _, mb in o.rows}
+    tree = {
+        "schema_version": peer_results.SCHEMA,
+        "label": o.label,
+        "sample": "one block of a round; its step is the slowest rank's, its phases the mean over ranks",
+        "rounds": rounds,
+    }
+    tree |= peer_results.summarize(run.samples, strategies, labels, run.job.size, o.batch_size * o.context_length)
+    tree |= {"largest_loss_difference": run.difference, "blocks": run.blocks, "blocks_beside_foreign_work": run.foreign_blocks}
+    if run.device.type == "cuda":
+        tree["memory_peak_bytes"] = torch.cuda.max_memory_allocated()
+    table = peer_results.table_text(tree, o)
+    if run.foreign_blocks:
+        table += f"\nNote: {run.foreign_blocks} of {run.blocks} blocks ran beside other work on the machine."
+    if not math.isnan(run.difference):
+        table += f"\nLosses of the synchronising fp32 strategies differ by at most {run.difference:.1e}, relatively."
+    results.write_json("summary.json", tree)
+    hosts = run.job.hosts
+    results.replace("summary.csv", peer_results.csv_text(o, tree["implementations"], strategies, buckets, run.job.size, hosts, run.threads))
+    results.replace("summary.txt", heading(run) + "\n\n" + table + "\n")
+    return table
+
+
+def heading(run):
+    o, job = run.options, run.job
+    compiled = f"compiled ({o.compile_mode})" if o.compile else "eager"
+    rest = f", residual stream in {o.residual_dtype}" if o.dtype == "bf16" else ""
+    return (
+        f"torch_ddp.py {version()} on {job.size} rank{'s'[: job.size > 1]} x {run.threads} thread{'s'[: run.threads > 1]} on "
+        f"{job.hosts} host{'s'[: job.hosts > 1]}, {run.device.type}, {o.dtype}{rest}, {compiled}, attention {o.attention}, "
+        f"backend {run.backend}\n"
+        f"model     {o.num_layers} layers, d_model {o.d_model}, {o.num_heads} heads, d_ff {o.d_ff}, vocabulary {o.vocab_size}, "
+        f"context {o.context_length}\n"
+        f"batch     {o.batch_size} sequences a step = {job.size} ranks x {o.grad_accumulation} micro-batches x "
+        f"{o.batch_size // job.size // o.grad_accumulation}; data {o.data}; regime {o.regime}"
+    )
+
+
+def measure(run, results):
+    o, job = run.options, run.job
+    each = warm_up(run)
+    tree = peer_results.run_tree(job, o, run.derived(), run.rows(), version())
+    if job.rank == 0:
+        results.write_json("run.json", tree)
+        print(heading(run), end="\n\n", flush=True)
+        say(f"about {each * run.steps * o.rounds:.0f} s to go; results go to {results.directory} as they come")
+    table, written = "", time.perf_counter()
+    for number in range(o.rounds):
+        for label in rotated(number, list(run.syncs)):
+            keep_block(run, results, label, number, *run_block(run, label))
+        if job.rank == 0 and (number + 1 == o.rounds or time.perf_counter() - written > 2):
+            table, written = write_summary(run, results, number + 1), time.perf_counter()
+    if job.rank == 0:
+        print(table, flush=True)
+
+
+def main(argv):
+    if "--help" in argv or "-h" in argv:
+        print(help_text())
+        return 0
+    if "--version" in argv:
+        print(f"torch_ddp.py {version()}")
+        return 0
+    job = Job()
+    try:
+        options = parse_options(argv, job.size)
+        device, backend = choose_device(options, job)
+        job.begin(backend)
+        with contextlib.ExitStack() as stack:
+            if options.attention != "auto":
+                stack.enter_context(sdpa_kernel(ATTENTION[options.attention]))
+            run = Run(job, options, device, backend)
+            measure(run, peer_results.Results(job, options))
+    except Refused as words:
+        if job.rank == 0 or dist.is_initialized():
+            say(words)
+        return 1
+    job.end()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
