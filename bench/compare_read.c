@@ -201,12 +201,14 @@ static char *join(const cJSON *ranks, const cJSON *hosts, const char *name)
 static void add_environment(struct settings *settings, const cJSON *json)
 {
     static const char *const of_job[] = {"SLURM_JOB_ID", "SLURM_JOB_NAME", NULL};
-    static const char *const name[] = {"host", "binding", "cpu", "kernel"};
+    static const char *const name[] = {"host", "binding", "cpu", "kernel"}, *const made_by[] = {"program", "version"};
     const cJSON *ranks = cJSON_GetObjectItemCaseSensitive(json, "ranks"), *item;
     const cJSON *hosts = cJSON_GetObjectItemCaseSensitive(json, "hosts");
-    const cJSON *version = cJSON_GetObjectItemCaseSensitive(json, "version");
-    if (version)
-        add_value(settings, "version", version, ENVIRONMENT);
+    for (size_t i = 0; i < sizeof made_by / sizeof *made_by; i++) {
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(json, made_by[i]);
+        if (value) /* another program may have left results of this layout */
+            add_value(settings, made_by[i], value, ENVIRONMENT);
+    }
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         char *all = join(ranks, i < 2 ? NULL : hosts, name[i]);
         settings_add(settings, name[i], all, ENVIRONMENT);

@@ -223,6 +223,9 @@ cp -r base1 elsewhere && sed -i 's/"kernel":\t"[^"]*"/"kernel":\t"Linux 1.0"/; s
 expect 0 '^  kernel: baseline .*, candidate Linux 1[.]0$' "another kernel is told, not refused" base1 elsewhere
 if grep -q '^  label' printed; then good=1; else good=0; fi
 result "$good" "a label is no difference"
+cp -r base1 peer && sed -i '1,9s/"program":\t"ddpbench"/"program":\t"peer.py"/; /"mpi_library"/d; /"comm":/d' peer/run.json
+expect 0 '^  program: baseline ddpbench, candidate peer[.]py$' "another program's run of the same layout is compared, and told" \
+    base1 peer
 
 # ---- JSON ----
 

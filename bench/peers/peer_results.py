@@ -13,7 +13,7 @@ from peer_step import GRADIENT_SYNC, PHASES
 
 SCHEMA = 1  # of bench/results.h
 PROGRAM = "torch_ddp.py"
-ENVIRONMENT = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GLOO_", "NCCL_", "CUDA_", "TORCH_", "PYTORCH_", "TORCHINDUCTOR_",
+ENVIRONMENT = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GLOO_", "NCCL_", "CUDA_", "TORCH_", "PYTORCH_",
                "GLIBC_TUNABLES", "SLURM_JOB_ID", "SLURM_JOB_N", "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS", "SLURM_STEP")  # fmt: skip
 
 

@@ -8,6 +8,7 @@ with gradient_as_bucket_view, so nothing is copied back.
 
 import contextlib
 import copy
+import functools
 from typing import NamedTuple
 
 import torch
@@ -65,7 +66,7 @@ class Sync:
         """Goes to work: gradient_ready is called from now on."""
         if type(self).gradient_ready is not Sync.gradient_ready:
             for i, p in enumerate(self.parameters):
-                self.handles.append(p.register_post_accumulate_grad_hook(lambda _, i=i: self.active and self.gradient_ready(i)))
+                self.handles.append(p.register_post_accumulate_grad_hook(functools.partial(self.hook, i)))
 
     def detach(self):
         for handle in self.handles:
@@ -76,6 +77,10 @@ class Sync:
         """Before a backward pass; gradients are final only in the last of a step's. Returns the context for it."""
         self.active = last
         return contextlib.nullcontext()
+
+    def hook(self, i, parameter):
+        if self.active:
+            self.gradient_ready(i)
 
     def gradient_ready(self, i):
         """The gradient of tensor i is final."""
