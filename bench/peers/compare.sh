@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# compare.sh - ddpbench beside PyTorch: runs both in turn with the same options, again and again, and says how much longer
+# PyTorch takes.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: bench/peers/compare.sh [--ranks N] [--repeats N] [--python PROGRAM] [--output DIR] [-- OPTION VALUE...], after `make`
+  --ranks N         ranks of each run (default 2)
+  --repeats N       runs of each program, alternating (default 5)
+  --python PROGRAM  a Python that has PyTorch (default python3)
+  --output DIR      where the runs go, DIR/PROGRAM-NUMBER, and what was printed, DIR/output.txt (default results/peers)
+Options behind -- go to all programs; without any these are the sizes of make bench on the text of make bench. PyTorch runs
+eagerly and compiled (torch.compile needs a C++ compiler), its own DistributedDataParallel among the implementations.
+END
+}
+
+say() { echo "compare.sh: $*" >&2; }
+
+ranks=2 repeats=5 python=python3 output=results/peers
+options=(--d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank 4
+    --data build/corpus.txt --bucket-size-mb '1,4' --rounds 4 --steps-per-block 3)
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help) usage; exit 0 ;;
+    --ranks | --repeats | --python | --output)
+        [ $# -gt 1 ] || { say "$1 needs a value"; exit 2; }
+        case $1 in
+        --ranks) ranks=$2 ;;
+        --repeats) repeats=$2 ;;
+        --python) python=$2 ;;
+        --output) output=$2 ;;
+        esac
+        shift 2
+        ;;
+    --) shift; options=("$@"); break ;;
+    *) say "unknown option '$1'; known are --ranks, --repeats, --python, --output and --help; those of the programs follow --"; exit 2 ;;
+    esac
+done
+for value in "$ranks" "$repeats"; do
+    [[ $value =~ ^[1-9][0-9]*$ ]] || { say "'$value': --ranks and --repeats take a whole number above 0"; exit 2; }
+done
+
+cd "$(dirname "$0")/../.."
+program=build/ddpbench
+[ -x $program ] || { say "$program is not built; run make first"; exit 1; }
+"$python" -c 'import torch' 2>/dev/null || { say "$python has no PyTorch; name one that has with --python"; exit 1; }
+[ ! -e "$output" ] || { say "$output is there already; choose another --output"; exit 1; }
+[[ " ${options[*]} " != *" build/corpus.txt "* ]] || launch/corpus.sh build/corpus.txt
+mkdir -p "$output"
+mpirun=$(command -v mpirun.mpich || command -v mpirun)
+export OMP_NUM_THREADS=$(($(nproc) > ranks ? $(nproc) / ranks : 1)) # the same for all
+peer=("$python" -m torch.distributed.run --standalone --nproc-per-node "$ranks" bench/peers/torch_ddp.py)
+ours=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
+
+# run NAME COMMAND...: with the options of all; what it says is shown only if it fails.
+run() {
+    local name=$1
+    shift
+    say "$name"
+    "$@" "${options[@]}" --output "$output/$name" >"$output/said" 2>&1 || { cat "$output/said" >&2; exit 1; }
+}
+
+for ((i = 1; i <= repeats; i++)); do
+    run "ddpbench-$i" "$mpirun" -n "$ranks" "$program" --implementations "$ours"
+    run "torch-$i" "${peer[@]}" --implementations "$ours,torch_ddp"
+    run "torch_compile-$i" "${peer[@]}" --implementations "$ours,torch_ddp" --compile
+done
+rm "$output/said"
+"$python" bench/peers/peer_table.py "$output" | tee "$output/output.txt"
