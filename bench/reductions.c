@@ -29,6 +29,7 @@ void reductions_create(struct reductions *reductions, const struct timeline *tim
         reductions->of[i] = (struct reduction){.queued_ns = alignment_apply(alignment, s->queued_ns),
                                                .posted_ns = alignment_apply(alignment, s->start_ns),
                                                .completed_ns = alignment_apply(alignment, s->end_ns),
+                                               .returned_ns = alignment_apply(alignment, s->returned_ns),
                                                .bytes = s->size[SIZE_BYTES],
                                                .elements = s->size[SIZE_ELEMENTS],
                                                .ticket = s->size[SIZE_TICKET],

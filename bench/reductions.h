@@ -9,6 +9,7 @@
 /* One collective on this rank; times are rank 0's clock. */
 struct reduction {
     int64_t queued_ns, posted_ns, completed_ns;
+    int64_t returned_ns; /* when the training thread went on; before queued_ns where that is not known */
     size_t bytes, elements, ticket;
     int step, index;        /* slot of the step; place in the plan */
     int last_rank;          /* which posted it last; -1 when the clocks cannot tell */

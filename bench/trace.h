@@ -5,6 +5,8 @@
 #ifndef TRACE_H
 #define TRACE_H
 
+#include "activity.h"
+#include "device_cuda.h"
 #include "overlap.h"
 #include "reductions.h"
 #include "trace_text.h"
@@ -36,6 +38,13 @@ struct trace {
     const size_t *parameters;            /* of each collective of the plan */
     size_t compute_bytes;                /* of a number of the device's compute type */
     int shapes, flops, memory, counters; /* what more to write: 0 or 1 each */
+    int without_cpu, without_cuda;       /* activities that were not asked for */
+
+    const struct gpu_facts *gpu; /* that the rank computes on; NULL: the CPU */
+    int gpu_index;
+    const struct activities *activities; /* what a tracer saw of it, settled; NULL: only the device's stamps tell */
+    const char *untraced;                /* why there is none; NULL: nobody wanted one */
+    const char *nccl_version;            /* where collectives run on the GPU; NULL: on the host */
 };
 
 /* Writes a whole trace file of this rank. Returns 0; or -1, reported by the sink. */

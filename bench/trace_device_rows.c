@@ -1,0 +1,165 @@
+/* trace_device_rows.c - which records of a GPU's tracer a trace is made of, and what they belong to. */
+#include "trace_device.h"
+
+#include "error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The step in which the training thread was at that time, or -1. */
+static int step_at(const struct writer *w, int64_t ns)
+{
+    int low = 0, high = w->trace->steps; /* steps before `low` began at that time or earlier */
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (w->step[middle].start_ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && ns < w->step[low - 1].end_ns ? low - 1 : -1;
+}
+
+/* The operation that the training thread was asking for at that time: its external id, or 0. They are recorded one
+ * after the other. */
+static long operation_at(const struct writer *w, int64_t ns)
+{
+    const struct lane *lane = &w->trace->timeline->lane[LANE_COMPUTE];
+    size_t low = 0, high = lane->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lane->span[middle].queued_ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && ns < lane->span[low - 1].returned_ns ? w->operation_id + (long)(low - 1) : 0;
+}
+
+static void choose_calls(struct device_rows *rows, const struct writer *w)
+{
+    const struct activities *all = w->trace->activities;
+    rows->call = allocate(all->n + 1, sizeof *rows->call);
+    for (size_t i = 0; i < all->n; i++) {
+        const struct activity *a = &all->of[i];
+        int step = a->kind == ACTIVITY_CALL ? step_at(w, a->start_ns) : -1;
+        if (step < 0)
+            continue;
+        long id = (long)a->thread == w->trace->thread && !w->trace->without_cpu ? operation_at(w, a->start_ns) : 0;
+        rows->call[rows->calls++] = (struct device_call){a, step, id};
+    }
+}
+
+static int by_correlation(const void *a, const void *b)
+{
+    const struct device_call *x = *(struct device_call *const *)a, *y = *(struct device_call *const *)b;
+    uint32_t p = x->activity->correlation, q = y->activity->correlation;
+    return (p > q) - (p < q);
+}
+
+static int has_correlation(const void *key, const void *element)
+{
+    uint32_t p = *(const uint32_t *)key, q = (*(struct device_call *const *)element)->activity->correlation;
+    return (p > q) - (p < q);
+}
+
+static void choose_rows(struct device_rows *rows, const struct activities *all)
+{
+    struct device_call **call = allocate(rows->calls + 1, sizeof *call);
+    for (size_t i = 0; i < rows->calls; i++)
+        call[i] = &rows->call[i];
+    qsort(call, rows->calls, sizeof(struct device_call *), by_correlation);
+    rows->of = allocate(all->n + 1, sizeof *rows->of);
+    for (size_t i = 0; i < all->n; i++) {
+        const struct activity *a = &all->of[i];
+        struct device_call **made = a->kind == ACTIVITY_CALL
+                                        ? NULL
+                                        : bsearch(&a->correlation, call, rows->calls, sizeof *call, has_correlation);
+        if (made)
+            rows->of[rows->n++] =
+                (struct device_row){.activity = a,
+                                    .call = (*made)->activity,
+                                    .step = (*made)->step,
+                                    .nccl = a->kind == ACTIVITY_KERNEL && (!strncmp(a->name, "ncclDevKernel", 13) ||
+                                                                           !strncmp(a->name, "ncclKernel", 10)),
+                                    .id = (*made)->id,
+                                    .reduction = NO_REDUCTION};
+    }
+    free(call);
+}
+
+/* ---- collectives ---- */
+
+/* Of one step: kernels[n] of NCCL in the order of their calls, and the collectives from `first` on, in the order of
+ * their tickets. */
+static void match_step(struct device_row **kernel, size_t n, size_t first, const struct writer *w)
+{
+    const struct reductions *r = w->trace->reductions;
+    size_t count = 0;
+    while (first + count < r->n && r->of[first + count].step == kernel[0]->step)
+        count++;
+    for (size_t i = 0; count == n && i < n; i++) {
+        kernel[i]->reduction = first + i;
+        kernel[i]->id = w->reduction_id + (long)(first + i);
+    }
+}
+
+static int by_call(const void *a, const void *b)
+{
+    const struct device_row *x = *(struct device_row *const *)a, *y = *(struct device_row *const *)b;
+    if (x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    return (x->activity->correlation > y->activity->correlation) -
+           (x->activity->correlation < y->activity->correlation);
+}
+
+static void match_collectives(struct device_rows *rows, const struct writer *w)
+{
+    const struct reductions *r = w->trace->reductions;
+    struct device_row **kernel = allocate(rows->n + 1, sizeof *kernel);
+    size_t kernels = 0, first = 0;
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->of[i].nccl)
+            kernel[kernels++] = &rows->of[i];
+    qsort(kernel, kernels, sizeof(struct device_row *), by_call);
+    for (size_t i = 0, n; i < kernels; i += n) {
+        for (n = 1; i + n < kernels && kernel[i + n]->step == kernel[i]->step;)
+            n++;
+        while (first < r->n && r->of[first].step < kernel[i]->step)
+            first++;
+        match_step(kernel + i, n, first, w);
+    }
+    free(kernel);
+}
+
+/* The calls of such kernels belong to the collective, too. */
+static void name_calls(struct device_rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->of[i].reduction != NO_REDUCTION)
+            for (size_t low = 0, high = rows->calls; low < high;) {
+                size_t middle = low + (high - low) / 2;
+                const struct activity *a = rows->call[middle].activity;
+                if (a == rows->of[i].call)
+                    rows->call[middle].id = rows->of[i].id;
+                if (a < rows->of[i].call) /* both are in the order of the activities */
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+}
+
+void device_rows_create(struct device_rows *rows, const struct writer *w)
+{
+    *rows = (struct device_rows){0};
+    choose_calls(rows, w);
+    choose_rows(rows, w->trace->activities);
+    match_collectives(rows, w);
+    name_calls(rows);
+}
+
+void device_rows_destroy(struct device_rows *rows)
+{
+    free(rows->call);
+    free(rows->of);
+}

@@ -1,0 +1,141 @@
+/* activity.c - the memory that a tracer's records go to, their order, and who waited for what. */
+#include "activity.h"
+
+#include "error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void activities_create(struct activities *a, size_t capacity, size_t mark_capacity)
+{
+    *a = (struct activities){.capacity = capacity, .mark_capacity = mark_capacity};
+    a->of = allocate(capacity, sizeof *a->of);
+    a->mark = allocate(mark_capacity, sizeof *a->mark);
+    memset(a->of, 1, capacity * sizeof *a->of); /* touched now, so that no step pays for page faults */
+    memset(a->mark, 1, mark_capacity * sizeof *a->mark);
+}
+
+void activities_destroy(struct activities *a)
+{
+    free(a->of);
+    free(a->mark);
+    memset(a, 0, sizeof *a);
+}
+
+void activities_clear(struct activities *a)
+{
+    a->n = a->marks = a->dropped = a->untimed = 0;
+}
+
+void activities_add(struct activities *a, const struct activity *activity)
+{
+    if (activity->start_ns <= 0 || activity->end_ns < activity->start_ns)
+        a->untimed++;
+    else if (a->n == a->capacity)
+        a->dropped++;
+    else
+        a->of[a->n++] = *activity;
+}
+
+void activities_add_mark(struct activities *a, const struct activity_mark *mark)
+{
+    if (a->marks == a->mark_capacity)
+        a->dropped++;
+    else
+        a->mark[a->marks++] = *mark;
+}
+
+/* By start; of those that begin together the longer one comes first. */
+static int by_time(const void *a, const void *b)
+{
+    const struct activity *x = a, *y = b;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->end_ns != y->end_ns)
+        return x->end_ns > y->end_ns ? -1 : 1;
+    return (x->correlation > y->correlation) - (x->correlation < y->correlation);
+}
+
+static int by_event(const void *a, const void *b)
+{
+    const struct activity_mark *x = a, *y = b;
+    if (x->context != y->context)
+        return x->context < y->context ? -1 : 1;
+    if (x->event != y->event)
+        return x->event < y->event ? -1 : 1;
+    return (x->correlation > y->correlation) - (x->correlation < y->correlation);
+}
+
+/* Whether a wait is for what comes before `mark` in the order of by_event. */
+static int is_before(const struct activity *wait, const struct activity_mark *mark)
+{
+    if (mark->context != wait->context)
+        return wait->context < mark->context;
+    if (mark->event != wait->wait.event)
+        return wait->wait.event < mark->event;
+    return wait->correlation < mark->correlation;
+}
+
+/* The record that a wait refers to; NULL: it was made before the tracer started, or got lost. */
+static const struct activity_mark *mark_of(const struct activities *a, const struct activity *wait)
+{
+    size_t low = 0, high = a->marks; /* the marks before `low` are not after the wait */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (is_before(wait, &a->mark[middle]))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    const struct activity_mark *last = NULL;
+    while (low > 0 && a->mark[low - 1].context == wait->context && a->mark[low - 1].event == wait->wait.event) {
+        low--;
+        if (!last)
+            last = &a->mark[low];
+        if (!wait->wait.mark || a->mark[low].mark == wait->wait.mark)
+            return &a->mark[low];
+    }
+    return last;
+}
+
+static int by_correlation(const void *key, const void *element)
+{
+    uint32_t x = *(const uint32_t *)key, y = (*(struct activity *const *)element)->correlation;
+    return (x > y) - (x < y);
+}
+
+static int calls_by_correlation(const void *a, const void *b)
+{
+    return by_correlation(&(*(struct activity *const *)a)->correlation, b);
+}
+
+/* Calls that record events, in the order of their correlations. */
+static size_t marking_calls(struct activities *a, struct activity **call)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->of[i].kind == ACTIVITY_CALL && a->of[i].call.marks)
+            call[n++] = &a->of[i];
+    qsort(call, n, sizeof(struct activity *), calls_by_correlation);
+    return n;
+}
+
+void activities_settle(struct activities *a)
+{
+    struct activity **call = allocate(a->n + 1, sizeof *call);
+    qsort(a->of, a->n, sizeof *a->of, by_time);
+    qsort(a->mark, a->marks, sizeof *a->mark, by_event);
+    size_t calls = marking_calls(a, call);
+    for (size_t i = 0; i < a->n; i++) {
+        struct activity *wait = &a->of[i];
+        const struct activity_mark *mark;
+        if (wait->kind != ACTIVITY_WAIT || wait->wait.event == ACTIVITY_NONE || !(mark = mark_of(a, wait)))
+            continue;
+        wait->wait.stream = mark->stream;
+        wait->wait.correlation = mark->correlation;
+        struct activity **marked = bsearch(&mark->correlation, call, calls, sizeof *call, by_correlation);
+        if (marked)
+            (*marked)->call.waited = 1;
+    }
+    free(call);
+}

@@ -1,0 +1,90 @@
+/* activity.h - what the vendor's tracer saw a GPU do and the host ask of it: kernels, copies, calls of the runtime,
+ * waits.
+ *
+ * The tracer writes records into memory that was allocated before, in whatever order it gets them; activities_settle
+ * puts them in order and finds out what waited for what. CUDA's tracer is CUPTI; where the program was built without
+ * it, activity_absent.c stands in, and says so. */
+#ifndef ACTIVITY_H
+#define ACTIVITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum activity_kind {
+    ACTIVITY_KERNEL,
+    ACTIVITY_COPY,
+    ACTIVITY_FILL, /* memory set to a value */
+    ACTIVITY_CALL, /* of the runtime or the driver, by the host */
+    ACTIVITY_WAIT  /* of the host or of a stream, for a stream, an event, or everything */
+};
+
+#define ACTIVITY_NONE UINT32_MAX /* a number that the tracer does not know, or that means nothing here */
+
+struct activity {
+    enum activity_kind kind;
+    uint32_t correlation;     /* the same for a call and what it made the GPU do; rises with every call */
+    const char *name;         /* of a kernel, demangled; of a call; in words such as "Memcpy HtoD (Pinned -> Device)" */
+    int64_t start_ns, end_ns; /* clock.h's time; of a call and of a wait, the host's */
+    uint32_t device, context, stream; /* all but calls; ACTIVITY_NONE where a wait has none */
+    uint32_t thread;                  /* calls: the operating system's number */
+    union {
+        struct {
+            uint32_t grid[3], block[3];
+            uint32_t registers, shared_bytes; /* of a thread; of a block */
+        } kernel;
+        size_t bytes; /* copies and fills */
+        struct {
+            uint32_t number;
+            int driver, marks, waited; /* of the driver, not the runtime; records an event; which a wait refers to */
+        } call;
+        struct {
+            uint32_t event;       /* which; ACTIVITY_NONE: none */
+            uint64_t mark;        /* the tracer's number of the very record of it; 0: unknown */
+            uint32_t stream;      /* whose work it waits for: where the event was recorded, */
+            uint32_t correlation; /* and by which call; ACTIVITY_NONE until they are known */
+        } wait;
+    };
+};
+
+/* An event that a stream recorded: what a wait for it refers to. */
+struct activity_mark {
+    uint64_t mark;
+    uint32_t correlation, context, stream, event;
+};
+
+/* Grows never: what finds no room is dropped. Names belong to the tracer and outlive the activities. */
+struct activities {
+    struct activity *of; /* [n], in order of start after activities_settle */
+    size_t n, capacity;
+    struct activity_mark *mark;
+    size_t marks, mark_capacity;
+    size_t dropped; /* records that found no room, here or in the tracer's memory */
+    size_t untimed; /* records without times: the GPU had no memory left for them */
+};
+
+/* Reserves (and touches) memory for that many activities and marks; fatal when memory runs out. */
+void activities_create(struct activities *activities, size_t capacity, size_t mark_capacity);
+void activities_destroy(struct activities *activities); /* a zeroed one is fine */
+void activities_clear(struct activities *activities);   /* forgets all, keeps the memory */
+
+/* Adds one; what has no times is counted instead, and so is what finds no room. */
+void activities_add(struct activities *activities, const struct activity *activity);
+void activities_add_mark(struct activities *activities, const struct activity_mark *mark);
+
+/* Sorts, and finds for each wait for an event the call that recorded it: the very one where the tracer told, otherwise
+ * the last one before the wait. May be called again after more were added. */
+void activities_settle(struct activities *activities);
+
+/* ---- the tracer: one at a time in a process ---- */
+
+/* Begins to record into these, which outlive the tracing. Returns 0; or -1, reported: the program was built without a
+ * tracer, its library is not there, or another tool has taken the GPU's tracing. */
+int tracer_start(struct activities *activities);
+
+/* Hands over what is complete: all, once the device is at rest (synchronize). */
+void tracer_flush(void);
+
+/* Ends it, with a flush; nothing is recorded from then on. Does nothing if it did not start. */
+void tracer_stop(void);
+
+#endif

@@ -1,0 +1,15 @@
+/* activity_absent.c - stands in for the tracer of a GPU where the program was built without one. */
+#include "activity.h"
+
+#include "error.h"
+
+int tracer_start(struct activities *activities)
+{
+    (void)activities;
+    return report("the program was built without CUPTI, CUDA's tracing library; install it with the CUDA toolkit and "
+                  "build again");
+}
+
+void tracer_flush(void) {}
+
+void tracer_stop(void) {}
