@@ -86,30 +86,6 @@ END_TEST
 
 /* ---- lanes and times ---- */
 
-/* Rows of one lane nest or are apart; in whole nanoseconds, since sums of decimals are not exact. */
-static void check_lanes(const cJSON *json)
-{
-    const cJSON *a, *b, *rows = cJSON_GetObjectItemCaseSensitive(json, "traceEvents");
-    cJSON_ArrayForEach(a, rows)
-    {
-        if (strcmp(row_text(a, "ph"), "X"))
-            continue;
-        long long start = (long long)(row_number(a, "ts") * 1000 + 0.5);
-        long long end = start + (long long)(row_number(a, "dur") * 1000 + 0.5);
-        for (b = a->next; b; b = b->next) {
-            if (strcmp(row_text(b, "ph"), "X") || row_number(a, "pid") != row_number(b, "pid") ||
-                row_number(a, "tid") != row_number(b, "tid"))
-                continue;
-            long long from = (long long)(row_number(b, "ts") * 1000 + 0.5);
-            long long to = from + (long long)(row_number(b, "dur") * 1000 + 0.5);
-            int apart = end <= from || to <= start;
-            int nested = (start <= from && to <= end) || (from <= start && end <= to);
-            ck_assert_msg(apart || nested, "%s at %lld and %s at %lld partly overlap", row_text(a, "name"), start,
-                          row_text(b, "name"), from);
-        }
-    }
-}
-
 /* Several in flight, nested, touching, without length, and posted out of order. */
 static void record_collectives(struct timeline *timeline)
 {
@@ -129,7 +105,7 @@ START_TEST(lanes_nest)
     char *text = trace_text(&rank[0].trace);
     cJSON *json = trace_parse(text);
     ck_assert_int_eq(trace_rows(json, "X", "mpi:all_reduce"), 11);
-    check_lanes(json);
+    trace_check_lanes(json);
     ck_assert_int_eq((int)row_number(trace_row(json, "X", "mpi:all_reduce", 0), "tid"), _i ? 4100 : 5000000);
     const cJSON *first = trace_row(json, "X", "mpi:all_reduce", 0), *second = trace_row(json, "X", "mpi:all_reduce", 1);
     ck_assert(row_number(first, "tid") != row_number(second, "tid"));
@@ -182,7 +158,7 @@ START_TEST(times_are_never_negative)
     char *text = trace_text(&rank[0].trace);
     check_times(text);
     cJSON *json = trace_parse(text);
-    check_lanes(json);
+    trace_check_lanes(json);
     /* 41 ns of drift until then: the forward pass ended 191 ns before the base */
     ck_assert_double_eq(row_number(trace_row(json, "X", "forward_pass", 0), "ts"), 0);
     ck_assert_double_eq(row_number(trace_row(json, "X", "forward_pass", 0), "dur"), 0);
@@ -257,7 +233,7 @@ static void check_merged(int first)
         for (int j = 0; j < i; j++)
             ck_assert(row_number(trace_row(json, "M", "process_name", j), "pid") != row_number(row, "pid"));
     }
-    check_lanes(json);
+    trace_check_lanes(json);
     ck_assert_str_eq(row_text(json, "traceName"), "ddp_all_ranks_trace.json");
     free(id);
     cJSON_Delete(json);

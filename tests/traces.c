@@ -147,3 +147,26 @@ const cJSON *row_argument(const cJSON *row, const char *name)
 {
     return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(row, "args"), name);
 }
+
+void trace_check_lanes(const cJSON *json)
+{
+    const cJSON *a, *b, *rows = cJSON_GetObjectItemCaseSensitive(json, "traceEvents");
+    cJSON_ArrayForEach(a, rows)
+    {
+        if (strcmp(row_text(a, "ph"), "X"))
+            continue;
+        long long start = (long long)(row_number(a, "ts") * 1000 + 0.5);
+        long long end = start + (long long)(row_number(a, "dur") * 1000 + 0.5);
+        for (b = a->next; b; b = b->next) {
+            if (strcmp(row_text(b, "ph"), "X") || row_number(a, "pid") != row_number(b, "pid") ||
+                row_number(a, "tid") != row_number(b, "tid"))
+                continue;
+            long long from = (long long)(row_number(b, "ts") * 1000 + 0.5);
+            long long to = from + (long long)(row_number(b, "dur") * 1000 + 0.5);
+            int apart = end <= from || to <= start;
+            int nested = (start <= from && to <= end) || (from <= start && end <= to);
+            ck_assert_msg(apart || nested, "%s at %lld and %s at %lld partly overlap", row_text(a, "name"), start,
+                          row_text(b, "name"), from);
+        }
+    }
+}

@@ -45,4 +45,8 @@ double row_number(const cJSON *row, const char *name);
 const char *row_text(const cJSON *row, const char *name);
 const cJSON *row_argument(const cJSON *row, const char *name); /* NULL if there is none */
 
+/* Fails the test unless rows of one lane nest or are apart; in whole nanoseconds, since sums of decimals are not exact.
+ */
+void trace_check_lanes(const cJSON *json);
+
 #endif
