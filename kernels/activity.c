@@ -87,15 +87,8 @@ static const struct activity_mark *mark_of(const struct activities *a, const str
         else
             low = middle + 1;
     }
-    const struct activity_mark *last = NULL;
-    while (low > 0 && a->mark[low - 1].context == wait->context && a->mark[low - 1].event == wait->wait.event) {
-        low--;
-        if (!last)
-            last = &a->mark[low];
-        if (!wait->wait.mark || a->mark[low].mark == wait->wait.mark)
-            return &a->mark[low];
-    }
-    return last;
+    const struct activity_mark *last = low > 0 ? &a->mark[low - 1] : NULL;
+    return last && last->context == wait->context && last->event == wait->wait.event ? last : NULL;
 }
 
 static int by_correlation(const void *key, const void *element)

@@ -39,7 +39,6 @@ struct activity {
         } call;
         struct {
             uint32_t event;       /* which; ACTIVITY_NONE: none */
-            uint64_t mark;        /* the tracer's number of the very record of it; 0: unknown */
             uint32_t stream;      /* whose work it waits for: where the event was recorded, */
             uint32_t correlation; /* and by which call; ACTIVITY_NONE until they are known */
         } wait;
@@ -48,7 +47,6 @@ struct activity {
 
 /* An event that a stream recorded: what a wait for it refers to. */
 struct activity_mark {
-    uint64_t mark;
     uint32_t correlation, context, stream, event;
 };
 
@@ -71,8 +69,8 @@ void activities_clear(struct activities *activities);   /* forgets all, keeps th
 void activities_add(struct activities *activities, const struct activity *activity);
 void activities_add_mark(struct activities *activities, const struct activity_mark *mark);
 
-/* Sorts, and finds for each wait for an event the call that recorded it: the very one where the tracer told, otherwise
- * the last one before the wait. May be called again after more were added. */
+/* Sorts, and finds for each wait for an event the call that recorded it: the last one before the wait. May be called
+ * again after more were added. */
 void activities_settle(struct activities *activities);
 
 /* ---- the tracer: one at a time in a process ---- */

@@ -71,7 +71,7 @@ static void wait(struct activities *activities, int rank, uint32_t record, int64
                                                   .end_ns = (us + 9) * US,
                                                   .context = 1,
                                                   .stream = 20,
-                                                  .wait = {5, 0, ACTIVITY_NONE, ACTIVITY_NONE}});
+                                                  .wait = {5, ACTIVITY_NONE, ACTIVITY_NONE}});
 }
 
 static void phase(struct timeline *timeline, enum phase phase, int64_t queued, int64_t returned, int64_t start,

@@ -24,14 +24,14 @@ static void add(enum activity_kind kind, uint32_t correlation, int64_t start_ns,
                                             .call = {.marks = kind == ACTIVITY_CALL}});
 }
 
-static void add_wait(uint32_t correlation, uint32_t context, uint32_t event, uint64_t mark)
+static void add_wait(uint32_t correlation, uint32_t context, uint32_t event)
 {
     activities_add(&all, &(struct activity){.kind = ACTIVITY_WAIT,
                                             .correlation = correlation,
                                             .start_ns = 1000 + correlation,
                                             .end_ns = 1000 + correlation,
                                             .context = context,
-                                            .wait = {event, mark, ACTIVITY_NONE, ACTIVITY_NONE}});
+                                            .wait = {event, ACTIVITY_NONE, ACTIVITY_NONE}});
 }
 
 static const struct activity *with(uint32_t correlation)
@@ -60,7 +60,7 @@ START_TEST(what_finds_no_room_is_counted)
     for (uint32_t i = 0; i < 11; i++)
         add(ACTIVITY_KERNEL, i, 10 + i, 20 + i);
     for (uint32_t i = 0; i < 10; i++)
-        activities_add_mark(&all, &(struct activity_mark){0, i, 1, 7, 5});
+        activities_add_mark(&all, &(struct activity_mark){i, 1, 7, 5});
     ck_assert_uint_eq(all.n, 8);
     ck_assert_uint_eq(all.marks, 8);
     ck_assert_uint_eq(all.dropped, 5);
@@ -89,11 +89,11 @@ START_TEST(a_wait_is_for_the_last_record_before_it)
     static const uint32_t recorded[] = {50, 10, 30}, waits[] = {9, 11, 29, 31, 60},
                           want[] = {ACTIVITY_NONE, 10, 10, 30, 50};
     for (size_t i = 0; i < 5; i++)
-        add_wait(waits[i], 1, 5, 0);
+        add_wait(waits[i], 1, 5);
     for (size_t i = 0; i < 3; i++)
-        activities_add_mark(&all, &(struct activity_mark){0, recorded[i], 1, 7 + recorded[i], 5});
-    activities_add_mark(&all, &(struct activity_mark){0, 28, 1, 99, 6}); /* another event */
-    activities_add_mark(&all, &(struct activity_mark){0, 28, 2, 99, 5}); /* of another context */
+        activities_add_mark(&all, &(struct activity_mark){recorded[i], 1, 7 + recorded[i], 5});
+    activities_add_mark(&all, &(struct activity_mark){28, 1, 99, 6}); /* another event */
+    activities_add_mark(&all, &(struct activity_mark){28, 2, 99, 5}); /* of another context */
     activities_settle(&all);
     for (size_t i = 0; i < 5; i++) {
         ck_assert_uint_eq(with(waits[i])->wait.correlation, want[i]);
@@ -102,29 +102,15 @@ START_TEST(a_wait_is_for_the_last_record_before_it)
 }
 END_TEST
 
-/* Where the tracer says which record it was, that counts; where that one is lost, the last before the wait does. */
-START_TEST(a_wait_is_for_the_record_that_the_tracer_names)
-{
-    activities_add_mark(&all, &(struct activity_mark){1001, 10, 1, 7, 5});
-    activities_add_mark(&all, &(struct activity_mark){1002, 20, 1, 8, 5});
-    add_wait(30, 1, 5, 1001);
-    add_wait(31, 1, 5, 1003);
-    activities_settle(&all);
-    ck_assert_uint_eq(with(30)->wait.correlation, 10);
-    ck_assert_uint_eq(with(30)->wait.stream, 7);
-    ck_assert_uint_eq(with(31)->wait.correlation, 20);
-}
-END_TEST
-
 START_TEST(calls_know_that_they_are_waited_for)
 {
     add(ACTIVITY_CALL, 10, 10, 20);
     add(ACTIVITY_CALL, 20, 30, 40);
-    activities_add_mark(&all, &(struct activity_mark){0, 10, 1, 7, 5});
-    activities_add_mark(&all, &(struct activity_mark){0, 20, 1, 7, 6});
+    activities_add_mark(&all, &(struct activity_mark){10, 1, 7, 5});
+    activities_add_mark(&all, &(struct activity_mark){20, 1, 7, 6});
     activities_settle(&all);
     ck_assert_int_eq(with(10)->call.waited + with(20)->call.waited, 0);
-    add_wait(30, 1, 6, 0); /* more came */
+    add_wait(30, 1, 6); /* more came */
     activities_settle(&all);
     ck_assert_int_eq(with(10)->call.waited, 0);
     ck_assert_int_eq(with(20)->call.waited, 1);
@@ -140,7 +126,6 @@ int main(void)
     tcase_add_test(tests, what_finds_no_room_is_counted);
     tcase_add_test(tests, what_has_no_times_is_counted);
     tcase_add_test(tests, a_wait_is_for_the_last_record_before_it);
-    tcase_add_test(tests, a_wait_is_for_the_record_that_the_tracer_names);
     tcase_add_test(tests, calls_know_that_they_are_waited_for);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
