@@ -79,10 +79,12 @@ void activities_settle(struct activities *activities);
  * tracer, its library is not there, or another tool has taken the GPU's tracing. */
 int tracer_start(struct activities *activities);
 
-/* Hands over what is complete: all, once the device is at rest (synchronize). */
-void tracer_flush(void);
+/* Hands over what is complete: all, once the device is at rest (synchronize). What comes later is kept back until
+ * tracer_resume, so that the activities may be settled and read meanwhile. */
+void tracer_pause(void);
+void tracer_resume(void);
 
-/* Ends it, with a flush; nothing is recorded from then on. Does nothing if it did not start. */
+/* Hands over the rest and ends it. Does nothing if it did not start. */
 void tracer_stop(void);
 
 #endif

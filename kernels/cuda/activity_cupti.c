@@ -1,0 +1,327 @@
+/* activity_cupti.c - the tracer of NVIDIA GPUs: CUPTI's activity records, taken over into activities.
+ *
+ * CUPTI asks for buffers, fills them with records, and gives them back full or when it is flushed, from a thread of its
+ * own or from the one that flushes. Records come in no order. Times are the host clock's: CUPTI asks it for those of
+ * calls, and converts those of the GPU. Source: NVIDIA, CUPTI documentation, section on the activity API. */
+#include "activity.h"
+
+#include "clock.h"
+#include "cuda/cupti_names.h"
+#include "error.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert(CUPTI_SYNCHRONIZATION_INVALID_VALUE == ACTIVITY_NONE, "the number that stands for none");
+
+/* Memory for records on their way; a record is some 50 bytes (calls) to 250 (kernels). */
+enum { BUFFERS = 32, BUFFER_BYTES = 1 << 20 };
+
+static const CUpti_ActivityKind kinds[] = {
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,     CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_DRIVER, /* NCCL and cuBLAS launch through the driver */
+    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_CUDA_EVENT, /* since 12.9 not with SYNCHRONIZATION */
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static struct {
+    struct cupti cupti;
+    struct activities *into; /* NULL: it does not trace */
+    CUpti_SubscriberHandle subscriber;
+    uint32_t starter, starter_thread; /* CUPTI's number of the thread that started it, and the operating system's */
+    pthread_mutex_t lock;             /* of what follows, and of the activities while it traces */
+    unsigned char *memory;            /* [BUFFERS][BUFFER_BYTES] */
+    unsigned char *spare[BUFFERS];
+    int spares, paused;
+    struct {
+        unsigned char *buffer;
+        size_t valid;
+    } kept[BUFFERS]; /* came while it paused */
+    int keeps;
+    size_t dropped; /* by CUPTI, and not told yet */
+} tracer = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- records ---- */
+
+static void take_kernel(const cupti_kernel *k)
+{
+    struct activity a = {.kind = ACTIVITY_KERNEL,
+                         .correlation = k->correlationId,
+                         .name = cupti_kernel_name(k->name),
+                         .start_ns = (int64_t)k->start,
+                         .end_ns = (int64_t)k->end,
+                         .device = k->deviceId,
+                         .context = k->contextId,
+                         .stream = k->streamId};
+    a.kernel.grid[0] = (uint32_t)k->gridX;
+    a.kernel.grid[1] = (uint32_t)k->gridY;
+    a.kernel.grid[2] = (uint32_t)k->gridZ;
+    a.kernel.block[0] = (uint32_t)k->blockX;
+    a.kernel.block[1] = (uint32_t)k->blockY;
+    a.kernel.block[2] = (uint32_t)k->blockZ;
+    a.kernel.registers = k->registersPerThread;
+    a.kernel.shared_bytes = (uint32_t)k->staticSharedMemory + (uint32_t)k->dynamicSharedMemory;
+    activities_add(tracer.into, &a);
+}
+
+static void take_copy(const cupti_copy *c)
+{
+    activities_add(tracer.into, &(struct activity){.kind = ACTIVITY_COPY,
+                                                   .correlation = c->correlationId,
+                                                   .name = cupti_copy_name(c->copyKind, c->srcKind, c->dstKind),
+                                                   .start_ns = (int64_t)c->start,
+                                                   .end_ns = (int64_t)c->end,
+                                                   .device = c->deviceId,
+                                                   .context = c->contextId,
+                                                   .stream = c->streamId,
+                                                   .bytes = c->bytes});
+}
+
+static void take_fill(const cupti_fill *f)
+{
+    activities_add(tracer.into, &(struct activity){.kind = ACTIVITY_FILL,
+                                                   .correlation = f->correlationId,
+                                                   .name = cupti_fill_name(f->memoryKind),
+                                                   .start_ns = (int64_t)f->start,
+                                                   .end_ns = (int64_t)f->end,
+                                                   .device = f->deviceId,
+                                                   .context = f->contextId,
+                                                   .stream = f->streamId,
+                                                   .bytes = f->bytes});
+}
+
+static void take_call(const cupti_call *c)
+{
+    int marks, driver = c->kind == CUPTI_ACTIVITY_KIND_DRIVER;
+    const char *name = cupti_call_name(&tracer.cupti, driver, c->cbid, &marks);
+    if (!name)
+        return;
+    activities_add(tracer.into,
+                   &(struct activity){.kind = ACTIVITY_CALL,
+                                      .correlation = c->correlationId,
+                                      .name = name,
+                                      .start_ns = (int64_t)c->start,
+                                      .end_ns = (int64_t)c->end,
+                                      .thread = c->threadId == tracer.starter ? tracer.starter_thread : c->threadId,
+                                      .call = {.number = c->cbid, .driver = driver, .marks = marks}});
+}
+
+static void take_wait(const cupti_wait *w)
+{
+    activities_add(tracer.into, &(struct activity){.kind = ACTIVITY_WAIT,
+                                                   .correlation = w->correlationId,
+                                                   .name = cupti_wait_name(w->type),
+                                                   .start_ns = (int64_t)w->start,
+                                                   .end_ns = (int64_t)w->end,
+                                                   .context = w->contextId,
+                                                   .stream = w->streamId,
+                                                   .wait = {.event = w->cudaEventId, ACTIVITY_NONE, ACTIVITY_NONE}});
+}
+
+static void take_mark(const cupti_mark *m)
+{
+    activities_add_mark(tracer.into, &(struct activity_mark){.correlation = m->correlationId,
+                                                             .context = m->contextId,
+                                                             .stream = m->streamId,
+                                                             .event = m->eventId});
+}
+
+/* Records begin alike, with their kind; which layout follows, CUPTI's documentation says for each. */
+static void take(const CUpti_Activity *record)
+{
+    const void *r = record;
+    switch (record->kind) {
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+        take_kernel(r);
+        break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+        take_copy(r);
+        break;
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+        take_fill(r);
+        break;
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+        take_call(r);
+        break;
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+        take_wait(r);
+        break;
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+        take_mark(r);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- what CUPTI calls ---- */
+
+/* Without one left CUPTI drops records, and counts them. */
+static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *size, size_t *records)
+{
+    pthread_mutex_lock(&tracer.lock);
+    *buffer = tracer.spares > 0 ? tracer.spare[--tracer.spares] : NULL;
+    pthread_mutex_unlock(&tracer.lock);
+    *size = *buffer ? BUFFER_BYTES : 0;
+    *records = 0; /* as many as fit */
+}
+
+/* With the lock. */
+static void read_buffer(unsigned char *buffer, size_t valid)
+{
+    CUpti_Activity *record = NULL;
+    while (tracer.into && valid && tracer.cupti.next_record(buffer, valid, &record) == CUPTI_SUCCESS)
+        take(record);
+    tracer.spare[tracer.spares++] = buffer;
+}
+
+static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+    size_t dropped = 0;
+    (void)size;
+    if (!buffer)
+        return;
+    pthread_mutex_lock(&tracer.lock);
+    if (tracer.into && tracer.cupti.dropped(context, stream, &dropped) == CUPTI_SUCCESS)
+        tracer.dropped += dropped;
+    if (tracer.paused) {
+        tracer.kept[tracer.keeps].buffer = buffer;
+        tracer.kept[tracer.keeps++].valid = valid;
+    } else {
+        read_buffer(buffer, valid);
+    }
+    pthread_mutex_unlock(&tracer.lock);
+}
+
+static uint64_t CUPTIAPI time_now(void)
+{
+    return (uint64_t)clock_now_ns();
+}
+
+/* CUPTI allows one subscriber; being it shows that no other tool is. There is nothing that it is called for. */
+static void CUPTIAPI subscribed(void *context, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+{
+    (void)context, (void)domain, (void)id, (void)data;
+}
+
+/* ---- start, pause and stop ---- */
+
+static int refuse(const char *call, CUptiResult result)
+{
+    const char *words = "unknown error";
+    tracer.cupti.result_string(result, &words);
+    switch (result) {
+    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+    case CUPTI_ERROR_NOT_COMPATIBLE:
+        return report("another tool traces this process (nsys, ncu, a debugger): %s: %s", call, words);
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
+        return report("the driver lets only administrators trace; its module's option "
+                      "NVreg_RestrictProfilingToAdminUsers=0 changes that: %s: %s",
+                      call, words);
+    default:
+        return report("CUPTI cannot trace this GPU: %s: %s", call, words);
+    }
+}
+
+static void keep_back(void)
+{
+    pthread_mutex_lock(&tracer.lock);
+    tracer.paused = 1;
+    if (tracer.into)
+        tracer.into->dropped += tracer.dropped;
+    tracer.dropped = 0;
+    pthread_mutex_unlock(&tracer.lock);
+}
+
+void tracer_pause(void)
+{
+    if (!tracer.into)
+        return;
+    tracer_resume();
+    (void)tracer.cupti.flush_all(0);
+    keep_back();
+}
+
+void tracer_resume(void)
+{
+    pthread_mutex_lock(&tracer.lock);
+    tracer.paused = 0;
+    while (tracer.keeps > 0) {
+        tracer.keeps--;
+        read_buffer(tracer.kept[tracer.keeps].buffer, tracer.kept[tracer.keeps].valid);
+    }
+    pthread_mutex_unlock(&tracer.lock);
+}
+
+static void stop(int enabled)
+{
+    tracer_resume();
+    for (int i = 0; i < enabled; i++)
+        (void)tracer.cupti.disable(kinds[i]);
+    if (enabled)
+        (void)tracer.cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    (void)tracer.cupti.unsubscribe(tracer.subscriber);
+    keep_back();
+    pthread_mutex_lock(&tracer.lock);
+    tracer.into = NULL;
+    tracer.paused = 0;
+    pthread_mutex_unlock(&tracer.lock);
+    /* the buffers stay: CUPTI may still hold one, and tracing may start again */
+}
+
+static void set_up(struct activities *activities)
+{
+    if (!tracer.memory) {
+        tracer.memory = allocate(BUFFERS, BUFFER_BYTES);
+        memset(tracer.memory, 1, (size_t)BUFFERS * BUFFER_BYTES); /* touched now, not while something is timed */
+        for (int i = 0; i < BUFFERS; i++)
+            tracer.spare[tracer.spares++] = tracer.memory + (size_t)i * BUFFER_BYTES;
+    }
+    tracer.starter_thread = (uint32_t)gettid();
+    tracer.starter = (uint32_t)(uintptr_t)pthread_self();
+    if (tracer.cupti.set_thread_id_type &&
+        tracer.cupti.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM) == CUPTI_SUCCESS)
+        tracer.starter = tracer.starter_thread;
+    pthread_mutex_lock(&tracer.lock);
+    tracer.into = activities;
+    tracer.dropped = 0;
+    pthread_mutex_unlock(&tracer.lock);
+}
+
+int tracer_start(struct activities *activities)
+{
+    const char *call = "cuptiSubscribe";
+    CUptiResult result;
+    int enabled = 0;
+    if (cupti_open(&tracer.cupti))
+        return -1;
+    result = tracer.cupti.subscribe(&tracer.subscriber, subscribed, NULL);
+    if (result != CUPTI_SUCCESS)
+        return refuse(call, result);
+    set_up(activities);
+    call = "cuptiActivityRegisterTimestampCallback"; /* before anything is enabled */
+    result = tracer.cupti.register_timestamp(time_now);
+    if (result == CUPTI_SUCCESS) {
+        call = "cuptiActivityRegisterCallbacks";
+        result = tracer.cupti.register_callbacks(give_buffer, take_buffer);
+    }
+    for (; result == CUPTI_SUCCESS && enabled < KINDS; enabled += result == CUPTI_SUCCESS) {
+        call = "cuptiActivityEnable";
+        result = tracer.cupti.enable(kinds[enabled]);
+    }
+    if (result == CUPTI_SUCCESS)
+        return 0;
+    stop(enabled);
+    return refuse(call, result);
+}
+
+void tracer_stop(void)
+{
+    if (tracer.into)
+        stop(KINDS);
+}

@@ -1,0 +1,56 @@
+/* cupti_library.c - finds CUPTI and its functions. */
+#include "cuda/cupti_library.h"
+
+#include "error.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct function {
+    size_t offset; /* in struct cupti */
+    int needed;
+    const char *name;
+} functions[] = {
+    {offsetof(struct cupti, subscribe), 1, "cuptiSubscribe"},
+    {offsetof(struct cupti, unsubscribe), 1, "cuptiUnsubscribe"},
+    {offsetof(struct cupti, register_callbacks), 1, "cuptiActivityRegisterCallbacks"},
+    {offsetof(struct cupti, register_timestamp), 1, "cuptiActivityRegisterTimestampCallback"},
+    {offsetof(struct cupti, enable), 1, "cuptiActivityEnable"},
+    {offsetof(struct cupti, disable), 1, "cuptiActivityDisable"},
+    {offsetof(struct cupti, flush_all), 1, "cuptiActivityFlushAll"},
+    {offsetof(struct cupti, next_record), 1, "cuptiActivityGetNextRecord"},
+    {offsetof(struct cupti, dropped), 1, "cuptiActivityGetNumDroppedRecords"},
+    {offsetof(struct cupti, callback_name), 1, "cuptiGetCallbackName"},
+    {offsetof(struct cupti, result_string), 1, "cuptiGetResultString"},
+    {offsetof(struct cupti, set_thread_id_type), 0, "cuptiSetThreadIdType"},
+};
+
+/* The library that goes with the toolkit the program was built with, from the program's own search path; NULL if it is
+ * not there. */
+static void *load(char *name, size_t size)
+{
+    void *self = dlopen(NULL, RTLD_NOW);
+    snprintf(name, size, "libcupti.so.%d", CUDA_VERSION / 1000);
+    if (self && dlsym(self, functions[0].name))
+        return self;
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+int cupti_open(struct cupti *cupti)
+{
+    char name[32];
+    void *library = load(name, sizeof name);
+    if (!library)
+        return report("CUPTI, CUDA's tracing library, is not here (%s); install the CUDA toolkit's CUPTI of the same "
+                      "version, or add the folder that it lies in to LD_LIBRARY_PATH",
+                      dlerror());
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *found = dlsym(library, functions[i].name);
+        if (!found && functions[i].needed)
+            return report("%s has no %s; it is too old", name, functions[i].name);
+        memcpy((char *)cupti + functions[i].offset, &found, sizeof found); /* POSIX lets a function have that form */
+    }
+    return 0;
+}

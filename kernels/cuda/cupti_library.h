@@ -1,0 +1,38 @@
+/* cupti_library.h - CUPTI's functions, found at run time, so that the program runs where its library is not installed.
+ *
+ * Names, codes and layouts of records are those of the toolkit's headers. */
+#ifndef CUPTI_LIBRARY_H
+#define CUPTI_LIBRARY_H
+
+#include <cupti.h>
+
+/* Layouts that are in every toolkit from 12.0 on. Newer libraries write longer records, which begin alike. */
+typedef CUpti_ActivityKernel9 cupti_kernel;
+typedef CUpti_ActivityMemcpy5 cupti_copy;
+typedef CUpti_ActivityMemset4 cupti_fill;
+typedef CUpti_ActivityAPI cupti_call;
+typedef CUpti_ActivitySynchronization cupti_wait;
+typedef CUpti_ActivityCudaEvent cupti_mark;
+
+/* Those below the line may be NULL: an old library may lack them. */
+struct cupti {
+    __typeof__(&cuptiSubscribe) subscribe;
+    __typeof__(&cuptiUnsubscribe) unsubscribe;
+    __typeof__(&cuptiActivityRegisterCallbacks) register_callbacks;
+    __typeof__(&cuptiActivityRegisterTimestampCallback) register_timestamp;
+    __typeof__(&cuptiActivityEnable) enable;
+    __typeof__(&cuptiActivityDisable) disable;
+    __typeof__(&cuptiActivityFlushAll) flush_all;
+    __typeof__(&cuptiActivityGetNextRecord) next_record;
+    __typeof__(&cuptiActivityGetNumDroppedRecords) dropped;
+    __typeof__(&cuptiGetCallbackName) callback_name;
+    __typeof__(&cuptiGetResultString) result_string;
+    /* ---- */
+    __typeof__(&cuptiSetThreadIdType) set_thread_id_type;
+};
+
+/* Finds the functions: in the process itself, where a tool or a test has brought them, or in the toolkit's library,
+ * which stays loaded. Returns 0; or -1, reported. */
+int cupti_open(struct cupti *cupti);
+
+#endif
