@@ -1,7 +1,9 @@
 /* capture.c - trains the epochs of a profile and keeps what its schedule selects. */
 #include "capture.h"
 
+#include "comm_nccl.h"
 #include "error.h"
+#include "option_lists.h"
 #include "progress.h"
 #include "trace_files.h"
 
@@ -95,6 +97,13 @@ static void describe(struct capture *capture, struct run *run)
         .flops = o->with_flops,
         .memory = o->profile_memory,
         .counters = o->profile_counters,
+        .without_cpu = !(option_activities(o->profile_activities) & ACTIVITIES_CPU),
+        .without_cuda = !(option_activities(o->profile_activities) & ACTIVITIES_CUDA),
+        .gpu = run->opened.on_gpu ? &run->opened.gpu : NULL,
+        .gpu_index = run->opened.gpu.index,
+        .activities = capture->tracing.on ? &capture->tracing.activities : NULL,
+        .untraced = capture->tracing.untraced,
+        .nccl_version = strcmp(run->comm->name, "nccl") ? NULL : comm_nccl_version(),
     };
     free(all);
 }
@@ -126,8 +135,11 @@ static void collect(struct capture *capture, struct run *run)
  * told. */
 static int write_so_far(struct capture *capture, struct run *run, const struct results *results)
 {
+    tracing_hold(&capture->tracing, run);
     collect(capture, run);
-    return job_agree(run->job, trace_files_write(&capture->trace, run, results));
+    int status = trace_files_write(&capture->trace, run, results);
+    tracing_release(&capture->tracing);
+    return job_agree(run->job, status);
 }
 
 static void note_step(struct capture *capture, const struct run *run, size_t step)
@@ -164,6 +176,7 @@ static void show(struct progress *progress, const struct run *run, size_t step, 
 static void run_step(struct capture *capture, struct run *run, size_t step, enum capture_state state)
 {
     struct timeline_place place = timeline_place(&run->timeline);
+    tracing_step(&capture->tracing, run, state == CAPTURE_ACTIVE);
     trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->sync[0]);
     step_run(&run->trainer, capture->n);
     if (state == CAPTURE_ACTIVE)
@@ -251,6 +264,7 @@ static void create(struct capture *capture, struct run *run)
     capture->parameters = allocate((size_t)plan->n, sizeof *capture->parameters);
     for (int i = 0; i < plan->n; i++)
         capture->parameters[i] = slice_parameters(run->model.tensor, &plan->slice[i]);
+    tracing_create(&capture->tracing, run, room);
     describe(capture, run);
 }
 
@@ -296,6 +310,7 @@ int capture_run(struct capture *capture, struct run *run, struct results *result
     warm_up(capture, run);
     tell_plan(capture, run, results);
     int status = record(capture, run, results);
+    tracing_end(&capture->tracing, run);
     collect(capture, run);
     overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
     count_from(capture);
@@ -320,5 +335,6 @@ void capture_destroy(struct capture *capture)
     free(capture->record);
     free(capture->parameters);
     reductions_destroy(&capture->reductions);
+    tracing_destroy(&capture->tracing);
     memset(capture, 0, sizeof *capture);
 }

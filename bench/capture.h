@@ -5,6 +5,7 @@
 
 #include "metrics.h"
 #include "trace.h"
+#include "tracing.h"
 
 struct capture {
     int n, room; /* steps kept, and how many there is memory for */
@@ -19,6 +20,7 @@ struct capture {
     int64_t step_ns;            /* what one step took, roughly, before the capture */
     struct alignment alignment;
     struct reductions reductions;
+    struct tracing tracing;
     struct trace trace;
 };
 

@@ -325,11 +325,13 @@ const struct option_kind option_progress = {VALUE_TEXT, progress_parse, progress
 
 int option_activities(const char *text)
 {
-    if (!strcmp(text, "cpu"))
-        return 0;
-    if (strstr(text, "cuda"))
-        return report("--profile-activities %s: this run is on the CPU, which has no CUDA activities; use cpu", text);
-    return report("--profile-activities %s: expected cpu", text);
+    static const char *const words[] = {"cpu", "cuda", "cpu,cuda", "cuda,cpu", "auto"};
+    static const int activities[] = {ACTIVITIES_CPU, ACTIVITIES_CUDA, ACTIVITIES_CPU | ACTIVITIES_CUDA,
+                                     ACTIVITIES_CPU | ACTIVITIES_CUDA, ACTIVITIES_CPU | ACTIVITIES_CUDA};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(text, words[i]))
+            return activities[i];
+    return report("--profile-activities %s: expected auto, cpu, cuda or cpu,cuda", text);
 }
 
 int option_ranks(const char *text, int rank, int ranks)

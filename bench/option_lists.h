@@ -14,7 +14,8 @@ int option_implementations(struct options *options);
 extern const struct option_kind option_delay, option_thresholds, option_sort, option_regime, option_grad_dtype,
     option_library, option_progress;
 
-/* 0 for activities that this build can trace; or -1, reported. */
+/* What a profile traces: any of these, or'ed; "auto" is both. -1, reported: the words say neither. */
+enum { ACTIVITIES_CPU = 1, ACTIVITIES_CUDA = 2 };
 int option_activities(const char *text);
 
 #endif

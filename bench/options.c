@@ -100,7 +100,10 @@ static const struct option profile[] = {
      "steps then traced and kept; 0: all that remain", 0},
     {"profile-repeat", &option_count, FIELD(profile_repeat), "0", 0, 1e9,
      "cycles; 0: as many as the epochs' steps allow", 0},
-    {"profile-activities", &option_text, FIELD(profile_activities), "cpu", 0, 0, "what to trace: cpu", 0},
+    {"profile-activities", &option_text, FIELD(profile_activities), "auto", 0, 0,
+     "what to trace: cpu (operations as the host asks for them), cuda (what GPUs do), cpu,cuda, or auto (both, where "
+     "there is a GPU)",
+     0},
     {"profile-ranks", &option_text, FIELD(profile_ranks), "all", 0, 0,
      "ranks that write a trace: all, or a list such as 0,3", 0},
     {"profile-buffer-mb", &option_real, FIELD(profile_buffer_mb), "12", 0.01, 1e6,
@@ -299,7 +302,7 @@ int options_parse(struct options *options, int argc, char *const argv[])
         return -1;
     if (options->profile && given.implementations)
         return report("--implementations is for the benchmark; --profile traces one --profile-implementation");
-    if (options->profile && option_activities(options->profile_activities))
+    if (options->profile && option_activities(options->profile_activities) < 0)
         return -1;
     return option_implementations(options) || check_attainable(options) || check_heads(options) ||
                    check_epochs(options) || check_cycles(options)

@@ -26,6 +26,9 @@ static void add_capture(cJSON *json, const struct profile *p)
     cJSON_AddNumberToObject(capture, "first_counted_step", (double)c->step[p->figures.first].number + 1);
     cJSON_AddNumberToObject(capture, "counted_steps", p->figures.steps);
     cJSON_AddBoolToObject(capture, "buffer_full", c->full);
+    char missing[640];
+    if (*tracing_words(&c->tracing, missing))
+        cJSON_AddStringToObject(capture, "missing_in_traces", missing);
 }
 
 static void add_clock(cJSON *json, const struct profile *p)

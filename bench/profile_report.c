@@ -29,6 +29,9 @@ static void print_capture(FILE *out, const struct profile *p)
     if (c->full)
         fprintf(out, "          the buffer of %g MiB was full then; --profile-buffer-mb makes it larger\n",
                 p->run->options->profile_buffer_mb);
+    char missing[640];
+    if (*tracing_words(&c->tracing, missing))
+        fprintf(out, "          %s\n", missing);
     if (p->run->job->size > 1)
         fprintf(out, "clock     all ranks on rank 0's; residual at most %.2f us\n",
                 1e-3 * (double)c->reductions.residual_ns);

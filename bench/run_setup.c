@@ -6,6 +6,7 @@
 #include "run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Lays the model out and asks whether it fits, before anything is allocated. */
 static int plan_model(struct run *run)
@@ -59,6 +60,10 @@ static int check_capture(const struct run *run)
     if (run->options->profile && !memory_capture_room(run->options, &run->model))
         return report("--profile-buffer-mb %g holds no step of this model; use a larger one",
                       run->options->profile_buffer_mb);
+    const char *activities = run->options->profile_activities;
+    if (run->options->profile && strstr(activities, "cuda") && !run->opened.on_gpu)
+        return report("--profile-activities %s: this run is on the CPU, which has no CUDA activities; use cpu",
+                      activities);
     return 0;
 }
 

@@ -43,7 +43,7 @@ struct trace {
     const struct gpu_facts *gpu; /* that the rank computes on; NULL: the CPU */
     int gpu_index;
     const struct activities *activities; /* what a tracer saw of it, settled; NULL: only the device's stamps tell */
-    const char *untraced;                /* why there is none; NULL: nobody wanted one */
+    const char *untraced;                /* why there is none */
     const char *nccl_version;            /* where collectives run on the GPU; NULL: on the host */
 };
 

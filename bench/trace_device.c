@@ -60,10 +60,7 @@ static void put_gpu_lanes(struct writer *w, const struct gpu_lanes *lanes)
     snprintf(name, sizeof name, "ddpbench rank %d GPU", t->rank);
     put_metadata(w, "process_name", w->gpu_pid, 0, "name", name);
     snprintf(name, sizeof name, "GPU %d %.60s%s%.400s", t->gpu_index, t->gpu->name,
-             t->activities ? "" : "; without a tracer, times are of CUDA events: ",
-             t->activities ? ""
-             : t->untraced ? t->untraced
-                           : "no tracing was asked for");
+             t->activities ? "" : "; without a tracer, times are of CUDA events: ", t->activities ? "" : t->untraced);
     put_metadata(w, "process_labels", w->gpu_pid, 0, "labels", name);
     put_sort_index(w, "process_sort_index", w->gpu_pid, 0, MADE_UP_THREAD + t->rank);
     put_metadata(w, "thread_name", w->gpu_pid, LANE_OF_PHASES, "name", "phases");

@@ -179,9 +179,11 @@ static long nccl_start(struct comm *comm, const struct collective *collective)
     if (c->timeline)
         begin = cuda_stamp_on(c->stream);
     issue(c, collective);
-    if (c->timeline)
-        timeline_add(c->timeline, LANE_COMMUNICATION,
-                     collective_span(collective, c->started, e->queued_ns, begin, cuda_stamp_on(c->stream)));
+    if (c->timeline) {
+        struct span span = collective_span(collective, c->started, e->queued_ns, begin, cuda_stamp_on(c->stream));
+        span.returned_ns = clock_now_ns();
+        timeline_add(c->timeline, LANE_COMMUNICATION, span);
+    }
     CUDA_CHECK(cudaEventRecord(e->done, c->stream));
     pthread_mutex_lock(&c->lock);
     c->issued = c->started;

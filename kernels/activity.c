@@ -22,9 +22,15 @@ void activities_destroy(struct activities *a)
     memset(a, 0, sizeof *a);
 }
 
-void activities_clear(struct activities *a)
+struct activities_place activities_place(const struct activities *a)
 {
-    a->n = a->marks = a->dropped = a->untimed = 0;
+    return (struct activities_place){a->n, a->marks};
+}
+
+void activities_rewind(struct activities *a, const struct activities_place *place)
+{
+    a->n = place->n;
+    a->marks = place->marks;
 }
 
 void activities_add(struct activities *a, const struct activity *activity)

@@ -63,11 +63,17 @@ struct activities {
 /* Reserves (and touches) memory for that many activities and marks; fatal when memory runs out. */
 void activities_create(struct activities *activities, size_t capacity, size_t mark_capacity);
 void activities_destroy(struct activities *activities); /* a zeroed one is fine */
-void activities_clear(struct activities *activities);   /* forgets all, keeps the memory */
 
 /* Adds one; what has no times is counted instead, and so is what finds no room. */
 void activities_add(struct activities *activities, const struct activity *activity);
 void activities_add_mark(struct activities *activities, const struct activity_mark *mark);
+
+/* How many there are, and back to that many: forgets those that were added since, keeps the memory. */
+struct activities_place {
+    size_t n, marks;
+};
+struct activities_place activities_place(const struct activities *activities);
+void activities_rewind(struct activities *activities, const struct activities_place *place);
 
 /* Sorts, and finds for each wait for an event the call that recorded it: the last one before the wait. May be called
  * again after more were added. */

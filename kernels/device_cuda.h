@@ -10,6 +10,7 @@
 struct gpu_facts {
     char name[256];
     char id[48];         /* "GPU-...", the same whichever process asks and however it numbers the GPUs */
+    int index;           /* as this process numbers its GPUs */
     int driver, runtime; /* versions of CUDA: 1000 * major + 10 * minor */
     size_t total_memory, free_memory;
     int compute_major, compute_minor;

@@ -34,8 +34,9 @@ struct span {
     int index;               /* phases: which; collectives: place in the plan; marks: tensor; ranges: layer or -1;
                                 operations: which */
     int step;                /* the step that it was recorded in */
-    int64_t returned_ns;     /* phases, ranges, operations: when the training thread went on; where the device finishes
-                                before it returns, queued_ns and returned_ns are start_ns and end_ns */
+    int64_t returned_ns;     /* phases, ranges, operations, collectives on the device's own streams: when the training
+                                thread went on; where the device finishes     before it returns, queued_ns and returned_ns are
+                                start_ns and end_ns */
 };
 
 struct lane {

@@ -64,10 +64,14 @@ START_TEST(what_finds_no_room_is_counted)
     ck_assert_uint_eq(all.n, 8);
     ck_assert_uint_eq(all.marks, 8);
     ck_assert_uint_eq(all.dropped, 5);
-    activities_clear(&all);
-    ck_assert_uint_eq(all.n + all.marks + all.dropped, 0);
-    add(ACTIVITY_KERNEL, 1, 10, 20);
-    ck_assert_uint_eq(all.n, 1);
+    struct activities_place place = {3, 2};
+    activities_rewind(&all, &place);
+    place = activities_place(&all);
+    ck_assert_uint_eq(place.n, 3);
+    ck_assert_uint_eq(place.marks, 2);
+    add(ACTIVITY_KERNEL, 99, 10, 20);
+    ck_assert_uint_eq(all.n, 4);
+    ck_assert_uint_eq(all.of[3].correlation, 99);
 }
 END_TEST
 

@@ -56,7 +56,7 @@ static const struct {
     {"profile-warmup", "0", 0},
     {"profile-active", "0", 0},
     {"profile-repeat", "0", 0},
-    {"profile-activities", "cpu", 1},
+    {"profile-activities", "auto", 1},
     {"profile-ranks", "all", 1},
     {"profile-buffer-mb", "12", 0},
     {"profile-sort", "self", 1},

@@ -68,6 +68,7 @@ int device_cuda_describe(int index, struct gpu_facts *gpu)
     cudaGetLastError();
     if (code != cudaSuccess)
         return report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
+    gpu->index = index;
     snprintf(gpu->name, sizeof gpu->name, "%s", p.name);
     write_id(gpu->id, sizeof gpu->id, &p.uuid);
     cudaDriverGetVersion(&gpu->driver);

@@ -1,0 +1,35 @@
+/* tracing.h - the tracer of a GPU during a capture: it records while steps that are kept run. */
+#ifndef TRACING_H
+#define TRACING_H
+
+#include "activity.h"
+#include "run.h"
+
+struct tracing {
+    int on; /* a tracer records */
+    struct activities activities;
+    struct activities_place place; /* what belongs to steps that are kept, when the last one of these was over */
+    int keeps;                     /* the steps that run now are kept */
+    char untraced[512];            /* why it does not, though it was asked for; "": it was not */
+};
+
+/* Starts the tracer where the run is on a GPU and its activities are asked for, with memory for that many steps;
+ * untraced says why that is not possible, and rank 0 says it on stderr. */
+void tracing_create(struct tracing *tracing, const struct run *run, size_t steps);
+void tracing_destroy(struct tracing *tracing); /* a zeroed one is fine */
+
+/* A step is going to run which is kept, or not. Waits for the device where the one before was of the other kind. */
+void tracing_step(struct tracing *tracing, const struct run *run, int keep);
+
+/* Between two steps: waits for the device, and then the activities are those of all steps that were kept, in order; the
+ * tracer adds none until tracing_release. */
+void tracing_hold(struct tracing *tracing, const struct run *run);
+void tracing_release(struct tracing *tracing);
+
+/* Behind the last step: the same, and the tracer ends. */
+void tracing_end(struct tracing *tracing, const struct run *run);
+
+/* What is missing in the activities, in words; "" if nothing is, or nothing was asked for. */
+const char *tracing_words(const struct tracing *tracing, char words[640]);
+
+#endif
