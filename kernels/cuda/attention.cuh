@@ -133,7 +133,7 @@ __device__ inline void multiply_transposed(float (&sums)[M][N / 8][4], Left left
         for (int n = 0; n < N / 8; n++)
             for (int i = 0; i < 4; i++)
                 sums[m][n][i] = 0.0f;
-#pragma unroll
+#pragma unroll 4
     for (int k = 0; k < DEPTH; k += STEP) {
         typename Products::template Operand<4> a[M];
         for (int m = 0; m < M; m++)
