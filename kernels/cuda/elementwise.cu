@@ -9,12 +9,14 @@ constexpr int THREADS = 256;
 
 void cuda_zero(float *x, size_t n)
 {
-    CUDA_CHECK(cudaMemsetAsync(x, 0, n * sizeof *x, cuda_stream));
+    if (n > 0)
+        CUDA_CHECK(cudaMemsetAsync(x, 0, n * sizeof *x, cuda_stream));
 }
 
 void cuda_copy(float *to, const float *from, size_t n)
 {
-    CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof *to, cudaMemcpyDeviceToDevice, cuda_stream));
+    if (n > 0)
+        CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof *to, cudaMemcpyDeviceToDevice, cuda_stream));
 }
 
 /* ---- bfloat16 ---- */

@@ -4,8 +4,10 @@
 
 #include <float.h>
 
-constexpr int THREADS = 512;      /* for a row */
-constexpr int SUM_THREADS = 1024; /* for the sum over rows */
+/* Of a block. As many as there can be: the fewer rows are under way at once, the more surely the cache still holds them
+ * when they are read again. Two such blocks fill a multiprocessor, and 264 rows of 50,000 bfloat16 an H200's cache by
+ * half. */
+constexpr int THREADS = 1024;
 
 /* How a row that begins at any address falls into vectors: numbers up to the first vector, vectors, and numbers behind
  * the last. The numbers of both edges are fewer than the threads. */
@@ -62,7 +64,7 @@ struct Softmax {
 /* The loss of row i into losses[N]; then the row becomes its gradient. The row is read once for both the maximum and
  * the sum, and once more, mostly from the cache, for the gradient. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS, 3)
+__global__ void __launch_bounds__(THREADS, 2)
     cross_entropy_kernel(float *__restrict__ losses, T *__restrict__ logits, const int32_t *__restrict__ target,
                          size_t V, float grad_scale)
 {
@@ -77,7 +79,7 @@ __global__ void __launch_bounds__(THREADS, 3)
         T x[] = {row[pieces.column(threadIdx.x)]};
         own.add(x);
     }
-#pragma unroll 4
+#pragma unroll 2
     for (size_t v = threadIdx.x; v < pieces.vectors; v += THREADS) {
         Vector<T> xs = vectors[v];
         own.add(xs.number);
@@ -106,13 +108,13 @@ __global__ void __launch_bounds__(THREADS, 3)
 
 /* loss += scale * the sum of losses[N], by one block: each thread adds every 1024th, and then all add theirs, in
  * double, so that millions of rows cost no digits. */
-__global__ void __launch_bounds__(SUM_THREADS)
+__global__ void __launch_bounds__(THREADS)
     cross_entropy_sum_kernel(float *loss, const float *losses, size_t N, float scale)
 {
     double sum = 0.0;
-    for (size_t i = threadIdx.x; i < N; i += SUM_THREADS)
+    for (size_t i = threadIdx.x; i < N; i += THREADS)
         sum += losses[i];
-    sum = block_sum<SUM_THREADS>(sum);
+    sum = block_sum<THREADS>(sum);
     if (threadIdx.x == 0)
         *loss += static_cast<float>(scale * sum);
 }
@@ -124,7 +126,7 @@ void cuda_cross_entropy(float *loss, void *logits, const int32_t *target, size_t
     float *losses = static_cast<float *>(cuda_scratch(N * sizeof *losses));
     launch(cross_entropy_kernel<Number>, blocks_of(N, 1), THREADS, 0, losses, static_cast<Number *>(logits), target, V,
            grad_scale);
-    launch(cross_entropy_sum_kernel, 1, SUM_THREADS, 0, loss, losses, N, loss_scale);
+    launch(cross_entropy_sum_kernel, 1, THREADS, 0, loss, losses, N, loss_scale);
 }
 
 template void cuda_cross_entropy<float>(float *, void *, const int32_t *, size_t, size_t, float, float);

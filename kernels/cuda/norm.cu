@@ -6,16 +6,16 @@
 #include "cuda/block.cuh"
 #include "cuda/operations.cuh"
 
-constexpr int THREADS = 128;       /* of a block, unless a row takes more */
 constexpr int PLAIN_THREADS = 256; /* of a block of the plain kernels */
 
 /* How many blocks sum dw at most. Fixed, so that all GPUs give the same bits; enough to fill them, few enough for the
  * sums of the blocks to be small beside dx. */
 constexpr size_t PARTIALS = 512;
 
-constexpr int block_threads(int threads)
+/* Threads of a block: one row's, or several warps with a row each, as many as their registers allow. */
+constexpr int block_threads(int threads, int held)
 {
-    return threads < THREADS ? THREADS : threads;
+    return threads > WARP ? threads : held > 8 ? 128 : 256;
 }
 
 /* The sum over the `threads` of a row. */
@@ -35,7 +35,7 @@ __device__ inline float reciprocal_root(float sum, int C)
 /* ---- rows in registers: at most `held` numbers of each of `threads` threads ---- */
 
 template <typename T, int threads, int held>
-__global__ void __launch_bounds__(block_threads(threads))
+__global__ void __launch_bounds__(block_threads(threads, held))
     rmsnorm_forward_kernel(T *__restrict__ y, float *__restrict__ rstd, T *__restrict__ x,
                            const T *__restrict__ residual, const T *__restrict__ w, size_t N, int C)
 {
@@ -124,7 +124,7 @@ __device__ inline void write_partial(float *partial, float (&dw)[vectors][count]
 
 /* Block b takes each gridDim.x-th row, or warps' worth of rows, and leaves its sum of dw in partial[b, C]. */
 template <typename T, int threads, int held>
-__global__ void __launch_bounds__(block_threads(threads))
+__global__ void __launch_bounds__(block_threads(threads, held))
     rmsnorm_backward_kernel(T *__restrict__ dx, float *__restrict__ partial, const T *__restrict__ dy,
                             const T *__restrict__ x, const T *__restrict__ w, const float *__restrict__ rstd, size_t N,
                             int C, bool accumulate)
@@ -246,13 +246,13 @@ __global__ void __launch_bounds__(WARP *WARP)
 /* How a row is spread: rows of at most so many numbers, over so many threads. Between a wide row's threads lie
  * barriers, and long pieces of a row in few threads make for more bytes under way at once. */
 template <typename T> struct Spread {
-    int widest, threads;
+    int widest, threads, block_threads;
     decltype(&rmsnorm_forward_kernel<T, WARP, 8>) forward;
     decltype(&rmsnorm_backward_kernel<T, WARP, 8>) backward;
 };
 template <typename T, int threads, int held> constexpr Spread<T> spread()
 {
-    return {threads * held, threads, rmsnorm_forward_kernel<T, threads, held>,
+    return {threads * held, threads, block_threads(threads, held), rmsnorm_forward_kernel<T, threads, held>,
             rmsnorm_backward_kernel<T, threads, held>};
 }
 
@@ -275,7 +275,7 @@ void cuda_rmsnorm_forward(void *y, float *rstd, void *x, const void *residual, c
     Number *out = static_cast<Number *>(y), *in = static_cast<Number *>(x);
     const Number *more = static_cast<const Number *>(residual), *weights = static_cast<const Number *>(w);
     if (chosen != nullptr && aligned(y, x, residual, w)) {
-        int threads = block_threads(chosen->threads);
+        int threads = chosen->block_threads;
         launch(chosen->forward, blocks_of(N, threads / chosen->threads), threads, 0, out, rstd, in, more, weights, N,
                C);
     } else
@@ -290,7 +290,7 @@ void cuda_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, c
     const Spread<Number> *chosen = find_spread<Number>(C);
     if (!aligned(dx, dy, x, w))
         chosen = nullptr;
-    int threads = chosen ? block_threads(chosen->threads) : PLAIN_THREADS;
+    int threads = chosen ? chosen->block_threads : PLAIN_THREADS;
     unsigned blocks = min(blocks_of(N, chosen ? threads / chosen->threads : 1), static_cast<unsigned>(PARTIALS));
     float *partial = static_cast<float *>(cuda_scratch(blocks * C * sizeof *partial));
     launch(chosen ? chosen->backward : rmsnorm_backward_plain_kernel<Number>, blocks, threads, 0,
