@@ -53,6 +53,7 @@ agree() {
 
 # plans OURS THEIRS: the collectives of each implementation that both have, and the options that both have, are equal.
 plans() {
+    # shellcheck disable=SC2317 # succeeds calls it
     "$python" - "$@" <<'END'
 import json, sys
 ours, theirs = (json.load(open(f"{name}/run.json")) for name in sys.argv[1:3])
@@ -146,5 +147,6 @@ succeeds "a batch that does not divide is told once" test "$(grep -c '^torch_ddp
 
 try "$python" "$root/bench/peers/torch_kernels.py" --device cpu --quick
 is "torch_kernels.py" "$status" 0
+# shellcheck disable=SC2016 # those are fields of awk
 succeeds "has a rate in every row" awk -F'\t' '!/^#/ && NR > 2 { n++; bad += NF != 9 || $8 !~ /^[0-9.e+]+$/ } END { exit bad || n < 25 }' printed
 exit "$failed"

@@ -8,6 +8,8 @@ import time
 import torch
 import torch.distributed as dist
 
+from peer_data import Refused
+
 LAUNCHERS = [  # rank, ranks, rank on this host: torchrun, MPICH, Open MPI, Slurm
     ("RANK", "WORLD_SIZE", "LOCAL_RANK"),
     ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"),
@@ -50,6 +52,18 @@ class Job:
         everyone = [None] * self.size
         dist.all_gather_object(everyone, mine, group=self.control)
         return everyone
+
+    def agree(self, make):
+        """What make() gives; or, where any rank refuses, all of them do, in the words of the first. All ranks call."""
+        made, words = None, ""
+        try:
+            made = make()
+        except Refused as refused:
+            words = str(refused)
+        for words in self.gather(words):
+            if words:
+                raise Refused(words)
+        return made
 
     def cores_per_rank(self):
         """Logical CPUs that this rank may use, divided evenly among the ranks of its machine that may use the same."""

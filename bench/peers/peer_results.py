@@ -38,19 +38,16 @@ class Results:
             while os.path.exists(name):
                 name, number = f"{stamp}-{number}", number + 1
         self.directory = job.gather(name)[0]
-        self.path("run.json")
-        failure = ""
+        self.metrics = job.agree(lambda: self.open_metrics(job.rank))
+
+    def open_metrics(self, rank):
         try:
             os.makedirs(self.directory, exist_ok=True)
             if os.path.exists(self.path("run.json")):
-                failure = f"--output {self.directory} already holds the results of a run; choose another directory"
-            else:
-                self.metrics = open(self.path(f"rank_{job.rank}_metrics.jsonl"), "w", encoding="utf-8")
+                raise Refused(f"--output {self.directory} already holds the results of a run; choose another directory")
+            return open(self.path(f"rank_{rank}_metrics.jsonl"), "w", encoding="utf-8")
         except OSError as error:
-            failure = f"--output {self.directory}: cannot write in it: {error.strerror}"
-        for failure in job.gather(failure):
-            if failure:
-                raise Refused(failure)
+            raise Refused(f"--output {self.directory}: cannot write in it: {error.strerror}") from None
 
     def path(self, name):
         return os.path.join(self.directory, name)

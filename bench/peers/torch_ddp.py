@@ -15,7 +15,6 @@ import sys
 import time
 
 import torch
-import torch.distributed as dist
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import peer_results
@@ -62,8 +61,10 @@ def choose_device(options, job):
     if kind == "cpu" and options.dtype == "tf32":
         raise Refused("--dtype tf32 is a GPU's; this run is on the CPU")
     backend = options.backend if options.backend != "auto" else "nccl" if kind == "cuda" else "gloo"
-    if kind == "cpu" and backend == "nccl":
-        raise Refused("--backend nccl reduces on GPUs; this run is on the CPU")
+    if kind == "cpu" and (backend == "nccl" or options.attention in ("cudnn", "efficient")):
+        raise Refused("--backend nccl and --attention cudnn and efficient are for GPUs; this run is on the CPU")
+    if kind == "cuda" and options.attention in ("flash", "cudnn") and options.dtype != "bf16":
+        raise Refused(f"--attention {options.attention} needs --dtype bf16 on a GPU")
     if kind == "cuda":
         if job.local_rank >= torch.cuda.device_count():
             raise Refused(f"rank {job.rank} is number {job.local_rank} of its host, which has {torch.cuda.device_count()} GPUs")
@@ -88,7 +89,8 @@ class Run:
         self.job, self.device, self.backend = job, device, backend
         self.threads = set_threads(o, job)
         micro = o.grad_accumulation
-        data = Data(o.data, o.vocab_size, o.context_length, o.batch_size, micro, o.seed, job.rank, job.size)
+        of_data = (o.data, o.vocab_size, o.context_length, o.batch_size, micro, o.seed, job.rank, job.size)
+        self.data = job.agree(lambda: Data(*of_data))
         residual = torch.bfloat16 if o.residual_dtype == "bf16" else torch.float32
         sizes = (o.vocab_size, o.context_length, o.d_model, o.num_layers, o.num_heads, o.d_ff, o.rope_theta)
         self.model = Model(*sizes, o.compile, residual)
@@ -101,8 +103,7 @@ class Run:
             for model in models.values():
                 model.compile_parts(o.compile_mode)
         self.steps = DISCARDED_STEPS + o.block_steps
-        self.data = data
-        self.trainer = Trainer(o, device, Batches(data, device), self.steps)
+        self.trainer = Trainer(o, device, Batches(self.data, device), self.steps)
         self.samples = {label: [] for label in self.syncs}
         self.losses, self.difference, self.steps_run = None, math.nan, 0
         self.blocks, self.foreign_blocks = 0, 0
@@ -314,7 +315,7 @@ def main(argv):
             run = Run(job, options, device, backend)
             measure(run, peer_results.Results(job, options))
     except Refused as words:
-        if job.rank == 0 or dist.is_initialized():
+        if job.rank == 0:
             say(words)
         return 1
     job.end()
