@@ -5,36 +5,40 @@ set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: bench/peers/compare.sh [--ranks N] [--repeats N] [--python PROGRAM] [--output DIR] [-- OPTION VALUE...], after `make`
+Usage: bench/peers/compare.sh [--ranks N] [--repeats N] [--implementations LIST] [--python PROGRAM] [--output DIR]
+                              [-- OPTION VALUE...], after `make`
   --ranks N         ranks of each run (default 2)
   --repeats N       runs of each program, alternating (default 5)
+  --implementations LIST  what both run (default all; PyTorch also runs its own DistributedDataParallel, torch_ddp)
   --python PROGRAM  a Python that has PyTorch (default python3)
   --output DIR      where the runs go, DIR/PROGRAM-NUMBER, and what was printed, DIR/output.txt (default results/peers)
 Options behind -- go to all programs; without any these are the sizes of make bench on the text of make bench. PyTorch runs
-eagerly and compiled (torch.compile needs a C++ compiler), its own DistributedDataParallel among the implementations.
+eagerly and compiled (torch.compile needs a C++ compiler).
 END
 }
 
 say() { echo "compare.sh: $*" >&2; }
 
 ranks=2 repeats=5 python=python3 output=results/peers
+implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
 options=(--d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank 4
     --data build/corpus.txt --bucket-size-mb '1,4' --rounds 4 --steps-per-block 3)
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
-    --ranks | --repeats | --python | --output)
+    --ranks | --repeats | --implementations | --python | --output)
         [ $# -gt 1 ] || { say "$1 needs a value"; exit 2; }
         case $1 in
         --ranks) ranks=$2 ;;
         --repeats) repeats=$2 ;;
+        --implementations) implementations=$2 ;;
         --python) python=$2 ;;
         --output) output=$2 ;;
         esac
         shift 2
         ;;
     --) shift; options=("$@"); break ;;
-    *) say "unknown option '$1'; known are --ranks, --repeats, --python, --output and --help; those of the programs follow --"; exit 2 ;;
+    *) say "unknown option '$1'; known are --ranks, --repeats, --implementations, --python, --output and --help; those of the programs follow --"; exit 2 ;;
     esac
 done
 for value in "$ranks" "$repeats"; do
@@ -51,7 +55,6 @@ mkdir -p "$output"
 mpirun=$(command -v mpirun.mpich || command -v mpirun)
 export OMP_NUM_THREADS=$(($(nproc) > ranks ? $(nproc) / ranks : 1)) # the same for all
 peer=("$python" -m torch.distributed.run --standalone --nproc-per-node "$ranks" bench/peers/torch_ddp.py)
-ours=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
 
 # run NAME COMMAND...: with the options of all; what it says is shown only if it fails.
 run() {
@@ -62,9 +65,9 @@ run() {
 }
 
 for ((i = 1; i <= repeats; i++)); do
-    run "ddpbench-$i" "$mpirun" -n "$ranks" "$program" --implementations "$ours"
-    run "torch-$i" "${peer[@]}" --implementations "$ours,torch_ddp"
-    run "torch_compile-$i" "${peer[@]}" --implementations "$ours,torch_ddp" --compile
+    run "ddpbench-$i" "$mpirun" -n "$ranks" "$program" --implementations "$implementations"
+    run "torch-$i" "${peer[@]}" --implementations "$implementations,torch_ddp"
+    run "torch_compile-$i" "${peer[@]}" --implementations "$implementations,torch_ddp" --compile
 done
 rm "$output/said"
 "$python" bench/peers/peer_table.py "$output" | tee "$output/output.txt"

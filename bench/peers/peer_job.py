@@ -42,7 +42,8 @@ class Job:
         self.hosts = len({host for host, _, _ in self.places})
 
     def end(self):
-        dist.destroy_process_group()
+        if dist.is_initialized():
+            dist.destroy_process_group()
 
     def barrier(self):
         dist.barrier(self.control)

@@ -51,6 +51,10 @@ def version():
 # ---- set-up ----
 
 
+def open_data(o, job):
+    return Data(o.data, o.vocab_size, o.context_length, o.batch_size, o.grad_accumulation, o.seed, job.rank, job.size)
+
+
 def choose_device(options, job):
     """The rank's device and the backend for it."""
     kind = options.device
@@ -84,13 +88,11 @@ def set_threads(options, job):
 class Run:
     """Everything that blocks are made of."""
 
-    def __init__(self, job, options, device, backend):
+    def __init__(self, job, options, device, backend, data):
         o = self.options = options
-        self.job, self.device, self.backend = job, device, backend
+        self.job, self.device, self.backend, self.data = job, device, backend, data
         self.threads = set_threads(o, job)
         micro = o.grad_accumulation
-        of_data = (o.data, o.vocab_size, o.context_length, o.batch_size, micro, o.seed, job.rank, job.size)
-        self.data = job.agree(lambda: Data(*of_data))
         residual = torch.bfloat16 if o.residual_dtype == "bf16" else torch.float32
         sizes = (o.vocab_size, o.context_length, o.d_model, o.num_layers, o.num_heads, o.d_ff, o.rope_theta)
         self.model = Model(*sizes, o.compile, residual)
@@ -103,7 +105,7 @@ class Run:
             for model in models.values():
                 model.compile_parts(o.compile_mode)
         self.steps = DISCARDED_STEPS + o.block_steps
-        self.trainer = Trainer(o, device, Batches(self.data, device), self.steps)
+        self.trainer = Trainer(o, device, Batches(data, device), self.steps)
         self.samples = {label: [] for label in self.syncs}
         self.losses, self.difference, self.steps_run = None, math.nan, 0
         self.blocks, self.foreign_blocks = 0, 0
@@ -309,16 +311,18 @@ def main(argv):
         options = parse_options(argv, job.size)
         device, backend = choose_device(options, job)
         job.begin(backend)
+        data = job.agree(lambda: open_data(options, job))
+        results = peer_results.Results(job, options)
         with contextlib.ExitStack() as stack:
             if options.attention != "auto":
                 stack.enter_context(sdpa_kernel(ATTENTION[options.attention]))
-            run = Run(job, options, device, backend)
-            measure(run, peer_results.Results(job, options))
+            measure(Run(job, options, device, backend, data), results)
     except Refused as words:
         if job.rank == 0:
             say(words)
         return 1
-    job.end()
+    finally:
+        job.end()
     return 0
 
 
