@@ -178,7 +178,9 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
     struct timeline_place place = timeline_place(&run->timeline);
     tracing_step(&capture->tracing, run, state == CAPTURE_ACTIVE);
     trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->sync[0]);
+    run->device->range_begin("ProfilerStep", (int)step + 1); /* for the vendor's profilers; it is no span of ours */
     step_run(&run->trainer, capture->n);
+    run->device->range_end();
     if (state == CAPTURE_ACTIVE)
         note_step(capture, run, step);
     else

@@ -104,6 +104,8 @@ static const struct option profile[] = {
      "what to trace: cpu (operations as the host asks for them), cuda (what GPUs do), cpu,cuda, or auto (both, where "
      "there is a GPU)",
      0},
+    {"cuda-profiler-range", &option_flag, FIELD(cuda_profiler_range), NULL, 0, 0,
+     "bracket the captured steps with cudaProfilerStart and Stop, for nsys and ncu (launch/nsys.sh, launch/ncu.sh)", 0},
     {"profile-ranks", &option_text, FIELD(profile_ranks), "all", 0, 0,
      "ranks that write a trace: all, or a list such as 0,3", 0},
     {"profile-buffer-mb", &option_real, FIELD(profile_buffer_mb), "12", 0.01, 1e6,

@@ -74,7 +74,7 @@ struct options {
     size_t profile_wait, profile_warmup, profile_active, profile_repeat; /* steps; active and repeat 0: all there is */
     double profile_buffer_mb;
     enum sort profile_sort;
-    int record_shapes, with_flops, profile_memory, profile_counters, trace_gzip;
+    int record_shapes, with_flops, cuda_profiler_range, profile_memory, profile_counters, trace_gzip;
     struct thresholds thresholds;
     int help, version;
 

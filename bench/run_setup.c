@@ -64,6 +64,8 @@ static int check_capture(const struct run *run)
     if (run->options->profile && strstr(activities, "cuda") && !run->opened.on_gpu)
         return report("--profile-activities %s: this run is on the CPU, which has no CUDA activities; use cpu",
                       activities);
+    if (run->options->cuda_profiler_range && !run->opened.on_gpu)
+        return report("--cuda-profiler-range is for runs on GPUs, and this one is on the CPU");
     return 0;
 }
 

@@ -53,8 +53,19 @@ static void hold(struct tracing *t, const struct run *run)
         activities_rewind(&t->activities, &t->place);
 }
 
+static void set_range(struct tracing *t, const struct run *run, int on)
+{
+    if (on == t->in_range || !run->options->cuda_profiler_range)
+        return;
+    run->device->synchronize();
+    device_cuda_profiler(on);
+    t->in_range = on;
+}
+
 void tracing_step(struct tracing *t, const struct run *run, int keep)
 {
+    if (keep)
+        set_range(t, run, 1);
     if (!t->on || keep == t->keeps)
         return;
     hold(t, run);
@@ -78,6 +89,7 @@ void tracing_release(struct tracing *t)
 
 void tracing_end(struct tracing *t, const struct run *run)
 {
+    set_range(t, run, 0);
     if (!t->on)
         return;
     hold(t, run);

@@ -10,6 +10,7 @@ struct tracing {
     struct activities activities;
     struct activities_place place; /* what belongs to steps that are kept, when the last one of these was over */
     int keeps;                     /* the steps that run now are kept */
+    int in_range;                  /* cudaProfilerStart was called, and not yet Stop */
     char untraced[512];            /* why it does not, though it was asked for; "": it was not */
 };
 
@@ -18,7 +19,8 @@ struct tracing {
 void tracing_create(struct tracing *tracing, const struct run *run, size_t steps);
 void tracing_destroy(struct tracing *tracing); /* a zeroed one is fine */
 
-/* A step is going to run which is kept, or not. Waits for the device where the one before was of the other kind. */
+/* A step is going to run which is kept, or not. Waits for the device where the one before was of the other kind. With
+ * --cuda-profiler-range NVIDIA's profilers record from the first one that is kept until tracing_end. */
 void tracing_step(struct tracing *tracing, const struct run *run, int keep);
 
 /* Between two steps: waits for the device, and then the activities are those of all steps that were kept, in order; the

@@ -20,6 +20,11 @@ int device_cuda_open(int index, enum precision precision, const struct device **
     return device_cuda_count();
 }
 
+void device_cuda_profiler(int on)
+{
+    (void)on;
+}
+
 const char *device_cuda_built(void)
 {
     return "none";

@@ -84,6 +84,11 @@ int device_cuda_describe(int index, struct gpu_facts *gpu)
     return 0;
 }
 
+void device_cuda_profiler(int on)
+{
+    CUDA_CHECK(on ? cudaProfilerStart() : cudaProfilerStop());
+}
+
 const char *device_cuda_built(void)
 {
     return CUDA_BUILT;
