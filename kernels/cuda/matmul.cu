@@ -6,6 +6,10 @@
 #include "cuda/matmul.cuh"
 #include "cuda/operations.cuh"
 
+extern "C" {
+#include "cuda/gpu_memory.h"
+}
+
 #include <cublas_v2.h>
 
 #include <limits.h>
@@ -22,11 +26,9 @@ static cublasHandle_t handle;
 void cuda_matmul_create()
 {
     const size_t workspace_bytes = static_cast<size_t>(32) << 20; /* what cuBLAS advises for sm_90 */
-    void *workspace;
     CUBLAS_CHECK(cublasCreate(&handle));
     CUBLAS_CHECK(cublasSetStream(handle, cuda_stream));
-    CUDA_CHECK(cudaMalloc(&workspace, workspace_bytes)); /* kept until the program ends */
-    CUBLAS_CHECK(cublasSetWorkspace(handle, workspace, workspace_bytes));
+    CUBLAS_CHECK(cublasSetWorkspace(handle, cuda_allocate(workspace_bytes), workspace_bytes)); /* kept to the end */
 }
 
 /* Sizes are cuBLAS's int. */
