@@ -1,6 +1,8 @@
-/* block.cc - runs the blocks of a grid: each thread of a block is a fiber, and fibers take turns where they wait. */
-#include "emulated.h"
+/* block.cc - runs the blocks of a grid: each thread of a block is a fiber, and fibers take turns where they wait.
+ *
+ * It touches no memory on behalf of a kernel, so it is built without AddressSanitizer, which would slow every turn. */
 #include "cuda/machine.cuh"
+#include "emulated.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -24,13 +26,6 @@ namespace
 constexpr size_t STACK = 512 * 1024;
 constexpr int WARP = 32;
 
-struct Copy {
-    void *to;
-    const void *from;
-    int valid;
-    int group; /* which commit ends it */
-};
-
 /* Where a stack goes on; first the context, from then on the place that it left. */
 struct Position {
     void *registers[5]; /* as __builtin_setjmp keeps them */
@@ -46,7 +41,7 @@ struct Fiber {
     int lane;
     struct Warp *warp;
     bool ended;
-    std::vector<Copy> copies;
+    std::vector<emulated::Copy> copies;
     int commits;
 };
 
@@ -206,20 +201,24 @@ void live()
     }
 }
 
+void begin_context(ucontext_t *context, char *stack)
+{
+    getcontext(context);
+    context->uc_stack.ss_sp = stack;
+    context->uc_stack.ss_size = STACK;
+    makecontext(context, live, 0);
+}
+
 void make_fibers(size_t n)
 {
     while (fibers.size() < n) {
         auto *fiber = new Fiber();
-        void *stack = mmap(nullptr, STACK + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                           -1, 0);
+        void *stack =
+            mmap(nullptr, STACK + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (stack == MAP_FAILED || mprotect(stack, 4096, PROT_NONE))
             emulated_wrong(__FILE__, __LINE__, "no memory for the stacks of %zu threads", n);
         fiber->stack = static_cast<char *>(stack) + 4096;
-        ucontext_t *first = &fiber->position.first;
-        getcontext(first);
-        first->uc_stack.ss_sp = fiber->stack;
-        first->uc_stack.ss_size = STACK;
-        makecontext(first, live, 0);
+        begin_context(&fiber->position.first, fiber->stack);
         fibers.push_back(fiber);
     }
 }
@@ -266,7 +265,7 @@ void run_block()
     change(host, first.position, first.stack, STACK);
     changed(host.fake_stack);
 }
-}
+} // namespace
 
 void emulated::run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> &body)
 {
@@ -338,35 +337,9 @@ void *emulated_dynamic_shared()
     return dynamic;
 }
 
-/* ---- copies beside the arithmetic ---- */
-
-void copy_async(void *shared, const void *global, int valid, const char *file, int line)
+std::vector<emulated::Copy> &emulated::copies(int **commits)
 {
     Fiber &fiber = *fibers[static_cast<size_t>(now)];
-    if (valid < 0 || valid > 16)
-        emulated_wrong(file, line, "copy_async of %d valid bytes; 0 to 16 are allowed", valid);
-    if (reinterpret_cast<uintptr_t>(shared) % 16 || reinterpret_cast<uintptr_t>(global) % 16)
-        emulated_wrong(file, line, "copy_async from %p to %p; both must be aligned to 16 bytes", global, shared);
-    memset(shared, 0xff, 16);
-    fiber.copies.push_back({shared, global, valid, fiber.commits});
-}
-
-void copy_async_commit()
-{
-    fibers[static_cast<size_t>(now)]->commits++;
-}
-
-void emulated_copy_wait(int n)
-{
-    Fiber &fiber = *fibers[static_cast<size_t>(now)];
-    std::vector<Copy> later;
-    for (const Copy &copy : fiber.copies)
-        if (copy.group < fiber.commits - n) {
-            auto valid = static_cast<size_t>(copy.valid);
-            memcpy(copy.to, copy.from, valid);
-            memset(static_cast<char *>(copy.to) + valid, 0, 16 - valid);
-        } else {
-            later.push_back(copy);
-        }
-    fiber.copies.swap(later);
+    *commits = &fiber.commits;
+    return fiber.copies;
 }

@@ -1,4 +1,5 @@
-/* check_kernels.cu - what the emulation promises of kernels: mistakes show, and a warp's calls mean what CUDA's mean. */
+/* check_kernels.cu - what the emulation promises of kernels: mistakes show, and a warp's calls mean what CUDA's mean.
+ */
 #include "cuda/kernel.cuh"
 #include "hazards.h"
 
@@ -22,10 +23,7 @@ struct Numbers {
     }
     Numbers(const Numbers &) = delete;
     Numbers &operator=(const Numbers &) = delete;
-    ~Numbers()
-    {
-        CUDA_CHECK(cudaFree(gpu));
-    }
+    ~Numbers() { CUDA_CHECK(cudaFree(gpu)); }
     float *read() const
     {
         static float host[4096];
@@ -481,7 +479,8 @@ int main()
     TCase *tcase = tcase_create("kernels");
     suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 120);
-    for (const TTest *test : {missing_barriers, divergence, memory, copies, rounding, shuffles, products, loads, limits})
+    for (const TTest *test :
+         {missing_barriers, divergence, memory, copies, rounding, shuffles, products, loads, limits})
         tcase_add_test(tcase, test);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

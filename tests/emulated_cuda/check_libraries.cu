@@ -36,8 +36,8 @@ static void *numbers_of(cudaDataType type)
     void *gpu;
     size_t bytes = type == CUDA_R_32F ? sizeof wide : sizeof narrow_ones;
     CUDA_CHECK(cudaMalloc(&gpu, bytes));
-    CUDA_CHECK(cudaMemcpy(gpu, type == CUDA_R_32F ? static_cast<void *>(wide) : narrow_ones, bytes,
-                          cudaMemcpyHostToDevice));
+    CUDA_CHECK(
+        cudaMemcpy(gpu, type == CUDA_R_32F ? static_cast<void *>(wide) : narrow_ones, bytes, cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaDeviceSynchronize()); /* a blocking copy is on the default stream, and may end after the call */
     return gpu;
 }
@@ -199,8 +199,11 @@ template <typename T> static int collectives_of(ncclComm_t comm, int rank, ncclD
         CUDA_CHECK(cudaMemsetAsync(to, 0xff, in.size() * sizeof(T), cuda_stream));
         size_t results = kind == 3 ? count : in.size();
         if (kind < 3)
-            NCCL_CHECK(ncclAllReduce(from, to, in.size(), type, kind == 0 ? ncclSum : kind == 1 ? ncclMax : ncclAvg, comm,
-                                     cuda_stream));
+            NCCL_CHECK(ncclAllReduce(from, to, in.size(), type,
+                                     kind == 0   ? ncclSum
+                                     : kind == 1 ? ncclMax
+                                                 : ncclAvg,
+                                     comm, cuda_stream));
         else if (kind == 3)
             NCCL_CHECK(ncclReduceScatter(from, to, count, type, ncclSum, comm, cuda_stream));
         else if (kind == 4)
@@ -211,8 +214,9 @@ template <typename T> static int collectives_of(ncclComm_t comm, int rank, ncclD
         for (size_t i = 0; i < results; i++) {
             double first = mine(i, 0), sum = 3 * first + 90;
             size_t own = static_cast<size_t>(rank) * count + i;
-            const double expected[] = {sum, mine(i, 2), mine(i, 1), 3 * mine(own, 0) + 90,
-                                       mine(i % count, static_cast<int>(i / count)), mine(i, 1)};
+            const double expected[] = {
+                sum,       mine(i, 2), mine(i, 1), 3 * mine(own, 0) + 90, mine(i % count, static_cast<int>(i / count)),
+                mine(i, 1)};
             wrong += wide_of(host[i]) != expected[kind];
         }
     }
@@ -261,7 +265,8 @@ static int without_blocking(int rank)
     };
     ck_assert_int_eq(ncclCommInitRankConfig(&comm, RANKS, id, rank, &config), ncclInProgress);
     NCCL_CHECK(ncclMemAlloc(reinterpret_cast<void **>(&x), 2 * sizeof *x));
-    ck_assert_int_eq(ncclAllReduce(x, x, 1, ncclFloat32, ncclSum, comm, cuda_stream), ncclInvalidArgument); /* too early */
+    ck_assert_int_eq(ncclAllReduce(x, x, 1, ncclFloat32, ncclSum, comm, cuda_stream),
+                     ncclInvalidArgument); /* too early */
     NCCL_CHECK(settle());
     NCCL_CHECK(ncclCommRegister(comm, x, 2 * sizeof *x, &handle));
     host[0] = host[1] = static_cast<float>(rank);

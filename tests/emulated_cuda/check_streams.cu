@@ -316,8 +316,8 @@ int main()
     TCase *tcase = tcase_create("streams");
     suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 120);
-    for (const TTest *test : {order_of_streams, order_with_host, many_pieces_of_work, times, kinds_of_memory, little_memory,
-                              machines, another_architecture})
+    for (const TTest *test : {order_of_streams, order_with_host, many_pieces_of_work, times, kinds_of_memory,
+                              little_memory, machines, another_architecture})
         tcase_add_test(tcase, test);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

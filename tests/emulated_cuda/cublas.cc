@@ -95,7 +95,7 @@ bool aligned(const void *numbers, cudaDataType type)
 {
     return reinterpret_cast<uintptr_t>(numbers) % (type == CUDA_R_32F ? 4 : 2) == 0;
 }
-}
+} // namespace
 
 static const struct {
     cublasStatus_t code;
@@ -167,7 +167,7 @@ cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t
     bool fits = !bytes || (emulated::kind_of(workspace) == emulated::DEVICE &&
                            emulated::kind_of(static_cast<char *>(workspace) + bytes) == emulated::DEVICE);
     return fits && reinterpret_cast<uintptr_t>(workspace) % 256 == 0 ? CUBLAS_STATUS_SUCCESS
-                                                                    : CUBLAS_STATUS_INVALID_VALUE;
+                                                                     : CUBLAS_STATUS_INVALID_VALUE;
 }
 
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)

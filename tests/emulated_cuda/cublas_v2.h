@@ -48,7 +48,8 @@ cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
 cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode);
 cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode);
-/* C[m, n] = alpha op(A)[m, k] op(B)[k, n] + beta C; alpha and beta are floats of the host. With beta 0, C isn't read. */
+/* C[m, n] = alpha op(A)[m, k] op(B)[k, n] + beta C; alpha and beta are floats of the host. With beta 0, C isn't read.
+ */
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
                             int k, const void *alpha, const void *A, cudaDataType Atype, int lda, const void *B,
                             cudaDataType Btype, int ldb, const void *beta, void *C, cudaDataType Ctype, int ldc,

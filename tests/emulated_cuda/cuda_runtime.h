@@ -3,7 +3,8 @@
  * The threads of a block are fibers of one thread of the machine, which changes from one to the next only where they
  * wait for each other, in a random order. Known to kernels: threadIdx blockIdx blockDim gridDim, __syncthreads,
  * __syncwarp, __shfl_sync, __shfl_xor_sync, __shfl_down_sync, __shfl_up_sync, __any_sync, __all_sync, __ballot_sync,
- * atomicAdd of int and unsigned, __ldg, __expf __logf exp2f rsqrtf and the functions of math.h, min, max, __float_as_uint,
+ * atomicAdd of int and unsigned, __ldg, __expf __logf exp2f rsqrtf and the functions of math.h, min, max,
+ * __float_as_uint,
  * __uint_as_float, __float_as_int, __int_as_float, float2, float4, int2, int4, uint2, uint4, and what cuda_bf16.h
  * has. Calls that the lanes of a warp make together need all 32, from the same line; otherwise the program ends with
  * words. `__shared__` is `static`: the first block finds zeros there and later ones what is left by another block. */
@@ -24,7 +25,7 @@
 #define __device__
 #define __host__
 #define __constant__
-#define __shared__ static
+#define __shared__      static
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
@@ -35,9 +36,7 @@ struct uint3 {
 };
 struct dim3 {
     unsigned x, y, z;
-    constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_)
-    {
-    }
+    constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 struct alignas(8) float2 {
     float x, y;
@@ -99,7 +98,8 @@ inline void emulated_mask(unsigned mask, const char *file, int line)
 inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATED_WHERE)
 {
     emulated_mask(mask, file, line);
-    emulated_warp("__syncwarp", nullptr, [](void **, int) {}, file, line);
+    emulated_warp(
+        "__syncwarp", nullptr, [](void **, int) {}, file, line);
 }
 
 template <typename T> struct Emulated_shuffle {
@@ -187,12 +187,8 @@ template <typename T> T atomicAdd(T *x, T by)
     *x = old + by;
     return old;
 }
-inline void __threadfence()
-{
-}
-inline void __threadfence_block()
-{
-}
+inline void __threadfence() {}
+inline void __threadfence_block() {}
 template <typename T> T __ldg(const T *x)
 {
     return *x;
@@ -233,9 +229,9 @@ inline float rsqrtf(float x)
 {
     return 1 / sqrtf(x);
 }
-#define __expf(x) expf(x) /* math.h declares functions of these names */
-#define __logf(x) logf(x)
-#define __log2f(x) log2f(x)
+#define __expf(x)    expf(x) /* math.h declares functions of these names */
+#define __logf(x)    logf(x)
+#define __log2f(x)   log2f(x)
 #define __powf(x, y) powf(x, y)
 inline float __fdividef(float x, float y)
 {

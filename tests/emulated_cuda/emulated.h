@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <vector>
 
 namespace emulated
 {
@@ -47,6 +48,15 @@ void open_memory(bool open);
 /* ---- block.cc ---- */
 /* Runs every block of a grid, one after another. With the lock. */
 void run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> &body);
-}
+
+/* A copy that a thread has begun; `group` is the number of the commit that ends its group. */
+struct Copy {
+    void *to;
+    const void *from;
+    int valid, group;
+};
+/* Those that the running thread has not waited for; and how many groups it has ended. */
+std::vector<Copy> &copies(int **commits);
+} // namespace emulated
 
 #endif

@@ -12,8 +12,9 @@ EMULATED_FLAGS = -g -O1 $(EMULATED_SANITIZE) -Itests/emulated_cuda -Ikernels -Id
 	$(MPI_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 EMULATED_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -fopenmp $(EMULATED_FLAGS)
 EMULATED_CXXFLAGS = -x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -DCUDA_BUILT='"an emulated GPU"' $(EMULATED_FLAGS)
-# The emulation itself: quick, and where it reads for a kernel, still watched.
+# The emulation itself: quick, and where it reads and writes for a kernel, still watched.
 EMULATED_OWN = -O2 -fno-sanitize=undefined -Wshadow -Wconversion
+EMULATED_OWN_block = -fno-sanitize=address
 EMULATED_LIBS = $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lrt -lm -lpthread
 
 EMULATED_SOURCES := $(SOURCES_OF_ALL) $(wildcard kernels/cuda/*.cu) $(filter-out %_cupti.c,$(wildcard kernels/cuda/*.c)) \
@@ -48,7 +49,7 @@ $(EMULATED)/obj/%.o: %.cu $(EMULATED)/obj/flags
 
 $(EMULATED)/obj/%.o: %.cc $(EMULATED)/obj/flags
 	@mkdir -p $(@D)
-	$(CXX) $(EMULATED_CXXFLAGS) $(EMULATED_OWN) -MMD -MP -c -o $@ $<
+	$(CXX) $(EMULATED_CXXFLAGS) $(EMULATED_OWN) $(EMULATED_OWN_$(notdir $*)) -MMD -MP -c -o $@ $<
 
 $(EMULATED)/obj/bench/results.o: $(OUT)/obj/version
 

@@ -21,7 +21,7 @@ struct Piece {
 };
 
 auto &pieces = *new std::map<uintptr_t, Piece>;
-size_t used; /* bytes of the GPU */
+size_t used;                        /* bytes of the GPU */
 constexpr size_t GUARDED = 1 << 20; /* the first bytes of an allocation; guarding all would take longer than work */
 bool is_open;
 
@@ -130,7 +130,7 @@ cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, 
     lock.unlock();
     return cudaStreamSynchronize(stream);
 }
-}
+} // namespace
 
 emulated::Kind emulated::kind_of(const void *address)
 {

@@ -31,7 +31,7 @@ struct State {
 thread_local int group_depth;
 thread_local std::vector<std::function<ncclResult_t()>> grouped;
 thread_local ncclResult_t last_result;
-long collectives;             /* of this process so far */
+long collectives;               /* of this process so far */
 std::atomic<int> communicators; /* while there are some, work goes on by itself, since other ranks wait for it */
 
 ncclResult_t answer(ncclResult_t result)
@@ -68,11 +68,11 @@ void *go_on(void *)
 void count_communicators(int more)
 {
     pthread_t thread;
-    if ((communicators += more) == 1 && more == 1 && (pthread_create(&thread, nullptr, go_on, nullptr) ||
-                                                      pthread_detach(thread)))
+    if ((communicators += more) == 1 && more == 1 &&
+        (pthread_create(&thread, nullptr, go_on, nullptr) || pthread_detach(thread)))
         emulated_wrong(__FILE__, __LINE__, "no thread");
 }
-}
+} // namespace
 
 struct ncclComm {
     std::shared_ptr<State> state;
@@ -162,8 +162,8 @@ ncclResult_t issue(ncclComm_t comm, emulated::Call call, const void *in, void *o
     auto later = [=] {
         Lock lock(machine);
         bool reads = call.kind != emulated::BROADCAST || call.root == state->ranks.rank;
-        if (call.count && ((reads && emulated::kind_of(in) == emulated::PAGEABLE) ||
-                           emulated::kind_of(out) == emulated::PAGEABLE))
+        if (call.count &&
+            ((reads && emulated::kind_of(in) == emulated::PAGEABLE) || emulated::kind_of(out) == emulated::PAGEABLE))
             return ncclInvalidArgument;
         if (!placed_well(call, state->ranks, static_cast<const char *>(in), static_cast<const char *>(out)))
             emulated_wrong(__FILE__, __LINE__, "a collective's input and output overlap, and not as NCCL allows it");
@@ -181,7 +181,7 @@ ncclResult_t wait_for_all(State &state)
     emulated::work_until(lock, [&] { return state.done == state.issued || state.broken || state.aborted; });
     return state.broken;
 }
-}
+} // namespace
 
 /* ---- communicators ---- */
 
@@ -193,9 +193,14 @@ ncclResult_t ncclGetVersion(int *version)
 
 const char *ncclGetErrorString(ncclResult_t result)
 {
-    static const char *const text[] = {"no error",         "unhandled cuda error", "unhandled system error",
-                                       "internal error",   "invalid argument",     "invalid usage",
-                                       "remote process exited or there was a network error", "operation in progress"};
+    static const char *const text[] = {"no error",
+                                       "unhandled cuda error",
+                                       "unhandled system error",
+                                       "internal error",
+                                       "invalid argument",
+                                       "invalid usage",
+                                       "remote process exited or there was a network error",
+                                       "operation in progress"};
     return static_cast<unsigned>(result) < sizeof text / sizeof *text ? text[result] : "unknown result code";
 }
 

@@ -1,8 +1,8 @@
 /* nccl.h - NCCL as the project uses it, emulated between processes of one machine; for C and C++.
  *
  * Names, codes and meanings are those of NVIDIA's NCCL. Ranks meet in shared memory; a collective is work of a stream
- * that is done when all ranks have come to it. Variables of the environment, where n counts a process's collectives from 1:
- *   EMULATED_NCCL_FAIL_RANK=r,call=n   that collective of rank r ends in an asynchronous error and is never done
+ * that is done when all ranks have come to it. Variables of the environment, where n counts a process's collectives
+ * from 1: EMULATED_NCCL_FAIL_RANK=r,call=n   that collective of rank r ends in an asynchronous error and is never done
  *   EMULATED_NCCL_HANG_RANK=r,call=n   that collective is never begun on rank r, without a word */
 #ifndef EMULATED_NCCL_H
 #define EMULATED_NCCL_H
@@ -15,11 +15,11 @@
 extern "C" {
 #endif
 
-#define NCCL_MAJOR 2
-#define NCCL_MINOR 28
-#define NCCL_PATCH 9
-#define NCCL_VERSION_CODE 22809
-#define NCCL_UNIQUE_ID_BYTES 128
+#define NCCL_MAJOR            2
+#define NCCL_MINOR            28
+#define NCCL_PATCH            9
+#define NCCL_VERSION_CODE     22809
+#define NCCL_UNIQUE_ID_BYTES  128
 #define NCCL_CONFIG_UNDEF_INT INT_MIN
 
 typedef struct ncclComm *ncclComm_t;

@@ -163,8 +163,8 @@ static void check_agreement(const Rendezvous &ranks, const Call &mine)
             emulated_wrong(__FILE__, __LINE__,
                            "ranks call different collectives: rank %d kind %d of %zu (type %d, op %d, root %d), "
                            "rank %d kind %d of %zu (type %d, op %d, root %d)",
-                           ranks.rank, mine.kind, mine.count, mine.type, mine.op, mine.root, r, other.kind,
-                           other.count, other.type, other.op, other.root);
+                           ranks.rank, mine.kind, mine.count, mine.type, mine.op, mine.root, r, other.kind, other.count,
+                           other.type, other.op, other.root);
     }
 }
 
@@ -192,4 +192,4 @@ bool Rendezvous::advance(const Call &call, const void *in, void *out, Progress &
     }
     return true;
 }
-}
+} // namespace emulated

@@ -47,6 +47,6 @@ struct Rendezvous {
 
     char name[NCCL_UNIQUE_ID_BYTES];
 };
-}
+} // namespace emulated
 
 #endif

@@ -67,7 +67,7 @@ cudaError_t no_code()
     cudaError_t error = emulated::no_machine();
     return error ? error : arch() < 80 ? cudaErrorNoKernelImageForDevice : cudaSuccess;
 }
-}
+} // namespace
 
 uint32_t emulated::chance(uint32_t n)
 {

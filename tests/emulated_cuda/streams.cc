@@ -30,10 +30,10 @@ struct Place {
 
 struct Work {
     std::function<bool()> work;
-    std::vector<Place> after; /* done only after these */
+    std::vector<Place> after;         /* done only after these */
     std::shared_ptr<Recording> event; /* and after this */
 };
-}
+} // namespace
 
 struct CUstream_st {
     std::deque<Work> queue;
@@ -130,7 +130,7 @@ int64_t now_ns()
     clock_gettime(CLOCK_MONOTONIC, &time);
     return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
-}
+} // namespace
 
 cudaError_t emulated::queue(Lock &lock, cudaStream_t stream, std::function<bool()> work)
 {

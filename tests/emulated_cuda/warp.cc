@@ -1,5 +1,7 @@
-/* warp.cc - products of small matrices and loads of 8 x 8 matrices by a warp. The last lane to come does it for all. */
+/* warp.cc - products and loads of small matrices by a warp, which the last lane to come does for all; and copies to
+ * shared memory that end late. */
 #include "cuda/machine.cuh"
+#include "emulated.h"
 
 namespace
 {
@@ -33,16 +35,17 @@ float bf16_of(uint32_t word, int half)
 }
 
 /* d[16, 8] += a[16, depth] * b[depth, 8], given to and taken from the lanes in fragments of d. */
-void add_product(void **of_lane, const float *a, const float *b, int depth)
+__attribute__((no_sanitize_address)) void add_product(void **of_lane, const float *a, const float *b, int depth)
 {
+    double d[16][8] = {};
+    for (int row = 0; row < 16; row++)
+        for (int k = 0; k < depth; k++)
+            for (int column = 0; column < 8; column++)
+                d[row][column] += static_cast<double>(a[row * depth + k]) * b[k * 8 + column];
     for (int lane = 0; lane < WARP; lane++)
         for (int i = 0; i < 4; i++) {
-            int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
-            float &d = product_of(of_lane, lane).d[i];
-            double sum = d;
-            for (int k = 0; k < depth; k++)
-                sum += static_cast<double>(a[row * depth + k]) * b[k * 8 + column];
-            d = static_cast<float>(sum);
+            float &sum = product_of(of_lane, lane).d[i];
+            sum = static_cast<float>(sum + d[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2]);
         }
 }
 
@@ -110,7 +113,7 @@ void check_row(const void *row, const char *file, int line)
     if (reinterpret_cast<uintptr_t>(row) % 16)
         emulated_wrong(file, line, "a row of a matrix at %p; it must be aligned to 16 bytes", row);
 }
-}
+} // namespace
 
 void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], const char *file, int line)
 {
@@ -136,4 +139,40 @@ void load_matrices_transposed(uint32_t (&word)[4], const void *row, const char *
     Load mine = {static_cast<const char *>(row), word};
     check_row(row, file, line);
     emulated_warp("load_matrices_transposed", &mine, load_transposed, file, line);
+}
+
+/* ---- copies beside the arithmetic ---- */
+
+void copy_async(void *shared, const void *global, int valid, const char *file, int line)
+{
+    int *commits;
+    if (valid < 0 || valid > 16)
+        emulated_wrong(file, line, "copy_async of %d valid bytes; 0 to 16 are allowed", valid);
+    if (reinterpret_cast<uintptr_t>(shared) % 16 || reinterpret_cast<uintptr_t>(global) % 16)
+        emulated_wrong(file, line, "copy_async from %p to %p; both must be aligned to 16 bytes", global, shared);
+    memset(shared, 0xff, 16);
+    std::vector<emulated::Copy> &begun = emulated::copies(&commits);
+    begun.push_back({shared, global, valid, *commits});
+}
+
+void copy_async_commit()
+{
+    int *commits;
+    emulated::copies(&commits);
+    ++*commits;
+}
+
+void emulated_copy_wait(int n)
+{
+    int *commits;
+    std::vector<emulated::Copy> later, &begun = emulated::copies(&commits);
+    for (const emulated::Copy &copy : begun)
+        if (copy.group < *commits - n) {
+            auto valid = static_cast<size_t>(copy.valid);
+            memcpy(copy.to, copy.from, valid);
+            memset(static_cast<char *>(copy.to) + valid, 0, 16 - valid);
+        } else {
+            later.push_back(copy);
+        }
+    begun.swap(later);
 }

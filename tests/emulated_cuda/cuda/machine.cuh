@@ -17,8 +17,8 @@ template <typename T> T *dynamic_shared()
     return static_cast<T *>(emulated_dynamic_shared());
 }
 
-/* Warp: d[16, 8] += a[16, 16] * b[16, 8] of bfloat16, sums in fp32. Two numbers a word, the lower index in the low half.
- * a: {[g][2t, 2t+1], [g+8][2t, 2t+1], [g][2t+8, 2t+9], [g+8][2t+8, 2t+9]}; b: {[2t, 2t+1][g], [2t+8, 2t+9][g]};
+/* Warp: d[16, 8] += a[16, 16] * b[16, 8] of bfloat16, sums in fp32. Two numbers a word, the lower index in the low
+ * half. a: {[g][2t, 2t+1], [g+8][2t, 2t+1], [g][2t+8, 2t+9], [g+8][2t+8, 2t+9]}; b: {[2t, 2t+1][g], [2t+8, 2t+9][g]};
  * d: {[g][2t], [g][2t+1], [g+8][2t], [g+8][2t+1]}. */
 void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMULATED_WHERE);
 
