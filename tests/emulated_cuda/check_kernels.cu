@@ -84,8 +84,30 @@ template <int barriers> static int rotate()
     return 0;
 }
 
+/* Each thread takes the number of the one before or behind it: without a barrier right in one order, wrong in another.
+ */
+__global__ void neighbour_kernel(float *x, int step)
+{
+    __shared__ float all[64];
+    all[threadIdx.x] = x[threadIdx.x];
+    x[threadIdx.x] = all[(static_cast<int>(threadIdx.x) + step) & 63];
+}
+
+template <int step> static int neighbour()
+{
+    Numbers x(64);
+    launch(neighbour_kernel, 1, 64, 0, x.gpu, step);
+    const float *host = x.read();
+    for (int i = 1; i < 63; i++)
+        if (host[i] != static_cast<float>(i + step))
+            return 1;
+    return 0;
+}
+
 START_TEST(missing_barriers)
 {
+    ck_assert_int_ge(wrong_orders(neighbour<1>), 10);
+    ck_assert_int_ge(wrong_orders(neighbour<-1>), 10);
     ck_assert_int_eq(wrong_orders(reverse<1>), 0);
     ck_assert_int_ge(wrong_orders(reverse<0>), 10);
     ck_assert_int_eq(wrong_orders(rotate<2>), 0);

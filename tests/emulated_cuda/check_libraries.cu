@@ -5,6 +5,7 @@
 #include <check.h>
 #include <cublas_v2.h>
 #include <nccl.h>
+#include <sys/mman.h>
 #include <vector>
 
 cudaStream_t cuda_stream;
@@ -247,8 +248,27 @@ START_TEST(collectives)
 }
 END_TEST
 
-/* A communicator that does not block, in place, in a group, with registered memory; the host waits only at the end,
- * rank 0 even for the others by other means: they must get on without it. */
+/* Rank 0 issues its part and then waits for the others by other means: its GPU must work on for them. */
+static int *arrived; /* [RANKS], shared by the ranks */
+static int waits_elsewhere(int rank)
+{
+    ncclComm_t comm;
+    float *x;
+    NCCL_CHECK(ncclCommInitRank(&comm, RANKS, id, rank));
+    CUDA_CHECK(cudaMalloc(&x, 4));
+    for (int i = 0; i < 5; i++)
+        NCCL_CHECK(ncclAllReduce(x, x, 1, ncclFloat32, ncclSum, comm, cuda_stream));
+    while (rank == 0 &&
+           !(__atomic_load_n(&arrived[1], __ATOMIC_SEQ_CST) && __atomic_load_n(&arrived[2], __ATOMIC_SEQ_CST)))
+        usleep(1000);
+    CUDA_CHECK(cudaStreamSynchronize(cuda_stream));
+    __atomic_store_n(&arrived[rank], 1, __ATOMIC_SEQ_CST);
+    NCCL_CHECK(ncclCommDestroy(comm));
+    CUDA_CHECK(cudaFree(x));
+    return 0;
+}
+
+/* A communicator that does not block, in place, in a group, with registered memory. */
 static int without_blocking(int rank)
 {
     ncclComm_t comm;
@@ -278,8 +298,6 @@ static int without_blocking(int rank)
         ck_assert(issued == ncclSuccess || issued == ncclInProgress);
         NCCL_CHECK(settle());
     }
-    if (rank == 0)
-        usleep(300000);
     CUDA_CHECK(cudaMemcpyAsync(host, x, sizeof host, cudaMemcpyDeviceToHost, cuda_stream));
     NCCL_CHECK(ncclCommDeregister(comm, handle));
     ncclResult_t finalized = ncclCommFinalize(comm);
@@ -292,6 +310,10 @@ static int without_blocking(int rank)
 
 START_TEST(progress)
 {
+    void *shared = mmap(nullptr, sizeof(int[RANKS]), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(shared, MAP_FAILED);
+    arrived = static_cast<int *>(shared);
+    check_ranks(waits_elsewhere);
     check_ranks(without_blocking);
 }
 END_TEST
