@@ -92,7 +92,7 @@ long long emulated::setting(const char *name, long long otherwise)
 
 cudaError_t emulated::result(cudaError_t error)
 {
-    if (error && error != cudaErrorNotReady)
+    if (error)
         last_error = error;
     return error;
 }

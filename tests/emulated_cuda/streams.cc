@@ -176,7 +176,7 @@ void emulated::work_off(Lock &lock)
 static cudaError_t poll(const std::function<bool()> &condition)
 {
     emulated::work_a_little();
-    return condition() ? cudaSuccess : cudaErrorNotReady;
+    return condition() ? cudaSuccess : emulated::result(cudaErrorNotReady); /* which the runtime keeps, too */
 }
 
 /* ---- the runtime's functions ---- */
