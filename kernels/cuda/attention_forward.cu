@@ -64,11 +64,12 @@ __device__ inline void softmax_update(softmax<M> &state, float (&scores)[M][TILE
                 }
             state.high[m][half] = high;
             state.sum[m][half] = sum;
+            if (__any_sync(WHOLE_WARP, correction != 1.0f)) /* later tiles seldom hold a larger score */
 #pragma unroll
-            for (int n = 0; n < COLUMN_TILES; n++) {
-                results[m][n][2 * half] *= correction;
-                results[m][n][2 * half + 1] *= correction;
-            }
+                for (int n = 0; n < COLUMN_TILES; n++) {
+                    results[m][n][2 * half] *= correction;
+                    results[m][n][2 * half + 1] *= correction;
+                }
         }
 }
 
