@@ -54,7 +54,10 @@ def check_model(compiled):
         worst = max(worst, abs(loss.item() / step["loss"] - 1))
         if number == 0:
             gradients = max(apart(p.grad, q["gradient"]) for p, q in zip(learner.parameters, parameters))
-            norm = abs(torch.nn.utils.get_total_norm([p.grad for p in learner.parameters]).item() / fixture["gradient_norm"] - 1)
+            norm = abs(
+                torch.nn.utils.get_total_norm([p.grad for p in learner.parameters]).item() / fixture["gradient_norm"]
+                - 1
+            )
         learner.optimizer.step()
     final = max(apart(p.detach(), q["final"]) for p, q in zip(learner.parameters, parameters))
     kind = "as compiled" if compiled else "eager"
@@ -87,7 +90,9 @@ def losses_of(directory, rank):
     for line in (pathlib.Path(directory) / f"rank_{rank}_metrics.jsonl").read_text().splitlines():
         step = json.loads(line)
         if step["round"] == 0:
-            found.setdefault(step["implementation"], []).append([step["loss"], step["learning_rate"], step.get("grad_norm", 0)])
+            found.setdefault(step["implementation"], []).append(
+                [step["loss"], step["learning_rate"], step.get("grad_norm", 0)]
+            )
     return found
 
 
@@ -102,7 +107,10 @@ def check_losses(ranks, ours, theirs, most=1e-4):
             steps = len(their) if len(their) == len(mine) else 0
             worst = max(worst, *(abs(a - b) / max(abs(a), 1e-9) for x, y in zip(mine, their) for a, b in zip(x, y)))
         learned = max(x[0] for x in mine) - min(x[0] for x in mine)  # what never changes is easily equal
-        result(steps >= 20 and worst < most and learned > 0.01, f"{theirs}, {ranks} ranks: losses of {label}, {steps} steps ({worst:.1e})")
+        result(
+            steps >= 20 and worst < most and learned > 0.01,
+            f"{theirs}, {ranks} ranks: losses of {label}, {steps} steps ({worst:.1e})",
+        )
 
 
 if sys.argv[1] == "model":

@@ -31,7 +31,7 @@ peer=$root/bench/peers/torch_ddp.py
 agrees=$root/tests/peer_agrees.py
 cat "$root"/README.md "$root"/Makefile "$root"/ddp/*.c >text
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 8 --data text --rounds 1
-    --steps-per-block 18 --bucket-size-mb 0.01)
+    --steps-per-block 18 --bucket-size-mb 0.01 --log-grad-norm)
 all=none,ddp,ddp_flat,ddp_individual,ddp_individual_v2,ddp_bucketed
 
 # ours RANKS NAME OPTION..., theirs RANKS NAME OPTION...: a run into NAME; theirs plainly for one rank, or else by torchrun.
@@ -94,7 +94,7 @@ try "${mpirun[@]}" -n 2 "$python" "$peer" "${tiny[@]}" "${epochs[@]}" --implemen
 result "$status" "warm-up epochs with accumulation on made-up tokens, started by mpirun"
 agree losses 2 warm their_warm
 head -c 40000 text | od -An -v -tu1 -w1 | awk '{ printf "%c%c", $1 % 200 + 1, 1 }' | LC_ALL=C tr -d '\n' >shard.bin
-narrow=(--data shard.bin --vocab-size 512 --grad-dtype bf16 --log-grad-norm --implementations ddp_individual_v2)
+narrow=(--data shard.bin --vocab-size 512 --grad-dtype bf16 --implementations ddp_individual_v2)
 ours 2 narrow "${narrow[@]}"
 theirs 2 their_narrow "${narrow[@]}"
 result "$status" "a shard of tokens, bfloat16 on the wire"
@@ -126,6 +126,15 @@ sed -i 's/"compile": false/"compile": true/' compiled2/run.json
 try "$program" compare theirs2 compiled2
 cp printed said
 is "eager and compiled runs are not the same" "$status" 6
+
+# ---- the command line ----
+
+# defaults COMMAND...: the options that its help shows with a default, "--name value"
+defaults() { "$@" --help | sed -n 's/^  \(--[a-z-]*\)  *.*\[\([^]]*\)\]$/\1 \2/p' | sort; }
+defaults "$program" >mine
+defaults "$python" "$peer" >their
+join mine their >both
+succeeds "options of both have the same defaults" awk '{ bad += $2 != $3 } END { exit bad || NR < 20 }' both
 
 # ---- bad input: one line, of rank 0 ----
 

@@ -61,9 +61,9 @@ class Job:
             made = make()
         except Refused as refused:
             words = str(refused)
-        for words in self.gather(words):
-            if words:
-                raise Refused(words)
+        for failure in self.gather(words):
+            if failure:
+                raise Refused(failure)
         return made
 
     def cores_per_rank(self):

@@ -55,7 +55,12 @@ def flag(name, value):
 
 SECTIONS = {
     "Model": [
-        ("vocab-size", count(0, 65536), 0, "tokens known to the model; 0: 256 for a file of bytes, 10000 for synthetic data, 65536 for a .bin shard"),
+        (
+            "vocab-size",
+            count(0, 65536),
+            0,
+            "tokens known to the model; 0: 256 for a file of bytes, 10000 for synthetic data, 65536 for a .bin shard",
+        ),
         ("context-length", count(1, 1e6), 512, "tokens of a sequence"),
         ("d-model", count(2, 1e6), 768, "width of the model"),
         ("num-layers", count(1, 10000), 12, "transformer blocks"),
@@ -80,25 +85,65 @@ SECTIONS = {
         ("log-grad-norm", flag, False, "compute the gradient norm in every step"),
     ],
     "Strategies": [
-        ("implementations", text, "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed", "what to compare: names from the list below, each NAME or LABEL=NAME"),
-        ("bucket-size-mb", text, "100", "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed (and torch_ddp) of each"),
+        (
+            "implementations",
+            text,
+            "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed",
+            "what to compare: names from the list below, each NAME or LABEL=NAME",
+        ),
+        (
+            "bucket-size-mb",
+            text,
+            "100",
+            "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed (and torch_ddp) of each",
+        ),
         ("grad-dtype", choice("fp32", "bf16"), "fp32", "type on the wire of ddp_individual_v2: fp32 or bf16"),
         ("threads", count(0, 4096), 0, "threads of a rank; 0: OMP_NUM_THREADS, or the rank's share of the cores"),
     ],
     "Benchmark": [
-        ("regime", choice("active", "warmup"), "active", "which epochs are timed: active, or warmup (learning rate ramps, gradients are clipped)"),
+        (
+            "regime",
+            choice("active", "warmup"),
+            "active",
+            "which epochs are timed: active, or warmup (learning rate ramps, gradients are clipped)",
+        ),
         ("rounds", count(1, 1e6), 10, "rounds; each runs one block of every implementation"),
-        ("steps-per-block", count(0, 1e6), 0, "timed steps of a block, after 2 that are not; 0: those of the regime's epochs"),
+        (
+            "steps-per-block",
+            count(0, 1e6),
+            0,
+            "timed steps of a block, after 2 that are not; 0: those of the regime's epochs",
+        ),
         ("output", text, "", "result directory; default results/<time>[-<label>]"),
         ("label", label, "", "a name for this run, kept in its results"),
     ],
     "Device": [
-        ("device", choice("auto", "cpu", "cuda"), "auto", "what each rank computes on: cpu, cuda (an NVIDIA GPU of its own), or auto (cuda where there is one)"),
-        ("dtype", choice("fp32", "tf32", "bf16"), "fp32", "fp32; on GPUs also tf32 (products round to TF32); bf16: autocast, as people do it"),
+        (
+            "device",
+            choice("auto", "cpu", "cuda"),
+            "auto",
+            "what each rank computes on: cpu, cuda (an NVIDIA GPU of its own), or auto (cuda where there is one)",
+        ),
+        (
+            "dtype",
+            choice("fp32", "tf32", "bf16"),
+            "fp32",
+            "fp32; on GPUs also tf32 (products round to TF32); bf16: autocast, as people do it",
+        ),
     ],
     "PyTorch": [
-        ("residual-dtype", choice("fp32", "bf16"), "fp32", "with --dtype bf16, the type of the residual stream and the norms; bf16: all activations are bfloat16"),
-        ("attention", choice("auto", "flash", "cudnn", "efficient", "math"), "auto", "backend of scaled_dot_product_attention; auto: PyTorch's choice"),
+        (
+            "residual-dtype",
+            choice("fp32", "bf16"),
+            "fp32",
+            "with --dtype bf16, the type of the residual stream and the norms; bf16: all activations are bfloat16",
+        ),
+        (
+            "attention",
+            choice("auto", "flash", "cudnn", "efficient", "math"),
+            "auto",
+            "backend of scaled_dot_product_attention; auto: PyTorch's choice",
+        ),
         ("compile", flag, False, "torch.compile each layer and the head"),
         ("compile-mode", choice("default", "max-autotune-no-cudagraphs"), "default", "how"),
         ("backend", choice("auto", "nccl", "gloo"), "auto", "of torch.distributed; auto: nccl for cuda, gloo for cpu"),

@@ -69,7 +69,9 @@ def run_tree(job, options, derived, rows, version):
     """What was run, where and with what. All ranks call. What this program has and ddpbench has not, and the other way
     round, stands under keys of its own, so that ddpbench compare tells it and compares the rest."""
     mine = host_facts()
-    ranks = job.gather({"rank": job.rank, "host": job.places[job.rank][0], "binding": cpu_list(job.places[job.rank][2])})
+    ranks = job.gather(
+        {"rank": job.rank, "host": job.places[job.rank][0], "binding": cpu_list(job.places[job.rank][2])}
+    )
     facts = job.gather(mine)
     return {
         "schema_version": SCHEMA,
@@ -96,7 +98,15 @@ def metric(figures, unit):
 
 
 def no_figure(unit, n=0):
-    return {"median": math.nan, "ci_low": math.nan, "ci_high": math.nan, "p5": math.nan, "p95": math.nan, "n": n, "unit": unit}
+    return {
+        "median": math.nan,
+        "ci_low": math.nan,
+        "ci_high": math.nan,
+        "p5": math.nan,
+        "p95": math.nan,
+        "n": n,
+        "unit": unit,
+    }
 
 
 def summarize(samples, strategies, labels, ranks, tokens):
@@ -117,7 +127,9 @@ def summarize(samples, strategies, labels, ranks, tokens):
         row["sync_cost"] = no_figure("ms")
         if none and name != none:
             found, base = stats.paired(step[name], step[none]), 1e3 * stats.median(step[none])
-            cost = {key: (found[of] - 1) * base for key, of in (("median", "ratio"), ("ci_low", "low"), ("ci_high", "high"))}
+            cost = {
+                key: (found[of] - 1) * base for key, of in (("median", "ratio"), ("ci_low", "low"), ("ci_high", "high"))
+            }
             row["sync_cost"] = no_figure("ms", len(step[name])) | cost
     return {"implementations": figures} | compare(step, [name for name in labels if strategies[name].reduces])
 
@@ -128,14 +140,24 @@ def compare(step, reducing):
     adjusted = stats.holm([found["p"] for _, _, found in pairs])
     tree = {
         "comparisons": [
-            {"a": a, "b": b, "step_ratio": found["ratio"], "ci_low": found["low"], "ci_high": found["high"], "p_holm": p}
+            {
+                "a": a,
+                "b": b,
+                "step_ratio": found["ratio"],
+                "ci_low": found["low"],
+                "ci_high": found["high"],
+                "p_holm": p,
+            }
             for (a, b, found), p in zip(pairs, adjusted)
         ]
     }
     if reducing:
         fastest = min(reducing, key=lambda name: sum(math.log(s) for s in step[name]))
         slower = {a if b == fastest else b for (a, b, _), p in zip(pairs, adjusted) if p < 0.05 and fastest in (a, b)}
-        tree |= {"fastest": fastest, "not_told_apart_from_fastest": [n for n in reducing if n != fastest and n not in slower]}
+        tree |= {
+            "fastest": fastest,
+            "not_told_apart_from_fastest": [n for n in reducing if n != fastest and n not in slower],
+        }
     return tree
 
 
@@ -166,17 +188,36 @@ def table_text(tree, options):
     width = max(14, *map(len, figures))
     head = f"%-{width}s %9s %9s %9s %9s %9s %8s %9s %9s %s"
     lines = [
-        head % ("implementation", "forward", "backward", "sync", "optimizer", "step", "comm", "tokens", "sync cost", "[95 %"),
+        head
+        % (
+            "implementation",
+            "forward",
+            "backward",
+            "sync",
+            "optimizer",
+            "step",
+            "comm",
+            "tokens",
+            "sync cost",
+            "[95 %",
+        ),
         head % ("", "ms", "ms", "ms", "ms", "ms", "ratio", "per s", "ms", "interval]"),
     ]
     for name, row in figures.items():
-        times = [cell(row[of], 9) for of in ("forward_pass", "backward_pass", "gradient_sync", "optimizer_step", "step")]
+        times = [
+            cell(row[of], 9) for of in ("forward_pass", "backward_pass", "gradient_sync", "optimizer_step", "step")
+        ]
         ratio, cost = row["communication_ratio"]["median"], row["sync_cost"]
         ratio = "     n/a" if math.isnan(ratio) else f"{100 * ratio:6.1f} %"
         interval = "" if math.isnan(cost["ci_low"]) else f" [{cost['ci_low']:.2f}, {cost['ci_high']:.2f}]"
-        lines.append(" ".join([f"{name:<{width}}", *times, ratio, cell(row["tokens_per_second"], 9, 0), cell(cost, 9)]) + interval)
+        lines.append(
+            " ".join([f"{name:<{width}}", *times, ratio, cell(row["tokens_per_second"], 9, 0), cell(cost, 9)])
+            + interval
+        )
     plural = "" if options.block_steps == 1 else "s"
-    lines.append(f"Medians over {tree['rounds']} rounds; a sample is the mean of {options.block_steps} timed step{plural}.")
+    lines.append(
+        f"Medians over {tree['rounds']} rounds; a sample is the mean of {options.block_steps} timed step{plural}."
+    )
     if any(strategy.own_model for _, strategy, _ in options.rows):
         lines.append("torch_ddp waits for its reductions within backward, so nothing of them is in sync.")
     if "fastest" in tree:

@@ -37,7 +37,14 @@ def summary(sample, scale=1.0):
     s = sorted(x * scale for x in sample)
     k = median_rank(len(s))
     low, high = (s[k - 1], s[len(s) - k]) if k else (math.nan, math.nan)
-    return {"median": median(s), "ci_low": low, "ci_high": high, "p5": quantile(s, 0.05), "p95": quantile(s, 0.95), "n": len(s)}
+    return {
+        "median": median(s),
+        "ci_low": low,
+        "ci_high": high,
+        "p5": quantile(s, 0.05),
+        "p95": quantile(s, 0.95),
+        "n": len(s),
+    }
 
 
 def t_tail(t, df):
@@ -89,7 +96,11 @@ def paired(a, b):
     if error == 0:
         return found | {"low": found["ratio"], "high": found["ratio"], "p": 0.0 if mean else 1.0}
     reach = t_quantile(0.975, n - 1) * error
-    return found | {"low": math.exp(mean - reach), "high": math.exp(mean + reach), "p": 2 * t_tail(abs(mean) / error, n - 1)}
+    return found | {
+        "low": math.exp(mean - reach),
+        "high": math.exp(mean + reach),
+        "p": 2 * t_tail(abs(mean) / error, n - 1),
+    }
 
 
 def holm(p):

@@ -177,7 +177,9 @@ class Trainer:
         else:
             clock.enter(slot, OPTIMIZER)
             if o.log_grad_norm:
-                norm_of_step.copy_(torch.nn.utils.get_total_norm([p.grad for p in self.learner.parameters], foreach=True))
+                norm_of_step.copy_(
+                    torch.nn.utils.get_total_norm([p.grad for p in self.learner.parameters], foreach=True)
+                )
         optimizer.step()
 
         clock.enter(slot, LR_SCHEDULING)

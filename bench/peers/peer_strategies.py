@@ -53,7 +53,9 @@ class Sync:
     def __init__(self, model, ranks, micro_batches, bucket_mb, grad_dtype):
         self.model = self.run = model
         self.parameters = list(model.parameters())
-        self.scale = torch.tensor(1 / (ranks * micro_batches), device=self.parameters[0].device)  # of the loss's gradient
+        self.scale = torch.tensor(
+            1 / (ranks * micro_batches), device=self.parameters[0].device
+        )  # of the loss's gradient
         max_bytes = int(bucket_mb * 1048576) if self.buckets else self.max_bytes
         self.plan, self.start, self.floats = make_plan([p.numel() for p in self.parameters], max_bytes)
         self.works, self.handles = [], []
@@ -104,7 +106,10 @@ class Sync:
         """Bytes, tensors and parameters of each collective of a step."""
         if not self.reduces:
             return []
-        return [{"bytes": s.count * self.wire.itemsize, "tensors": len(s.tensors), "parameters": s.parameters} for s in self.plan]
+        return [
+            {"bytes": s.count * self.wire.itemsize, "tensors": len(s.tensors), "parameters": s.parameters}
+            for s in self.plan
+        ]
 
 
 class Ddp(Sync):
@@ -132,7 +137,10 @@ class Flat(Sync):
 
 
 class Individual(Sync):
-    name, summary = "ddp_individual", "an asynchronous all-reduce per parameter tensor, as soon as its gradient is final"
+    name, summary = (
+        "ddp_individual",
+        "an asynchronous all-reduce per parameter tensor, as soon as its gradient is final",
+    )
     reduces, max_bytes = True, PER_TENSOR
 
     def gradient_ready(self, i):
@@ -194,7 +202,9 @@ class TorchDdp(Sync):
     reduces, buckets, own_model = True, True, True
 
     def __init__(self, model, ranks, micro_batches, bucket_mb, grad_dtype):
-        super().__init__(copy.deepcopy(model), 1, micro_batches, bucket_mb, grad_dtype)  # it takes the mean over ranks itself
+        super().__init__(
+            copy.deepcopy(model), 1, micro_batches, bucket_mb, grad_dtype
+        )  # it takes the mean over ranks itself
         self.run = DistributedDataParallel(self.model, bucket_cap_mb=bucket_mb, gradient_as_bucket_view=True)
 
     def begin(self, last):

@@ -41,9 +41,13 @@ def main(place):
     peer = read(place / PEERS[0], "run.json")[0]
     host = next(iter(run["hosts"].values()))
     print(f"{BASE} {run['version']} against torch_ddp.py {peer['version']} ({peer['derived']['backend']})")
-    print(f"{run['derived']['world_size']} ranks x {run['derived']['threads']} threads, {host['cpu']}, {host['kernel']}, {run['time']}")
+    print(
+        f"{run['derived']['world_size']} ranks x {run['derived']['threads']} threads, {host['cpu']}, {host['kernel']}, {run['time']}"
+    )
     print("ddpbench: " + " ".join(run["argv"][1:]))
-    print(f"\nMedian step in ms, median over {len(read(place / BASE, 'run.json'))} repeats (least to most); ratio to ddpbench by repeat,")
+    print(
+        f"\nMedian step in ms, median over {len(read(place / BASE, 'run.json'))} repeats (least to most); ratio to ddpbench by repeat,"
+    )
     print("geometric mean [95 % interval]; torch_ddp beside ddp_bucketed of the same size.\n")
     print(f"{'implementation':<20} {'program':<14} {'step':>9} {'least':>9} {'most':>9}   ratio")
     for label, mine in ours.items():

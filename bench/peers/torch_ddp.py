@@ -71,7 +71,9 @@ def choose_device(options, job):
         raise Refused(f"--attention {options.attention} needs --dtype bf16 on a GPU")
     if kind == "cuda":
         if job.local_rank >= torch.cuda.device_count():
-            raise Refused(f"rank {job.rank} is number {job.local_rank} of its host, which has {torch.cuda.device_count()} GPUs")
+            raise Refused(
+                f"rank {job.rank} is number {job.local_rank} of its host, which has {torch.cuda.device_count()} GPUs"
+            )
         torch.cuda.set_device(job.local_rank)
         torch.set_float32_matmul_precision("high" if options.dtype == "tf32" else "highest")
         return torch.device("cuda", job.local_rank), backend
@@ -251,7 +253,11 @@ def write_summary(run, results, rounds):
         "rounds": rounds,
     }
     tree |= peer_results.summarize(run.samples, strategies, labels, run.job.size, o.batch_size * o.context_length)
-    tree |= {"largest_loss_difference": run.difference, "blocks": run.blocks, "blocks_beside_foreign_work": run.foreign_blocks}
+    tree |= {
+        "largest_loss_difference": run.difference,
+        "blocks": run.blocks,
+        "blocks_beside_foreign_work": run.foreign_blocks,
+    }
     if run.device.type == "cuda":
         tree["memory_peak_bytes"] = torch.cuda.max_memory_allocated()
     table = peer_results.table_text(tree, o)
@@ -261,7 +267,10 @@ def write_summary(run, results, rounds):
         table += f"\nLosses of the synchronising fp32 strategies differ by at most {run.difference:.1e}, relatively."
     results.write_json("summary.json", tree)
     hosts = run.job.hosts
-    results.replace("summary.csv", peer_results.csv_text(o, tree["implementations"], strategies, buckets, run.job.size, hosts, run.threads))
+    results.replace(
+        "summary.csv",
+        peer_results.csv_text(o, tree["implementations"], strategies, buckets, run.job.size, hosts, run.threads),
+    )
     results.replace("summary.txt", heading(run) + "\n\n" + table + "\n")
     return table
 

@@ -21,7 +21,11 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION, "efficient": SDPBackend.EFFICIENT_ATTENTION}
+BACKENDS = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+}
 COLUMNS = ["operation", "backend", "dtype", "sizes", "us_median", "us_least", "repeats", "rate", "unit"]
 
 
@@ -94,7 +98,11 @@ def linear(clock, device, dtype, N, I, O):  # noqa: E741
     x, w, dy = (torch.randn(s, device=device, dtype=dtype) for s in ((N, I), (O, I), (N, O)))
     tf32 = dtype is torch.float32 and torch.get_float32_matmul_precision() == "high"
     word = "tf32" if tf32 else str(dtype).removeprefix("torch.")
-    for name, call in (("forward", lambda: F.linear(x, w)), ("backward_input", lambda: dy @ w), ("backward_weight", lambda: dy.t() @ x)):
+    for name, call in (
+        ("forward", lambda: F.linear(x, w)),
+        ("backward_input", lambda: dy @ w),
+        ("backward_weight", lambda: dy.t() @ x),
+    ):
         row(clock, (f"linear_{name}", "default", word), f"N={N} I={I} O={O}", 2 * N * I * O / 1e9, "GFLOP/s", call)
 
 
@@ -122,10 +130,14 @@ def adamw(clock, device, count):
 
 
 def main():
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    words = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
     words.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
     words.add_argument("--repeats", type=int, default=20, help="of every measurement, after a warm-up (default 20)")
-    words.add_argument("--tokens", type=int, default=16384, help="B x T of attention and rows of the products (default 16384)")
+    words.add_argument(
+        "--tokens", type=int, default=16384, help="B x T of attention and rows of the products (default 16384)"
+    )
     words.add_argument("--quick", action="store_true", help="small sizes and 3 repeats")
     o = words.parse_args()
     if o.repeats < 1 or o.tokens < 8192 and not o.quick:
@@ -143,8 +155,14 @@ def main():
     for T in (128, 256) if o.quick else (512, 2048, 8192):
         for D in (64, 128):
             for backend in ("flash",) if kind == "cpu" else BACKENDS:
-                attention(clock, device, torch.bfloat16, backend, max(1, tokens // T), (256 if o.quick else 2048) // D, T, D)
-    widths = [(256, 256), (1024, 256)] if o.quick else [(768, 768), (3072, 768), (768, 3072), (4096, 4096), (16384, 4096), (4096, 16384)]
+                attention(
+                    clock, device, torch.bfloat16, backend, max(1, tokens // T), (256 if o.quick else 2048) // D, T, D
+                )
+    widths = (
+        [(256, 256), (1024, 256)]
+        if o.quick
+        else [(768, 768), (3072, 768), (768, 3072), (4096, 4096), (16384, 4096), (4096, 16384)]
+    )
     for precision, dtype in (("highest", torch.bfloat16), ("highest", torch.float32), ("high", torch.float32)):
         if precision == "high" and kind == "cpu":
             continue
