@@ -134,6 +134,7 @@ defaults() { "$@" --help | sed -n 's/^  \(--[a-z-]*\)  *.*\[\([^]]*\)\]$/\1 \2/p
 defaults "$program" >mine
 defaults "$python" "$peer" >their
 join mine their >both
+# shellcheck disable=SC2016 # those are fields of awk
 succeeds "options of both have the same defaults" awk '{ bad += $2 != $3 } END { exit bad || NR < 20 }' both
 
 # ---- bad input: one line, of rank 0 ----
