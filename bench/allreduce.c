@@ -20,7 +20,6 @@ struct allreduce {
     struct sweep sweep;
     struct results results;
     struct host_facts host;
-    struct open_device opened;
     int threads;
     int64_t origin_ns;
     struct monitor *monitor; /* NULL: none */
@@ -47,11 +46,11 @@ static int check_gpu_memory(const struct allreduce *a)
 {
     char need[16], have[16];
     const struct sweep_options *o = a->sweep.options;
-    size_t needed = 2 * o->size[o->sizes - 1], available = a->opened.gpu.free_memory;
-    if (!a->opened.on_gpu || needed <= available)
+    size_t needed = 2 * o->size[o->sizes - 1], available = a->sweep.opened.gpu.free_memory;
+    if (!a->sweep.opened.on_gpu || needed <= available)
         return 0;
     return report("a rank needs %s of GPU memory for the largest message and %s has %s free; use a smaller --max-bytes",
-                  memory_words(needed, need), a->opened.gpu.name, memory_words(available, have));
+                  memory_words(needed, need), a->sweep.opened.gpu.name, memory_words(available, have));
 }
 
 /* Before anything is measured: whether --output-file can be written. Rank 0 only. */
@@ -76,9 +75,9 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
     host_facts(&a->host);
     s->job = job;
     s->options = o;
-    if (open_device(&a->opened, job, &o->model.device, a->threads))
+    if (open_device(&s->opened, job, &o->model.device, a->threads))
         return -1;
-    s->device = a->opened.device;
+    s->device = s->opened.device;
     if (job_agree(job, check_memory(s)) || job_agree(job, check_gpu_memory(a)) ||
         job_agree(job, job->rank ? 0 : check_output_file(o)) ||
         job_agree(job, monitor_create(&a->monitor, job, o->monitor_cpu, o->monitor_gpu)))

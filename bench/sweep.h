@@ -52,7 +52,8 @@ struct sweep_link {
 struct sweep {
     const struct job *job;
     const struct sweep_options *options;
-    const struct device *device;
+    struct open_device opened;
+    const struct device *device; /* the one that was opened */
     struct comm *comm;
     struct timeline timeline;
     struct monitor_findings monitored; /* zero until the monitors, if any, have ended */
