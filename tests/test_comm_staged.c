@@ -133,7 +133,8 @@ static void trial_check(struct comm *comm, struct trial *t)
     size_t wrong = 0, n = c->kind == COMM_ALL_GATHER ? RANKS * c->count : c->count;
     device->download(x, comm_result(comm, c), n * sizeof *x);
     for (size_t i = 0; i < n; i++) {
-        float gathered = input(c->index, i % c->count) + (float)(i / c->count) - RANK;
+        size_t from = i / c->count; /* the rank that gave it, where ranks' parts are gathered */
+        float gathered = input(c->index, i % c->count) + (float)from - RANK;
         float sent = c->root == RANK ? input(c->index, i) : (float)i;
         float want = c->kind == COMM_ALL_REDUCE       ? RANKS * input(c->index, i)
                      : c->kind == COMM_REDUCE_SCATTER ? RANKS * input(c->index, RANK * c->count + i)

@@ -195,6 +195,57 @@ START_TEST(a_scattered_part_is_the_ranks_own)
 }
 END_TEST
 
+static float narrow(enum comm_dtype dtype, float x)
+{
+    return dtype == COMM_BF16 ? bf16_widen(bf16_narrow(x)) : x;
+}
+
+/* Averages of n ranks, of which the last `missing` are left out, as NCCL makes them: each input times a rounded 1 / n,
+ * then added up, all in the type. */
+static void average_premultiplied(const struct payload *payload, int missing, char *result)
+{
+    enum comm_dtype dtype = payload->collective.dtype;
+    char *in = allocate(COUNT, 8), *ignored = allocate(COUNT, 8);
+    float sum[COUNT] = {0}, part = narrow(dtype, 1 / (float)payload->ranks);
+    for (int r = 0; r < payload->ranks - missing; r++) {
+        struct payload p = *payload;
+        p.rank = r;
+        payload_fill(&p, in, ignored);
+        for (size_t e = 0; e < COUNT; e++) {
+            float x = dtype == COMM_BF16 ? bf16_widen(((uint16_t *)in)[e]) : ((float *)in)[e];
+            sum[e] = narrow(dtype, sum[e] + narrow(dtype, x * part));
+        }
+    }
+    for (size_t e = 0; e < COUNT; e++)
+        if (dtype == COMM_BF16)
+            ((uint16_t *)result)[e] = bf16_narrow(sum[e]);
+        else
+            ((float *)result)[e] = sum[e];
+    free(in);
+    free(ignored);
+}
+
+/* Rounded averages pass where they are expected, and only there; a rank that is missing is still found. */
+START_TEST(rounded_averages_are_told_from_wrong_ones)
+{
+    static const int ranks[] = {2, 3, 4, 5, 6, 7, 12};
+    char result[COUNT * 8];
+    size_t inexact = 0;
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        struct collective c = {.count = COUNT, .dtype = _i ? COMM_BF16 : COMM_FLOAT32, .op = COMM_AVG};
+        struct payload p = {.collective = c, .ranks = ranks[i], .rounds_average = 1};
+        average_premultiplied(&p, 0, result);
+        ck_assert_uint_eq(payload_wrong(&p, result), 0);
+        p.rounds_average = 0;
+        inexact += payload_wrong(&p, result);
+        p.rounds_average = 1;
+        average_premultiplied(&p, 1, result);
+        ck_assert_uint_gt(payload_wrong(&p, result), _i ? 0 : COUNT / 2); /* bf16 has 8 bits: most are within it */
+    }
+    ck_assert_uint_gt(inexact, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("payload");
@@ -205,6 +256,7 @@ int main(void)
     tcase_add_loop_test(tests, gathered_parts_are_told_apart, 0, COMM_DTYPES);
     tcase_add_loop_test(tests, a_broadcast_is_the_roots, 0, COMM_DTYPES);
     tcase_add_loop_test(tests, a_scattered_part_is_the_ranks_own, 0, COMM_DTYPES);
+    tcase_add_loop_test(tests, rounded_averages_are_told_from_wrong_ones, 0, 2);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
