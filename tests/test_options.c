@@ -57,7 +57,7 @@ static const struct {
     {"profile-active", "0", 0},
     {"profile-repeat", "0", 0},
     {"profile-activities", "auto", 1},
-    {"cuda-profiler-range", "false", 1},
+    {"cuda-profiler-range", "false", 0},
     {"profile-ranks", "all", 1},
     {"profile-buffer-mb", "12", 0},
     {"profile-sort", "self", 1},
