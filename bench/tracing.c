@@ -105,10 +105,12 @@ const char *tracing_words(const struct tracing *t, char words[640])
     *words = 0;
     if (*t->untraced)
         snprintf(words, 640, "no kernels in the traces, operations instead, timed by CUDA events: %s", t->untraced);
-    else if (a->dropped || a->untimed)
+    else if (a->dropped)
         snprintf(words, 640,
-                 "the tracer of rank 0's GPU had no room for %zu records and no times for %zu; they are missing in the "
-                 "trace; --profile-buffer-mb makes the room larger",
-                 a->dropped, a->untimed);
+                 "the tracer of rank 0's GPU had no room for %zu records, which are missing in its trace; "
+                 "--profile-buffer-mb makes the room larger",
+                 a->dropped);
+    else if (a->untimed)
+        snprintf(words, 640, "%zu records of rank 0's GPU had no times and are missing in its trace", a->untimed);
     return words;
 }

@@ -2,7 +2,7 @@
 #include "cublas_v2.h"
 #include "cuda/machine.cuh"
 #include "cuda_bf16.h"
-#include "emulated.h"
+#include "traced.h"
 
 #include <vector>
 
@@ -222,6 +222,7 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
                  static_cast<size_t>(ldc),
                  Atype == CUDA_R_32F && computeType != CUBLAS_COMPUTE_32F_PEDANTIC &&
                      (computeType == CUBLAS_COMPUTE_32F_FAST_TF32 || handle->math == CUBLAS_TF32_TENSOR_OP_MATH)};
+    emulated::Traced launch("cuLaunchKernelEx", emulated::Traced::KERNEL, "sm90_xmma_gemm_f32f32_tn_n", true);
     cudaError_t error = emulated::queue(lock, handle->stream, [gemm] {
         multiply(gemm);
         return true;

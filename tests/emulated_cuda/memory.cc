@@ -1,5 +1,5 @@
 /* memory.cc - memory of the GPU and pinned memory, and copies. */
-#include "emulated.h"
+#include "traced.h"
 
 #include <cstdlib>
 #include <map>
@@ -123,6 +123,11 @@ cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, 
         return cudaSuccess;
     if (!allowed(kind, target, source))
         return cudaErrorInvalidValue;
+    if (emulated::Traced *call = emulated::traced_call()) {
+        call->bytes = bytes;
+        call->from = source;
+        call->to = target;
+    }
     cudaError_t error = queue_copy(lock, to, from, bytes, source, stream);
     bool wait = blocking ? !(target == emulated::DEVICE && source != emulated::PINNED) : target == emulated::PAGEABLE;
     if (error || !wait)
@@ -154,6 +159,7 @@ void emulated::open_memory(bool open)
 
 cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
+    emulated::Traced call("cudaMalloc");
     return get(memory, bytes, emulated::DEVICE);
 }
 
@@ -181,16 +187,20 @@ cudaError_t cudaFreeHost(void *memory)
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
 {
+    emulated::Traced call("cudaMemcpy", emulated::Traced::COPY);
     return emulated::result(copy(to, from, bytes, kind, nullptr, true));
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
 {
+    emulated::Traced call("cudaMemcpyAsync", emulated::Traced::COPY);
     return emulated::result(copy(to, from, bytes, kind, stream, false));
 }
 
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
 {
+    emulated::Traced call("cudaMemsetAsync", emulated::Traced::FILL);
+    call.bytes = bytes;
     Lock lock(machine);
     if (cudaError_t error = emulated::no_machine())
         return emulated::result(error);

@@ -1,7 +1,7 @@
 /* nccl.cc - communicators: ranks find each other in shared memory; and which collectives they issue, and when. */
 #include "nccl.h"
-#include "emulated.h"
 #include "rendezvous.h"
+#include "traced.h"
 
 #include <atomic>
 #include <cstdio>
@@ -139,6 +139,8 @@ ncclResult_t put(Lock &lock, const std::shared_ptr<State> &state, const emulated
     bool fails = number == chosen_call("EMULATED_NCCL_FAIL_RANK", state->ranks.rank);
     bool hangs = number == chosen_call("EMULATED_NCCL_HANG_RANK", state->ranks.rank);
     auto progress = std::make_shared<emulated::Progress>();
+    emulated::Traced launch("cuLaunchKernelEx", emulated::Traced::KERNEL,
+                            "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE", true);
     cudaError_t error = emulated::queue(lock, stream, [=] {
         if (state->aborted)
             return true;

@@ -1,5 +1,5 @@
 /* runtime.cc - the rest of the CUDA runtime: errors, GPUs and what they are, kernels and their limits. */
-#include "emulated.h"
+#include "traced.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -319,6 +319,10 @@ static cudaError_t check_launch(const cudaLaunchConfig_t *how, const void *kerne
 cudaError_t emulated_launch(const cudaLaunchConfig_t *config, const void *kernel, std::function<void()> body,
                             const void *const *pointers, size_t n)
 {
+    emulated::Traced call("cudaLaunchKernelExC", emulated::Traced::KERNEL, "_Z15emulated_kernelv");
+    call.grid = config->gridDim;
+    call.block = config->blockDim;
+    call.bytes = config->dynamicSmemBytes;
     Lock lock(machine);
     cudaLaunchConfig_t how = *config;
     if (cudaError_t error = check_launch(config, kernel))

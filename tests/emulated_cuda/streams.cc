@@ -1,5 +1,5 @@
 /* streams.cc - streams and events: work is queued, and done in a random order that streams and events allow. */
-#include "emulated.h"
+#include "traced.h"
 
 #include <ctime>
 #include <deque>
@@ -19,6 +19,7 @@ struct Recording {
 struct CUevent_st {
     unsigned flags;
     std::shared_ptr<Recording> last; /* none: never recorded */
+    uint32_t number;                 /* for a tracer */
 };
 
 namespace
@@ -41,6 +42,7 @@ struct CUstream_st {
     bool blocking; /* waits for the default stream, which waits for it */
     int priority;
     bool destroyed;
+    uint32_t number; /* for a tracer: 7 is the default stream's */
 };
 
 namespace
@@ -48,7 +50,7 @@ namespace
 constexpr size_t LONGEST_QUEUE = 4096;
 constexpr int LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5;
 
-auto &default_stream = *new CUstream_st{{}, 0, 0, true, 0, false};
+auto &default_stream = *new CUstream_st{{}, 0, 0, true, 0, false, 7};
 /* Destroyed streams stay, since others may still wait for their last work. */
 auto &streams = *new std::vector<std::unique_ptr<CUstream_st>>;
 
@@ -117,6 +119,8 @@ cudaError_t put(Lock &lock, cudaStream_t handle, std::function<bool()> work, std
         return cudaErrorInvalidResourceHandle;
     if (stream->queue.size() >= LONGEST_QUEUE)
         emulated::work_until(lock, [&] { return stream->queue.size() < LONGEST_QUEUE / 2; });
+    if (work)
+        work = emulated::traced(stream->number, std::move(work));
     stream->queue.push_back({std::move(work), order(stream), std::move(event)});
     stream->queued++;
     if (!emulated::chance(4)) /* a GPU may also be fast */
@@ -183,6 +187,8 @@ static cudaError_t poll(const std::function<bool()> &condition)
 
 cudaError_t cudaDeviceSynchronize(void)
 {
+    emulated::Traced call("cudaDeviceSynchronize");
+    call.waits(4, UINT32_MAX, UINT32_MAX);
     Lock lock(machine);
     if (cudaError_t error = emulated::no_machine())
         return emulated::result(error);
@@ -204,8 +210,10 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, i
         return emulated::result(error);
     if (flags & ~1u)
         return emulated::result(cudaErrorInvalidValue);
+    static uint32_t next = 13;
     priority = min(max(priority, GREATEST_PRIORITY), LEAST_PRIORITY);
-    streams.emplace_back(new CUstream_st{{}, 0, 0, !(flags & cudaStreamNonBlocking), priority, false});
+    streams.emplace_back(new CUstream_st{{}, 0, 0, !(flags & cudaStreamNonBlocking), priority, false, next});
+    next += 4;
     *stream = streams.back().get();
     return cudaSuccess;
 }
@@ -237,6 +245,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle)
         return emulated::result(error);
     if (stream->destroyed)
         return emulated::result(cudaErrorInvalidResourceHandle);
+    emulated::Traced call("cudaStreamSynchronize");
+    call.waits(3, stream->number, UINT32_MAX);
     uint64_t last = stream->queued;
     emulated::work_until(lock, [&] { return stream->done >= last; });
     return cudaSuccess;
@@ -258,7 +268,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
         return emulated::result(error);
     if (flags & ~3u)
         return emulated::result(cudaErrorInvalidValue);
-    *event = new CUevent_st{flags, nullptr};
+    static uint32_t next = 1;
+    *event = new CUevent_st{flags, nullptr, next++};
     return cudaSuccess;
 }
 
@@ -279,6 +290,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     Lock lock(machine);
     if (!event)
         return emulated::result(cudaErrorInvalidResourceHandle);
+    emulated::Traced call("cudaEventRecord");
+    call.marks(stream_of(stream)->number, event->number);
     auto recording = std::make_shared<Recording>();
     event->last = recording;
     return emulated::result(put(
@@ -297,6 +310,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
         return emulated::result(cudaErrorInvalidResourceHandle);
     if (flags)
         return emulated::result(cudaErrorInvalidValue);
+    emulated::Traced call("cudaStreamWaitEvent");
+    call.waits(2, stream_of(stream)->number, event->number);
     if (!event->last) /* never recorded: nothing to wait for */
         return cudaSuccess;
     return emulated::result(put(lock, stream, nullptr, event->last));
@@ -307,6 +322,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     Lock lock(machine);
     if (!event)
         return emulated::result(cudaErrorInvalidResourceHandle);
+    emulated::Traced call("cudaEventQuery");
     std::shared_ptr<Recording> last = event->last;
     return poll([&] { return !last || last->done; });
 }
@@ -316,6 +332,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     Lock lock(machine);
     if (!event)
         return emulated::result(cudaErrorInvalidResourceHandle);
+    emulated::Traced call("cudaEventSynchronize");
+    call.waits(1, UINT32_MAX, event->number);
     if (std::shared_ptr<Recording> last = event->last)
         emulated::work_until(lock, [&] { return last->done; });
     return cudaSuccess;

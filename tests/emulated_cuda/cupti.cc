@@ -1,0 +1,364 @@
+/* cupti.cc - CUPTI's activity API over the emulation's calls and work. */
+#include "cupti.h"
+#include "traced.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+using emulated::Traced;
+
+namespace
+{
+struct Buffer {
+    uint8_t *memory;
+    size_t size, used;
+};
+
+std::mutex tracing; /* held around what follows, never around a callback that takes a buffer */
+bool enabled[CUPTI_ACTIVITY_KIND_COUNT];
+std::atomic<bool> subscribed;
+CUpti_BuffersCallbackRequestFunc request;
+CUpti_BuffersCallbackCompleteFunc complete;
+CUpti_TimestampCallbackFunc timestamp;
+auto &full = *new std::vector<Buffer>;
+Buffer current;
+size_t lost, kernels;
+std::atomic<uint32_t> correlations{1000};
+thread_local Traced *going_on;
+
+/* Numbers of calls are their places here, as CUPTI names them. */
+const char *const runtime_names[] = {"INVALID",
+                                     "cudaLaunchKernelExC_v11060",
+                                     "cudaMemcpy_v3020",
+                                     "cudaMemcpyAsync_v3020",
+                                     "cudaMemsetAsync_v3020",
+                                     "cudaEventRecord_v3020",
+                                     "cudaStreamWaitEvent_v3020",
+                                     "cudaEventQuery_v3020",
+                                     "cudaStreamSynchronize_v3020",
+                                     "cudaDeviceSynchronize_v3020",
+                                     "cudaEventSynchronize_v3020",
+                                     "cudaMalloc_v3020"};
+const char *const driver_names[] = {"INVALID", "cuLaunchKernelEx", "cuEventQuery"};
+
+template <size_t n> uint32_t number_of(const char *const (&names)[n], const std::string &call)
+{
+    for (uint32_t i = 1; i < n; i++)
+        if (!strncmp(names[i], call.c_str(), call.size()) && (!names[i][call.size()] || names[i][call.size()] == '_'))
+            return i;
+    emulated_wrong(__FILE__, __LINE__, "CUPTI has no number for %s", call.c_str());
+}
+
+size_t size_of(CUpti_ActivityKind kind)
+{
+    switch (kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+        return sizeof(CUpti_ActivityKernel9);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+        return sizeof(CUpti_ActivityMemcpy5);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+        return sizeof(CUpti_ActivityMemset4);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+        return sizeof(CUpti_ActivitySynchronization);
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+        return sizeof(CUpti_ActivityCudaEvent);
+    default:
+        return sizeof(CUpti_ActivityAPI);
+    }
+}
+
+size_t rounded(size_t size)
+{
+    return (size + 7) / 8 * 8;
+}
+
+/* Into the current buffer, or a new one; without one it is lost. */
+template <typename Record> void put(const Record &record)
+{
+    std::unique_lock<std::mutex> lock(tracing);
+    if (!enabled[record.kind])
+        return;
+    if (!current.memory || current.used + rounded(sizeof record) > current.size) {
+        if (current.memory)
+            full.push_back(current);
+        size_t most;
+        current = {};
+        request(&current.memory, &current.size, &most);
+        if (!current.memory) {
+            lost++;
+            return;
+        }
+        if (reinterpret_cast<uintptr_t>(current.memory) % 8 || current.size < 1024)
+            emulated_wrong(__FILE__, __LINE__, "a buffer for CUPTI is not aligned to 8 bytes, or too small");
+    }
+    memset(current.memory + current.used, 0, rounded(sizeof record));
+    memcpy(current.memory + current.used, &record, sizeof record);
+    current.used += rounded(sizeof record);
+    /* full buffers are handed over when somebody flushes, or many have come together, as by CUPTI's own thread */
+    std::vector<Buffer> due;
+    if (full.size() > 4)
+        due.swap(full);
+    lock.unlock();
+    while (!due.empty()) { /* the last one first */
+        complete(nullptr, 0, due.back().memory, due.back().size, due.back().used);
+        due.pop_back();
+    }
+}
+
+uint64_t now()
+{
+    return timestamp ? timestamp() : 0;
+}
+} // namespace
+
+/* ---- what the emulation tells ---- */
+
+Traced::Traced(const char *name, Work work, const char *kernel_name, bool driver)
+    : call(name), queues(work), kernel(kernel_name), by_driver(driver), within(going_on), correlation(0)
+{
+    if (within || !subscribed)
+        return;
+    going_on = this;
+    correlation = ++correlations;
+    start = now();
+}
+
+Traced::~Traced()
+{
+    if (going_on != this)
+        return;
+    going_on = nullptr;
+    if (!subscribed)
+        return;
+    uint64_t end = now();
+    CUpti_ActivityAPI record = {};
+    record.kind = by_driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
+    record.cbid = by_driver ? number_of(driver_names, call) : number_of(runtime_names, call);
+    record.start = start;
+    record.end = end;
+    record.processId = static_cast<uint32_t>(getpid());
+    record.threadId = static_cast<uint32_t>(gettid());
+    record.correlationId = correlation;
+    if (wait_type)
+        put(CUpti_ActivitySynchronization{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, wait_type, start, end, correlation, 1,
+                                          wait_stream, wait_event});
+    put(record);
+}
+
+void Traced::marks(uint32_t stream, uint32_t event)
+{
+    if (going_on == this && subscribed)
+        put(CUpti_ActivityCudaEvent{CUPTI_ACTIVITY_KIND_CUDA_EVENT, correlation, 1, stream, event});
+}
+
+void Traced::waits(uint32_t type, uint32_t stream, uint32_t event)
+{
+    wait_type = type;
+    wait_stream = stream;
+    wait_event = event;
+}
+
+Traced *emulated::traced_call()
+{
+    return going_on;
+}
+
+static unsigned memory_kind(emulated::Kind kind)
+{
+    return kind == emulated::PAGEABLE ? 1 : kind == emulated::PINNED ? 2 : 3;
+}
+
+std::function<bool()> emulated::traced(uint32_t stream, std::function<bool()> work)
+{
+    if (!going_on || going_on->queues == Traced::NOTHING || !subscribed)
+        return work;
+    Traced::Work queues = going_on->queues;
+    const char *name = going_on->kernel;
+    dim3 grid = going_on->grid, block = going_on->block;
+    size_t bytes = going_on->bytes;
+    uint32_t correlation = going_on->correlation;
+    unsigned from = memory_kind(going_on->from), to = memory_kind(going_on->to);
+    auto begun = std::make_shared<uint64_t>(0);
+    return [=] {
+        if (!*begun)
+            *begun = now();
+        if (!work())
+            return false;
+        if (queues == Traced::KERNEL) {
+            CUpti_ActivityKernel9 k = {};
+            k.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+            k.registersPerThread = 32;
+            k.start = *begun;
+            k.end = now();
+            k.contextId = 1;
+            k.streamId = stream;
+            k.gridX = static_cast<int32_t>(grid.x);
+            k.gridY = static_cast<int32_t>(grid.y);
+            k.gridZ = static_cast<int32_t>(grid.z);
+            k.blockX = static_cast<int32_t>(block.x);
+            k.blockY = static_cast<int32_t>(block.y);
+            k.blockZ = static_cast<int32_t>(block.z);
+            k.dynamicSharedMemory = static_cast<int32_t>(bytes);
+            k.correlationId = correlation;
+            k.name = name;
+            long long each = setting("EMULATED_CUPTI_LOSE", 0);
+            if (each && ++kernels % static_cast<size_t>(each) == 0)
+                k.start = k.end = 0;
+            put(k);
+        } else if (queues == Traced::COPY) {
+            CUpti_ActivityMemcpy5 c = {};
+            c.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+            c.copyKind = static_cast<uint8_t>(from < 3 ? (to < 3 ? 9 : 1) : (to < 3 ? 2 : 8));
+            c.srcKind = static_cast<uint8_t>(from);
+            c.dstKind = static_cast<uint8_t>(to);
+            c.bytes = bytes;
+            c.start = *begun;
+            c.end = now();
+            c.contextId = 1;
+            c.streamId = stream;
+            c.correlationId = correlation;
+            put(c);
+        } else {
+            CUpti_ActivityMemset4 f = {};
+            f.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+            f.bytes = bytes;
+            f.start = *begun;
+            f.end = now();
+            f.contextId = 1;
+            f.streamId = stream;
+            f.correlationId = correlation;
+            f.memoryKind = 3;
+            put(f);
+        }
+        return true;
+    };
+}
+
+/* ---- CUPTI's functions ---- */
+
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *)
+{
+    const char *state = getenv("EMULATED_CUPTI");
+    if (state && !strcmp(state, "taken"))
+        return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    if (state && !strcmp(state, "absent"))
+        return CUPTI_ERROR_NOT_INITIALIZED;
+    if (subscribed)
+        return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    if (!callback)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    subscribed = true;
+    *subscriber = nullptr;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle)
+{
+    subscribed = false;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc how_to_request,
+                                           CUpti_BuffersCallbackCompleteFunc how_to_complete)
+{
+    request = how_to_request;
+    complete = how_to_complete;
+    return request && complete ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc how_to_tell)
+{
+    for (bool on : enabled)
+        if (on)
+            emulated_wrong(__FILE__, __LINE__, "the clock is to be given before activities are enabled");
+    timestamp = how_to_tell;
+    return timestamp ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+    const char *state = getenv("EMULATED_CUPTI");
+    if (state && !strcmp(state, "restricted") && kind == CUPTI_ACTIVITY_KIND_MEMSET)
+        return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+    std::lock_guard<std::mutex> lock(tracing);
+    enabled[kind] = true;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+    std::lock_guard<std::mutex> lock(tracing);
+    enabled[kind] = false;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityFlushAll(uint32_t)
+{
+    std::unique_lock<std::mutex> lock(tracing);
+    std::vector<Buffer> due;
+    due.swap(full);
+    if (current.memory)
+        due.push_back(current);
+    current = {};
+    lock.unlock();
+    while (!due.empty()) {
+        complete(nullptr, 0, due.back().memory, due.back().size, due.back().used);
+        due.pop_back();
+    }
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+    auto *last = reinterpret_cast<uint8_t *>(*record);
+    uint8_t *next = last ? last + rounded(size_of((*record)->kind)) : buffer;
+    if (!buffer)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (next >= buffer + valid)
+        return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    *record = reinterpret_cast<CUpti_Activity *>(next);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t *dropped)
+{
+    std::lock_guard<std::mutex> lock(tracing);
+    *dropped = lost;
+    lost = 0;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char **name)
+{
+    size_t n = domain == CUPTI_CB_DOMAIN_DRIVER_API ? sizeof driver_names / sizeof *driver_names
+                                                    : sizeof runtime_names / sizeof *runtime_names;
+    if (id == 0 || id >= n)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    *name = domain == CUPTI_CB_DOMAIN_DRIVER_API ? driver_names[id] : runtime_names[id];
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
+{
+    switch (result) {
+    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+        *text = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED";
+        break;
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+        *text = "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES";
+        break;
+    default:
+        *text = "CUPTI_ERROR_NOT_INITIALIZED";
+    }
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType)
+{
+    return CUPTI_SUCCESS;
+}
