@@ -28,6 +28,8 @@ emulated: $(EMULATED)/ddpbench $(EMULATED_TESTS)
 $(EMULATED)/ddpbench: $(EMULATED)/obj/bench/main.o $(EMULATED_LIBRARY)
 	$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(EMULATED_LIBS)
 
+$(EMULATED)/tests/check_tracing: $(addprefix $(EMULATED)/obj/kernels/,activity.o cuda/activity_cupti.o cuda/cupti_library.o \
+	cuda/cupti_names.o cuda/ranges.o)
 $(EMULATED)/tests/check_%: $(EMULATED)/obj/tests/emulated_cuda/check_%.o $(EMULATED)/obj/kernels/error.o $(EMULATION)
 	@mkdir -p $(@D)
 	$(CXX) $(EMULATED_SANITIZE) -o $@ $^ $(shell pkg-config --libs check 2>/dev/null) $(EMULATED_LIBS)

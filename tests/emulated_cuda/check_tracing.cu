@@ -1,0 +1,280 @@
+/* check_tracing.cu - the tracer on an emulated CUPTI: what it takes over of calls and work, what it keeps back while it
+ * pauses, what it says when it cannot start; and the ranges that other profilers hear. */
+#include "cuda/kernel.cuh"
+
+extern "C" {
+#include "activity.h"
+#include "cuda/ranges.h"
+}
+#include "cupti.h"
+#include "nvtx3/nvToolsExt.h"
+
+#include <check.h>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+cudaStream_t cuda_stream;
+static struct activities all;
+
+__global__ void add_kernel(float *x, float by)
+{
+    x[threadIdx.x] += by;
+}
+
+static void create(size_t room)
+{
+    activities_create(&all, room, room);
+    CUDA_CHECK(cudaStreamCreateWithFlags(&cuda_stream, cudaStreamNonBlocking));
+    ck_assert_msg(tracer_start(&all) == 0, "%s", report_text());
+}
+
+static void setup()
+{
+    create(1000);
+}
+
+static void teardown()
+{
+    tracer_stop();
+    activities_destroy(&all);
+}
+
+/* The i-th of a kind and name, NULL if there is none. */
+static const struct activity *find(enum activity_kind kind, const char *name, int i = 0)
+{
+    for (size_t k = 0; k < all.n; k++)
+        if (all.of[k].kind == kind && !strcmp(all.of[k].name, name) && i-- == 0)
+            return &all.of[k];
+    return nullptr;
+}
+
+/* Work of all kinds: a kernel, copies, a fill, and a second stream that waits for the first, twice by one event. */
+static void work(float *x)
+{
+    static float host[32];
+    cudaStream_t second;
+    cudaEvent_t event;
+    CUDA_CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+    CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    CUDA_CHECK(cudaMemcpyAsync(x, host, sizeof host, cudaMemcpyHostToDevice, cuda_stream));
+    launch(add_kernel, dim3(1), dim3(32), 0, x, 1.0f);
+    CUDA_CHECK(cudaEventRecord(event, cuda_stream));
+    CUDA_CHECK(cudaStreamWaitEvent(second, event, 0));
+    CUDA_CHECK(cudaMemsetAsync(x, 0, 16, second));
+    CUDA_CHECK(cudaEventRecord(event, second));
+    CUDA_CHECK(cudaStreamWaitEvent(cuda_stream, event, 0));
+    launch(add_kernel, dim3(1), dim3(16), 0, x, 1.0f);
+    cudaEventQuery(event);
+    CUDA_CHECK(cudaDeviceSynchronize());
+    CUDA_CHECK(cudaEventDestroy(event));
+    CUDA_CHECK(cudaStreamDestroy(second));
+}
+
+static float *memory()
+{
+    float *x;
+    CUDA_CHECK(cudaMalloc(&x, 32 * sizeof *x));
+    return x;
+}
+
+START_TEST(calls_and_work_are_taken_over)
+{
+    work(memory());
+    tracer_pause();
+    activities_settle(&all);
+    const struct activity *kernel = find(ACTIVITY_KERNEL, "emulated_kernel()"); /* demangled */
+    const struct activity *call = find(ACTIVITY_CALL, "cudaLaunchKernelExC"); /* without the version of its interface */
+    ck_assert(kernel && call && find(ACTIVITY_KERNEL, "emulated_kernel()", 1));
+    ck_assert(!find(ACTIVITY_KERNEL, "emulated_kernel()", 2));
+    ck_assert_uint_eq(kernel->correlation, call->correlation);
+    ck_assert_uint_eq(kernel->kernel.block[0], 32);
+    ck_assert_uint_eq(find(ACTIVITY_KERNEL, "emulated_kernel()", 1)->kernel.block[0], 16);
+    ck_assert(kernel->start_ns >= call->start_ns && kernel->end_ns >= kernel->start_ns);
+    ck_assert_uint_eq(call->thread, static_cast<uint32_t>(gettid()));
+    const struct activity *copy = find(ACTIVITY_COPY, "Memcpy HtoD (Pageable -> Device)");
+    const struct activity *fill = find(ACTIVITY_FILL, "Memset (Device)");
+    ck_assert(copy && fill);
+    ck_assert_uint_eq(copy->bytes, 128);
+    ck_assert_uint_eq(fill->bytes, 16);
+    ck_assert_uint_eq(copy->stream, kernel->stream);
+    ck_assert_uint_ne(fill->stream, kernel->stream);
+    ck_assert(find(ACTIVITY_CALL, "cudaMemcpyAsync") && find(ACTIVITY_CALL, "cudaMalloc"));
+    ck_assert(!find(ACTIVITY_CALL, "cudaEventQuery")); /* it asks for nothing */
+    ck_assert_uint_eq(all.dropped + all.untimed, 0);
+}
+END_TEST
+
+START_TEST(waits_find_what_they_are_for)
+{
+    work(memory());
+    tracer_pause();
+    activities_settle(&all);
+    uint32_t streams[] = {find(ACTIVITY_KERNEL, "emulated_kernel()")->stream,
+                          find(ACTIVITY_FILL, "Memset (Device)")->stream};
+    for (int i = 0; i < 2; i++) {
+        const struct activity *wait = find(ACTIVITY_WAIT, "Stream Wait Event", i);
+        const struct activity *record = find(ACTIVITY_CALL, "cudaEventRecord", i);
+        ck_assert(wait && record);
+        ck_assert_uint_eq(wait->stream, streams[!i]);
+        ck_assert_uint_eq(wait->wait.stream, streams[i]);
+        ck_assert_uint_eq(wait->wait.correlation, record->correlation);
+        ck_assert_int_eq(record->call.waited, 1);
+    }
+    const struct activity *end = find(ACTIVITY_WAIT, "Context Sync");
+    ck_assert(end);
+    ck_assert_uint_eq(end->wait.event, ACTIVITY_NONE);
+    ck_assert_uint_eq(end->stream, ACTIVITY_NONE);
+}
+END_TEST
+
+/* The activities may be read while the device goes on. */
+START_TEST(what_comes_in_a_pause_is_kept_back)
+{
+    float *x = memory();
+    work(x);
+    tracer_pause();
+    size_t before = all.n;
+    ck_assert_uint_gt(before, 5);
+    work(x);
+    cuptiActivityFlushAll(0); /* as CUPTI's own thread does */
+    ck_assert_uint_eq(all.n, before);
+    tracer_resume();
+    ck_assert_uint_gt(all.n, before + 5);
+    tracer_pause();
+    activities_settle(&all);
+    ck_assert(find(ACTIVITY_KERNEL, "emulated_kernel()", 3));
+}
+END_TEST
+
+START_TEST(it_stops_and_starts_again)
+{
+    float *x = memory();
+    tracer_stop();
+    size_t before = all.n;
+    work(x);
+    cuptiActivityFlushAll(0);
+    ck_assert_uint_eq(all.n, before);
+    ck_assert_int_eq(tracer_start(&all), 0);
+    work(x);
+    tracer_stop();
+    tracer_stop();
+    activities_settle(&all);
+    ck_assert(find(ACTIVITY_KERNEL, "emulated_kernel()", 1) && !find(ACTIVITY_KERNEL, "emulated_kernel()", 2));
+}
+END_TEST
+
+START_TEST(what_finds_no_room_is_counted)
+{
+    teardown();
+    create(4);
+    work(memory());
+    tracer_stop();
+    ck_assert_uint_eq(all.n, 4);
+    ck_assert_uint_gt(all.dropped, 5);
+}
+END_TEST
+
+/* In a long pause its buffers run out; then records are lost, and counted, and nothing waits. */
+START_TEST(buffers_run_out)
+{
+    cudaEvent_t event;
+    CUDA_CHECK(cudaEventCreate(&event));
+    tracer_pause();
+    for (int i = 0; i < 500000; i++)
+        CUDA_CHECK(cudaEventRecord(event, cuda_stream));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    tracer_resume();
+    size_t room = all.dropped; /* in the activities themselves */
+    work(memory());
+    tracer_pause();
+    ck_assert_uint_gt(all.dropped, room);
+    CUDA_CHECK(cudaEventDestroy(event));
+}
+END_TEST
+
+START_TEST(what_has_no_times_is_counted)
+{
+    setenv("EMULATED_CUPTI_LOSE", "2", 1);
+    work(memory());
+    tracer_stop();
+    activities_settle(&all);
+    ck_assert_uint_eq(all.untimed, 1);
+    ck_assert(find(ACTIVITY_KERNEL, "emulated_kernel()") && !find(ACTIVITY_KERNEL, "emulated_kernel()", 1));
+}
+END_TEST
+
+static const struct {
+    const char *state, *words;
+} refusals[] = {{"taken", "another tool traces this process"},
+                {"restricted", "NVreg_RestrictProfilingToAdminUsers=0"},
+                {"absent", "CUPTI cannot trace this GPU: cuptiSubscribe: CUPTI_ERROR_NOT_INITIALIZED"}};
+
+START_TEST(it_says_why_it_cannot_start)
+{
+    tracer_stop();
+    setenv("EMULATED_CUPTI", refusals[_i].state, 1);
+    ck_assert_int_eq(tracer_start(&all), -1);
+    ck_assert_msg(strstr(report_text(), refusals[_i].words), "%s", report_text());
+    report_clear();
+    tracer_pause(); /* nothing happens */
+    tracer_resume();
+    tracer_stop();
+    unsetenv("EMULATED_CUPTI");
+    ck_assert_int_eq(tracer_start(&all), 0); /* what was begun has been undone */
+}
+END_TEST
+
+START_TEST(profilers_hear_ranges)
+{
+    setenv("EMULATED_NVTX", "1", 1);
+    cuda_range_begin("ProfilerStep", 3);
+    cuda_phase("zero_grad");
+    cuda_phase("forward_pass");
+    cuda_range_begin("layer", 0);
+    cuda_range_begin("attention", 0);
+    cuda_range_end();
+    cuda_range_end();
+    cuda_range_begin("output", -1);
+    cuda_range_end();
+    cuda_phase(nullptr);
+    cuda_phase(nullptr);
+    cuda_range_end();
+    ck_assert_str_eq(emulated_nvtx_heard(), "ddpbench( ProfilerStep#3( zero_grad( ) forward_pass( layers.0( "
+                                            "layers.0.attention( ) ) output( ) ) ) ");
+}
+END_TEST
+
+START_TEST(without_a_profiler_ranges_are_nothing)
+{
+    cuda_range_begin("ProfilerStep", 3);
+    cuda_phase("zero_grad");
+    cuda_phase(nullptr);
+    cuda_range_end();
+    ck_assert_str_eq(emulated_nvtx_heard(), "");
+}
+END_TEST
+
+int main()
+{
+    Suite *suite = suite_create("tracing");
+    TCase *tests = tcase_create("tracing");
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, calls_and_work_are_taken_over);
+    tcase_add_test(tests, waits_find_what_they_are_for);
+    tcase_add_test(tests, what_comes_in_a_pause_is_kept_back);
+    tcase_add_test(tests, it_stops_and_starts_again);
+    tcase_add_test(tests, what_finds_no_room_is_counted);
+    tcase_add_test(tests, buffers_run_out);
+    tcase_add_test(tests, what_has_no_times_is_counted);
+    tcase_add_loop_test(tests, it_says_why_it_cannot_start, 0, 3);
+    tcase_add_test(tests, profilers_hear_ranges);
+    tcase_add_test(tests, without_a_profiler_ranges_are_nothing);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
