@@ -385,6 +385,8 @@ enum { EXACT = COMM_KINDS * COMM_DTYPES * COMM_OPS };
 
 START_TEST(every_collective_is_exact)
 {
+    if (_i && way[_i].device == way[_i - 1].device && way[_i].library == way[_i - 1].library)
+        return; /* another way to wait makes no other numbers */
     struct comm *comm = create(&way[_i], NULL);
     for (int i = 0; i < EXACT; i++)
         check_kinds(&way[_i], comm, i);
