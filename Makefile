@@ -100,6 +100,11 @@ bench-allreduce: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_allreduce
 	$(MPIRUN) -n $(RANKS) $(OUT)/bench_allreduce $(ARGS)
 
+# ddpbench beside PyTorch; PYTHON is one that has it.
+PYTHON = python3
+bench-peer: all
+	bench/peers/compare.sh --ranks $(RANKS) --python $(PYTHON) $(ARGS)
+
 install: all
 	install -D $(OUT)/ddpbench $(DESTDIR)$(PREFIX)/bin/ddpbench
 
@@ -108,7 +113,7 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -3
-	@echo "Targets: all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce install format lint sanitize clean"
+	@echo "Targets: all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-peer install format lint sanitize clean"
 
 clean:
 	rm -rf build
@@ -178,6 +183,6 @@ $(OUT)/obj/bench/results.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce install setup help clean format lint lint-all sanitize program tests
+.PHONY: FORCE all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-peer install setup help clean format lint lint-all sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:
