@@ -33,7 +33,7 @@ __global__ void attention_delta_kernel(struct attention_rows out, const float *l
         sum += __shfl_xor_sync(WHOLE_WARP, sum, offset);
     if (lane == 0 && i < n) {
         out.delta[i] = sum;
-        out.lse[i] = there ? lse[bh * sizes.T + t] * LOG2_E : INFINITY;
+        out.lse[i] = there ? lse[bh * sizes.T + t] * LOG2_E : 0.0f;
     }
 }
 

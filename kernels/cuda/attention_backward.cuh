@@ -11,8 +11,8 @@
 
 #include "cuda/attention.cuh"
 
-/* The two numbers of each row, arrays [B * H, rows] of fp32 with rows from T on to fill tiles. Rows that are not there
- * have an lse of inf, so that their probabilities are 0. */
+/* The two numbers of each row, arrays [B * H, rows] of fp32: rows from T on fill tiles, and are 0. They change nothing,
+ * since tiles of queries and gradients are 0 there, too. */
 struct attention_rows {
     float *lse;   /* times log2(e) */
     float *delta; /* sum of d_o * o */
