@@ -58,8 +58,9 @@ ddp() { includes "$1" | not_from "$1" ddp bench; }
 conditionals() {
     (
         cd "$1"
-        # the name that guards a header is its own: NAME_H, first in the file
-        find kernels ddp bench tests \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) | sort | xargs -r awk '
+        # the name that guards a header is its own: NAME_H, first in the file; the emulated headers stand in for a
+        # vendor's, which C and C++ read
+        find kernels ddp bench tests -path tests/emulated_cuda -prune -o \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print | sort | xargs -r awk '
             FNR == 1 {
                 guard = FILENAME
                 sub(/.*\//, "", guard)
