@@ -9,6 +9,7 @@ extern "C" {
 #include "device_cuda.h"
 }
 
+#include <cuda_profiler_api.h>
 #include <stdio.h>
 #include <string.h>
 
