@@ -117,7 +117,7 @@ EMULATED_CUDA_GPUS=1 broken 2 --device cuda
 check 1 "two ranks and one GPU" 'share.*--share-gpu'
 EMULATED_CUDA_ARCH=70 broken 2 --device cuda
 check 1 "another architecture" 'is sm_70; build it with CUDA_ARCHITECTURES=70'
-EMULATED_CUDA_MEMORY=36000000 broken 2 --device cuda
+EMULATED_CUDA_MEMORY=40000000 broken 2 --device cuda --d-model 512
 check 1 "too little memory, seen before anything is allocated" 'has .* free and 1 rank on it needs'
 EMULATED_NCCL_FAIL_RANK=1,call=9 broken 2 --device cuda --comm nccl --timeout 5
 check 1 "NCCL fails on one rank: the collective is named" 'all_reduce of [0-9]+ float'
