@@ -119,20 +119,20 @@ clean:
 	rm -rf build
 
 # ---- what developers call ----
-SOURCES = $(shell git ls-files '*.c' '*.h')
+SOURCES = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cc')
 SCRIPTS = $(shell git ls-files '*.sh' .ci/run)
 format:
 	clang-format -i $(SOURCES)
 
 lint: setup
 	@launch/setup.sh --lint
-	@$(MAKE) --no-print-directory lint-all
+	@$(MAKE) --no-print-directory CUDA=0 lint-all
 
 lint-all:
 	clang-format --dry-run --Werror $(SOURCES)
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 		--suppress=missingIncludeSystem --library=.cppcheck.xml -Ikernels -Iddp -Ibench $(filter %.c,$(SOURCES))
-	clang-tidy --quiet $(filter %.c,$(SOURCES)) -- $(filter-out -W% -march=native,$(ALL_CFLAGS)) $(DEFINES_results)
+	clang-tidy --quiet $(filter %.c,$(SOURCES)) -- $(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/emulated_cuda -DCUDA_BUILT='""' $(DEFINES_results)
 	shellcheck $(SCRIPTS)
 
 # Everything under the address and undefined-behaviour sanitizers; the communication thread and its queue under the

@@ -30,7 +30,7 @@ struct run {
     struct data *data;
     struct timeline timeline;
     struct comm *comm;
-    float *gradient; /* [model.arena] of the comm's memory */
+    float *gradient;   /* [model.arena] of the comm's memory */
     struct sync *sync; /* [options->n] */
     struct trainer trainer;
 

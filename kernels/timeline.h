@@ -35,8 +35,8 @@ struct span {
                                 operations: which */
     int step;                /* the step that it was recorded in */
     int64_t returned_ns;     /* phases, ranges, operations, collectives on the device's own streams: when the training
-                                thread went on; where the device finishes     before it returns, queued_ns and returned_ns are
-                                start_ns and end_ns */
+                                thread went on; where the device finishes     before it returns, queued_ns and returned_ns
+                                are     start_ns and end_ns */
 };
 
 struct lane {

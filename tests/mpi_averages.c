@@ -58,8 +58,7 @@ static void record_step(int step, int64_t at)
         made_up_operation(&timeline, OPERATION_COPY, one, layer + 60, layer + 60);
         made_up_range(&timeline, "layer", l, layer, layer + 100);
     }
-    made_up_phase(&timeline, PHASE_FORWARD, at,
-                  at + 200); /* begins with the first layer, ends with the second */
+    made_up_phase(&timeline, PHASE_FORWARD, at, at + 200); /* begins with the first layer, ends with the second */
     made_up_ready(&timeline, 3, at + 250);
     made_up_phase(&timeline, PHASE_BACKWARD, at + 200, at + 300);
     made_up_collective(&timeline, (size_t)step + 1, 0, 9, at + 210, at + 400);

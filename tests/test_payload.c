@@ -212,15 +212,15 @@ static void average_premultiplied(const struct payload *payload, int missing, ch
         p.rank = r;
         payload_fill(&p, in, ignored);
         for (size_t e = 0; e < COUNT; e++) {
-            float x = dtype == COMM_BF16 ? bf16_widen(((uint16_t *)in)[e]) : ((float *)in)[e];
+            float x = dtype == COMM_BF16 ? bf16_widen(((uint16_t *)(void *)in)[e]) : ((float *)(void *)in)[e];
             sum[e] = narrow(dtype, sum[e] + narrow(dtype, x * part));
         }
     }
     for (size_t e = 0; e < COUNT; e++)
         if (dtype == COMM_BF16)
-            ((uint16_t *)result)[e] = bf16_narrow(sum[e]);
+            ((uint16_t *)(void *)result)[e] = bf16_narrow(sum[e]);
         else
-            ((float *)result)[e] = sum[e];
+            ((float *)(void *)result)[e] = sum[e];
     free(in);
     free(ignored);
 }
