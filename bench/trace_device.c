@@ -169,7 +169,7 @@ static void put_device_row(struct writer *w, const struct device_row *row, const
         put_wait(w, a);
     else
         put_bytes(w, a);
-    if (row->reduction != NO_REDUCTION)
+    if (row->alone)
         put_collective(w, row->reduction);
     end_span(w, a->name);
     if (a->kind != ACTIVITY_WAIT)

@@ -7,8 +7,7 @@
 /* A call of the runtime or the driver in a captured step. */
 struct device_call {
     const struct activity *activity;
-    int step; /* slot */
-    long id;  /* external id of the operation that made it, or of the collective; 0: neither did */
+    long id; /* external id of the operation that made it, or of the collective; 0: neither did */
 };
 
 #define NO_REDUCTION SIZE_MAX
@@ -16,10 +15,10 @@ struct device_call {
 /* What the GPU did because of such a call, and waits. */
 struct device_row {
     const struct activity *activity, *call;
-    int step;
     int nccl;         /* a kernel of NCCL */
     long id;          /* as the call's */
-    size_t reduction; /* the collective that a kernel of NCCL is, or NO_REDUCTION */
+    size_t reduction; /* the collective that it belongs to, or NO_REDUCTION, */
+    int alone;        /* and it is the only kernel of that */
 };
 
 struct device_rows {
@@ -29,8 +28,7 @@ struct device_rows {
     size_t n;
 };
 
-/* Chooses from w->trace's activities. A step's k-th kernel of NCCL is its k-th collective; where their numbers differ
- * (one collective of several kernels, or none) nothing is said of either. Release with device_rows_destroy. */
+/* Chooses from w->trace's activities. Release with device_rows_destroy. */
 void device_rows_create(struct device_rows *rows, const struct writer *w);
 void device_rows_destroy(struct device_rows *rows);
 

@@ -46,7 +46,7 @@ static void choose_calls(struct device_rows *rows, const struct writer *w)
         if (step < 0)
             continue;
         long id = (long)a->thread == w->trace->thread && !w->trace->without_cpu ? operation_at(w, a->start_ns) : 0;
-        rows->call[rows->calls++] = (struct device_call){a, step, id};
+        rows->call[rows->calls++] = (struct device_call){a, id};
     }
 }
 
@@ -79,7 +79,6 @@ static void choose_rows(struct device_rows *rows, const struct activities *all)
             rows->of[rows->n++] =
                 (struct device_row){.activity = a,
                                     .call = (*made)->activity,
-                                    .step = (*made)->step,
                                     .nccl = a->kind == ACTIVITY_KERNEL && (!strncmp(a->name, "ncclDevKernel", 13) ||
                                                                            !strncmp(a->name, "ncclKernel", 10)),
                                     .id = (*made)->id,
@@ -90,46 +89,40 @@ static void choose_rows(struct device_rows *rows, const struct activities *all)
 
 /* ---- collectives ---- */
 
-/* Of one step: kernels[n] of NCCL in the order of their calls, and the collectives from `first` on, in the order of
- * their tickets. */
-static void match_step(struct device_row **kernel, size_t n, size_t first, const struct writer *w)
+/* The collective that the training thread was asking for at that time, or NO_REDUCTION; they are in that order. */
+static size_t reduction_at(const struct trace *t, int64_t ns)
 {
-    const struct reductions *r = w->trace->reductions;
-    size_t count = 0;
-    while (first + count < r->n && r->of[first + count].step == kernel[0]->step)
-        count++;
-    for (size_t i = 0; count == n && i < n; i++) {
-        kernel[i]->reduction = first + i;
-        kernel[i]->id = w->reduction_id + (long)(first + i);
+    const struct reductions *r = t->reductions;
+    size_t low = 0, high = r->n;
+    ns = alignment_apply(t->alignment, ns);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->of[middle].queued_ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
     }
+    return low > 0 && ns < r->of[low - 1].returned_ns ? low - 1 : NO_REDUCTION;
 }
 
-static int by_call(const void *a, const void *b)
-{
-    const struct device_row *x = *(struct device_row *const *)a, *y = *(struct device_row *const *)b;
-    if (x->step != y->step)
-        return x->step < y->step ? -1 : 1;
-    return (x->activity->correlation > y->activity->correlation) -
-           (x->activity->correlation < y->activity->correlation);
-}
-
+/* A kernel of NCCL belongs to the collective in whose call it was launched; it is that collective unless that has
+ * several. */
 static void match_collectives(struct device_rows *rows, const struct writer *w)
 {
-    const struct reductions *r = w->trace->reductions;
-    struct device_row **kernel = allocate(rows->n + 1, sizeof *kernel);
-    size_t kernels = 0, first = 0;
-    for (size_t i = 0; i < rows->n; i++)
-        if (rows->of[i].nccl)
-            kernel[kernels++] = &rows->of[i];
-    qsort(kernel, kernels, sizeof(struct device_row *), by_call);
-    for (size_t i = 0, n; i < kernels; i += n) {
-        for (n = 1; i + n < kernels && kernel[i + n]->step == kernel[i]->step;)
-            n++;
-        while (first < r->n && r->of[first].step < kernel[i]->step)
-            first++;
-        match_step(kernel + i, n, first, w);
+    const struct trace *t = w->trace;
+    size_t *kernels = allocate(t->reductions->n + 1, sizeof *kernels);
+    for (size_t i = 0; i < rows->n; i++) {
+        struct device_row *row = &rows->of[i];
+        size_t reduction = row->nccl ? reduction_at(t, row->call->start_ns) : NO_REDUCTION;
+        if (reduction == NO_REDUCTION)
+            continue;
+        row->reduction = reduction;
+        row->id = w->reduction_id + (long)reduction;
+        kernels[reduction]++;
     }
-    free(kernel);
+    for (size_t i = 0; i < rows->n; i++)
+        rows->of[i].alone = rows->of[i].reduction != NO_REDUCTION && kernels[rows->of[i].reduction] == 1;
+    free(kernels);
 }
 
 /* The calls of such kernels belong to the collective, too. */

@@ -5,9 +5,9 @@ set -euo pipefail
 usage() {
     cat <<'END'
 Usage: [MPIRUN=mpirun] tests/consumers.sh [--help] BUILD_DIR
-Profiles BUILD_DIR/ddpbench on 2 ranks with each implementation and reads the traces with Holistic Trace Analysis, which pip
-installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once). The last line is the sum: "N passed, N failed, N
-skipped"; what cannot be installed is skipped, and the exit status is then 1.
+Profiles BUILD_DIR/ddpbench on 2 ranks with each implementation, writes made-up traces of GPUs with known answers, and reads
+both with Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once). The
+last line is the sum: "N passed, N failed, N skipped"; what cannot be installed is skipped, and the exit status is then 1.
 END
 }
 
@@ -38,21 +38,30 @@ fi
 temporary=$(mktemp -d "${TMPDIR:-/tmp}/consumers.XXXXXX")
 trap 'rm -rf "$temporary"' EXIT
 passed=0 failed=0
+# compare WORDS SCRIPT ARGUMENT...: its lines count.
+compare() {
+    local words=$1 script=$2
+    shift 2
+    "$python" "$here/$script" "$@" >"$temporary/lines" 2>"$temporary/said" || tail -n 5 "$temporary/said" >&2
+    cat "$temporary/lines"
+    passed=$((passed + $(grep -c '^ok - ' "$temporary/lines" || true)))
+    failed=$((failed + $(grep -c '^not ok - ' "$temporary/lines" || true)))
+    if ! grep -q '^ok - ' "$temporary/lines"; then
+        echo "not ok - $words: nothing was compared"
+        failed=$((failed + 1))
+    fi
+}
+
 for implementation in ddp ddp_individual ddp_individual_v2 ddp_bucketed; do
     out=$temporary/$implementation
     OMP_NUM_THREADS=1 "${mpirun[@]}" -n 2 "$build/ddpbench" --d-model 64 --num-layers 3 --num-heads 4 --d-ff 128 \
         --context-length 64 --batch-size 8 --vocab-size 256 --bucket-size-mb 0.1 --rounds 0 --profile \
         --profile-implementation "$implementation" --profile-output-dir "$out" >"$temporary/said" 2>&1 ||
         { cat "$temporary/said" >&2; say "the profile of $implementation failed"; exit 1; }
-    "$python" "$here/hta_agrees.py" "$out" "$implementation" >"$temporary/lines" 2>"$temporary/said" ||
-        tail -n 5 "$temporary/said" >&2
-    cat "$temporary/lines"
-    passed=$((passed + $(grep -c '^ok - ' "$temporary/lines" || true)))
-    failed=$((failed + $(grep -c '^not ok - ' "$temporary/lines" || true)))
-    if ! grep -q '^ok - ' "$temporary/lines"; then
-        echo "not ok - $implementation: nothing was compared"
-        failed=$((failed + 1))
-    fi
+    compare "$implementation" hta_agrees.py "$out" "$implementation"
 done
+mkdir "$temporary/gpu"
+"$build/tests/test_trace_device" "$temporary/gpu"
+compare "a GPU" hta_knows.py "$temporary/gpu"
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ]

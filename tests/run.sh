@@ -138,6 +138,7 @@ if [ -n "$gpu" ]; then
     done
     run_on_gpu "a GPU" "$build/tests"
     REAL_GPU=1 run_one lines cuda_cli.sh tests/cuda_cli.sh "$build"
+    REAL_GPU=1 run_one lines cuda_profile_cli.sh tests/cuda_profile_cli.sh "$build"
     [ "$skipped" = 0 ] || say "what was skipped found no GPU, or no NCCL"
 else
     run_on_cpu

@@ -225,16 +225,38 @@ START_TEST(nccl_kernels_are_collectives)
 }
 END_TEST
 
-/* One collective of several kernels, or several in one: which is which cannot be told. */
-START_TEST(other_numbers_of_nccl_kernels_are_left_alone)
+/* What analysers compute from a collective's size and a kernel's time would be wrong for a part of it. */
+START_TEST(several_kernels_of_a_collective_only_belong_to_it)
 {
+    static const char *const name = "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevKernelArgsStorage<4096ul>)";
     gpu_trace_two_ranks(&gpu, 0);
-    made_up_kernel(&gpu.activities, 0, 111, "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevKernelArgsStorage<4096ul>)",
-                   20, 1222, 2531, 2540);
+    made_up_kernel(&gpu.activities, 0, 111, name, 20, 1214, 2531, 2540); /* in the call of the second collective */
+    made_up_kernel(&gpu.activities, 0, 112, name, 20, 1222, 2541, 2545); /* in none */
     settle_and_write();
-    ck_assert_int_eq(count_category("kernel"), 7);
-    for (int i = 0; i < 7; i++)
-        ck_assert_ptr_null(row_argument(in_category("kernel", i), "Collective name"));
+    ck_assert_ptr_nonnull(row_argument(with_correlation("kernel", 105), "Collective name"));
+    for (int correlation = 109; correlation <= 112; correlation++)
+        ck_assert_ptr_null(row_argument(with_correlation("kernel", correlation), "Collective name"));
+    double id = row_number(trace_row(json, "X", "nccl:all_reduce", 1), "External id");
+    ck_assert_double_eq(row_number(with_correlation("kernel", 109), "External id"), id);
+    ck_assert_double_eq(row_number(with_correlation("kernel", 111), "External id"), id);
+    ck_assert_double_eq(row_number(with_correlation("cuda_runtime", 111), "External id"), id);
+    ck_assert_double_eq(row_number(with_correlation("kernel", 112), "External id"), 0);
+}
+END_TEST
+
+/* Records get lost; what is left still is what it is. */
+START_TEST(collectives_are_told_apart_without_the_others)
+{
+    gpu_trace_two_ranks(&gpu, 1);
+    gpu.rank.alignment.before.offset_ns = 300 * US; /* which times of collectives have in them already */
+    reductions_destroy(&gpu.rank.reductions);
+    rank_trace_finish(&gpu.rank, 1);
+    for (size_t i = 0; i < gpu.activities.n; i++)
+        if (gpu.activities.of[i].correlation == 105 && gpu.activities.of[i].kind == ACTIVITY_KERNEL)
+            gpu.activities.of[i].name = "something_else";
+    write_and_parse();
+    ck_assert_double_eq(row_number(with_correlation("kernel", 109), "Seq"), 2);
+    ck_assert_ptr_null(row_argument(with_correlation("kernel", 105), "Collective name"));
 }
 END_TEST
 
@@ -500,7 +522,8 @@ int main(int argc, char *argv[])
     tcase_add_test(tests, calls_belong_to_operations);
     tcase_add_test(tests, calls_of_another_thread_belong_to_none);
     tcase_add_loop_test(tests, nccl_kernels_are_collectives, 0, 2);
-    tcase_add_test(tests, other_numbers_of_nccl_kernels_are_left_alone);
+    tcase_add_test(tests, several_kernels_of_a_collective_only_belong_to_it);
+    tcase_add_test(tests, collectives_are_told_apart_without_the_others);
     tcase_add_loop_test(tests, flows_lead_from_calls_to_what_they_led_to, 0, 2);
     tcase_add_test(tests, waits_name_what_they_wait_for);
     tcase_add_test(tests, events_that_nobody_waits_for_are_left_out);
