@@ -128,7 +128,22 @@ static int find_ranks(struct monitor *m, cpu_set_t *cpus)
     return known ? n : 0;
 }
 
-int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int gpu)
+/* Tells the monitor of this host which GPUs the host's ranks compute on. */
+static void note_gpus(struct monitor *m, const char *gpu_id)
+{
+    struct place {
+        int host;
+        char id[64];
+    } mine = {.host = m->job->host}, *all = allocate((size_t)m->job->size, sizeof *all);
+    snprintf(mine.id, sizeof mine.id, "%s", gpu_id);
+    job_gather(m->job, &mine, sizeof mine, all);
+    for (int r = 0; r < m->job->size; r++)
+        if (m->with_gpu && all[r].host == mine.host)
+            monitor_gpu_note_ours(&m->gpu, all[r].id);
+    free(all);
+}
+
+int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int gpu, const char *gpu_id)
 {
     *monitor = NULL;
     if (!cpu && !gpu)
@@ -148,13 +163,14 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
         gethostname(m->report.host, sizeof m->report.host - 1);
     cpu_set_t cpus;
     int pids = find_ranks(m, &cpus);
-    if (job->local_rank)
-        return 0;
-    m->with_cpu = cpu;
-    m->with_gpu = gpu;
-    if (cpu)
+    m->with_cpu = cpu && job->local_rank == 0;
+    m->with_gpu = gpu && job->local_rank == 0;
+    if (m->with_cpu)
         proc_create(&m->cpu.proc, "", m->pid, pids, &cpus);
-    return gpu ? monitor_gpu_create(&m->gpu) : 0;
+    int status = m->with_gpu ? monitor_gpu_create(&m->gpu) : 0;
+    if (gpu)
+        note_gpus(m, gpu_id);
+    return status;
 }
 
 int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
@@ -182,7 +198,7 @@ int monitor_stop(struct monitor *m, struct monitor_findings *findings)
     if (m->with_cpu)
         cpu_seen_find(&m->cpu.seen, &m->report);
     if (m->with_gpu)
-        gpu_seen_find(m->gpu.seen, m->gpu.n, m->gpu.chosen, &m->report);
+        monitor_gpu_find(&m->gpu, &m->report);
     struct monitor_report *all = allocate((size_t)m->job->size, sizeof *all);
     job_gather(m->job, &m->report, sizeof m->report, all);
     monitor_findings_merge(findings, all, m->job->size);

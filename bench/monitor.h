@@ -17,9 +17,10 @@
 
 struct monitor;
 
-/* Finds what there is to watch. All ranks call. Returns 0, with *monitor NULL if neither is wanted; or -1, reported,
- * for a library or a GPU that is missing. Release with destroy, also after a failure. */
-int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int gpu);
+/* Finds what there is to watch. All ranks call, with the id of the GPU that they compute on ("": on none), since what
+ * is found of GPUs is about the run's own, as far as they are known. Returns 0, with *monitor NULL if neither is
+ * wanted; or -1, reported, for a library or a GPU that is missing. Release with destroy, also after a failure. */
+int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int gpu, const char *gpu_id);
 
 /* Opens the files in an existing directory and starts to watch. Returns 0; or -1, reported: not writable. */
 int monitor_start(struct monitor *monitor, const char *directory, int64_t origin_ns);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MIB 1048576.0
 
@@ -80,6 +81,26 @@ void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monito
                              chosen ? "; with CUDA_VISIBLE_DEVICES set it may not be this run's" : "", text[kind],
                              seen[worst].count[kind], seen[worst].samples, most, more);
     }
+}
+
+void monitor_gpu_note_ours(struct monitor_gpu *gpu, const char *uuid)
+{
+    for (int i = 0; i < gpu->n; i++)
+        gpu->gpu[i].ours |= *uuid && !strcmp(gpu->gpu[i].uuid, uuid);
+}
+
+void monitor_gpu_find(const struct monitor_gpu *gpu, struct monitor_report *report)
+{
+    struct gpu_seen *ours = allocate((size_t)gpu->n + 1, sizeof *ours);
+    int n = 0;
+    for (int i = 0; i < gpu->n; i++)
+        if (gpu->gpu[i].ours)
+            ours[n++] = gpu->seen[i];
+    if (n)
+        gpu_seen_find(ours, n, 0, report);
+    else
+        gpu_seen_find(gpu->seen, gpu->n, gpu->chosen, report);
+    free(ours);
 }
 
 /* ---- the file ---- */

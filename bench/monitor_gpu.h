@@ -48,6 +48,7 @@ struct monitor_gpu {
         unsigned index;
         nvml_device device;
         char name[NVML_NAME], uuid[NVML_NAME];
+        int ours;           /* a rank of this run computes on it */
     } * gpu;                /* [n] */
     struct gpu_seen *seen;  /* [n] */
     struct monitor_csv csv; /* {.file = -1} until it is opened */
@@ -58,6 +59,12 @@ extern const char gpu_columns[]; /* the first line of gpu_monitor.csv */
 /* Starts the library and finds the GPUs. Returns 0; or -1, reported: nvml_open's reasons, or no GPU. */
 int monitor_gpu_create(struct monitor_gpu *gpu);
 void monitor_gpu_destroy(struct monitor_gpu *gpu); /* a zeroed one, but for csv.file, is fine */
+
+/* A rank of this host computes on the GPU with this uuid. */
+void monitor_gpu_note_ours(struct monitor_gpu *gpu, const char *uuid);
+
+/* Findings of the run's own GPUs; of all where none of them is known to be the run's. */
+void monitor_gpu_find(const struct monitor_gpu *gpu, struct monitor_report *report);
 
 /* Asks every GPU and writes its line, with `seconds` as its time. */
 void monitor_gpu_sample(struct monitor_gpu *gpu, double seconds);

@@ -135,8 +135,8 @@ int run_set_up(struct run *run, struct results *results)
     run->device = run->opened.device;
     if (job_agree(run->job, plan_model(run)) || job_agree(run->job, check_capture(run)) ||
         job_agree(run->job, open_data(run)) ||
-        job_agree(run->job,
-                  monitor_create(&run->monitor, run->job, run->options->monitor_cpu, run->options->monitor_gpu)) ||
+        job_agree(run->job, monitor_create(&run->monitor, run->job, run->options->monitor_cpu,
+                                           run->options->monitor_gpu, run->opened.gpu.id)) ||
         job_agree(run->job, open_results(run, results)))
         return -1;
     create_timeline(run);

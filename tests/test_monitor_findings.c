@@ -198,6 +198,30 @@ START_TEST(the_worst_gpu_is_named)
 }
 END_TEST
 
+/* A job next door has the GPU that is throttled most. */
+START_TEST(other_jobs_gpus_are_theirs)
+{
+    struct monitor_report report = {0};
+    struct gpu gpus[] = {{.index = 0, .uuid = "GPU-a"}, {.index = 1, .uuid = "GPU-b"}, {.index = 2, .uuid = "GPU-c"}};
+    struct gpu_seen seen[3] = {{.index = 0}, {.index = 1}, {.index = 2}};
+    struct monitor_gpu monitor = {.n = 3, .chosen = 1, .gpu = gpus, .seen = seen};
+    for (int i = 0; i < 6; i++)
+        for (int g = 0; g < 3; g++) {
+            struct gpu_row row = {.memory_total = 1000, .has_reasons = 1, .reasons = i <= g ? NVML_SW_POWER_CAP : 0};
+            gpu_seen_add(&seen[g], &row);
+        }
+    monitor_gpu_note_ours(&monitor, ""); /* on the CPU */
+    monitor_gpu_note_ours(&monitor, "GPU-x");
+    monitor_gpu_find(&monitor, &report);
+    ck_assert_ptr_nonnull(strstr(report.finding[0].text, "host GPU 2 (NVML's number; with CUDA_VISIBLE_DEVICES set"));
+    monitor_gpu_note_ours(&monitor, "GPU-b");
+    monitor_gpu_find(&monitor, &report);
+    ck_assert_str_eq(report.finding[1].text,
+                     "host GPU 1 (NVML's number) was held back by its power limit in 2 of 6 samples");
+    ck_assert_int_eq(report.n, 2);
+}
+END_TEST
+
 START_TEST(all_gpu_findings_fit)
 {
     struct monitor_report report = {0};
@@ -317,6 +341,7 @@ int main(void)
     tcase_add_test(tests, reasons_in_words);
     tcase_add_loop_test(tests, gpu_finding_is, 0, (int)(sizeof gpu_cases / sizeof *gpu_cases));
     tcase_add_test(tests, the_worst_gpu_is_named);
+    tcase_add_test(tests, other_jobs_gpus_are_theirs);
     tcase_add_test(tests, all_gpu_findings_fit);
     tcase_add_test(tests, fields_and_lines);
     tcase_add_test(tests, a_line_that_is_too_long_is_still_one);
