@@ -38,7 +38,7 @@ CUPTI := $(wildcard $(CUDA_ROOT)/include/cupti.h $(CUDA_ROOT)/extras/CUPTI/inclu
 CUDA_SOURCES := $(wildcard kernels/cuda/*.cu) $(filter-out $(if $(CUPTI),,%/activity_cupti.c %/cupti_library.c %/cupti_names.c),$(wildcard kernels/cuda/*.c)) $(if $(NCCL),ddp/comm_nccl.c)
 ABSENT := $(if $(NCCL),,ddp/comm_nccl_absent.c) $(if $(CUPTI),,kernels/activity_absent.c)
 CUDA_CFLAGS := -isystem $(CUDA_ROOT)/include $(if $(CUPTI),-isystem $(CUDA_ROOT)/extras/CUPTI/include)
-CUDA_LIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcublas -lcudart_static -lrt -lstdc++ $(if $(NCCL),-lnccl)
+CUDA_LIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) $(patsubst %,-Xlinker -rpath -Xlinker %,$(wildcard $(CUDA_ROOT)/extras/CUPTI/lib64)) -lcublas -lcudart_static -lrt -lstdc++ $(if $(NCCL),-lnccl)
 NVCC_FLAGS = -std=c++17 -O3 -g -lineinfo -Ikernels -DCUDA_BUILT='"$(CUDA_BUILT)"' -Xcompiler -Wall,-Wextra \
 	$(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) $(foreach a,$(CUDA_ARCHITECTURES),-gencode arch=compute_$a,code=sm_$a) \
 	-gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES))

@@ -50,41 +50,39 @@ static void choose_calls(struct device_rows *rows, const struct writer *w)
     }
 }
 
+/* A call by its correlation. */
+struct maker {
+    uint32_t correlation;
+    const struct device_call *call;
+};
+
 static int by_correlation(const void *a, const void *b)
 {
-    const struct device_call *x = *(struct device_call *const *)a, *y = *(struct device_call *const *)b;
-    uint32_t p = x->activity->correlation, q = y->activity->correlation;
-    return (p > q) - (p < q);
-}
-
-static int has_correlation(const void *key, const void *element)
-{
-    uint32_t p = *(const uint32_t *)key, q = (*(struct device_call *const *)element)->activity->correlation;
-    return (p > q) - (p < q);
+    const struct maker *x = a, *y = b;
+    return (x->correlation > y->correlation) - (x->correlation < y->correlation);
 }
 
 static void choose_rows(struct device_rows *rows, const struct activities *all)
 {
-    struct device_call **call = allocate(rows->calls + 1, sizeof *call);
+    struct maker *maker = allocate(rows->calls + 1, sizeof *maker);
     for (size_t i = 0; i < rows->calls; i++)
-        call[i] = &rows->call[i];
-    qsort(call, rows->calls, sizeof(struct device_call *), by_correlation);
+        maker[i] = (struct maker){rows->call[i].activity->correlation, &rows->call[i]};
+    qsort(maker, rows->calls, sizeof *maker, by_correlation);
     rows->of = allocate(all->n + 1, sizeof *rows->of);
     for (size_t i = 0; i < all->n; i++) {
         const struct activity *a = &all->of[i];
-        struct device_call **made = a->kind == ACTIVITY_CALL
-                                        ? NULL
-                                        : bsearch(&a->correlation, call, rows->calls, sizeof *call, has_correlation);
-        if (made)
-            rows->of[rows->n++] =
-                (struct device_row){.activity = a,
-                                    .call = (*made)->activity,
-                                    .nccl = a->kind == ACTIVITY_KERNEL && (!strncmp(a->name, "ncclDevKernel", 13) ||
-                                                                           !strncmp(a->name, "ncclKernel", 10)),
-                                    .id = (*made)->id,
-                                    .reduction = NO_REDUCTION};
+        struct maker key = {a->correlation, NULL}, *made;
+        if (a->kind == ACTIVITY_CALL || !(made = bsearch(&key, maker, rows->calls, sizeof *maker, by_correlation)))
+            continue;
+        rows->of[rows->n++] =
+            (struct device_row){.activity = a,
+                                .call = made->call->activity,
+                                .nccl = a->kind == ACTIVITY_KERNEL &&
+                                        (!strncmp(a->name, "ncclDevKernel", 13) || !strncmp(a->name, "ncclKernel", 10)),
+                                .id = made->call->id,
+                                .reduction = NO_REDUCTION};
     }
-    free(call);
+    free(maker);
 }
 
 /* ---- collectives ---- */

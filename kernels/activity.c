@@ -97,34 +97,34 @@ static const struct activity_mark *mark_of(const struct activities *a, const str
     return last && last->context == wait->context && last->event == wait->wait.event ? last : NULL;
 }
 
-static int by_correlation(const void *key, const void *element)
+/* A call that records an event, by its correlation. */
+struct marking {
+    uint32_t correlation;
+    struct activity *call;
+};
+
+static int by_correlation(const void *a, const void *b)
 {
-    uint32_t x = *(const uint32_t *)key, y = (*(struct activity *const *)element)->correlation;
-    return (x > y) - (x < y);
+    const struct marking *x = a, *y = b;
+    return (x->correlation > y->correlation) - (x->correlation < y->correlation);
 }
 
-static int calls_by_correlation(const void *a, const void *b)
-{
-    return by_correlation(&(*(struct activity *const *)a)->correlation, b);
-}
-
-/* Calls that record events, in the order of their correlations. */
-static size_t marking_calls(struct activities *a, struct activity **call)
+static size_t find_markings(struct activities *a, struct marking *marking)
 {
     size_t n = 0;
     for (size_t i = 0; i < a->n; i++)
         if (a->of[i].kind == ACTIVITY_CALL && a->of[i].call.marks)
-            call[n++] = &a->of[i];
-    qsort(call, n, sizeof(struct activity *), calls_by_correlation);
+            marking[n++] = (struct marking){a->of[i].correlation, &a->of[i]};
+    qsort(marking, n, sizeof *marking, by_correlation);
     return n;
 }
 
 void activities_settle(struct activities *a)
 {
-    struct activity **call = allocate(a->n + 1, sizeof *call);
+    struct marking *marking = allocate(a->n + 1, sizeof *marking);
     qsort(a->of, a->n, sizeof *a->of, by_time);
     qsort(a->mark, a->marks, sizeof *a->mark, by_event);
-    size_t calls = marking_calls(a, call);
+    size_t markings = find_markings(a, marking);
     for (size_t i = 0; i < a->n; i++) {
         struct activity *wait = &a->of[i];
         const struct activity_mark *mark;
@@ -132,9 +132,10 @@ void activities_settle(struct activities *a)
             continue;
         wait->wait.stream = mark->stream;
         wait->wait.correlation = mark->correlation;
-        struct activity **marked = bsearch(&mark->correlation, call, calls, sizeof *call, by_correlation);
-        if (marked)
-            (*marked)->call.waited = 1;
+        struct marking key = {mark->correlation, NULL};
+        struct marking *made = bsearch(&key, marking, markings, sizeof *marking, by_correlation);
+        if (made)
+            made->call->call.waited = 1;
     }
-    free(call);
+    free(marking);
 }

@@ -31,17 +31,19 @@ static struct {
     struct activities *into; /* NULL: it does not trace */
     CUpti_SubscriberHandle subscriber;
     uint32_t starter, starter_thread; /* CUPTI's number of the thread that started it, and the operating system's */
-    pthread_mutex_t lock;             /* of what follows, and of the activities while it traces */
     unsigned char *memory;            /* [BUFFERS][BUFFER_BYTES] */
+    pthread_mutex_t pool;             /* of the spare buffers; nothing else is done with it */
     unsigned char *spare[BUFFERS];
-    int spares, paused;
+    int spares;
+    pthread_mutex_t lock; /* of what follows, and of the activities; CUPTI is only asked to read records with it */
+    int paused;
     struct {
         unsigned char *buffer;
         size_t valid;
     } kept[BUFFERS]; /* came while it paused */
     int keeps;
     size_t dropped; /* by CUPTI, and not told yet */
-} tracer = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} tracer = {.pool = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- records ---- */
 
@@ -163,9 +165,9 @@ static void take(const CUpti_Activity *record)
 /* Without one left CUPTI drops records, and counts them. */
 static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *size, size_t *records)
 {
-    pthread_mutex_lock(&tracer.lock);
+    pthread_mutex_lock(&tracer.pool);
     *buffer = tracer.spares > 0 ? tracer.spare[--tracer.spares] : NULL;
-    pthread_mutex_unlock(&tracer.lock);
+    pthread_mutex_unlock(&tracer.pool);
     *size = *buffer ? BUFFER_BYTES : 0;
     *records = 0; /* as many as fit */
 }
@@ -176,7 +178,9 @@ static void read_buffer(unsigned char *buffer, size_t valid)
     CUpti_Activity *record = NULL;
     while (tracer.into && valid && tracer.cupti.next_record(buffer, valid, &record) == CUPTI_SUCCESS)
         take(record);
+    pthread_mutex_lock(&tracer.pool);
     tracer.spare[tracer.spares++] = buffer;
+    pthread_mutex_unlock(&tracer.pool);
 }
 
 static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
@@ -185,9 +189,10 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
     (void)size;
     if (!buffer)
         return;
+    if (tracer.cupti.dropped(context, stream, &dropped) != CUPTI_SUCCESS)
+        dropped = 0;
     pthread_mutex_lock(&tracer.lock);
-    if (tracer.into && tracer.cupti.dropped(context, stream, &dropped) == CUPTI_SUCCESS)
-        tracer.dropped += dropped;
+    tracer.dropped += dropped;
     if (tracer.paused) {
         tracer.kept[tracer.keeps].buffer = buffer;
         tracer.kept[tracer.keeps++].valid = valid;
