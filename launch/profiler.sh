@@ -56,7 +56,7 @@ read_options() {
         shift 2
     done
     [ ${#program[@]} -gt 0 ] || refuse "which program? It comes last, after --, as in: $0 -- build/ddpbench --profile"
-    command -v "${program[0]}" >/dev/null || refuse "there is no program '${program[0]}'; build it first"
+    command -v -- "${program[0]}" >/dev/null || refuse "there is no program '${program[0]}'; build it first"
     [ -z "$slurm" ] || [ -z "$ranks" ] || refuse "--slurm takes the ranks of the job; --ranks is for this machine"
     [[ " ${program[*]} " != *" --cuda-profiler-range "* ]] || captured=1
 }
