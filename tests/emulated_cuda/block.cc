@@ -23,7 +23,7 @@ void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size
 
 namespace
 {
-constexpr size_t STACK = 512 * 1024;
+constexpr size_t MOST = 1024, STACK = 512 * 1024, GUARD = 4096; /* threads of a block; bytes */
 constexpr int WARP = 32;
 
 /* Where a stack goes on; first the context, from then on the place that it left. */
@@ -31,12 +31,10 @@ struct Position {
     void *registers[5]; /* as __builtin_setjmp keeps them */
     bool started;
     ucontext_t first;
-    void *fake_stack;
 };
 
 struct Fiber {
     Position position;
-    char *stack;
     uint3 index;
     int lane;
     struct Warp *warp;
@@ -63,16 +61,19 @@ auto &warps = *new std::vector<Warp>;
 auto &ready = *new std::vector<int>; /* threads that can go on */
 Meeting barrier;
 int threads, ended, now; /* of this block; the thread that runs */
+bool entered;            /* a fiber runs */
 bool by_warp;            /* go on with those that became ready last */
 const std::function<void()> *kernel;
 unsigned char *dynamic;
 size_t dynamic_bytes;
 
-Position host = {{}, true, {}, nullptr};
+Position host = {{}, true, {}};
+void *fiber_kept; /* what AddressSanitizer keeps of the stacks of fibers */
+char *stacks;     /* [MOST, STACK], the lowest page of each without access */
 void *host_stack; /* of the thread that does the work */
 size_t host_stack_size;
 
-__attribute__((noinline, no_sanitize_address)) [[noreturn]] void jump(Position &to)
+__attribute__((noinline)) [[noreturn]] void jump(Position &to)
 {
     if (to.started)
         __builtin_longjmp(to.registers, 1);
@@ -81,21 +82,26 @@ __attribute__((noinline, no_sanitize_address)) [[noreturn]] void jump(Position &
     abort();
 }
 
-/* Goes on there, on the stack given, until something goes on here. glibc's swapcontext asks the kernel each time, and
- * AddressSanitizer's forgets what it knows of the stack. */
-__attribute__((noinline, no_sanitize_address)) void change(Position &here, Position &to, const void *stack, size_t size)
+/* Goes on there, until something goes on here. glibc's swapcontext asks the kernel each time, and AddressSanitizer's
+ * forgets what it knows of the stack. */
+__attribute__((noinline)) void change(Position &here, Position &to)
 {
-    if (__sanitizer_start_switch_fiber)
-        __sanitizer_start_switch_fiber(&here.fake_stack, stack, size);
     if (!__builtin_setjmp(here.registers))
         jump(to);
 }
 
-/* To be called at once behind a change. */
-void changed(void *fake_stack)
+/* AddressSanitizer must know between which addresses the stack lies. All fibers' stacks count as one. */
+void tell_stack(void **kept, const void *bottom, size_t size)
+{
+    if (__sanitizer_start_switch_fiber)
+        __sanitizer_start_switch_fiber(kept, bottom, size);
+}
+
+/* To be called at once behind the change that was told. */
+void changed_stack(void *kept)
 {
     if (__sanitizer_finish_switch_fiber)
-        __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
+        __sanitizer_finish_switch_fiber(kept, nullptr, nullptr);
 }
 
 [[noreturn]] void nobody_can_go_on()
@@ -128,6 +134,9 @@ int take_ready()
 void enter(Fiber &fiber)
 {
     threadIdx = fiber.index;
+    if (!entered)
+        changed_stack(fiber_kept);
+    entered = true;
 }
 
 /* Gives the processor to another thread of the block, until this one is chosen again. */
@@ -139,8 +148,7 @@ void wait_turn()
         return;
     Fiber &other = *fibers[static_cast<size_t>(next)];
     now = next;
-    change(mine.position, other.position, other.stack, STACK);
-    changed(mine.position.fake_stack);
+    change(mine.position, other.position);
     enter(mine);
 }
 
@@ -187,7 +195,6 @@ void end_thread(Fiber &fiber)
 void live()
 {
     Fiber &mine = *fibers[static_cast<size_t>(now)];
-    changed(nullptr);
     for (;;) {
         enter(mine);
         (*kernel)();
@@ -195,8 +202,8 @@ void live()
         if (ended < threads) {
             wait_turn();
         } else {
-            change(mine.position, host, host_stack, host_stack_size);
-            changed(mine.position.fake_stack);
+            tell_stack(&fiber_kept, host_stack, host_stack_size);
+            change(mine.position, host);
         }
     }
 }
@@ -205,20 +212,25 @@ void begin_context(ucontext_t *context, char *stack)
 {
     getcontext(context);
     context->uc_stack.ss_sp = stack;
-    context->uc_stack.ss_size = STACK;
+    context->uc_stack.ss_size = STACK - GUARD;
     makecontext(context, live, 0);
 }
 
 void make_fibers(size_t n)
 {
+    if (!stacks) {
+        void *memory =
+            mmap(nullptr, MOST * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED)
+            emulated_wrong(__FILE__, __LINE__, "no memory for the stacks of threads");
+        stacks = static_cast<char *>(memory);
+    }
     while (fibers.size() < n) {
         auto *fiber = new Fiber();
-        void *stack =
-            mmap(nullptr, STACK + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (stack == MAP_FAILED || mprotect(stack, 4096, PROT_NONE))
-            emulated_wrong(__FILE__, __LINE__, "no memory for the stacks of %zu threads", n);
-        fiber->stack = static_cast<char *>(stack) + 4096;
-        begin_context(&fiber->position.first, fiber->stack);
+        char *stack = stacks + fibers.size() * STACK;
+        if (mprotect(stack, GUARD, PROT_NONE))
+            emulated_wrong(__FILE__, __LINE__, "the system protects no page of a stack");
+        begin_context(&fiber->position.first, stack + GUARD);
         fibers.push_back(fiber);
     }
 }
@@ -261,9 +273,11 @@ void run_block()
         ready.push_back(i);
     }
     now = take_ready();
-    Fiber &first = *fibers[static_cast<size_t>(now)];
-    change(host, first.position, first.stack, STACK);
-    changed(host.fake_stack);
+    void *kept;
+    entered = false;
+    tell_stack(&kept, stacks, MOST * STACK);
+    change(host, fibers[static_cast<size_t>(now)]->position);
+    changed_stack(kept);
 }
 } // namespace
 

@@ -102,27 +102,16 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATED_WHERE)
         "__syncwarp", nullptr, [](void **, int) {}, file, line);
 }
 
-template <typename T> struct Emulated_shuffle {
-    T value, result;
-    int from; /* the lane to read; a lane that does not exist gives 0xFF bytes */
-};
-template <typename T> T emulated_shuffle(T value, int from, const char *call, const char *file, int line)
+/* What lane `from` has given; of a lane that does not exist, 0xFF bytes. */
+uint64_t emulated_shuffle(uint64_t value, int from, const char *call, const char *file, int line);
+template <typename T> T emulated_shuffle_of(T value, int from, const char *call, const char *file, int line)
 {
     static_assert(std::is_arithmetic<T>::value, "shuffles are of numbers");
-    Emulated_shuffle<T> mine = {value, value, from};
-    emulated_warp(
-        call, &mine,
-        [](void **of_lane, int lanes) {
-            for (int i = 0; i < lanes; i++) {
-                auto *to = static_cast<Emulated_shuffle<T> *>(of_lane[i]);
-                if (to->from < lanes)
-                    to->result = static_cast<Emulated_shuffle<T> *>(of_lane[to->from])->value;
-                else
-                    memset(&to->result, 0xff, sizeof to->result);
-            }
-        },
-        file, line);
-    return mine.result;
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    bits = emulated_shuffle(bits, from, call, file, line);
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 int emulated_lane();
 
@@ -130,25 +119,25 @@ template <typename T> T __shfl_sync(unsigned mask, T x, int from, int width = 32
 {
     emulated_mask(mask, file, line);
     int first = emulated_lane() / width * width;
-    return emulated_shuffle(x, first + (from & (width - 1)), "__shfl_sync", file, line);
+    return emulated_shuffle_of(x, first + (from & (width - 1)), "__shfl_sync", file, line);
 }
 template <typename T> T __shfl_xor_sync(unsigned mask, T x, int lanes, int width = 32, EMULATED_WHERE)
 {
     emulated_mask(mask, file, line);
     int lane = emulated_lane(), from = lane ^ lanes;
-    return emulated_shuffle(x, from / width <= lane / width ? from : lane, "__shfl_xor_sync", file, line);
+    return emulated_shuffle_of(x, from / width <= lane / width ? from : lane, "__shfl_xor_sync", file, line);
 }
 template <typename T> T __shfl_down_sync(unsigned mask, T x, unsigned by, int width = 32, EMULATED_WHERE)
 {
     emulated_mask(mask, file, line);
     int lane = emulated_lane(), from = lane + static_cast<int>(by);
-    return emulated_shuffle(x, from / width == lane / width ? from : lane, "__shfl_down_sync", file, line);
+    return emulated_shuffle_of(x, from / width == lane / width ? from : lane, "__shfl_down_sync", file, line);
 }
 template <typename T> T __shfl_up_sync(unsigned mask, T x, unsigned by, int width = 32, EMULATED_WHERE)
 {
     emulated_mask(mask, file, line);
     int lane = emulated_lane(), from = lane - static_cast<int>(by);
-    return emulated_shuffle(x, from >= lane / width * width ? from : lane, "__shfl_up_sync", file, line);
+    return emulated_shuffle_of(x, from >= lane / width * width ? from : lane, "__shfl_up_sync", file, line);
 }
 
 inline unsigned __ballot_sync(unsigned mask, int yes, EMULATED_WHERE)

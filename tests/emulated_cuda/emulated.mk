@@ -15,6 +15,7 @@ EMULATED_CXXFLAGS = -x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas $(if $(
 # The emulation itself: quick, and where it reads and writes for a kernel, still watched.
 EMULATED_OWN = -O2 -fno-sanitize=undefined -Wshadow -Wconversion
 EMULATED_OWN_block = -fno-sanitize=address
+EMULATED_OWN_products = -fno-sanitize=address
 EMULATED_LIBS = $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lrt -lm -lpthread -rdynamic # CUPTI is looked for in the program itself
 
 EMULATED_SOURCES := $(SOURCES_OF_ALL) $(wildcard kernels/cuda/*.cu) $(wildcard kernels/cuda/*.c) \

@@ -1,16 +1,11 @@
-/* warp.cc - products and loads of small matrices by a warp, which the last lane to come does for all; and copies to
- * shared memory that end late. */
+/* loads.cc - loads of small matrices by a warp, which the last lane to come makes for all; and copies to shared memory
+ * that end late. */
 #include "cuda/machine.cuh"
 #include "emulated.h"
 
 namespace
 {
 constexpr int WARP = 32;
-
-struct Product {
-    float *d;
-    const uint32_t *a, *b;
-};
 
 struct Load {
     const char *row;
@@ -20,66 +15,7 @@ struct Load {
 void need_all(int lanes)
 {
     if (lanes != WARP)
-        emulated_wrong(__FILE__, __LINE__, "a product or load of matrices by a warp of %d lanes; it takes 32", lanes);
-}
-
-const Product &product_of(void **of_lane, int lane)
-{
-    return *static_cast<Product *>(of_lane[lane]);
-}
-
-/* Number `half` (0 low, 1 high) of a word of two bfloat16. */
-float bf16_of(uint32_t word, int half)
-{
-    return __uint_as_float(half ? word & 0xffff0000 : word << 16);
-}
-
-/* d[16, 8] += a[16, depth] * b[depth, 8], given to and taken from the lanes in fragments of d. */
-__attribute__((no_sanitize_address)) void add_product(void **of_lane, const float *a, const float *b, int depth)
-{
-    double d[16][8] = {};
-    for (int row = 0; row < 16; row++)
-        for (int k = 0; k < depth; k++)
-            for (int column = 0; column < 8; column++)
-                d[row][column] += static_cast<double>(a[row * depth + k]) * b[k * 8 + column];
-    for (int lane = 0; lane < WARP; lane++)
-        for (int i = 0; i < 4; i++) {
-            float &sum = product_of(of_lane, lane).d[i];
-            sum = static_cast<float>(sum + d[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2]);
-        }
-}
-
-void multiply_bf16(void **of_lane, int lanes)
-{
-    need_all(lanes);
-    float a[16 * 16], b[16 * 8];
-    for (int lane = 0; lane < WARP; lane++) {
-        const Product &mine = product_of(of_lane, lane);
-        int g = lane / 4, t = lane % 4;
-        for (int half = 0; half < 2; half++) {
-            for (int i = 0; i < 4; i++)
-                a[(g + i % 2 * 8) * 16 + 2 * t + i / 2 * 8 + half] = bf16_of(mine.a[i], half);
-            for (int i = 0; i < 2; i++)
-                b[(2 * t + i * 8 + half) * 8 + g] = bf16_of(mine.b[i], half);
-        }
-    }
-    add_product(of_lane, a, b, 16);
-}
-
-void multiply_tf32(void **of_lane, int lanes)
-{
-    need_all(lanes);
-    float a[16 * 8], b[8 * 8];
-    constexpr uint32_t kept = 0xffffe000;
-    for (int lane = 0; lane < WARP; lane++) {
-        const Product &mine = product_of(of_lane, lane);
-        int g = lane / 4, t = lane % 4;
-        for (int i = 0; i < 4; i++)
-            a[(g + i % 2 * 8) * 8 + t + i / 2 * 4] = __uint_as_float(mine.a[i] & kept);
-        for (int i = 0; i < 2; i++)
-            b[(t + i * 4) * 8 + g] = __uint_as_float(mine.b[i] & kept);
-    }
-    add_product(of_lane, a, b, 8);
+        emulated_wrong(__FILE__, __LINE__, "a load of matrices by a warp of %d lanes; it takes 32", lanes);
 }
 
 /* Number `column` of row `row` of matrix i. */
@@ -114,18 +50,6 @@ void check_row(const void *row, const char *file, int line)
         emulated_wrong(file, line, "a row of a matrix at %p; it must be aligned to 16 bytes", row);
 }
 } // namespace
-
-void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], const char *file, int line)
-{
-    Product mine = {d, a, b};
-    emulated_warp("mma_bf16", &mine, multiply_bf16, file, line);
-}
-
-void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], const char *file, int line)
-{
-    Product mine = {d, a, b};
-    emulated_warp("mma_tf32", &mine, multiply_tf32, file, line);
-}
 
 void load_matrices(uint32_t (&word)[4], const void *row, const char *file, int line)
 {
