@@ -62,9 +62,10 @@ struct device {
     /* Host memory that copies are fast to and from; fatal when memory runs out. */
     void *(*allocate_host)(size_t bytes);
     void (*release_host)(void *memory);
-    /* A mark on the lane of such copies: [0, marks) after beside_create, any number of times each. beside_out copies
-     * once all operations issued so far are done, beside_in at once; both return before they have copied, and set the
-     * mark behind the copy. beside_out is called by the thread that issues operations, beside_in by any one thread. */
+    /* A mark on the lane of such copies: [0, marks) after beside_create (one at a time), any number of times each.
+     * beside_out copies once all operations issued so far are done, beside_in at once; both return before they have
+     * copied, and set the mark behind the copy. beside_out is called by the thread that issues operations, beside_in by
+     * any one thread. */
     void (*beside_create)(size_t marks);
     void (*beside_destroy)(void);
     void (*beside_out)(void *to_host, const void *from, size_t bytes, size_t mark);

@@ -113,8 +113,9 @@ run_on_cpu() {
     done
 }
 
-# run_on_gpu WHERE DIRECTORY: test_device looks for a GPU by itself. Ranks may share one: with MPI they are staged through
-# the host's memory; NCCL is told that they are on hosts of their own (tests/mpi_*.c).
+# run_on_gpu WHERE DIRECTORY RANKS [CASE]: RANKS is a list such as "1 2"; CASE is that of tests/mpi_parity.c, all if there
+# is none. Ranks may share a GPU: with MPI they are staged through the host's memory; NCCL is told that they are on hosts of
+# their own.
 run_on_gpu() {
     local where=$1 tests=$2 comm ranks
     export TEST_DEVICE
@@ -123,8 +124,8 @@ run_on_gpu() {
     done
     TEST_DEVICE=cuda
     for comm in mpi nccl; do
-        for ranks in 1 2 4; do
-            TEST_COMM=$comm run_ranks "mpi_parity on $where by $comm" "$ranks" "$tests/mpi_parity"
+        for ranks in $3; do
+            CK_RUN_CASE=${4:-} TEST_COMM=$comm run_ranks "mpi_parity on $where by $comm" "$ranks" "$tests/mpi_parity"
         done
     done
     unset TEST_DEVICE
@@ -136,21 +137,21 @@ if [ -n "$gpu" ]; then
     for ranks in 1 2 4; do
         run_ranks mpi_comm "$ranks" "$build/tests/mpi_comm"
     done
-    run_on_gpu "a GPU" "$build/tests"
+    run_on_gpu "a GPU" "$build/tests" "1 2 4"
     REAL_GPU=1 run_one lines cuda_cli.sh tests/cuda_cli.sh "$build"
     REAL_GPU=1 run_one lines cuda_profile_cli.sh tests/cuda_profile_cli.sh "$build"
     [ "$skipped" = 0 ] || say "what was skipped found no GPU, or no NCCL"
 else
     run_on_cpu
-    run_on_gpu "a GPU" "$build/tests"
+    run_on_gpu "a GPU" "$build/tests" "1 2 4"
     for program in "$build"/emulated/tests/check_*; do
         run_one check "$(basename "$program")" "$program"
     done
     run_one check "test_device, emulated GPU" "$build/emulated/tests/test_device"
-    for ranks in 1 2 4; do
+    for ranks in 1 2; do
         run_ranks "mpi_comm, emulated GPU" "$ranks" "$build/emulated/tests/mpi_comm"
     done
-    run_on_gpu "an emulated GPU" "$build/emulated/tests"
+    run_on_gpu "an emulated GPU" "$build/emulated/tests" "1 2" core
 fi
 
 if [ "$programs" = 0 ]; then

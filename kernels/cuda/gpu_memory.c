@@ -107,6 +107,8 @@ void cuda_release_host(void *memory)
 void cuda_beside_create(size_t n)
 {
     int lowest, highest;
+    if (mark)
+        FATAL("two communications want the copies beside the operations");
     CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
     CUDA_CHECK(cudaStreamCreateWithPriority(&out_lane, cudaStreamNonBlocking, highest));
     CUDA_CHECK(cudaStreamCreateWithPriority(&in_lane, cudaStreamNonBlocking, highest));
