@@ -55,32 +55,30 @@ __device__ inline size_t thread_of_grid()
 }
 
 /* The sum, or the largest, over the block of so many threads of one dimension, in every thread; in the same order each
- * time. All threads call it. */
+ * time. All threads call it. Each warp adds the sums of all warps itself. */
 template <int threads, typename T> __device__ inline T block_sum(T x)
 {
-    __shared__ T of_warp[threads / WARP];
+    constexpr int warps = threads / WARP;
+    __shared__ T of_warp[warps];
+    int lane = threadIdx.x % WARP;
     x = warp_sum(x);
-    if (threadIdx.x % WARP == 0)
+    if (lane == 0)
         of_warp[threadIdx.x / WARP] = x;
     __syncthreads();
-    T sum = of_warp[0];
-#pragma unroll
-    for (int warp = 1; warp < threads / WARP; warp++)
-        sum += of_warp[warp];
+    T sum = warp_sum(lane < warps ? of_warp[lane] : T());
     __syncthreads(); /* all have read: the next sum may begin */
     return sum;
 }
 template <int threads> __device__ inline float block_max(float x)
 {
-    __shared__ float of_warp[threads / WARP];
+    constexpr int warps = threads / WARP;
+    __shared__ float of_warp[warps];
+    int lane = threadIdx.x % WARP;
     x = warp_max(x);
-    if (threadIdx.x % WARP == 0)
+    if (lane == 0)
         of_warp[threadIdx.x / WARP] = x;
     __syncthreads();
-    float highest = of_warp[0];
-#pragma unroll
-    for (int warp = 1; warp < threads / WARP; warp++)
-        highest = fmaxf(highest, of_warp[warp]);
+    float highest = warp_max(of_warp[lane % warps]);
     __syncthreads();
     return highest;
 }

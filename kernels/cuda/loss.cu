@@ -85,8 +85,8 @@ __global__ void __launch_bounds__(THREADS, 2)
         own.add(xs.number);
     }
     float max = block_max<THREADS>(own.max);
-    float sum = block_sum<THREADS>(own.sum * exponential<T>(own.max, max));
-    float scale = grad_scale / sum;
+    double sum = block_sum<THREADS>(static_cast<double>(own.sum * exponential<T>(own.max, max)));
+    float scale = grad_scale / static_cast<float>(sum);
 
     if (threadIdx.x < pieces.edges) {
         T *x = row + pieces.column(threadIdx.x);
@@ -99,10 +99,10 @@ __global__ void __launch_bounds__(THREADS, 2)
             xs.number[i] = narrow<T>(exponential<T>(widen(xs.number[i]), max) * scale);
         vectors[v] = xs;
     }
-    __syncthreads(); /* the target's number has been written, and is now corrected */
-    if (threadIdx.x == 0) {
-        *right = narrow<T>(exponential<T>(at_target, max) * scale - grad_scale);
-        losses[blockIdx.x] = logf(sum) + (max - at_target);
+    __syncthreads();        /* the target's number has been written, and is now corrected */
+    if (threadIdx.x == 0) { /* in double, since the two differ by little where the prediction is good */
+        *right = narrow<T>(static_cast<float>(grad_scale * (exponential<T>(at_target, max) / sum - 1.0)));
+        losses[blockIdx.x] = logf(static_cast<float>(sum)) + (max - at_target);
     }
 }
 
