@@ -11,6 +11,7 @@
 
 struct array {
     size_t bytes;               /* of the array without its guards */
+    size_t guard;               /* bytes of each of its guards */
     unsigned char *start, *got; /* with guards, before and after the operation */
     unsigned char *block;       /* with guards, in the device's memory */
     size_t width;               /* bytes of a number: 4 for fp32 and tokens, 2 for bfloat16 */

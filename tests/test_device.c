@@ -281,9 +281,10 @@ static void test_embedding_forward(void)
 static void test_embedding_backward(void)
 {
     static const size_t sizes[][2] = {{1, 5}, {3, 1}, {3, 130}, {257, 6}}; /* V, C: with V 1 and 3, tokens repeat */
-    for (size_t r = 0; r < LENGTH(row_counts); r++)
+    static const size_t counts[] = {1, 3, 17, 130, 1000}; /* the last is more than are sorted at a time */
+    for (size_t r = 0; r < LENGTH(counts); r++)
         for (size_t s = 0; s < LENGTH(sizes); s++) {
-            size_t N = row_counts[r], V = sizes[s][0], C = sizes[s][1];
+            size_t N = counts[r], V = sizes[s][0], C = sizes[s][1];
             struct array *dtable = array_floats(V * C, -1.0f, 1.0f), *dx = array_numbers(N * C, -1.0f, 1.0f),
                          *token = array_tokens(N, V);
             RUN(embedding_backward, array_device(dtable), array_device(dx), array_device(token), N, C);
@@ -365,7 +366,7 @@ static void test_linear_backward_weight(void)
         }
 }
 
-static const size_t norm_widths[] = {1, 3, 17, 64, 257};
+static const size_t norm_widths[] = {1, 3, 17, 64, 257, 1032}; /* one warp a row, or several */
 
 static void rmsnorm_forward_case(size_t N, size_t C, int residual)
 {
