@@ -53,8 +53,9 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -
 LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
 PROGRAMS = bench/main.c $(wildcard bench/bench_*.c)
-BENCH_HELP = $(OUT)/obj/kernels/device_null.o $(OUT)/obj/bench/rig.o # what only the measuring of the program itself needs
-SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c bench/rig.c $(PROGRAMS),$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c))
+# What only the measuring of the program itself needs.
+BENCH_HELP = $(patsubst %.c,$(OUT)/obj/%.o,kernels/device_null.c bench/rig.c bench/alone.c bench/kernel_cases.c)
+SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c bench/rig.c bench/alone.c bench/kernel_cases.c $(PROGRAMS),$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c))
 LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(SOURCES_OF_ALL) $(wildcard $(ABSENT)) $(CUDA_SOURCES)))
 TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out tests/test_%.c tests/mpi_%.c,$(wildcard tests/*.c)))
 TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c tests/mpi_*.c))

@@ -1,343 +1,188 @@
-/* bench_kernels.c - times every operation of the CPU device on its own, next to a plain copy loop. Prints, judges
- * nothing: the exit status says only whether it ran.
+/* bench_kernels.c - times every operation of a device on its own, next to a copy. Prints, judges nothing: the exit
+ * status says only whether it ran.
  *
- * What an operation must read and write at least, and compute, is declared beside its name, after Hager and
- * Eitzinger's TheBandwidthBenchmark (RRZE). */
-#include "clock.h"
-#include "device.h"
+ * Operations are timed by stamps of the device, and nothing waits between them: on a GPU the host issues a whole round
+ * ahead of it. */
+#include "alone.h"
+#include "error.h"
+#include "kernel_cases.h"
 #include "stats.h"
 
-#include <errno.h>
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* The sizes of a common small language model; the arrays hold T * C * sequences floats, a row per token. */
-enum { C = 768, F = 3072, H = 12, D = 64, T = 512, V = 10000, MAX_ROUNDS = 64, MAX_KERNELS = 32 };
-
-static const struct device *device;
-static int threads = 1;
-static size_t sequences = 171, rounds = 20; /* 171: arrays of 256.5 MiB, far beyond any cache */
-static size_t n, N, rows;                   /* floats of an array; rows of C; rows of V */
-
-/* Roles that keep all values tame however often operations repeat: y and z are written, a and b hold numbers in
- * [-0.5, 0.5), v in [0, 1). Matrix products and attention use the front parts of the same arrays. */
-static float *y, *z, *a, *b, *v, *table, *rope_table, *w, *rstd, *lse, *scalars;
-static int32_t *token;
-
-/* ---- the operations ---- */
-
-/* What everything is compared with. The compiler may make of it what it likes. */
-static void run_loop(void)
-{
-#pragma omp parallel for num_threads(threads)
-    for (size_t i = 0; i < n; i++)
-        y[i] = a[i];
-}
-
-static void run_zero(void)
-{
-    device->zero(y, n);
-}
-static void run_copy(void)
-{
-    device->copy(y, a, n);
-}
-static void run_pack(void)
-{
-    device->pack_bf16((uint16_t *)(void *)z, a, n);
-}
-static void run_unpack(void)
-{
-    device->unpack_bf16(y, (const uint16_t *)(const void *)z, n);
-}
-static void run_embedding_forward(void)
-{
-    device->embedding_forward(y, table, token, N, C);
-}
-static void run_embedding_backward(void)
-{
-    device->embedding_backward(table, a, token, N, C);
-}
-static void run_rmsnorm_forward(void)
-{
-    device->rmsnorm_forward(z, rstd, y, b, w, N, C);
-}
-static void run_rmsnorm_backward(void)
-{
-    device->rmsnorm_backward(y, dw, a, b, w, rstd, N, C, 1);
-}
-static void run_rope(void)
-{
-    device->rope(y, rope_table, sequences, T, H, D, 0);
-}
-static void run_swiglu_forward(void)
-{
-    device->swiglu_forward(y, a, b, n);
-}
-static void run_swiglu_backward(void)
-{
-    device->swiglu_backward(y, z, v, a, b, n);
-}
-static void run_cross_entropy(void)
-{
-    device->cross_entropy(scalars, y, token, rows, V, 1.0f, 1.0f);
-}
-static void run_grad_norm(void)
-{
-    device->grad_norm(scalars, a, n, 0.0f);
-}
-static void run_adamw(void)
-{
-    static const struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
-    device->adamw(y, NULL, z, v, a, n, scalars, &adamw);
-}
-
-enum { ACTIVATION = T * C }; /* q, k, v, and their gradients, lie one after the other in an array */
-static void run_linear_forward(void)
-{
-    device->linear_forward(y, a, b, T, C, F);
-}
-static void run_linear_backward_input(void)
-{
-    device->linear_backward_input(y, a, b, T, C, F, 0);
-}
-static void run_linear_backward_weight(void)
-{
-    device->linear_backward_weight(y, a, b, T, C, F);
-}
-static void run_attention_forward(void)
-{
-    device->attention_forward(z, lse, a, a + ACTIVATION, a + 2 * ACTIVATION, 1, T, H, D);
-}
-static void run_attention_backward(void)
-{
-    device->attention_backward(y, y + ACTIVATION, y + 2 * ACTIVATION, b, z, lse, a, a + ACTIVATION, a + 2 * ACTIVATION,
-                               1, T, H, D);
-}
-
-struct kernel {
-    const char *name;
-    char shape[40];
-    double bytes, flops; /* an exponential, a root and a division count as one operation each */
-    void (*run)(void);
-    int bandwidth; /* bound by memory: compared with the loop */
-    double seconds[MAX_ROUNDS];
+struct options {
+    size_t array_mib, rounds;
 };
-static struct kernel kernels[MAX_KERNELS];
-static size_t kernel_count;
 
-static void declare(const char *name, const char *shape, double bytes, double flops, void (*run)(void), int bandwidth)
-{
-    struct kernel *k = &kernels[kernel_count++];
-    *k = (struct kernel){.name = name, .bytes = bytes, .flops = flops, .run = run, .bandwidth = bandwidth};
-    snprintf(k->shape, sizeof k->shape, "%s", shape);
-}
-
-/* Operations with their least traffic (each input read once, each output written once, "+=" counts twice) and work. */
-static void declare_all(void)
-{
-    double e = (double)n, r = (double)N, logits = (double)rows * V;
-    double product = (double)T * C * F, pairs = (double)H * D * T * (T + 1) / 2; /* a query sees T / 2 keys or so */
-    char flat[40], wide[40], vocabulary[40], heads[40];
-    snprintf(flat, sizeof flat, "n %zu", n);
-    snprintf(wide, sizeof wide, "N %zu, C %d", N, C);
-    snprintf(vocabulary, sizeof vocabulary, "N %zu, V %d", rows, V);
-    snprintf(heads, sizeof heads, "B %zu, T %d, H %d, D %d", sequences, T, H, D);
-
-    declare("copy loop", flat, 8 * e, 0, run_loop, 1);
-    declare("zero", flat, 4 * e, 0, run_zero, 1);
-    declare("copy", flat, 8 * e, 0, run_copy, 1);
-    declare("pack_bf16", flat, 6 * e, 0, run_pack, 1);
-    declare("unpack_bf16", flat, 6 * e, 0, run_unpack, 1);
-    declare("embedding_forward", wide, 8 * e + 4 * r, 0, run_embedding_forward, 1);
-    declare("embedding_backward", wide, 12 * e + 4 * r, e, run_embedding_backward, 1);
-    declare("rmsnorm_forward", wide, 16 * e + 4 * r, 5 * e, run_rmsnorm_forward, 1);
-    declare("rmsnorm_backward", wide, 16 * e + 4 * r, 11 * e, run_rmsnorm_backward, 1);
-    declare("rope", heads, 8 * e, 3 * e, run_rope, 1);
-    declare("swiglu_forward", flat, 12 * e, 6 * e, run_swiglu_forward, 1);
-    declare("swiglu_backward", flat, 20 * e, 12 * e, run_swiglu_backward, 1);
-    declare("cross_entropy", vocabulary, 8 * logits, 5 * logits, run_cross_entropy, 1);
-    declare("grad_norm", flat, 4 * e, 2 * e, run_grad_norm, 1);
-    declare("adamw", flat, 28 * e, 15 * e, run_adamw, 1);
-
-    snprintf(wide, sizeof wide, "N %d, I %d, O %d", T, C, F);
-    snprintf(heads, sizeof heads, "B 1, T %d, H %d, D %d", T, H, D);
-    double operands = 4.0 * ((double)T * C + (double)C * F + (double)T * F);
-    declare("linear_forward", wide, operands, 2 * product, run_linear_forward, 0);
-    declare("linear_backward_input", wide, operands, 2 * product, run_linear_backward_input, 0);
-    declare("linear_backward_weight", wide, operands + 4.0 * C * F, 2 * product, run_linear_backward_weight, 0);
-    declare("attention_forward", heads, 16.0 * ACTIVATION + 4.0 * T * H, 4 * pairs, run_attention_forward, 0);
-    declare("attention_backward", heads, 32.0 * ACTIVATION + 4.0 * T * H, 10 * pairs, run_attention_backward, 0);
-}
+struct bench {
+    struct alone alone;
+    struct options options;
+    const struct device *device;
+    struct kernel_cases cases;
+    int *calls;      /* [cases.n] of each timed stretch */
+    double *seconds; /* [cases.n, rounds] of a call */
+};
 
 /* ---- measuring ---- */
 
-static void fill(float *x, size_t count, float low)
+/* Runs every case calls[i] times in a row; seconds of a call go to out[i * stride]. An untimed copy goes first, so that
+ * the device is still busy while the first cases are issued. */
+static void run_round(const struct bench *b, const int *calls, double *out, size_t stride)
 {
-    uint32_t state = 2463534242u;
-    for (size_t i = 0; i < count; i++) {
-        state = state * 1664525u + 1013904223u; /* Knuth, TAOCP 2, 3.3.4 */
-        x[i] = low + (float)(state >> 8) * 0x1p-24f;
+    size_t n = b->cases.n;
+    int64_t *stamp = allocate(2 * n, sizeof *stamp);
+    const struct kernel_case *copy = &b->cases.item[b->cases.copy];
+    b->device->stamps_begin();
+    copy->run(b->cases.arrays, copy->size);
+    for (size_t i = 0; i < n; i++) {
+        const struct kernel_case *k = &b->cases.item[i];
+        stamp[2 * i] = b->device->stamp();
+        for (int call = 0; call < calls[i]; call++)
+            k->run(b->cases.arrays, k->size);
+        stamp[2 * i + 1] = b->device->stamp();
     }
+    b->device->stamps_end();
+    for (size_t i = 0; i < n; i++)
+        out[i * stride] =
+            1e-9 * (double)(b->device->stamp_ns(stamp[2 * i + 1]) - b->device->stamp_ns(stamp[2 * i])) / calls[i];
+    free(stamp);
 }
 
-static void set_up(void)
+/* Two rounds warm up; the second says how often a case must run to fill 2 ms, 20 times at most. */
+static void measure(struct bench *b)
 {
-    device = device_cpu(threads);
-    N = sequences * T;
-    n = N * C;
-    rows = n / V;
-    float **array[] = {&y, &z, &a, &b, &v};
-    for (size_t i = 0; i < sizeof array / sizeof *array; i++) {
-        *array[i] = device->allocate(n * sizeof(float));
-        fill(*array[i], n, i == 4 ? 0.0f : -0.5f);
-    }
-    table = device->allocate((size_t)V * C * sizeof(float));
-    rope_table = device->allocate((size_t)T * D * sizeof(float));
-    w = device->allocate((size_t)2 * C * sizeof(float));
-    rstd = device->allocate(N * sizeof(float));
-    lse = device->allocate((size_t)T * H * sizeof(float));
-    scalars = device->allocate(SCALARS * sizeof(float));
-    token = device->allocate(N * sizeof(int32_t));
-    fill(table, (size_t)V * C, -0.5f);
-    fill(rope_table, (size_t)T * D, -0.5f);
-    fill(w, (size_t)2 * C, -0.5f);
-    fill(rstd, N, 0.5f);
-    for (size_t i = 0; i < N; i++)
-        token[i] = (int32_t)(i * 7919 % V); /* 7919 is prime: all tokens, none twice in a row */
-    scalars[SCALAR_LEARNING_RATE] = 1e-3f;
-    scalars[SCALAR_STEP] = 10.0f;
-    scalars[SCALAR_CLIP] = 1.0f;
+    double *once = allocate(b->cases.n, sizeof *once);
+    for (size_t i = 0; i < b->cases.n; i++)
+        b->calls[i] = 1;
+    run_round(b, b->calls, once, 1);
+    run_round(b, b->calls, once, 1);
+    for (size_t i = 0; i < b->cases.n; i++)
+        b->calls[i] = (int)fmax(1, fmin(20, 2e-3 / fmax(once[i], 1e-6)));
+    for (size_t round = 0; round < b->options.rounds; round++)
+        run_round(b, b->calls, b->seconds + round, b->options.rounds);
+    free(once);
 }
 
-static void tear_down(void)
+/* ---- figures ---- */
+
+struct figures {
+    double median, least, most;            /* seconds of a call */
+    double ratio, ratio_least, ratio_most; /* of bytes per second to those of the copy in the same round */
+};
+
+static struct figures figures(const struct bench *b, size_t i)
 {
-    void *memory[] = {y, z, a, b, v, table, rope_table, w, rstd, lse, scalars, token};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
-        device->release(memory[i]);
+    size_t n = b->options.rounds, c = b->cases.copy;
+    const double *own = b->seconds + i * n, *copy = b->seconds + c * n;
+    double *ratio = allocate(n, sizeof *ratio);
+    for (size_t r = 0; r < n; r++)
+        ratio[r] = b->cases.item[i].bytes / own[r] / (b->cases.item[c].bytes / copy[r]);
+    struct figures f = {stats_median(own, n),   stats_quantile(own, n, 0),   stats_quantile(own, n, 1),
+                        stats_median(ratio, n), stats_quantile(ratio, n, 0), stats_quantile(ratio, n, 1)};
+    free(ratio);
+    return f;
 }
 
-/* Round 0 warms up and is overwritten by the first timed one. */
-static void measure(void)
+static void print_head(const struct bench *b)
 {
-    for (size_t round = 0; round <= rounds; round++)
-        for (size_t i = 0; i < kernel_count; i++) {
-            int64_t start = clock_now_ns();
-            kernels[i].run();
-            device->synchronize();
-            kernels[i].seconds[round ? round - 1 : 0] = (double)(clock_now_ns() - start) * 1e-9;
-        }
-}
-
-/* ---- printing ---- */
-
-static void print_head(void)
-{
+    char words[300];
     printf(
-        "Operations of the cpu device, %d thread%s. Arrays of %.1f MiB; median of n = %zu rounds after one untimed.\n"
-        "A round runs every line once, in this order, so drift of the machine hits all alike. MB (10^6) and Mflop\n"
-        "are declared: each input read once, each output written once (+= twice), whatever caches do. The ratio is\n"
-        "GB/s over the copy loop's, median over rounds; the loop is `y[i] = x[i]`, with the flags of the rest.\n\n",
-        threads, threads == 1 ? "" : "s", (double)n * 4.0 / 1048576.0, rounds);
-    printf("%-23s %-27s %8s %8s %9s %19s %7s %8s %6s\n", "operation", "shape", "MB", "Mflop", "ms", "min..max", "GB/s",
-           "GFLOP/s", "ratio");
+        "Operations on %s. Arrays of %.1f MiB; median of n = %zu rounds.\n"
+        "A round runs every line (short ones several times in a row), in this order, so drift of the machine hits all\n"
+        "alike. MB (10^6) and Gflop are what a call must move and compute: each array read or written once (+= "
+        "twice),\n"
+        "whatever caches do; attention counts its causal half. The ratio is GB/s over that of the %s in the\n"
+        "same round, median over rounds.\n\n",
+        alone_words(&b->alone, words), (double)b->cases.array_bytes / 1048576.0, b->options.rounds,
+        b->cases.item[b->cases.copy].name);
+    printf("%-23s %-26s %9s %9s %9s %19s %8s %8s %6s\n", "operation", "sizes", "MB", "Gflop", "ms", "least..most",
+           "GB/s", "TFLOP/s", "ratio");
 }
 
-/* GB/s of the kernel over the copy loop's of the same round, median over rounds. */
-static double ratio_to_loop(const struct kernel *k)
+static void print_case(const struct kernel_case *k, const struct figures *f)
 {
-    double ratio[MAX_ROUNDS];
-    for (size_t r = 0; r < rounds; r++)
-        ratio[r] = k->bytes / k->seconds[r] / (kernels[0].bytes / kernels[0].seconds[r]);
-    return stats_median(ratio, rounds);
-}
-
-static void print_kernel(const struct kernel *k)
-{
-    double median = stats_median(k->seconds, rounds);
     char spread[32];
-    snprintf(spread, sizeof spread, "%.3f..%.3f", stats_quantile(k->seconds, rounds, 0.0) * 1e3,
-             stats_quantile(k->seconds, rounds, 1.0) * 1e3);
-    printf("%-23s %-27s %8.1f %8.1f %9.3f %19s %7.1f ", k->name, k->shape, k->bytes * 1e-6, k->flops * 1e-6,
-           median * 1e3, spread, k->bytes / median * 1e-9);
-    if (k->flops > 0)
-        printf("%8.1f ", k->flops / median * 1e-9);
+    snprintf(spread, sizeof spread, "%.3f..%.3f", 1e3 * f->least, 1e3 * f->most);
+    printf("%-23s %-26s %9.1f ", k->name, k->sizes, 1e-6 * k->bytes);
+    if (k->memory_bound)
+        printf("%9s %9.3f %19s %8.1f %8s %6.2f\n", "-", 1e3 * f->median, spread, 1e-9 * k->bytes / f->median, "-",
+               f->ratio);
     else
-        printf("%8s ", "-");
-    if (k->bandwidth)
-        printf("%6.2f\n", ratio_to_loop(k));
-    else
-        printf("%6s\n", "-");
+        printf("%9.2f %9.3f %19s %8.1f %8.3f %6s\n", 1e-9 * k->flops, 1e3 * f->median, spread,
+               1e-9 * k->bytes / f->median, 1e-12 * k->flops / f->median, "-");
 }
 
-static void print_verdict(void)
+/* The columns of bench/peers/torch_kernels.py, and the ratio to the copy. */
+static void write_case(const struct bench *b, const struct kernel_case *k, const struct figures *f)
 {
-    const char *separator = "\nBelow half of the copy loop's bandwidth: ";
-    int slow = 0;
-    for (size_t i = 0; i < kernel_count; i++)
-        if (kernels[i].bandwidth && ratio_to_loop(&kernels[i]) < 0.5) {
-            printf("%s%s", separator, kernels[i].name);
+    double amount = k->memory_bound ? k->bytes : k->flops;
+    fprintf(b->alone.tsv, "%s\t%s\t%s\t%s\t%.2f\t%.2f\t%zu\t%.4g\t%s", k->name, b->device->name, k->dtype, k->sizes,
+            1e6 * f->median, 1e6 * f->least, b->options.rounds, 1e-9 * amount / f->median,
+            k->memory_bound ? "GB/s" : "GFLOP/s");
+    if (k->memory_bound)
+        fprintf(b->alone.tsv, "\t%.4g\t%.4g\t%.4g\n", f->ratio, f->ratio_least, f->ratio_most);
+    else
+        fprintf(b->alone.tsv, "\tn/a\tn/a\tn/a\n");
+}
+
+static void tell(const struct bench *b)
+{
+    double enough = b->alone.opened.on_gpu ? 0.8 : 0.5;
+    const char *separator = "";
+    char slow[1024] = "";
+    size_t at = 0;
+    print_head(b);
+    if (b->alone.tsv)
+        fprintf(b->alone.tsv, "operation\tbackend\tdtype\tsizes\tus_median\tus_least\trepeats\trate\tunit\tcopy_ratio\t"
+                              "copy_ratio_least\tcopy_ratio_most\n");
+    for (size_t i = 0; i < b->cases.n; i++) {
+        const struct kernel_case *k = &b->cases.item[i];
+        struct figures f = figures(b, i);
+        print_case(k, &f);
+        if (b->alone.tsv)
+            write_case(b, k, &f);
+        if (k->memory_bound && f.ratio < enough && at < sizeof slow) {
+            at += (size_t)snprintf(slow + at, sizeof slow - at, "%s%s", separator, k->name);
             separator = ", ";
-            slow = 1;
         }
-    printf("%s\n", slow ? "." : "\nEvery memory-bound operation reaches half of the copy loop's bandwidth or more.");
-}
-
-/* ---- options ---- */
-
-static int usage(FILE *out, int status)
-{
-    fprintf(out, "usage: bench_kernels [--threads N] [--quick]\n"
-                 "  --threads N  threads of each operation, 1 to 1024 (default 1)\n"
-                 "  --quick      arrays of 16.5 MiB, which may fit a cache, instead of 256.5 MiB\n"
-                 "  --help       this text\n");
-    return status;
-}
-
-/* Returns -1 to go on, or the exit status. */
-static int parse(int argc, char *argv[])
-{
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i], *value = NULL;
-        if (strcmp(word, "--help") == 0)
-            return usage(stdout, EXIT_SUCCESS);
-        if (strcmp(word, "--quick") == 0) {
-            sequences = 11;
-            continue;
-        }
-        if (strcmp(word, "--threads") == 0)
-            value = i + 1 < argc ? argv[++i] : "";
-        else if (strncmp(word, "--threads=", 10) == 0)
-            value = word + 10;
-        if (!value) {
-            fprintf(stderr, "bench_kernels: unknown option '%s'\n", word);
-            return usage(stderr, 2);
-        }
-        char *end;
-        errno = 0;
-        long number = strtol(value, &end, 10);
-        if (value[0] < '0' || value[0] > '9' || *end || errno || number < 1 || number > 1024) {
-            fprintf(stderr, "bench_kernels: --threads takes a whole number from 1 to 1024, not '%s'\n", value);
-            return 2;
-        }
-        threads = (int)number;
     }
-    return -1;
+    if (at)
+        printf("\nBelow %.0f %% of the bandwidth of the %s: %s.\n", 100 * enough, b->cases.item[b->cases.copy].name,
+               slow);
+    else
+        printf("\nEvery memory-bound operation reaches %.0f %% of the bandwidth of the %s or more.\n", 100 * enough,
+               b->cases.item[b->cases.copy].name);
 }
+
+/* ---- the program ---- */
+
+static const struct option rows[] = {
+    {"array-mib", &option_count, offsetof(struct options, array_mib), "0", 0, 65536,
+     "MiB of the arrays of memory-bound operations, at least; 0: 256, or 16 with --quick, which caches may hold", 0},
+    {"rounds", &option_count, offsetof(struct options, rounds), "20", 1, 10000, "that are timed", 0},
+};
 
 int main(int argc, char *argv[])
 {
-    int status = parse(argc, argv);
+    struct bench b = {.alone = {.program = "bench_kernels"}};
+    struct option_section own = {"Sizes", rows, sizeof rows / sizeof *rows, &b.options};
+    int status = alone_open(&b.alone, own,
+                            "Times each operation of the device next to a copy. On a GPU products and attention have "
+                            "the sizes of\nbench/peers/torch_kernels.py, and --tsv the columns of its table.\n",
+                            argc, argv);
     if (status >= 0)
         return status;
-    set_up();
-    declare_all();
-    measure();
-    print_head();
-    for (size_t i = 0; i < kernel_count; i++)
-        print_kernel(&kernels[i]);
-    print_verdict();
-    tear_down();
-    return EXIT_SUCCESS;
+    if (!b.options.array_mib)
+        b.options.array_mib = b.alone.quick ? 16 : 256;
+    b.device = b.alone.opened.device;
+    kernel_cases_create(&b.cases, b.device, (int)b.alone.threads, b.options.array_mib, b.alone.quick);
+    b.calls = allocate(b.cases.n, sizeof *b.calls);
+    b.seconds = allocate(b.cases.n * b.options.rounds, sizeof *b.seconds);
+    measure(&b);
+    tell(&b);
+    free(b.calls);
+    free(b.seconds);
+    kernel_cases_destroy(&b.cases);
+    return alone_close(&b.alone);
 }

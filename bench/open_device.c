@@ -58,7 +58,20 @@ struct option_section open_device_options(struct device_options *options)
     return (struct option_section){"Device", rows, sizeof rows / sizeof *rows, options};
 }
 
+struct option_section open_device_alone_options(struct device_options *options)
+{
+    return (struct option_section){"Device", rows, sizeof rows / sizeof *rows - 1, options}; /* nobody to share with */
+}
+
 /* ---- opening ---- */
+
+/* Where auto finds no GPU: says why, unless the program knows of none. */
+static void say_cpu(void)
+{
+    if (strcmp(device_cuda_built(), "none"))
+        fprintf(stderr, "ddpbench: computing on the CPU: %s\n", report_text());
+    report_clear();
+}
 
 /* Whether ranks compute on GPUs: 1 or 0; or -1, reported. */
 static int wants_gpu(const struct job *job, const struct device_options *o)
@@ -75,8 +88,8 @@ static int wants_gpu(const struct job *job, const struct device_options *o)
             return -1;
         return 1;
     }
-    if (!some && job->rank == 0 && strcmp(device_cuda_built(), "none"))
-        fprintf(stderr, "ddpbench: computing on the CPU: %s\n", report_text());
+    if (!some && job->rank == 0)
+        say_cpu();
     report_clear();
     return some;
 }
@@ -110,16 +123,33 @@ const char *open_device_words(const struct open_device *opened, char text[300])
     return text;
 }
 
+static int open_cpu(struct open_device *opened, const struct device_options *o, int threads)
+{
+    if (o->precision != PRECISION_FP32)
+        return report("--dtype %s needs a GPU; on the CPU it is fp32", precision_name[o->precision]);
+    opened->device = device_cpu(threads);
+    return 0;
+}
+
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *o, int threads)
 {
     *opened = (struct open_device){0};
     int gpu = wants_gpu(job, o);
     if (job_agree(job, gpu < 0 ? -1 : 0))
         return -1;
-    if (gpu)
-        return open_gpu(opened, job, o);
-    if (o->precision != PRECISION_FP32)
-        return job_agree(job, report("--dtype %s needs a GPU; on the CPU it is fp32", precision_name[o->precision]));
-    opened->device = device_cpu(threads);
-    return 0;
+    return gpu ? open_gpu(opened, job, o) : job_agree(job, open_cpu(opened, o, threads));
+}
+
+int open_device_alone(struct open_device *opened, const struct device_options *o, int threads)
+{
+    *opened = (struct open_device){0};
+    if (o->kind != DEVICE_CPU && device_cuda_count() > 0) {
+        opened->on_gpu = opened->sharing = 1;
+        return device_cuda_describe(0, &opened->gpu) ? -1 : device_cuda_open(0, o->precision, &opened->device);
+    }
+    if (o->kind == DEVICE_CUDA) /* device_cuda_count has said why there is none */
+        return -1;
+    if (o->kind == DEVICE_AUTO)
+        say_cpu();
+    return open_cpu(opened, o, threads);
 }

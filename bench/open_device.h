@@ -24,6 +24,8 @@ struct open_device {
 
 /* The rows of these options for a table. */
 struct option_section open_device_options(struct device_options *options);
+/* Those of them for a program of one process. */
+struct option_section open_device_alone_options(struct device_options *options);
 
 /* What ranks compute on, in words such as "NVIDIA H200, bf16". */
 const char *open_device_words(const struct open_device *opened, char text[300]);
@@ -32,5 +34,8 @@ const char *open_device_words(const struct open_device *opened, char text[300]);
  * where none sees any; if the program was built for GPUs, rank 0 then says on stderr why the CPU is used. Returns 0; or
  * -1 on every rank, and rank 0 has said why. threads is for the CPU. */
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *options, int threads);
+
+/* The same for a program of one process, which computes on the first GPU that it sees. Returns 0; or -1, reported. */
+int open_device_alone(struct open_device *opened, const struct device_options *options, int threads);
 
 #endif

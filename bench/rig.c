@@ -32,7 +32,7 @@ void rig_create(struct rig *rig, const struct device *device, const struct model
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     size_t spans[TIMELINE_LANES];
     *rig = (struct rig){0};
-    model_plan(&rig->model, sizes, sizeof(float));
+    model_plan(&rig->model, sizes, device->compute_bytes);
     model_allocate(&rig->model, device, NULL);
     if (data_create(&rig->data, &data))
         FATAL("%s", report_text());

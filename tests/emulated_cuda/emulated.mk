@@ -29,6 +29,9 @@ emulated: $(EMULATED)/ddpbench $(EMULATED_TESTS)
 $(EMULATED)/ddpbench: $(EMULATED)/obj/bench/main.o $(EMULATED_LIBRARY)
 	$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(EMULATED_LIBS)
 
+$(EMULATED)/bench_%: $(EMULATED)/obj/bench/bench_%.o $(BENCH_HELP:$(OUT)/%=$(EMULATED)/%) $(EMULATED_LIBRARY)
+	$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(EMULATED_LIBS)
+
 $(EMULATED)/tests/check_tracing: $(addprefix $(EMULATED)/obj/kernels/,activity.o cuda/activity_cupti.o cuda/cupti_library.o \
 	cuda/cupti_names.o cuda/ranges.o)
 $(EMULATED)/tests/check_%: $(EMULATED)/obj/tests/emulated_cuda/check_%.o $(EMULATED)/obj/kernels/error.o $(EMULATION)
