@@ -1,12 +1,12 @@
 # ddpbench. `make bench` compares the strategies, `make test` runs the tests, `make help` lists the rest.
 # Variables: PORTABLE=1 (a binary for any CPU of this kind), BLAS=name (a CBLAS known to pkg-config), WERROR=1,
-# RANKS=n (ranks of make bench), CORPUS=file (text of make bench), ARGS="..." (more options for it), PREFIX=dir,
-# CUDA=0 (no GPUs, even if there is a toolkit), CUDA_HOME=dir (the toolkit), CUDA_ARCHITECTURES="80 90" (of the GPUs).
+# RANKS=n (of make bench; default: as many as there are GPUs, or 2), CORPUS=file (its text), ARGS="..." (more options),
+# PREFIX=dir, CUDA=0 (no GPUs, even if there is a toolkit), CUDA_HOME=dir (the toolkit), CUDA_ARCHITECTURES="80 90" (of the GPUs).
 
 CC = cc
 BLAS = openblas
 PREFIX = /usr/local
-RANKS = 2
+RANKS = $(or $(filter-out 0,$(GPUS)),2)
 ARGS =
 SETTING = native
 ifeq ($(PORTABLE),1)
@@ -64,12 +64,19 @@ all: setup
 	@$(MAKE) --no-print-directory program
 
 # ---- what users call ----
-SIZES = --d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank 4
+# On GPUs the default model, otherwise one that suits a laptop. GPUs are counted when they are first asked for.
+GPUS = $(eval GPUS := $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c '^GPU '),0))$(GPUS)
+SIZES_cpu = --d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank 4
+SIZES_gpu = --dtype bf16 --batch-size-per-rank 16
+BUCKETS_cpu = 0.5,1,4,16
+BUCKETS_gpu = 1,5,25,100
+BENCH_ON = $(if $(filter-out 0,$(GPUS)),gpu,cpu)
+SIZES = $(SIZES_$(BENCH_ON))
 bench: all
 	@launch/corpus.sh $(OUT)/corpus.txt
 	$(MPIRUN) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt) \
 		--implementations none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed \
-		--bucket-size-mb 0.5,1,4,16 --rounds 12 --steps-per-block 3 --label bench $(ARGS)
+		--bucket-size-mb $(BUCKETS_$(BENCH_ON)) --rounds 12 --steps-per-block 3 --label bench $(ARGS)
 
 test: all
 	@$(MAKE) --no-print-directory tests emulated
@@ -96,7 +103,13 @@ bench-kernels bench-step bench-trace: bench-%: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_$*
 	$(OUT)/bench_$* $(ARGS)
 
+# Everything that is measured on GPUs, with its provenance, in less than ten minutes; PYTHON is one that has PyTorch.
+bench-gpu: all
+	@$(MAKE) --no-print-directory $(OUT)/bench_kernels $(OUT)/bench_step
+	launch/bench_gpu.sh --python $(PYTHON) $(ARGS)
+
 # Our times of an all-reduce against those of a plain loop around MPI_Allreduce, in one run.
+bench-allreduce: RANKS = 2
 bench-allreduce: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_allreduce
 	$(MPIRUN) -n $(RANKS) $(OUT)/bench_allreduce $(ARGS)
@@ -113,8 +126,8 @@ setup:
 	@launch/setup.sh --blas $(BLAS)
 
 help:
-	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -3
-	@echo "Targets: all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-peer install format lint sanitize clean"
+	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -4
+	@echo "Targets: all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer install format lint sanitize clean"
 
 clean:
 	rm -rf build
@@ -184,6 +197,6 @@ $(OUT)/obj/bench/results.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-peer install setup help clean format lint lint-all sanitize program tests
+.PHONY: FORCE all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer install setup help clean format lint lint-all sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -46,7 +46,8 @@ int alone_open(struct alone *alone, struct option_section own, const char *words
         report("--tsv %s: cannot write it: %s", alone->tsv_path, strerror(errno));
         return say(alone, 1);
     }
-    fprintf(alone->tsv, "# ddpbench %s, %s\n", results_version(), alone_words(alone, text));
+    fprintf(alone->tsv, "# ddpbench %s built with CUDA: %s; on %s\n", results_version(), device_cuda_built(),
+            alone_words(alone, text));
     return -1;
 }
 

@@ -161,7 +161,8 @@ def main():
     widths = (
         [(256, 256), (1024, 256)]
         if o.quick
-        else [(768, 768), (3072, 768), (768, 3072), (4096, 4096), (16384, 4096), (4096, 16384)]
+        else [(768, 768), (3072, 768), (768, 3072), (10000, 768), (1600, 1600), (6400, 1600), (1600, 6400),
+              (4096, 4096), (16384, 4096), (4096, 16384)]  # fmt: skip
     )
     for precision, dtype in (("highest", torch.bfloat16), ("highest", torch.float32), ("high", torch.float32)):
         if precision == "high" and kind == "cpu":
