@@ -189,7 +189,7 @@ sizes() {
     env -u MAKEFLAGS -u CUDA -u RANKS MADE_UP_GPUS="$1" make -s -C "$root" "$2" \
         --eval 'show:;@echo "$(RANKS) $(SIZES) $(BUCKETS_$(BENCH_ON))"' show 2>said
 }
-is "make bench on two GPUs" "$(sizes 2 NVCC=true)" "2 --dtype bf16 --batch-size-per-rank 16 1,5,25,100"
+is "make bench on three GPUs" "$(sizes 3 NVCC=true)" "3 --dtype bf16 --batch-size-per-rank 16 1,5,25,100"
 laptop='2 --d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank 4 0.5,1,4,16'
 is "make bench without GPUs" "$(sizes 0 NVCC=true)" "$laptop"
 is "make bench on GPUs that the program was not built for" "$(sizes 2 CUDA=0)" "$laptop"
