@@ -41,11 +41,15 @@ output=${output:-results/gpu-$(date +%Y%m%d-%H%M%S)}
 mpirun=$(command -v mpirun.mpich || command -v mpirun || echo mpirun)
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || true)
 
-failed=()
+failed=() child='' limit_seconds=400 # of a measurement, so that one that hangs does not keep the others
+# timeout has a process group of its own, which a key press on the terminal does not reach
+stop() { [ -z "$child" ] || kill "$child" 2>/dev/null || true; }
+trap 'stop; exit 130' INT
+trap 'stop; exit 143' TERM
 
 # measure NAME COMMAND...: what it prints goes to NAME.txt, what it says meanwhile to NAME.log.
 measure() {
-    local name=$1 begin=$SECONDS
+    local name=$1 begin=$SECONDS status=0
     shift
     if [ -n "$dry_run" ]; then
         printf '%s:' "$name"
@@ -54,13 +58,18 @@ measure() {
         return
     fi
     say "$name"
-    if "$@" >"$output/$name.txt" 2>"$output/$name.log" </dev/null; then
-        echo "$name $((SECONDS - begin)) s" >>"$output/seconds.txt"
-    else
-        failed+=("$name")
-        say "$name FAILED:"
-        tail -5 "$output/$name.log" >&2
-    fi
+    timeout --kill-after=10 "$limit_seconds" "$@" >"$output/$name.txt" 2>"$output/$name.log" </dev/null &
+    child=$!
+    wait "$child" || status=$?
+    child=
+    echo "$name $((SECONDS - begin)) s, status $status" >>"$output/seconds.txt"
+    [ "$status" != 0 ] || return 0
+    failed+=("$name")
+    case $status in
+    124 | 137) say "$name FAILED: it took longer than $limit_seconds s or was killed" ;;
+    *) say "$name FAILED:" ;;
+    esac
+    tail -5 "$output/$name.log" >&2
 }
 
 # ---- the machine ----

@@ -69,6 +69,7 @@ END
 cat >tree/build/bench_step <<'END'
 #!/usr/bin/env bash
 echo "bench_step $*" >>"$HEARD"
+[ -z "${STEP_HANGS:-}" ] || exec sleep 20
 [ -z "${STEP_FAILS:-}" ] || { echo "bench_step: out of memory" >&2; exit 1; }
 printf 'figure\tunit\tmedian\tleast\tmost\tn\nstep\tms\t9\t9\t9\t15\nmfu\t1\t0.55\t0.5\t0.6\t15\n' >"${*: -1}"
 END
@@ -170,6 +171,10 @@ check 1 "a measurement fails: it is named at the end" '^bench_gpu.sh: FAILED: st
 succeeds "a measurement fails: why is shown" grep -q '^bench_step: out of memory$' said
 is "a measurement fails: the others are made" "$(grep -c 'not measured' out/aims.txt)" 3
 succeeds "a measurement fails: the last one, too" grep -q '^compare.sh' "$HEARD"
+sed -i 's/limit_seconds=400/limit_seconds=1/' "$run"
+STEP_HANGS=1 go 1 --output out
+check 1 "a measurement hangs: it is ended" '^bench_gpu.sh: step-d1600 FAILED: it took longer than 1 s'
+succeeds "a measurement hangs: the others are made" grep -q '^compare.sh' "$HEARD"
 
 # ---- what is refused ----
 mkdir there
