@@ -14,8 +14,8 @@ EMULATED_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -fopenmp $(EMULATED_FLAGS)
 EMULATED_CXXFLAGS = -x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -DCUDA_BUILT='"an emulated GPU"' $(EMULATED_FLAGS)
 # The emulation itself: quick, and where it reads and writes for a kernel, still watched.
 EMULATED_OWN = -O2 -fno-sanitize=undefined -Wshadow -Wconversion
-EMULATED_OWN_block = -fno-sanitize=address
-EMULATED_OWN_products = -fno-sanitize=address
+EMULATED_OWN_block = -fno-sanitize=address -O3 $(filter -march=%,$(OPTIMISE))
+EMULATED_OWN_products = $(EMULATED_OWN_block)
 EMULATED_LIBS = $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lrt -lm -lpthread -rdynamic # CUPTI is looked for in the program itself
 
 EMULATED_SOURCES := $(SOURCES_OF_ALL) $(wildcard kernels/cuda/*.cu) $(wildcard kernels/cuda/*.c) \
@@ -43,7 +43,7 @@ $(EMULATED)/tests/%: $(EMULATED)/obj/tests/%.o $(EMULATED_HELP) $(EMULATED_LIBRA
 	$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(shell pkg-config --libs check 2>/dev/null) $(EMULATED_LIBS)
 
 $(EMULATED)/obj/flags: FORCE
-	@$(call STAMP,$(CC) $(EMULATED_CFLAGS) $(CXX) $(subst ',,$(EMULATED_CXXFLAGS) $(EMULATED_OWN)))
+	@$(call STAMP,$(CC) $(EMULATED_CFLAGS) $(CXX) $(subst ',,$(EMULATED_CXXFLAGS) $(EMULATED_OWN) $(EMULATED_OWN_block)))
 
 $(EMULATED)/obj/%.o: %.c $(EMULATED)/obj/flags
 	@mkdir -p $(@D)
