@@ -88,6 +88,7 @@ static cudaStream_t out_lane, in_lane; /* both directions at once */
 static cudaEvent_t issued;             /* by the operations, before the copy that is asked for */
 static cudaEvent_t *mark;              /* [marks] */
 static size_t marks;
+static int gpu; /* that they are on */
 
 void *cuda_allocate_host(size_t bytes)
 {
@@ -104,11 +105,21 @@ void cuda_release_host(void *memory)
     CUDA_CHECK(cudaFreeHost(memory));
 }
 
+/* Each thread chooses its GPU for itself; the calls of one that has not would make a context on GPU 0. */
+static void choose_gpu(void)
+{
+    static _Thread_local int chosen;
+    if (!chosen)
+        CUDA_CHECK(cudaSetDevice(gpu));
+    chosen = 1;
+}
+
 void cuda_beside_create(size_t n)
 {
     int lowest, highest;
     if (mark)
         FATAL("two communications want the copies beside the operations");
+    CUDA_CHECK(cudaGetDevice(&gpu));
     CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
     CUDA_CHECK(cudaStreamCreateWithPriority(&out_lane, cudaStreamNonBlocking, highest));
     CUDA_CHECK(cudaStreamCreateWithPriority(&in_lane, cudaStreamNonBlocking, highest));
@@ -141,15 +152,19 @@ void cuda_beside_out(void *to_host, const void *from, size_t bytes, size_t i)
 
 void cuda_beside_in(void *to, const void *from_host, size_t bytes, size_t i)
 {
+    choose_gpu();
     CUDA_CHECK(cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, in_lane));
     CUDA_CHECK(cudaEventRecord(mark[i], in_lane));
 }
 
 int cuda_beside_reached(size_t i)
 {
+    choose_gpu();
     cudaError_t code = cudaEventQuery(mark[i]);
-    if (code == cudaErrorNotReady)
+    if (code == cudaErrorNotReady) {
+        (void)cudaGetLastError(); /* which keeps it for the next one who asks */
         return 0;
+    }
     CUDA_CHECK(code);
     return 1;
 }

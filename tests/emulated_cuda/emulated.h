@@ -27,6 +27,9 @@ cudaError_t result(cudaError_t error);
 cudaError_t no_machine();
 /* The number of the calling thread's GPU in the machine, which CUDA_VISIBLE_DEVICES may call otherwise. */
 int physical_gpu();
+/* Ends the program if another thread has chosen a GPU other than 0 and this one has chosen none: its calls would make a
+ * context, some hundred MiB, on GPU 0. */
+void check_thread();
 
 /* ---- streams.cc ---- */
 /* Queues work on a stream; work returns false while it isn't done yet, and is then called again. With the lock. */

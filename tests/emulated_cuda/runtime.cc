@@ -1,6 +1,7 @@
 /* runtime.cc - the rest of the CUDA runtime: errors, GPUs and what they are, kernels and their limits. */
 #include "traced.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -18,6 +19,8 @@ constexpr int MULTIPROCESSORS = 4, REGISTERS = 32;
 
 thread_local cudaError_t last_error;
 thread_local int current;
+thread_local bool chosen;       /* by this thread */
+std::atomic<bool> other_than_0; /* by any */
 int profiler_starts, profiler_stops;
 auto &shared_limit = *new std::map<const void *, size_t>; /* of kernels that were given one */
 
@@ -109,6 +112,12 @@ int emulated::physical_gpu()
     return visible()[static_cast<size_t>(current)];
 }
 
+void emulated::check_thread()
+{
+    if (other_than_0 && !chosen)
+        emulated_wrong(__FILE__, __LINE__, "a thread that has chosen no GPU makes a context on GPU 0");
+}
+
 /* ---- errors ---- */
 
 static const struct {
@@ -182,6 +191,9 @@ cudaError_t cudaSetDevice(int device)
     if (device < 0 || device >= gpus())
         return emulated::result(cudaErrorInvalidDevice);
     current = device;
+    chosen = true;
+    if (device > 0)
+        other_than_0 = true;
     return cudaSuccess;
 }
 

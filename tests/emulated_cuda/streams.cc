@@ -287,6 +287,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    emulated::check_thread();
     Lock lock(machine);
     if (!event)
         return emulated::result(cudaErrorInvalidResourceHandle);
@@ -319,6 +320,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
+    emulated::check_thread();
     Lock lock(machine);
     if (!event)
         return emulated::result(cudaErrorInvalidResourceHandle);
