@@ -27,6 +27,9 @@ void *cuda_allocate(size_t bytes)
 
 void cuda_release(void *memory)
 {
+    if (!memory)
+        return;
+    CUDA_CHECK(cudaDeviceSynchronize()); /* work that uses it may be queued; cudaFree may wait for that, or may not */
     CUDA_CHECK(cudaFree(memory));
 }
 
@@ -35,7 +38,7 @@ void *cuda_scratch(size_t bytes)
     static void *scratch;
     static size_t have;
     if (bytes > have) {
-        cuda_release(scratch); /* waits for the operations that use it */
+        cuda_release(scratch);
         scratch = cuda_allocate(bytes);
         have = bytes;
     }

@@ -72,7 +72,7 @@ cudaError_t give_back(void *memory, emulated::Kind kind)
     auto piece = pieces.find(reinterpret_cast<uintptr_t>(memory));
     if (piece == pieces.end() || piece->second.kind != kind)
         return emulated::result(cudaErrorInvalidValue);
-    emulated::work_off(lock);
+    /* work that uses it may be queued: NVIDIA promises no waiting here */
     guard(piece->first, piece->second.bytes, true);
     if (kind == emulated::DEVICE)
         used -= piece->second.bytes;
