@@ -28,6 +28,9 @@ void cuda_matmul_create()
     const size_t workspace_bytes = static_cast<size_t>(32) << 20; /* what cuBLAS advises for sm_90 */
     CUBLAS_CHECK(cublasCreate(&handle));
     CUBLAS_CHECK(cublasSetStream(handle, cuda_stream));
+    /* without, parts of a bf16 result's sum may be added as bf16 */
+    CUBLAS_CHECK(cublasSetMathMode(
+        handle, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)));
     CUBLAS_CHECK(cublasSetWorkspace(handle, cuda_allocate(workspace_bytes), workspace_bytes)); /* kept to the end */
 }
 
