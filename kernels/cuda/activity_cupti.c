@@ -298,6 +298,16 @@ static void set_up(struct activities *activities)
     pthread_mutex_unlock(&tracer.lock);
 }
 
+/* Asking whether an event has come is no wait. Copies for MPI are asked after without pause, and the records of that
+ * would fill the memory. Newer libraries can leave out those whose answer was "not yet". */
+static void leave_out_questions(void)
+{
+    if (tracer.cupti.enable_runtime_call)
+        (void)tracer.cupti.enable_runtime_call(CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020, 0);
+    if (tracer.cupti.enable_all_waits)
+        (void)tracer.cupti.enable_all_waits(0);
+}
+
 int tracer_start(struct activities *activities)
 {
     const char *call = "cuptiSubscribe";
@@ -319,8 +329,10 @@ int tracer_start(struct activities *activities)
         call = "cuptiActivityEnable";
         result = tracer.cupti.enable(kinds[enabled]);
     }
-    if (result == CUPTI_SUCCESS)
+    if (result == CUPTI_SUCCESS) {
+        leave_out_questions();
         return 0;
+    }
     stop(enabled);
     return refuse(call, result);
 }

@@ -29,6 +29,8 @@ struct cupti {
     __typeof__(&cuptiGetResultString) result_string;
     /* ---- */
     __typeof__(&cuptiSetThreadIdType) set_thread_id_type;
+    CUptiResult (*enable_runtime_call)(CUpti_CallbackId call, uint8_t on); /* not in all toolkits' headers */
+    CUptiResult (*enable_all_waits)(uint8_t on);
 };
 
 /* Finds the functions: in the process itself, where a tool or a test has brought them, or in the toolkit's library,

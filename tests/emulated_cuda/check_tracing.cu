@@ -128,6 +128,27 @@ START_TEST(waits_find_what_they_are_for)
 }
 END_TEST
 
+/* Whoever asks without pause whether an event has come leaves one record at most. */
+START_TEST(questions_are_left_out)
+{
+    float *x = memory();
+    cudaEvent_t event;
+    int asked = 0;
+    CUDA_CHECK(cudaEventCreate(&event));
+    for (int i = 0; i < 100; i++)
+        launch(add_kernel, dim3(1), dim3(32), 0, x, 1.0f);
+    CUDA_CHECK(cudaEventRecord(event, cuda_stream));
+    while (cudaEventQuery(event) == cudaErrorNotReady)
+        asked++;
+    CUDA_CHECK(cudaDeviceSynchronize());
+    tracer_pause();
+    ck_assert_int_gt(asked, 20);
+    ck_assert(!find(ACTIVITY_WAIT, "Event Sync", 1));
+    ck_assert(!find(ACTIVITY_CALL, "cudaEventQuery"));
+    CUDA_CHECK(cudaEventDestroy(event));
+}
+END_TEST
+
 /* The activities may be read while the device goes on. */
 START_TEST(what_comes_in_a_pause_is_kept_back)
 {
@@ -261,6 +282,7 @@ int main()
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, calls_and_work_are_taken_over);
     tcase_add_test(tests, waits_find_what_they_are_for);
+    tcase_add_test(tests, questions_are_left_out);
     tcase_add_test(tests, what_comes_in_a_pause_is_kept_back);
     tcase_add_test(tests, it_stops_and_starts_again);
     tcase_add_test(tests, what_finds_no_room_is_counted);

@@ -21,7 +21,8 @@ struct Buffer {
 
 std::mutex tracing; /* held around what follows, never around a callback that takes a buffer */
 bool enabled[CUPTI_ACTIVITY_KIND_COUNT];
-std::atomic<bool> subscribed;
+std::atomic<bool> subscribed, all_waits{true};
+std::atomic<bool> left_out[16]; /* calls of the runtime */
 CUpti_BuffersCallbackRequestFunc request;
 CUpti_BuffersCallbackCompleteFunc complete;
 CUpti_TimestampCallbackFunc timestamp;
@@ -147,7 +148,8 @@ Traced::~Traced()
     if (wait_type)
         put(CUpti_ActivitySynchronization{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, wait_type, start, end, correlation, 1,
                                           wait_stream, wait_event});
-    put(record);
+    if (by_driver || !left_out[record.cbid])
+        put(record);
 }
 
 void Traced::marks(uint32_t stream, uint32_t event)
@@ -161,6 +163,12 @@ void Traced::waits(uint32_t type, uint32_t stream, uint32_t event)
     wait_type = type;
     wait_stream = stream;
     wait_event = event;
+}
+
+void Traced::asks(uint32_t event, bool done)
+{
+    if (done || all_waits)
+        waits(1, UINT32_MAX, event);
 }
 
 Traced *emulated::traced_call()
@@ -287,6 +295,9 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
         return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
     std::lock_guard<std::mutex> lock(tracing);
     enabled[kind] = true;
+    for (auto &call : left_out)
+        if (kind == CUPTI_ACTIVITY_KIND_RUNTIME)
+            call = false;
     return CUPTI_SUCCESS;
 }
 
@@ -294,6 +305,20 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
     std::lock_guard<std::mutex> lock(tracing);
     enabled[kind] = false;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId call, uint8_t on)
+{
+    if (call >= sizeof runtime_names / sizeof *runtime_names)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    left_out[call] = !on;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t on)
+{
+    all_waits = on;
     return CUPTI_SUCCESS;
 }
 

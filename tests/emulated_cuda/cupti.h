@@ -115,6 +115,9 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Acti
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *dropped);
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char **name);
 CUptiResult cuptiGetResultString(CUptiResult result, const char **text);
+enum { CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020 = 7 }; /* the emulation's number */
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId call, uint8_t on);
+CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t on); /* off: no records of queries answered with "not yet" */
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type);
 
 #ifdef __cplusplus

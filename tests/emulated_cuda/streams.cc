@@ -326,7 +326,9 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
         return emulated::result(cudaErrorInvalidResourceHandle);
     emulated::Traced call("cudaEventQuery");
     std::shared_ptr<Recording> last = event->last;
-    return poll([&] { return !last || last->done; });
+    cudaError_t answer = poll([&] { return !last || last->done; });
+    call.asks(event->number, !answer);
+    return answer;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)

@@ -21,6 +21,7 @@ class Traced
     /* A stream has recorded an event; the host or a stream waits for one (0: for none), as CUPTI numbers such waits. */
     void marks(uint32_t stream, uint32_t event);
     void waits(uint32_t type, uint32_t stream, uint32_t event);
+    void asks(uint32_t event, bool done); /* whether one has come: it is recorded as a wait that takes no time */
 
     dim3 grid, block;
     size_t bytes = 0; /* of shared memory, or copied */
