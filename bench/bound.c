@@ -66,21 +66,29 @@ static void measure_none(struct bound *bound, const struct run *run, const struc
     }
 }
 
+/* How long a collective takes with the ranks otherwise idle: its span, as in a step. */
+static double seconds_alone(struct run *run, const struct collective *collective)
+{
+    const struct device *device = run->model.device;
+    struct timeline_place place = timeline_place(&run->timeline);
+    const struct span *span = &run->timeline.lane[LANE_COMMUNICATION].span[place.n[LANE_COMMUNICATION]];
+    device->synchronize();
+    job_barrier(run->job);
+    run->comm->run(run->comm, collective);
+    device->stamps_end();
+    timeline_settle(&run->timeline, device->stamp_ns);
+    double seconds = 1e-9 * (double)(span->end_ns - span->start_ns);
+    timeline_rewind(&run->timeline, &place);
+    return seconds;
+}
+
 static void measure_alone(struct bound *bound, struct run *run, int implementation, size_t round)
 {
     const struct sync *sync = &run->sync[implementation];
     run->model.device->zero(run->model.gradient, run->model.arena); /* sums of sums would soon be infinite */
-    struct timeline_place place = timeline_place(&run->timeline);
     for (int i = 0; i < sync->plan.n; i++) {
         struct collective collective = sync_collective(sync, i);
-        run->model.device->synchronize();
-        job_barrier(run->job);
-        int64_t start = clock_now_ns();
-        run->comm->run(run->comm, &collective);
-        run->model.device->synchronize();
-        bound->alone[implementation][(size_t)i * run->options->rounds + round] =
-            1e-9 * (double)(clock_now_ns() - start);
-        timeline_rewind(&run->timeline, &place);
+        bound->alone[implementation][(size_t)i * run->options->rounds + round] = seconds_alone(run, &collective);
     }
 }
 
