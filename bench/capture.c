@@ -103,7 +103,7 @@ static void describe(struct capture *capture, struct run *run)
         .gpu_index = run->opened.gpu.index,
         .activities = capture->tracing.on ? &capture->tracing.activities : NULL,
         .untraced = capture->tracing.untraced,
-        .nccl_version = strcmp(run->comm->name, "nccl") ? NULL : comm_nccl_version(),
+        .nccl_version = run->comm->on_device ? comm_nccl_version() : NULL,
     };
     free(all);
 }

@@ -30,8 +30,16 @@ static const char *text(const cJSON *json, const char *name)
 static int is_more_better(const char *name)
 {
     static const char *const names[] = {
-        "tokens_per_second", "model_gflops",       "algbw", "busbw", "overlap", "span_overlap", "compute_coverage",
-        "utilisation",       "overlap_efficiency",
+        "tokens_per_second",
+        "model_gflops",
+        "algbw",
+        "busbw",
+        "overlap",
+        "span_overlap",
+        "compute_coverage",
+        "utilisation",
+        "overlap_efficiency",
+        "hidden_ratio",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
@@ -101,7 +109,8 @@ static void add_overlap(struct compare_figures *figures, const char *subject, co
     }
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
         add(figures, subject, name[i], 0, sum[i] / steps, "ms", INFORMATION);
-    add(figures, subject, "span_overlap", 0, sum[2] / sum[0], "", INFORMATION);
+    const char *hidden = get(cJSON_GetArrayItem(ranks, 0), "hidden_ratio") ? "hidden_ratio" : "span_overlap";
+    add(figures, subject, hidden, 0, sum[2] / sum[0], "", INFORMATION);
     add(figures, subject, "compute_coverage", 0, sum[2] / sum[1], "", INFORMATION);
     add(figures, subject, "utilisation", 0, sum[1] / step, "", INFORMATION);
 }

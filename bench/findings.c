@@ -17,19 +17,19 @@ static void why_not(const struct run *run, const struct capture *capture, const 
     double tail = 1e-9 * (double)sum.exposed_tail / (capture->n - capture->first), alone = c->comm_alone.median;
     if (run->sync[0].plan.n == 1)
         snprintf(text, 192, "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb");
-    else if (run->cores_per_rank < run->threads)
+    else if (!run->opened.on_gpu && run->cores_per_rank < run->threads)
         snprintf(text, 192,
                  "the cores are oversubscribed: a rank has more threads than cores, and communication gets "
                  "no turn");
     else if (tail > 0.8 * alone)
-        snprintf(text, 192,
-                 "no progress: %.1f ms of the collectives' %.1f ms came after backward; try --mpi-progress poll or "
-                 "another sleep:US",
-                 1e3 * tail, 1e3 * alone);
+        snprintf(text, 192, "no progress: %.1f ms of the collectives' %.1f ms came after backward; try %s", 1e3 * tail,
+                 1e3 * alone,
+                 run->comm->on_device ? "a smaller --bucket-size-mb or another --nccl-max-ctas"
+                                      : "--mpi-progress poll or another sleep:US");
     else if (alone > c->backward_none.median)
         snprintf(text, 192, "communication alone (%.1f ms) is longer than backward (%.1f ms)", 1e3 * alone,
                  1e3 * c->backward_none.median);
-    else if (run->job->hosts == 1)
+    else if (run->job->hosts == 1 && !run->opened.on_gpu)
         snprintf(text, 192,
                  "the ranks share one machine's memory: moving the gradients is work for the same cores, so "
                  "there is nothing to hide");
@@ -93,10 +93,11 @@ static void judge(struct verdict *v, const struct run *run, const struct capture
             : unclear ? "Overlap cannot be told from none"
                       : "Overlap did not happen",
             percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n,
-            !unclear               ? why
-            : run->job->hosts == 1 ? "the steps differ more by themselves; more --rounds would tell, but ranks that "
-                                     "share one machine's memory usually have nothing to hide"
-                                   : "the steps differ more by themselves; more --rounds would tell");
+            !unclear ? why
+            : run->job->hosts == 1 && !run->opened.on_gpu
+                ? "the steps differ more by themselves; more --rounds would tell, but ranks that "
+                  "share one machine's memory usually have nothing to hide"
+                : "the steps differ more by themselves; more --rounds would tell");
     }
 }
 
@@ -217,15 +218,21 @@ static void check_collectives(struct findings *f, const struct controls *c)
 
 static void check_memory(struct findings *f, const struct run *run, size_t peak_bytes)
 {
-    double threshold = run->options->thresholds.memory;
-    double value = 100 * (double)peak_bytes * run->job->machine_size / (double)run->host.memory_bytes;
-    if (!run->host.memory_bytes || !(value > threshold))
+    int on_gpu = run->opened.on_gpu, sharing = on_gpu ? 1 : run->job->machine_size;
+    size_t whole = on_gpu ? run->opened.gpu.total_memory : run->host.memory_bytes;
+    double threshold = run->options->thresholds.memory, value = 100 * (double)peak_bytes * sharing / (double)whole;
+    if (!whole || !(value > threshold))
         return;
     struct finding *finding = add(f, "memory", LEVEL_WARNING, value, threshold,
                                   "use a smaller --batch-size or --context-length, or --grad-accumulation");
-    snprintf(finding->text, sizeof finding->text,
-             "the %d ranks of rank 0's machine together reach %.1f %% of its memory (threshold %g %%; the whole run)",
-             run->job->machine_size, value, threshold);
+    if (on_gpu)
+        snprintf(finding->text, sizeof finding->text,
+                 "%.1f %% of the memory of the fullest GPU is in use (threshold %g %%; by whomever)", value, threshold);
+    else
+        snprintf(
+            finding->text, sizeof finding->text,
+            "the %d ranks of rank 0's machine together reach %.1f %% of its memory (threshold %g %%; the whole run)",
+            run->job->machine_size, value, threshold);
 }
 
 static void check_stragglers(struct findings *f, const struct capture *capture, const struct figures *figures)

@@ -37,7 +37,7 @@ static void print_times(FILE *out, const struct run *run, const struct step_time
 }
 
 /* Computation is known of traced steps only. */
-static void print_overlap(FILE *out, const struct overlap *o, int traced)
+static void print_overlap(FILE *out, const struct run *run, const struct overlap *o, int traced)
 {
     fprintf(out, ", \"collectives\": %zu", o->collectives);
     print_ms(out, "communication_ms", o->communication);
@@ -47,7 +47,7 @@ static void print_overlap(FILE *out, const struct overlap *o, int traced)
     print_ms(out, "compute_ms", o->compute);
     print_ms(out, "overlap_ms", o->overlap);
     print_ms(out, "exposed_ms", overlap_exposed(o));
-    print_number(out, "span_overlap", overlap_span(o));
+    print_number(out, overlap_span_name(run->comm->on_device), overlap_span(o));
     print_number(out, "compute_coverage", overlap_coverage(o));
     print_number(out, "utilisation", overlap_utilisation(o));
 }
@@ -81,7 +81,7 @@ int metrics_write_block(struct results *results, const struct block_facts *block
         print_number(out, "learning_rate", (double)schedule_learning_rate(schedule, at));
         if (warmup || run->options->log_grad_norm)
             print_number(out, "grad_norm", (double)record[i * RECORDS + RECORD_GRAD_NORM]);
-        print_overlap(out, &overlap[i], block->traced);
+        print_overlap(out, run, &overlap[i], block->traced);
         print_number(out, "cores_used_by_others", block->other_cores);
         fprintf(out, "}\n");
     }
@@ -159,7 +159,7 @@ int metrics_write_capture(struct results *results, const struct run *run, const 
         print_number(out, "learning_rate", (double)step->learning_rate);
         if (isfinite(step->grad_norm))
             print_number(out, "grad_norm", (double)step->grad_norm);
-        print_overlap(out, &overlap[s], 1);
+        print_overlap(out, run, &overlap[s], 1);
         print_segments(out, x, nx, y, ny, &trace->times[s]);
         fprintf(out, "}\n");
     }

@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "gpu.h"
+#include "host.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,11 +84,8 @@ static int wants_gpu(const struct job *job, const struct device_options *o)
         return 1;
     if (o->kind == DEVICE_CUDA) /* device_cuda_count has said why there is none */
         return -1;
-    if (some && !all) {
-        if (!sees)
-            return -1;
-        return 1;
-    }
+    if (some && !all)
+        return sees ? 1 : -1;
     if (!some && job->rank == 0)
         say_cpu();
     report_clear();
@@ -121,6 +119,16 @@ const char *open_device_words(const struct open_device *opened, char text[300])
 {
     snprintf(text, 300, "%s, %s", opened->gpu.name, precision_name[opened->device->precision]);
     return text;
+}
+
+size_t open_device_memory(const struct open_device *opened)
+{
+    struct gpu_facts now;
+    if (!opened->on_gpu)
+        return host_peak_memory();
+    if (device_cuda_describe(opened->gpu.index, &now))
+        FATAL("%s", report_text());
+    return now.total_memory - now.free_memory;
 }
 
 static int open_cpu(struct open_device *opened, const struct device_options *o, int threads)

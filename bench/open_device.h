@@ -30,6 +30,9 @@ struct option_section open_device_alone_options(struct device_options *options);
 /* What ranks compute on, in words such as "NVIDIA H200, bf16". */
 const char *open_device_words(const struct open_device *opened, char text[300]);
 
+/* Bytes of this rank's GPU that are taken now, by whomever; on the CPU the largest resident size of this process. */
+size_t open_device_memory(const struct open_device *opened);
+
 /* Opens the device for each rank; all ranks call. Auto is a GPU for each rank where every rank sees one and the CPU
  * where none sees any; if the program was built for GPUs, rank 0 then says on stderr why the CPU is used. Returns 0; or
  * -1 on every rank, and rank 0 has said why. threads is for the CPU. */

@@ -7,9 +7,9 @@
 
 #include <math.h>
 
-/* Of one step of one rank, in nanoseconds. communication is the union of its collectives, each from post to completion;
- * on the CPU a collective that waits, or that nobody drives, is in it too. compute is the union of the operations of a
- * traced step. */
+/* Of one step of one rank, in nanoseconds. communication is the union of its collectives: on the device, from when it
+ * came to one until it was done; by a host library, each from post to completion, so that one that waits, or that
+ * nobody drives, is in it too. compute is the union of the operations of a traced step. */
 struct overlap {
     int64_t step, communication, compute, overlap;
     int64_t exposed_tail; /* max(0, end of the last collective - end of backward) */
@@ -25,6 +25,11 @@ static inline int64_t overlap_exposed(const struct overlap *o)
 static inline double overlap_span(const struct overlap *o)
 {
     return o->communication ? (double)o->overlap / (double)o->communication : NAN;
+}
+/* Its name: what was hidden, where communication is the device's own work, and else an upper bound of it. */
+static inline const char *overlap_span_name(int on_device)
+{
+    return on_device ? "hidden_ratio" : "span_overlap";
 }
 static inline double overlap_coverage(const struct overlap *o)
 {

@@ -19,7 +19,7 @@ static int write_summary(struct profile *p, const struct results *results, int p
     char *text = NULL, name[128];
     const char *label = run->options->implementation[0].label;
     size_t length = 0;
-    p->peak_bytes = (size_t)job_max(run->job, (double)host_peak_memory());
+    p->peak_bytes = (size_t)job_max(run->job, (double)open_device_memory(&run->opened));
     controls_compute(&p->controls, run);
     findings_create(&p->findings, run, &p->capture, &p->figures, &p->controls, p->peak_bytes);
     if (run->job->rank)

@@ -13,7 +13,7 @@ struct profile {
     struct averages averages;
     struct controls controls;
     struct findings findings;
-    size_t peak_bytes; /* the largest resident size of a rank */
+    size_t peak_bytes; /* the largest open_device_memory of a rank */
 };
 
 /* Runs the profile and writes its traces and summaries. Returns 0; or -1 when something went wrong that rank 0 has

@@ -118,7 +118,7 @@ static void add_ranks(cJSON *json, const struct profile *p)
         add_ms(row, "overlap_ms", o->overlap);
         add_ms(row, "exposed_ms", overlap_exposed(o));
         add_ms(row, "exposed_tail_ms", o->exposed_tail);
-        results_add_finite(row, "span_overlap", overlap_span(o));
+        results_add_finite(row, overlap_span_name(p->run->comm->on_device), overlap_span(o));
         results_add_finite(row, "compute_coverage", overlap_coverage(o));
         results_add_finite(row, "utilisation", overlap_utilisation(o));
         cJSON_AddNumberToObject(row, "collectives", (double)o->collectives);
@@ -186,7 +186,8 @@ static void add_controls(cJSON *json, const struct profile *p)
     add_summary(controls, "comm_slowdown", 1, &c->comm_slowdown, "1");
     add_summary(controls, "overlap_efficiency", 1, &c->efficiency, "1");
     results_add_finite(controls, "attainable_ms", 1e3 * c->attainable);
-    results_add_finite(controls, "communication_thread_cores", p->run->comm_cpu_seconds / p->run->comm_seconds);
+    if (!p->run->comm->on_device)
+        results_add_finite(controls, "communication_thread_cores", p->run->comm_cpu_seconds / p->run->comm_seconds);
     add_paired(json, "profiling_overhead", &c->overhead);
 }
 

@@ -99,7 +99,9 @@ static void print_averages(FILE *out, const struct profile *p)
     }
     fprintf(out,
             "self: without what ran inside under a name of its own, and its share of the steps. A collective runs\n"
-            "beside the training thread, from post to completion.\n");
+            "beside %s.\n",
+            p->run->comm->on_device ? "the operations, on a stream of its own"
+                                    : "the training thread, from post to completion");
 }
 
 static void print_collectives(FILE *out, const struct profile *p)
@@ -124,11 +126,13 @@ static void print_collectives(FILE *out, const struct profile *p)
     }
     if (f->collectives > SHOWN)
         fprintf(out, "%12s (%d more sizes in summary.json)\n", "...", f->collectives - SHOWN);
-    fprintf(out, "queued: before it was posted. duration: from post to completion. wait: for the rank that posts last, "
-                 "where it is\n"
-                 "beyond twice the clocks' residual. transfer: from when the last rank posts, where that is known. "
-                 "Each column is a\n"
-                 "median over the calls that it is known of. GB/s of the duration.\n");
+    fprintf(out,
+            "queued: before it was posted%s. duration: from post to completion. wait: for the rank that posts last, "
+            "where it is\n"
+            "beyond twice the clocks' residual. transfer: from when the last rank posts, where that is known. "
+            "Each column is a\n"
+            "median over the calls that it is known of. GB/s of the duration.\n",
+            p->run->comm->on_device ? ", which is when the GPU came to it" : "");
 }
 
 static void print_stragglers(FILE *out, const struct profile *p)
@@ -157,13 +161,14 @@ static void print_stragglers(FILE *out, const struct profile *p)
 static void print_ranks(FILE *out, const struct profile *p)
 {
     const struct figures *f = &p->figures;
+    int on_device = p->run->comm->on_device;
     enum { SHOWN = 16 };
     fprintf(out, "\nOverlap in the captured steps of %s epochs, ms a step\n",
             p->capture.step[f->first].warmup ? "warm-up" : "active");
     fprintf(out, "%6s %10s %10s %10s %10s %10s %12s %10s %8s\n", "rank", "compute", "comm", "overlap", "exposed",
-            "exposed", "span overlap", "compute", "busy");
-    fprintf(out, "%6s %10s %10s %10s %10s %10s %12s %10s %8s\n", "", "busy", "busy", "", "", "tail", "(upper bound)",
-            "coverage", "");
+            "exposed", on_device ? "hidden" : "span overlap", "compute", "busy");
+    fprintf(out, "%6s %10s %10s %10s %10s %10s %12s %10s %8s\n", "", "busy", "busy", "", "", "tail",
+            on_device ? "ratio" : "(upper bound)", "coverage", "");
     for (int r = 0; r < f->ranks && r < SHOWN; r++) {
         const struct overlap *o = &f->rank[r].sum;
         double per_step = 1e-6 / f->steps;
@@ -179,10 +184,15 @@ static void print_ranks(FILE *out, const struct profile *p)
     }
     if (f->ranks > SHOWN)
         fprintf(out, "%6s (%d more ranks in summary.json)\n", "...", f->ranks - SHOWN);
-    fprintf(out,
-            "comm busy: from post to completion; MPI does not show when data moves, so span overlap bounds what was\n"
-            "hidden from above and decides nothing. %s\n",
-            p->controls.rounds ? "The controls below do." : "Controls would (--rounds).");
+    if (on_device)
+        fprintf(out,
+                "comm busy: when the GPU was at collectives, waiting for other ranks included. hidden ratio: the part "
+                "of it\nbeside operations.\n");
+    else
+        fprintf(out,
+                "comm busy: from post to completion; MPI does not show when data moves, so span overlap bounds what "
+                "was\nhidden from above and decides nothing. %s\n",
+                p->controls.rounds ? "The controls below do." : "Controls would (--rounds).");
 }
 
 /* A figure with its interval; nothing where it does not apply. */
@@ -221,7 +231,7 @@ static void print_controls(FILE *out, const struct profile *p)
     print_control(out, "sync cost", none * (c->step_to_none.ratio - 1), none * (c->step_to_none.ci_low - 1),
                   none * (c->step_to_none.ci_high - 1), "ms: (geometric mean of step / step of none - 1) x none");
     print_paired(out, "compute slowdown", &c->compute_slowdown, "x the time of operations without communication");
-    if (run->comm_seconds > 0 && run->job->size > 1)
+    if (run->comm_cpu_seconds > 0 && run->job->size > 1)
         fprintf(out, "  %-20s %9.3f  cores used by rank 0's communication thread (progress %s)\n", "comm thread",
                 run->comm_cpu_seconds / run->comm_seconds, run->comm->progress);
     print_summary(out, "comm alone", 1e3, &c->comm_alone, "ms a step, each collective by itself");
@@ -248,7 +258,9 @@ static void print_memory(FILE *out, const struct profile *p)
     for (int i = 0; i < MEMORY_PARTS; i++)
         fprintf(out, "%s %s %s", i ? "," : "", memory_part_name[i], memory_words(p->run->memory[i], words));
     fprintf(out, "; together %s.", memory_words(memory_total(p->run->memory), words));
-    fprintf(out, " Measured peak of the largest rank: %s.\n", memory_words(p->peak_bytes, words));
+    fprintf(out, " Measured %s: %s.\n",
+            p->run->opened.on_gpu ? "on the fullest GPU, at the end" : "peak of the largest rank",
+            memory_words(p->peak_bytes, words));
 }
 
 static void print_findings(FILE *out, const struct profile *p)

@@ -61,6 +61,13 @@ void provenance_add_gpu(cJSON *json, const struct open_device *opened)
     cJSON_AddStringToObject(facts, "built", device_cuda_built());
 }
 
+void provenance_add_comm(cJSON *json, const struct comm *comm)
+{
+    cJSON_AddStringToObject(json, "comm", comm->name);
+    cJSON_AddStringToObject(json, comm->on_device ? "nccl" : "mpi_progress", comm->progress);
+    cJSON_AddStringToObject(json, "mpi_library", job_library());
+}
+
 void provenance_option(void *json, const char *name, const char *value, int is_text)
 {
     if (is_text)

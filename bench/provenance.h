@@ -2,6 +2,7 @@
 #ifndef PROVENANCE_H
 #define PROVENANCE_H
 
+#include "comm.h"
 #include "host.h"
 #include "job.h"
 #include "open_device.h"
@@ -16,6 +17,9 @@ void provenance_add_machine(cJSON *json, const struct job *job, const struct hos
 
 /* Adds the GPU of rank 0, its precision, and the versions of CUDA; nothing for a CPU. */
 void provenance_add_gpu(cJSON *json, const struct open_device *opened);
+
+/* Adds what sends, how it advances or what NCCL it is, and the MPI library. */
+void provenance_add_comm(cJSON *json, const struct comm *comm);
 
 /* Adds an option, as option_table_each tells it, to a JSON object. */
 void provenance_option(void *json, const char *name, const char *value, int is_text);

@@ -11,13 +11,13 @@ void report_configuration(FILE *out, const struct run *run)
     const struct options *o = run->options;
     const struct job *job = run->job;
     char words[16], on[300];
-    fprintf(out, "ddpbench %s on %d rank%s x %d thread%s on %d host%s (%s), comm %s, progress %s\n", results_version(),
+    fprintf(out, "ddpbench %s on %d rank%s x %d thread%s on %d host%s (%s), comm %s, %s%s\n", results_version(),
             job->size, job->size == 1 ? "" : "s", run->threads, run->threads == 1 ? "" : "s", job->hosts,
             job->hosts == 1 ? "" : "s",
             run->opened.on_gpu ? open_device_words(&run->opened, on)
             : run->host.cpu[0] ? run->host.cpu
                                : run->host.name,
-            run->comm->name, run->comm->progress);
+            run->comm->name, run->comm->on_device ? "" : "progress ", run->comm->progress);
     fprintf(out,
             "model     %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters\n",
             o->num_layers, o->d_model, o->num_heads, o->d_ff, o->vocab_size, o->context_length,
@@ -233,7 +233,9 @@ static void print_notes(FILE *out, const struct run *run)
                 run->comm_cpu_seconds / run->comm_seconds, run->comm->progress);
     if (run->dropped_spans)
         fprintf(out, "Warning: %d spans found the timeline full; phase times are incomplete.\n", run->dropped_spans);
-    fprintf(out, "Peak memory of rank 0, measured: %s.\n", memory_words(host_peak_memory(), words));
+    fprintf(out, "%s, measured: %s.\n",
+            run->opened.on_gpu ? "Memory in use on the GPU of rank 0" : "Peak memory of rank 0",
+            memory_words(open_device_memory(&run->opened), words));
 }
 
 void report_comparison(FILE *out, const struct run *run, const struct comparison *comparison)

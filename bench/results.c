@@ -164,9 +164,7 @@ int results_write_run(const struct results *results, const struct run *run)
     cJSON_AddStringToObject(derived, "device", run->model.device->name);
     provenance_add_gpu(derived, &run->opened);
     cJSON_AddStringToObject(derived, "blas", DDPBENCH_BLAS);
-    cJSON_AddStringToObject(derived, "comm", run->comm->name);
-    cJSON_AddStringToObject(derived, "mpi_progress", run->comm->progress);
-    cJSON_AddStringToObject(derived, "mpi_library", job_library());
+    provenance_add_comm(derived, run->comm);
     cJSON *memory = cJSON_AddObjectToObject(derived, "memory_bytes_per_rank");
     for (int i = 0; i < MEMORY_PARTS; i++)
         cJSON_AddNumberToObject(memory, memory_part_name[i], (double)run->memory[i]);

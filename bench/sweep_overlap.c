@@ -216,12 +216,13 @@ struct overlapped sweep_overlap(struct sweep *s, const struct measured *row)
 void sweep_overlap_head(FILE *out, const struct sweep *s)
 {
     fprintf(out,
-            "# %s, in place, started, %zu x %zu matrix products on one side, then joined; progress %s\n#\n"
+            "# %s, in place, started, %zu x %zu matrix products on one side, then joined; %s%s\n#\n"
             "#%11s %12s %6s %5s %10s %10s %10s %8s %-18s %9s %9s %6s\n#%11s %12s %6s %5s %10s %10s %10s %8s %-18s %9s "
             "%9s %6s\n",
-            comm_kind_name[s->options->kind], edge_of(s->device), edge_of(s->device), s->comm->progress, "size",
-            "count", "type", "redop", "compute", "comm", "both", "overlap", "[95 % interval]", "compute", "comm",
-            "rounds", "(B)", "(elements)", "", "", "(us)", "(us)", "(us)", "(%)", "", "slowdown", "slowdown", "");
+            comm_kind_name[s->options->kind], edge_of(s->device), edge_of(s->device),
+            s->comm->on_device ? "" : "progress ", s->comm->progress, "size", "count", "type", "redop", "compute",
+            "comm", "both", "overlap", "[95 % interval]", "compute", "comm", "rounds", "(B)", "(elements)", "", "",
+            "(us)", "(us)", "(us)", "(%)", "", "slowdown", "slowdown", "");
 }
 
 void sweep_overlap_row(FILE *out, const struct measured *row, const struct overlapped *o)

@@ -25,9 +25,7 @@ int sweep_write_run(const struct results *results, const struct sweep *s, const 
     cJSON_AddNumberToObject(derived, "threads", threads);
     cJSON_AddStringToObject(derived, "device", s->device->name);
     provenance_add_gpu(derived, &s->opened);
-    cJSON_AddStringToObject(derived, "comm", s->comm->name);
-    cJSON_AddStringToObject(derived, "mpi_progress", s->comm->progress);
-    cJSON_AddStringToObject(derived, "mpi_library", job_library());
+    provenance_add_comm(derived, s->comm);
     provenance_add_machine(json, s->job, host);
     if (s->job->rank) {
         cJSON_Delete(json);

@@ -61,9 +61,12 @@ struct watchdog;
 
 struct comm {
     const char *name;     /* "self", "mpi" or "nccl" */
-    const char *progress; /* how collectives advance while the device works, in words for the results */
+    const char *progress; /* how collectives advance while the device works, in words for the results; of NCCL,
+                             which and its settings */
     size_t scattered;     /* reduce_scatter in place leaves its result at buffer[scattered]: 0 with MPI, the rank with
                              NCCL */
+    int on_device;        /* 1: collectives are work of the device, and their spans when it did it; 0: of the host, from
+                             post to completion */
     int rounds_average;   /* 1: avg multiplies each input by a rounded 1 / n before it adds, as NCCL does */
     struct watchdog *watchdog; /* ends the job when a collective does not return; NULL: nobody watches */
     /* Zeroed memory of the device, of a kind that collectives are fast in. Release it before the comm is destroyed;

@@ -399,6 +399,7 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
     c->comm = (struct comm){.name = "nccl",
                             .progress = c->progress_text,
                             .scattered = (size_t)job->rank,
+                            .on_device = 1,
                             .rounds_average = 1,
                             .allocate = nccl_allocate,
                             .release = nccl_release,

@@ -61,10 +61,10 @@ export UCX_MEM_MMAP_HOOK_MODE=none # UCX's hooks do not survive the sanitizer
 run 2 --device cuda --implementations none,ddp_individual
 is "GPUs train by NCCL" "$status $(field comm)" "0 nccl"
 is "and the results say which, and how" \
-    "$(field mpi_progress)" "NCCL 2.28.9, CTAs as it chooses, buffers registered"
+    "$(field nccl)" "NCCL 2.28.9, CTAs as it chooses, buffers registered"
 again
 run 2 --device cuda --implementations none,ddp_individual --nccl-max-ctas 4
-is "with as many thread blocks as it may" "$(field mpi_progress)" \
+is "with as many thread blocks as it may" "$(field nccl)" \
     "NCCL 2.28.9, at most 4 CTAs, buffers registered"
 again
 for ranks in 1 2; do

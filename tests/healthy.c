@@ -22,6 +22,7 @@ void healthy_create(struct healthy *h)
     h->run.job = &h->job;
     h->run.options = &h->options;
     h->run.sync = &h->sync;
+    h->run.comm = &h->comm;
     h->capture.overlap = h->captured;
     h->capture.reductions.straggler = h->straggler;
     h->figures.rank = h->rank;

@@ -11,6 +11,7 @@ struct healthy {
     struct job job;
     struct options options;
     struct sync sync;
+    struct comm comm;
     struct run run;
     struct overlap captured[HEALTHY_STEPS];
     struct straggler straggler[HEALTHY_RANKS];

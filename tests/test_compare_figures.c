@@ -110,6 +110,17 @@ START_TEST(profile)
 }
 END_TEST
 
+START_TEST(hidden_ratio_is_of_devices)
+{
+    ck_assert_int_eq(take(0, "profile",
+                          "{\"implementation\": \"ddp\", \"phases\": {\"step\": {\"median_ms\": 5}}, \"capture\": "
+                          "{\"counted_steps\": 1}, \"ranks\": [{"
+                          "\"comm_busy_ms\": 4, \"overlap_ms\": 3, \"hidden_ratio\": 0.75}]}"),
+                     0);
+    is("ddp", "hidden_ratio", 0, 0.75, "", 1, 0);
+}
+END_TEST
+
 #define SIZE(placement, root, bytes, sustained, wrong)                                                                 \
     "{\"collective\": \"broadcast\", \"dtype\": \"float\", \"op\": \"none\", \"root\": " root                          \
     ", \"placement\": \"" placement "\", \"bytes\": " bytes ", \"sustained_us\": " sustained                           \
@@ -306,6 +317,7 @@ int main(void)
     tcase_add_checked_fixture(one, NULL, destroy);
     tcase_add_test(one, benchmark);
     tcase_add_test(one, profile);
+    tcase_add_test(one, hidden_ratio_is_of_devices);
     tcase_add_test(one, sweep);
     tcase_add_test(one, beside_computation);
     tcase_add_test(one, not_a_summary);

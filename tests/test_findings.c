@@ -46,6 +46,12 @@ static void memory(double percent) /* two ranks, the same machine */
     peak_bytes = (size_t)lround(percent * 5000);
 }
 
+static void gpu_memory(double percent) /* of one GPU, however many ranks the machine has */
+{
+    h.run.opened = (struct open_device){.on_gpu = 1, .gpu.total_memory = 2000000};
+    peak_bytes = (size_t)lround(percent * 20000);
+}
+
 static void straggling(double percent) /* of three steps of 0.1 s */
 {
     h.straggler[0] = (struct straggler){.last = 30, .most_ns = 1e6, .cost_ns = 1e5};
@@ -84,6 +90,7 @@ static const struct {
     {"collectives", collectives, 14.9, 29.9, LEVEL_NOTE, 15, 29.9, {"29.9 %"}},
     {"collectives", collectives, 14.9, 30.1, LEVEL_HIGH, 15, 30.1, {"30.1 %", "high from 30 %"}},
     {"memory", memory, 90, 90.1, LEVEL_WARNING, 90, 90.1, {"2 ranks", "90.1 %", "threshold 90 %"}},
+    {"memory", gpu_memory, 90, 90.1, LEVEL_WARNING, 90, 90.1, {"90.1 %", "fullest GPU", "threshold 90 %"}},
     {"straggler", straggling, 4.9, 5.1, LEVEL_WARNING, 5, 5.1, {"rank 1 came last in 20 of 50", "2.50 ms", "5.1 %"}},
 };
 

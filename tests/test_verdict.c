@@ -126,6 +126,29 @@ static void noise_on_hosts(void)
     h.job.hosts = 2;
 }
 
+static void on_gpus(void)
+{
+    h.run.opened.on_gpu = h.comm.on_device = 1;
+}
+
+static void slowed_down_on_gpus(void)
+{
+    one_memory();
+    on_gpus();
+}
+
+static void no_progress_on_gpus(void)
+{
+    oversubscribed(); /* which cores of the host are not, where they compute nothing */
+    on_gpus();
+}
+
+static void noise_on_gpus(void)
+{
+    noise();
+    on_gpus();
+}
+
 static const struct {
     void (*spoil)(void);
     const char *overlap, *words[6];
@@ -152,6 +175,9 @@ static const struct {
     {a_little, "no", {"hardly happened", "(5 % of", "2 to 8 %"}},
     {noise, "unclear", {"cannot be told from none", "30 %", "-25 to 72 %", "more --rounds", "machine's memory"}},
     {noise_on_hosts, "unclear", {"cannot be told from none", "more --rounds would tell."}},
+    {slowed_down_on_gpus, "no", {"did not happen", "slows computation down"}},
+    {no_progress_on_gpus, "no", {"did not happen", "no progress: 64.0 ms of", "--nccl-max-ctas"}},
+    {noise_on_gpus, "unclear", {"cannot be told from none", "more --rounds would tell."}},
 };
 
 START_TEST(verdict_is)
