@@ -5,16 +5,12 @@
 
 #include <stdlib.h>
 
-/* What a slot waits for: its input to be copied out, the library, its result to be copied in. */
-enum stage { COPYING_OUT, COMMUNICATING, COPYING_IN };
-
 struct slot {
     struct collective wanted; /* in the device's memory */
     struct collective staged; /* the same in host memory, in place */
     void *host;
-    size_t bytes; /* of host */
-    long number;  /* counts posts, from 1 */
-    enum stage stage;
+    size_t bytes;   /* of host */
+    int copying_in; /* the library is done, and the result on its way */
 };
 
 struct staged {
@@ -23,7 +19,6 @@ struct staged {
     size_t rank, ranks;
     struct slot *slot; /* [capacity], and one more for blocking calls */
     size_t capacity;
-    long posts, begun; /* by comm_thread; of these, given to the library */
 };
 
 /* The copy out is marked by an even number, the copy in by the next. */
@@ -65,7 +60,6 @@ static void copy_out(struct staged *s, size_t index, const struct collective *c)
     slot->wanted = slot->staged = *c;
     slot->staged.buffer = slot->host;
     slot->staged.in = NULL;
-    slot->stage = COPYING_OUT;
     s->device->beside_out((char *)slot->host + own, c->in ? c->in : (char *)c->buffer + own, bytes, mark_out(index));
 }
 
@@ -77,7 +71,7 @@ static void copy_in(struct staged *s, size_t index)
     size_t bytes = c->kind == COMM_ALL_GATHER ? whole_bytes(s, c) : c->count * comm_dtype_bytes(c->dtype);
     if (c->kind == COMM_BROADCAST && (size_t)c->root == s->rank)
         bytes = 0;
-    slot->stage = COPYING_IN;
+    slot->copying_in = 1;
     s->device->beside_in(c->buffer, slot->host, bytes, mark_in(index));
 }
 
@@ -86,26 +80,27 @@ static void staged_queue(void *state, size_t index, const struct collective *c)
     copy_out(state, index, c);
 }
 
-/* The input may not be there yet; staged_test begins the collective when it is. */
+/* Whether the input is in host memory. */
+static int staged_ready(void *state, size_t index)
+{
+    return ((struct staged *)state)->device->beside_reached(mark_out(index));
+}
+
 static void staged_post(void *state, size_t index, const struct collective *c)
 {
     struct staged *s = state;
     (void)c;
-    s->slot[index].number = ++s->posts;
+    s->slot[index].copying_in = 0;
+    s->inner.post(s->inner.state, index, &s->slot[index].staged);
 }
 
 static int staged_test(void *state, size_t index)
 {
     struct staged *s = state;
     struct slot *slot = &s->slot[index];
-    if (slot->stage == COPYING_OUT && slot->number == s->begun + 1 && s->device->beside_reached(mark_out(index))) {
-        s->begun++;
-        slot->stage = COMMUNICATING;
-        s->inner.post(s->inner.state, index, &slot->staged);
-    }
-    if (slot->stage == COMMUNICATING && s->inner.test(s->inner.state, index))
+    if (!slot->copying_in && s->inner.test(s->inner.state, index))
         copy_in(s, index);
-    return slot->stage == COPYING_IN && s->device->beside_reached(mark_in(index));
+    return slot->copying_in && s->device->beside_reached(mark_in(index));
 }
 
 static void staged_call(void *state, const struct collective *c)
@@ -143,6 +138,7 @@ struct transport comm_staged(struct transport inner, const struct device *device
                          .capacity = capacity};
     device->beside_create(2 * (capacity + 1));
     return (struct transport){.queue = staged_queue,
+                              .ready = staged_ready,
                               .post = staged_post,
                               .test = staged_test,
                               .call = staged_call,

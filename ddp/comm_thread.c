@@ -77,17 +77,23 @@ static long test_all(struct comm_thread *c, long first, long last)
     return completed;
 }
 
-/* Posts what is queued and moves what is in flight along, `tests` times at most; the caller holds `driving`. Returns
- * the ticket up to which all are complete. */
+static int is_ready(const struct comm_thread *c, long ticket)
+{
+    return !c->transport.ready || c->transport.ready(c->transport.state, (size_t)(ticket % c->capacity));
+}
+
+/* Posts what is queued, once it is ready, and moves what is in flight along, `tests` times at most; the caller holds
+ * `driving`. Returns the ticket up to which all are complete. */
 static long drive(struct comm_thread *c, int tests)
 {
     pthread_mutex_lock(&c->lock);
     long queued = c->queued, before = c->completed, completed = before;
     pthread_mutex_unlock(&c->lock);
-    while (c->posted < queued)
-        post(c, ++c->posted);
-    for (int i = 0; i < tests && completed < queued; i++)
-        completed = test_all(c, completed, queued);
+    for (int i = 0; i < tests && completed < queued; i++) {
+        while (c->posted < queued && is_ready(c, c->posted + 1))
+            post(c, ++c->posted);
+        completed = test_all(c, completed, c->posted);
+    }
     if (completed != before) {
         pthread_mutex_lock(&c->lock);
         c->completed = completed;

@@ -14,7 +14,10 @@ struct transport {
     /* Told of a collective before it is queued, by the training thread at any time; the slot is free. NULL: it need not
      * be. */
     void (*queue)(void *state, size_t slot, const struct collective *collective);
-    /* Begins a collective in one of the slots [0, capacity); the slot is free. */
+    /* 1 if the next collective that was queued, in that slot, may begin (asked again and again until it may), else 0.
+     * NULL: it always may. */
+    int (*ready)(void *state, size_t slot);
+    /* Begins a collective in one of the slots [0, capacity), in the order in which they were queued. */
     void (*post)(void *state, size_t slot, const struct collective *collective);
     /* 1 if the collective in that slot is complete (asked again and again until it is), else 0. */
     int (*test)(void *state, size_t slot);
