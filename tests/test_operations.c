@@ -17,6 +17,7 @@ static int is_formula(const char *formula, const char *sizes)
     for (const char *c = formula;; c++) {
         if (*c >= '1' && *c <= '9')
             c += strspn(c, "0123456789");
+        c += *c == 'e'; /* bytes of a number of the compute type */
         size_t letters = strspn(c, sizes);
         if (!letters)
             return 0;
@@ -53,7 +54,7 @@ START_TEST(entry_is_whole)
     ck_assert_msg(*f->bytes && is_formula(f->bytes, f->sizes), "%s: bytes %s", f->name, f->bytes);
     ck_assert_msg(is_formula(f->flops, f->sizes), "%s: flops %s", f->name, f->flops);
     ck_assert_uint_eq(words(f->inputs), strlen(f->types));
-    ck_assert_uint_eq(strspn(f->types, "fhi"), strlen(f->types));
+    ck_assert_uint_eq(strspn(f->types, "fhic"), strlen(f->types));
     for (const char *c = f->inputs; *c; c++) {
         if (*c == ',') {
             ck_assert_msg(c > f->inputs && c[-1] != ',' && c[1], "%s: inputs %s", f->name, f->inputs);
@@ -124,6 +125,7 @@ START_TEST(formulas_are_sums_of_products)
         ck_assert_msg(operation_amount(rows[i].formula, "ab", sizes, sizeof(float)) == rows[i].value,
                       "%s is %g, not %g", rows[i].formula,
                       operation_amount(rows[i].formula, "ab", sizes, sizeof(float)), rows[i].value);
+    ck_assert_double_eq(operation_amount("eab+2ea", "ab", sizes, 2), 2 * 15 + 2 * 2 * 3);
     ck_assert_uint_eq(operation_size("ab", sizes, 'b'), 5);
     ck_assert_uint_eq(operation_size("ab", sizes, 'c'), 0);
     ck_assert_uint_eq(operation_size("ab", sizes, 0), 0);
