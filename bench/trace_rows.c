@@ -44,16 +44,10 @@ void put_name(struct writer *w, const char *name)
     text_put(&w->out, "\"");
 }
 
-void put_text(struct writer *w, const char *name)
-{
-    text_put(&w->out, ", \"name\": ");
-    text_string(&w->out, name);
-}
-
 void end_span(struct writer *w, const char *name)
 {
-    text_put(&w->out, "}");
-    put_text(w, name);
+    text_put(&w->out, "}, \"name\": ");
+    text_string(&w->out, name);
     text_put(&w->out, "}");
 }
 

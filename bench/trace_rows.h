@@ -43,9 +43,8 @@ void begin_row(struct writer *w, const char *phase, long pid, long thread);
 void begin_span(struct writer *w, const char *category, long pid, long thread, int64_t start, int64_t end, long id);
 void end_row(struct writer *w); /* arguments, and the row */
 
-/* `"name": ...` behind other members; put_text also escapes. */
+/* `"name": ...` behind other members; the name needs no escapes. */
 void put_name(struct writer *w, const char *name);
-void put_text(struct writer *w, const char *name);
 void end_span(struct writer *w, const char *name); /* arguments, then the name, and the row; escapes */
 
 /* A row of no more than a name. */

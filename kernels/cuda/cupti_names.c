@@ -4,7 +4,6 @@
 #include "error.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -40,13 +39,6 @@ const char *cupti_kernel_name(const char *mangled)
         }
     }
     return "kernel"; /* of more than there is room for */
-}
-
-void cupti_names_destroy(void)
-{
-    for (size_t i = 0; i < KERNELS; i++)
-        free(kernel[i].name);
-    memset(kernel, 0, sizeof kernel);
 }
 
 /* ---- copies, fills, waits ---- */

@@ -18,6 +18,4 @@ const char *cupti_wait_name(unsigned type);
  * runtime's. marks: whether it records an event. */
 const char *cupti_call_name(const struct cupti *cupti, int driver, uint32_t number, int *marks);
 
-void cupti_names_destroy(void); /* what was handed out is gone */
-
 #endif

@@ -53,11 +53,6 @@ int64_t cuda_stamp_on(cudaStream_t stream)
     return -(int64_t)stamps;
 }
 
-cudaEvent_t cuda_stamp_event(int64_t ticket)
-{
-    return stamp_of(ticket)->event;
-}
-
 int64_t cuda_stamp(void)
 {
     return cuda_stamp_on(cuda_stream);
@@ -73,7 +68,7 @@ static struct comparison compare(void)
     CUDA_CHECK(cudaDeviceSynchronize());
     for (int i = 0; i < TRIES; i++) {
         int64_t before = clock_now_ns(), ticket = cuda_stamp();
-        CUDA_CHECK(cudaEventSynchronize(cuda_stamp_event(ticket)));
+        CUDA_CHECK(cudaEventSynchronize(stamp_of(ticket)->event));
         int64_t after = clock_now_ns();
         if (after - before < shortest) {
             shortest = after - before;

@@ -11,9 +11,6 @@
 /* Records a stamp behind all that was issued to the stream so far; returns its ticket, below 0. */
 int64_t cuda_stamp_on(cudaStream_t stream);
 
-/* The event of a stamp, for cudaStreamWaitEvent and cudaEventQuery. */
-cudaEvent_t cuda_stamp_event(int64_t ticket);
-
 /* The functions of struct device. */
 int64_t cuda_stamp(void);
 void cuda_stamps_begin(void);
