@@ -46,11 +46,14 @@ static int check_gpu_memory(const struct allreduce *a)
 {
     char need[16], have[16];
     const struct sweep_options *o = a->sweep.options;
-    size_t needed = 2 * o->size[o->sizes - 1], available = a->sweep.opened.gpu.free_memory;
-    if (!a->sweep.opened.on_gpu || needed <= available)
+    const struct open_device *opened = &a->sweep.opened;
+    double needed = 2.0 * (double)o->size[o->sizes - 1] * opened->sharing;
+    if (!opened->on_gpu || needed <= (double)opened->gpu.free_memory)
         return 0;
-    return report("a rank needs %s of GPU memory for the largest message and %s has %s free; use a smaller --max-bytes",
-                  memory_words(needed, need), a->sweep.opened.gpu.name, memory_words(available, have));
+    return report("%s has %s free and %d rank%s on it need%s %s for the largest message; use a smaller --max-bytes",
+                  opened->gpu.name, memory_words(opened->gpu.free_memory, have), opened->sharing,
+                  opened->sharing == 1 ? "" : "s", opened->sharing == 1 ? "s" : "",
+                  memory_words((size_t)fmin(needed, 1e19), need));
 }
 
 /* Before anything is measured: whether --output-file can be written. Rank 0 only. */

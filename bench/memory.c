@@ -96,13 +96,13 @@ static const char *parts_words(const size_t bytes[MEMORY_PARTS], char text[256])
     return text;
 }
 
-int memory_check_gpu(const size_t bytes[MEMORY_PARTS], const struct gpu_facts *gpu, double ranks)
+int memory_check_gpu(const size_t bytes[MEMORY_PARTS], const struct gpu_facts *gpu, int ranks)
 {
     char need[16], have[16], parts[256];
     double needed = (double)(memory_total(bytes) - bytes[MEMORY_RECORDS]) * ranks;
     if (needed <= (double)gpu->free_memory)
         return 0;
-    return report("%s has %s free and %g rank%s on it need%s %s: a rank needs %s; use a smaller --batch-size, "
+    return report("%s has %s free and %d rank%s on it need%s %s: a rank needs %s; use a smaller --batch-size, "
                   "--context-length, --num-layers or --d-model, --dtype bf16, or more GPUs",
                   gpu->name, memory_words(gpu->free_memory, have), ranks, ranks > 1 ? "s" : "", ranks > 1 ? "" : "s",
                   memory_words((size_t)fmin(needed, 1e19), need), parts_words(bytes, parts));
