@@ -25,7 +25,8 @@ size_t payload_result(const struct collective *collective, int ranks);
  * element of the buffer becomes a number that is not the result. */
 void payload_fill(const struct payload *payload, void *in, void *buffer);
 
-/* How many elements of the result differ from what they have to be, bit for bit. */
+/* How many elements of the result differ from what they have to be, bit for bit; but for averages with rounds_average,
+ * which may be off by the tolerance. */
 size_t payload_wrong(const struct payload *payload, const void *result);
 
 #endif

@@ -127,12 +127,12 @@ static void print_collectives(FILE *out, const struct profile *p)
     if (f->collectives > SHOWN)
         fprintf(out, "%12s (%d more sizes in summary.json)\n", "...", f->collectives - SHOWN);
     fprintf(out,
-            "queued: before it was posted%s. duration: from post to completion. wait: for the rank that posts last, "
+            "queued: before it was posted. duration: from post to completion. wait: for the rank that posts last, "
             "where it is\n"
             "beyond twice the clocks' residual. transfer: from when the last rank posts, where that is known. "
             "Each column is a\n"
-            "median over the calls that it is known of. GB/s of the duration.\n",
-            p->run->comm->on_device ? ", which is when the GPU came to it" : "");
+            "median over the calls that it is known of. GB/s of the duration.%s\n",
+            p->run->comm->on_device ? " Posted: the GPU came to it." : "");
 }
 
 static void print_stragglers(FILE *out, const struct profile *p)

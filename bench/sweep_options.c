@@ -75,8 +75,8 @@ static const struct option call_options[] = {
     {"warmup-iters", &option_count, FIELD(warmup_iters), "5", 1, 1e6, "iterations before them", 'w'},
     {"run-cycles", &option_count, FIELD(run_cycles), "1", 1, 1e4,
      "go through all sizes that often, each cycle with a share of the iterations: drift hits all sizes alike", 'N'},
-    {"check", &option_count, FIELD(check), "1", 0, 1e6, "untimed iterations whose results are compared bit for bit",
-     'c'},
+    {"check", &option_count, FIELD(check), "1", 0, 1e6,
+     "untimed iterations whose results are compared bit for bit (NCCL's avg: within its rounding)", 'c'},
     {"average", &option_count, FIELD(average), "1", 0, AVERAGES - 1,
      "an iteration's time is that of: 0 rank 0, 1 the mean of the ranks, 2 the fastest, 3 the slowest", 'a'},
     {"flip-bit", &option_count, FIELD(flip_bit), "0", 0, 1e15,
@@ -270,7 +270,7 @@ void sweep_options_help(FILE *out)
     fprintf(
         out,
         "Usage: mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...\n\n"
-        "Times a collective over a range of sizes, out of place and in place, checks its results bit for bit, and\n"
+        "Times a collective over a range of sizes, out of place and in place, checks its results, and\n"
         "fits latency and bandwidth to what it found. Options and columns are those of nccl-tests where it has\n"
         "them. The options under Model and Strategies are for --sizes-from-model, but for --comm, --nccl-max-ctas,\n"
         "--mpi-progress and --threads. Exit status: 0 fine; 1 the run failed, or a result was wrong; 2 the options "

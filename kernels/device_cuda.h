@@ -33,8 +33,7 @@ int device_cuda_describe(int index, struct gpu_facts *gpu);
 int device_cuda_open(int index, enum precision precision, const struct device **device);
 
 /* Begins (1) or ends (0) what NVIDIA's profilers record when they wait for it: nsys --capture-range=cudaProfilerApi,
- * ncu
- * --profile-from-start no. Without such a profiler nothing happens. */
+ * ncu --profile-from-start no. Without such a profiler nothing happens. */
 void device_cuda_profiler(int on);
 
 /* "CUDA 13.0 for sm_80, sm_90, sm_100", or "none": what the program was built with. */

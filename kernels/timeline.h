@@ -25,8 +25,8 @@ enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SPAN_SIZES = 4 };
 struct span {
     const char *name;        /* a string that outlives the timeline */
     int64_t queued_ns;       /* when the training thread asked for it */
-    int64_t start_ns;        /* when the device began it, or tickets of its stamps until timeline_settle; collectives
-                                of a host library: when it was posted */
+    int64_t start_ns;        /* when the device began it; collectives of a host library: when it was posted. This and
+                                end_ns are tickets of the device's stamps until timeline_settle */
     int64_t end_ns;          /* when the device had done it; collectives of a host library: when it was found complete;
                                 marks: start_ns */
     size_t size[SPAN_SIZES]; /* collectives: payload of one rank, elements, ticket; operations: their sizes; memory:
@@ -34,9 +34,9 @@ struct span {
     int index;               /* phases: which; collectives: place in the plan; marks: tensor; ranges: layer or -1;
                                 operations: which */
     int step;                /* the step that it was recorded in */
-    int64_t returned_ns;     /* phases, ranges, operations, collectives on the device's own streams: when the training
-                                thread went on; where the device finishes     before it returns, queued_ns and returned_ns
-                                are     start_ns and end_ns */
+    int64_t returned_ns;     /* phases, ranges, operations, collectives of the device itself: when the training thread
+                                went on; where the device finishes before it returns, queued_ns and returned_ns are
+                                start_ns and end_ns */
 };
 
 struct lane {
