@@ -1,10 +1,11 @@
 /* nccl.h - NCCL as the project uses it, emulated between processes of one machine; for C and C++.
  *
  * Names, codes and meanings are those of NVIDIA's NCCL. Ranks meet in shared memory; a collective is work of a stream
- * that is done when all ranks have come to it. Variables of the environment, where n counts a process's collectives
- * from 1: EMULATED_NCCL_FAIL_RANK=r,call=n   that collective of rank r ends in an asynchronous error and is never done
- *   EMULATED_NCCL_VERSION=23000        what ncclGetVersion says (22809)
- *   EMULATED_NCCL_HANG_RANK=r,call=n   that collective is never begun on rank r, without a word */
+ * that is done when all ranks have come to it. Variables of the environment (n counts a process's collectives from 1):
+ *
+ *   EMULATED_NCCL_FAIL_RANK=r,call=n   that collective of rank r ends in an asynchronous error and is never done
+ *   EMULATED_NCCL_HANG_RANK=r,call=n   that collective is never begun on rank r, without a word
+ *   EMULATED_NCCL_VERSION=23000        what ncclGetVersion says (22809) */
 #ifndef EMULATED_NCCL_H
 #define EMULATED_NCCL_H
 
