@@ -2,11 +2,14 @@
  *
  * Names, codes and meanings are those of NVIDIA's CUDA runtime API reference. What the emulation adds: work of a stream
  * is done only when something waits for it (and now and then earlier, at random), streams advance in a random order,
- * new memory is full of 0xFF, and the host may not touch a GPU's memory (with AddressSanitizer). Variables of the
- * environment: EMULATED_CUDA_SEED    another order of threads, blocks and streams (1) EMULATED_CUDA_GPUS    how many
- * GPUs there are (8); 0: cudaErrorNoDevice EMULATED_CUDA_DRIVER  none, or old: cudaErrorInsufficientDriver, as the
- * runtime answers without a driver too EMULATED_CUDA_MEMORY  bytes of a GPU (8 GiB) EMULATED_CUDA_ARCH    compute
- * capability times 10 (90); below 80 there is no code for it */
+ * new memory is full of 0xFF, and the host may not touch a GPU's memory (with AddressSanitizer, the first MiB of each
+ * allocation). CUDA_VISIBLE_DEVICES is heeded. Variables of the environment:
+ *
+ *   EMULATED_CUDA_SEED    another order of threads, blocks and streams (1)
+ *   EMULATED_CUDA_GPUS    how many GPUs there are (8); 0: cudaErrorNoDevice
+ *   EMULATED_CUDA_DRIVER  none, or old: cudaErrorInsufficientDriver, as the runtime answers without a driver too
+ *   EMULATED_CUDA_MEMORY  bytes of a GPU (8 GiB)
+ *   EMULATED_CUDA_ARCH    compute capability times 10 (90); below 80 there is no code for it */
 #ifndef EMULATED_CUDA_RUNTIME_API_H
 #define EMULATED_CUDA_RUNTIME_API_H
 
