@@ -43,9 +43,9 @@ static void rig_create(struct rig *rig, int rank, int ranks, size_t micro_batche
         spans[i] *= STEPS;
     timeline_create(&rig->timeline, spans);
     struct comm_options how = {.library = library, .shares_gpu = library != COMM_NCCL, .timeout_s = 60};
-    rig->comm = ranks == 1 && library != COMM_NCCL
-                    ? comm_self_create(device, &rig->timeline)
-                    : comm_create(&job, device, &rig->timeline, (size_t)rig->model.tensors, &how);
+    int alone = ranks < job.size || (ranks == 1 && library != COMM_NCCL);
+    rig->comm = alone ? comm_self_create(device, &rig->timeline)
+                      : comm_create(&job, device, &rig->timeline, (size_t)rig->model.tensors, &how);
     ck_assert_ptr_nonnull(rig->comm);
     rig->trainer = (struct trainer){.device = rig->model.device,
                                     .model = &rig->model,
