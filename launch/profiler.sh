@@ -28,8 +28,9 @@ find_tool() {
     die "there is no $1; it comes with $2: install that of your CUDA toolkit, or add its folder to PATH"
 }
 
-# Options before --; what follows is the program with its arguments. own_option sets taken to how many words it read. Sets ranks ('' for a single process), slurm, out,
-# dry_run, captured (1: the program brackets its captured steps for profilers), program.
+# Options before --; what follows is the program with its arguments. own_option sets taken to how many words it read. Sets
+# ranks ('' for a single process), slurm, out, dry_run, captured (1: the program brackets its captured steps for profilers)
+# and program.
 ranks='' slurm='' out='' dry_run='' captured='' program=() taken=1
 read_options() {
     while [ $# -gt 0 ]; do

@@ -24,7 +24,7 @@ from peer_model import Model, flops, set_weights, shapes
 from peer_options import help_text, parse_options
 from peer_step import PHASES, Batches, Learner, Trainer
 
-DISCARDED_STEPS, FOREIGN_CORES = 2, 0.5
+DISCARDED_STEPS, FOREIGN_CORES = 2, 0.25
 ATTENTION = {
     "flash": SDPBackend.FLASH_ATTENTION,
     "cudnn": SDPBackend.CUDNN_ATTENTION,
