@@ -79,17 +79,15 @@ static int wants_gpu(const struct job *job, const struct device_options *o)
 {
     if (o->kind == DEVICE_CPU)
         return 0;
-    int sees = device_cuda_count() > 0, some = job_max(job, sees) > 0, all = job_max(job, !sees) <= 0;
-    if (o->kind == DEVICE_CUDA && sees)
+    int sees = device_cuda_count() > 0, some = job_max(job, sees) > 0;
+    if (sees)
         return 1;
-    if (o->kind == DEVICE_CUDA) /* device_cuda_count has said why there is none */
+    if (some || o->kind == DEVICE_CUDA) /* device_cuda_count has said why there is none */
         return -1;
-    if (some && !all)
-        return sees ? 1 : -1;
-    if (!some && job->rank == 0)
+    if (job->rank == 0)
         say_cpu();
     report_clear();
-    return some;
+    return 0;
 }
 
 /* How many ranks have this GPU. */
