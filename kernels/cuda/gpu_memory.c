@@ -128,7 +128,7 @@ void cuda_beside_create(size_t n)
     CUDA_CHECK(cudaStreamCreateWithPriority(&in_lane, cudaStreamNonBlocking, highest));
     CUDA_CHECK(cudaEventCreateWithFlags(&issued, cudaEventDisableTiming));
     marks = n;
-    mark = allocate(n, sizeof *mark);
+    mark = allocate(n, sizeof(cudaEvent_t));
     for (size_t i = 0; i < n; i++)
         CUDA_CHECK(cudaEventCreateWithFlags(&mark[i], cudaEventDisableTiming));
 }

@@ -304,19 +304,19 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
     return ncclSuccess;
 }
 
-ncclResult_t ncclCommCount(const ncclComm_t comm, int *count)
+ncclResult_t ncclCommCount(ncclComm_t comm, int *count)
 {
     *count = comm->state->ranks.size;
     return ncclSuccess;
 }
 
-ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
+ncclResult_t ncclCommUserRank(ncclComm_t comm, int *rank)
 {
     *rank = comm->state->ranks.rank;
     return ncclSuccess;
 }
 
-ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device)
+ncclResult_t ncclCommCuDevice(ncclComm_t comm, int *device)
 {
     *device = comm->state->ranks.device;
     return ncclSuccess;
@@ -324,7 +324,7 @@ ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device)
 
 /* ---- memory ---- */
 
-ncclResult_t ncclCommRegister(const ncclComm_t comm, void *buffer, size_t bytes, void **handle)
+ncclResult_t ncclCommRegister(ncclComm_t comm, void *buffer, size_t bytes, void **handle)
 {
     Lock lock(machine);
     *handle = nullptr;
@@ -335,7 +335,7 @@ ncclResult_t ncclCommRegister(const ncclComm_t comm, void *buffer, size_t bytes,
     return ncclSuccess;
 }
 
-ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *handle)
+ncclResult_t ncclCommDeregister(ncclComm_t comm, void *handle)
 {
     if (!comm || !handle)
         return answer(ncclInvalidArgument);
