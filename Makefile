@@ -146,7 +146,9 @@ lint-all:
 	clang-format --dry-run --Werror $(SOURCES)
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 		--suppress=missingIncludeSystem --library=.cppcheck.xml -Ikernels -Iddp -Ibench $(filter %.c,$(SOURCES))
-	clang-tidy --quiet $(filter %.c,$(SOURCES)) -- $(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/emulated_cuda -DCUDA_BUILT='""' $(DEFINES_results)
+	printf '%s\n' $(filter %.c,$(SOURCES)) | \
+		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/emulated_cuda -DCUDA_BUILT="" $(DEFINES_results))' \
+		xargs -n 10 -P $$(nproc) sh -c 'clang-tidy --quiet "$$@" -- $$TIDY_FLAGS' clang-tidy
 	shellcheck $(SCRIPTS)
 
 # Everything under the address and undefined-behaviour sanitizers; the communication thread and its queue under the
