@@ -151,7 +151,7 @@ else
     for ranks in 1 2; do
         run_ranks "mpi_comm, emulated GPU" "$ranks" "$build/emulated/tests/mpi_comm"
     done
-    run_on_gpu "an emulated GPU" "$build/emulated/tests" "1 2" core
+    run_on_gpu "an emulated GPU" "$build/emulated/tests" 2 core
 fi
 
 if [ "$programs" = 0 ]; then
