@@ -19,14 +19,15 @@ void sweep_report_head(FILE *out, const struct sweep *s, const struct host_facts
 {
     const struct sweep_options *o = s->options;
     const struct job *job = s->job;
-    char on[300];
-    fprintf(out, "# ddpbench %s allreduce on %d rank%s x %d thread%s on %d host%s (%s), comm %s, %s\n",
+    int on_device = s->comm->on_device;
+    fprintf(out, "# ddpbench %s allreduce on %d rank%s x %d thread%s on %d host%s (%s), comm %s%s%s%s, %s\n",
             results_version(), job->size, job->size == 1 ? "" : "s", threads, threads == 1 ? "" : "s", job->hosts,
             job->hosts == 1 ? "" : "s",
-            s->opened.on_gpu ? open_device_words(&s->opened, on)
+            s->opened.on_gpu ? s->opened.gpu.name
             : host->cpu[0]   ? host->cpu
                              : host->name,
-            s->comm->name, o->nonblocking || o->overlap ? "non-blocking calls" : "blocking calls");
+            s->comm->name, on_device ? " (" : "", on_device ? s->comm->progress : "", on_device ? ")" : "",
+            o->nonblocking || o->overlap ? "non-blocking calls" : "blocking calls");
     if (o->overlap)
         return;
     fprintf(out, "# %s; iterations: ", comm_kind_name[o->kind]);
