@@ -157,7 +157,7 @@ sanitize: setup
 	@$(MAKE) --no-print-directory CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
 	@MPIRUN="$(MPIRUN)" ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/leaks.supp:print_suppressions=0 \
-		tests/run.sh build/sanitize
+		tests/run.sh --cpu build/sanitize
 	@$(MAKE) --no-print-directory CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread build/tsan/tests/test_comm_thread
 	UCX_MEM_MMAP_HOOK_MODE=none build/tsan/tests/test_comm_thread # UCX's hooks do not survive the sanitizer
 

@@ -9,17 +9,18 @@ Runs, for each tests/test_*.c, its program in BUILD_DIR/tests alone; for each te
 ranks; each tests/*_cli.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
 Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
   --gpu  only what runs on a real GPU, which has to be there
+  --cpu  only what runs on the CPU, without monitor_cli.sh, which waits for seconds to pass
 END
 }
 
 say() { echo "run.sh: $*" >&2; }
 
-build='' gpu=''
+build='' only=''
 for argument in "$@"; do
     case $argument in
-    --gpu) gpu=1 ;;
+    --gpu | --cpu) only=${argument#--} ;;
     --help) usage; exit 0 ;;
-    -*) say "unknown option '$argument'; known are --gpu, --help"; exit 2 ;;
+    -*) say "unknown option '$argument'; known are --gpu, --cpu, --help"; exit 2 ;;
     *)
         [ -z "$build" ] || { say "one BUILD_DIR only, not also '$argument'"; exit 2; }
         build=$argument
@@ -109,6 +110,7 @@ run_on_cpu() {
         done
     done
     for source in tests/*_cli.sh; do
+        [[ $only$source != cputests/@(cuda|monitor)_* ]] || continue # no GPU, and nothing that waits for seconds to pass
         run_one lines "$(basename "$source")" "$source" "$build"
     done
 }
@@ -132,7 +134,7 @@ run_on_gpu() {
 }
 
 shopt -s nullglob
-if [ -n "$gpu" ]; then
+if [ "$only" = gpu ]; then
     run_one check test_device "$build/tests/test_device"
     for ranks in 1 2 4; do
         run_ranks mpi_comm "$ranks" "$build/tests/mpi_comm"
@@ -141,6 +143,8 @@ if [ -n "$gpu" ]; then
     REAL_GPU=1 run_one lines cuda_cli.sh tests/cuda_cli.sh "$build"
     REAL_GPU=1 run_one lines cuda_profile_cli.sh tests/cuda_profile_cli.sh "$build"
     [ "$skipped" = 0 ] || say "what was skipped found no GPU, or no NCCL"
+elif [ "$only" = cpu ]; then
+    run_on_cpu
 else
     run_on_cpu
     run_on_gpu "a GPU" "$build/tests" "1 2 4"
@@ -159,4 +163,4 @@ if [ "$programs" = 0 ]; then
     failed=1
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ] && { [ -z "$gpu" ] || [ "$skipped" = 0 ]; }
+[ "$failed" = 0 ] && { [ "$only" != gpu ] || [ "$skipped" = 0 ]; }
