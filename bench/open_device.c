@@ -66,16 +66,22 @@ struct option_section open_device_alone_options(struct device_options *options)
 
 /* ---- opening ---- */
 
-/* Where auto finds no GPU: says why, unless the program knows of none. */
-static void say_cpu(void)
+/* Where auto finds no GPU: keeps why, unless the program knows of none. */
+static void keep_why_cpu(struct open_device *opened)
 {
     if (strcmp(device_cuda_built(), "none"))
-        fprintf(stderr, "ddpbench: computing on the CPU: %s\n", report_text());
+        snprintf(opened->why_cpu, sizeof opened->why_cpu, "%s", report_text());
     report_clear();
 }
 
+void open_device_tell(const struct open_device *opened)
+{
+    if (*opened->why_cpu)
+        fprintf(stderr, "ddpbench: computing on the CPU: %s\n", opened->why_cpu);
+}
+
 /* Whether ranks compute on GPUs: 1 or 0; or -1, reported. */
-static int wants_gpu(const struct job *job, const struct device_options *o)
+static int wants_gpu(struct open_device *opened, const struct job *job, const struct device_options *o)
 {
     if (o->kind == DEVICE_CPU)
         return 0;
@@ -85,7 +91,7 @@ static int wants_gpu(const struct job *job, const struct device_options *o)
     if (some || o->kind == DEVICE_CUDA) /* device_cuda_count has said why there is none */
         return -1;
     if (job->rank == 0)
-        say_cpu();
+        keep_why_cpu(opened);
     report_clear();
     return 0;
 }
@@ -140,7 +146,7 @@ static int open_cpu(struct open_device *opened, const struct device_options *o, 
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *o, int threads)
 {
     *opened = (struct open_device){0};
-    int gpu = wants_gpu(job, o);
+    int gpu = wants_gpu(opened, job, o);
     if (job_agree(job, gpu < 0 ? -1 : 0))
         return -1;
     return gpu ? open_gpu(opened, job, o) : job_agree(job, open_cpu(opened, o, threads));
@@ -156,6 +162,7 @@ int open_device_alone(struct open_device *opened, const struct device_options *o
     if (o->kind == DEVICE_CUDA) /* device_cuda_count has said why there is none */
         return -1;
     if (o->kind == DEVICE_AUTO)
-        say_cpu();
+        keep_why_cpu(opened);
+    open_device_tell(opened);
     return open_cpu(opened, o, threads);
 }

@@ -20,12 +20,16 @@ struct open_device {
     int on_gpu;           /* 1: it is a GPU, */
     struct gpu_facts gpu; /* this one, */
     int sharing;          /* which so many ranks compute on */
+    char why_cpu[256];    /* why auto took the CPU, on rank 0 of a program that was built for GPUs; otherwise "" */
 };
 
 /* The rows of these options for a table. */
 struct option_section open_device_options(struct device_options *options);
 /* Those of them for a program of one process. */
 struct option_section open_device_alone_options(struct device_options *options);
+
+/* Says on stderr why the CPU is used, if there is something to say: once nothing more can be refused. */
+void open_device_tell(const struct open_device *opened);
 
 /* What ranks compute on, in words such as "NVIDIA H200, bf16". */
 const char *open_device_words(const struct open_device *opened, char text[300]);
@@ -34,7 +38,7 @@ const char *open_device_words(const struct open_device *opened, char text[300]);
 size_t open_device_memory(const struct open_device *opened);
 
 /* Opens the device for each rank; all ranks call. Auto is a GPU for each rank where every rank sees one and the CPU
- * where none sees any; if the program was built for GPUs, rank 0 then says on stderr why the CPU is used. Returns 0; or
+ * where none sees any; open_device_tell then says why. Returns 0; or
  * -1 on every rank, and rank 0 has said why. threads is for the CPU. */
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *options, int threads);
 

@@ -149,6 +149,7 @@ int run_set_up(struct run *run, struct results *results)
     measurements_create(&run->measurements, run->options->n, run->options->rounds);
     if (job_agree(run->job, results_write_run(results, run)))
         return -1;
+    open_device_tell(&run->opened);
     return job_agree(run->job, monitor_start(run->monitor, results->directory, run->origin_ns));
 }
 

@@ -14,7 +14,7 @@ END
 # shellcheck source=tests/cli.sh
 . "$(dirname "$0")/cli.sh"
 
-tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256 --rounds 6
+tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256 --rounds 6
     --steps-per-block 2)
 runs=0
 

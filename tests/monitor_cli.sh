@@ -16,7 +16,7 @@ END
 # shellcheck source=tests/cli.sh
 . "$(dirname "$0")/cli.sh"
 
-tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256
+tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256
     --steps-per-block 2)
 two=(--implementations 'none,ddp')
 # a delay makes steps long and leaves the cores to others, also to other such runs; a run of 3.5 s
