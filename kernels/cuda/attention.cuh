@@ -9,6 +9,10 @@
 #ifndef ATTENTION_CUH
 #define ATTENTION_CUH
 
+extern "C" {
+#include "device_cuda.h"
+}
+
 #include "cuda/attention_products.cuh"
 
 #include <math.h>
@@ -16,7 +20,7 @@
 constexpr int ATTENTION_WARPS = 4, ATTENTION_THREADS = ATTENTION_WARPS * WARP;
 
 /* The longest head: beyond it, what a block keeps no longer fits shared memory and registers. */
-constexpr size_t ATTENTION_MAX_DEPTH = 256;
+constexpr size_t ATTENTION_MAX_DEPTH = DEVICE_CUDA_MOST_HEAD_WIDTH;
 
 constexpr float LOG2_E = 1.44269504f, LOG_2 = 0.693147181f;
 
