@@ -39,7 +39,7 @@ CUDA_SOURCES := $(wildcard kernels/cuda/*.cu) $(filter-out $(if $(CUPTI),,%/acti
 ABSENT := $(if $(NCCL),,ddp/comm_nccl_absent.c) $(if $(CUPTI),,kernels/activity_absent.c)
 CUDA_CFLAGS := -isystem $(CUDA_ROOT)/include $(if $(CUPTI),-isystem $(CUDA_ROOT)/extras/CUPTI/include)
 CUDA_LIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) $(patsubst %,-Xlinker -rpath -Xlinker %,$(wildcard $(CUDA_ROOT)/extras/CUPTI/lib64)) -lcublas -lcudart_static -lrt -lstdc++ $(if $(NCCL),-lnccl)
-NVCC_FLAGS = -std=c++17 -O3 -g -lineinfo -Ikernels -DCUDA_BUILT='"$(CUDA_BUILT)"' -Xcompiler -Wall,-Wextra \
+NVCC_FLAGS = -std=c++17 -O3 -g -lineinfo -I. -DCUDA_BUILT='"$(CUDA_BUILT)"' -Xcompiler -Wall,-Wextra \
 	$(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) $(foreach a,$(CUDA_ARCHITECTURES),-gencode arch=compute_$a,code=sm_$a) \
 	-gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES))
 endif
@@ -48,7 +48,7 @@ VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unkn
 OPTIMISE = -O3 $(if $(filter portable%,$(SETTING)),,-march=native) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CFLAGS = -g $(OPTIMISE)
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -Ikernels -Iddp -Ibench \
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -I. -Ibench \
 	$(MPI_CFLAGS) $(CUDA_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
@@ -145,7 +145,7 @@ lint: setup
 lint-all:
 	clang-format --dry-run --Werror $(SOURCES)
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-		--suppress=missingIncludeSystem --library=.cppcheck.xml -Ikernels -Iddp -Ibench $(filter %.c,$(SOURCES))
+		--suppress=missingIncludeSystem --library=.cppcheck.xml -I. -Ibench $(filter %.c,$(SOURCES))
 	printf '%s\n' $(filter %.c,$(SOURCES)) | \
 		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/emulated_cuda -DCUDA_BUILT="" $(DEFINES_results))' \
 		xargs -n 10 -P $$(nproc) sh -c 'clang-tidy --quiet "$$@" -- $$TIDY_FLAGS' clang-tidy

@@ -1,9 +1,9 @@
 /* allreduce.c - `ddpbench allreduce`: measures a collective size by size, prints and keeps what came of it. */
 #include "allreduce.h"
 
-#include "clock.h"
-#include "error.h"
 #include "files.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
 #include "memory.h"
 #include "monitor.h"
 #include "progress.h"

@@ -1,8 +1,8 @@
 /* allreduce.h - `ddpbench allreduce`: the interconnect alone. */
-#ifndef ALLREDUCE_H
-#define ALLREDUCE_H
+#ifndef BENCH_ALLREDUCE_H
+#define BENCH_ALLREDUCE_H
 
-#include "job.h"
+#include "ddp/job.h"
 
 /* Runs the command whose words are argv (argv[0] is its name). All ranks call. Returns 0; 1 when the run failed or a
  * result was wrong; 2 when the options make no sense; rank 0 has said why. */

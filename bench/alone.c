@@ -1,7 +1,7 @@
 /* alone.c - the command line, the device and the table of figures of a measuring program of one process. */
 #include "alone.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "results.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* alone.h - the command line, the device and the table of figures of a measuring program of one process. */
-#ifndef ALONE_H
-#define ALONE_H
+#ifndef BENCH_ALONE_H
+#define BENCH_ALONE_H
 
 #include "open_device.h"
 

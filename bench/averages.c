@@ -1,9 +1,9 @@
 /* averages.c - where the training thread's time went, by name. */
 #include "averages.h"
 
-#include "error.h"
-#include "operations.h"
-#include "step.h"
+#include "ddp/step.h"
+#include "kernels/error.h"
+#include "kernels/operations.h"
 
 #include <math.h>
 #include <stdio.h>

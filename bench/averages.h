@@ -1,10 +1,10 @@
 /* averages.h - where the training thread's time went, by name: what PyTorch's profiler calls key_averages. */
-#ifndef AVERAGES_H
-#define AVERAGES_H
+#ifndef BENCH_AVERAGES_H
+#define BENCH_AVERAGES_H
 
-#include "job.h"
+#include "ddp/job.h"
+#include "kernels/timeline.h"
 #include "options.h"
-#include "timeline.h"
 
 enum { AVERAGES_MOST = 64 };
 

@@ -4,8 +4,8 @@
  * Operations are timed by stamps of the device, and nothing waits between them: on a GPU the host issues a whole round
  * ahead of it. */
 #include "alone.h"
-#include "error.h"
 #include "kernel_cases.h"
+#include "kernels/error.h"
 #include "stats.h"
 
 #include <math.h>

@@ -7,8 +7,8 @@
  *    hand-over of data, spans and the bookkeeping of collectives; without and with the communication thread.
  * 3. The same over 1,100 steps in one block: the 1,000th must record as fast as the 10th. */
 #include "alone.h"
-#include "device_null.h"
-#include "error.h"
+#include "kernels/device_null.h"
+#include "kernels/error.h"
 #include "rig.h"
 #include "stats.h"
 #include "steps.h"

@@ -5,10 +5,10 @@
  * 2. Writing a trace of 10 steps of the default model, all arguments included: its size.
  * 3. Writing traces of a quarter, a half and a whole million of events: time, and whether it grows in proportion. */
 #include "capture.h"
-#include "device_null.h"
-#include "device_traced.h"
-#include "error.h"
 #include "files.h"
+#include "kernels/device_null.h"
+#include "kernels/device_traced.h"
+#include "kernels/error.h"
 #include "rig.h"
 #include "stats.h"
 

@@ -2,7 +2,7 @@
 #include "benchmark.h"
 
 #include "bound.h"
-#include "error.h"
+#include "kernels/error.h"
 #include "report.h"
 #include "results.h"
 

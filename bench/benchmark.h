@@ -1,8 +1,8 @@
 /* benchmark.h - benchmark mode: every implementation in turn on the same model, compared. */
-#ifndef BENCHMARK_H
-#define BENCHMARK_H
+#ifndef BENCH_BENCHMARK_H
+#define BENCH_BENCHMARK_H
 
-#include "job.h"
+#include "ddp/job.h"
 #include "options.h"
 
 /* Runs the whole benchmark and writes its results. Returns 0; or -1 when something went wrong that rank 0 has said;

@@ -1,7 +1,7 @@
 /* bound.c - measures what perfect overlap of each plan of collectives would reach. */
 #include "bound.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* bound.h - measures what perfect overlap of each plan of collectives would reach (--attainable). */
-#ifndef BOUND_H
-#define BOUND_H
+#ifndef BENCH_BOUND_H
+#define BENCH_BOUND_H
 
 #include "run.h"
 #include "steps.h"

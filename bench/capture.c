@@ -1,8 +1,8 @@
 /* capture.c - trains the epochs of a profile and keeps what its schedule selects. */
 #include "capture.h"
 
-#include "comm_nccl.h"
-#include "error.h"
+#include "ddp/comm_nccl.h"
+#include "kernels/error.h"
 #include "option_lists.h"
 #include "progress.h"
 #include "trace_files.h"

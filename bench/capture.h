@@ -1,7 +1,7 @@
 /* capture.h - trains the epochs of a profile, keeps the spans of the steps that its schedule selects, and writes every
  * rank's trace. */
-#ifndef CAPTURE_H
-#define CAPTURE_H
+#ifndef BENCH_CAPTURE_H
+#define BENCH_CAPTURE_H
 
 #include "metrics.h"
 #include "trace.h"

@@ -2,7 +2,7 @@
 #include "compare.h"
 
 #include "compare_report.h"
-#include "error.h"
+#include "kernels/error.h"
 #include "results.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* compare.h - `ddpbench compare`: tells by its exit status whether runs got slower. */
-#ifndef COMPARE_H
-#define COMPARE_H
+#ifndef BENCH_COMPARE_H
+#define BENCH_COMPARE_H
 
 #include "compare_match.h"
 #include "compare_options.h"

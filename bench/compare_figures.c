@@ -1,7 +1,7 @@
 /* compare_figures.c - the figures of one run as a flat list. */
 #include "compare_figures.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* compare_figures.h - the figures of one run as a flat list, whatever kind of run it was. */
-#ifndef COMPARE_FIGURES_H
-#define COMPARE_FIGURES_H
+#ifndef BENCH_COMPARE_FIGURES_H
+#define BENCH_COMPARE_FIGURES_H
 
 #include <cJSON.h>
 #include <stddef.h>

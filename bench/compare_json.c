@@ -1,7 +1,7 @@
 /* compare_json.c - what a comparison found, as JSON. */
 #include "compare_report.h"
-#include "error.h"
 #include "files.h"
+#include "kernels/error.h"
 #include "provenance.h"
 #include "results.h"
 

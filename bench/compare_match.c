@@ -1,7 +1,7 @@
 /* compare_match.c - the figures of several runs side by side. */
 #include "compare_match.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "stats.h"
 
 #include <math.h>

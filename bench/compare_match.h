@@ -1,6 +1,6 @@
 /* compare_match.h - the figures of several runs side by side: one line for each figure that any of them has. */
-#ifndef COMPARE_MATCH_H
-#define COMPARE_MATCH_H
+#ifndef BENCH_COMPARE_MATCH_H
+#define BENCH_COMPARE_MATCH_H
 
 #include "compare_read.h"
 

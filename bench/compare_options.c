@@ -1,7 +1,7 @@
 /* compare_options.c - the command line of `ddpbench compare`. */
 #include "compare_options.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "option_table.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* compare_options.h - the command line of `ddpbench compare`. */
-#ifndef COMPARE_OPTIONS_H
-#define COMPARE_OPTIONS_H
+#ifndef BENCH_COMPARE_OPTIONS_H
+#define BENCH_COMPARE_OPTIONS_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* compare_read.c - reads one result directory. */
 #include "compare_read.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "results.h"
 
 #include <cJSON.h>

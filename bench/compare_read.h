@@ -1,6 +1,6 @@
 /* compare_read.h - reads one result directory: what was run, with what, and its figures. */
-#ifndef COMPARE_READ_H
-#define COMPARE_READ_H
+#ifndef BENCH_COMPARE_READ_H
+#define BENCH_COMPARE_READ_H
 
 #include "compare_figures.h"
 #include "compare_settings.h"

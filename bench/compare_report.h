@@ -1,6 +1,6 @@
 /* compare_report.h - what a comparison found, as a table for people and as JSON. */
-#ifndef COMPARE_REPORT_H
-#define COMPARE_REPORT_H
+#ifndef BENCH_COMPARE_REPORT_H
+#define BENCH_COMPARE_REPORT_H
 
 #include "compare.h"
 

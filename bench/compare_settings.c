@@ -1,7 +1,7 @@
 /* compare_settings.c - with what runs were made, and in what they differ. */
 #include "compare_settings.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* compare_settings.h - with what runs were made, as keys and values, and in what they differ. */
-#ifndef COMPARE_SETTINGS_H
-#define COMPARE_SETTINGS_H
+#ifndef BENCH_COMPARE_SETTINGS_H
+#define BENCH_COMPARE_SETTINGS_H
 
 #include <stddef.h>
 

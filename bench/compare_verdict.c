@@ -1,7 +1,7 @@
 /* compare_verdict.c - whether candidate runs are slower than baseline runs. */
 #include "compare_verdict.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "stats.h"
 
 #include <math.h>

@@ -7,8 +7,8 @@
  * tolerance is at most `level` over the whole call (weighted Holm, one-sided); the same apart for improved. With
  * fewer runs nothing is known of the spread, and only figures of which the best candidate run is worse than the
  * worst baseline run by more than tolerance and floor are called regressed. Pure. */
-#ifndef COMPARE_VERDICT_H
-#define COMPARE_VERDICT_H
+#ifndef BENCH_COMPARE_VERDICT_H
+#define BENCH_COMPARE_VERDICT_H
 
 #include <stddef.h>
 

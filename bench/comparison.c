@@ -1,7 +1,7 @@
 /* comparison.c - from samples to figures. */
 #include "comparison.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>

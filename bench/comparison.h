@@ -1,12 +1,12 @@
 /* comparison.h - from samples to figures: medians, what a strategy costs, which differences are real.
  *
  * Pure: samples in, figures out. One sample is one block (one round of one implementation). */
-#ifndef COMPARISON_H
-#define COMPARISON_H
+#ifndef BENCH_COMPARISON_H
+#define BENCH_COMPARISON_H
 
+#include "ddp/step.h"
 #include "options.h"
 #include "stats.h"
-#include "step.h"
 
 /* A sample's figures, in seconds: a phase is its time per step, averaged over the timed steps of a block and over
  * ranks; METRIC_STEP is the block's time / timed steps on the slowest rank. */

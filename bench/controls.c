@@ -1,7 +1,7 @@
 /* controls.c - what a profile is compared with. */
 #include "controls.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>

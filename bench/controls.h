@@ -1,7 +1,7 @@
 /* controls.h - what a profile is compared with in interleaved rounds: the same without tracing, the same with its
  * collectives after backward, and `none`. */
-#ifndef CONTROLS_H
-#define CONTROLS_H
+#ifndef BENCH_CONTROLS_H
+#define BENCH_CONTROLS_H
 
 #include "bound.h"
 #include "overlap.h"

@@ -1,7 +1,7 @@
 /* figures.c - what the captured steps say, of every rank. */
 #include "figures.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "stats.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* figures.h - what the captured steps say, of every rank: phases, overlap, collectives. Definitions are those of the
  * README's list of metrics; all from whole nanoseconds. */
-#ifndef FIGURES_H
-#define FIGURES_H
+#ifndef BENCH_FIGURES_H
+#define BENCH_FIGURES_H
 
 #include "capture.h"
 

@@ -1,7 +1,7 @@
 /* files.c - directories, and files that appear when they are complete. */
 #include "files.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* findings.h - what a profile's figures mean: whether communication was hidden, and where time could be saved. */
-#ifndef FINDINGS_H
-#define FINDINGS_H
+#ifndef BENCH_FINDINGS_H
+#define BENCH_FINDINGS_H
 
 #include "controls.h"
 #include "figures.h"

@@ -1,7 +1,7 @@
 /* host.c - facts about this machine, by hwloc and the kernel. */
 #include "host.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <hwloc.h>
 #include <sched.h>

@@ -1,8 +1,8 @@
 /* host.h - facts about this machine: its parts, the cores a rank may use, its memory, and what others do on it. */
-#ifndef HOST_H
-#define HOST_H
+#ifndef BENCH_HOST_H
+#define BENCH_HOST_H
 
-#include "job.h"
+#include "ddp/job.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* kernel_cases.c - the operations that bench_kernels times, and the arrays that they work on. */
 #include "kernel_cases.h"
 
-#include "error.h"
-#include "operations.h"
+#include "kernels/error.h"
+#include "kernels/operations.h"
 
 #include <stdio.h>
 #include <stdlib.h>

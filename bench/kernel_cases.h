@@ -1,10 +1,10 @@
 /* kernel_cases.h - what bench_kernels times: the operations of a device, each with arrays, sizes, and the bytes that it
  * must move and the operations that it must do at least (operations.h). Declaring both beside a kernel is after Hager
  * and Eitzinger's TheBandwidthBenchmark (RRZE). */
-#ifndef KERNEL_CASES_H
-#define KERNEL_CASES_H
+#ifndef BENCH_KERNEL_CASES_H
+#define BENCH_KERNEL_CASES_H
 
-#include "device.h"
+#include "kernels/device.h"
 
 struct kernel_arrays;
 

@@ -1,7 +1,7 @@
 /* losses.c - do the strategies train the same model? */
 #include "losses.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>

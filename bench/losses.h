@@ -1,9 +1,9 @@
 /* losses.h - do the strategies train the same model? Every block starts from the same weights and data, so all that
  * reduce the whole gradient in fp32 must find the same losses, up to the order of the sums. */
-#ifndef LOSSES_H
-#define LOSSES_H
+#ifndef BENCH_LOSSES_H
+#define BENCH_LOSSES_H
 
-#include "job.h"
+#include "ddp/job.h"
 
 struct losses {
     int steps;        /* of a block, the ones that are not timed included */

@@ -2,8 +2,8 @@
 #include "memory.h"
 
 #include "comparison.h"
-#include "error.h"
 #include "host.h"
+#include "kernels/error.h"
 #include "steps.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* memory.h - what a run will need, by part, known before anything is allocated. */
-#ifndef MEMORY_H
-#define MEMORY_H
+#ifndef BENCH_MEMORY_H
+#define BENCH_MEMORY_H
 
-#include "job.h"
-#include "model.h"
+#include "ddp/job.h"
+#include "ddp/model.h"
 #include "options.h"
 
 enum memory_part {

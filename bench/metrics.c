@@ -1,8 +1,8 @@
 /* metrics.c - a line of telemetry for each step. */
 #include "metrics.h"
 
-#include "error.h"
 #include "files.h"
+#include "kernels/error.h"
 
 #include <errno.h>
 #include <math.h>

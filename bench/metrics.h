@@ -1,6 +1,6 @@
 /* metrics.h - rank_<r>_metrics.jsonl: a line for each step of this rank. */
-#ifndef METRICS_H
-#define METRICS_H
+#ifndef BENCH_METRICS_H
+#define BENCH_METRICS_H
 
 #include "overlap.h"
 #include "results.h"

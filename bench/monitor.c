@@ -1,8 +1,8 @@
 /* monitor.c - the thread that watches a host. */
 #include "monitor.h"
 
-#include "clock.h"
-#include "error.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
 #include "monitor_cpu.h"
 #include "monitor_gpu.h"
 

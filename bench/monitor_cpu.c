@@ -1,7 +1,7 @@
 /* monitor_cpu.c - what the CPUs did, second by second. */
 #include "monitor_cpu.h"
 
-#include "clock.h"
+#include "kernels/clock.h"
 
 #include <math.h>
 

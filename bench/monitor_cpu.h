@@ -1,7 +1,7 @@
 /* monitor_cpu.h - a line a second of what the CPUs of a machine do and for whom, and what in them makes measured times
  * doubtful. */
-#ifndef MONITOR_CPU_H
-#define MONITOR_CPU_H
+#ifndef BENCH_MONITOR_CPU_H
+#define BENCH_MONITOR_CPU_H
 
 #include "monitor_csv.h"
 #include "monitor_findings.h"

@@ -1,7 +1,7 @@
 /* monitor_csv.c - lines of comma-separated values, written whole. */
 #include "monitor_csv.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <ctype.h>
 #include <errno.h>

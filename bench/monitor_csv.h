@@ -1,8 +1,8 @@
 /* monitor_csv.h - a file of comma-separated values that grows by whole lines, so that it is valid whenever the run
  * ends.
  */
-#ifndef MONITOR_CSV_H
-#define MONITOR_CSV_H
+#ifndef BENCH_MONITOR_CSV_H
+#define BENCH_MONITOR_CSV_H
 
 #include "files.h"
 

@@ -1,7 +1,7 @@
 /* monitor_gpu.c - what the GPUs of a host do, second by second. */
 #include "monitor_gpu.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* monitor_gpu.h - a line a second for each GPU of a host, and what in them makes measured times doubtful. */
-#ifndef MONITOR_GPU_H
-#define MONITOR_GPU_H
+#ifndef BENCH_MONITOR_GPU_H
+#define BENCH_MONITOR_GPU_H
 
 #include "monitor_csv.h"
 #include "monitor_findings.h"

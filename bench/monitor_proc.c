@@ -1,7 +1,7 @@
 /* monitor_proc.c - reads and parses the kernel's files. */
 #include "monitor_proc.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <fcntl.h>
 #include <math.h>

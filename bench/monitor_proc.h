@@ -2,8 +2,8 @@
  *
  * Read from /proc and /sys below a root directory, which tests make up. A number that the kernel does not give is NAN.
  * Sources: Linux Documentation/filesystems/proc.rst, admin-guide/cgroup-v2.rst, scheduler/sched-bwc.rst (version 1). */
-#ifndef MONITOR_PROC_H
-#define MONITOR_PROC_H
+#ifndef BENCH_MONITOR_PROC_H
+#define BENCH_MONITOR_PROC_H
 
 #include <sched.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* nvml.c - finds NVIDIA's management library and its functions. */
 #include "nvml.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* open_device.h - the options that choose what ranks compute on, and the opening of it. */
-#ifndef OPEN_DEVICE_H
-#define OPEN_DEVICE_H
+#ifndef BENCH_OPEN_DEVICE_H
+#define BENCH_OPEN_DEVICE_H
 
-#include "device_cuda.h"
-#include "job.h"
+#include "ddp/job.h"
+#include "kernels/device_cuda.h"
 #include "option_table.h"
 
 enum device_kind { DEVICE_AUTO, DEVICE_CPU, DEVICE_CUDA };

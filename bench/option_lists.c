@@ -1,7 +1,7 @@
 /* option_lists.c - values of options that are made of several words. */
 #include "option_lists.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <ctype.h>
 #include <math.h>

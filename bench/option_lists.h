@@ -1,6 +1,6 @@
 /* option_lists.h - values of options that are made of several words or are one of a few; used by option tables. */
-#ifndef OPTION_LISTS_H
-#define OPTION_LISTS_H
+#ifndef BENCH_OPTION_LISTS_H
+#define BENCH_OPTION_LISTS_H
 
 #include "option_table.h"
 #include "options.h"

@@ -1,7 +1,7 @@
 /* option_table.c - command lines read by a table. */
 #include "option_table.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* options.c - the command line. */
 #include "options.h"
 
-#include "data.h"
-#include "error.h"
+#include "ddp/data.h"
+#include "kernels/error.h"
 #include "option_lists.h"
 
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* options.h - the command line: one table row gives an option's parsing, bounds, default and help. */
-#ifndef OPTIONS_H
-#define OPTIONS_H
+#ifndef BENCH_OPTIONS_H
+#define BENCH_OPTIONS_H
 
-#include "comm.h"
+#include "ddp/comm.h"
+#include "ddp/step.h"
+#include "ddp/strategy.h"
 #include "open_device.h"
 #include "option_table.h"
-#include "step.h"
-#include "strategy.h"
 
 #include <stdint.h>
 #include <stdio.h>

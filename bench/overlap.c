@@ -1,7 +1,7 @@
 /* overlap.c - how computation and communication share the time of a step. */
 #include "overlap.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <stdlib.h>
 

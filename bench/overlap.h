@@ -1,6 +1,6 @@
 /* overlap.h - how computation and communication share the time of a step, by unions of intervals. Pure. */
-#ifndef OVERLAP_H
-#define OVERLAP_H
+#ifndef BENCH_OVERLAP_H
+#define BENCH_OVERLAP_H
 
 #include "intervals.h"
 #include "steps.h"

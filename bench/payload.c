@@ -1,7 +1,7 @@
 /* payload.c - inputs whose reduction is exact in any order. */
 #include "payload.h"
 
-#include "bf16.h"
+#include "kernels/bf16.h"
 
 #include <math.h>
 #include <string.h>

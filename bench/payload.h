@@ -5,10 +5,10 @@
  * average h, the largest h + the ramp's end. All are whole numbers so small that every partial sum is exact in the
  * type, so that whatever the order the result must be equal bit for bit. Averages in bf16 lose their base beyond 175
  * ranks; the ramp stays. Gathered and broadcast elements are whole numbers of their rank. */
-#ifndef PAYLOAD_H
-#define PAYLOAD_H
+#ifndef BENCH_PAYLOAD_H
+#define BENCH_PAYLOAD_H
 
-#include "comm.h"
+#include "ddp/comm.h"
 
 struct payload {
     struct collective collective; /* kind, dtype, op, count and root are read */

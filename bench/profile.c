@@ -2,8 +2,8 @@
  * The summary is written after the capture and again as rounds go by. */
 #include "profile.h"
 
-#include "error.h"
 #include "files.h"
+#include "kernels/error.h"
 #include "report.h"
 #include "trace_files.h"
 

@@ -1,6 +1,6 @@
 /* profile.h - profile mode: traces the steps of one implementation, and measures its overlap against controls. */
-#ifndef PROFILE_H
-#define PROFILE_H
+#ifndef BENCH_PROFILE_H
+#define BENCH_PROFILE_H
 
 #include "averages.h"
 #include "findings.h"

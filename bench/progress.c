@@ -1,7 +1,7 @@
 /* progress.c - how far a long run is. */
 #include "progress.h"
 
-#include "clock.h"
+#include "kernels/clock.h"
 
 #include <math.h>
 #include <stdio.h>

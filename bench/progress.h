@@ -1,7 +1,7 @@
 /* progress.h - how far a long run is and how long the rest will take, on stderr: a bar on a terminal, a line now and
  * then otherwise. */
-#ifndef PROGRESS_H
-#define PROGRESS_H
+#ifndef BENCH_PROGRESS_H
+#define BENCH_PROGRESS_H
 
 #include <stddef.h>
 #include <stdint.h>

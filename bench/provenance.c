@@ -1,7 +1,7 @@
 /* provenance.c - what was run, where and with what. */
 #include "provenance.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "results.h"
 
 #include <stdlib.h>

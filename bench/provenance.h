@@ -1,10 +1,10 @@
 /* provenance.h - what was run, where and with what: what the run.json of every mode has in common. */
-#ifndef PROVENANCE_H
-#define PROVENANCE_H
+#ifndef BENCH_PROVENANCE_H
+#define BENCH_PROVENANCE_H
 
-#include "comm.h"
+#include "ddp/comm.h"
+#include "ddp/job.h"
 #include "host.h"
-#include "job.h"
 #include "open_device.h"
 
 #include <cJSON.h>

@@ -1,10 +1,10 @@
 /* reductions.h - every collective of the captured steps as all ranks saw it: who came last, and who waited for whom. */
-#ifndef REDUCTIONS_H
-#define REDUCTIONS_H
+#ifndef BENCH_REDUCTIONS_H
+#define BENCH_REDUCTIONS_H
 
-#include "alignment.h"
-#include "job.h"
-#include "timeline.h"
+#include "ddp/alignment.h"
+#include "ddp/job.h"
+#include "kernels/timeline.h"
 
 /* One collective on this rank; times are rank 0's clock. */
 struct reduction {

@@ -1,6 +1,6 @@
 /* report.h - the comparison in words and columns, for people. */
-#ifndef REPORT_H
-#define REPORT_H
+#ifndef BENCH_REPORT_H
+#define BENCH_REPORT_H
 
 #include "comparison.h"
 #include "run.h"

@@ -1,8 +1,8 @@
 /* results.c - writes the files of one run. */
 #include "results.h"
 
-#include "error.h"
 #include "files.h"
+#include "kernels/error.h"
 #include "provenance.h"
 #include "summary_csv.h"
 

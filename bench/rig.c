@@ -1,8 +1,8 @@
 /* rig.c - everything that one rank needs to train. */
 #include "rig.h"
 
-#include "comm_thread.h"
-#include "error.h"
+#include "ddp/comm_thread.h"
+#include "kernels/error.h"
 
 /* ---- a transport that is done at once ---- */
 

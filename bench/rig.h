@@ -1,8 +1,8 @@
 /* rig.h - everything that one rank needs to train, for the programs that measure the program itself. */
-#ifndef RIG_H
-#define RIG_H
+#ifndef BENCH_RIG_H
+#define BENCH_RIG_H
 
-#include "step.h"
+#include "ddp/step.h"
 
 struct rig {
     struct model model;

@@ -1,8 +1,8 @@
 /* run.c - blocks of every implementation, interleaved over rounds, so that drift of the machine hits all alike. */
 #include "run.h"
 
-#include "clock.h"
-#include "error.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
 #include "metrics.h"
 #include "monitor_cpu.h"
 #include "overlap.h"

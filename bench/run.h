@@ -1,11 +1,11 @@
 /* run.h - blocks of every implementation in turn on the same model, and what came of it: what the benchmark and the
  * profile are both made of. */
-#ifndef RUN_H
-#define RUN_H
+#ifndef BENCH_RUN_H
+#define BENCH_RUN_H
 
 #include "comparison.h"
+#include "ddp/job.h"
 #include "host.h"
-#include "job.h"
 #include "losses.h"
 #include "memory.h"
 #include "monitor.h"

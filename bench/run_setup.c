@@ -1,7 +1,7 @@
 /* run_setup.c - everything that a run needs, planned, checked and allocated before the first step. */
-#include "clock.h"
-#include "device_traced.h"
-#include "error.h"
+#include "kernels/clock.h"
+#include "kernels/device_traced.h"
+#include "kernels/error.h"
 #include "results.h"
 #include "run.h"
 

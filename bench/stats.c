@@ -1,7 +1,7 @@
 /* stats.c - medians with order-statistic intervals, Student's t, paired ratios, Holm's adjustment. */
 #include "stats.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>

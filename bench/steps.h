@@ -1,8 +1,8 @@
 /* steps.h - from the spans of a block to the times of its steps. Pure. */
-#ifndef STEPS_H
-#define STEPS_H
+#ifndef BENCH_STEPS_H
+#define BENCH_STEPS_H
 
-#include "step.h"
+#include "ddp/step.h"
 
 struct step_times {
     int64_t start_ns, end_ns; /* of the step; phases cover it without gaps */

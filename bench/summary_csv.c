@@ -1,7 +1,7 @@
 /* summary_csv.c - the figures of summary.json as a tidy table. */
 #include "summary_csv.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* summary_csv.h - summary.csv: the figures of summary.json as a tidy table, a row for each implementation and metric.
  */
-#ifndef SUMMARY_CSV_H
-#define SUMMARY_CSV_H
+#ifndef BENCH_SUMMARY_CSV_H
+#define BENCH_SUMMARY_CSV_H
 
 #include "run.h"
 

@@ -1,8 +1,8 @@
 /* sweep.c - times collectives over a range of sizes. */
 #include "sweep.h"
 
-#include "clock.h"
-#include "error.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
 #include "memory.h"
 #include "payload.h"
 #include "stats.h"

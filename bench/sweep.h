@@ -1,13 +1,13 @@
 /* sweep.h - times collectives over a range of sizes: the measuring itself. */
-#ifndef SWEEP_H
-#define SWEEP_H
+#ifndef BENCH_SWEEP_H
+#define BENCH_SWEEP_H
 
-#include "device.h"
+#include "ddp/watchdog.h"
 #include "host.h"
+#include "kernels/device.h"
 #include "link_model.h"
 #include "monitor_findings.h"
 #include "sweep_options.h"
-#include "watchdog.h"
 
 /* Figures of a series of times, in seconds. */
 struct spread {

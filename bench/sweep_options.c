@@ -2,7 +2,7 @@
  */
 #include "sweep_options.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "sweep_sizes.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* sweep_options.h - the command line of `ddpbench allreduce`. */
-#ifndef SWEEP_OPTIONS_H
-#define SWEEP_OPTIONS_H
+#ifndef BENCH_SWEEP_OPTIONS_H
+#define BENCH_SWEEP_OPTIONS_H
 
 #include "options.h"
 

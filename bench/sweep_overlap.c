@@ -1,8 +1,8 @@
 /* sweep_overlap.c - how much of a collective computation hides. */
 #include "sweep_overlap.h"
 
-#include "clock.h"
-#include "error.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* sweep_overlap.h - how much of a collective computation hides, size by size, and what each costs the other. */
-#ifndef SWEEP_OVERLAP_H
-#define SWEEP_OVERLAP_H
+#ifndef BENCH_SWEEP_OVERLAP_H
+#define BENCH_SWEEP_OVERLAP_H
 
 #include "stats.h"
 #include "sweep.h"

@@ -1,7 +1,7 @@
 /* sweep_report.c - the table of a sweep. */
 #include "sweep_report.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "results.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* sweep_report.h - the table of a sweep, in the columns of nccl-tests. */
-#ifndef SWEEP_REPORT_H
-#define SWEEP_REPORT_H
+#ifndef BENCH_SWEEP_REPORT_H
+#define BENCH_SWEEP_REPORT_H
 
 #include "sweep.h"
 

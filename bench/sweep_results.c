@@ -1,8 +1,8 @@
 /* sweep_results.c - the files of a sweep. */
 #include "sweep_results.h"
 
-#include "error.h"
 #include "files.h"
+#include "kernels/error.h"
 #include "provenance.h"
 #include "sweep_overlap.h"
 

@@ -1,6 +1,6 @@
 /* sweep_results.h - the files of a sweep: run.json, summary.json, allreduce.csv and rank_<r>_metrics.jsonl. */
-#ifndef SWEEP_RESULTS_H
-#define SWEEP_RESULTS_H
+#ifndef BENCH_SWEEP_RESULTS_H
+#define BENCH_SWEEP_RESULTS_H
 
 #include "results.h"
 #include "sweep.h"

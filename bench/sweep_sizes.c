@@ -1,8 +1,8 @@
 /* sweep_sizes.c - the sizes of a sweep: a range, a list, or those that a model's strategies send. */
 #include "sweep_sizes.h"
 
-#include "error.h"
-#include "plan.h"
+#include "ddp/plan.h"
+#include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* sweep_sizes.h - the sizes of a sweep: a range, a list, or those that a model's strategies send. */
-#ifndef SWEEP_SIZES_H
-#define SWEEP_SIZES_H
+#ifndef BENCH_SWEEP_SIZES_H
+#define BENCH_SWEEP_SIZES_H
 
 #include "sweep_options.h"
 

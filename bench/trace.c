@@ -1,8 +1,8 @@
 /* trace.c - writes a timeline as a Chrome trace. */
 #include "trace_rows.h"
 
-#include "error.h"
-#include "operations.h"
+#include "kernels/error.h"
+#include "kernels/operations.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,11 +2,11 @@
  *
  * Format: the Trace Event Format of Chrome (JSON object format), with the names and arguments that PyTorch's Kineto
  * gives to steps and collectives, so that tools made for its traces read these. */
-#ifndef TRACE_H
-#define TRACE_H
+#ifndef BENCH_TRACE_H
+#define BENCH_TRACE_H
 
-#include "activity.h"
-#include "device_cuda.h"
+#include "kernels/activity.h"
+#include "kernels/device_cuda.h"
 #include "overlap.h"
 #include "reductions.h"
 #include "trace_text.h"

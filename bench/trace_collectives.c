@@ -1,7 +1,7 @@
 /* trace_collectives.c - collectives in a trace: what tools look for on them, and the lanes of a library on the host. */
 #include "trace_rows.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <stdlib.h>
 

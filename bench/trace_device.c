@@ -6,7 +6,7 @@
  * their own, since rows of a lane may not partly overlap. */
 #include "trace_device.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* trace_device.h - which records of a GPU's tracer a trace is made of, and what they belong to. */
-#ifndef TRACE_DEVICE_H
-#define TRACE_DEVICE_H
+#ifndef BENCH_TRACE_DEVICE_H
+#define BENCH_TRACE_DEVICE_H
 
 #include "trace_rows.h"
 

@@ -1,7 +1,7 @@
 /* trace_device_rows.c - which records of a GPU's tracer a trace is made of, and what they belong to. */
 #include "trace_device.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <stdlib.h>
 #include <string.h>

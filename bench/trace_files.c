@@ -1,8 +1,8 @@
 /* trace_files.c - the files that traces are written to: one of each rank, and one of all. */
 #include "trace_files.h"
 
-#include "error.h"
 #include "files.h"
+#include "kernels/error.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* trace_rows.h - the rows of a trace as its parts write them: what all rows have, and the lanes that they lie on. */
-#ifndef TRACE_ROWS_H
-#define TRACE_ROWS_H
+#ifndef BENCH_TRACE_ROWS_H
+#define BENCH_TRACE_ROWS_H
 
 #include "trace.h"
 

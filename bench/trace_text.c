@@ -2,7 +2,7 @@
  * large one. */
 #include "trace_text.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>

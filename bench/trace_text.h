@@ -1,8 +1,8 @@
 /* trace_text.h - the text of a trace on its way to a sink, in pieces of 64 KiB. After a failure nothing more is
  * written.
  */
-#ifndef TRACE_TEXT_H
-#define TRACE_TEXT_H
+#ifndef BENCH_TRACE_TEXT_H
+#define BENCH_TRACE_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>

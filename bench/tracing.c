@@ -1,7 +1,7 @@
 /* tracing.c - the tracer of a GPU during a capture. */
 #include "tracing.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "option_lists.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* tracing.h - the tracer of a GPU during a capture: it records while steps that are kept run. */
-#ifndef TRACING_H
-#define TRACING_H
+#ifndef BENCH_TRACING_H
+#define BENCH_TRACING_H
 
-#include "activity.h"
+#include "kernels/activity.h"
 #include "run.h"
 
 struct tracing {

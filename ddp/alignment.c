@@ -1,5 +1,5 @@
 /* alignment.c - one clock for all ranks. */
-#include "alignment.h"
+#include "ddp/alignment.h"
 
 static int64_t rounded(double x)
 {

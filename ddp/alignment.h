@@ -3,8 +3,8 @@
  * Each rank compares its clock with rank 0's before and after the run (job_compare_clocks), and in between the offset
  * is taken to change evenly, as it does when two crystals differ in frequency.
  * Source: Cristian, Probabilistic Clock Synchronization, Distributed Computing 3 (1989) 146-158. */
-#ifndef ALIGNMENT_H
-#define ALIGNMENT_H
+#ifndef DDP_ALIGNMENT_H
+#define DDP_ALIGNMENT_H
 
 #include <stdint.h>
 

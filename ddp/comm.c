@@ -1,10 +1,10 @@
 /* comm.c - what collectives and their parts are called, and which comm a job has. */
-#include "comm.h"
+#include "ddp/comm.h"
 
-#include "comm_nccl.h"
-#include "device.h"
-#include "error.h"
-#include "job.h"
+#include "ddp/comm_nccl.h"
+#include "ddp/job.h"
+#include "kernels/device.h"
+#include "kernels/error.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  * Two rules are the whole contract. A collective starts after the device work that was issued before it; and `join`
  * makes device work that is issued later wait for it. Collectives start in the order of their tickets and several may
  * be in flight. Between the first start and the join of the last ticket nobody but the comm may use MPI. */
-#ifndef COMM_H
-#define COMM_H
+#ifndef DDP_COMM_H
+#define DDP_COMM_H
 
-#include "timeline.h"
+#include "kernels/timeline.h"
 
 #include <stddef.h>
 

@@ -1,11 +1,11 @@
 /* comm_mpi.c - collectives by MPI, on a communicator of their own. */
-#include "comm.h"
+#include "ddp/comm.h"
 
-#include "bf16.h"
-#include "comm_staged.h"
-#include "comm_thread.h"
-#include "error.h"
-#include "job.h"
+#include "ddp/comm_staged.h"
+#include "ddp/comm_thread.h"
+#include "ddp/job.h"
+#include "kernels/bf16.h"
+#include "kernels/error.h"
 
 #include <mpi.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* comm_nccl.c - collectives by NCCL, on a stream of their own beside the device's.
  *
  * Order between the two streams is kept by events alone: the host waits for nothing but NCCL's own set-up. */
-#include "comm_nccl.h"
+#include "ddp/comm_nccl.h"
 
-#include "cuda/runtime.h"
-#include "cuda/stamps.h"
-#include "device.h"
-#include "error.h"
-#include "job.h"
-#include "watchdog.h"
+#include "ddp/job.h"
+#include "ddp/watchdog.h"
+#include "kernels/cuda/runtime.h"
+#include "kernels/cuda/stamps.h"
+#include "kernels/device.h"
+#include "kernels/error.h"
 
 #include <nccl.h>
 #include <pthread.h>

@@ -1,10 +1,10 @@
 /* comm_nccl.h - collectives by NCCL, between GPUs, on a stream of their own.
  *
  * Where NCCL was not found when the program was built, comm_nccl_absent.c stands in, and says so. */
-#ifndef COMM_NCCL_H
-#define COMM_NCCL_H
+#ifndef DDP_COMM_NCCL_H
+#define DDP_COMM_NCCL_H
 
-#include "comm.h"
+#include "ddp/comm.h"
 
 /* The library's version, such as "2.28.9", static; NULL: the program was built without it. */
 const char *comm_nccl_version(void);

@@ -1,7 +1,7 @@
 /* comm_nccl_absent.c - stands in for NCCL where it was not found. */
-#include "comm_nccl.h"
+#include "ddp/comm_nccl.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 /* comm_self.c - collectives of one rank: there is nothing to add, only a copy to make when it is not in place, and
  * tickets and spans to keep. */
-#include "comm.h"
+#include "ddp/comm.h"
 
-#include "device.h"
-#include "error.h"
+#include "kernels/device.h"
+#include "kernels/error.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* comm_staged.c - copies around each collective of another transport. */
-#include "comm_staged.h"
+#include "ddp/comm_staged.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <stdlib.h>
 

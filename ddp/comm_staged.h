@@ -3,11 +3,11 @@
  * A collective's input is copied to host memory beside the operations, once those issued before it are done; the
  * library works there, in place; the result is copied back. The library is given collectives in the order of their
  * tickets, which is the same on every rank, however the copies fare. */
-#ifndef COMM_STAGED_H
-#define COMM_STAGED_H
+#ifndef DDP_COMM_STAGED_H
+#define DDP_COMM_STAGED_H
 
-#include "comm_thread.h"
-#include "device.h"
+#include "ddp/comm_thread.h"
+#include "kernels/device.h"
 
 /* Wraps a transport whose collectives work in host memory, and owns it from now on. capacity as of the comm_thread that
  * it is for. Host memory is allocated as collectives need it, and kept. */

@@ -1,8 +1,8 @@
 /* comm_thread.c - the queue of collectives, and who drives them when. */
-#include "comm_thread.h"
+#include "ddp/comm_thread.h"
 
-#include "device.h"
-#include "error.h"
+#include "kernels/device.h"
+#include "kernels/error.h"
 
 #include <pthread.h>
 #include <sched.h>

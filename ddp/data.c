@@ -1,8 +1,8 @@
 /* data.c - sources of tokens, the order that sequences are visited in, and the thread that fetches ahead. */
-#include "data.h"
+#include "ddp/data.h"
 
-#include "error.h"
-#include "random.h"
+#include "kernels/error.h"
+#include "kernels/random.h"
 
 #include <errno.h>
 #include <fcntl.h>

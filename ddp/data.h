@@ -4,8 +4,8 @@
  * permutation fixed by the seed, and step s trains on the global batch of sequences [s * B, (s + 1) * B) of that
  * row, wrapping around at its end. Rank r of R takes the r-th part of each global batch, so the ranks read disjoint
  * sequences and the joined batch is the same however many ranks share it. */
-#ifndef DATA_H
-#define DATA_H
+#ifndef DDP_DATA_H
+#define DDP_DATA_H
 
 #include <stddef.h>
 #include <stdint.h>

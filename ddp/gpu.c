@@ -1,8 +1,8 @@
 /* gpu.c - gives each rank a GPU of its own. */
-#include "gpu.h"
+#include "ddp/gpu.h"
 
-#include "device_cuda.h"
-#include "error.h"
+#include "kernels/device_cuda.h"
+#include "kernels/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

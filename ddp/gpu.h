@@ -1,8 +1,8 @@
 /* gpu.h - which GPU each rank computes on. */
-#ifndef GPU_H
-#define GPU_H
+#ifndef DDP_GPU_H
+#define DDP_GPU_H
 
-#include "job.h"
+#include "ddp/job.h"
 
 /* Chooses a GPU for each rank by its place among the ranks of its host: *index is the one of that place when the
  * process sees at least as many GPUs as its host has ranks; the only one where a launcher shows each rank its own;

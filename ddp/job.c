@@ -1,7 +1,7 @@
 /* job.c - the control plane on MPI. */
-#include "job.h"
+#include "ddp/job.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <ctype.h>
 #include <limits.h>

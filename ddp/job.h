@@ -1,10 +1,10 @@
 /* job.h - the control plane: who the ranks are, and what they tell each other while no collective is in flight.
  *
  * Every function here is called by all ranks in the same order, from the thread that called job_begin. */
-#ifndef JOB_H
-#define JOB_H
+#ifndef DDP_JOB_H
+#define DDP_JOB_H
 
-#include "alignment.h"
+#include "ddp/alignment.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* model.c - forward and backward of the transformer, as plain mirrored calls. */
-#include "model.h"
+#include "ddp/model.h"
 
-#include "error.h"
-#include "random.h"
+#include "kernels/error.h"
+#include "kernels/random.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -4,10 +4,10 @@
  * residual]; RMSNorm; output projection (not tied to the embedding); mean cross-entropy. No biases.
  * Weights, gradients and optimizer state each live in one arena, tensors in the order in which backward finishes
  * their gradients, which is the reverse of the order in which forward uses (and this table registers) them. */
-#ifndef MODEL_H
-#define MODEL_H
+#ifndef DDP_MODEL_H
+#define DDP_MODEL_H
 
-#include "device.h"
+#include "kernels/device.h"
 
 struct model_sizes {
     size_t batch;      /* B, sequences in one forward pass of this rank */

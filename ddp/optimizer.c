@@ -1,5 +1,5 @@
 /* optimizer.c - AdamW's state, and the learning rate over the steps. */
-#include "optimizer.h"
+#include "ddp/optimizer.h"
 
 float schedule_learning_rate(const struct schedule *schedule, long step)
 {

@@ -1,8 +1,8 @@
 /* optimizer.h - AdamW on the whole arena at once, gradient-norm clipping, and the learning rate over the steps. */
-#ifndef OPTIMIZER_H
-#define OPTIMIZER_H
+#ifndef DDP_OPTIMIZER_H
+#define DDP_OPTIMIZER_H
 
-#include "model.h"
+#include "ddp/model.h"
 
 /* The learning rate rises linearly from 0 in step 0 to `peak` in step `warmup_steps` and stays there. Steps before that
  * are the warm-up, the only ones whose gradients are clipped; below step 0 the ramp has not begun and the rate is 0. */

@@ -1,7 +1,7 @@
 /* plan.c - cuts the gradient arena into the slices that are all-reduced together. */
-#include "plan.h"
+#include "ddp/plan.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <stdlib.h>
 

@@ -3,10 +3,10 @@
  * Tensors lie in the arena in the order in which backward finishes them, so a slice is a run of neighbours and is
  * complete when the last of them is. Pure: no device, no communication.
  * Source: Li et al., PyTorch Distributed, VLDB 2020, arXiv:2006.15704. */
-#ifndef PLAN_H
-#define PLAN_H
+#ifndef DDP_PLAN_H
+#define DDP_PLAN_H
 
-#include "model.h"
+#include "ddp/model.h"
 
 struct slice {
     size_t offset, count; /* floats of the arena */

@@ -4,7 +4,7 @@
  * the strategy sums the gradients of all ranks (while backward runs, or after it), and every rank then makes the same
  * update. The only scale, 1 / (tokens x ranks x micro-batches), is folded into the gradient of the loss, so that the
  * sum over everything is the mean over the global batch. */
-#include "step.h"
+#include "ddp/step.h"
 
 const char *const phase_name[PHASES] = {
     [PHASE_ZERO_GRAD] = "zero_grad",         [PHASE_DATA_LOADING] = "data_loading",

@@ -1,12 +1,12 @@
 /* step.h - one training step, and the state that it works on. */
-#ifndef STEP_H
-#define STEP_H
+#ifndef DDP_STEP_H
+#define DDP_STEP_H
 
-#include "data.h"
-#include "model.h"
-#include "optimizer.h"
-#include "strategy.h"
-#include "timeline.h"
+#include "ddp/data.h"
+#include "ddp/model.h"
+#include "ddp/optimizer.h"
+#include "ddp/strategy.h"
+#include "kernels/timeline.h"
 
 /* The phases of a step, in order; each is a span of the host lane under its name. Data loading, forward and backward
  * occur once per micro-batch. gradient_sync is what remains visible after backward (the wait). gradient_clipping_warmup

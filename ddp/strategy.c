@@ -1,5 +1,5 @@
 /* strategy.c - the list of strategies, and what they share. */
-#include "strategy.h"
+#include "ddp/strategy.h"
 
 #include <string.h>
 

@@ -2,11 +2,11 @@
  *
  * A strategy is a const table; a sync is one strategy at work on one model. Adding a strategy is one file and one row
  * in strategy.c. All of them only sum: the mean is folded into the gradient of the loss. */
-#ifndef STRATEGY_H
-#define STRATEGY_H
+#ifndef DDP_STRATEGY_H
+#define DDP_STRATEGY_H
 
-#include "comm.h"
-#include "plan.h"
+#include "ddp/comm.h"
+#include "ddp/plan.h"
 
 struct sync {
     const struct strategy *strategy;

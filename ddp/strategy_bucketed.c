@@ -1,6 +1,6 @@
 /* strategy_bucketed.c - overlap in place: a slice is all-reduced as soon as its last gradient is final, while backward
  * goes on. With a slice per tensor this is ddp_individual, with slices of --bucket-size-mb it is ddp_bucketed. */
-#include "strategy.h"
+#include "ddp/strategy.h"
 
 static void ready(struct sync *sync, int tensor)
 {

@@ -1,5 +1,5 @@
 /* strategy_ddp.c - synchronous data parallelism: after backward, one blocking all-reduce after the other. */
-#include "strategy.h"
+#include "ddp/strategy.h"
 
 static void ready(struct sync *sync, int tensor)
 {

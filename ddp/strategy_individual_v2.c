@@ -1,7 +1,7 @@
 /* strategy_individual_v2.c - staged overlap: each gradient is copied to a buffer of its own as soon as it is final, the
  * buffer is all-reduced while backward goes on, and after the wait it is copied back. The copies buy another type on
  * the wire, and a gradient that communication never touches. */
-#include "strategy.h"
+#include "ddp/strategy.h"
 
 static void ready(struct sync *sync, int tensor)
 {

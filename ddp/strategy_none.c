@@ -1,6 +1,6 @@
 /* strategy_none.c - the control: the same ranks at the same work, and no reduction. What a strategy costs is its step
  * time minus this one's. */
-#include "strategy.h"
+#include "ddp/strategy.h"
 
 static void ready(struct sync *sync, int tensor)
 {

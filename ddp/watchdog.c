@@ -1,8 +1,8 @@
 /* watchdog.c - ends the job when a collective does not return. */
-#include "watchdog.h"
+#include "ddp/watchdog.h"
 
-#include "clock.h"
-#include "error.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
 
 #include <pthread.h>
 #include <signal.h>

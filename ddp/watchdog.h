@@ -1,9 +1,9 @@
 /* watchdog.h - ends the job when a collective does not return, and says on each rank where it stands. */
-#ifndef WATCHDOG_H
-#define WATCHDOG_H
+#ifndef DDP_WATCHDOG_H
+#define DDP_WATCHDOG_H
 
-#include "comm.h"
-#include "job.h"
+#include "ddp/comm.h"
+#include "ddp/job.h"
 
 #include <stdint.h>
 

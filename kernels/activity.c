@@ -1,7 +1,7 @@
 /* activity.c - the memory that a tracer's records go to, their order, and who waited for what. */
-#include "activity.h"
+#include "kernels/activity.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <stdlib.h>
 #include <string.h>

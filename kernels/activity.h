@@ -4,8 +4,8 @@
  * The tracer writes records into memory that was allocated before, in whatever order it gets them; activities_settle
  * puts them in order and finds out what waited for what. CUDA's tracer is CUPTI; where the program was built without
  * it, activity_absent.c stands in, and says so. */
-#ifndef ACTIVITY_H
-#define ACTIVITY_H
+#ifndef KERNELS_ACTIVITY_H
+#define KERNELS_ACTIVITY_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* activity_absent.c - stands in for the tracer of a GPU where the program was built without one. */
-#include "activity.h"
+#include "kernels/activity.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 int tracer_start(struct activities *activities)
 {

@@ -1,6 +1,6 @@
 /* bf16.h - bfloat16, the upper half of an fp32, and back. */
-#ifndef BF16_H
-#define BF16_H
+#ifndef KERNELS_BF16_H
+#define KERNELS_BF16_H
 
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* clock.h - the one clock that every interval is measured with. */
-#ifndef CLOCK_H
-#define CLOCK_H
+#ifndef KERNELS_CLOCK_H
+#define KERNELS_CLOCK_H
 
 #include <errno.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  * vocabulary. "+=" marks an output that is added to; every other output is overwritten. Outputs never overlap inputs
  * unless it is said that they may. No operation can fail in a way a caller could mend: memory exhaustion and the like
  * are fatal. */
-#ifndef DEVICE_H
-#define DEVICE_H
+#ifndef KERNELS_DEVICE_H
+#define KERNELS_DEVICE_H
 
 #include <stddef.h>
 #include <stdint.h>

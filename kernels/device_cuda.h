@@ -1,10 +1,10 @@
 /* device_cuda.h - NVIDIA GPUs: what there is, and the device that computes on one of them.
  *
  * Where no CUDA compiler was found when the program was built, device_cuda_absent.c stands in, and says so. */
-#ifndef DEVICE_CUDA_H
-#define DEVICE_CUDA_H
+#ifndef KERNELS_DEVICE_CUDA_H
+#define KERNELS_DEVICE_CUDA_H
 
-#include "device.h"
+#include "kernels/device.h"
 
 /* What is known about a GPU; the last part under the names that profilers give it. */
 struct gpu_facts {

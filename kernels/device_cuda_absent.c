@@ -1,7 +1,7 @@
 /* device_cuda_absent.c - stands in for the CUDA device where no CUDA compiler was found. */
-#include "device_cuda.h"
+#include "kernels/device_cuda.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 int device_cuda_count(void)
 {

@@ -1,8 +1,8 @@
 /* device_null.c - a device whose operations do nothing. */
-#include "device_null.h"
+#include "kernels/device_null.h"
 
-#include "clock.h"
-#include "error.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* device_null.h - a device whose operations do nothing: what a step on it takes is the harness's own time. */
-#ifndef DEVICE_NULL_H
-#define DEVICE_NULL_H
+#ifndef KERNELS_DEVICE_NULL_H
+#define KERNELS_DEVICE_NULL_H
 
-#include "device.h"
+#include "kernels/device.h"
 
 /* Allocates like the CPU (zeroed, and not touched until somebody else does); every other operation returns at once. */
 const struct device *device_null(void);

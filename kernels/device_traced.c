@@ -1,7 +1,7 @@
 /* device_traced.c - records every operation and range of a device; one function for each row of its table. */
-#include "device_traced.h"
+#include "kernels/device_traced.h"
 
-#include "operations.h"
+#include "kernels/operations.h"
 
 static const struct device *inner;
 static struct timeline *timeline;

@@ -1,9 +1,9 @@
 /* device_traced.h - a device whose operations are recorded on a timeline as another one runs them. */
-#ifndef DEVICE_TRACED_H
-#define DEVICE_TRACED_H
+#ifndef KERNELS_DEVICE_TRACED_H
+#define KERNELS_DEVICE_TRACED_H
 
-#include "device.h"
-#include "timeline.h"
+#include "kernels/device.h"
+#include "kernels/timeline.h"
 
 /* A table that hands every call on to `inner` and records each operation on the compute lane (name and number from
  * operations.h, with its sizes) and each range on the host lane: from the call to the return, and by stamps of the

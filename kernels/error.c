@@ -1,5 +1,5 @@
 /* error.c - keeps the words of an error until they are printed, and ends the job when nothing can be mended. */
-#include "error.h"
+#include "kernels/error.h"
 
 #include <pthread.h>
 #include <stdarg.h>

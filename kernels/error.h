@@ -2,8 +2,8 @@
  *
  * report() keeps the words until one place prints them (job_agree), so that a mistake that every rank makes is
  * printed once. fatal() prints at once and ends every rank. */
-#ifndef ERROR_H
-#define ERROR_H
+#ifndef KERNELS_ERROR_H
+#define KERNELS_ERROR_H
 
 #include <stddef.h>
 

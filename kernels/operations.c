@@ -1,5 +1,5 @@
 /* operations.c - name, sizes and work of each operation. */
-#include "operations.h"
+#include "kernels/operations.h"
 
 #include <string.h>
 

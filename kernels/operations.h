@@ -2,8 +2,8 @@
  *
  * Sizes are letters with the meaning that they have in device.h; a span of the compute lane holds them in the order of
  * `sizes`, and the operation's number as its index. */
-#ifndef OPERATIONS_H
-#define OPERATIONS_H
+#ifndef KERNELS_OPERATIONS_H
+#define KERNELS_OPERATIONS_H
 
 #include <stddef.h>
 

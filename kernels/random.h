@@ -1,6 +1,6 @@
 /* random.h - random bits from a counter, the same on every machine. */
-#ifndef RANDOM_H
-#define RANDOM_H
+#ifndef KERNELS_RANDOM_H
+#define KERNELS_RANDOM_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* timeline.c - the memory that spans are recorded into. */
-#include "timeline.h"
+#include "kernels/timeline.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <stdlib.h>
 #include <string.h>

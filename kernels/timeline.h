@@ -3,10 +3,10 @@
  * Every figure of time is computed from these spans; nothing is timed twice. A lane is written by one thread
  * at a time, so recording takes neither lock nor allocation. Readers wait until the writers rest: after a block, and
  * after the communication was joined. */
-#ifndef TIMELINE_H
-#define TIMELINE_H
+#ifndef KERNELS_TIMELINE_H
+#define KERNELS_TIMELINE_H
 
-#include "clock.h"
+#include "kernels/clock.h"
 
 #include <stddef.h>
 #include <stdint.h>

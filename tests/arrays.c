@@ -1,7 +1,7 @@
 /* arrays.c - arrays of a device under test: filled, guarded, fetched and compared. */
 #include "arrays.h"
-#include "bf16.h"
-#include "error.h"
+#include "kernels/bf16.h"
+#include "kernels/error.h"
 
 #include <check.h>
 #include <math.h>

@@ -2,10 +2,10 @@
  *
  * A case makes its arrays, runs the operation (upload, call, download; twice), says what outputs must be, and ends
  * with arrays_finish. Everything fails by Check's assertions, so nothing returns an error. */
-#ifndef ARRAYS_H
-#define ARRAYS_H
+#ifndef TESTS_ARRAYS_H
+#define TESTS_ARRAYS_H
 
-#include "device.h"
+#include "kernels/device.h"
 
 #include <stddef.h>
 

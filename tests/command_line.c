@@ -1,7 +1,7 @@
 /* command_line.c - options from a line of words. */
 #include "command_line.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <check.h>
 #include <string.h>

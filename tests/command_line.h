@@ -1,6 +1,6 @@
 /* command_line.h - options from a line of words, and their values as text. */
-#ifndef COMMAND_LINE_H
-#define COMMAND_LINE_H
+#ifndef TESTS_COMMAND_LINE_H
+#define TESTS_COMMAND_LINE_H
 
 #include "options.h"
 

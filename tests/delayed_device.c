@@ -1,7 +1,7 @@
 /* delayed_device.c - a device that does everything late. */
 #include "delayed_device.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <pthread.h>
 #include <stdlib.h>

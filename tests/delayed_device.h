@@ -1,9 +1,9 @@
 /* delayed_device.h - host memory that pretends to be a device's: the host cannot reach it, and every operation and copy
  * is put off as long as the rules allow. */
-#ifndef DELAYED_DEVICE_H
-#define DELAYED_DEVICE_H
+#ifndef TESTS_DELAYED_DEVICE_H
+#define TESTS_DELAYED_DEVICE_H
 
-#include "device.h"
+#include "kernels/device.h"
 
 /* Memory, synchronize, zero and the copies beside the operations are there, and nothing else. Operations and copies are
  * done in order on their two lanes, but when is up to a random generator: a few at most whenever somebody asks for a

@@ -58,12 +58,11 @@ ddp() { includes "$1" | not_from "$1" ddp bench; }
 conditionals() {
     (
         cd "$1"
-        # the name that guards a header is its own: NAME_H, first in the file; the emulated headers stand in for a
-        # vendor's, which C and C++ read
+        # the name that guards a header is its path's, first in the file (so that two headers of one name in two folders
+        # are two); the emulated headers stand in for a vendor's, which C and C++ read
         find kernels ddp bench tests -path tests/emulated_cuda -prune -o \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print | sort | xargs -r awk '
             FNR == 1 {
                 guard = FILENAME
-                sub(/.*\//, "", guard)
                 guard = FILENAME ~ /[.]c?u?h$/ ? toupper(guard) : ""
                 gsub(/[^A-Z0-9]/, "_", guard)
                 seen = 0
@@ -82,14 +81,14 @@ trap 'rm -rf "$temporary"' EXIT
 good() {
     rm -rf "$1"
     mkdir -p "$1/kernels/cpu" "$1/kernels/cuda" "$1/ddp" "$1/bench" "$1/tests"
-    printf '#ifndef DEVICE_H\n#define DEVICE_H\n#include <stddef.h>\n#endif\n' >"$1/kernels/device.h"
-    printf '#ifndef JOB_H\n#define JOB_H\n#include "device.h"\n#endif\n' >"$1/ddp/job.h"
-    printf '#ifndef RUN_H\n#define RUN_H\n#include "job.h"\n#endif\n' >"$1/bench/run.h"
-    printf '#include "job.h"\n#include <mpi.h>\n' >"$1/ddp/job.c"
-    printf '#include "device.h"\n#include <cblas.h>\n' >"$1/kernels/cpu/linear.c"
+    printf '#ifndef KERNELS_DEVICE_H\n#define KERNELS_DEVICE_H\n#include <stddef.h>\n#endif\n' >"$1/kernels/device.h"
+    printf '#ifndef DDP_JOB_H\n#define DDP_JOB_H\n#include "kernels/device.h"\n#endif\n' >"$1/ddp/job.h"
+    printf '#ifndef BENCH_RUN_H\n#define BENCH_RUN_H\n#include "ddp/job.h"\n#endif\n' >"$1/bench/run.h"
+    printf '#include "ddp/job.h"\n#include <mpi.h>\n' >"$1/ddp/job.c"
+    printf '#include "kernels/device.h"\n#include <cblas.h>\n' >"$1/kernels/cpu/linear.c"
     printf '#include <cuda_runtime.h>\n#include <cuda_runtime_api.h>\n' >"$1/kernels/cuda/a.cu"
-    printf '#include "run.h"\n#include "device.h"\n/* #if in words */\nint if_else;\n' >"$1/bench/run.c"
-    printf '#include "run.h"\n#include "job.h"\n' >"$1/tests/test_run.c"
+    printf '#include "run.h"\n#include "kernels/device.h"\n/* #if in words */\nint if_else;\n' >"$1/bench/run.c"
+    printf '#include "run.h"\n#include "ddp/job.h"\n' >"$1/tests/test_run.c"
 }
 
 # expect RULE FILE LINE: the rule finds nothing in a good tree, and FILE when that line is put into it.

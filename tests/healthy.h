@@ -1,6 +1,6 @@
 /* healthy.h - a profile of two ranks in which all is well: what findings are made from, for tests to spoil. */
-#ifndef HEALTHY_H
-#define HEALTHY_H
+#ifndef TESTS_HEALTHY_H
+#define TESTS_HEALTHY_H
 
 #include "findings.h"
 

@@ -1,7 +1,7 @@
 /* made_up.c - timelines with known answers. */
 #include "made_up.h"
 
-#include "comm.h"
+#include "ddp/comm.h"
 
 #include <string.h>
 

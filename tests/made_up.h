@@ -1,9 +1,9 @@
 /* made_up.h - timelines with known answers, put down span by span as a run would have recorded them. */
-#ifndef MADE_UP_H
-#define MADE_UP_H
+#ifndef TESTS_MADE_UP_H
+#define TESTS_MADE_UP_H
 
-#include "operations.h"
-#include "step.h"
+#include "ddp/step.h"
+#include "kernels/operations.h"
 
 enum { US = 1000 }; /* nanoseconds */
 

@@ -1,7 +1,7 @@
 /* made_up_gpu.c - what the tracer of a GPU would have recorded of a step with known answers. */
 #include "made_up_gpu.h"
 
-#include "comm.h"
+#include "ddp/comm.h"
 #include "made_up.h"
 
 #include <string.h>

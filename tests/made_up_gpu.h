@@ -1,8 +1,8 @@
 /* made_up_gpu.h - what the tracer of a GPU would have recorded of a step with known answers. */
-#ifndef MADE_UP_GPU_H
-#define MADE_UP_GPU_H
+#ifndef TESTS_MADE_UP_GPU_H
+#define TESTS_MADE_UP_GPU_H
 
-#include "activity.h"
+#include "kernels/activity.h"
 #include "traces.h"
 
 /* A kernel, a copy, and so on, with the call that led to it; times in microseconds. The call is made by the training

@@ -1,7 +1,7 @@
 /* made_up_profile.h - a profile run as far as its controls look at it: rows, plans and measurements with known ratios.
  */
-#ifndef MADE_UP_PROFILE_H
-#define MADE_UP_PROFILE_H
+#ifndef TESTS_MADE_UP_PROFILE_H
+#define TESTS_MADE_UP_PROFILE_H
 
 #include "controls.h"
 

@@ -2,7 +2,7 @@
  * spans, on 1 to 4 ranks. */
 #include "averages.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "made_up.h"
 #include "suite.h"
 

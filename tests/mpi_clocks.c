@@ -1,8 +1,8 @@
 /* mpi_clocks.c - clocks compared over messages, on 1 to 4 ranks, the real one and one that is made wrong by a known
  * offset and drift; and bytes sent to rank 0. */
-#include "clock.h"
-#include "error.h"
-#include "job.h"
+#include "ddp/job.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <stdlib.h>

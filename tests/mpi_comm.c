@@ -1,12 +1,12 @@
 /* mpi_comm.c - every comm that the program holds and the control plane, on 1 to 4 ranks: sums, types, pieces, many in
  * flight, order beside the device's work, agreement. */
-#include "comm.h"
-#include "comm_nccl.h"
+#include "ddp/comm.h"
+#include "ddp/comm_nccl.h"
+#include "ddp/gpu.h"
+#include "ddp/job.h"
 #include "delayed_device.h"
-#include "device_cuda.h"
-#include "error.h"
-#include "gpu.h"
-#include "job.h"
+#include "kernels/device_cuda.h"
+#include "kernels/error.h"
 #include "losses.h"
 #include "payload.h"
 #include "suite.h"

@@ -1,10 +1,10 @@
 /* mpi_parity.c - every strategy on several ranks against one process on the joined batch: gradients, and parameters
  * after some steps. The same check is made to fail on purpose: with the mean forgotten, with a bucket that misses its
  * last element, with a reduction that runs twice. Run it under mpirun with 1 to 4 ranks. */
-#include "error.h"
-#include "job.h"
+#include "ddp/job.h"
+#include "ddp/step.h"
+#include "kernels/error.h"
 #include "on_device.h"
-#include "step.h"
 #include "suite.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* mpi_reductions.c - ranks tell each other when they posted their collectives, and find who was late and what that cost
  * the others; made-up times, on 1 to 4 ranks, each rank with a clock of its own. */
-#include "error.h"
+#include "kernels/error.h"
 #include "made_up.h"
 #include "reductions.h"
 #include "suite.h"

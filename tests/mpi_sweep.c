@@ -2,7 +2,7 @@
  */
 #include "sweep_overlap.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
 /* noise.c - random numbers that are the same in every run of a test. */
 #include "noise.h"
 
-#include "random.h"
+#include "kernels/random.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* noise.h - random numbers that are the same in every run of a test. */
-#ifndef NOISE_H
-#define NOISE_H
+#ifndef TESTS_NOISE_H
+#define TESTS_NOISE_H
 
 #include <stdint.h>
 

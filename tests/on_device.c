@@ -1,8 +1,8 @@
 /* on_device.c - opens the device under test and copies from and to it. */
 #include "on_device.h"
 
-#include "device_cuda.h"
-#include "error.h"
+#include "kernels/device_cuda.h"
+#include "kernels/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

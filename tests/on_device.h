@@ -1,8 +1,8 @@
 /* on_device.h - the device that a test of more than operations runs on: the CPU, or what TEST_DEVICE says. */
-#ifndef ON_DEVICE_H
-#define ON_DEVICE_H
+#ifndef TESTS_ON_DEVICE_H
+#define TESTS_ON_DEVICE_H
 
-#include "device.h"
+#include "kernels/device.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,10 +2,10 @@
  *
  * Loops follow the formulas of device.h one by one, without tiles, threads or tricks; arguments are those of
  * device.h with double for float. The backward operations are themselves tested against finite differences. */
-#ifndef REFERENCE_H
-#define REFERENCE_H
+#ifndef TESTS_REFERENCE_H
+#define TESTS_REFERENCE_H
 
-#include "device.h"
+#include "kernels/device.h"
 
 #include <stddef.h>
 #include <stdint.h>

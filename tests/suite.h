@@ -1,8 +1,8 @@
 /* suite.h - runs a suite of Check tests to its end and tells main's status. */
-#ifndef SUITE_H
-#define SUITE_H
+#ifndef TESTS_SUITE_H
+#define TESTS_SUITE_H
 
-#include "job.h"
+#include "ddp/job.h"
 
 #include <check.h>
 

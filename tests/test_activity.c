@@ -1,5 +1,5 @@
 /* test_activity.c - records of a tracer: their order, what waits refer to, and what finds no room. */
-#include "activity.h"
+#include "kernels/activity.h"
 #include "suite.h"
 
 static struct activities all;

@@ -1,5 +1,5 @@
 /* test_alignment.c - readings of a clock in rank 0's time: offset, drift, and no more than a nanosecond from exact. */
-#include "alignment.h"
+#include "ddp/alignment.h"
 #include "suite.h"
 
 #include <math.h>

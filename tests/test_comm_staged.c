@@ -1,9 +1,9 @@
 /* test_comm_staged.c - collectives on memory that the host cannot read, over a made-up library of three ranks that work
  * alike and a device that does everything late. */
-#include "comm_staged.h"
+#include "ddp/comm_staged.h"
 
 #include "delayed_device.h"
-#include "error.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <stdlib.h>

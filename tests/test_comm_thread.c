@@ -3,9 +3,9 @@
  *
  * The transport completes a collective after some tests, in an order of its own, and notices calls that it must not
  * get: from two threads at once, for a busy slot, or while nothing is in flight. */
-#include "comm_thread.h"
-#include "device.h"
-#include "error.h"
+#include "ddp/comm_thread.h"
+#include "kernels/device.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* test_compare_figures.c - the figures of each kind of summary, and how those of several runs are matched. */
 #include "compare_match.h"
-#include "error.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* test_compare_options.c - the command line of compare: what is taken, and what is refused in which words. */
 #include "compare_options.h"
-#include "error.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <string.h>

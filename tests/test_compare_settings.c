@@ -1,6 +1,6 @@
 /* test_compare_settings.c - in what runs differ, and what is allowed. */
 #include "compare_settings.h"
-#include "error.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "bound.h"
 #include "comparison.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "noise.h"
 #include "steps.h"
 #include "suite.h"

@@ -2,9 +2,9 @@
  *
  * Files are made so that a token tells its place: token i of a shard is i, so a row that starts with n T is
  * sequence n, and everything about the order can be read off the batches. */
-#include "data.h"
+#include "ddp/data.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <fcntl.h>

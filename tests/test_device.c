@@ -3,11 +3,11 @@
  * Each operation runs twice from the same start and must give the same bits; memory around its arrays must stay
  * untouched, and so must its inputs. */
 #include "arrays.h"
-#include "bf16.h"
-#include "clock.h"
-#include "cpu/cpu.h"
-#include "device_cuda.h"
-#include "error.h"
+#include "kernels/bf16.h"
+#include "kernels/clock.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/device_cuda.h"
+#include "kernels/error.h"
 #include "reference.h"
 #include "suite.h"
 

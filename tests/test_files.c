@@ -2,7 +2,7 @@
  */
 #include "files.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* test_gpu.c - which GPU each rank takes, and what is said when two take the same, with made-up GPUs. */
-#include "gpu.h"
+#include "ddp/gpu.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <stdio.h>

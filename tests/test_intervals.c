@@ -1,9 +1,9 @@
 /* test_intervals.c - unions and intersections against a count of single nanoseconds, and the overlap of made-up steps
  * with known answers. */
-#include "error.h"
+#include "kernels/error.h"
+#include "kernels/random.h"
 #include "made_up.h"
 #include "overlap.h"
-#include "random.h"
 #include "suite.h"
 
 #include <stdlib.h>

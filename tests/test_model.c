@@ -1,9 +1,9 @@
 /* test_model.c - the model against PyTorch: loss, gradients and three AdamW steps of a small instance that PyTorch
  * computed in double (tests/fixture/make_fixture.py), and what the plan promises about memory. */
-#include "error.h"
-#include "model.h"
+#include "ddp/model.h"
+#include "ddp/optimizer.h"
+#include "kernels/error.h"
 #include "on_device.h"
-#include "optimizer.h"
 #include "suite.h"
 
 #include <cJSON.h>

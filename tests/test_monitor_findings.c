@@ -4,7 +4,7 @@
 #include "monitor_gpu.h"
 #include "results.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <cJSON.h>

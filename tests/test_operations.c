@@ -1,6 +1,6 @@
 /* test_operations.c - names, sizes, shapes and work of the operations: every entry is whole, and has values that were
  * computed by hand. */
-#include "operations.h"
+#include "kernels/operations.h"
 #include "suite.h"
 
 #include <string.h>

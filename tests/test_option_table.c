@@ -1,7 +1,7 @@
 /* test_option_table.c - the reader of command lines: letters, suffixes, words that are no options, several sections. */
 #include "option_table.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <check.h>

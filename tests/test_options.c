@@ -1,6 +1,6 @@
 /* test_options.c - the command line: every default, strictness, lists, what does not fit together, and the help. */
 #include "command_line.h"
-#include "error.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <stdlib.h>

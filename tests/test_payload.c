@@ -1,8 +1,8 @@
 /* test_payload.c - that inputs reduce exactly in any order, and that nothing wrong passes for right. */
 #include "payload.h"
 
-#include "bf16.h"
-#include "error.h"
+#include "kernels/bf16.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
 /* test_plan.c - slices tile the gradient, and every strategy sends each of its elements exactly once, at the right
  * time, shown by a comm that records its calls. */
-#include "error.h"
-#include "step.h"
+#include "ddp/step.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* test_profile_options.c - the command line of profile mode: its rows, its lists, its cycles, and what needs --profile
  * or cannot be with it. */
 #include "command_line.h"
-#include "error.h"
+#include "kernels/error.h"
 #include "suite.h"
 
 #include <string.h>

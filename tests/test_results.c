@@ -6,7 +6,7 @@
 #include "metrics.h"
 #include "results.h"
 
-#include "error.h"
+#include "kernels/error.h"
 #include "progress.h"
 #include "suite.h"
 

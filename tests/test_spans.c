@@ -1,7 +1,7 @@
 /* test_spans.c - the memory that is reserved for spans holds what steps record, for every strategy, with and without
  * tracing, and tracing changes nothing that is trained. */
-#include "device_traced.h"
-#include "error.h"
+#include "kernels/device_traced.h"
+#include "kernels/error.h"
 #include "made_up.h"
 #include "suite.h"
 

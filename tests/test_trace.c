@@ -1,7 +1,7 @@
 /* test_trace.c - the form of traces: strict JSON, what tools look for at the top, lanes that nest, times, escaped
  * names, all ranks in one, and failing writes. */
-#include "error.h"
 #include "json.h"
+#include "kernels/error.h"
 #include "made_up.h"
 #include "suite.h"
 #include "traces.h"

@@ -2,7 +2,7 @@
  * known answers, and what remains without one.
  *
  * With a directory as its argument it writes the traces of the two made-up ranks there, for other programs to read. */
-#include "error.h"
+#include "kernels/error.h"
 #include "made_up.h"
 #include "made_up_gpu.h"
 #include "suite.h"

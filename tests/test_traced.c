@@ -1,7 +1,7 @@
 /* test_traced.c - the traced device does what the device below it does, and records every operation, range and
  * allocation once, for each operation alone, for a model, and for whole steps. */
-#include "device_traced.h"
-#include "error.h"
+#include "kernels/device_traced.h"
+#include "kernels/error.h"
 #include "made_up.h"
 #include "suite.h"
 

@@ -1,8 +1,8 @@
 /* traces.c - traces of made-up timelines. */
 #include "traces.h"
 
-#include "error.h"
 #include "json.h"
+#include "kernels/error.h"
 #include "made_up.h"
 
 #include <check.h>

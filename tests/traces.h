@@ -1,6 +1,6 @@
 /* traces.h - traces of made-up timelines, written into memory and read back. */
-#ifndef TRACES_H
-#define TRACES_H
+#ifndef TESTS_TRACES_H
+#define TESTS_TRACES_H
 
 #include "trace.h"
 

@@ -2,7 +2,7 @@
  *
  * Sources: Dao et al., FlashAttention, 2022, arXiv:2205.14135, algorithms 1 and 4; Milakov and Gimelshein, Online
  * normalizer calculation for softmax, 2018, arXiv:1805.02867, for the running maximum. */
-#include "cpu.h"
+#include "kernels/cpu/cpu.h"
 
 #include <cblas.h>
 #include <math.h>

@@ -2,8 +2,8 @@
  *
  * Each library has a function of its own for it. They are looked up by name at run time, so that one source fits all;
  * a library that has none of them obeys OMP_NUM_THREADS or has one thread. */
-#include "cpu.h"
-#include "error.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/error.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,8 +1,8 @@
 /* cpu.h - what the files of the CPU device share: its threads, its exponential function, and its operations. */
-#ifndef CPU_H
-#define CPU_H
+#ifndef KERNELS_CPU_CPU_H
+#define KERNELS_CPU_CPU_H
 
-#include "device.h"
+#include "kernels/device.h"
 
 #include <math.h>
 

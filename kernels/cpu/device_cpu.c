@@ -1,7 +1,7 @@
 /* device_cpu.c - the CPU device: its table of operations, its number of threads, and its memory. */
-#include "clock.h"
-#include "cpu.h"
-#include "error.h"
+#include "kernels/clock.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/error.h"
 
 #include <omp.h>
 #include <stdlib.h>

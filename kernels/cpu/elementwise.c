@@ -1,6 +1,6 @@
 /* elementwise.c - operations that touch each number once: filling, copying, bfloat16, and SwiGLU. */
-#include "bf16.h"
-#include "cpu.h"
+#include "kernels/bf16.h"
+#include "kernels/cpu/cpu.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* embedding.c - rows of a table by token, and the sum of gradients back into them. */
-#include "cpu.h"
+#include "kernels/cpu/cpu.h"
 
 #include <omp.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* linear.c - the three matrix products of a linear layer, by CBLAS. */
-#include "cpu.h"
+#include "kernels/cpu/cpu.h"
 
 #include <cblas.h>
 #undef I /* the imaginary unit, which some cblas.h bring in; here I is the width of the input */

@@ -1,5 +1,5 @@
 /* loss.c - cross-entropy and its gradient, row by row. */
-#include "cpu.h"
+#include "kernels/cpu/cpu.h"
 
 #include <math.h>
 #include <omp.h>

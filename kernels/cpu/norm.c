@@ -1,5 +1,5 @@
 /* norm.c - root-mean-square normalisation of rows, with a weight per column. */
-#include "cpu.h"
+#include "kernels/cpu/cpu.h"
 
 #include <math.h>
 #include <omp.h>

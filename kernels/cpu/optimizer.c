@@ -1,5 +1,5 @@
 /* optimizer.c - the gradient's norm and one step of AdamW. */
-#include "cpu.h"
+#include "kernels/cpu/cpu.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* rope.c - rotary position embedding: turns pairs of each head by an angle that grows with the position. */
-#include "cpu.h"
+#include "kernels/cpu/cpu.h"
 
 void cpu_rope(void *x_, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse)
 {

@@ -3,11 +3,11 @@
  * CUPTI asks for buffers, fills them with records, and gives them back full or when it is flushed, from a thread of its
  * own or from the one that flushes. Records come in no order. Times are the host clock's: CUPTI asks it for those of
  * calls, and converts those of the GPU. Source: NVIDIA, CUPTI documentation, section on the activity API. */
-#include "activity.h"
+#include "kernels/activity.h"
 
-#include "clock.h"
-#include "cuda/cupti_names.h"
-#include "error.h"
+#include "kernels/clock.h"
+#include "kernels/cuda/cupti_names.h"
+#include "kernels/error.h"
 
 #include <pthread.h>
 #include <stdlib.h>

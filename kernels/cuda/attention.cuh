@@ -6,14 +6,14 @@
  * reading shared memory is what limits products of this shape. No warp waits for another's results. Sources: Dao,
  * FlashAttention-2, 2023, arXiv:2307.08691, for the work's division and the loops; machine.cuh for the layouts of sums
  * and operands: sums [M][n][4] of a lane are rows g and g+8 of 16, columns 2t and 2t+1 of 8. */
-#ifndef ATTENTION_CUH
-#define ATTENTION_CUH
+#ifndef KERNELS_CUDA_ATTENTION_CUH
+#define KERNELS_CUDA_ATTENTION_CUH
 
 extern "C" {
-#include "device_cuda.h"
+#include "kernels/device_cuda.h"
 }
 
-#include "cuda/attention_products.cuh"
+#include "kernels/cuda/attention_products.cuh"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* attention_backward.cu - gradients of causal attention: what is prepared for their two kernels, and issuing them. */
-#include "cuda/attention_backward.cuh"
-#include "cuda/operations.cuh"
+#include "kernels/cuda/attention_backward.cuh"
+#include "kernels/cuda/operations.cuh"
 
 constexpr int DELTA_LANES = 8; /* for each row */
 

@@ -6,10 +6,10 @@
  * tiles are made where one kernel for all three gradients makes 5; but that one adds to dq from blocks that run at the
  * same time, in an order that differs from run to run. Source: Dao, FlashAttention-2, 2023, arXiv:2307.08691,
  * algorithm 2. */
-#ifndef ATTENTION_BACKWARD_CUH
-#define ATTENTION_BACKWARD_CUH
+#ifndef KERNELS_CUDA_ATTENTION_BACKWARD_CUH
+#define KERNELS_CUDA_ATTENTION_BACKWARD_CUH
 
-#include "cuda/attention.cuh"
+#include "kernels/cuda/attention.cuh"
 
 /* The two numbers of each row, arrays [B * H, rows] of fp32: rows from T on fill tiles, and are 0. They change nothing,
  * since tiles of queries and gradients are 0 there, too. */

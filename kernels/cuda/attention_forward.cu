@@ -3,8 +3,8 @@
  *
  * Sources: Dao, FlashAttention-2, 2023, arXiv:2307.08691, algorithm 1; Milakov and Gimelshein, Online normalizer
  * calculation for softmax, 2018, arXiv:1805.02867, for the running maximum. */
-#include "cuda/attention.cuh"
-#include "cuda/operations.cuh"
+#include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/operations.cuh"
 
 /* Sizes of tiles, by the bytes of a row: at most 255 registers a lane, and two blocks in the shared memory of a
  * multiprocessor of sm_90. */

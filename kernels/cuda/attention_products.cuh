@@ -7,10 +7,10 @@
  * A product may sum over its STEP indices in any order as long as a and b agree. That of fp32 numbers which takes
  * sums for a uses it: where a wants columns t and t+4, a lane holds columns 2t and 2t+1 of the sums, and offers these;
  * so b's rows t and t+4 are rows 2t and 2t+1 of the tile. */
-#ifndef ATTENTION_PRODUCTS_CUH
-#define ATTENTION_PRODUCTS_CUH
+#ifndef KERNELS_CUDA_ATTENTION_PRODUCTS_CUH
+#define KERNELS_CUDA_ATTENTION_PRODUCTS_CUH
 
-#include "cuda/kernel.cuh"
+#include "kernels/cuda/kernel.cuh"
 
 #include <string.h>
 

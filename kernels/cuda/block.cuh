@@ -1,8 +1,8 @@
 /* block.cuh - what operations that memory bounds share: groups of neighbouring numbers, and sums over a block. */
-#ifndef BLOCK_CUH
-#define BLOCK_CUH
+#ifndef KERNELS_CUDA_BLOCK_CUH
+#define KERNELS_CUDA_BLOCK_CUH
 
-#include "cuda/kernel.cuh"
+#include "kernels/cuda/kernel.cuh"
 
 #include <stddef.h>
 #include <stdint.h>

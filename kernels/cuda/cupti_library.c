@@ -1,7 +1,7 @@
 /* cupti_library.c - finds CUPTI and its functions. */
-#include "cuda/cupti_library.h"
+#include "kernels/cuda/cupti_library.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* cupti_library.h - CUPTI's functions, found at run time, so that the program runs where its library is not installed.
  *
  * Names, codes and layouts of records are those of the toolkit's headers. */
-#ifndef CUPTI_LIBRARY_H
-#define CUPTI_LIBRARY_H
+#ifndef KERNELS_CUDA_CUPTI_LIBRARY_H
+#define KERNELS_CUDA_CUPTI_LIBRARY_H
 
 #include <cupti.h>
 

@@ -1,7 +1,7 @@
 /* cupti_names.c - the names of what CUPTI records. */
-#include "cuda/cupti_names.h"
+#include "kernels/cuda/cupti_names.h"
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <stdio.h>
 #include <string.h>

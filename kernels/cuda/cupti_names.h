@@ -1,8 +1,8 @@
 /* cupti_names.h - the names of what CUPTI records, which outlive its records. */
-#ifndef CUPTI_NAMES_H
-#define CUPTI_NAMES_H
+#ifndef KERNELS_CUDA_CUPTI_NAMES_H
+#define KERNELS_CUDA_CUPTI_NAMES_H
 
-#include "cuda/cupti_library.h"
+#include "kernels/cuda/cupti_library.h"
 
 /* Of a kernel, demangled; CUPTI hands out the same pointer for all records of a kernel. */
 const char *cupti_kernel_name(const char *mangled);

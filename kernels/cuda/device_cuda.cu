@@ -1,12 +1,12 @@
 /* device_cuda.cu - the CUDA device: which GPUs there are, and the tables of operations. */
-#include "cuda/matmul.cuh"
-#include "cuda/operations.cuh"
+#include "kernels/cuda/matmul.cuh"
+#include "kernels/cuda/operations.cuh"
 
 extern "C" {
-#include "cuda/gpu_memory.h"
-#include "cuda/ranges.h"
-#include "cuda/stamps.h"
-#include "device_cuda.h"
+#include "kernels/cuda/gpu_memory.h"
+#include "kernels/cuda/ranges.h"
+#include "kernels/cuda/stamps.h"
+#include "kernels/device_cuda.h"
 }
 
 #include <cuda_profiler_api.h>

@@ -2,8 +2,8 @@
  *
  * A thread's group is 16 bytes of the narrowest array, and there are as many threads as groups: enough loads are under
  * way to fill the memory bus. Arrays that are not aligned to 16 bytes move number by number. */
-#include "cuda/block.cuh"
-#include "cuda/operations.cuh"
+#include "kernels/cuda/block.cuh"
+#include "kernels/cuda/operations.cuh"
 
 constexpr int THREADS = 256;
 

@@ -6,8 +6,8 @@
  * in each of the others. That takes N TILE + N^2 / TILE log2(TILE) comparisons: with 16,384 rows 12 million, hardly
  * longer than the launch of a kernel, and with 262,144 rows some 2 billion, a few times as long as reading as many rows
  * of 768 numbers. Then a warp for each place, and 128 columns, where a token begins adds all of the token's rows. */
-#include "cuda/block.cuh"
-#include "cuda/operations.cuh"
+#include "kernels/cuda/block.cuh"
+#include "kernels/cuda/operations.cuh"
 
 constexpr int WARPS = 8;         /* of a block of kernels that give a warp to a row */
 constexpr int TILE = 256;        /* rows that a block sorts, one a thread */

@@ -1,7 +1,7 @@
 /* gpu_memory.c - the GPU's memory, copies to and from it, and copies beside the operations. */
-#include "cuda/gpu_memory.h"
+#include "kernels/cuda/gpu_memory.h"
 
-#include "cuda/runtime.h"
+#include "kernels/cuda/runtime.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* gpu_memory.h - the CUDA device's memory and copies, as device.h describes them. */
-#ifndef GPU_MEMORY_H
-#define GPU_MEMORY_H
+#ifndef KERNELS_CUDA_GPU_MEMORY_H
+#define KERNELS_CUDA_GPU_MEMORY_H
 
 #include <stddef.h>
 

@@ -1,14 +1,14 @@
 /* kernel.cuh - what kernels share: launching, the compute types, vectors of 16 bytes, sums over warps and blocks. */
-#ifndef KERNEL_CUH
-#define KERNEL_CUH
+#ifndef KERNELS_CUDA_KERNEL_CUH
+#define KERNELS_CUDA_KERNEL_CUH
 
-#include "cuda/machine.cuh"
+#include "kernels/cuda/machine.cuh"
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 extern "C" { /* headers of C; what of CUDA they include is here already */
-#include "cuda/runtime.h"
+#include "kernels/cuda/runtime.h"
 }
 
 /* Issues a kernel; `shared` is the size of dynamic_shared. */

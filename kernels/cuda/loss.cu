@@ -1,6 +1,6 @@
 /* loss.cu - cross-entropy and its gradient, a block a row. */
-#include "cuda/block.cuh"
-#include "cuda/operations.cuh"
+#include "kernels/cuda/block.cuh"
+#include "kernels/cuda/operations.cuh"
 
 #include <float.h>
 

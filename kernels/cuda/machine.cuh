@@ -4,8 +4,8 @@
  *
  * A warp's lanes are cut into groups of four: g = lane / 4, t = lane % 4. Every lane of the warp makes each call that
  * says "warp". Source of the layouts: NVIDIA, PTX ISA, sections on mma.m16n8k16, mma.m16n8k8 and ldmatrix. */
-#ifndef MACHINE_CUH
-#define MACHINE_CUH
+#ifndef KERNELS_CUDA_MACHINE_CUH
+#define KERNELS_CUDA_MACHINE_CUH
 
 #include <stddef.h>
 #include <stdint.h>

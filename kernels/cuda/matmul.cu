@@ -3,11 +3,11 @@
  * cuBLAS is column-major: a row-major [r, c] is its [c, r], so every product is written down transposed. Results are
  * the same bits from run to run on the same GPU, since one stream with a workspace of its own is used. Source: NVIDIA,
  * cuBLAS, section on reproducibility. */
-#include "cuda/matmul.cuh"
-#include "cuda/operations.cuh"
+#include "kernels/cuda/matmul.cuh"
+#include "kernels/cuda/operations.cuh"
 
 extern "C" {
-#include "cuda/gpu_memory.h"
+#include "kernels/cuda/gpu_memory.h"
 }
 
 #include <cublas_v2.h>

@@ -3,8 +3,8 @@
  * A row stays in the registers of the threads that share it, so that memory is read once: a warp's for short rows, a
  * block's for longer ones. Rows that fit no registers, or whose width or address is not one of vectors, take the plain
  * kernels at the end, a block a row, which read rows twice (the second time from the cache). */
-#include "cuda/block.cuh"
-#include "cuda/operations.cuh"
+#include "kernels/cuda/block.cuh"
+#include "kernels/cuda/operations.cuh"
 
 constexpr int PLAIN_THREADS = 256; /* of a block of the plain kernels */
 

@@ -2,13 +2,13 @@
  *
  * Those with a compute type exist for float and bf16; those that also depend on how products round take the
  * precision from cuda_precision. */
-#ifndef OPERATIONS_CUH
-#define OPERATIONS_CUH
+#ifndef KERNELS_CUDA_OPERATIONS_CUH
+#define KERNELS_CUDA_OPERATIONS_CUH
 
-#include "cuda/kernel.cuh"
+#include "kernels/cuda/kernel.cuh"
 
 extern "C" {
-#include "device.h"
+#include "kernels/device.h"
 }
 
 extern enum precision cuda_precision;

@@ -1,6 +1,6 @@
 /* optimizer.cu - the gradient's norm and one step of AdamW. */
-#include "cuda/block.cuh"
-#include "cuda/operations.cuh"
+#include "kernels/cuda/block.cuh"
+#include "kernels/cuda/operations.cuh"
 
 constexpr int THREADS = 256;
 constexpr int SUM_THREADS = 1024;

@@ -1,6 +1,6 @@
 /* ranges.c - steps, phases and parts of the model as NVTX ranges of the domain "ddpbench", each under the name that it
  * has in our own traces. */
-#include "cuda/ranges.h"
+#include "kernels/cuda/ranges.h"
 
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>

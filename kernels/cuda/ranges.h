@@ -1,6 +1,6 @@
 /* ranges.h - phases and parts of the model as NVTX ranges, for NVIDIA's own profilers. */
-#ifndef RANGES_H
-#define RANGES_H
+#ifndef KERNELS_CUDA_RANGES_H
+#define KERNELS_CUDA_RANGES_H
 
 /* The functions of struct device. Without such a profiler they cost a few ns. */
 void cuda_phase(const char *name);

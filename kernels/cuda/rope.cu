@@ -1,6 +1,6 @@
 /* rope.cu - rotary position embedding: turns pairs of each head by an angle that grows with the position. */
-#include "cuda/block.cuh"
-#include "cuda/operations.cuh"
+#include "kernels/cuda/block.cuh"
+#include "kernels/cuda/operations.cuh"
 
 constexpr int WARPS = 8;         /* of a block; a warp takes a row, [H, D] */
 constexpr size_t LAYERS = 65535; /* of a grid at most */

@@ -1,8 +1,8 @@
 /* runtime.h - what the files of the CUDA device share: the stream of operations, checked calls, scratch memory. */
-#ifndef RUNTIME_H
-#define RUNTIME_H
+#ifndef KERNELS_CUDA_RUNTIME_H
+#define KERNELS_CUDA_RUNTIME_H
 
-#include "error.h"
+#include "kernels/error.h"
 
 #include <cuda_runtime_api.h>
 

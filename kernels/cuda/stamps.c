@@ -1,8 +1,8 @@
 /* stamps.c - events with times, and how the GPU's clock stands to the host's. */
-#include "cuda/stamps.h"
+#include "kernels/cuda/stamps.h"
 
-#include "clock.h"
-#include "cuda/runtime.h"
+#include "kernels/clock.h"
+#include "kernels/cuda/runtime.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  *
  * A stamp is an event with a time, kept under a ticket until stamps are begun anew. The GPU's clock is compared with
  * the host's when stamps begin and when they end; times between are interpolated. */
-#ifndef STAMPS_H
-#define STAMPS_H
+#ifndef KERNELS_CUDA_STAMPS_H
+#define KERNELS_CUDA_STAMPS_H
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>

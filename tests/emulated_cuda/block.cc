@@ -1,8 +1,8 @@
 /* block.cc - runs the blocks of a grid: each thread of a block is a fiber, and fibers take turns where they wait.
  *
  * It touches no memory on behalf of a kernel, so it is built without AddressSanitizer, which would slow every turn. */
-#include "cuda/machine.cuh"
 #include "emulated.h"
+#include "kernels/cuda/machine.cuh"
 
 #include <cstdarg>
 #include <cstdio>

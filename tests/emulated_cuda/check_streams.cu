@@ -1,6 +1,6 @@
 /* check_streams.cu - what the emulation promises of streams, copies, events and GPUs that are not there. */
-#include "cuda/kernel.cuh"
 #include "hazards.h"
+#include "kernels/cuda/kernel.cuh"
 
 #include <check.h>
 

@@ -1,10 +1,10 @@
 /* check_tracing.cu - the tracer on an emulated CUPTI: what it takes over of calls and work, what it keeps back while it
  * pauses, what it says when it cannot start; and the ranges that other profilers hear. */
-#include "cuda/kernel.cuh"
+#include "kernels/cuda/kernel.cuh"
 
 extern "C" {
-#include "activity.h"
-#include "cuda/ranges.h"
+#include "kernels/activity.h"
+#include "kernels/cuda/ranges.h"
 }
 #include "cupti.h"
 #include "nvtx3/nvToolsExt.h"

@@ -1,7 +1,7 @@
 /* cublas.cc - matrix products with plain loops and sums in double, as work of a stream. */
 #include "cublas_v2.h"
-#include "cuda/machine.cuh"
 #include "cuda_bf16.h"
+#include "kernels/cuda/machine.cuh"
 #include "traced.h"
 
 #include <vector>

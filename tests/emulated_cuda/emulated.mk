@@ -8,7 +8,7 @@ EMULATED_TESTS := $(addprefix $(EMULATED)/tests/,$(notdir $(basename $(wildcard 
 	tests/mpi_comm.c tests/mpi_parity.c tests/emulated_cuda/check_*.cu))))
 
 EMULATED_SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-EMULATED_FLAGS = -g -O1 $(EMULATED_SANITIZE) -Itests/emulated_cuda -Ikernels -Iddp -Ibench \
+EMULATED_FLAGS = -g -O1 $(EMULATED_SANITIZE) -Itests/emulated_cuda -I. -Ibench \
 	$(MPI_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 EMULATED_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -fopenmp $(EMULATED_FLAGS)
 EMULATED_CXXFLAGS = -x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -DCUDA_BUILT='"an emulated GPU"' $(EMULATED_FLAGS)

@@ -1,7 +1,7 @@
 /* loads.cc - loads of small matrices by a warp, which the last lane to come makes for all; and copies to shared memory
  * that end late. */
-#include "cuda/machine.cuh"
 #include "emulated.h"
+#include "kernels/cuda/machine.cuh"
 
 namespace
 {

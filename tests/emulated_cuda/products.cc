@@ -1,7 +1,7 @@
 /* products.cc - shuffles, and products of small matrices, by a warp; the last lane to come makes them for all.
  *
  * Only what lanes themselves hold takes part, so it is built without AddressSanitizer. */
-#include "cuda/machine.cuh"
+#include "kernels/cuda/machine.cuh"
 
 namespace
 {
