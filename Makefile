@@ -52,13 +52,15 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -
 	$(MPI_CFLAGS) $(CUDA_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
-PROGRAMS = bench/main.c $(wildcard bench/bench_*.c)
-# What only the measuring of the program itself needs.
-BENCH_HELP = $(patsubst %.c,$(OUT)/obj/%.o,kernels/device_null.c bench/rig.c bench/alone.c bench/kernel_cases.c)
-SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c bench/rig.c bench/alone.c bench/kernel_cases.c $(PROGRAMS),$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c))
+# Programs that measure ddpbench itself are bench/selfbench/NAME.c, built as bench_NAME; what they share is in BENCH_HELP.
+SELFBENCH = step kernels trace allreduce
+BENCH_HELP_SOURCES = kernels/device_null.c $(filter-out $(SELFBENCH:%=bench/selfbench/%.c),$(wildcard bench/selfbench/*.c))
+BENCH_HELP = $(BENCH_HELP_SOURCES:%.c=$(OUT)/obj/%.o)
+SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c bench/main.c bench/selfbench/%, \
+	$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c bench/*/*.c))
 LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(SOURCES_OF_ALL) $(wildcard $(ABSENT)) $(CUDA_SOURCES)))
-TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out tests/test_%.c tests/mpi_%.c,$(wildcard tests/*.c)))
-TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/test_*.c tests/mpi_*.c))
+TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
+TESTS := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/*.c tests/mpi/*.c))
 
 all: setup
 	@$(MAKE) --no-print-directory program
@@ -90,7 +92,7 @@ test-gpu: all
 # What reads our traces must agree with us about them; installs Holistic Trace Analysis under the build directory.
 test-consumers: all
 	@launch/setup.sh --consumers
-	@MPIRUN="$(MPIRUN)" tests/consumers.sh $(OUT)
+	@MPIRUN="$(MPIRUN)" tests/consumers/run.sh $(OUT)
 
 # What tracing costs a step at the sizes of make bench: the last line of the controls, from 60 rounds.
 bench-profile: all
@@ -147,7 +149,7 @@ lint-all:
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 		--suppress=missingIncludeSystem --library=.cppcheck.xml -I. -Ibench $(filter %.c,$(SOURCES))
 	printf '%s\n' $(filter %.c,$(SOURCES)) | \
-		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/emulated_cuda -DCUDA_BUILT="" $(DEFINES_results))' \
+		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" $(DEFINES_bench/results))' \
 		xargs -n 10 -P $$(nproc) sh -c 'clang-tidy --quiet "$$@" -- $$TIDY_FLAGS' clang-tidy
 	shellcheck $(SCRIPTS)
 
@@ -156,26 +158,33 @@ lint-all:
 sanitize: setup
 	@$(MAKE) --no-print-directory CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
-	@MPIRUN="$(MPIRUN)" ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/leaks.supp:print_suppressions=0 \
+	@MPIRUN="$(MPIRUN)" ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/support/leaks.supp:print_suppressions=0 \
 		tests/run.sh --cpu build/sanitize
-	@$(MAKE) --no-print-directory CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread build/tsan/tests/test_comm_thread
-	UCX_MEM_MMAP_HOOK_MODE=none build/tsan/tests/test_comm_thread # UCX's hooks do not survive the sanitizer
+	@$(MAKE) --no-print-directory CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread build/tsan/tests/unit/ddp/test_comm_thread
+	UCX_MEM_MMAP_HOOK_MODE=none build/tsan/tests/unit/ddp/test_comm_thread # UCX's hooks do not survive the sanitizer
 
 # ---- how it is built ----
 program: $(OUT)/ddpbench
 tests: program $(TESTS)
 
-$(OUT)/ddpbench: $(OUT)/obj/bench/main.o $(LIBRARY) $(OUT)/obj/cuda_flags
-	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
+# A command is shown as one short line, such as CC bench/main.c; V=1 shows it whole.
+Q = $(if $(V),,@)
+say = $(if $(V),@:,@echo '$(1)')
 
-$(OUT)/bench_%: $(OUT)/obj/bench/bench_%.o $(BENCH_HELP) $(LIBRARY)
-	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
+$(OUT)/ddpbench: $(OUT)/obj/bench/main.o $(LIBRARY) $(OUT)/obj/cuda_flags
+	$(call say,LINK $@)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
+
+$(OUT)/bench_%: $(OUT)/obj/bench/selfbench/%.o $(BENCH_HELP) $(LIBRARY)
+	$(call say,LINK $@)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
 $(OUT)/tests/%: $(OUT)/obj/tests/%.o $(TEST_HELP) $(LIBRARY)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(shell pkg-config --libs check 2>/dev/null) $(LIBS)
+	$(call say,LINK $@)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(shell pkg-config --libs check 2>/dev/null) $(LIBS)
 
-include tests/emulated_cuda/emulated.mk
+include tests/gpu/emulator/emulator.mk
 
 # Objects are made anew when what they were built with changes: flags, or the version that results record.
 STAMP = mkdir -p $(@D) && echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
@@ -188,13 +197,15 @@ $(OUT)/obj/version: FORCE
 
 $(OUT)/obj/%.o: %.c $(OUT)/obj/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(DEFINES_$(notdir $*)) -MMD -MP -c -o $@ $<
+	$(call say,CC $<)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEFINES_$*) -MMD -MP -c -o $@ $<
 
 $(OUT)/obj/%.o: %.cu $(OUT)/obj/cuda_flags
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) -MD -MP -c -o $@ $<
+	$(call say,NVCC $<)
+	$(Q)$(NVCC) $(NVCC_FLAGS) -MD -MP -c -o $@ $<
 
-DEFINES_results = -DDDPBENCH_VERSION='"$(VERSION)"' -DDDPBENCH_BLAS='"$(BLAS)"'
+DEFINES_bench/results = -DDDPBENCH_VERSION='"$(VERSION)"' -DDDPBENCH_BLAS='"$(BLAS)"'
 $(OUT)/obj/bench/results.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)

@@ -5,11 +5,13 @@ set -euo pipefail
 usage() {
     cat <<'END'
 Usage: [MPIRUN=mpirun] tests/run.sh [--help] BUILD_DIR
-Runs, for each tests/test_*.c, its program in BUILD_DIR/tests alone; for each tests/mpi_*.c under MPIRUN with 1, 2, 3 and 4
-ranks; each tests/*_cli.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
+Runs, for each tests/unit/*/test_*.c, its program in BUILD_DIR alone; for each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4
+ranks; each tests/cli/*.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
+The seconds of each go to BUILD_DIR/tests/times.tsv, and the five slowest are named.
 Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
-  --gpu  only what runs on a real GPU, which has to be there
-  --cpu  only what runs on the CPU, without monitor_cli.sh, which waits for seconds to pass
+  --gpu   only what runs on a real GPU, which has to be there
+  --cpu   only what runs on the CPU, without cli/monitor.sh, which waits for seconds to pass
+  --long  simulations at their full size, ten times as long
 END
 }
 
@@ -19,8 +21,9 @@ build='' only=''
 for argument in "$@"; do
     case $argument in
     --gpu | --cpu) only=${argument#--} ;;
+    --long) export TEST_LONG=1 ;;
     --help) usage; exit 0 ;;
-    -*) say "unknown option '$argument'; known are --gpu, --cpu, --help"; exit 2 ;;
+    -*) say "unknown option '$argument'; known are --gpu, --cpu, --long, --help"; exit 2 ;;
     *)
         [ -z "$build" ] || { say "one BUILD_DIR only, not also '$argument'"; exit 2; }
         build=$argument
@@ -37,6 +40,9 @@ export MPIRUN
 export OMP_WAIT_POLICY=passive # on busy cores, threads that spin make others wait for whole time slices
 passed=0 failed=0 skipped=0 programs=0 child=
 log=$(mktemp)
+mkdir -p "$build/tests"
+times=$build/tests/times.tsv
+: >"$times"
 # timeout has a process group of its own, which a key press on the terminal does not reach
 stop() { [ -z "$child" ] || kill "$child" 2>/dev/null || true; }
 trap 'rm -f "$log"' EXIT
@@ -49,7 +55,7 @@ run_one() {
     shift 2
     programs=$((programs + 1))
     if [ ! -x "${*: -1}" ] && [ "$kind" = check ]; then
-        printf '%-6s %-32s is not built\n' FAILED "$name"
+        printf '%-6s %-44s is not built\n' FAILED "$name"
         failed=$((failed + 1))
         return
     fi
@@ -83,7 +89,8 @@ run_one() {
     local counts="$good passed"
     [ "$bad" = 0 ] || counts+=", $bad failed"
     [ "$skip" = 0 ] || counts+=", $skip skipped"
-    printf '%-6s %-32s %s, %s s%s\n' "$([ "$bad" = 0 ] && echo ok || echo FAILED)" "$name" "$counts" "$seconds" "${why:+: $why}"
+    printf '%s\t%s\n' "$seconds" "$name" >>"$times"
+    printf '%-6s %-44s %s, %s s%s\n' "$([ "$bad" = 0 ] && echo ok || echo FAILED)" "$name" "$counts" "$seconds" "${why:+: $why}"
     if [ "$bad" -gt 0 ]; then
         sed 's/^/    /' "$log"
     elif [ "$skip" -gt 0 ]; then
@@ -99,35 +106,36 @@ run_ranks() {
 
 run_on_cpu() {
     local source name ranks
-    for source in tests/test_*.c; do
-        name=$(basename "$source" .c)
-        run_one check "$name" "$build/tests/$name"
+    for source in tests/unit/*/test_*.c; do
+        name=${source%.c}
+        run_one check "${name#tests/}" "$build/$name"
     done
-    for source in tests/mpi_*.c; do
-        name=$(basename "$source" .c)
+    for source in tests/mpi/*.c; do
+        name=${source%.c}
         for ranks in 1 2 3 4; do
-            run_ranks "$name" "$ranks" "$build/tests/$name"
+            run_ranks "${name#tests/}" "$ranks" "$build/$name"
         done
     done
-    for source in tests/*_cli.sh; do
-        [[ $only$source != cputests/@(cuda|monitor)_* ]] || continue # no GPU, and nothing that waits for seconds to pass
-        run_one lines "$(basename "$source")" "$source" "$build"
+    for source in tests/cli/*.sh; do
+        # without --cpu only: no GPU, and nothing that waits for seconds to pass
+        [[ $only$source != cputests/cli/@(cuda|monitor)* ]] || continue
+        run_one lines "${source#tests/}" "$source" "$build"
     done
 }
 
-# run_on_gpu WHERE DIRECTORY RANKS [CASE]: RANKS is a list such as "1 2"; CASE is that of tests/mpi_parity.c, all if there
+# run_on_gpu WHERE DIRECTORY RANKS [CASE]: RANKS is a list such as "1 2"; CASE is that of tests/mpi/parity.c, all if there
 # is none. Ranks may share a GPU: with MPI they are staged through the host's memory; NCCL is told that they are on hosts of
 # their own.
 run_on_gpu() {
     local where=$1 tests=$2 comm ranks
     export TEST_DEVICE
     for TEST_DEVICE in cuda cuda:tf32 cuda:bf16; do
-        run_one check "test_model on $where, $TEST_DEVICE" "$tests/test_model"
+        run_one check "unit/ddp/test_model on $where, $TEST_DEVICE" "$tests/unit/ddp/test_model"
     done
     TEST_DEVICE=cuda
     for comm in mpi nccl; do
         for ranks in $3; do
-            CK_RUN_CASE=${4:-} TEST_COMM=$comm run_ranks "mpi_parity on $where by $comm" "$ranks" "$tests/mpi_parity"
+            CK_RUN_CASE=${4:-} TEST_COMM=$comm run_ranks "mpi/parity on $where by $comm" "$ranks" "$tests/mpi/parity"
         done
     done
     unset TEST_DEVICE
@@ -135,25 +143,25 @@ run_on_gpu() {
 
 shopt -s nullglob
 if [ "$only" = gpu ]; then
-    run_one check test_device "$build/tests/test_device"
+    run_one check unit/kernels/test_device "$build/tests/unit/kernels/test_device"
     for ranks in 1 2 4; do
-        run_ranks mpi_comm "$ranks" "$build/tests/mpi_comm"
+        run_ranks mpi/comm "$ranks" "$build/tests/mpi/comm"
     done
     run_on_gpu "a GPU" "$build/tests" "1 2 4"
-    REAL_GPU=1 run_one lines cuda_cli.sh tests/cuda_cli.sh "$build"
-    REAL_GPU=1 run_one lines cuda_profile_cli.sh tests/cuda_profile_cli.sh "$build"
+    REAL_GPU=1 run_one lines cli/cuda.sh tests/cli/cuda.sh "$build"
+    REAL_GPU=1 run_one lines cli/cuda_profile.sh tests/cli/cuda_profile.sh "$build"
     [ "$skipped" = 0 ] || say "what was skipped found no GPU, or no NCCL"
 elif [ "$only" = cpu ]; then
     run_on_cpu
 else
     run_on_cpu
     run_on_gpu "a GPU" "$build/tests" "1 2 4"
-    for program in "$build"/emulated/tests/check_*; do
-        run_one check "$(basename "$program")" "$program"
+    for program in "$build"/emulated/tests/gpu/check_*; do
+        run_one check "gpu/$(basename "$program")" "$program"
     done
-    run_one check "test_device, emulated GPU" "$build/emulated/tests/test_device"
+    run_one check "unit/kernels/test_device, emulated GPU" "$build/emulated/tests/unit/kernels/test_device"
     for ranks in 1 2; do
-        run_ranks "mpi_comm, emulated GPU" "$ranks" "$build/emulated/tests/mpi_comm"
+        run_ranks "mpi/comm, emulated GPU" "$ranks" "$build/emulated/tests/mpi/comm"
     done
     run_on_gpu "an emulated GPU" "$build/emulated/tests" 2 core
 fi
@@ -162,5 +170,6 @@ if [ "$programs" = 0 ]; then
     echo "FAILED no tests were found in $PWD/tests"
     failed=1
 fi
+echo "The slowest: $(sort -rn "$times" | head -n 5 | awk -F'\t' '{ printf "%s%s %s s", NR > 1 ? ", " : "", $2, $1 }')"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && { [ "$only" != gpu ] || [ "$skipped" = 0 ]; }

@@ -1,0 +1,72 @@
+/* program.c - the command line, the device and the table of figures of a measuring program of one process. */
+#include "selfbench/program.h"
+
+#include "kernels/error.h"
+#include "results.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELD(field) offsetof(struct alone, field)
+
+static const struct option rows[] = {
+    {"threads", &option_count, FIELD(threads), "1", 1, 1024, "of each operation on the CPU", 0},
+    {"quick", &option_flag, FIELD(quick), NULL, 0, 0, "small sizes and few repeats, to see that it runs", 0},
+    {"tsv", &option_text, FIELD(tsv_path), "", 0, 0, "also write the figures to this file, separated by tabs", 0},
+    {"help", &option_flag, FIELD(help), NULL, 0, 0, "print this and stop", 'h'},
+};
+
+static int say(const struct alone *alone, int status)
+{
+    fprintf(stderr, "%s: %s\n", alone->program, report_text());
+    return status;
+}
+
+int alone_open(struct alone *alone, struct option_section own, const char *words, int argc, char *const argv[])
+{
+    struct option_section section[] = {
+        open_device_alone_options(&alone->options), own, {"Measuring", rows, sizeof rows / sizeof *rows, alone}};
+    struct option_table table = {.section = section, .sections = sizeof section / sizeof *section};
+    char text[300];
+    if (option_table_parse(&table, argc, argv))
+        return say(alone, 2);
+    if (alone->help) {
+        printf("Usage: %s [OPTION VALUE]...\n", alone->program);
+        option_table_help(stdout, &table);
+        printf("\n%s", words);
+        return EXIT_SUCCESS;
+    }
+    if (open_device_alone(&alone->opened, &alone->options, (int)alone->threads))
+        return say(alone, 1);
+    if (!*alone->tsv_path)
+        return -1;
+    alone->tsv = fopen(alone->tsv_path, "w");
+    if (!alone->tsv) {
+        report("--tsv %s: cannot write it: %s", alone->tsv_path, strerror(errno));
+        return say(alone, 1);
+    }
+    fprintf(alone->tsv, "# ddpbench %s built with CUDA: %s; on %s\n", results_version(), device_cuda_built(),
+            alone_words(alone, text));
+    return -1;
+}
+
+int alone_close(struct alone *alone)
+{
+    if (!alone->tsv)
+        return EXIT_SUCCESS;
+    int wrong = ferror(alone->tsv);
+    if (fclose(alone->tsv) || wrong) {
+        report("--tsv %s: could not write all of it", alone->tsv_path);
+        return say(alone, 1);
+    }
+    return EXIT_SUCCESS;
+}
+
+const char *alone_words(const struct alone *alone, char text[300])
+{
+    if (alone->opened.on_gpu)
+        return open_device_words(&alone->opened, text);
+    snprintf(text, 300, "cpu, %zu thread%s", alone->threads, alone->threads == 1 ? "" : "s");
+    return text;
+}

@@ -1,0 +1,310 @@
+/* step.c - how much a training step costs beyond its matrix products, and what the harness around it costs.
+ *
+ * 1. A whole step of one rank against its weight-matrix products alone: the same linear operations of the same device
+ * on the same weights and gradients, with nothing between them. The two alternate; the ratio is taken pair by pair.
+ *    The rate of the products is the ceiling that the step's own rate of model FLOPs is set against (MFU).
+ * 2. The harness: the same step on a device whose operations do nothing, so that what is left is the step's loop, the
+ *    hand-over of data, spans and the bookkeeping of collectives; without and with the communication thread.
+ * 3. The same over 1,100 steps in one block: the 1,000th must record as fast as the 10th. */
+#include "kernels/device_null.h"
+#include "kernels/error.h"
+#include "selfbench/one_rank.h"
+#include "selfbench/program.h"
+#include "stats.h"
+#include "steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    struct model_sizes sizes;
+    size_t pairs;
+};
+
+/* ---- 1. a step against its products ---- */
+
+/* Samples of one figure, and how they are written. */
+struct figure {
+    const char *name, *unit;
+    double *sample; /* [pairs] */
+};
+enum { PRODUCTS, STEP, RATIO, CEILING, MODEL, MFU, FIRST_PHASE, FIGURES = FIRST_PHASE + PHASES };
+
+struct duel {
+    struct rig rig;
+    void *x, *y, *dx; /* activations of the products, large enough for each */
+    size_t rows;
+    struct figure figure[FIGURES];
+};
+
+static void uniform(float *x, size_t n, double deviation)
+{
+    static uint32_t state = 2463534242u;
+    double scale = deviation * sqrt(12) / 0x1p24;
+    for (size_t i = 0; i < n; i++) {
+        state = state * 1664525u + 1013904223u; /* Knuth, TAOCP 2, 3.3.4 */
+        x[i] = (float)(scale * ((double)(state >> 8) - 0x1p23));
+    }
+}
+
+/* Weights of the variance that model_initialize gives them, in a fraction of its time. */
+static void fill_weights(struct model *model)
+{
+    for (int i = 0; i < model->tensors; i++) {
+        const struct tensor *t = &model->tensor[i];
+        float *w = allocate(t->count, sizeof *w);
+        uniform(w, t->count, i == 0 ? 1 : sqrt(2 / (double)(t->rows + t->columns)));
+        for (size_t j = 0; t->rows == 1 && j < t->count; j++)
+            w[j] = 1;
+        model->device->upload(model->weight + t->offset, w, t->count * sizeof *w);
+        free(w);
+    }
+    model_weights_changed(model);
+}
+
+/* n numbers of the compute type, of variance 1. */
+static void *new_activation(const struct device *device, size_t n)
+{
+    float *host = allocate(n, sizeof *host), *floats = device->allocate(n * sizeof *floats);
+    uniform(host, n, 1);
+    device->upload(floats, host, n * sizeof *host);
+    free(host);
+    if (device->compute_bytes == sizeof *floats)
+        return floats;
+    void *numbers = device->allocate(n * device->compute_bytes);
+    device->pack_bf16(numbers, floats, n);
+    device->synchronize();
+    device->release(floats);
+    return numbers;
+}
+
+static void duel_create(struct duel *duel, const struct device *device, const struct options *o)
+{
+    static const char *const name[FIRST_PHASE] = {"products",       "step",       "step_to_products",
+                                                  "matmul_ceiling", "model_rate", "mfu"},
+                             *const unit[FIRST_PHASE] = {"ms", "ms", "1", "TFLOP/s", "TFLOP/s", "1"};
+    const struct model_sizes *s = &o->sizes;
+    size_t wide = s->ff > s->width ? s->ff : s->width, widest = s->vocabulary > wide ? s->vocabulary : wide;
+    rig_create(&duel->rig, device, s, 0, 1);
+    fill_weights(&duel->rig.model);
+    device->copy(duel->rig.trainer.start, duel->rig.model.weight, duel->rig.model.arena);
+    duel->rows = s->batch * s->context;
+    duel->x = new_activation(device, duel->rows * wide);
+    duel->y = device->allocate(duel->rows * widest * device->compute_bytes);
+    duel->dx = device->allocate(duel->rows * wide * device->compute_bytes);
+    for (int f = 0; f < FIGURES; f++)
+        duel->figure[f] = (struct figure){f < FIRST_PHASE ? name[f] : phase_name[f - FIRST_PHASE],
+                                          f < FIRST_PHASE ? unit[f] : "ms", allocate(o->pairs, sizeof(double))};
+}
+
+static void duel_destroy(struct duel *duel)
+{
+    const struct device *device = duel->rig.model.device;
+    device->release(duel->x);
+    device->release(duel->y);
+    device->release(duel->dx);
+    for (int f = 0; f < FIGURES; f++)
+        free(duel->figure[f].sample);
+    rig_destroy(&duel->rig);
+}
+
+/* The products of one step with every weight matrix: output, and the gradients of weight and input. */
+static void products(const struct duel *duel)
+{
+    const struct model *model = &duel->rig.model;
+    const struct device *d = model->device;
+    const char *weight = model->narrow_weight ? model->narrow_weight : (void *)model->weight;
+    for (int i = 1; i < model->tensors; i++) {
+        const struct tensor *t = &model->tensor[i];
+        if (t->rows > 1)
+            d->linear_forward(duel->y, duel->x, weight + t->offset * model->compute_bytes, duel->rows, t->columns,
+                              t->rows);
+    }
+    for (int i = model->tensors - 1; i > 0; i--) {
+        const struct tensor *t = &model->tensor[i];
+        if (t->rows == 1)
+            continue;
+        d->linear_backward_weight(model->gradient + t->offset, duel->y, duel->x, duel->rows, t->columns, t->rows);
+        d->linear_backward_input(duel->dx, duel->y, weight + t->offset * model->compute_bytes, duel->rows, t->columns,
+                                 t->rows, 0);
+    }
+}
+
+/* Products, then a step. The gradient is zeroed first, so that a device that runs behind the host is busy while the
+ * first product is issued. pair < 0: not kept. */
+static void run_pair(struct duel *duel, int pair)
+{
+    struct rig *rig = &duel->rig;
+    const struct device *device = rig->model.device;
+    timeline_clear(&rig->timeline);
+    device->stamps_begin();
+    device->zero(rig->model.gradient, rig->model.arena);
+    int64_t begin = device->stamp();
+    products(duel);
+    int64_t middle = device->stamp();
+    step_run(&rig->trainer, 0);
+    int64_t end = device->stamp();
+    device->stamps_end();
+    timeline_settle(&rig->timeline, device->stamp_ns);
+    if (pair < 0)
+        return;
+    struct step_times times;
+    steps_from_timeline(&rig->timeline, &times, 1);
+    double tokens = (double)duel->rows, flops = 6 * (double)rig->model.matmul_parameters * tokens;
+    double products_s = 1e-9 * (double)(device->stamp_ns(middle) - device->stamp_ns(begin));
+    double step_s = 1e-9 * (double)(device->stamp_ns(end) - device->stamp_ns(middle));
+    double ceiling = 1e-12 * flops / products_s, rate = 1e-12 * model_flops(&rig->model, duel->rows) / step_s;
+    const double value[FIRST_PHASE] = {1e3 * products_s, 1e3 * step_s, step_s / products_s,
+                                       ceiling,          rate,         rate / ceiling};
+    for (int f = 0; f < FIGURES; f++)
+        duel->figure[f].sample[pair] = f < FIRST_PHASE ? value[f] : 1e-6 * (double)times.phase_ns[f - FIRST_PHASE];
+}
+
+static double median(const struct duel *duel, int figure, size_t n)
+{
+    return stats_median(duel->figure[figure].sample, n);
+}
+
+static void print_spread(const struct duel *duel, int figure, size_t n)
+{
+    const double *sample = duel->figure[figure].sample;
+    printf("median %.3f, min %.3f, max %.3f, n %zu", stats_median(sample, n), stats_quantile(sample, n, 0),
+           stats_quantile(sample, n, 1), n);
+}
+
+static void write_figures(FILE *tsv, const struct duel *duel, size_t n)
+{
+    fprintf(tsv, "figure\tunit\tmedian\tleast\tmost\tn\n");
+    for (int i = 0; i < FIGURES; i++) {
+        const struct figure *f = &duel->figure[i];
+        fprintf(tsv, "%s\t%s\t%.6g\t%.6g\t%.6g\t%zu\n", f->name, f->unit, stats_median(f->sample, n),
+                stats_quantile(f->sample, n, 0), stats_quantile(f->sample, n, 1), n);
+    }
+}
+
+static void compare_step(const struct alone *alone, const struct options *o)
+{
+    const struct model_sizes *s = &o->sizes;
+    struct duel duel;
+    char words[300];
+    int discarded = alone->opened.on_gpu ? 3 : 1; /* clocks rise, libraries choose kernels */
+    duel_create(&duel, alone->opened.device, o);
+    printf("1. Step against its weight-matrix products: d_model %zu, %zu layers, %zu heads, d_ff %zu, vocabulary %zu,\n"
+           "   %zu x %zu tokens, on %s; %zu alternating pairs after %d that %s not counted.\n",
+           s->width, s->layers, s->heads, s->ff, s->vocabulary, s->batch, s->context, alone_words(alone, words),
+           o->pairs, discarded, discarded == 1 ? "is" : "are");
+    for (int i = -discarded; i < (int)o->pairs; i++)
+        run_pair(&duel, i);
+    printf("   products %.2f ms, step %.2f ms; step / products: ", median(&duel, PRODUCTS, o->pairs),
+           median(&duel, STEP, o->pairs));
+    print_spread(&duel, RATIO, o->pairs);
+    printf("%s\n   model %.3f TFLOP/s, ceiling (the products) %.3f TFLOP/s; mfu: ",
+           alone->opened.on_gpu ? "" : " (aim: at most 1.35)", median(&duel, MODEL, o->pairs),
+           median(&duel, CEILING, o->pairs));
+    print_spread(&duel, MFU, o->pairs);
+    printf("%s\n   phases, ms:", alone->opened.on_gpu ? " (aim: at least 0.5)" : "");
+    for (int p = 0; p < PHASES; p++)
+        if (p != PHASE_CLIPPING)
+            printf(" %s %.2f", phase_name[p], median(&duel, FIRST_PHASE + p, o->pairs));
+    printf("\n\n");
+    if (alone->tsv)
+        write_figures(alone->tsv, &duel, o->pairs);
+    duel_destroy(&duel);
+}
+
+/* ---- 2. and 3. the harness ---- */
+
+static void measure_harness(const char *what, int threaded, int blocks, int steps)
+{
+    struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
+    struct rig rig;
+    rig_create(&rig, device_null(), &sizes, threaded, steps);
+    double *us = allocate((size_t)blocks, sizeof *us), spans = 0;
+    for (int b = -1; b < blocks; b++) {
+        timeline_clear(&rig.timeline);
+        double seconds = 0;
+        for (int i = 0; i < steps; i++)
+            seconds += rig_step(&rig, i);
+        if (b >= 0)
+            us[b] = 1e6 * seconds / steps;
+        spans = (double)rig_spans(&rig) / steps;
+    }
+    size_t n = (size_t)blocks;
+    printf(
+        "   %-34s %5.0f spans a step: median %6.1f us, min %6.1f, max %6.1f, n %d blocks of %d (aim: at most %.1f)\n",
+        what, spans, stats_median(us, n), stats_quantile(us, n, 0), stats_quantile(us, n, 1), blocks, steps,
+        20 + 0.05 * spans);
+    free(us);
+    rig_destroy(&rig);
+}
+
+static void compare_late_steps(int blocks, int steps)
+{
+    enum { AROUND = 40 };
+    struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
+    struct rig rig;
+    rig_create(&rig, device_null(), &sizes, 0, steps);
+    double *us = allocate((size_t)steps, sizeof *us), *ratio = allocate((size_t)blocks, sizeof *ratio);
+    for (int b = 0; b < blocks; b++) {
+        timeline_clear(&rig.timeline);
+        for (int i = 0; i < steps; i++)
+            us[i] = 1e6 * rig_step(&rig, i);
+        ratio[b] = stats_median(us + 1000, AROUND) / stats_median(us + 10, AROUND);
+    }
+    size_t n = (size_t)blocks;
+    printf("3. Steps 1000 to %d of a block of %d against its steps 10 to %d, medians: ratio %.2f, min %.2f, max %.2f, "
+           "n %d "
+           "blocks (aim: 1).\n",
+           1000 + AROUND, steps, 10 + AROUND, stats_median(ratio, n), stats_quantile(ratio, n, 0),
+           stats_quantile(ratio, n, 1), blocks);
+    free(us);
+    free(ratio);
+    rig_destroy(&rig);
+}
+
+static const struct option rows[] = {
+    {"batch-size", &option_count, offsetof(struct options, sizes.batch), "0", 0, 1e6,
+     "sequences in a step; 0: 32 on a GPU, 1 on the CPU", 0},
+    {"context-length", &option_count, offsetof(struct options, sizes.context), "512", 1, 1e6, "tokens of a sequence",
+     0},
+    {"vocab-size", &option_count, offsetof(struct options, sizes.vocabulary), "10000", 2, 65536,
+     "tokens known to the model", 0},
+    {"d-model", &option_count, offsetof(struct options, sizes.width), "768", 2, 1e6, "width of the model", 0},
+    {"num-layers", &option_count, offsetof(struct options, sizes.layers), "12", 1, 10000, "transformer blocks", 0},
+    {"num-heads", &option_count, offsetof(struct options, sizes.heads), "12", 1, 1e6,
+     "attention heads; must divide --d-model into even parts", 0},
+    {"d-ff", &option_count, offsetof(struct options, sizes.ff), "3072", 1, 1e7, "width of the feed-forward", 0},
+    {"pairs", &option_count, offsetof(struct options, pairs), "0", 0, 10000,
+     "of a step and its products; 0: 7 on the CPU, 15 on a GPU, 3 with --quick", 0},
+};
+
+int main(int argc, char *argv[])
+{
+    struct options o = {.sizes.rope_theta = 10000};
+    struct alone alone = {.program = "bench_step"};
+    struct option_section own = {"Model", rows, sizeof rows / sizeof *rows, &o};
+    int status = alone_open(&alone, own,
+                            "What a training step costs beyond its matrix products, and the harness "
+                            "around it.\n",
+                            argc, argv);
+    if (status >= 0)
+        return status;
+    if (o.sizes.width % o.sizes.heads || o.sizes.width / o.sizes.heads % 2) {
+        fprintf(stderr, "bench_step: --num-heads %zu does not divide --d-model %zu into heads of even width\n",
+                o.sizes.heads, o.sizes.width);
+        return 2;
+    }
+    if (!o.sizes.batch)
+        o.sizes.batch = alone.opened.on_gpu ? 32 : 1;
+    if (!o.pairs)
+        o.pairs = alone.quick ? 3 : alone.opened.on_gpu ? 15 : 7;
+    compare_step(&alone, &o);
+    printf("2. Harness: 12 layers on a device that does nothing, ddp_individual (a collective per tensor); a pause\n"
+           "   of 100 us between steps, in which the next batch is fetched, is not counted.\n");
+    measure_harness("one rank", 0, 15, 200);
+    measure_harness("with the communication thread", 1, 15, 200);
+    printf("\n");
+    compare_late_steps(9, 1100);
+    return alone_close(&alone);
+}

@@ -1,0 +1,282 @@
+#!/usr/bin/env bash
+# benchmark.sh - the real program from outside: it runs on 1 to 3 ranks, learns real text, says in one line what is
+# wrong with bad input and ends on every rank, and what it leaves behind when it is killed or the disk is full is valid.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] tests/cli/benchmark.sh [--help] BUILD_DIR
+Tests BUILD_DIR/ddpbench with tiny sizes; BUILD_DIR/tests/unit/results/test_results tells it which files are valid JSON.
+Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256 --rounds 6
+    --steps-per-block 2)
+runs=0
+
+# launch RANKS OPTION...: runs the program with tiny sizes; its words go to the file said, its table to printed, its
+# exit status to status. Every rank adds its own status to statuses.
+launch() {
+    local ranks=$1
+    shift
+    runs=$((runs + 1)) out=$temporary/out$runs status=0
+    : >statuses
+    # shellcheck disable=SC2016
+    timeout --kill-after=5 "${limit:-10}" "${mpirun[@]}" -n "$ranks" \
+        sh -c '"$@"; status=$?; echo $status >>statuses; exit $status' rank \
+        "$program" "${tiny[@]}" --output "$out" "$@" >printed 2>said </dev/null || status=$?
+}
+
+# ---- it runs ----
+
+for ranks in 1 2 3; do
+    limit=60 launch "$ranks"
+    result "$status" "$ranks ranks: exit status 0"
+    files=$(cd "$out" && echo *)
+    expected=$(for ((r = 0; r < ranks; r++)); do printf 'rank_%d_metrics.jsonl ' "$r"; done)'run.json summary.csv summary.json summary.txt'
+    [ "$files" = "$expected" ] && good=0 || good=1
+    result "$good" "$ranks ranks: the files are $expected"
+    valid "$out"/*.json "$out"/*.jsonl >>said && good=0 || good=1
+    result "$good" "$ranks ranks: all files are valid"
+    cmp -s printed "$out/summary.txt" && good=0 || good=1
+    result "$good" "$ranks ranks: summary.txt is what was printed"
+    # 6 rounds x 6 implementations x (2 + 2) steps
+    [ "$(cat "$out"/*.jsonl | wc -l)" = $((144 * ranks)) ] && good=0 || good=1
+    result "$good" "$ranks ranks: one line a step"
+done
+
+launch 2 --output '' --label nightly
+compgen -G 'results/[0-9]*-nightly/summary.json' >/dev/null && good=$status || good=1
+result "$good" "without --output, results go to results/<time>-<label>"
+
+launch 2 --help
+[ "$status" = 0 ] && [ "$(grep -c '^Usage:' printed)" = 1 ] && [ ! -s said ] && good=0 || good=1
+result "$good" "--help is printed once, with exit status 0"
+launch 2 --version
+[ "$status" = 0 ] && [[ $(cat printed) =~ ^ddpbench\ [^[:space:]]+$ ]] && good=0 || good=1
+result "$good" "--version is one line, with exit status 0"
+
+launch 2 --implementations 'a=ddp,b=ddp_bucketed' --bucket-size-mb 0.01 --label $'bytes' --data "$program"$'\xff'
+[ "$status" != 0 ] && good=0 || good=1
+result "$good" "a path that is not UTF-8 is an error like any other"
+printf '%2000s' '' >"$temporary/bytes"$'\xff'
+launch 1 --implementations ddp --data "$temporary/bytes"$'\xff'
+iconv -f UTF-8 -t UTF-8 "$out/run.json" >/dev/null 2>>said && valid "$out/run.json" && good=$status || good=1
+result "$good" "run.json is UTF-8 though a path is not"
+
+# ---- bad input ----
+
+# refuse WORDS RANKS PATTERN OPTION...: one line, that holds PATTERN (an extended expression), and a status that is not
+# 0 on any rank, within 10 s; and no files.
+refuse() {
+    local words=$1 ranks=$2 pattern=$3 why='' lines
+    shift 3
+    launch "$ranks" "$@"
+    lines=$(grep -c '^ddpbench: ' said || true)
+    [ "$lines" = 1 ] || why+=", $lines lines and not one"
+    grep -qE "^ddpbench: .*($pattern)" said || why+=", no '$pattern'"
+    case $status in 0) why+=", status 0" ;; 124 | 137) why+=", did not end" ;; esac
+    [ "$(grep -cxE '[1-9][0-9]*' statuses)" = "$ranks" ] || why+=", statuses of ranks: $(tr '\n' ' ' <statuses)"
+    [ ! -s printed ] || why+=", printed something"
+    [ ! -e "$out/run.json" ] || why+=", left results"
+    [ -z "$why" ] && good=0 || good=1
+    result "$good" "refused: $words${why:+: ${why#, }}"
+}
+
+refuse "an unknown option" 2 "unknown option '--bogus'; known: .*--batch-size" --bogus 1
+refuse "an unknown option on 3 ranks" 3 "unknown option '--bogus'; known: .*--batch-size" --bogus 1
+refuse "an unknown implementation" 2 "unknown implementation 'magic'; known: .*ddp_bucketed" --implementations none,magic
+refuse "a word that is no option" 2 "'8': options begin with --" 8
+refuse "an option without its value" 2 "--rounds needs a value" --rounds
+refuse "a batch that does not divide" 2 'batch of 7 .*2 ranks.* 6 or 8' --batch-size 7
+refuse "a batch smaller than the ranks" 3 'batch of 2 .*such as 3' --batch-size 2
+refuse "micro-batches that do not divide" 2 'batch of 6 .* 2 ranks x 2 micro-batches.* 4 or 8' --grad-accumulation 2
+refuse "heads that do not divide" 2 'num-heads 5 .*d-model 32.*1, 2, 4, 8, 16' --num-heads 5
+refuse "heads of odd width" 2 'num-heads 32 .*even width' --num-heads 32
+for option in batch-size grad-accumulation context-length d-model num-layers num-heads d-ff num-epochs steps-per-epoch rounds; do
+    refuse "--$option 0" 2 "--$option 0: expected a whole number from [12] to [0-9]+" "--$option" 0
+done
+for option in batch-size d-model lr seed bucket-size-mb; do
+    refuse "--$option -1" 2 "--$option -1: expected" "--$option" -1
+done
+refuse "junk after a number" 2 '--d-ff 48x: expected a whole number' --d-ff 48x
+refuse "a unit that is not known" 2 '--bucket-size-mb 25MB: expected a size' --bucket-size-mb 25MB
+refuse "not a number" 2 '--lr nan: expected a number' --lr nan
+refuse "a number that overflows" 2 '--batch-size 18446744073709551622: .*to 1000000000' --batch-size 18446744073709551622
+refuse "a regime without epochs" 2 '--regime warmup has no epochs' --regime warmup --warmup-epochs 0 --steps-per-block 0
+
+refuse "more memory than there is, by width" 2 'need [0-9.]+ [GTP]iB of memory .* it has .*--d-model' --d-model 100000
+refuse "more memory than there is, by depth" 2 'need [0-9.]+ [GTP]iB of memory' --d-model 4096 --num-layers 10000
+refuse "more memory than there is, by batch" 2 'need [0-9.]+ [GTP]iB of memory' --batch-size 600000000
+refuse "more memory than there is, by context" 2 'need [0-9.]+ [GTP]iB of memory' --batch-size 600000 --context-length 1000000
+refuse "more memory than there is, by steps" 2 'need [0-9.]+ [GTP]iB of memory .*--steps-per-block' --steps-per-block 1000000 --num-layers 1000
+refuse "sizes whose product overflows" 2 'no machine has that much memory' \
+    --d-model 1000000 --d-ff 10000000 --num-layers 10000 --batch-size 1000000000 --context-length 1000000 --vocab-size 65536
+
+: >"$temporary/empty"
+head -c 20000 /dev/zero | tr '\0' '\310' >"$temporary/text" # bytes of 200
+printf 'abc' >"$temporary/odd.bin"
+refuse "an empty data file" 2 "--data $temporary/empty: is empty" --data "$temporary/empty"
+refuse "a data file that is not there" 2 '--data .*/absent: cannot open it: No such file.*allowed' --data "$temporary/absent"
+refuse "a directory as data" 2 '--data .*: is a directory; allowed: a file' --data "$temporary"
+refuse "a device as data" 2 '--data /dev/zero: is not a regular file; allowed' --data /dev/zero
+refuse "a shard of an odd size" 2 '--data .*odd.bin: 3 bytes is an odd size' --data "$temporary/odd.bin"
+refuse "a data file that is too short" 2 '--data .*text: has 20000 tokens, but one batch needs 24001' --data "$temporary/text" --context-length 4000
+refuse "a token out of the vocabulary" 2 '--data .*text: token 200 at position [0-9]+ is not below the vocabulary of 200' \
+    --data "$temporary/text" --vocab-size 200
+if [ "$(id -u)" = 0 ]; then
+    echo "skip - root can read and write what has no permissions"
+else
+    : >"$temporary/locked" && chmod 000 "$temporary/locked"
+    refuse "a data file that may not be read" 2 '--data .*locked: cannot open it: Permission denied' --data "$temporary/locked"
+    mkdir "$temporary/closed" && chmod 500 "$temporary/closed"
+    refuse "a directory that may not be written" 2 '--output .*closed.*Permission denied' --output "$temporary/closed/run"
+fi
+
+refuse "a directory below a file" 2 '--output .*empty/run: cannot make the directory' --output "$temporary/empty/run"
+refuse "a directory where none can be" 2 '--output /proc/run: cannot make the directory' --output /proc/run
+refuse "a directory with results" 2 '--output .*out1 already holds the results of a run; choose another' --output "$temporary/out1"
+refuse "a path that is too long" 2 '--output: the path is longer than [0-9]+ characters' --output "$(printf '%1000s' '' | tr ' ' x)"
+mkdir -p "$temporary/blocked/rank_1_metrics.jsonl"
+refuse "what only rank 1 cannot write" 2 'rank 1: --output: cannot write .*rank_1_metrics.jsonl' --output "$temporary/blocked"
+
+# Launchers that are not this MPI's start ranks that do not know each other.
+for variable in SLURM_STEP_NUM_TASKS OMPI_COMM_WORLD_SIZE; do
+    status=0
+    env -u PMI_SIZE -u PMI_RANK -u PMI_FD "$variable=2" timeout 10 "$program" "${tiny[@]}" --output out >printed 2>said || status=$?
+    grep -qE "^ddpbench: the launcher started 2 ranks \($variable=2\).*MPICH" said && [ "$status" = 1 ] &&
+        [ "$(grep -c "^ddpbench: " said)" = 1 ] && good=0 || good=1
+    result "$good" "refused: ranks of another launcher, by $variable"
+done
+
+# ---- what ends in the middle ----
+
+# begin RANKS OPTION...: starts a run that would take hours and waits until it has written steps; its pid is in running.
+begin() {
+    local ranks=$1
+    shift
+    runs=$((runs + 1)) out=$temporary/out$runs
+    "${mpirun[@]}" -n "$ranks" "$program" "${tiny[@]}" --output "$out" --rounds 1000000 "$@" >printed 2>said </dev/null &
+    running=$!
+    for ((i = 0; i < 100; i++)); do
+        [ "$(cat "$out"/rank_*.jsonl 2>/dev/null | wc -l)" -lt 200 ] || return 0
+        sleep 0.1
+    done
+    say "the run does not begin"
+}
+
+# finish: waits at most 15 s for it; its exit status is in status, 124 if it had to be stopped.
+finish() {
+    local stopped=0
+    status=0
+    for ((i = 0; i < 150; i++)); do
+        kill -0 "$running" 2>/dev/null || break
+        sleep 0.1
+    done
+    ! kill -0 "$running" 2>/dev/null || { stopped=1; kill -9 "$running" || true; }
+    wait "$running" 2>/dev/null || status=$?
+    [ "$stopped" = 0 ] || status=124
+}
+
+begin 2
+sleep 2.5 # the summary is kept up to date every two seconds
+# shellcheck disable=SC2046
+kill -9 "$running" $(left_over) 2>/dev/null || true
+finish
+good=0
+valid "$out"/*.json "$out"/*.jsonl >>said || good=1
+[ -s "$out/rank_0_metrics.jsonl" ] && [ -s "$out/rank_1_metrics.jsonl" ] && [ -s "$out/run.json" ] || good=1
+result "$good" "killed with kill -9: what is there is valid"
+[ -s "$out/summary.json" ] && [ -s "$out/summary.txt" ] && good=0 || good=1
+result "$good" "killed with kill -9: there is a summary of the rounds until then"
+is "killed with kill -9: nothing goes on" "$(gone out)" ""
+
+begin 2
+# shellcheck disable=SC2046
+kill -9 "$(left_over | tail -1)" 2>/dev/null || true # one rank alone
+finish
+[ "$status" != 0 ] && [ "$status" != 124 ] && valid "$out"/*.json "$out"/*.jsonl >>said && good=0 || good=1
+result "$good" "when one rank is killed, the run ends"
+is "when one rank is killed, nothing goes on" "$(gone out)" ""
+
+head -c 2000000 /dev/zero | tr '\0' 'x' >"$temporary/shrinking"
+begin 2 --data "$temporary/shrinking"
+truncate -s 1000 "$temporary/shrinking"
+finish
+lines=$(grep -c '^ddpbench: ' said || true)
+[ "$status" != 0 ] && [ "$status" != 124 ] && [ "$lines" -ge 1 ] && [ "$lines" -le 2 ] &&
+    [ "$(grep -cE '^ddpbench: rank [01]: .*--data .*shrinking: the file ends before token [0-9]+, but had 2000000 tokens' said)" = "$lines" ] &&
+    good=0 || good=1
+result "$good" "data that becomes shorter ends the run in words (status $status)"
+valid "$out"/*.json "$out"/*.jsonl >>said && [ -z "$(gone out)" ] && good=0 || good=1
+result "$good" "data that becomes shorter leaves valid files and no process"
+
+# A file system of 60 kB, seen by this run alone.
+# shellcheck disable=SC2016
+full_disk='mount -t tmpfs -o size=60k none disk && shift && { "$@"; status=$?; cp -r disk/run .; exit "$status"; }'
+mkdir disk
+unshare=(unshare --mount)
+[ "$(id -u)" = 0 ] || unshare+=(--map-root-user)
+if "${unshare[@]}" mount -t tmpfs none disk 2>/dev/null; then
+    status=0
+    timeout --kill-after=5 60 "${unshare[@]}" bash -c "$full_disk" bash x "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" \
+        --rounds 1000 --output "$temporary/disk/run" >printed 2>said </dev/null || status=$?
+    # one line for the block, and one for the summary that has no room either
+    lines=$(grep -c '^ddpbench: ' said || true)
+    [ "$status" = 1 ] && [ "$lines" -ge 1 ] && [ "$lines" -le 2 ] &&
+        [ "$(grep -cE '^ddpbench: (rank 1: )?cannot write .*: No space left on device; ' said)" = "$lines" ] && good=0 || good=1
+    result "$good" "a full disk ends the run in words"
+    valid run/*.json run/*.jsonl >>said && [ -s run/run.json ] && [ -s run/rank_1_metrics.jsonl ] && good=0 || good=1
+    result "$good" "a full disk leaves whole blocks"
+    [ "$(($(wc -l <run/rank_0_metrics.jsonl) % 4))" = 0 ] && good=0 || good=1
+    result "$good" "a full disk leaves no part of a block"
+else
+    echo "skip - a full disk: no file system may be mounted here"
+fi
+
+# The same by a limit on the size of files, set while it runs.
+runs=$((runs + 1)) out=$temporary/out$runs
+"$program" "${tiny[@]}" --rounds 1000000 --output "$out" >printed 2>said </dev/null &
+running=$!
+for ((i = 0; i < 100; i++)); do
+    [ ! -s "$out/rank_0_metrics.jsonl" ] || break
+    sleep 0.1
+done
+prlimit --pid "$running" --fsize=$(($(stat -c %s "$out/rank_0_metrics.jsonl") + 100000)) || true
+finish
+[ "$status" = 1 ] && grep -q '^ddpbench: cannot write .*rank_0_metrics.jsonl: File too large; ' said && good=0 || good=1
+result "$good" "a limit on files ends the run in words"
+valid "$out"/*.json "$out"/*.jsonl >>said && good=0 || good=1
+result "$good" "a limit on files leaves whole blocks"
+
+# ---- it learns, and does not grow ----
+
+rm -f text
+if "$root/launch/corpus.sh" "$temporary/text" 2>said; then
+    limit=60 launch 2 --data "$temporary/text" --implementations ddp_bucketed --batch-size 16 --context-length 64 --d-model 64 \
+        --d-ff 128 --warmup-epochs 0 --lr 0.005 --rounds 1 --steps-per-block 50
+    loss=$(sed 's/.*"loss": \([^,]*\),.*/\1/' "$out"/rank_?_metrics.jsonl | awk '
+        { n = (NR - 1) % 52; if (n == 0) first += $1 / 2; if (n >= 42) last += $1 / 20 }
+        END { printf "%.3f to %.3f", first, last; exit !(first > 5.2 && last < 4) }') && good=$status || good=1
+    result "$good" "real text is learnt in 50 steps on 2 ranks: loss from $loss"
+else
+    echo "skip - real text is learnt: no text could be made: $(tail -1 said)"
+fi
+
+# peak: MiB of rank 0 in the last run.
+peak() { sed -n 's/^Peak memory of rank 0, measured: \([0-9.]*\) MiB[.]$/\1/p' printed; }
+if [ -n "${ASAN_OPTIONS:-}" ]; then
+    echo "skip - memory does not grow: a sanitizer keeps what was freed"
+else
+    limit=60 launch 2 --rounds 6
+    short=$(peak)
+    limit=60 launch 2 --rounds 200
+    long=$(peak)
+    awk -v a="$short" -v b="$long" 'BEGIN { exit !(a > 1 && b > 1 && b - a < 2) }' && good=0 || good=1
+    result "$good" "memory does not grow: $short MiB after 6 rounds, $long MiB after 200"
+fi
+exit "$failed"

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# comm.sh - which library sends, GPUs that ranks would share, and collectives that do not return, as users meet them;
+# on the CPU, and, where the program was also built for it, on an emulated GPU.
+set -euo pipefail
+
+usage() {
+    echo "Usage: tests/cli/comm.sh [--help] BUILD_DIR"
+    echo "Runs BUILD_DIR/ddpbench, and BUILD_DIR/emulated/ddpbench if there is one. MPIRUN: the launcher."
+}
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+tiny=(--d-model 16 --num-layers 1 --num-heads 2 --d-ff 16 --vocab-size 32 --context-length 8 --batch-size-per-rank 1
+    --rounds 1 --steps-per-block 1)
+run() { try "${mpirun[@]}" -n "$1" "$program" "${tiny[@]}" --output out "${@:2}"; }
+sweep() { try "${mpirun[@]}" -n "$1" "$program" allreduce --sizes 8,6000 -n 5 --output out "${@:2}"; }
+again() { rm -rf out; }
+# field NAME: the text of the last field of that name in run.json: what was found, after the options that asked for it.
+field() { sed -n "s/.*\"$1\":[[:space:]]*\"\([^\"]*\)\".*/\1/p" out/run.json | tail -1; }
+
+# ends WORDS PATTERN: what was tried last did not succeed, nor was it killed, and said something that matches.
+ends() {
+    local good=0
+    case $status in 0 | 124 | 137) good=1 ;; esac
+    grep -qE -- "$2" said || good=1
+    [ "$good" = 0 ] || echo "status $status, expected a failure and '$2'" >>said
+    result "$good" "$1"
+}
+
+# ---- on the CPU ----
+
+run 2 --device cpu --comm nccl
+check 1 "NCCL does not move the host's memory" '--comm nccl moves the memory of GPUs, and this run computes on the CPU: use --comm mpi'
+again
+sweep 2 --device cpu --comm nccl
+check 1 "nor in a sweep" '--comm nccl moves the memory of GPUs'
+again
+run 2 --device cpu --comm mpi --implementations ddp
+is "MPI does" "$status" 0
+again
+
+# one rank sleeps and the other waits for it; the sleeper has not started what the other waits in
+run 2 --device cpu --implementations ddp --timeout 1 --inject-delay rank=1,ms=30000,phase=backward_pass
+ends "a collective of a step that does not return ends the job" \
+    'rank 0 on .* has waited for [1-9] s in all_reduce of [0-9]+ float sum, number 11 of the plan, ticket 1; rank 1 has not started it'
+succeeds "and what was written is whole" valid out/run.json
+again
+run 2 --device cpu --implementations ddp --timeout 4 --inject-delay rank=1,ms=300,phase=backward_pass
+is "one that takes its time does not" "$status" 0
+again
+
+# ---- on an emulated GPU ----
+
+program=$build/emulated/ddpbench
+if [ ! -x "$program" ]; then
+    echo "skip - there is no $program"
+    exit "$failed"
+fi
+export UCX_MEM_MMAP_HOOK_MODE=none # UCX's hooks do not survive the sanitizer
+
+run 2 --device cuda --implementations none,ddp_individual
+is "GPUs train by NCCL" "$status $(field comm)" "0 nccl"
+is "and the results say which, and how" \
+    "$(field nccl)" "NCCL 2.28.9, CTAs as it chooses, buffers registered"
+again
+run 2 --device cuda --implementations none,ddp_individual --nccl-max-ctas 4
+is "with as many thread blocks as it may" "$(field nccl)" \
+    "NCCL 2.28.9, at most 4 CTAs, buffers registered"
+again
+for ranks in 1 2; do
+    run $ranks --device cuda --comm mpi --mpi-progress sleep:500 --implementations none,ddp_individual_v2,ddp_bucketed
+    is "$ranks of them by MPI" "$status $(field comm) $(field mpi_progress)" \
+        "0 mpi sleep:500, staged through host memory"
+    again
+done
+
+for comm in nccl mpi; do
+    for collective in all_reduce reduce_scatter all_gather broadcast; do
+        sweep 2 --device cuda --comm $comm --collective $collective -d all -o all
+        is "a sweep of $collective by $comm is right" "$status" 0
+        again
+    done
+    sweep 2 --device cuda --comm $comm --flip-bit 3
+    check 1 "a wrong bit by $comm is found" ''
+    again
+    sweep 2 --device cuda --comm $comm --call nonblocking --collective reduce_scatter
+    is "a sweep that does not block by $comm is right" "$status" 0
+    again
+done
+
+CUDA_VISIBLE_DEVICES=0 run 2 --device cuda
+check 1 "ranks on one GPU are named" 'ranks 0 and 1 on host .* would share GPU GPU-[^ ]* .*--gpus-per-task.*--share-gpu'
+again
+CUDA_VISIBLE_DEVICES=0 run 2 --device cuda --share-gpu --implementations ddp
+is "they may share it, by MPI" "$status $(field comm)" "0 mpi"
+again
+CUDA_VISIBLE_DEVICES=0 run 2 --device cuda --share-gpu --comm nccl
+check 1 "NCCL of before 2.30 may not" '--comm nccl with --share-gpu needs NCCL 2.30, and this is 2.28.9'
+again
+
+EMULATED_NCCL_FAIL_RANK=1,call=5 run 2 --device cuda --implementations ddp_individual --timeout 30
+ends "an error of NCCL ends the job" 'rank 1: .* NCCL: unhandled system error: .*, in all_reduce of [0-9]+ float sum, number 4 of the plan, ticket 5'
+succeeds "at once, and the other rank says where it was" grep -qE 'rank 0 on .* in all_reduce of .*, ticket 5; all ranks have started it' said
+succeeds "and what was written is whole" valid out/run.json
+again
+EMULATED_NCCL_HANG_RANK=1,call=5 run 2 --device cuda --implementations ddp_individual --timeout 3
+ends "a collective of NCCL that hangs ends the job" 'rank 0 on .* has waited for [3-9] s in all_reduce of .*, number 4 of the plan, ticket 5; all ranks have started it'
+again
+EMULATED_NCCL_HANG_RANK=1,call=9 sweep 2 --device cuda --timeout 3
+ends "and of a sweep too" 'rank 0 on .* has waited for [3-9] s in (timed|warm-up) iteration [0-9]+ of all_reduce of .*: all_reduce of .*; all ranks have started it'
+again
+run 2 --device cuda --implementations ddp --timeout 3 --inject-delay rank=1,ms=30000,phase=backward_pass
+ends "a rank that does not come to NCCL is named" 'rank 0 on .* number 11 of the plan, ticket 1; rank 1 has not started it'
+exit "$failed"

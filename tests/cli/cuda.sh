@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# cuda.sh - the real program on a GPU, from outside: it learns what the CPU learns, two runs are the same bit for bit,
+# and drivers, GPUs and NCCL that fail end it on every rank with one line that says why.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] [REAL_GPU=1] tests/cli/cuda.sh [--help] BUILD_DIR
+Tests BUILD_DIR/emulated/ddpbench, whose GPUs and NCCL are emulated and can be made to fail; with REAL_GPU=1 BUILD_DIR/ddpbench
+on the machine's GPUs, as far as they can be tested without making them fail. The CPU's losses are those of BUILD_DIR/ddpbench.
+Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+on_cpu=$program
+[ -n "${REAL_GPU:-}" ] || program=$build/emulated/ddpbench
+[ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
+limit=120
+export ASAN_OPTIONS=detect_leaks=0 # of MPI's
+tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256
+    --implementations ddp_bucketed --bucket-size-mb 0.02 --rounds 1 --num-epochs 21 --warmup-epochs 3)
+
+# Real text: this project's own.
+cat "$root"/README.md "$root"/ddp/*.c >text
+
+# train NAME PROGRAM RANKS OPTION...: its losses go to NAME.losses, step by step.
+train() {
+    local name=$1 what=$2 ranks=$3
+    shift 3
+    rm -rf "$name"
+    try "${mpirun[@]}" -n "$ranks" "$what" "${tiny[@]}" --data text --output "$name" "$@"
+    result "$status" "$name: exit status 0"
+    [ ! -e "$name" ] || sed -n 's/.*"loss": \([^,}]*\).*/\1/p' "$name/rank_0_metrics.jsonl" >"$name.losses"
+}
+
+# apart A B: the largest relative difference of their losses; 1 if they are not as many, or too few.
+apart() {
+    paste "$1.losses" "$2.losses" | awk '
+        NF != 2 || $2 <= 0 { bad = 1 }
+        { d = ($1 - $2) / $2; if (d < 0) d = -d; if (d > worst) worst = d; n++ }
+        END { print (bad || n < 20) ? 1 : worst + 0 }'
+}
+
+# close A B LIMIT
+close() {
+    local worst
+    worst=$(apart "$1" "$2")
+    echo "they differ by $worst, relatively" >>said
+    result "$(awk -v a="$worst" -v b="$3" 'BEGIN { print !(a <= b) }')" "losses of $1 and $2 agree within $3 over the run"
+}
+
+# learns NAME: the last losses are lower than the first.
+learns() {
+    result "$(awk 'NR == 1 { first = $1 } { last = $1 } END { print !(last < 0.97 * first) }' "$1.losses")" "$1: it learns"
+}
+
+train cpu "$on_cpu" 1 --device cpu
+learns cpu
+train fp32 "$program" 1 --device cuda
+close fp32 cpu 1e-4
+train again "$program" 1 --device cuda
+is "two runs have the same losses bit for bit" "$(cat again.losses)" "$(cat fp32.losses)"
+train tf32 "$program" 1 --device cuda --dtype tf32
+close tf32 cpu 1e-2
+train bf16 "$program" 1 --device cuda --dtype bf16
+close bf16 cpu 3e-2
+learns bf16
+is "bf16 is not fp32" "$(cmp -s bf16.losses fp32.losses && echo the same || echo another)" another
+
+# ---- bad input, which needs no failure ----
+
+try "$program" "${tiny[@]}" --device cuda --d-model 1024 --num-heads 2
+check 1 "heads wider than a GPU's attention takes" 'heads of width 512: on a GPU they are at most 256 wide'
+try "$program" "${tiny[@]}" --device gpu
+check 2 "a device that there is not" '--device gpu: expected auto, cpu or cuda'
+try "$program" "${tiny[@]}" --device cpu --dtype bf16
+check 1 "bf16 on the CPU" '--dtype bf16 needs a GPU'
+try "$program" "${tiny[@]}" --device cpu --comm nccl
+check 1 "NCCL on the CPU" '--comm nccl'
+
+if [ -n "${REAL_GPU:-}" ]; then
+    exit "$failed"
+fi
+
+# ---- several GPUs ----
+
+train cpus "$on_cpu" 2 --device cpu
+train nccl "$program" 2 --device cuda --comm nccl
+close nccl cpus 1e-4
+EMULATED_CUDA_GPUS=1 train shared "$program" 2 --device cuda --share-gpu
+close shared cpus 1e-4
+
+# ---- what can go wrong ----
+
+# broken RANKS OPTION...: a short run that is to end with an error, on every rank and within the limit.
+broken() {
+    local ranks=$1
+    shift
+    rm -rf out
+    limit=60 try "${mpirun[@]}" -n "$ranks" "$program" "${tiny[@]}" --output out "$@"
+}
+lines() { grep -c 'ddpbench: ' said || true; }
+
+EMULATED_CUDA_DRIVER=none broken 2 --device cuda
+check 1 "no driver" 'there is no NVIDIA driver here'
+is "no driver: it is said once" "$(lines)" 1
+EMULATED_CUDA_DRIVER=none broken 2 --device auto
+check 0 "no driver, auto: it runs on the CPU and says why" 'computing on the CPU: there is no NVIDIA driver here'
+EMULATED_CUDA_DRIVER=old broken 2 --device cuda
+check 1 "a driver too old" 'the NVIDIA driver is too old: it knows CUDA up to [0-9.]+, and this program was built with [0-9.]+'
+EMULATED_CUDA_GPUS=0 broken 2 --device cuda
+check 1 "no GPU" 'shows no GPU'
+EMULATED_CUDA_GPUS=1 broken 2 --device cuda
+check 1 "two ranks and one GPU" 'share.*--share-gpu'
+EMULATED_CUDA_ARCH=70 broken 2 --device cuda
+check 1 "another architecture" 'is sm_70; build it with CUDA_ARCHITECTURES=70'
+EMULATED_CUDA_MEMORY=40000000 broken 2 --device cuda --d-model 512
+check 1 "too little memory, seen before anything is allocated" 'has .* free and 1 rank on it needs'
+EMULATED_NCCL_FAIL_RANK=1,call=9 broken 2 --device cuda --comm nccl --timeout 5
+check 1 "NCCL fails on one rank: the collective is named" 'all_reduce of [0-9]+ float'
+result "$([ -s out/run.json ] && echo 0 || echo 1)" "what was written until then is there"
+is "no rank is left" "$(gone out)" ''
+EMULATED_NCCL_HANG_RANK=1,call=9 broken 2 --device cuda --comm nccl --timeout 3
+check 1 "a rank that does not arrive is named" 'all_reduce of [0-9]+ float.*rank 1|rank 1.*all_reduce'
+is "no rank is left of these" "$(gone out)" ''
+
+exit "$failed"

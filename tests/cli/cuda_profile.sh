@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# cuda_profile.sh - profiles on GPUs, from outside: what the traces promise, with a tracer and without one.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] [REAL_GPU=1] tests/cli/cuda_profile.sh [--help] BUILD_DIR
+Tests BUILD_DIR/emulated/ddpbench, whose GPUs, NCCL and CUPTI are emulated; with REAL_GPU=1 BUILD_DIR/ddpbench on the
+machine's GPUs. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+[ -n "${REAL_GPU:-}" ] || program=$build/emulated/ddpbench
+[ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
+command -v python3 >/dev/null || { echo "skip - profiles on GPUs: no python3 here"; exit 0; }
+limit=120
+export ASAN_OPTIONS=detect_leaks=0 # of MPI's
+tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 64 --num-epochs 5
+    --warmup-epochs 2 --rounds 0 --device cuda --profile --profile-implementation ddp_bucketed --bucket-size-mb 0.02)
+
+# profile NAME RANKS OPTION...: traces go to NAME
+profile() {
+    local name=$1 ranks=$2
+    shift 2
+    rm -rf "$name"
+    try "${mpirun[@]}" -n "$ranks" "$program" "${tiny[@]}" --profile-output-dir "$name" "$@"
+    result "$status" "$name: exit status 0"
+}
+
+# has NAME RANK: checks its trace; the counts of rows go to counts.
+has() {
+    status=0
+    "$root/tests/gpu_trace.py" "$1/ddp_bucketed_rank_$2_trace.json" >counts 2>said || status=$?
+    result "$status" "$1: the trace of rank $2 is what it promises"
+}
+count() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' counts; }
+
+# ---- with a tracer ----
+profile one 1
+has one 0
+is "one: every step" "$(count steps)" 5
+succeeds "one: kernels, and what the host did" test "$(count kernel)" -gt 300 -a "$(count cpu_op)" -gt 300
+is "one: nothing missing" "$(grep -c 'kernels in the traces\|missing in' said one/*_summary.txt | tail -1)" "one/ddp_bucketed_summary.txt:0"
+if [ -z "${REAL_GPU:-}" ]; then # ranks of NCCL cannot share a real GPU
+    profile two 2 --comm nccl
+    has two 0
+    is "two: a kernel of NCCL for each bucket of each step" "$(count nccl)" 25
+    kernels=$(count kernel)
+    has two 1
+    is "two: rank 1 has as many kernels" "$(count kernel)" "$kernels"
+    profile staged 2 --comm mpi
+    has staged 1
+    is "staged: no NCCL" "$(count nccl)" 0
+    succeeds "staged: copies there and back" test "$(count gpu_memcpy)" -ge 50
+fi
+profile cycles 1 --profile-wait 1 --profile-warmup 1 --profile-active 1 --profile-repeat 1
+has cycles 0
+is "cycles: one step" "$(count steps)" 1
+succeeds "cycles: a part of the kernels" test "$(count kernel)" -gt 50 -a "$(count kernel)" -lt 120
+
+# ---- what was asked for ----
+profile cpu 1 --profile-activities cpu
+has cpu 0
+is "--profile-activities cpu: nothing of the GPU" "$(grep -cE '^(kernel|gpu_|cuda_)' counts)" 0
+profile gpu 1 --profile-activities cuda --cuda-profiler-range
+has gpu 0
+is "--profile-activities cuda: no operations of the host" "$(count cpu_op)" 0
+succeeds "--profile-activities cuda: kernels" test "$(count kernel)" -gt 300
+
+# ---- without a tracer ----
+if [ -z "${REAL_GPU:-}" ]; then
+    EMULATED_CUPTI=taken profile taken 2 --comm nccl
+    check 0 "another tool traces: it is said" 'No kernels in the traces, .* another tool traces this process'
+    is "and said once" "$(grep -c 'another tool' said)" 1
+    is "and in the summary" "$(grep -c 'no kernels in the traces' taken/ddp_bucketed_summary.txt)" 1
+    is "and in the trace" "$(grep -c '"labels": "GPU 0 .*times are of CUDA events: another tool' taken/ddp_bucketed_rank_0_trace.json)" 1
+    has taken 1
+    is "no kernels" "$(grep -cE '^(kernel|gpu_mem|cuda_)' counts)" 0
+    succeeds "operations and collectives instead" test "$(count gpu_user_annotation)" -gt 200
+    EMULATED_CUPTI_LOSE=10 profile lost 1
+    has lost 0
+    is "kernels without times: it is said" "$(grep -cE '[0-9]+ records of rank 0.s GPU had no times' lost/ddp_bucketed_summary.txt)" 1
+fi
+
+exit "$failed"

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# gate.sh - launch/gate.sh with a made-up lab and a made-up program: which verdicts of its comparisons fail it, where
+# --output goes, and whose lab it takes down.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: tests/cli/gate.sh [--help] BUILD_DIR
+Tests launch/gate.sh, without BUILD_DIR/ddpbench. Prints a line for each check, "ok - " or "not ok - "; exits with status 1
+if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+mkdir -p tree/launch tree/build elsewhere
+cp "$root/launch/gate.sh" tree/launch
+# A lab that is up as long as there is a file called up; it notes what is done with it, and cannot be made if refuses is there.
+cat >tree/launch/netlab.sh <<'END'
+#!/bin/sh
+here=$(dirname "$0")/../..
+case $1 in
+show) [ -e "$here/up" ]; exit ;;
+run) shift 2; exec "$@" ;;
+up)
+    [ ! -e "$here/refuses" ] || { echo "netlab.sh: refused" >&2; exit 1; }
+    : >"$here/up"
+    ;;
+down) rm -f "$here/up" ;;
+esac
+echo "$1" >>"$here/done"
+END
+# A run is a file; comparisons of equal sets end with the statuses in equal, in turn, and those of others with 3.
+cat >tree/build/ddpbench <<'END'
+#!/bin/sh
+if [ "$1" = allreduce ]; then
+    while [ "$1" != --output ]; do shift; done
+    mkdir -p "$2"
+    echo >"$2/allreduce.csv"
+    exit
+fi
+case "$*" in
+*slower* | *far*) exit 3 ;;
+esac
+status=$(head -n 1 equal)
+sed -i 1d equal
+exit "$status"
+END
+chmod +x tree/launch/netlab.sh tree/build/ddpbench
+
+# repeat WORD N: N lines of it.
+repeat() {
+    local i
+    for ((i = 0; i < $2; i++)); do
+        echo "$1"
+    done
+}
+
+# gate STATUS WORDS OK REGRESSED AMBIGUOUS: with so many equal sets called so.
+gate() {
+    rm -rf elsewhere/out
+    {
+        repeat 0 "$3"
+        repeat 3 "$4"
+        repeat 4 "$5"
+    } >tree/equal
+    cd elsewhere
+    try ../tree/launch/gate.sh --tries 20 --runs 1 --output out
+    cd ..
+    cp elsewhere/said elsewhere/printed .
+    check "$1" "$2" .
+}
+
+gate 0 "16 of 20 ok and 3 regressed will do" 16 3 1
+is "--output is taken from where the user stands" "$(echo elsewhere/out/same-20/* tree/out)" "elsewhere/out/same-20/1 tree/out"
+is "it takes its own lab down" "$(tail -n 1 tree/done)" down
+gate 1 "4 of 20 regressed are too many" 16 4 0
+gate 1 "15 of 20 ok are too few" 15 0 5
+
+: >tree/done
+: >tree/refuses
+gate 1 "a lab that cannot be made" 20 0 0
+is "is not taken down" "$(cat tree/done)" ""
+rm tree/refuses
+: >tree/up
+gate 1 "somebody else's lab is refused" 20 0 0
+is "and left alone" "$(cat tree/done)" ""
+exit "$failed"

@@ -1,0 +1,271 @@
+#!/usr/bin/env bash
+# monitor.sh - --monitor-cpu and --monitor-gpu from outside: a line a second with what was put there to be seen, which a
+# killed run leaves whole, and words for what is missing. GPUs come from a library that is built here.
+# Checks are called by name, and awk has its own dollars:
+# shellcheck disable=SC2317,SC2016
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] [CC=cc] tests/cli/monitor.sh [--help] BUILD_DIR
+Tests BUILD_DIR/ddpbench with tiny sizes and the monitors on. Runs a busy loop beside some of it for 3 s.
+Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256
+    --steps-per-block 2)
+two=(--implementations 'none,ddp')
+# a delay makes steps long and leaves the cores to others, also to other such runs; a run of 3.5 s
+slow=(--inject-delay 'rank=0,ms=20,phase=forward_pass' --rounds 22)
+
+# begin NAME RANKS COMMAND...: runs ranks in the background; what they print and say is kept below NAME.
+declare -A jobs=()
+begin() {
+    local name=$1 ranks=$2
+    shift 2
+    timeout --kill-after=5 60 "${mpirun[@]}" -n "$ranks" "$@" >"$name.printed" 2>"$name.said" </dev/null &
+    jobs[$name]=$!
+}
+
+# end NAME: waits for them; the files printed and said are then theirs, status is their exit status, $out their directory.
+end() {
+    out=$temporary/$1 status=0
+    wait "${jobs[$1]}" 2>/dev/null || status=$?
+    cp "$1.printed" printed
+    cp "$1.said" said
+}
+
+# begin_benchmark NAME RANKS OPTION...: the benchmark, in the new directory NAME.
+begin_benchmark() {
+    local name=$1 ranks=$2
+    shift 2
+    begin "$name" "$ranks" "$program" "${tiny[@]}" "${two[@]}" --output "$temporary/$name" "$@"
+}
+
+# launch NAME RANKS OPTION...: the same, from begin to end.
+launch() {
+    begin_benchmark "$@"
+    end "$1"
+}
+
+# whole FILE: a header and lines with as many fields, each ended; and numbers or nothing in cpu_monitor.csv.
+whole() {
+    [ "$(tail -c 1 "$1" | od -An -c | tr -d ' ')" = '\n' ] || { echo "$1 does not end with a line feed"; return 1; }
+    awk -F, -v file="$1" 'NR == 1 { n = NF; if ($1 != "seconds" || n < 10) bad = 1 }
+        NF != n { bad = 1 }
+        NR > 1 && file ~ /cpu/ { for (i = 1; i <= NF; i++) if ($i !~ /^(-?[0-9]+([.][0-9]+)?)?$/) bad = 1 }
+        END { if (bad) print file " is not whole, or holds other things than numbers"; exit bad }' "$1"
+}
+
+# column FILE NAME: the values of that column, a line each.
+column() { awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$1"; }
+
+# a_second FILE: lines are 0.7 to 1.3 s apart, but for the last, which may come sooner; there are at least 3.
+a_second() {
+    column "$1" seconds | awk '{ t[NR] = $1 } END {
+        for (i = 2; i < NR; i++) if (t[i] - t[i - 1] < 0.7 || t[i] - t[i - 1] > 1.3) { print "line " i " at " t[i]; bad = 1 }
+        if (NR < 3 || t[NR] - t[NR - 1] > 1.3) { print NR " lines until " t[NR]; bad = 1 }
+        exit bad }'
+}
+
+# with_gpus HOW NAME RANKS OPTION...: begin_benchmark with the library that is built here.
+with_gpus() {
+    local how=$1
+    shift
+    FAKE_NVML=$how FAKE_NVML_SHUTDOWN=$temporary/$1.shutdown LD_LIBRARY_PATH=$temporary/${library:-lib} begin_benchmark "$@"
+}
+mkdir lib empty old
+cc=${CC:-cc} no_gpus=''
+"$cc" -shared -fPIC -o lib/libnvidia-ml.so.1 "$root/tests/fixture/fake_nvml.c" 2>said || no_gpus=$(head -n 1 said)
+
+# ---- CPUs ----
+
+# All of these sleep most of the time, and none asks what others do.
+begin_benchmark ranks1 1 "${slow[@]}" --monitor-cpu
+begin_benchmark ranks3 3 "${slow[@]}" --monitor-cpu
+begin_benchmark killed 2 "${slow[@]}" --rounds 10000 --monitor-cpu
+[ -n "$no_gpus" ] || with_gpus '' gpus 2 "${slow[@]}" --monitor-gpu
+
+for ((i = 0; i < 200; i++)); do
+    [ ! -s killed/cpu_monitor.csv ] || [ "$(wc -l <killed/cpu_monitor.csv)" -lt 3 ] || break
+    sleep 0.1
+done
+left_over killed | xargs -r kill -KILL 2>/dev/null || true
+end killed
+succeeds "SIGKILL leaves whole lines" whole "$out/cpu_monitor.csv"
+[ "$(wc -l <"$out/cpu_monitor.csv")" -ge 3 ] && good=0 || good=1
+result "$good" "SIGKILL leaves the lines until then"
+is "no process is left over" "$(gone killed)" ""
+
+for ranks in 1 3; do
+    end "ranks$ranks"
+    csv=$out/cpu_monitor.csv
+    result "$status" "$ranks ranks: exit status 0"
+    [ "$(cd "$out" && echo ./*_monitor*.csv)" = ./cpu_monitor.csv ] && good=0 || good=1
+    result "$good" "$ranks ranks of one host: one file"
+    succeeds "$ranks ranks: whole lines of numbers" whole "$csv"
+    succeeds "$ranks ranks: a line a second" a_second "$csv"
+    # the last line is from behind the last step, and the first from 1 s after the start
+    step=$(tail -n 1 "$out/rank_0_metrics.jsonl" | sed 's/.*"start": \([0-9.]*\).*/\1/')
+    succeeds "$ranks ranks: seconds are those of rank 0's steps, which end at $step" \
+        awk -v a="$step" -v b="$(column "$csv" seconds | tail -n 1)" 'BEGIN { exit !(a > 1 && b - a > -0.5 && b - a < 1) }'
+    succeeds "$ranks ranks: the machine's memory, and the ranks' part of it" \
+        awk -v used="$(column "$csv" memory_used_mib | tail -n 1)" -v job="$(column "$csv" job_resident_mib | tail -n 1)" \
+        -v ranks="$ranks" 'BEGIN { exit !(job > 10 * ranks && job < 200 * ranks && used > 0) }'
+    succeeds "$ranks ranks: summary.json is valid" valid "$out"/*.json
+    grep -q '"cpu_us_per_sample"' "$out/summary.json" && good=0 || good=1
+    result "$good" "$ranks ranks: summary.json says what a sample cost"
+    # An upper bound far from the usual 0.2 ms, since other work makes caches cold
+    succeeds "$ranks ranks: a sample costs less than 5 ms of CPU time" awk -F: '/cpu_us_per_sample/ { seen = $2 + 0 }
+        END { print seen " us"; exit !(seen > 0 && seen < 5000) }' "$out/summary.json"
+done
+
+[ -n "$no_gpus" ] || wait "${jobs[gpus]}" || true
+
+launch neither 2 --rounds 1
+[ "$status" = 0 ] && ! compgen -G "$out/*_monitor*.csv" >>said && ! grep -q '"monitor"' "$out/summary.json" && good=0 || good=1
+result "$good" "without the options there is no file and nothing in summary.json"
+
+# What the ranks use is theirs: no delay, so that two ranks keep two cores busy, or share one.
+launch compute 2 --monitor-cpu --rounds 1200 --d-model 64
+most=$(column "$out/cpu_monitor.csv" job_cores | sort -n | tail -n 1)
+succeeds "2 ranks that compute: they use $most cores" awk -v most="$most" -v cores="$(nproc)" \
+    'BEGIN { exit !(most > (cores > 1 ? 1.2 : 0.6) && most < 2.3) }'
+
+# busy SECONDS: keeps a core busy.
+busy() { timeout "$1" sh -c 'while :; do :; done' || true; }
+
+# One busy loop beside two runs that sleep nearly all of the time.
+(sleep 1.5 && busy 3) &
+busy=$!
+# blocks of more than 0.2 s, which without the monitor are enough to tell of other work
+begin_benchmark beside 1 "${slow[@]}" --rounds 10 --steps-per-block 12 --monitor-cpu
+begin profile 1 "$program" "${tiny[@]}" "${slow[@]}" --profile --profile-implementation ddp --num-epochs 20 \
+    --profile-output-dir "$temporary/profile" --monitor-cpu
+wait $busy
+end beside
+seen=$(column "$out/cpu_monitor.csv" other_cores | awk '$1 >= 0.25' | wc -l)
+[ "$seen" -ge 3 ] && good=$status || good=1
+result "$good" "a busy loop of 3 s is seen in the file ($seen s)"
+most=$(column "$out/cpu_monitor.csv" job_cores | sort -n | tail -n 1)
+succeeds "a busy loop is not taken for the rank, which sleeps most of the time ($most cores)" \
+    awk -v most="$most" 'BEGIN { exit !(most < 0.6) }'
+if grep -q 'blocks ran beside other work' printed; then good=1; else good=0; fi
+result "$good" "a busy loop is not told a second time, by blocks"
+grep -q '"blocks_beside_foreign_work":.*[1-9]' "$out/summary.json" && good=0 || good=1
+result "$good" "though blocks were beside it"
+for file in printed "$out/summary.txt"; do
+    grep -qE '^Note: other processes used 0.25 cores or more in [0-9]+ of [0-9]+ s, [0-9.]+ at most\.$' "$file" && good=0 || good=1
+    result "$good" "a busy loop is told in $(basename "$file")"
+done
+grep -q '"foreign_load"' "$out/summary.json" && valid "$out/summary.json" >>said && good=0 || good=1
+result "$good" "a busy loop is told in summary.json"
+
+end profile
+succeeds "a profile: whole lines" whole "$temporary/profile/ddp/cpu_monitor.csv"
+grep -q '^Note: other processes used' printed && grep -q '"foreign_load"' "$temporary/profile/ddp/summary.json" &&
+    valid "$temporary/profile/ddp/summary.json" >>said && good=$status || good=1
+result "$good" "a profile tells of a busy loop beside it"
+
+# ---- several hosts ----
+
+# Hosts by name alone: they share the machine, its processes and the directory.
+printf '#!/bin/sh\nhostname "host$((PMI_RANK / 2))"\nexec "$@"\n' >as_host
+chmod +x as_host
+if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
+    (sleep 1 && busy 2) &
+    busy=$!
+    begin hosts 4 unshare --uts "$temporary/as_host" "$program" "${tiny[@]}" "${two[@]}" --batch-size 8 "${slow[@]}" \
+        --rounds 15 --output "$temporary/hosts" --monitor-cpu
+    wait $busy
+    end hosts
+    result "$status" "2 hosts: exit status 0"
+    [ "$(cd hosts && echo ./*_monitor*.csv)" = './cpu_monitor_host0.csv ./cpu_monitor_host1.csv' ] && good=0 || good=1
+    result "$good" "2 hosts: a file of each"
+    for csv in hosts/*_monitor*.csv; do
+        succeeds "2 hosts: whole lines in $csv" whole "$csv"
+        succeeds "2 hosts: the ranks of both are the job's in $csv" awk -v job="$(column "$csv" job_resident_mib | tail -n 1)" \
+            'BEGIN { exit !(job > 4 * 8) }'
+    done
+    [ "$(grep -c 'other processes used' printed)" = 1 ] && grep -q '^Note: host0: other processes used' printed && good=0 || good=1
+    result "$good" "2 hosts: what they see of the machine that they share is told once"
+else
+    echo "skip - 2 hosts: names cannot be set here"
+fi
+
+# ---- the end ----
+
+mkdir -p "$temporary/taken/cpu_monitor.csv"
+launch taken 2 --rounds 1 --monitor-cpu
+[ "$status" = 1 ] && grep -q "^ddpbench: cannot write $temporary/taken/cpu_monitor.csv: Is a directory" said &&
+    [ "$(grep -c '^ddpbench: ' said)" = 1 ] && good=0 || good=1
+result "$good" "a file that cannot be written ends the run in words (status $status)"
+
+# ---- GPUs ----
+
+if [ -n "$no_gpus" ]; then
+    echo "skip - $cc cannot build a shared library: $no_gpus"
+    exit "$failed"
+fi
+
+end gpus
+csv=$out/gpu_monitor.csv
+result "$status" "GPUs: exit status 0"
+[ "$(cd "$out" && echo ./*_monitor*.csv)" = ./gpu_monitor.csv ] && good=0 || good=1
+result "$good" "GPUs: one file, and none of the CPUs"
+succeeds "GPUs: whole lines" whole "$csv"
+succeeds "GPUs: every line is as the library says" awk -F, '
+    { $1 = ""; rest = $0 }
+    NR > 1 && $2 == 0 && rest != " 0 Fake GPU  number 0 GPU-0000 87 43 950 1000 312.6 66 1755 2619 sw_power_cap|hw_thermal_slowdown" { print; bad = 1 }
+    NR > 1 && $2 == 2 && rest != " 2 Fake GPU  number 2 GPU-0002      41   " { print; bad = 1 }
+    NR > 1 { lines[$2]++ }
+    END { exit bad || lines[1] || lines[0] < 3 || lines[0] != lines[2] }' OFS=' ' "$csv"
+for words in "host GPU 0 (NVML's number) was held back by its power limit in" \
+    "host GPU 0 (NVML's number) was throttled because of its temperature in" \
+    "host GPU 0 (NVML's number) had its memory nearly full in [0-9]* of [0-9]* samples (95.0 % at most, threshold 90 %)"; do
+    grep -q "^Note: $words" printed && good=0 || good=1
+    result "$good" "GPUs: told: ${words%% in*}"
+done
+[ "$(grep -c '^Note: host GPU' printed)" = 3 ] && valid "$out/summary.json" >>said && good=0 || good=1
+result "$good" "GPUs: nothing else is told of them"
+[ "$(cat gpus.shutdown)" = shutdown ] && good=0 || good=1
+result "$good" "GPUs: one rank of the host used the library, and shut it down"
+
+with_gpus '' both 2 --rounds 1 --monitor-cpu --monitor-gpu
+end both
+[ "$(cd "$out" && echo ./*_monitor*.csv)" = './cpu_monitor.csv ./gpu_monitor.csv' ] && good=$status || good=1
+result "$good" "both monitors: both files"
+
+CUDA_VISIBLE_DEVICES=1 with_gpus many many 2 "${slow[@]}" --rounds 2 --monitor-gpu
+end many
+is "100 GPUs: all are asked" "$(column many/gpu_monitor.csv gpu | sort -n | uniq | tail -n 1) $status" "99 0"
+succeeds "GPUs that were chosen: a number may be another's" \
+    grep -qE "^Note: host GPU 0 [(]NVML's number; with CUDA_VISIBLE_DEVICES set it may not be this run's[)] was held" printed
+
+# refused WORDS PATTERN: the launch before failed in one line of words, and left nothing.
+refused() {
+    [ "$status" = 1 ] && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && grep -qE "^ddpbench: .*$2" said && [ ! -s printed ] &&
+        [ ! -e "$out" ] && good=0 || good=1
+    result "$good" "refused: $1 (status $status)"
+}
+
+with_gpus no_driver no_driver 2 --monitor-gpu
+end no_driver
+refused "GPUs without a driver" '--monitor-gpu: libnvidia-ml[.]so[.]1 cannot start [(]error 9: Driver Not Loaded[)]'
+with_gpus no_gpu no_gpu 2 --monitor-gpu
+end no_gpu
+refused "a driver without GPUs" '--monitor-gpu: the driver is there, but it knows no GPU'
+sed 's/nvmlDeviceGetHandleByIndex_v2/nvmlDeviceGetHandleByIndex/' "$root/tests/fixture/fake_nvml.c" >old/old.c
+"$cc" -shared -fPIC -o old/libnvidia-ml.so.1 old/old.c
+library=old with_gpus '' too_old 2 --monitor-gpu
+end too_old
+refused "a library that is too old" 'has no nvmlDeviceGetHandleByIndex_v2; it needs a newer driver'
+: >empty/libnvidia-ml.so.1 # found before a real one
+library=empty with_gpus '' none 2 --monitor-gpu
+end none
+refused "no library" "--monitor-gpu needs NVIDIA's management library, which comes with the driver: .*libnvidia-ml"
+exit "$failed"

@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# peer.sh - bench/peers/torch_ddp.py does what ddpbench does: the same model, batches and losses with every strategy,
+# the same plans of collectives, result files that ddpbench compare sets beside ours; and the same words for bad input.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] [PEER_PYTHON=python3] tests/cli/peer.sh [--help] BUILD_DIR
+Tests bench/peers against BUILD_DIR/ddpbench with tiny sizes, on the CPU; BUILD_DIR/tests/unit/results/test_results tells it which files
+are valid JSON. PEER_PYTHON is a Python that has PyTorch and numpy; without it all is skipped. Prints a line for each check,
+"ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+python=${PEER_PYTHON:-python3}
+if ! "$python" -c 'import numpy, torch; from torch.nn.attention import sdpa_kernel; import torch.distributed.run' 2>/dev/null; then
+    checks=(model statistics {losses,plans,files}-{1,2} epochs bfloat16 compiled compare refusals kernels)
+    for check in "${checks[@]}"; do
+        echo "skip - $check: $python has no PyTorch and numpy; name one that has with PEER_PYTHON"
+    done
+    exit 0
+fi
+export CUDA_VISIBLE_DEVICES='' # this is about the CPU
+# cli.sh reads it
+# shellcheck disable=SC2034
+limit=120
+peer=$root/bench/peers/torch_ddp.py
+agrees=$root/tests/peer_agrees.py
+cat "$root"/README.md "$root"/Makefile "$root"/ddp/*.c >text
+tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 8 --data text --rounds 1
+    --steps-per-block 18 --bucket-size-mb 0.01 --log-grad-norm)
+all=none,ddp,ddp_flat,ddp_individual,ddp_individual_v2,ddp_bucketed
+
+# ours RANKS NAME OPTION..., theirs RANKS NAME OPTION...: a run into NAME; theirs plainly for one rank, or else by torchrun.
+ours() { try "${mpirun[@]}" -n "$1" "$program" "${tiny[@]}" --output "${@:2}"; }
+theirs() {
+    local start=("$python")
+    [ "$1" = 1 ] || start+=(-m torch.distributed.run --standalone --nproc-per-node "$1")
+    try "${start[@]}" "$peer" "${tiny[@]}" --output "${@:2}"
+}
+
+# agree ARGUMENT...: the lines of peer_agrees.py count as checks of this script.
+agree() {
+    local good=0
+    "$python" "$agrees" "$@" >lines 2>said || good=1
+    cat lines
+    [ "$good" = 0 ] || failed=1
+    grep -q '^\(not \)\?ok - ' lines || result 1 "peer_agrees.py $1 checks something"
+}
+
+# plans OURS THEIRS: the collectives of each implementation that both have, and the options that both have, are equal.
+plans() {
+    # shellcheck disable=SC2317 # succeeds calls it
+    "$python" - "$@" <<'END'
+import json, sys
+ours, theirs = (json.load(open(f"{name}/run.json")) for name in sys.argv[1:3])
+assert ours["schema_version"] == theirs["schema_version"] and ours["mode"] == theirs["mode"]
+mine = {row["name"]: row for row in ours["implementations"]}
+same = [row for row in theirs["implementations"] if row["name"] in mine]
+assert len(same) == len(mine) and all(row == mine[row["name"]] for row in same), "collectives differ"
+apart = {key for key in ("configuration", "derived") for key in [key + "." + k for k, v in ours[key].items()
+         if k in theirs[key] and theirs[key][k] != v and k not in ("output", "implementations")]}
+assert not apart, apart
+END
+}
+
+agree model
+agree statistics
+
+# ---- every strategy, on 1 and 2 ranks ----
+
+for ranks in 1 2; do
+    ours $ranks ours$ranks --implementations $all
+    result "$status" "$ranks ranks: ddpbench"
+    theirs $ranks theirs$ranks --implementations $all,torch_ddp
+    result "$status" "$ranks ranks: torch_ddp.py"
+    agree losses $ranks ours$ranks theirs$ranks
+    succeeds "$ranks ranks: the plans of collectives are ours, and so are the options" plans ours$ranks theirs$ranks
+    files=$(cd theirs$ranks && echo *)
+    is "$ranks ranks: the files are those of ddpbench" "$files" "$(cd ours$ranks && echo *)"
+    succeeds "$ranks ranks: and valid" valid theirs$ranks/*.json theirs$ranks/*.jsonl
+    is "$ranks ranks: summary.csv has our columns" "$(head -n 1 theirs$ranks/summary.csv)" "$(head -n 1 ours$ranks/summary.csv)"
+done
+
+# ---- what else the training is made of ----
+
+epochs=(--regime warmup --warmup-epochs 18 --num-epochs 20 --steps-per-block 0 --grad-accumulation 2 --seed 7 --lr 0.01
+    --data synthetic --vocab-size 97)
+ours 2 warm "${epochs[@]}" --implementations ddp_bucketed
+try "${mpirun[@]}" -n 2 "$python" "$peer" "${tiny[@]}" "${epochs[@]}" --implementations ddp_bucketed,torch_ddp --output their_warm
+result "$status" "warm-up epochs with accumulation on made-up tokens, started by mpirun"
+agree losses 2 warm their_warm
+head -c 40000 text | od -An -v -tu1 -w1 | awk '{ printf "%c%c", $1 % 200 + 1, 1 }' | LC_ALL=C tr -d '\n' >shard.bin
+narrow=(--data shard.bin --vocab-size 512 --grad-dtype bf16 --implementations ddp_individual_v2)
+ours 2 narrow "${narrow[@]}"
+theirs 2 their_narrow "${narrow[@]}"
+result "$status" "a shard of tokens, bfloat16 on the wire"
+agree losses 2 narrow their_narrow
+theirs 1 autocast --dtype bf16 --implementations none
+result "$status" "bfloat16 by autocast"
+agree losses 1 ours1 autocast 0.02
+theirs 1 pure --dtype bf16 --residual-dtype bf16 --implementations none
+result "$status" "all activations in bfloat16"
+agree losses 1 ours1 pure 0.02
+if command -v c++ >/dev/null; then
+    theirs 1 compiled --implementations ddp_bucketed,torch_ddp --compile
+    result "$status" "torch.compile"
+    agree losses 1 ours1 compiled
+else
+    echo "skip - torch.compile: there is no C++ compiler"
+fi
+
+# ---- beside ours ----
+
+try "$program" compare ours2 --candidate theirs2 --allow implementations --label ddpbench,torch
+cp printed said
+succeeds "compare takes both, whichever is faster" test "$status" = 0 -o "$status" = 3 -o "$status" = 4
+succeeds "and tells the programs" grep -qx '  program: baseline ddpbench, candidate torch_ddp[.]py' printed
+succeeds "and has all strategies side by side" test "$(grep -cE '^(none|ddp[a-z_0-9]*) step .* (ok|ambiguous|regressed|improved)$' printed)" = 6
+succeeds "and the one that only PyTorch has" grep -qE '^torch_ddp step .* new$' printed
+cp -r theirs2 compiled2
+sed -i 's/"compile": false/"compile": true/' compiled2/run.json
+try "$program" compare theirs2 compiled2
+cp printed said
+is "eager and compiled runs are not the same" "$status" 6
+
+# ---- the command line ----
+
+# defaults COMMAND...: the options that its help shows with a default, "--name value"
+defaults() { "$@" --help | sed -n 's/^  \(--[a-z-]*\)  *.*\[\([^]]*\)\]$/\1 \2/p' | sort; }
+defaults "$program" >mine
+defaults "$python" "$peer" >their
+join mine their >both
+# shellcheck disable=SC2016 # those are fields of awk
+succeeds "options of both have the same defaults" awk '{ bad += $2 != $3 } END { exit bad || NR < 20 }' both
+
+# ---- bad input: one line, of rank 0 ----
+
+# refuse PATTERN OPTION...
+refuse() {
+    local pattern=$1 good=0
+    shift
+    try "$python" "$peer" "${tiny[@]}" --output refused "$@"
+    [ "$status" = 1 ] && [ "$(wc -l <said)" = 1 ] && grep -qE "^torch_ddp.py: .*$pattern" said && [ ! -e refused/run.json ] || good=1
+    result $good "refused: $*"
+}
+refuse "unknown option '--bogus'; known: --vocab-size" --bogus 1
+refuse '--data .*absent: cannot open it: No such file' --data absent
+refuse 'theirs2 already holds the results of a run' --output theirs2
+try "$python" -m torch.distributed.run --standalone --nproc-per-node 2 "$peer" "${tiny[@]}" --batch-size 7 --output refused
+succeeds "a batch that does not divide is told once" test "$(grep -c '^torch_ddp.py: a batch of 7 does not divide' said)" = 1
+
+# ---- kernels ----
+
+try "$python" "$root/bench/peers/torch_kernels.py" --device cpu --quick
+is "torch_kernels.py" "$status" 0
+# shellcheck disable=SC2016 # those are fields of awk
+succeeds "has a rate in every row" awk -F'\t' '!/^#/ && NR > 2 { n++; bad += NF != 9 || $8 !~ /^[0-9.e+]+$/ } END { exit bad || n < 25 }' printed
+exit "$failed"

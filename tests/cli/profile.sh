@@ -1,0 +1,185 @@
+#!/usr/bin/env bash
+# profile.sh - profile mode from outside: its traces say what its summary says, a full buffer or a kill leaves whole
+# traces, a delay that was put in is found, and bad directories are refused before anything runs.
+# Checks are called by name:
+# shellcheck disable=SC2317
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] tests/cli/profile.sh [--help] BUILD_DIR
+Tests BUILD_DIR/ddpbench --profile with tiny sizes. With python3, recompute_trace.py computes every figure again.
+Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+python=$(command -v python3 || true)
+tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 12 --vocab-size 256 --profile
+    --num-epochs 5 --warmup-epochs 2 --bucket-size-mb 0.02)
+runs=0
+
+# expect WORDS COMMAND...: a check that a command succeeds.
+expect() {
+    local words=$1
+    shift
+    if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
+}
+
+# with_python WORDS COMMAND...: the same, where there is a python3.
+with_python() {
+    if [ -n "$python" ]; then
+        expect "$@"
+    else
+        echo "skip - $1: no python3 here"
+    fi
+}
+
+# profile RANKS IMPLEMENTATION OPTION...: runs in the new directory $out; status is the exit status.
+profile() {
+    local ranks=$1
+    implementation=$2
+    shift 2
+    runs=$((runs + 1)) out=$temporary/out$runs status=0
+    timeout --kill-after=5 "${limit:-30}" "${mpirun[@]}" -n "$ranks" "$program" "${tiny[@]}" --rounds 0 \
+        --profile-implementation "$implementation" --profile-output-dir "$out" "$@" >printed 2>said </dev/null || status=$?
+}
+
+agrees() { "$python" "$root/tests/recompute_trace.py" "$out" "$implementation"; }
+
+# summary EXPRESSION: whether it is true of summary.json, as s.
+summary() { "$python" -c "import json; s = json.load(open('$out/$implementation/summary.json')); assert $1, s['stragglers']"; }
+
+# rows EXPRESSION: whether it is true of the rows of rank 0's trace, as a list of names in rows, and all of it in t.
+rows() {
+    "$python" -c "import json; t = json.load(open('$out/${implementation}_rank_0_trace.json'))['traceEvents']
+rows = [r['name'] for r in t]; assert $1, rows"
+}
+
+with_python "recompute_trace.py knows made-up traces, and finds broken ones" "$root/tests/recompute_trace.py" --self-test
+
+# ---- every implementation, 1 to 3 ranks ----
+
+for implementation in ddp ddp_individual ddp_individual_v2 ddp_bucketed ddp_flat none; do
+    for ranks in 1 2 3; do
+        profile "$ranks" "$implementation" --rounds 1 --steps-per-block 2
+        [ "$status" = 0 ] && [ -s "$out/${implementation}_summary.txt" ] &&
+            valid "$out"/*.json "$out/$implementation"/*.json* "$out/$implementation"/all_ranks/*.json >>said &&
+            good=0 || good=1
+        result "$good" "$implementation, $ranks ranks: ends well and leaves valid files (status $status)"
+        with_python "$implementation, $ranks ranks: every figure agrees with the traces" agrees
+    done
+done
+
+# ---- what can be asked for ----
+
+profile 2 ddp_bucketed --grad-accumulation 2 --record-shapes --with-flops --profile-memory --profile-counters \
+    --log-grad-norm --profile-sort name
+with_python "all there is: every figure agrees with the traces" agrees
+with_python "--record-shapes, --with-flops: in the rows" rows \
+    "[r['args']['Input Dims'] for r in t if r['name'] == 'linear_forward'][0] == [[48, 32], [32, 32]] and [r['args']['flops'] for r in t if r['name'] == 'linear_forward'][0] == 2 * 48 * 32 * 32"
+with_python "--profile-memory, --profile-counters: in the rows" rows \
+    "'[memory]' in rows and {'memory', 'learning_rate', 'loss', 'grad_norm'} <= set(rows)"
+with_python "warm-up epochs: named with their learning rate, and clipping is in them alone" rows \
+    "rows.count('gradient_clipping_warmup') == 2 and 'warmup_epoch_1 (lr=0)' in rows and 'warmup_epoch_2 (lr=0.0005)' in rows and 'active_epoch_3 (lr=0.001)' in rows"
+profile 2 ddp_bucketed --trace-gzip
+with_python "--trace-gzip: every figure agrees with the traces" agrees
+[ -s "$out/ddp_bucketed_rank_1_trace.json.gz" ] && [ ! -e "$out/ddp_bucketed_rank_1_trace.json" ] && good=0 || good=1
+result "$good" "--trace-gzip: compressed traces, and no others"
+profile 3 ddp_bucketed --profile-ranks 1
+[ "$(cd "$out" && echo ./*.json)" = ./ddp_bucketed_rank_1_trace.json ] && good=$status || good=1
+result "$good" "--profile-ranks 1: one trace"
+with_python "--profile-ranks 1: it agrees with the summary, which is about all" agrees
+profile 2 ddp_individual --profile-wait 1 --profile-warmup 1 --profile-active 2 --profile-repeat 2 --num-epochs 10
+with_python "--profile-wait 1, -warmup 1, -active 2, -repeat 2: steps 3, 4, 7 and 8" summary "s['capture']['steps'] == [3, 4, 7, 8]"
+with_python "--profile-wait and so on: every figure agrees with the traces" agrees
+
+# ---- a delay that was put in is found ----
+
+for implementation in ddp ddp_bucketed; do
+    profile 2 "$implementation" --inject-delay rank=1,ms=20,phase=backward_pass --num-epochs 8
+    with_python "$implementation with 20 ms of delay on rank 1: the table names it and its cost" summary \
+        "s['stragglers']['ranks'][1]['late_most_us'] > 15000 and s['stragglers']['ranks'][1]['cost_ms_per_step'] > 15 and s['stragglers']['ranks'][0]['cost_ms_per_step'] < 5"
+    grep -q "straggler (warning): rank 1 came last" "$out/${implementation}_summary.txt" && good=0 || good=1
+    result "$good" "$implementation with 20 ms of delay on rank 1: it is a finding"
+done
+
+# ---- too much, and the end of it ----
+
+profile 2 ddp_bucketed --num-epochs 500 --profile-buffer-mb 0.2
+grep -q "The capture ended after [0-9]* steps: the buffer of 0.2 MiB is full" said && good=$status || good=1
+result "$good" "a full buffer ends the capture in words, not the run (status $status)"
+with_python "a full buffer: every figure agrees with the traces" agrees
+with_python "a full buffer: the summary says so" summary "s['capture']['buffer_full'] and len(s['capture']['steps']) < 500"
+profile 2 ddp_bucketed --profile-buffer-mb 0.01
+[ "$status" = 1 ] && grep -q "^ddpbench: --profile-buffer-mb 0.01 holds no step of this model" said && good=0 || good=1
+result "$good" "a buffer that holds no step is refused"
+
+# stop SIGNAL [one]: a long capture, ended by a signal to its ranks, or to one, when it has written a trace.
+stop() {
+    runs=$((runs + 1)) out=$temporary/out$runs implementation=ddp_bucketed
+    "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --num-epochs 1000000 --profile-buffer-mb 1000 \
+        --profile-implementation ddp_bucketed --profile-output-dir "$out" >printed 2>said </dev/null &
+    for ((i = 0; i < 300; i++)); do
+        [ ! -s "$out/ddp_bucketed_rank_0_trace.json" ] || [ ! -s "$out/ddp_bucketed_rank_1_trace.json" ] || break
+        sleep 0.1
+    done
+    local process words
+    for process in $(cd /proc && printf '%s\n' [0-9]* | sort -n); do
+        words=$(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null) || continue
+        [[ $words != "$program"*"$out"* ]] || kill -s "$1" "$process" || true
+        [[ $words != "$program"*"$out"* ]] || [ -z "${2:-}" ] || break
+    done 2>/dev/null
+    wait $! || true
+}
+
+stop KILL
+valid "$out"/*.json >>said 2>&1 && [ -s "$out/ddp_bucketed_rank_1_trace.json" ] && good=0 || good=1
+result "$good" "SIGKILL leaves valid traces"
+for how in "TERM" "INT" "TERM one" "INT one"; do
+    read -ra words <<<"$how"
+    stop "${words[@]}"
+    grep -q "^Told to stop: the capture ends after [0-9]* steps, and the controls are left out.$" said &&
+        valid "$out"/*.json "$out/$implementation"/*.json* "$out/$implementation"/all_ranks/*.json >>said && good=0 || good=1
+    result "$good" "SIG${words[0]} to ${words[1]:-all} ends the capture in words, with whole files"
+    with_python "SIG${words[0]} to ${words[1]:-all}: every figure agrees with the traces" agrees
+done
+
+# ---- directories ----
+
+# refused WORDS PATTERN DIRECTORY: status 1 and one line, before anything ran.
+refused() {
+    status=0
+    timeout 20 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --profile-output-dir "$3" >printed 2>said </dev/null || status=$?
+    [ "$status" = 1 ] && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && grep -q "^ddpbench: .*$2" said && [ ! -s printed ] &&
+        good=0 || good=1
+    result "$good" "$1 (status $status)"
+}
+touch file
+refused "a directory below a file is refused" "cannot make the directory .*: Not a directory" file/below
+refused "a directory in /proc is refused" "cannot make the directory" /proc/profile
+profile 2 ddp
+refused "a directory that holds a profile of the same implementation is refused" "already holds the results" "$out"
+status=0
+"${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --rounds 0 --profile-implementation ddp_flat --profile-output-dir "$out" \
+    >printed 2>said </dev/null || status=$?
+[ -s "$out/ddp_flat_rank_0_trace.json" ] && [ -s "$out/ddp_rank_0_trace.json" ] && good=$status || good=1
+result "$good" "another implementation may go into the same directory"
+
+# A file that may not grow, from when the run has begun: no part of a trace stays behind.
+runs=$((runs + 1)) out=$temporary/out$runs status=0
+"$program" "${tiny[@]}" --rounds 0 --inject-delay rank=0,ms=300,phase=forward_pass --profile-output-dir "$out" >printed \
+    2>said </dev/null &
+running=$!
+for ((i = 0; i < 100; i++)); do
+    [ ! -s "$out/ddp/run.json" ] || break
+    sleep 0.1
+done
+prlimit --pid "$running" --fsize=20000
+wait "$running" || status=$?
+[ "$status" = 1 ] && grep -q "^ddpbench: cannot write .*_rank_0_trace.json: File too large" said &&
+    [ -z "$(find "$out" -name '*.tmp')" ] && [ ! -e "$out/ddp_rank_0_trace.json" ] && good=0 || good=1
+result "$good" "a trace that cannot be written ends the run in words, and no part of it stays (status $status)"
+exit "$failed"

@@ -1,0 +1,272 @@
+#!/usr/bin/env bash
+# run.sh - launch/run.sh: which threads and cores ranks get on machines of several shapes (told by made-up lscpu and
+# taskset), on the hosts of a file, for real on this machine; what it refuses, and that it leaves nothing when killed.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] tests/cli/run.sh [--help] BUILD_DIR
+Tests launch/run.sh with BUILD_DIR/ddpbench. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with
+status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+run=$root/launch/run.sh
+limit=20
+unset OMP_NUM_THREADS HYDRA_LAUNCHER_EXEC
+export MPIRUN="${mpirun[*]}"
+tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256 --rounds 1
+    --steps-per-block 1 --implementations ddp_bucketed)
+
+# ---- shapes of machines ----
+
+# machine FOLDER ALLOWED ROWS...: an lscpu and a taskset that tell of processors CPU,NODE,SOCKET,CORE.
+machine() {
+    local folder=$1
+    mkdir -p "$folder"
+    echo "echo \"pid 1's current affinity list: $2\"" >"$folder/taskset"
+    shift 2
+    printf '%s\n' "cat <<'END'" '# CPU,Node,Socket,Core' "$@" END >"$folder/lscpu"
+    chmod +x "$folder/lscpu" "$folder/taskset"
+}
+
+# plan MACHINE THREADS BINDING OPTION...: what the command for Hydra says; BINDING none: there is none.
+plan() {
+    local folder=$1 threads=$2 binding=$3 good=0
+    shift 3
+    try env PATH="$temporary/$folder:$PATH" "$run" "$@" --dry-run -- "$program"
+    grep -qF -- "-genv OMP_NUM_THREADS $threads $program" printed && [ "$status" = 0 ] || good=1
+    if [ "$binding" = none ]; then
+        grep -q -- '-bind-to' printed && good=1
+    else
+        grep -qF -- "-bind-to user:$binding -n" printed || good=1
+    fi
+    [ $good = 0 ] || cat printed >>said
+    result $good "$folder, $*: $threads threads, cores $binding"
+}
+
+machine two-cores 0,1 0,0,0,0 1,0,0,1
+machine seven-cores 0-6 0,0,0,0 1,0,0,1 2,0,0,2 3,0,0,3 4,0,0,4 5,0,0,5 6,0,0,6
+machine eight-cores 0-7 0,0,0,0 1,0,0,1 2,0,0,2 3,0,0,3 4,0,0,4 5,0,0,5 6,0,0,6 7,0,0,7
+machine some-of-eight 2,5-7 0,0,0,0 1,0,0,1 2,0,0,2 3,0,0,3 4,0,0,4 5,0,0,5 6,0,0,6 7,0,0,7
+machine hardware-threads 0-7 0,0,0,0 1,0,0,1 2,0,0,2 3,0,0,3 4,0,0,0 5,0,0,1 6,0,0,2 7,0,0,3
+machine sockets-take-turns 0-3 0,0,0,0 1,1,1,1 2,0,0,2 3,1,1,3
+machine unknown-cores 0-1 0,,, 1,,,
+
+plan two-cores 2 0+1 -n 1
+plan two-cores 1 0,1 --ranks 2
+plan two-cores 1 none -n 3
+plan two-cores 4 none -n 1 --threads 4
+plan two-cores 2 none -n 1 --bind none
+plan two-cores 1 0+1 -n 1 --comm-core yes
+plan two-cores 1 0+1 -n 1 --threads 1
+plan seven-cores 2 0+1,2+3,4+5 -n 3
+plan seven-cores 3 0+1+2,3+4+5 -n 2
+plan eight-cores 7 0+1+2+3+4+5+6+7 -n 1
+plan eight-cores 3 0+1+2+3,4+5+6+7 -n 2
+plan eight-cores 4 0+1+2+3,4+5+6+7 -n 2 --comm-core no
+plan eight-cores 2 0+1+2,4+5+6 -n 2 --threads 2
+plan eight-cores 2 0+1,4+5 -n 2 --threads 2 --comm-core no
+plan eight-cores 1 0+1,2+3,4+5,6+7 -n 4 --comm-core yes
+plan some-of-eight 2 2+5,6+7 -n 2
+plan hardware-threads 2 0+1,2+3 -n 2
+plan hardware-threads 1 none -n 5
+plan sockets-take-turns 2 0+2,1+3 -n 2
+plan unknown-cores 1 0,1 -n 2
+OMP_NUM_THREADS=1 plan eight-cores 1 0+1,4+5 -n 2
+PATH=$temporary/two-cores:$PATH try "$run" -n 3 --dry-run -- "$program"
+check 0 "more ranks than cores are told" '^run.sh: 3 ranks on this machine, 1 thread each, not pinned: there are more ranks than cores$'
+PATH=$temporary/eight-cores:$PATH try "$run" -n 2 --dry-run -- "$program"
+check 0 "what it does is one line" '^run.sh: 2 ranks on this machine, 3 threads each, pinned to 4 cores, of which one is for communication$'
+[ "$(wc -l <said)" = 1 ] && good=0 || good=1
+result "$good" "and one line only"
+
+# ---- hosts ----
+
+# An ssh that answers for made-up hosts, and an mpiexec that keeps what it was called with.
+cat >ssh <<END
+#!/bin/sh
+case \$2 in
+small*) PATH=$temporary/two-cores:\$PATH ;;
+large*) PATH=$temporary/eight-cores:\$PATH ;;
+*) echo "ssh: connect to host \$2 port 22: No route to host" >&2; exit 255 ;;
+esac
+shift 2
+exec sh -c "\$*"
+END
+cat >mpiexec <<END
+#!/bin/sh
+[ "\$*" = --version ] || echo "\$*" >$temporary/called
+exit 3
+END
+chmod +x ssh mpiexec
+
+# on_hosts WORDS LINES EXPECTED OPTION...: with these lines in the file, mpiexec is called with EXPECTED.
+on_hosts() {
+    local words=$1 expected=$3 good=0
+    printf '%b' "$2" >hosts
+    shift 3
+    rm -f called
+    try env MPIRUN="$temporary/mpiexec" HYDRA_LAUNCHER_EXEC="$temporary/ssh" "$run" --hosts hosts "$@" -- prog --option 'a b'
+    [ "$status" = 3 ] && [ "$(cat called)" = "-rmk user -launcher ssh -hosts $expected prog --option a b" ] || good=1
+    [ ! -e called ] || cat called >>said
+    result $good "hosts: $words"
+}
+
+on_hosts "all slots, comments and empty lines" '# lab\n\nlarge1 slots=2 # first\n  large2:1\r\nlarge3\n' \
+    'large1:2,large2:1,large3:1 -bind-to user:0+1+2+3,4+5+6+7 -n 4 -genv OMP_NUM_THREADS 3'
+on_hosts "fewer ranks than slots" 'large1 slots = 2\nlarge2 slots=8\nabsent slots=2\n' \
+    'large1:2,large2:1 -bind-to user:0+1+2+3,4+5+6+7 -n 3 -genv OMP_NUM_THREADS 3' -n 3
+on_hosts "--ranks-per-host" 'large1 slots=1\nlarge2\n' \
+    'large1:4,large2:4 -bind-to user:0+1,2+3,4+5,6+7 -n 8 -genv OMP_NUM_THREADS 2' --ranks-per-host 4
+on_hosts "one listed twice" 'large1\nsmall2\nlarge1\n' 'large1:2,small2:1 -n 3 -genv OMP_NUM_THREADS 2'
+on_hosts "more ranks than cores on one" 'small1 slots=2\nsmall2 slots=3\n' 'small1:2,small2:3 -n 5 -genv OMP_NUM_THREADS 1'
+printf 'large1\nsmall2\n' >hosts
+HYDRA_LAUNCHER_EXEC="$temporary/ssh" try "$run" --hosts hosts --dry-run -- prog
+check 0 "hosts with different cores are told" '2 ranks on 2 hosts, 2 threads each, not pinned: the hosts have different cores$'
+printf 'large1\nnowhere\n' >hosts
+HYDRA_LAUNCHER_EXEC="$temporary/ssh" try "$run" --hosts hosts -- prog
+check 1 "a host that cannot be reached is told" '^run.sh: host nowhere cannot be used: ssh: .*No route to host; .*: ssh nowhere lscpu$'
+# what ssh says beside the cause comes before it, with a carriage return
+cat >warning <<'END'
+#!/bin/sh
+printf "Warning: Permanently added '%s' (ED25519) to the list of known hosts.\r\n" "$2" >&2
+printf 'user@%s: Permission denied (publickey).\r\n' "$2" >&2
+exit 255
+END
+chmod +x warning
+printf 'new1\n' >hosts
+HYDRA_LAUNCHER_EXEC="$temporary/warning" try "$run" --hosts hosts -- prog
+check 1 "a warning of ssh is not taken for the cause" '^run.sh: host new1 cannot be used: user@new1: Permission denied \(publickey\)[.]; this'
+
+# A host that does not answer: what asks it ends with the script, and does not wait for its 20 s.
+mkdir asking
+cat >asking/ssh <<'END'
+#!/bin/bash
+: >"$(dirname "$0")/asked"
+exec -a "$0" sleep 30
+END
+chmod +x asking/ssh
+for signal in HUP:129 INT:130 TERM:143; do
+    rm -f asking/asked
+    # with job control the script has SIGINT's default, as it has on a terminal
+    set -m
+    HYDRA_LAUNCHER_EXEC="$temporary/asking/ssh" "$run" --hosts hosts -- prog >printed 2>said </dev/null &
+    set +m
+    running=$!
+    for ((i = 0; i < 100; i++)); do
+        [ ! -e asking/asked ] || break
+        sleep 0.05
+    done
+    began=$([ -n "$(left_over asking)" ] && echo yes || echo no)
+    kill "-${signal%:*}" $running || true
+    status=0
+    wait $running 2>/dev/null || status=$?
+    is "SIG${signal%:*} ends it while it asks hosts, and nothing goes on" "$began $status $(gone asking)" "yes ${signal#*:} "
+done
+for line in 'node1 slots=0' 'node1 slots=x' 'node1 4' 'node;1' 'node1 slots=1 max=2' 'node1:2:3'; do
+    printf 'large1\n%s\n' "$line" >hosts
+    try "$run" --hosts hosts -- prog
+    check 2 "a bad line in the hosts file: $line" '^run.sh: --hosts hosts, line 2: expected a host such as node1'
+done
+printf '# nothing\n' >hosts
+try "$run" --hosts hosts -- prog
+check 2 "an empty hosts file" 'hosts hosts: lists no host'
+printf 'large1\n' >hosts
+try "$run" --hosts hosts -n 2 -- prog
+check 2 "more ranks than slots" '^run.sh: 2 ranks, but hosts has 1 slot; write slots=N'
+
+# ---- refused ----
+
+try "$run" --hosts absent -- prog
+check 2 "a hosts file that is not there" '^run.sh: --hosts absent: there is no such file'
+for option in --ranks --threads --ranks-per-host; do
+    try "$run" "$option" 0 -- prog
+    check 2 "$option 0" "^run.sh: $option 0: expected a whole number from 1"
+done
+try "$run" -n 2x -- prog
+check 2 "junk after a number" 'n 2x: expected a whole number'
+try "$run" -n
+check 2 "an option without its value" 'n needs a value'
+try "$run" -n 2 --bind socket -- prog
+check 2 "an unknown binding" 'bind socket: expected core or none'
+try "$run" -n 2 --comm-core maybe -- prog
+check 2 "an unknown --comm-core" 'comm-core maybe: expected yes, no or auto'
+try "$run" --bogus -- prog
+check 2 "an unknown option" "unknown option '--bogus'; known are -n --ranks "
+try "$run" -n 2 prog
+check 2 "a program without --" "'prog': the program comes after --"
+try "$run" -n 2 --
+check 2 "no program" 'which program'
+try "$run" -- prog
+check 2 "no number of ranks" 'how many ranks'
+try "$run" -n 2 -- no-such-program
+check 1 "a program that is not there" "there is no program 'no-such-program'"
+PATH=$temporary/two-cores:$PATH try "$run" -n 2 --comm-core yes -- true
+check 2 "no core for communication" "a rank's share is 1 core; 1 thread and communication need 2"
+OMP_NUM_THREADS=2,1 try "$run" -n 2 -- true
+check 2 "threads of another kind in the environment" "OMP_NUM_THREADS is '2,1' in the environment"
+MPIRUN=/absent/mpiexec try "$run" -n 2 -- true
+check 1 "an MPIRUN that is not there" '^run.sh: MPIRUN=/absent/mpiexec: there is no such program$'
+printf '#!/bin/sh\necho "mpirun (Open MPI) 4.1.4"\n' >openmpi
+chmod +x openmpi
+MPIRUN=$temporary/openmpi try "$run" -n 2 -- true
+check 1 "another MPI" "openmpi is Open MPI's; .*launch/setup.sh"
+mkdir few
+for tool in bash sh env awk sort taskset lscpu timeout cat true; do
+    ln -s "$(command -v $tool)" few/$tool
+done
+MPIRUN='' PATH=$temporary/few try "$(command -v bash)" "$run" -n 2 -- true
+check 1 "no MPI" '^run.sh: there is no mpiexec; launch/setup.sh installs MPICH'
+try "$run" --help
+[ "$status" = 0 ] && [ ! -s said ] && grep -q '^Usage: launch/run.sh' printed && good=0 || good=1
+result "$good" "--help"
+
+# ---- for real ----
+
+try "$run" -n 2 -- sh -c 'exit 7'
+check 7 "the program's exit status is handed on" '2 ranks on this machine'
+cores=$(nproc)
+# shellcheck disable=SC2016
+say_cores='taskset -cp $$ | sed "s/.*: //"'
+if [ "$cores" -ge 2 ]; then
+    try "$run" -n 2 --threads 1 --comm-core no -- sh -c "$say_cores"
+    [ "$status" = 0 ] && [ "$(sort -u printed | grep -cxE '[0-9]+')" = 2 ] && good=0 || good=1
+    result "$good" "two ranks run on a core each: $(sort printed | tr '\n' ' ')"
+    last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
+    try taskset -c "$last" "$run" -n 1 -- sh -c "$say_cores"
+    [ "$status" = 0 ] && [ "$(cat printed)" = "$last" ] && good=0 || good=1
+    result "$good" "of the cores only those that may be used"
+else
+    echo "skip - two ranks on a core each: there is one core"
+fi
+if [ "$cores" -ge 4 ]; then
+    for comm_core in yes:poll no:sleep:500; do
+        try "$run" -n 2 --threads 1 --comm-core ${comm_core%%:*} -- "$program" "${tiny[@]}" --output "core-$comm_core"
+        grep -q "progress ${comm_core#*:}\$" printed && good=$status || good=1
+        result "$good" "--comm-core ${comm_core%%:*}: MPI's progress is ${comm_core#*:}"
+    done
+else
+    echo "skip - a core for communication makes MPI's progress poll: there are fewer than 4 cores"
+fi
+
+for signal in TERM INT KILL; do
+    # with job control the script has SIGINT's default, as it has on a terminal
+    set -m
+    "$run" -n 2 -- "$program" "${tiny[@]}" --rounds 1000000 --output "$temporary/killed-$signal" >printed 2>said </dev/null &
+    set +m
+    running=$!
+    for ((i = 0; i < 100; i++)); do
+        [ ! -s "killed-$signal/rank_1_metrics.jsonl" ] || break
+        sleep 0.1
+    done
+    began=$([ -s "killed-$signal/rank_1_metrics.jsonl" ] && [ -n "$(left_over killed)" ] && echo yes || echo no)
+    kill -$signal $running || true
+    wait $running 2>/dev/null || true # Hydra's own status, and that of an interrupted run may be 0
+    is "SIG$signal ends the ranks, and nothing goes on" "$began $(gone killed)" "yes "
+    left_over killed | xargs -r kill -KILL || true
+done
+exit "$failed"

@@ -1,0 +1,276 @@
+#!/usr/bin/env bash
+# sweep.sh - launch/sweep.sh with the real program at tiny sizes: every point is run, in a rotated order, and its rows are
+# in sweep.csv; it goes on after kill -KILL, refuses other options, tells failing points; the figures against known ones.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] tests/cli/sweep.sh [--help] BUILD_DIR
+Tests launch/sweep.sh with BUILD_DIR/ddpbench. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with
+status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+sweep=$root/launch/sweep.sh
+export MPIRUN="${mpirun[*]}"
+sizes='--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256'
+# a label may hold -, and a bucket may be so small that its size is written with an exponent
+grid=(--program "$program" --implementations 'none,a-b=ddp,x-1=ddp_bucketed' --bucket-size-mb '0.010,0.00005' --ranks '1,2'
+    --model "tiny:$sizes" --rounds 2 --repeats 2)
+points=8 # 2 numbers of ranks x (2 implementations + 2 buckets)
+
+# ---- a sweep from end to end ----
+
+# A launcher that notes when which point is run.
+cat >launcher <<END
+#!/bin/sh
+ranks=\$1
+shift
+case "\$*" in *--output\ *) echo "\$*" | sed 's/.*--output [^ ]*out[^/]*[/]//' >>$temporary/order ;; esac
+exec $root/launch/run.sh -n "\$ranks" -- "\$@"
+END
+chmod +x launcher
+grid+=(--launcher "$temporary/launcher {ranks}")
+try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1 --threads 1
+check 0 "a sweep ends with status 0, and counts its runs" '^sweep.sh: 16 runs: 0 were there, 16 made, 0 failed'
+is "each point has a directory with all results" "$(find out -path '*/repeat-[12]/summary.json' | sort | sed 's/.*model=tiny.//' | tr '\n' ' ')" \
+    "$(for i in 1 2; do for p in a-b none x-1-0.01 x-1-5e-05; do printf '%s/repeat-%d/summary.json ' $p 1 $p 2; done; done)"
+is "nothing else is there" "$(find out -name '*.part' -o -name '*.failed')" ""
+is "the second repeat begins in the middle of the grid" \
+    "$(sed 's,/repeat.*,,' order | awk -v n=$points 'NR <= n { o[NR - 1] = $0; next } { good += $0 == o[(NR - 1 - n + n / 2) % n] } END { print good }')" $points
+# what was run in a directory is what its name says
+good=0
+while read -r file; do
+    [[ $file =~ ranks=([12])/model=tiny/(none|a-b|x-1)-?(.*)/repeat ]]
+    grep -q "^\"world_size\":${BASH_REMATCH[1]},$" <(tr -d ' \t' <"$file") &&
+        grep -q "^\"name\":\"${BASH_REMATCH[2]}\",$" <(tr -d ' \t' <"$file") &&
+        { [ -z "${BASH_REMATCH[3]}" ] || grep -q "^\"bucket_size_mb\":${BASH_REMATCH[3]}," <(tr -d ' \t' <"$file"); } || good=1
+done < <(find out -name run.json)
+result $good "ranks, implementation and bucket of each run are those of its directory"
+
+# rows of the runs' own tables, with what their directories say
+find out -name summary.csv | while read -r file; do
+    awk -F, -v OFS=, -v file="$file" '
+        FNR > 1 {
+            split(file, part, "/")
+            repeat = part[5]
+            sub(/repeat-/, "", repeat)
+            print $5, "tiny", $2, $4, repeat, $3, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15
+        }' "$file"
+done | sort >expected
+is "sweep.csv has the rows of all runs" "$(tail -n +2 out/sweep.csv | sort | cmp - expected && wc -l <expected)" $((points * 2 * 12))
+is "and a line of names" "$(head -n 1 out/sweep.csv)" \
+    "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads,metric,unit,n,median,ci_low,ci_high,p5,p95"
+is "also below small buckets and labels with -" "$(cut -d, -f1-4 out/sweep.csv | grep -E ',(a-b|x-1),' | sort -u | tr '\n' ' ')" \
+    "1,tiny,a-b, 1,tiny,x-1,0.01 1,tiny,x-1,5e-05 2,tiny,a-b, 2,tiny,x-1,0.01 2,tiny,x-1,5e-05 "
+is "the table has a row for each point" "$(grep -cE '^  [ *=] (none|a-b|x-1) ' printed)" $points
+is "and a best for each number of ranks" "$(grep -cE '^  Best: ' printed)" 2
+if command -v gnuplot >/dev/null; then
+    for file in out/sweep-1-tiny.png out/sweep-2-tiny.png; do
+        is "$file is a picture" "$(head -c 8 "$file" | od -An -tx1)" " 89 50 4e 47 0d 0a 1a 0a"
+    done
+    is "and there as SVG" "$(grep -c '</svg>' out/sweep-1-tiny.svg out/sweep-2-tiny.svg | tr '\n' ' ')" "out/sweep-1-tiny.svg:1 out/sweep-2-tiny.svg:1 "
+    is "the SVG names the lines and the best bucket" "$(grep -oE '(none|best bucket: (0.01|5e-05) MiB)' out/sweep-2-tiny.svg | sed 's/: .*/:/' | sort -u | tr '\n' ' ')" "best bucket: none "
+else
+    echo "skip - pictures: there is no gnuplot"
+fi
+mkdir few
+for tool in bash timeout awk mawk gawk sort find mktemp rm mv wc dirname realpath sed basename; do
+    ! command -v $tool >/dev/null || ln -s "$(command -v $tool)" few/$tool
+done
+cp printed table
+rm -f out/sweep.csv out/sweep-*.png
+PATH=$temporary/few try "$(command -v bash)" "$sweep" --report-only --output out
+check 0 "without gnuplot the report says how to get it" 'gnuplot: launch/setup.sh --plot'
+cmp -s printed table && [ "$(tail -n +2 out/sweep.csv | wc -l)" = "$(wc -l <expected)" ] && [ -s out/sweep-2-tiny.gp ] && good=0 || good=1
+result $good "and the same table, sweep.csv and the script for gnuplot are there"
+
+# ---- going on ----
+
+: >order
+try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1 --threads 1
+check 0 "a complete sweep runs nothing again" '^sweep.sh: 16 runs: 16 were there, 0 made, 0 failed'
+is "really nothing" "$(cat order)" ""
+try "$sweep" "${grid[@]}" --repeats 1 --output out -- --steps-per-block 1 --threads 1
+check 2 "fewer repeats are refused, with both" '^sweep.sh: --repeats: earlier starts in out had "2", this one has "1"; use the same or more,'
+try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1
+check 2 "other options of every run are refused, with both" '^sweep.sh: --: earlier starts in out had "--steps-per-block 1 --threads 1", this one has "--steps-per-block 1"'
+try "$sweep" "${grid[@]}" --model "more:$sizes" --output out -- --steps-per-block 1 --threads 1
+check 2 "another model is refused" '^sweep.sh: --model more: earlier starts in out had "", this one has "--d-model 32'
+
+exec 7<out
+flock 7
+try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1 --threads 1
+check 1 "two sweeps cannot share a directory" '^sweep.sh: another sweep runs in out$'
+exec 7<&-
+
+# A launcher with which the run of ddp_flat would take hours as long as there is a file called hours.
+cat >slow <<END
+#!/bin/sh
+ranks=\$1
+shift
+case "\$*" in *\ ddp_flat\ --rounds\ 2\ *)
+    [ ! -e $temporary/hours ] || set -- \$(echo "\$*" | sed 's/--rounds 2 /--rounds 1000000 /') ;;
+esac
+exec $root/launch/run.sh -n "\$ranks" -- "\$@"
+END
+chmod +x slow
+: >hours
+
+# stop SIGNAL STATUS: sweeps three points until the second has begun, and sends the signal; the sweep ends with STATUS.
+stopped=(--program "$program" --implementations 'none,ddp_flat,ddp' --ranks 2 --model "tiny:$sizes" --rounds 2 --repeats 1
+    --launcher "$temporary/slow {ranks}")
+stop() {
+    local i points=$temporary/stopped-$1/ranks=2/model=tiny
+    # with job control the script has SIGINT's default, as it has on a terminal
+    set -m
+    "$sweep" "${stopped[@]}" --output "$temporary/stopped-$1" >printed 2>said </dev/null &
+    set +m
+    for ((i = 0; i < 200; i++)); do
+        [ ! -s "$points/ddp_flat/repeat-1.part/rank_1_metrics.jsonl" ] || break
+        sleep 0.05
+    done
+    began=$([ -e "$points/none/repeat-1" ] && [ -n "$(left_over stopped)" ] && echo yes || echo no)
+    kill "-$1" $! || true
+    status=0
+    wait $! 2>/dev/null || status=$?
+    is "SIG$1 ends a sweep and its run" "$began $status $(gone stopped)" "yes $2 "
+    left_over stopped | xargs -r kill -KILL || true
+    is "SIG$1 leaves the complete run, and none that looks complete" "$(cd "$points" && echo */repeat-1)" none/repeat-1
+}
+
+for signal in HUP:129 INT:130 TERM:143; do
+    stop "${signal%:*}" "${signal#*:}"
+    is "SIG${signal%:*} leaves nothing half-written" "$(find "stopped-${signal%:*}" -name '*.part')" ""
+done
+stop KILL 137
+is "SIGKILL leaves a half-written run under another name" "$(cd stopped-KILL/ranks=2/model=tiny && echo */*.part)" ddp_flat/repeat-1.part
+rm hours
+try "$sweep" "${stopped[@]}" --output "$temporary/stopped-KILL"
+check 0 "the same command goes on after SIGKILL" '^sweep.sh: 3 runs: 1 were there, 2 made, 0 failed'
+valid stopped-KILL/*/*/*/repeat-1/*.json stopped-KILL/*/*/*/repeat-1/*.jsonl >>said && good=0 || good=1
+result $good "and all results are whole"
+is "with nothing half-written left" "$(find stopped-KILL -name '*.part')" ""
+try "$sweep" "${stopped[@]}" --repeats 2 --output "$temporary/stopped-KILL"
+check 0 "more repeats go on in the same directory" '^sweep.sh: 6 runs: 3 were there, 3 made, 0 failed'
+is "which now is one of so many" "$(grep -- '^--repeats' stopped-KILL/sweep.txt)" "--repeats	2"
+try "$sweep" "${stopped[@]}" --output "$temporary/stopped-KILL"
+check 2 "and no longer one of fewer" '^sweep.sh: --repeats: earlier starts in .* had "2", this one has "1"'
+
+# The launcher that is there by itself, and all else, in a directory whose name has blanks.
+mkdir "a sweep"
+cp -r "$root/launch" "$program" "a sweep"
+try "a sweep/launch/sweep.sh" --program "$temporary/a sweep/ddpbench" --implementations ddp --ranks 2 --model "tiny:$sizes" \
+    --rounds 2 --repeats 1 --output "a sweep/out"
+check 0 "paths may have blanks" '^sweep.sh: 1 run: 0 were there, 1 made, 0 failed'
+
+# ---- what fails ----
+
+try "$sweep" --program "$program" --implementations ddp --ranks 1,3 --model "tiny:$sizes" --repeats 1 --rounds 2 --output part -- --steps-per-block 1
+check 1 "a failing point is told" '^sweep.sh: part/ranks=3/.*/ddp/repeat-1 failed with status 2: ddpbench: .*batch of 4 .*3 ranks'
+grep -q '^sweep.sh: 2 runs: 0 were there, 1 made, 1 failed' said && good=0 || good=1
+result $good "the rest goes on"
+is "only what was complete is in the results" "$(cd part/ && echo ranks=*/*/ddp/repeat-1 && cut -d, -f1 sweep.csv | sort -u | tr '\n' ' ')" \
+    "ranks=1/model=tiny/ddp/repeat-1
+1 ranks "
+grep -q 'batch of 4' part/ranks=3/model=tiny/ddp/repeat-1.failed/log.txt && good=0 || good=1
+result $good "what the failing run said is kept"
+try "$sweep" --program "$program" --implementations ddp --model "tiny:$sizes" --repeats 1 --launcher 'true {ranks}' --output nothing
+check 1 "a launcher that runs nothing and ends with status 0 is no success" '^sweep.sh: 1 run: 0 were there, 0 made, 1 failed'
+grep -q '^sweep_report.sh: no run in nothing is complete' said && good=0 || good=1
+result $good "and without a complete run there is no table"
+
+# refuse WORDS PATTERN OPTION...
+refuse() {
+    local words=$1 pattern=$2
+    shift 2
+    try "$sweep" --program "$program" --output refused "$@"
+    check 2 "refused: $words" "^sweep.sh: .*$pattern"
+}
+refuse "an unknown implementation" "'magic' is none of ddp, .*ddp_bucketed" --implementations none,magic
+refuse "one label for two" "'ddp' is listed twice" --implementations ddp,ddp=none
+refuse "a bucket of 0" "'0' is none of sizes above 0" --bucket-size-mb 0.0,1
+refuse "a bucket with a unit" "'25MB' is none of sizes in MiB" --bucket-size-mb 25MB
+refuse "a bucket in two spellings" "'0.5' is listed twice" --bucket-size-mb 0.5,0.50
+refuse "0 ranks" "'0' is none of numbers from 1" --ranks 2,0
+for list in "2," ",2" "1,,2" ","; do
+    refuse "a list with nothing beside a comma: $list" "ranks '$list': a comma has nothing before or behind it" --ranks "$list"
+done
+for list in "1 4" "*" "2, 4"; do
+    refuse "a list that is split otherwise: $list" "is none of numbers from 1" --ranks "$list"
+done
+refuse "a blank between implementations" "'none ddp' is none of ddp" --implementations 'none ddp'
+refuse "a label of 41 characters" "is none of ddp, .* a label of up to 40" --implementations "$(printf 'l%.0s' {1..41})=ddp"
+refuse "a label that looks like a bucket" "'a-4' is also a at 4 MiB" --implementations a-4=ddp,a=ddp_bucketed --bucket-size-mb 1,4
+refuse "a model without a name" "expected a name, a colon and options" --model '--d-model 32'
+refuse "two models of one name" "'a' is listed twice" --model 'a:--d-model 32' --model 'a:--d-model 64'
+refuse "no repeats" "repeats 0: expected a whole number from 1" --repeats 0
+refuse "a launcher without ranks" "write \{ranks\} where" --launcher mpirun
+refuse "a launcher that is not there" "there is no program '/absent'" --launcher '/absent {ranks}'
+refuse "what the sweep sets itself" "output is the sweep's" -- --output x
+refuse "the same with _" "bucket_size_mb is the sweep's" -- --bucket_size_mb 7
+refuse "the same in a model" "rounds is the sweep's" --model 'm:--d-model 32 --rounds=3'
+refuse "a profile" "profile: a sweep compares benchmarks only" -- --profile
+refuse "an unknown option" "unknown option '--bogus'; known are --implementations" --bogus 1
+refuse "an option without its value" "rounds needs a value" --rounds
+refuse "--report-only with a grid" "report-only takes --output DIR and nothing else" --report-only
+refuse "--report-only with options of every run" "report-only takes --output DIR and nothing else, not --" --report-only -- --lr 1
+refuse "a directory with something else" "output few holds something else than a sweep" --output few
+is "what was refused left nothing" "$(find . -maxdepth 1 -name refused)" ""
+try "$sweep" --help
+[ "$status" = 0 ] && [ ! -s said ] && grep -q '^Usage: launch/sweep.sh' printed && good=0 || good=1
+result "$good" "--help"
+
+# ---- known figures ----
+
+# made_up RANKS NAME STRATEGY BUCKET STEP...: complete runs with these step times, - for one that is not there.
+mkdir made-up
+: >made-up/sweep.txt
+made_up() {
+    local ranks=$1 name=$2 strategy=$3 bucket=$4 repeat=0 step directory
+    shift 4
+    for step in "$@"; do
+        repeat=$((repeat + 1))
+        [ "$step" != - ] || continue
+        directory=made-up/ranks=$ranks/model=m/$name${bucket:+-$bucket}/repeat-$repeat
+        mkdir -p "$directory"
+        printf '%s\n' names "x,$name,$strategy,$bucket,$ranks,1,1,step,ms,6,$step,,,," >"$directory/summary.csv"
+    done
+}
+made_up 2 best ddp_flat '' 10 11 12
+made_up 2 none none '' 9 10 11
+made_up 2 twice ddp_bucketed 0.5 20 22 24
+made_up 2 noisy ddp_bucketed 4 11 9.9 14.4                # ratios 1.1, 0.9, 1.2
+made_up 2 close ddp '' 10.7250818 12.1568801 13.6659406   # e^0.07, e^0.10, e^0.13: p = 0.029, by Holm 0.09
+# p of x is 0.02: by Holm over the two comparisons with the best 0.04, over the three pairs 0.06
+made_up 8 best8 ddp_flat '' 10 10 10
+made_up 8 x8 ddp '' 10.7802 11.0517 11.3300
+made_up 8 y8 ddp_bucketed 1 11 9.9 14.4
+# faster wherever both were run, but the best by a run that it has alone
+made_up 9 best9 ddp_flat '' 20 21 22 5
+made_up 9 faster9 ddp '' 18 18.91 19.8 -
+made_up 3 two ddp '' 10 12                                 # t = 12.7062 with 1 degree of freedom,
+made_up 4 four ddp '' 10 20 30 40                          # 3.18245 with 3,
+made_up 5 five ddp '' 10 20 30 40 50                       # 2.77645 with 4,
+made_up 6 eleven ddp '' 10 20 30 40 50 60 70 80 90 100 110 # 2.22814 with 10
+made_up 7 one ddp '' 10
+try "$sweep" --report-only --output made-up
+check 0 "figures that are known are reported" .
+row() { sed -nE "s/^  ([ *=] $1 .*)/\\1/p" printed | tr -s ' ' | sed 's/ *$//'; }
+is "the best" "$(row best)" "* best - 11.00 [8.52, 13.48] 3 best"
+is "twice the best" "$(row twice)" " twice 0.5 22.00 [17.03, 26.97] 3 2.000 [2.000, 2.000]"
+is "a noisy one" "$(row noisy)" "= noisy 4 11.77 [5.94, 17.59] 3 1.059 [0.734, 1.528]"
+is "one that is slower only without Holm" "$(row close)" "= close - 12.18 [8.53, 15.84] 3 1.105 [1.026, 1.191]"
+is "one that is slower only if the choice of the best is forgotten" "$(row x8)" "= x8 - 11.05 [10.37, 11.74] 3 1.105 [1.039, 1.176]"
+is "one that is faster in the same repeats is not slower" "$(row faster9)" "= faster9 - 18.90 [16.67, 21.14] 3 0.900 [0.899, 0.901]"
+is "none is no candidate" "$(row none)" " none - 10.00 [7.52, 12.48] 3 0.909 [0.888, 0.930]"
+is "the sentence" "$(sed -n 's/^  Best: best, //p' printed)" "11.00 ms a step (n = 3 runs); cannot be told apart from it: noisy at 4 MiB; close."
+is "two runs" "$(row two)" "* two - 11.00 [-1.71, 23.71] 2 best"
+is "four runs" "$(row four)" "* four - 25.00 [4.46, 45.54] 4 best"
+is "five runs" "$(row five)" "* five - 30.00 [10.37, 49.63] 5 best"
+is "eleven runs" "$(row eleven)" "* eleven - 60.00 [37.72, 82.28] 11 best"
+is "one run has no interval" "$(row one)" "* one - 10.00 1 best"
+exit "$failed"

@@ -1,0 +1,123 @@
+"""peer_agrees.py - whether the model and the statistics of bench/peers are those of ddpbench; prints a line a check.
+
+The model is held against tests/support/fixture/fixture.json, as tests/unit/ddp/test_model.c does with ours: the weights before, losses of
+three steps of AdamW, gradients and their norm in the first, and the weights afterwards.
+
+    python3 tests/consumers/peer_agrees.py model | statistics | losses RANKS OURS THEIRS [MOST]
+"""
+
+import json
+import math
+import pathlib
+import sys
+
+here = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(here.parent.parent / "bench" / "peers"))
+
+import numpy as np
+import torch
+
+import peer_model
+import peer_stats
+from peer_step import Learner
+
+failed = False
+
+
+def result(good, words):
+    global failed
+    failed |= not good
+    print(f"{'ok' if good else 'not ok'} - {words}")
+
+
+def apart(a, b):
+    """The largest difference, relative to the largest number."""
+    a, b = np.asarray(a, np.float64).ravel(), np.asarray(b, np.float64).ravel()
+    return float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-30))
+
+
+def check_model(compiled):
+    """compiled: the formulae that are used then; nothing is compiled."""
+    fixture = json.loads((here / "fixture" / "fixture.json").read_text())
+    c, parameters = fixture["config"], fixture["parameters"]
+    model = peer_model.Model(c["V"], c["T"], c["C"], c["L"], c["H"], c["F"], c["theta"], compiled)
+    peer_model.set_weights(model, [np.array(p["initial"], np.float32).reshape(p["shape"]) for p in parameters])
+    learner = Learner(model, c["weight_decay"])
+    for group in learner.optimizer.param_groups:
+        group["lr"] = c["lr"]
+    worst = gradients = norm = 0.0
+    for number, step in enumerate(fixture["steps"]):
+        token, target = (torch.tensor(step[name]).view(c["B"], c["T"]) for name in ("input", "target"))
+        learner.optimizer.zero_grad()
+        loss = model(token, target)
+        loss.backward()
+        worst = max(worst, abs(loss.item() / step["loss"] - 1))
+        if number == 0:
+            gradients = max(apart(p.grad, q["gradient"]) for p, q in zip(learner.parameters, parameters))
+            norm = abs(
+                torch.nn.utils.get_total_norm([p.grad for p in learner.parameters]).item() / fixture["gradient_norm"]
+                - 1
+            )
+        learner.optimizer.step()
+    final = max(apart(p.detach(), q["final"]) for p, q in zip(learner.parameters, parameters))
+    kind = "as compiled" if compiled else "eager"
+    result(worst < 1e-5, f"model, {kind}: losses of three steps ({worst:.1e})")
+    result(gradients < 1e-5 and norm < 1e-5, f"model, {kind}: gradients and their norm ({gradients:.1e}, {norm:.1e})")
+    result(final < 1e-4, f"model, {kind}: weights after three steps ({final:.1e})")
+    learner.reset()
+    start = max(apart(p.detach(), q["initial"]) for p, q in zip(learner.parameters, parameters))
+    moments = max(float(x.abs().max()) for s in learner.optimizer.state.values() for x in s.values())
+    result(start < 1e-7 and moments == 0, f"model, {kind}: reset brings the first weights back, and zero moments")
+
+
+def check_statistics():
+    """Against quantiles of Student's t from tables, its closed form for 3 degrees of freedom, and small cases by hand."""
+    t = {1: 12.7062047362, 4: 2.7764451052, 9: 2.2621571628, 1000: 1.9623390808}
+    result(all(abs(peer_stats.t_quantile(0.975, df) / x - 1) < 1e-9 for df, x in t.items()), "Student's t")
+    found = peer_stats.paired([math.exp(x) for x in (1, 2, 3, 4)], [1, 1, 1, 1])
+    p = 1 - 2 / math.pi * (math.sqrt(5) / 6 + math.atan(math.sqrt(5)))  # mean 2.5, standard error sqrt(5 / 12)
+    good = abs(found["ratio"] / math.exp(2.5) - 1) < 1e-12 and abs(found["p"] / p - 1) < 1e-9
+    low = 2.5 - 3.1824463053 * math.sqrt(5 / 12)
+    result(good and abs(math.log(found["low"]) - low) < 1e-9, "a paired comparison")
+    result(np.allclose(peer_stats.holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02]), "Holm's adjustment")
+    result([peer_stats.median_rank(n) for n in (5, 6, 10, 12, 20)] == [0, 1, 2, 3, 6], "ranks that hold the median")
+    result(abs(peer_stats.quantile([4, 1, 3, 2], 0.95) - 3.85) < 1e-12, "quantiles")
+
+
+def losses_of(directory, rank):
+    """[step] of the first round of each implementation, with gradient norms and learning rates."""
+    found = {}
+    for line in (pathlib.Path(directory) / f"rank_{rank}_metrics.jsonl").read_text().splitlines():
+        step = json.loads(line)
+        if step["round"] == 0:
+            found.setdefault(step["implementation"], []).append(
+                [step["loss"], step["learning_rate"], step.get("grad_norm", 0)]
+            )
+    return found
+
+
+def check_losses(ranks, ours, theirs, most=1e-4):
+    """Each step of each implementation, on every rank; one that ours has not, such as torch_ddp, is held against another
+    that reduces."""
+    for label in losses_of(theirs, 0):
+        worst, steps = 0.0, 0
+        for rank in range(ranks):
+            mine, their = losses_of(ours, rank), losses_of(theirs, rank)[label]
+            mine = mine[label] if label in mine else next(mine[other] for other in mine if other != "none")
+            steps = len(their) if len(their) == len(mine) else 0
+            worst = max(worst, *(abs(a - b) / max(abs(a), 1e-9) for x, y in zip(mine, their) for a, b in zip(x, y)))
+        learned = max(x[0] for x in mine) - min(x[0] for x in mine)  # what never changes is easily equal
+        result(
+            steps >= 20 and worst < most and learned > 0.01,
+            f"{theirs}, {ranks} ranks: losses of {label}, {steps} steps ({worst:.1e})",
+        )
+
+
+if sys.argv[1] == "model":
+    check_model(False)
+    check_model(True)
+elif sys.argv[1] == "statistics":
+    check_statistics()
+else:
+    check_losses(int(sys.argv[2]), *sys.argv[3:5], *map(float, sys.argv[5:]))
+sys.exit(failed)

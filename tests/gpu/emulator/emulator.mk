@@ -1,0 +1,71 @@
+# The program and tests of it on an emulated GPU, under the sanitizers: what runs where there is neither a GPU nor a
+# toolkit. `make emulated` builds all; tests/run.sh runs what lies in $(OUT)/emulated/tests.
+
+CXX = g++
+EMULATED := $(OUT)/emulated
+# Programs that open a GPU; each is built from the same file as the test without one.
+EMULATED_TESTS := $(addprefix $(EMULATED)/,$(basename $(wildcard tests/unit/kernels/test_device.c tests/unit/ddp/test_model.c \
+	tests/mpi/comm.c tests/mpi/parity.c tests/gpu/check_*.cu)))
+
+EMULATED_SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+EMULATED_FLAGS = -g -O1 $(EMULATED_SANITIZE) -Itests/gpu/emulator -I. -Ibench \
+	$(MPI_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+EMULATED_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -fopenmp $(EMULATED_FLAGS)
+EMULATED_CXXFLAGS = -x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -DCUDA_BUILT='"an emulated GPU"' $(EMULATED_FLAGS)
+# The emulation itself: quick, and where it reads and writes for a kernel, still watched.
+EMULATED_OWN = -O2 -fno-sanitize=undefined -Wshadow -Wconversion
+EMULATED_OWN_block = -fno-sanitize=address -O3 $(filter -march=%,$(OPTIMISE))
+EMULATED_OWN_products = $(EMULATED_OWN_block)
+EMULATED_LIBS = $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lrt -lm -lpthread -rdynamic # CUPTI is looked for in the program itself
+
+EMULATED_SOURCES := $(SOURCES_OF_ALL) $(wildcard kernels/cuda/*.cu) $(wildcard kernels/cuda/*.c) \
+	$(firstword $(wildcard ddp/comm_nccl.c ddp/comm_nccl_absent.c))
+EMULATION := $(patsubst %,$(EMULATED)/obj/%.o,$(basename $(wildcard tests/gpu/emulator/*.cc)))
+EMULATED_LIBRARY := $(patsubst %,$(EMULATED)/obj/%.o,$(basename $(EMULATED_SOURCES))) $(EMULATION)
+EMULATED_HELP := $(patsubst $(OUT)/%,$(EMULATED)/%,$(TEST_HELP))
+
+emulated: $(EMULATED)/ddpbench $(EMULATED_TESTS)
+
+$(EMULATED)/ddpbench: $(EMULATED)/obj/bench/main.o $(EMULATED_LIBRARY)
+	$(call say,LINK $@)
+	$(Q)$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(EMULATED_LIBS)
+
+$(EMULATED)/bench_%: $(EMULATED)/obj/bench/selfbench/%.o $(BENCH_HELP:$(OUT)/%=$(EMULATED)/%) $(EMULATED_LIBRARY)
+	$(call say,LINK $@)
+	$(Q)$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(EMULATED_LIBS)
+
+$(EMULATED)/tests/gpu/check_tracing: $(addprefix $(EMULATED)/obj/kernels/,activity.o cuda/activity_cupti.o cuda/cupti_library.o \
+	cuda/cupti_names.o cuda/ranges.o)
+$(EMULATED)/tests/gpu/check_%: $(EMULATED)/obj/tests/gpu/check_%.o $(EMULATED)/obj/kernels/error.o $(EMULATION)
+	@mkdir -p $(@D)
+	$(call say,LINK $@)
+	$(Q)$(CXX) $(EMULATED_SANITIZE) -o $@ $^ $(shell pkg-config --libs check 2>/dev/null) $(EMULATED_LIBS)
+
+$(EMULATED)/tests/%: $(EMULATED)/obj/tests/%.o $(EMULATED_HELP) $(EMULATED_LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,LINK $@)
+	$(Q)$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(shell pkg-config --libs check 2>/dev/null) $(EMULATED_LIBS)
+
+$(EMULATED)/obj/flags: FORCE
+	@$(call STAMP,$(CC) $(EMULATED_CFLAGS) $(CXX) $(subst ',,$(EMULATED_CXXFLAGS) $(EMULATED_OWN) $(EMULATED_OWN_block)))
+
+$(EMULATED)/obj/%.o: %.c $(EMULATED)/obj/flags
+	@mkdir -p $(@D)
+	$(call say,CC $< (emulated GPU))
+	$(Q)$(CC) $(EMULATED_CFLAGS) $(DEFINES_$*) -MMD -MP -c -o $@ $<
+
+$(EMULATED)/obj/%.o: %.cu $(EMULATED)/obj/flags
+	@mkdir -p $(@D)
+	$(call say,CXX $< (emulated GPU))
+	$(Q)$(CXX) $(EMULATED_CXXFLAGS) -MMD -MP -c -o $@ $<
+
+$(EMULATED)/obj/%.o: %.cc $(EMULATED)/obj/flags
+	@mkdir -p $(@D)
+	$(call say,CXX $< (emulated GPU))
+	$(Q)$(CXX) $(EMULATED_CXXFLAGS) $(EMULATED_OWN) $(EMULATED_OWN_$(notdir $*)) -MMD -MP -c -o $@ $<
+
+$(EMULATED)/obj/bench/results.o: $(OUT)/obj/version
+
+-include $(shell find $(EMULATED)/obj -name '*.d' 2>/dev/null)
+
+.PHONY: emulated

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""gpu_trace.py - what a trace of a GPU promises, read from the trace alone; prints how many rows of each kind it has.
+
+Rows of a lane nest or are disjoint; what a GPU did has a call that led to it, in a captured step and before it, and a flow
+from there; each kernel of NCCL is a collective with its number; no correlation, external id of a call or flow is used twice.
+"""
+import collections
+import json
+import sys
+
+DEVICE = ("kernel", "gpu_memcpy", "gpu_memset", "cuda_sync")
+CALLS = ("cuda_runtime", "cuda_driver")
+
+
+class Wrong(Exception):
+    """What a trace promises is not so."""
+
+
+def need(truth, words):
+    if not truth:
+        raise Wrong(words)
+
+
+def ns(us):
+    return round(us * 1000)
+
+
+def check_lanes(spans):
+    lanes = collections.defaultdict(list)
+    for row in spans:
+        start = ns(row["ts"])
+        lanes[row["pid"], row["tid"]].append((start, -(start + ns(row["dur"])), row["name"]))
+    for lane, rows in lanes.items():
+        around = []
+        for start, end, name in sorted(rows):
+            while around and -around[-1][0] <= start:
+                around.pop()
+            need(not around or -end <= -around[-1][0], f"lane {lane}: {name} and {around[-1:]} partly overlap")
+            around.append((end, name))
+
+
+def check_device(rows, spans):
+    calls = {}
+    for row in spans:
+        if row["cat"] in CALLS:
+            need(row["args"]["correlation"] not in calls, f"two calls have the correlation of {row}")
+            calls[row["args"]["correlation"]] = row
+    flows = {ph: {row["id"]: row for row in rows if row["ph"] == ph} for ph in "sf"}
+    need(all(len(flows[ph]) == sum(row["ph"] == ph for row in rows) for ph in "sf"), "two flows have the same id")
+    steps = [row for row in spans if row["name"].startswith("ProfilerStep#") and row["cat"] == "user_annotation"]
+    for row in spans:
+        if row["cat"] not in DEVICE:
+            continue
+        call = calls.get(row["args"]["correlation"])
+        need(call is not None, f"no call led to {row}")
+        need(call["ts"] <= row["ts"], f"{row} began before its call")
+        need(call["args"]["External id"] == row["args"]["External id"], f"{row} belongs to something else than its call")
+        need(any(s["ts"] <= call["ts"] < s["ts"] + s["dur"] for s in steps[:-1]), f"{call} is in no captured step")
+        if row["cat"] == "cuda_sync":
+            continue
+        need(row["args"]["stream"] > 0, f"{row} is on no stream")
+        from_call = [f for f in flows["s"].values() if f["id"] % 2**32 == row["args"]["correlation"]]
+        need(len(from_call) == 1 and from_call[0]["ts"] == call["ts"] and from_call[0]["tid"] == call["tid"],
+             f"no flow leaves the call of {row}")
+        to = flows["f"].get(from_call[0]["id"])
+        need(to and (to["pid"], to["tid"], to["ts"]) == (row["pid"], row["tid"], row["ts"]), f"no flow reaches {row}")
+
+
+def check_collectives(spans):
+    kernels = sorted((row for row in spans if row["cat"] == "kernel" and row["name"].startswith("nccl")),
+                     key=lambda row: row["args"]["correlation"])
+    hosts = {row["args"]["External id"]: row for row in spans
+             if row["name"] == "nccl:all_reduce" and row["cat"] == "user_annotation"}
+    last = 0
+    for row in kernels:
+        arguments = row["args"]
+        need(arguments.get("Collective name") == "allreduce", f"{row} is no collective")
+        need(arguments["bytes"] in (2 * arguments["In msg nelems"], 4 * arguments["In msg nelems"]), f"bytes of {row}")
+        need(arguments["Seq"] > last, f"{row} is out of order")
+        last = arguments["Seq"]
+        host = hosts[arguments["External id"]]
+        need(host["ts"] <= row["ts"], f"{row} began before it was asked for")
+    return len(kernels)
+
+
+def main(path):
+    with open(path, encoding="ascii") as file:
+        trace = json.load(file)
+    rows = trace["traceEvents"]
+    spans = [row for row in rows if row["ph"] == "X"]
+    need(len(trace["deviceProperties"]) == 1, "not one GPU")
+    check_lanes(spans)
+    check_device(rows, spans)
+    counts = collections.Counter(row["cat"] for row in spans)
+    counts["nccl"] = check_collectives(spans)
+    counts["steps"] = sum(row["name"].startswith("ProfilerStep#") for row in spans) - 1
+    for name in sorted(counts):
+        print(name, counts[name])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        print("Usage: tests/gpu/gpu_trace.py TRACE", file=sys.stderr)
+        sys.exit(0 if "--help" in sys.argv else 2)
+    try:
+        main(sys.argv[1])
+    except Wrong as wrong:
+        print(f"{sys.argv[1]}: {wrong}", file=sys.stderr)
+        sys.exit(1)

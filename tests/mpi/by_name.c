@@ -1,0 +1,175 @@
+/* by_name.c - the table of names: time of their own when spans nest, sums over ranks, and every order; made-up
+ * spans, on 1 to 4 ranks. */
+#include "averages.h"
+
+#include "kernels/error.h"
+#include "tests/support/made_up.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct job job;
+static struct timeline timeline;
+static struct averages averages;
+
+static void setup(void)
+{
+    made_up_create(&timeline, 200);
+}
+
+static void teardown(void)
+{
+    timeline_destroy(&timeline);
+}
+
+static const struct average *find(const char *name, enum average_kind kind)
+{
+    for (int i = 0; i < averages.n; i++)
+        if (!strcmp(averages.row[i].name, name) && averages.row[i].kind == kind)
+            return &averages.row[i];
+    ck_abort_msg("no %s %s", average_kind_name[kind], name);
+}
+
+static void check(const char *name, enum average_kind kind, double calls, double total, double self)
+{
+    const struct average *a = find(name, kind);
+    int same_self = a->self_ns == self || (isnan(a->self_ns) && isnan(self));
+    ck_assert_msg(a->calls == calls && a->total_ns == total && same_self,
+                  "%s: %g calls, %g ns, of its own %g, not %g, %g, %g", name, a->calls, a->total_ns, a->self_ns, calls,
+                  total, self);
+}
+
+/* ---- sums ---- */
+
+/* A step at `at`: a forward pass with two layers that call the same operation, a nested one, spans that begin and end
+ * together, one without length, and a collective beside it all. Rank r's operations are r ns longer. */
+static void record_step(int step, int64_t at)
+{
+    static const size_t linear[SPAN_SIZES] = {3, 5, 7}, one[SPAN_SIZES] = {1};
+    int64_t more = job.rank;
+    timeline.step = step;
+    for (int l = 0; l < 2; l++) {
+        int64_t layer = at + 100 * l;
+        made_up_operation(&timeline, OPERATION_LINEAR_FORWARD, linear, layer + 10, layer + 30 + more);
+        made_up_range(&timeline, "attention", l, layer + 10, layer + 50);
+        made_up_operation(&timeline, OPERATION_COPY, one, layer + 50, layer + 60);
+        made_up_operation(&timeline, OPERATION_COPY, one, layer + 60, layer + 60);
+        made_up_range(&timeline, "layer", l, layer, layer + 100);
+    }
+    made_up_phase(&timeline, PHASE_FORWARD, at, at + 200); /* begins with the first layer, ends with the second */
+    made_up_ready(&timeline, 3, at + 250);
+    made_up_phase(&timeline, PHASE_BACKWARD, at + 200, at + 300);
+    made_up_collective(&timeline, (size_t)step + 1, 0, 9, at + 210, at + 400);
+    made_up_operation(&timeline, OPERATION_ZERO, one, at + 300, at + 350); /* as long as its phase */
+    made_up_phase(&timeline, PHASE_GRADIENT_SYNC, at + 300, at + 350);
+}
+
+START_TEST(time_of_its_own)
+{
+    double ranks = job.size, more = 0; /* what ranks' operations are longer, together */
+    for (int r = 0; r < job.size; r++)
+        more += r;
+    for (int s = 0; s < 4; s++)
+        record_step(s, 1000 * (s + 1));
+    averages_create(&averages, &job, &timeline, sizeof(float), 1, 2); /* the steps 1 and 2 */
+    ck_assert_int_eq(averages.n, 9);
+    ck_assert_double_eq(averages.step_ns, 2 * 350 * ranks);
+    check("forward_pass", KIND_PHASE, 2 * ranks, 400 * ranks, 0);
+    check("backward_pass", KIND_PHASE, 2 * ranks, 200 * ranks, 200 * ranks);
+    check("gradient_sync", KIND_PHASE, 2 * ranks, 100 * ranks, 0);
+    check("layer", KIND_PART, 4 * ranks, 400 * ranks, 4 * (100 - 40 - 10) * ranks);
+    check("attention", KIND_PART, 4 * ranks, 160 * ranks, 4 * (40 - 20) * ranks - 4 * more);
+    check("linear_forward", KIND_OPERATION, 4 * ranks, 80 * ranks + 4 * more, 80 * ranks + 4 * more);
+    check("copy", KIND_OPERATION, 8 * ranks, 40 * ranks, 40 * ranks);
+    check("zero", KIND_OPERATION, 2 * ranks, 100 * ranks, 100 * ranks);
+    check("all_reduce", KIND_COLLECTIVE, 2 * ranks, 380 * ranks, NAN); /* not the training thread's time */
+    ck_assert_double_eq(find("linear_forward", KIND_OPERATION)->flops, 4 * 210 * ranks);
+    ck_assert_double_eq(find("linear_forward", KIND_OPERATION)->bytes, 4 * 284 * ranks);
+    ck_assert_double_eq(find("all_reduce", KIND_COLLECTIVE)->bytes, 2 * 36 * ranks);
+    ck_assert_double_eq(find("layer", KIND_PART)->bytes, 0);
+    double self = 0; /* without the collective, which runs beside, every nanosecond belongs to one row */
+    for (int i = 0; i < averages.n; i++)
+        self += averages.row[i].kind != KIND_COLLECTIVE ? averages.row[i].self_ns : 0;
+    ck_assert_double_eq(self, averages.step_ns);
+}
+END_TEST
+
+START_TEST(no_steps_no_rows)
+{
+    record_step(0, 1000);
+    averages_create(&averages, &job, &timeline, sizeof(float), 0, 0);
+    ck_assert_int_eq(averages.n, 0);
+    averages_create(&averages, &job, &timeline, sizeof(float), 1, 5);
+    ck_assert_int_eq(averages.n, 0);
+    ck_assert_double_eq(averages.step_ns, 0);
+    averages_sort(&averages, SORT_SELF);
+    averages_create(&averages, &job, &timeline, sizeof(float), 0, 1);
+    ck_assert_int_eq(averages.n, 9);
+    ck_assert_double_eq(averages.step_ns, 350.0 * job.size);
+}
+END_TEST
+
+/* ---- order ---- */
+
+static const struct average unsorted[] = {
+    {"bee", KIND_OPERATION, 4, 400, 300, 8000, 1200}, /* mean 100, 20 GFLOP/s, 3 GB/s */
+    {"ant", KIND_OPERATION, 2, 800, 100, 800, 800},   /* mean 400, 1, 1 */
+    {"eel", KIND_OPERATION, 9, 90, 50, 0, 180},       /* mean 10, 0, 2 */
+    {"dog", KIND_OPERATION, 1, 200, 200, 2000, 0},    /* mean 200, 10, 0 */
+    {"cat", KIND_OPERATION, 4, 600, 50, 600, 6000},   /* mean 150, 1, 10 */
+};
+enum { ROWS = sizeof unsorted / sizeof *unsorted };
+static const char *const orders[SORTS] = {
+    [SORT_SELF] = "bdace", [SORT_TOTAL] = "acbde",  [SORT_MEAN] = "adcbe", [SORT_CALLS] = "ebcad",
+    [SORT_NAME] = "abcde", [SORT_GFLOPS] = "bdace", [SORT_GBS] = "cbead",
+};
+
+/* Largest first; equal ones by name. */
+START_TEST(rows_are_sorted)
+{
+    averages = (struct averages){.n = ROWS};
+    memcpy(averages.row, unsorted, sizeof unsorted);
+    averages_sort(&averages, (enum sort)_i);
+    for (int i = 0; i < ROWS; i++)
+        ck_assert_msg(averages.row[i].name[0] == orders[_i][i], "by %s: %s is in place %d", sort_name[_i],
+                      averages.row[i].name, i);
+}
+END_TEST
+
+/* A collective of one rank takes no time: it has no rate, and must not mix up those that have one. */
+START_TEST(a_row_without_time_has_no_rate)
+{
+    static const enum sort rates[] = {SORT_GFLOPS, SORT_GBS, SORT_MEAN};
+    for (int s = 0; s < 3; s++)
+        for (int place = 0; place <= ROWS; place++)
+            for (int shift = 0; shift < ROWS; shift++) {
+                const char *want = orders[rates[s]];
+                averages = (struct averages){.n = ROWS + 1};
+                for (int i = 0, row = 0; i <= ROWS; i++)
+                    averages.row[i] = i == place ? (struct average){"free", KIND_COLLECTIVE, 3, 0, 0, 0, 0}
+                                                 : unsorted[(row++ + shift) % ROWS];
+                averages_sort(&averages, rates[s]);
+                for (int i = 0; i <= ROWS; i++)
+                    if (averages.row[i].name[0] != 'f')
+                        ck_assert_msg(averages.row[i].name[0] == *want++, "by %s: %s is in place %d",
+                                      sort_name[rates[s]], averages.row[i].name, i);
+            }
+}
+END_TEST
+
+int main(void)
+{
+    if (job_begin(&job))
+        return 1;
+    Suite *suite = suite_create("averages");
+    TCase *tests = tcase_create("averages");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, time_of_its_own);
+    tcase_add_test(tests, no_steps_no_rows);
+    tcase_add_loop_test(tests, rows_are_sorted, 0, SORTS);
+    tcase_add_test(tests, a_row_without_time_has_no_rate);
+    suite_add_tcase(suite, tests);
+    return suite_run_ranks(suite, &job);
+}

@@ -1,0 +1,167 @@
+/* clocks.c - clocks compared over messages, on 1 to 4 ranks, the real one and one that is made wrong by a known
+ * offset and drift; and bytes sent to rank 0. */
+#include "ddp/job.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct job job;
+
+/* All ranks run on one machine, so its clock is the truth. Ranks other than 0 see it hours off, and fast or slow. */
+static int64_t origin_ns;
+
+static int64_t parts_per_million(void)
+{
+    static const int64_t ppm[] = {0, 300, -500, 90};
+    return ppm[job.rank % 4];
+}
+
+static int64_t injected(int64_t true_ns)
+{
+    int64_t offset = job.rank * 3600 * (int64_t)1000000000 * (job.rank % 2 ? 1 : -1);
+    return true_ns + offset + (true_ns - origin_ns) * parts_per_million() / 1000000;
+}
+
+static int64_t injected_now(void)
+{
+    return injected(clock_now_ns());
+}
+
+START_TEST(one_clock_needs_no_offset)
+{
+    struct clock_sample sample = {-1, -1, -1};
+    int64_t begin = clock_now_ns();
+    job_compare_clocks(&job, clock_now_ns, &sample);
+    ck_assert_int_ge(sample.at_ns, begin);
+    ck_assert_int_le(sample.at_ns, clock_now_ns());
+    if (job.rank == 0) {
+        ck_assert_int_eq(sample.offset_ns, 0);
+        ck_assert_int_eq(sample.residual_ns, 0);
+    } else {
+        ck_assert_int_gt(sample.residual_ns, 0);
+        ck_assert_int_lt(sample.residual_ns, 50000000); /* the best of many round trips, on however busy a machine */
+        ck_assert_int_le(llabs(sample.offset_ns), sample.residual_ns);
+    }
+}
+END_TEST
+
+/* Ranks with a core each answer each other within a microsecond or two, and one machine has one clock. The best of some
+ * tries, since others may use the cores too. */
+START_TEST(clocks_of_one_machine_agree_to_two_microseconds)
+{
+    enum { TRIES = 5, MOST_NS = 2000 };
+    if (job.machine_size < job.size || job.size > sysconf(_SC_NPROCESSORS_ONLN))
+        return;
+    struct clock_sample sample[TRIES];
+    int64_t best = INT64_MAX;
+    for (int i = 0; i < TRIES; i++)
+        job_compare_clocks(&job, clock_now_ns, &sample[i]);
+    for (int i = 0; i < TRIES; i++) {
+        ck_assert_msg(llabs(sample[i].offset_ns) <= sample[i].residual_ns,
+                      "off by %lld ns, and the residual is %lld ns", (long long)sample[i].offset_ns,
+                      (long long)sample[i].residual_ns);
+        best = sample[i].residual_ns < best ? sample[i].residual_ns : best;
+    }
+    ck_assert_msg(best <= MOST_NS, "the best residual of rank %d is %lld ns", job.rank, (long long)best);
+}
+END_TEST
+
+/* The error of the interpolated offset is at most the residual of a sample. A half round trip is measured with a clock
+ * that is off by some parts per million, and each of the two rounded terms may lose a nanosecond. */
+static void check_agrees(const struct alignment *a, int64_t from, int64_t to)
+{
+    int64_t residual = alignment_residual_ns(a);
+    int64_t bound = job.rank ? residual + residual * llabs(parts_per_million()) / 1000000 + 2 : 0;
+    for (int i = 0; i <= 100; i++) {
+        int64_t truth = from + (to - from) / 100 * i, error = alignment_apply(a, injected(truth)) - truth;
+        ck_assert_msg(llabs(error) <= bound, "off by %lld ns, and the residual is %lld ns", (long long)error,
+                      (long long)residual);
+    }
+}
+
+START_TEST(a_wrong_clock_is_put_right)
+{
+    struct alignment a = {0};
+    job_barrier(&job);
+    origin_ns = clock_now_ns();
+    job_compare_clocks(&job, injected_now, &a.before);
+    int64_t begin = clock_now_ns();
+    clock_sleep_until(begin + 60000000);
+    int64_t end = clock_now_ns();
+    job_compare_clocks(&job, injected_now, &a.after);
+    ck_assert_int_ge(a.before.at_ns, injected(origin_ns));
+    ck_assert_int_le(a.before.at_ns, injected(begin));
+    ck_assert_int_gt(a.after.at_ns, injected(end));
+    check_agrees(&a, begin, end);
+    /* what drift moved in between: each sample may be wrong by its residual */
+    double apart = 1e-9 * (double)(a.after.at_ns - a.before.at_ns);
+    double wrong = (double)(a.before.residual_ns + a.after.residual_ns + 2) / apart;
+    double want = -1000.0 * (double)parts_per_million(); /* ns/s; a fast clock needs ever less added */
+    ck_assert_double_eq_tol(alignment_drift(&a), want, wrong + 1e-3 * -(want < 0 ? want : -want));
+}
+END_TEST
+
+/* With the first sample alone, the offset is right where it was taken. */
+START_TEST(one_sample_is_right_where_it_was_taken)
+{
+    struct alignment a = {0};
+    origin_ns = clock_now_ns();
+    job_compare_clocks(&job, injected_now, &a.before);
+    int64_t truth = a.before.at_ns + a.before.offset_ns; /* rank 0's time of the sample */
+    ck_assert_int_eq(alignment_apply(&a, a.before.at_ns), truth);
+    int64_t residual = a.before.residual_ns;
+    ck_assert_int_le(llabs(injected(truth) - a.before.at_ns), residual + residual / 1000 + 2);
+}
+END_TEST
+
+/* ---- bytes ---- */
+
+static const size_t lengths[] = {0, 1, 3, 0, 17, 1000, 65536, 65537, 300007, 0};
+enum { LENGTHS = sizeof lengths / sizeof *lengths, CAPACITY = 300100, GUARD = 0x5a };
+
+static unsigned char byte_of(int rank, int message, size_t i)
+{
+    return (unsigned char)((size_t)rank * 31 + (size_t)message * 7 + i * 13 + i / 251);
+}
+
+START_TEST(bytes_arrive_in_pieces)
+{
+    unsigned char *bytes = allocate(CAPACITY + 1, 1);
+    for (int m = 0; m < LENGTHS && job.rank; m++) {
+        for (size_t i = 0; i < lengths[m]; i++)
+            bytes[i] = byte_of(job.rank, m, i);
+        job_send(&job, lengths[m] ? bytes : NULL, lengths[m]);
+    }
+    for (int r = 1; r < job.size && !job.rank; r++)
+        for (int m = 0; m < LENGTHS; m++) {
+            size_t capacity = m % 2 ? CAPACITY : lengths[m], wrong = 0; /* just enough, or more */
+            memset(bytes, GUARD, CAPACITY + 1);
+            ck_assert_uint_eq(job_receive(&job, r, bytes, capacity), lengths[m]);
+            for (size_t i = 0; i < lengths[m]; i++)
+                wrong += bytes[i] != byte_of(r, m, i);
+            ck_assert_uint_eq(wrong, 0);
+            ck_assert_int_eq(bytes[lengths[m]], GUARD);
+        }
+    free(bytes);
+    job_barrier(&job);
+}
+END_TEST
+
+int main(void)
+{
+    if (job_begin(&job))
+        return 1;
+    Suite *suite = suite_create("clocks");
+    TCase *tests = tcase_create("clocks");
+    tcase_add_test(tests, one_clock_needs_no_offset);
+    tcase_add_test(tests, clocks_of_one_machine_agree_to_two_microseconds);
+    tcase_add_test(tests, a_wrong_clock_is_put_right);
+    tcase_add_test(tests, one_sample_is_right_where_it_was_taken);
+    tcase_add_test(tests, bytes_arrive_in_pieces);
+    suite_add_tcase(suite, tests);
+    return suite_run_ranks(suite, &job);
+}

@@ -1,0 +1,126 @@
+/* collectives.c - ranks tell each other when they posted their collectives, and find who was late and what that cost
+ * the others; made-up times, on 1 to 4 ranks, each rank with a clock of its own. */
+#include "kernels/error.h"
+#include "reductions.h"
+#include "tests/support/made_up.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+
+static struct job job;
+
+/* Collective i is posted by all at i + 1 ms, and completes half a millisecond later. The last rank is late in some,
+ * and rank 0 in one; gradient_sync holds all of the wait in some and part of it in others. */
+static const struct {
+    int64_t late_us, first_late_us; /* of the last rank; of rank 0 */
+    int64_t sync_us[2];             /* of the ranks' gradient_sync, from the post on */
+} cases[] = {
+    {0, 0, {0, 0}},    {50, 0, {0, 400}}, {1, 0, {0, 400}}, /* the clocks cannot tell 1 us */
+    {70, 0, {60, 90}}, {20, 0, {30, 40}}, {0, 30, {5, 25}},
+};
+enum { COLLECTIVES = sizeof cases / sizeof *cases, RESIDUAL_NS = 1500 };
+
+static int64_t posted_at(int rank, int collective)
+{
+    int64_t late = job.size > 1 && rank == job.size - 1 ? cases[collective].late_us : 0;
+    late += rank == 0 ? cases[collective].first_late_us : 0;
+    return (collective + 1) * 1000 * (int64_t)US + late * US;
+}
+
+/* This rank's clock shows rank 0's time and so much more. */
+static int64_t clock_error(void)
+{
+    return job.rank * 7000000 * (int64_t)1000;
+}
+
+static void record(struct timeline *timeline)
+{
+    for (int i = 0; i < COLLECTIVES; i++) {
+        int64_t begin = (i + 1) * 1000 * (int64_t)US + clock_error();
+        timeline->step = i / 2;
+        made_up_collective(timeline, (size_t)i + 1, i, 10, posted_at(job.rank, i) + clock_error(), begin + 500 * US);
+        made_up_phase(timeline, PHASE_BACKWARD, begin - 100 * US, begin + cases[i].sync_us[0] * US);
+        made_up_phase(timeline, PHASE_GRADIENT_SYNC, begin + cases[i].sync_us[0] * US,
+                      begin + cases[i].sync_us[1] * US);
+    }
+}
+
+static void check(const struct reductions *r)
+{
+    static const int last_knows[COLLECTIVES] = {0, 1, 0, 1, 1, 0};
+    ck_assert_uint_eq(r->told, job.size > 1 ? 4 : 0);
+    ck_assert_int_eq(r->residual_ns, job.size > 1 ? RESIDUAL_NS : 0); /* the largest of all ranks, on every rank */
+    for (int i = 0; i < COLLECTIVES && job.size > 1; i++) {
+        int want = i == 5 ? 0 : last_knows[i] ? job.size - 1 : -1;
+        int64_t wait = posted_at(want < 0 ? 0 : want, i) - posted_at(job.rank, i);
+        ck_assert_int_eq(r->of[i].last_rank, want);
+        ck_assert_int_eq(r->of[i].posted_ns, posted_at(job.rank, i));
+        ck_assert_int_eq(reduction_wait(&r->of[i], job.rank, r->residual_ns), want < 0 ? -1 : wait);
+    }
+    for (int q = 0; q < job.size; q++) {
+        const struct straggler *s = &r->straggler[q];
+        int last = q == job.size - 1 && q > 0, first = q == 0 && job.size > 1;
+        ck_assert_uint_eq(s->last, last ? 3 : first ? 1 : 0);
+        ck_assert_double_eq(s->late_ns, last ? 50.0 * US : first ? 30.0 * US : 0); /* the median of 50, 70 and 20 */
+        ck_assert_double_eq(s->most_ns, last ? 70.0 * US : first ? 30.0 * US : 0);
+        /* 50, of 70 those from 60 on, and of 20 none, since gradient_sync begins later; 20 of rank 0's 30 */
+        ck_assert_double_eq_tol(s->cost_ns, last ? 60.0 * US : first ? 20.0 * US : 0, 1e-6);
+    }
+}
+
+START_TEST(stragglers_are_found)
+{
+    struct timeline timeline;
+    struct reductions reductions;
+    struct alignment alignment = {
+        .before = {5, -clock_error(), job.rank == job.size - 1 && job.rank ? RESIDUAL_NS : 0}};
+    made_up_create(&timeline, 50);
+    record(&timeline);
+    reductions_create(&reductions, &timeline, &alignment, job.size);
+    ck_assert_uint_eq(reductions.n, COLLECTIVES);
+    reductions_exchange(&reductions, &job, &timeline, &alignment);
+    check(&reductions);
+    reductions_destroy(&reductions);
+    timeline_destroy(&timeline);
+}
+END_TEST
+
+/* Two collectives that wait at the same time cost that time once; ranks that reduce nothing cost nothing. */
+START_TEST(waits_at_once_count_once)
+{
+    struct timeline timeline;
+    struct reductions reductions;
+    struct alignment alignment = {.before = {0, 0, 0}};
+    int late = job.size > 1 && job.rank == job.size - 1;
+    made_up_create(&timeline, 50);
+    made_up_collective(&timeline, 1, 0, 1, late ? 300 : 100, 500);
+    made_up_collective(&timeline, 2, 1, 1, late ? 400 : 150, 500);
+    made_up_phase(&timeline, PHASE_GRADIENT_SYNC, 120, 500);
+    reductions_create(&reductions, &timeline, &alignment, job.size);
+    reductions_exchange(&reductions, &job, &timeline, &alignment);
+    const struct straggler *s = &reductions.straggler[job.size - 1];
+    ck_assert_uint_eq(s->last, job.size > 1 ? 2 : 0);
+    ck_assert_double_eq_tol(s->cost_ns, job.size > 1 ? 280 : 0, 1e-9);
+    reductions_destroy(&reductions);
+
+    timeline_clear(&timeline);
+    reductions_create(&reductions, &timeline, &alignment, job.size);
+    reductions_exchange(&reductions, &job, &timeline, &alignment);
+    ck_assert_uint_eq(reductions.n + reductions.told + reductions.straggler[0].last, 0);
+    ck_assert_double_eq(reductions.straggler[0].cost_ns, 0);
+    reductions_destroy(&reductions);
+    timeline_destroy(&timeline);
+}
+END_TEST
+
+int main(void)
+{
+    if (job_begin(&job))
+        return 1;
+    Suite *suite = suite_create("reductions of ranks");
+    TCase *tests = tcase_create("reductions of ranks");
+    tcase_add_test(tests, stragglers_are_found);
+    tcase_add_test(tests, waits_at_once_count_once);
+    suite_add_tcase(suite, tests);
+    return suite_run_ranks(suite, &job);
+}

@@ -1,0 +1,437 @@
+/* comm.c - every comm that the program holds and the control plane, on 1 to 4 ranks: sums, types, pieces, many in
+ * flight, order beside the device's work, agreement. */
+#include "ddp/comm.h"
+#include "ddp/comm_nccl.h"
+#include "ddp/gpu.h"
+#include "ddp/job.h"
+#include "kernels/device_cuda.h"
+#include "kernels/error.h"
+#include "losses.h"
+#include "payload.h"
+#include "tests/support/delayed_device.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct job job;
+
+enum { MOST = 64 };
+
+static const struct comm_progress progresses[] = {{PROGRESS_AUTO, 0}, {PROGRESS_POLL, 0}, {PROGRESS_SLEEP, 100}};
+
+/* A library on a device. */
+static struct way {
+    const struct device *device;
+    enum comm_library library;
+    struct comm_progress progress;
+} way[8];
+static int ways;
+
+static void find_ways(void)
+{
+    int n = sizeof progresses / sizeof *progresses, index;
+    for (int i = 0; i < n; i++)
+        way[ways++] = (struct way){device_cpu(1), COMM_MPI, progresses[i]};
+    for (int i = 1; i < n; i++)
+        way[ways++] = (struct way){delayed_device(), COMM_MPI, progresses[i]};
+    int lacks = device_cuda_count() <= 0, shares = lacks || gpu_choose(&job, 0, &index);
+    report_clear();
+    if (job_max(&job, lacks) > 0)
+        return;
+    shares = job_max(&job, shares) > 0;
+    const struct device *cuda;
+    if (gpu_choose(&job, 1, &index) || device_cuda_open(index, PRECISION_FP32, &cuda))
+        FATAL("%s", report_text());
+    way[ways++] = (struct way){cuda, COMM_MPI, progresses[0]};
+    if (comm_nccl_version() && !shares)
+        way[ways++] = (struct way){cuda, COMM_NCCL, progresses[0]};
+}
+
+static struct comm *create(const struct way *w, struct timeline *timeline)
+{
+    struct comm_options options = {.library = w->library, .progress = w->progress, .timeout_s = 60};
+    struct comm *comm = w->library == COMM_NCCL ? comm_nccl_create(&job, w->device, timeline, MOST, &options)
+                                                : comm_mpi_create(&job, w->device, timeline, MOST, &options);
+    ck_assert_str_eq(comm->name, comm_library_name[w->library]);
+    return comm;
+}
+
+/* Small whole numbers, whose sum is exact in any order and also in bfloat16. */
+static float value(int rank, size_t i)
+{
+    return (float)((int)((size_t)rank * 5 + i * 3) % 11 - 5);
+}
+
+static float sum_of_ranks(size_t i)
+{
+    float sum = 0;
+    for (int r = 0; r < job.size; r++)
+        sum += value(r, i);
+    return sum;
+}
+
+static uint16_t bf16(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+/* Element i of a buffer becomes x, or is compared with it. */
+static void put(void *buffer, size_t i, enum comm_dtype dtype, float x)
+{
+    if (dtype == COMM_BF16)
+        ((uint16_t *)buffer)[i] = bf16(x);
+    else
+        ((float *)buffer)[i] = x;
+}
+
+static int is(const void *buffer, size_t i, enum comm_dtype dtype, float x)
+{
+    return dtype == COMM_BF16 ? ((const uint16_t *)buffer)[i] == bf16(x) : ((const float *)buffer)[i] == x;
+}
+
+/* Starts collectives of these sizes at once, without waiting for what the device does before, joins them, and compares
+ * every element and the guards. */
+static void check_sums(const struct way *w, struct comm *comm, const size_t *count, int n, enum comm_dtype dtype)
+{
+    size_t element = comm_dtype_bytes(dtype);
+    void *host[MOST], *buffer[MOST];
+    long ticket = 0;
+    for (int c = 0; c < n; c++) {
+        host[c] = allocate(count[c] + 1, element);
+        buffer[c] = comm->allocate(comm, (count[c] + 1) * element);
+        for (size_t i = 0; i < count[c]; i++)
+            put(host[c], i, dtype, value(job.rank, i));
+        put(host[c], count[c], dtype, 42);
+    }
+    for (int c = 0; c < n; c++) {
+        w->device->upload(buffer[c], host[c], (count[c] + 1) * element);
+        struct collective collective = {.buffer = buffer[c], .count = count[c], .dtype = dtype, .index = c};
+        long next = comm->start(comm, &collective);
+        ck_assert(c == 0 || next == ticket + 1);
+        ticket = next;
+    }
+    comm->join(comm, ticket);
+    for (int c = 0; c < n; c++) {
+        size_t wrong = 0; /* counted, since a check of its own for each element would take longer than the reduction */
+        w->device->download(host[c], buffer[c], (count[c] + 1) * element);
+        for (size_t i = 0; i < count[c]; i++)
+            wrong += !is(host[c], i, dtype, sum_of_ranks(i));
+        ck_assert_uint_eq(wrong, 0);
+        ck_assert(is(host[c], count[c], dtype, 42)); /* the guard behind it */
+        free(host[c]);
+        comm->release(comm, buffer[c]);
+    }
+}
+
+/* The spans are in the order of tickets where the library runs one after the other, and times make sense. */
+static void check_spans(const struct way *w, struct timeline *timeline, size_t n)
+{
+    const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
+    const int64_t clocks_apart_ns = w->device->asynchronous ? 1000000 : 0;
+    ck_assert_uint_eq(lane->n, n);
+    if (w->library == COMM_NCCL) {
+        w->device->stamps_end();
+        timeline_settle(timeline, w->device->stamp_ns);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct span *s = &lane->span[i];
+        ck_assert_str_eq(s->name, "all_reduce");
+        ck_assert_int_le(s->queued_ns, s->start_ns + clocks_apart_ns);
+        ck_assert_int_le(s->start_ns, s->end_ns);
+        if (w->library == COMM_NCCL && i) {
+            ck_assert_uint_eq(s->size[SIZE_TICKET], s[-1].size[SIZE_TICKET] + 1);
+            ck_assert_int_le(s[-1].end_ns, s->start_ns);
+        }
+    }
+}
+
+START_TEST(sums_are_right)
+{
+    static const size_t count[] = {1, 2, 3, 7, 1000, 65537, 0, 300001};
+    int n = sizeof count / sizeof *count;
+    const struct way *w = &way[_i];
+    struct timeline timeline;
+    size_t spans[TIMELINE_LANES] = {1, 1000};
+    timeline_create(&timeline, spans);
+    struct comm *comm = create(w, &timeline);
+    if (w->library == COMM_NCCL)
+        w->device->stamps_begin();
+    for (int round = 0; round < 3; round++) {
+        check_sums(w, comm, count, n, COMM_FLOAT32);
+        check_sums(w, comm, count, n, COMM_BF16);
+        job_barrier(&job); /* the control plane works between collectives */
+    }
+    check_spans(w, &timeline, 6 * (size_t)n);
+    comm->destroy(comm);
+    timeline_destroy(&timeline);
+    ck_assert_int_eq(delayed_device_wrong(), 0);
+}
+END_TEST
+
+START_TEST(a_large_collective_goes_in_pieces)
+{
+    static const size_t count[] = {1, 99, 100, 101, 12345, 200};
+    const struct way w = {_i ? delayed_device() : device_cpu(1), COMM_MPI, progresses[0]};
+    struct comm *comm =
+        comm_mpi_create_pieces(&job, w.device, NULL, MOST, &(struct comm_options){.progress = w.progress}, 100);
+    check_sums(&w, comm, count, sizeof count / sizeof *count, COMM_FLOAT32);
+    check_sums(&w, comm, count, sizeof count / sizeof *count, COMM_BF16);
+    comm->destroy(comm);
+}
+END_TEST
+
+/* Also many more than a ring of an asynchronous comm holds, since it is joined without waiting for the host. */
+START_TEST(many_may_be_in_flight)
+{
+    size_t count[MOST];
+    for (size_t i = 0; i < MOST; i++)
+        count[i] = 1 + i * 37 % 500;
+    struct comm *comm = create(&way[_i], NULL);
+    for (int round = 0; round < 20; round++)
+        check_sums(&way[_i], comm, count, MOST, COMM_FLOAT32);
+    comm->destroy(comm);
+}
+END_TEST
+
+/* The two rules: a collective finds what the device was told to write before it, and what it reads is not overwritten
+ * by what the device is told after the join. The host waits for nothing until the end. */
+START_TEST(collectives_keep_their_order_with_the_device)
+{
+    enum { COUNT = 1000, TIMES = 200 };
+    const struct way *w = &way[_i];
+    float x[COUNT];
+    size_t wrong = 0;
+    struct comm *comm = create(w, NULL);
+    float *in = comm->allocate(comm, sizeof x), *out = comm->allocate(comm, TIMES * sizeof x);
+    w->device->download(x, in, sizeof x);
+    for (size_t i = 0; i < COUNT; i++)
+        wrong += x[i] != 0; /* memory of a comm is zero */
+    for (int t = 0; t < TIMES; t++) {
+        struct collective c = {.in = in, .buffer = out + t * COUNT, .count = COUNT, .index = t};
+        for (size_t i = 0; i < COUNT; i++)
+            x[i] = value(job.rank, i + (size_t)t);
+        w->device->upload(in, x, sizeof x);
+        if (t % 3)
+            comm->run(comm, &c);
+        else
+            comm->join(comm, comm->start(comm, &c));
+    }
+    for (int t = 0; t < TIMES; t++) {
+        w->device->download(x, out + t * COUNT, sizeof x);
+        for (size_t i = 0; i < COUNT; i++)
+            wrong += x[i] != sum_of_ranks(i + (size_t)t);
+    }
+    ck_assert_uint_eq(wrong, 0);
+    comm->release(comm, in);
+    comm->release(comm, out);
+    comm->destroy(comm);
+}
+END_TEST
+
+START_TEST(progress_is_recorded)
+{
+    struct timeline timeline;
+    size_t spans[TIMELINE_LANES] = {1, 1};
+    timeline_create(&timeline, spans);
+    struct comm *comm = comm_mpi_create(
+        &job, device_cpu(1), &timeline, 1,
+        &(struct comm_options){.progress = (struct comm_progress){PROGRESS_AUTO, 0}, .core_to_spare = 0});
+    ck_assert_str_eq(comm->progress, "sleep:500");
+    comm->destroy(comm);
+    comm = comm_mpi_create(
+        &job, device_cpu(1), &timeline, 1,
+        &(struct comm_options){.progress = (struct comm_progress){PROGRESS_AUTO, 0}, .core_to_spare = 1});
+    ck_assert_str_eq(comm->progress, "poll");
+    comm->destroy(comm);
+    comm = comm_mpi_create(
+        &job, device_cpu(1), &timeline, 1,
+        &(struct comm_options){.progress = (struct comm_progress){PROGRESS_SLEEP, 70}, .core_to_spare = 1});
+    ck_assert_str_eq(comm->progress, "sleep:70");
+    comm->destroy(comm);
+    timeline_destroy(&timeline);
+}
+END_TEST
+
+START_TEST(the_job_knows_its_ranks)
+{
+    int *rank = allocate((size_t)job.size, sizeof *rank);
+    job_gather(&job, &job.rank, sizeof job.rank, rank);
+    for (int r = 0; r < job.size; r++)
+        ck_assert_int_eq(rank[r], r);
+    free(rank);
+    struct job *all = allocate((size_t)job.size, sizeof *all);
+    job_gather(&job, &job, sizeof job, all);
+    int neighbours = 0, before = 0, last_host = 0, on_machine = 0;
+    for (int r = 0; r < job.size; r++) {
+        neighbours += all[r].host == job.host;
+        before += r < job.rank && all[r].host == job.host;
+        on_machine += all[r].machine == job.machine;
+        last_host = all[r].host > last_host ? all[r].host : last_host;
+    }
+    free(all);
+    ck_assert_int_eq(job.hosts, last_host + 1);
+    ck_assert_int_eq(job.local_size, neighbours);
+    ck_assert_int_eq(job.local_rank, before);
+    ck_assert_double_eq(job_max(&job, job.rank), job.size - 1);
+    ck_assert_int_eq(job.machine_size, on_machine);
+    ck_assert_double_eq(job_sum_machine(&job, 1), on_machine);
+    ck_assert_int_ge(job.machine_size, job.local_size); /* a host is on one machine */
+}
+END_TEST
+
+START_TEST(one_failure_is_everybodys)
+{
+    ck_assert_int_eq(job_agree(&job, 0), 0);
+    int status = job.rank == job.size - 1 ? report("a made-up failure, to be printed once") : 0;
+    ck_assert_int_eq(job_agree(&job, status), -1);
+    ck_assert_str_eq(report_text(), "");
+    ck_assert_int_eq(job_agree(&job, 0), 0);
+}
+END_TEST
+
+/* Losses of strategies that must agree: equal, a little apart, wrong, and not a number in one alone. */
+START_TEST(losses_are_compared)
+{
+    double mine[] = {3 + job.rank, 2, 1, 1}; /* the first differs between ranks, which is fine */
+    double mean = 3 + (job.size - 1) / 2.0;
+    struct losses l;
+    losses_create(&l, 4, 1, job.size);
+    losses_add(&l, &job, mine, 1);
+    ck_assert_double_eq_tol(l.mean[0], mean, 1e-12);
+    ck_assert_double_nan(l.difference); /* nothing to compare with yet */
+    losses_add(&l, &job, mine, 1);
+    ck_assert_double_eq(l.difference, 0);
+    mine[1] = 4;
+    losses_add(&l, &job, mine, 0); /* `none` may differ */
+    ck_assert_double_eq(l.difference, 0);
+    mine[1] = 2;
+    mine[3] = 1.5; /* late: rounding may have grown */
+    losses_add(&l, &job, mine, 1);
+    ck_assert_double_eq(l.difference, 0.5);
+    ck_assert(!losses_are_wrong(&l));
+    mine[1] = 2.01;
+    mine[3] = 1;
+    losses_add(&l, &job, mine, 1);
+    ck_assert_double_eq(l.difference, 0.5); /* the largest so far */
+    ck_assert(losses_are_wrong(&l));
+    losses_destroy(&l);
+
+    losses_create(&l, 4, 1, job.size);
+    mine[1] = mine[3] = 1;
+    losses_add(&l, &job, mine, 1);
+    mine[1] = job.rank == job.size - 1 ? NAN : 1;
+    losses_add(&l, &job, mine, 1);
+    mine[1] = 1;
+    losses_add(&l, &job, mine, 1); /* and it is not forgotten */
+    ck_assert(l.not_a_number && losses_are_wrong(&l));
+    losses_destroy(&l);
+}
+END_TEST
+
+/* One collective of a payload, by tickets or by the library's own call. */
+static void check_exact(const struct way *w, struct comm *comm, struct collective c, int in_place, int blocking)
+{
+    size_t most = c.count * (size_t)job.size, size = comm_dtype_bytes(c.dtype), bytes = (most + 1) * size;
+    char *host_in = allocate(most, size), *host = allocate(most + 1, size);
+    void *in = comm->allocate(comm, most * size);
+    struct payload payload = {.collective = c,
+                              .rank = job.rank,
+                              .ranks = job.size,
+                              .rounds_average = comm->rounds_average,
+                              .round = (unsigned)blocking};
+    c.in = in_place ? NULL : in;
+    c.buffer = comm->allocate(comm, bytes);
+    memset(host + most * size, 0x5a, size);
+    payload_fill(&payload, in_place ? NULL : host_in, host);
+    w->device->upload(in, host_in, most * size);
+    w->device->upload(c.buffer, host, bytes);
+    if (blocking) {
+        w->device->synchronize();
+        comm->call(comm, &c);
+    } else
+        comm->join(comm, comm->start(comm, &c));
+    w->device->download(host, c.buffer, bytes);
+    size_t result = (size_t)((char *)comm_result(comm, &c) - (char *)c.buffer);
+    ck_assert_uint_eq(payload_wrong(&payload, host + result), 0);
+    for (size_t b = 0; b < size; b++) /* the guard behind it */
+        ck_assert_int_eq(host[most * size + b], 0x5a);
+    comm->release(comm, in);
+    comm->release(comm, c.buffer);
+    free(host_in);
+    free(host);
+}
+
+/* Every collective, type, operation, in place and not; odd counts. */
+static void check_kinds(const struct way *w, struct comm *comm, int i)
+{
+    static const size_t counts[] = {1, 5, 4099};
+    struct collective c = {.kind = (enum comm_kind)(i / (COMM_DTYPES * COMM_OPS)),
+                           .dtype = (enum comm_dtype)(i % COMM_DTYPES),
+                           .op = (enum comm_op)(i / COMM_DTYPES % COMM_OPS),
+                           .root = job.size - 1};
+    for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
+        for (int in_place = c.kind == COMM_BROADCAST; in_place < 2; in_place++)
+            for (int blocking = 0; blocking < 2; blocking++) {
+                c.count = counts[n];
+                check_exact(w, comm, c, in_place, blocking);
+            }
+}
+
+enum { EXACT = COMM_KINDS * COMM_DTYPES * COMM_OPS };
+
+START_TEST(every_collective_is_exact)
+{
+    if (_i && way[_i].device == way[_i - 1].device && way[_i].library == way[_i - 1].library)
+        return; /* another way to wait makes no other numbers */
+    struct comm *comm = create(&way[_i], NULL);
+    for (int i = 0; i < EXACT; i++)
+        check_kinds(&way[_i], comm, i);
+    comm->destroy(comm);
+    ck_assert_int_eq(delayed_device_wrong(), 0);
+}
+END_TEST
+
+/* What a job of this size has on the CPU: for one rank nothing is sent. */
+START_TEST(a_job_finds_its_comm)
+{
+    const struct way w = {device_cpu(1), COMM_AUTO, progresses[0]};
+    struct comm_options options = {.progress = w.progress};
+    struct comm *comm = comm_create(&job, w.device, NULL, MOST, &options);
+    ck_assert_str_eq(comm->name, job.size > 1 ? "mpi" : "self");
+    for (int i = 0; i < EXACT; i++)
+        check_kinds(&w, comm, i);
+    comm->destroy(comm);
+    options.library = COMM_NCCL;
+    ck_assert_ptr_null(comm_create(&job, w.device, NULL, MOST, &options)); /* NCCL moves the memory of GPUs */
+    options.library = COMM_MPI;
+    comm = comm_create(&job, delayed_device(), NULL, MOST, &options);
+    ck_assert_str_eq(comm->name, "mpi"); /* also for one rank: the copies around it are to be seen */
+    ck_assert_ptr_nonnull(strstr(comm->progress, "staged"));
+    comm->destroy(comm);
+}
+END_TEST
+
+int main(void)
+{
+    if (job_begin(&job))
+        return 1;
+    Suite *suite = suite_create("comm");
+    TCase *tests = tcase_create("comm");
+    find_ways();
+    tcase_add_loop_test(tests, sums_are_right, 0, ways);
+    tcase_add_loop_test(tests, a_large_collective_goes_in_pieces, 0, 2);
+    tcase_add_loop_test(tests, every_collective_is_exact, 0, ways);
+    tcase_add_loop_test(tests, many_may_be_in_flight, 0, ways);
+    tcase_add_loop_test(tests, collectives_keep_their_order_with_the_device, 0, ways);
+    tcase_add_test(tests, a_job_finds_its_comm);
+    tcase_add_test(tests, progress_is_recorded);
+    tcase_add_test(tests, the_job_knows_its_ranks);
+    tcase_add_test(tests, one_failure_is_everybodys);
+    tcase_add_test(tests, losses_are_compared);
+    suite_add_tcase(suite, tests);
+    return suite_run_ranks(suite, &job);
+}

@@ -1,0 +1,193 @@
+/* controls.c - what a profile is compared with, on 1 to 4 ranks that measured different times: means and maxima
+ * over ranks, known ratios, and the bound from the slowest rank. */
+#include "tests/support/made_up.h"
+#include "tests/support/made_up_profile.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+
+static struct job job;
+static struct made_up_profile p;
+enum { MS = 1000 * US, STEPS = DISCARDED_STEPS + 2 };
+
+static double over_ranks(double (*of_rank)(int rank))
+{
+    double sum = 0;
+    for (int r = 0; r < job.size; r++)
+        sum += of_rank(r);
+    return sum / job.size;
+}
+
+START_TEST(ratios_are)
+{
+    made_up_profile_create(&p, &job, &strategy_ddp_bucketed);
+    controls_compute(&p.controls, &p.run);
+    struct controls c = p.controls; /* checks last: one that fails talks no more */
+    for (int r = 0; r < PROFILE_ROUNDS; r++)
+        p.controls.alone[r] *= 5;
+    controls_compute(&p.controls, &p.run);
+    check_pair(&c.overhead, 1.25, "overhead");
+    check_pair(&c.step_to_none, 2, "step_to_none");
+    check_pair(&c.compute_slowdown, 1.2, "compute_slowdown");
+    if (job.size == 1) {
+        check_no_summary(&c.efficiency, "efficiency");
+        check_no_summary(&c.comm_alone, "comm_alone");
+    } else {
+        check_summary(&c.efficiency, 2.0 / 3, "efficiency"); /* of the collectives, shorter than backward */
+        check_summary(&c.comm_alone, made_up_median(0.03), "comm_alone");
+        check_summary(&c.comm_slowdown, 1.5, "comm_slowdown");
+        check_summary(&c.step_off, made_up_median(0.12), "step_off");
+        check_summary(&p.controls.efficiency, 0.5, "efficiency"); /* of backward, which is shorter now */
+        check_summary(&p.controls.comm_alone, made_up_median(0.15), "comm_alone");
+    }
+    made_up_profile_destroy(&p);
+}
+END_TEST
+
+/* One that does not overlap is never put off, and has no efficiency; but its collectives take their time. */
+START_TEST(without_overlap_there_is_no_efficiency)
+{
+    made_up_profile_create(&p, &job, &strategy_ddp);
+    struct controls *c = &p.controls;
+    controls_compute(c, &p.run);
+    check_pair(&c->step_to_none, 2, "step_to_none");
+    check_no_summary(&c->efficiency, "efficiency");
+    check_no_summary(&c->step_off, "step_off");
+    check_no_summary(&c->comm_slowdown, "comm_slowdown");
+    if (job.size > 1)
+        check_summary(&c->comm_alone, made_up_median(0.03), "comm_alone");
+    else
+        check_no_summary(&c->comm_alone, "comm_alone");
+    made_up_profile_destroy(&p);
+}
+END_TEST
+
+/* ---- blocks ---- */
+
+static double computed(int rank)
+{
+    return 0.001 * (10 + rank * rank);
+}
+
+/* A block of `none` in which gradient t is final at 10 ms - t, and backward ends 5 ms a rank later than at 10 ms;
+ * clipping and the optimizer take 3 ms. The steps that do not count are longer. */
+static void block_of_none(struct step_times *times, struct overlap *overlap)
+{
+    for (int s = 0; s < STEPS; s++) {
+        int64_t at = (s + 1) * 1000 * (int64_t)MS, more = s < DISCARDED_STEPS ? 500 * MS : job.rank * 5 * (int64_t)MS;
+        p.run.timeline.step = s;
+        made_up_phase(&p.run.timeline, PHASE_BACKWARD, at, at + 10 * MS + more);
+        for (int t = 0; t < PROFILE_TENSORS; t++)
+            made_up_ready(&p.run.timeline, t, at + 10 * MS - t * MS);
+        made_up_phase(&p.run.timeline, PHASE_CLIPPING, at + 10 * MS + more, at + 11 * MS + more);
+        made_up_phase(&p.run.timeline, PHASE_OPTIMIZER, at + 11 * MS + more, at + 13 * MS + more);
+        overlap[s].compute = s < DISCARDED_STEPS ? 1 : llround(computed(job.rank) * 1e9) + (s % 2 ? 7 : -7);
+    }
+    steps_from_timeline(&p.run.timeline, times, STEPS);
+}
+
+START_TEST(blocks_of_none_give_the_bound)
+{
+    struct step_times times[STEPS];
+    struct overlap overlap[STEPS] = {{0}};
+    made_up_profile_create(&p, &job, &strategy_ddp_bucketed);
+    made_up_create(&p.run.timeline, 200);
+    block_of_none(times, overlap);
+    for (size_t r = 0; r < PROFILE_ROUNDS; r++)
+        controls_block(&p.controls, &p.run, times, overlap, p.controls.none_row, r);
+    controls_compute(&p.controls, &p.run);
+    for (size_t r = 0; r < PROFILE_ROUNDS; r++)
+        ck_assert_double_eq_tol(p.controls.compute[(size_t)p.controls.none_row * PROFILE_ROOM + r],
+                                over_ranks(computed), 1e-12);
+    if (job.size == 1) /* which has nothing to hide */
+        ck_assert_double_nan(p.controls.attainable);
+    else /* collectives that were not measured took no time: what is left is the slowest rank's backward */
+        ck_assert_double_eq_tol(p.controls.attainable, 0.010 + 0.005 * (job.size - 1) + 0.003, 1e-9);
+    timeline_destroy(&p.run.timeline);
+    made_up_profile_destroy(&p);
+}
+END_TEST
+
+/* Collectives that take as many milliseconds as a rank has number, plus one, by stamps, and gradients of nothing. */
+static int collectives, out_of_order;
+
+static void slow(struct comm *comm, const struct collective *collective)
+{
+    (void)comm;
+    out_of_order += collective->index != collectives++;
+    made_up_collective(&p.run.timeline, 100, collective->index, 1, -1, -2);
+}
+
+static int64_t stamp_ns(int64_t ticket)
+{
+    return ticket == -1 ? 0 : (job.rank + 1) * (int64_t)MS;
+}
+
+static int zeroed;
+
+static void zero(float *x, size_t n)
+{
+    (void)x, (void)n;
+    zeroed++;
+}
+
+static double slowdown(int rank)
+{
+    return 60.0 / (rank + 1);
+}
+
+static void nothing(void) {}
+
+/* Every collective takes 60 ms beside the steps that count, and 1 ns beside the others. */
+START_TEST(collectives_are_measured_alone)
+{
+    struct step_times times[STEPS] = {{0}};
+    struct overlap overlap[STEPS] = {{0}};
+    const struct device device = {.zero = zero, .synchronize = nothing, .stamps_end = nothing, .stamp_ns = stamp_ns};
+    struct comm comm = {.run = slow};
+    made_up_profile_create(&p, &job, &strategy_ddp_bucketed);
+    made_up_create(&p.run.timeline, 200);
+    p.run.comm = &comm;
+    p.run.model.device = &device;
+    zeroed = collectives = out_of_order = 0;
+    for (int s = 0; s < STEPS; s++)
+        for (int i = 0; i < PROFILE_SLICES; i++) {
+            p.run.timeline.step = s;
+            made_up_collective(&p.run.timeline, (size_t)i, i, 1, 0, s < DISCARDED_STEPS ? 1 : 60 * MS);
+        }
+    p.controls.alone[1] = p.controls.slower[1] = -1;
+    for (int row = 0; row < p.controls.none_row; row++) /* only the first of them sends collectives */
+        controls_block(&p.controls, &p.run, times, overlap, row, 1);
+    double alone = p.controls.alone[1], slower = p.controls.slower[1];
+    double alone_most = job_max(&job, alone), most = job_max(&job, slower), least = -job_max(&job, -slower);
+    ck_assert_int_eq(collectives, job.size > 1 ? PROFILE_SLICES : 0); /* checks last: one that fails talks no more */
+    if (job.size == 1) {
+        ck_assert_double_eq(alone, -1);
+        ck_assert_double_eq(slower, -1);
+    } else {
+        ck_assert_int_eq(zeroed, 1);
+        ck_assert_int_eq(out_of_order, 0);
+        ck_assert_double_eq_tol(alone, 0.001 * PROFILE_SLICES * job.size, 1e-12); /* the slowest rank's */
+        ck_assert_double_eq_tol(slower, over_ranks(slowdown), 1e-9);
+    }
+    ck_assert_double_eq(alone, alone_most); /* the same on every rank */
+    ck_assert_double_eq(slower, most);
+    ck_assert_double_eq(slower, least);
+    timeline_destroy(&p.run.timeline);
+    made_up_profile_destroy(&p);
+}
+END_TEST
+
+int main(void)
+{
+    if (job_begin(&job))
+        return 1;
+    Suite *suite = suite_create("controls");
+    TCase *tests = tcase_create("controls");
+    tcase_add_test(tests, ratios_are);
+    tcase_add_test(tests, without_overlap_there_is_no_efficiency);
+    tcase_add_test(tests, blocks_of_none_give_the_bound);
+    tcase_add_test(tests, collectives_are_measured_alone);
+    suite_add_tcase(suite, tests);
+    return suite_run_ranks(suite, &job);
+}

@@ -1,0 +1,436 @@
+/* parity.c - every strategy on several ranks against one process on the joined batch: gradients, and parameters
+ * after some steps. The same check is made to fail on purpose: with the mean forgotten, with a bucket that misses its
+ * last element, with a reduction that runs twice. Run it under mpirun with 1 to 4 ranks. */
+#include "ddp/job.h"
+#include "ddp/step.h"
+#include "kernels/error.h"
+#include "tests/support/on_device.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 24, STEPS = 5 };
+
+static struct job job;
+static enum comm_library library; /* TEST_COMM: mpi, nccl, or by default what goes with the device */
+
+/* A model and all that trains it, on some of the ranks. */
+struct rig {
+    struct model model;
+    struct data *data;
+    struct timeline timeline;
+    struct comm *comm;
+    struct sync sync;
+    struct trainer trainer;
+};
+
+static void rig_create(struct rig *rig, int rank, int ranks, size_t micro_batches, long warmup_steps)
+{
+    *rig = (struct rig){0};
+    struct model_sizes sizes = {BATCH / (size_t)ranks / micro_batches, 9, 61, 24, 2, 3, 40, 10000};
+    struct data_options data = {"synthetic", 61, 9, BATCH, micro_batches, 11, rank, ranks};
+    const struct device *device = on_device(job.rank);
+    model_plan(&rig->model, &sizes, device->compute_bytes);
+    model_allocate(&rig->model, device, NULL);
+    model_initialize(&rig->model, 3);
+    ck_assert_int_eq(data_create(&rig->data, &data), 0);
+    size_t spans[TIMELINE_LANES];
+    step_spans(&rig->model, micro_batches, 0, spans);
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        spans[i] *= STEPS;
+    timeline_create(&rig->timeline, spans);
+    struct comm_options how = {.library = library, .shares_gpu = library != COMM_NCCL, .timeout_s = 60};
+    int alone = ranks < job.size || (ranks == 1 && library != COMM_NCCL);
+    rig->comm = alone ? comm_self_create(device, &rig->timeline)
+                      : comm_create(&job, device, &rig->timeline, (size_t)rig->model.tensors, &how);
+    ck_assert_ptr_nonnull(rig->comm);
+    rig->trainer = (struct trainer){.device = rig->model.device,
+                                    .model = &rig->model,
+                                    .data = rig->data,
+                                    .sync = &rig->sync,
+                                    .schedule = {0.01f, warmup_steps},
+                                    .timeline = &rig->timeline,
+                                    .ranks = ranks,
+                                    .micro_batches = micro_batches,
+                                    .max_norm = 0.1f};
+    struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
+    trainer_create(&rig->trainer, &adamw, STEPS);
+}
+
+static void rig_destroy(struct rig *rig)
+{
+    sync_destroy(&rig->sync);
+    trainer_destroy(&rig->trainer);
+    rig->comm->destroy(rig->comm);
+    timeline_destroy(&rig->timeline);
+    data_destroy(rig->data);
+    model_destroy(&rig->model);
+}
+
+/* Trains from the start with a strategy. */
+static void train(struct rig *rig, const struct strategy *strategy, size_t bucket_bytes, enum comm_dtype dtype,
+                  int steps)
+{
+    sync_destroy(&rig->sync);
+    sync_create(&rig->sync, strategy, &rig->model, rig->comm, bucket_bytes, dtype);
+    trainer_reset(&rig->trainer, rig->trainer.schedule.warmup_steps ? 0 : 1);
+    timeline_clear(&rig->timeline);
+    rig->model.device->stamps_begin();
+    for (int i = 0; i < steps; i++)
+        step_run(&rig->trainer, i);
+    rig->model.device->stamps_end();
+    timeline_settle(&rig->timeline, rig->model.device->stamp_ns);
+}
+
+static float recorded(const struct rig *rig, int step, enum record what)
+{
+    return float_of(rig->model.device, rig->trainer.record + step * RECORDS + what);
+}
+
+/* Largest difference of a tensor's gradients, relative to its largest element; the worst tensor's. */
+static double gradient_error(const struct model *a, const struct model *b)
+{
+    double worst = 0;
+    float *of_a = on_host(a->device, a->gradient, a->arena), *of_b = on_host(b->device, b->gradient, b->arena);
+    for (int t = 0; t < a->tensors; t++) {
+        double difference = 0, largest = 0;
+        for (size_t i = a->tensor[t].offset; i < a->tensor[t].offset + a->tensor[t].count; i++) {
+            difference = fmax(difference, fabs((double)of_a[i] - (double)of_b[i]));
+            largest = fmax(largest, fabs((double)of_b[i]));
+        }
+        worst = fmax(worst, difference / largest);
+    }
+    free(of_a);
+    free(of_b);
+    return worst;
+}
+
+/* How far the weights are apart, relative to the way from the start, both as Euclidean lengths. */
+static double weight_error(const struct rig *a, const struct rig *b)
+{
+    double apart = 0, way = 0;
+    size_t n = a->model.arena;
+    float *of_a = on_host(a->model.device, a->model.weight, n), *of_b = on_host(b->model.device, b->model.weight, n);
+    float *start = on_host(b->model.device, b->trainer.start, n);
+    for (size_t i = 0; i < a->model.arena; i++) {
+        apart += pow((double)of_a[i] - (double)of_b[i], 2);
+        way += pow((double)of_b[i] - (double)start[i], 2);
+    }
+    free(of_a);
+    free(of_b);
+    free(start);
+    return sqrt(apart / way);
+}
+
+struct variant {
+    const struct strategy *strategy;
+    size_t bucket_bytes;
+};
+static const struct variant variants[] = {
+    {&strategy_ddp, 0},
+    {&strategy_ddp_flat, 0},
+    {&strategy_ddp_individual, 0},
+    {&strategy_ddp_individual_v2, 0},
+    {&strategy_ddp_bucketed, 2000},
+    {&strategy_ddp_bucketed, 9000},
+    {&strategy_ddp_bucketed, 1 << 30},
+};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+static const double gradient_tolerance = 1e-5; /* fp32 sums of the same numbers in another order */
+static const double weight_tolerance = 1e-3;   /* AdamW magnifies differences of gradients near zero */
+
+static void check_parity(size_t micro_batches, long warmup_steps)
+{
+    struct rig one, many;
+    rig_create(&one, 0, 1, 1, warmup_steps);
+    rig_create(&many, job.rank, job.size, micro_batches, warmup_steps);
+    for (int v = 0; v < VARIANTS; v++) {
+        train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
+        train(&many, variants[v].strategy, variants[v].bucket_bytes, COMM_FLOAT32, 1);
+        double error = gradient_error(&many.model, &one.model);
+        ck_assert_msg(error <= gradient_tolerance, "%s, %zu bytes: gradients differ by %g", variants[v].strategy->name,
+                      variants[v].bucket_bytes, error);
+        train(&one, &strategy_ddp, 0, COMM_FLOAT32, STEPS);
+        train(&many, variants[v].strategy, variants[v].bucket_bytes, COMM_FLOAT32, STEPS);
+        error = weight_error(&many, &one);
+        ck_assert_msg(error <= weight_tolerance, "%s, %zu bytes: weights differ by %g of their way",
+                      variants[v].strategy->name, variants[v].bucket_bytes, error);
+    }
+    rig_destroy(&many);
+    rig_destroy(&one);
+}
+
+/* One step of three strategies: what an emulated GPU has time for. */
+START_TEST(gradients_equal_one_process)
+{
+    static const int few[] = {0, 3, 4};
+    struct rig one, many;
+    rig_create(&one, 0, 1, 1, 0);
+    rig_create(&many, job.rank, job.size, 1, 0);
+    train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
+        train(&many, variants[few[i]].strategy, variants[few[i]].bucket_bytes, COMM_FLOAT32, 1);
+        ck_assert_double_le(gradient_error(&many.model, &one.model), gradient_tolerance);
+    }
+    rig_destroy(&many);
+    rig_destroy(&one);
+}
+END_TEST
+
+START_TEST(ranks_equal_one_process)
+{
+    check_parity(1, 0);
+}
+END_TEST
+
+START_TEST(accumulation_equals_one_process)
+{
+    check_parity(2, 0);
+}
+END_TEST
+
+/* The ramp and clipping too: the norm is that of the joined gradient, and small enough a limit makes it matter. */
+START_TEST(warmup_equals_one_process)
+{
+    check_parity(1, STEPS + 3);
+}
+END_TEST
+
+START_TEST(two_ranks_agree_bit_for_bit)
+{
+    if (job.size != 2)
+        return;
+    struct rig rig;
+    rig_create(&rig, job.rank, job.size, 1, 0);
+    train(&rig, &strategy_ddp, 0, COMM_FLOAT32, STEPS);
+    float *expected = on_host(rig.model.device, rig.model.weight, rig.model.arena);
+    float loss = recorded(&rig, STEPS - 1, RECORD_LOSS);
+    for (int v = 0; v < VARIANTS; v++) {
+        train(&rig, variants[v].strategy, variants[v].bucket_bytes, COMM_FLOAT32, STEPS);
+        float *weight = on_host(rig.model.device, rig.model.weight, rig.model.arena);
+        ck_assert_mem_eq(expected, weight, rig.model.arena * sizeof *expected);
+        ck_assert_float_eq(loss, recorded(&rig, STEPS - 1, RECORD_LOSS));
+        free(weight);
+    }
+    free(expected);
+    rig_destroy(&rig);
+}
+END_TEST
+
+/* On bfloat16's wire the mean comes out within its precision, and the ranks still agree among each other. */
+START_TEST(bf16_is_close_and_the_same_everywhere)
+{
+    struct rig one, many;
+    rig_create(&one, 0, 1, 1, 0);
+    rig_create(&many, job.rank, job.size, 1, 0);
+    train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
+    train(&many, &strategy_ddp_individual_v2, 0, COMM_BF16, 1);
+    ck_assert_double_le(gradient_error(&many.model, &one.model), 4 * 0x1p-8); /* 8 bits; rounded at each addition */
+    ck_assert_double_gt(gradient_error(&many.model, &one.model), 1e-5);       /* and it really was bfloat16 */
+    size_t bytes = many.model.arena * sizeof(float);
+    float *all = allocate((size_t)job.size, bytes);
+    float *gradient = on_host(many.model.device, many.model.gradient, many.model.arena);
+    job_gather(&job, gradient, bytes, all);
+    free(gradient);
+    for (int r = 1; r < job.size; r++)
+        ck_assert_mem_eq(all, all + (size_t)r * many.model.arena, bytes);
+    free(all);
+    rig_destroy(&many);
+    rig_destroy(&one);
+}
+END_TEST
+
+/* ---- could the check fail? ---- */
+
+START_TEST(gradients_differ_between_ranks_before_reduction)
+{
+    struct rig rig;
+    rig_create(&rig, job.rank, job.size, 1, 0);
+    train(&rig, &strategy_none, 0, COMM_FLOAT32, 1);
+    size_t n = rig.model.arena, differ = 0;
+    float *all = allocate((size_t)job.size * n, sizeof *all);
+    float *gradient = on_host(rig.model.device, rig.model.gradient, n);
+    job_gather(&job, gradient, n * sizeof *all, all);
+    free(gradient);
+    for (size_t i = 0; job.size > 1 && i < n; i++)
+        differ += all[i] != all[n + i];
+    if (job.size > 1)
+        ck_assert_double_gt((double)differ, 0.8 * (double)rig.model.parameters);
+    free(all);
+    rig_destroy(&rig);
+}
+END_TEST
+
+/* A comm that does something wrong on top of another. */
+struct faulty {
+    struct comm comm, *real;
+    int misses_last, runs_twice;
+};
+
+static void *faulty_allocate(struct comm *comm, size_t bytes)
+{
+    struct faulty *f = (struct faulty *)comm;
+    return f->real->allocate(f->real, bytes);
+}
+
+static void faulty_release(struct comm *comm, void *memory)
+{
+    struct faulty *f = (struct faulty *)comm;
+    f->real->release(f->real, memory);
+}
+
+static long faulty_start(struct comm *comm, const struct collective *collective)
+{
+    struct faulty *f = (struct faulty *)comm;
+    struct collective c = *collective;
+    c.count -= (size_t)f->misses_last;
+    long ticket = f->real->start(f->real, &c);
+    if (f->runs_twice) {
+        f->real->join(f->real, ticket);
+        ticket = f->real->start(f->real, &c);
+    }
+    return ticket;
+}
+
+static void faulty_join(struct comm *comm, long ticket)
+{
+    struct faulty *f = (struct faulty *)comm;
+    f->real->join(f->real, ticket);
+}
+
+static void faulty_run(struct comm *comm, const struct collective *collective)
+{
+    faulty_join(comm, faulty_start(comm, collective));
+}
+
+static double error_with(struct rig *many, const struct rig *one, const struct variant *v, int misses_last,
+                         int runs_twice, int forget_mean)
+{
+    struct faulty faulty = {{.allocate = faulty_allocate,
+                             .release = faulty_release,
+                             .start = faulty_start,
+                             .join = faulty_join,
+                             .run = faulty_run},
+                            many->comm,
+                            misses_last,
+                            runs_twice};
+    sync_destroy(&many->sync);
+    sync_create(&many->sync, v->strategy, &many->model, &faulty.comm, v->bucket_bytes, COMM_FLOAT32);
+    many->trainer.ranks = forget_mean ? 1 : job.size;
+    trainer_reset(&many->trainer, 1);
+    timeline_clear(&many->timeline);
+    step_run(&many->trainer, 0);
+    sync_destroy(&many->sync);
+    return gradient_error(&many->model, &one->model);
+}
+
+START_TEST(the_check_fails_when_it_must)
+{
+    if (job.size == 1)
+        return; /* one rank has no mean to forget and nothing to miss */
+    struct rig one, many;
+    rig_create(&one, 0, 1, 1, 0);
+    rig_create(&many, job.rank, job.size, 1, 0);
+    train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
+    for (int v = 0; v < VARIANTS; v++) {
+        ck_assert_double_le(error_with(&many, &one, &variants[v], 0, 0, 0), gradient_tolerance);
+        ck_assert_double_gt(error_with(&many, &one, &variants[v], 0, 0, 1), 100 * gradient_tolerance);
+        ck_assert_double_gt(error_with(&many, &one, &variants[v], 1, 0, 0), 100 * gradient_tolerance);
+        ck_assert_double_gt(error_with(&many, &one, &variants[v], 0, 1, 0), 100 * gradient_tolerance);
+    }
+    rig_destroy(&many);
+    rig_destroy(&one);
+}
+END_TEST
+
+/* The spans of a step: phases without gaps in their order, and one collective per slice inside it. */
+START_TEST(a_step_records_its_phases)
+{
+    struct rig rig;
+    rig_create(&rig, job.rank, job.size, 2, 0);
+    train(&rig, &strategy_ddp_bucketed, 2000, COMM_FLOAT32, 1);
+    static const int expected[] = {PHASE_ZERO_GRAD,    PHASE_DATA_LOADING, PHASE_FORWARD,  PHASE_BACKWARD,
+                                   PHASE_DATA_LOADING, PHASE_FORWARD,      PHASE_BACKWARD, PHASE_GRADIENT_SYNC,
+                                   PHASE_OPTIMIZER,    PHASE_LR_SCHEDULING};
+    const struct lane *lane = &rig.timeline.lane[LANE_HOST];
+    int64_t at = 0, begin = lane->span[0].start_ns;
+    size_t phase = 0;
+    int marks = 0;
+    for (size_t i = 0; i < lane->n; i++) {
+        const struct span *s = &lane->span[i];
+        if (s->name == ready_name) {
+            marks++;
+            continue;
+        }
+        ck_assert_str_eq(s->name, phase_name[expected[phase++]]);
+        ck_assert(at == 0 || s->start_ns == at);
+        at = s->end_ns;
+    }
+    ck_assert_uint_eq(phase, sizeof expected / sizeof *expected);
+    ck_assert_int_eq(marks, rig.model.tensors);
+    const struct lane *comm = &rig.timeline.lane[LANE_COMMUNICATION];
+    ck_assert_uint_eq(comm->n, (size_t)rig.sync.plan.n);
+    for (size_t i = 0; i < comm->n; i++)
+        ck_assert(comm->span[i].start_ns >= begin && comm->span[i].end_ns <= at);
+    ck_assert_uint_eq(lane->dropped + comm->dropped, 0);
+    rig_destroy(&rig);
+}
+END_TEST
+
+/* What the optimizer finds in device memory at each step: its number from 1, the learning rate of that step, and no
+ * clipping left over from the step before. */
+START_TEST(the_optimizer_is_told_each_step)
+{
+    struct rig rig;
+    rig_create(&rig, job.rank, job.size, 1, STEPS - 2);
+    train(&rig, &strategy_ddp, 0, COMM_FLOAT32, 0);
+    for (int i = 0; i < STEPS; i++) {
+        float *scalars = on_host(rig.model.device, rig.trainer.optimizer.scalars, SCALARS);
+        ck_assert_float_eq(scalars[SCALAR_STEP], (float)(i + 1));
+        ck_assert_float_eq(scalars[SCALAR_LEARNING_RATE], schedule_learning_rate(&rig.trainer.schedule, i));
+        ck_assert_float_eq(scalars[SCALAR_CLIP], 1);
+        free(scalars);
+        step_run(&rig.trainer, i);
+        /* warm-up steps compute the norm; this model's is far above the limit */
+        float norm = recorded(&rig, i, RECORD_GRAD_NORM);
+        if (i < STEPS - 2)
+            ck_assert_float_gt(norm, rig.trainer.max_norm);
+        else
+            ck_assert_float_eq(norm, 0);
+    }
+    ck_assert_int_eq(rig.trainer.step, STEPS);
+    rig_destroy(&rig);
+}
+END_TEST
+
+int main(void)
+{
+    on_device_or_skip(); /* before MPI begins: every rank of a machine says so, and ends */
+    if (job_begin(&job))
+        return 1;
+    const char *name = getenv("TEST_COMM");
+    char host[32];
+    snprintf(host, sizeof host, "host-of-rank-%d", job.rank);
+    setenv("NCCL_HOSTID", host, 0); /* NCCL refuses two ranks on one GPU of one host */
+    for (int i = 0; name && i < COMM_LIBRARIES; i++)
+        library = strcmp(name, comm_library_name[i]) ? library : (enum comm_library)i;
+    Suite *suite = suite_create("parity");
+    TCase *core = tcase_create("core"), *tests = tcase_create("more"); /* an emulated GPU has time for the core alone */
+    tcase_add_test(core, gradients_equal_one_process);
+    tcase_add_test(core, a_step_records_its_phases);
+    tcase_add_test(core, the_optimizer_is_told_each_step);
+    suite_add_tcase(suite, core);
+    tcase_add_test(tests, ranks_equal_one_process);
+    tcase_add_test(tests, accumulation_equals_one_process);
+    tcase_add_test(tests, warmup_equals_one_process);
+    tcase_add_test(tests, two_ranks_agree_bit_for_bit);
+    tcase_add_test(tests, bf16_is_close_and_the_same_everywhere);
+    tcase_add_test(tests, gradients_differ_between_ranks_before_reduction);
+    tcase_add_test(tests, the_check_fails_when_it_must);
+    suite_add_tcase(suite, tests);
+    return suite_run_ranks(suite, &job);
+}

@@ -1,0 +1,106 @@
+# cli.sh - what the scripts that test the program from outside share; they define usage() and then read this file.
+# It takes BUILD_DIR from the command line, goes to a directory of its own, and counts failed checks in `failed`.
+# shellcheck shell=bash
+# Used by the scripts:
+# shellcheck disable=SC2034
+
+say() { echo "$(basename "$0"): $*" >&2; }
+
+build=
+for argument in "$@"; do
+    case $argument in
+    --help) usage; exit 0 ;;
+    -*) say "unknown option '$argument'; known is --help"; exit 2 ;;
+    *)
+        [ -z "$build" ] || { say "one BUILD_DIR only, not also '$argument'"; exit 2; }
+        build=$argument
+        ;;
+    esac
+done
+[ -n "$build" ] || { usage >&2; exit 2; }
+build=$(realpath -e "$build") || { say "there is no directory '$argument'; build the tests first"; exit 2; }
+program=$build/ddpbench
+root=$(realpath -e "$(dirname "$0")/../..")
+[ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
+
+# MPIRUN may hold options
+read -ra mpirun <<<"${MPIRUN:-mpirun}"
+export OMP_NUM_THREADS=1
+export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests/suppressions=$root/tests}}
+
+temporary=$(mktemp -d "${TMPDIR:-/tmp}/$(basename "$0" .sh).XXXXXX")
+
+# left_over [NAME]: the processes of this script's runs, told by its directory (and NAME in it) in their command lines;
+# those that were started first come first.
+left_over() {
+    local process line
+    for process in $(cd /proc && printf '%s\n' [0-9]* | sort -n); do
+        { mapfile -d '' -t line <"/proc/$process/cmdline"; } 2>/dev/null || continue
+        [[ ${line[*]} != *"$temporary/${1:-}"* ]] || echo "$process"
+    done
+}
+
+# gone [NAME]: waits until none of them is left, for 5 s at most, and prints those that are.
+gone() {
+    local i left
+    for ((i = 0; i < 50; i++)); do
+        left=$(left_over "$@")
+        [ -n "$left" ] || return 0
+        sleep 0.1
+    done
+    echo "$left"
+}
+
+# shellcheck disable=SC2317 # the trap calls it
+clean_up() {
+    left_over | xargs -r kill -KILL 2>/dev/null || true
+    rm -rf "$temporary"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+cd "$temporary" || exit
+failed=0
+
+# result STATUS WORDS: STATUS is that of a command; the run's own words follow where it failed.
+result() {
+    if [ "$1" = 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        failed=1
+        [ ! -s said ] || sed 's/^/    /' said
+    fi
+}
+
+# try COMMAND...: its words go to said, what it prints to printed, its exit status to status; for $limit s at most.
+try() {
+    status=0
+    timeout --kill-after=5 "${limit:-60}" "$@" >printed 2>said </dev/null || status=$?
+}
+
+# check STATUS WORDS PATTERN: what was tried last ended so, and said something that matches (an extended expression).
+check() {
+    local good=0
+    [ "$status" = "$1" ] && grep -qE -- "$3" said || good=1
+    [ "$good" = 0 ] || echo "status $status, expected $1 and '$3'; printed: $(cat printed)" >>said
+    result "$good" "$2"
+}
+
+# is WORDS GOT EXPECTED
+is() {
+    local good=0
+    [ "$2" = "$3" ] || good=1
+    [ $good = 0 ] || echo "got '$2', expected '$3'" >>said
+    result $good "$1"
+}
+
+# succeeds WORDS COMMAND...: a check that a command succeeds, whose words are shown if not.
+succeeds() {
+    local words=$1
+    shift
+    if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
+}
+
+# Whether all of these files are valid JSON (lines of it in a .jsonl).
+valid() { "$build/tests/unit/results/test_results" "$@"; }

@@ -1,0 +1,60 @@
+/* command_line.c - options from a line of words. */
+#include "tests/support/command_line.h"
+
+#include "kernels/error.h"
+
+#include <check.h>
+#include <string.h>
+
+int parse(struct options *options, const char *line)
+{
+    enum { MAX_WORDS = 16 };
+    static char copy[MAX_LINE];
+    char *argv[MAX_WORDS + 1] = {"ddpbench"}, *at = copy;
+    int argc = 1;
+    ck_assert_uint_lt(strlen(line), sizeof copy);
+    strcpy(copy, line);
+    while (*line && at) {
+        ck_assert_int_lt(argc, MAX_WORDS);
+        argv[argc++] = at;
+        at = strchr(at, '|');
+        if (at)
+            *at++ = 0;
+    }
+    report_clear();
+    return options_parse(options, argc, argv);
+}
+
+struct options parsed(const char *line)
+{
+    struct options options;
+    ck_assert_msg(parse(&options, line) == 0, "'%s': %s", line, report_text());
+    return options;
+}
+
+void check_refused(const char *line, const char *const *words, int n)
+{
+    struct options options;
+    ck_assert_msg(parse(&options, line) == -1, "'%s' was taken", line);
+    for (int i = 0; i < n && words[i]; i++)
+        ck_assert_msg(strstr(report_text(), words[i]) != NULL, "'%s': no '%s' in '%s'", line, words[i], report_text());
+    ck_assert_ptr_null(strchr(report_text(), '\n'));
+}
+
+static void keep(void *context, const char *name, const char *text, int is_text)
+{
+    struct value *value = context;
+    if (!strcmp(name, value->name)) {
+        value->seen++;
+        value->is_text = is_text;
+        snprintf(value->text, sizeof value->text, "%s", text);
+    }
+}
+
+struct value value_of(const struct options *options, const char *name)
+{
+    struct value value = {.name = name};
+    options_each(options, keep, &value);
+    ck_assert_msg(value.seen == 1, "--%s is listed %d times", name, value.seen);
+    return value;
+}

@@ -1,0 +1,32 @@
+/* healthy.h - a profile of two ranks in which all is well: what findings are made from, for tests to spoil. */
+#ifndef TESTS_SUPPORT_HEALTHY_H
+#define TESTS_SUPPORT_HEALTHY_H
+
+#include "findings.h"
+
+enum { HEALTHY_RANKS = 12, HEALTHY_STEPS = 4, HEALTHY_FIRST = 1 }; /* there is room for more ranks */
+
+/* The parts point at each other: not to be copied. */
+struct healthy {
+    struct job job;
+    struct options options;
+    struct sync sync;
+    struct comm comm;
+    struct run run;
+    struct overlap captured[HEALTHY_STEPS];
+    struct straggler straggler[HEALTHY_RANKS];
+    struct capture capture;
+    struct rank_figure rank[HEALTHY_RANKS];
+    struct figures figures;
+    struct controls controls;
+};
+
+/* Thresholds as by default: busy 70, data loading 30, exposed 20, memory 90. The step takes 100 ms, backward half of
+ * it; on each rank 80 % of the step are computation, 2 % exposed communication; 5 % are data loading. The machine has
+ * 1 MB. ddp_bucketed in 5 buckets; 12 rounds; overlap hides half of what it could, 40 to 60 %. */
+void healthy_create(struct healthy *healthy);
+
+/* Findings of all that; every byte of them was something else before. */
+void healthy_find(const struct healthy *healthy, size_t peak_bytes, struct findings *findings);
+
+#endif

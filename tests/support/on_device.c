@@ -1,0 +1,63 @@
+/* on_device.c - opens the device under test and copies from and to it. */
+#include "tests/support/on_device.h"
+
+#include "kernels/device_cuda.h"
+#include "kernels/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *name_of_device(void)
+{
+    const char *name = getenv("TEST_DEVICE");
+    return name ? name : "cpu";
+}
+
+void on_device_or_skip(void)
+{
+    const char *name = name_of_device();
+    if (!strcmp(name, "cpu"))
+        return;
+    if (device_cuda_count() < 0) {
+        printf("skip - on %s: %s\n", name, report_text());
+        exit(EXIT_SUCCESS);
+    }
+    setenv("CK_FORK", "no", 1);
+}
+
+const struct device *on_device(int rank)
+{
+    static const char *const names[PRECISIONS] = {"cuda", "cuda:tf32", "cuda:bf16"};
+    const char *name = name_of_device();
+    const struct device *device = NULL;
+    if (!strcmp(name, "cpu"))
+        return device_cpu(1);
+    for (int i = 0; i < PRECISIONS; i++)
+        if (!strcmp(name, names[i]) && device_cuda_open(rank % device_cuda_count(), (enum precision)i, &device))
+            FATAL("%s", report_text());
+    if (!device)
+        FATAL("TEST_DEVICE is cpu, cuda, cuda:tf32 or cuda:bf16, not '%s'", name);
+    return device;
+}
+
+float *on_host(const struct device *device, const float *memory, size_t n)
+{
+    float *copy = allocate(n, sizeof *copy);
+    device->download(copy, memory, n * sizeof *copy);
+    return copy;
+}
+
+int32_t *to_device(const struct device *device, const int32_t *tokens, size_t n)
+{
+    int32_t *copy = device->allocate(n * sizeof *copy);
+    device->upload(copy, tokens, n * sizeof *copy);
+    return copy;
+}
+
+float float_of(const struct device *device, const float *memory)
+{
+    float x;
+    device->download(&x, memory, sizeof x);
+    return x;
+}

@@ -1,0 +1,172 @@
+/* traces.c - traces of made-up timelines. */
+#include "tests/support/traces.h"
+
+#include "kernels/error.h"
+#include "tests/support/json.h"
+#include "tests/support/made_up.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rank_trace_begin(struct rank_trace *t, int rank, int ranks)
+{
+    *t = (struct rank_trace){.alignment = {.before = {0, 0, 1 * US}}, .parameters = {100, 35, 3, 4, 5, 6, 7, 8}};
+    made_up_create(&t->timeline, 500);
+    for (int i = 0; i < 8; i++)
+        t->step[i] = (struct captured_step){.number = i,
+                                            .global_step = i + 2,
+                                            .warmup = 1,
+                                            .learning_rate = 0.25f,
+                                            .loss = 1.5f + (float)i,
+                                            .grad_norm = 2.5f,
+                                            .resident_bytes = 123456789};
+    t->trace = (struct trace){.implementation = "ddp",
+                              .device = "cpu",
+                              .comm = "mpi",
+                              .host = "node",
+                              .rank = rank,
+                              .ranks = ranks,
+                              .pid = 4000 + rank,
+                              .thread = 4000 + rank,
+                              .comm_thread = 4100 + rank,
+                              .base_unix_ns = 1759955702400000000,
+                              .timeline = &t->timeline,
+                              .alignment = &t->alignment,
+                              .times = t->times,
+                              .step = t->step,
+                              .reductions = &t->reductions,
+                              .parameters = t->parameters};
+}
+
+void rank_trace_finish(struct rank_trace *t, int steps)
+{
+    t->trace.steps = steps;
+    steps_from_timeline(&t->timeline, t->times, steps);
+    reductions_create(&t->reductions, &t->timeline, &t->alignment, t->trace.ranks);
+}
+
+void rank_trace_destroy(struct rank_trace *t)
+{
+    reductions_destroy(&t->reductions);
+    timeline_destroy(&t->timeline);
+}
+
+void rank_trace_two_ranks(struct rank_trace *t, int rank)
+{
+    static const int64_t posted[] = {1830 * US, 2230 * US, 1830 * US, 2280 * US}; /* [rank, collective] */
+    rank_trace_begin(t, rank, 2);
+    made_up_two_ranks(&t->timeline, rank);
+    rank_trace_finish(t, 1);
+    reductions_find_last(&t->reductions, posted);
+}
+
+static int append(void *out, const char *text, size_t n)
+{
+    return fwrite(text, 1, n, out) == n ? 0 : -1;
+}
+
+char *trace_text(const struct trace *trace)
+{
+    char *text = NULL;
+    size_t n = 0;
+    struct trace_sink sink = {append, open_memstream(&text, &n)};
+    ck_assert_int_eq(trace_write(trace, &sink), 0);
+    fclose(sink.context);
+    return text;
+}
+
+char *trace_text_merged(const struct rank_trace *t, int first, int ranks)
+{
+    char *text = NULL;
+    size_t n = 0;
+    struct trace_sink sink = {append, open_memstream(&text, &n)};
+    ck_assert_int_eq(trace_write_merged_head(&t[0].trace, &sink), 0);
+    for (int r = first; r < ranks; r++)
+        ck_assert_int_eq(trace_write_merged_rows(&t[r].trace, &sink, r == first), 0);
+    ck_assert_int_eq(trace_write_merged_tail(&t[0].trace, &sink), 0);
+    fclose(sink.context);
+    return text;
+}
+
+cJSON *trace_parse(const char *text)
+{
+    const char *wrong = json_error(text);
+    ck_assert_msg(!wrong, "not JSON at '%.60s'", wrong);
+    cJSON *json = cJSON_Parse(text);
+    ck_assert_ptr_nonnull(json);
+    return json;
+}
+
+static int fits(const cJSON *row, const char *ph, const char *name)
+{
+    return (!ph || !strcmp(row_text(row, "ph"), ph)) && (!name || !strcmp(row_text(row, "name"), name));
+}
+
+const cJSON *trace_row(const cJSON *json, const char *ph, const char *name, int i)
+{
+    const cJSON *row;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(json, "traceEvents")) if (fits(row, ph, name) &&
+                                                                                       i-- == 0) return row;
+    return NULL;
+}
+
+int trace_rows(const cJSON *json, const char *ph, const char *name)
+{
+    int n = 0;
+    while (trace_row(json, ph, name, n))
+        n++;
+    return n;
+}
+
+const cJSON *row_member(const cJSON *row, const char *name)
+{
+    const cJSON *member = cJSON_GetObjectItemCaseSensitive(row, name);
+    member = member ? member : row_argument(row, name);
+    ck_assert_msg(member != NULL, "a row has no %s", name);
+    return member;
+}
+
+double row_number(const cJSON *row, const char *name)
+{
+    const cJSON *member = row_member(row, name);
+    ck_assert_msg(cJSON_IsNumber(member), "%s is no number", name);
+    return member->valuedouble;
+}
+
+const char *row_text(const cJSON *row, const char *name)
+{
+    const cJSON *member = row_member(row, name);
+    ck_assert_msg(cJSON_IsString(member), "%s is no string", name);
+    return member->valuestring;
+}
+
+const cJSON *row_argument(const cJSON *row, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(row, "args"), name);
+}
+
+void trace_check_lanes(const cJSON *json)
+{
+    const cJSON *a, *b, *rows = cJSON_GetObjectItemCaseSensitive(json, "traceEvents");
+    cJSON_ArrayForEach(a, rows)
+    {
+        if (strcmp(row_text(a, "ph"), "X"))
+            continue;
+        long long start = (long long)(row_number(a, "ts") * 1000 + 0.5);
+        long long end = start + (long long)(row_number(a, "dur") * 1000 + 0.5);
+        for (b = a->next; b; b = b->next) {
+            if (strcmp(row_text(b, "ph"), "X") || row_number(a, "pid") != row_number(b, "pid") ||
+                row_number(a, "tid") != row_number(b, "tid"))
+                continue;
+            long long from = (long long)(row_number(b, "ts") * 1000 + 0.5);
+            long long to = from + (long long)(row_number(b, "dur") * 1000 + 0.5);
+            int apart = end <= from || to <= start;
+            int nested = (start <= from && to <= end) || (from <= start && end <= to);
+            ck_assert_msg(apart || nested, "%s at %lld and %s at %lld partly overlap", row_text(a, "name"), start,
+                          row_text(b, "name"), from);
+        }
+    }
+}

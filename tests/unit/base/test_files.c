@@ -1,0 +1,327 @@
+/* test_files.c - files appear whole or not at all: committed, abandoned, compressed, and where they cannot be written.
+ */
+#include "files.h"
+
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST = 1 << 20 };
+static char directory[64], text[MOST], got[MOST + 1];
+
+static const char *path_of(const char *name)
+{
+    static char path[8][256];
+    static int next;
+    next = (next + 1) % 8;
+    snprintf(path[next], sizeof path[next], "%.63s/%.150s", directory, name);
+    return path[next];
+}
+
+static void setup(void)
+{
+    strcpy(directory, "/tmp/ddpbench_files.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    for (size_t i = 0; i < MOST; i++)
+        text[i] = (char)('a' + i * i % 23);
+}
+
+static void teardown(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "chmod -R u+w %.50s && rm -r %.50s", directory, directory);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* How many names the directory holds. */
+static int names(void)
+{
+    int n = -2; /* . and .. */
+    DIR *d = opendir(directory);
+    ck_assert_ptr_nonnull(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* The file's content, uncompressed if it is compressed, must be text[n]. */
+static void check_content(const char *path, size_t n)
+{
+    gzFile file = gzopen(path, "rb");
+    ck_assert_msg(file != NULL, "%s: %s", path, strerror(errno));
+    ck_assert_int_eq(gzread(file, got, sizeof got), (int)n);
+    ck_assert_int_eq(gzclose(file), Z_OK);
+    ck_assert_mem_eq(got, text, n);
+}
+
+static int is_gzip(const char *path)
+{
+    unsigned char magic[2] = {0};
+    FILE *file = fopen(path, "rb");
+    ck_assert_ptr_nonnull(file);
+    size_t n = fread(magic, 1, 2, file);
+    fclose(file);
+    return n == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+/* Writes text[n] in pieces of odd lengths, some empty. */
+static int write_pieces(struct new_file *file, size_t n)
+{
+    size_t at = 0;
+    for (size_t piece = 0; at < n; piece = piece * 3 + 1) {
+        size_t length = piece < n - at ? piece : n - at;
+        if (new_file_write(file, text + at, length))
+            return -1;
+        at += length;
+    }
+    return new_file_write(file, text, 0);
+}
+
+/* ---- commit and abandon; plain in test 0, compressed in test 1 ---- */
+
+START_TEST(a_file_appears_when_it_is_complete)
+{
+    static const size_t sizes[] = {0, 1, 2, 1000, 65537, MOST};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct new_file file;
+        const char *path = path_of("file.json");
+        ck_assert_int_eq(new_file_open(&file, path, _i), 0);
+        ck_assert_int_eq(write_pieces(&file, sizes[i]), 0);
+        ck_assert_int_eq(access(path, F_OK), -1);
+        ck_assert_int_eq(new_file_commit(&file), 0);
+        ck_assert_int_eq(names(), 1);
+        check_content(path, sizes[i]);
+        ck_assert_int_eq(is_gzip(path), _i);
+        unlink(path);
+    }
+    ck_assert_str_eq(report_text(), "");
+}
+END_TEST
+
+START_TEST(an_abandoned_file_leaves_nothing)
+{
+    struct new_file file;
+    ck_assert_int_eq(files_replace(directory, "old", "abc"), 0);
+    for (int written = 0; written < 2; written++) {
+        ck_assert_int_eq(new_file_open(&file, path_of("old"), _i), 0);
+        ck_assert_int_eq(write_pieces(&file, written ? 100000 : 0), 0);
+        ck_assert_int_eq(names(), 2);
+        new_file_abandon(&file);
+        ck_assert_int_eq(names(), 1);
+        new_file_abandon(&file); /* there is nothing left to abandon */
+        ck_assert_int_eq(names(), 1);
+    }
+    FILE *old = fopen(path_of("old"), "r");
+    ck_assert_ptr_nonnull(old);
+    ck_assert_ptr_nonnull(fgets(got, 10, old));
+    fclose(old);
+    ck_assert_str_eq(got, "abc");
+}
+END_TEST
+
+START_TEST(an_older_file_is_replaced)
+{
+    struct new_file file;
+    for (size_t n = 5000; n > 1000; n -= 999) { /* shorter ones, over what a killed run left behind too */
+        FILE *left = fopen(path_of("f.tmp"), "w");
+        ck_assert_ptr_nonnull(left);
+        fwrite(text + 7, 1, 7000, left);
+        fclose(left);
+        ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
+        ck_assert_int_eq(write_pieces(&file, n), 0);
+        ck_assert_int_eq(new_file_commit(&file), 0);
+        check_content(path_of("f"), n);
+        ck_assert_int_eq(names(), 1);
+    }
+}
+END_TEST
+
+/* ---- what cannot be written ---- */
+
+START_TEST(a_file_that_cannot_be_begun)
+{
+    struct new_file file;
+    ck_assert_int_eq(files_replace(directory, "plain", "x"), 0);
+    const char *const paths[] = {path_of("missing/file"), path_of("plain/file"), path_of("read_only/file")};
+    ck_assert_int_eq(mkdir(path_of("read_only"), 0555), 0);
+    int n = geteuid() == 0 ? 2 : 3; /* root may write everywhere */
+    for (int i = 0; i < n; i++) {
+        report_clear();
+        ck_assert_msg(new_file_open(&file, paths[i], _i) == -1, "%s was opened", paths[i]);
+        ck_assert_ptr_nonnull(strstr(report_text(), paths[i]));
+        new_file_abandon(&file);
+        ck_assert_int_eq(names(), 2);
+        ck_assert_int_eq(files_replace(paths[i], "name", "x"), -1);
+    }
+}
+END_TEST
+
+/* A directory in place of the file: the new one cannot have its name. */
+START_TEST(a_file_that_cannot_have_its_name)
+{
+    struct new_file file;
+    ck_assert_int_eq(mkdir(path_of("taken"), 0777), 0);
+    ck_assert_int_eq(new_file_open(&file, path_of("taken"), _i), 0);
+    ck_assert_int_eq(write_pieces(&file, 1000), 0);
+    ck_assert_int_eq(new_file_commit(&file), -1);
+    ck_assert_ptr_nonnull(strstr(report_text(), "taken"));
+    ck_assert_ptr_nonnull(strstr(report_text(), strerror(EISDIR)));
+    ck_assert_int_eq(names(), 1);
+}
+END_TEST
+
+/* A full disk, by a temporary file that is the device for it. What is compressed may only be found out at its end. */
+START_TEST(a_full_disk_is_told)
+{
+    struct new_file file;
+    ck_assert_int_eq(symlink("/dev/full", path_of("f.tmp")), 0);
+    ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
+    errno = 0;
+    int failed = write_pieces(&file, _i ? 10 : MOST);
+    if (failed) {
+        ck_assert_int_eq(errno, ENOSPC);
+        new_file_abandon(&file);
+    } else {
+        ck_assert_int_eq(_i, 1);
+        ck_assert_int_eq(new_file_commit(&file), -1);
+        ck_assert_ptr_nonnull(strstr(report_text(), strerror(ENOSPC)));
+    }
+    ck_assert_int_eq(names(), 0);
+}
+END_TEST
+
+START_TEST(replacing_on_a_full_disk_keeps_the_old_file)
+{
+    ck_assert_int_eq(files_replace(directory, "f", "old"), 0);
+    ck_assert_int_eq(symlink("/dev/full", path_of("f.tmp")), 0);
+    ck_assert_int_eq(files_replace(directory, "f", "new"), -1);
+    ck_assert_ptr_nonnull(strstr(report_text(), path_of("f")));
+    ck_assert_ptr_nonnull(strstr(report_text(), strerror(ENOSPC)));
+    ck_assert_int_eq(names(), 1);
+    memcpy(text, "old", 3);
+    check_content(path_of("f"), 3);
+}
+END_TEST
+
+/* ---- a path that an option named ---- */
+
+START_TEST(a_named_path_is_replaced)
+{
+    for (size_t n = 1000; n > 0; n /= 10) {
+        char *part = strndup(text, n);
+        ck_assert_int_eq(files_replace_path("json", path_of("named"), part), 0);
+        check_content(path_of("named"), n);
+        ck_assert_int_eq(names(), 1);
+        free(part);
+    }
+    ck_assert_int_eq(files_replace_path("json", path_of("missing/named"), "x"), -1);
+    ck_assert_ptr_nonnull(strstr(report_text(), "missing/named"));
+}
+END_TEST
+
+/* A pipe, a directory and a link to a device stay what they are; a path that would be cut off is none. */
+START_TEST(a_named_path_that_is_no_file)
+{
+    static const char *const name[] = {"pipe", "directory", "device"};
+    char path[FILES_PATH + 1];
+    struct stat facts;
+    ck_assert_int_eq(mkfifo(path_of(name[0]), 0666), 0);
+    ck_assert_int_eq(mkdir(path_of(name[1]), 0777), 0);
+    ck_assert_int_eq(symlink("/dev/null", path_of(name[2])), 0);
+    for (int i = 0; i < 3; i++) {
+        report_clear();
+        ck_assert_int_eq(files_replace_path("json", path_of(name[i]), "x"), -1);
+        ck_assert_msg(!strncmp(report_text(), "--json /", 8) && strstr(report_text(), "is not a regular file"), "%s",
+                      report_text());
+        ck_assert_int_eq(stat(path_of(name[i]), &facts), 0);
+        ck_assert(!S_ISREG(facts.st_mode));
+    }
+    ck_assert_int_eq(names(), 3);
+    for (size_t length = FILES_PATH - 1; length <= FILES_PATH; length++) {
+        report_clear();
+        memset(path, '/', length);
+        path[length] = 0;
+        memcpy(path, directory, strlen(directory));
+        path[length - 1] = 'x';
+        ck_assert_int_eq(files_replace_path("output-file", path, "x"), length < FILES_PATH ? 0 : -1);
+        ck_assert_int_eq(!strncmp(report_text(), "--output-file ", 14), length == FILES_PATH);
+    }
+    ck_assert_int_eq(names(), 4);
+}
+END_TEST
+
+/* ---- bytes and directories ---- */
+
+START_TEST(all_bytes_are_written)
+{
+    int pair[2];
+    ck_assert_int_eq(pipe(pair), 0);
+    ck_assert_int_eq(files_write_all(pair[1], text, 0), 0);
+    ck_assert_int_eq(files_write_all(pair[1], text, 1001), 0);
+    ck_assert_int_eq((int)read(pair[0], got, MOST), 1001);
+    ck_assert_mem_eq(got, text, 1001);
+    close(pair[0]);
+    close(pair[1]);
+    ck_assert_int_eq(files_write_all(pair[1], text, 1), -1);
+    ck_assert_int_eq(errno, EBADF);
+}
+END_TEST
+
+START_TEST(directories_are_made)
+{
+    static const char *const paths[] = {"a", "b/c/d", "b/c/e", "b/c", "g//h", "i/"};
+    struct stat facts;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        ck_assert_int_eq(files_make_directories("output", path_of(paths[i])), 0);
+        ck_assert_int_eq(stat(path_of(paths[i]), &facts), 0);
+        ck_assert(S_ISDIR(facts.st_mode));
+    }
+    ck_assert_int_eq(files_make_directories("output", "/"), 0);
+    ck_assert_int_eq(chdir(directory), 0);
+    ck_assert_int_eq(files_make_directories("output", "x/y"), 0);
+    ck_assert_int_eq(access(path_of("x/y"), W_OK), 0);
+}
+END_TEST
+
+/* The option that named it and the part that could not be made are told; a file is no directory. */
+START_TEST(directories_that_cannot_be)
+{
+    ck_assert_int_eq(files_replace(directory, "file", "x"), 0);
+    ck_assert_int_eq(files_make_directories("output", path_of("file/below")), -1);
+    ck_assert_ptr_nonnull(strstr(report_text(), "--output "));
+    ck_assert_ptr_nonnull(strstr(report_text(), strerror(ENOTDIR)));
+    report_clear();
+    ck_assert_int_eq(files_make_directories("output", path_of("file")), -1);
+    ck_assert_ptr_nonnull(strstr(report_text(), "--output "));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("files");
+    TCase *tests = tcase_create("files");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_loop_test(tests, a_file_appears_when_it_is_complete, 0, 2);
+    tcase_add_loop_test(tests, an_abandoned_file_leaves_nothing, 0, 2);
+    tcase_add_loop_test(tests, an_older_file_is_replaced, 0, 2);
+    tcase_add_loop_test(tests, a_file_that_cannot_be_begun, 0, 2);
+    tcase_add_loop_test(tests, a_file_that_cannot_have_its_name, 0, 2);
+    tcase_add_loop_test(tests, a_full_disk_is_told, 0, 2);
+    tcase_add_test(tests, replacing_on_a_full_disk_keeps_the_old_file);
+    tcase_add_test(tests, a_named_path_is_replaced);
+    tcase_add_test(tests, a_named_path_that_is_no_file);
+    tcase_add_test(tests, all_bytes_are_written);
+    tcase_add_test(tests, directories_are_made);
+    tcase_add_test(tests, directories_that_cannot_be);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,444 @@
+/* test_stats.c - known values of every figure, and simulations of what the intervals promise to cover.
+ *
+ * The simulations have a fixed seed; their bounds leave three standard errors of the number of repetitions. */
+#include "stats.h"
+#include "tests/support/noise.h"
+#include "tests/support/suite.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- known values ---- */
+
+/* Computed with mpmath 1.3.0 at 40 digits from the regularised incomplete beta function. */
+START_TEST(t_cdf_known)
+{
+    static const double known[][3] = {
+        {0.5, 1, 0.64758361765043327},
+        {2, 1, 0.85241638234956673},
+        {-3, 2, 0.047732983133354566},
+        {1, 3, 0.80449889052211468},
+        {2.5, 4.5, 0.97004715674889973},
+        {0.001, 7, 0.50038499137750058},
+        {-12, 9, 3.849943111492826e-7},
+        {2, 29, 0.97252818140851641},
+        {1.7, 100, 0.95388033649849037},
+        {-4, 250, 4.1735100729350625e-5},
+        {2, 1000, 0.97711482675337418},
+        {1, 1e5, 0.84134353621794499},
+        {0.01, 1e6, 0.50398935531722616},
+        {3, 1e6, 0.9986500687292891},
+        {1e-6, 0.5, 0.50000026967630059},
+        {50, 0.5, 0.95464739359703362},
+        {0, 5, 0.5},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const double *k = known[i];
+        ck_assert_double_eq_tol(stats_t_cdf(k[0], k[1]), k[2], 1e-13);
+        ck_assert_double_eq_tol(stats_t_cdf(-k[0], k[1]), 1 - k[2], 1e-13);
+    }
+    /* far out the tail keeps its digits: relative, not absolute */
+    ck_assert_double_eq_tol(stats_t_cdf(-12, 9) / 3.849943111492826e-7, 1, 1e-12);
+    ck_assert(stats_t_cdf(INFINITY, 3) == 1 && stats_t_cdf(-INFINITY, 3) == 0);
+}
+END_TEST
+
+START_TEST(t_quantile_known)
+{
+    static const double known[][3] = {
+        {0.975, 1, 12.706204736174693},       {0.975, 2, 4.3026527297494618},    {0.975, 5, 2.5705818356363148},
+        {0.975, 9, 2.262157162798205},        {0.975, 11, 2.2009851600916394},   {0.975, 29, 2.0452296421327039},
+        {0.95, 10, 1.8124611228116759},       {0.995, 3, 5.8409093097333554},    {0.9, 0.5, 10.270324410234511},
+        {0.025, 7, -2.3646242515927853},      {0.6, 4, 0.27072229470759736},     {1e-6, 6, -17.830314500655492},
+        {0.9995, 120, 3.3734537685625336},    {0.975, 1000, 1.9623390808264081}, {0.975, 1e6, 1.9599663568141067},
+        {0.50001, 12, 2.5593362585169123e-5},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const double *k = known[i];
+        ck_assert_double_eq_tol(stats_t_quantile(k[0], k[1]), k[2], 1e-10);
+        ck_assert_double_eq_tol(stats_t_cdf(stats_t_quantile(k[0], k[1]), k[1]), k[0], 1e-11);
+    }
+    ck_assert(stats_t_quantile(0.5, 3) == 0);
+}
+END_TEST
+
+START_TEST(quantile_type_7)
+{
+    const double sample[] = {7, 1, 3, 10, 2}; /* numpy.quantile: 1 2 3 7 10 */
+    ck_assert_double_eq(stats_quantile(sample, 5, 0), 1);
+    ck_assert_double_eq(stats_quantile(sample, 5, 1), 10);
+    ck_assert_double_eq(stats_quantile(sample, 5, 0.25), 2);
+    ck_assert_double_eq_tol(stats_quantile(sample, 5, 0.1), 1.4, 1e-15);
+    ck_assert_double_eq_tol(stats_quantile(sample, 5, 0.9), 8.8, 1e-14);
+    ck_assert_double_eq(stats_quantile(sample, 4, 0.5), 5); /* 1 3 7 10 */
+    ck_assert_double_eq_tol(stats_quantile(sample, 4, 0.3), 2.8, 1e-15);
+    ck_assert_double_eq(stats_median(sample, 5), 3);
+    ck_assert_double_eq(stats_quantile(sample, 1, 0.77), 7);
+    ck_assert_double_eq(stats_quantile(sample, 2, 0.75), 5.5);
+    ck_assert_double_nan(stats_quantile(sample, 0, 0.5));
+    ck_assert(sample[0] == 7 && sample[1] == 1 && sample[2] == 3 && sample[3] == 10 && sample[4] == 2);
+}
+END_TEST
+
+/* The ranks come from exact integer sums of binomial coefficients; the widest sample checks the logarithms. */
+START_TEST(median_interval_ranks)
+{
+    static const size_t known[][2] = {
+        {6, 1},  {7, 1},  {8, 1},   {9, 2},   {10, 2},   {11, 2},    {12, 3},     {15, 4},     {17, 5},
+        {20, 6}, {25, 8}, {30, 10}, {50, 18}, {100, 40}, {999, 469}, {1000, 469}, {2000, 956}, {10000, 4902},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t n = known[i][0], k = known[i][1];
+        double *sample = malloc(n * sizeof *sample);
+        for (size_t j = 0; j < n; j++)
+            sample[j] = (double)(j * 7919 % n + 1); /* 1..n, shuffled: 7919 is a prime that divides no n here */
+        struct summary s = stats_summary(sample, n);
+        ck_assert_uint_eq(s.n, n);
+        ck_assert_double_eq(s.ci_low, (double)k);
+        ck_assert_double_eq(s.ci_high, (double)(n + 1 - k));
+        ck_assert_double_eq_tol(s.median, (double)(n + 1) / 2, 1e-9);
+        ck_assert_double_eq_tol(s.p5, 1 + 0.05 * (double)(n - 1), 1e-9);
+        ck_assert_double_eq_tol(s.p95, 1 + 0.95 * (double)(n - 1), 1e-9);
+        free(sample);
+    }
+}
+END_TEST
+
+START_TEST(summary_edges)
+{
+    const double sample[] = {4, 2, 4, 4, 4, 4, 4, 4};
+    struct summary s = stats_summary(sample, 0);
+    ck_assert(isnan(s.median) && isnan(s.ci_low) && isnan(s.ci_high) && isnan(s.p5) && isnan(s.p95) && s.n == 0);
+    s = stats_summary(sample, 1);
+    ck_assert(s.median == 4 && s.p5 == 4 && s.p95 == 4 && isnan(s.ci_low) && isnan(s.ci_high) && s.n == 1);
+    s = stats_summary(sample, 2);
+    ck_assert(s.median == 3 && isnan(s.ci_low) && isnan(s.ci_high));
+    ck_assert_double_eq_tol(s.p5, 2.1, 1e-15);
+    ck_assert_double_eq_tol(s.p95, 3.9, 1e-15);
+    s = stats_summary(sample, 5);
+    ck_assert(s.median == 4 && isnan(s.ci_low) && isnan(s.ci_high));
+    s = stats_summary(sample + 2, 6); /* all equal */
+    ck_assert(s.median == 4 && s.ci_low == 4 && s.ci_high == 4 && s.p5 == 4 && s.p95 == 4);
+}
+END_TEST
+
+START_TEST(paired_known)
+{
+    /* x = 0, log 2, 2 log 2: mean log 2, standard error log 2 / sqrt 3, t = sqrt 3 on 2 degrees of freedom, whose
+     * cdf is 1/2 + t / (2 sqrt(2 + t^2)) */
+    const double a[] = {5, 6, 40}, b[] = {5, 3, 10};
+    struct paired s = stats_paired(a, b, 3, 0.95);
+    double reach = 4.3026527297494618 * log(2) / sqrt(3);
+    ck_assert_double_eq_tol(s.ratio, 2, 1e-14);
+    ck_assert_double_eq_tol(s.ci_low, exp(log(2) - reach), 1e-12);
+    ck_assert_double_eq_tol(s.ci_high, exp(log(2) + reach), 1e-10);
+    ck_assert_double_eq_tol(s.p, 1 - sqrt(3) / sqrt(5), 1e-13);
+    ck_assert_uint_eq(s.n, 3);
+    /* the other way round: the reciprocal, and the same p */
+    struct paired r = stats_paired(b, a, 3, 0.95);
+    ck_assert_double_eq_tol(r.ratio * s.ratio, 1, 1e-14);
+    ck_assert_double_eq_tol(r.ci_low * s.ci_high, 1, 1e-13);
+    ck_assert_double_eq_tol(r.p, s.p, 1e-15);
+    ck_assert(stats_paired(a, b, 3, 0.99).ci_low < s.ci_low && stats_paired(a, b, 3, 0.5).ci_low > s.ci_low);
+}
+END_TEST
+
+START_TEST(paired_edges)
+{
+    const double a[] = {3, 3, 3}, twice[] = {6, 6, 6}, other[] = {3, 5, 3};
+    struct paired s = stats_paired(a, a, 0, 0.95);
+    ck_assert(isnan(s.ratio) && isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 0);
+    s = stats_paired(twice, a, 1, 0.95);
+    ck_assert_double_eq_tol(s.ratio, 2, 1e-15);
+    ck_assert(isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 1);
+    s = stats_paired(a, a, 3, 0.95);
+    ck_assert(s.ratio == 1 && s.ci_low == 1 && s.ci_high == 1 && s.p == 1);
+    s = stats_paired(twice, a, 3, 0.95);
+    ck_assert_double_eq_tol(s.ratio, 2, 1e-15);
+    ck_assert(s.ci_low == s.ratio && s.ci_high == s.ratio && s.p == 0);
+    s = stats_paired(other, a, 2, 0.95);
+    ck_assert_double_eq_tol(s.p, 0.5, 1e-13); /* mean equal to its standard error: t = 1 on 1 degree of freedom */
+    ck_assert(s.ci_low < 1 && s.ci_high > 1);
+}
+END_TEST
+
+START_TEST(holm_known)
+{
+    double p[] = {0.01, 0.04, 0.03, 0.005}; /* R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") */
+    const double adjusted[] = {0.03, 0.06, 0.06, 0.02};
+    stats_holm(p, 4);
+    for (int i = 0; i < 4; i++)
+        ck_assert_double_eq_tol(p[i], adjusted[i], 1e-15);
+
+    double large[] = {0.5, 0.9, 0.02, 0.5};
+    const double clamped[] = {1, 1, 0.08, 1};
+    stats_holm(large, 4);
+    for (int i = 0; i < 4; i++)
+        ck_assert_double_eq_tol(large[i], clamped[i], 1e-15);
+
+    double one[] = {0.03}, equal[] = {0.01, 0.01, 0.01};
+    stats_holm(one, 0);
+    ck_assert(one[0] == 0.03);
+    stats_holm(one, 1);
+    ck_assert(one[0] == 0.03);
+    stats_holm(equal, 3);
+    for (int i = 0; i < 3; i++)
+        ck_assert_double_eq_tol(equal[i], 0.03, 1e-15);
+}
+END_TEST
+
+START_TEST(unpaired_known)
+{
+    /* logarithms 1, 3, 5 log 2 against 0, 2 log 2: means 3 and 1, squares 8 and 2, pooled variance 10 / 3 */
+    const double a[] = {2, 8, 32}, b[] = {1, 4}, one[] = {16}, equal[] = {3, 3, 3};
+    struct unpaired s = stats_unpaired(a, 3, b, 2, 0);
+    ck_assert_double_eq_tol(s.difference, 2 * log(2), 1e-14);
+    ck_assert_double_eq_tol(s.error, log(2) * sqrt(10.0 / 3 * (1.0 / 3 + 1.0 / 2)), 1e-14);
+    ck_assert_double_eq(s.df, 3);
+    struct unpaired r = stats_unpaired(b, 2, a, 3, 0);
+    ck_assert_double_eq_tol(r.difference, -s.difference, 1e-14);
+    ck_assert_double_eq_tol(r.error, s.error, 1e-14);
+    /* one sample: its prediction from the others, s sqrt(1 + 1 / n) on n - 1 degrees of freedom */
+    s = stats_unpaired(one, 1, a, 3, 0);
+    ck_assert_double_eq_tol(s.difference, log(2), 1e-14);
+    ck_assert_double_eq_tol(s.error, 2 * log(2) * sqrt(1 + 1.0 / 3), 1e-14);
+    ck_assert_double_eq(s.df, 2);
+    /* one sample of each has a difference, and no error */
+    ck_assert_double_eq_tol(stats_log_ratio(one, 1, b, 1), 4 * log(2), 1e-14);
+    ck_assert_double_eq_tol(stats_log_ratio(a, 3, b, 2), 2 * log(2), 1e-14);
+    /* the least spread holds where there is less of it, and only there */
+    s = stats_unpaired(equal, 3, equal, 3, 0.001);
+    ck_assert_double_eq(s.difference, 0);
+    ck_assert_double_eq_tol(s.error, 0.001 * sqrt(2.0 / 3), 1e-16);
+    ck_assert_double_eq(stats_unpaired(one, 1, a, 3, 0.001).error, stats_unpaired(one, 1, a, 3, 0).error);
+}
+END_TEST
+
+/* Worked by hand at level 0.05: p / weight are 0.005, 0.02, 0.0625 and
+ * 0.25. First 0.05 x 2 / 10 = 0.01 >= 0.01; then of the 8 left 0.05 x 1 / 8 < 0.02, and all stand. */
+START_TEST(holm_weighted_known)
+{
+    const double p[] = {0.02, 0.01, 0.25, 0.75}, weight[] = {1, 2, 4, 3};
+    const double expected[] = {0.05 / 8, 0.05 * 2 / 10, 0.05 * 4 / 8, 0.05 * 3 / 8};
+    double step[4];
+    stats_holm_weighted(p, weight, 4, 0.05, step);
+    for (int i = 0; i < 4; i++)
+        ck_assert_double_eq_tol(step[i], expected[i], 1e-15);
+    stats_holm_weighted(p, weight, 0, 0.05, step);
+
+    /* with equal weights, what stats_holm rejects */
+    noise_start(7);
+    for (int r = 0; r < 1000; r++) {
+        double q[6], adjusted[6], level[6], equal[6];
+        for (int i = 0; i < 6; i++) {
+            q[i] = adjusted[i] = noise_uniform() * noise_uniform() * 0.2;
+            equal[i] = 0.3;
+        }
+        stats_holm(adjusted, 6);
+        stats_holm_weighted(q, equal, 6, 0.05, level);
+        for (int i = 0; i < 6; i++)
+            ck_assert_int_eq(q[i] <= level[i], adjusted[i] <= 0.05);
+    }
+}
+END_TEST
+
+/* ---- what the intervals promise ---- */
+
+/* Step times are skewed to the right, so are lognormal samples; their true median is 1. The coverage is known from
+ * the binomial: at least 95 %, and not so much more that the interval would be wider than it must be. */
+START_TEST(median_interval_covers)
+{
+    static const size_t sizes[] = {6, 10, 12, 30};
+    enum { REPETITIONS = 20000 };
+    noise_start(1);
+    double last_width = DBL_MAX;
+    for (size_t s = 0; s < 4; s++) {
+        size_t n = sizes[s];
+        int covered = 0, whole = 0;
+        double width = 0;
+        for (int r = 0; r < REPETITIONS; r++) {
+            double sample[30], low = DBL_MAX, high = 0;
+            for (size_t i = 0; i < n; i++) {
+                sample[i] = exp(noise_normal());
+                low = fmin(low, sample[i]);
+                high = fmax(high, sample[i]);
+            }
+            struct summary x = stats_summary(sample, n);
+            covered += x.ci_low <= 1 && x.ci_high >= 1;
+            whole += x.ci_low == low || x.ci_high == high;
+            width += log(x.ci_high / x.ci_low) / REPETITIONS;
+        }
+        double coverage = (double)covered / REPETITIONS;
+        ck_assert_msg(coverage >= 0.95 - noise_three_errors(0.95, REPETITIONS), "n %zu covers %g", n, coverage);
+        ck_assert_msg(coverage <= 0.99, "n %zu covers %g: too wide", n, coverage);
+        ck_assert_msg(width < last_width, "n %zu: width %g, fewer samples %g", n, width, last_width);
+        ck_assert_msg(n < 9 || whole == 0, "n %zu: the interval is the range", n);
+        last_width = width;
+    }
+}
+END_TEST
+
+/* Both of a pair share the drift of their round, a random walk far larger than the noise. */
+static void drifting_pair(double *a, double *b, size_t n, double ratio, double drift)
+{
+    double level = 0;
+    for (size_t i = 0; i < n; i++) {
+        level += drift * noise_normal();
+        a[i] = ratio * exp(level + 0.02 * noise_normal());
+        b[i] = exp(level + 0.02 * noise_normal());
+    }
+}
+
+START_TEST(paired_interval_covers)
+{
+    static const size_t sizes[] = {3, 6, 12, 30};
+    enum { REPETITIONS = 5000 };
+    noise_start(2);
+    for (size_t s = 0; s < 4; s++) {
+        int covered = 0, covered_99 = 0, rejected = 0;
+        for (int r = 0; r < REPETITIONS; r++) {
+            double a[30], b[30];
+            drifting_pair(a, b, sizes[s], 1.1, 0.5);
+            struct paired x = stats_paired(a, b, sizes[s], 0.95), y = stats_paired(a, b, sizes[s], 0.99);
+            covered += x.ci_low <= 1.1 && x.ci_high >= 1.1;
+            covered_99 += y.ci_low <= 1.1 && y.ci_high >= 1.1;
+            drifting_pair(a, b, sizes[s], 1, 0.5);
+            x = stats_paired(a, b, sizes[s], 0.95);
+            rejected += x.p <= 0.05;
+            ck_assert_int_eq(x.p <= 0.05, x.ci_low > 1 || x.ci_high < 1); /* two words for the same thing */
+        }
+        ck_assert_double_eq_tol((double)covered / REPETITIONS, 0.95, noise_three_errors(0.95, REPETITIONS));
+        ck_assert_double_eq_tol((double)covered_99 / REPETITIONS, 0.99, noise_three_errors(0.99, REPETITIONS));
+        ck_assert_double_eq_tol((double)rejected / REPETITIONS, 0.05, noise_three_errors(0.05, REPETITIONS));
+    }
+}
+END_TEST
+
+/* The drift cancels: 1 % is told apart over 200 rounds although the rounds differ by factors. */
+START_TEST(paired_interval_is_narrow)
+{
+    double a[200], b[200];
+    noise_start(3);
+    drifting_pair(a, b, 200, 1.01, 0.5);
+    struct paired x = stats_paired(a, b, 200, 0.95);
+    double expected = 2 * 1.972 * 0.02 * sqrt(2) / sqrt(200); /* 2 t s / sqrt n, with s of a difference of two */
+    ck_assert_double_eq_tol(log(x.ci_high / x.ci_low) / expected, 1, 0.15);
+    ck_assert_double_lt(x.p, 0.01);
+}
+END_TEST
+
+/* The t statistic of two groups that do not differ is beyond its 5 % point in 5 % of cases, also for one sample. */
+START_TEST(unpaired_error)
+{
+    enum { REPETITIONS = 20000 };
+    noise_start(5);
+    for (size_t n_a = 1; n_a <= 5; n_a += 4) {
+        int beyond = 0;
+        double limit = stats_t_quantile(0.95, (double)n_a + 3);
+        for (int r = 0; r < REPETITIONS; r++) {
+            double a[5], b[5];
+            for (int i = 0; i < 5; i++) {
+                a[i] = exp(0.3 * noise_normal());
+                b[i] = exp(0.3 * noise_normal());
+            }
+            struct unpaired x = stats_unpaired(a, n_a, b, 5, 0.001);
+            beyond += x.difference / x.error > limit;
+        }
+        ck_assert_double_eq_tol((double)beyond / REPETITIONS, 0.05, noise_three_errors(0.05, REPETITIONS));
+    }
+}
+END_TEST
+
+/* Independent nulls with unequal weights: the error of the whole is just below 5 %, and each has its share of it. */
+START_TEST(holm_weighted_family_error)
+{
+    enum { REPETITIONS = 20000, M = 8 };
+    const double weight[M] = {10, 1, 1, 1, 1, 1, 1, 4};
+    int wrong = 0, heavy = 0;
+    noise_start(6);
+    for (int r = 0; r < REPETITIONS; r++) {
+        double p[M], step[M];
+        int any = 0;
+        for (int i = 0; i < M; i++)
+            p[i] = noise_uniform();
+        stats_holm_weighted(p, weight, M, 0.05, step);
+        for (int i = 0; i < M; i++)
+            any = any || p[i] <= step[i];
+        wrong += any;
+        heavy += p[0] <= step[0];
+    }
+    ck_assert_double_eq_tol((double)wrong / REPETITIONS, 0.049, noise_three_errors(0.049, REPETITIONS));
+    ck_assert_double_eq_tol((double)heavy / REPETITIONS, 0.025, noise_three_errors(0.025, REPETITIONS) + 0.0005);
+}
+END_TEST
+
+static int any_below(const double *p, size_t m, double level)
+{
+    for (size_t i = 0; i < m; i++)
+        if (p[i] <= level)
+            return 1;
+    return 0;
+}
+
+/* All 15 null: m independent p-values, where the error is known to be 1 - (1 - 0.05 / 15)^15 = 4.88 %, and all
+ * pairs of six equal strategies over 12 rounds, which depend on each other. */
+START_TEST(holm_family_error)
+{
+    enum { REPETITIONS = 20000, DEPENDENT = 4000, STRATEGIES = 6, ROUNDS = 12, PAIRS = 15 };
+    double p[PAIRS], sample[STRATEGIES][ROUNDS];
+    int wrong = 0;
+    noise_start(4);
+    for (int r = 0; r < REPETITIONS; r++) {
+        for (int i = 0; i < PAIRS; i++)
+            p[i] = noise_uniform();
+        stats_holm(p, PAIRS);
+        wrong += any_below(p, PAIRS, 0.05);
+    }
+    ck_assert_double_eq_tol((double)wrong / REPETITIONS, 0.0488, noise_three_errors(0.0488, REPETITIONS));
+
+    wrong = 0;
+    for (int r = 0; r < DEPENDENT; r++) {
+        size_t m = 0;
+        for (int i = 0; i < ROUNDS; i++) {
+            double drift = noise_normal();
+            for (int s = 0; s < STRATEGIES; s++)
+                sample[s][i] = exp(drift + 0.02 * noise_normal());
+        }
+        for (int s = 0; s < STRATEGIES; s++)
+            for (int t = 0; t < s; t++)
+                p[m++] = stats_paired(sample[s], sample[t], ROUNDS, 0.95).p;
+        ck_assert_uint_eq(m, PAIRS);
+        stats_holm(p, m);
+        wrong += any_below(p, m, 0.05);
+    }
+    ck_assert_double_le((double)wrong / DEPENDENT, 0.05 + noise_three_errors(0.05, DEPENDENT));
+    ck_assert_double_ge((double)wrong / DEPENDENT, 0.01);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("stats");
+    TCase *known = tcase_create("known values"), *promises = tcase_create("promises");
+    tcase_add_test(known, t_cdf_known);
+    tcase_add_test(known, t_quantile_known);
+    tcase_add_test(known, quantile_type_7);
+    tcase_add_test(known, median_interval_ranks);
+    tcase_add_test(known, summary_edges);
+    tcase_add_test(known, paired_known);
+    tcase_add_test(known, paired_edges);
+    tcase_add_test(known, holm_known);
+    tcase_add_test(known, unpaired_known);
+    tcase_add_test(known, holm_weighted_known);
+    tcase_set_timeout(promises, 120);
+    tcase_add_test(promises, median_interval_covers);
+    tcase_add_test(promises, paired_interval_covers);
+    tcase_add_test(promises, paired_interval_is_narrow);
+    tcase_add_test(promises, unpaired_error);
+    tcase_add_test(promises, holm_family_error);
+    tcase_add_test(promises, holm_weighted_family_error);
+    suite_add_tcase(suite, known);
+    suite_add_tcase(suite, promises);
+    return suite_run(suite);
+}

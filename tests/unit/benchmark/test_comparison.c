@@ -1,0 +1,548 @@
+/* test_comparison.c - from samples to figures, and from spans to steps, on made-up ones with known answers; and how
+ * often two strategies that are the same are called different. */
+#include "bound.h"
+#include "comparison.h"
+
+#include "kernels/error.h"
+#include "steps.h"
+#include "tests/support/noise.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROW(name)                                                                                                      \
+    {                                                                                                                  \
+        .label = #name, .strategy = &strategy_##name                                                                   \
+    }
+
+static struct measurements measurements;
+
+/* Implementation i takes step[i][round] seconds a step, of which sync[i] are visible. */
+static void fill(int n, size_t rounds, double step[][12], const double *sync)
+{
+    measurements_create(&measurements, n, 20);
+    measurements.rounds = rounds;
+    for (int i = 0; i < n; i++)
+        for (size_t r = 0; r < rounds; r++) {
+            measurements_of(&measurements, i, METRIC_STEP)[r] = step[i][r];
+            measurements_of(&measurements, i, PHASE_GRADIENT_SYNC)[r] = sync ? sync[i] : 0;
+            measurements_of(&measurements, i, PHASE_FORWARD)[r] = 0.25 * step[i][r];
+        }
+}
+
+static struct comparison compared(const struct implementation *rows, int ranks)
+{
+    struct comparison comparison;
+    comparison_create(&comparison, &measurements, rows, ranks, 1000, NULL);
+    return comparison;
+}
+
+/* ---- samples ---- */
+
+START_TEST(samples_do_not_overlap)
+{
+    measurements_create(&measurements, 3, 5);
+    for (int i = 0; i < 3; i++)
+        for (int m = 0; m < METRICS; m++)
+            for (int r = 0; r < 5; r++)
+                measurements_of(&measurements, i, m)[r] = 100 * i + 10 * m + r;
+    for (int i = 0; i < 3; i++)
+        for (int m = 0; m < METRICS; m++)
+            for (int r = 0; r < 5; r++)
+                ck_assert_double_eq(measurements_of(&measurements, i, m)[r], 100 * i + 10 * m + r);
+    measurements_destroy(&measurements);
+    ck_assert_ptr_null(measurements.seconds);
+}
+END_TEST
+
+START_TEST(medians_of_rows)
+{
+    double step[1][12] = {{0.4, 0.1, 0.2}};
+    const struct implementation rows[] = {ROW(ddp)};
+    const double sync[] = {0.05};
+    fill(1, 3, step, sync);
+    struct comparison c = compared(rows, 2);
+    ck_assert_uint_eq(c.rounds, 3);
+    ck_assert_double_eq_tol(c.row[0].seconds[METRIC_STEP].median, 0.2, 1e-15);
+    ck_assert_double_eq_tol(c.row[0].seconds[PHASE_FORWARD].median, 0.05, 1e-15);
+    ck_assert_double_eq(c.row[0].seconds[PHASE_BACKWARD].median, 0);
+    ck_assert_double_eq_tol(c.row[0].tokens_per_second.median, 1000 / 0.2, 1e-9);
+    ck_assert_double_eq_tol(c.row[0].communication_ratio.median, 0.25, 1e-15);
+    ck_assert_uint_eq(c.row[0].communication_ratio.n, 3);
+    ck_assert_double_nan(c.row[0].attainable);
+    comparison_destroy(&c);
+}
+END_TEST
+
+/* The median of the ratios, not the ratio of the medians. */
+START_TEST(ratios_are_by_round)
+{
+    double step[1][12] = {{0.1, 1, 10}};
+    const struct implementation rows[] = {ROW(ddp)};
+    fill(1, 3, step, NULL);
+    double *sync = measurements_of(&measurements, 0, PHASE_GRADIENT_SYNC);
+    sync[0] = 0.09, sync[1] = 0.1, sync[2] = 2;
+    struct comparison c = compared(rows, 2);
+    ck_assert_double_eq_tol(c.row[0].communication_ratio.median, 0.2, 1e-15); /* of 0.9, 0.1, 0.2 */
+    comparison_destroy(&c);
+}
+END_TEST
+
+/* ---- what has no communication has no ratio ---- */
+
+START_TEST(communication_ratio_is_absent)
+{
+    double step[3][12] = {{1, 1}, {2, 2}, {3, 3}};
+    const double sync[] = {0.1, 0.2, 0.3};
+    const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_bucketed)};
+    fill(3, 2, step, sync);
+    struct comparison several = compared(rows, 2), one = compared(rows, 1);
+    ck_assert_uint_eq(several.row[0].communication_ratio.n, 0);
+    ck_assert_uint_eq(several.row[1].communication_ratio.n, 2);
+    ck_assert_uint_eq(several.row[2].communication_ratio.n, 2);
+    for (int i = 0; i < 3; i++)
+        ck_assert_uint_eq(one.row[i].communication_ratio.n, 0);
+    comparison_destroy(&several);
+    comparison_destroy(&one);
+}
+END_TEST
+
+/* ---- the cost of synchronising ---- */
+
+/* Twice as long as `none` in every round, whatever the machine did: the cost is none's median, exactly. */
+START_TEST(sync_cost_of_a_factor)
+{
+    double step[2][12] = {{2, 4, 6, 8}, {1, 2, 3, 4}};
+    const struct implementation rows[] = {ROW(ddp), ROW(none)};
+    fill(2, 4, step, NULL);
+    struct comparison c = compared(rows, 2);
+    ck_assert_double_eq_tol(c.row[0].sync_cost, 2.5, 1e-12);
+    ck_assert_double_eq_tol(c.row[0].sync_cost_low, 2.5, 1e-12);
+    ck_assert_double_eq_tol(c.row[0].sync_cost_high, 2.5, 1e-12);
+    ck_assert_uint_eq(c.row[0].against_none.n, 4);
+    ck_assert_double_nan(c.row[1].sync_cost); /* none against itself says nothing */
+    ck_assert_uint_eq(c.row[1].against_none.n, 0);
+    comparison_destroy(&c);
+}
+END_TEST
+
+/* Ratios 1.5, 2, 2.5 of a `none` of 1 s. By hand: x = log, mean x = ln(7.5) / 3, s from the three, t(0.975, 2) =
+ * 4.302652730. */
+START_TEST(sync_cost_interval_by_hand)
+{
+    double step[2][12] = {{1, 1, 1}, {1.5, 2, 2.5}};
+    const struct implementation rows[] = {ROW(none), ROW(ddp)};
+    fill(2, 3, step, NULL);
+    struct comparison c = compared(rows, 2);
+    double mean = log(7.5) / 3, s = 0;
+    for (int r = 0; r < 3; r++)
+        s += (log(step[1][r]) - mean) * (log(step[1][r]) - mean);
+    s = sqrt(s / 2 / 3);
+    ck_assert_double_eq_tol(c.row[1].sync_cost, exp(mean) - 1, 1e-12);
+    ck_assert_double_eq_tol(c.row[1].sync_cost_low, exp(mean - 4.302652730 * s) - 1, 1e-8);
+    ck_assert_double_eq_tol(c.row[1].sync_cost_high, exp(mean + 4.302652730 * s) - 1, 1e-8);
+    ck_assert_double_eq_tol(c.row[1].sync_cost, 0.9574, 1e-4);
+    comparison_destroy(&c);
+}
+END_TEST
+
+START_TEST(sync_cost_needs_none_and_rounds)
+{
+    double step[2][12] = {{1, 2}, {2, 3}};
+    const struct implementation without[] = {ROW(ddp), ROW(ddp_flat)}, with[] = {ROW(ddp), ROW(none)};
+    fill(2, 2, step, NULL);
+    struct comparison c = compared(without, 2);
+    ck_assert_double_nan(c.row[0].sync_cost);
+    ck_assert_double_nan(c.row[1].sync_cost_low);
+    ck_assert_uint_eq(c.row[0].against_none.n, 0);
+    comparison_destroy(&c);
+
+    measurements.rounds = 1; /* a cost, but no interval */
+    c = compared(with, 2);
+    ck_assert_double_eq_tol(c.row[0].sync_cost, -1, 1e-12);
+    ck_assert_double_nan(c.row[0].sync_cost_low);
+    comparison_destroy(&c);
+
+    measurements.rounds = 0; /* nothing at all, and no crash */
+    c = compared(with, 2);
+    ck_assert_double_nan(c.row[0].sync_cost);
+    ck_assert_double_nan(c.row[0].seconds[METRIC_STEP].median);
+    ck_assert_int_eq(c.fastest, -1);
+    ck_assert_int_eq(comparison_slower(&c, 0), 0);
+    comparison_destroy(&c);
+}
+END_TEST
+
+/* ---- who is the fastest ---- */
+
+START_TEST(fastest_is_one_that_reduces)
+{
+    double step[4][12] = {{1, 1, 1}, {4, 4, 4}, {2, 2, 2}, {3, 3, 3}};
+    const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat), ROW(ddp_bucketed)};
+    const struct implementation none[] = {ROW(none)};
+    fill(4, 3, step, NULL);
+    struct comparison c = compared(rows, 2);
+    ck_assert_int_eq(c.fastest, 2);
+    comparison_destroy(&c);
+    measurements.n = 1;
+    c = compared(none, 2);
+    ck_assert_int_eq(c.fastest, -1);
+    ck_assert_int_eq(c.pairs, 0);
+    comparison_destroy(&c);
+}
+END_TEST
+
+/* A few slow rounds: a's median is the least, and yet it is slower on average, which is what the pairs compare. */
+START_TEST(fastest_is_never_slower_than_another)
+{
+    double step[2][13] = {{1, 1, 1, 1, 1, 1, 1, 1, 1.1, 1.1, 1.1, 1.1, 1.1},
+                          {1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001}};
+    const struct implementation rows[] = {ROW(ddp), ROW(ddp_flat)};
+    measurements_destroy(&measurements);
+    measurements_create(&measurements, 2, 13);
+    measurements.rounds = 13;
+    for (int i = 0; i < 2; i++)
+        for (size_t r = 0; r < 13; r++)
+            measurements_of(&measurements, i, METRIC_STEP)[r] = step[i][r];
+    struct comparison c = compared(rows, 2);
+    ck_assert_double_lt(c.row[0].seconds[METRIC_STEP].median, c.row[1].seconds[METRIC_STEP].median);
+    ck_assert_int_eq(c.fastest, 1);
+    ck_assert_int_eq(comparison_slower(&c, 0), 1);
+    ck_assert_int_eq(comparison_slower(&c, 1), 0);
+    comparison_destroy(&c);
+}
+END_TEST
+
+START_TEST(pairs_are_of_those_that_reduce)
+{
+    double step[5][12] = {{1, 1}, {2, 2}, {3, 3}, {1, 1}, {5, 5}};
+    const struct implementation rows[] = {{.label = "n1", .strategy = &strategy_none},
+                                          ROW(ddp),
+                                          ROW(ddp_flat),
+                                          {.label = "n2", .strategy = &strategy_none},
+                                          ROW(ddp_individual)};
+    fill(5, 2, step, NULL);
+    struct comparison c = compared(rows, 2);
+    static const int expected[][2] = {{1, 2}, {1, 4}, {2, 4}};
+    ck_assert_int_eq(c.pairs, 3);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(c.pair[i].a, expected[i][0]);
+        ck_assert_int_eq(c.pair[i].b, expected[i][1]);
+        ck_assert_double_eq_tol(c.pair[i].paired.ratio, step[c.pair[i].a][0] / step[c.pair[i].b][0], 1e-12);
+    }
+    comparison_destroy(&c);
+}
+END_TEST
+
+/* p-values of three pairs, from smallest: times 3, times 2, as it is, and never falling; intervals at 95 % each. */
+START_TEST(holm_over_all_pairs)
+{
+    double step[3][12] = {{1.00, 1.02, 0.99, 1.01, 1.00, 0.98},
+                          {1.03, 1.02, 1.02, 1.05, 1.01, 1.01},
+                          {1.10, 1.13, 1.10, 1.12, 1.14, 1.09}};
+    const struct implementation rows[] = {ROW(ddp), ROW(ddp_flat), ROW(ddp_bucketed)};
+    fill(3, 6, step, NULL);
+    struct comparison c = compared(rows, 2);
+    double raw[3];
+    ck_assert_int_eq(c.pairs, 3);
+    for (int i = 0; i < 3; i++) {
+        const struct pair *pair = &c.pair[i];
+        struct paired expected = stats_paired(step[pair->a], step[pair->b], 6, 0.95);
+        raw[i] = expected.p;
+        ck_assert_double_eq(pair->paired.ci_low, expected.ci_low);
+        ck_assert_double_eq(pair->paired.ci_high, expected.ci_high);
+        ck_assert_double_ge(pair->p, raw[i]);
+    }
+    double sorted[3] = {c.pair[2].p, c.pair[1].p, c.pair[0].p}; /* pair 1 has both extremes, pair 0 is the closest */
+    ck_assert(raw[0] > raw[1] && raw[0] > raw[2]);
+    double least = fmin(raw[1], raw[2]), middle = fmax(raw[1], raw[2]);
+    ck_assert_double_eq_tol(fmin(sorted[0], sorted[1]), 3 * least, 1e-12);
+    ck_assert_double_eq_tol(fmax(sorted[0], sorted[1]), fmax(3 * least, 2 * middle), 1e-12);
+    ck_assert_double_eq_tol(sorted[2], fmax(raw[0], fmax(3 * least, 2 * middle)), 1e-12);
+    comparison_destroy(&c);
+}
+END_TEST
+
+/* Clearly slower, not to be told apart, and the fastest itself. */
+START_TEST(slower_than_the_fastest)
+{
+    double step[4][12] = {{0.5, 0.5, 0.5, 0.5, 0.5, 0.5},
+                          {1.30, 1.33, 1.32, 1.31, 1.34, 1.30},
+                          {1.00, 1.02, 0.99, 1.01, 1.00, 0.98},
+                          {1.01, 1.00, 1.01, 0.99, 1.01, 1.00}};
+    const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat), ROW(ddp_bucketed)};
+    fill(4, 6, step, NULL);
+    struct comparison c = compared(rows, 2);
+    ck_assert_int_eq(c.fastest, 2);
+    ck_assert_int_eq(comparison_slower(&c, 0), 0); /* none is in no pair */
+    ck_assert_int_eq(comparison_slower(&c, 1), 1);
+    ck_assert_int_eq(comparison_slower(&c, 2), 0);
+    ck_assert_int_eq(comparison_slower(&c, 3), 0);
+    comparison_destroy(&c);
+}
+END_TEST
+
+START_TEST(attainable_is_passed_on)
+{
+    double step[2][12] = {{1, 1}, {2, 2}};
+    const struct implementation rows[] = {ROW(none), ROW(ddp)};
+    const double bound[] = {NAN, 1.5};
+    struct comparison c;
+    fill(2, 2, step, NULL);
+    comparison_create(&c, &measurements, rows, 2, 1, bound);
+    ck_assert_double_nan(c.row[0].attainable);
+    ck_assert_double_eq(c.row[1].attainable, 1.5);
+    comparison_destroy(&c);
+}
+END_TEST
+
+/* ---- the bound, by hand ---- */
+
+START_TEST(attainable_by_hand)
+{
+    const struct {
+        int n;
+        double ready[3], alone[3], backward_end, rest, expected;
+    } rows[] = {
+        {0, {0}, {0}, 10, 1, 11},                     /* nothing to send */
+        {1, {10}, {3}, 10, 1, 14},                    /* all after backward */
+        {1, {4}, {3}, 10, 1, 11},                     /* hidden */
+        {1, {4}, {8}, 10, 0, 12},                     /* sticks out by 2 */
+        {3, {2, 6, 10}, {1, 1, 1}, 10, 2, 13},        /* the last one decides */
+        {3, {2, 6, 10}, {5, 5, 1}, 10, 0, 13},        /* the first: 2 + 5 + 5 + 1 */
+        {3, {2, 8, 10}, {1, 6, 1}, 10, 0.5, 15.5},    /* the second: 8 + 6 + 1 */
+        {3, {2, 6, 10}, {0, 0, 0}, 10, 3, 13},        /* free communication */
+        {2, {9, 10}, {0.25, 0.25}, 10.75, 0, 10.75},  /* backward goes on after the last gradient */
+        {2, {0.5, 0.75}, {1e-3, 4}, 1, 0.125, 4.875}, /* a last bucket that is too large */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ck_assert_double_eq_tol(
+            bound_of_plan(rows[i].n, rows[i].ready, rows[i].alone, rows[i].backward_end, rows[i].rest),
+            rows[i].expected, 1e-12);
+}
+END_TEST
+
+/* ---- steps from spans ---- */
+
+static struct timeline timeline;
+
+static void add_phase(enum phase phase, int64_t start, int64_t end, int slot)
+{
+    timeline.step = slot;
+    timeline_add(&timeline, LANE_HOST,
+                 (struct span){.name = phase_name[phase], .start_ns = start, .end_ns = end, .index = (int)phase});
+}
+
+static void add_ready(int64_t at, int tensor)
+{
+    timeline_add(&timeline, LANE_HOST,
+                 (struct span){.name = ready_name, .start_ns = at, .end_ns = at, .index = tensor});
+}
+
+/* Three steps of two micro-batches and two tensors; step s is s + 1 times as long. Step 0 begins at 1000 ns. */
+static void make_steps(void)
+{
+    const size_t capacity[TIMELINE_LANES] = {64, 4};
+    timeline_create(&timeline, capacity);
+    int64_t at = 1000;
+    for (int slot = 0; slot < 3; slot++) {
+        int64_t u = slot + 1;
+        add_phase(PHASE_ZERO_GRAD, at, at + u, slot);
+        add_phase(PHASE_DATA_LOADING, at + u, at + 3 * u, slot);
+        add_phase(PHASE_FORWARD, at + 3 * u, at + 10 * u, slot);
+        add_phase(PHASE_BACKWARD, at + 10 * u, at + 30 * u, slot);
+        add_phase(PHASE_DATA_LOADING, at + 30 * u, at + 31 * u, slot);
+        add_phase(PHASE_FORWARD, at + 31 * u, at + 40 * u, slot);
+        add_ready(at + 50 * u, 1); /* inside backward, whose span is recorded when it ends */
+        add_ready(at + 60 * u, 0);
+        add_phase(PHASE_BACKWARD, at + 40 * u, at + 62 * u, slot);
+        add_phase(PHASE_GRADIENT_SYNC, at + 62 * u, at + 70 * u, slot);
+        if (slot == 1)
+            add_phase(PHASE_CLIPPING, at + 70 * u, at + 72 * u, slot);
+        add_phase(PHASE_OPTIMIZER, at + (slot == 1 ? 72 : 70) * u, at + 80 * u, slot);
+        add_phase(PHASE_LR_SCHEDULING, at + 80 * u, at + 81 * u, slot);
+        at += 81 * u;
+    }
+    timeline_add(&timeline, LANE_COMMUNICATION, (struct span){.name = "all_reduce", .start_ns = 1, .end_ns = 999999});
+}
+
+START_TEST(steps_sum_micro_batches)
+{
+    struct step_times steps[3];
+    make_steps();
+    memset(steps, 0xff, sizeof steps);
+    steps_from_timeline(&timeline, steps, 3);
+    static const int64_t phase[PHASES] = {1, 3, 16, 42, 8, 0, 10, 1};
+    int64_t start = 1000;
+    for (int s = 0; s < 3; s++) {
+        int64_t u = s + 1, sum = 0;
+        ck_assert_int_eq(steps[s].start_ns, start);
+        ck_assert_int_eq(steps[s].end_ns, start + 81 * u);
+        ck_assert_int_eq(steps[s].backward_end_ns, start + 62 * u);
+        for (int p = 0; p < PHASES; p++) {
+            int64_t expected = p == PHASE_CLIPPING ? (s == 1 ? 2 : 0) : p == PHASE_OPTIMIZER && s == 1 ? 8 : phase[p];
+            ck_assert_int_eq(steps[s].phase_ns[p], expected * u);
+            sum += steps[s].phase_ns[p];
+        }
+        ck_assert_int_eq(sum, steps[s].end_ns - steps[s].start_ns);
+        start = steps[s].end_ns;
+    }
+    timeline_destroy(&timeline);
+}
+END_TEST
+
+START_TEST(steps_of_nothing_are_zero)
+{
+    struct step_times steps[2];
+    const size_t capacity[TIMELINE_LANES] = {4, 4};
+    timeline_create(&timeline, capacity);
+    memset(steps, 0xff, sizeof steps);
+    steps_from_timeline(&timeline, steps, 2);
+    for (int s = 0; s < 2; s++) {
+        ck_assert_int_eq(steps[s].start_ns, 0);
+        ck_assert_int_eq(steps[s].end_ns, 0);
+        ck_assert_int_eq(steps[s].phase_ns[PHASE_FORWARD], 0);
+    }
+    timeline_destroy(&timeline);
+}
+END_TEST
+
+/* Steps 1 and 2 count: tensor 1 is ready after 100 and 150 ns, tensor 0 after 120 and 180. */
+START_TEST(ready_is_from_the_step_s_start)
+{
+    struct step_times steps[3];
+    double ready[2] = {1, 2}; /* it adds */
+    make_steps();
+    steps_from_timeline(&timeline, steps, 3);
+    steps_add_ready(&timeline, steps, 1, 3, 2, ready);
+    ck_assert_double_eq_tol(ready[0], 1 + 150e-9, 1e-15);
+    ck_assert_double_eq_tol(ready[1], 2 + 125e-9, 1e-15);
+    memset(ready, 0, sizeof ready);
+    steps_add_ready(&timeline, steps, 0, 3, 3, ready);
+    ck_assert_double_eq_tol(ready[0], 120e-9, 1e-18);
+    ck_assert_double_eq_tol(ready[1], 100e-9, 1e-18);
+    timeline_destroy(&timeline);
+}
+END_TEST
+
+/* ---- what noise does ---- */
+
+/* A machine that drifts (a random walk, shared by a round's blocks), 2 % of noise a block, and now and then a block
+ * beside other work, 20 % longer. slow: implementation 1 takes this many times as long. */
+static void make_run(int n, double slow)
+{
+    double drift = 0;
+    for (size_t r = 0; r < measurements.rounds; r++) {
+        drift += 0.05 * noise_normal();
+        for (int i = 0; i < n; i++) {
+            double noise = 0.02 * noise_normal() + (noise_uniform() < 0.05 ? 0.2 : 0);
+            measurements_of(&measurements, i, METRIC_STEP)[r] = 0.01 * exp(drift + noise) * (i == 1 ? slow : 1);
+        }
+    }
+}
+
+static int any_different(const struct comparison *c)
+{
+    for (int i = 0; i < c->pairs; i++)
+        if (c->pair[i].p < 0.05)
+            return 1;
+    return 0;
+}
+
+/* n labels of one strategy: any pair called different is wrong, in at most 5 % of runs (and 3 sigma). And the verdict
+ * is not silent: 10 % slower is seen in nearly all runs. */
+START_TEST(equals_are_called_different_rarely)
+{
+    enum { RUNS = 4000, ROUNDS = 12 };
+    const struct implementation rows[] = {
+        {.label = "none", .strategy = &strategy_none},  {.label = "a", .strategy = &strategy_ddp},
+        {.label = "b", .strategy = &strategy_ddp},      {.label = "c", .strategy = &strategy_ddp},
+        {.label = "d", .strategy = &strategy_ddp_flat}, {.label = "e", .strategy = &strategy_ddp}};
+    int n = _i, wrong = 0, fastest_wrong = 0, found = 0;
+    measurements_create(&measurements, n, ROUNDS);
+    measurements.rounds = ROUNDS;
+    noise_start((uint64_t)n);
+    for (int run = 0; run < RUNS; run++) {
+        make_run(n, 1);
+        struct comparison c = compared(rows, 2);
+        wrong += any_different(&c);
+        int slower = 0;
+        for (int i = 0; i < n; i++)
+            slower = slower || comparison_slower(&c, i);
+        fastest_wrong += slower;
+        comparison_destroy(&c);
+        if (run % 10)
+            continue;
+        make_run(n, 1.2);
+        c = compared(rows, 2);
+        found += comparison_slower(&c, 1);
+        comparison_destroy(&c);
+    }
+    double allowed = 0.05 + 3 * sqrt(0.05 * 0.95 / RUNS);
+    ck_assert_double_le((double)wrong / RUNS, allowed);
+    ck_assert_double_le((double)fastest_wrong / RUNS, allowed);
+    ck_assert_double_ge((double)found / (RUNS / 10.0), 0.9);
+    measurements_destroy(&measurements);
+}
+END_TEST
+
+/* Pairing is what makes it see: the same data with the rounds of one implementation shuffled says nothing. */
+START_TEST(pairing_takes_the_drift_out)
+{
+    enum { RUNS = 400, ROUNDS = 12 };
+    const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat)};
+    int paired = 0, apart = 0;
+    measurements_create(&measurements, 3, ROUNDS);
+    measurements.rounds = ROUNDS;
+    noise_start(77);
+    for (int run = 0; run < RUNS; run++) {
+        make_run(3, 1.1);
+        struct comparison c = compared(rows, 2);
+        paired += comparison_slower(&c, 1);
+        comparison_destroy(&c);
+        double *step = measurements_of(&measurements, 1, METRIC_STEP);
+        for (int r = ROUNDS - 1; r > 0; r--) {
+            int other = (int)(noise_uniform() * (r + 1));
+            double kept = step[r];
+            step[r] = step[other];
+            step[other] = kept;
+        }
+        c = compared(rows, 2);
+        apart += comparison_slower(&c, 1);
+        comparison_destroy(&c);
+    }
+    ck_assert_int_gt(paired, apart + RUNS / 10);
+    measurements_destroy(&measurements);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("comparison");
+    TCase *known = tcase_create("known answers"), *noise = tcase_create("noise");
+    tcase_add_test(known, samples_do_not_overlap);
+    tcase_add_test(known, medians_of_rows);
+    tcase_add_test(known, ratios_are_by_round);
+    tcase_add_test(known, communication_ratio_is_absent);
+    tcase_add_test(known, sync_cost_of_a_factor);
+    tcase_add_test(known, sync_cost_interval_by_hand);
+    tcase_add_test(known, sync_cost_needs_none_and_rounds);
+    tcase_add_test(known, fastest_is_one_that_reduces);
+    tcase_add_test(known, fastest_is_never_slower_than_another);
+    tcase_add_test(known, pairs_are_of_those_that_reduce);
+    tcase_add_test(known, holm_over_all_pairs);
+    tcase_add_test(known, slower_than_the_fastest);
+    tcase_add_test(known, attainable_is_passed_on);
+    tcase_add_test(known, attainable_by_hand);
+    tcase_add_test(known, steps_sum_micro_batches);
+    tcase_add_test(known, steps_of_nothing_are_zero);
+    tcase_add_test(known, ready_is_from_the_step_s_start);
+    tcase_set_timeout(noise, 120);
+    tcase_add_loop_test(noise, equals_are_called_different_rarely, 3, 7);
+    tcase_add_test(noise, pairing_takes_the_drift_out);
+    suite_add_tcase(suite, known);
+    suite_add_tcase(suite, noise);
+    return suite_run(suite);
+}

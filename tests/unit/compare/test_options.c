@@ -1,0 +1,104 @@
+/* test_options.c - the command line of compare: what is taken, and what is refused in which words. */
+#include "compare_options.h"
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+static struct compare_options options;
+
+static void destroy(void)
+{
+    compare_options_destroy(&options);
+    report_clear();
+}
+
+/* Parses words parted by spaces. */
+static int parse(const char *line)
+{
+    static char words[400];
+    char *argv[40] = {words}, *save = NULL;
+    int argc = 0;
+    snprintf(words, sizeof words, "compare %s", line);
+    for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save))
+        argv[argc++] = word;
+    destroy();
+    return compare_options_parse(&options, argc, argv);
+}
+
+START_TEST(directories)
+{
+    ck_assert_int_eq(parse("--tolerance 3 a b c --candidate d e --all f --candidate=g"), 0);
+    ck_assert(options.baselines == 3 && options.candidates == 4);
+    ck_assert_str_eq(options.baseline[2], "c");
+    const char *const candidates[] = {"d", "e", "f", "g"};
+    for (int i = 0; i < 4; i++)
+        ck_assert_str_eq(options.candidate[i], candidates[i]);
+    ck_assert(options.tolerance == 3 && options.all);
+    ck_assert_int_eq(parse("a b"), 0); /* one of each */
+    ck_assert(options.baselines == 1 && options.candidates == 1);
+    ck_assert_str_eq(options.baseline[0], "a");
+    ck_assert_str_eq(options.candidate[0], "b");
+}
+END_TEST
+
+START_TEST(values)
+{
+    ck_assert_int_eq(parse("a b"), 0);
+    ck_assert(options.tolerance == 5 && options.floor == 10 && !options.all && !options.help);
+    ck_assert(!*options.allow && !*options.metrics && !*options.label && !*options.json);
+    ck_assert_str_eq(options.baseline_name, "baseline");
+    ck_assert_str_eq(options.candidate_name, "candidate");
+    ck_assert_int_eq(
+        parse("a b --tolerance 2.5 --floor 0 --allow threads,data --metrics step --label cuda,rocm-6.1 --json -"), 0);
+    ck_assert(options.tolerance == 2.5 && options.floor == 0);
+    ck_assert_str_eq(options.allow, "threads,data");
+    ck_assert_str_eq(options.metrics, "step");
+    ck_assert_str_eq(options.json, "-");
+    ck_assert_str_eq(options.baseline_name, "cuda");
+    ck_assert_str_eq(options.candidate_name, "rocm-6.1");
+    ck_assert_int_eq(parse("--help"), 0);
+    ck_assert(options.help);
+}
+END_TEST
+
+START_TEST(refused)
+{
+    static const char *const bad[][2] = {
+        {"", "no baseline"},
+        {"a", "no candidate"},
+        {"a b c", "no candidate"},
+        {"--candidate a b", "no baseline"},
+        {"a --candidate", "--candidate needs a value"},
+        {"a --candidate=", "an empty word"},
+        {"a b --tolerance -1", "--tolerance -1: expected a number from 0 to 1000"},
+        {"a b --tolerance 5%", "--tolerance 5%: expected a number"},
+        {"a b --floor ten", "--floor ten: expected a number"},
+        {"a b --json", "--json needs a value"},
+        {"a b --all=1", "--all takes no value"},
+        {"a b --bogus", "unknown option '--bogus'; known: --candidate"},
+        {"a b --label one", "--label 'one': expected two names"},
+        {"a b --label one,", "expected two names"},
+        {"a b --label ,two", "expected two names"},
+        {"a b --label one,two,three", "expected two names"},
+        {"a b --label one,tw/o", "names may hold letters"},
+        {"a b --label one,one", "both names are the same"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_msg(parse(bad[i][0]) == -1, "'%s' is taken", bad[i][0]);
+        ck_assert_msg(strstr(report_text(), bad[i][1]) != NULL, "'%s': %s", bad[i][0], report_text());
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("compare_options");
+    TCase *all = tcase_create("options");
+    tcase_add_checked_fixture(all, NULL, destroy);
+    tcase_add_test(all, directories);
+    tcase_add_test(all, values);
+    tcase_add_test(all, refused);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}

@@ -1,0 +1,312 @@
+/* test_verdict.c - verdicts on made-up runs: each by itself, and how often a call is wrong or right.
+ *
+ * The simulations have a fixed sequence. They are of 24 sizes in two placements whose runs spread by 1 %, either each
+ * size by itself or all sizes of a run together, and a tolerance of 5 %. */
+#include "compare_verdict.h"
+#include "tests/support/noise.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SIZES = 24, PLACEMENTS = 2, GROUPS = SIZES * PLACEMENTS, RUNS = 5 };
+
+static const struct verdict_rules rules = {0.05, 0.10, 0.05};
+
+static struct verdicts verdicts;
+
+static void free_verdicts(void)
+{
+    verdicts_destroy(&verdicts);
+}
+
+/* ---- single verdicts ---- */
+
+#define RUNS_OF(array) (array), sizeof(array) / sizeof *(array)
+
+/* One figure, less is better. */
+static struct verdict_row judged(const double *baseline, size_t baselines, const double *candidate, size_t candidates)
+{
+    struct verdict_group group = {0, 0, 0, baseline, candidate};
+    verdicts_destroy(&verdicts);
+    verdicts_create(&verdicts, &rules, &group, 1, baselines, candidates);
+    ck_assert_uint_eq(verdicts.n, 1);
+    ck_assert_uint_eq(verdicts.count[verdicts.row[0].verdict], 1);
+    enum compare_verdict verdict = verdicts.row[0].verdict;
+    int judged_at_all = verdict != VERDICT_NEW && verdict != VERDICT_MISSING;
+    ck_assert_uint_eq(verdicts.with_spread, isfinite(verdicts.row[0].low) != 0);
+    ck_assert_uint_eq(verdicts.without_spread, judged_at_all && !verdicts.with_spread);
+    ck_assert_int_eq(verdicts.row[0].without_spread, (int)verdicts.without_spread);
+    return verdicts.row[0];
+}
+
+static const double spread[] = {100, 101, 99, 100.5, 99.5};
+
+/* The interval of 5 + 5 runs by hand: pooled over both groups, t on 8 degrees of freedom at 5 %, which is 1.8595. */
+START_TEST(known_interval)
+{
+    double slower[5], squares = 0, mean = 0;
+    for (int i = 0; i < 5; i++) {
+        slower[i] = 1.2 * spread[i];
+        mean += log(spread[i]) / 5;
+    }
+    for (int i = 0; i < 5; i++)
+        squares += (log(spread[i]) - mean) * (log(spread[i]) - mean);
+    double reach = 1.8595480375 * sqrt(2 * squares / 8) * sqrt(2.0 / 5);
+    struct verdict_row row = judged(RUNS_OF(spread), RUNS_OF(slower));
+    ck_assert_double_eq_tol(row.ratio, 1.2, 1e-12);
+    ck_assert_double_eq_tol(row.low, 1.2 * exp(-reach), 1e-9);
+    ck_assert_double_eq_tol(row.high, 1.2 * exp(reach), 1e-9);
+    ck_assert_double_eq(row.baseline, 100);
+    ck_assert_double_eq_tol(row.candidate, 120, 1e-9);
+    ck_assert(row.n_baseline == 5 && row.n_candidate == 5 && row.sizes == 1);
+    ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
+}
+END_TEST
+
+/* One candidate: the prediction interval, t on 4 degrees of freedom at 5 %, which is 2.1318. */
+START_TEST(known_prediction)
+{
+    double squares = 0, mean = 0;
+    for (int i = 0; i < 5; i++)
+        mean += log(spread[i]) / 5;
+    for (int i = 0; i < 5; i++)
+        squares += (log(spread[i]) - mean) * (log(spread[i]) - mean);
+    double reach = 2.1318467863 * sqrt(squares / 4) * sqrt(1 + 1.0 / 5);
+    struct verdict_row row = judged(RUNS_OF(spread), (double[]){110}, 1);
+    ck_assert_double_eq_tol(row.low, 110 / exp(mean) * exp(-reach), 1e-9);
+    ck_assert_double_eq_tol(row.high, 110 / exp(mean) * exp(reach), 1e-9);
+    ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
+    ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){106}, 1).verdict, VERDICT_AMBIGUOUS);
+    ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){104}, 1).verdict, VERDICT_OK);
+    ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){94}, 1).verdict,
+                     VERDICT_OK); /* better, and perhaps by chance */
+    ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){91}, 1).verdict, VERDICT_IMPROVED);
+}
+END_TEST
+
+/* Runs that are equal to the digit: the least spread stands in for theirs. */
+START_TEST(equal_runs)
+{
+    const double equal[] = {7, 7, 7, 7, 7};
+    double reach = 1.8595480375 * VERDICT_LEAST_SD * sqrt(2.0 / 5), edge = 1.05 * exp(reach);
+    for (int above = 0; above < 2; above++) {
+        double at = 7 * (above ? edge * 1.00001 : edge / 1.00001);
+        const double candidate[] = {at, at, at, at, at};
+        struct verdict_row row = judged(RUNS_OF(equal), RUNS_OF(candidate));
+        ck_assert_int_eq(row.verdict, above ? VERDICT_REGRESSED : VERDICT_AMBIGUOUS);
+        ck_assert_double_eq_tol(row.low / 1.05, 1, 2e-5);
+    }
+    ck_assert_int_eq(judged(RUNS_OF(equal), RUNS_OF(equal)).verdict, VERDICT_OK);
+}
+END_TEST
+
+/* A late run now and then is ok while the typical run is not slower; far beyond, or typical, it may be slower. */
+START_TEST(not_proven)
+{
+    static const double clean[] = {100, 101, 99, 100, 100}, late[] = {100, 125, 99, 124, 100};
+    static const double often[] = {100, 125, 124, 124, 100}, far[] = {100, 190, 99, 190, 100};
+    struct verdict_row row = judged(RUNS_OF(clean), RUNS_OF(late));
+    ck_assert(row.ratio > 1.08 && row.ratio < 1.10 && row.low < 1.05);
+    ck_assert_int_eq(row.verdict, VERDICT_OK);
+    row = judged(RUNS_OF(clean), RUNS_OF(often));
+    ck_assert(row.ratio < 1.15 && row.low < 1.05);
+    ck_assert_int_eq(row.verdict, VERDICT_AMBIGUOUS);
+    row = judged(RUNS_OF(clean), RUNS_OF(far));
+    ck_assert(row.ratio > 1.155 && row.low < 1.05);
+    ck_assert_int_eq(row.verdict, VERDICT_AMBIGUOUS);
+}
+END_TEST
+
+/* Fewer than five baselines: the best candidate against the worst baseline, by 1.05 x 1.1 = 1.155. */
+START_TEST(few_runs)
+{
+    const double four[] = {100, 104, 96, 100};
+    const double far[] = {104 * 1.1551, 150}, near[] = {104 * 1.1549, 150}, inside[] = {106, 101};
+    const double fast[] = {96 / 1.1551, 50}, less_fast[] = {96 / 1.1549, 50};
+    struct verdict_row row = judged(RUNS_OF(four), RUNS_OF(far));
+    ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
+    ck_assert(isnan(row.low) && isnan(row.high) && row.ratio > 1.3);
+    ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(near)).verdict, VERDICT_AMBIGUOUS);
+    ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(inside)).verdict, VERDICT_OK);
+    ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(fast)).verdict, VERDICT_IMPROVED);
+    ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(less_fast)).verdict, VERDICT_OK);
+    ck_assert_int_eq(judged((double[]){10}, 1, (double[]){11.6}, 1).verdict, VERDICT_REGRESSED);
+    ck_assert_int_eq(judged((double[]){10}, 1, (double[]){11.5}, 1).verdict, VERDICT_AMBIGUOUS);
+    ck_assert_int_eq(judged((double[]){10}, 1, (double[]){10.4}, 1).verdict, VERDICT_OK);
+}
+END_TEST
+
+START_TEST(missing_and_new)
+{
+    const double none[] = {NAN, NAN, NAN, NAN, NAN}, one[] = {NAN, 100, NAN, NAN, NAN};
+    const double hole[] = {100, 101, 99, NAN, 99.5}, zero[] = {100, 101, 99, 0, 99.5};
+    ck_assert_int_eq(judged(RUNS_OF(spread), RUNS_OF(none)).verdict, VERDICT_MISSING);
+    ck_assert_int_eq(judged(RUNS_OF(spread), RUNS_OF(hole)).verdict, VERDICT_MISSING);
+    ck_assert_int_eq(judged(RUNS_OF(spread), RUNS_OF(zero)).verdict, VERDICT_MISSING);
+    ck_assert_int_eq(judged(RUNS_OF(one), RUNS_OF(none)).verdict, VERDICT_MISSING);
+    ck_assert_int_eq(judged(RUNS_OF(none), RUNS_OF(hole)).verdict, VERDICT_NEW);
+    struct verdict_row row = judged(RUNS_OF(hole), RUNS_OF(spread)); /* four baselines are left */
+    ck_assert_int_eq(row.verdict, VERDICT_OK);
+    ck_assert(row.n_baseline == 4 && isnan(row.low));
+}
+END_TEST
+
+START_TEST(more_is_better)
+{
+    const double less[] = {80, 80.8, 79.2, 80.4, 79.6};
+    struct verdict_group group = {0, 1, 0, spread, less};
+    verdicts_create(&verdicts, &rules, &group, 1, 5, 5);
+    ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_REGRESSED);
+    ck_assert_double_eq_tol(verdicts.row[0].ratio, 1.25, 1e-12);
+    ck_assert(verdicts.row[0].baseline == 100 && verdicts.row[0].candidate == 80); /* as they were */
+    verdicts_destroy(&verdicts);
+    group = (struct verdict_group){0, 1, 0, less, spread};
+    verdicts_create(&verdicts, &rules, &group, 1, 5, 5);
+    ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_IMPROVED);
+    ck_assert_double_eq_tol(verdicts.row[0].ratio, 0.8, 1e-12);
+}
+END_TEST
+
+START_TEST(wrong_data)
+{
+    struct verdict_group group = {0, 0, 1, spread, spread};
+    verdicts_create(&verdicts, &rules, &group, 1, 5, 5);
+    ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_REGRESSED);
+    ck_assert_uint_eq(verdicts.count[VERDICT_REGRESSED], 1);
+    ck_assert_double_lt(verdicts.row[0].low, 1.05); /* the interval is of the times, which are well */
+}
+END_TEST
+
+/* A family's row is of the sizes that all runs have, and there is none of one size. */
+START_TEST(families)
+{
+    const double hole[] = {100, 101, 99, NAN, 99.5}, twice[] = {200, 202, 198, 201, 199}, alone[] = {3, 3, 3, 3, 3};
+    const struct verdict_group group[] = {
+        {1, 0, 0, spread, twice}, {1, 0, 0, spread, hole}, {0, 0, 0, alone, alone}, {1, 0, 0, twice, twice}};
+    verdicts_create(&verdicts, &rules, group, 4, 5, 5);
+    ck_assert_uint_eq(verdicts.n, 5);
+    struct verdict_row row = verdicts.row[4];
+    ck_assert(row.family == 1 && row.sizes == 2 && row.n_baseline == 5 && row.n_candidate == 5);
+    ck_assert_double_eq_tol(row.ratio, sqrt(2), 1e-12);
+    ck_assert(isnan(row.baseline) && isnan(row.candidate));
+    ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
+    ck_assert_int_eq(verdicts.row[1].verdict, VERDICT_MISSING);
+    ck_assert_int_eq(verdicts.row[3].verdict, VERDICT_OK);
+    verdicts_destroy(&verdicts);
+    verdicts_create(&verdicts, &rules, group, 0, 5, 5);
+    ck_assert(verdicts.n == 0 && !verdicts.with_spread);
+}
+END_TEST
+
+/* ---- how often a call is right ---- */
+
+/* Fills runs[groups, n]: `slower` is how much a size's time is multiplied, for all sizes or for the one numbered. */
+static void make_runs(double runs[GROUPS][RUNS], size_t n, int common, double slower, int which)
+{
+    for (size_t i = 0; i < n; i++) {
+        double of_run = noise_normal();
+        for (int g = 0; g < GROUPS; g++) {
+            double noise = common ? of_run : noise_normal();
+            runs[g][i] = (g + 2) * exp(0.01 * noise) * (which < 0 || which == g ? slower : 1);
+        }
+    }
+}
+
+/* One call on made-up runs; counts its verdicts, and checks that verdict and interval say the same. */
+static void call(size_t baselines, size_t candidates, int common, double slower, int which)
+{
+    static double baseline[GROUPS][RUNS], candidate[GROUPS][RUNS];
+    struct verdict_group group[GROUPS];
+    make_runs(baseline, baselines, common, 1, -1);
+    make_runs(candidate, candidates, common, slower, which);
+    for (int g = 0; g < GROUPS; g++)
+        group[g] = (struct verdict_group){(size_t)g / SIZES, 0, 0, baseline[g], candidate[g]};
+    verdicts_destroy(&verdicts);
+    verdicts_create(&verdicts, &rules, group, GROUPS, baselines, candidates);
+    size_t agree = 0; /* one assertion for all rows: each costs a write */
+    for (size_t i = 0; i < verdicts.n; i++) {
+        const struct verdict_row *row = &verdicts.row[i];
+        agree += (row->verdict == VERDICT_REGRESSED) == (row->low > 1.05) &&
+                 (row->verdict == VERDICT_IMPROVED) == (row->high < 1 / 1.05) && row->low < row->ratio &&
+                 row->ratio < row->high;
+    }
+    ck_assert_uint_eq(agree, GROUPS + PLACEMENTS);
+}
+
+/* How many of n calls have a verdict. */
+static double share(enum compare_verdict verdict, int n, size_t candidates, int common, double slower, int which)
+{
+    int with = 0;
+    for (int r = 0; r < n; r++) {
+        call(RUNS, candidates, common, slower, which);
+        with += verdicts.count[verdict] > 0;
+    }
+    return (double)with / n;
+}
+
+enum { FALSE_CALLS = 2000, CALLS = 1000 };
+
+START_TEST(false_regressed)
+{
+    static const double truths[] = {1, 1.05};
+    noise_start(1);
+    for (int common = 0; common < 2; common++)
+        for (int t = 0; t < 2; t++)
+            for (size_t candidates = 1; candidates <= RUNS; candidates += RUNS - 1) {
+                double wrong = share(VERDICT_REGRESSED, FALSE_CALLS, candidates, common, truths[t], -1);
+                ck_assert_msg(wrong <= 0.05 + (truths[t] > 1 ? noise_three_errors(0.05, FALSE_CALLS) : 0),
+                              "common %d, truth %g, %zu candidates: %g", common, truths[t], candidates, wrong);
+                /* not by being deaf: at the edge with independent noise the error is what was asked for */
+                ck_assert(common || truths[t] == 1 || wrong > 0.03);
+            }
+}
+END_TEST
+
+START_TEST(false_improved)
+{
+    noise_start(2);
+    for (int common = 0; common < 2; common++) {
+        double wrong = share(VERDICT_IMPROVED, FALSE_CALLS, RUNS, common, 1 / 1.05, -1);
+        ck_assert_double_le(wrong, 0.05 + noise_three_errors(0.05, FALSE_CALLS));
+    }
+}
+END_TEST
+
+START_TEST(found)
+{
+    noise_start(3);
+    for (int common = 0; common < 2; common++) {
+        double all = share(VERDICT_REGRESSED, CALLS, RUNS, common, 1.08, -1);
+        double one = share(VERDICT_REGRESSED, CALLS, RUNS, common, 1.11, 30);
+        double better = share(VERDICT_IMPROVED, CALLS, RUNS, common, 1 / 1.08, -1);
+        ck_assert_msg(all >= 0.95, "common %d: 8 %% at all sizes found with %g", common, all);
+        ck_assert_msg(one >= 0.90, "common %d: 11 %% at one size found with %g", common, one);
+        ck_assert_msg(better >= 0.95, "common %d: 8 %% better at all sizes found with %g", common, better);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("compare_verdict");
+    TCase *single = tcase_create("single verdicts"), *often = tcase_create("how often");
+    tcase_add_checked_fixture(single, NULL, free_verdicts);
+    tcase_add_test(single, known_interval);
+    tcase_add_test(single, known_prediction);
+    tcase_add_test(single, equal_runs);
+    tcase_add_test(single, not_proven);
+    tcase_add_test(single, few_runs);
+    tcase_add_test(single, missing_and_new);
+    tcase_add_test(single, more_is_better);
+    tcase_add_test(single, wrong_data);
+    tcase_add_test(single, families);
+    tcase_add_checked_fixture(often, NULL, free_verdicts);
+    tcase_set_timeout(often, 120);
+    tcase_add_test(often, false_regressed);
+    tcase_add_test(often, false_improved);
+    tcase_add_test(often, found);
+    suite_add_tcase(suite, single);
+    suite_add_tcase(suite, often);
+    return suite_run(suite);
+}

@@ -1,0 +1,326 @@
+/* test_comm_thread.c - the queue of collectives and its thread, over a made-up transport; also built under the thread
+ * sanitizer.
+ *
+ * The transport completes a collective after some tests, in an order of its own, and notices calls that it must not
+ * get: from two threads at once, for a busy slot, or while nothing is in flight. */
+#include "ddp/comm_thread.h"
+#include "kernels/device.h"
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { CAPACITY = 40 };
+
+struct made_up {
+    int left[CAPACITY]; /* tests until complete; -1 for a free slot */
+    float *buffer[CAPACITY];
+    size_t count[CAPACITY];
+    int posts, tests, wrong, destroyed, slow;
+    int calls;
+    int indices[4096];  /* of the collectives, in the order of their posts */
+    _Atomic int inside; /* threads that are calling now */
+};
+
+static void enter(struct made_up *m)
+{
+    m->wrong += m->inside++ != 0;
+}
+
+static void made_up_post(void *state, size_t slot, const struct collective *c)
+{
+    struct made_up *m = state;
+    enter(m);
+    m->wrong += m->left[slot] >= 0;
+    m->left[slot] = m->slow + (m->posts * 7) % 5;
+    m->buffer[slot] = c->buffer;
+    m->count[slot] = c->count;
+    m->indices[m->posts++ % 4096] = c->index;
+    m->inside--;
+}
+
+static int made_up_test(void *state, size_t slot)
+{
+    struct made_up *m = state;
+    enter(m);
+    m->tests++;
+    m->wrong += m->left[slot] < 0;
+    int done = m->left[slot]-- <= 0;
+    if (done) {
+        for (size_t i = 0; i < m->count[slot]; i++)
+            m->buffer[slot][i] *= 2; /* as two equal ranks would */
+        m->left[slot] = -1;
+    }
+    m->inside--;
+    return done;
+}
+
+/* Blocking: the result is there at once, and it is not one of the posts. */
+static void made_up_call(void *state, const struct collective *c)
+{
+    struct made_up *m = state;
+    enter(m);
+    for (size_t i = 0; i < c->count; i++)
+        ((float *)c->buffer)[i] *= 2;
+    m->calls++;
+    m->inside--;
+}
+
+static void made_up_destroy(void *state)
+{
+    ((struct made_up *)state)->destroyed = 1;
+}
+
+static struct comm *make(struct made_up *m, struct timeline *timeline, struct comm_progress progress, int slow)
+{
+    size_t spans[TIMELINE_LANES] = {1, 100000};
+    timeline_create(timeline, spans);
+    *m = (struct made_up){.slow = slow};
+    for (int i = 0; i < CAPACITY; i++)
+        m->left[i] = -1;
+    struct transport transport = {
+        .post = made_up_post, .test = made_up_test, .call = made_up_call, .destroy = made_up_destroy, .state = m};
+    return comm_thread_create("made-up", transport, device_cpu(1), timeline, CAPACITY, progress);
+}
+
+/* Lets the thread come to rest, so that only a signal can make it drive. */
+static void rest(struct comm *comm)
+{
+    float x = 1;
+    struct collective c = {.buffer = &x, .count = 1, .index = 0};
+    struct timespec pause = {0, 50000000};
+    comm->run(comm, &c);
+    nanosleep(&pause, NULL);
+}
+
+static void finish(struct comm *comm, struct made_up *m, struct timeline *timeline)
+{
+    comm->destroy(comm);
+    ck_assert_int_eq(m->wrong, 0);
+    ck_assert_int_eq(m->destroyed, 1);
+    timeline_destroy(timeline);
+}
+
+static const struct comm_progress progresses[] = {{PROGRESS_POLL, 0}, {PROGRESS_SLEEP, 20}, {PROGRESS_SLEEP, 500}};
+
+START_TEST(joined_collectives_are_complete)
+{
+    struct made_up m;
+    struct timeline timeline;
+    struct comm *comm = make(&m, &timeline, progresses[_i], 3);
+    float x[CAPACITY][8];
+    long ticket = 0;
+    int index = 0;
+    for (int round = 0; round < 50; round++) {
+        int n = 1 + round % CAPACITY;
+        for (int i = 0; i < n; i++) {
+            for (int j = 0; j < 8; j++)
+                x[i][j] = (float)(i + j);
+            struct collective c = {.buffer = x[i], .count = 8, .index = index};
+            index++;
+            long next = comm->start(comm, &c);
+            ck_assert_int_eq(next, ticket + 1);
+            ticket = next;
+        }
+        long half = ticket - n / 2;
+        comm->join(comm, half);
+        for (int i = 0; i < n - n / 2; i++)
+            for (int j = 0; j < 8; j++)
+                ck_assert_float_eq(x[i][j], 2 * (float)(i + j));
+        comm->join(comm, ticket);
+        comm->join(comm, ticket); /* a second time finds them complete */
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < 8; j++)
+                ck_assert_float_eq(x[i][j], 2 * (float)(i + j));
+    }
+    ck_assert_int_eq(m.posts, index);
+    for (int i = 0; i < index; i++)
+        ck_assert_int_eq(m.indices[i], i); /* they start in order */
+    ck_assert_uint_eq(timeline.lane[LANE_COMMUNICATION].n, (size_t)index);
+    for (size_t i = 0; i < (size_t)index; i++) {
+        const struct span *s = &timeline.lane[LANE_COMMUNICATION].span[i];
+        ck_assert(s->queued_ns <= s->start_ns && s->start_ns <= s->end_ns);
+        ck_assert_uint_eq(s->size[SIZE_BYTES], 32);
+    }
+    finish(comm, &m, &timeline);
+}
+END_TEST
+
+/* Blocking ones among the others: in order, complete on return, and the others go on after them. */
+START_TEST(a_run_is_complete_on_return)
+{
+    struct made_up m;
+    struct timeline timeline;
+    struct comm *comm = make(&m, &timeline, progresses[_i], 2);
+    float x[3];
+    for (int round = 0; round < 300; round++) {
+        for (int i = 0; i < 3; i++)
+            x[i] = (float)i + 1;
+        struct collective first = {.buffer = &x[0], .count = 1, .index = 3 * round},
+                          second = {.buffer = &x[1], .count = 1, .index = 3 * round + 1},
+                          third = {.buffer = &x[2], .count = 1, .index = 3 * round + 2};
+        if (round % 2)
+            comm->start(comm, &first);
+        else
+            comm->run(comm, &first);
+        comm->run(comm, &second);
+        ck_assert_float_eq(x[0], 2);
+        ck_assert_float_eq(x[1], 4);
+        comm->join(comm, comm->start(comm, &third));
+        ck_assert_float_eq(x[2], 6);
+    }
+    for (int i = 0; i < 900; i++)
+        ck_assert_int_eq(m.indices[i], i);
+    finish(comm, &m, &timeline);
+}
+END_TEST
+
+/* What is still in flight when a join of an earlier ticket returns goes on by itself. */
+START_TEST(the_rest_goes_on_after_a_join)
+{
+    struct made_up m;
+    struct timeline timeline;
+    struct comm *comm = make(&m, &timeline, progresses[_i], 40);
+    float x[2] = {1, 1};
+    rest(comm);
+    struct collective first = {.buffer = &x[0], .count = 1, .index = 0},
+                      second = {.buffer = &x[1], .count = 1, .index = 1};
+    long ticket = comm->start(comm, &first);
+    comm->start(comm, &second);
+    comm->join(comm, ticket);
+    struct timespec pause = {0, 300000000};
+    nanosleep(&pause, NULL);
+    int64_t now = clock_now_ns();
+    comm->join(comm, ticket + 1);
+    ck_assert_float_eq(x[1], 2);
+    ck_assert_int_lt(timeline.lane[LANE_COMMUNICATION].span[2].end_ns, now);
+    finish(comm, &m, &timeline);
+}
+END_TEST
+
+/* Collectives advance while the training thread does something else. */
+START_TEST(collectives_progress_without_join)
+{
+    struct made_up m;
+    struct timeline timeline;
+    struct comm *comm = make(&m, &timeline, progresses[_i], 100);
+    float x = 1;
+    rest(comm);
+    struct collective c = {.buffer = &x, .count = 1, .index = 0};
+    long ticket = comm->start(comm, &c);
+    struct timespec pause = {0, 300000000};
+    nanosleep(&pause, NULL);
+    int64_t now = clock_now_ns();
+    comm->join(comm, ticket);
+    ck_assert_float_eq(x, 2);
+    ck_assert_int_lt(timeline.lane[LANE_COMMUNICATION].span[1].end_ns, now);
+    finish(comm, &m, &timeline);
+}
+END_TEST
+
+/* Between join and the next start the transport is left alone, so that the training thread may use it. */
+START_TEST(nothing_is_asked_while_nothing_is_in_flight)
+{
+    struct made_up m;
+    struct timeline timeline;
+    struct comm *comm = make(&m, &timeline, progresses[_i], 0);
+    float x = 1;
+    for (int round = 0; round < 20; round++) {
+        struct collective c = {.buffer = &x, .count = 1, .index = 0};
+        comm->join(comm, comm->start(comm, &c));
+        int tests = m.tests; /* the join orders this read after the thread's writes */
+        struct timespec pause = {0, 2000000};
+        nanosleep(&pause, NULL);
+        ck_assert_int_eq(m.tests, tests);
+    }
+    finish(comm, &m, &timeline);
+}
+END_TEST
+
+static int refusals; /* left for the next collective */
+static int64_t refused_ns;
+
+static int made_up_ready(void *state, size_t slot)
+{
+    struct made_up *m = state;
+    enter(m);
+    m->wrong += m->left[slot] >= 0;
+    int ready = refusals-- <= 0;
+    if (ready)
+        refusals = 40;
+    else
+        refused_ns = clock_now_ns();
+    m->inside--;
+    return ready;
+}
+
+/* One that is not ready keeps those behind it waiting, too, and counts as posted only then. */
+START_TEST(what_is_not_ready_is_not_posted)
+{
+    struct made_up m = {.slow = 2};
+    struct timeline timeline;
+    size_t spans[TIMELINE_LANES] = {1, 100};
+    float x[3] = {1, 2, 3};
+    for (int i = 0; i < CAPACITY; i++)
+        m.left[i] = -1;
+    refusals = 40;
+    refused_ns = INT64_MAX; /* it was not asked */
+    timeline_create(&timeline, spans);
+    struct transport transport = {.ready = made_up_ready,
+                                  .post = made_up_post,
+                                  .test = made_up_test,
+                                  .call = made_up_call,
+                                  .destroy = made_up_destroy,
+                                  .state = &m};
+    struct comm *comm = comm_thread_create("made-up", transport, device_cpu(1), &timeline, CAPACITY, progresses[_i]);
+    for (int i = 0; i < 3; i++) {
+        struct collective c = {.buffer = &x[i], .count = 1, .index = i};
+        comm->start(comm, &c);
+    }
+    comm->join(comm, 3);
+    const struct span *last = &timeline.lane[LANE_COMMUNICATION].span[2];
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(m.indices[i], i);
+        ck_assert_float_eq(x[i], 2 * (float)(i + 1));
+    }
+    ck_assert_int_eq(last->index, 2);
+    ck_assert_int_ge(last->start_ns, refused_ns);
+    finish(comm, &m, &timeline);
+}
+END_TEST
+
+START_TEST(a_call_is_the_transports_own)
+{
+    struct made_up m;
+    struct timeline timeline;
+    float x[2] = {1, 2};
+    struct comm *comm = make(&m, &timeline, (struct comm_progress){PROGRESS_SLEEP, 100}, 3);
+    struct collective c = {.buffer = x, .count = 2};
+    comm->call(comm, &c);
+    ck_assert(x[0] == 2 && x[1] == 4);
+    ck_assert(m.calls == 1 && m.posts == 0 && m.tests == 0);
+    ck_assert_uint_eq(timeline.lane[LANE_COMMUNICATION].n, 0);
+    comm->run(comm, &c); /* and tickets go on as if it had not been */
+    ck_assert_float_eq(x[1], 8);
+    comm->destroy(comm);
+    timeline_destroy(&timeline);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("comm thread");
+    TCase *tests = tcase_create("comm thread");
+    int n = sizeof progresses / sizeof *progresses;
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, joined_collectives_are_complete, 0, n);
+    tcase_add_loop_test(tests, a_run_is_complete_on_return, 0, n);
+    tcase_add_loop_test(tests, the_rest_goes_on_after_a_join, 0, n);
+    tcase_add_loop_test(tests, collectives_progress_without_join, 0, n);
+    tcase_add_loop_test(tests, nothing_is_asked_while_nothing_is_in_flight, 0, n);
+    tcase_add_loop_test(tests, what_is_not_ready_is_not_posted, 0, n);
+    tcase_add_test(tests, a_call_is_the_transports_own);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,581 @@
+/* test_data.c - every kind of source, the order of sequences, how ranks share them, and every error.
+ *
+ * Files are made so that a token tells its place: token i of a shard is i, so a row that starts with n T is
+ * sequence n, and everything about the order can be read off the batches. */
+#include "ddp/data.h"
+
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAGIC 20240520
+
+static char folder[64], path[128], bin_path[128];
+
+static void set_up(void)
+{
+    strcpy(folder, "/tmp/test_data_XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/text", folder);
+    snprintf(bin_path, sizeof bin_path, "%s/shard.bin", folder);
+    report_clear();
+}
+
+static void tear_down(void)
+{
+    unlink(path);
+    unlink(bin_path);
+    rmdir(folder);
+}
+
+static void write_file(const char *name, const void *content, size_t bytes)
+{
+    FILE *file = fopen(name, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(content, 1, bytes, file), bytes);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* A shard of n tokens 0, 1, 2, ... but for token `at`, which is `token`; with_header: behind a header that says
+ * magic, version and count. */
+static void write_shard(size_t n, size_t at, int token, int with_header, int version, int count)
+{
+    unsigned char *content = calloc(1024 + 2 * n, 1), *to = content + (with_header ? 1024 : 0);
+    int32_t header[3] = {MAGIC, version, count};
+    if (with_header)
+        memcpy(content, header, sizeof header);
+    for (size_t i = 0; i < n; i++) {
+        int value = i == at ? token : (int)i;
+        to[2 * i] = (unsigned char)(value & 255);
+        to[2 * i + 1] = (unsigned char)(value >> 8);
+    }
+    write_file(bin_path, content, (size_t)(to - content) + 2 * n);
+    free(content);
+}
+
+static void write_counting_shard(size_t n)
+{
+    write_shard(n, n, 0, 0, 0, 0);
+}
+
+static struct data_options options_for(const char *name, size_t vocabulary, size_t T, size_t batch)
+{
+    return (struct data_options){.path = name,
+                                 .vocabulary = vocabulary,
+                                 .context_length = T,
+                                 .global_batch = batch,
+                                 .micro_batches = 1,
+                                 .seed = 1,
+                                 .rank = 0,
+                                 .ranks = 1};
+}
+
+static struct data *open_data(const struct data_options *options)
+{
+    struct data *data = NULL;
+    ck_assert_msg(data_create(&data, options) == 0, "%s", report_text());
+    ck_assert_ptr_nonnull(data);
+    ck_assert_str_eq(report_text(), "");
+    return data;
+}
+
+/* The joined batches of some steps, [steps, global_batch, T]: the parts of all ranks one after the other. Checks on
+ * the way that a target is the input shifted. */
+static int32_t *joined(struct data_options options, int ranks, size_t micro_batches, size_t steps)
+{
+    size_t T = options.context_length, B = options.global_batch / (size_t)ranks / micro_batches, part = B * T;
+    int32_t *all = malloc(steps * options.global_batch * T * sizeof *all);
+    options.ranks = ranks;
+    options.micro_batches = micro_batches;
+    for (options.rank = 0; options.rank < ranks; options.rank++) {
+        struct data *data = open_data(&options);
+        for (size_t i = 0; i < steps * micro_batches; i++) {
+            const int32_t *input, *target;
+            data_next(data, &input, &target);
+            size_t step = i / micro_batches, place = (size_t)options.rank * micro_batches + i % micro_batches;
+            memcpy(all + step * options.global_batch * T + place * part, input, part * sizeof *input);
+            for (size_t b = 0; b < B; b++)
+                for (size_t t = 0; t + 1 < T; t++)
+                    ck_assert_int_eq(target[b * T + t], input[b * T + t + 1]);
+        }
+        data_destroy(data);
+    }
+    return all;
+}
+
+/* ---- sources ---- */
+
+START_TEST(kinds_by_name)
+{
+    ck_assert_int_eq(data_kind_of("synthetic"), DATA_SYNTHETIC);
+    ck_assert_int_eq(data_kind_of("./synthetic"), DATA_BYTES);
+    ck_assert_int_eq(data_kind_of("a/shard.bin"), DATA_TOKENS);
+    ck_assert_int_eq(data_kind_of(".bin"), DATA_TOKENS);
+    ck_assert_int_eq(data_kind_of("shard.bin.txt"), DATA_BYTES);
+    ck_assert_int_eq(data_kind_of("bin"), DATA_BYTES);
+    ck_assert_int_eq(data_kind_of(""), DATA_BYTES);
+    data_destroy(NULL);
+}
+END_TEST
+
+START_TEST(bytes_are_tokens)
+{
+    unsigned char text[256];
+    for (int i = 0; i < 256; i++)
+        text[i] = (unsigned char)(255 - i);
+    write_file(path, text, sizeof text);
+    struct data_options options = options_for(path, 256, 255, 1); /* one sequence: the whole file */
+    struct data *data = open_data(&options);
+    const int32_t *input, *target;
+    ck_assert_uint_eq(data_tokens(data), 256);
+    for (int epoch = 0; epoch < 2; epoch++) {
+        data_next(data, &input, &target);
+        for (int i = 0; i < 255; i++)
+            ck_assert(input[i] == 255 - i && target[i] == 254 - i);
+    }
+    data_destroy(data);
+}
+END_TEST
+
+START_TEST(shards_with_and_without_header)
+{
+    enum { TOKENS = 60001, T = 3, BATCH = 20000 }; /* all of it in one step, both bytes of a token in use */
+    for (int with_header = 0; with_header < 2; with_header++) {
+        write_shard(TOKENS, TOKENS, 0, with_header, 1, TOKENS);
+        struct data_options options = options_for(bin_path, 65536, T, BATCH);
+        struct data *data = open_data(&options);
+        const int32_t *input, *target;
+        ck_assert_uint_eq(data_tokens(data), TOKENS);
+        data_next(data, &input, &target);
+        for (size_t b = 0; b < BATCH; b++) {
+            ck_assert_int_eq(input[b * T] % T, 0);
+            for (size_t t = 0; t < T; t++) {
+                ck_assert_int_eq(input[b * T + t], input[b * T] + (int)t);
+                ck_assert_int_eq(target[b * T + t], input[b * T] + (int)t + 1);
+            }
+        }
+        data_destroy(data);
+    }
+}
+END_TEST
+
+/* Every token occurs about equally often (chi-square of 40 classes below its 1e-6 point), the seed changes them,
+ * and no two sequences are the same. */
+START_TEST(synthetic_tokens)
+{
+    enum { V = 41, T = 50, BATCH = 40, STEPS = 10, N = T * BATCH * STEPS };
+    struct data_options options = options_for("synthetic", V, T, BATCH);
+    int32_t *one = joined(options, 1, 1, STEPS), *again = joined(options, 1, 1, STEPS);
+    options.seed = 2;
+    int32_t *other = joined(options, 1, 1, STEPS);
+    ck_assert_mem_eq(one, again, N * sizeof *one);
+    double count[V] = {0}, chi_square = 0;
+    int equal = 0;
+    for (int i = 0; i < N; i++) {
+        ck_assert(one[i] >= 0 && one[i] < V);
+        count[one[i]]++;
+        equal += one[i] == other[i];
+    }
+    for (int v = 0; v < V; v++)
+        chi_square += (count[v] - N / (double)V) * (count[v] - N / (double)V) / (N / (double)V);
+    ck_assert_double_lt(chi_square, 97);
+    ck_assert_double_gt(chi_square, 10);
+    ck_assert_int_lt(equal, N / V * 2); /* by chance, one in V */
+    for (int i = 0; i < BATCH * STEPS; i++)
+        for (int j = 0; j < i; j++)
+            ck_assert(memcmp(one + i * T, one + j * T, T * sizeof *one) != 0);
+    struct data *data = open_data(&options);
+    ck_assert_uint_eq(data_tokens(data), 0);
+    data_destroy(data);
+    free(one);
+    free(again);
+    free(other);
+}
+END_TEST
+
+/* ---- order and sharing ---- */
+
+START_TEST(joined_batch_is_the_same_for_any_ranks)
+{
+    enum { T = 5, BATCH = 24, STEPS = 7, N = STEPS * BATCH * T };
+    write_counting_shard(500); /* 99 sequences: four steps and a bit, so it wraps around inside a step */
+    unsigned char text[500];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (unsigned char)(i * i % 251);
+    write_file(path, text, sizeof text);
+    const char *source[] = {"synthetic", path, bin_path};
+    for (int s = 0; s < 3; s++) {
+        struct data_options options = options_for(source[s], 500, T, BATCH);
+        int32_t *alone = joined(options, 1, 1, STEPS);
+        for (int ranks = 1; ranks <= 4; ranks++)
+            for (size_t micro_batches = 1; micro_batches <= 6; micro_batches++) {
+                if (BATCH % ((size_t)ranks * micro_batches) != 0)
+                    continue;
+                int32_t *together = joined(options, ranks, micro_batches, STEPS);
+                ck_assert_mem_eq(alone, together, N * sizeof *alone);
+                free(together);
+            }
+        free(alone);
+    }
+}
+END_TEST
+
+/* Of the first n sequences of an epoch each is served once, by one rank; then the row begins again. */
+static void check_epochs(size_t sequences, size_t batch, int ranks)
+{
+    enum { T = 3 };
+    size_t epochs = 3, steps = (epochs * sequences + batch - 1) / batch;
+    write_counting_shard(sequences * T + 1 + sequences % T); /* a few tokens too many for a whole sequence */
+    struct data_options options = options_for(bin_path, 65536, T, batch);
+    int32_t *all = joined(options, ranks, 1, steps);
+    unsigned char *seen = calloc(sequences, 1);
+    for (size_t i = 0; i < steps * batch; i++) {
+        int32_t first = all[i * T];
+        ck_assert(first % T == 0 && (size_t)first < sequences * T);
+        if (i < sequences)
+            ck_assert_int_eq(seen[first / T]++, 0);
+        else
+            ck_assert_int_eq(first, all[(i - sequences) * T]);
+    }
+    free(seen);
+    free(all);
+}
+
+START_TEST(each_sequence_once_an_epoch)
+{
+    static const size_t sequences[] = {1, 2, 3, 4, 5, 12, 16, 17, 64, 65, 100, 1000, 4099};
+    for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++)
+        for (int ranks = 1; ranks <= 4; ranks++)
+            for (size_t k = 1; k <= 3; k++) {
+                size_t batch = k * (size_t)ranks * (1 + sequences[i] / 100); /* also such as divide no epoch */
+                if (batch <= sequences[i])
+                    check_epochs(sequences[i], batch, ranks);
+            }
+}
+END_TEST
+
+START_TEST(seed_decides_the_order)
+{
+    enum { T = 2, N = 1000 };
+    write_counting_shard(N * T + 1);
+    struct data_options options = options_for(bin_path, 65536, T, N);
+    int32_t *row[3];
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        options.seed = seed;
+        row[seed] = joined(options, 1, 1, 1);
+        int32_t *again = joined(options, 1, 1, 1);
+        ck_assert_mem_eq(row[seed], again, N * T * sizeof *again);
+        free(again);
+    }
+    for (int a = 0; a < 3; a++) {
+        int in_place = 0, neighbours = 0, same = 0;
+        for (int i = 0; i < N; i++) { /* of a random order each of these is 1 on average; above 10 once in 1e8 */
+            in_place += row[a][i * T] == i * T;
+            neighbours += i > 0 && row[a][i * T] == row[a][(i - 1) * T] + T;
+            same += row[a][i * T] == row[(a + 1) % 3][i * T];
+        }
+        ck_assert_int_lt(in_place, 10);
+        ck_assert_int_lt(neighbours, 10);
+        ck_assert_int_lt(same, 10);
+    }
+    for (int i = 0; i < 3; i++)
+        free(row[i]);
+}
+END_TEST
+
+/* ---- seek, and how long a batch stays ---- */
+
+/* Whether the micro-batch that is served is number i of the recorded ones, input and target. */
+static void check_served(struct data *data, const int32_t *all, size_t part, size_t i)
+{
+    const int32_t *input, *target;
+    data_next(data, &input, &target);
+    ck_assert_mem_eq(input, all + i * part, part * sizeof *input);
+    ck_assert_mem_eq(target, input + 1, sizeof *input);
+}
+
+START_TEST(seek_goes_to_the_start_of_a_step)
+{
+    enum { T = 4, BATCH = 6, MICRO = 3, STEPS = 20, PART = BATCH / MICRO * T };
+    static const size_t targets[] = {0, 7, 7, 3, 16, 0, 1, 15, 2};
+    write_counting_shard(200);
+    const char *source[] = {"synthetic", bin_path};
+    for (int s = 0; s < 2; s++) {
+        struct data_options options = options_for(source[s], 65536, T, BATCH);
+        int32_t *all = joined(options, 1, MICRO, STEPS);
+        options.micro_batches = MICRO;
+        for (int created_anew = 0; created_anew < 2; created_anew++) {
+            struct data *data = open_data(&options);
+            for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+                data_seek(data, 11); /* one seek after the other: the last one counts */
+                data_seek(data, targets[i]);
+                for (size_t j = 0; j < i; j++) /* leave at every place in a step */
+                    check_served(data, all, PART, targets[i] * MICRO + j);
+                if (created_anew) {
+                    data_destroy(data);
+                    data = open_data(&options);
+                }
+            }
+            data_destroy(data);
+        }
+        free(all);
+    }
+}
+END_TEST
+
+/* Not until the next call is a batch written over, not even by a seek. */
+START_TEST(batch_stays_until_the_next_call)
+{
+    enum { T = 64, BATCH = 8, STEPS = 30, PART = T * BATCH };
+    const struct timespec pause = {0, 2000000}; /* far longer than a fetch takes */
+    struct data_options options = options_for("synthetic", 1000, T, BATCH);
+    int32_t *all = joined(options, 1, 1, STEPS);
+    struct data *data = open_data(&options);
+    for (size_t i = 0; i < STEPS; i++) {
+        const int32_t *input, *target;
+        data_seek(data, i);
+        data_next(data, &input, &target);
+        if (i % 2)
+            data_seek(data, i / 2);
+        nanosleep(&pause, NULL);
+        ck_assert_mem_eq(input, all + i * PART, PART * sizeof *input);
+        for (size_t b = 0; b < BATCH; b++)
+            ck_assert_mem_eq(target + b * T, input + b * T + 1, (T - 1) * sizeof *input);
+    }
+    data_destroy(data);
+    free(all);
+}
+END_TEST
+
+START_TEST(destroy_at_any_time)
+{
+    struct data_options options = options_for("synthetic", 1000, 128, 8);
+    const int32_t *input, *target;
+    for (int i = 0; i < 50; i++) {
+        struct data *data = open_data(&options);
+        for (int j = 0; j < i % 3; j++)
+            data_next(data, &input, &target);
+        data_destroy(data);
+    }
+}
+END_TEST
+
+/* ---- errors ---- */
+
+/* Refused, with these words in the message, on one line, and with *data as it was. */
+static void refused(const struct data_options *options, const char *const *words)
+{
+    struct data *const before = (struct data *)&path;
+    struct data *data = before;
+    report_clear();
+    ck_assert_int_eq(data_create(&data, options), -1);
+    ck_assert_ptr_eq(data, before);
+    for (; *words; words++)
+        ck_assert_msg(strstr(report_text(), *words) != NULL, "'%s' lacks '%s'", report_text(), *words);
+    ck_assert_ptr_null(strchr(report_text(), '\n'));
+    ck_assert_msg(!strncmp(report_text(), "--data ", 7), "%s", report_text());
+    report_clear();
+}
+#define REFUSED(options, ...) refused(&(options), (const char *const[]){__VA_ARGS__, NULL})
+
+START_TEST(unreadable_files)
+{
+    struct data_options options = options_for(path, 256, 4, 2);
+    REFUSED(options, path, "No such file");
+    options.path = folder;
+    REFUSED(options, folder, "directory");
+    options.path = "/dev/null";
+    REFUSED(options, "not a regular file");
+    options.path = path;
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    REFUSED(options, path, "not a regular file"); /* and does not wait for a writer */
+    unlink(path);
+    write_file(path, "", 0);
+    REFUSED(options, path, "empty");
+    write_file(bin_path, "", 0);
+    options.path = bin_path;
+    REFUSED(options, bin_path, "empty");
+}
+END_TEST
+
+START_TEST(too_few_tokens)
+{
+    struct data_options options = options_for(path, 256, 4, 3);
+    write_file(path, "0123456789ab", 12);
+    REFUSED(options, "12 tokens", "needs 13", "--batch-size", "--context-length");
+    write_file(path, "0123456789abc", 13); /* exactly enough */
+    data_destroy(open_data(&options));
+    options.path = bin_path;
+    options.vocabulary = 65536;
+    write_counting_shard(12);
+    REFUSED(options, "12 tokens", "needs 13");
+    write_shard(12, 12, 0, 1, 1, 12);
+    REFUSED(options, "12 tokens", "needs 13");
+    write_shard(0, 0, 0, 1, 1, 0);
+    REFUSED(options, "0 tokens", "needs 13");
+}
+END_TEST
+
+START_TEST(wrong_shards)
+{
+    struct data_options options = options_for(bin_path, 65536, 4, 3);
+    const int32_t magic = MAGIC;
+    write_file(bin_path, "0123456789abcdefghijklmnopqrstuvw", 33);
+    REFUSED(options, "33 bytes", "16-bit");
+    write_shard(50, 50, 0, 1, 2, 50);
+    REFUSED(options, "version 2", "version 1");
+    write_shard(50, 50, 0, 1, 1, 51);
+    REFUSED(options, "51", "50");
+    write_shard(50, 50, 0, 1, 1, 49);
+    REFUSED(options, "49", "50");
+    write_shard(50, 50, 0, 1, 1, -1);
+    REFUSED(options, "-1", "50");
+    write_file(bin_path, &magic, sizeof magic);
+    REFUSED(options, "header", "4 bytes");
+}
+END_TEST
+
+START_TEST(token_outside_the_vocabulary)
+{
+    struct data_options options = options_for(bin_path, 256, 4, 3);
+    char wanted[256];
+    write_shard(40, 17, 300, 0, 0, 0);
+    snprintf(wanted, sizeof wanted,
+             "--data %s: token 300 at position 17 is not below the vocabulary of 256 (--vocab-size)", bin_path);
+    REFUSED(options, wanted);
+    write_shard(40, 17, 300, 1, 1, 40); /* positions count tokens, not the header */
+    REFUSED(options, wanted);
+    options.vocabulary = 301; /* the first that fits */
+    data_destroy(open_data(&options));
+    options.vocabulary = 300;
+    REFUSED(options, "token 300 at position 17");
+
+    options.path = path;
+    options.vocabulary = 'd';
+    write_file(path, "abcabcabcabcabcdabd", 19);
+    REFUSED(options, "token 100 at position 15", "vocabulary of 100"); /* the first of two */
+}
+END_TEST
+
+/* Wherever the wrong token is, one rank finds it, and only one. */
+START_TEST(ranks_check_disjoint_parts)
+{
+    enum { TOKENS = 150001 }; /* several reads a rank, and not divisible */
+    static const size_t places[] = {0,     1,     37499, 37500, 49999,  50000,  65535,
+                                    65536, 74999, 75000, 99999, 100000, 112500, 150000};
+    char *text = malloc(TOKENS), position[64];
+    memset(text, 'a', TOKENS);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        text[places[i]] = 'z';
+        write_file(path, text, TOKENS);
+        text[places[i]] = 'a';
+        snprintf(position, sizeof position, "token 122 at position %zu ", places[i]);
+        for (int ranks = 1; ranks <= 4; ranks++) {
+            struct data_options options = options_for(path, 'b', 7, 12);
+            int found = 0;
+            options.ranks = ranks;
+            for (options.rank = 0; options.rank < ranks; options.rank++) {
+                struct data *data = NULL;
+                report_clear();
+                if (data_create(&data, &options) == -1) {
+                    found++;
+                    ck_assert_msg(strstr(report_text(), position) != NULL, "%s", report_text());
+                }
+                data_destroy(data);
+            }
+            ck_assert_int_eq(found, 1);
+        }
+    }
+    report_clear();
+    free(text);
+}
+END_TEST
+
+/* Opens the file in a process of its own, changes it, and asks for batches; returns what it said on stderr. That
+ * process must end with status 1, not by a signal. */
+static void dies_after_change(const struct data_options *options, void (*change)(void), char *said, size_t bytes)
+{
+    int ends[2], status;
+    ck_assert_int_eq(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        const int32_t *input, *target;
+        struct data *data;
+        dup2(ends[1], STDERR_FILENO);
+        if (data_create(&data, options))
+            _Exit(2);
+        change();
+        for (int i = 0; i < 100; i++)
+            data_next(data, &input, &target);
+        _Exit(0);
+    }
+    ck_assert_int_gt(child, 0);
+    close(ends[1]);
+    size_t n = 0;
+    for (ssize_t got; (got = read(ends[0], said + n, bytes - 1 - n)) > 0;)
+        n += (size_t)got;
+    said[n] = 0;
+    close(ends[0]);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 1, "status %d: %s", status, said);
+}
+
+static void cut_short(void)
+{
+    ck_assert_int_eq(truncate(path, 100), 0);
+}
+
+static void change_a_token(void)
+{
+    int file = open(path, O_WRONLY);
+    ck_assert_int_eq(pwrite(file, "\377", 1, 1000), 1);
+    close(file);
+}
+
+START_TEST(file_that_changes_is_fatal)
+{
+    char text[20001], said[2048];
+    memset(text, 'a', sizeof text);
+    write_file(path, text, sizeof text);
+    struct data_options options = options_for(path, 128, 200, 1);
+    dies_after_change(&options, cut_short, said, sizeof said);
+    ck_assert_msg(strstr(said, path) && strstr(said, "ends before") && strstr(said, "20001"), "%s", said);
+    write_file(path, text, sizeof text);
+    dies_after_change(&options, change_a_token, said, sizeof said);
+    ck_assert_msg(strstr(said, "token 255 at position 1000 is not below the vocabulary of 128"), "%s", said);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("data");
+    TCase *all = tcase_create("data");
+    tcase_add_checked_fixture(all, set_up, tear_down);
+    tcase_set_timeout(all, 120);
+    tcase_add_test(all, kinds_by_name);
+    tcase_add_test(all, bytes_are_tokens);
+    tcase_add_test(all, shards_with_and_without_header);
+    tcase_add_test(all, synthetic_tokens);
+    tcase_add_test(all, joined_batch_is_the_same_for_any_ranks);
+    tcase_add_test(all, each_sequence_once_an_epoch);
+    tcase_add_test(all, seed_decides_the_order);
+    tcase_add_test(all, seek_goes_to_the_start_of_a_step);
+    tcase_add_test(all, batch_stays_until_the_next_call);
+    tcase_add_test(all, destroy_at_any_time);
+    tcase_add_test(all, unreadable_files);
+    tcase_add_test(all, too_few_tokens);
+    tcase_add_test(all, wrong_shards);
+    tcase_add_test(all, token_outside_the_vocabulary);
+    tcase_add_test(all, ranks_check_disjoint_parts);
+    tcase_add_test(all, file_that_changes_is_fatal);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}

@@ -1,0 +1,73 @@
+/* test_gpu.c - which GPU each rank takes, and what is said when two take the same, with made-up GPUs. */
+#include "ddp/gpu.h"
+
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+START_TEST(a_rank_takes_the_gpu_of_its_place)
+{
+    static const struct {
+        int local_rank, local_size, gpus, index;
+    } known[] = {
+        {0, 1, 1, 0}, {0, 4, 4, 0}, {3, 4, 4, 3}, {1, 2, 8, 1}, /* enough for all */
+        {0, 4, 1, 0}, {3, 4, 1, 0},                             /* a launcher that shows each its own, or one GPU */
+        {2, 4, 3, 2}, {3, 4, 3, 0}, {5, 6, 2, 1},               /* in turns */
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        ck_assert_int_eq(gpu_index(known[i].local_rank, known[i].local_size, known[i].gpus), known[i].index);
+}
+END_TEST
+
+static struct gpu_place place(const char *host, const char *id)
+{
+    struct gpu_place p = {.chosen = *id != 0};
+    snprintf(p.host_name, sizeof p.host_name, "%s", host);
+    snprintf(p.id, sizeof p.id, "%s", id);
+    snprintf(p.gpu_name, sizeof p.gpu_name, "Made-up 9000");
+    return p;
+}
+
+START_TEST(a_gpu_each_is_fine)
+{
+    /* the same index on two hosts is two GPUs; a rank without one is not one that shares */
+    const struct gpu_place p[] = {place("x", "GPU-1"), place("x", "GPU-2"), place("y", "GPU-3"), place("y", ""),
+                                  place("y", "")};
+    for (int r = 0; r < 5; r++)
+        ck_assert_int_eq(gpu_check_places(p, 5, r), 0);
+    ck_assert_str_eq(report_text(), "");
+}
+END_TEST
+
+START_TEST(ranks_on_one_gpu_are_named)
+{
+    const struct gpu_place p[] = {place("x", "GPU-1"), place("x", "GPU-2"), place("x", "GPU-1"), place("x", "GPU-3"),
+                                  place("x", "GPU-3"), place("x", "GPU-3"), place("x", "GPU-4")};
+    static const char *const ranks[] = {"ranks 0 and 2 on host x would share GPU GPU-1 (Made-up 9000)",
+                                        NULL,
+                                        "ranks 0 and 2 on",
+                                        "ranks 3, 4 and 5 on",
+                                        "ranks 3, 4 and 5 on",
+                                        "ranks 3, 4 and 5 on",
+                                        NULL};
+    for (int r = 0; r < 7; r++) {
+        ck_assert_int_eq(gpu_check_places(p, 7, r), ranks[r] ? -1 : 0);
+        ck_assert(ranks[r] ? strstr(report_text(), ranks[r]) != NULL : !*report_text());
+        ck_assert(!ranks[r] || strstr(report_text(), "--share-gpu"));
+        report_clear();
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("gpu");
+    TCase *tests = tcase_create("gpu");
+    tcase_add_test(tests, a_rank_takes_the_gpu_of_its_place);
+    tcase_add_test(tests, a_gpu_each_is_fine);
+    tcase_add_test(tests, ranks_on_one_gpu_are_named);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

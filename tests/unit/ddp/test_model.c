@@ -1,0 +1,333 @@
+/* test_model.c - the model against PyTorch: loss, gradients and three AdamW steps of a small instance that PyTorch
+ * computed in double (tests/support/fixture/make_fixture.py), and what the plan promises about memory. */
+#include "ddp/model.h"
+#include "ddp/optimizer.h"
+#include "kernels/error.h"
+#include "tests/support/on_device.h"
+#include "tests/support/suite.h"
+
+#include <cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cJSON *fixture;
+
+static void load_fixture(void)
+{
+    FILE *file = fopen("tests/support/fixture/fixture.json", "r");
+    ck_assert_msg(file != NULL, "tests/support/fixture/fixture.json is missing; run from the top of the project");
+    fseek(file, 0, SEEK_END);
+    size_t n = (size_t)ftell(file);
+    rewind(file);
+    char *text = allocate(n + 1, 1);
+    ck_assert_uint_eq(fread(text, 1, n, file), n);
+    fclose(file);
+    fixture = cJSON_Parse(text);
+    free(text);
+    ck_assert(fixture != NULL);
+}
+
+static void unload_fixture(void)
+{
+    cJSON_Delete(fixture);
+}
+
+static double number(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    ck_assert_msg(cJSON_IsNumber(item), "the fixture has no number %s", name);
+    return item->valuedouble;
+}
+
+/* Reads an array of n numbers as double. */
+static double *numbers(const cJSON *object, const char *name, size_t n)
+{
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(object, name), *item;
+    ck_assert_uint_eq((size_t)cJSON_GetArraySize(array), n);
+    double *value = allocate(n, sizeof *value);
+    size_t i = 0;
+    cJSON_ArrayForEach(item, array) value[i++] = item->valuedouble;
+    return value;
+}
+
+static void create_model(struct model *model)
+{
+    const cJSON *config = cJSON_GetObjectItemCaseSensitive(fixture, "config");
+    struct model_sizes sizes = {
+        .batch = (size_t)number(config, "B"),
+        .context = (size_t)number(config, "T"),
+        .vocabulary = (size_t)number(config, "V"),
+        .width = (size_t)number(config, "C"),
+        .layers = (size_t)number(config, "L"),
+        .heads = (size_t)number(config, "H"),
+        .ff = (size_t)number(config, "F"),
+        .rope_theta = 10000,
+    };
+    const struct device *device = on_device(0);
+    model_plan(model, &sizes, device->compute_bytes);
+    model_allocate(model, device, NULL);
+    const cJSON *parameters = cJSON_GetObjectItemCaseSensitive(fixture, "parameters"), *p;
+    int i = 0;
+    ck_assert_int_eq(cJSON_GetArraySize(parameters), model->tensors);
+    cJSON_ArrayForEach(p, parameters)
+    {
+        const struct tensor *t = &model->tensor[i++];
+        ck_assert_str_eq(cJSON_GetObjectItemCaseSensitive(p, "name")->valuestring, t->name);
+        double *initial = numbers(p, "initial", t->count);
+        float *rounded = allocate(t->count, sizeof *rounded);
+        for (size_t j = 0; j < t->count; j++)
+            rounded[j] = (float)initial[j];
+        device->upload(model->weight + t->offset, rounded, t->count * sizeof *rounded);
+        free(rounded);
+        free(initial);
+    }
+    model_weights_changed(model);
+}
+
+/* How much further than fp32's errors those of this device's products may go. */
+static double slack(const struct device *device)
+{
+    return device->precision == PRECISION_BF16 ? 8e3 : device->precision == PRECISION_TF32 ? 1e3 : 1;
+}
+
+/* One forward and backward pass; returns the loss. */
+static float run(struct model *model, const int32_t *in, const int32_t *out, size_t tokens, float scale,
+                 const struct gradient_hook *hook)
+{
+    const struct device *device = model->device;
+    int32_t *input = to_device(device, in, tokens), *target = to_device(device, out, tokens);
+    float *loss = device->allocate(sizeof *loss);
+    device->zero(model->gradient, model->arena);
+    model_forward(model, input, target, loss, scale, scale);
+    model_backward(model, input, hook);
+    float is = float_of(device, loss);
+    device->release(loss);
+    device->release(input);
+    device->release(target);
+    return is;
+}
+
+/* One forward and backward pass on the tokens of that step; returns the loss. */
+static float pass(struct model *model, int step)
+{
+    size_t tokens = model->sizes.batch * model->sizes.context;
+    const cJSON *item = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(fixture, "steps"), step);
+    double *input = numbers(item, "input", tokens), *target = numbers(item, "target", tokens);
+    int32_t in[256], out[256];
+    ck_assert_uint_le(tokens, 256);
+    for (size_t i = 0; i < tokens; i++) {
+        in[i] = (int32_t)input[i];
+        out[i] = (int32_t)target[i];
+    }
+    free(input);
+    free(target);
+    return run(model, in, out, tokens, 1 / (float)tokens, NULL);
+}
+
+static double expected_loss(int step)
+{
+    return number(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(fixture, "steps"), step), "loss");
+}
+
+/* Largest difference between an arena and the fixture's values of a tensor, relative to the largest of `scale`. */
+static double worst(const float *arena, const struct tensor *t, const cJSON *parameter, const char *name,
+                    const char *minus)
+{
+    double *value = numbers(parameter, name, t->count), difference = 0, largest = 0;
+    double *base = minus ? numbers(parameter, minus, t->count) : NULL;
+    for (size_t j = 0; j < t->count; j++) {
+        difference = fmax(difference, fabs((double)arena[t->offset + j] - value[j]));
+        largest = fmax(largest, fabs(value[j] - (base ? base[j] : 0)));
+    }
+    free(value);
+    free(base);
+    return difference / largest;
+}
+
+START_TEST(gradients_are_pytorchs)
+{
+    struct model model;
+    create_model(&model);
+    double loss = (double)pass(&model, 0);
+    ck_assert_double_eq_tol(loss, expected_loss(0), 1e-6 * slack(model.device) * expected_loss(0));
+    float *gradient = on_host(model.device, model.gradient, model.arena);
+    const cJSON *p = cJSON_GetObjectItemCaseSensitive(fixture, "parameters")->child;
+    for (int i = 0; i < model.tensors; i++, p = p->next) {
+        /* fp32 sums of some hundred products, in another order */
+        double error = worst(gradient, &model.tensor[i], p, "gradient", NULL);
+        ck_assert_msg(error < 1e-5 * slack(model.device), "gradient of %s is off by %g of its largest",
+                      model.tensor[i].name, error);
+    }
+    free(gradient);
+    model_destroy(&model);
+}
+END_TEST
+
+START_TEST(three_steps_are_pytorchs)
+{
+    struct model model;
+    struct optimizer optimizer;
+    struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
+    create_model(&model);
+    optimizer_create(&optimizer, &model, &adamw);
+    for (int step = 0; step < 3; step++) {
+        float loss = pass(&model, step);
+        ck_assert_double_eq_tol((double)loss, expected_loss(step), 1e-5 * slack(model.device) * expected_loss(step));
+        optimizer_set_step(&optimizer, &model, 1e-2f, step + 1);
+        model.device->grad_norm(optimizer.scalars, model.gradient, model.arena, 0);
+        if (step == 0)
+            ck_assert_double_eq_tol((double)float_of(model.device, optimizer.scalars + SCALAR_GRAD_NORM),
+                                    number(fixture, "gradient_norm"), 1e-5 * slack(model.device));
+        model.device->adamw(model.weight, model.narrow_weight, optimizer.m, optimizer.v, model.gradient, model.arena,
+                            optimizer.scalars, &optimizer.adamw);
+    }
+    const cJSON *p = cJSON_GetObjectItemCaseSensitive(fixture, "parameters")->child;
+    float *weight = on_host(model.device, model.weight, model.arena);
+    float *gradient = on_host(model.device, model.gradient, model.arena);
+    double allowed = model.device->precision == PRECISION_FP32 ? 1e-3 : 1; /* a gradient near 0 may change its sign */
+    for (int i = 0; i < model.tensors; i++, p = p->next) {
+        /* relative to the distance travelled; AdamW divides by the gradient's size, which magnifies small differences
+         */
+        double error = worst(weight, &model.tensor[i], p, "final", "initial");
+        ck_assert_msg(error < allowed, "%s is off by %g of its way", model.tensor[i].name, error);
+    }
+    for (int i = 0; i < model.tensors; i++) { /* the gaps that alignment leaves stay zero */
+        size_t end = model.tensor[i].offset + model.tensor[i].count;
+        for (size_t j = end; j < (i ? model.tensor[i - 1].offset : model.arena); j++)
+            ck_assert(weight[j] == 0 && gradient[j] == 0);
+    }
+    free(weight);
+    free(gradient);
+    optimizer_destroy(&optimizer, &model);
+    model_destroy(&model);
+}
+END_TEST
+
+static void count_in_order(void *context, int tensor)
+{
+    int *expected = context;
+    ck_assert_int_eq(tensor, *expected);
+    --*expected;
+}
+
+/* Each tensor is announced once, the last registered first, and its gradient does not change after that. */
+START_TEST(gradients_are_announced_in_the_order_of_the_arena)
+{
+    struct model model;
+    create_model(&model);
+    int next = model.tensors - 1;
+    struct gradient_hook hook = {count_in_order, &next};
+    int32_t tokens[64] = {1, 2, 3, 4, 5};
+    run(&model, tokens, tokens, model.sizes.batch * model.sizes.context, 1, &hook);
+    ck_assert_int_eq(next, -1);
+    for (int i = 1; i < model.tensors; i++)
+        ck_assert_uint_gt(model.tensor[i - 1].offset, model.tensor[i].offset);
+    model_destroy(&model);
+}
+END_TEST
+
+struct watch {
+    struct model *model;
+    float *seen; /* [arena] each gradient when it was announced */
+};
+
+static void keep(void *context, int tensor)
+{
+    struct watch *w = context;
+    const struct tensor *t = &w->model->tensor[tensor];
+    w->model->device->download(w->seen + t->offset, w->model->gradient + t->offset, t->count * sizeof *w->seen);
+}
+
+START_TEST(an_announced_gradient_is_final)
+{
+    struct model model;
+    create_model(&model);
+    struct watch watch = {&model, allocate(model.arena, sizeof *watch.seen)};
+    struct gradient_hook hook = {keep, &watch};
+    int32_t tokens[64] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    run(&model, tokens, tokens, model.sizes.batch * model.sizes.context, 1, &hook);
+    float *gradient = on_host(model.device, model.gradient, model.arena);
+    ck_assert_mem_eq(watch.seen, gradient, model.arena * sizeof *watch.seen);
+    free(gradient);
+    free(watch.seen);
+    model_destroy(&model);
+}
+END_TEST
+
+START_TEST(initial_weights_have_their_variance)
+{
+    struct model model;
+    struct model_sizes sizes = {1, 4, 500, 64, 2, 4, 96, 10000};
+    model_plan(&model, &sizes, sizeof(float));
+    model_allocate(&model, device_cpu(1), NULL);
+    model_initialize(&model, 7);
+    for (int i = 0; i < model.tensors; i++) {
+        const struct tensor *t = &model.tensor[i];
+        double sum = 0, squares = 0, variance = i == 0 ? 1 : 2 / (double)(t->rows + t->columns);
+        for (size_t j = 0; j < t->count; j++) {
+            double w = (double)model.weight[t->offset + j];
+            sum += w;
+            squares += w * w;
+            if (t->rows == 1)
+                ck_assert_double_eq(w, 1);
+            else
+                ck_assert_double_le(fabs(w), 3.001 * sqrt(variance));
+        }
+        if (t->rows == 1)
+            continue;
+        double n = (double)t->count;
+        ck_assert_double_le(fabs(sum / n), 4 * sqrt(variance / n));
+        /* cut off at three deviations, a normal distribution keeps 0.9733 of its variance; its own estimate varies by
+         * about sqrt(2 / n) */
+        ck_assert_double_eq_tol(squares / n / variance, 0.9733, 5 * sqrt(2 / n));
+    }
+    model_destroy(&model);
+}
+END_TEST
+
+START_TEST(parameters_and_flops_are_counted)
+{
+    struct model model;
+    struct model_sizes sizes = {2, 512, 10000, 768, 12, 12, 3072, 10000};
+    model_plan(&model, &sizes, sizeof(float));
+    ck_assert_uint_eq(model.parameters, 2UL * 10000 * 768 + 12 * (4UL * 768 * 768 + 3UL * 768 * 3072 + 2 * 768) + 768);
+    ck_assert_int_eq(model.tensors, 12 * 9 + 3);
+    ck_assert_double_eq_tol(model_flops(&model, 1024),
+                            1024.0 * (6.0 * (double)model.matmul_parameters + 6.0 * 12 * 768 * 512), 1);
+    model_destroy(&model);
+}
+END_TEST
+
+START_TEST(the_learning_rate_ramps_from_zero)
+{
+    struct schedule schedule = {0.001f, 4};
+    ck_assert_float_eq(schedule_learning_rate(&schedule, -2), 0);
+    ck_assert_float_eq(schedule_learning_rate(&schedule, 0), 0);
+    ck_assert_float_eq_tol(schedule_learning_rate(&schedule, 1), 0.00025f, 1e-9f);
+    ck_assert_float_eq_tol(schedule_learning_rate(&schedule, 3), 0.00075f, 1e-9f);
+    ck_assert_float_eq(schedule_learning_rate(&schedule, 4), 0.001f);
+    ck_assert_float_eq(schedule_learning_rate(&schedule, 1000), 0.001f);
+    ck_assert(schedule_is_warmup(&schedule, 3) && !schedule_is_warmup(&schedule, 4));
+    struct schedule flat = {0.5f, 0};
+    ck_assert_float_eq(schedule_learning_rate(&flat, 0), 0.5f);
+}
+END_TEST
+
+int main(void)
+{
+    on_device_or_skip();
+    Suite *suite = suite_create("model");
+    TCase *tests = tcase_create("model");
+    tcase_add_checked_fixture(tests, load_fixture, unload_fixture);
+    tcase_add_test(tests, gradients_are_pytorchs);
+    tcase_add_test(tests, three_steps_are_pytorchs);
+    tcase_add_test(tests, gradients_are_announced_in_the_order_of_the_arena);
+    tcase_add_test(tests, an_announced_gradient_is_final);
+    tcase_add_test(tests, initial_weights_have_their_variance);
+    tcase_add_test(tests, parameters_and_flops_are_counted);
+    tcase_add_test(tests, the_learning_rate_ramps_from_zero);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,259 @@
+/* test_plan.c - slices tile the gradient, and every strategy sends each of its elements exactly once, at the right
+ * time, shown by a comm that records its calls. */
+#include "ddp/step.h"
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct model model;
+
+static void setup(void)
+{
+    struct model_sizes sizes = {1, 4, 37, 12, 3, 2, 20, 10000};
+    model_plan(&model, &sizes, sizeof(float));
+    model_allocate(&model, device_cpu(1), NULL);
+}
+
+static void teardown(void)
+{
+    model_destroy(&model);
+}
+
+/* ---- a comm that records its calls ---- */
+
+struct call {
+    struct collective collective;
+    int announced; /* the last tensor announced before this start */
+};
+
+struct recorder {
+    struct comm comm;
+    struct call call[256];
+    int n, announced;
+    long joined, blocking; /* greatest ticket joined; starts whose predecessors were all joined */
+};
+
+static long recorder_start(struct comm *comm, const struct collective *collective)
+{
+    struct recorder *r = (struct recorder *)comm;
+    r->blocking += r->joined == r->n;
+    r->call[r->n++] = (struct call){*collective, r->announced};
+    return r->n;
+}
+
+static void recorder_join(struct comm *comm, long ticket)
+{
+    struct recorder *r = (struct recorder *)comm;
+    ck_assert_int_le(ticket, r->n);
+    r->joined = ticket > r->joined ? ticket : r->joined;
+}
+
+static void recorder_run(struct comm *comm, const struct collective *collective)
+{
+    recorder_join(comm, recorder_start(comm, collective));
+}
+
+static void *recorder_allocate(struct comm *comm, size_t bytes)
+{
+    (void)comm;
+    return model.device->allocate(bytes);
+}
+
+static void recorder_release(struct comm *comm, void *memory)
+{
+    (void)comm;
+    model.device->release(memory);
+}
+
+static struct recorder recorder_make(void)
+{
+    return (struct recorder){.comm = {.name = "recorder",
+                                      .allocate = recorder_allocate,
+                                      .release = recorder_release,
+                                      .start = recorder_start,
+                                      .join = recorder_join,
+                                      .run = recorder_run}};
+}
+
+/* Backward's announcements and the end of it, without the arithmetic. */
+static void drive(struct recorder *r, struct sync *sync)
+{
+    sync_begin(sync);
+    for (int t = model.tensors - 1; t >= 0; t--) {
+        r->announced = t;
+        sync->strategy->gradient_ready(sync, t);
+    }
+    r->announced = -1;
+    sync->strategy->finish(sync);
+}
+
+/* How often each element of a tensor is sent; alignment gaps may be or not. */
+static void check_tiles(const struct recorder *r, const char *base, size_t element, int times)
+{
+    unsigned char *sent = allocate(model.arena, 1);
+    for (int i = 0; i < r->n; i++) {
+        size_t offset = (size_t)((const char *)r->call[i].collective.buffer - base) / element;
+        ck_assert_uint_le(offset + r->call[i].collective.count, model.arena);
+        for (size_t j = 0; j < r->call[i].collective.count; j++)
+            sent[offset + j]++;
+    }
+    for (int t = 0; t < model.tensors; t++)
+        for (size_t j = 0; j < model.tensor[t].count; j++)
+            ck_assert_int_eq(sent[model.tensor[t].offset + j], times);
+    free(sent);
+}
+
+START_TEST(every_strategy_sends_each_element_once)
+{
+    static const size_t bucket_bytes[] = {1, 1000, 4096, 10000, 1UL << 30};
+    enum comm_dtype dtypes[] = {COMM_FLOAT32, COMM_BF16};
+    for (int i = 0; strategies[i]; i++)
+        for (size_t b = 0; b < sizeof bucket_bytes / sizeof *bucket_bytes; b++)
+            for (int d = 0; d < 2; d++) {
+                struct recorder r = recorder_make();
+                struct sync sync;
+                sync_create(&sync, strategies[i], &model, &r.comm, bucket_bytes[b], dtypes[d]);
+                for (int step = 0; step < 2; step++) {
+                    r = recorder_make();
+                    drive(&r, &sync);
+                    if (sync.staged)
+                        check_tiles(&r, sync.staged, comm_dtype_bytes(dtypes[d]), 1);
+                    else
+                        check_tiles(&r, (char *)model.gradient, sizeof(float), strategies[i]->reduces);
+                    ck_assert_int_eq(r.joined, r.n); /* nothing is left in flight */
+                }
+                sync_destroy(&sync);
+            }
+}
+END_TEST
+
+START_TEST(synchronous_strategies_wait_for_each)
+{
+    struct recorder r = recorder_make();
+    struct sync sync;
+    sync_create(&sync, &strategy_ddp, &model, &r.comm, 0, COMM_FLOAT32);
+    drive(&r, &sync);
+    ck_assert_int_eq(r.n, model.tensors);
+    ck_assert_int_eq(r.blocking, r.n);
+    for (int i = 0; i < r.n; i++) { /* in the order of registration, and none before backward is over */
+        ck_assert_int_eq(r.call[i].announced, -1);
+        ck_assert_ptr_eq(r.call[i].collective.buffer, model.gradient + model.tensor[i].offset);
+    }
+    sync_destroy(&sync);
+    r = recorder_make();
+    sync_create(&sync, &strategy_ddp_flat, &model, &r.comm, 0, COMM_FLOAT32);
+    drive(&r, &sync);
+    ck_assert_int_eq(r.n, 1);
+    ck_assert_int_eq(r.call[0].announced, -1);
+    sync_destroy(&sync);
+}
+END_TEST
+
+START_TEST(overlapping_strategies_start_with_the_last_gradient)
+{
+    const struct strategy *const overlapping[] = {&strategy_ddp_individual, &strategy_ddp_individual_v2,
+                                                  &strategy_ddp_bucketed};
+    for (int i = 0; i < 3; i++) {
+        struct recorder r = recorder_make();
+        struct sync sync;
+        sync_create(&sync, overlapping[i], &model, &r.comm, 3000, COMM_FLOAT32);
+        drive(&r, &sync);
+        ck_assert_int_eq(r.n, sync.plan.n);
+        ck_assert_int_gt(r.n, 3);
+        for (int s = 0; s < r.n; s++)
+            ck_assert_int_eq(r.call[s].announced, sync.plan.slice[s].last_tensor);
+        sync_destroy(&sync);
+    }
+}
+END_TEST
+
+START_TEST(buckets_keep_their_limit)
+{
+    for (size_t max = 1; max < 40000; max += 517) {
+        struct plan plan;
+        plan_create(&plan, model.tensor, model.tensors, max);
+        int tensor = model.tensors;
+        for (int i = 0; i < plan.n; i++) {
+            const struct slice *s = &plan.slice[i];
+            ck_assert(s->count * sizeof(float) <= max || s->tensors == 1);
+            tensor -= s->tensors;
+            ck_assert_int_eq(s->last_tensor, tensor);
+            if (i + 1 < plan.n) { /* filled: the next tensor would not have fitted */
+                const struct tensor *next = &model.tensor[tensor - 1];
+                ck_assert_uint_gt((next->offset + next->count - s->offset) * sizeof(float), max);
+            }
+        }
+        ck_assert_int_eq(tensor, 0);
+        plan_destroy(&plan);
+    }
+}
+END_TEST
+
+/* "At most" means that a bucket may be exactly full. */
+START_TEST(a_bucket_may_be_full)
+{
+    const struct tensor *second = &model.tensor[model.tensors - 2];
+    size_t both = (second->offset + second->count) * sizeof(float);
+    struct plan plan;
+    plan_create(&plan, model.tensor, model.tensors, both);
+    ck_assert_int_eq(plan.slice[0].tensors, 2);
+    plan_destroy(&plan);
+    plan_create(&plan, model.tensor, model.tensors, both - 1);
+    ck_assert_int_eq(plan.slice[0].tensors, 1);
+    plan_destroy(&plan);
+}
+END_TEST
+
+START_TEST(staged_gradients_come_back)
+{
+    enum comm_dtype dtypes[] = {COMM_FLOAT32, COMM_BF16};
+    for (int d = 0; d < 2; d++) {
+        struct recorder r = recorder_make();
+        struct sync sync;
+        sync_create(&sync, &strategy_ddp_individual_v2, &model, &r.comm, 0, dtypes[d]);
+        for (size_t i = 0; i < model.arena; i++)
+            model.gradient[i] = 0;
+        for (int t = 0; t < model.tensors; t++)
+            for (size_t j = 0; j < model.tensor[t].count; j++)
+                model.gradient[model.tensor[t].offset + j] = (float)(int)(j % 7) - 3; /* exact in bfloat16 */
+        float *before = allocate(model.arena, sizeof *before);
+        memcpy(before, model.gradient, model.arena * sizeof *before);
+        sync_begin(&sync);
+        for (int t = model.tensors - 1; t >= 0; t--)
+            sync.strategy->gradient_ready(&sync, t);
+        memset(model.gradient, 0x55, model.arena * sizeof *before); /* only the buffers count now */
+        sync.strategy->finish(&sync);
+        for (int t = 0; t < model.tensors; t++)
+            ck_assert_mem_eq(model.gradient + model.tensor[t].offset, before + model.tensor[t].offset,
+                             model.tensor[t].count * sizeof *before);
+        free(before);
+        sync_destroy(&sync);
+    }
+}
+END_TEST
+
+START_TEST(strategies_are_found_by_name)
+{
+    for (int i = 0; strategies[i]; i++)
+        ck_assert_ptr_eq(strategy_find(strategies[i]->name), strategies[i]);
+    ck_assert_ptr_null(strategy_find("ddp_"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("plan");
+    TCase *tests = tcase_create("plan");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, every_strategy_sends_each_element_once);
+    tcase_add_test(tests, synchronous_strategies_wait_for_each);
+    tcase_add_test(tests, overlapping_strategies_start_with_the_last_gradient);
+    tcase_add_test(tests, buckets_keep_their_limit);
+    tcase_add_test(tests, a_bucket_may_be_full);
+    tcase_add_test(tests, staged_gradients_come_back);
+    tcase_add_test(tests, strategies_are_found_by_name);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

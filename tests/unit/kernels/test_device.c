@@ -1,0 +1,769 @@
+/* test_device.c - every operation of every device against the double-precision reference, at odd sizes.
+ *
+ * Each operation runs twice from the same start and must give the same bits; memory around its arrays must stay
+ * untouched, and so must its inputs. */
+#include "kernels/bf16.h"
+#include "kernels/clock.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/device_cuda.h"
+#include "kernels/error.h"
+#include "tests/support/arrays.h"
+#include "tests/support/reference.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct device *cpu(int threads)
+{
+    return device_cpu(threads);
+}
+
+/* GPU 0 of this process; NULL where there is none. */
+static const struct device *cuda(int precision)
+{
+    const struct device *opened;
+    if (device_cuda_count() < 0)
+        return NULL;
+    if (device_cuda_open(0, (enum precision)precision, &opened))
+        FATAL("%s", report_text());
+    return opened;
+}
+
+/* The devices under test. */
+static const struct {
+    const char *name;
+    const struct device *(*create)(int how);
+    int how;
+} devices[] = {
+    {"cpu with 1 thread", cpu, 1},       {"cpu with 2 threads", cpu, 2},      {"cuda fp32", cuda, PRECISION_FP32},
+    {"cuda tf32", cuda, PRECISION_TF32}, {"cuda bf16", cuda, PRECISION_BF16},
+};
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define UNIT          0x1p-24 /* the largest relative error of rounding to float; called u in comments */
+
+static const struct device *device; /* the one under test */
+
+/* Which pointers of struct device the running test has called. */
+enum { SLOTS = sizeof(struct device) / sizeof(void *) };
+static int called[SLOTS];
+#define SLOT(operation) (offsetof(struct device, operation) / sizeof(void *))
+#define CALL(operation) (called[SLOT(operation)] = 1, device->operation)
+
+/* Runs an operation of the device, twice from the same start. */
+#define RUN(operation, ...)                                                                                            \
+    do {                                                                                                               \
+        for (int pass = 0; pass < 2; pass++) {                                                                         \
+            arrays_upload();                                                                                           \
+            CALL(operation)(__VA_ARGS__);                                                                              \
+            arrays_download(pass);                                                                                     \
+        }                                                                                                              \
+    } while (0)
+
+/* ---- memory and moving numbers ---- */
+
+static const size_t lengths[] = {1, 3, 17, 130, 1000, 100003};
+
+static void test_memory(void)
+{
+    static const size_t sizes[] = {1, 100, 4097, ((size_t)5 << 20) + 3}; /* the last is large enough for huge pages */
+    for (size_t s = 0; s < LENGTH(sizes); s++) {
+        size_t n = sizes[s];
+        unsigned char *memory = CALL(allocate)(n), *out = allocate(n, 1), *back = allocate(n, 1);
+        ck_assert_uint_eq((uintptr_t)memory % 64, 0);
+        CALL(download)(back, memory, n);
+        ck_assert_msg(memcmp(back, out, n) == 0, "memory of %zu bytes is not zeroed", n);
+        for (size_t i = 0; i < n; i++)
+            out[i] = (unsigned char)(i * 7 + 1);
+        CALL(upload)(memory, out, n);
+        CALL(synchronize)();
+        CALL(download)(back, memory, n);
+        ck_assert_msg(memcmp(back, out, n) == 0, "%zu bytes came back changed", n);
+        CALL(release)(memory);
+        free(out);
+        free(back);
+    }
+    CALL(release)(NULL);
+}
+
+/* Stamps are times of the host's clock, in the order of the work that they follow. */
+static void test_stamps(void)
+{
+    size_t n = 100003;
+    struct array *x = array_floats(n, -1.0f, 1.0f);
+    arrays_upload();
+    CALL(stamps_begin)();
+    int64_t before = clock_now_ns(), stamp[4];
+    for (int i = 0; i < 4; i++) {
+        stamp[i] = CALL(stamp)();
+        ck_assert(device->asynchronous ? stamp[i] < 0 : stamp[i] > 0);
+        device->zero(array_device(x), n);
+    }
+    CALL(stamps_end)();
+    int64_t after = clock_now_ns(), slack = device->asynchronous ? 1000000 : 0; /* 1 ms between the clocks */
+    for (int i = 0; i < 4; i++) {
+        int64_t now = CALL(stamp_ns)(stamp[i]);
+        ck_assert_msg(now >= before - slack && now <= after + slack, "stamp %d is %lld ns off", i,
+                      (long long)(now < before ? now - before : now - after));
+        ck_assert(i == 0 || now >= device->stamp_ns(stamp[i - 1]));
+    }
+    arrays_download(0);
+    x->checked = 1;
+    arrays_finish();
+}
+
+/* What goes out is what was computed before, and what comes in is there once its mark is reached. */
+static void test_beside(void)
+{
+    enum { MARKS = 3 };
+    size_t n = 100003, bytes = n * sizeof(float);
+    struct array *from = array_floats(n, -1.0f, 1.0f), *to = array_floats(n, -1.0f, 1.0f);
+    struct array *source = array_floats(n, -1.0f, 1.0f);
+    CALL(beside_create)(MARKS);
+    float *host = CALL(allocate_host)(bytes);
+    arrays_upload();
+    device->copy(array_device(from), array_device(source), n);
+    for (size_t mark = 0; mark < MARKS; mark++) {
+        CALL(beside_out)(host, array_device(from), bytes, mark);
+        while (!CALL(beside_reached)(mark))
+            ;
+        ck_assert_msg(memcmp(host, array_before(source), bytes) == 0, "what came out is not what was computed");
+        CALL(beside_in)(array_device(to), host, bytes, mark);
+        while (!device->beside_reached(mark))
+            ;
+    }
+    device->synchronize();
+    arrays_download(0);
+    array_equal(from, array_before(source));
+    array_equal(to, array_before(source));
+    CALL(release_host)(host);
+    CALL(beside_destroy)();
+    arrays_finish();
+}
+
+/* Names change nothing. */
+static void test_ranges(void)
+{
+    struct array *x = array_floats(17, -1.0f, 1.0f);
+    arrays_upload();
+    CALL(phase)("forward_pass");
+    CALL(phase)(NULL);
+    CALL(range_begin)("layer", 3);
+    CALL(range_begin)("attention", -1);
+    CALL(range_end)();
+    CALL(range_end)();
+    arrays_download(0);
+    array_equal(x, array_before(x));
+    arrays_finish();
+}
+
+static void test_zero(void)
+{
+    for (size_t l = 0; l < LENGTH(lengths); l++) {
+        struct array *x = array_floats(lengths[l], -1.0f, 1.0f);
+        RUN(zero, array_device(x), lengths[l]);
+        array_equal(x, array_doubles(lengths[l])); /* zeros, more than enough of them */
+        arrays_finish();
+    }
+}
+
+static void test_copy(void)
+{
+    for (size_t l = 0; l < LENGTH(lengths); l++) {
+        struct array *to = array_floats(lengths[l], -1.0f, 1.0f), *from = array_floats(lengths[l], -1.0f, 1.0f);
+        RUN(copy, array_device(to), array_device(from), lengths[l]);
+        array_equal(to, array_before(from));
+        arrays_finish();
+    }
+}
+
+/* Ties between even and odd, both neighbours of a tie, overflow to infinity, infinities, NaNs quiet and signalling
+ * (also those whose upper half alone would be an infinity), subnormals, and zeros: the float's bits, then bfloat16's.
+ */
+static const uint32_t bf16_cases[][2] = {
+    {0x3F800000u, 0x3F80u}, {0x3F808000u, 0x3F80u}, {0x3F818000u, 0x3F82u}, {0x3F807FFFu, 0x3F80u},
+    {0x3F808001u, 0x3F81u}, {0x3F817FFFu, 0x3F81u}, {0x3F818001u, 0x3F82u}, {0xBF808000u, 0xBF80u},
+    {0xBF818000u, 0xBF82u}, {0x3FFF8000u, 0x4000u}, {0x7F7F7FFFu, 0x7F7Fu}, {0x7F7F8000u, 0x7F80u},
+    {0xFF7FFFFFu, 0xFF80u}, {0x7F800000u, 0x7F80u}, {0xFF800000u, 0xFF80u}, {0x00000001u, 0x0000u},
+    {0x00008000u, 0x0000u}, {0x00008001u, 0x0001u}, {0x00018000u, 0x0002u}, {0x007FFFFFu, 0x0080u},
+    {0x80018000u, 0x8002u}, {0x00000000u, 0x0000u}, {0x80000000u, 0x8000u},
+};
+static const uint32_t nan_cases[] = {0x7FC00000u, 0xFFC00000u, 0x7F800001u, 0x7F808000u,
+                                     0x7FFFFFFFu, 0xFFFFFFFFu, 0xFF800001u, 0x7FBFFFFFu};
+
+static int is_bf16_nan(uint16_t x)
+{
+    return (x & 0x7FFFu) > 0x7F80u;
+}
+
+static void test_pack_exact(void)
+{
+    struct array *from = array_floats(LENGTH(bf16_cases) + LENGTH(nan_cases), 0.0f, 1.0f);
+    struct array *to = array_bytes((LENGTH(bf16_cases) + LENGTH(nan_cases)) * sizeof(uint16_t));
+    uint32_t *bits = array_before(from);
+    for (size_t i = 0; i < LENGTH(bf16_cases); i++)
+        bits[i] = bf16_cases[i][0];
+    memcpy(bits + LENGTH(bf16_cases), nan_cases, sizeof nan_cases);
+    RUN(pack_bf16, array_device(to), array_device(from), LENGTH(bf16_cases) + LENGTH(nan_cases));
+    const uint16_t *got = array_after(to);
+    to->checked = 1;
+    for (size_t i = 0; i < LENGTH(bf16_cases); i++) {
+        float x;
+        memcpy(&x, &bf16_cases[i][0], sizeof x);
+        ck_assert_msg(reference_pack_bf16(x) == bf16_cases[i][1], "the reference is wrong in case %zu", i);
+        ck_assert_msg(got[i] == bf16_cases[i][1], "%08x becomes %04x, not %04x", bf16_cases[i][0], got[i],
+                      bf16_cases[i][1]);
+    }
+    for (size_t i = 0; i < LENGTH(nan_cases); i++)
+        ck_assert_msg(is_bf16_nan(got[LENGTH(bf16_cases) + i]), "%08x is no longer NaN", nan_cases[i]);
+    arrays_finish();
+}
+
+static void test_pack_bf16(void)
+{
+    test_pack_exact();
+    for (size_t l = 0; l < LENGTH(lengths); l++) {
+        struct array *from = array_floats(lengths[l], -10.0f, 10.0f), *to = array_bytes(lengths[l] * sizeof(uint16_t));
+        RUN(pack_bf16, array_device(to), array_device(from), lengths[l]);
+        uint16_t *want = (uint16_t *)(void *)array_doubles(lengths[l]);
+        for (size_t i = 0; i < lengths[l]; i++)
+            want[i] = reference_pack_bf16(((float *)array_before(from))[i]);
+        array_equal(to, want);
+        arrays_finish();
+    }
+}
+
+/* All 65,536 values, and then lengths that are no power of two. NaNs count as equal whatever their other bits. */
+static void test_unpack_bf16(void)
+{
+    static const size_t counts[] = {65536, 1, 3, 17, 130, 1000};
+    for (size_t l = 0; l < LENGTH(counts); l++) {
+        struct array *from = array_bytes(counts[l] * sizeof(uint16_t)), *to = array_floats(counts[l], 0.0f, 1.0f);
+        for (size_t i = 0; i < counts[l]; i++)
+            ((uint16_t *)array_before(from))[i] = (uint16_t)i;
+        RUN(unpack_bf16, array_device(to), array_device(from), counts[l]);
+        to->checked = 1;
+        for (size_t i = 0; i < counts[l]; i++) {
+            uint32_t got = ((uint32_t *)array_after(to))[i];
+            int both_nan = is_bf16_nan((uint16_t)i) && (got & 0x7FFFFFFFu) > 0x7F800000u;
+            ck_assert_msg(got == (uint32_t)i << 16 || both_nan, "%04zx becomes %08x", i, got);
+        }
+        arrays_finish();
+    }
+}
+
+/* ---- layers ---- */
+
+static const size_t row_counts[] = {1, 3, 17, 130};
+
+static void test_embedding_forward(void)
+{
+    static const size_t sizes[][2] = {{3, 1}, {257, 6}, {1000, 77}}; /* V, C */
+    for (size_t r = 0; r < LENGTH(row_counts); r++)
+        for (size_t s = 0; s < LENGTH(sizes); s++) {
+            size_t N = row_counts[r], V = sizes[s][0], C = sizes[s][1];
+            struct array *x = array_numbers(N * C, -1.0f, 1.0f), *table = array_numbers(V * C, -1.0f, 1.0f),
+                         *token = array_tokens(N, V);
+            RUN(embedding_forward, array_device(x), array_device(table), array_device(token), N, C);
+            double *want = array_doubles(N * C);
+            reference_embedding_forward(want, array_wide(table), array_before(token), N, C);
+            array_near(x, want, 0.0, 0.0); /* nothing is computed */
+            arrays_finish();
+        }
+}
+
+/* The order of the sum is promised, so floats added in that order must be met exactly; the double reference says that
+ * the right rows were added. */
+static void test_embedding_backward(void)
+{
+    static const size_t sizes[][2] = {{1, 5}, {3, 1}, {3, 130}, {257, 6}}; /* V, C: with V 1 and 3, tokens repeat */
+    static const size_t counts[] = {1, 3, 17, 130, 1000}; /* the last is more than are sorted at a time */
+    for (size_t r = 0; r < LENGTH(counts); r++)
+        for (size_t s = 0; s < LENGTH(sizes); s++) {
+            size_t N = counts[r], V = sizes[s][0], C = sizes[s][1];
+            struct array *dtable = array_floats(V * C, -1.0f, 1.0f), *dx = array_numbers(N * C, -1.0f, 1.0f),
+                         *token = array_tokens(N, V);
+            RUN(embedding_backward, array_device(dtable), array_device(dx), array_device(token), N, C);
+            double *want = array_wide(dtable);
+            reference_embedding_backward(want, array_wide(dx), array_before(token), N, C);
+            /* At most N + 1 roundings of partial sums, which rarely pass sqrt(N). */
+            array_near(dtable, want, 0.0, (double)(N + 1) * UNIT * sqrt((double)N));
+            const double *rows = array_wide(dx);
+            float *ordered = (float *)(void *)array_doubles(V * C);
+            memcpy(ordered, array_before(dtable), dtable->bytes);
+            for (size_t i = 0; i < N; i++)
+                for (size_t c = 0; c < C; c++)
+                    ordered[(size_t)((int32_t *)array_before(token))[i] * C + c] += (float)rows[i * C + c];
+            array_equal(dtable, ordered);
+            arrays_finish();
+        }
+}
+
+/* A sum of K products of numbers up to 1: each of K roundings errs by u times a partial sum of about sqrt(K) / 3, and
+ * they add up like a random walk, to about K u / 3. Twelve times that is never met by chance. */
+static double product_error(size_t K)
+{
+    return 4.0 * (double)(K + 1) * UNIT;
+}
+
+/* The same of a matrix product, whose inputs may be rounded first: then K errors of twice product_unit at most, of
+ * random sign, in numbers up to 1. */
+static double matmul_error(size_t K)
+{
+    double rounding = device->precision == PRECISION_TF32 ? 0x1p-11 : 0;
+    return product_error(K) + 4.0 * sqrt((double)K) * rounding;
+}
+
+static const size_t linear_sizes[][2] = {{1, 1}, {3, 17}, {17, 3}, {64, 130}, {131, 65}}; /* I, O */
+
+static void test_linear_forward(void)
+{
+    for (size_t r = 0; r < LENGTH(row_counts); r++)
+        for (size_t s = 0; s < LENGTH(linear_sizes); s++) {
+            size_t N = row_counts[r], I = linear_sizes[s][0], O = linear_sizes[s][1];
+            struct array *y = array_numbers(N * O, -1.0f, 1.0f), *x = array_numbers(N * I, -1.0f, 1.0f);
+            struct array *w = array_numbers(O * I, -1.0f, 1.0f);
+            RUN(linear_forward, array_device(y), array_device(x), array_device(w), N, I, O);
+            double *want = array_doubles(N * O);
+            reference_linear_forward(want, array_wide(x), array_wide(w), N, I, O);
+            array_near(y, want, 0.0, matmul_error(I));
+            arrays_finish();
+        }
+}
+
+static void test_linear_backward_input(void)
+{
+    for (size_t r = 0; r < LENGTH(row_counts); r++)
+        for (size_t s = 0; s < LENGTH(linear_sizes); s++)
+            for (int accumulate = 0; accumulate < 2; accumulate++) {
+                size_t N = row_counts[r], I = linear_sizes[s][0], O = linear_sizes[s][1];
+                struct array *dx = array_numbers(N * I, -1.0f, 1.0f), *dy = array_numbers(N * O, -1.0f, 1.0f);
+                struct array *w = array_numbers(O * I, -1.0f, 1.0f);
+                RUN(linear_backward_input, array_device(dx), array_device(dy), array_device(w), N, I, O, accumulate);
+                double *want = array_wide(dx);
+                reference_linear_backward_input(want, array_wide(dy), array_wide(w), N, I, O, accumulate);
+                array_near(dx, want, 0.0, matmul_error(O));
+                arrays_finish();
+            }
+}
+
+static void test_linear_backward_weight(void)
+{
+    for (size_t r = 0; r < LENGTH(row_counts); r++)
+        for (size_t s = 0; s < LENGTH(linear_sizes); s++) {
+            size_t N = row_counts[r], I = linear_sizes[s][0], O = linear_sizes[s][1];
+            struct array *dw = array_floats(O * I, -1.0f, 1.0f), *dy = array_numbers(N * O, -1.0f, 1.0f);
+            struct array *x = array_numbers(N * I, -1.0f, 1.0f);
+            RUN(linear_backward_weight, array_device(dw), array_device(dy), array_device(x), N, I, O);
+            double *want = array_wide(dw);
+            reference_linear_backward_weight(want, array_wide(dy), array_wide(x), N, I, O);
+            array_near(dw, want, 0.0, matmul_error(N));
+            arrays_finish();
+        }
+}
+
+static const size_t norm_widths[] = {1, 3, 17, 64, 257, 1032}; /* one warp a row, or several */
+
+static void rmsnorm_forward_case(size_t N, size_t C, int residual)
+{
+    struct array *y = array_numbers(N * C, -1.0f, 1.0f), *rstd = array_floats(N, -1.0f, 1.0f);
+    struct array *x = array_numbers(N * C, -2.0f, 2.0f), *w = array_numbers(C, -2.0f, 2.0f);
+    struct array *more = array_numbers(N * C, -1.0f, 1.0f);
+    RUN(rmsnorm_forward, array_device(y), array_device(rstd), array_device(x), residual ? array_device(more) : NULL,
+        array_device(w), N, C);
+    double *sum = array_wide(x), *add = array_wide(more);
+    for (size_t i = 0; residual && i < N * C; i++) /* backward will read the rounded sum, so it is what is normalised */
+        sum[i] = array_rounded(x, sum[i] + add[i]);
+    double *want = array_doubles(N * C), *want_rstd = array_doubles(N);
+    reference_rmsnorm_forward(want, want_rstd, sum, array_wide(w), N, C);
+    /* A sum of C positive numbers errs by at most C u, its root by half; then a few roundings. */
+    array_near(y, want, ((double)C / 2.0 + 6.0) * UNIT, 0.0);
+    array_near(rstd, want_rstd, ((double)C / 2.0 + 4.0) * UNIT, 0.0);
+    if (residual)
+        array_near(x, sum, 0.0, 0.0);
+    arrays_finish();
+}
+
+static void test_rmsnorm_forward(void)
+{
+    for (size_t r = 0; r < LENGTH(row_counts); r++)
+        for (size_t s = 0; s < LENGTH(norm_widths); s++)
+            for (int residual = 0; residual < 2; residual++)
+                rmsnorm_forward_case(row_counts[r], norm_widths[s], residual);
+}
+
+static void rmsnorm_backward_case(size_t N, size_t C, int accumulate)
+{
+    struct array *dx = array_numbers(N * C, -1.0f, 1.0f), *dw = array_floats(C, -1.0f, 1.0f);
+    struct array *dy = array_numbers(N * C, -1.0f, 1.0f), *x = array_numbers(N * C, -2.0f, 2.0f);
+    struct array *w = array_numbers(C, -1.0f, 1.0f), *rstd = array_floats(N, 0.5f, 2.0f); /* need not fit x */
+    RUN(rmsnorm_backward, array_device(dx), array_device(dw), array_device(dy), array_device(x), array_device(w),
+        array_device(rstd), N, C, accumulate);
+    double *want = accumulate ? array_wide(dx) : array_doubles(N * C), *want_dw = array_wide(dw);
+    reference_rmsnorm_backward(want, want_dw, array_wide(dy), array_wide(x), array_wide(w), array_wide(rstd), N, C);
+    /* The mean of C numbers up to 4 errs by 4 u sqrt(C) or so, and n and rstd make of it at most 8 times as
+     * much; a few roundings of numbers up to 32 besides. dw sums N numbers up to 4. */
+    array_near(dx, want, 0.0, (32.0 * sqrt((double)C) + 128.0) * UNIT);
+    array_near(dw, want_dw, 0.0, 4.0 * product_error(N));
+    arrays_finish();
+}
+
+static void test_rmsnorm_backward(void)
+{
+    for (size_t r = 0; r < LENGTH(row_counts); r++)
+        for (size_t s = 0; s < LENGTH(norm_widths); s++)
+            for (int accumulate = 0; accumulate < 2; accumulate++)
+                rmsnorm_backward_case(row_counts[r], norm_widths[s], accumulate);
+}
+
+static const struct shape {
+    size_t B, T, H, D;
+} shapes[] = {{1, 1, 1, 2}, {2, 7, 3, 6},   {1, 129, 2, 16}, {1, 200, 2, 64},
+              {3, 1, 2, 2}, {1, 64, 1, 64}, {2, 65, 1, 16},  {1, 130, 5, 2}};
+
+static void test_rope(void)
+{
+    for (size_t s = 0; s < LENGTH(shapes); s++)
+        for (int inverse = 0; inverse < 2; inverse++) {
+            size_t B = shapes[s].B, T = shapes[s].T, H = shapes[s].H, D = shapes[s].D;
+            struct array *x = array_numbers(B * T * H * D, -1.0f, 1.0f), *table = array_floats(T * D, -1.0f, 1.0f);
+            RUN(rope, array_device(x), array_device(table), B, T, H, D, inverse);
+            double *want = array_wide(x);
+            reference_rope(want, array_wide(table), B, T, H, D, inverse);
+            array_near(x, want, 0.0, 4.0 * UNIT); /* two products and a sum of numbers up to 2 */
+            arrays_finish();
+        }
+}
+
+/* What a probability may err by, relatively: a score is at most size^2 sqrt(D), its rounding is an error of the
+ * exponential's argument, and sums of D and T numbers round too. Where inputs of products are rounded, so are the
+ * probabilities; tensor cores multiply fp32 as three products of TF32, which drops what lies below 2^-21. */
+static double probability_error(const struct shape *s, float size)
+{
+    double unit = device->precision == PRECISION_TF32   ? 0x1p-11
+                  : device->precision == PRECISION_BF16 ? 0x1p-9
+                  : device->asynchronous                ? 0x1p-21
+                                                        : UNIT;
+    return ((double)(size * size) * sqrt((double)s->D) + 8.0 + sqrt((double)(s->D + s->T))) * unit;
+}
+
+/* Queries and keys within +-size: 1 gives nearly equal probabilities, 3 some large ones, 30 a single one. */
+static const float score_sizes[] = {1.0f, 3.0f, 30.0f};
+
+static void attention_forward_case(const struct shape *s, float size)
+{
+    size_t n = s->B * s->T * s->H * s->D, rows = s->B * s->T * s->H;
+    struct array *o = array_numbers(n, -1.0f, 1.0f), *lse = array_floats(rows, -1.0f, 1.0f),
+                 *q = array_numbers(n, -size, size);
+    struct array *k = array_numbers(n, -size, size), *v = array_numbers(n, -1.0f, 1.0f);
+    RUN(attention_forward, array_device(o), array_device(lse), array_device(q), array_device(k), array_device(v), s->B,
+        s->T, s->H, s->D);
+    double *want = array_doubles(n), *want_lse = array_doubles(rows), *p = array_doubles(s->T);
+    reference_attention_forward(want, want_lse, array_wide(q), array_wide(k), array_wide(v), p, s->B, s->T, s->H, s->D);
+    double error = probability_error(s, size);
+    array_near(o, want, 0.0, 2.0 * error); /* means of numbers up to 1; 2 since the sum that divides errs as well */
+    array_near(lse, want_lse, UNIT, 2.0 * error); /* the maximum is a score, and errs too */
+    arrays_finish();
+}
+
+static void test_attention_forward(void)
+{
+    for (size_t s = 0; s < LENGTH(shapes); s++)
+        for (size_t z = 0; z < LENGTH(score_sizes); z++)
+            attention_forward_case(&shapes[s], score_sizes[z]);
+    attention_forward_case(&(struct shape){2, 70, 2, 5}, 1.0f); /* an odd D: only rope has pairs */
+}
+
+static void attention_backward_case(const struct shape *s, float size)
+{
+    size_t n = s->B * s->T * s->H * s->D, rows = s->B * s->T * s->H;
+    struct array *dq = array_numbers(n, -1.0f, 1.0f), *dk = array_numbers(n, -1.0f, 1.0f),
+                 *dv = array_numbers(n, -1.0f, 1.0f);
+    struct array *d_o = array_numbers(n, -1.0f, 1.0f), *q = array_numbers(n, -size, size),
+                 *k = array_numbers(n, -size, size);
+    struct array *v = array_numbers(n, -1.0f, 1.0f), *o = array_numbers(n, 0.0f, 0.0f),
+                 *lse = array_floats(rows, 0.0f, 0.0f);
+    double *true_o = array_doubles(n), *true_lse = array_doubles(rows), *p = array_doubles(s->T);
+    reference_attention_forward(true_o, true_lse, array_wide(q), array_wide(k), array_wide(v), p, s->B, s->T, s->H,
+                                s->D);
+    for (size_t i = 0; i < n; i++)
+        array_set(o, i, true_o[i]);
+    for (size_t i = 0; i < rows; i++)
+        ((float *)array_before(lse))[i] = (float)true_lse[i];
+    RUN(attention_backward, array_device(dq), array_device(dk), array_device(dv), array_device(d_o), array_device(o),
+        array_device(lse), array_device(q), array_device(k), array_device(v), s->B, s->T, s->H, s->D);
+    double *want_q = array_doubles(n), *want_k = array_doubles(n), *want_v = array_doubles(n);
+    reference_attention_backward(want_q, want_k, want_v, array_wide(d_o), array_wide(o), array_wide(lse), array_wide(q),
+                                 array_wide(k), array_wide(v), s->B, s->T, s->H, s->D);
+    /* dv: numbers up to 1, weighted by what a key gets from all queries, mostly below 4. dq, dk: dp is about
+     * sqrt(D), which the scale takes away again, times a key or query up to size. */
+    double error = 4.0 * probability_error(s, size);
+    array_near(dv, want_v, 0.0, error);
+    array_near(dq, want_q, 0.0, error * (double)size);
+    array_near(dk, want_k, 0.0, error * (double)size);
+    arrays_finish();
+}
+
+static void test_attention_backward(void)
+{
+    for (size_t s = 0; s < LENGTH(shapes); s++)
+        for (size_t z = 0; z < LENGTH(score_sizes); z++)
+            attention_backward_case(&shapes[s], score_sizes[z]);
+    attention_backward_case(&(struct shape){2, 70, 2, 5}, 1.0f);
+}
+
+/* Small numbers, and large ones whose exponential overflows. */
+static const float gate_sizes[] = {4.0f, 200.0f};
+
+static void test_swiglu_forward(void)
+{
+    for (size_t l = 0; l < LENGTH(lengths); l++)
+        for (size_t z = 0; z < LENGTH(gate_sizes); z++) {
+            size_t n = lengths[l];
+            struct array *h = array_numbers(n, -1.0f, 1.0f), *a = array_numbers(n, -gate_sizes[z], gate_sizes[z]);
+            struct array *g = array_numbers(n, -1.0f, 1.0f);
+            RUN(swiglu_forward, array_device(h), array_device(a), array_device(g), n);
+            double *want = array_doubles(n);
+            reference_swiglu_forward(want, array_wide(a), array_wide(g), n);
+            array_near(h, want, 10.0 * UNIT,
+                       1e-35); /* some five roundings and an exponential; below 1e-35 it may be 0 */
+            arrays_finish();
+        }
+}
+
+static void test_swiglu_backward(void)
+{
+    for (size_t l = 0; l < LENGTH(lengths); l++)
+        for (size_t z = 0; z < LENGTH(gate_sizes); z++)
+            for (int alias = 0; alias < 2; alias++) { /* da is a, dg is g */
+                size_t n = lengths[l];
+                struct array *a = array_numbers(n, -gate_sizes[z], gate_sizes[z]), *g = array_numbers(n, -1.0f, 1.0f);
+                struct array *dh = array_numbers(n, -1.0f, 1.0f);
+                struct array *da = alias ? a : array_numbers(n, -1.0f, 1.0f),
+                             *dg = alias ? g : array_numbers(n, -1.0f, 1.0f);
+                RUN(swiglu_backward, array_device(da), array_device(dg), array_device(dh), array_device(a),
+                    array_device(g), n);
+                double *want_a = array_doubles(n), *want_g = array_doubles(n);
+                reference_swiglu_backward(want_a, want_g, array_wide(dh), array_wide(a), array_wide(g), n);
+                /* Where 1 + a (1 - s) cancels, what is left errs by u times the terms, which are below 2; where a is
+                 * large, 1 - s errs by u and is multiplied with a. */
+                array_near(da, want_a, 10.0 * UNIT, (8.0 + (double)gate_sizes[z]) * UNIT);
+                array_near(dg, want_g, 10.0 * UNIT, 1e-35);
+                arrays_finish();
+            }
+}
+
+static void cross_entropy_case(size_t N, size_t V, float size)
+{
+    const float loss_scale = 0.125f, grad_scale = 0.25f;
+    struct array *loss = array_floats(1, 0.5f, 1.0f), *logits = array_numbers(N * V, -size, size),
+                 *target = array_tokens(N, V);
+    if (size > 1e3f) /* the largest first, as an unlikely target and as a likely one */
+        for (size_t i = 0; i < N; i++)
+            array_set(logits, i * V + (i % V), (double)(i % 2 ? size : -size));
+    RUN(cross_entropy, array_device(loss), array_device(logits), array_device(target), N, V, loss_scale, grad_scale);
+    double *want_loss = array_wide(loss), *want = array_wide(logits);
+    reference_cross_entropy(want_loss, want, array_before(target), N, V, (double)loss_scale, (double)grad_scale);
+    /* Differences from the maximum, up to 2 size, are rounded before their exponential is taken, and weigh in a
+     * relative error only where they are not too large to matter: beyond 88 the result is 0. */
+    double relative = ((double)fminf(2.0f * size, 88.0f) + 8.0) * UNIT;
+    array_near(logits, want, relative, 2.0 * UNIT * (double)grad_scale);
+    array_near(loss, want_loss, 2.0 * UNIT, (double)N * (double)loss_scale * relative);
+    arrays_finish();
+}
+
+static void test_cross_entropy(void)
+{
+    static const size_t vocabularies[] = {1, 3, 257, 1000, 5003};
+    for (size_t r = 0; r < LENGTH(row_counts); r++)
+        for (size_t s = 0; s < LENGTH(vocabularies); s++) {
+            cross_entropy_case(row_counts[r], vocabularies[s], 5.0f);
+            cross_entropy_case(row_counts[r], vocabularies[s], 1e4f);
+        }
+}
+
+/* ---- optimizer ---- */
+
+static void test_grad_norm(void)
+{
+    static const float sizes[] = {1e-3f, 1.0f, 1e30f}; /* the squares of the last are no floats */
+    static const float max_norms[] = {0.0f, 1.0f, 1e3f};
+    for (size_t l = 0; l < LENGTH(lengths); l++)
+        for (size_t z = 0; z < LENGTH(sizes); z++)
+            for (size_t m = 0; m < LENGTH(max_norms); m++) {
+                struct array *scalars = array_floats(SCALARS, 0.0f, 1.0f),
+                             *g = array_floats(lengths[l], -sizes[z], sizes[z]);
+                RUN(grad_norm, array_device(scalars), array_device(g), lengths[l], max_norms[m]);
+                double *want = array_wide(scalars);
+                reference_grad_norm(want, array_wide(g), lengths[l], (double)max_norms[m]);
+                array_near(scalars, want, 2.0 * UNIT, 0.0); /* computed in double, then rounded */
+                arrays_finish();
+            }
+}
+
+static void test_adamw(void)
+{
+    const struct adamw adamw = {.beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f, .weight_decay = 0.1f};
+    static const float steps[] = {1.0f, 2.0f, 1000.0f};
+    for (size_t l = 0; l < LENGTH(lengths); l++)
+        for (size_t t = 0; t < LENGTH(steps); t++) {
+            size_t n = lengths[l];
+            float past = steps[t] > 1.0f ? 1.0f : 0.0f; /* before the first step, moments are 0 */
+            struct array *w = array_floats(n, -1.0f, 1.0f), *m = array_floats(n, -0.1f * past, 0.1f * past);
+            struct array *v = array_floats(n, 0.0f, 0.01f * past), *g = array_floats(n, -1.0f, 1.0f);
+            struct array *scalars = array_floats(SCALARS, 0.0f, 1.0f), *narrow = array_numbers(n, 0.0f, 1.0f);
+            void *compute_w = device->compute_bytes < sizeof(float) ? array_device(narrow) : NULL;
+            float *set = array_before(scalars);
+            set[SCALAR_LEARNING_RATE] = 0.01f;
+            set[SCALAR_STEP] = steps[t];
+            set[SCALAR_CLIP] = 0.7f;
+            RUN(adamw, array_device(w), compute_w, array_device(m), array_device(v), array_device(g), n,
+                array_device(scalars), &adamw);
+            double *want_w = array_wide(w), *want_m = array_wide(m), *want_v = array_wide(v);
+            reference_adamw(want_w, want_m, want_v, array_wide(g), n, array_wide(scalars), &adamw);
+            /* m may cancel, so its error is that of its terms, up to 0.1. The change of w is at most about
+             * lr * 10 (m and v need not fit), and errs by some ten roundings. */
+            array_near(m, want_m, 2.0 * UNIT, 0.4 * UNIT);
+            array_near(v, want_v, 6.0 * UNIT, 0.0);
+            array_near(w, want_w, 3.0 * UNIT, 1.0 * UNIT);
+            if (compute_w) {
+                uint16_t *rounded = (uint16_t *)(void *)array_doubles(n);
+                for (size_t i = 0; i < n; i++)
+                    rounded[i] = bf16_narrow(((float *)array_after(w))[i]);
+                array_equal(narrow, rounded);
+            }
+            arrays_finish();
+        }
+}
+
+/* ---- the list of operations ---- */
+
+#define ROW(operation, test)                                                                                           \
+    {                                                                                                                  \
+#operation, SLOT(operation), test                                                                              \
+    }
+static const struct {
+    const char *name;
+    size_t slot;
+    void (*test)(void);
+} operations[] = {
+    ROW(allocate, test_memory),
+    ROW(release, test_memory),
+    ROW(upload, test_memory),
+    ROW(download, test_memory),
+    ROW(synchronize, test_memory),
+    ROW(stamp, test_stamps),
+    ROW(stamps_begin, test_stamps),
+    ROW(stamps_end, test_stamps),
+    ROW(stamp_ns, test_stamps),
+    ROW(allocate_host, test_beside),
+    ROW(release_host, test_beside),
+    ROW(beside_create, test_beside),
+    ROW(beside_destroy, test_beside),
+    ROW(beside_out, test_beside),
+    ROW(beside_in, test_beside),
+    ROW(beside_reached, test_beside),
+    ROW(phase, test_ranges),
+    ROW(range_begin, test_ranges),
+    ROW(range_end, test_ranges),
+    ROW(zero, test_zero),
+    ROW(copy, test_copy),
+    ROW(pack_bf16, test_pack_bf16),
+    ROW(unpack_bf16, test_unpack_bf16),
+    ROW(embedding_forward, test_embedding_forward),
+    ROW(embedding_backward, test_embedding_backward),
+    ROW(linear_forward, test_linear_forward),
+    ROW(linear_backward_input, test_linear_backward_input),
+    ROW(linear_backward_weight, test_linear_backward_weight),
+    ROW(rmsnorm_forward, test_rmsnorm_forward),
+    ROW(rmsnorm_backward, test_rmsnorm_backward),
+    ROW(rope, test_rope),
+    ROW(attention_forward, test_attention_forward),
+    ROW(attention_backward, test_attention_backward),
+    ROW(swiglu_forward, test_swiglu_forward),
+    ROW(swiglu_backward, test_swiglu_backward),
+    ROW(cross_entropy, test_cross_entropy),
+    ROW(grad_norm, test_grad_norm),
+    ROW(adamw, test_adamw),
+};
+
+START_TEST(operation_matches_reference)
+{
+    size_t row = (size_t)_i % LENGTH(operations), which = (size_t)_i / LENGTH(operations);
+    char name[128];
+    snprintf(name, sizeof name, "%s, %s", devices[which].name, operations[row].name);
+    device = devices[which].create(devices[which].how);
+    ck_assert_ptr_nonnull(device);
+    arrays_begin(device, name);
+    memset(called, 0, sizeof called);
+    operations[row].test();
+    ck_assert_msg(called[operations[row].slot], "%s was not called by its test", name);
+}
+END_TEST
+
+/* Whoever adds an operation to struct device without a row above, or leaves one out of a device, finds out here. */
+START_TEST(table_is_complete)
+{
+    const struct device *d = devices[_i].create(devices[_i].how);
+    int rows[SLOTS] = {0};
+    ck_assert_str_ne(d->name, "");
+    for (size_t i = 0; i < LENGTH(operations); i++)
+        rows[operations[i].slot]++;
+    for (size_t slot = SLOT(allocate); slot < SLOTS; slot++) {
+        void *entry;
+        memcpy(&entry, (const char *)d + slot * sizeof entry, sizeof entry);
+        ck_assert_msg(entry != NULL, "%s: pointer %zu of struct device is NULL", devices[_i].name, slot);
+        ck_assert_msg(rows[slot] == 1, "pointer %zu of struct device has %d tests, not 1", slot, rows[slot]);
+    }
+}
+END_TEST
+
+START_TEST(exponential_is_exact_enough)
+{
+    for (int i = 0; i < 155000; i++) { /* from -87.3 to 88.3 */
+        float x = -87.3f + (float)i * 0.001133f;
+        double want = exp((double)x), error = fabs((double)cpu_exp(x) - want) / want;
+        ck_assert_msg(error <= 2e-7, "exp(%.9g) errs by %g", (double)x, error);
+    }
+    ck_assert_float_eq(cpu_exp(0.0f), 1.0f);
+    ck_assert_float_eq(cpu_exp(-INFINITY), 0.0f);
+    ck_assert_float_eq(cpu_exp(-1e30f), 0.0f);
+    ck_assert_float_eq(cpu_exp(-87.4f), 0.0f);
+    ck_assert_float_eq(cpu_exp(INFINITY), INFINITY);
+    ck_assert_float_eq(cpu_exp(89.0f), INFINITY);
+    ck_assert_float_nan(cpu_exp(NAN));
+}
+END_TEST
+
+static int is_there(int i)
+{
+    return devices[i].create == cpu || device_cuda_count() > 0;
+}
+
+int main(void)
+{
+    if (device_cuda_count() > 0)
+        setenv("CK_FORK", "no", 1); /* GPUs do not survive a fork */
+    report_clear();
+    Suite *suite = suite_create("device");
+    TCase *all = tcase_create("devices");
+    tcase_set_timeout(all, 120); /* sanitizers are slow */
+    tcase_add_test(all, exponential_is_exact_enough);
+    for (int i = 0; i < (int)LENGTH(devices); i++) {
+        if (is_there(i)) {
+            int rows = (int)LENGTH(operations);
+            tcase_add_loop_test(all, table_is_complete, i, i + 1);
+            tcase_add_loop_test(all, operation_matches_reference, i * rows, (i + 1) * rows);
+        } else {
+            printf("skip - operations of %s: %s\n", devices[i].name, report_text());
+            report_clear();
+        }
+    }
+    fflush(stdout); /* or the tests' processes print it, too */
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}

@@ -1,0 +1,162 @@
+/* test_operations.c - names, sizes, shapes and work of the operations: every entry is whole, and has values that were
+ * computed by hand. */
+#include "kernels/operations.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* ---- every entry ---- */
+
+/* A sum of products of a number and letters of `sizes`, or nothing. */
+static int is_formula(const char *formula, const char *sizes)
+{
+    if (!*formula)
+        return 1;
+    for (const char *c = formula;; c++) {
+        if (*c >= '1' && *c <= '9')
+            c += strspn(c, "0123456789");
+        c += *c == 'e'; /* bytes of a number of the compute type */
+        size_t letters = strspn(c, sizes);
+        if (!letters)
+            return 0;
+        c += letters;
+        if (!*c)
+            return 1;
+        if (*c != '+')
+            return 0;
+    }
+}
+
+static size_t words(const char *list)
+{
+    size_t n = *list != 0;
+    for (; *list; list++)
+        n += *list == ',';
+    return n;
+}
+
+START_TEST(entry_is_whole)
+{
+    const struct operation_facts *f = &operation_facts[_i];
+    ck_assert_msg(f->name && *f->name, "operation %d has no name", _i);
+    ck_assert_msg(f->sizes && f->inputs && f->types && f->flops && f->bytes, "%s is not whole", f->name);
+    for (int i = 0; i < _i; i++)
+        ck_assert_str_ne(operation_facts[i].name, f->name);
+    ck_assert_uint_ge(strlen(f->sizes), 1);
+    ck_assert_uint_le(strlen(f->sizes), 4); /* what a span holds */
+    for (const char *c = f->sizes; *c; c++) {
+        ck_assert_msg(strchr("nNCIOBTHDV", *c) != NULL, "%s: size %c", f->name, *c);
+        ck_assert_msg(strrchr(f->sizes, *c) == c, "%s: size %c twice", f->name, *c);
+        ck_assert_msg(strchr(f->bytes, *c) != NULL, "%s: size %c is in no byte", f->name, *c);
+    }
+    ck_assert_msg(*f->bytes && is_formula(f->bytes, f->sizes), "%s: bytes %s", f->name, f->bytes);
+    ck_assert_msg(is_formula(f->flops, f->sizes), "%s: flops %s", f->name, f->flops);
+    ck_assert_uint_eq(words(f->inputs), strlen(f->types));
+    ck_assert_uint_eq(strspn(f->types, "fhic"), strlen(f->types));
+    for (const char *c = f->inputs; *c; c++) {
+        if (*c == ',') {
+            ck_assert_msg(c > f->inputs && c[-1] != ',' && c[1], "%s: inputs %s", f->name, f->inputs);
+            continue;
+        }
+        ck_assert_msg(strchr(f->sizes, *c) != NULL, "%s: inputs %s", f->name, f->inputs);
+    }
+}
+END_TEST
+
+/* Attention keeps the sums of each head's rows one head behind the other: [B, H, T] in device.h. */
+START_TEST(shapes_are_those_of_the_device)
+{
+    ck_assert_str_eq(operation_facts[OPERATION_LINEAR_BACKWARD_INPUT].inputs, "NO,OI");
+    ck_assert_str_eq(operation_facts[OPERATION_RMSNORM_BACKWARD].inputs, "NC,NC,C,N");
+    ck_assert_str_eq(operation_facts[OPERATION_ATTENTION_BACKWARD].inputs, "BTHD,BTHD,BHT,BTHD,BTHD,BTHD");
+}
+END_TEST
+
+/* ---- values ---- */
+
+enum { N = 3, I = 5, O = 7, C = 11, V = 13, B = 2, T = 17, H = 4, D = 6, X = 1009 };
+static const struct {
+    enum operation operation;
+    size_t size[4];
+    double flops, bytes;
+} values[] = {
+    {OPERATION_ZERO, {X}, 0, 4 * X},
+    {OPERATION_COPY, {X}, 0, 4 * X + 4 * X},
+    {OPERATION_PACK_BF16, {X}, 0, 4 * X + 2 * X},
+    {OPERATION_UNPACK_BF16, {X}, 0, 2 * X + 4 * X},
+    {OPERATION_EMBEDDING_FORWARD, {N, C}, 0, 4 * N + 4 * (N * C + N * C)},
+    {OPERATION_EMBEDDING_BACKWARD, {N, C}, 0, 4 * N + 4 * (N * C + 2 * N * C)}, /* the table's rows come and go */
+    {OPERATION_LINEAR_FORWARD, {N, I, O}, 210, 4 * (15 + 35 + 21)},
+    {OPERATION_LINEAR_BACKWARD_INPUT, {N, I, O}, 210, 4 * (21 + 35 + 15)},
+    {OPERATION_LINEAR_BACKWARD_WEIGHT, {N, I, O}, 210, 4 * (21 + 15 + 2 * 35)},
+    {OPERATION_RMSNORM_FORWARD, {N, C}, 0, 4 * (4 * N * C + C + N)},
+    {OPERATION_RMSNORM_BACKWARD, {N, C}, 0, 4 * (2 * N * C + 2 * N * C + C + 2 * C + N)},
+    {OPERATION_ROPE, {B, T, H, D}, 0, 4 * (2 * B * T * H * D + T * D)},
+    {OPERATION_ATTENTION_FORWARD, {B, T, H, D}, 2.0 * B *H *T *T *D, 4 * (4 * B * T * H * D + B * H * T)},
+    {OPERATION_ATTENTION_BACKWARD, {B, T, H, D}, 5.0 * B *H *T *T *D, 4 * (8 * B * T * H * D + B * H * T)},
+    {OPERATION_SWIGLU_FORWARD, {X}, 0, 4 * 3 * X},
+    {OPERATION_SWIGLU_BACKWARD, {X}, 0, 4 * 5 * X},
+    {OPERATION_CROSS_ENTROPY, {N, V}, 0, 4 * (2 * N * V + N)},
+    {OPERATION_GRAD_NORM, {X}, 2 * X, 4 * X},
+    {OPERATION_ADAMW, {X}, 0, 4 * (3 * 2 * X + X)},
+};
+
+START_TEST(work_is)
+{
+    const struct operation_facts *f = &operation_facts[values[_i].operation];
+    ck_assert_int_eq((int)values[_i].operation, _i); /* none is left out */
+    ck_assert_double_eq(operation_amount(f->flops, f->sizes, values[_i].size, sizeof(float)), values[_i].flops);
+    ck_assert_double_eq(operation_amount(f->bytes, f->sizes, values[_i].size, sizeof(float)), values[_i].bytes);
+}
+END_TEST
+
+START_TEST(formulas_are_sums_of_products)
+{
+    static const size_t sizes[] = {3, 5};
+    static const struct {
+        const char *formula;
+        double value;
+    } rows[] = {{"", 0},          {"7", 7},        {"10", 10},    {"a", 3},   {"b", 5},      {"ab", 15},
+                {"aab", 45},      {"2a", 6},       {"12ab", 180}, {"a+b", 8}, {"2a+3b", 21}, {"2a+3b+4ab", 81},
+                {"4a+10b+1", 63}, {"a+a+a+a", 12}, {"x", 0},      {"ax+b", 5}};
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        ck_assert_msg(operation_amount(rows[i].formula, "ab", sizes, sizeof(float)) == rows[i].value,
+                      "%s is %g, not %g", rows[i].formula,
+                      operation_amount(rows[i].formula, "ab", sizes, sizeof(float)), rows[i].value);
+    ck_assert_double_eq(operation_amount("eab+2ea", "ab", sizes, 2), 2 * 15 + 2 * 2 * 3);
+    ck_assert_uint_eq(operation_size("ab", sizes, 'b'), 5);
+    ck_assert_uint_eq(operation_size("ab", sizes, 'c'), 0);
+    ck_assert_uint_eq(operation_size("ab", sizes, 0), 0);
+}
+END_TEST
+
+/* Sizes that no 64-bit integer could multiply. */
+START_TEST(large_work_does_not_overflow)
+{
+    static const size_t sizes[] = {1UL << 22, 1UL << 21, 1UL << 22};
+    const struct operation_facts *f = &operation_facts[OPERATION_LINEAR_FORWARD];
+    ck_assert_double_eq(operation_amount(f->flops, f->sizes, sizes, sizeof(float)), 0x1p66);
+    static const size_t none[] = {0, 5, 7};
+    ck_assert_double_eq(operation_amount(f->flops, f->sizes, none, sizeof(float)), 0);
+    ck_assert_double_eq(operation_amount(f->bytes, f->sizes, none, sizeof(float)), 140);
+    /* in bfloat16 the weight's gradient alone stays as large as it is in fp32 */
+    const size_t three[] = {3, 5, 7};
+    f = &operation_facts[OPERATION_LINEAR_BACKWARD_WEIGHT];
+    ck_assert_double_eq(operation_amount(f->bytes, f->sizes, three, 2), 2 * (21 + 15) + 8 * 35);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("operations");
+    TCase *tests = tcase_create("operations");
+    tcase_add_loop_test(tests, entry_is_whole, 0, OPERATIONS);
+    tcase_add_test(tests, shapes_are_those_of_the_device);
+    tcase_add_loop_test(tests, work_is, 0, OPERATIONS);
+    tcase_add_test(tests, formulas_are_sums_of_products);
+    tcase_add_test(tests, large_work_does_not_overflow);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,165 @@
+/* test_controls.c - what a profile is compared with, without ranks: the rows, the efficiency of overlap from known
+ * numbers, and that what does not apply says nothing. */
+#include "tests/support/made_up_profile.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* ---- efficiency ---- */
+
+static const struct {
+    const char *what;
+    double on, off, alone, backward, want;
+} efficiencies[] = {
+    {"all of it", 100, 130, 30, 60, 1},
+    {"half of it", 100, 115, 30, 60, 0.5},
+    {"nothing", 100, 100, 30, 60, 0},
+    {"half of the backward that there is", 100, 110, 60, 20, 0.5},
+    {"as long as backward", 100, 105, 20, 20, 0.25},
+    {"slower with overlap", 110, 100, 40, 60, -0.25},
+    {"much slower", 400, 100, 40, 60, -7.5},
+    {"more than all of it", 100, 160, 30, 60, 2},
+    {"tiny numbers", 1e-9, 3e-9, 8e-9, 9e-9, 0.25},
+};
+
+START_TEST(efficiency_is)
+{
+    double on = efficiencies[_i].on, off = efficiencies[_i].off, alone = efficiencies[_i].alone;
+    struct summary s = controls_efficiency(&on, &off, &alone, &efficiencies[_i].backward, 1);
+    ck_assert_uint_eq(s.n, 1);
+    ck_assert_msg(fabs(s.median - efficiencies[_i].want) < 1e-12, "%s: %g", efficiencies[_i].what, s.median);
+    ck_assert_double_nan(s.ci_low); /* of one round */
+    ck_assert_double_nan(s.ci_high);
+}
+END_TEST
+
+/* Each round is divided by itself: the ratio of the medians would be 1 / 10 here. */
+START_TEST(efficiency_is_paired_by_round)
+{
+    static const double on[] = {100, 200, 300, 400, 500, 600, 700}, off[] = {101, 202, 303, 404, 505, 606, 707},
+                        alone[] = {10, 4, 12, 40, 50, 60, 70}, backward[] = {5, 20, 6, 80, 90, 100, 110};
+    struct summary s = controls_efficiency(on, off, alone, backward, LENGTH(on));
+    ck_assert_uint_eq(s.n, LENGTH(on));
+    ck_assert_double_eq_tol(s.median, 0.1, 1e-12);
+    ck_assert_double_eq_tol(s.ci_low, 0.1, 1e-12);
+    ck_assert_double_eq_tol(s.ci_high, 0.5, 1e-12); /* 1 / 5, 2 / 4, 3 / 6 and four times 1 / 10 */
+    s = controls_efficiency(on, off, alone, backward, 3);
+    ck_assert_double_eq_tol(s.median, 0.5, 1e-12);
+    ck_assert_double_nan(s.ci_low);
+}
+END_TEST
+
+START_TEST(efficiency_of_no_rounds_is_nothing)
+{
+    struct summary s = controls_efficiency(NULL, NULL, NULL, NULL, 0);
+    check_no_summary(&s, "efficiency");
+}
+END_TEST
+
+/* ---- the rest ---- */
+
+static struct made_up_profile p;
+
+static void check_no_communication(const struct controls *c)
+{
+    check_no_summary(&c->comm_slowdown, "comm_slowdown");
+    check_no_summary(&c->efficiency, "efficiency");
+    check_no_summary(&c->comm_alone, "comm_alone");
+    check_no_summary(&c->step_off, "step_off");
+    ck_assert_double_nan(c->attainable);
+}
+
+static void check_nothing_beside_none(const struct controls *c)
+{
+    check_no_pair(&c->step_to_none, "step_to_none");
+    check_no_pair(&c->compute_slowdown, "compute_slowdown");
+    check_no_summary(&c->step_none, "step_none");
+    check_no_summary(&c->backward_none, "backward_none");
+}
+
+START_TEST(rows_are_found)
+{
+    static const struct {
+        const struct strategy *strategy;
+        int untraced, off, none;
+    } rows[] = {
+        {&strategy_none, 1, -1, -1},
+        {&strategy_ddp, 1, -1, 2},
+        {&strategy_ddp_flat, 1, -1, 2},
+        {&strategy_ddp_individual, 1, 2, 3},
+        {&strategy_ddp_individual_v2, 1, 2, 3},
+        {&strategy_ddp_bucketed, 1, 2, 3},
+    };
+    const struct job job = {.size = 1};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        made_up_profile_create(&p, &job, rows[i].strategy);
+        ck_assert_int_eq(p.controls.untraced_row, rows[i].untraced);
+        ck_assert_int_eq(p.controls.off_row, rows[i].off);
+        ck_assert_int_eq(p.controls.none_row, rows[i].none);
+        made_up_profile_destroy(&p);
+    }
+}
+END_TEST
+
+START_TEST(one_rank_has_no_communication)
+{
+    const struct job job = {.size = 1};
+    made_up_profile_create(&p, &job, _i ? &strategy_ddp_bucketed : &strategy_ddp);
+    controls_compute(&p.controls, &p.run);
+    ck_assert_uint_eq(p.controls.rounds, PROFILE_ROUNDS);
+    check_pair(&p.controls.overhead, 1.25, "overhead");
+    check_pair(&p.controls.step_to_none, 2, "step_to_none");
+    check_pair(&p.controls.compute_slowdown, 1.2, "compute_slowdown");
+    check_summary(&p.controls.step_on, made_up_median(0.1), "step_on");
+    check_summary(&p.controls.step_none, made_up_median(0.05), "step_none");
+    check_summary(&p.controls.backward_none, made_up_median(0.04), "backward_none");
+    check_no_communication(&p.controls);
+    made_up_profile_destroy(&p);
+}
+END_TEST
+
+START_TEST(none_is_compared_with_itself_untraced)
+{
+    const struct job job = {.size = _i};
+    made_up_profile_create(&p, &job, &strategy_none);
+    controls_compute(&p.controls, &p.run);
+    ck_assert_uint_eq(p.controls.rounds, PROFILE_ROUNDS);
+    check_pair(&p.controls.overhead, 1.25, "overhead");
+    check_summary(&p.controls.step_on, made_up_median(0.1), "step_on");
+    check_nothing_beside_none(&p.controls);
+    check_no_communication(&p.controls);
+    made_up_profile_destroy(&p);
+}
+END_TEST
+
+START_TEST(before_the_first_round_there_is_nothing)
+{
+    const struct job job = {.size = 2};
+    made_up_profile_create(&p, &job, _i ? &strategy_ddp_bucketed : &strategy_none);
+    p.run.measurements.rounds = 0;
+    controls_compute(&p.controls, &p.run);
+    ck_assert_uint_eq(p.controls.rounds, 0);
+    check_no_pair(&p.controls.overhead, "overhead");
+    check_no_summary(&p.controls.step_on, "step_on");
+    check_nothing_beside_none(&p.controls);
+    check_no_communication(&p.controls);
+    made_up_profile_destroy(&p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("controls");
+    TCase *tests = tcase_create("controls");
+    tcase_add_loop_test(tests, efficiency_is, 0, (int)LENGTH(efficiencies));
+    tcase_add_test(tests, efficiency_is_paired_by_round);
+    tcase_add_test(tests, efficiency_of_no_rounds_is_nothing);
+    tcase_add_test(tests, rows_are_found);
+    tcase_add_loop_test(tests, one_rank_has_no_communication, 0, 2);
+    tcase_add_loop_test(tests, none_is_compared_with_itself_untraced, 1, 3);
+    tcase_add_loop_test(tests, before_the_first_round_there_is_nothing, 0, 2);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,245 @@
+/* test_findings.c - each threshold of a profile's findings from both of its sides, and which ranks they name. */
+#include "tests/support/healthy.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static struct healthy h;
+static struct findings findings;
+
+static void busy(double percent) /* of rank 1; the other has 80 % */
+{
+    h.rank[1].sum.compute = (int64_t)(percent * 1000);
+}
+
+static void data_loading(double percent)
+{
+    h.figures.phase[PHASE_DATA_LOADING].share = percent / 100;
+}
+
+static void exposed(double percent) /* of rank 0; the other has 2 %. Backward is so long that its share says nothing */
+{
+    h.rank[0].sum.overlap = h.rank[0].sum.communication - (int64_t)(percent * 1000);
+    h.rank[0].sum.communication += 50000;
+    h.rank[0].sum.overlap += 50000;
+    h.figures.phase[PHASE_BACKWARD].mean = 10;
+}
+
+static void exposed_beside_backward(double percent) /* which is half of the step */
+{
+    exposed(percent / 2);
+    h.figures.phase[PHASE_BACKWARD].mean = 0.05;
+}
+
+static void collectives(double percent)
+{
+    h.controls.comm_alone.median = h.controls.backward_none.median * percent / 100;
+}
+
+static size_t peak_bytes;
+static void memory(double percent) /* two ranks, the same machine */
+{
+    peak_bytes = (size_t)lround(percent * 5000);
+}
+
+static void gpu_memory(double percent) /* of one GPU, however many ranks the machine has */
+{
+    h.run.opened = (struct open_device){.on_gpu = 1, .gpu.total_memory = 2000000};
+    peak_bytes = (size_t)lround(percent * 20000);
+}
+
+static void straggling(double percent) /* of three steps of 0.1 s */
+{
+    h.straggler[0] = (struct straggler){.last = 30, .most_ns = 1e6, .cost_ns = 1e5};
+    h.straggler[1] = (struct straggler){.last = 20, .most_ns = 2.5e6, .cost_ns = percent / 100 * 3e8};
+}
+
+static const struct {
+    const char *name;
+    void (*figure)(double percent);
+    double percent; /* on the silent side of the limit */
+    double beyond;  /* where it is found */
+    enum level level;
+    double threshold, value; /* as told */
+    const char *words[4];
+} limits[] = {
+    {"device_busy", busy, 70, 69.9, LEVEL_WARNING, 70, 69.9, {"only 69.9 %", "threshold 70 %", "rank 1)"}},
+    {"device_busy", busy, 70, 50, LEVEL_WARNING, 70, 50, {"50.0 %"}},
+    {"device_busy", busy, 70, 49.9, LEVEL_HIGH, 70, 49.9, {"49.9 %", "rank 1)"}},
+    {"data_loading", data_loading, 9.9, 10.1, LEVEL_NOTE, 10, 10.1, {"10.1 %", "threshold 10 %", "all ranks"}},
+    {"data_loading", data_loading, 9.9, 29.9, LEVEL_NOTE, 10, 29.9, {"29.9 %"}},
+    {"data_loading", data_loading, 9.9, 30.1, LEVEL_WARNING, 30, 30.1, {"30.1 %", "threshold 30 %"}},
+    {"data_loading", data_loading, 9.9, 49.9, LEVEL_WARNING, 30, 49.9, {"49.9 %"}},
+    {"data_loading", data_loading, 9.9, 50.1, LEVEL_HIGH, 30, 50.1, {"50.1 %"}},
+    {"exposed_communication", exposed, 20, 20.1, LEVEL_WARNING, 20, 20.1, {"20.1 % of the step", "20 %", "rank 0)"}},
+    {"exposed_communication",
+     exposed_beside_backward,
+     14.8,
+     15.2,
+     LEVEL_NOTE,
+     15,
+     15.2,
+     {"15.2 % of backward", "15 %"}},
+    {"exposed_communication", exposed_beside_backward, 14.8, 40, LEVEL_NOTE, 15, 40, {"40.0 % of backward"}},
+    {"exposed_communication", exposed_beside_backward, 14.8, 40.2, LEVEL_WARNING, 20, 20.1, {"20.1 % of the step"}},
+    {"collectives", collectives, 14.9, 15.2, LEVEL_NOTE, 15, 15.2, {"15.2 %", "7.6 ms", "12 rounds", "from 15 %"}},
+    {"collectives", collectives, 14.9, 29.9, LEVEL_NOTE, 15, 29.9, {"29.9 %"}},
+    {"collectives", collectives, 14.9, 30.1, LEVEL_HIGH, 15, 30.1, {"30.1 %", "high from 30 %"}},
+    {"memory", memory, 90, 90.1, LEVEL_WARNING, 90, 90.1, {"2 ranks", "90.1 %", "threshold 90 %"}},
+    {"memory", gpu_memory, 90, 90.1, LEVEL_WARNING, 90, 90.1, {"90.1 %", "fullest GPU", "threshold 90 %"}},
+    {"straggler", straggling, 4.9, 5.1, LEVEL_WARNING, 5, 5.1, {"rank 1 came last in 20 of 50", "2.50 ms", "5.1 %"}},
+};
+
+static void find_with(void (*figure)(double), double percent)
+{
+    healthy_create(&h);
+    peak_bytes = 0;
+    figure(percent);
+    healthy_find(&h, peak_bytes, &findings);
+}
+
+START_TEST(finding_is)
+{
+    find_with(limits[_i].figure, limits[_i].percent);
+    ck_assert_msg(findings.n == 0, "%s at %g %%", findings.finding[0].name, limits[_i].percent);
+    find_with(limits[_i].figure, limits[_i].beyond);
+    ck_assert_msg(findings.n == 1, "%d findings for %s at %g %%", findings.n, limits[_i].name, limits[_i].beyond);
+    const struct finding *f = &findings.finding[0];
+    ck_assert_str_eq(f->name, limits[_i].name);
+    ck_assert_msg(f->level == limits[_i].level, "%s at %g %% is a %s", f->name, f->value, level_name[f->level]);
+    ck_assert_double_eq_tol(f->threshold, limits[_i].threshold, 1e-9);
+    ck_assert_double_eq_tol(f->value, limits[_i].value, 1e-9);
+    for (size_t i = 0; i < LENGTH(limits[_i].words) && limits[_i].words[i]; i++)
+        ck_assert_msg(strstr(f->text, limits[_i].words[i]) != NULL, "no '%s' in: %s", limits[_i].words[i], f->text);
+    ck_assert_uint_gt(strlen(f->advice), 0);
+}
+END_TEST
+
+START_TEST(healthy_figures_find_nothing)
+{
+    healthy_create(&h);
+    healthy_find(&h, 400000, &findings);
+    ck_assert_int_eq(findings.n, 0);
+    h.controls = (struct controls){.comm_alone.median = NAN, .backward_none.median = NAN}; /* no round yet */
+    healthy_find(&h, 400000, &findings);
+    ck_assert_int_eq(findings.n, 0);
+    h.run.host.memory_bytes = 0; /* unknown */
+    healthy_find(&h, 400000, &findings);
+    ck_assert_int_eq(findings.n, 0);
+}
+END_TEST
+
+/* The options' limits count, and what hangs on them moves along. */
+START_TEST(options_move_the_limits)
+{
+    static const struct {
+        const char *name;
+        void (*figure)(double);
+        struct thresholds limit;
+        double silent, beyond;
+        enum level level;
+    } moved[] = {
+        {"device_busy", busy, {35, 30, 20, 90}, 35, 34.9, LEVEL_WARNING},
+        {"device_busy", busy, {35, 30, 20, 90}, 35, 24.9, LEVEL_HIGH}, /* 5 / 7 of it */
+        {"data_loading", data_loading, {70, 60, 20, 90}, 19.9, 59.9, LEVEL_NOTE},
+        {"data_loading", data_loading, {70, 60, 20, 90}, 19.9, 99.9, LEVEL_WARNING},
+        {"data_loading", data_loading, {70, 6, 20, 90}, 1.9, 10.1, LEVEL_HIGH},
+        {"exposed_communication", exposed, {70, 30, 60, 90}, 60, 60.1, LEVEL_WARNING},
+        {"exposed_communication", exposed_beside_backward, {70, 30, 40, 90}, 29.8, 30.2, LEVEL_NOTE},
+        {"memory", memory, {70, 30, 20, 40}, 40, 40.1, LEVEL_WARNING},
+    };
+    for (size_t i = 0; i < LENGTH(moved); i++)
+        for (int beyond = 0; beyond < 2; beyond++) {
+            healthy_create(&h);
+            peak_bytes = 0;
+            h.options.thresholds = moved[i].limit;
+            moved[i].figure(beyond ? moved[i].beyond : moved[i].silent);
+            healthy_find(&h, peak_bytes, &findings);
+            ck_assert_msg(findings.n == beyond, "number %zu has %d findings", i, findings.n);
+            if (beyond) {
+                ck_assert_str_eq(findings.finding[0].name, moved[i].name);
+                ck_assert_msg(findings.finding[0].level == moved[i].level, "number %zu", i);
+            }
+        }
+}
+END_TEST
+
+/* ---- who ---- */
+
+START_TEST(all_ranks_beyond_a_limit_are_named)
+{
+    healthy_create(&h);
+    h.figures.ranks = 4;
+    h.rank[0].sum.compute = 60000;
+    h.rank[2].sum.compute = 55000;
+    h.rank[3].sum.compute = 69999;
+    healthy_find(&h, 0, &findings);
+    ck_assert_int_eq(findings.n, 1);
+    ck_assert_double_eq_tol(findings.finding[0].value, 55, 1e-9);
+    ck_assert_msg(strstr(findings.finding[0].text, "rank 0, 2, 3)") != NULL, "%s", findings.finding[0].text);
+    healthy_create(&h);
+    h.figures.ranks = HEALTHY_RANKS;
+    for (int r = 0; r < HEALTHY_RANKS; r++)
+        h.rank[r].sum = (struct overlap){100000, 21000 + r * 10, 80000, r == 4 ? 20000 : 0, 0, 1};
+    healthy_find(&h, 0, &findings);
+    ck_assert_int_eq(findings.n, 1);
+    ck_assert_str_eq(findings.finding[0].name, "exposed_communication");
+    ck_assert_double_eq_tol(findings.finding[0].value, 21.11, 1e-9);
+    ck_assert_msg(strstr(findings.finding[0].text, "rank 0, 1, 2, 3, 5, 6, 7, 8 and 3 more)") != NULL, "%s",
+                  findings.finding[0].text);
+}
+END_TEST
+
+/* The costliest rank, though another came last more often. */
+START_TEST(the_costliest_straggler_is_named)
+{
+    for (int costliest = 0; costliest < 4; costliest++) {
+        healthy_create(&h);
+        h.capture.reductions.ranks = h.figures.ranks = 4;
+        for (int r = 0; r < 4; r++)
+            h.straggler[r] = (struct straggler){.last = r == costliest ? 3 : 15, .most_ns = 1e5, .cost_ns = 1.6e7 + r};
+        h.straggler[costliest].cost_ns = 3e7;
+        healthy_find(&h, 0, &findings);
+        ck_assert_int_eq(findings.n, 1);
+        int named = -1;
+        ck_assert_int_eq(sscanf(findings.finding[0].text, "rank %d came last in 3 of 50", &named), 1);
+        ck_assert_int_eq(named, costliest);
+        ck_assert_double_eq_tol(findings.finding[0].value, 10, 1e-9);
+    }
+}
+END_TEST
+
+START_TEST(several_are_found_at_once)
+{
+    healthy_create(&h);
+    busy(10);
+    data_loading(60);
+    exposed(50);
+    collectives(40);
+    straggling(20);
+    healthy_find(&h, 1000000, &findings);
+    static const char *const names[] = {"device_busy", "data_loading", "exposed_communication",
+                                        "collectives", "memory",       "straggler"};
+    ck_assert_int_eq(findings.n, (int)LENGTH(names));
+    for (size_t i = 0; i < LENGTH(names); i++)
+        ck_assert_str_eq(findings.finding[i].name, names[i]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("findings");
+    TCase *tests = tcase_create("findings");
+    tcase_add_loop_test(tests, finding_is, 0, (int)LENGTH(limits));
+    tcase_add_test(tests, healthy_figures_find_nothing);
+    tcase_add_test(tests, options_move_the_limits);
+    tcase_add_test(tests, all_ranks_beyond_a_limit_are_named);
+    tcase_add_test(tests, the_costliest_straggler_is_named);
+    tcase_add_test(tests, several_are_found_at_once);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,804 @@
+/* test_results.c - the files of a run: runs the program with tiny sizes, reads back everything it wrote, and computes
+ * the summary a second time from the lines of the steps. Also what a file that stops growing leaves behind.
+ *
+ * The launcher is $MPIRUN, the program ddpbench in the build directory that this test lies in. Given files, it only
+ * says whether they are valid JSON (bench_cli.sh uses it so). */
+#include "metrics.h"
+#include "results.h"
+
+#include "kernels/error.h"
+#include "progress.h"
+#include "tests/support/suite.h"
+
+#include <cJSON.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { RANKS = 2, ROUNDS = 6, TIMED = 3, STEPS = 2 + TIMED, VOCABULARY = 1000 };
+
+#define SIZES                                                                                                          \
+    "--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 8 --vocab-size 1000 "        \
+    "--rounds 6 --steps-per-block 3 "
+
+static char folder[64];
+
+/* ---- files ---- */
+
+/* The content of a file of the run, as text; the caller frees it. */
+static char *read_text(const char *run, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s/%s", folder, run, name);
+    FILE *file = fopen(path, "rb");
+    ck_assert_msg(file != NULL, "no %s", path);
+    struct stat status;
+    ck_assert_int_eq(fstat(fileno(file), &status), 0);
+    char *text = allocate((size_t)status.st_size + 1, 1);
+    ck_assert_uint_eq(fread(text, 1, (size_t)status.st_size, file), (size_t)status.st_size);
+    ck_assert_uint_eq(strlen(text), (size_t)status.st_size);
+    fclose(file);
+    return text;
+}
+
+/* The whole file is one JSON value, and nothing follows it. */
+static cJSON *read_json(const char *run, const char *name)
+{
+    char *text = read_text(run, name);
+    cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);
+    ck_assert_msg(json != NULL, "%s is not JSON: %s", name, cJSON_GetErrorPtr());
+    free(text);
+    return json;
+}
+
+static const cJSON *item(const cJSON *json, const char *name)
+{
+    const cJSON *found = cJSON_GetObjectItemCaseSensitive(json, name);
+    ck_assert_msg(found != NULL, "no \"%s\"", name);
+    return found;
+}
+
+static double number(const cJSON *json, const char *name)
+{
+    const cJSON *found = item(json, name);
+    ck_assert_msg(cJSON_IsNumber(found), "\"%s\" is no number", name);
+    return found->valuedouble;
+}
+
+static const char *text(const cJSON *json, const char *name)
+{
+    const cJSON *found = item(json, name);
+    ck_assert_msg(cJSON_IsString(found), "\"%s\" is no string", name);
+    return found->valuestring;
+}
+
+/* ---- the runs ---- */
+
+static int run_program(const char *name, int ranks, const char *arguments)
+{
+    char self[512] = "", command[2048];
+    const char *launcher = getenv("MPIRUN");
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        return -1;
+    const char *build = dirname(dirname(dirname(dirname(self))));
+    snprintf(command, sizeof command,
+             "OMP_NUM_THREADS=1 SLURM_JWT=password SECRET_TOKEN=password %s -n %d %s/ddpbench " SIZES
+             "%s --output %s/%s >%s/%s.out 2>%s/%s.err </dev/null",
+             launcher && *launcher ? launcher : "mpirun", ranks, build, arguments, folder, name, folder, name, folder,
+             name);
+    return system(command);
+}
+
+static int active_status, warmup_status;
+
+/* Once for all tests, before Check forks for each. */
+static void run_all(void)
+{
+    strcpy(folder, "/tmp/test_results_XXXXXX");
+    if (!mkdtemp(folder))
+        FATAL("cannot make %s", folder);
+    active_status = run_program("active", RANKS,
+                                "--implementations none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,b=ddp_bucketed "
+                                "--bucket-size-mb 0.02,0.1 --attainable --label tiny");
+    warmup_status = run_program("warmup", 1, "--implementations ddp,none --regime warmup --lr 0.01");
+}
+
+static void remove_all(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    if (system(command))
+        fprintf(stderr, "cannot remove %s\n", folder);
+}
+
+START_TEST(program_succeeds)
+{
+    char *said = read_text("", active_status ? "active.err" : "warmup.err");
+    ck_assert_msg(!active_status && !warmup_status, "status %d and %d: %s", active_status, warmup_status, said);
+    ck_assert_ptr_nonnull(strstr(said, "Results: "));
+    free(said);
+}
+END_TEST
+
+/* ---- the lines of a rank ---- */
+
+static const char *const rows[] = {"none", "ddp_flat", "ddp", "ddp_individual", "ddp_individual_v2", "b:0.02", "b:0.1"};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+struct step {
+    double start, step_ms, phase_ms[PHASES], loss, learning_rate, grad_norm;
+};
+
+static struct step steps[RANKS][ROWS][ROUNDS][STEPS];
+static char order[RANKS][ROUNDS][ROWS]; /* which implementation ran as number j of a round */
+
+static int row_of(const char *name)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (!strcmp(rows[i], name))
+            return i;
+    ck_abort_msg("unknown implementation '%s'", name);
+    return -1;
+}
+
+static struct step read_step(const cJSON *json)
+{
+    struct step step = {.start = number(json, "start"),
+                        .step_ms = number(json, "step_ms"),
+                        .loss = number(json, "loss"),
+                        .learning_rate = number(json, "learning_rate"),
+                        .grad_norm = NAN};
+    for (int p = 0; p < PHASES; p++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s_ms", phase_name[p]);
+        step.phase_ms[p] = number(json, name);
+        ck_assert_double_ge(step.phase_ms[p], 0);
+    }
+    if (cJSON_GetObjectItemCaseSensitive(json, "grad_norm"))
+        step.grad_norm = number(json, "grad_norm");
+    return step;
+}
+
+/* One line a step, steps of a block together, every implementation once a round; n implementations, named or (for
+ * the other run) taken as they come. Fills steps and order of that rank. */
+static void read_metrics(const char *run, int rank, int n, int named)
+{
+    char name[64];
+    snprintf(name, sizeof name, "rank_%d_metrics.jsonl", rank);
+    char *all = read_text(run, name), *line = all;
+    size_t lines = 0;
+    double end = -1;
+    for (; *line; lines++) {
+        char *newline = strchr(line, '\n');
+        ck_assert_ptr_nonnull(newline); /* the last line is whole too */
+        *newline = 0;
+        cJSON *json = cJSON_ParseWithOpts(line, NULL, 1);
+        ck_assert_msg(json != NULL, "not JSON: %s", line);
+        size_t block = lines / STEPS, in_block = lines % STEPS, round = block / (size_t)n;
+        ck_assert_uint_lt(round, ROUNDS);
+        ck_assert_double_eq(number(json, "round"), (double)round);
+        ck_assert_double_eq(number(json, "block"), (double)block);
+        ck_assert_double_eq(number(json, "step"), (double)in_block);
+        ck_assert_int_eq(cJSON_IsTrue(item(json, "timed")), in_block >= 2);
+        const char *implementation = text(json, "implementation");
+        int row = named ? row_of(implementation) : strcmp(implementation, "ddp") != 0;
+        order[rank][round][block % (size_t)n] = (char)row;
+        struct step *step = &steps[rank][row][round][in_block];
+        *step = read_step(json);
+        ck_assert_double_ge(step->start, end - 1e-6); /* one after the other */
+        end = step->start + 1e-3 * step->step_ms;
+        line = newline + 1;
+        cJSON_Delete(json);
+    }
+    ck_assert_uint_eq(lines, (size_t)n * ROUNDS * STEPS);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0, seen = 0; i < n; i++) {
+            ck_assert_int_eq(seen & 1 << order[rank][round][i], 0);
+            seen |= 1 << order[rank][round][i];
+        }
+    free(all);
+}
+
+static void read_active(void)
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        read_metrics("active", rank, ROWS, 1);
+}
+
+/* ---- tests of the lines ---- */
+
+START_TEST(rounds_are_rotated)
+{
+    read_active();
+    ck_assert_mem_eq(order[0], order[1], sizeof order[0]);
+    for (int round = 1; round < ROUNDS; round++)
+        ck_assert_int_ne(order[0][round][0], order[0][round - 1][0]);
+}
+END_TEST
+
+/* Phases follow each other without gaps; numbers are printed with 9 digits. */
+START_TEST(phases_fill_the_step)
+{
+    read_active();
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int row = 0; row < ROWS; row++)
+            for (int round = 0; round < ROUNDS; round++)
+                for (int i = 0; i < STEPS; i++) {
+                    const struct step *step = &steps[rank][row][round][i];
+                    double sum = 0;
+                    for (int p = 0; p < PHASES; p++)
+                        sum += step->phase_ms[p];
+                    ck_assert_double_eq_tol(sum, step->step_ms, 1e-5 + 1e-6 * step->step_ms);
+                    ck_assert_double_gt(step->phase_ms[PHASE_FORWARD], 0);
+                    ck_assert_double_gt(step->phase_ms[PHASE_BACKWARD], 0);
+                    ck_assert_double_gt(step->phase_ms[PHASE_OPTIMIZER], 0);
+                    ck_assert_double_eq(step->phase_ms[PHASE_CLIPPING], 0);
+                    ck_assert_double_eq_tol(step->learning_rate, 0.001, 1e-9);
+                    ck_assert_double_nan(step->grad_norm);
+                }
+}
+END_TEST
+
+START_TEST(losses_agree)
+{
+    read_active();
+    double apart = 0;
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int row = 0; row < ROWS; row++)
+            for (int round = 0; round < ROUNDS; round++)
+                for (int i = 0; i < STEPS; i++) {
+                    double loss = steps[rank][row][round][i].loss, same = steps[rank][1][0][i].loss;
+                    if (row == 0)
+                        apart = fmax(apart, fabs(loss - same));
+                    else /* two ranks: the sum of two numbers is the same in any order */
+                        ck_assert_double_eq(loss, same);
+                    if (row == 0) /* none starts every block anew as well */
+                        ck_assert_double_eq(loss, steps[rank][0][0][i].loss);
+                    if (i == 0)
+                        ck_assert_double_eq_tol(loss, log(VOCABULARY), 0.2);
+                }
+    ck_assert_double_gt(apart, 1e-6); /* so the losses do tell whether gradients were reduced */
+    ck_assert_double_ne(steps[0][1][0][0].loss, steps[1][1][0][0].loss); /* each rank has data of its own */
+}
+END_TEST
+
+/* One rank; the first timed step is the first of the ramp, and there is a norm to clip. */
+START_TEST(warmup_ramps_and_clips)
+{
+    read_metrics("warmup", 0, 2, 0);
+    for (int row = 0; row < 2; row++)
+        for (int round = 0; round < ROUNDS; round++)
+            for (int i = 0; i < STEPS; i++) {
+                const struct step *step = &steps[0][row][round][i];
+                ck_assert_double_eq_tol(step->learning_rate, i < 2 ? 0 : 0.01 * (i - 2) / 3, 1e-8);
+                ck_assert_double_gt(step->grad_norm, 0);
+                ck_assert_double_gt(step->phase_ms[PHASE_CLIPPING], 0);
+                ck_assert_double_eq(step->loss, steps[0][0][0][i].loss);
+            }
+    cJSON *json = read_json("warmup", "summary.json");
+    for (int row = 0; row < 2; row++) {
+        const cJSON *ratio = item(item(item(json, "implementations"), row ? "none" : "ddp"), "communication_ratio");
+        ck_assert(cJSON_IsNull(item(ratio, "median"))); /* one rank communicates nothing: not 0, but n/a */
+        ck_assert_double_eq(number(ratio, "n"), 0);
+    }
+    cJSON_Delete(json);
+}
+END_TEST
+
+/* ---- the summary, computed again ---- */
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(const double *sample)
+{
+    double sorted[ROUNDS];
+    memcpy(sorted, sample, sizeof sorted);
+    qsort(sorted, ROUNDS, sizeof *sorted, ascending);
+    return (sorted[(ROUNDS - 1) / 2] + sorted[ROUNDS / 2]) / 2;
+}
+
+/* Milliseconds a step of each round: the slowest rank's, from its first timed step's start to its last one's end. */
+static void step_samples(int row, double sample[ROUNDS])
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        sample[round] = 0;
+        for (int rank = 0; rank < RANKS; rank++) {
+            const struct step *first = &steps[rank][row][round][2], *last = &steps[rank][row][round][STEPS - 1];
+            sample[round] = fmax(sample[round], (1e3 * (last->start - first->start) + last->step_ms) / TIMED);
+        }
+    }
+}
+
+static void phase_samples(int row, int phase, double sample[ROUNDS])
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        sample[round] = 0;
+        for (int rank = 0; rank < RANKS; rank++)
+            for (int i = 2; i < STEPS; i++)
+                sample[round] += steps[rank][row][round][i].phase_ms[phase] / TIMED / RANKS;
+    }
+}
+
+static const cJSON *metric(const cJSON *row, const char *name, const char *unit)
+{
+    const cJSON *found = item(row, name);
+    ck_assert_str_eq(text(found, "unit"), unit);
+    return found;
+}
+
+/* The figures of six samples, whose interval is from the least to the greatest. Where a block's own clock is in them, a
+ * pause of this process beside the block may be in an extreme one, and only the median is compared. */
+static void check_metric(const cJSON *row, const char *name, const char *unit, const double *sample, double tolerance,
+                         int exact)
+{
+    const cJSON *m = metric(row, name, unit);
+    double least = sample[0], greatest = sample[0];
+    for (int r = 1; r < ROUNDS; r++) {
+        least = fmin(least, sample[r]);
+        greatest = fmax(greatest, sample[r]);
+    }
+    ck_assert_double_eq(number(m, "n"), ROUNDS);
+    ck_assert_double_eq_tol(number(m, "median"), median(sample), tolerance);
+    if (exact) {
+        ck_assert_double_eq_tol(number(m, "ci_low"), least, tolerance);
+        ck_assert_double_eq_tol(number(m, "ci_high"), greatest, tolerance + 1e-6 * greatest);
+    }
+    ck_assert_double_le(number(m, "ci_low"), number(m, "p5"));
+    ck_assert_double_le(number(m, "p5"), number(m, "median"));
+    ck_assert_double_le(number(m, "median"), number(m, "p95"));
+    ck_assert_double_le(number(m, "p95"), number(m, "ci_high"));
+}
+
+START_TEST(summary_is_of_the_lines)
+{
+    read_active();
+    cJSON *json = read_json("active", "summary.json");
+    const cJSON *all = item(json, "implementations");
+    ck_assert_int_eq(cJSON_GetArraySize(all), ROWS);
+    ck_assert_double_eq(number(json, "schema_version"), RESULTS_SCHEMA);
+    ck_assert_double_eq(number(json, "rounds"), ROUNDS);
+    ck_assert_double_eq(number(json, "blocks"), ROUNDS * ROWS);
+    ck_assert_double_eq(number(json, "largest_loss_difference"), 0);
+    ck_assert_str_eq(text(json, "label"), "tiny");
+    double none[ROUNDS], step[ROUNDS], sync[ROUNDS], other[ROUNDS];
+    step_samples(0, none);
+    double fastest = INFINITY;
+    const char *fastest_name = "";
+    for (int i = 0; i < ROWS; i++) {
+        const cJSON *row = item(all, rows[i]);
+        step_samples(i, step);
+        /* a block's time is read from the clock a little outside its steps */
+        double tolerance = 0.05 + 0.02 * median(step);
+        check_metric(row, "step", "ms", step, tolerance, 0);
+        for (int p = 0; p < PHASES; p++) {
+            phase_samples(i, p, sync);
+            check_metric(row, phase_name[p], "ms", sync, 1e-6 * (1 + median(sync)), 1);
+        }
+        for (int r = 0; r < ROUNDS; r++)
+            other[r] = 8 * 16 / (1e-3 * step[r]);
+        check_metric(row, "tokens_per_second", "1/s", other, median(other) * tolerance / median(step), 0);
+        const cJSON *ratio = metric(row, "communication_ratio", "1"), *cost = metric(row, "sync_cost", "ms");
+        if (i == 0) {
+            ck_assert_double_eq(number(ratio, "n"), 0);
+            ck_assert(cJSON_IsNull(item(ratio, "median")));
+            ck_assert_double_eq(number(cost, "n"), 0);
+            ck_assert(cJSON_IsNull(item(cost, "median")));
+            ck_assert_ptr_null(cJSON_GetObjectItemCaseSensitive(row, "attainable"));
+            continue;
+        }
+        phase_samples(i, PHASE_GRADIENT_SYNC, sync);
+        double logs = 0;
+        for (int r = 0; r < ROUNDS; r++) {
+            other[r] = sync[r] / step[r];
+            logs += log(step[r] / none[r]) / ROUNDS;
+        }
+        check_metric(row, "communication_ratio", "1", other, 0.05, 0);
+        ck_assert_double_eq(number(cost, "n"), ROUNDS);
+        ck_assert_double_eq_tol(number(cost, "median"), (exp(logs) - 1) * median(none),
+                                0.1 + 0.05 * exp(logs) * median(none));
+        ck_assert_double_le(number(cost, "ci_low"), number(cost, "median"));
+        ck_assert_double_ge(number(cost, "ci_high"), number(cost, "median"));
+        ck_assert_double_gt(number(metric(row, "attainable", "ms"), "median"), 0);
+        if (number(cost, "median") < fastest) { /* the least on average, not the least median */
+            fastest = number(cost, "median");
+            fastest_name = rows[i];
+        }
+    }
+    ck_assert_str_eq(text(json, "fastest"), fastest_name);
+    ck_assert_int_eq(cJSON_GetArraySize(item(json, "comparisons")), (ROWS - 1) * (ROWS - 2) / 2);
+    const cJSON *pair;
+    cJSON_ArrayForEach(pair, item(json, "comparisons"))
+    {
+        ck_assert_int_gt(row_of(text(pair, "a")), 0);
+        ck_assert_int_gt(row_of(text(pair, "b")), row_of(text(pair, "a")));
+        ck_assert_double_le(number(pair, "ci_low"), number(pair, "step_ratio"));
+        ck_assert_double_ge(number(pair, "ci_high"), number(pair, "step_ratio"));
+        ck_assert(number(pair, "p_holm") >= 0 && number(pair, "p_holm") <= 1);
+    }
+    cJSON_Delete(json);
+}
+END_TEST
+
+/* summary.txt is what was printed: configuration, table, buckets, verdict. */
+START_TEST(table_is_kept_and_printed)
+{
+    char *table = read_text("active", "summary.txt"), *printed = read_text("", "active.out");
+    ck_assert_str_eq(table, printed);
+    static const char *const words[] = {
+        "forward", "backward", "sync",    "optimizer", "step",       "comm",       "tokens",      "sync cost",
+        "[95 %",   "attain-",  "2 ranks", "identical", "Buckets in", "  b:0.02: ", "\nVerdict: ", "regime    active"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        ck_assert_msg(strstr(table, words[i]) != NULL, "no '%s' in the table", words[i]);
+    ck_assert(strstr(table, "is the fastest on average (n = 6 rounds)"));
+    for (int i = 0; i < ROWS; i++) {
+        char start[32];
+        snprintf(start, sizeof start, "\n%s ", rows[i]);
+        ck_assert_ptr_nonnull(strstr(table, start));
+    }
+    free(table);
+    free(printed);
+}
+END_TEST
+
+/* ---- summary.csv ---- */
+
+/* A field of the table: empty where summary.json has null, otherwise the very same number. */
+static void check_field(const char *field, const cJSON *figure)
+{
+    char *end;
+    if (cJSON_IsNull(figure)) {
+        ck_assert_str_eq(field, "");
+        return;
+    }
+    ck_assert_double_eq(strtod(field, &end), figure->valuedouble);
+    ck_assert(end != field && !*end);
+}
+
+/* Row by row what summary.json holds, in its order, and nothing else. */
+START_TEST(csv_is_the_summary)
+{
+    static const char *const figures[] = {"n", "median", "ci_low", "ci_high", "p5", "p95"};
+    cJSON *json = read_json("active", "summary.json");
+    char *csv = read_text("active", "summary.csv"), *rest = csv;
+    ck_assert_str_eq(strsep(&rest, "\n"),
+                     "label,implementation,strategy,bucket_size_mb,ranks,hosts,threads,metric,unit,n,"
+                     "median,ci_low,ci_high,p5,p95");
+    const cJSON *implementation, *metric_of;
+    int row = 0;
+    cJSON_ArrayForEach(implementation, item(json, "implementations"))
+    {
+        cJSON_ArrayForEach(metric_of, implementation)
+        {
+            char expected[256], *line = strsep(&rest, "\n");
+            ck_assert_ptr_nonnull(rest);
+            snprintf(expected, sizeof expected, "tiny,%s,%s,%s,2,1,1,%s,%s", implementation->string,
+                     row < 5 ? rows[row] : "ddp_bucketed", row < 5 ? "" : strchr(rows[row], ':') + 1, metric_of->string,
+                     text(metric_of, "unit"));
+            ck_assert_msg(!strncmp(line, expected, strlen(expected)), "'%s' does not begin with '%s'", line, expected);
+            line += strlen(expected);
+            ck_assert_str_eq(strsep(&line, ","), ""); /* the expected fields end here */
+            for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+                ck_assert_ptr_nonnull(line);
+                check_field(strsep(&line, ","), item(metric_of, figures[i]));
+            }
+            ck_assert_ptr_null(line);
+        }
+        row++;
+    }
+    ck_assert_int_eq(row, ROWS);
+    ck_assert_str_eq(rest, "");
+    free(csv);
+    cJSON_Delete(json);
+}
+END_TEST
+
+/* ---- run.json ---- */
+
+START_TEST(run_says_what_ran)
+{
+    cJSON *json = read_json("active", "run.json");
+    ck_assert_double_eq(number(json, "schema_version"), RESULTS_SCHEMA);
+    ck_assert_str_eq(text(json, "program"), "ddpbench");
+    ck_assert_str_eq(text(json, "version"), results_version());
+    ck_assert_str_eq(text(json, "mode"), "benchmark");
+    ck_assert_str_eq(text(json, "label"), "tiny");
+    ck_assert_uint_gt(strlen(text(json, "time")), 19);
+    const cJSON *argv = item(json, "argv"), *configuration = item(json, "configuration");
+    ck_assert_int_gt(cJSON_GetArraySize(argv), 20);
+    ck_assert_str_eq(cJSON_GetArrayItem(argv, 1)->valuestring, "--d-model");
+    ck_assert_int_eq(cJSON_GetArraySize(configuration), 57);
+    ck_assert_double_eq(number(configuration, "d-model"), 32);
+    ck_assert_double_eq(number(configuration, "lr"), 0.001);
+    ck_assert_str_eq(text(configuration, "bucket-size-mb"), "0.02,0.1");
+    ck_assert(cJSON_IsTrue(item(configuration, "attainable")));
+    ck_assert(cJSON_IsFalse(item(configuration, "log-grad-norm")));
+
+    const cJSON *derived = item(json, "derived");
+    ck_assert_double_eq(number(derived, "world_size"), RANKS);
+    ck_assert_double_eq(number(derived, "host_count"), 1);
+    ck_assert_double_eq(number(derived, "threads"), 1);
+    ck_assert_double_eq(number(derived, "tokens_per_step"), 8 * 16);
+    ck_assert_double_eq(number(derived, "timed_steps_per_block"), TIMED);
+    double parameters = number(derived, "parameters");
+    ck_assert_double_eq(parameters, 2 * 1000 * 32 + 3 * 32 + 4 * 32 * 32 + 3 * 32 * 48);
+    ck_assert_double_eq(number(derived, "model_flops_per_step"),
+                        128 * (6 * (parameters - 1000 * 32 - 3 * 32) + 6 * 32 * 16));
+    ck_assert_ptr_nonnull(strstr(text(derived, "mpi_library"), "MPI"));
+    ck_assert_str_eq(text(derived, "comm"), "mpi");
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        ck_assert_double_gt(number(item(derived, "memory_bytes_per_rank"), memory_part_name[i]), 0);
+    cJSON_Delete(json);
+}
+END_TEST
+
+START_TEST(run_says_where)
+{
+    cJSON *json = read_json("active", "run.json");
+    const cJSON *ranks = item(json, "ranks");
+    ck_assert_int_eq(cJSON_GetArraySize(ranks), RANKS);
+    for (int r = 0; r < RANKS; r++) {
+        const cJSON *rank = cJSON_GetArrayItem(ranks, r), *host = item(item(json, "hosts"), text(rank, "host"));
+        ck_assert_double_eq(number(rank, "rank"), r);
+        ck_assert_uint_gt(strlen(text(rank, "binding")), 0);
+        ck_assert_double_ge(number(host, "pus"), 1);
+        ck_assert_double_gt(number(host, "memory_bytes"), 1e6);
+        ck_assert_ptr_nonnull(strstr(text(host, "kernel"), "Linux"));
+    }
+    const cJSON *environment = item(json, "environment");
+    ck_assert_str_eq(text(environment, "OMP_NUM_THREADS"), "1");
+    char *all = read_text("active", "run.json");
+    ck_assert_ptr_null(strstr(all, "password"));
+    ck_assert_ptr_null(strstr(all, "SECRET_TOKEN"));
+    free(all);
+    cJSON_Delete(json);
+}
+END_TEST
+
+/* Slices of every plan sum to the gradient, padding included; none sends nothing. */
+START_TEST(run_lists_the_collectives)
+{
+    cJSON *json = read_json("active", "run.json");
+    const cJSON *list = item(json, "implementations");
+    ck_assert_int_eq(cJSON_GetArraySize(list), ROWS);
+    for (int i = 0; i < ROWS; i++) {
+        const cJSON *row = cJSON_GetArrayItem(list, i), *collectives = item(row, "collectives"), *c;
+        ck_assert_str_eq(text(row, "name"), rows[i]);
+        double bytes = 0, tensors = 0, sent = 0, parameters = number(item(json, "derived"), "parameters");
+        cJSON_ArrayForEach(c, collectives)
+        {
+            bytes += number(c, "bytes");
+            tensors += number(c, "tensors");
+            sent += number(c, "parameters");
+        }
+        ck_assert_double_eq(tensors, i ? 12 : 0);
+        ck_assert_double_eq(sent, i ? parameters : 0);
+        ck_assert_double_ge(bytes, i ? 4 * parameters : 0);
+        ck_assert_double_le(bytes, i ? 4 * (parameters + 12 * TENSOR_ALIGNMENT) : 0);
+        if (i == 1)
+            ck_assert_int_eq(cJSON_GetArraySize(collectives), 1);
+        if (i >= 2 && i <= 4)
+            ck_assert_int_eq(cJSON_GetArraySize(collectives), 12);
+        if (i >= 5) {
+            ck_assert_str_eq(text(row, "strategy"), "ddp_bucketed");
+            ck_assert_double_eq(number(row, "bucket_size_mb"), i == 5 ? 0.02 : 0.1);
+            ck_assert_int_gt(cJSON_GetArraySize(collectives), 1);
+        }
+    }
+    cJSON_Delete(json);
+}
+END_TEST
+
+/* ---- a file that stops growing ---- */
+
+/* Check writes files too, so nothing is asserted between a limit and its end. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    if (getrlimit(RLIMIT_FSIZE, &limit))
+        FATAL("cannot read the limit on files");
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    if (setrlimit(RLIMIT_FSIZE, &limit))
+        FATAL("cannot limit files to %zu bytes", (size_t)bytes);
+}
+
+static const struct options plain = {.log_grad_norm = 1};
+
+static int write_blocks(struct results *results, int blocks)
+{
+    enum { N = 7 };
+    struct run run = {.options = &plain};
+    struct step_times times[N] = {{.start_ns = 5, .end_ns = 123456789}};
+    struct overlap overlap[N] = {{0}};
+    float record[N * RECORDS] = {NAN, INFINITY};
+    for (int b = 0; b < blocks; b++) {
+        struct block_facts facts = {.implementation = "x", .block = (size_t)b, .steps = N, .discarded = 2};
+        facts.other_cores = NAN;
+        if (metrics_write_block(results, &facts, &run, times, overlap, record))
+            return b;
+    }
+    return blocks;
+}
+
+/* A limit in the middle of a block stands for a full disk: the block is not there at all, and all lines are JSON. */
+START_TEST(full_disk_leaves_whole_blocks)
+{
+    struct results results = {.rank = 3};
+    snprintf(results.directory, sizeof results.directory, "%s", folder);
+    char path[600];
+    snprintf(path, sizeof path, "%s/rank_3_metrics.jsonl", folder);
+    results.metrics = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    ck_assert_int_ge(results.metrics, 0);
+    report_clear();
+    limit_files(20000);
+    int blocks = write_blocks(&results, 100);
+    limit_files(RLIM_INFINITY);
+    ck_assert_int_gt(blocks, 1);
+    ck_assert_int_lt(blocks, 100);
+    ck_assert_ptr_nonnull(strstr(report_text(), "rank_3_metrics.jsonl"));
+    ck_assert_ptr_nonnull(strstr(report_text(), "File too large"));
+    results_close(&results);
+
+    char *all = read_text("", "rank_3_metrics.jsonl");
+    int lines = 0;
+    for (char *line = strtok(all, "\n"); line; line = strtok(NULL, "\n"), lines++) {
+        cJSON *json = cJSON_ParseWithOpts(line, NULL, 1);
+        ck_assert_ptr_nonnull(json);
+        ck_assert_int_eq((int)number(json, "block"), lines / 7);
+        ck_assert(cJSON_IsNull(item(json, "cores_used_by_others")));
+        if (lines % 7 == 0) { /* not a number, and infinite */
+            ck_assert(cJSON_IsNull(item(json, "loss")));
+            ck_assert(cJSON_IsNull(item(json, "grad_norm")));
+        }
+        cJSON_Delete(json);
+    }
+    ck_assert_int_eq(lines, 7 * blocks);
+    free(all);
+}
+END_TEST
+
+/* A summary that cannot be written leaves the one before it. */
+START_TEST(summary_is_replaced_whole)
+{
+    struct results results = {.metrics = -1};
+    struct options options = {.implementation = {{.label = "a", .strategy = &strategy_ddp}}, .n = 1, .label = "first"};
+    struct job job = {.size = 2, .hosts = 1};
+    struct run run = {.options = &options, .job = &job, .losses = {.difference = NAN}};
+    struct comparison comparison;
+    snprintf(results.directory, sizeof results.directory, "%s", folder);
+    measurements_create(&run.measurements, 1, 1);
+    comparison_create(&comparison, &run.measurements, options.implementation, 2, 1, NULL); /* no rounds: all n/a */
+    ck_assert_int_eq(results_write_summary(&results, &run, &comparison, "table\n"), 0);
+    options.label = "second";
+    report_clear();
+    limit_files(600);
+    int status = results_write_summary(&results, &run, &comparison, "other\n");
+    limit_files(RLIM_INFINITY);
+    ck_assert_int_eq(status, -1);
+    ck_assert_ptr_nonnull(strstr(report_text(), "summary.json"));
+    cJSON *json = read_json("", "summary.json");
+    ck_assert_str_eq(text(json, "label"), "first");
+    ck_assert(cJSON_IsNull(item(item(item(item(json, "implementations"), "a"), "step"), "median")));
+    char path[600];
+    snprintf(path, sizeof path, "%s/summary.json.tmp", folder);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    cJSON_Delete(json);
+    comparison_destroy(&comparison);
+    measurements_destroy(&run.measurements);
+}
+END_TEST
+
+/* ---- words ---- */
+
+START_TEST(seconds_in_words)
+{
+    static const struct {
+        double seconds;
+        const char *words;
+    } known[] = {{0, "1 s"},
+                 {0.2, "1 s"},
+                 {1.4, "1 s"},
+                 {59.4, "59 s"},
+                 {59.7, "1 min 00 s"},
+                 {60, "1 min 00 s"},
+                 {80, "1 min 20 s"},
+                 {3599, "59 min 59 s"},
+                 {3600, "1 h 00 min"},
+                 {5400, "1 h 30 min"},
+                 {7199, "1 h 59 min"},
+                 {7200, "2 h 00 min"},
+                 {10800, "3 h 00 min"},
+                 {360000, "100 h 00 min"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char words[32];
+        ck_assert_str_eq(progress_words(known[i].seconds, words), known[i].words);
+    }
+}
+END_TEST
+
+START_TEST(bytes_in_words)
+{
+    static const struct {
+        size_t bytes;
+        const char *words;
+    } known[] = {{0, "0 B"},
+                 {999, "999 B"},
+                 {1024, "1.0 KiB"},
+                 {1536, "1.5 KiB"},
+                 {(size_t)100 << 20, "100 MiB"},
+                 {(size_t)5 << 29, "2.5 GiB"},
+                 {(size_t)3 << 40, "3.0 TiB"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char words[16];
+        ck_assert_str_eq(memory_words(known[i].bytes, words), known[i].words);
+    }
+}
+END_TEST
+
+/* For scripts: whether files that another program wrote are valid, without a test. A .jsonl holds a value a line, all
+ * of them ended; any other file is one value. Returns how many files are not, and names them. */
+static int count_invalid(int n, char *const path[])
+{
+    int invalid = 0;
+    char *text = NULL;
+    size_t room = 0;
+    for (int i = 0; i < n; i++) {
+        size_t length = strlen(path[i]), values = 0;
+        int by_line = length > 6 && !strcmp(path[i] + length - 6, ".jsonl"), bad = 0;
+        FILE *file = fopen(path[i], "rb");
+        while (file && getdelim(&text, &room, by_line ? '\n' : 0, file) > 0) { /* no 0 ends a whole file */
+            cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);
+            bad += !json || (by_line && text[strlen(text) - 1] != '\n');
+            cJSON_Delete(json);
+            values++;
+        }
+        if (!file || bad || (!by_line && values != 1)) {
+            printf("%s: %s\n", path[i], file ? "not JSON" : "cannot be read");
+            invalid++;
+        }
+        if (file)
+            fclose(file);
+    }
+    free(text);
+    return invalid;
+}
+
+int main(int argc, char *argv[])
+{
+    if (argc > 1)
+        return count_invalid(argc - 1, argv + 1) != 0;
+    Suite *suite = suite_create("results");
+    TCase *tests = tcase_create("results"), *words = tcase_create("words");
+    run_all();
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, program_succeeds);
+    tcase_add_test(tests, rounds_are_rotated);
+    tcase_add_test(tests, phases_fill_the_step);
+    tcase_add_test(tests, losses_agree);
+    tcase_add_test(tests, warmup_ramps_and_clips);
+    tcase_add_test(tests, summary_is_of_the_lines);
+    tcase_add_test(tests, table_is_kept_and_printed);
+    tcase_add_test(tests, csv_is_the_summary);
+    tcase_add_test(tests, run_says_what_ran);
+    tcase_add_test(tests, run_says_where);
+    tcase_add_test(tests, run_lists_the_collectives);
+    tcase_add_test(tests, full_disk_leaves_whole_blocks);
+    tcase_add_test(tests, summary_is_replaced_whole);
+    tcase_add_test(words, seconds_in_words);
+    tcase_add_test(words, bytes_in_words);
+    suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, words);
+    int status = suite_run(suite);
+    remove_all();
+    return status;
+}

@@ -1,0 +1,169 @@
+/* test_collectives.c - who posted a collective last, and who waited for whom, from made-up times of 1, 2 and 3 ranks.
+ */
+#include "reductions.h"
+#include "tests/support/made_up.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static struct timeline timeline;
+static struct reductions reductions;
+
+static void setup(void)
+{
+    made_up_create(&timeline, 50);
+}
+
+static void teardown(void)
+{
+    reductions_destroy(&reductions);
+    timeline_destroy(&timeline);
+}
+
+static void create(int ranks, int64_t residual_ns)
+{
+    struct alignment alignment = {.before = {0, 0, residual_ns}};
+    reductions_create(&reductions, &timeline, &alignment, ranks);
+}
+
+/* ---- from a timeline ---- */
+
+START_TEST(collectives_are_taken_in_the_order_of_tickets)
+{
+    static const size_t tickets[] = {3, 1, 5, 2, 4};
+    struct alignment alignment = {{0, 10000, 40}, {1000000000, 11000, 70}}; /* 1000 ns a second */
+    for (size_t i = 0; i < LENGTH(tickets); i++) {
+        timeline.step = (int)tickets[i] / 2;
+        made_up_collective(&timeline, tickets[i], (int)tickets[i] + 6, tickets[i] * 11, (int64_t)tickets[i] * 100000000,
+                           (int64_t)tickets[i] * 100000000 + 777);
+    }
+    reductions_create(&reductions, &timeline, &alignment, 3);
+    ck_assert_uint_eq(reductions.n, LENGTH(tickets));
+    ck_assert_int_eq(reductions.ranks, 3);
+    ck_assert_int_eq(reductions.residual_ns, 70);
+    ck_assert_uint_eq(reductions.told, 0);
+    for (size_t i = 0; i < reductions.n; i++) {
+        const struct reduction *r = &reductions.of[i];
+        int64_t t = (int64_t)i + 1, posted = t * 100000000 + 10000 + t * 100; /* with the drift until then */
+        ck_assert_uint_eq(r->ticket, i + 1);
+        ck_assert_int_eq(r->posted_ns, posted);
+        ck_assert_int_eq(r->queued_ns, posted - 3 * US);
+        ck_assert_int_eq(r->completed_ns, posted + 777);
+        ck_assert_uint_eq(r->elements, (i + 1) * 11);
+        ck_assert_uint_eq(r->bytes, (i + 1) * 44);
+        ck_assert_int_eq(r->index, (int)i + 7);
+        ck_assert_int_eq(r->step, ((int)i + 1) / 2);
+        ck_assert_int_eq(r->last_rank, -1);
+        for (int q = 0; q < 3; q++) { /* nothing is known of the other ranks */
+            ck_assert_int_eq(reduction_wait(r, q, 0), -1);
+            ck_assert_int_eq(reduction_transfer(r, q, 0), -1);
+        }
+    }
+}
+END_TEST
+
+START_TEST(none_are_none)
+{
+    create(2, 10);
+    ck_assert_uint_eq(reductions.n, 0);
+    reductions_find_last(&reductions, NULL);
+    ck_assert_uint_eq(reductions.told, 0);
+    reductions_destroy(&reductions);
+    ck_assert_ptr_null(reductions.of);
+}
+END_TEST
+
+/* ---- who was last ---- */
+
+static const struct {
+    const char *what;
+    int ranks;
+    int64_t residual, posted[3]; /* of each rank */
+    int last;                    /* -1: the clocks cannot tell */
+    int64_t late, wait[3];       /* -1: nor that */
+} cases[] = {
+    {"one rank waits for nobody", 1, 0, {500}, -1, 0, {-1}},
+    {"the second of two", 2, 10, {1000, 1500}, 1, 500, {500, 0}},
+    {"the first of two", 2, 10, {1500, 1000}, 0, 500, {0, 500}},
+    {"just twice the residual", 2, 10, {1000, 1020}, 1, 20, {20, 0}},
+    {"less than that", 2, 10, {1000, 1019}, -1, 19, {-1, -1}},
+    {"less than that the other way round", 2, 10, {1019, 1000}, -1, 19, {-1, -1}},
+    {"a tie", 2, 10, {1000, 1000}, -1, 0, {-1, -1}},
+    {"exact clocks, one nanosecond", 2, 0, {1000, 1001}, 1, 1, {1, 0}},
+    {"exact clocks, a tie", 2, 0, {1000, 1000}, -1, 0, {-1, -1}},
+    {"the last of three", 3, 10, {1000, 1100, 1300}, 2, 200, {300, 200, 0}},
+    {"the middle one of three", 3, 10, {1000, 1300, 1100}, 1, 200, {300, 0, 200}},
+    {"the first of three", 3, 10, {1300, 1000, 1100}, 0, 200, {0, 300, 200}},
+    {"two late ones together", 3, 10, {1000, 1300, 1300}, -1, 0, {300, -1, -1}},
+    {"two late ones apart by little", 3, 10, {1310, 1000, 1300}, -1, 10, {-1, 310, -1}},
+    {"all together", 3, 10, {1000, 1005, 1010}, -1, 5, {-1, -1, -1}},
+    {"before zero", 2, 10, {-5000, -4000}, 1, 1000, {1000, 0}},
+};
+
+START_TEST(last_is)
+{
+    enum { LENGTH_NS = 4000 };
+    made_up_collective(&timeline, 1, 0, 1, cases[_i].posted[0], cases[_i].posted[0] + LENGTH_NS);
+    create(cases[_i].ranks, cases[_i].residual);
+    reductions_find_last(&reductions, cases[_i].posted);
+    struct reduction r = reductions.of[0];
+    ck_assert_msg(r.last_rank == cases[_i].last, "%s: last is %d", cases[_i].what, r.last_rank);
+    ck_assert_int_eq(r.late_ns, cases[_i].late);
+    ck_assert_uint_eq(reductions.told, cases[_i].last >= 0);
+    for (int q = 0; q < cases[_i].ranks; q++) {
+        r.posted_ns = cases[_i].posted[q]; /* as that rank has it */
+        int64_t wait = reduction_wait(&r, q, cases[_i].residual);
+        int64_t transfer = reduction_transfer(&r, q, cases[_i].residual);
+        ck_assert_msg(wait == cases[_i].wait[q], "%s: rank %d waits %lld ns", cases[_i].what, q, (long long)wait);
+        ck_assert_int_eq(transfer, wait < 0 ? -1 : r.completed_ns - r.last_posted_ns);
+    }
+}
+END_TEST
+
+/* Rank 0 waits 50 us in its second all-reduce; the first is posted at once. */
+START_TEST(two_ranks_with_known_answers)
+{
+    static const int64_t posted[] = {1830 * US, 2230 * US, 1830 * US, 2280 * US}; /* [rank, collective] */
+    static const int64_t wait[][2] = {{-1, 50 * US}, {-1, 0}};
+    made_up_two_ranks(&timeline, _i);
+    create(2, 1 * US);
+    reductions_find_last(&reductions, posted);
+    ck_assert_uint_eq(reductions.n, 2);
+    ck_assert_uint_eq(reductions.told, 1);
+    ck_assert_int_eq(reductions.of[0].last_rank, -1);
+    ck_assert_int_eq(reductions.of[1].last_rank, 1);
+    ck_assert_int_eq(reductions.of[1].late_ns, 50 * US);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(reduction_wait(&reductions.of[i], _i, 1 * US), wait[_i][i]);
+    ck_assert_int_eq(reduction_transfer(&reductions.of[0], _i, 1 * US), -1);
+    ck_assert_int_eq(reduction_transfer(&reductions.of[1], _i, 1 * US), 250 * US);
+}
+END_TEST
+
+/* Clocks that are no better than 25.001 us cannot tell that wait from none. */
+START_TEST(a_large_residual_hides_the_wait)
+{
+    static const int64_t posted[] = {1830 * US, 2230 * US, 1830 * US, 2280 * US};
+    made_up_two_ranks(&timeline, 0);
+    create(2, 25 * US + 1);
+    reductions_find_last(&reductions, posted);
+    ck_assert_uint_eq(reductions.told, 0);
+    ck_assert_int_eq(reduction_wait(&reductions.of[1], 0, reductions.residual_ns), -1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("reductions");
+    TCase *tests = tcase_create("reductions");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, collectives_are_taken_in_the_order_of_tickets);
+    tcase_add_test(tests, none_are_none);
+    tcase_add_loop_test(tests, last_is, 0, (int)LENGTH(cases));
+    tcase_add_loop_test(tests, two_ranks_with_known_answers, 0, 2);
+    tcase_add_test(tests, a_large_residual_hides_the_wait);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,305 @@
+/* test_intervals.c - unions and intersections against a count of single nanoseconds, and the overlap of made-up steps
+ * with known answers. */
+#include "kernels/error.h"
+#include "kernels/random.h"
+#include "overlap.h"
+#include "tests/support/made_up.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* ---- unions ---- */
+
+enum { MOST = 6 };
+static const struct {
+    const char *what;
+    size_t n, left;
+    struct interval v[MOST], want[MOST];
+} unions[] = {
+    {"none", 0, 0, {{0, 0}}, {{0, 0}}},
+    {"one", 1, 1, {{3, 7}}, {{3, 7}}},
+    {"one without length", 1, 0, {{3, 3}}, {{0, 0}}},
+    {"one that ends before it starts", 1, 0, {{7, 3}}, {{0, 0}}},
+    {"apart", 2, 2, {{0, 2}, {3, 4}}, {{0, 2}, {3, 4}}},
+    {"touching", 3, 1, {{0, 2}, {2, 3}, {3, 9}}, {{0, 9}}},
+    {"nested", 3, 1, {{0, 9}, {2, 3}, {4, 9}}, {{0, 9}}},
+    {"the inner one first", 2, 1, {{2, 3}, {0, 9}}, {{0, 9}}},
+    {"the same twice", 3, 1, {{5, 6}, {5, 6}, {5, 6}}, {{5, 6}}},
+    {"the same start", 3, 1, {{5, 6}, {5, 9}, {5, 7}}, {{5, 9}}},
+    {"partly", 2, 1, {{0, 5}, {3, 8}}, {{0, 8}}},
+    {"out of order", 4, 2, {{8, 9}, {0, 1}, {7, 8}, {1, 2}}, {{0, 2}, {7, 9}}},
+    {"empty ones between", 4, 2, {{0, 1}, {5, 5}, {9, 9}, {6, 8}}, {{0, 1}, {6, 8}}},
+    {"an empty one bridges nothing", 3, 2, {{0, 2}, {2, 2}, {3, 4}}, {{0, 2}, {3, 4}}},
+    {"below zero", 2, 1, {{-5, -2}, {-3, 4}}, {{-5, 4}}},
+    {"far from zero",
+     2,
+     2,
+     {{INT64_MAX - 3, INT64_MAX}, {INT64_MIN, INT64_MIN + 2}},
+     {{INT64_MIN, INT64_MIN + 2}, {INT64_MAX - 3, INT64_MAX}}},
+};
+
+START_TEST(union_is)
+{
+    struct interval v[MOST];
+    memcpy(v, unions[_i].v, sizeof v);
+    size_t n = intervals_unite(v, unions[_i].n);
+    ck_assert_msg(n == unions[_i].left, "%s: %zu left, not %zu", unions[_i].what, n, unions[_i].left);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_msg(v[i].start == unions[_i].want[i].start && v[i].end == unions[_i].want[i].end,
+                      "%s: number %zu is wrong", unions[_i].what, i);
+}
+END_TEST
+
+/* ---- random small ones, counted nanosecond by nanosecond ---- */
+
+enum { SPACE = 60, RANDOM_MOST = 12 };
+
+static size_t draw(uint64_t *state, size_t below)
+{
+    return (size_t)(random_bits(*state += RANDOM_STEP) % below);
+}
+
+static size_t random_intervals(uint64_t *state, struct interval *v, char covered[SPACE])
+{
+    size_t n = draw(state, RANDOM_MOST);
+    memset(covered, 0, SPACE);
+    for (size_t i = 0; i < n; i++) {
+        size_t start = draw(state, SPACE), length = draw(state, 9);
+        size_t end = start + length < SPACE ? start + length : SPACE;
+        v[i] = (struct interval){(int64_t)start, (int64_t)end};
+        memset(covered + start, 1, end - start);
+    }
+    return n;
+}
+
+/* Sorted, with a gap before each, none empty. */
+static void check_union(const struct interval *v, size_t n, const char covered[SPACE])
+{
+    int64_t length = 0;
+    for (int i = 0; i < SPACE; i++)
+        length += covered[i];
+    ck_assert_int_eq(intervals_length(v, n), length);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_int_lt(v[i].start, v[i].end);
+        ck_assert(i == 0 || v[i - 1].end < v[i].start);
+        for (int64_t t = v[i].start; t < v[i].end; t++)
+            ck_assert(covered[t]);
+    }
+}
+
+START_TEST(random_ones_agree_with_a_count)
+{
+    uint64_t state = 5;
+    for (int round = 0; round < 20000; round++) {
+        struct interval a[RANDOM_MOST], b[RANDOM_MOST], common[2 * RANDOM_MOST];
+        char in_a[SPACE], in_b[SPACE], in_both[SPACE];
+        size_t na = random_intervals(&state, a, in_a), nb = random_intervals(&state, b, in_b);
+        na = intervals_unite(a, na);
+        nb = intervals_unite(b, nb);
+        check_union(a, na, in_a);
+        check_union(b, nb, in_b);
+        for (int i = 0; i < SPACE; i++)
+            in_both[i] = (char)(in_a[i] && in_b[i]);
+        size_t n = intervals_intersect(a, na, b, nb, common);
+        ck_assert_uint_le(n, na + nb);
+        check_union(common, n, in_both);
+        ck_assert_uint_eq(intervals_intersect(b, nb, a, na, common), n);
+    }
+}
+END_TEST
+
+START_TEST(touching_ones_have_nothing_in_common)
+{
+    struct interval a[] = {{0, 5}, {8, 9}}, b[] = {{5, 8}, {9, 11}}, common[4];
+    ck_assert_uint_eq(intervals_intersect(a, 2, b, 2, common), 0);
+    ck_assert_uint_eq(intervals_intersect(a, 2, b, 0, common), 0);
+    ck_assert_uint_eq(intervals_intersect(a, 0, b, 2, common), 0);
+    ck_assert_int_eq(intervals_length(common, 0), 0);
+}
+END_TEST
+
+/* ---- steps ---- */
+
+static struct timeline timeline;
+static struct overlap overlap[8];
+
+static void compute_overlap(int steps)
+{
+    struct step_times times[8];
+    memset(overlap, 0x55, sizeof overlap); /* everything has to be set */
+    steps_from_timeline(&timeline, times, steps);
+    overlap_of_steps(&timeline, times, steps, overlap);
+}
+
+static void setup(void)
+{
+    made_up_create(&timeline, 200);
+}
+
+static void teardown(void)
+{
+    timeline_destroy(&timeline);
+}
+
+START_TEST(two_ranks_with_known_answers)
+{
+    static const int64_t communication[] = {600 * US, 550 * US}, exposed[] = {300 * US, 250 * US};
+    static const double percent[] = {50.00, 54.55};
+    made_up_two_ranks(&timeline, _i);
+    compute_overlap(1);
+    ck_assert_int_eq(overlap->step, 1900 * US);
+    ck_assert_int_eq(overlap->communication, communication[_i]);
+    ck_assert_int_eq(overlap->compute, 1250 * US);
+    ck_assert_int_eq(overlap->overlap, 300 * US);
+    ck_assert_int_eq(overlap_exposed(overlap), exposed[_i]);
+    ck_assert_int_eq(overlap->exposed_tail, 308 * US);
+    ck_assert_uint_eq(overlap->collectives, 2);
+    double share = 100.0 * (double)overlap->overlap / (double)overlap->communication;
+    ck_assert_double_eq_tol(share, percent[_i], 0.005); /* the known answers have two decimals */
+}
+END_TEST
+
+/* Collectives in flight together count once; two that end before backward leave no tail; steps do not mix. */
+START_TEST(steps_are_apart)
+{
+    static const size_t sizes[SPAN_SIZES] = {1};
+    for (int s = 0; s < 4; s++) {
+        int64_t at = (s + 1) * 1000;
+        timeline.step = s;
+        made_up_phase(&timeline, PHASE_FORWARD, at, at + 100);
+        made_up_operation(&timeline, OPERATION_ZERO, sizes, at + 10, at + 90);
+        if (s == 1 || s == 3) {
+            made_up_collective(&timeline, (size_t)s * 2, 0, 1, at + 50, at + 250);
+            made_up_collective(&timeline, (size_t)s * 2 + 1, 1, 1, at + 150, at + 350);
+        }
+        made_up_phase(&timeline, PHASE_BACKWARD, at + 100, at + (s == 3 ? 400 : 300));
+        made_up_phase(&timeline, PHASE_GRADIENT_SYNC, at + (s == 3 ? 400 : 300), at + 500);
+    }
+    compute_overlap(4);
+    for (int s = 0; s < 4; s++) {
+        int reduces = s == 1 || s == 3;
+        ck_assert_int_eq(overlap[s].step, 500);
+        ck_assert_int_eq(overlap[s].compute, 80);
+        ck_assert_int_eq(overlap[s].communication, reduces ? 300 : 0);
+        ck_assert_int_eq(overlap[s].overlap, reduces ? 40 : 0);
+        ck_assert_int_eq(overlap_exposed(&overlap[s]), reduces ? 260 : 0);
+        ck_assert_int_eq(overlap[s].exposed_tail, s == 1 ? 50 : 0);
+        ck_assert_uint_eq(overlap[s].collectives, reduces ? 2 : 0);
+    }
+    struct overlap sum = overlap_sum(overlap, 1, 3), one = overlap_sum(overlap, 2, 1),
+                   none = overlap_sum(overlap, 3, 0);
+    ck_assert_int_eq(sum.step, 1500);
+    ck_assert_int_eq(sum.compute, 240);
+    ck_assert_int_eq(sum.communication, 600);
+    ck_assert_int_eq(sum.overlap, 80);
+    ck_assert_int_eq(sum.exposed_tail, 50);
+    ck_assert_uint_eq(sum.collectives, 4);
+    ck_assert_int_eq(one.step, 500);
+    ck_assert_int_eq(one.communication, 0);
+    ck_assert_int_eq(none.step, 0);
+}
+END_TEST
+
+/* Steps behind the last one that was asked for, and an empty timeline. */
+START_TEST(other_steps_do_not_count)
+{
+    made_up_two_ranks(&timeline, 0);
+    timeline.step = 1;
+    made_up_two_ranks(&timeline, 0);
+    compute_overlap(1);
+    ck_assert_int_eq(overlap->communication, 600 * US);
+    ck_assert_uint_eq(overlap->collectives, 2);
+    timeline_clear(&timeline);
+    compute_overlap(2);
+    for (int s = 0; s < 2; s++) {
+        ck_assert_int_eq(overlap[s].step, 0);
+        ck_assert_int_eq(overlap[s].communication + overlap[s].compute + overlap[s].overlap, 0);
+        ck_assert_int_eq(overlap[s].exposed_tail, 0);
+    }
+}
+END_TEST
+
+/* Communication without a record of operations, as in a run that is not traced. */
+START_TEST(nothing_is_hidden_by_nothing)
+{
+    made_up_phase(&timeline, PHASE_BACKWARD, 100, 300);
+    made_up_collective(&timeline, 1, 0, 1, 200, 250);
+    compute_overlap(1);
+    ck_assert_int_eq(overlap->communication, 50);
+    ck_assert_int_eq(overlap->compute, 0);
+    ck_assert_int_eq(overlap_exposed(overlap), 50);
+    ck_assert_int_eq(overlap->exposed_tail, 0);
+}
+END_TEST
+
+static const struct {
+    int64_t step, communication, compute, overlap;
+    double want[3]; /* span, coverage, utilisation */
+} ratios[] = {
+    {1000, 400, 800, 100, {0.25, 0.125, 0.8}},
+    {1000, 400, 800, 400, {1, 0.5, 0.8}},
+    {1000, 400, 800, 0, {0, 0, 0.8}},
+    {1000, 1000, 1000, 1000, {1, 1, 1}},
+    {1000, 0, 800, 0, {NAN, NAN, 0.8}}, /* nothing to hide */
+    {1000, 400, 0, 0, {0, NAN, 0}},     /* nothing to hide it behind, or not traced */
+    {1000, 0, 0, 0, {NAN, NAN, 0}},
+    {0, 0, 0, 0, {NAN, NAN, NAN}},
+    {INT64_C(3) << 60, INT64_C(1) << 60, INT64_C(1) << 61, INT64_C(1) << 59, {0.5, 0.25, 2.0 / 3}},
+};
+
+START_TEST(ratios_are)
+{
+    const double *want = ratios[_i].want;
+    struct overlap o = {.step = ratios[_i].step,
+                        .communication = ratios[_i].communication,
+                        .compute = ratios[_i].compute,
+                        .overlap = ratios[_i].overlap};
+    const double have[] = {overlap_span(&o), overlap_coverage(&o), overlap_utilisation(&o)};
+    for (int i = 0; i < 3; i++)
+        ck_assert_msg(isnan(want[i]) ? isnan(have[i]) : fabs(have[i] - want[i]) < 1e-15, "ratio %d of case %d is %g", i,
+                      _i, have[i]);
+}
+END_TEST
+
+START_TEST(a_lane_is_read_step_by_step)
+{
+    struct interval v[8];
+    size_t at = 0;
+    for (int s = 0; s < 5; s += 2) { /* 0, 2 and 4 */
+        timeline.step = s;
+        made_up_collective(&timeline, 1, 0, 1, s * 100, s * 100 + 10);
+        made_up_collective(&timeline, 2, 0, 1, s * 100 + 5, s * 100 + 20);
+        made_up_collective(&timeline, 3, 0, 1, s * 100 + 30, s * 100 + 30);
+    }
+    const struct lane *lane = &timeline.lane[LANE_COMMUNICATION];
+    ck_assert_uint_eq(overlap_lane(lane, 1, &at, v), 0); /* skips step 0, and has none of its own */
+    ck_assert_uint_eq(overlap_lane(lane, 2, &at, v), 1);
+    ck_assert_int_eq(v[0].start, 200);
+    ck_assert_int_eq(v[0].end, 220);
+    ck_assert_uint_eq(overlap_lane(lane, 4, &at, v), 1);
+    ck_assert_uint_eq(overlap_lane(lane, 5, &at, v), 0);
+    ck_assert_uint_eq(at, 9);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("intervals");
+    TCase *tests = tcase_create("intervals"), *steps = tcase_create("overlap");
+    tcase_add_loop_test(tests, union_is, 0, (int)LENGTH(unions));
+    tcase_add_test(tests, random_ones_agree_with_a_count);
+    tcase_add_test(tests, touching_ones_have_nothing_in_common);
+    tcase_add_checked_fixture(steps, setup, teardown);
+    tcase_add_loop_test(steps, two_ranks_with_known_answers, 0, 2);
+    tcase_add_test(steps, steps_are_apart);
+    tcase_add_test(steps, other_steps_do_not_count);
+    tcase_add_test(steps, nothing_is_hidden_by_nothing);
+    tcase_add_loop_test(steps, ratios_are, 0, (int)LENGTH(ratios));
+    tcase_add_test(steps, a_lane_is_read_step_by_step);
+    suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, steps);
+    return suite_run(suite);
+}

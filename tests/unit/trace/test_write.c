@@ -1,0 +1,345 @@
+/* test_write.c - the form of traces: strict JSON, what tools look for at the top, lanes that nest, times, escaped
+ * names, all ranks in one, and failing writes. */
+#include "kernels/error.h"
+#include "tests/support/json.h"
+#include "tests/support/made_up.h"
+#include "tests/support/suite.h"
+#include "tests/support/traces.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static struct rank_trace rank[3];
+
+static void teardown(void)
+{
+    for (size_t i = 0; i < LENGTH(rank); i++)
+        rank_trace_destroy(&rank[i]);
+}
+
+/* ---- the measure itself ---- */
+
+START_TEST(strict_is_strict)
+{
+    static const char *const good[] = {"{}", "[]", " [1, -0.5e+7, \"a\\u00e4\\n\", true, null, {\"a\": [{}]}]\n", "0"};
+    static const char *const bad[] = {"",     "[,1]",  "[1,]",       "{\"a\" 1}",  "{a: 1}",   "[01]",      "[1.]",
+                                      "[.5]", "[nan]", "[1 2]",      "{\"a\":1,}", "[\"\n\"]", "[\"\\x\"]", "[]]",
+                                      "[",    "\"a",   "[\"\xff\"]", "[-]",        "[1e]",     "[+1]"};
+    for (size_t i = 0; i < LENGTH(good); i++)
+        ck_assert_msg(!json_error(good[i]), "%s", good[i]);
+    for (size_t i = 0; i < LENGTH(bad); i++)
+        ck_assert_msg(json_error(bad[i]) != NULL, "'%s' passed", bad[i]);
+}
+END_TEST
+
+/* ---- the top ---- */
+
+START_TEST(the_top_is_what_tools_look_for)
+{
+    static const char *const keys[] = {"schemaVersion",       "deviceProperties", "distributedInfo", "displayTimeUnit",
+                                       "baseTimeNanoseconds", "traceEvents",      "traceName"};
+    rank_trace_two_ranks(&rank[0], 1);
+    char *text = trace_text(&rank[0].trace);
+    ck_assert_ptr_nonnull(strstr(text, "\"rank\": 1,"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\"baseTimeNanoseconds\": 1759955702400000000,")); /* more digits than a double */
+    cJSON *json = trace_parse(text);
+    const cJSON *item = json->child;
+    for (size_t i = 0; i < LENGTH(keys); i++, item = item->next)
+        ck_assert_str_eq(item->string, keys[i]);
+    ck_assert_ptr_null(item);
+    ck_assert_double_eq(row_number(json, "schemaVersion"), 1);
+    ck_assert_int_eq(cJSON_GetArraySize(row_member(json, "deviceProperties")), 0);
+    ck_assert_str_eq(row_text(json, "displayTimeUnit"), "ms");
+    ck_assert_str_eq(row_text(json, "traceName"), "ddp_rank_1_trace.json");
+    const cJSON *info = row_member(json, "distributedInfo"), *group = row_member(info, "pg_config")->child;
+    ck_assert_str_eq(row_text(info, "backend"), "mpi");
+    ck_assert_double_eq(row_number(info, "world_size"), 2);
+    ck_assert_double_eq(row_number(info, "pg_count"), 1);
+    ck_assert_str_eq(row_text(group, "pg_name"), "0");
+    ck_assert_str_eq(row_text(group, "pg_desc"), "default_pg");
+    ck_assert_str_eq(row_text(group, "backend_config"), "cpu:mpi");
+    ck_assert_double_eq(row_number(group, "pg_size"), 2);
+    ck_assert_int_eq(cJSON_GetArraySize(row_member(group, "ranks")), 2);
+    cJSON_Delete(json);
+    free(text);
+}
+END_TEST
+
+START_TEST(an_empty_trace_is_one)
+{
+    rank_trace_begin(&rank[0], 0, 1);
+    rank_trace_finish(&rank[0], 0);
+    rank[0].trace.memory = rank[0].trace.counters = 1;
+    char *text = trace_text(&rank[0].trace);
+    cJSON *json = trace_parse(text);
+    ck_assert_int_eq(trace_rows(json, "X", NULL), 0);
+    ck_assert_int_eq(trace_rows(json, "C", NULL), 0);
+    ck_assert_int_gt(trace_rows(json, "M", NULL), 0);
+    cJSON_Delete(json);
+    free(text);
+}
+END_TEST
+
+/* ---- lanes and times ---- */
+
+/* Several in flight, nested, touching, without length, and posted out of order. */
+static void record_collectives(struct timeline *timeline)
+{
+    static const int64_t spans[][2] = {{100, 900}, {150, 400}, {200, 950}, {400, 500}, {500, 501}, {501, 501},
+                                       {950, 990}, {910, 960}, {990, 999}, {300, 990}, {999, 1200}};
+    for (size_t i = 0; i < LENGTH(spans); i++)
+        made_up_collective(timeline, i + 1, (int)(i % 8), 4, 10000 + spans[i][0], 10000 + spans[i][1]);
+}
+
+START_TEST(lanes_nest)
+{
+    rank_trace_begin(&rank[0], 0, 2);
+    made_up_phase(&rank[0].timeline, PHASE_BACKWARD, 10000, 11000);
+    record_collectives(&rank[0].timeline);
+    rank_trace_finish(&rank[0], 1);
+    rank[0].trace.comm_thread = _i ? 4100 : 0; /* with a thread of its own, or none */
+    char *text = trace_text(&rank[0].trace);
+    cJSON *json = trace_parse(text);
+    ck_assert_int_eq(trace_rows(json, "X", "mpi:all_reduce"), 11);
+    trace_check_lanes(json);
+    ck_assert_int_eq((int)row_number(trace_row(json, "X", "mpi:all_reduce", 0), "tid"), _i ? 4100 : 5000000);
+    const cJSON *first = trace_row(json, "X", "mpi:all_reduce", 0), *second = trace_row(json, "X", "mpi:all_reduce", 1);
+    ck_assert(row_number(first, "tid") != row_number(second, "tid"));
+    ck_assert(row_number(first, "stream") != row_number(second, "stream"));
+    ck_assert_double_eq(row_number(first, "stream"), 20);
+    int named = 0, reductions = 0; /* every lane has a name */
+    for (int i = 0; i < trace_rows(json, "M", "thread_name"); i++) {
+        double tid = row_number(trace_row(json, "M", "thread_name", i), "tid");
+        named++;
+        for (int j = 0; j < 11; j++)
+            reductions += row_number(trace_row(json, "X", "mpi:all_reduce", j), "tid") == tid;
+    }
+    ck_assert_int_eq(reductions, 11);
+    ck_assert_int_eq(named, 1 + 4); /* as many as are in flight at once at most: the training thread's, and these */
+    cJSON_Delete(json);
+    free(text);
+}
+END_TEST
+
+static void check_times(const char *text)
+{
+    static const char *const keys[] = {"\"ts\": ", "\"dur\": "};
+    for (size_t k = 0; k < LENGTH(keys); k++)
+        for (const char *at = text; (at = strstr(at, keys[k]));) {
+            at += strlen(keys[k]);
+            size_t whole = strspn(at, "0123456789");
+            ck_assert_msg(whole > 0 && at[whole] == '.' && strspn(at + whole + 1, "0123456789") == 3,
+                          "no time with three decimals: %.20s", at);
+        }
+}
+
+/* Clocks that are aligned with drift, a base in the middle of the spans: nothing is before it, ends keep their place.
+ */
+START_TEST(times_are_never_negative)
+{
+    rank_trace_begin(&rank[0], 1, 2);
+    rank[0].alignment = (struct alignment){{0, -1000000, 5}, {3000000, -1000123, 5}};
+    made_up_range(&rank[0].timeline, "layer", 0, 1000000, 1000300);
+    made_up_phase(&rank[0].timeline, PHASE_FORWARD, 1000000, 1000450);
+    made_up_range(&rank[0].timeline, "layer", 1, 1000700, 1003001);
+    made_up_phase(&rank[0].timeline, PHASE_BACKWARD, 1000450, 1003001);
+    made_up_collective(&rank[0].timeline, 1, 0, 4, 1000460, 1000900);
+    rank[0].trace.base_ns = 600;
+    rank[0].trace.memory = 1;
+    timeline_add(
+        &rank[0].timeline, LANE_MEMORY,
+        (struct span){
+            .name = "allocate", .queued_ns = 5, .returned_ns = 5, .start_ns = 5, .end_ns = 5, .size = {16, 4096}});
+    rank_trace_finish(&rank[0], 1);
+    char *text = trace_text(&rank[0].trace);
+    check_times(text);
+    cJSON *json = trace_parse(text);
+    trace_check_lanes(json);
+    /* 41 ns of drift until then: the forward pass ended 191 ns before the base */
+    ck_assert_double_eq(row_number(trace_row(json, "X", "forward_pass", 0), "ts"), 0);
+    ck_assert_double_eq(row_number(trace_row(json, "X", "forward_pass", 0), "dur"), 0);
+    ck_assert_double_eq_tol(row_number(trace_row(json, "X", "backward_pass", 0), "ts"), 0, 1e-9);
+    ck_assert_double_eq_tol(row_number(trace_row(json, "X", "backward_pass", 0), "dur"), 2.360, 1e-9);
+    ck_assert_double_eq_tol(row_number(trace_row(json, "X", "layers.1", 0), "ts"), 0.059, 1e-9);
+    ck_assert_double_eq_tol(row_number(trace_row(json, "X", "layers.1", 0), "dur"), 2.301, 1e-9);
+    cJSON_Delete(json);
+    free(text);
+}
+END_TEST
+
+/* ---- names ---- */
+
+START_TEST(names_are_escaped)
+{
+    rank_trace_two_ranks(&rank[0], 0);
+    rank[0].trace.host = "a\"b\\c\td\n\xc3\xa4\x7f{}";
+    rank[0].trace.implementation = "x\"y\\";
+    char *text = trace_text(&rank[0].trace);
+    cJSON *json = trace_parse(text);
+    ck_assert_ptr_nonnull(strstr(row_text(trace_row(json, "M", "process_labels", 0), "labels"), "a\"b\\c?d????{}"));
+    ck_assert_str_eq(row_text(json, "traceName"), "x\"y\\_rank_0_trace.json");
+    cJSON_Delete(json);
+    free(text);
+}
+END_TEST
+
+START_TEST(long_names_are_cut)
+{
+    static char longest[3000];
+    memset(longest, '"', sizeof longest - 1);
+    rank_trace_two_ranks(&rank[0], 0);
+    rank[0].trace.host = rank[0].trace.implementation = longest;
+    char *text = trace_text(&rank[0].trace);
+    cJSON_Delete(trace_parse(text));
+    free(text);
+}
+END_TEST
+
+/* ---- all ranks in one ---- */
+
+static void begin_three(void)
+{
+    for (int r = 0; r < 3; r++) {
+        rank_trace_begin(&rank[r], r, 3);
+        rank[r].trace.pid = rank[r].trace.thread = 77; /* hosts may number alike */
+        made_up_two_ranks(&rank[r].timeline, r % 2);
+        rank_trace_finish(&rank[r], 1);
+    }
+}
+
+static void check_merged(int first)
+{
+    char *text = trace_text_merged(rank, first, 3);
+    cJSON *json = trace_parse(text);
+    int n = trace_rows(json, NULL, NULL), ids = 0, spans = trace_rows(json, "X", NULL);
+    double *id = allocate((size_t)n, sizeof *id);
+    for (int i = 0; i < spans; i++) {
+        id[ids] = row_number(trace_row(json, "X", NULL, i), "External id");
+        for (int j = 0; j < ids; j++)
+            ck_assert(id[j] != id[ids]);
+        ids++;
+    }
+    int processes = trace_rows(json, "M", "process_name");
+    ck_assert_int_eq(processes, 3 - first);
+    for (int i = 0; i < processes; i++) {
+        char name[32];
+        const cJSON *row = trace_row(json, "M", "process_name", i);
+        snprintf(name, sizeof name, "ddpbench rank %d", first + i);
+        ck_assert_str_eq(row_text(cJSON_GetObjectItemCaseSensitive(row, "args"), "name"), name);
+        for (int j = 0; j < i; j++)
+            ck_assert(row_number(trace_row(json, "M", "process_name", j), "pid") != row_number(row, "pid"));
+    }
+    trace_check_lanes(json);
+    ck_assert_str_eq(row_text(json, "traceName"), "ddp_all_ranks_trace.json");
+    free(id);
+    cJSON_Delete(json);
+    free(text);
+}
+
+START_TEST(all_ranks_are_one_trace)
+{
+    begin_three();
+    check_merged(0);
+}
+END_TEST
+
+/* --profile-ranks may leave rank 0 out. */
+START_TEST(later_ranks_are_one_trace_too)
+{
+    begin_three();
+    check_merged(1);
+}
+END_TEST
+
+/* A rank's own trace and its rows in the merged one are the same rows. */
+START_TEST(merged_rows_are_the_ranks_own)
+{
+    begin_three();
+    char *one = trace_text(&rank[2].trace), *all = trace_text_merged(rank, 0, 3);
+    cJSON *a = trace_parse(one), *b = trace_parse(all);
+    double pid = row_number(trace_row(b, "M", "process_name", 2), "pid");
+    int n = 0;
+    for (int i = 0; i < trace_rows(b, NULL, NULL); i++) {
+        const cJSON *row = trace_row(b, NULL, NULL, i);
+        if (row_number(row, "pid") != pid)
+            continue;
+        const cJSON *own = trace_row(a, NULL, NULL, n++);
+        ck_assert_str_eq(row_text(own, "name"), row_text(row, "name"));
+        ck_assert_double_eq(row_number(own, "ts"), row_number(row, "ts"));
+        ck_assert_double_eq(row_number(own, "tid"), row_number(row, "tid"));
+    }
+    ck_assert_int_eq(n, trace_rows(a, NULL, NULL));
+    cJSON_Delete(a);
+    cJSON_Delete(b);
+    free(one);
+    free(all);
+}
+END_TEST
+
+/* ---- sinks that fail ---- */
+
+struct failing {
+    int left, calls; /* calls that succeed; all */
+    size_t bytes;
+};
+
+static int refuse(void *context, const char *text, size_t n)
+{
+    struct failing *f = context;
+    (void)text;
+    f->calls++;
+    f->bytes += n;
+    return f->left-- > 0 ? 0 : report("a made-up failure");
+}
+
+START_TEST(a_failing_sink_is_told)
+{
+    rank_trace_begin(&rank[0], 0, 2);
+    for (int i = 0; i < 490; i++)
+        made_up_range(&rank[0].timeline, "layer", i, 1000 + i, 1001 + i);
+    for (int i = 0; i < 490; i++)
+        made_up_collective(&rank[0].timeline, (size_t)i + 1, 0, 4, 2000 + i, 2001 + i);
+    rank_trace_finish(&rank[0], 0);
+    struct failing whole = {.left = 1000};
+    struct trace_sink sink = {refuse, &whole};
+    ck_assert_int_eq(trace_write(&rank[0].trace, &sink), 0);
+    ck_assert_int_gt(whole.calls, 2);
+    for (int left = 0; left < whole.calls; left++) {
+        struct failing f = {.left = left};
+        sink.context = &f;
+        report_clear();
+        ck_assert_int_eq(trace_write(&rank[0].trace, &sink), -1);
+        ck_assert_int_eq(f.calls, left + 1); /* and is left alone then */
+        ck_assert_str_eq(report_text(), "a made-up failure");
+    }
+    struct failing at_once = {.left = 0};
+    sink.context = &at_once;
+    ck_assert_int_eq(trace_write_merged_head(&rank[0].trace, &sink), -1);
+    ck_assert_int_eq(trace_write_merged_rows(&rank[0].trace, &sink, 1), -1);
+    ck_assert_int_eq(trace_write_merged_tail(&rank[0].trace, &sink), -1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("trace");
+    TCase *tests = tcase_create("trace");
+    tcase_add_checked_fixture(tests, NULL, teardown);
+    tcase_add_test(tests, strict_is_strict);
+    tcase_add_test(tests, the_top_is_what_tools_look_for);
+    tcase_add_test(tests, an_empty_trace_is_one);
+    tcase_add_loop_test(tests, lanes_nest, 0, 2);
+    tcase_add_test(tests, times_are_never_negative);
+    tcase_add_test(tests, names_are_escaped);
+    tcase_add_test(tests, long_names_are_cut);
+    tcase_add_test(tests, all_ranks_are_one_trace);
+    tcase_add_test(tests, later_ranks_are_one_trace_too);
+    tcase_add_test(tests, merged_rows_are_the_ranks_own);
+    tcase_add_test(tests, a_failing_sink_is_told);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,561 @@
+/* test_options.c - the command line: every default, strictness, lists, what does not fit together, and the help. */
+#include "kernels/error.h"
+#include "tests/support/command_line.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *value;
+    int is_text;
+} defaults[] = {
+    {"batch-size", "32", 0},
+    {"batch-size-per-rank", "0", 0},
+    {"grad-accumulation", "1", 0},
+    {"vocab-size", "0", 0},
+    {"context-length", "512", 0},
+    {"d-model", "768", 0},
+    {"num-layers", "12", 0},
+    {"num-heads", "12", 0},
+    {"d-ff", "3072", 0},
+    {"rope-theta", "10000", 0},
+    {"data", "synthetic", 1},
+    {"seed", "0", 0},
+    {"num-epochs", "10", 0},
+    {"warmup-epochs", "3", 0},
+    {"steps-per-epoch", "1", 0},
+    {"lr", "0.001", 0},
+    {"max-norm", "1", 0},
+    {"weight-decay", "0.01", 0},
+    {"log-grad-norm", "false", 0},
+    {"implementations", "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed", 1},
+    {"bucket-size-mb", "100", 1},
+    {"grad-dtype", "fp32", 1},
+    {"comm", "auto", 1},
+    {"nccl-max-ctas", "0", 0},
+    {"mpi-progress", "auto", 1},
+    {"threads", "0", 0},
+    {"device", "auto", 1},
+    {"dtype", "fp32", 1},
+    {"share-gpu", "false", 0},
+    {"regime", "active", 1},
+    {"rounds", "10", 0},
+    {"steps-per-block", "0", 0},
+    {"attainable", "false", 0},
+    {"inject-delay", "", 1},
+    {"timeout", "300", 0},
+    {"output", "", 1},
+    {"label", "", 1},
+    {"monitor-cpu", "false", 0},
+    {"monitor-gpu", "false", 0},
+    {"profile", "false", 0},
+    {"profile-implementation", "ddp", 1},
+    {"profile-output-dir", "", 1},
+    {"profile-wait", "0", 0},
+    {"profile-warmup", "0", 0},
+    {"profile-active", "0", 0},
+    {"profile-repeat", "0", 0},
+    {"profile-activities", "auto", 1},
+    {"cuda-profiler-range", "false", 0},
+    {"profile-ranks", "all", 1},
+    {"profile-buffer-mb", "12", 0},
+    {"profile-sort", "self", 1},
+    {"record-shapes", "false", 0},
+    {"with-flops", "false", 0},
+    {"profile-memory", "false", 0},
+    {"profile-counters", "false", 0},
+    {"trace-gzip", "false", 0},
+    {"thresholds", "busy=70,data_loading=30,exposed=20,memory=90", 1},
+};
+enum { DEFAULTS = sizeof defaults / sizeof *defaults };
+
+START_TEST(default_is)
+{
+    struct options options = parsed("");
+    struct value value = value_of(&options, defaults[_i].name);
+    ck_assert_str_eq(value.text, defaults[_i].value);
+    ck_assert_int_eq(value.is_text, defaults[_i].is_text);
+}
+END_TEST
+
+static void count(void *context, const char *name, const char *text, int is_text)
+{
+    (void)name, (void)text, (void)is_text;
+    ++*(int *)context;
+}
+
+START_TEST(defaults_are_all_there_is)
+{
+    struct options options = parsed("");
+    int n = 0;
+    options_each(&options, count, &n);
+    ck_assert_int_eq(n, DEFAULTS);
+    ck_assert_uint_eq(options.warmup_steps, 3);
+    ck_assert_uint_eq(options.block_steps, 7);
+    ck_assert_int_eq(options.n, 6);
+    ck_assert(!options.help && !options.version);
+}
+END_TEST
+
+/* ---- what is taken ---- */
+
+static const struct {
+    const char *line, *name, *value;
+} taken[] = {
+    {"--batch-size|6", "batch-size", "6"},
+    {"--batch-size=6", "batch-size", "6"},
+    {"--batch-size=6|--batch-size=8", "batch-size", "8"},
+    {"--batch-size|0007", "batch-size", "7"},
+    {"--batch-size|1000000000", "batch-size", "1000000000"},
+    {"--batch-size-per-rank|3", "batch-size-per-rank", "3"},
+    {"--grad-accumulation|4", "grad-accumulation", "4"},
+    {"--vocab-size|65536", "vocab-size", "65536"},
+    {"--context-length=1", "context-length", "1"},
+    {"--d-model=36|--num-heads=3", "d-model", "36"},
+    {"--num-heads=3", "num-heads", "3"},
+    {"--num-layers=1", "num-layers", "1"},
+    {"--d-ff=5", "d-ff", "5"},
+    {"--rope-theta|500000", "rope-theta", "500000"},
+    {"--data|a=b", "data", "a=b"},
+    {"--data=a=b", "data", "a=b"},
+    {"--seed|1000000000000000", "seed", "1000000000000000"},
+    {"--lr|0", "lr", "0"},
+    {"--lr|3e-4", "lr", "0.0003"},
+    {"--lr=.5", "lr", "0.5"},
+    {"--max-norm|2.5", "max-norm", "2.5"},
+    {"--weight-decay|0", "weight-decay", "0"},
+    {"--log-grad-norm", "log-grad-norm", "true"},
+    {"--log-grad-norm|--batch-size|6", "batch-size", "6"},
+    {"--grad-dtype|bf16", "grad-dtype", "bf16"},
+    {"--grad-dtype|fp32", "grad-dtype", "fp32"},
+    {"--comm|nccl", "comm", "nccl"},
+    {"--comm=mpi", "comm", "mpi"},
+    {"--nccl-max-ctas|16", "nccl-max-ctas", "16"},
+    {"--timeout|2.5", "timeout", "2.5"},
+    {"--mpi-progress|poll", "mpi-progress", "poll"},
+    {"--mpi-progress=sleep:250", "mpi-progress", "sleep:250"},
+    {"--mpi-progress|auto", "mpi-progress", "auto"},
+    {"--threads|2", "threads", "2"},
+    {"--regime|warmup", "regime", "warmup"},
+    {"--rounds|1", "rounds", "1"},
+    {"--steps-per-block|5", "steps-per-block", "5"},
+    {"--attainable", "attainable", "true"},
+    {"--output|--strange name", "output", "--strange name"},
+    {"--output=", "output", ""},
+    {"--label|night_3-a+b.c", "label", "night_3-a+b.c"},
+    {"--label=2024", "label", "2024"},
+    {"--bucket-size-mb|0.5,1,25", "bucket-size-mb", "0.5,1,25"},
+};
+enum { TAKEN = sizeof taken / sizeof *taken };
+
+START_TEST(value_is_taken)
+{
+    struct options options = parsed(taken[_i].line);
+    ck_assert_str_eq(value_of(&options, taken[_i].name).text, taken[_i].value);
+}
+END_TEST
+
+START_TEST(help_and_version_are_flags)
+{
+    ck_assert(parsed("--help").help);
+    ck_assert(parsed("--version").version);
+}
+END_TEST
+
+/* ---- what is refused, and the words for it ---- */
+
+static const struct {
+    const char *line, *words[3]; /* what the message must hold */
+} refused[] = {
+    /* words that are no options */
+    {"--bogus", {"unknown option '--bogus'", "--batch-size ", "--version"}},
+    {"--bogus=3", {"unknown option '--bogus=3'", "--rounds"}},
+    {"--batch", {"unknown option '--batch'"}},
+    {"--batch-sizes|3", {"unknown option"}},
+    {"--batch+size|3", {"unknown option"}},
+    {"--", {"unknown option '--'"}},
+    {"--=3", {"unknown option"}},
+    {"-n", {"unknown option '-n'"}},
+    {"4", {"'4'", "begin with --"}},
+    {"|--help", {"''"}},
+    {"--batch-size", {"--batch-size needs a value"}},
+    {"--rounds|3|--label", {"--label needs a value"}},
+    {"--help=1", {"--help takes no value"}},
+    {"--attainable=false", {"--attainable takes no value"}},
+    {"--attainable|true", {"'true'"}},
+    /* counts */
+    {"--batch-size=", {"--batch-size", "whole number from 1 to 1000000000"}},
+    {"--batch-size|", {"whole number"}},
+    {"--batch-size|0", {"--batch-size 0", "from 1 to"}},
+    {"--batch-size|-1", {"--batch-size -1"}},
+    {"--batch-size|+1", {"--batch-size +1"}},
+    {"--batch-size|3x", {"--batch-size 3x", "whole number"}},
+    {"--batch-size|3 ", {"whole number"}},
+    {"--batch-size| 3", {"whole number"}},
+    {"--batch-size|3.0", {"whole number"}},
+    {"--batch-size|1e3", {"whole number"}},
+    {"--batch-size|0x10", {"whole number"}},
+    {"--batch-size|1,000", {"whole number"}},
+    {"--batch-size|32k", {"whole number"}},
+    {"--batch-size|nan", {"whole number"}},
+    {"--batch-size|inf", {"whole number"}},
+    {"--batch-size|1000000001", {"to 1000000000"}},
+    {"--batch-size|18446744073709551616", {"to 1000000000"}},
+    {"--batch-size|18446744073709551617", {"to 1000000000"}},
+    {"--batch-size|99999999999999999999999999999999999999999", {"to 1000000000"}},
+    {"--vocab-size|65537", {"--vocab-size 65537", "from 0 to 65536"}},
+    {"--vocab-size|-1", {"from 0 to 65536"}},
+    {"--context-length|0", {"--context-length 0", "from 1"}},
+    {"--d-model|0", {"--d-model 0", "from 2"}},
+    {"--d-model|1", {"--d-model 1", "from 2"}},
+    {"--num-layers|0", {"--num-layers 0", "from 1 to 10000"}},
+    {"--num-heads|0", {"--num-heads 0", "from 1"}},
+    {"--d-ff|0", {"--d-ff 0"}},
+    {"--grad-accumulation|0", {"--grad-accumulation 0"}},
+    {"--seed|-1", {"--seed -1"}},
+    {"--num-epochs|0", {"--num-epochs 0"}},
+    {"--steps-per-epoch|0", {"--steps-per-epoch 0"}},
+    {"--rounds|0", {"--rounds 0"}},
+    {"--threads|4097", {"--threads 4097", "from 0 to 4096"}},
+    /* numbers */
+    {"--lr=", {"--lr", "expected a number from 0 to"}},
+    {"--lr|x", {"--lr x", "number"}},
+    {"--lr|-1", {"--lr -1", "from 0"}},
+    {"--lr|1e-3x", {"--lr 1e-3x"}},
+    {"--lr| 1", {"number"}},
+    {"--lr|1 ", {"number"}},
+    {"--lr|nan", {"--lr nan"}},
+    {"--lr|inf", {"--lr inf"}},
+    {"--lr|1e999", {"--lr 1e999"}},
+    {"--lr|1e-999", {"--lr 1e-999"}},
+    {"--lr|1,5", {"--lr 1,5"}},
+    {"--max-norm|0", {"--max-norm 0"}},
+    {"--max-norm|-1", {"--max-norm -1"}},
+    {"--rope-theta|0.5", {"--rope-theta 0.5", "from 1"}},
+    {"--weight-decay|-0.1", {"--weight-decay -0.1"}},
+    /* words and units */
+    {"--grad-dtype|fp16", {"--grad-dtype fp16", "fp32", "bf16"}},
+    {"--grad-dtype|BF16", {"--grad-dtype BF16", "fp32 or bf16"}},
+    {"--regime|hot", {"--regime hot", "active or warmup"}},
+    {"--comm|gloo", {"--comm gloo", "auto, mpi or nccl"}},
+    {"--nccl-max-ctas|-1", {"from 0 to 1024"}},
+    {"--timeout|-1", {"--timeout -1", "from 0 to"}},
+    {"--mpi-progress|spin", {"--mpi-progress spin", "auto, poll or sleep:US"}},
+    {"--mpi-progress|sleep", {"sleep:US"}},
+    {"--mpi-progress|sleep:", {"from 1 to 100000"}},
+    {"--mpi-progress|sleep:0", {"from 1 to 100000"}},
+    {"--mpi-progress|sleep:5ms", {"sleep:US 5ms", "from 1 to 100000"}},
+    {"--mpi-progress|sleep:-5", {"from 1 to 100000"}},
+    {"--label|a/b", {"--label 'a/b'", "letters, digits"}},
+    {"--label|a b", {"--label 'a b'", "letters, digits"}},
+    {"--label|\xff", {"--label", "letters, digits"}},
+    /* lists */
+    {"--implementations|ddp_magic", {"unknown implementation 'ddp_magic'", "ddp_individual_v2", "ddp_bucketed"}},
+    {"--implementations|none,DDP", {"unknown implementation 'DDP'", "known: "}},
+    {"--implementations|ddp,ddp", {"'ddp' is listed twice", "a=ddp,b=ddp"}},
+    {"--implementations|a=ddp,a=none", {"'a' is listed twice"}},
+    {"--implementations=", {"--implementations ''", "known: "}},
+    {"--implementations|ddp,", {"known: "}},
+    {"--implementations|,ddp", {"known: "}},
+    {"--implementations|ddp,,none", {"known: "}},
+    {"--implementations|ddp, none", {"unknown implementation ' none'"}},
+    {"--implementations|=ddp", {"label in '=ddp'", "1 to 40"}},
+    {"--implementations|a=", {"unknown implementation ''"}},
+    {"--implementations|a=b=ddp", {"unknown implementation 'b=ddp'"}},
+    {"--implementations|a\"b=ddp", {"label 'a\"b'", "letters, digits"}},
+    {"--implementations|a/b=ddp", {"label 'a/b'", "letters, digits"}},
+    {"--implementations|a2345678901234567890123456789012345678901=ddp", {"1 to 40 characters"}},
+    {"--bucket-size-mb=", {"--bucket-size-mb ''", "MiB"}},
+    {"--bucket-size-mb|0", {"--bucket-size-mb 0", "above 0"}},
+    {"--bucket-size-mb|-1", {"--bucket-size-mb -1", "above 0"}},
+    {"--bucket-size-mb|25MB", {"--bucket-size-mb 25MB", "MiB"}},
+    {"--bucket-size-mb|nan", {"--bucket-size-mb nan"}},
+    {"--bucket-size-mb|inf", {"--bucket-size-mb inf"}},
+    {"--bucket-size-mb|1e999", {"--bucket-size-mb 1e999"}},
+    {"--bucket-size-mb|1,", {"0.5,1,25"}},
+    {"--bucket-size-mb|,1", {"0.5,1,25"}},
+    {"--bucket-size-mb|1,,2", {"0.5,1,25"}},
+    {"--bucket-size-mb|1, 2", {"--bucket-size-mb  2"}},
+    {"--bucket-size-mb|1,x", {"--bucket-size-mb x"}},
+    {"--bucket-size-mb|1,1", {"'ddp_bucketed:1' is listed twice"}},
+    /* what does not fit together */
+    {"--d-model|30|--num-heads|4", {"--num-heads 4", "--d-model 30", "these do: 1, 3, 5, 15"}},
+    {"--d-model|32|--num-heads|32", {"even width", "these do: 1, 2, 4, 8, 16"}},
+    {"--d-model|33|--num-heads|3", {"--d-model 33 is odd"}},
+    {"--num-epochs|2", {"--warmup-epochs 3", "--num-epochs 2"}},
+    {"--num-epochs|3", {"--regime active has no epochs", "--num-epochs 3", "--warmup-epochs 3"}},
+    {"--regime|warmup|--warmup-epochs|0", {"--regime warmup has no epochs"}},
+    {"--regime|warmup|--steps-per-block|4", {"--steps-per-block 4", "3 steps"}},
+    {"--steps-per-epoch|1000000", {"7000000 timed steps", "at most 1000000"}},
+    {"--steps-per-block|1000001", {"--steps-per-block 1000001", "1000000"}},
+};
+enum { REFUSED = sizeof refused / sizeof *refused };
+
+START_TEST(value_is_refused)
+{
+    check_refused(refused[_i].line, refused[_i].words, 3);
+}
+END_TEST
+
+START_TEST(lists_have_an_end)
+{
+    struct options options;
+    char line[MAX_LINE] = "--implementations|a0=ddp", word[24];
+    for (int i = 1; i < MAX_IMPLEMENTATIONS; i++) {
+        snprintf(word, sizeof word, ",a%d=ddp", i);
+        strcat(line, word);
+    }
+    ck_assert_int_eq(parsed(line).n, MAX_IMPLEMENTATIONS);
+    strcat(line, ",ddp");
+    ck_assert_int_eq(parse(&options, line), -1);
+    ck_assert_ptr_nonnull(strstr(report_text(), "more than 64"));
+
+    strcpy(line, "--implementations|ddp");
+    while (strlen(line) < 2100)
+        strcat(line, ",ddp");
+    ck_assert_int_eq(parse(&options, line), -1);
+    ck_assert_ptr_nonnull(strstr(report_text(), "longer than 2047"));
+
+    strcpy(line, "--bucket-size-mb|1");
+    while (strlen(line) < 600)
+        strcat(line, ",1");
+    ck_assert_int_eq(parse(&options, line), -1);
+    ck_assert_ptr_nonnull(strstr(report_text(), "longer than 511"));
+
+    strcpy(line, "--label|");
+    while (strlen(line) < 109)
+        strcat(line, "x");
+    ck_assert_int_eq(parse(&options, line), -1);
+    ck_assert_ptr_nonnull(strstr(report_text(), "at most 100"));
+}
+END_TEST
+
+/* ---- lists ---- */
+
+static const struct {
+    const char *line;
+    int n;
+    struct {
+        const char *label, *strategy;
+        double bucket_mb;
+    } row[4];
+} lists[] = {
+    {"--implementations|ddp", 1, {{"ddp", "ddp", 0}}},
+    {"--implementations|ddp,none", 2, {{"ddp", "ddp", 0}, {"none", "none", 0}}},
+    {"--implementations|ddp_bucketed", 1, {{"ddp_bucketed", "ddp_bucketed", 100}}},
+    {"--implementations|ddp_bucketed|--bucket-size-mb|25", 1, {{"ddp_bucketed", "ddp_bucketed", 25}}},
+    {"--implementations|ddp_bucketed|--bucket-size-mb|0.5,1e1,25",
+     3,
+     {{"ddp_bucketed:0.5", "ddp_bucketed", 0.5},
+      {"ddp_bucketed:1e1", "ddp_bucketed", 10},
+      {"ddp_bucketed:25", "ddp_bucketed", 25}}},
+    {"--implementations|x=ddp_bucketed,ddp,y=ddp_bucketed|--bucket-size-mb|3",
+     3,
+     {{"x", "ddp_bucketed", 3}, {"ddp", "ddp", 0}, {"y", "ddp_bucketed", 3}}},
+    {"--implementations|x=ddp_bucketed,y=none|--bucket-size-mb|1,2",
+     3,
+     {{"x:1", "ddp_bucketed", 1}, {"x:2", "ddp_bucketed", 2}, {"y", "none", 0}}},
+    {"--implementations|ddp,b=ddp,c_-+9=ddp|--bucket-size-mb|1,2",
+     3,
+     {{"ddp", "ddp", 0}, {"b", "ddp", 0}, {"c_-+9", "ddp", 0}}},
+};
+enum { LISTS = sizeof lists / sizeof *lists };
+
+START_TEST(list_makes_rows)
+{
+    struct options options = parsed(lists[_i].line);
+    ck_assert_int_eq(options.n, lists[_i].n);
+    for (int i = 0; i < options.n; i++) {
+        ck_assert_str_eq(options.implementation[i].label, lists[_i].row[i].label);
+        ck_assert_str_eq(options.implementation[i].strategy->name, lists[_i].row[i].strategy);
+        ck_assert_double_eq(options.implementation[i].bucket_mb, lists[_i].row[i].bucket_mb);
+    }
+}
+END_TEST
+
+/* ---- steps ---- */
+
+static const struct {
+    const char *line;
+    size_t warmup_steps, block_steps;
+} steps[] = {
+    {"", 3, 7},
+    {"--steps-per-epoch|5", 15, 35},
+    {"--regime|warmup", 3, 3},
+    {"--regime|warmup|--steps-per-epoch|5", 15, 15},
+    {"--regime|warmup|--num-epochs|3", 3, 3},
+    {"--regime|warmup|--steps-per-block|2", 3, 2},
+    {"--regime|warmup|--steps-per-block|3", 3, 3},
+    {"--warmup-epochs|0", 0, 10},
+    {"--num-epochs|1|--warmup-epochs|0", 0, 1},
+    {"--steps-per-block|4", 3, 4},
+    {"--steps-per-block|400", 3, 400},
+    {"--num-epochs|3|--steps-per-block|4", 3, 4},
+    {"--num-epochs|1000003", 3, 1000000},
+};
+enum { STEPS = sizeof steps / sizeof *steps };
+
+START_TEST(epochs_make_steps)
+{
+    struct options options = parsed(steps[_i].line);
+    ck_assert_uint_eq(options.warmup_steps, steps[_i].warmup_steps);
+    ck_assert_uint_eq(options.block_steps, steps[_i].block_steps);
+}
+END_TEST
+
+/* ---- fitting to ranks ---- */
+
+static const struct {
+    const char *line;
+    int ranks;
+    size_t batch;        /* 0: refused */
+    const char *said[2]; /* then these words */
+} fits[] = {
+    {"", 1, 32, {NULL}},
+    {"", 4, 32, {NULL}},
+    {"", 32, 32, {NULL}},
+    {"--batch-size|6", 3, 6, {NULL}},
+    {"--batch-size|12|--grad-accumulation|2", 3, 12, {NULL}},
+    {"--batch-size-per-rank|5", 3, 15, {NULL}},
+    {"--batch-size-per-rank|6|--grad-accumulation|3", 4, 24, {NULL}},
+    {"", 3, 0, {"batch of 32", "30 or 33"}},
+    {"", 5, 0, {"5 ranks", "30 or 35"}},
+    {"", 64, 0, {"batch of 32", "such as 64"}},
+    {"--batch-size|1", 2, 0, {"multiple of 2", "such as 2"}},
+    {"--batch-size|10|--grad-accumulation|2", 3, 0, {"3 ranks x 2 micro-batches", "multiple of 6, such as 6 or 12"}},
+    {"--batch-size-per-rank|5|--grad-accumulation|2", 2, 0, {"--batch-size-per-rank 5", "multiple of 2"}},
+};
+enum { FITS = sizeof fits / sizeof *fits };
+
+START_TEST(batch_fits_ranks)
+{
+    struct options options = parsed(fits[_i].line);
+    int status = options_fit(&options, fits[_i].ranks);
+    ck_assert_int_eq(status, fits[_i].batch ? 0 : -1);
+    if (!status)
+        ck_assert_uint_eq(options.batch_size, fits[_i].batch);
+    for (int i = 0; status && i < 2 && fits[_i].said[i]; i++)
+        ck_assert_msg(strstr(report_text(), fits[_i].said[i]) != NULL, "no '%s' in '%s'", fits[_i].said[i],
+                      report_text());
+}
+END_TEST
+
+/* What is suggested must itself be taken. */
+START_TEST(suggestions_fit)
+{
+    for (int ranks = 1; ranks <= 9; ranks++)
+        for (size_t micro = 1; micro <= 4; micro++)
+            for (size_t batch = 1; batch <= 40; batch++) {
+                struct options options = parsed("");
+                options.batch_size = batch;
+                options.grad_accumulation = micro;
+                if (!options_fit(&options, ranks))
+                    continue;
+                char *at = strstr(report_text(), "such as "), *end = at + 8;
+                ck_assert_ptr_nonnull(at);
+                size_t suggestions = 0;
+                do {
+                    size_t suggestion = strtoull(end, &end, 10);
+                    ck_assert_uint_gt(suggestion, 0);
+                    ck_assert_uint_eq(suggestion % ((size_t)ranks * micro), 0);
+                    suggestions++;
+                    end += strncmp(end, " or ", 4) ? 0 : 4;
+                } while (*end);
+                ck_assert_uint_eq(suggestions, batch < (size_t)ranks * micro ? 1 : 2);
+            }
+}
+END_TEST
+
+START_TEST(vocabulary_follows_data)
+{
+    static const struct {
+        const char *line;
+        size_t vocabulary;
+    } rows[] = {{"", 10000},
+                {"--data|text", 256},
+                {"--data|a.bin", 65536},
+                {"--data|a.bin|--vocab-size|50257", 50257},
+                {"--vocab-size|61", 61}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct options options = parsed(rows[i].line);
+        ck_assert_int_eq(options_fit(&options, 1), 0);
+        ck_assert_uint_eq(options.vocab_size, rows[i].vocabulary);
+    }
+}
+END_TEST
+
+/* ---- help ---- */
+
+static char help_text[16384];
+
+static void print_help(void)
+{
+    FILE *out = tmpfile();
+    ck_assert_ptr_nonnull(out);
+    options_help(out);
+    rewind(out);
+    size_t n = fread(help_text, 1, sizeof help_text - 1, out);
+    help_text[n] = 0;
+    ck_assert_uint_lt(n, sizeof help_text - 1);
+    fclose(out);
+}
+
+/* The line of an option names its default, and giving what stands there changes nothing. Those for profile mode are
+ * taken with --profile, and --implementations without. */
+START_TEST(help_has_option)
+{
+    char start[64], end[160];
+    const char *name = defaults[_i].name, *value = defaults[_i].value;
+    const char *mode = strcmp(name, "implementations") ? "--profile|" : "";
+    print_help();
+    snprintf(start, sizeof start, "\n  --%s ", name);
+    char *line = strstr(help_text, start);
+    ck_assert_msg(line != NULL, "no --%s in the help", name);
+    line[1 + strcspn(line + 1, "\n")] = 0;
+    char *bracket = strrchr(line, '[');
+    if (!*value || !strcmp(value, "false")) {
+        ck_assert(!bracket || line[strlen(line) - 1] != ']' || strstr(line, "default"));
+        return;
+    }
+    ck_assert_ptr_nonnull(bracket);
+    ck_assert_int_eq(line[strlen(line) - 1], ']');
+    snprintf(end, sizeof end, "%s--%s=%.*s", mode, name, (int)strlen(bracket) - 2, bracket + 1);
+    struct options options = parsed(end);
+    ck_assert_str_eq(value_of(&options, name).text, value);
+}
+END_TEST
+
+START_TEST(help_has_strategies)
+{
+    char start[64];
+    print_help();
+    for (int i = 0; strategies[i]; i++) {
+        snprintf(start, sizeof start, "\n  %s ", strategies[i]->name);
+        ck_assert_msg(strstr(help_text, start) != NULL, "no %s in the help", strategies[i]->name);
+    }
+    ck_assert_ptr_nonnull(strstr(help_text, "\n  --help, -h "));
+    ck_assert_ptr_nonnull(strstr(help_text, "\n  --version "));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("options");
+    TCase *tests = tcase_create("options");
+    tcase_add_loop_test(tests, default_is, 0, DEFAULTS);
+    tcase_add_test(tests, defaults_are_all_there_is);
+    tcase_add_loop_test(tests, value_is_taken, 0, TAKEN);
+    tcase_add_test(tests, help_and_version_are_flags);
+    tcase_add_loop_test(tests, value_is_refused, 0, REFUSED);
+    tcase_add_test(tests, lists_have_an_end);
+    tcase_add_loop_test(tests, list_makes_rows, 0, LISTS);
+    tcase_add_loop_test(tests, epochs_make_steps, 0, STEPS);
+    tcase_add_loop_test(tests, batch_fits_ranks, 0, FITS);
+    tcase_add_test(tests, suggestions_fit);
+    tcase_add_test(tests, vocabulary_follows_data);
+    tcase_add_loop_test(tests, help_has_option, 0, DEFAULTS);
+    tcase_add_test(tests, help_has_strategies);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
