@@ -1,12 +1,12 @@
 /* allreduce.c - `ddpbench allreduce`: measures a collective size by size, prints and keeps what came of it. */
 #include "allreduce.h"
 
-#include "files.h"
+#include "base/files.h"
+#include "base/progress.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "memory.h"
 #include "monitor.h"
-#include "progress.h"
 #include "sweep_overlap.h"
 #include "sweep_report.h"
 #include "sweep_results.h"

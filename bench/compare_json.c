@@ -1,6 +1,6 @@
 /* compare_json.c - what a comparison found, as JSON. */
+#include "base/files.h"
 #include "compare_report.h"
-#include "files.h"
 #include "kernels/error.h"
 #include "provenance.h"
 #include "results.h"

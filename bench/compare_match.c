@@ -1,8 +1,8 @@
 /* compare_match.c - the figures of several runs side by side. */
 #include "compare_match.h"
 
+#include "base/stats.h"
 #include "kernels/error.h"
-#include "stats.h"
 
 #include <math.h>
 #include <stdio.h>

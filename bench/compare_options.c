@@ -1,8 +1,8 @@
 /* compare_options.c - the command line of `ddpbench compare`. */
 #include "compare_options.h"
 
+#include "base/option_table.h"
 #include "kernels/error.h"
-#include "option_table.h"
 
 #include <ctype.h>
 #include <stdlib.h>

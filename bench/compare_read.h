@@ -2,9 +2,9 @@
 #ifndef BENCH_COMPARE_READ_H
 #define BENCH_COMPARE_READ_H
 
+#include "base/files.h"
 #include "compare_figures.h"
 #include "compare_settings.h"
-#include "files.h"
 
 #include <sys/types.h>
 

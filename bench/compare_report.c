@@ -1,7 +1,7 @@
 /* compare_report.c - what a comparison found, as a table for people. */
 #include "compare_report.h"
 
-#include "compare_cells.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>

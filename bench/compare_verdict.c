@@ -1,8 +1,8 @@
 /* compare_verdict.c - whether candidate runs are slower than baseline runs. */
 #include "compare_verdict.h"
 
+#include "base/stats.h"
 #include "kernels/error.h"
-#include "stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 #ifndef BENCH_COMPARISON_H
 #define BENCH_COMPARISON_H
 
+#include "base/stats.h"
 #include "ddp/step.h"
 #include "options.h"
-#include "stats.h"
 
 /* A sample's figures, in seconds: a phase is its time per step, averaged over the timed steps of a block and over
  * ranks; METRIC_STEP is the block's time / timed steps on the slowest rank. */

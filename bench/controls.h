@@ -3,9 +3,9 @@
 #ifndef BENCH_CONTROLS_H
 #define BENCH_CONTROLS_H
 
+#include "base/stats.h"
 #include "bound.h"
 #include "overlap.h"
-#include "stats.h"
 
 struct controls {
     int untraced_row, off_row, none_row; /* of the run, beside row 0, the profiled one; -1 if there is none */

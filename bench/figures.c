@@ -1,8 +1,8 @@
 /* figures.c - what the captured steps say, of every rank. */
 #include "figures.h"
 
+#include "base/stats.h"
 #include "kernels/error.h"
-#include "stats.h"
 
 #include <math.h>
 #include <stdlib.h>

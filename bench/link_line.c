@@ -1,7 +1,7 @@
 /* link_line.c - weighted least squares with two numbers that are not negative. */
 #include "link_line.h"
 
-#include "stats.h"
+#include "base/stats.h"
 
 #include <math.h>
 

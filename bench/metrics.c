@@ -1,7 +1,7 @@
 /* metrics.c - a line of telemetry for each step. */
 #include "metrics.h"
 
-#include "files.h"
+#include "base/files.h"
 #include "kernels/error.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef BENCH_MONITOR_CPU_H
 #define BENCH_MONITOR_CPU_H
 
-#include "monitor_csv.h"
+#include "base/lines.h"
 #include "monitor_findings.h"
 #include "monitor_proc.h"
 

@@ -2,7 +2,7 @@
 #ifndef BENCH_MONITOR_GPU_H
 #define BENCH_MONITOR_GPU_H
 
-#include "monitor_csv.h"
+#include "base/lines.h"
 #include "monitor_findings.h"
 #include "nvml.h"
 

@@ -2,9 +2,9 @@
 #ifndef BENCH_OPEN_DEVICE_H
 #define BENCH_OPEN_DEVICE_H
 
+#include "base/option_table.h"
 #include "ddp/job.h"
 #include "kernels/device_cuda.h"
-#include "option_table.h"
 
 enum device_kind { DEVICE_AUTO, DEVICE_CPU, DEVICE_CUDA };
 

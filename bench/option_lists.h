@@ -2,7 +2,7 @@
 #ifndef BENCH_OPTION_LISTS_H
 #define BENCH_OPTION_LISTS_H
 
-#include "option_table.h"
+#include "base/option_table.h"
 #include "options.h"
 
 /* Makes the rows of the comparison from --implementations and --bucket-size-mb, or those of --profile. 0; or -1,

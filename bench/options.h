@@ -2,11 +2,11 @@
 #ifndef BENCH_OPTIONS_H
 #define BENCH_OPTIONS_H
 
+#include "base/option_table.h"
 #include "ddp/comm.h"
 #include "ddp/step.h"
 #include "ddp/strategy.h"
 #include "open_device.h"
-#include "option_table.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * The summary is written after the capture and again as rounds go by. */
 #include "profile.h"
 
-#include "files.h"
+#include "base/files.h"
 #include "kernels/error.h"
 #include "report.h"
 #include "trace_files.h"

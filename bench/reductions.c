@@ -1,10 +1,10 @@
 /* reductions.c - every collective as all ranks saw it. */
 #include "reductions.h"
 
+#include "base/stats.h"
 #include "ddp/step.h"
 #include "intervals.h"
 #include "kernels/error.h"
-#include "stats.h"
 
 #include <stdlib.h>
 #include <string.h>

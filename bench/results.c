@@ -1,7 +1,7 @@
 /* results.c - writes the files of one run. */
 #include "results.h"
 
-#include "files.h"
+#include "base/files.h"
 #include "kernels/error.h"
 #include "provenance.h"
 #include "summary_csv.h"

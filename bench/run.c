@@ -1,12 +1,12 @@
 /* run.c - blocks of every implementation, interleaved over rounds, so that drift of the machine hits all alike. */
 #include "run.h"
 
+#include "base/progress.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "metrics.h"
 #include "monitor_cpu.h"
 #include "overlap.h"
-#include "progress.h"
 #include "results.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
 /* sweep.c - times collectives over a range of sizes. */
 #include "sweep.h"
 
+#include "base/stats.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "memory.h"
 #include "payload.h"
-#include "stats.h"
 
 #include <math.h>
 #include <stdio.h>

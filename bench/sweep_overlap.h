@@ -2,7 +2,7 @@
 #ifndef BENCH_SWEEP_OVERLAP_H
 #define BENCH_SWEEP_OVERLAP_H
 
-#include "stats.h"
+#include "base/stats.h"
 #include "sweep.h"
 
 /* One collective beside computation. A sample is a round, the mean over ranks; medians with intervals. */

@@ -1,7 +1,7 @@
 /* sweep_results.c - the files of a sweep. */
 #include "sweep_results.h"
 
-#include "files.h"
+#include "base/files.h"
 #include "kernels/error.h"
 #include "provenance.h"
 #include "sweep_overlap.h"

@@ -1,7 +1,7 @@
 /* trace_files.c - the files that traces are written to: one of each rank, and one of all. */
 #include "trace_files.h"
 
-#include "files.h"
+#include "base/files.h"
 #include "kernels/error.h"
 
 #include <errno.h>

@@ -3,10 +3,10 @@
  *
  * Operations are timed by stamps of the device, and nothing waits between them: on a GPU the host issues a whole round
  * ahead of it. */
+#include "base/stats.h"
 #include "kernels/error.h"
 #include "selfbench/kernel_cases.h"
 #include "selfbench/program.h"
-#include "stats.h"
 
 #include <math.h>
 #include <stdlib.h>

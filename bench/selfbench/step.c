@@ -6,11 +6,11 @@
  * 2. The harness: the same step on a device whose operations do nothing, so that what is left is the step's loop, the
  *    hand-over of data, spans and the bookkeeping of collectives; without and with the communication thread.
  * 3. The same over 1,100 steps in one block: the 1,000th must record as fast as the 10th. */
+#include "base/stats.h"
 #include "kernels/device_null.h"
 #include "kernels/error.h"
 #include "selfbench/one_rank.h"
 #include "selfbench/program.h"
-#include "stats.h"
 #include "steps.h"
 
 #include <math.h>

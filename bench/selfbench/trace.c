@@ -4,13 +4,13 @@
  *    spans is what one span costs.
  * 2. Writing a trace of 10 steps of the default model, all arguments included: its size.
  * 3. Writing traces of a quarter, a half and a whole million of events: time, and whether it grows in proportion. */
+#include "base/files.h"
+#include "base/stats.h"
 #include "capture.h"
-#include "files.h"
 #include "kernels/device_null.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
 #include "selfbench/one_rank.h"
-#include "stats.h"
 
 #include <math.h>
 #include <stdio.h>

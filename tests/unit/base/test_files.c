@@ -1,6 +1,6 @@
 /* test_files.c - files appear whole or not at all: committed, abandoned, compressed, and where they cannot be written.
  */
-#include "files.h"
+#include "base/files.h"
 
 #include "kernels/error.h"
 #include "tests/support/suite.h"

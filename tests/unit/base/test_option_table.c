@@ -1,5 +1,5 @@
 /* test_option_table.c - the reader of command lines: letters, suffixes, words that are no options, several sections. */
-#include "option_table.h"
+#include "base/option_table.h"
 
 #include "kernels/error.h"
 #include "tests/support/suite.h"

@@ -1,7 +1,7 @@
 /* test_stats.c - known values of every figure, and simulations of what the intervals promise to cover.
  *
  * The simulations have a fixed seed; their bounds leave three standard errors of the number of repetitions. */
-#include "stats.h"
+#include "base/stats.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
 

@@ -1,5 +1,5 @@
 /* test_text.c - figures as cells of a table, and that no figure is too large for one. */
-#include "compare_cells.h"
+#include "base/text.h"
 #include "tests/support/suite.h"
 
 #include <float.h>

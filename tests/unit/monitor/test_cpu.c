@@ -2,7 +2,7 @@
  * two readings of them; and each finding from both sides of its threshold. */
 #include "monitor_cpu.h"
 
-#include "files.h"
+#include "base/files.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

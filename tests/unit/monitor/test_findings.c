@@ -1,6 +1,6 @@
 /* test_findings.c - what the monitors of several hosts found is joined; what GPUs found, and the words for it;
  * and lines of values are written whole or not at all. */
-#include "monitor_csv.h"
+#include "base/lines.h"
 #include "monitor_gpu.h"
 #include "results.h"
 

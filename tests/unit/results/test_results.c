@@ -6,8 +6,8 @@
 #include "metrics.h"
 #include "results.h"
 
+#include "base/progress.h"
 #include "kernels/error.h"
-#include "progress.h"
 #include "tests/support/suite.h"
 
 #include <cJSON.h>

@@ -1,10 +1,10 @@
-/* monitor_csv.h - a file of comma-separated values that grows by whole lines, so that it is valid whenever the run
+/* lines.h - a file of comma-separated values that grows by whole lines, so that it is valid whenever the run
  * ends.
  */
-#ifndef BENCH_MONITOR_CSV_H
-#define BENCH_MONITOR_CSV_H
+#ifndef BENCH_BASE_LINES_H
+#define BENCH_BASE_LINES_H
 
-#include "files.h"
+#include "base/files.h"
 
 #include <sys/types.h>
 

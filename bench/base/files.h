@@ -1,6 +1,6 @@
 /* files.h - directories, and files that appear under their name when they are complete, or not at all. */
-#ifndef BENCH_FILES_H
-#define BENCH_FILES_H
+#ifndef BENCH_BASE_FILES_H
+#define BENCH_BASE_FILES_H
 
 #include <stddef.h>
 #include <zlib.h>

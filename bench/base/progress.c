@@ -1,5 +1,5 @@
 /* progress.c - how far a long run is. */
-#include "progress.h"
+#include "base/progress.h"
 
 #include "kernels/clock.h"
 

@@ -1,6 +1,6 @@
 /* option_table.h - command lines read by a table: one row gives an option's parsing, bounds, default and help. */
-#ifndef BENCH_OPTION_TABLE_H
-#define BENCH_OPTION_TABLE_H
+#ifndef BENCH_BASE_OPTION_TABLE_H
+#define BENCH_BASE_OPTION_TABLE_H
 
 #include <stddef.h>
 #include <stdio.h>

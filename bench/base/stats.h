@@ -1,6 +1,6 @@
 /* stats.h - medians, intervals and paired comparisons; pure functions of samples in, figures out. */
-#ifndef BENCH_STATS_H
-#define BENCH_STATS_H
+#ifndef BENCH_BASE_STATS_H
+#define BENCH_BASE_STATS_H
 
 #include <stddef.h>
 

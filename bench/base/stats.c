@@ -1,5 +1,5 @@
 /* stats.c - medians with order-statistic intervals, Student's t, paired ratios, Holm's adjustment. */
-#include "stats.h"
+#include "base/stats.h"
 
 #include "kernels/error.h"
 

@@ -1,5 +1,5 @@
-/* compare_cells.c - figures as the words of a table's cell. */
-#include "compare_cells.h"
+/* text.c - figures as the words of a table's cell. */
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* files.c - directories, and files that appear when they are complete. */
-#include "files.h"
+#include "base/files.h"
 
 #include "kernels/error.h"
 

@@ -1,5 +1,5 @@
-/* monitor_csv.c - lines of comma-separated values, written whole. */
-#include "monitor_csv.h"
+/* lines.c - lines of comma-separated values, written whole. */
+#include "base/lines.h"
 
 #include "kernels/error.h"
 

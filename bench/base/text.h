@@ -1,7 +1,7 @@
-/* compare_cells.h - figures as the words of a table's cell; - where there is none. Each writes into text and returns
+/* text.h - figures as the words of a table's cell; - where there is none. Each writes into text and returns
  * it. None writes beyond the cell, however large the figure. */
-#ifndef BENCH_COMPARE_CELLS_H
-#define BENCH_COMPARE_CELLS_H
+#ifndef BENCH_BASE_TEXT_H
+#define BENCH_BASE_TEXT_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* progress.h - how far a long run is and how long the rest will take, on stderr: a bar on a terminal, a line now and
  * then otherwise. */
-#ifndef BENCH_PROGRESS_H
-#define BENCH_PROGRESS_H
+#ifndef BENCH_BASE_PROGRESS_H
+#define BENCH_BASE_PROGRESS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* option_table.c - command lines read by a table. */
-#include "option_table.h"
+#include "base/option_table.h"
 
 #include "kernels/error.h"
 
