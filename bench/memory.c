@@ -2,8 +2,8 @@
 #include "memory.h"
 
 #include "comparison.h"
-#include "host.h"
 #include "kernels/error.h"
+#include "machine/host.h"
 #include "steps.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "ddp/comm.h"
 #include "ddp/step.h"
 #include "ddp/strategy.h"
-#include "open_device.h"
+#include "machine/open_device.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 
 #include "ddp/comm.h"
 #include "ddp/job.h"
-#include "host.h"
-#include "open_device.h"
+#include "machine/host.h"
+#include "machine/open_device.h"
 
 #include <cJSON.h>
 

@@ -5,8 +5,8 @@
 
 #include "comparison.h"
 #include "ddp/job.h"
-#include "host.h"
 #include "losses.h"
+#include "machine/host.h"
 #include "memory.h"
 #include "monitor.h"
 

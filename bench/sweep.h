@@ -3,9 +3,9 @@
 #define BENCH_SWEEP_H
 
 #include "ddp/watchdog.h"
-#include "host.h"
 #include "kernels/device.h"
 #include "link_model.h"
+#include "machine/host.h"
 #include "monitor_findings.h"
 #include "sweep_options.h"
 

@@ -1,6 +1,6 @@
 /* open_device.h - the options that choose what ranks compute on, and the opening of it. */
-#ifndef BENCH_OPEN_DEVICE_H
-#define BENCH_OPEN_DEVICE_H
+#ifndef BENCH_MACHINE_OPEN_DEVICE_H
+#define BENCH_MACHINE_OPEN_DEVICE_H
 
 #include "base/option_table.h"
 #include "ddp/job.h"

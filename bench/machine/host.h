@@ -1,6 +1,6 @@
 /* host.h - facts about this machine: its parts, the cores a rank may use, its memory, and what others do on it. */
-#ifndef BENCH_HOST_H
-#define BENCH_HOST_H
+#ifndef BENCH_MACHINE_HOST_H
+#define BENCH_MACHINE_HOST_H
 
 #include "ddp/job.h"
 

@@ -1,5 +1,5 @@
 /* host.c - facts about this machine, by hwloc and the kernel. */
-#include "host.h"
+#include "machine/host.h"
 
 #include "kernels/error.h"
 

@@ -1,9 +1,9 @@
 /* open_device.c - chooses what ranks compute on. */
-#include "open_device.h"
+#include "machine/open_device.h"
 
 #include "ddp/gpu.h"
-#include "host.h"
 #include "kernels/error.h"
+#include "machine/host.h"
 
 #include <stdlib.h>
 #include <string.h>
