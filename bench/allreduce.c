@@ -6,7 +6,7 @@
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "memory.h"
-#include "monitor.h"
+#include "monitor/monitor.h"
 #include "sweep_overlap.h"
 #include "sweep_report.h"
 #include "sweep_results.h"

@@ -5,7 +5,7 @@
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "metrics.h"
-#include "monitor_cpu.h"
+#include "monitor/cpu.h"
 #include "overlap.h"
 #include "results.h"
 

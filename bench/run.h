@@ -8,7 +8,7 @@
 #include "losses.h"
 #include "machine/host.h"
 #include "memory.h"
-#include "monitor.h"
+#include "monitor/monitor.h"
 
 /* Everything that a benchmark is made of, and what the results say about it. */
 struct run {

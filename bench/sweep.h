@@ -6,7 +6,7 @@
 #include "kernels/device.h"
 #include "link_model.h"
 #include "machine/host.h"
-#include "monitor_findings.h"
+#include "monitor/findings.h"
 #include "sweep_options.h"
 
 /* Figures of a series of times, in seconds. */

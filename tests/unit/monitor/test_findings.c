@@ -1,7 +1,7 @@
 /* test_findings.c - what the monitors of several hosts found is joined; what GPUs found, and the words for it;
  * and lines of values are written whole or not at all. */
 #include "base/lines.h"
-#include "monitor_gpu.h"
+#include "monitor/gpu.h"
 #include "results.h"
 
 #include "kernels/error.h"

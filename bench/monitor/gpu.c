@@ -1,5 +1,5 @@
-/* monitor_gpu.c - what the GPUs of a host do, second by second. */
-#include "monitor_gpu.h"
+/* gpu.c - what the GPUs of a host do, second by second. */
+#include "monitor/gpu.h"
 
 #include "kernels/error.h"
 

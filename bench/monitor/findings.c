@@ -1,5 +1,5 @@
-/* monitor_findings.c - texts of what monitors saw, joined over the hosts. */
-#include "monitor_findings.h"
+/* findings.c - texts of what monitors saw, joined over the hosts. */
+#include "monitor/findings.h"
 
 #include <math.h>
 #include <stdarg.h>

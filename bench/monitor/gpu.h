@@ -1,10 +1,10 @@
-/* monitor_gpu.h - a line a second for each GPU of a host, and what in them makes measured times doubtful. */
+/* gpu.h - a line a second for each GPU of a host, and what in them makes measured times doubtful. */
 #ifndef BENCH_MONITOR_GPU_H
 #define BENCH_MONITOR_GPU_H
 
 #include "base/lines.h"
-#include "monitor_findings.h"
-#include "nvml.h"
+#include "monitor/findings.h"
+#include "monitor/nvml.h"
 
 /* From where on what was seen is told. A power cap, thermal throttling and a slowdown by hardware are told whenever a
  * sample named them as a reason for lower clocks. */

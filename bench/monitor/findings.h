@@ -1,4 +1,4 @@
-/* monitor_findings.h - what a monitor saw that makes measured times doubtful: one short text for each kind of it on
+/* findings.h - what a monitor saw that makes measured times doubtful: one short text for each kind of it on
  * each host, and all of them together for rank 0 to print. */
 #ifndef BENCH_MONITOR_FINDINGS_H
 #define BENCH_MONITOR_FINDINGS_H

@@ -1,10 +1,10 @@
 /* monitor.c - the thread that watches a host. */
-#include "monitor.h"
+#include "monitor/monitor.h"
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "monitor_cpu.h"
-#include "monitor_gpu.h"
+#include "monitor/cpu.h"
+#include "monitor/gpu.h"
 
 #include <pthread.h>
 #include <signal.h>

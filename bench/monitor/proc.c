@@ -1,5 +1,5 @@
-/* monitor_proc.c - reads and parses the kernel's files. */
-#include "monitor_proc.h"
+/* proc.c - reads and parses the kernel's files. */
+#include "monitor/proc.h"
 
 #include "kernels/error.h"
 

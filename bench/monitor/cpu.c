@@ -1,5 +1,5 @@
-/* monitor_cpu.c - what the CPUs did, second by second. */
-#include "monitor_cpu.h"
+/* cpu.c - what the CPUs did, second by second. */
+#include "monitor/cpu.h"
 
 #include "kernels/clock.h"
 

@@ -4,11 +4,11 @@
  * several hosts to cpu_monitor_<host>.csv and so on, since hosts may share the directory. The column `seconds` is the
  * time of the line on the scale of that rank's `start` in rank_<r>_metrics.jsonl; a line is about the time since the
  * one before. A source that a machine lacks leaves its field empty. */
-#ifndef BENCH_MONITOR_H
-#define BENCH_MONITOR_H
+#ifndef BENCH_MONITOR_MONITOR_H
+#define BENCH_MONITOR_MONITOR_H
 
 #include "ddp/job.h"
-#include "monitor_findings.h"
+#include "monitor/findings.h"
 
 #include <stdint.h>
 

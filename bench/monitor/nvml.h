@@ -2,8 +2,8 @@
  * program is built and runs without it.
  *
  * Names, numbers and layouts are those of the library's documented interface (NVML API Reference), which only grows. */
-#ifndef BENCH_NVML_H
-#define BENCH_NVML_H
+#ifndef BENCH_MONITOR_NVML_H
+#define BENCH_MONITOR_NVML_H
 
 enum { NVML_OK = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_SENSOR_GPU = 0, NVML_NAME = 96 };
 

@@ -1,5 +1,5 @@
 /* nvml.c - finds NVIDIA's management library and its functions. */
-#include "nvml.h"
+#include "monitor/nvml.h"
 
 #include "kernels/error.h"
 

@@ -1,11 +1,11 @@
-/* monitor_cpu.h - a line a second of what the CPUs of a machine do and for whom, and what in them makes measured times
+/* cpu.h - a line a second of what the CPUs of a machine do and for whom, and what in them makes measured times
  * doubtful. */
 #ifndef BENCH_MONITOR_CPU_H
 #define BENCH_MONITOR_CPU_H
 
 #include "base/lines.h"
-#include "monitor_findings.h"
-#include "monitor_proc.h"
+#include "monitor/findings.h"
+#include "monitor/proc.h"
 
 #include <stdint.h>
 

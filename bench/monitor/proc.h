@@ -1,4 +1,4 @@
-/* monitor_proc.h - what the kernel counts of a machine and of some processes: CPU time, clocks, throttling, memory.
+/* proc.h - what the kernel counts of a machine and of some processes: CPU time, clocks, throttling, memory.
  *
  * Read from /proc and /sys below a root directory, which tests make up. A number that the kernel does not give is NAN.
  * Sources: Linux Documentation/filesystems/proc.rst, admin-guide/cgroup-v2.rst, scheduler/sched-bwc.rst (version 1). */
