@@ -3,7 +3,7 @@
 #define BENCH_BOUND_H
 
 #include "run.h"
-#include "steps.h"
+#include "spans/steps.h"
 
 /* Seconds from a step's start in which perfect overlap of a plan of n collectives would be done:
  * max(C, max over i of (ready_i + sum over j >= i of alone_j)) + rest, where C is the end of backward, ready[i] when

@@ -5,7 +5,7 @@
 
 #include "base/stats.h"
 #include "bound.h"
-#include "overlap.h"
+#include "spans/overlap.h"
 
 struct controls {
     int untraced_row, off_row, none_row; /* of the run, beside row 0, the profiled one; -1 if there is none */

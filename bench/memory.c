@@ -4,7 +4,7 @@
 #include "comparison.h"
 #include "kernels/error.h"
 #include "machine/host.h"
-#include "steps.h"
+#include "spans/steps.h"
 
 #include <math.h>
 #include <stdio.h>

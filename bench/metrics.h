@@ -2,8 +2,8 @@
 #ifndef BENCH_METRICS_H
 #define BENCH_METRICS_H
 
-#include "overlap.h"
 #include "results.h"
+#include "spans/overlap.h"
 #include "trace.h"
 
 /* What the lines of a block have in common. The first `discarded` of its steps were not timed; schedule_step is the

@@ -2,8 +2,8 @@
 #ifndef BENCH_PROFILE_H
 #define BENCH_PROFILE_H
 
-#include "averages.h"
 #include "findings.h"
+#include "spans/by_name.h"
 
 /* All that a profile's summary is written from. */
 struct profile {

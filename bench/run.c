@@ -6,8 +6,8 @@
 #include "kernels/error.h"
 #include "metrics.h"
 #include "monitor/cpu.h"
-#include "overlap.h"
 #include "results.h"
+#include "spans/overlap.h"
 
 #include <math.h>
 #include <stdio.h>

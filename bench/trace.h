@@ -7,8 +7,8 @@
 
 #include "kernels/activity.h"
 #include "kernels/device_cuda.h"
-#include "overlap.h"
-#include "reductions.h"
+#include "spans/collectives.h"
+#include "spans/overlap.h"
 #include "trace_text.h"
 
 /* What is known of a captured step beside its spans. */

@@ -1,7 +1,7 @@
 /* collectives.c - ranks tell each other when they posted their collectives, and find who was late and what that cost
  * the others; made-up times, on 1 to 4 ranks, each rank with a clock of its own. */
+#include "spans/collectives.h"
 #include "kernels/error.h"
-#include "reductions.h"
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 

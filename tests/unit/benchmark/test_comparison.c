@@ -4,7 +4,7 @@
 #include "comparison.h"
 
 #include "kernels/error.h"
-#include "steps.h"
+#include "spans/steps.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
 

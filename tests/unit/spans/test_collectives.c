@@ -1,6 +1,6 @@
 /* test_collectives.c - who posted a collective last, and who waited for whom, from made-up times of 1, 2 and 3 ranks.
  */
-#include "reductions.h"
+#include "spans/collectives.h"
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 

@@ -2,7 +2,7 @@
  * with known answers. */
 #include "kernels/error.h"
 #include "kernels/random.h"
-#include "overlap.h"
+#include "spans/overlap.h"
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 

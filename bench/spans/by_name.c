@@ -1,5 +1,5 @@
-/* averages.c - where the training thread's time went, by name. */
-#include "averages.h"
+/* by_name.c - where the training thread's time went, by name. */
+#include "spans/by_name.h"
 
 #include "ddp/step.h"
 #include "kernels/error.h"

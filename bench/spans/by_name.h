@@ -1,6 +1,6 @@
-/* averages.h - where the training thread's time went, by name: what PyTorch's profiler calls key_averages. */
-#ifndef BENCH_AVERAGES_H
-#define BENCH_AVERAGES_H
+/* by_name.h - where the training thread's time went, by name: what PyTorch's profiler calls key_averages. */
+#ifndef BENCH_SPANS_BY_NAME_H
+#define BENCH_SPANS_BY_NAME_H
 
 #include "ddp/job.h"
 #include "kernels/timeline.h"

@@ -1,5 +1,5 @@
 /* overlap.c - how computation and communication share the time of a step. */
-#include "overlap.h"
+#include "spans/overlap.h"
 
 #include "kernels/error.h"
 

@@ -1,5 +1,5 @@
 /* steps.c - from the spans of a block to the times of its steps. */
-#include "steps.h"
+#include "spans/steps.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* overlap.h - how computation and communication share the time of a step, by unions of intervals. Pure. */
-#ifndef BENCH_OVERLAP_H
-#define BENCH_OVERLAP_H
+#ifndef BENCH_SPANS_OVERLAP_H
+#define BENCH_SPANS_OVERLAP_H
 
-#include "intervals.h"
-#include "steps.h"
+#include "spans/intervals.h"
+#include "spans/steps.h"
 
 #include <math.h>
 

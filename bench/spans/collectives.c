@@ -1,10 +1,10 @@
-/* reductions.c - every collective as all ranks saw it. */
-#include "reductions.h"
+/* collectives.c - every collective as all ranks saw it. */
+#include "spans/collectives.h"
 
 #include "base/stats.h"
 #include "ddp/step.h"
-#include "intervals.h"
 #include "kernels/error.h"
+#include "spans/intervals.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* intervals.h - lengths of unions and intersections of time intervals, in whole nanoseconds. Pure. */
-#ifndef BENCH_INTERVALS_H
-#define BENCH_INTERVALS_H
+#ifndef BENCH_SPANS_INTERVALS_H
+#define BENCH_SPANS_INTERVALS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* intervals.c - unions and intersections of time intervals. */
-#include "intervals.h"
+#include "spans/intervals.h"
 
 #include <stdlib.h>
 

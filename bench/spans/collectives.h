@@ -1,6 +1,7 @@
-/* reductions.h - every collective of the captured steps as all ranks saw it: who came last, and who waited for whom. */
-#ifndef BENCH_REDUCTIONS_H
-#define BENCH_REDUCTIONS_H
+/* collectives.h - every collective of the captured steps as all ranks saw it: who came last, and who waited for whom.
+ */
+#ifndef BENCH_SPANS_COLLECTIVES_H
+#define BENCH_SPANS_COLLECTIVES_H
 
 #include "ddp/alignment.h"
 #include "ddp/job.h"

@@ -1,6 +1,6 @@
 /* steps.h - from the spans of a block to the times of its steps. Pure. */
-#ifndef BENCH_STEPS_H
-#define BENCH_STEPS_H
+#ifndef BENCH_SPANS_STEPS_H
+#define BENCH_SPANS_STEPS_H
 
 #include "ddp/step.h"
 
