@@ -4,7 +4,7 @@
 #include "bound.h"
 #include "kernels/error.h"
 #include "report.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "compare_report.h"
 #include "kernels/error.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "base/files.h"
 #include "compare_report.h"
 #include "kernels/error.h"
-#include "provenance.h"
-#include "results.h"
+#include "results/provenance.h"
+#include "results/results.h"
 
 #include <cJSON.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "compare_read.h"
 
 #include "kernels/error.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <cJSON.h>
 #include <dirent.h>

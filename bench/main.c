@@ -6,7 +6,7 @@
 #include "kernels/error.h"
 #include "options.h"
 #include "profile.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <stdio.h>
 #include <string.h>

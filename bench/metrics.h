@@ -2,7 +2,7 @@
 #ifndef BENCH_METRICS_H
 #define BENCH_METRICS_H
 
-#include "results.h"
+#include "results/results.h"
 #include "spans/overlap.h"
 #include "trace.h"
 

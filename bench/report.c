@@ -1,7 +1,7 @@
 /* report.c - the comparison in words and columns. */
 #include "report.h"
 
-#include "results.h"
+#include "results/results.h"
 
 #include <math.h>
 #include <string.h>

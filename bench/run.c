@@ -6,7 +6,7 @@
 #include "kernels/error.h"
 #include "metrics.h"
 #include "monitor/cpu.h"
-#include "results.h"
+#include "results/results.h"
 #include "spans/overlap.h"
 
 #include <math.h>

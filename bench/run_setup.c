@@ -2,7 +2,7 @@
 #include "kernels/clock.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
-#include "results.h"
+#include "results/results.h"
 #include "run.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "sweep_report.h"
 
 #include "kernels/error.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "base/files.h"
 #include "kernels/error.h"
-#include "provenance.h"
+#include "results/provenance.h"
 #include "sweep_overlap.h"
 
 #include <errno.h>

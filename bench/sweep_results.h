@@ -2,7 +2,7 @@
 #ifndef BENCH_SWEEP_RESULTS_H
 #define BENCH_SWEEP_RESULTS_H
 
-#include "results.h"
+#include "results/results.h"
 #include "sweep.h"
 
 /* What was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */

@@ -3,7 +3,7 @@
 #ifndef BENCH_TRACE_FILES_H
 #define BENCH_TRACE_FILES_H
 
-#include "results.h"
+#include "results/results.h"
 #include "trace.h"
 
 /* Checks that this rank can write its trace, if it is one of --profile-ranks. Returns 0; or -1, reported. */

@@ -2,7 +2,7 @@
 #include "selfbench/program.h"
 
 #include "kernels/error.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * and lines of values are written whole or not at all. */
 #include "base/lines.h"
 #include "monitor/gpu.h"
-#include "results.h"
+#include "results/results.h"
 
 #include "kernels/error.h"
 #include "tests/support/suite.h"

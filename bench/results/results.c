@@ -1,9 +1,9 @@
 /* results.c - writes the files of one run. */
-#include "results.h"
+#include "results/results.h"
 
 #include "base/files.h"
 #include "kernels/error.h"
-#include "provenance.h"
+#include "results/provenance.h"
 #include "summary_csv.h"
 
 #include <cJSON.h>

@@ -1,8 +1,8 @@
 /* provenance.c - what was run, where and with what. */
-#include "provenance.h"
+#include "results/provenance.h"
 
 #include "kernels/error.h"
-#include "results.h"
+#include "results/results.h"
 
 #include <stdlib.h>
 #include <string.h>

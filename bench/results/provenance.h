@@ -1,6 +1,6 @@
 /* provenance.h - what was run, where and with what: what the run.json of every mode has in common. */
-#ifndef BENCH_PROVENANCE_H
-#define BENCH_PROVENANCE_H
+#ifndef BENCH_RESULTS_PROVENANCE_H
+#define BENCH_RESULTS_PROVENANCE_H
 
 #include "ddp/comm.h"
 #include "ddp/job.h"

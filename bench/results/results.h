@@ -1,7 +1,7 @@
 /* results.h - the files of one run, in a directory of its own: run.json, rank_<r>_metrics.jsonl, summary.json, .csv and
  * .txt. Whole lines and whole files only: what is there is valid whenever the run ends. */
-#ifndef BENCH_RESULTS_H
-#define BENCH_RESULTS_H
+#ifndef BENCH_RESULTS_RESULTS_H
+#define BENCH_RESULTS_RESULTS_H
 
 #include "run.h"
 
