@@ -4,7 +4,7 @@
 #define BENCH_CAPTURE_H
 
 #include "metrics.h"
-#include "trace.h"
+#include "trace/write.h"
 #include "tracing.h"
 
 struct capture {

@@ -4,7 +4,7 @@
 
 #include "results/results.h"
 #include "spans/overlap.h"
-#include "trace.h"
+#include "trace/write.h"
 
 /* What the lines of a block have in common. The first `discarded` of its steps were not timed; schedule_step is the
  * position of the first in the schedule, and steps_before how many steps this process had run. */

@@ -1,6 +1,6 @@
-/* trace_text.c - the text of a trace. Numbers are put down digit by digit: printf would take most of the time of a
+/* text.c - the text of a trace. Numbers are put down digit by digit: printf would take most of the time of a
  * large one. */
-#include "trace_text.h"
+#include "trace/text.h"
 
 #include "kernels/error.h"
 

@@ -1,4 +1,4 @@
-/* trace_text.h - the text of a trace on its way to a sink, in pieces of 64 KiB. After a failure nothing more is
+/* text.h - the text of a trace on its way to a sink, in pieces of 64 KiB. After a failure nothing more is
  * written.
  */
 #ifndef BENCH_TRACE_TEXT_H

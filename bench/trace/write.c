@@ -1,5 +1,5 @@
-/* trace.c - writes a timeline as a Chrome trace. */
-#include "trace_rows.h"
+/* write.c - writes a timeline as a Chrome trace. */
+#include "trace/rows.h"
 
 #include "kernels/error.h"
 #include "kernels/operations.h"

@@ -1,8 +1,8 @@
-/* trace_rows.h - the rows of a trace as its parts write them: what all rows have, and the lanes that they lie on. */
+/* rows.h - the rows of a trace as its parts write them: what all rows have, and the lanes that they lie on. */
 #ifndef BENCH_TRACE_ROWS_H
 #define BENCH_TRACE_ROWS_H
 
-#include "trace.h"
+#include "trace/write.h"
 
 /* Lane numbers that analysers know as streams, where the lanes are threads of the host. */
 enum { STREAM_COMPUTE = 7, STREAM_COMMUNICATION = 20 };

@@ -1,5 +1,5 @@
-/* trace_collectives.c - collectives in a trace: what tools look for on them, and the lanes of a library on the host. */
-#include "trace_rows.h"
+/* collectives.c - collectives in a trace: what tools look for on them, and the lanes of a library on the host. */
+#include "trace/rows.h"
 
 #include "kernels/error.h"
 

@@ -1,10 +1,10 @@
-/* trace_device.c - a GPU in a trace: what its tracer saw, as the rows that PyTorch's Kineto writes; or, where there was
+/* gpu.c - a GPU in a trace: what its tracer saw, as the rows that PyTorch's Kineto writes; or, where there was
  * no tracer, what the stamps of the device tell.
  *
  * Of the tracer's records those are written that a call in one of the captured steps led to. Calls lie on the threads
  * that made them, the GPU's work on the lanes of its streams, and waits and the phases' times on the GPU on lanes of
  * their own, since rows of a lane may not partly overlap. */
-#include "trace_device.h"
+#include "trace/gpu.h"
 
 #include "kernels/error.h"
 

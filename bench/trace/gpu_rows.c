@@ -1,5 +1,5 @@
-/* trace_device_rows.c - which records of a GPU's tracer a trace is made of, and what they belong to. */
-#include "trace_device.h"
+/* gpu_rows.c - which records of a GPU's tracer a trace is made of, and what they belong to. */
+#include "trace/gpu.h"
 
 #include "kernels/error.h"
 

@@ -1,8 +1,8 @@
-/* trace_device.h - which records of a GPU's tracer a trace is made of, and what they belong to. */
-#ifndef BENCH_TRACE_DEVICE_H
-#define BENCH_TRACE_DEVICE_H
+/* gpu.h - which records of a GPU's tracer a trace is made of, and what they belong to. */
+#ifndef BENCH_TRACE_GPU_H
+#define BENCH_TRACE_GPU_H
 
-#include "trace_rows.h"
+#include "trace/rows.h"
 
 /* A call of the runtime or the driver in a captured step. */
 struct device_call {

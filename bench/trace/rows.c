@@ -1,5 +1,5 @@
-/* trace_rows.c - what all rows of a trace have. */
-#include "trace_rows.h"
+/* rows.c - what all rows of a trace have. */
+#include "trace/rows.h"
 
 #include <math.h>
 

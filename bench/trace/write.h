@@ -1,15 +1,15 @@
-/* trace.h - writes a timeline as a Chrome trace, for chrome://tracing, Perfetto and Holistic Trace Analysis.
+/* write.h - writes a timeline as a Chrome trace, for chrome://tracing, Perfetto and Holistic Trace Analysis.
  *
  * Format: the Trace Event Format of Chrome (JSON object format), with the names and arguments that PyTorch's Kineto
  * gives to steps and collectives, so that tools made for its traces read these. */
-#ifndef BENCH_TRACE_H
-#define BENCH_TRACE_H
+#ifndef BENCH_TRACE_WRITE_H
+#define BENCH_TRACE_WRITE_H
 
 #include "kernels/activity.h"
 #include "kernels/device_cuda.h"
 #include "spans/collectives.h"
 #include "spans/overlap.h"
-#include "trace_text.h"
+#include "trace/text.h"
 
 /* What is known of a captured step beside its spans. */
 struct captured_step {
