@@ -5,11 +5,11 @@
 #include "base/progress.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "memory.h"
 #include "monitor/monitor.h"
 #include "sweep_overlap.h"
 #include "sweep_report.h"
 #include "sweep_results.h"
+#include "training/memory.h"
 
 #include <math.h>
 #include <stdio.h>

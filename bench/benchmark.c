@@ -1,10 +1,10 @@
 /* benchmark.c - benchmark mode: measures the rounds, compares, prints the table. */
 #include "benchmark.h"
 
-#include "bound.h"
 #include "kernels/error.h"
 #include "report.h"
 #include "results/results.h"
+#include "training/attainable.h"
 
 #include <errno.h>
 #include <stdio.h>

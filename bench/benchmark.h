@@ -3,7 +3,7 @@
 #define BENCH_BENCHMARK_H
 
 #include "ddp/job.h"
-#include "options.h"
+#include "training/options.h"
 
 /* Runs the whole benchmark and writes its results. Returns 0; or -1 when something went wrong that rank 0 has said;
  * what was measured until then has been written and printed. All ranks call it and get the same answer. */

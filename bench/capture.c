@@ -4,8 +4,8 @@
 #include "base/progress.h"
 #include "ddp/comm_nccl.h"
 #include "kernels/error.h"
-#include "option_lists.h"
 #include "trace_files.h"
+#include "training/implementations.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,9 +3,9 @@
 #ifndef BENCH_CAPTURE_H
 #define BENCH_CAPTURE_H
 
-#include "metrics.h"
 #include "trace/write.h"
 #include "tracing.h"
+#include "training/telemetry.h"
 
 struct capture {
     int n, room; /* steps kept, and how many there is memory for */

@@ -6,7 +6,7 @@
 
 #include "base/stats.h"
 #include "ddp/step.h"
-#include "options.h"
+#include "training/options.h"
 
 /* A sample's figures, in seconds: a phase is its time per step, averaged over the timed steps of a block and over
  * ranks; METRIC_STEP is the block's time / timed steps on the slowest rank. */

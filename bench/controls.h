@@ -4,8 +4,8 @@
 #define BENCH_CONTROLS_H
 
 #include "base/stats.h"
-#include "bound.h"
 #include "spans/overlap.h"
+#include "training/attainable.h"
 
 struct controls {
     int untraced_row, off_row, none_row; /* of the run, beside row 0, the profiled one; -1 if there is none */

@@ -1,7 +1,7 @@
 /* link_model_words.c - the fitted model of a link in words and as JSON. */
 #include "link_model.h"
-#include "memory.h"
 #include "results/results.h"
+#include "training/memory.h"
 
 #include <math.h>
 

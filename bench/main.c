@@ -4,9 +4,9 @@
 #include "compare.h"
 #include "ddp/job.h"
 #include "kernels/error.h"
-#include "options.h"
 #include "profile.h"
 #include "results/results.h"
+#include "training/options.h"
 
 #include <stdio.h>
 #include <string.h>

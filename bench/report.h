@@ -3,7 +3,7 @@
 #define BENCH_REPORT_H
 
 #include "comparison.h"
-#include "run.h"
+#include "training/rounds.h"
 
 #include <stdio.h>
 

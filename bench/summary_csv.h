@@ -3,7 +3,7 @@
 #ifndef BENCH_SUMMARY_CSV_H
 #define BENCH_SUMMARY_CSV_H
 
-#include "run.h"
+#include "training/rounds.h"
 
 #include <cJSON.h>
 

@@ -4,8 +4,8 @@
 #include "base/stats.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "memory.h"
 #include "payload.h"
+#include "training/memory.h"
 
 #include <math.h>
 #include <stdio.h>

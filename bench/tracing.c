@@ -2,7 +2,7 @@
 #include "tracing.h"
 
 #include "kernels/error.h"
-#include "option_lists.h"
+#include "training/implementations.h"
 
 #include <stdio.h>
 #include <string.h>

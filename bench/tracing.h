@@ -3,7 +3,7 @@
 #define BENCH_TRACING_H
 
 #include "kernels/activity.h"
-#include "run.h"
+#include "training/rounds.h"
 
 struct tracing {
     int on; /* a tracer records */

@@ -3,7 +3,7 @@
 #ifndef BENCH_RESULTS_RESULTS_H
 #define BENCH_RESULTS_RESULTS_H
 
-#include "run.h"
+#include "training/rounds.h"
 
 #include <cJSON.h>
 

@@ -4,7 +4,7 @@
 
 #include "ddp/job.h"
 #include "kernels/timeline.h"
-#include "options.h"
+#include "training/options.h"
 
 enum { AVERAGES_MOST = 64 };
 

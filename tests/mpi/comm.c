@@ -6,10 +6,10 @@
 #include "ddp/job.h"
 #include "kernels/device_cuda.h"
 #include "kernels/error.h"
-#include "losses.h"
 #include "payload.h"
 #include "tests/support/delayed_device.h"
 #include "tests/support/suite.h"
+#include "training/losses.h"
 
 #include <math.h>
 #include <stdlib.h>

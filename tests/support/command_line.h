@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_COMMAND_LINE_H
 #define TESTS_SUPPORT_COMMAND_LINE_H
 
-#include "options.h"
+#include "training/options.h"
 
 enum { MAX_LINE = 4096 };
 

@@ -3,8 +3,8 @@
  *
  * The launcher is $MPIRUN, the program ddpbench in the build directory that this test lies in. Given files, it only
  * says whether they are valid JSON (bench_cli.sh uses it so). */
-#include "metrics.h"
 #include "results/results.h"
+#include "training/telemetry.h"
 
 #include "base/progress.h"
 #include "kernels/error.h"

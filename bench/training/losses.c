@@ -1,5 +1,5 @@
 /* losses.c - do the strategies train the same model? */
-#include "losses.h"
+#include "training/losses.h"
 
 #include "kernels/error.h"
 

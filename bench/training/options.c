@@ -1,9 +1,9 @@
 /* options.c - the command line. */
-#include "options.h"
+#include "training/options.h"
 
 #include "ddp/data.h"
 #include "kernels/error.h"
-#include "option_lists.h"
+#include "training/implementations.h"
 
 #include <stddef.h>
 #include <stdlib.h>

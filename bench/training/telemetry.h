@@ -1,6 +1,6 @@
-/* metrics.h - rank_<r>_metrics.jsonl: a line for each step of this rank. */
-#ifndef BENCH_METRICS_H
-#define BENCH_METRICS_H
+/* telemetry.h - rank_<r>_metrics.jsonl: a line for each step of this rank. */
+#ifndef BENCH_TRAINING_TELEMETRY_H
+#define BENCH_TRAINING_TELEMETRY_H
 
 #include "results/results.h"
 #include "spans/overlap.h"

@@ -1,5 +1,5 @@
-/* option_lists.c - values of options that are made of several words. */
-#include "option_lists.h"
+/* implementations.c - values of options that are made of several words. */
+#include "training/implementations.h"
 
 #include "kernels/error.h"
 

@@ -1,10 +1,10 @@
 /* memory.h - what a run will need, by part, known before anything is allocated. */
-#ifndef BENCH_MEMORY_H
-#define BENCH_MEMORY_H
+#ifndef BENCH_TRAINING_MEMORY_H
+#define BENCH_TRAINING_MEMORY_H
 
 #include "ddp/job.h"
 #include "ddp/model.h"
-#include "options.h"
+#include "training/options.h"
 
 enum memory_part {
     MEMORY_WEIGHTS, /* the weights, and the copy that every block starts from */

@@ -1,7 +1,7 @@
 /* losses.h - do the strategies train the same model? Every block starts from the same weights and data, so all that
  * reduce the whole gradient in fp32 must find the same losses, up to the order of the sums. */
-#ifndef BENCH_LOSSES_H
-#define BENCH_LOSSES_H
+#ifndef BENCH_TRAINING_LOSSES_H
+#define BENCH_TRAINING_LOSSES_H
 
 #include "ddp/job.h"
 

@@ -1,5 +1,5 @@
-/* metrics.c - a line of telemetry for each step. */
-#include "metrics.h"
+/* telemetry.c - a line of telemetry for each step. */
+#include "training/telemetry.h"
 
 #include "base/files.h"
 #include "kernels/error.h"

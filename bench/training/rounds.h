@@ -1,14 +1,14 @@
-/* run.h - blocks of every implementation in turn on the same model, and what came of it: what the benchmark and the
+/* rounds.h - blocks of every implementation in turn on the same model, and what came of it: what the benchmark and the
  * profile are both made of. */
-#ifndef BENCH_RUN_H
-#define BENCH_RUN_H
+#ifndef BENCH_TRAINING_ROUNDS_H
+#define BENCH_TRAINING_ROUNDS_H
 
 #include "comparison.h"
 #include "ddp/job.h"
-#include "losses.h"
 #include "machine/host.h"
-#include "memory.h"
 #include "monitor/monitor.h"
+#include "training/losses.h"
+#include "training/memory.h"
 
 /* Everything that a benchmark is made of, and what the results say about it. */
 struct run {

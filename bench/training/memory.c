@@ -1,5 +1,5 @@
 /* memory.c - what a run will need, by part. */
-#include "memory.h"
+#include "training/memory.h"
 
 #include "comparison.h"
 #include "kernels/error.h"

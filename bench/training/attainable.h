@@ -1,9 +1,9 @@
-/* bound.h - measures what perfect overlap of each plan of collectives would reach (--attainable). */
-#ifndef BENCH_BOUND_H
-#define BENCH_BOUND_H
+/* attainable.h - measures what perfect overlap of each plan of collectives would reach (--attainable). */
+#ifndef BENCH_TRAINING_ATTAINABLE_H
+#define BENCH_TRAINING_ATTAINABLE_H
 
-#include "run.h"
 #include "spans/steps.h"
+#include "training/rounds.h"
 
 /* Seconds from a step's start in which perfect overlap of a plan of n collectives would be done:
  * max(C, max over i of (ready_i + sum over j >= i of alone_j)) + rest, where C is the end of backward, ready[i] when

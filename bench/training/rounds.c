@@ -1,13 +1,13 @@
-/* run.c - blocks of every implementation, interleaved over rounds, so that drift of the machine hits all alike. */
-#include "run.h"
+/* rounds.c - blocks of every implementation, interleaved over rounds, so that drift of the machine hits all alike. */
+#include "training/rounds.h"
 
 #include "base/progress.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "metrics.h"
 #include "monitor/cpu.h"
 #include "results/results.h"
 #include "spans/overlap.h"
+#include "training/telemetry.h"
 
 #include <math.h>
 #include <stdio.h>

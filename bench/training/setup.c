@@ -1,9 +1,9 @@
-/* run_setup.c - everything that a run needs, planned, checked and allocated before the first step. */
+/* setup.c - everything that a run needs, planned, checked and allocated before the first step. */
 #include "kernels/clock.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
 #include "results/results.h"
-#include "run.h"
+#include "training/rounds.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* bound.c - measures what perfect overlap of each plan of collectives would reach. */
-#include "bound.h"
+/* attainable.c - measures what perfect overlap of each plan of collectives would reach. */
+#include "training/attainable.h"
 
 #include "kernels/error.h"
 

@@ -1,6 +1,6 @@
 /* options.h - the command line: one table row gives an option's parsing, bounds, default and help. */
-#ifndef BENCH_OPTIONS_H
-#define BENCH_OPTIONS_H
+#ifndef BENCH_TRAINING_OPTIONS_H
+#define BENCH_TRAINING_OPTIONS_H
 
 #include "base/option_table.h"
 #include "ddp/comm.h"

@@ -1,9 +1,9 @@
-/* option_lists.h - values of options that are made of several words or are one of a few; used by option tables. */
-#ifndef BENCH_OPTION_LISTS_H
-#define BENCH_OPTION_LISTS_H
+/* implementations.h - values of options that are made of several words or are one of a few; used by option tables. */
+#ifndef BENCH_TRAINING_IMPLEMENTATIONS_H
+#define BENCH_TRAINING_IMPLEMENTATIONS_H
 
 #include "base/option_table.h"
-#include "options.h"
+#include "training/options.h"
 
 /* Makes the rows of the comparison from --implementations and --bucket-size-mb, or those of --profile. 0; or -1,
  * reported. */
