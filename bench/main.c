@@ -1,6 +1,6 @@
 /* main.c - the program: reads the command line and runs what it asks for. */
 #include "allreduce.h"
-#include "benchmark.h"
+#include "benchmark/benchmark.h"
 #include "compare.h"
 #include "ddp/job.h"
 #include "kernels/error.h"

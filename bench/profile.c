@@ -3,8 +3,8 @@
 #include "profile.h"
 
 #include "base/files.h"
+#include "benchmark/table.h"
 #include "kernels/error.h"
-#include "report.h"
 #include "trace_files.h"
 
 #include <errno.h>

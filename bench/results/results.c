@@ -2,9 +2,9 @@
 #include "results/results.h"
 
 #include "base/files.h"
+#include "benchmark/summary.h"
 #include "kernels/error.h"
 #include "results/provenance.h"
-#include "summary_csv.h"
 
 #include <cJSON.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* memory.c - what a run will need, by part. */
 #include "training/memory.h"
 
-#include "comparison.h"
+#include "benchmark/comparison.h"
 #include "kernels/error.h"
 #include "machine/host.h"
 #include "spans/steps.h"

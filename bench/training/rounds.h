@@ -3,7 +3,7 @@
 #ifndef BENCH_TRAINING_ROUNDS_H
 #define BENCH_TRAINING_ROUNDS_H
 
-#include "comparison.h"
+#include "benchmark/comparison.h"
 #include "ddp/job.h"
 #include "machine/host.h"
 #include "monitor/monitor.h"

@@ -1,6 +1,6 @@
 /* test_comparison.c - from samples to figures, and from spans to steps, on made-up ones with known answers; and how
  * often two strategies that are the same are called different. */
-#include "comparison.h"
+#include "benchmark/comparison.h"
 #include "training/attainable.h"
 
 #include "kernels/error.h"

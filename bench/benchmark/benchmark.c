@@ -1,8 +1,8 @@
 /* benchmark.c - benchmark mode: measures the rounds, compares, prints the table. */
-#include "benchmark.h"
+#include "benchmark/benchmark.h"
 
+#include "benchmark/table.h"
 #include "kernels/error.h"
-#include "report.h"
 #include "results/results.h"
 #include "training/attainable.h"
 

@@ -1,5 +1,5 @@
-/* report.c - the comparison in words and columns. */
-#include "report.h"
+/* table.c - the comparison in words and columns. */
+#include "benchmark/table.h"
 
 #include "results/results.h"
 

@@ -1,7 +1,7 @@
-/* summary_csv.h - summary.csv: the figures of summary.json as a tidy table, a row for each implementation and metric.
+/* summary.h - summary.csv: the figures of summary.json as a tidy table, a row for each implementation and metric.
  */
-#ifndef BENCH_SUMMARY_CSV_H
-#define BENCH_SUMMARY_CSV_H
+#ifndef BENCH_BENCHMARK_SUMMARY_H
+#define BENCH_BENCHMARK_SUMMARY_H
 
 #include "training/rounds.h"
 

@@ -1,5 +1,5 @@
 /* comparison.c - from samples to figures. */
-#include "comparison.h"
+#include "benchmark/comparison.h"
 
 #include "kernels/error.h"
 

@@ -1,6 +1,6 @@
 /* benchmark.h - benchmark mode: every implementation in turn on the same model, compared. */
-#ifndef BENCH_BENCHMARK_H
-#define BENCH_BENCHMARK_H
+#ifndef BENCH_BENCHMARK_BENCHMARK_H
+#define BENCH_BENCHMARK_BENCHMARK_H
 
 #include "ddp/job.h"
 #include "training/options.h"

@@ -1,8 +1,8 @@
 /* comparison.h - from samples to figures: medians, what a strategy costs, which differences are real.
  *
  * Pure: samples in, figures out. One sample is one block (one round of one implementation). */
-#ifndef BENCH_COMPARISON_H
-#define BENCH_COMPARISON_H
+#ifndef BENCH_BENCHMARK_COMPARISON_H
+#define BENCH_BENCHMARK_COMPARISON_H
 
 #include "base/stats.h"
 #include "ddp/step.h"

@@ -1,5 +1,5 @@
-/* summary_csv.c - the figures of summary.json as a tidy table. */
-#include "summary_csv.h"
+/* summary.c - the figures of summary.json as a tidy table. */
+#include "benchmark/summary.h"
 
 #include "kernels/error.h"
 

@@ -1,8 +1,8 @@
-/* report.h - the comparison in words and columns, for people. */
-#ifndef BENCH_REPORT_H
-#define BENCH_REPORT_H
+/* table.h - the comparison in words and columns, for people. */
+#ifndef BENCH_BENCHMARK_TABLE_H
+#define BENCH_BENCHMARK_TABLE_H
 
-#include "comparison.h"
+#include "benchmark/comparison.h"
 #include "training/rounds.h"
 
 #include <stdio.h>
