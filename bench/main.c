@@ -4,7 +4,7 @@
 #include "compare.h"
 #include "ddp/job.h"
 #include "kernels/error.h"
-#include "profile.h"
+#include "profile/profile.h"
 #include "results/results.h"
 #include "training/options.h"
 

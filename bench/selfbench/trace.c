@@ -6,10 +6,10 @@
  * 3. Writing traces of a quarter, a half and a whole million of events: time, and whether it grows in proportion. */
 #include "base/files.h"
 #include "base/stats.h"
-#include "capture.h"
 #include "kernels/device_null.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
+#include "profile/capture.h"
 #include "selfbench/one_rank.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_HEALTHY_H
 #define TESTS_SUPPORT_HEALTHY_H
 
-#include "findings.h"
+#include "profile/findings.h"
 
 enum { HEALTHY_RANKS = 12, HEALTHY_STEPS = 4, HEALTHY_FIRST = 1 }; /* there is room for more ranks */
 

@@ -1,5 +1,5 @@
 /* findings.c - what a profile's figures mean. */
-#include "findings.h"
+#include "profile/findings.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /* profile.c - profile mode: the capture first, then rounds of blocks that the captured implementation is compared with.
  * The summary is written after the capture and again as rounds go by. */
-#include "profile.h"
+#include "profile/profile.h"
 
 #include "base/files.h"
 #include "benchmark/table.h"
 #include "kernels/error.h"
-#include "trace_files.h"
+#include "profile/trace_files.h"
 
 #include <errno.h>
 #include <stdio.h>

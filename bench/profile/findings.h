@@ -1,9 +1,9 @@
 /* findings.h - what a profile's figures mean: whether communication was hidden, and where time could be saved. */
-#ifndef BENCH_FINDINGS_H
-#define BENCH_FINDINGS_H
+#ifndef BENCH_PROFILE_FINDINGS_H
+#define BENCH_PROFILE_FINDINGS_H
 
-#include "controls.h"
-#include "figures.h"
+#include "profile/controls.h"
+#include "profile/figures.h"
 
 enum level { LEVEL_NOTE, LEVEL_WARNING, LEVEL_HIGH };
 extern const char *const level_name[];

@@ -1,10 +1,10 @@
 /* capture.c - trains the epochs of a profile and keeps what its schedule selects. */
-#include "capture.h"
+#include "profile/capture.h"
 
 #include "base/progress.h"
 #include "ddp/comm_nccl.h"
 #include "kernels/error.h"
-#include "trace_files.h"
+#include "profile/trace_files.h"
 #include "training/implementations.h"
 
 #include <errno.h>

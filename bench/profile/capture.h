@@ -1,10 +1,10 @@
 /* capture.h - trains the epochs of a profile, keeps the spans of the steps that its schedule selects, and writes every
  * rank's trace. */
-#ifndef BENCH_CAPTURE_H
-#define BENCH_CAPTURE_H
+#ifndef BENCH_PROFILE_CAPTURE_H
+#define BENCH_PROFILE_CAPTURE_H
 
+#include "profile/gpu_tracer.h"
 #include "trace/write.h"
-#include "tracing.h"
 #include "training/telemetry.h"
 
 struct capture {

@@ -1,9 +1,9 @@
 /* figures.h - what the captured steps say, of every rank: phases, overlap, collectives. Definitions are those of the
  * README's list of metrics; all from whole nanoseconds. */
-#ifndef BENCH_FIGURES_H
-#define BENCH_FIGURES_H
+#ifndef BENCH_PROFILE_FIGURES_H
+#define BENCH_PROFILE_FIGURES_H
 
-#include "capture.h"
+#include "profile/capture.h"
 
 /* In seconds a step. */
 struct phase_figure {

@@ -1,8 +1,8 @@
 /* profile.h - profile mode: traces the steps of one implementation, and measures its overlap against controls. */
-#ifndef BENCH_PROFILE_H
-#define BENCH_PROFILE_H
+#ifndef BENCH_PROFILE_PROFILE_H
+#define BENCH_PROFILE_PROFILE_H
 
-#include "findings.h"
+#include "profile/findings.h"
 #include "spans/by_name.h"
 
 /* All that a profile's summary is written from. */

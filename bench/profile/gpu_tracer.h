@@ -1,6 +1,6 @@
-/* tracing.h - the tracer of a GPU during a capture: it records while steps that are kept run. */
-#ifndef BENCH_TRACING_H
-#define BENCH_TRACING_H
+/* gpu_tracer.h - the tracer of a GPU during a capture: it records while steps that are kept run. */
+#ifndef BENCH_PROFILE_GPU_TRACER_H
+#define BENCH_PROFILE_GPU_TRACER_H
 
 #include "kernels/activity.h"
 #include "training/rounds.h"

@@ -1,7 +1,7 @@
 /* trace_files.h - the files that traces are written to: one of each rank, and one of all. Each appears when it is
  * complete, and then replaces an older one. */
-#ifndef BENCH_TRACE_FILES_H
-#define BENCH_TRACE_FILES_H
+#ifndef BENCH_PROFILE_TRACE_FILES_H
+#define BENCH_PROFILE_TRACE_FILES_H
 
 #include "results/results.h"
 #include "trace/write.h"

@@ -1,5 +1,5 @@
-/* tracing.c - the tracer of a GPU during a capture. */
-#include "tracing.h"
+/* gpu_tracer.c - the tracer of a GPU during a capture. */
+#include "profile/gpu_tracer.h"
 
 #include "kernels/error.h"
 #include "training/implementations.h"

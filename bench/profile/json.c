@@ -1,5 +1,5 @@
-/* profile_json.c - a profile as summary.json. */
-#include "profile.h"
+/* json.c - a profile as summary.json. */
+#include "profile/profile.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* profile_report.c - a profile in words and columns. */
-#include "profile.h"
+/* table.c - a profile in words and columns. */
+#include "profile/profile.h"
 
 #include <math.h>
 #include <stdio.h>

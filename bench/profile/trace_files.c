@@ -1,5 +1,5 @@
 /* trace_files.c - the files that traces are written to: one of each rank, and one of all. */
-#include "trace_files.h"
+#include "profile/trace_files.h"
 
 #include "base/files.h"
 #include "kernels/error.h"

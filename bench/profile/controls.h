@@ -1,7 +1,7 @@
 /* controls.h - what a profile is compared with in interleaved rounds: the same without tracing, the same with its
  * collectives after backward, and `none`. */
-#ifndef BENCH_CONTROLS_H
-#define BENCH_CONTROLS_H
+#ifndef BENCH_PROFILE_CONTROLS_H
+#define BENCH_PROFILE_CONTROLS_H
 
 #include "base/stats.h"
 #include "spans/overlap.h"
