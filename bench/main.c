@@ -1,5 +1,5 @@
 /* main.c - the program: reads the command line and runs what it asks for. */
-#include "allreduce.h"
+#include "allreduce/allreduce.h"
 #include "benchmark/benchmark.h"
 #include "compare.h"
 #include "ddp/job.h"

@@ -1,10 +1,10 @@
 /* allreduce.c - whether `ddpbench allreduce` tells the time of MPI_Allreduce: the same sizes in a plain loop
  * around the call and by the sweep, in turn, in one run. The plain loop is written against MPI itself, on purpose: it
  * shares nothing with what it is compared with but the clock. */
+#include "allreduce/measure.h"
 #include "base/stats.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "sweep.h"
 
 #include <math.h>
 #include <mpi.h>

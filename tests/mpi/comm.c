@@ -1,12 +1,12 @@
 /* comm.c - every comm that the program holds and the control plane, on 1 to 4 ranks: sums, types, pieces, many in
  * flight, order beside the device's work, agreement. */
 #include "ddp/comm.h"
+#include "allreduce/payload.h"
 #include "ddp/comm_nccl.h"
 #include "ddp/gpu.h"
 #include "ddp/job.h"
 #include "kernels/device_cuda.h"
 #include "kernels/error.h"
-#include "payload.h"
 #include "tests/support/delayed_device.h"
 #include "tests/support/suite.h"
 #include "training/losses.h"

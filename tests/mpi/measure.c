@@ -1,6 +1,6 @@
 /* measure.c - the figures of a sweep, from made-up times of 1 to 4 ranks: which rank's time counts, over which axis.
  */
-#include "sweep_overlap.h"
+#include "allreduce/overlap.h"
 
 #include "kernels/error.h"
 #include "tests/support/suite.h"

@@ -1,7 +1,7 @@
 /* test_link_model.c - the model of a link against sweeps whose truth is known, and its words. */
+#include "allreduce/link_line.h"
+#include "allreduce/link_model.h"
 #include "base/stats.h"
-#include "link_line.h"
-#include "link_model.h"
 #include "tests/support/json.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"

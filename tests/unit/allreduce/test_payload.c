@@ -1,5 +1,5 @@
 /* test_payload.c - that inputs reduce exactly in any order, and that nothing wrong passes for right. */
-#include "payload.h"
+#include "allreduce/payload.h"
 
 #include "kernels/bf16.h"
 #include "kernels/error.h"

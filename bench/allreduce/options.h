@@ -1,6 +1,6 @@
-/* sweep_options.h - the command line of `ddpbench allreduce`. */
-#ifndef BENCH_SWEEP_OPTIONS_H
-#define BENCH_SWEEP_OPTIONS_H
+/* options.h - the command line of `ddpbench allreduce`. */
+#ifndef BENCH_ALLREDUCE_OPTIONS_H
+#define BENCH_ALLREDUCE_OPTIONS_H
 
 #include "training/options.h"
 

@@ -1,8 +1,8 @@
-/* sweep_report.h - the table of a sweep, in the columns of nccl-tests. */
-#ifndef BENCH_SWEEP_REPORT_H
-#define BENCH_SWEEP_REPORT_H
+/* table.h - the table of a sweep, in the columns of nccl-tests. */
+#ifndef BENCH_ALLREDUCE_TABLE_H
+#define BENCH_ALLREDUCE_TABLE_H
 
-#include "sweep.h"
+#include "allreduce/measure.h"
 
 /* What runs where; and the names of the columns. */
 void sweep_report_head(FILE *out, const struct sweep *sweep, const struct host_facts *host, int threads);

@@ -1,9 +1,9 @@
-/* sweep_overlap.h - how much of a collective computation hides, size by size, and what each costs the other. */
-#ifndef BENCH_SWEEP_OVERLAP_H
-#define BENCH_SWEEP_OVERLAP_H
+/* overlap.h - how much of a collective computation hides, size by size, and what each costs the other. */
+#ifndef BENCH_ALLREDUCE_OVERLAP_H
+#define BENCH_ALLREDUCE_OVERLAP_H
 
+#include "allreduce/measure.h"
 #include "base/stats.h"
-#include "sweep.h"
 
 /* One collective beside computation. A sample is a round, the mean over ranks; medians with intervals. */
 struct overlapped {

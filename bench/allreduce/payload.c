@@ -1,5 +1,5 @@
 /* payload.c - inputs whose reduction is exact in any order. */
-#include "payload.h"
+#include "allreduce/payload.h"
 
 #include "kernels/bf16.h"
 

@@ -3,8 +3,8 @@
  * The model is Hockney's (The communication challenge for MPP, Parallel Computing 20 (1994) 389-398), in up to three
  * regimes over ranges of size: a library may send large messages by another protocol, a shaped link lets a burst pass
  * before its limit holds, a message may outgrow a cache. */
-#ifndef BENCH_LINK_MODEL_H
-#define BENCH_LINK_MODEL_H
+#ifndef BENCH_ALLREDUCE_LINK_MODEL_H
+#define BENCH_ALLREDUCE_LINK_MODEL_H
 
 #include <cJSON.h>
 #include <stddef.h>

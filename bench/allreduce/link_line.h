@@ -1,8 +1,8 @@
 /* link_line.h - the line latency + slope x bytes that fits times best, and how sure it is. Pure.
  *
  * Best: the least sum of squared relative residuals, (seconds - line) / seconds, that is weights 1 / seconds^2. */
-#ifndef BENCH_LINK_LINE_H
-#define BENCH_LINK_LINE_H
+#ifndef BENCH_ALLREDUCE_LINK_LINE_H
+#define BENCH_ALLREDUCE_LINK_LINE_H
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
-/* sweep_options.c - the command line of `ddpbench allreduce`: the names and letters are nccl-tests' where it has them.
+/* options.c - the command line of `ddpbench allreduce`: the names and letters are nccl-tests' where it has them.
  */
-#include "sweep_options.h"
+#include "allreduce/options.h"
 
+#include "allreduce/sizes.h"
 #include "kernels/error.h"
-#include "sweep_sizes.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* sweep_sizes.h - the sizes of a sweep: a range, a list, or those that a model's strategies send. */
-#ifndef BENCH_SWEEP_SIZES_H
-#define BENCH_SWEEP_SIZES_H
+/* sizes.h - the sizes of a sweep: a range, a list, or those that a model's strategies send. */
+#ifndef BENCH_ALLREDUCE_SIZES_H
+#define BENCH_ALLREDUCE_SIZES_H
 
-#include "sweep_options.h"
+#include "allreduce/options.h"
 
 #define SWEEP_MOST_BYTES 1099511627776.0 /* of a message: 1 TiB */
 

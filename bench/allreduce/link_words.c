@@ -1,5 +1,5 @@
-/* link_model_words.c - the fitted model of a link in words and as JSON. */
-#include "link_model.h"
+/* link_words.c - the fitted model of a link in words and as JSON. */
+#include "allreduce/link_model.h"
 #include "results/results.h"
 #include "training/memory.h"
 

@@ -1,10 +1,10 @@
-/* sweep_results.c - the files of a sweep. */
-#include "sweep_results.h"
+/* results.c - the files of a sweep. */
+#include "allreduce/results.h"
 
+#include "allreduce/overlap.h"
 #include "base/files.h"
 #include "kernels/error.h"
 #include "results/provenance.h"
-#include "sweep_overlap.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,9 +1,9 @@
-/* sweep_results.h - the files of a sweep: run.json, summary.json, allreduce.csv and rank_<r>_metrics.jsonl. */
-#ifndef BENCH_SWEEP_RESULTS_H
-#define BENCH_SWEEP_RESULTS_H
+/* results.h - the files of a sweep: run.json, summary.json, allreduce.csv and rank_<r>_metrics.jsonl. */
+#ifndef BENCH_ALLREDUCE_RESULTS_H
+#define BENCH_ALLREDUCE_RESULTS_H
 
+#include "allreduce/measure.h"
 #include "results/results.h"
-#include "sweep.h"
 
 /* What was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
 int sweep_write_run(const struct results *results, const struct sweep *sweep, const struct host_facts *host,

@@ -5,8 +5,8 @@
  * average h, the largest h + the ramp's end. All are whole numbers so small that every partial sum is exact in the
  * type, so that whatever the order the result must be equal bit for bit. Averages in bf16 lose their base beyond 175
  * ranks; the ramp stays. Gathered and broadcast elements are whole numbers of their rank. */
-#ifndef BENCH_PAYLOAD_H
-#define BENCH_PAYLOAD_H
+#ifndef BENCH_ALLREDUCE_PAYLOAD_H
+#define BENCH_ALLREDUCE_PAYLOAD_H
 
 #include "ddp/comm.h"
 

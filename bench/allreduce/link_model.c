@@ -1,9 +1,9 @@
 /* link_model.c - cuts a sweep of collective times into the regimes that it shows, and fits a line to each. */
-#include "link_model.h"
+#include "allreduce/link_model.h"
 
+#include "allreduce/link_line.h"
 #include "kernels/error.h"
 #include "kernels/random.h"
-#include "link_line.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* sweep.c - times collectives over a range of sizes. */
-#include "sweep.h"
+/* measure.c - times collectives over a range of sizes. */
+#include "allreduce/measure.h"
 
+#include "allreduce/payload.h"
 #include "base/stats.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "payload.h"
 #include "training/memory.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* link_line.c - weighted least squares with two numbers that are not negative. */
-#include "link_line.h"
+#include "allreduce/link_line.h"
 
 #include "base/stats.h"
 

@@ -1,5 +1,5 @@
-/* sweep_report.c - the table of a sweep. */
-#include "sweep_report.h"
+/* table.c - the table of a sweep. */
+#include "allreduce/table.h"
 
 #include "kernels/error.h"
 #include "results/results.h"

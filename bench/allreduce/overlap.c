@@ -1,5 +1,5 @@
-/* sweep_overlap.c - how much of a collective computation hides. */
-#include "sweep_overlap.h"
+/* overlap.c - how much of a collective computation hides. */
+#include "allreduce/overlap.h"
 
 #include "kernels/clock.h"
 #include "kernels/error.h"

@@ -1,13 +1,13 @@
-/* sweep.h - times collectives over a range of sizes: the measuring itself. */
-#ifndef BENCH_SWEEP_H
-#define BENCH_SWEEP_H
+/* measure.h - times collectives over a range of sizes: the measuring itself. */
+#ifndef BENCH_ALLREDUCE_MEASURE_H
+#define BENCH_ALLREDUCE_MEASURE_H
 
+#include "allreduce/link_model.h"
+#include "allreduce/options.h"
 #include "ddp/watchdog.h"
 #include "kernels/device.h"
-#include "link_model.h"
 #include "machine/host.h"
 #include "monitor/findings.h"
-#include "sweep_options.h"
 
 /* Figures of a series of times, in seconds. */
 struct spread {

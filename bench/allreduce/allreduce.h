@@ -1,6 +1,6 @@
 /* allreduce.h - `ddpbench allreduce`: the interconnect alone. */
-#ifndef BENCH_ALLREDUCE_H
-#define BENCH_ALLREDUCE_H
+#ifndef BENCH_ALLREDUCE_ALLREDUCE_H
+#define BENCH_ALLREDUCE_ALLREDUCE_H
 
 #include "ddp/job.h"
 

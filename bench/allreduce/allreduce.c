@@ -1,14 +1,14 @@
 /* allreduce.c - `ddpbench allreduce`: measures a collective size by size, prints and keeps what came of it. */
-#include "allreduce.h"
+#include "allreduce/allreduce.h"
 
+#include "allreduce/overlap.h"
+#include "allreduce/results.h"
+#include "allreduce/table.h"
 #include "base/files.h"
 #include "base/progress.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "monitor/monitor.h"
-#include "sweep_overlap.h"
-#include "sweep_report.h"
-#include "sweep_results.h"
 #include "training/memory.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* sweep_sizes.c - the sizes of a sweep: a range, a list, or those that a model's strategies send. */
-#include "sweep_sizes.h"
+/* sizes.c - the sizes of a sweep: a range, a list, or those that a model's strategies send. */
+#include "allreduce/sizes.h"
 
 #include "ddp/plan.h"
 #include "kernels/error.h"
