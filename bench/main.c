@@ -1,7 +1,7 @@
 /* main.c - the program: reads the command line and runs what it asks for. */
 #include "allreduce/allreduce.h"
 #include "benchmark/benchmark.h"
-#include "compare.h"
+#include "compare/compare.h"
 #include "ddp/job.h"
 #include "kernels/error.h"
 #include "profile/profile.h"

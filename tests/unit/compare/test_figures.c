@@ -1,5 +1,5 @@
 /* test_figures.c - the figures of each kind of summary, and how those of several runs are matched. */
-#include "compare_match.h"
+#include "compare/match.h"
 #include "kernels/error.h"
 #include "tests/support/suite.h"
 

@@ -1,5 +1,5 @@
 /* test_options.c - the command line of compare: what is taken, and what is refused in which words. */
-#include "compare_options.h"
+#include "compare/options.h"
 #include "kernels/error.h"
 #include "tests/support/suite.h"
 

@@ -1,5 +1,5 @@
 /* test_settings.c - in what runs differ, and what is allowed. */
-#include "compare_settings.h"
+#include "compare/settings.h"
 #include "kernels/error.h"
 #include "tests/support/suite.h"
 

@@ -2,7 +2,7 @@
  *
  * The simulations have a fixed sequence. They are of 24 sizes in two placements whose runs spread by 1 %, either each
  * size by itself or all sizes of a run together, and a tolerance of 5 %. */
-#include "compare_verdict.h"
+#include "compare/verdict.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
 

@@ -1,5 +1,5 @@
-/* compare_verdict.c - whether candidate runs are slower than baseline runs. */
-#include "compare_verdict.h"
+/* verdict.c - whether candidate runs are slower than baseline runs. */
+#include "compare/verdict.h"
 
 #include "base/stats.h"
 #include "kernels/error.h"

@@ -1,5 +1,5 @@
-/* compare_report.c - what a comparison found, as a table for people. */
-#include "compare_report.h"
+/* table.c - what a comparison found, as a table for people. */
+#include "compare/table.h"
 
 #include "base/text.h"
 

@@ -1,4 +1,4 @@
-/* compare_verdict.h - whether candidate runs are slower than baseline runs: groups of figures in, verdicts out.
+/* verdict.h - whether candidate runs are slower than baseline runs: groups of figures in, verdicts out.
  *
  * The unit is a run: a figure is one number per run. Worked on as logarithms, so that a difference is a ratio; ratios
  * are turned so that above 1 is worse. With VERDICT_RUNS baseline runs or more, the spread of the runs tells how far a

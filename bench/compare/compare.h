@@ -1,10 +1,10 @@
 /* compare.h - `ddpbench compare`: tells by its exit status whether runs got slower. */
-#ifndef BENCH_COMPARE_H
-#define BENCH_COMPARE_H
+#ifndef BENCH_COMPARE_COMPARE_H
+#define BENCH_COMPARE_COMPARE_H
 
-#include "compare_match.h"
-#include "compare_options.h"
-#include "compare_verdict.h"
+#include "compare/match.h"
+#include "compare/options.h"
+#include "compare/verdict.h"
 
 /* Exit statuses; of the last four, incomparable comes first, then regressed, missing, ambiguous. */
 enum compare_status {

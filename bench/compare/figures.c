@@ -1,5 +1,5 @@
-/* compare_figures.c - the figures of one run as a flat list. */
-#include "compare_figures.h"
+/* figures.c - the figures of one run as a flat list. */
+#include "compare/figures.h"
 
 #include "kernels/error.h"
 

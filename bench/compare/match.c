@@ -1,5 +1,5 @@
-/* compare_match.c - the figures of several runs side by side. */
-#include "compare_match.h"
+/* match.c - the figures of several runs side by side. */
+#include "compare/match.h"
 
 #include "base/stats.h"
 #include "kernels/error.h"

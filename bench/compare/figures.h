@@ -1,4 +1,4 @@
-/* compare_figures.h - the figures of one run as a flat list, whatever kind of run it was. */
+/* figures.h - the figures of one run as a flat list, whatever kind of run it was. */
 #ifndef BENCH_COMPARE_FIGURES_H
 #define BENCH_COMPARE_FIGURES_H
 

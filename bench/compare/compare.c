@@ -1,7 +1,7 @@
 /* compare.c - `ddpbench compare`: reads, checks, judges, prints. */
-#include "compare.h"
+#include "compare/compare.h"
 
-#include "compare_report.h"
+#include "compare/table.h"
 #include "kernels/error.h"
 #include "results/results.h"
 

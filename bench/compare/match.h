@@ -1,8 +1,8 @@
-/* compare_match.h - the figures of several runs side by side: one line for each figure that any of them has. */
+/* match.h - the figures of several runs side by side: one line for each figure that any of them has. */
 #ifndef BENCH_COMPARE_MATCH_H
 #define BENCH_COMPARE_MATCH_H
 
-#include "compare_read.h"
+#include "compare/run.h"
 
 struct compare_line {
     const struct compare_figure *figure; /* of the first run that has it */

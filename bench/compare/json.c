@@ -1,6 +1,6 @@
-/* compare_json.c - what a comparison found, as JSON. */
+/* json.c - what a comparison found, as JSON. */
 #include "base/files.h"
-#include "compare_report.h"
+#include "compare/table.h"
 #include "kernels/error.h"
 #include "results/provenance.h"
 #include "results/results.h"

@@ -1,8 +1,8 @@
-/* compare_report.h - what a comparison found, as a table for people and as JSON. */
-#ifndef BENCH_COMPARE_REPORT_H
-#define BENCH_COMPARE_REPORT_H
+/* table.h - what a comparison found, as a table for people and as JSON. */
+#ifndef BENCH_COMPARE_TABLE_H
+#define BENCH_COMPARE_TABLE_H
 
-#include "compare.h"
+#include "compare/compare.h"
 
 /* Differences, table, figures side by side (with --label), and the verdict in words. */
 void compare_report(FILE *out, const struct compare *compare);

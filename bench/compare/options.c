@@ -1,5 +1,5 @@
-/* compare_options.c - the command line of `ddpbench compare`. */
-#include "compare_options.h"
+/* options.c - the command line of `ddpbench compare`. */
+#include "compare/options.h"
 
 #include "base/option_table.h"
 #include "kernels/error.h"

@@ -1,4 +1,4 @@
-/* compare_settings.h - with what runs were made, as keys and values, and in what they differ. */
+/* settings.h - with what runs were made, as keys and values, and in what they differ. */
 #ifndef BENCH_COMPARE_SETTINGS_H
 #define BENCH_COMPARE_SETTINGS_H
 

@@ -1,4 +1,4 @@
-/* compare_options.h - the command line of `ddpbench compare`. */
+/* options.h - the command line of `ddpbench compare`. */
 #ifndef BENCH_COMPARE_OPTIONS_H
 #define BENCH_COMPARE_OPTIONS_H
 

@@ -1,5 +1,5 @@
-/* compare_settings.c - with what runs were made, and in what they differ. */
-#include "compare_settings.h"
+/* settings.c - with what runs were made, and in what they differ. */
+#include "compare/settings.h"
 
 #include "kernels/error.h"
 

@@ -1,10 +1,10 @@
-/* compare_read.h - reads one result directory: what was run, with what, and its figures. */
-#ifndef BENCH_COMPARE_READ_H
-#define BENCH_COMPARE_READ_H
+/* run.h - reads one result directory: what was run, with what, and its figures. */
+#ifndef BENCH_COMPARE_RUN_H
+#define BENCH_COMPARE_RUN_H
 
 #include "base/files.h"
-#include "compare_figures.h"
-#include "compare_settings.h"
+#include "compare/figures.h"
+#include "compare/settings.h"
 
 #include <sys/types.h>
 

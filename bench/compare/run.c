@@ -1,5 +1,5 @@
-/* compare_read.c - reads one result directory. */
-#include "compare_read.h"
+/* run.c - reads one result directory. */
+#include "compare/run.h"
 
 #include "kernels/error.h"
 #include "results/results.h"
