@@ -38,7 +38,7 @@ int main(int argc, char *argv[])
     if (argc > 1 && !strcmp(argv[1], "compare")) /* reads files only, so it needs neither ranks nor a launcher */
         return compare_main(argc - 1, argv + 1);
     if (job_begin(&job)) { /* these ranks cannot talk to each other, so each has to say it */
-        fprintf(stderr, "ddpbench: %s\n", report_text());
+        fprintf(stderr, "ddpbench: %s\n", error_text());
         job_end(&job);
         return FAILED;
     }
@@ -51,8 +51,9 @@ int main(int argc, char *argv[])
     else {
         job_agree(
             &job,
-            report("'%s' is no command; known are allreduce and compare, or options, which begin with --; see --help",
-                   command));
+            error_report(
+                "'%s' is no command; known are allreduce and compare, or options, which begin with --; see --help",
+                command));
         status = USAGE;
     }
     job_end(&job);

@@ -30,8 +30,9 @@ static int wants_nccl(const struct device *device, const struct comm_options *o)
     if (o->library == COMM_AUTO)
         return on_gpu && !o->shares_gpu && comm_nccl_version();
     if (o->library == COMM_NCCL && !on_gpu)
-        return report("--comm nccl moves the memory of GPUs, and this run computes on the CPU: use --comm mpi, or "
-                      "--device cuda");
+        return error_report(
+            "--comm nccl moves the memory of GPUs, and this run computes on the CPU: use --comm mpi, or "
+            "--device cuda");
     if (o->library == COMM_NCCL && comm_nccl_check(o))
         return -1;
     return o->library == COMM_NCCL;

@@ -86,9 +86,10 @@ int comm_nccl_check(const struct comm_options *options)
     /* Source: NCCL's user guide, environment variables, NCCL_MULTI_RANK_GPU_ENABLE; before, init.cc refused it */
     enum { SHARING_SINCE = 23000 };
     if (options->shares_gpu && version() < SHARING_SINCE)
-        return report("--comm nccl with --share-gpu needs NCCL 2.30, and this is %s: use --comm mpi, or give each rank "
-                      "a GPU of its own",
-                      comm_nccl_version());
+        return error_report(
+            "--comm nccl with --share-gpu needs NCCL 2.30, and this is %s: use --comm mpi, or give each rank "
+            "a GPU of its own",
+            comm_nccl_version());
     return 0;
 }
 

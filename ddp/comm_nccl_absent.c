@@ -13,8 +13,9 @@ const char *comm_nccl_version(void)
 int comm_nccl_check(const struct comm_options *options)
 {
     (void)options;
-    return report("--comm nccl: this program was built without NCCL; install it (libnccl-dev) beside the CUDA toolkit "
-                  "and build again, or use --comm mpi");
+    return error_report(
+        "--comm nccl: this program was built without NCCL; install it (libnccl-dev) beside the CUDA toolkit "
+        "and build again, or use --comm mpi");
 }
 
 struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,

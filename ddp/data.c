@@ -156,24 +156,26 @@ static int read_header(struct source *source, size_t file_bytes)
     int32_t field[3];
     size_t bytes = file_bytes < sizeof raw ? file_bytes : sizeof raw;
     if (file_bytes % 2)
-        return report("--data %s: %zu bytes is an odd size; a .bin file holds 16-bit tokens", source->path, file_bytes);
+        return error_report("--data %s: %zu bytes is an odd size; a .bin file holds 16-bit tokens", source->path,
+                            file_bytes);
     if (read_fully(source->fd, raw, bytes, 0))
-        return report("--data %s: cannot read it: %s", source->path, errno ? strerror(errno) : "it became shorter");
+        return error_report("--data %s: cannot read it: %s", source->path,
+                            errno ? strerror(errno) : "it became shorter");
     for (size_t i = 0; i < 3; i++)
         field[i] = (int32_t)(raw[4 * i] | (uint32_t)raw[4 * i + 1] << 8 | (uint32_t)raw[4 * i + 2] << 16 |
                              (uint32_t)raw[4 * i + 3] << 24);
     if (field[0] != SHARD_MAGIC)
         return 0; /* tokens from the first byte on */
     if (file_bytes < SHARD_HEADER_BYTES)
-        return report("--data %s: begins like a token shard with a header of %d bytes, but has only %zu bytes",
-                      source->path, SHARD_HEADER_BYTES, file_bytes);
+        return error_report("--data %s: begins like a token shard with a header of %d bytes, but has only %zu bytes",
+                            source->path, SHARD_HEADER_BYTES, file_bytes);
     if (field[1] != SHARD_VERSION)
-        return report("--data %s: is a token shard of version %d; only version %d can be read", source->path,
-                      (int)field[1], SHARD_VERSION);
+        return error_report("--data %s: is a token shard of version %d; only version %d can be read", source->path,
+                            (int)field[1], SHARD_VERSION);
     size_t tokens = (file_bytes - SHARD_HEADER_BYTES) / 2;
     if (field[2] < 0 || (size_t)field[2] != tokens)
-        return report("--data %s: its header promises %d tokens, but %zu follow; was it copied completely?",
-                      source->path, (int)field[2], tokens);
+        return error_report("--data %s: its header promises %d tokens, but %zu follow; was it copied completely?",
+                            source->path, (int)field[2], tokens);
     source->header_bytes = SHARD_HEADER_BYTES;
     return 0;
 }
@@ -184,14 +186,14 @@ static int open_file(struct source *source)
     struct stat status;
     source->fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (source->fd < 0 || fstat(source->fd, &status))
-        return report("--data %s: cannot open it: %s (allowed: a file, or the word synthetic)", source->path,
-                      strerror(errno));
+        return error_report("--data %s: cannot open it: %s (allowed: a file, or the word synthetic)", source->path,
+                            strerror(errno));
     if (!S_ISREG(status.st_mode))
-        return report("--data %s: is %s; allowed: a file, or the word synthetic", source->path,
-                      S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
+        return error_report("--data %s: is %s; allowed: a file, or the word synthetic", source->path,
+                            S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
     size_t file_bytes = (size_t)status.st_size;
     if (file_bytes == 0)
-        return report("--data %s: is empty", source->path);
+        return error_report("--data %s: is empty", source->path);
     source->token_bytes = source->kind == DATA_TOKENS ? 2 : 1;
     if (source->kind == DATA_TOKENS && read_header(source, file_bytes))
         return -1;
@@ -215,7 +217,7 @@ static int check_tokens(const struct source *source, int rank, int ranks)
         if (good != n) {
             char text[1024];
             describe(text, sizeof text, source, token, n, good, position);
-            result = report("%s", text);
+            result = error_report("%s", text);
         }
         position += n;
     }
@@ -239,9 +241,9 @@ static int source_open(struct source *source, const struct data_options *options
     if (!result) {
         source->sequences = source->tokens ? (source->tokens - 1) / T : 0;
         if (source->sequences < batch)
-            result = report("--data %s: has %zu tokens, but one batch needs %zu (--batch-size %zu times "
-                            "--context-length %zu, and one)",
-                            source->path, source->tokens, batch * T + 1, batch, T);
+            result = error_report("--data %s: has %zu tokens, but one batch needs %zu (--batch-size %zu times "
+                                  "--context-length %zu, and one)",
+                                  source->path, source->tokens, batch * T + 1, batch, T);
     }
     if (!result)
         result = check_tokens(source, options->rank, options->ranks);

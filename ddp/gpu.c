@@ -35,9 +35,10 @@ int gpu_check_places(const struct gpu_place *place, int ranks, int rank)
     for (int r = 0; r < ranks; r++)
         if (place[r].chosen && !strcmp(place[r].id, mine->id))
             append_rank(list, sizeof list, r, nth++, sharing);
-    return report("ranks %s on host %s would share GPU %s (%s): give each rank its own (fewer ranks a host, or Slurm's "
-                  "--gpus-per-task=1), or allow it with --share-gpu",
-                  list, mine->host_name, mine->id, mine->gpu_name);
+    return error_report(
+        "ranks %s on host %s would share GPU %s (%s): give each rank its own (fewer ranks a host, or Slurm's "
+        "--gpus-per-task=1), or allow it with --share-gpu",
+        list, mine->host_name, mine->id, mine->gpu_name);
 }
 
 int gpu_choose(const struct job *job, int share, int *index)

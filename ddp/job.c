@@ -29,9 +29,10 @@ static int refuse_singletons(int size)
         const char *text = getenv(variables[i]);
         long started = text ? strtol(text, NULL, 10) : 1;
         if (started > 1 && size == 1)
-            return report("the launcher started %ld ranks (%s=%s) but each is an MPI job of its own: this program is "
-                          "built with MPICH; launch it with MPICH's mpirun, or with srun --mpi=pmi2",
-                          started, variables[i], text);
+            return error_report(
+                "the launcher started %ld ranks (%s=%s) but each is an MPI job of its own: this program is "
+                "built with MPICH; launch it with MPICH's mpirun, or with srun --mpi=pmi2",
+                started, variables[i], text);
     }
     return 0;
 }
@@ -230,13 +231,13 @@ int job_agree(const struct job *job, int status)
         return 0;
     char text[1024] = "";
     if (job->rank == failed)
-        snprintf(text, sizeof text, "%s", report_text());
+        snprintf(text, sizeof text, "%s", error_text());
     MPI_Bcast(text, sizeof text, MPI_CHAR, failed, MPI_COMM_WORLD);
     if (job->rank == 0 && failed == 0)
         fprintf(stderr, "ddpbench: %s\n", text);
     else if (job->rank == 0)
         fprintf(stderr, "ddpbench: rank %d: %s\n", failed, text);
-    report_clear();
+    error_clear();
     return -1;
 }
 

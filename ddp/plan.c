@@ -1,4 +1,4 @@
-/* plan.c - cuts the gradient arena into the slices that are all-reduced together. */
+/* plan.c - cuts the gradient arena into the buckets that are all-reduced together. */
 #include "ddp/plan.h"
 
 #include "kernels/error.h"
@@ -7,30 +7,30 @@
 
 void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes)
 {
-    *plan = (struct plan){0, allocate((size_t)tensors, sizeof *plan->slice)};
-    struct slice *slice = NULL;
+    *plan = (struct plan){0, allocate((size_t)tensors, sizeof *plan->bucket)};
+    struct bucket *bucket = NULL;
     for (int i = tensors - 1; i >= 0; i--) {
         size_t end = tensor[i].offset + tensor[i].count;
-        if (!slice || (end - slice->offset) * sizeof(float) > max_bytes) {
-            slice = &plan->slice[plan->n++];
-            slice->offset = tensor[i].offset;
+        if (!bucket || (end - bucket->offset) * sizeof(float) > max_bytes) {
+            bucket = &plan->bucket[plan->n++];
+            bucket->offset = tensor[i].offset;
         }
-        slice->count = end - slice->offset;
-        slice->last_tensor = i;
-        slice->tensors++;
+        bucket->count = end - bucket->offset;
+        bucket->last_tensor = i;
+        bucket->tensors++;
     }
 }
 
 void plan_destroy(struct plan *plan)
 {
-    free(plan->slice);
+    free(plan->bucket);
     *plan = (struct plan){0};
 }
 
-size_t slice_parameters(const struct tensor *tensor, const struct slice *slice)
+size_t bucket_parameters(const struct tensor *tensor, const struct bucket *bucket)
 {
     size_t n = 0;
-    for (int t = slice->last_tensor; t < slice->last_tensor + slice->tensors; t++)
+    for (int t = bucket->last_tensor; t < bucket->last_tensor + bucket->tensors; t++)
         n += tensor[t].count;
     return n;
 }

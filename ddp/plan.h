@@ -1,6 +1,6 @@
-/* plan.h - cuts the gradient arena into the slices that are all-reduced together.
+/* plan.h - cuts the gradient arena into the buckets that are all-reduced together.
  *
- * Tensors lie in the arena in the order in which backward finishes them, so a slice is a run of neighbours and is
+ * Tensors lie in the arena in the order in which backward finishes them, so a bucket is a run of neighbours and is
  * complete when the last of them is. Pure: no device, no communication.
  * Source: Li et al., PyTorch Distributed, VLDB 2020, arXiv:2006.15704. */
 #ifndef DDP_PLAN_H
@@ -8,7 +8,7 @@
 
 #include "ddp/model.h"
 
-struct slice {
+struct bucket {
     size_t offset, count; /* floats of the arena */
     int last_tensor;      /* the tensor whose gradient completes it */
     int tensors;
@@ -16,18 +16,18 @@ struct slice {
 
 struct plan {
     int n;
-    struct slice *slice; /* [n], in the order in which backward completes them */
+    struct bucket *bucket; /* [n], in the order in which backward completes them */
 };
 
-#define PLAN_PER_TENSOR ((size_t)0) /* for max_bytes: every tensor is a slice of its own */
-#define PLAN_WHOLE      SIZE_MAX    /* the whole gradient is one slice */
+#define PLAN_PER_TENSOR ((size_t)0) /* for max_bytes: every tensor is a bucket of its own */
+#define PLAN_WHOLE      SIZE_MAX    /* the whole gradient is one bucket */
 
-/* Plans slices of at most max_bytes bytes of fp32 (a larger tensor is a slice of its own), each filled as far as the
+/* Plans buckets of at most max_bytes bytes of fp32 (a larger tensor is a bucket of its own), each filled as far as the
  * next whole tensor allows. Release with plan_destroy. */
 void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
 void plan_destroy(struct plan *plan); /* a zeroed plan is fine */
 
-/* The parameters in a slice, without the gaps that alignment leaves. */
-size_t slice_parameters(const struct tensor *tensor, const struct slice *slice);
+/* The parameters in a bucket, without the gaps that alignment leaves. */
+size_t bucket_parameters(const struct tensor *tensor, const struct bucket *bucket);
 
 #endif

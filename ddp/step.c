@@ -61,7 +61,7 @@ static void gradient_ready(void *context, int tensor)
                                .start_ns = stamp,
                                .end_ns = stamp,
                                .index = tensor});
-    sync_gradient_ready(t->sync, tensor);
+    reducer_gradient_ready(t->reducer, tensor);
 }
 
 void step_run(struct trainer *t, int slot)
@@ -80,7 +80,7 @@ void step_run(struct trainer *t, int slot)
     device->zero(model->gradient, model->arena);
     device->zero(loss, RECORDS);
 
-    sync_begin(t->sync);
+    reducer_begin(t->reducer);
     for (size_t m = 0; m < t->micro_batches; m++) {
         const int32_t *input, *target;
         enter(t, PHASE_DATA_LOADING);
@@ -97,7 +97,7 @@ void step_run(struct trainer *t, int slot)
     }
 
     enter(t, PHASE_GRADIENT_SYNC);
-    sync_finish(t->sync);
+    reducer_finish(t->reducer);
 
     if (schedule_is_warmup(&t->schedule, t->step)) {
         enter(t, PHASE_CLIPPING);
@@ -157,10 +157,10 @@ void trainer_reset(struct trainer *t, long step)
     t->device->synchronize();
 }
 
-void trainer_use(struct trainer *t, const struct device *device, struct sync *sync)
+void trainer_use(struct trainer *t, const struct device *device, struct reducer *reducer)
 {
-    t->device = t->model->device = sync->device = device;
-    t->sync = sync;
+    t->device = t->model->device = reducer->device = device;
+    t->reducer = reducer;
 }
 
 int step_phase_of(const struct span *span)

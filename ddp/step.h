@@ -35,7 +35,7 @@ struct trainer {
     const struct device *device;
     struct model *model;
     struct data *data;
-    struct sync *sync;
+    struct reducer *reducer;
     struct optimizer optimizer;
     struct schedule schedule;
     struct timeline *timeline;
@@ -65,7 +65,7 @@ void trainer_destroy(struct trainer *trainer); /* a zeroed trainer is fine */
 void trainer_reset(struct trainer *trainer, long step);
 
 /* Goes on with another device of the same memory (traced, or not) and another sync. */
-void trainer_use(struct trainer *trainer, const struct device *device, struct sync *sync);
+void trainer_use(struct trainer *trainer, const struct device *device, struct reducer *reducer);
 
 /* Trains one step with the trainer's sync, recording its spans (step = slot) and its loss and gradient norm. Does not
  * wait for the device. */

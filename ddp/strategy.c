@@ -21,68 +21,69 @@ const struct strategy *strategy_find(const char *name)
     return NULL;
 }
 
-void sync_create(struct sync *sync, const struct strategy *strategy, const struct model *model, struct comm *comm,
-                 size_t bucket_bytes, enum comm_dtype staged_dtype)
+void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
+                    struct comm *comm, size_t bucket_bytes, enum comm_dtype staged_dtype)
 {
-    *sync = (struct sync){.strategy = strategy, .device = model->device, .gradient = model->gradient, .comm = comm};
-    plan_create(&sync->plan, model->tensor, model->tensors, strategy->buckets ? bucket_bytes : strategy->max_bytes);
+    *reducer =
+        (struct reducer){.strategy = strategy, .device = model->device, .gradient = model->gradient, .comm = comm};
+    plan_create(&reducer->plan, model->tensor, model->tensors, strategy->buckets ? bucket_bytes : strategy->max_bytes);
     if (strategy->stages) {
-        sync->staged_dtype = staged_dtype;
-        sync->staged = comm->allocate(comm, model->arena * comm_dtype_bytes(staged_dtype));
+        reducer->staged_dtype = staged_dtype;
+        reducer->staged = comm->allocate(comm, model->arena * comm_dtype_bytes(staged_dtype));
     }
 }
 
-void sync_destroy(struct sync *sync)
+void reducer_destroy(struct reducer *reducer)
 {
-    if (sync->staged)
-        sync->comm->release(sync->comm, sync->staged);
-    plan_destroy(&sync->plan);
-    *sync = (struct sync){0};
+    if (reducer->staged)
+        reducer->comm->release(reducer->comm, reducer->staged);
+    plan_destroy(&reducer->plan);
+    *reducer = (struct reducer){0};
 }
 
-void sync_begin(struct sync *sync)
+void reducer_begin(struct reducer *reducer)
 {
-    sync->started = 0;
+    reducer->started = 0;
 }
 
-void sync_gradient_ready(struct sync *sync, int tensor)
+void reducer_gradient_ready(struct reducer *reducer, int tensor)
 {
-    if (!sync->deferred)
-        sync->strategy->gradient_ready(sync, tensor);
+    if (!reducer->after_backward)
+        reducer->strategy->gradient_ready(reducer, tensor);
 }
 
-void sync_finish(struct sync *sync)
+void reducer_finish(struct reducer *reducer)
 {
-    const struct slice *first = &sync->plan.slice[0];
-    for (int tensor = first->last_tensor + first->tensors - 1; sync->deferred && tensor >= 0; tensor--)
-        sync->strategy->gradient_ready(sync, tensor);
-    sync->strategy->finish(sync);
+    const struct bucket *first = &reducer->plan.bucket[0];
+    for (int tensor = first->last_tensor + first->tensors - 1; reducer->after_backward && tensor >= 0; tensor--)
+        reducer->strategy->gradient_ready(reducer, tensor);
+    reducer->strategy->finish(reducer);
 }
 
-struct collective sync_collective(const struct sync *sync, int i)
+struct collective reducer_collective(const struct reducer *reducer, int i)
 {
-    const struct slice *s = &sync->plan.slice[i];
-    if (!sync->staged)
+    const struct bucket *s = &reducer->plan.bucket[i];
+    if (!reducer->staged)
         return (struct collective){
-            .buffer = sync->gradient + s->offset, .count = s->count, .dtype = COMM_FLOAT32, .index = i};
-    char *buffer = (char *)sync->staged + s->offset * comm_dtype_bytes(sync->staged_dtype);
-    return (struct collective){.buffer = buffer, .count = s->count, .dtype = sync->staged_dtype, .index = i};
+            .buffer = reducer->gradient + s->offset, .count = s->count, .dtype = COMM_FLOAT32, .index = i};
+    char *buffer = (char *)reducer->staged + s->offset * comm_dtype_bytes(reducer->staged_dtype);
+    return (struct collective){.buffer = buffer, .count = s->count, .dtype = reducer->staged_dtype, .index = i};
 }
 
-void sync_start(struct sync *sync, int i)
+void reducer_start(struct reducer *reducer, int i)
 {
-    struct collective collective = sync_collective(sync, i);
-    sync->ticket = sync->comm->start(sync->comm, &collective);
-    sync->started++;
+    struct collective collective = reducer_collective(reducer, i);
+    reducer->ticket = reducer->comm->start(reducer->comm, &collective);
+    reducer->started++;
 }
 
-void sync_run(struct sync *sync, int i)
+void reducer_run(struct reducer *reducer, int i)
 {
-    struct collective collective = sync_collective(sync, i);
-    sync->comm->run(sync->comm, &collective);
+    struct collective collective = reducer_collective(reducer, i);
+    reducer->comm->run(reducer->comm, &collective);
 }
 
-int sync_completed_slice(const struct sync *sync, int tensor)
+int reducer_completed_bucket(const struct reducer *reducer, int tensor)
 {
-    return tensor == sync->plan.slice[sync->started].last_tensor ? sync->started : -1;
+    return tensor == reducer->plan.bucket[reducer->started].last_tensor ? reducer->started : -1;
 }

@@ -1,23 +1,23 @@
 /* strategy.h - what to do when a gradient is final, and before the optimizer.
  *
- * A strategy is a const table; a sync is one strategy at work on one model. Adding a strategy is one file and one row
- * in strategy.c. All of them only sum: the mean is folded into the gradient of the loss. */
+ * A strategy is a const table; a reducer is one strategy at work on one model. Adding a strategy is one file and one
+ * row in strategy.c. All of them only sum: the mean is folded into the gradient of the loss. */
 #ifndef DDP_STRATEGY_H
 #define DDP_STRATEGY_H
 
 #include "ddp/comm.h"
 #include "ddp/plan.h"
 
-struct sync {
+struct reducer {
     const struct strategy *strategy;
     const struct device *device;
     float *gradient; /* the model's arena; the model owns it */
     struct comm *comm;
     struct plan plan;
 
-    int deferred; /* 1: all that gradient_ready does is put off until backward is over, in the same order */
-    int started;  /* slices of this step whose reduction has been started */
-    long ticket;  /* of the last one */
+    int after_backward; /* 1: all that gradient_ready does is put off until backward is over, in the same order */
+    int started;        /* buckets of this step whose reduction has been started */
+    long ticket;        /* of the last one */
 
     enum comm_dtype staged_dtype; /* ddp_individual_v2's buffer: as large as the arena, in this type */
     void *staged;
@@ -29,12 +29,12 @@ struct strategy {
     int reduces;         /* 0 for the control that leaves the ranks' gradients apart */
     int overlaps;        /* 1 if it starts reductions while backward goes on */
     int stages;          /* 1 if it needs the staged buffer */
-    size_t max_bytes;    /* of a slice of its plan: PLAN_PER_TENSOR, PLAN_WHOLE, or 0 and buckets set */
+    size_t max_bytes;    /* of a bucket of its plan: PLAN_PER_TENSOR, PLAN_WHOLE, or 0 and buckets set */
     int buckets;         /* 1 if --bucket-size-mb sets max_bytes */
     /* The gradient of a tensor is final (tensors - 1 first, 0 last). */
-    void (*gradient_ready)(struct sync *sync, int tensor);
+    void (*gradient_ready)(struct reducer *reducer, int tensor);
     /* Backward is over: afterwards device work finds the reduced gradients in the arena. */
-    void (*finish)(struct sync *sync);
+    void (*finish)(struct reducer *reducer);
 };
 
 extern const struct strategy strategy_none, strategy_ddp, strategy_ddp_flat, strategy_ddp_individual,
@@ -47,26 +47,26 @@ extern const struct strategy *const strategies[];
 const struct strategy *strategy_find(const char *name);
 
 /* Puts a strategy to work. bucket_bytes counts only for one with buckets, staged_dtype only for one that stages.
- * The comm must outlive the sync and have room for a step's collectives (plan.n). */
-void sync_create(struct sync *sync, const struct strategy *strategy, const struct model *model, struct comm *comm,
-                 size_t bucket_bytes, enum comm_dtype staged_dtype);
-void sync_destroy(struct sync *sync); /* a zeroed sync is fine */
+ * The comm must outlive the reducer and have room for a step's collectives (plan.n). */
+void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
+                    struct comm *comm, size_t bucket_bytes, enum comm_dtype staged_dtype);
+void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
 
 /* Before backward: nothing is started yet. */
-void sync_begin(struct sync *sync);
+void reducer_begin(struct reducer *reducer);
 
 /* What a step tells the strategy: the gradient of a tensor is final; backward is over. */
-void sync_gradient_ready(struct sync *sync, int tensor);
-void sync_finish(struct sync *sync);
+void reducer_gradient_ready(struct reducer *reducer, int tensor);
+void reducer_finish(struct reducer *reducer);
 
-/* Starts the all-reduce of slice i; or runs it to its end. In place in the arena, or in the staged buffer. */
-void sync_start(struct sync *sync, int i);
-void sync_run(struct sync *sync, int i);
+/* Starts the all-reduce of bucket i; or runs it to its end. In place in the arena, or in the staged buffer. */
+void reducer_start(struct reducer *reducer, int i);
+void reducer_run(struct reducer *reducer, int i);
 
-/* The next slice if this tensor completes it, else -1: what the strategies that overlap ask at each gradient. */
-int sync_completed_slice(const struct sync *sync, int tensor);
+/* The next bucket if this tensor completes it, else -1: what the strategies that overlap ask at each gradient. */
+int reducer_completed_bucket(const struct reducer *reducer, int tensor);
 
-/* The collective of slice i as this strategy sends it. */
-struct collective sync_collective(const struct sync *sync, int i);
+/* The collective of bucket i as this strategy sends it. */
+struct collective reducer_collective(const struct reducer *reducer, int i);
 
 #endif

@@ -1,17 +1,17 @@
-/* strategy_bucketed.c - overlap in place: a slice is all-reduced as soon as its last gradient is final, while backward
- * goes on. With a slice per tensor this is ddp_individual, with slices of --bucket-size-mb it is ddp_bucketed. */
+/* strategy_bucketed.c - overlap in place: a bucket is all-reduced as soon as its last gradient is final, while backward
+ * goes on. With a bucket per tensor this is ddp_individual, with buckets of --bucket-size-mb it is ddp_bucketed. */
 #include "ddp/strategy.h"
 
-static void ready(struct sync *sync, int tensor)
+static void ready(struct reducer *reducer, int tensor)
 {
-    int slice = sync_completed_slice(sync, tensor);
-    if (slice >= 0)
-        sync_start(sync, slice);
+    int bucket = reducer_completed_bucket(reducer, tensor);
+    if (bucket >= 0)
+        reducer_start(reducer, bucket);
 }
 
-static void finish(struct sync *sync)
+static void finish(struct reducer *reducer)
 {
-    sync->comm->join(sync->comm, sync->ticket);
+    reducer->comm->join(reducer->comm, reducer->ticket);
 }
 
 const struct strategy strategy_ddp_bucketed = {

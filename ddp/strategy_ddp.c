@@ -1,15 +1,15 @@
 /* strategy_ddp.c - synchronous data parallelism: after backward, one blocking all-reduce after the other. */
 #include "ddp/strategy.h"
 
-static void ready(struct sync *sync, int tensor)
+static void ready(struct reducer *reducer, int tensor)
 {
-    (void)sync, (void)tensor;
+    (void)reducer, (void)tensor;
 }
 
-static void finish(struct sync *sync)
+static void finish(struct reducer *reducer)
 {
-    for (int i = sync->plan.n - 1; i >= 0; i--) /* the plan is in backward's order, this one is registration's */
-        sync_run(sync, i);
+    for (int i = reducer->plan.n - 1; i >= 0; i--) /* the plan is in backward's order, this one is registration's */
+        reducer_run(reducer, i);
 }
 
 const struct strategy strategy_ddp = {

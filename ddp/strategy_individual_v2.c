@@ -3,28 +3,28 @@
  * the wire, and a gradient that communication never touches. */
 #include "ddp/strategy.h"
 
-static void ready(struct sync *sync, int tensor)
+static void ready(struct reducer *reducer, int tensor)
 {
-    int i = sync_completed_slice(sync, tensor);
-    const struct slice *s = &sync->plan.slice[i];
-    struct collective staged = sync_collective(sync, i);
+    int i = reducer_completed_bucket(reducer, tensor);
+    const struct bucket *s = &reducer->plan.bucket[i];
+    struct collective staged = reducer_collective(reducer, i);
     if (staged.dtype == COMM_BF16)
-        sync->device->pack_bf16(staged.buffer, sync->gradient + s->offset, s->count);
+        reducer->device->pack_bf16(staged.buffer, reducer->gradient + s->offset, s->count);
     else
-        sync->device->copy(staged.buffer, sync->gradient + s->offset, s->count);
-    sync_start(sync, i);
+        reducer->device->copy(staged.buffer, reducer->gradient + s->offset, s->count);
+    reducer_start(reducer, i);
 }
 
-static void finish(struct sync *sync)
+static void finish(struct reducer *reducer)
 {
-    sync->comm->join(sync->comm, sync->ticket);
-    for (int i = 0; i < sync->plan.n; i++) {
-        const struct slice *s = &sync->plan.slice[i];
-        struct collective staged = sync_collective(sync, i);
+    reducer->comm->join(reducer->comm, reducer->ticket);
+    for (int i = 0; i < reducer->plan.n; i++) {
+        const struct bucket *s = &reducer->plan.bucket[i];
+        struct collective staged = reducer_collective(reducer, i);
         if (staged.dtype == COMM_BF16)
-            sync->device->unpack_bf16(sync->gradient + s->offset, staged.buffer, s->count);
+            reducer->device->unpack_bf16(reducer->gradient + s->offset, staged.buffer, s->count);
         else
-            sync->device->copy(sync->gradient + s->offset, staged.buffer, s->count);
+            reducer->device->copy(reducer->gradient + s->offset, staged.buffer, s->count);
     }
 }
 

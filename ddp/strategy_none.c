@@ -2,14 +2,14 @@
  * time minus this one's. */
 #include "ddp/strategy.h"
 
-static void ready(struct sync *sync, int tensor)
+static void ready(struct reducer *reducer, int tensor)
 {
-    (void)sync, (void)tensor;
+    (void)reducer, (void)tensor;
 }
 
-static void finish(struct sync *sync)
+static void finish(struct reducer *reducer)
 {
-    (void)sync;
+    (void)reducer;
 }
 
 const struct strategy strategy_none = {

@@ -22,12 +22,12 @@ void activities_destroy(struct activities *a)
     memset(a, 0, sizeof *a);
 }
 
-struct activities_place activities_place(const struct activities *a)
+struct activities_mark activities_mark(const struct activities *a)
 {
-    return (struct activities_place){a->n, a->marks};
+    return (struct activities_mark){a->n, a->marks};
 }
 
-void activities_rewind(struct activities *a, const struct activities_place *place)
+void activities_rewind(struct activities *a, const struct activities_mark *place)
 {
     a->n = place->n;
     a->marks = place->marks;

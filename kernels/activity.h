@@ -69,11 +69,11 @@ void activities_add(struct activities *activities, const struct activity *activi
 void activities_add_mark(struct activities *activities, const struct activity_mark *mark);
 
 /* How many there are, and back to that many: forgets those that were added since, keeps the memory. */
-struct activities_place {
+struct activities_mark {
     size_t n, marks;
 };
-struct activities_place activities_place(const struct activities *activities);
-void activities_rewind(struct activities *activities, const struct activities_place *place);
+struct activities_mark activities_mark(const struct activities *activities);
+void activities_rewind(struct activities *activities, const struct activities_mark *place);
 
 /* Sorts, and finds for each wait for an event the call that recorded it: the last one before the wait. May be called
  * again after more were added. */

@@ -6,8 +6,9 @@
 int tracer_start(struct activities *activities)
 {
     (void)activities;
-    return report("the program was built without CUPTI, CUDA's tracing library; install it with the CUDA toolkit and "
-                  "build again");
+    return error_report(
+        "the program was built without CUPTI, CUDA's tracing library; install it with the CUDA toolkit and "
+        "build again");
 }
 
 void tracer_pause(void) {}

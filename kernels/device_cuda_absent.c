@@ -5,7 +5,7 @@
 
 int device_cuda_count(void)
 {
-    return report("this program was built without CUDA; install the CUDA toolkit (nvcc) and build again");
+    return error_report("this program was built without CUDA; install the CUDA toolkit (nvcc) and build again");
 }
 
 int device_cuda_describe(int index, struct gpu_facts *gpu)

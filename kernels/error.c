@@ -12,7 +12,7 @@ static char text[1024];
 static int job_rank;
 static void (*end_job)(int status);
 
-int report(const char *format, ...)
+int error_report(const char *format, ...)
 {
     pthread_mutex_lock(&lock);
     if (!text[0]) {
@@ -25,12 +25,12 @@ int report(const char *format, ...)
     return -1;
 }
 
-const char *report_text(void)
+const char *error_text(void)
 {
     return text;
 }
 
-void report_clear(void)
+void error_clear(void)
 {
     pthread_mutex_lock(&lock);
     text[0] = 0;

@@ -1,6 +1,6 @@
-/* error.h - the two kinds of error: one that a person can mend (report) and one that ends the job (fatal).
+/* error.h - the two kinds of error: one that a person can mend (error_report) and one that ends the job (fatal).
  *
- * report() keeps the words until one place prints them (job_agree), so that a mistake that every rank makes is
+ * error_report() keeps the words until one place prints them (job_agree), so that a mistake that every rank makes is
  * printed once. fatal() prints at once and ends every rank. */
 #ifndef KERNELS_ERROR_H
 #define KERNELS_ERROR_H
@@ -8,13 +8,13 @@
 #include <stddef.h>
 
 /* Keeps the message (printf's format, without a newline: what was wrong, what is allowed) and returns -1, for
- * `return report(...)`. The first message is kept until report_clear; later ones are dropped. May be called from
+ * `return error_report(...)`. The first message is kept until error_clear; later ones are dropped. May be called from
  * any thread. */
-int report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int error_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The message kept by report, or "" if there is none. Valid until report_clear. */
-const char *report_text(void);
-void report_clear(void);
+/* The message kept by error_report, or "" if there is none. Valid until error_clear. */
+const char *error_text(void);
+void error_clear(void);
 
 /* Prints "rank R: file:line: message" on stderr and ends the job on every rank with status 1. Does not return. */
 #define FATAL(...) fatal(__FILE__, __LINE__, __VA_ARGS__)

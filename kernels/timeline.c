@@ -45,15 +45,15 @@ void timeline_settle(struct timeline *timeline, int64_t (*time_of)(int64_t ticke
         }
 }
 
-struct timeline_place timeline_place(const struct timeline *timeline)
+struct timeline_mark timeline_mark(const struct timeline *timeline)
 {
-    struct timeline_place place;
+    struct timeline_mark place;
     for (int i = 0; i < TIMELINE_LANES; i++)
         place.n[i] = timeline->lane[i].n;
     return place;
 }
 
-void timeline_rewind(struct timeline *timeline, const struct timeline_place *place)
+void timeline_rewind(struct timeline *timeline, const struct timeline_mark *place)
 {
     for (int i = 0; i < TIMELINE_LANES; i++)
         timeline->lane[i].n = place->n[i];

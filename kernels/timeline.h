@@ -72,10 +72,10 @@ static inline void timeline_add(struct timeline *timeline, enum timeline_lane la
 void timeline_settle(struct timeline *timeline, int64_t (*time_of)(int64_t ticket));
 
 /* How many spans each lane holds, and back to that many: forgets those that were added since. */
-struct timeline_place {
+struct timeline_mark {
     size_t n[TIMELINE_LANES];
 };
-struct timeline_place timeline_place(const struct timeline *timeline);
-void timeline_rewind(struct timeline *timeline, const struct timeline_place *place);
+struct timeline_mark timeline_mark(const struct timeline *timeline);
+void timeline_rewind(struct timeline *timeline, const struct timeline_mark *place);
 
 #endif

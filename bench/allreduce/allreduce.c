@@ -36,10 +36,10 @@ static int check_memory(const struct sweep *s)
     size_t available = host_memory_available();
     if (needed <= (double)available)
         return 0;
-    return report("the %d rank%s of this machine need %s of memory for the largest message and it has %s; use a "
-                  "smaller --max-bytes",
-                  s->job->machine_size, s->job->machine_size == 1 ? "" : "s",
-                  memory_words((size_t)fmin(needed, 1e19), need), memory_words(available, have));
+    return error_report("the %d rank%s of this machine need %s of memory for the largest message and it has %s; use a "
+                        "smaller --max-bytes",
+                        s->job->machine_size, s->job->machine_size == 1 ? "" : "s",
+                        memory_words((size_t)fmin(needed, 1e19), need), memory_words(available, have));
 }
 
 static int check_gpu_memory(const struct allreduce *a)
@@ -50,10 +50,10 @@ static int check_gpu_memory(const struct allreduce *a)
     double needed = 2.0 * (double)o->size[o->sizes - 1] * opened->sharing;
     if (!opened->on_gpu || needed <= (double)opened->gpu.free_memory)
         return 0;
-    return report("%s has %s free and %d rank%s on it need%s %s for the largest message; use a smaller --max-bytes",
-                  opened->gpu.name, memory_words(opened->gpu.free_memory, have), opened->sharing,
-                  opened->sharing == 1 ? "" : "s", opened->sharing == 1 ? "s" : "",
-                  memory_words((size_t)fmin(needed, 1e19), need));
+    return error_report(
+        "%s has %s free and %d rank%s on it need%s %s for the largest message; use a smaller --max-bytes",
+        opened->gpu.name, memory_words(opened->gpu.free_memory, have), opened->sharing, opened->sharing == 1 ? "" : "s",
+        opened->sharing == 1 ? "s" : "", memory_words((size_t)fmin(needed, 1e19), need));
 }
 
 /* Before anything is measured: whether --output-file can be written. Rank 0 only. */
@@ -85,7 +85,7 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
         job_agree(job, job->rank ? 0 : check_output_file(o)) ||
         job_agree(job, monitor_create(&a->monitor, job, o->monitor_cpu, o->monitor_gpu, a->sweep.opened.gpu.id)))
         return -1;
-    struct results_place place = {"output", o->output, o->label, ""};
+    struct results_target place = {"output", o->output, o->label, ""};
     if (job_agree(job, results_open(&a->results, job, &place)))
         return -1;
     if (sweep_create(s, cores >= a->threads + 1))
@@ -218,7 +218,7 @@ static int run(struct allreduce *a)
     /* also when a row could not be written: what was measured is kept if it still can be */
     int wrote = s->job->rank || !a->finished ? 0 : write_end(a);
     if (status)
-        report_clear(); /* the first failure has been told, and this one follows from it */
+        error_clear(); /* the first failure has been told, and this one follows from it */
     else {
         if (!s->job->rank)
             print_foot(s);
@@ -235,7 +235,7 @@ int run_allreduce(const struct job *job, int argc, char *const argv[])
 {
     enum { OK = 0, FAILED = 1, USAGE = 2 };
     struct sweep_options options;
-    struct allreduce a = {.results = {.metrics = -1}};
+    struct allreduce a = {.results = {.telemetry_file = -1}};
     int status = OK;
     if (job_agree(job, sweep_options_parse(&options, argc, argv)))
         status = USAGE;

@@ -203,20 +203,21 @@ static void note(void *context, const struct option_section *section, const stru
 static int check_given(const struct sweep_options *o, const struct given *given)
 {
     if (given->list && !*o->size_list)
-        return report("--sizes: expected a list such as 8,64K,25M");
+        return error_report("--sizes: expected a list such as 8,64K,25M");
     if (*o->size_list && o->sizes_from_model)
-        return report("--sizes and --sizes-from-model are two ways to say the same; use one");
+        return error_report("--sizes and --sizes-from-model are two ways to say the same; use one");
     if ((*o->size_list || o->sizes_from_model) && given->range)
-        return report("--%s does not go with %s, which says the sizes itself", given->range,
-                      *o->size_list ? "--sizes" : "--sizes-from-model");
+        return error_report("--%s does not go with %s, which says the sizes itself", given->range,
+                            *o->size_list ? "--sizes" : "--sizes-from-model");
     if (given->of_model && !o->sizes_from_model)
-        return report("--%s needs --sizes-from-model", given->of_model);
+        return error_report("--%s needs --sizes-from-model", given->of_model);
     if (given->factor && given->bytes && o->step_bytes)
-        return report("--step-factor and --step-bytes are two ways to step; use one");
+        return error_report("--step-factor and --step-bytes are two ways to step; use one");
     if (o->overlap && given->not_of_overlap)
-        return report("--%s does not go with --overlap, which measures in a way of its own", given->not_of_overlap);
+        return error_report("--%s does not go with --overlap, which measures in a way of its own",
+                            given->not_of_overlap);
     if (o->flip_bit && !o->check)
-        return report("--flip-bit needs results that are checked, and --check is 0");
+        return error_report("--flip-bit needs results that are checked, and --check is 0");
     return 0;
 }
 
@@ -247,17 +248,18 @@ void sweep_options_destroy(struct sweep_options *options)
 int sweep_options_fit(const struct sweep_options *o, int ranks)
 {
     if (o->root >= (size_t)ranks)
-        return report("--root %zu: there are ranks 0 to %d", o->root, ranks - 1);
+        return error_report("--root %zu: there are ranks 0 to %d", o->root, ranks - 1);
     if (o->overlap && ranks == 1)
-        return report("--overlap needs two ranks: one sends nothing");
+        return error_report("--overlap needs two ranks: one sends nothing");
     double most = (double)o->size[o->sizes - 1];
     int scattered = o->kind == COMM_REDUCE_SCATTER || o->kind == COMM_ALL_GATHER;
     for (int d = 0; d < COMM_DTYPES; d++)
         if (o->use_dtype[d] && scattered &&
             most / (double)comm_dtype_bytes((enum comm_dtype)d) / ranks > (double)COMM_MPI_PIECE)
-            return report("--collective %s: %.0f bytes of %s over %d ranks are more than %zu elements a rank, which is "
-                          "the most",
-                          comm_kind_name[o->kind], most, comm_dtype_name[d], ranks, COMM_MPI_PIECE);
+            return error_report(
+                "--collective %s: %.0f bytes of %s over %d ranks are more than %zu elements a rank, which is "
+                "the most",
+                comm_kind_name[o->kind], most, comm_dtype_name[d], ranks, COMM_MPI_PIECE);
     return 0;
 }
 

@@ -199,12 +199,12 @@ struct overlapped sweep_overlap(struct sweep *s, const struct measured *row)
     watchdog_rest(s->comm->watchdog);
     struct overlapped o = {
         .products = work.products,
-        .comm = stats_summary(series + COMM * n, n),
-        .compute = stats_summary(series + COMPUTE * n, n),
-        .both = stats_summary(series + TOGETHER * n, n),
-        .overlap = stats_summary(series + OVERLAP * n, n),
-        .compute_slowdown = stats_summary(series + COMPUTE_SLOWDOWN * n, n),
-        .comm_slowdown = stats_summary(series + COMM_SLOWDOWN * n, n),
+        .comm = stats_estimate(series + COMM * n, n),
+        .compute = stats_estimate(series + COMPUTE * n, n),
+        .both = stats_estimate(series + TOGETHER * n, n),
+        .overlap = stats_estimate(series + OVERLAP * n, n),
+        .compute_slowdown = stats_estimate(series + COMPUTE_SLOWDOWN * n, n),
+        .comm_slowdown = stats_estimate(series + COMM_SLOWDOWN * n, n),
     };
     free(series);
     work_destroy(&work);

@@ -7,12 +7,12 @@
 
 /* One collective beside computation. A sample is a round, the mean over ranks; medians with intervals. */
 struct overlapped {
-    size_t products;                    /* matrix products of the computation, about as long as the collective alone */
-    struct summary compute, comm, both; /* seconds: each alone, and both at once */
-    struct summary overlap;             /* percent: 100 - (both - compute) / comm x 100, not clamped: below 0 where
+    size_t products;                     /* matrix products of the computation, about as long as the collective alone */
+    struct estimate compute, comm, both; /* seconds: each alone, and both at once */
+    struct estimate overlap;             /* percent: 100 - (both - compute) / comm x 100, not clamped: below 0 where
                                            together is slower than one after the other. Source: osu_iallreduce */
-    struct summary compute_slowdown;    /* time of the computation while the collective was in flight / alone */
-    struct summary comm_slowdown;       /* from post to completion beside the computation / alone */
+    struct estimate compute_slowdown;    /* time of the computation while the collective was in flight / alone */
+    struct estimate comm_slowdown;       /* from post to completion beside the computation / alone */
 };
 
 /* The overlap of one round in percent, from the seconds of each alone and of both at once. */

@@ -13,7 +13,7 @@
 struct payload {
     struct collective collective; /* kind, dtype, op, count and root are read */
     int rank, ranks;
-    int rounds_average; /* as in struct comm: then averages of a number of ranks that is no power of two are compared
+    int rounds_average; /* as in struct comm: then totals of a number of ranks that is no power of two are compared
                            with a tolerance, what n + 2 roundings may add up to */
     unsigned round;     /* another one, other numbers */
 };
@@ -25,7 +25,7 @@ size_t payload_result(const struct collective *collective, int ranks);
  * element of the buffer becomes a number that is not the result. */
 void payload_fill(const struct payload *payload, void *in, void *buffer);
 
-/* How many elements of the result differ from what they have to be, bit for bit; but for averages with rounds_average,
+/* How many elements of the result differ from what they have to be, bit for bit; but for totals with rounds_average,
  * which may be off by the tolerance. */
 size_t payload_wrong(const struct payload *payload, const void *result);
 

@@ -66,7 +66,7 @@ static void add_spread(cJSON *item, const char *name, const struct spread *sprea
     cJSON_AddNumberToObject(json, "max", 1e6 * spread->max);
 }
 
-static void add_summary(cJSON *item, const char *name, const struct summary *s, double scale)
+static void add_summary(cJSON *item, const char *name, const struct estimate *s, double scale)
 {
     cJSON *json = cJSON_AddObjectToObject(item, name);
     results_add_finite(json, "median", scale * s->median);
@@ -185,22 +185,22 @@ static void print_csv(FILE *out, const struct sweep *s, size_t rows)
 
 static void print_overlap_csv(FILE *out, const struct sweep *s, size_t rows)
 {
-    enum { FIGURES = 6 };
-    static const char *const name[FIGURES] = {"compute_us",      "comm_us",          "both_us",
+    enum { COLUMNS = 6 };
+    static const char *const name[COLUMNS] = {"compute_us",      "comm_us",          "both_us",
                                               "overlap_percent", "compute_slowdown", "comm_slowdown"};
     fprintf(out, "label,collective,dtype,op,root,placement,bytes,count,ranks,hosts,rounds");
-    for (size_t i = 0; i < FIGURES; i++)
+    for (size_t i = 0; i < COLUMNS; i++)
         fprintf(out, ",%s,%s_ci_low,%s_ci_high", name[i], name[i], name[i]);
     fprintf(out, "\n");
     for (size_t i = 0; i < rows; i++) {
         const struct collective *c = &s->row[i].collective;
         const struct overlapped *o = s->row[i].overlapped;
-        const struct summary *const figure[FIGURES] = {&o->compute,          &o->comm,         &o->both, &o->overlap,
-                                                       &o->compute_slowdown, &o->comm_slowdown};
+        const struct estimate *const figure[COLUMNS] = {&o->compute,          &o->comm,         &o->both, &o->overlap,
+                                                        &o->compute_slowdown, &o->comm_slowdown};
         fprintf(out, "%s,%s,%s,%s,%d,in_place,%zu,%zu,%d,%d,%zu", s->options->label, comm_kind_name[c->kind],
                 comm_dtype_name[c->dtype], sweep_op(c), sweep_root(c), s->row[i].bytes, c->count, s->job->size,
                 s->job->hosts, o->overlap.n);
-        for (size_t f = 0; f < FIGURES; f++) {
+        for (size_t f = 0; f < COLUMNS; f++) {
             double scale = f < 3 ? 1e6 : 1;
             if (isfinite(figure[f]->median))
                 fprintf(out, ",%.6g", scale * figure[f]->median);

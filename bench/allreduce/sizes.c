@@ -25,7 +25,7 @@ static int sizes_of_list(struct sweep_options *o)
         char word[32];
         size_t length = strcspn(at, ","), bytes;
         if (length >= sizeof word)
-            return report("--sizes: '%.40s...' is no size", at);
+            return error_report("--sizes: '%.40s...' is no size", at);
         snprintf(word, sizeof word, "%.*s", (int)length, at);
         if (option_bytes.parse(&one, word, &bytes))
             return -1;
@@ -40,11 +40,11 @@ static int sizes_of_range(struct sweep_options *o)
 {
     enum { MOST_SIZES = 100000 };
     if (o->max_bytes < o->min_bytes)
-        return report("--max-bytes %zu is less than --min-bytes %zu", o->max_bytes, o->min_bytes);
+        return error_report("--max-bytes %zu is less than --min-bytes %zu", o->max_bytes, o->min_bytes);
     for (double bytes = (double)o->min_bytes; bytes <= (double)o->max_bytes;
          bytes = o->step_bytes ? bytes + (double)o->step_bytes : fmax(bytes + 1, floor(bytes * o->step_factor))) {
         if (o->sizes == MOST_SIZES)
-            return report("more than %d sizes from --min-bytes to --max-bytes; use a larger step", MOST_SIZES);
+            return error_report("more than %d sizes from --min-bytes to --max-bytes; use a larger step", MOST_SIZES);
         add_size(o, (size_t)bytes);
     }
     return 0;
@@ -75,11 +75,13 @@ static int sizes_of_model(struct sweep_options *o)
         plan_create(&plan, model.tensor, model.tensors,
                     row->strategy->buckets ? (size_t)(row->bucket_mb * 1048576) : row->strategy->max_bytes);
         for (int s = 0; s < plan.n; s++)
-            add_size(o, plan.slice[s].count * comm_dtype_bytes(dtype));
+            add_size(o, plan.bucket[s].count * comm_dtype_bytes(dtype));
         plan_destroy(&plan);
     }
     model_destroy(&model);
-    return o->sizes ? 0 : report("--sizes-from-model: none of --implementations %s sends anything", m->implementations);
+    return o->sizes
+               ? 0
+               : error_report("--sizes-from-model: none of --implementations %s sends anything", m->implementations);
 }
 
 int sweep_sizes_make(struct sweep_options *o)

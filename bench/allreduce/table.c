@@ -147,7 +147,7 @@ static void print_link(FILE *out, const struct sweep *s, const struct sweep_link
 
 int sweep_report_flush(FILE *out)
 {
-    return fflush(out) || ferror(out) ? report("cannot write to the standard output: %s", strerror(errno)) : 0;
+    return fflush(out) || ferror(out) ? error_report("cannot write to the standard output: %s", strerror(errno)) : 0;
 }
 
 void sweep_report_notes(FILE *out, const struct sweep *s)

@@ -26,8 +26,8 @@ int files_make_directories(const char *option, const char *path)
         if (slash)
             *slash = 0;
         if (mkdir(part, 0777) && !is_directory(part))
-            return report("--%s %s: cannot make the directory %s: %s", option, path, part,
-                          strerror(errno == EEXIST ? ENOTDIR : errno));
+            return error_report("--%s %s: cannot make the directory %s: %s", option, path, part,
+                                strerror(errno == EEXIST ? ENOTDIR : errno));
         if (!slash)
             return 0;
         *slash = '/';
@@ -50,7 +50,7 @@ int files_write_all(int file, const char *text, size_t n)
 
 static int cannot_write(const struct new_file *file, int why)
 {
-    return report("cannot write %s: %s; what was written before it is complete", file->path, strerror(why));
+    return error_report("cannot write %s: %s; what was written before it is complete", file->path, strerror(why));
 }
 
 int new_file_open(struct new_file *file, const char *path, int gzip)
@@ -127,8 +127,8 @@ int files_replace_path(const char *option, const char *path, const char *text)
 {
     struct stat status;
     if (strlen(path) >= FILES_PATH)
-        return report("--%s %.60s...: the path is longer than %d characters", option, path, FILES_PATH - 1);
+        return error_report("--%s %.60s...: the path is longer than %d characters", option, path, FILES_PATH - 1);
     if (!stat(path, &status) && !S_ISREG(status.st_mode))
-        return report("--%s %s: is not a regular file; name a file", option, path);
+        return error_report("--%s %s: is not a regular file; name a file", option, path);
     return replace(path, text);
 }

@@ -11,14 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static void put(struct monitor_csv *csv, char c)
+static void put(struct csv *csv, char c)
 {
     if (csv->at < sizeof csv->text - 1) /* the line feed has a place of its own */
         csv->text[csv->at++] = c;
 }
 
-int monitor_csv_open(struct monitor_csv *csv, const char *directory, const char *name, const char *host,
-                     const char *columns)
+int csv_open(struct csv *csv, const char *directory, const char *name, const char *host, const char *columns)
 {
     int at = snprintf(csv->path, sizeof csv->path - 1, "%s/%s%s%s.csv", directory, name, *host ? "_" : "", host);
     for (char *c = csv->path + (at > 0 ? strlen(directory) + 1 : 0); *c; c++)
@@ -29,14 +28,14 @@ int monitor_csv_open(struct monitor_csv *csv, const char *directory, const char 
     csv->at = csv->fields = 0;
     csv->file = open(csv->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (csv->file < 0)
-        return report("cannot write %s: %s", csv->path, strerror(errno));
+        return error_report("cannot write %s: %s", csv->path, strerror(errno));
     for (; *columns; columns++)
         put(csv, *columns);
-    monitor_csv_end_line(csv);
-    return csv->error ? monitor_csv_close(csv) : 0;
+    csv_end_line(csv);
+    return csv->error ? csv_close(csv) : 0;
 }
 
-void monitor_csv_text(struct monitor_csv *csv, const char *text)
+void csv_text(struct csv *csv, const char *text)
 {
     if (csv->fields++)
         put(csv, ',');
@@ -44,15 +43,15 @@ void monitor_csv_text(struct monitor_csv *csv, const char *text)
         put(csv, (unsigned char)*text < ' ' || *text == ',' || *text == '"' ? ' ' : *text);
 }
 
-void monitor_csv_number(struct monitor_csv *csv, int decimals, double value)
+void csv_number(struct csv *csv, int decimals, double value)
 {
     char text[64] = "";
     if (isfinite(value))
         snprintf(text, sizeof text, "%.*f", decimals, value);
-    monitor_csv_text(csv, text);
+    csv_text(csv, text);
 }
 
-void monitor_csv_end_line(struct monitor_csv *csv)
+void csv_end_line(struct csv *csv)
 {
     csv->text[csv->at++] = '\n';
     if (csv->file >= 0 && !csv->error) {
@@ -66,7 +65,7 @@ void monitor_csv_end_line(struct monitor_csv *csv)
     csv->at = csv->fields = 0;
 }
 
-int monitor_csv_close(struct monitor_csv *csv)
+int csv_close(struct csv *csv)
 {
     if (csv->file < 0)
         return 0;
@@ -74,6 +73,6 @@ int monitor_csv_close(struct monitor_csv *csv)
         csv->error = errno;
     csv->file = -1;
     if (csv->error)
-        return report("cannot write %s: %s; it holds the seconds before", csv->path, strerror(csv->error));
+        return error_report("cannot write %s: %s; it holds the seconds before", csv->path, strerror(csv->error));
     return 0;
 }

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-struct monitor_csv {
+struct csv {
     char path[FILES_PATH];
     int file;          /* -1: none */
     off_t length;      /* of its whole lines */
@@ -19,18 +19,17 @@ struct monitor_csv {
 
 /* Opens directory/name, or directory/name_<host>.csv if host is not empty, and writes the line of column names. Returns
  * 0; or -1, reported. name is without ".csv". */
-int monitor_csv_open(struct monitor_csv *csv, const char *directory, const char *name, const char *host,
-                     const char *columns);
+int csv_open(struct csv *csv, const char *directory, const char *name, const char *host, const char *columns);
 
 /* Adds a field to the line: a number, empty if it is not finite; or text, in which commas, quotes and control
  * characters become spaces. */
-void monitor_csv_number(struct monitor_csv *csv, int decimals, double value);
-void monitor_csv_text(struct monitor_csv *csv, const char *text);
+void csv_number(struct csv *csv, int decimals, double value);
+void csv_text(struct csv *csv, const char *text);
 
 /* Ends the line and writes it, whole or not at all. After a write has failed nothing is written any more. */
-void monitor_csv_end_line(struct monitor_csv *csv);
+void csv_end_line(struct csv *csv);
 
 /* Returns 0; or -1, reported, if a line could not be written. A closed one is fine. */
-int monitor_csv_close(struct monitor_csv *csv);
+int csv_close(struct csv *csv);
 
 #endif

@@ -33,7 +33,7 @@ int option_choice(const struct option *option, const char *text, const char *con
                                                 : ", ",
                                    name[i]);
     }
-    return report("--%s %s: expected %s", option->name, text, known);
+    return error_report("--%s %s: expected %s", option->name, text, known);
 }
 
 static int count_parse(const struct option *o, const char *text, void *field)
@@ -41,7 +41,7 @@ static int count_parse(const struct option *o, const char *text, void *field)
     double number;
     size_t digits = strspn(text, "0123456789");
     if (!digits || text[digits] || option_number(text, &number) || number < o->low || number > o->high)
-        return report("--%s %s: expected a whole number from %.0f to %.0f", o->name, text, o->low, o->high);
+        return error_report("--%s %s: expected a whole number from %.0f to %.0f", o->name, text, o->low, o->high);
     *(size_t *)field = (size_t)strtoull(text, NULL, 10);
     return 0;
 }
@@ -55,7 +55,7 @@ static int real_parse(const struct option *o, const char *text, void *field)
 {
     double number;
     if (option_number(text, &number) || number < o->low || number > o->high)
-        return report("--%s %s: expected a number from %g to %g", o->name, text, o->low, o->high);
+        return error_report("--%s %s: expected a number from %g to %g", o->name, text, o->low, o->high);
     *(double *)field = number;
     return 0;
 }
@@ -72,7 +72,7 @@ static int text_parse(const struct option *o, const char *text, void *field)
     return 0;
 }
 
-static void text_print(const void *field, char *text, size_t size)
+static void trace_text_print(const void *field, char *text, size_t size)
 {
     snprintf(text, size, "%s", *(const char *const *)field);
 }
@@ -82,9 +82,9 @@ static int label_parse(const struct option *o, const char *text, void *field)
     enum { LONGEST = 100 };
     for (const char *c = text; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("_-+.", *c))
-            return report("--%s '%.100s': may hold letters, digits, _, -, + and . only", o->name, text);
+            return error_report("--%s '%.100s': may hold letters, digits, _, -, + and . only", o->name, text);
     if (strlen(text) > LONGEST)
-        return report("--%s: %zu characters; at most %d", o->name, strlen(text), LONGEST);
+        return error_report("--%s: %zu characters; at most %d", o->name, strlen(text), LONGEST);
     return text_parse(o, text, field);
 }
 
@@ -123,17 +123,18 @@ static int bytes_parse(const struct option *o, const char *text, void *field)
     snprintf(number, sizeof number, "%.*s", (int)(length < sizeof number ? length : 0), text);
     if (!whole || option_number(number, &value) || value * unit < o->low || value * unit > o->high ||
         value * unit != floor(value * unit))
-        return report("--%s %s: expected a size in bytes, or with K, M or G (binary), such as 8, 64K or 1.5G, from "
-                      "%.0f to %.0f",
-                      o->name, text, o->low, o->high);
+        return error_report(
+            "--%s %s: expected a size in bytes, or with K, M or G (binary), such as 8, 64K or 1.5G, from "
+            "%.0f to %.0f",
+            o->name, text, o->low, o->high);
     *(size_t *)field = (size_t)(value * unit);
     return 0;
 }
 
 const struct option_kind option_count = {VALUE_NUMBER, count_parse, count_print};
 const struct option_kind option_real = {VALUE_NUMBER, real_parse, real_print};
-const struct option_kind option_text = {VALUE_TEXT, text_parse, text_print};
-const struct option_kind option_label = {VALUE_TEXT, label_parse, text_print};
+const struct option_kind option_text = {VALUE_TEXT, text_parse, trace_text_print};
+const struct option_kind option_label = {VALUE_TEXT, label_parse, trace_text_print};
 const struct option_kind option_flag = {VALUE_FLAG, flag_parse, flag_print};
 const struct option_kind option_bytes = {VALUE_NUMBER, bytes_parse, count_print};
 
@@ -171,7 +172,7 @@ static int unknown(const struct option_table *table, const char *word)
     for (size_t s = 0; s < table->sections; s++)
         for (size_t i = 0; i < table->section[s].rows && at < sizeof known; i++)
             at += (size_t)snprintf(known + at, sizeof known - at, " --%s", table->section[s].row[i].name);
-    return report("unknown option '%s'; known:%s", word, known);
+    return error_report("unknown option '%s'; known:%s", word, known);
 }
 
 static void *field_of(const struct place *place)
@@ -200,7 +201,7 @@ int option_table_parse(const struct option_table *table, int argc, char *const a
         int is_long = !strncmp(word, "--", 2);
         if (*word != '-' || !word[1]) {
             if (!table->word)
-                return report("'%s': options begin with --; see --help", word);
+                return error_report("'%s': options begin with --; see --help", word);
             if (table->word(table->context, word))
                 return -1;
             continue;
@@ -219,10 +220,10 @@ int option_table_parse(const struct option_table *table, int argc, char *const a
             return unknown(table, word);
         int is_flag = o->kind->value == VALUE_FLAG;
         if (is_flag && attached)
-            return report("--%s takes no value", o->name);
+            return error_report("--%s takes no value", o->name);
         const char *value = is_flag ? NULL : attached ? attached : ++i < argc ? argv[i] : NULL;
         if (!is_flag && !value)
-            return report("--%s needs a value: %s", o->name, o->help);
+            return error_report("--%s needs a value: %s", o->name, o->help);
         if (o->kind->parse(o, value, field_of(&place)))
             return -1;
         if (table->given)

@@ -60,9 +60,9 @@ static size_t median_rank(size_t n)
     return k;
 }
 
-struct summary stats_summary(const double *sample, size_t n)
+struct estimate stats_estimate(const double *sample, size_t n)
 {
-    struct summary summary = {NAN, NAN, NAN, NAN, NAN, n};
+    struct estimate summary = {NAN, NAN, NAN, NAN, NAN, n};
     if (n == 0)
         return summary;
     double *sorted = sorted_copy(sample, n);

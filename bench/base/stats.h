@@ -7,11 +7,11 @@
 /* A summary of n samples. ci_low and ci_high bound the median at 95 % or more by order statistics (binomial, no
  * assumption about the distribution); both are NAN when n < 6, where no such pair exists. p5 and p95 are
  * interpolated linearly between order statistics (Hyndman and Fan's type 7). All NAN when n = 0. */
-struct summary {
+struct estimate {
     double median, ci_low, ci_high, p5, p95;
     size_t n;
 };
-struct summary stats_summary(const double *sample, size_t n);
+struct estimate stats_estimate(const double *sample, size_t n);
 
 /* Quantile q in [0, 1] of sample[n] (type 7, as numpy's and R's default); NAN when n = 0. sample is not changed. */
 double stats_quantile(const double *sample, size_t n, double q);

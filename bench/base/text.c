@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-const char *cell_value(char text[CELL], double value, const char *unit, size_t n, size_t runs)
+const char *text_value(char text[CELL], double value, const char *unit, size_t n, size_t runs)
 {
     if (!isfinite(value)) {
         snprintf(text, CELL, "-");
@@ -17,7 +17,7 @@ const char *cell_value(char text[CELL], double value, const char *unit, size_t n
     return text;
 }
 
-const char *cell_bytes(char text[CELL], double bytes)
+const char *text_bytes(char text[CELL], double bytes)
 {
     static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     int i = 0;
@@ -30,7 +30,7 @@ const char *cell_bytes(char text[CELL], double bytes)
     return text;
 }
 
-const char *cell_range(char text[CELL], double low, double high)
+const char *text_range(char text[CELL], double low, double high)
 {
     if (isfinite(low))
         snprintf(text, CELL, "%.3f to %.3f", low, high);
@@ -39,7 +39,7 @@ const char *cell_range(char text[CELL], double low, double high)
     return text;
 }
 
-const char *cell_ratio(char text[CELL], double ratio)
+const char *text_ratio(char text[CELL], double ratio)
 {
     if (isfinite(ratio))
         snprintf(text, CELL, "%.3f", ratio);

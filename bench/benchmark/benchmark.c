@@ -15,26 +15,26 @@
  * stdout too, where the configuration is already. Returns 0, or -1, reported. */
 static int write_summary(const struct run *run, const struct results *results, const double *attainable_s, int print)
 {
-    struct comparison comparison;
+    struct ranking comparison;
     char *text = NULL;
     size_t length = 0;
     if (run->job->rank)
         return 0;
-    comparison_create(&comparison, &run->measurements, run->options->implementation, run->job->size,
-                      (double)(run->options->batch_size * run->options->context_length), attainable_s);
+    ranking_create(&comparison, &run->measurements, run->options->implementation, run->job->size,
+                   (double)(run->options->batch_size * run->options->context_length), attainable_s);
     FILE *out = open_memstream(&text, &length);
     if (!out)
         FATAL("no memory for the summary");
-    report_configuration(out, run);
+    heading_print(out, run);
     fflush(out);
     size_t table = length;
-    report_comparison(out, run, &comparison);
+    ranking_print(out, run, &comparison);
     fclose(out);
     int status = results_write_summary(results, run, &comparison, text);
     if (print && (fputs(text + table, stdout) < 0 || fflush(stdout)))
-        status = report("cannot write the table to the standard output: %s", strerror(errno));
+        status = error_report("cannot write the table to the standard output: %s", strerror(errno));
     free(text);
-    comparison_destroy(&comparison);
+    ranking_destroy(&comparison);
     return status;
 }
 
@@ -42,7 +42,7 @@ static void measure_bound(void *context, struct run *run, const struct step_time
                           int implementation, size_t round)
 {
     (void)overlap;
-    bound_measure(context, run, times, implementation, round);
+    attainable_measure(context, run, times, implementation, round);
 }
 
 static int write_so_far(void *context, struct run *run, const struct results *results)
@@ -53,35 +53,35 @@ static int write_so_far(void *context, struct run *run, const struct results *re
 
 static int measure(struct run *run, struct results *results)
 {
-    struct bound *bound = run->options->attainable ? bound_create(run) : NULL;
+    struct attainable *attainable = run->options->attainable ? attainable_create(run) : NULL;
     double attainable_s[MAX_IMPLEMENTATIONS];
     if (run->job->rank == 0) {
-        report_configuration(stdout, run);
+        heading_print(stdout, run);
         fflush(stdout);
     }
-    struct run_hooks hooks = {bound, bound ? measure_bound : NULL, write_so_far};
+    struct run_hooks hooks = {attainable, attainable ? measure_bound : NULL, write_so_far};
     int status = run_rounds(run, results, &hooks);
-    if (bound && run->measurements.rounds)
-        bound_compute(bound, run, attainable_s);
+    if (attainable && run->measurements.rounds)
+        attainable_compute(attainable, run, attainable_s);
     if (run_stop_monitor(run))
         status = -1;
     /* also when a block could not be written: what was measured is shown, and kept if it still can be */
     if (run->measurements.rounds) {
-        int wrote = write_summary(run, results, bound ? attainable_s : NULL, 1);
+        int wrote = write_summary(run, results, attainable ? attainable_s : NULL, 1);
         if (status)
-            report_clear(); /* the first failure has been told, and this one follows from it */
+            error_clear(); /* the first failure has been told, and this one follows from it */
         else
             status = job_agree(run->job, wrote);
     }
     run_tell_losses(run);
-    bound_destroy(bound, run);
+    attainable_destroy(attainable, run);
     return status || losses_are_wrong(&run->losses) ? -1 : 0;
 }
 
 int run_benchmark(const struct job *job, const struct options *options, int argc, char *const argv[])
 {
     struct run run = {.job = job, .options = options, .argc = argc, .argv = argv};
-    struct results results = {.metrics = -1};
+    struct results results = {.telemetry_file = -1};
     int status = run_set_up(&run, &results);
     if (!status)
         status = measure(&run, &results);

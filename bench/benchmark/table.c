@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-void report_configuration(FILE *out, const struct run *run)
+void heading_print(FILE *out, const struct run *run)
 {
     const struct options *o = run->options;
     const struct job *job = run->job;
@@ -60,7 +60,7 @@ static void print_row(FILE *out, int width, const char *label, const struct row 
     print_ms(out, 9, row->seconds[PHASE_BACKWARD].median);
     print_ms(out, 9, row->seconds[PHASE_GRADIENT_SYNC].median);
     print_ms(out, 9, row->seconds[PHASE_OPTIMIZER].median);
-    print_ms(out, 9, row->seconds[METRIC_STEP].median);
+    print_ms(out, 9, row->seconds[FIGURE_STEP].median);
     if (row->communication_ratio.n)
         fprintf(out, " %6.1f %%", 100 * row->communication_ratio.median);
     else
@@ -73,14 +73,14 @@ static void print_row(FILE *out, int width, const char *label, const struct row 
         snprintf(interval, sizeof interval, "%s", isfinite(row->sync_cost) ? "[n < 2]" : "");
     if (with_attainable && isfinite(row->attainable))
         fprintf(out, " %-18s %8.2f %6.2f\n", interval, 1e3 * row->attainable,
-                row->seconds[METRIC_STEP].median / row->attainable);
+                row->seconds[FIGURE_STEP].median / row->attainable);
     else if (with_attainable)
         fprintf(out, " %-18s %8s %6s\n", interval, "n/a", "n/a");
     else
         fprintf(out, "%s%s\n", *interval ? " " : "", interval);
 }
 
-static void print_table(FILE *out, const struct run *run, const struct comparison *c)
+static void print_table(FILE *out, const struct run *run, const struct ranking *c)
 {
     const struct implementation *implementation = run->options->implementation;
     int width = 14, bound = run->options->attainable;
@@ -102,10 +102,10 @@ static void print_table(FILE *out, const struct run *run, const struct compariso
 }
 
 /* Why a step may beat its bound. */
-static void print_bound_note(FILE *out, const struct comparison *c)
+static void print_bound_note(FILE *out, const struct ranking *c)
 {
     for (int i = 0; i < c->n; i++)
-        if (c->row[i].seconds[METRIC_STEP].median < 0.95 * c->row[i].attainable) {
+        if (c->row[i].seconds[FIGURE_STEP].median < 0.95 * c->row[i].attainable) {
             fprintf(out, "attainable counts the collectives one after the other, each as long as it took alone. A step "
                          "below it had "
                          "several in\nflight at once, which hides the latency of each, or ran while the machine was "
@@ -122,13 +122,13 @@ static void print_buckets(FILE *out, const struct run *run)
     for (int i = 0; i < run->options->n; i++) {
         if (!run->options->implementation[i].strategy->buckets)
             continue;
-        const struct plan *plan = &run->sync[i].plan;
+        const struct plan *plan = &run->reducer[i].plan;
         if (!title++)
             fprintf(out, "\nBuckets in the order of their reduction, bytes (number of parameter tensors):\n");
         fprintf(out, "  %s: %d bucket%s:", run->options->implementation[i].label, plan->n, plan->n == 1 ? "" : "s");
         for (int s = 0; s < plan->n && s < SHOWN; s++)
-            fprintf(out, "%s %s (%d)", s ? "," : "", memory_words(plan->slice[s].count * sizeof(float), words),
-                    plan->slice[s].tensors);
+            fprintf(out, "%s %s (%d)", s ? "," : "", memory_words(plan->bucket[s].count * sizeof(float), words),
+                    plan->bucket[s].tensors);
         if (plan->n > SHOWN)
             fprintf(out, ", ... (all in run.json)");
         if (plan->n == 1)
@@ -139,7 +139,7 @@ static void print_buckets(FILE *out, const struct run *run)
 
 /* ---- the verdict ---- */
 
-static const struct pair *pair_of(const struct comparison *c, int a, int b)
+static const struct pair *pair_of(const struct ranking *c, int a, int b)
 {
     for (int i = 0; i < c->pairs; i++)
         if ((c->pair[i].a == a && c->pair[i].b == b) || (c->pair[i].a == b && c->pair[i].b == a))
@@ -148,7 +148,7 @@ static const struct pair *pair_of(const struct comparison *c, int a, int b)
 }
 
 /* "X 3.2 % [2.1, 4.4]" how much slower than the fastest. */
-static void print_slower(FILE *out, const struct comparison *c, const char *label, int i)
+static void print_slower(FILE *out, const struct ranking *c, const char *label, int i)
 {
     const struct pair *pair = pair_of(c, i, c->fastest);
     double ratio = pair->paired.ratio, low = pair->paired.ci_low, high = pair->paired.ci_high;
@@ -161,14 +161,14 @@ static void print_slower(FILE *out, const struct comparison *c, const char *labe
     fprintf(out, "%s %+.1f %% [%+.1f, %+.1f]", label, 100 * (ratio - 1), 100 * (low - 1), 100 * (high - 1));
 }
 
-static void print_verdict(FILE *out, const struct run *run, const struct comparison *c)
+static void print_verdict(FILE *out, const struct run *run, const struct ranking *c)
 {
     const struct implementation *implementation = run->options->implementation;
     int slower = 0, reducing = 0;
     for (int i = 0; i < c->n; i++)
         if (implementation[i].strategy->reduces) {
             reducing++;
-            slower += comparison_slower(c, i);
+            slower += ranking_slower(c, i);
         }
     fprintf(out, "\nVerdict: ");
     if (run->job->size == 1)
@@ -183,7 +183,7 @@ static void print_verdict(FILE *out, const struct run *run, const struct compari
     }
     fprintf(out, "%s is the fastest on average (n = %zu rounds)", implementation[c->fastest].label, c->rounds);
     for (int i = 0, shown = 0; i < c->n; i++)
-        if (implementation[i].strategy->reduces && i != c->fastest && !comparison_slower(c, i)) {
+        if (implementation[i].strategy->reduces && i != c->fastest && !ranking_slower(c, i)) {
             fprintf(out, shown++ ? "; " : ", but cannot be told apart from: ");
             print_slower(out, c, implementation[i].label, i);
         }
@@ -191,7 +191,7 @@ static void print_verdict(FILE *out, const struct run *run, const struct compari
     if (slower) {
         fprintf(out, "Slower than %s: ", implementation[c->fastest].label);
         for (int i = 0, shown = 0; i < c->n; i++)
-            if (implementation[i].strategy->reduces && comparison_slower(c, i)) {
+            if (implementation[i].strategy->reduces && ranking_slower(c, i)) {
                 fprintf(out, "%s", shown++ ? "; " : "");
                 print_slower(out, c, implementation[i].label, i);
             }
@@ -216,17 +216,17 @@ static void print_notes(FILE *out, const struct run *run)
         fprintf(out, "Losses of the synchronising fp32 strategies differ by at most %.1e, relatively.\n",
                 l->difference);
     for (int i = 0; i < run->options->n; i++)
-        if (run->sync[i].staged && run->sync[i].staged_dtype == COMM_BF16)
+        if (run->reducer[i].staged && run->reducer[i].staged_dtype == COMM_BF16)
             fprintf(out, "%s sends bfloat16 (--grad-dtype); its losses are its own.\n",
                     run->options->implementation[i].label);
     if (run->cores_per_rank < run->threads)
         fprintf(out, "Warning: a rank has %d thread%s and %.2g logical CPUs: times are full of waiting for a CPU.\n",
                 run->threads, run->threads == 1 ? "" : "s", run->cores_per_rank);
-    if (run->foreign_blocks && !run->options->monitor_cpu) /* which tells more */
+    if (run->blocks_with_other_processes && !run->options->monitor_cpu) /* which tells more */
         fprintf(out,
                 "Note: %zu of %zu blocks ran beside other work on the machine (up to %.1f cores): trust intervals, "
                 "not single figures.\n",
-                run->foreign_blocks, run->blocks, run->other_cores);
+                run->blocks_with_other_processes, run->blocks, run->other_processes_cores);
     monitor_findings_print(out, &run->monitored);
     if (run->comm_cpu_seconds > 0)
         fprintf(out, "The communication thread of rank 0 used %.2f cores beside the computation (progress %s).\n",
@@ -238,7 +238,7 @@ static void print_notes(FILE *out, const struct run *run)
             memory_words(open_device_memory(&run->opened), words));
 }
 
-void report_comparison(FILE *out, const struct run *run, const struct comparison *comparison)
+void ranking_print(FILE *out, const struct run *run, const struct ranking *comparison)
 {
     print_table(out, run, comparison);
     print_bound_note(out, comparison);

@@ -2,15 +2,15 @@
 #ifndef BENCH_BENCHMARK_TABLE_H
 #define BENCH_BENCHMARK_TABLE_H
 
-#include "benchmark/comparison.h"
+#include "benchmark/ranking.h"
 #include "training/rounds.h"
 
 #include <stdio.h>
 
 /* What runs: model, data, ranks, memory by part. */
-void report_configuration(FILE *out, const struct run *run);
+void heading_print(FILE *out, const struct run *run);
 
 /* The table, the buckets, and the verdict. */
-void report_comparison(FILE *out, const struct run *run, const struct comparison *comparison);
+void ranking_print(FILE *out, const struct run *run, const struct ranking *comparison);
 
 #endif

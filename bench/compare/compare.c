@@ -26,7 +26,8 @@ static int check_twice(const struct compare_run *run, size_t n)
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)
             if (run[i].device == run[j].device && run[i].inode == run[j].inode)
-                return report("%s and %s are the same run; name each run once", run[j].directory, run[i].directory);
+                return error_report("%s and %s are the same run; name each run once", run[j].directory,
+                                    run[i].directory);
     return 0;
 }
 
@@ -97,7 +98,7 @@ static int print(const struct compare *c)
         return compare_report_json(c, NULL);
     compare_report(stdout, c);
     if (fflush(stdout) || ferror(stdout))
-        return report("cannot write the comparison to standard output");
+        return error_report("cannot write the comparison to standard output");
     return *c->options->json ? compare_report_json(c, c->options->json) : 0;
 }
 
@@ -131,7 +132,7 @@ int compare_main(int argc, char *argv[])
             failed = COMPARE_FAILED;
     }
     if (failed)
-        fprintf(stderr, "ddpbench: %s\n", report_text());
+        fprintf(stderr, "ddpbench: %s\n", error_text());
     enum compare_status status = failed ? failed : c.status;
     destroy(&c);
     compare_options_destroy(&options);

@@ -74,11 +74,11 @@ static int add_benchmark(struct compare_figures *figures, const char *path, cons
 {
     const cJSON *all = get(summary, "implementations"), *implementation, *metric;
     if (!cJSON_IsObject(all))
-        return report("%s: has no \"implementations\", so it is not the summary of a benchmark", path);
+        return error_report("%s: has no \"implementations\", so it is not the summary of a benchmark", path);
     cJSON_ArrayForEach(implementation, all)
     {
         if (!cJSON_IsObject(implementation))
-            return report("%s: \"%s\" of \"implementations\" is not a JSON object", path, implementation->string);
+            return error_report("%s: \"%s\" of \"implementations\" is not a JSON object", path, implementation->string);
         cJSON_ArrayForEach(metric, implementation)
         {
             const char *subject = implementation->string, *name = metric->string;
@@ -155,7 +155,8 @@ static int add_profile(struct compare_figures *figures, const char *path, const 
     const char *subject = text(summary, "implementation");
     const cJSON *phases = get(summary, "phases"), *phase;
     if (!*subject || !cJSON_IsObject(get(phases, "step")))
-        return report("%s: has no \"implementation\" with its \"phases\", so it is not the summary of a profile", path);
+        return error_report("%s: has no \"implementation\" with its \"phases\", so it is not the summary of a profile",
+                            path);
     add(figures, subject, "step", 0, number(get(phases, "step"), "median_ms"), "ms", GATED);
     add_controls(figures, subject, get(summary, "controls"));
     cJSON_ArrayForEach(phase, phases)
@@ -184,7 +185,7 @@ static int take_subject(char *subject, size_t size, const char *path, const cJSO
     char of_root[32] = "";
     for (size_t i = 0; i < sizeof key / sizeof *key; i++)
         if (!*text(item, key[i]) || !(number(item, "bytes") >= 0))
-            return report("%s: a row lacks one of collective, dtype, op, placement and bytes", path);
+            return error_report("%s: a row lacks one of collective, dtype, op, placement and bytes", path);
     if (root >= 0)
         snprintf(of_root, sizeof of_root, " root %.0f", root);
     snprintf(subject, size, "%s %s %s%s %s", text(item, key[0]), text(item, key[1]), text(item, key[2]), of_root,
@@ -237,10 +238,10 @@ static int add_sweep(struct compare_figures *figures, const char *path, const cJ
     const cJSON *sweep = get(summary, "sweep"), *overlap = get(summary, "overlap"), *row;
     double rows = cJSON_GetArraySize(sweep) + cJSON_GetArraySize(overlap), planned = number(summary, "rows_planned");
     if (!cJSON_IsArray(sweep) && !cJSON_IsArray(overlap))
-        return report("%s: has no \"sweep\" and no \"overlap\", so it is not the summary of a sweep of collectives",
-                      path);
+        return error_report(
+            "%s: has no \"sweep\" and no \"overlap\", so it is not the summary of a sweep of collectives", path);
     if (rows < planned)
-        return report("%s: has %.0f of %.0f rows: the run has not finished", path, rows, planned);
+        return error_report("%s: has %.0f of %.0f rows: the run has not finished", path, rows, planned);
     cJSON_ArrayForEach(row, sweep)
     {
         if (add_size(figures, path, row))
@@ -263,7 +264,8 @@ int compare_figures_create(struct compare_figures *figures, const char *path, co
         return add_profile(figures, path, summary);
     if (!strcmp(mode, "allreduce"))
         return add_sweep(figures, path, summary);
-    return report("%s: results of mode '%s' cannot be compared; benchmark, profile and allreduce can", path, mode);
+    return error_report("%s: results of mode '%s' cannot be compared; benchmark, profile and allreduce can", path,
+                        mode);
 }
 
 void compare_figures_destroy(struct compare_figures *figures)

@@ -127,7 +127,7 @@ int compare_report_json(const struct compare *c, const char *path)
     if (path)
         status = files_replace_path("json", path, text);
     else if (printf("%s\n", text) < 0 || fflush(stdout))
-        status = report("cannot write the comparison to standard output");
+        status = error_report("cannot write the comparison to standard output");
     cJSON_free(text);
     return status;
 }

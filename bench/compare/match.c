@@ -59,10 +59,10 @@ static int fill(struct compare_lines *lines, const struct compare_run *run, size
         at = find(lines, figure, at);
         double *value = &lines->values[at * runs + r];
         if (!isnan(*value))
-            return report("%s: summary.json has %s of %s twice", run->directory, figure->name, figure->subject);
+            return error_report("%s: summary.json has %s of %s twice", run->directory, figure->name, figure->subject);
         if (figure->wrong && !is_candidate)
-            return report("%s: found wrong elements in %s of %.0f bytes, so it is no baseline; leave it out",
-                          run->directory, figure->subject, figure->bytes);
+            return error_report("%s: found wrong elements in %s of %.0f bytes, so it is no baseline; leave it out",
+                                run->directory, figure->subject, figure->bytes);
         *value = figure->value;
         lines->item[at].wrong = lines->item[at].wrong || figure->wrong;
     }
@@ -90,7 +90,7 @@ static int gate(struct compare_lines *lines, const char *name, size_t length)
         if (first == i)
             at += (size_t)snprintf(known + at, sizeof known - at, " %s", lines->item[i].figure->name);
     }
-    return report("--metrics '%.*s': the runs have no such figure; they have:%s", (int)length, name, known);
+    return error_report("--metrics '%.*s': the runs have no such figure; they have:%s", (int)length, name, known);
 }
 
 static int gate_list(struct compare_lines *lines, const char *list)
@@ -144,10 +144,10 @@ static int check_values(const struct compare_line *line, size_t baselines, size_
     for (size_t i = 0; i < baselines + candidates; i++) {
         double value = i < baselines ? line->baseline[i] : line->candidate[i - baselines];
         if (value <= 0 && *metrics)
-            return report("--metrics %s: has values of 0 or less, so no ratio; it is shown with --label", name);
+            return error_report("--metrics %s: has values of 0 or less, so no ratio; it is shown with --label", name);
         if (value <= 0)
-            return report("%s of %s is %g in a run, which is no time; judge others with --metrics", name,
-                          line->figure->subject, value);
+            return error_report("%s of %s is %g in a run, which is no time; judge others with --metrics", name,
+                                line->figure->subject, value);
     }
     return 0;
 }
@@ -164,7 +164,7 @@ int compare_gate(struct compare_lines *lines, size_t baselines, size_t candidate
         if (check_values(&lines->item[i], baselines, candidates, metrics))
             return -1;
     }
-    return gated ? 0 : report("the runs have no figure to judge; name some with --metrics");
+    return gated ? 0 : error_report("the runs have no figure to judge; name some with --metrics");
 }
 
 static double median(const double *value, size_t runs, size_t *n)

@@ -41,7 +41,7 @@ static int take_word(void *context, const char *word)
 {
     struct compare_options *options = context;
     if (!*word)
-        return report("an empty word stands where a result directory is expected");
+        return error_report("an empty word stands where a result directory is expected");
     if (options->candidates)
         options->candidate[options->candidates++] = word;
     else
@@ -62,12 +62,12 @@ static int check_directories(struct compare_options *o)
     if (!o->candidates && o->baselines == 2) /* yesterday and today */
         o->candidate[o->candidates++] = o->baseline[--o->baselines];
     if (!o->baselines)
-        return report("no baseline: name the result directories of baseline runs before --candidate; see --help");
+        return error_report("no baseline: name the result directories of baseline runs before --candidate; see --help");
     if (!o->candidates)
-        return report("no candidate: name the result directories to judge after --candidate; see --help");
+        return error_report("no candidate: name the result directories to judge after --candidate; see --help");
     for (size_t i = 0; i < o->candidates; i++)
         if (!*o->candidate[i])
-            return report("an empty word stands where a result directory is expected");
+            return error_report("an empty word stands where a result directory is expected");
     return 0;
 }
 
@@ -81,15 +81,15 @@ static int take_names(struct compare_options *o)
         return 0;
     for (const char *c = o->label; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("_-+.,", *c))
-            return report("--label '%.100s': names may hold letters, digits, _, -, + and . only", o->label);
+            return error_report("--label '%.100s': names may hold letters, digits, _, -, + and . only", o->label);
     if (!comma || strchr(comma + 1, ',') || !baseline || !comma[1])
-        return report("--label '%.100s': expected two names, REFERENCE,CANDIDATE", o->label);
+        return error_report("--label '%.100s': expected two names, REFERENCE,CANDIDATE", o->label);
     if (baseline > 100 || strlen(comma + 1) > 100)
-        return report("--label: a name is longer than 100 characters");
+        return error_report("--label: a name is longer than 100 characters");
     snprintf(o->baseline_name, sizeof o->baseline_name, "%.*s", (int)baseline, o->label);
     snprintf(o->candidate_name, sizeof o->candidate_name, "%s", comma + 1);
     if (!strcmp(o->baseline_name, o->candidate_name))
-        return report("--label '%.100s': both names are the same", o->label);
+        return error_report("--label '%.100s': both names are the same", o->label);
     return 0;
 }
 

@@ -22,7 +22,7 @@ static char *read_text(const char *path)
     struct stat status;
     FILE *file = fopen(path, "rb");
     if (!file || fstat(fileno(file), &status) || !S_ISREG(status.st_mode)) {
-        report("cannot read %s: %s", path, file ? "it is not a regular file" : strerror(errno));
+        error_report("cannot read %s: %s", path, file ? "it is not a regular file" : strerror(errno));
         if (file)
             fclose(file);
         return NULL;
@@ -33,7 +33,7 @@ static char *read_text(const char *path)
     fclose(file);
     if (!failed)
         return text;
-    report("cannot read %s: it ends early or holds bytes that are no text", path);
+    error_report("cannot read %s: it ends early or holds bytes that are no text", path);
     free(text);
     return NULL;
 }
@@ -52,10 +52,10 @@ static cJSON *read_json(const char *directory, const char *name)
         size_t line = 1;
         for (const char *c = text; end && c < end; c++)
             line += *c == '\n';
-        report("%s: is not valid JSON (line %zu); the run that wrote it may have been cut off or the file edited", path,
-               line);
+        error_report("%s: is not valid JSON (line %zu); the run that wrote it may have been cut off or the file edited",
+                     path, line);
     } else if (!cJSON_IsObject(json)) {
-        report("%s: holds no JSON object", path);
+        error_report("%s: holds no JSON object", path);
         cJSON_Delete(json);
         json = NULL;
     }
@@ -94,11 +94,11 @@ static int find_directory(struct compare_run *run, const char *directory)
     struct stat status;
     char below[FILES_PATH + 300];
     if (strlen(directory) >= sizeof run->directory - 64)
-        return report("%.100s...: the path is longer than %zu characters", directory, sizeof run->directory - 65);
+        return error_report("%.100s...: the path is longer than %zu characters", directory, sizeof run->directory - 65);
     if (stat(directory, &status))
-        return report("cannot read %s: %s", directory, strerror(errno));
+        return error_report("cannot read %s: %s", directory, strerror(errno));
     if (!S_ISDIR(status.st_mode))
-        return report("%s: is not a directory; give the directory that a run left its results in", directory);
+        return error_report("%s: is not a directory; give the directory that a run left its results in", directory);
     snprintf(run->directory, sizeof run->directory, "%s", directory);
     size_t length = strlen(run->directory);
     while (length > 1 && run->directory[length - 1] == '/')
@@ -106,20 +106,20 @@ static int find_directory(struct compare_run *run, const char *directory)
     if (!holds(run->directory, "run.json")) {
         int n = count_below(run->directory, below, sizeof below);
         if (n > 1)
-            return report("%s: holds the results of %d runs; name one of them, such as %s", directory, n, below);
+            return error_report("%s: holds the results of %d runs; name one of them, such as %s", directory, n, below);
         if (!n)
-            return report("%s: holds no run.json, so it is not a result directory of ddpbench", directory);
+            return error_report("%s: holds no run.json, so it is not a result directory of ddpbench", directory);
         if (strlen(below) >= sizeof run->directory)
-            return report("%.100s...: the path is too long", below);
+            return error_report("%.100s...: the path is too long", below);
         memcpy(run->directory, below, strlen(below) + 1);
     }
     snprintf(below, sizeof below, "%s/run.json", run->directory);
     if (stat(below, &status))
-        return report("cannot read %s: %s", below, strerror(errno));
+        return error_report("cannot read %s: %s", below, strerror(errno));
     run->device = status.st_dev;
     run->inode = status.st_ino;
     if (!holds(run->directory, "summary.json"))
-        return report("%s: holds no summary.json: the run has not finished", run->directory);
+        return error_report("%s: holds no summary.json: the run has not finished", run->directory);
     return 0;
 }
 
@@ -230,7 +230,7 @@ static int check_objects(const char *path, const cJSON *json)
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, name[i]);
         if (item && !cJSON_IsObject(item))
-            return report("%s: \"%s\" is not a JSON object", path, name[i]);
+            return error_report("%s: \"%s\" is not a JSON object", path, name[i]);
     }
     return 0;
 }
@@ -246,7 +246,7 @@ static int check_rounds(const char *path, const char *mode, const cJSON *json, c
     double rounds = cJSON_IsNumber(done) ? done->valuedouble : 0;
     if (!strcmp(mode, "allreduce") || !cJSON_IsNumber(planned) || rounds >= planned->valuedouble)
         return 0;
-    return report("%s: has %.0f of %.0f rounds: the run has not finished", path, rounds, planned->valuedouble);
+    return error_report("%s: has %.0f of %.0f rounds: the run has not finished", path, rounds, planned->valuedouble);
 }
 
 static int take(struct compare_run *run, const cJSON *json, const cJSON *summary)
@@ -258,10 +258,10 @@ static int take(struct compare_run *run, const cJSON *json, const cJSON *summary
     snprintf(of_run, sizeof of_run, "%s/run.json", run->directory);
     snprintf(path, sizeof path, "%s/summary.json", run->directory);
     if (!cJSON_IsNumber(schema) || !cJSON_IsString(mode) || !cJSON_GetObjectItemCaseSensitive(json, "configuration"))
-        return report("%s: lacks schema_version, mode or configuration, so ddpbench did not write it", of_run);
+        return error_report("%s: lacks schema_version, mode or configuration, so ddpbench did not write it", of_run);
     if (!cJSON_Compare(schema, of_summary, 1))
-        return report("%s: run.json and summary.json have different schema_versions, so they are not of one run",
-                      run->directory);
+        return error_report("%s: run.json and summary.json have different schema_versions, so they are not of one run",
+                            run->directory);
     if (check_objects(of_run, json))
         return -1;
     add_value(&run->settings, "mode", mode, SETTING);
@@ -275,7 +275,7 @@ static int take(struct compare_run *run, const cJSON *json, const cJSON *summary
                    ? -1
                    : 0;
     if (compare_figures_create(&run->figures, path, mode->valuestring, summary))
-        report_clear(); /* that schema is refused unless it is allowed */
+        error_clear(); /* that schema is refused unless it is allowed */
     return 0;
 }
 

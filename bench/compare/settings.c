@@ -117,7 +117,7 @@ static int allow(struct differences *differences, const char *word, size_t lengt
     for (size_t i = 0; i < baseline->n && at < sizeof keys; i++)
         if (!baseline->item[i].environment)
             at += (size_t)snprintf(keys + at, sizeof keys - at, " %s", baseline->item[i].key);
-    return report("--allow '%.*s': the runs have no such setting; known: all%s", (int)length, word, keys);
+    return error_report("--allow '%.*s': the runs have no such setting; known: all%s", (int)length, word, keys);
 }
 
 int differences_allow(struct differences *differences, const char *list, const struct settings *baseline)

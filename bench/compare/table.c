@@ -112,10 +112,10 @@ static void print_row(FILE *out, const struct compare *c, size_t i, const struct
     const char *unit = line->figure->unit;
     char size[CELL], baseline[CELL], candidate[CELL], ratio[CELL], range[CELL];
     print_name(out, line->figure, w->name);
-    fprintf(out, "  %9s  %*s  %*s  %7s  %17s  %s", row->sizes > 1 ? "all sizes" : cell_bytes(size, line->figure->bytes),
-            w->baseline, cell_value(baseline, row->baseline, unit, row->n_baseline, c->options->baselines),
-            w->candidate, cell_value(candidate, row->candidate, unit, row->n_candidate, c->options->candidates),
-            cell_ratio(ratio, row->ratio), cell_range(range, row->low, row->high), verdict_name[row->verdict]);
+    fprintf(out, "  %9s  %*s  %*s  %7s  %17s  %s", row->sizes > 1 ? "all sizes" : text_bytes(size, line->figure->bytes),
+            w->baseline, text_value(baseline, row->baseline, unit, row->n_baseline, c->options->baselines),
+            w->candidate, text_value(candidate, row->candidate, unit, row->n_candidate, c->options->candidates),
+            text_ratio(ratio, row->ratio), text_range(range, row->low, row->high), verdict_name[row->verdict]);
     if (row->verdict == VERDICT_MISSING)
         fprintf(out, " in %zu of %zu", c->options->candidates - row->n_candidate, c->options->candidates);
     if (line->wrong && row->sizes == 1)
@@ -142,7 +142,7 @@ static void print_well(FILE *out, const struct compare *c, size_t first, size_t 
     snprintf(sizes, sizeof sizes, "%zu size%s", well, well == 1 ? "" : "s");
     print_name(out, c->lines.item[c->judged[first]].figure, w->name);
     fprintf(out, "  %9s  %*s  %*s  %7s  %17s  ok\n", sizes, w->baseline, "", w->candidate, "", "ratios",
-            cell_range(range, least, most));
+            text_range(range, least, most));
 }
 
 /* A family: its sizes, those that are well in one line unless all are asked for, and the mean over them. */
@@ -193,10 +193,10 @@ static void print_figures(FILE *out, const struct compare *c)
         if (line->gated)
             continue;
         print_name(out, line->figure, w.name);
-        fprintf(out, "  %9s  %*s  %*s  %7s\n", cell_bytes(size, line->figure->bytes), w.baseline,
-                cell_value(baseline, m.baseline, line->figure->unit, m.n_baseline, o->baselines), w.candidate,
-                cell_value(candidate, m.candidate, line->figure->unit, m.n_candidate, o->candidates),
-                cell_ratio(ratio, m.candidate / m.baseline));
+        fprintf(out, "  %9s  %*s  %*s  %7s\n", text_bytes(size, line->figure->bytes), w.baseline,
+                text_value(baseline, m.baseline, line->figure->unit, m.n_baseline, o->baselines), w.candidate,
+                text_value(candidate, m.candidate, line->figure->unit, m.n_candidate, o->candidates),
+                text_ratio(ratio, m.candidate / m.baseline));
     }
 }
 
@@ -242,7 +242,7 @@ static void print_without_spread(FILE *out, const struct compare *c)
             continue;
         fprintf(out, "%s%s %s", named++ ? ", " : "", figure->subject, figure->name);
         if (figure->bytes > 0)
-            fprintf(out, " %s", cell_bytes(size, figure->bytes));
+            fprintf(out, " %s", text_bytes(size, figure->bytes));
     }
     if (c->verdicts.without_spread > named)
         fprintf(out, " and %zu more", c->verdicts.without_spread - named);

@@ -70,8 +70,8 @@ struct option_section open_device_alone_options(struct device_options *options)
 static void keep_why_cpu(struct open_device *opened)
 {
     if (strcmp(device_cuda_built(), "none"))
-        snprintf(opened->why_cpu, sizeof opened->why_cpu, "%s", report_text());
-    report_clear();
+        snprintf(opened->why_cpu, sizeof opened->why_cpu, "%s", error_text());
+    error_clear();
 }
 
 void open_device_tell(const struct open_device *opened)
@@ -92,7 +92,7 @@ static int wants_gpu(struct open_device *opened, const struct job *job, const st
         return -1;
     if (job->rank == 0)
         keep_why_cpu(opened);
-    report_clear();
+    error_clear();
     return 0;
 }
 
@@ -131,14 +131,14 @@ size_t open_device_memory(const struct open_device *opened)
     if (!opened->on_gpu)
         return host_peak_memory();
     if (device_cuda_describe(opened->gpu.index, &now))
-        FATAL("%s", report_text());
+        FATAL("%s", error_text());
     return now.total_memory - now.free_memory;
 }
 
 static int open_cpu(struct open_device *opened, const struct device_options *o, int threads)
 {
     if (o->precision != PRECISION_FP32)
-        return report("--dtype %s needs a GPU; on the CPU it is fp32", precision_name[o->precision]);
+        return error_report("--dtype %s needs a GPU; on the CPU it is fp32", precision_name[o->precision]);
     opened->device = device_cpu(threads);
     return 0;
 }

@@ -26,7 +26,7 @@ void cpu_row_between(const struct proc_counters *a, const struct proc_counters *
         .iowait = percent * iowait,
         .steal = percent * steal,
         .job_cores = job / length_s,
-        .other_cores = more(job, user + system) / length_s,
+        .other_processes_cores = more(job, user + system) / length_s,
         .thermal_throttles = more(a->thermal_throttles, b->thermal_throttles),
         .quota_throttles = more(a->quota_throttles, b->quota_throttles),
         .quota_ms = more(a->quota_ms, b->quota_ms),
@@ -57,8 +57,8 @@ static void add_clock(struct cpu_seen *seen, const struct cpu_row *row)
 void cpu_seen_add(struct cpu_seen *seen, const struct cpu_row *row)
 {
     seen->seconds += row->length;
-    seen->foreign_seconds += row->other_cores >= MONITOR_FOREIGN_CORES ? row->length : 0;
-    seen->foreign_most = fmax(seen->foreign_most, row->other_cores);
+    seen->other_processes_seconds += row->other_processes_cores >= MONITOR_OTHER_CORES ? row->length : 0;
+    seen->other_processes_most = fmax(seen->other_processes_most, row->other_processes_cores);
     seen->steal_seconds += row->steal >= MONITOR_STEAL_PERCENT ? row->length : 0;
     seen->steal_most = fmax(seen->steal_most, row->steal);
     add_clock(seen, row);
@@ -73,29 +73,29 @@ void cpu_seen_add(struct cpu_seen *seen, const struct cpu_row *row)
     }
 }
 
-void cpu_seen_find(const struct cpu_seen *seen, struct monitor_report *report)
+void cpu_seen_find(const struct cpu_seen *seen, struct monitor_report *error_report)
 {
-    if (seen->foreign_seconds > 0)
-        monitor_findings_add(report, MONITOR_FOREIGN_LOAD,
-                             "other processes used %g cores or more in %.0f of %.0f s, %.2f at most",
-                             MONITOR_FOREIGN_CORES, seen->foreign_seconds, seen->seconds, seen->foreign_most);
+    if (seen->other_processes_seconds > 0)
+        monitor_findings_add(
+            error_report, MONITOR_FOREIGN_LOAD, "other processes used %g cores or more in %.0f of %.0f s, %.2f at most",
+            MONITOR_OTHER_CORES, seen->other_processes_seconds, seen->seconds, seen->other_processes_most);
     if (seen->steal_seconds > 0)
-        monitor_findings_add(report, MONITOR_STEAL,
+        monitor_findings_add(error_report, MONITOR_STEAL,
                              "the hypervisor gave %g %% or more of the CPU time to other machines in %.0f of %.0f s, "
                              "%.1f %% at most",
                              MONITOR_STEAL_PERCENT, seen->steal_seconds, seen->seconds, seen->steal_most);
     if (seen->slow_seconds > 0)
-        monitor_findings_add(report, MONITOR_CPU_CLOCK,
+        monitor_findings_add(error_report, MONITOR_CPU_CLOCK,
                              "the mean clock of the busy cores was more than %.0f %% below its maximum in %.0f of %.0f "
                              "s: it fell from %.0f to %.0f MHz",
                              100 * MONITOR_CLOCK_FALL, seen->slow_seconds, seen->busy_seconds, seen->fall_from,
                              seen->fall_to);
     if (seen->thermal > 0)
-        monitor_findings_add(report, MONITOR_CPU_THERMAL,
+        monitor_findings_add(error_report, MONITOR_CPU_THERMAL,
                              "cores were throttled because of their temperature in %.0f of %.0f s (%.0f times)",
                              seen->thermal_seconds, seen->seconds, seen->thermal);
     if (seen->quota > 0)
-        monitor_findings_add(report, MONITOR_CPU_QUOTA,
+        monitor_findings_add(error_report, MONITOR_CPU_QUOTA,
                              "the CPU quota of the control group stopped it in %.0f of %.0f s (%.0f times, %.0f ms)",
                              seen->quota_seconds, seen->seconds, seen->quota, seen->quota_ms);
 }
@@ -107,26 +107,26 @@ const char cpu_columns[] =
     "thermal_throttle_count,quota_throttled_periods,quota_throttled_ms,memory_used_mib,memory_available_mib,"
     "job_resident_mib,context_switches_per_s";
 
-static void write_row(struct monitor_csv *csv, double seconds, const struct cpu_row *row)
+static void write_row(struct csv *csv, double seconds, const struct cpu_row *row)
 {
-    monitor_csv_number(csv, 3, seconds);
-    monitor_csv_number(csv, 1, row->user);
-    monitor_csv_number(csv, 1, row->system);
-    monitor_csv_number(csv, 1, row->iowait);
-    monitor_csv_number(csv, 1, row->steal);
-    monitor_csv_number(csv, 2, row->job_cores);
-    monitor_csv_number(csv, 2, row->other_cores);
-    monitor_csv_number(csv, 2, row->now.load);
-    monitor_csv_number(csv, 0, row->now.mhz_min);
-    monitor_csv_number(csv, 0, row->now.mhz_mean);
-    monitor_csv_number(csv, 0, row->thermal_throttles);
-    monitor_csv_number(csv, 0, row->quota_throttles);
-    monitor_csv_number(csv, 1, row->quota_ms);
-    monitor_csv_number(csv, 0, row->now.memory_total - row->now.memory_available);
-    monitor_csv_number(csv, 0, row->now.memory_available);
-    monitor_csv_number(csv, 0, row->now.job_resident);
-    monitor_csv_number(csv, 0, row->context_switches);
-    monitor_csv_end_line(csv);
+    csv_number(csv, 3, seconds);
+    csv_number(csv, 1, row->user);
+    csv_number(csv, 1, row->system);
+    csv_number(csv, 1, row->iowait);
+    csv_number(csv, 1, row->steal);
+    csv_number(csv, 2, row->job_cores);
+    csv_number(csv, 2, row->other_processes_cores);
+    csv_number(csv, 2, row->now.load);
+    csv_number(csv, 0, row->now.mhz_min);
+    csv_number(csv, 0, row->now.mhz_mean);
+    csv_number(csv, 0, row->thermal_throttles);
+    csv_number(csv, 0, row->quota_throttles);
+    csv_number(csv, 1, row->quota_ms);
+    csv_number(csv, 0, row->now.memory_total - row->now.memory_available);
+    csv_number(csv, 0, row->now.memory_available);
+    csv_number(csv, 0, row->now.job_resident);
+    csv_number(csv, 0, row->context_switches);
+    csv_end_line(csv);
 }
 
 void monitor_cpu_begin(struct monitor_cpu *cpu)

@@ -57,7 +57,7 @@ void gpu_seen_add(struct gpu_seen *seen, const struct gpu_row *row)
     seen->memory_most = fmax(seen->memory_most, memory);
 }
 
-void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monitor_report *report)
+void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monitor_report *error_report)
 {
     static const char *const text[GPU_KINDS] = {"was held back by its power limit",
                                                 "was throttled because of its temperature",
@@ -76,7 +76,7 @@ void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monito
         if (kind == MONITOR_GPU_MEMORY - MONITOR_GPU_POWER)
             snprintf(most, sizeof most, " (%.1f %% at most, threshold %g %%)", seen[worst].memory_most,
                      MONITOR_GPU_MEMORY_PERCENT);
-        monitor_findings_add(report, (enum monitor_kind)(MONITOR_GPU_POWER + kind),
+        monitor_findings_add(error_report, (enum monitor_kind)(MONITOR_GPU_POWER + kind),
                              "host GPU %u (NVML's number%s) %s in %d of %d samples%s%s", seen[worst].index,
                              chosen ? "; with CUDA_VISIBLE_DEVICES set it may not be this run's" : "", text[kind],
                              seen[worst].count[kind], seen[worst].samples, most, more);
@@ -89,7 +89,7 @@ void monitor_gpu_note_ours(struct monitor_gpu *gpu, const char *uuid)
         gpu->gpu[i].ours |= *uuid && !strcmp(gpu->gpu[i].uuid, uuid);
 }
 
-void monitor_gpu_find(const struct monitor_gpu *gpu, struct monitor_report *report)
+void monitor_gpu_find(const struct monitor_gpu *gpu, struct monitor_report *error_report)
 {
     struct gpu_seen *ours = allocate((size_t)gpu->n + 1, sizeof *ours);
     int n = 0;
@@ -97,9 +97,9 @@ void monitor_gpu_find(const struct monitor_gpu *gpu, struct monitor_report *repo
         if (gpu->gpu[i].ours)
             ours[n++] = gpu->seen[i];
     if (n)
-        gpu_seen_find(ours, n, 0, report);
+        gpu_seen_find(ours, n, 0, error_report);
     else
-        gpu_seen_find(gpu->seen, gpu->n, gpu->chosen, report);
+        gpu_seen_find(gpu->seen, gpu->n, gpu->chosen, error_report);
     free(ours);
 }
 
@@ -139,23 +139,23 @@ static void read_row(const struct nvml *nvml, nvml_device device, struct gpu_row
     row->has_reasons = nvml->reasons && nvml->reasons(device, &row->reasons) == NVML_OK;
 }
 
-static void write_row(struct monitor_csv *csv, double seconds, const struct gpu *gpu, const struct gpu_row *row)
+static void write_row(struct csv *csv, double seconds, const struct gpu *gpu, const struct gpu_row *row)
 {
     char words[GPU_REASONS_TEXT];
-    monitor_csv_number(csv, 3, seconds);
-    monitor_csv_number(csv, 0, gpu->index);
-    monitor_csv_text(csv, gpu->name);
-    monitor_csv_text(csv, gpu->uuid);
-    monitor_csv_number(csv, 0, row->utilization_gpu);
-    monitor_csv_number(csv, 0, row->utilization_memory);
-    monitor_csv_number(csv, 0, row->memory_used);
-    monitor_csv_number(csv, 0, row->memory_total);
-    monitor_csv_number(csv, 1, row->power);
-    monitor_csv_number(csv, 0, row->temperature);
-    monitor_csv_number(csv, 0, row->sm_clock);
-    monitor_csv_number(csv, 0, row->memory_clock);
-    monitor_csv_text(csv, row->has_reasons ? gpu_reasons_words(row->reasons, words) : "");
-    monitor_csv_end_line(csv);
+    csv_number(csv, 3, seconds);
+    csv_number(csv, 0, gpu->index);
+    csv_text(csv, gpu->name);
+    csv_text(csv, gpu->uuid);
+    csv_number(csv, 0, row->utilization_gpu);
+    csv_number(csv, 0, row->utilization_memory);
+    csv_number(csv, 0, row->memory_used);
+    csv_number(csv, 0, row->memory_total);
+    csv_number(csv, 1, row->power);
+    csv_number(csv, 0, row->temperature);
+    csv_number(csv, 0, row->sm_clock);
+    csv_number(csv, 0, row->memory_clock);
+    csv_text(csv, row->has_reasons ? gpu_reasons_words(row->reasons, words) : "");
+    csv_end_line(csv);
 }
 
 void monitor_gpu_sample(struct monitor_gpu *gpu, double seconds)
@@ -204,9 +204,9 @@ int monitor_gpu_create(struct monitor_gpu *gpu)
     if (gpu->n)
         return 0;
     int status = error == NVML_OK
-                     ? report("--monitor-gpu: the driver is there, but it knows no GPU")
-                     : report("--monitor-gpu: no GPU can be asked (error %d%s%s); nvidia-smi tells more", error,
-                              gpu->nvml.error ? ": " : "", gpu->nvml.error ? gpu->nvml.error(error) : "");
+                     ? error_report("--monitor-gpu: the driver is there, but it knows no GPU")
+                     : error_report("--monitor-gpu: no GPU can be asked (error %d%s%s); nvidia-smi tells more", error,
+                                    gpu->nvml.error ? ": " : "", gpu->nvml.error ? gpu->nvml.error(error) : "");
     monitor_gpu_destroy(gpu);
     return status;
 }

@@ -50,7 +50,8 @@ int nvml_open(struct nvml *nvml)
 {
     *nvml = (struct nvml){.library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL)};
     if (!nvml->library)
-        return report("--monitor-gpu needs NVIDIA's management library, which comes with the driver: %s", dlerror());
+        return error_report("--monitor-gpu needs NVIDIA's management library, which comes with the driver: %s",
+                            dlerror());
     const char *missing = find_functions(nvml);
     int error = missing ? NVML_OK : nvml->init();
     if (!missing && error == NVML_OK)
@@ -60,9 +61,9 @@ int nvml_open(struct nvml *nvml)
     dlclose(nvml->library);
     nvml->library = NULL;
     if (missing)
-        return report("--monitor-gpu: %s has no %s; it needs a newer driver", LIBRARY, missing);
-    return report("--monitor-gpu: %s cannot start (error %d%s%s); is the driver loaded? nvidia-smi tells more", LIBRARY,
-                  error, *why ? ": " : "", why);
+        return error_report("--monitor-gpu: %s has no %s; it needs a newer driver", LIBRARY, missing);
+    return error_report("--monitor-gpu: %s cannot start (error %d%s%s); is the driver loaded? nvidia-smi tells more",
+                        LIBRARY, error, *why ? ": " : "", why);
 }
 
 void nvml_close(struct nvml *nvml)

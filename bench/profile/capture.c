@@ -91,7 +91,7 @@ static void describe(struct capture *capture, struct run *run)
         .alignment = &capture->alignment,
         .times = capture->times,
         .step = capture->step,
-        .reductions = &capture->reductions,
+        .collectives = &capture->collectives,
         .parameters = capture->parameters,
         .shapes = o->record_shapes,
         .flops = o->with_flops,
@@ -101,8 +101,8 @@ static void describe(struct capture *capture, struct run *run)
         .without_cuda = !(option_activities(o->profile_activities) & ACTIVITIES_CUDA),
         .gpu = run->opened.on_gpu ? &run->opened.gpu : NULL,
         .gpu_index = run->opened.gpu.index,
-        .activities = capture->tracing.on ? &capture->tracing.activities : NULL,
-        .untraced = capture->tracing.untraced,
+        .activities = capture->gpu_tracer.on ? &capture->gpu_tracer.activities : NULL,
+        .untraced = capture->gpu_tracer.untraced,
         .nccl_version = run->comm->on_device ? comm_nccl_version() : NULL,
     };
     free(all);
@@ -124,8 +124,8 @@ static void collect(struct capture *capture, struct run *run)
         s->grad_norm = s->warmup || run->options->log_grad_norm ? capture->record[i * RECORDS + RECORD_GRAD_NORM] : NAN;
     }
     steps_from_timeline(&run->timeline, capture->times, capture->n);
-    reductions_destroy(&capture->reductions);
-    reductions_create(&capture->reductions, &run->timeline, &capture->alignment, run->job->size);
+    collectives_destroy(&capture->collectives);
+    collectives_create(&capture->collectives, &run->timeline, &capture->alignment, run->job->size);
     capture->trace.steps = capture->n;
 }
 
@@ -135,10 +135,10 @@ static void collect(struct capture *capture, struct run *run)
  * told. */
 static int write_so_far(struct capture *capture, struct run *run, const struct results *results)
 {
-    tracing_hold(&capture->tracing, run);
+    gpu_tracer_hold(&capture->gpu_tracer, run);
     collect(capture, run);
     int status = trace_files_write(&capture->trace, run, results);
-    tracing_release(&capture->tracing);
+    gpu_tracer_release(&capture->gpu_tracer);
     return job_agree(run->job, status);
 }
 
@@ -175,9 +175,9 @@ static void show(struct progress *progress, const struct run *run, size_t step, 
 /* One step of the schedule; only an active one leaves spans. */
 static void run_step(struct capture *capture, struct run *run, size_t step, enum capture_state state)
 {
-    struct timeline_place place = timeline_place(&run->timeline);
-    tracing_step(&capture->tracing, run, state == CAPTURE_ACTIVE);
-    trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->sync[0]);
+    struct timeline_mark place = timeline_mark(&run->timeline);
+    gpu_tracer_step(&capture->gpu_tracer, run, state == CAPTURE_ACTIVE);
+    trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->reducer[0]);
     run->device->range_begin("ProfilerStep", (int)step + 1); /* for the vendor's profilers; it is no span of ours */
     step_run(&run->trainer, capture->n);
     run->device->range_end();
@@ -256,7 +256,7 @@ static void tell_plan(const struct capture *capture, const struct run *run, cons
 
 static void create(struct capture *capture, struct run *run)
 {
-    const struct plan *plan = &run->sync[0].plan;
+    const struct plan *plan = &run->reducer[0].plan;
     capture->room = (int)memory_capture_room(run->options, &run->model);
     size_t room = (size_t)capture->room;
     capture->step = allocate(room, sizeof *capture->step);
@@ -265,8 +265,8 @@ static void create(struct capture *capture, struct run *run)
     capture->record = allocate(room * RECORDS, sizeof *capture->record);
     capture->parameters = allocate((size_t)plan->n, sizeof *capture->parameters);
     for (int i = 0; i < plan->n; i++)
-        capture->parameters[i] = slice_parameters(run->model.tensor, &plan->slice[i]);
-    tracing_create(&capture->tracing, run, room);
+        capture->parameters[i] = bucket_parameters(run->model.tensor, &plan->bucket[i]);
+    gpu_tracer_create(&capture->gpu_tracer, run, room);
     describe(capture, run);
 }
 
@@ -295,14 +295,14 @@ static void count_from(struct capture *capture)
     int first = 0;
     while (first < capture->n && capture->step[first].warmup)
         first++;
-    capture->first = capture->reductions.first = first < capture->n ? first : 0;
+    capture->first = capture->collectives.first = first < capture->n ? first : 0;
 }
 
 /* One more thing that all ranks did: after a failure, which has been told, what fails too only follows from it. */
 static int also(const struct run *run, int status, int did)
 {
     if (status)
-        report_clear();
+        error_clear();
     return status ? status : job_agree(run->job, did);
 }
 
@@ -312,11 +312,11 @@ int capture_run(struct capture *capture, struct run *run, struct results *result
     warm_up(capture, run);
     tell_plan(capture, run, results);
     int status = record(capture, run, results);
-    tracing_end(&capture->tracing, run);
+    gpu_tracer_end(&capture->gpu_tracer, run);
     collect(capture, run);
     overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
     count_from(capture);
-    reductions_exchange(&capture->reductions, run->job, &run->timeline, &capture->alignment);
+    collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment);
     if (capture->stopped && run->job->rank == 0)
         fprintf(stderr, "Told to stop: the capture ends after %d steps, and the controls are left out.\n", capture->n);
     if (capture->full && run->job->rank == 0)
@@ -326,7 +326,7 @@ int capture_run(struct capture *capture, struct run *run, struct results *result
             capture->n, run->options->profile_buffer_mb);
     status = also(run, status, trace_files_write(&capture->trace, run, results));
     status = also(run, status, trace_files_write_all_ranks(&capture->trace, run, results));
-    return also(run, status, metrics_write_capture(results, run, &capture->trace, capture->overlap));
+    return also(run, status, telemetry_write_capture(results, run, &capture->trace, capture->overlap));
 }
 
 void capture_destroy(struct capture *capture)
@@ -336,7 +336,7 @@ void capture_destroy(struct capture *capture)
     free(capture->overlap);
     free(capture->record);
     free(capture->parameters);
-    reductions_destroy(&capture->reductions);
-    tracing_destroy(&capture->tracing);
+    collectives_destroy(&capture->collectives);
+    gpu_tracer_destroy(&capture->gpu_tracer);
     memset(capture, 0, sizeof *capture);
 }

@@ -19,8 +19,8 @@ struct capture {
     size_t *parameters;         /* of each collective of the plan */
     int64_t step_ns;            /* what one step took, roughly, before the capture */
     struct alignment alignment;
-    struct reductions reductions;
-    struct tracing tracing;
+    struct collectives collectives;
+    struct gpu_tracer gpu_tracer;
     struct trace trace;
 };
 

@@ -9,7 +9,7 @@
 
 struct controls {
     int untraced_row, off_row, none_row; /* of the run, beside row 0, the profiled one; -1 if there is none */
-    struct bound *bound;
+    struct attainable *plan_times;
     double *compute; /* [rows, rounds] seconds of a step in which operations ran, mean over ranks */
     double *alone;   /* [rounds] seconds of row 0's collectives alone, slowest rank */
     double *slower;  /* [rounds] how much longer row 0's collectives took beside its steps, mean over ranks */
@@ -20,10 +20,10 @@ struct controls {
     struct paired overhead;         /* step traced / untraced */
     struct paired step_to_none;     /* step / step of none */
     struct paired compute_slowdown; /* compute / compute of none */
-    struct summary comm_slowdown;   /* duration of a collective / alone; waiting for a late rank is in it */
-    struct summary efficiency;      /* (step(off) - step(on)) / min(alone, backward of none), not clamped */
-    struct summary step_on, step_off, step_none, backward_none, comm_alone; /* seconds */
-    double attainable;                                                      /* seconds */
+    struct estimate comm_slowdown;  /* duration of a collective / alone; waiting for a late rank is in it */
+    struct estimate efficiency;     /* (step(off) - step(on)) / min(alone, backward of none), not clamped */
+    struct estimate step_on, step_off, step_none, backward_none, comm_alone; /* seconds */
+    double attainable;                                                       /* seconds */
 };
 
 /* Room for all rounds of a run. Release with controls_destroy, with the same run. */
@@ -39,7 +39,7 @@ void controls_compute(struct controls *controls, const struct run *run);
 
 /* The part of it without ranks: efficiency over n rounds, of seconds on[n], off[n], alone[n] and backward of none[n].
  */
-struct summary controls_efficiency(const double *on, const double *off, const double *alone, const double *backward,
-                                   size_t n);
+struct estimate controls_efficiency(const double *on, const double *off, const double *alone, const double *backward,
+                                    size_t n);
 
 #endif

@@ -54,7 +54,7 @@ static void find_ranks(struct figures *figures, const struct job *job, const str
 /* What is known of each collective; all times of a rank's own. */
 enum { QUEUED, DURATION, WAIT, TRANSFER, TIMES };
 
-static int64_t time_of(const struct reductions *all, const struct reduction *r, int rank, int time)
+static int64_t time_of(const struct collectives *all, const struct timed_collective *r, int rank, int time)
 {
     switch (time) {
     case QUEUED:
@@ -62,9 +62,9 @@ static int64_t time_of(const struct reductions *all, const struct reduction *r, 
     case DURATION:
         return r->completed_ns - r->posted_ns;
     case WAIT: /* the last rank does not wait */
-        return r->last_rank == rank ? -1 : reduction_wait(r, rank, all->residual_ns);
+        return r->last_rank == rank ? -1 : collective_wait(r, rank, all->residual_ns);
     default:
-        return reduction_transfer(r, rank, all->residual_ns);
+        return collective_transfer(r, rank, all->residual_ns);
     }
 }
 
@@ -77,7 +77,7 @@ static int larger_first(const void *a, const void *b)
 /* One figure for each payload that occurs. */
 static void list_payloads(struct figures *figures, const struct capture *capture)
 {
-    const struct reductions *r = &capture->reductions;
+    const struct collectives *r = &capture->collectives;
     figures->collective = allocate(r->n + 1, sizeof *figures->collective);
     for (size_t i = 0; i < r->n; i++) {
         int c = 0;
@@ -95,7 +95,7 @@ static void list_payloads(struct figures *figures, const struct capture *capture
 /* The median over the calls of all ranks, and how many are known: one time of one payload at once, so that what is
  * gathered stays small. mine has room for all collectives, all for those of all ranks. */
 static double median_of(const struct collective_figure *c, const struct figures *figures, const struct job *job,
-                        const struct reductions *r, int time, double *mine, double *all, size_t *known)
+                        const struct collectives *r, int time, double *mine, double *all, size_t *known)
 {
     size_t n = 0;
     *known = 0;
@@ -111,7 +111,7 @@ static double median_of(const struct collective_figure *c, const struct figures 
 
 static void find_collectives(struct figures *figures, const struct job *job, const struct capture *capture)
 {
-    const struct reductions *r = &capture->reductions;
+    const struct collectives *r = &capture->collectives;
     size_t most = 0;
     list_payloads(figures, capture);
     for (int c = 0; c < figures->collectives; c++)

@@ -15,7 +15,7 @@ static void why_not(const struct run *run, const struct capture *capture, const 
 {
     const struct overlap sum = overlap_sum(capture->overlap, capture->first, capture->n - capture->first);
     double tail = 1e-9 * (double)sum.exposed_tail / (capture->n - capture->first), alone = c->comm_alone.median;
-    if (run->sync[0].plan.n == 1)
+    if (run->reducer[0].plan.n == 1)
         snprintf(text, 192, "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb");
     else if (!run->opened.on_gpu && run->cores_per_rank < run->threads)
         snprintf(text, 192,
@@ -56,16 +56,16 @@ static double percent(double x)
 
 static void judge(struct verdict *v, const struct run *run, const struct capture *capture, const struct controls *c)
 {
-    const struct summary *e = &c->efficiency;
+    const struct estimate *e = &c->efficiency;
     double longer = c->comm_alone.median / c->backward_none.median;
     char rest[192] = "", why[192];
     if (run->job->size == 1)
         say(v, "n/a", "Overlap: n/a, one rank communicates with nobody.");
-    else if (!run->sync[0].strategy->reduces)
-        say(v, "n/a", "Overlap: n/a, %s communicates nothing.", run->sync[0].strategy->name);
-    else if (!run->sync[0].strategy->overlaps)
+    else if (!run->reducer[0].strategy->reduces)
+        say(v, "n/a", "Overlap: n/a, %s communicates nothing.", run->reducer[0].strategy->name);
+    else if (!run->reducer[0].strategy->overlaps)
         say(v, "no", "Overlap: none, %s starts to communicate when backward is over, by design.",
-            run->sync[0].strategy->name);
+            run->reducer[0].strategy->name);
     else if (!c->rounds)
         say(v, "unclear", "Overlap: not measured; that takes --rounds 6 or more.");
     else if (!isfinite(e->ci_low))
@@ -85,7 +85,7 @@ static void judge(struct verdict *v, const struct run *run, const struct capture
             1e3 * (c->step_off.median - c->step_on.median), percent(e->median), percent(e->ci_low), percent(e->ci_high),
             e->n, rest);
     } else {
-        int little = e->ci_low > 0, unclear = !little && e->ci_high > 0.1 && run->sync[0].plan.n > 1;
+        int little = e->ci_low > 0, unclear = !little && e->ci_high > 0.1 && run->reducer[0].plan.n > 1;
         why_not(run, capture, c, why);
         say(v, unclear ? "unclear" : "no",
             "%s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.",
@@ -237,7 +237,7 @@ static void check_memory(struct findings *f, const struct run *run, size_t peak_
 
 static void check_stragglers(struct findings *f, const struct capture *capture, const struct figures *figures)
 {
-    const struct reductions *r = &capture->reductions;
+    const struct collectives *r = &capture->collectives;
     double step = 1e9 * figures->phase[PHASES].mean * figures->steps, threshold = 5;
     int rank = 0; /* the costliest */
     for (int q = 1; q < r->ranks; q++)

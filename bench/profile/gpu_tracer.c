@@ -11,7 +11,7 @@
  * collective its kernel, stamps, events and waits, and stamps of phases and ranges. */
 enum { OF_OPERATION = 8, OF_COLLECTIVE = 12, OF_HOST = 3, OF_STEP = 64 };
 
-static void reserve(struct tracing *t, const struct run *run, size_t steps)
+static void reserve(struct gpu_tracer *t, const struct run *run, size_t steps)
 {
     size_t spans[TIMELINE_LANES];
     step_spans(&run->model, run->options->grad_accumulation, 1, spans);
@@ -20,7 +20,7 @@ static void reserve(struct tracing *t, const struct run *run, size_t steps)
     activities_create(&t->activities, activities * (steps + 2), activities * (steps + 2) / 2);
 }
 
-void tracing_create(struct tracing *t, const struct run *run, size_t steps)
+void gpu_tracer_create(struct gpu_tracer *t, const struct run *run, size_t steps)
 {
     if (!run->opened.on_gpu || !(option_activities(run->options->profile_activities) & ACTIVITIES_CUDA))
         return;
@@ -28,32 +28,32 @@ void tracing_create(struct tracing *t, const struct run *run, size_t steps)
     t->on = tracer_start(&t->activities) == 0;
     if (t->on)
         return;
-    snprintf(t->untraced, sizeof t->untraced, "%s", report_text());
-    report_clear();
+    snprintf(t->untraced, sizeof t->untraced, "%s", error_text());
+    error_clear();
     activities_destroy(&t->activities);
     if (run->job->rank == 0)
         fprintf(stderr, "No kernels in the traces, operations instead, timed by CUDA events: %s.\n", t->untraced);
 }
 
-void tracing_destroy(struct tracing *t)
+void gpu_tracer_destroy(struct gpu_tracer *t)
 {
     tracer_stop();
     activities_destroy(&t->activities);
-    *t = (struct tracing){0};
+    *t = (struct gpu_tracer){0};
 }
 
 /* What was recorded since the last step that is kept is forgotten, unless that is the last one. */
-static void hold(struct tracing *t, const struct run *run)
+static void hold(struct gpu_tracer *t, const struct run *run)
 {
     run->device->synchronize();
     tracer_pause();
     if (t->keeps)
-        t->place = activities_place(&t->activities);
+        t->place = activities_mark(&t->activities);
     else
         activities_rewind(&t->activities, &t->place);
 }
 
-static void set_range(struct tracing *t, const struct run *run, int on)
+static void set_range(struct gpu_tracer *t, const struct run *run, int on)
 {
     if (on == t->in_range || !run->options->cuda_profiler_range)
         return;
@@ -62,7 +62,7 @@ static void set_range(struct tracing *t, const struct run *run, int on)
     t->in_range = on;
 }
 
-void tracing_step(struct tracing *t, const struct run *run, int keep)
+void gpu_tracer_step(struct gpu_tracer *t, const struct run *run, int keep)
 {
     if (keep)
         set_range(t, run, 1);
@@ -73,7 +73,7 @@ void tracing_step(struct tracing *t, const struct run *run, int keep)
     tracer_resume();
 }
 
-void tracing_hold(struct tracing *t, const struct run *run)
+void gpu_tracer_hold(struct gpu_tracer *t, const struct run *run)
 {
     if (!t->on)
         return;
@@ -81,13 +81,13 @@ void tracing_hold(struct tracing *t, const struct run *run)
     activities_settle(&t->activities);
 }
 
-void tracing_release(struct tracing *t)
+void gpu_tracer_release(struct gpu_tracer *t)
 {
     if (t->on)
         tracer_resume();
 }
 
-void tracing_end(struct tracing *t, const struct run *run)
+void gpu_tracer_end(struct gpu_tracer *t, const struct run *run)
 {
     set_range(t, run, 0);
     if (!t->on)
@@ -99,7 +99,7 @@ void tracing_end(struct tracing *t, const struct run *run)
     activities_settle(&t->activities);
 }
 
-const char *tracing_words(const struct tracing *t, char words[640])
+const char *gpu_tracer_words(const struct gpu_tracer *t, char words[640])
 {
     const struct activities *a = &t->activities;
     *words = 0;

@@ -27,14 +27,14 @@ static void add_capture(cJSON *json, const struct profile *p)
     cJSON_AddNumberToObject(capture, "counted_steps", p->figures.steps);
     cJSON_AddBoolToObject(capture, "buffer_full", c->full);
     char missing[640];
-    if (*tracing_words(&c->tracing, missing))
+    if (*gpu_tracer_words(&c->gpu_tracer, missing))
         cJSON_AddStringToObject(capture, "missing_in_traces", missing);
 }
 
 static void add_clock(cJSON *json, const struct profile *p)
 {
     cJSON *clock = cJSON_AddObjectToObject(json, "clock");
-    cJSON_AddNumberToObject(clock, "residual_us", 1e-3 * (double)p->capture.reductions.residual_ns);
+    cJSON_AddNumberToObject(clock, "residual_us", 1e-3 * (double)p->capture.collectives.residual_ns);
     cJSON *ranks = cJSON_AddArrayToObject(clock, "ranks");
     for (int r = 0; r < p->figures.ranks; r++) {
         const struct alignment *a = &p->figures.rank[r].alignment;
@@ -70,16 +70,16 @@ static void add_phases(cJSON *json, const struct profile *p)
 static void add_operations(cJSON *json, const struct profile *p)
 {
     cJSON *list = cJSON_AddArrayToObject(json, "operations");
-    for (int i = 0; i < p->averages.n; i++) {
-        const struct average *a = &p->averages.row[i];
+    for (int i = 0; i < p->totals.n; i++) {
+        const struct name_total *a = &p->totals.row[i];
         cJSON *row = add_item(list);
         cJSON_AddStringToObject(row, "name", a->name);
-        cJSON_AddStringToObject(row, "kind", average_kind_name[a->kind]);
+        cJSON_AddStringToObject(row, "kind", total_kind_name[a->kind]);
         cJSON_AddNumberToObject(row, "calls", a->calls);
         cJSON_AddNumberToObject(row, "total_ms", 1e-6 * a->total_ns);
         results_add_finite(row, "self_ms", 1e-6 * a->self_ns);
         cJSON_AddNumberToObject(row, "mean_us", 1e-3 * a->total_ns / a->calls);
-        results_add_finite(row, "share", a->self_ns / p->averages.step_ns);
+        results_add_finite(row, "share", a->self_ns / p->totals.step_ns);
         results_add_finite(row, "gflops", a->flops > 0 && a->total_ns > 0 ? a->flops / a->total_ns : NAN);
         results_add_finite(row, "gbs", a->bytes > 0 && a->total_ns > 0 ? a->bytes / a->total_ns : NAN);
     }
@@ -127,7 +127,7 @@ static void add_ranks(cJSON *json, const struct profile *p)
 
 static void add_stragglers(cJSON *json, const struct profile *p)
 {
-    const struct reductions *r = &p->capture.reductions;
+    const struct collectives *r = &p->capture.collectives;
     cJSON *stragglers = cJSON_AddObjectToObject(json, "stragglers");
     cJSON_AddNumberToObject(stragglers, "collectives", (double)r->counted);
     cJSON_AddNumberToObject(stragglers, "told", (double)r->told);
@@ -142,7 +142,7 @@ static void add_stragglers(cJSON *json, const struct profile *p)
     }
 }
 
-static void add_summary(cJSON *json, const char *name, double scale, const struct summary *s, const char *unit)
+static void add_summary(cJSON *json, const char *name, double scale, const struct estimate *s, const char *unit)
 {
     cJSON *item = cJSON_AddObjectToObject(json, name);
     results_add_finite(item, "median", scale * s->median);
@@ -169,12 +169,12 @@ static void add_controls(cJSON *json, const struct profile *p)
     if (!c->rounds)
         return;
     double none = c->step_none.median;
-    struct summary cost = {none * (c->step_to_none.ratio - 1),
-                           none * (c->step_to_none.ci_low - 1),
-                           none * (c->step_to_none.ci_high - 1),
-                           NAN,
-                           NAN,
-                           c->step_to_none.n};
+    struct estimate cost = {none * (c->step_to_none.ratio - 1),
+                            none * (c->step_to_none.ci_low - 1),
+                            none * (c->step_to_none.ci_high - 1),
+                            NAN,
+                            NAN,
+                            c->step_to_none.n};
     add_summary(controls, "step", 1e3, &c->step_on, "ms");
     add_summary(controls, "step_after_backward", 1e3, &c->step_off, "ms");
     add_summary(controls, "step_none", 1e3, &c->step_none, "ms");
@@ -229,7 +229,7 @@ int profile_write_json(const struct results *results, const struct profile *p)
     cJSON_AddNumberToObject(memory, "peak", (double)p->peak_bytes);
     add_findings(json, p);
     cJSON_AddNumberToObject(json, "blocks", (double)p->run->blocks);
-    cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)p->run->foreign_blocks);
+    cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)p->run->blocks_with_other_processes);
     results_add_monitor(json, &p->run->monitored);
     return results_replace_json(results, "summary.json", json);
 }

@@ -27,7 +27,7 @@ static int write_summary(struct profile *p, const struct results *results, int p
     FILE *out = open_memstream(&text, &length);
     if (!out)
         FATAL("no memory for the summary");
-    report_configuration(out, run);
+    heading_print(out, run);
     fflush(out);
     size_t configuration = length;
     profile_report(out, p);
@@ -35,7 +35,7 @@ static int write_summary(struct profile *p, const struct results *results, int p
     snprintf(name, sizeof name, "%.63s_summary.txt", label);
     int status = files_replace(results->top, name, text) || profile_write_json(results, p) ? -1 : 0;
     if (print && (fputs(text + configuration, stdout) < 0 || fflush(stdout)))
-        status = report("cannot write the summary to the standard output: %s", strerror(errno));
+        status = error_report("cannot write the summary to the standard output: %s", strerror(errno));
     free(text);
     return status;
 }
@@ -57,19 +57,18 @@ static int measure(struct profile *p, struct results *results)
 {
     struct run *run = p->run;
     if (run->job->rank == 0) {
-        report_configuration(stdout, run);
+        heading_print(stdout, run);
         fflush(stdout);
     }
     int status = capture_run(&p->capture, run, results);
     if (!p->capture.n) /* it failed before the first step that counts */
         return -1;
     figures_create(&p->figures, run->job, &p->capture);
-    averages_create(&p->averages, run->job, &run->timeline, run->device->compute_bytes, p->figures.first,
-                    p->figures.steps);
-    averages_sort(&p->averages, run->options->profile_sort);
+    totals_create(&p->totals, run->job, &run->timeline, run->device->compute_bytes, p->figures.first, p->figures.steps);
+    totals_sort(&p->totals, run->options->profile_sort);
     int wrote = write_summary(p, results, 0);
     if (status)
-        report_clear(); /* told already, and this one follows from it */
+        error_clear(); /* told already, and this one follows from it */
     if (status || job_agree(run->job, wrote))
         return -1;
     struct run_hooks hooks = {p, block, write_so_far};
@@ -79,7 +78,7 @@ static int measure(struct profile *p, struct results *results)
         status = -1;
     wrote = write_summary(p, results, 1);
     if (status)
-        report_clear(); /* the first failure has been told, and this one follows from it */
+        error_clear(); /* the first failure has been told, and this one follows from it */
     else
         status = job_agree(run->job, wrote);
     if (run->measurements.rounds)
@@ -91,7 +90,7 @@ int run_profile(const struct job *job, const struct options *options, int argc, 
 {
     struct run run = {.job = job, .options = options, .argc = argc, .argv = argv};
     struct profile profile = {.run = &run};
-    struct results results = {.metrics = -1};
+    struct results results = {.telemetry_file = -1};
     int status = run_set_up(&run, &results);
     if (!status)
         status = job_agree(job, trace_files_check(&run, &results));

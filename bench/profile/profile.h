@@ -10,7 +10,7 @@ struct profile {
     struct run *run;
     struct capture capture;
     struct figures figures;
-    struct averages averages;
+    struct totals totals;
     struct controls controls;
     struct findings findings;
     size_t peak_bytes; /* the largest open_device_memory of a rank */

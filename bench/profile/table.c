@@ -30,11 +30,11 @@ static void print_capture(FILE *out, const struct profile *p)
         fprintf(out, "          the buffer of %g MiB was full then; --profile-buffer-mb makes it larger\n",
                 p->run->options->profile_buffer_mb);
     char missing[640];
-    if (*tracing_words(&c->tracing, missing))
+    if (*gpu_tracer_words(&c->gpu_tracer, missing))
         fprintf(out, "          %s\n", missing);
     if (p->run->job->size > 1)
         fprintf(out, "clock     all ranks on rank 0's; residual at most %.2f us\n",
-                1e-3 * (double)c->reductions.residual_ns);
+                1e-3 * (double)c->collectives.residual_ns);
     for (int r = 1; r < p->figures.ranks && r < 8; r++) {
         const struct alignment *a = &p->figures.rank[r].alignment;
         fprintf(out, "          rank %d: offset %+.2f us, drift %+.3f us/s (+- %.3f), residual %.2f us\n", r,
@@ -78,14 +78,14 @@ static void print_phases(FILE *out, const struct profile *p)
 
 static void print_averages(FILE *out, const struct profile *p)
 {
-    const struct averages *a = &p->averages;
+    const struct totals *a = &p->totals;
     fprintf(out, "\nOperations in the same steps, all ranks together, by %s (--profile-sort)\n",
             sort_name[p->run->options->profile_sort]);
     fprintf(out, "%-26s %-10s %8s %11s %11s %10s %7s %8s %7s\n", "name", "", "calls", "total ms", "self ms", "mean us",
             "self", "GFLOP/s", "GB/s");
     for (int i = 0; i < a->n; i++) {
-        const struct average *row = &a->row[i];
-        fprintf(out, "%-26s %-10s %8.0f %11.3f", row->name, average_kind_name[row->kind], row->calls,
+        const struct name_total *row = &a->row[i];
+        fprintf(out, "%-26s %-10s %8.0f %11.3f", row->name, total_kind_name[row->kind], row->calls,
                 1e-6 * row->total_ns);
         column(out, 11, 3, 1e-6 * row->self_ns);
         fprintf(out, " %10.2f", 1e-3 * row->total_ns / row->calls);
@@ -137,7 +137,7 @@ static void print_collectives(FILE *out, const struct profile *p)
 
 static void print_stragglers(FILE *out, const struct profile *p)
 {
-    const struct reductions *r = &p->capture.reductions;
+    const struct collectives *r = &p->capture.collectives;
     if (r->ranks == 1 || !r->counted)
         return;
     fprintf(out, "\nStragglers in the same steps: who posts last (%zu of %zu collectives can be told)\n", r->told,
@@ -211,7 +211,7 @@ static void print_paired(FILE *out, const char *name, const struct paired *x, co
     print_control(out, name, x->ratio, x->ci_low, x->ci_high, meaning);
 }
 
-static void print_summary(FILE *out, const char *name, double scale, const struct summary *x, const char *meaning)
+static void print_summary(FILE *out, const char *name, double scale, const struct estimate *x, const char *meaning)
 {
     print_control(out, name, scale * x->median, scale * x->ci_low, scale * x->ci_high, meaning);
 }
@@ -275,9 +275,9 @@ static void print_findings(FILE *out, const struct profile *p)
     if (p->run->cores_per_rank < p->run->threads)
         fprintf(out, "Warning: a rank has %d thread%s and %.2g logical CPUs: times are full of waiting for a CPU.\n",
                 p->run->threads, p->run->threads == 1 ? "" : "s", p->run->cores_per_rank);
-    if (p->run->foreign_blocks && !p->run->options->monitor_cpu) /* which tells more */
+    if (p->run->blocks_with_other_processes && !p->run->options->monitor_cpu) /* which tells more */
         fprintf(out, "Note: %zu of %zu blocks ran beside other work on the machine (up to %.1f cores).\n",
-                p->run->foreign_blocks, p->run->blocks, p->run->other_cores);
+                p->run->blocks_with_other_processes, p->run->blocks, p->run->other_processes_cores);
     monitor_findings_print(out, &p->run->monitored);
 }
 

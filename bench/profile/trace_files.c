@@ -45,7 +45,7 @@ int trace_files_check(const struct run *run, const struct results *results)
 static int write_to_file(void *file, const char *text, size_t n)
 {
     const struct new_file *f = file;
-    return new_file_write(file, text, n) ? report("cannot write %s: %s", f->path, strerror(errno)) : 0;
+    return new_file_write(file, text, n) ? error_report("cannot write %s: %s", f->path, strerror(errno)) : 0;
 }
 
 int trace_files_write(const struct trace *trace, const struct run *run, const struct results *results)

@@ -58,21 +58,21 @@ static int open_rank(struct results *results, const char *option)
         return -1;
     snprintf(path, sizeof path, "%s/run.json", results->directory);
     if (!access(path, F_OK))
-        return report("--%s %s already holds the results of a run; choose another directory", option,
-                      results->directory);
+        return error_report("--%s %s already holds the results of a run; choose another directory", option,
+                            results->directory);
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
-    results->metrics = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (results->metrics < 0)
-        return report("--%s: cannot write %s: %s", option, path, strerror(errno));
+    results->telemetry_file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (results->telemetry_file < 0)
+        return error_report("--%s: cannot write %s: %s", option, path, strerror(errno));
     return 0;
 }
 
-int results_open(struct results *results, const struct job *job, const struct results_place *place)
+int results_open(struct results *results, const struct job *job, const struct results_target *place)
 {
-    *results = (struct results){.rank = job->rank, .metrics = -1};
+    *results = (struct results){.rank = job->rank, .telemetry_file = -1};
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is reported as a full disk is */
     if (strlen(place->given) >= sizeof results->top - 64)
-        return report("--%s: the path is longer than %zu characters", place->option, sizeof results->top - 65);
+        return error_report("--%s: the path is longer than %zu characters", place->option, sizeof results->top - 65);
     name_directory(results, job, place->given, place->label);
     snprintf(results->directory, sizeof results->directory, *place->below ? "%s/%s" : "%s", results->top, place->below);
     return open_rank(results, place->option);
@@ -80,20 +80,21 @@ int results_open(struct results *results, const struct job *job, const struct re
 
 int results_close(struct results *results)
 {
-    int failed = results->metrics >= 0 && close(results->metrics);
-    results->metrics = -1;
+    int failed = results->telemetry_file >= 0 && close(results->telemetry_file);
+    results->telemetry_file = -1;
     if (failed) /* network file systems may find only now that the disk is full */
-        return report("cannot close %s/rank_%d_metrics.jsonl: %s", results->directory, results->rank, strerror(errno));
+        return error_report("cannot close %s/rank_%d_metrics.jsonl: %s", results->directory, results->rank,
+                            strerror(errno));
     return 0;
 }
 
 int results_append(struct results *results, char *text, size_t length)
 {
     int status = 0;
-    if (files_write_all(results->metrics, text, length)) {
-        status = report("cannot write %s/rank_%d_metrics.jsonl: %s; it holds what was written before",
-                        results->directory, results->rank, strerror(errno));
-        while (ftruncate(results->metrics, results->length) && errno == EINTR)
+    if (files_write_all(results->telemetry_file, text, length)) {
+        status = error_report("cannot write %s/rank_%d_metrics.jsonl: %s; it holds what was written before",
+                              results->directory, results->rank, strerror(errno));
+        while (ftruncate(results->telemetry_file, results->length) && errno == EINTR)
             ; /* any other failure leaves a part of a line behind, and there is nothing left to try */
     } else
         results->length += (long)length;
@@ -127,19 +128,19 @@ static void add_implementations(cJSON *json, const struct run *run)
         cJSON_AddStringToObject(item, "strategy", row->strategy->name);
         if (run->options->profile) {
             cJSON_AddBoolToObject(item, "traced", row->traced);
-            cJSON_AddBoolToObject(item, "collectives_after_backward", row->deferred || !row->strategy->overlaps);
+            cJSON_AddBoolToObject(item, "collectives_after_backward", row->after_backward || !row->strategy->overlaps);
         }
         if (row->strategy->buckets)
             cJSON_AddNumberToObject(item, "bucket_size_mb", row->bucket_mb);
         cJSON *collectives = cJSON_AddArrayToObject(item, "collectives");
-        for (int s = 0; row->strategy->reduces && s < run->sync[i].plan.n; s++) {
-            struct collective c = sync_collective(&run->sync[i], s);
+        for (int s = 0; row->strategy->reduces && s < run->reducer[i].plan.n; s++) {
+            struct collective c = reducer_collective(&run->reducer[i], s);
             cJSON *collective = cJSON_CreateObject();
             cJSON_AddItemToArray(collectives, collective);
             cJSON_AddNumberToObject(collective, "bytes", (double)(c.count * comm_dtype_bytes(c.dtype)));
-            cJSON_AddNumberToObject(collective, "tensors", run->sync[i].plan.slice[s].tensors);
+            cJSON_AddNumberToObject(collective, "tensors", run->reducer[i].plan.bucket[s].tensors);
             cJSON_AddNumberToObject(collective, "parameters",
-                                    (double)slice_parameters(run->model.tensor, &run->sync[i].plan.slice[s]));
+                                    (double)bucket_parameters(run->model.tensor, &run->reducer[i].plan.bucket[s]));
         }
     }
 }
@@ -204,7 +205,7 @@ void results_add_monitor(cJSON *json, const struct monitor_findings *findings)
     cJSON_AddNumberToObject(monitor, "more", findings->more);
 }
 
-static void add_metric(cJSON *json, const char *name, const struct summary *s, double scale, const char *unit)
+static void add_metric(cJSON *json, const char *name, const struct estimate *s, double scale, const char *unit)
 {
     cJSON *metric = cJSON_AddObjectToObject(json, name);
     results_add_finite(metric, "median", s->median * scale);
@@ -218,21 +219,21 @@ static void add_metric(cJSON *json, const char *name, const struct summary *s, d
 
 static void add_row(cJSON *json, const struct row *row)
 {
-    static const struct summary none = {NAN, NAN, NAN, NAN, NAN, 0};
-    add_metric(json, "step", &row->seconds[METRIC_STEP], 1e3, "ms");
+    static const struct estimate none = {NAN, NAN, NAN, NAN, NAN, 0};
+    add_metric(json, "step", &row->seconds[FIGURE_STEP], 1e3, "ms");
     for (int p = 0; p < PHASES; p++)
         add_metric(json, phase_name[p], &row->seconds[p], 1e3, "ms");
     add_metric(json, "tokens_per_second", &row->tokens_per_second, 1, "1/s");
     add_metric(json, "communication_ratio", row->communication_ratio.n ? &row->communication_ratio : &none, 1, "1");
-    struct summary cost = {row->sync_cost, row->sync_cost_low, row->sync_cost_high, NAN, NAN, row->against_none.n};
+    struct estimate cost = {row->sync_cost, row->sync_cost_low, row->sync_cost_high, NAN, NAN, row->against_none.n};
     add_metric(json, "sync_cost", &cost, 1e3, "ms");
     if (isfinite(row->attainable)) {
-        struct summary bound = {row->attainable, NAN, NAN, NAN, NAN, row->seconds[METRIC_STEP].n};
+        struct estimate bound = {row->attainable, NAN, NAN, NAN, NAN, row->seconds[FIGURE_STEP].n};
         add_metric(json, "attainable", &bound, 1e3, "ms");
     }
 }
 
-int results_write_summary(const struct results *results, const struct run *run, const struct comparison *comparison,
+int results_write_summary(const struct results *results, const struct run *run, const struct ranking *comparison,
                           const char *text)
 {
     cJSON *json = cJSON_CreateObject();
@@ -262,12 +263,12 @@ int results_write_summary(const struct results *results, const struct run *run, 
         cJSON_AddStringToObject(json, "fastest", implementation[comparison->fastest].label);
         cJSON *equal = cJSON_AddArrayToObject(json, "not_told_apart_from_fastest");
         for (int i = 0; i < comparison->n; i++)
-            if (implementation[i].strategy->reduces && i != comparison->fastest && !comparison_slower(comparison, i))
+            if (implementation[i].strategy->reduces && i != comparison->fastest && !ranking_slower(comparison, i))
                 cJSON_AddItemToArray(equal, cJSON_CreateString(implementation[i].label));
     }
     results_add_finite(json, "largest_loss_difference", run->losses.difference);
     cJSON_AddNumberToObject(json, "blocks", (double)run->blocks);
-    cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)run->foreign_blocks);
+    cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)run->blocks_with_other_processes);
     results_add_finite(json, "communication_thread_cores", run->comm_cpu_seconds / run->comm_seconds);
     results_add_monitor(json, &run->monitored);
     char *csv = summary_csv_text(run, all);

@@ -13,18 +13,18 @@ struct results {
     char top[512];       /* what the user named */
     char directory[576]; /* where the files are: the same, or in profile mode top/<implementation> */
     int rank;
-    int metrics; /* file descriptor of rank_<r>_metrics.jsonl, -1 if none */
-    long length; /* of its complete blocks */
+    int telemetry_file; /* file descriptor of rank_<r>_metrics.jsonl, -1 if none */
+    long length;        /* of its complete blocks */
 };
 
 /* Where results go: the directory that an option named, or "" for results/<time>[-<label>]; and below that. */
-struct results_place {
+struct results_target {
     const char *option, *given, *label, *below;
 };
 
 /* Makes the directory (on every host) and opens this rank's metrics; all ranks call. Returns 0; or -1, reported: not
  * writable, or it already holds results. */
-int results_open(struct results *results, const struct job *job, const struct results_place *place);
+int results_open(struct results *results, const struct job *job, const struct results_target *place);
 
 /* Adds whole lines to this rank's metrics, all or nothing, and frees the text. 0, or -1, reported. */
 int results_append(struct results *results, char *text, size_t length);
@@ -37,7 +37,7 @@ int results_write_run(const struct results *results, const struct run *run);
 
 /* Replaces summary.json, summary.csv (the same figures) and summary.txt (the text given). Rank 0 only. 0, or -1,
  * reported. */
-int results_write_summary(const struct results *results, const struct run *run, const struct comparison *comparison,
+int results_write_summary(const struct results *results, const struct run *run, const struct ranking *comparison,
                           const char *text);
 
 /* Replaces a file by a JSON tree, which is deleted. 0, or -1, reported. */

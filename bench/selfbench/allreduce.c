@@ -51,7 +51,7 @@ static int compare_row(struct sweep *s, struct measured *row)
         plain[round] = plain_loop(s, row, row->n - before);
         ratio[round] = ours[round] / plain[round];
     }
-    struct summary r = stats_summary(ratio, ROUNDS);
+    struct estimate r = stats_estimate(ratio, ROUNDS);
     double mine = 1e6 * stats_median(ours, ROUNDS), theirs = 1e6 * stats_median(plain, ROUNDS);
     int agree = fabs(r.median - 1) <= 0.03 || fabs(mine - theirs) <= 0.2;
     sweep_finish(s, row);
@@ -72,11 +72,11 @@ int main(int argc, char *argv[])
     (void)argv;
     snprintf(cycles, sizeof cycles, "%d", ROUNDS);
     if (job_begin(&job))
-        FATAL("%s", report_text());
+        FATAL("%s", error_text());
     if (argc > 1)
         FATAL("unknown option '%s'; there are none", argv[1]);
     if (sweep_options_parse(&options, sizeof words / sizeof *words, words))
-        FATAL("%s", report_text());
+        FATAL("%s", error_text());
     struct sweep sweep = {.job = &job, .options = &options, .device = device_cpu(1)};
     if (sweep_create(&sweep, 0))
         return 1;

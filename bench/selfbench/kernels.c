@@ -16,7 +16,7 @@ struct options {
 };
 
 struct bench {
-    struct alone alone;
+    struct program alone;
     struct options options;
     const struct device *device;
     struct kernel_cases cases;
@@ -94,7 +94,7 @@ static void print_head(const struct bench *b)
         "twice),\n"
         "whatever caches do; attention counts its causal half. The ratio is GB/s over that of the %s in the\n"
         "same round, median over rounds.\n\n",
-        alone_words(&b->alone, words), (double)b->cases.array_bytes / 1048576.0, b->options.rounds,
+        program_words(&b->alone, words), (double)b->cases.array_bytes / 1048576.0, b->options.rounds,
         b->cases.item[b->cases.copy].name);
     printf("%-23s %-26s %9s %9s %9s %19s %8s %8s %6s\n", "operation", "sizes", "MB", "Gflop", "ms", "least..most",
            "GB/s", "TFLOP/s", "ratio");
@@ -167,10 +167,10 @@ int main(int argc, char *argv[])
 {
     struct bench b = {.alone = {.program = "bench_kernels"}};
     struct option_section own = {"Sizes", rows, sizeof rows / sizeof *rows, &b.options};
-    int status = alone_open(&b.alone, own,
-                            "Times each operation of the device next to a copy. On a GPU products and attention have "
-                            "the sizes of\nbench/peers/torch_kernels.py, and --tsv the columns of its table.\n",
-                            argc, argv);
+    int status = program_open(&b.alone, own,
+                              "Times each operation of the device next to a copy. On a GPU products and attention have "
+                              "the sizes of\nbench/peers/torch_kernels.py, and --tsv the columns of its table.\n",
+                              argc, argv);
     if (status >= 0)
         return status;
     if (!b.options.array_mib)
@@ -184,5 +184,5 @@ int main(int argc, char *argv[])
     free(b.calls);
     free(b.seconds);
     kernel_cases_destroy(&b.cases);
-    return alone_close(&b.alone);
+    return program_close(&b.alone);
 }

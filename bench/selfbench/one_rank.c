@@ -26,16 +26,17 @@ static void null_destroy(void *state)
 
 /* ---- the rig ---- */
 
-void rig_create(struct rig *rig, const struct device *device, const struct model_sizes *sizes, int threaded, int steps)
+void one_rank_create(struct one_rank *rig, const struct device *device, const struct model_sizes *sizes, int threaded,
+                     int steps)
 {
     struct data_options data = {"synthetic", sizes->vocabulary, sizes->context, sizes->batch, 1, 0, 0, 1};
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     size_t spans[TIMELINE_LANES];
-    *rig = (struct rig){0};
+    *rig = (struct one_rank){0};
     model_plan(&rig->model, sizes, device->compute_bytes);
     model_allocate(&rig->model, device, NULL);
     if (data_create(&rig->data, &data))
-        FATAL("%s", report_text());
+        FATAL("%s", error_text());
     step_spans(&rig->model, 1, 1, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= (size_t)steps;
@@ -45,11 +46,11 @@ void rig_create(struct rig *rig, const struct device *device, const struct model
     rig->comm =
         threaded ? comm_thread_create("null", transport, device, &rig->timeline, (size_t)rig->model.tensors, progress)
                  : comm_self_create(device, &rig->timeline);
-    sync_create(&rig->sync, &strategy_ddp_individual, &rig->model, rig->comm, 0, COMM_FLOAT32);
+    reducer_create(&rig->reducer, &strategy_ddp_individual, &rig->model, rig->comm, 0, COMM_FLOAT32);
     rig->trainer = (struct trainer){.device = device,
                                     .model = &rig->model,
                                     .data = rig->data,
-                                    .sync = &rig->sync,
+                                    .reducer = &rig->reducer,
                                     .schedule = {0.001f, 0},
                                     .timeline = &rig->timeline,
                                     .ranks = 1,
@@ -58,9 +59,9 @@ void rig_create(struct rig *rig, const struct device *device, const struct model
     trainer_create(&rig->trainer, &adamw, (size_t)steps);
 }
 
-void rig_destroy(struct rig *rig)
+void one_rank_destroy(struct one_rank *rig)
 {
-    sync_destroy(&rig->sync);
+    reducer_destroy(&rig->reducer);
     trainer_destroy(&rig->trainer);
     rig->comm->destroy(rig->comm);
     timeline_destroy(&rig->timeline);
@@ -68,7 +69,7 @@ void rig_destroy(struct rig *rig)
     model_destroy(&rig->model);
 }
 
-size_t rig_spans(const struct rig *rig)
+size_t one_rank_spans(const struct one_rank *rig)
 {
     size_t n = 0;
     for (int i = 0; i < TIMELINE_LANES; i++)
@@ -76,7 +77,7 @@ size_t rig_spans(const struct rig *rig)
     return n;
 }
 
-double rig_step(struct rig *rig, int slot)
+double one_rank_step(struct one_rank *rig, int slot)
 {
     int64_t start = clock_now_ns();
     while (clock_now_ns() - start < 100000)

@@ -4,26 +4,27 @@
 
 #include "ddp/step.h"
 
-struct rig {
+struct one_rank {
     struct model model;
     struct data *data;
     struct timeline timeline;
     struct comm *comm;
-    struct sync sync;
+    struct reducer reducer;
     struct trainer trainer;
 };
 
 /* One rank with ddp_individual, the strategy with the most collectives, on synthetic data, all weights zero; with room
  * for the spans of that many traced steps. threaded: collectives go through a communication thread whose transport is
- * done at once. Release with rig_destroy. */
-void rig_create(struct rig *rig, const struct device *device, const struct model_sizes *sizes, int threaded, int steps);
-void rig_destroy(struct rig *rig);
+ * done at once. Release with one_rank_destroy. */
+void one_rank_create(struct one_rank *rig, const struct device *device, const struct model_sizes *sizes, int threaded,
+                     int steps);
+void one_rank_destroy(struct one_rank *rig);
 
 /* Spans recorded so far. */
-size_t rig_spans(const struct rig *rig);
+size_t one_rank_spans(const struct one_rank *rig);
 
 /* Seconds of one step. A step of a few microseconds outruns the thread that fetches its data, as no real one does: that
  * thread is given 100 us first, which are not counted. */
-double rig_step(struct rig *rig, int slot);
+double one_rank_step(struct one_rank *rig, int slot);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELD(field) offsetof(struct alone, field)
+#define FIELD(field) offsetof(struct program, field)
 
 static const struct option rows[] = {
     {"threads", &option_count, FIELD(threads), "1", 1, 1024, "of each operation on the CPU", 0},
@@ -17,13 +17,13 @@ static const struct option rows[] = {
     {"help", &option_flag, FIELD(help), NULL, 0, 0, "print this and stop", 'h'},
 };
 
-static int say(const struct alone *alone, int status)
+static int say(const struct program *alone, int status)
 {
-    fprintf(stderr, "%s: %s\n", alone->program, report_text());
+    fprintf(stderr, "%s: %s\n", alone->program, error_text());
     return status;
 }
 
-int alone_open(struct alone *alone, struct option_section own, const char *words, int argc, char *const argv[])
+int program_open(struct program *alone, struct option_section own, const char *words, int argc, char *const argv[])
 {
     struct option_section section[] = {
         open_device_alone_options(&alone->options), own, {"Measuring", rows, sizeof rows / sizeof *rows, alone}};
@@ -43,27 +43,27 @@ int alone_open(struct alone *alone, struct option_section own, const char *words
         return -1;
     alone->tsv = fopen(alone->tsv_path, "w");
     if (!alone->tsv) {
-        report("--tsv %s: cannot write it: %s", alone->tsv_path, strerror(errno));
+        error_report("--tsv %s: cannot write it: %s", alone->tsv_path, strerror(errno));
         return say(alone, 1);
     }
     fprintf(alone->tsv, "# ddpbench %s built with CUDA: %s; on %s\n", results_version(), device_cuda_built(),
-            alone_words(alone, text));
+            program_words(alone, text));
     return -1;
 }
 
-int alone_close(struct alone *alone)
+int program_close(struct program *alone)
 {
     if (!alone->tsv)
         return EXIT_SUCCESS;
     int wrong = ferror(alone->tsv);
     if (fclose(alone->tsv) || wrong) {
-        report("--tsv %s: could not write all of it", alone->tsv_path);
+        error_report("--tsv %s: could not write all of it", alone->tsv_path);
         return say(alone, 1);
     }
     return EXIT_SUCCESS;
 }
 
-const char *alone_words(const struct alone *alone, char text[300])
+const char *program_words(const struct program *alone, char text[300])
 {
     if (alone->opened.on_gpu)
         return open_device_words(&alone->opened, text);

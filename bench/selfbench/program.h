@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-struct alone {
-    const char *program; /* its name; the other fields are filled by alone_open */
+struct program {
+    const char *program; /* its name; the other fields are filled by program_open */
     struct device_options options;
     size_t threads; /* of an operation on the CPU */
     int quick;
@@ -21,13 +21,13 @@ struct alone {
 /* Reads the command line with the program's own rows beside the common ones, opens the device, and begins the file of
  * --tsv with a comment that says what was measured on. Returns -1 to go on, or the status to exit with: 0 after
  * --help, whose text ends with `words`; 2 for a bad command line, and 1 for what cannot be opened, said on stderr. End
- * with alone_close. */
-int alone_open(struct alone *alone, struct option_section own, const char *words, int argc, char *const argv[]);
+ * with program_close. */
+int program_open(struct program *alone, struct option_section own, const char *words, int argc, char *const argv[]);
 
 /* Ends the file of --tsv. Returns the status to exit with: 0; or 1, said on stderr, if it could not be written. */
-int alone_close(struct alone *alone);
+int program_close(struct program *alone);
 
 /* What it computes on, in words such as "NVIDIA H200, bf16" or "cpu, 1 thread". */
-const char *alone_words(const struct alone *alone, char text[300]);
+const char *program_words(const struct program *alone, char text[300]);
 
 #endif

@@ -31,8 +31,8 @@ struct figure {
 };
 enum { PRODUCTS, STEP, RATIO, CEILING, MODEL, MFU, FIRST_PHASE, FIGURES = FIRST_PHASE + PHASES };
 
-struct duel {
-    struct rig rig;
+struct step_and_products {
+    struct one_rank rig;
     void *x, *y, *dx; /* activations of the products, large enough for each */
     size_t rows;
     struct figure figure[FIGURES];
@@ -79,14 +79,15 @@ static void *new_activation(const struct device *device, size_t n)
     return numbers;
 }
 
-static void duel_create(struct duel *duel, const struct device *device, const struct options *o)
+static void step_and_products_create(struct step_and_products *duel, const struct device *device,
+                                     const struct options *o)
 {
     static const char *const name[FIRST_PHASE] = {"products",       "step",       "step_to_products",
                                                   "matmul_ceiling", "model_rate", "mfu"},
                              *const unit[FIRST_PHASE] = {"ms", "ms", "1", "TFLOP/s", "TFLOP/s", "1"};
     const struct model_sizes *s = &o->sizes;
     size_t wide = s->ff > s->width ? s->ff : s->width, widest = s->vocabulary > wide ? s->vocabulary : wide;
-    rig_create(&duel->rig, device, s, 0, 1);
+    one_rank_create(&duel->rig, device, s, 0, 1);
     fill_weights(&duel->rig.model);
     device->copy(duel->rig.trainer.start, duel->rig.model.weight, duel->rig.model.arena);
     duel->rows = s->batch * s->context;
@@ -98,7 +99,7 @@ static void duel_create(struct duel *duel, const struct device *device, const st
                                           f < FIRST_PHASE ? unit[f] : "ms", allocate(o->pairs, sizeof(double))};
 }
 
-static void duel_destroy(struct duel *duel)
+static void step_and_products_destroy(struct step_and_products *duel)
 {
     const struct device *device = duel->rig.model.device;
     device->release(duel->x);
@@ -106,11 +107,11 @@ static void duel_destroy(struct duel *duel)
     device->release(duel->dx);
     for (int f = 0; f < FIGURES; f++)
         free(duel->figure[f].sample);
-    rig_destroy(&duel->rig);
+    one_rank_destroy(&duel->rig);
 }
 
 /* The products of one step with every weight matrix: output, and the gradients of weight and input. */
-static void products(const struct duel *duel)
+static void products(const struct step_and_products *duel)
 {
     const struct model *model = &duel->rig.model;
     const struct device *d = model->device;
@@ -133,9 +134,9 @@ static void products(const struct duel *duel)
 
 /* Products, then a step. The gradient is zeroed first, so that a device that runs behind the host is busy while the
  * first product is issued. pair < 0: not kept. */
-static void run_pair(struct duel *duel, int pair)
+static void run_pair(struct step_and_products *duel, int pair)
 {
-    struct rig *rig = &duel->rig;
+    struct one_rank *rig = &duel->rig;
     const struct device *device = rig->model.device;
     timeline_clear(&rig->timeline);
     device->stamps_begin();
@@ -161,19 +162,19 @@ static void run_pair(struct duel *duel, int pair)
         duel->figure[f].sample[pair] = f < FIRST_PHASE ? value[f] : 1e-6 * (double)times.phase_ns[f - FIRST_PHASE];
 }
 
-static double median(const struct duel *duel, int figure, size_t n)
+static double median(const struct step_and_products *duel, int figure, size_t n)
 {
     return stats_median(duel->figure[figure].sample, n);
 }
 
-static void print_spread(const struct duel *duel, int figure, size_t n)
+static void print_spread(const struct step_and_products *duel, int figure, size_t n)
 {
     const double *sample = duel->figure[figure].sample;
     printf("median %.3f, min %.3f, max %.3f, n %zu", stats_median(sample, n), stats_quantile(sample, n, 0),
            stats_quantile(sample, n, 1), n);
 }
 
-static void write_figures(FILE *tsv, const struct duel *duel, size_t n)
+static void write_figures(FILE *tsv, const struct step_and_products *duel, size_t n)
 {
     fprintf(tsv, "figure\tunit\tmedian\tleast\tmost\tn\n");
     for (int i = 0; i < FIGURES; i++) {
@@ -183,16 +184,16 @@ static void write_figures(FILE *tsv, const struct duel *duel, size_t n)
     }
 }
 
-static void compare_step(const struct alone *alone, const struct options *o)
+static void compare_step(const struct program *alone, const struct options *o)
 {
     const struct model_sizes *s = &o->sizes;
-    struct duel duel;
+    struct step_and_products duel;
     char words[300];
     int discarded = alone->opened.on_gpu ? 3 : 1; /* clocks rise, libraries choose kernels */
-    duel_create(&duel, alone->opened.device, o);
+    step_and_products_create(&duel, alone->opened.device, o);
     printf("1. Step against its weight-matrix products: d_model %zu, %zu layers, %zu heads, d_ff %zu, vocabulary %zu,\n"
            "   %zu x %zu tokens, on %s; %zu alternating pairs after %d that %s not counted.\n",
-           s->width, s->layers, s->heads, s->ff, s->vocabulary, s->batch, s->context, alone_words(alone, words),
+           s->width, s->layers, s->heads, s->ff, s->vocabulary, s->batch, s->context, program_words(alone, words),
            o->pairs, discarded, discarded == 1 ? "is" : "are");
     for (int i = -discarded; i < (int)o->pairs; i++)
         run_pair(&duel, i);
@@ -210,7 +211,7 @@ static void compare_step(const struct alone *alone, const struct options *o)
     printf("\n\n");
     if (alone->tsv)
         write_figures(alone->tsv, &duel, o->pairs);
-    duel_destroy(&duel);
+    step_and_products_destroy(&duel);
 }
 
 /* ---- 2. and 3. the harness ---- */
@@ -218,17 +219,17 @@ static void compare_step(const struct alone *alone, const struct options *o)
 static void measure_harness(const char *what, int threaded, int blocks, int steps)
 {
     struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
-    struct rig rig;
-    rig_create(&rig, device_null(), &sizes, threaded, steps);
+    struct one_rank rig;
+    one_rank_create(&rig, device_null(), &sizes, threaded, steps);
     double *us = allocate((size_t)blocks, sizeof *us), spans = 0;
     for (int b = -1; b < blocks; b++) {
         timeline_clear(&rig.timeline);
         double seconds = 0;
         for (int i = 0; i < steps; i++)
-            seconds += rig_step(&rig, i);
+            seconds += one_rank_step(&rig, i);
         if (b >= 0)
             us[b] = 1e6 * seconds / steps;
-        spans = (double)rig_spans(&rig) / steps;
+        spans = (double)one_rank_spans(&rig) / steps;
     }
     size_t n = (size_t)blocks;
     printf(
@@ -236,20 +237,20 @@ static void measure_harness(const char *what, int threaded, int blocks, int step
         what, spans, stats_median(us, n), stats_quantile(us, n, 0), stats_quantile(us, n, 1), blocks, steps,
         20 + 0.05 * spans);
     free(us);
-    rig_destroy(&rig);
+    one_rank_destroy(&rig);
 }
 
 static void compare_late_steps(int blocks, int steps)
 {
     enum { AROUND = 40 };
     struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
-    struct rig rig;
-    rig_create(&rig, device_null(), &sizes, 0, steps);
+    struct one_rank rig;
+    one_rank_create(&rig, device_null(), &sizes, 0, steps);
     double *us = allocate((size_t)steps, sizeof *us), *ratio = allocate((size_t)blocks, sizeof *ratio);
     for (int b = 0; b < blocks; b++) {
         timeline_clear(&rig.timeline);
         for (int i = 0; i < steps; i++)
-            us[i] = 1e6 * rig_step(&rig, i);
+            us[i] = 1e6 * one_rank_step(&rig, i);
         ratio[b] = stats_median(us + 1000, AROUND) / stats_median(us + 10, AROUND);
     }
     size_t n = (size_t)blocks;
@@ -260,7 +261,7 @@ static void compare_late_steps(int blocks, int steps)
            stats_quantile(ratio, n, 1), blocks);
     free(us);
     free(ratio);
-    rig_destroy(&rig);
+    one_rank_destroy(&rig);
 }
 
 static const struct option rows[] = {
@@ -282,12 +283,12 @@ static const struct option rows[] = {
 int main(int argc, char *argv[])
 {
     struct options o = {.sizes.rope_theta = 10000};
-    struct alone alone = {.program = "bench_step"};
+    struct program alone = {.program = "bench_step"};
     struct option_section own = {"Model", rows, sizeof rows / sizeof *rows, &o};
-    int status = alone_open(&alone, own,
-                            "What a training step costs beyond its matrix products, and the harness "
-                            "around it.\n",
-                            argc, argv);
+    int status = program_open(&alone, own,
+                              "What a training step costs beyond its matrix products, and the harness "
+                              "around it.\n",
+                              argc, argv);
     if (status >= 0)
         return status;
     if (o.sizes.width % o.sizes.heads || o.sizes.width / o.sizes.heads % 2) {
@@ -306,5 +307,5 @@ int main(int argc, char *argv[])
     measure_harness("with the communication thread", 1, 15, 200);
     printf("\n");
     compare_late_steps(9, 1100);
-    return alone_close(&alone);
+    return program_close(&alone);
 }

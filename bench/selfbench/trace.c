@@ -20,13 +20,13 @@
 /* ---- 1. recording ---- */
 
 /* Microseconds of a step. */
-static double block_us(struct rig *rig, const struct device *device, int steps)
+static double block_us(struct one_rank *rig, const struct device *device, int steps)
 {
     double seconds = 0;
     timeline_clear(&rig->timeline);
-    trainer_use(&rig->trainer, device, &rig->sync);
+    trainer_use(&rig->trainer, device, &rig->reducer);
     for (int i = 0; i < steps; i++)
-        seconds += rig_step(rig, i);
+        seconds += one_rank_step(rig, i);
     return 1e6 * seconds / steps;
 }
 
@@ -34,17 +34,17 @@ static void measure_recording(size_t blocks)
 {
     enum { STEPS = 200 };
     struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
-    struct rig rig;
-    rig_create(&rig, device_null(), &sizes, 0, STEPS);
+    struct one_rank rig;
+    one_rank_create(&rig, device_null(), &sizes, 0, STEPS);
     const struct device *traced = device_traced(device_null(), &rig.timeline);
     double *cost = allocate(blocks, sizeof *cost);
     size_t more = 0;
     block_us(&rig, traced, STEPS);
     for (size_t b = 0; b < blocks; b++) {
         double with = block_us(&rig, traced, STEPS);
-        size_t with_spans = rig_spans(&rig) / STEPS;
+        size_t with_spans = one_rank_spans(&rig) / STEPS;
         double without = block_us(&rig, device_null(), STEPS);
-        more = with_spans - rig_spans(&rig) / STEPS;
+        more = with_spans - one_rank_spans(&rig) / STEPS;
         cost[b] = 1e3 * (with - without) / (double)more;
     }
     printf("1. Recording: %zu spans a step more when traced; a span costs %.1f ns (median of %zu pairs of blocks of %d "
@@ -52,7 +52,7 @@ static void measure_recording(size_t blocks)
            more, stats_median(cost, blocks), blocks, STEPS, stats_quantile(cost, blocks, 0),
            stats_quantile(cost, blocks, 1));
     free(cost);
-    rig_destroy(&rig);
+    one_rank_destroy(&rig);
 }
 
 /* ---- 2. and 3. writing ---- */
@@ -70,22 +70,22 @@ struct written {
 
 /* Trains `steps` steps and writes their trace, with everything that a trace can hold, to a file that is then removed.
  */
-static struct written write_steps(struct rig *rig, const char *path, int steps)
+static struct written write_steps(struct one_rank *rig, const char *path, int steps)
 {
     struct captured_step *step = allocate((size_t)steps, sizeof *step);
     struct step_times *times = allocate((size_t)steps, sizeof *times);
-    size_t *parameters = allocate((size_t)rig->sync.plan.n, sizeof *parameters);
+    size_t *parameters = allocate((size_t)rig->reducer.plan.n, sizeof *parameters);
     struct alignment alignment = {{1, 0, 0}, {2, 0, 0}};
-    struct reductions reductions;
+    struct collectives collectives;
     timeline_clear(&rig->timeline);
-    trainer_use(&rig->trainer, device_traced(device_null(), &rig->timeline), &rig->sync);
+    trainer_use(&rig->trainer, device_traced(device_null(), &rig->timeline), &rig->reducer);
     for (int i = 0; i < steps; i++) {
         step_run(&rig->trainer, i);
         step[i] =
             (struct captured_step){.number = i, .epoch = i, .loss = 5.125f, .grad_norm = NAN, .resident_bytes = 1};
     }
     steps_from_timeline(&rig->timeline, times, steps);
-    reductions_create(&reductions, &rig->timeline, &alignment, 1);
+    collectives_create(&collectives, &rig->timeline, &alignment, 1);
     struct trace trace = {.implementation = "ddp_individual",
                           .device = "cpu",
                           .comm = "mpi",
@@ -101,7 +101,7 @@ static struct written write_steps(struct rig *rig, const char *path, int steps)
                           .times = times,
                           .step = step,
                           .steps = steps,
-                          .reductions = &reductions,
+                          .collectives = &collectives,
                           .parameters = parameters,
                           .shapes = 1,
                           .flops = 1,
@@ -111,14 +111,14 @@ static struct written write_steps(struct rig *rig, const char *path, int steps)
     struct trace_sink sink = {write_to_file, &file};
     int64_t start = clock_now_ns();
     if (new_file_open(&file, path, 0) || trace_write(&trace, &sink) || new_file_commit(&file))
-        FATAL("cannot write %s: %s", path, report_text());
-    struct written written = {rig_spans(rig), 0, 1e-9 * (double)(clock_now_ns() - start)};
+        FATAL("cannot write %s: %s", path, error_text());
+    struct written written = {one_rank_spans(rig), 0, 1e-9 * (double)(clock_now_ns() - start)};
     FILE *there = fopen(path, "r");
     if (!there || fseek(there, 0, SEEK_END) || (written.bytes = ftell(there)) < 0)
         FATAL("cannot read %s", path);
     fclose(there);
     remove(path);
-    reductions_destroy(&reductions);
+    collectives_destroy(&collectives);
     free(step);
     free(times);
     free(parameters);
@@ -128,10 +128,10 @@ static struct written write_steps(struct rig *rig, const char *path, int steps)
 static void measure_writing(const char *path, size_t runs)
 {
     struct model_sizes sizes = {32, 512, 10000, 768, 12, 12, 3072, 10000};
-    struct rig rig;
+    struct one_rank rig;
     double seconds[3][64];
     struct written w = {0};
-    rig_create(&rig, device_null(), &sizes, 0, 2000);
+    one_rank_create(&rig, device_null(), &sizes, 0, 2000);
     w = write_steps(&rig, path, 10);
     printf("2. Ten steps of the default model, %zu spans, with shapes, flops, memory and counters: %.2f MB (aim: at "
            "most 64 "
@@ -149,7 +149,7 @@ static void measure_writing(const char *path, size_t runs)
                stats_quantile(seconds[part], runs, 1), runs, 1e6 * median / (double)w.events,
                part == 2 ? " (aim: at most 2 s, and the same for each)" : "");
     }
-    rig_destroy(&rig);
+    one_rank_destroy(&rig);
 }
 
 int main(int argc, char *argv[])

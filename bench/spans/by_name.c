@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const average_kind_name[KINDS] = {
+const char *const total_kind_name[KINDS] = {
     [KIND_OPERATION] = "operation",
     [KIND_PART] = "part",
     [KIND_PHASE] = "phase",
@@ -24,27 +24,27 @@ struct item {
 };
 
 /* The number of a row, made if it is new. */
-static int find_row(struct averages *a, const char *name, enum average_kind kind)
+static int find_row(struct totals *a, const char *name, enum total_kind kind)
 {
     for (int i = 0; i < a->n; i++)
         if (!strcmp(a->row[i].name, name) && a->row[i].kind == kind)
             return i;
-    if (a->n == AVERAGES_MOST)
-        FATAL("more than %d names in a profile", AVERAGES_MOST);
+    if (a->n == TOTALS_MOST)
+        FATAL("more than %d names in a profile", TOTALS_MOST);
     snprintf(a->row[a->n].name, sizeof a->row->name, "%s", name);
     a->row[a->n].kind = kind;
     return a->n++;
 }
 
-static void add_span(struct averages *a, struct item *item, const struct span *span, enum timeline_lane lane)
+static void add_span(struct totals *a, struct item *item, const struct span *span, enum timeline_lane lane)
 {
     int phase = lane == LANE_HOST ? step_phase_of(span) : -1;
-    enum average_kind kind = lane == LANE_COMPUTE         ? KIND_OPERATION
-                             : lane == LANE_COMMUNICATION ? KIND_COLLECTIVE
-                             : phase >= 0                 ? KIND_PHASE
-                                                          : KIND_PART;
+    enum total_kind kind = lane == LANE_COMPUTE         ? KIND_OPERATION
+                           : lane == LANE_COMMUNICATION ? KIND_COLLECTIVE
+                           : phase >= 0                 ? KIND_PHASE
+                                                        : KIND_PART;
     int row = find_row(a, span->name, kind);
-    struct average *sum = &a->row[row];
+    struct name_total *sum = &a->row[row];
     double length = (double)(span->end_ns - span->start_ns);
     sum->calls++;
     sum->total_ns += length;
@@ -72,7 +72,7 @@ static int by_nesting(const void *a, const void *b)
 }
 
 /* Takes each span's time off the self time of the one that it lies in. */
-static void subtract_children(struct averages *a, struct item *item, size_t n)
+static void subtract_children(struct totals *a, struct item *item, size_t n)
 {
     enum { DEEPEST = 32 };
     const struct item *open[DEEPEST];
@@ -90,16 +90,16 @@ static void subtract_children(struct averages *a, struct item *item, size_t n)
 }
 
 /* Adds up the rows of all ranks by name: a rank may have some that others lack (a delay that was put in). */
-static void sum_ranks(struct averages *sum, const struct job *job, const struct averages *mine)
+static void sum_ranks(struct totals *sum, const struct job *job, const struct totals *mine)
 {
-    struct averages *all = allocate((size_t)job->size, sizeof *all);
+    struct totals *all = allocate((size_t)job->size, sizeof *all);
     job_gather(job, mine, sizeof *mine, all);
-    *sum = (struct averages){.compute_bytes = mine->compute_bytes};
+    *sum = (struct totals){.compute_bytes = mine->compute_bytes};
     for (int r = 0; r < job->size; r++) {
         sum->step_ns += all[r].step_ns;
         for (int i = 0; i < all[r].n; i++) {
-            const struct average *from = &all[r].row[i];
-            struct average *to = &sum->row[find_row(sum, from->name, from->kind)];
+            const struct name_total *from = &all[r].row[i];
+            struct name_total *to = &sum->row[find_row(sum, from->name, from->kind)];
             to->calls += from->calls;
             to->total_ns += from->total_ns;
             to->self_ns += from->self_ns;
@@ -110,11 +110,11 @@ static void sum_ranks(struct averages *sum, const struct job *job, const struct 
     free(all);
 }
 
-void averages_create(struct averages *averages, const struct job *job, const struct timeline *timeline,
-                     size_t compute_bytes, int first, int count)
+void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,
+                   int first, int count)
 {
     static const enum timeline_lane order[] = {LANE_HOST, LANE_COMPUTE, LANE_COMMUNICATION};
-    struct averages mine = {.compute_bytes = compute_bytes};
+    struct totals mine = {.compute_bytes = compute_bytes};
     size_t n = 0;
     struct item *item = allocate(timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMPUTE].n + 1, sizeof *item);
     struct item beside;
@@ -130,7 +130,7 @@ void averages_create(struct averages *averages, const struct job *job, const str
         }
     }
     subtract_children(&mine, item, n);
-    sum_ranks(averages, job, &mine);
+    sum_ranks(totals, job, &mine);
     free(item);
 }
 
@@ -138,7 +138,7 @@ void averages_create(struct averages *averages, const struct job *job, const str
 
 static enum sort order_by; /* qsort hands nothing on */
 
-static double key(const struct average *a)
+static double key(const struct name_total *a)
 {
     switch (order_by) {
     case SORT_TOTAL:
@@ -158,15 +158,15 @@ static double key(const struct average *a)
 
 static int compare(const void *a, const void *b)
 {
-    const struct average *x = a, *y = b;
+    const struct name_total *x = a, *y = b;
     double p = key(x), q = key(y);
     if (order_by == SORT_NAME || p == q)
         return strcmp(x->name, y->name);
     return p > q ? -1 : 1;
 }
 
-void averages_sort(struct averages *averages, enum sort by)
+void totals_sort(struct totals *totals, enum sort by)
 {
     order_by = by;
-    qsort(averages->row, (size_t)averages->n, sizeof *averages->row, compare);
+    qsort(totals->row, (size_t)totals->n, sizeof *totals->row, compare);
 }

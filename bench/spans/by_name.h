@@ -6,15 +6,15 @@
 #include "kernels/timeline.h"
 #include "training/options.h"
 
-enum { AVERAGES_MOST = 64 };
+enum { TOTALS_MOST = 64 };
 
-enum average_kind { KIND_OPERATION, KIND_PART, KIND_PHASE, KIND_COLLECTIVE, KINDS };
-extern const char *const average_kind_name[KINDS];
+enum total_kind { KIND_OPERATION, KIND_PART, KIND_PHASE, KIND_COLLECTIVE, KINDS };
+extern const char *const total_kind_name[KINDS];
 
 /* One name: an operation, a part of the model, a phase, or the collectives. */
-struct average {
+struct name_total {
     char name[48];
-    enum average_kind kind;
+    enum total_kind kind;
     double calls;        /* of all ranks together, as all that follows */
     double total_ns;     /* between its beginnings and ends */
     double self_ns;      /* without what happened inside it under a name of its own; NAN for collectives, which are no
@@ -22,19 +22,19 @@ struct average {
     double flops, bytes; /* of its own; 0 if unknown */
 };
 
-struct averages {
+struct totals {
     int n;
-    struct average row[AVERAGES_MOST];
+    struct name_total row[TOTALS_MOST];
     double step_ns;       /* of the steps that were counted, of all ranks together: what shares are of */
     size_t compute_bytes; /* of a number of the device's compute type */
 };
 
 /* Adds up the steps in slots [first, first + count) of every rank's timeline; all ranks call. A collective's time is
  * from post to completion, beside the training thread, so it is nobody's child and shares may sum to more than 1. */
-void averages_create(struct averages *averages, const struct job *job, const struct timeline *timeline,
-                     size_t compute_bytes, int first, int count);
+void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,
+                   int first, int count);
 
 /* Sorts the rows: the largest first, names from a to z. */
-void averages_sort(struct averages *averages, enum sort by);
+void totals_sort(struct totals *totals, enum sort by);
 
 #endif

@@ -11,43 +11,43 @@
 
 static int by_ticket(const void *a, const void *b)
 {
-    const struct reduction *x = a, *y = b;
+    const struct timed_collective *x = a, *y = b;
     return (x->ticket > y->ticket) - (x->ticket < y->ticket);
 }
 
-void reductions_create(struct reductions *reductions, const struct timeline *timeline,
-                       const struct alignment *alignment, int ranks)
+void collectives_create(struct collectives *collectives, const struct timeline *timeline,
+                        const struct alignment *alignment, int ranks)
 {
     const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
-    *reductions = (struct reductions){.n = lane->n,
-                                      .of = allocate(lane->n + 1, sizeof *reductions->of),
-                                      .residual_ns = alignment_residual_ns(alignment),
-                                      .ranks = ranks,
-                                      .straggler = allocate((size_t)ranks, sizeof *reductions->straggler)};
+    *collectives = (struct collectives){.n = lane->n,
+                                        .of = allocate(lane->n + 1, sizeof *collectives->of),
+                                        .residual_ns = alignment_residual_ns(alignment),
+                                        .ranks = ranks,
+                                        .straggler = allocate((size_t)ranks, sizeof *collectives->straggler)};
     for (size_t i = 0; i < lane->n; i++) {
         const struct span *s = &lane->span[i];
-        reductions->of[i] = (struct reduction){.queued_ns = alignment_apply(alignment, s->queued_ns),
-                                               .posted_ns = alignment_apply(alignment, s->start_ns),
-                                               .completed_ns = alignment_apply(alignment, s->end_ns),
-                                               .returned_ns = alignment_apply(alignment, s->returned_ns),
-                                               .bytes = s->size[SIZE_BYTES],
-                                               .elements = s->size[SIZE_ELEMENTS],
-                                               .ticket = s->size[SIZE_TICKET],
-                                               .step = s->step,
-                                               .index = s->index,
-                                               .last_rank = -1};
+        collectives->of[i] = (struct timed_collective){.queued_ns = alignment_apply(alignment, s->queued_ns),
+                                                       .posted_ns = alignment_apply(alignment, s->start_ns),
+                                                       .completed_ns = alignment_apply(alignment, s->end_ns),
+                                                       .returned_ns = alignment_apply(alignment, s->returned_ns),
+                                                       .bytes = s->size[SIZE_BYTES],
+                                                       .elements = s->size[SIZE_ELEMENTS],
+                                                       .ticket = s->size[SIZE_TICKET],
+                                                       .step = s->step,
+                                                       .index = s->index,
+                                                       .last_rank = -1};
     }
-    qsort(reductions->of, reductions->n, sizeof *reductions->of, by_ticket);
+    qsort(collectives->of, collectives->n, sizeof *collectives->of, by_ticket);
 }
 
-void reductions_destroy(struct reductions *reductions)
+void collectives_destroy(struct collectives *collectives)
 {
-    free(reductions->of);
-    free(reductions->straggler);
-    memset(reductions, 0, sizeof *reductions);
+    free(collectives->of);
+    free(collectives->straggler);
+    memset(collectives, 0, sizeof *collectives);
 }
 
-int64_t reduction_wait(const struct reduction *r, int rank, int64_t residual_ns)
+int64_t collective_wait(const struct timed_collective *r, int rank, int64_t residual_ns)
 {
     int64_t wait = r->last_posted_ns - r->posted_ns;
     if (r->last_rank == rank)
@@ -55,19 +55,19 @@ int64_t reduction_wait(const struct reduction *r, int rank, int64_t residual_ns)
     return wait >= 2 * residual_ns && wait > 0 ? wait : -1;
 }
 
-int64_t reduction_transfer(const struct reduction *r, int rank, int64_t residual_ns)
+int64_t collective_transfer(const struct timed_collective *r, int rank, int64_t residual_ns)
 {
-    return reduction_wait(r, rank, residual_ns) < 0 ? -1 : r->completed_ns - r->last_posted_ns;
+    return collective_wait(r, rank, residual_ns) < 0 ? -1 : r->completed_ns - r->last_posted_ns;
 }
 
 /* For `count` collectives from number `from` on; posted[ranks, count]. */
-static void find_last(struct reductions *reductions, size_t from, size_t count, const int64_t *posted)
+static void find_last(struct collectives *collectives, size_t from, size_t count, const int64_t *posted)
 {
     for (size_t i = 0; i < count; i++) {
-        struct reduction *r = &reductions->of[from + i];
+        struct timed_collective *r = &collectives->of[from + i];
         int64_t last = INT64_MIN, next = INT64_MIN;
         int rank = -1;
-        for (int q = 0; q < reductions->ranks; q++) {
+        for (int q = 0; q < collectives->ranks; q++) {
             int64_t at = posted[(size_t)q * count + i];
             if (at > last) {
                 next = last;
@@ -76,41 +76,41 @@ static void find_last(struct reductions *reductions, size_t from, size_t count, 
             } else if (at > next)
                 next = at;
         }
-        int known = reductions->ranks > 1 && last > next && last - next >= 2 * reductions->residual_ns;
+        int known = collectives->ranks > 1 && last > next && last - next >= 2 * collectives->residual_ns;
         r->last_posted_ns = last;
-        r->late_ns = reductions->ranks > 1 ? last - next : 0;
+        r->late_ns = collectives->ranks > 1 ? last - next : 0;
         r->last_rank = known ? rank : -1;
-        reductions->counted += r->step >= reductions->first;
-        reductions->told += known && r->step >= reductions->first;
+        collectives->counted += r->step >= collectives->first;
+        collectives->told += known && r->step >= collectives->first;
     }
 }
 
-void reductions_find_last(struct reductions *reductions, const int64_t *posted)
+void collectives_find_last(struct collectives *collectives, const int64_t *posted)
 {
-    find_last(reductions, 0, reductions->n, posted);
+    find_last(collectives, 0, collectives->n, posted);
 }
 
 /* How long this rank stood still in gradient_sync because the given rank had not posted yet. */
-static int64_t blocked_by(const struct reductions *reductions, int rank, const struct interval *sync, size_t syncs,
+static int64_t blocked_by(const struct collectives *collectives, int rank, const struct interval *sync, size_t syncs,
                           struct interval *wait, struct interval *common)
 {
     size_t n = 0;
-    for (size_t i = 0; i < reductions->n; i++) {
-        const struct reduction *r = &reductions->of[i];
-        if (r->last_rank == rank && r->step >= reductions->first)
+    for (size_t i = 0; i < collectives->n; i++) {
+        const struct timed_collective *r = &collectives->of[i];
+        if (r->last_rank == rank && r->step >= collectives->first)
             wait[n++] = (struct interval){r->posted_ns, r->last_posted_ns};
     }
     n = intervals_unite(wait, n);
     return intervals_length(common, intervals_intersect(wait, n, sync, syncs, common));
 }
 
-static void find_stragglers(struct reductions *reductions, const struct job *job, const struct timeline *timeline,
+static void find_stragglers(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                             const struct alignment *alignment)
 {
-    size_t ranks = (size_t)reductions->ranks, n = 0, room = reductions->n + timeline->lane[LANE_HOST].n + 1;
+    size_t ranks = (size_t)collectives->ranks, n = 0, room = collectives->n + timeline->lane[LANE_HOST].n + 1;
     struct interval *sync = allocate(room, sizeof *sync), *wait = allocate(room, sizeof *wait);
     struct interval *common = allocate(2 * room, sizeof *common);
-    double *late = allocate(reductions->n + 1, sizeof *late);
+    double *late = allocate(collectives->n + 1, sizeof *late);
     double *mine = allocate(ranks, sizeof *mine), *all = allocate(ranks * ranks, sizeof *all);
     for (size_t i = 0; i < timeline->lane[LANE_HOST].n; i++) {
         const struct span *s = &timeline->lane[LANE_HOST].span[i];
@@ -119,14 +119,14 @@ static void find_stragglers(struct reductions *reductions, const struct job *job
                 (struct interval){alignment_apply(alignment, s->start_ns), alignment_apply(alignment, s->end_ns)};
     }
     n = intervals_unite(sync, n);
-    for (int r = 0; r < reductions->ranks; r++)
-        mine[r] = r == job->rank ? 0 : (double)blocked_by(reductions, r, sync, n, wait, common);
+    for (int r = 0; r < collectives->ranks; r++)
+        mine[r] = r == job->rank ? 0 : (double)blocked_by(collectives, r, sync, n, wait, common);
     job_gather(job, mine, ranks * sizeof *mine, all);
     for (size_t r = 0; r < ranks; r++) {
-        struct straggler *straggler = &reductions->straggler[r];
-        for (size_t i = 0; i < reductions->n; i++)
-            if (reductions->of[i].last_rank == (int)r && reductions->of[i].step >= reductions->first)
-                late[straggler->last++] = (double)reductions->of[i].late_ns;
+        struct straggler *straggler = &collectives->straggler[r];
+        for (size_t i = 0; i < collectives->n; i++)
+            if (collectives->of[i].last_rank == (int)r && collectives->of[i].step >= collectives->first)
+                late[straggler->last++] = (double)collectives->of[i].late_ns;
         straggler->late_ns = straggler->last ? stats_median(late, straggler->last) : 0;
         straggler->most_ns = straggler->last ? stats_quantile(late, straggler->last, 1) : 0;
         for (size_t q = 0; q < ranks && ranks > 1; q++)
@@ -140,20 +140,20 @@ static void find_stragglers(struct reductions *reductions, const struct job *job
     free(all);
 }
 
-void reductions_exchange(struct reductions *reductions, const struct job *job, const struct timeline *timeline,
-                         const struct alignment *alignment)
+void collectives_exchange(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
+                          const struct alignment *alignment)
 {
     enum { AT_ONCE = 4096 }; /* what all ranks posted at a time: memory does not grow with the length of the capture */
     int64_t *mine = allocate(AT_ONCE, sizeof *mine), *all = allocate((size_t)AT_ONCE * (size_t)job->size, sizeof *all);
-    reductions->residual_ns = (int64_t)job_max(job, (double)reductions->residual_ns);
-    for (size_t from = 0; from < reductions->n; from += AT_ONCE) {
-        size_t count = reductions->n - from < AT_ONCE ? reductions->n - from : AT_ONCE;
+    collectives->residual_ns = (int64_t)job_max(job, (double)collectives->residual_ns);
+    for (size_t from = 0; from < collectives->n; from += AT_ONCE) {
+        size_t count = collectives->n - from < AT_ONCE ? collectives->n - from : AT_ONCE;
         for (size_t i = 0; i < count; i++)
-            mine[i] = reductions->of[from + i].posted_ns;
+            mine[i] = collectives->of[from + i].posted_ns;
         job_gather(job, mine, count * sizeof *mine, all);
-        find_last(reductions, from, count, all);
+        find_last(collectives, from, count, all);
     }
-    find_stragglers(reductions, job, timeline, alignment);
+    find_stragglers(collectives, job, timeline, alignment);
     free(mine);
     free(all);
 }

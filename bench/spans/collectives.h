@@ -8,7 +8,7 @@
 #include "kernels/timeline.h"
 
 /* One collective on this rank; times are rank 0's clock. */
-struct reduction {
+struct timed_collective {
     int64_t queued_ns, posted_ns, completed_ns;
     int64_t returned_ns; /* when the training thread went on; before queued_ns where that is not known */
     size_t bytes, elements, ticket;
@@ -21,8 +21,8 @@ struct reduction {
 /* Waiting of this rank, and what was left of its time: wait = last_posted - posted (0 for a rank that is known to have
  * come last), transfer = completed - last_posted. Both are -1 (n/a) where the wait is below twice the clocks' residual,
  * so that the clocks cannot tell it from none; a transfer below 0 contradicts the clocks and counts as n/a too. */
-int64_t reduction_wait(const struct reduction *reduction, int rank, int64_t residual_ns);
-int64_t reduction_transfer(const struct reduction *reduction, int rank, int64_t residual_ns);
+int64_t collective_wait(const struct timed_collective *reduction, int rank, int64_t residual_ns);
+int64_t collective_transfer(const struct timed_collective *reduction, int rank, int64_t residual_ns);
 
 /* What one rank cost the others. */
 struct straggler {
@@ -33,27 +33,27 @@ struct straggler {
                        counted steps together */
 };
 
-struct reductions {
+struct collectives {
     size_t n;
-    struct reduction *of; /* [n], in the order of tickets */
-    int64_t residual_ns;  /* of the clocks of all ranks: the largest */
+    struct timed_collective *of; /* [n], in the order of tickets */
+    int64_t residual_ns;         /* of the clocks of all ranks: the largest */
     int ranks;
-    int first;            /* stragglers are counted from this step on: 0, unless it is set before reductions_exchange */
-    size_t counted, told; /* collectives from then on, and those of them whose last rank is known */
+    int first; /* stragglers are counted from this step on: 0, unless it is set before collectives_exchange */
+    size_t counted, told;        /* collectives from then on, and those of them whose last rank is known */
     struct straggler *straggler; /* [ranks] */
 };
 
 /* Takes the collectives of a timeline, in this rank's time; then nothing is known of the other ranks. Release with
- * reductions_destroy; a zeroed one is fine. */
-void reductions_create(struct reductions *reductions, const struct timeline *timeline,
-                       const struct alignment *alignment, int ranks);
-void reductions_destroy(struct reductions *reductions);
+ * collectives_destroy; a zeroed one is fine. */
+void collectives_create(struct collectives *collectives, const struct timeline *timeline,
+                        const struct alignment *alignment, int ranks);
+void collectives_destroy(struct collectives *collectives);
 
 /* Finds out from all ranks who was last, and the stragglers. All ranks call, with the same number of collectives. */
-void reductions_exchange(struct reductions *reductions, const struct job *job, const struct timeline *timeline,
-                         const struct alignment *alignment);
+void collectives_exchange(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
+                          const struct alignment *alignment);
 
 /* The part without messages: posted[ranks, n] and all; fills last_rank, last_posted_ns, late_ns. */
-void reductions_find_last(struct reductions *reductions, const int64_t *posted);
+void collectives_find_last(struct collectives *collectives, const int64_t *posted);
 
 #endif

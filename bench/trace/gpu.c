@@ -53,18 +53,18 @@ static struct gpu_lane *choose_lane(struct gpu_lanes *lanes, uint32_t stream, in
     return &lanes->of[i];
 }
 
-static void put_gpu_lanes(struct writer *w, const struct gpu_lanes *lanes)
+static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lanes *lanes)
 {
     const struct trace *t = w->trace;
     char name[600];
     snprintf(name, sizeof name, "ddpbench rank %d GPU", t->rank);
-    put_metadata(w, "process_name", w->gpu_pid, 0, "name", name);
+    trace_put_metadata(w, "process_name", w->gpu_pid, 0, "name", name);
     snprintf(name, sizeof name, "GPU %d %.60s%s%.400s", t->gpu_index, t->gpu->name,
              t->activities ? "" : "; without a tracer, times are of CUDA events: ", t->activities ? "" : t->untraced);
-    put_metadata(w, "process_labels", w->gpu_pid, 0, "labels", name);
-    put_sort_index(w, "process_sort_index", w->gpu_pid, 0, MADE_UP_THREAD + t->rank);
-    put_metadata(w, "thread_name", w->gpu_pid, LANE_OF_PHASES, "name", "phases");
-    put_sort_index(w, "thread_sort_index", w->gpu_pid, LANE_OF_PHASES, 0);
+    trace_put_metadata(w, "process_labels", w->gpu_pid, 0, "labels", name);
+    trace_put_sort_index(w, "process_sort_index", w->gpu_pid, 0, MADE_UP_THREAD + t->rank);
+    trace_put_metadata(w, "thread_name", w->gpu_pid, LANE_OF_PHASES, "name", "phases");
+    trace_put_sort_index(w, "thread_sort_index", w->gpu_pid, LANE_OF_PHASES, 0);
     for (size_t i = 0; i < lanes->n; i++) {
         const struct gpu_lane *lane = &lanes->of[i];
         if (lane->stream == ACTIVITY_NONE)
@@ -73,13 +73,13 @@ static void put_gpu_lanes(struct writer *w, const struct gpu_lanes *lanes)
             snprintf(name, sizeof name, "stream %" PRIu32 "%s", lane->stream, lane->nccl ? " (nccl)" : "");
         if (lane->beside)
             snprintf(name + strlen(name), 40, ", %d at once", lane->beside + 1);
-        put_metadata(w, "thread_name", w->gpu_pid, lane_thread(lane), "name", name);
-        put_sort_index(w, "thread_sort_index", w->gpu_pid, lane_thread(lane), 1 + (int)i);
+        trace_put_metadata(w, "thread_name", w->gpu_pid, lane_thread(lane), "name", name);
+        trace_put_sort_index(w, "thread_sort_index", w->gpu_pid, lane_thread(lane), 1 + (int)i);
     }
 }
 
 /* The phases when the GPU was in them; without a stream, so that analysers do not take them for work. */
-static void put_phases(struct writer *w)
+static void put_phases(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     const struct lane *host = &t->timeline->lane[LANE_HOST];
@@ -87,45 +87,45 @@ static void put_phases(struct writer *w)
         const struct span *s = &host->span[i];
         if (step_phase_of(s) < 0)
             continue;
-        begin_span(w, "gpu_user_annotation", w->gpu_pid, LANE_OF_PHASES, row_time(t, s->start_ns),
-                   row_time(t, s->end_ns), w->host_id + (long)i);
-        end_span(w, s->name);
+        trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, LANE_OF_PHASES, trace_row_time(t, s->start_ns),
+                         trace_row_time(t, s->end_ns), w->host_id + (long)i);
+        trace_span_end(w, s->name);
     }
 }
 
 /* ---- what the tracer saw ---- */
 
-static void put_kernel(struct writer *w, const struct activity *a)
+static void put_kernel(struct trace_writer *w, const struct activity *a)
 {
     const uint32_t *grid = a->kernel.grid, *block = a->kernel.block;
     int multiprocessors = w->trace->gpu->multiprocessors;
     double blocks = (double)grid[0] * grid[1] * grid[2] / (multiprocessors > 0 ? multiprocessors : 1);
     double threads = (double)block[0] * block[1] * block[2];
-    text_print(&w->out, ", \"registers per thread\": %" PRIu32 ", \"shared memory\": %" PRIu32, a->kernel.registers,
-               a->kernel.shared_bytes);
-    text_print(&w->out, ", \"blocks per SM\": %.6g, \"warps per SM\": %.6g", blocks, blocks * threads / 32);
-    text_print(&w->out, ", \"grid\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", grid[0], grid[1], grid[2]);
-    text_print(&w->out, ", \"block\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", block[0], block[1], block[2]);
+    trace_text_print(&w->out, ", \"registers per thread\": %" PRIu32 ", \"shared memory\": %" PRIu32,
+                     a->kernel.registers, a->kernel.shared_bytes);
+    trace_text_print(&w->out, ", \"blocks per SM\": %.6g, \"warps per SM\": %.6g", blocks, blocks * threads / 32);
+    trace_text_print(&w->out, ", \"grid\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", grid[0], grid[1], grid[2]);
+    trace_text_print(&w->out, ", \"block\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", block[0], block[1], block[2]);
 }
 
-static void put_bytes(struct writer *w, const struct activity *a)
+static void put_bytes(struct trace_writer *w, const struct activity *a)
 {
     int64_t ns = a->end_ns - a->start_ns;
-    text_print(&w->out, ", \"bytes\": %zu, \"memory bandwidth (GB/s)\": %.6g", a->bytes,
-               ns > 0 ? (double)a->bytes / (double)ns : 0);
+    trace_text_print(&w->out, ", \"bytes\": %zu, \"memory bandwidth (GB/s)\": %.6g", a->bytes,
+                     ns > 0 ? (double)a->bytes / (double)ns : 0);
 }
 
-static void put_number_if_known(struct writer *w, const char *name, uint32_t value)
+static void put_number_if_known(struct trace_writer *w, const char *name, uint32_t value)
 {
     if (value == ACTIVITY_NONE)
-        text_print(&w->out, ", \"%s\": -1", name);
+        trace_text_print(&w->out, ", \"%s\": -1", name);
     else
-        text_print(&w->out, ", \"%s\": %" PRIu32, name, value);
+        trace_text_print(&w->out, ", \"%s\": %" PRIu32, name, value);
 }
 
-static void put_wait(struct writer *w, const struct activity *a)
+static void put_wait(struct trace_writer *w, const struct activity *a)
 {
-    text_print(&w->out, ", \"cuda_sync_kind\": \"%s\"", a->name);
+    trace_text_print(&w->out, ", \"cuda_sync_kind\": \"%s\"", a->name);
     if (a->wait.event == ACTIVITY_NONE)
         return;
     put_number_if_known(w, "wait_on_stream", a->wait.stream);
@@ -134,23 +134,23 @@ static void put_wait(struct writer *w, const struct activity *a)
 }
 
 /* From the call to what it led to. Ids are unique over ranks: correlations have 32 bits. */
-static void put_flow(struct writer *w, const struct device_row *row, long thread)
+static void put_flow(struct trace_writer *w, const struct gpu_row *row, long thread)
 {
     const struct trace *t = w->trace;
     const struct activity *ends[] = {row->call, row->activity};
     uint64_t id = (uint64_t)t->rank << 32 | row->activity->correlation;
     for (int i = 0; i < 2; i++) {
-        begin_row(w, i ? "f" : "s", i ? w->gpu_pid : w->pid, i ? thread : (long)row->call->thread);
-        text_put(&w->out, ", \"ts\": ");
-        text_us(&w->out, row_time(t, ends[i]->start_ns));
-        text_put(&w->out, ", \"id\": ");
-        text_count(&w->out, id);
-        text_put(&w->out, ", \"cat\": \"ac2g\", \"name\": \"ac2g\"");
-        text_put(&w->out, i ? ", \"bp\": \"e\"}" : "}");
+        trace_row_begin(w, i ? "f" : "s", i ? w->gpu_pid : w->pid, i ? thread : (long)row->call->thread);
+        trace_text_put(&w->out, ", \"ts\": ");
+        trace_text_us(&w->out, trace_row_time(t, ends[i]->start_ns));
+        trace_text_put(&w->out, ", \"id\": ");
+        trace_text_count(&w->out, id);
+        trace_text_put(&w->out, ", \"cat\": \"ac2g\", \"name\": \"ac2g\"");
+        trace_text_put(&w->out, i ? ", \"bp\": \"e\"}" : "}");
     }
 }
 
-static void put_device_row(struct writer *w, const struct device_row *row, const struct gpu_lane *lane)
+static void put_device_row(struct trace_writer *w, const struct gpu_row *row, const struct gpu_lane *lane)
 {
     static const char *const category[] = {[ACTIVITY_KERNEL] = "kernel",
                                            [ACTIVITY_COPY] = "gpu_memcpy",
@@ -158,11 +158,11 @@ static void put_device_row(struct writer *w, const struct device_row *row, const
                                            [ACTIVITY_WAIT] = "cuda_sync"};
     const struct trace *t = w->trace;
     const struct activity *a = row->activity;
-    begin_span(w, category[a->kind], w->gpu_pid, lane_thread(lane), row_time(t, a->start_ns), row_time(t, a->end_ns),
-               row->id);
-    text_print(&w->out, ", \"device\": %d, \"context\": %" PRIu32, t->gpu_index, a->context);
+    trace_span_begin(w, category[a->kind], w->gpu_pid, lane_thread(lane), trace_row_time(t, a->start_ns),
+                     trace_row_time(t, a->end_ns), row->id);
+    trace_text_print(&w->out, ", \"device\": %d, \"context\": %" PRIu32, t->gpu_index, a->context);
     put_number_if_known(w, "stream", a->stream);
-    text_print(&w->out, ", \"correlation\": %" PRIu32, a->correlation);
+    trace_text_print(&w->out, ", \"correlation\": %" PRIu32, a->correlation);
     if (a->kind == ACTIVITY_KERNEL)
         put_kernel(w, a);
     else if (a->kind == ACTIVITY_WAIT)
@@ -170,28 +170,28 @@ static void put_device_row(struct writer *w, const struct device_row *row, const
     else
         put_bytes(w, a);
     if (row->alone)
-        put_collective(w, row->reduction);
-    end_span(w, a->name);
+        trace_put_collective(w, row->reduction);
+    trace_span_end(w, a->name);
     if (a->kind != ACTIVITY_WAIT)
         put_flow(w, row, lane_thread(lane));
 }
 
 /* A call is written unless nothing follows from it: most events only take a time. */
-static void put_call(struct writer *w, const struct device_call *call)
+static void put_call(struct trace_writer *w, const struct gpu_call *call)
 {
     const struct activity *a = call->activity;
     if (a->call.marks && !a->call.waited)
         return;
-    begin_span(w, a->call.driver ? "cuda_driver" : "cuda_runtime", w->pid, (long)a->thread,
-               row_time(w->trace, a->start_ns), row_time(w->trace, a->end_ns), call->id);
-    text_print(&w->out, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
-    end_span(w, a->name);
+    trace_span_begin(w, a->call.driver ? "cuda_driver" : "cuda_runtime", w->pid, (long)a->thread,
+                     trace_row_time(w->trace, a->start_ns), trace_row_time(w->trace, a->end_ns), call->id);
+    trace_text_print(&w->out, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
+    trace_span_end(w, a->name);
 }
 
-static void put_activities(struct writer *w)
+static void put_activities(struct trace_writer *w)
 {
-    struct device_rows rows;
-    device_rows_create(&rows, w);
+    struct gpu_rows rows;
+    gpu_rows_create(&rows, w);
     struct gpu_lanes lanes = {.of = allocate(rows.n + 1, sizeof *lanes.of)};
     size_t *lane = allocate(rows.n + 1, sizeof *lane);
     for (size_t i = 0; i < rows.n; i++) {
@@ -208,12 +208,12 @@ static void put_activities(struct writer *w)
         put_device_row(w, &rows.of[i], &lanes.of[lane[i]]);
     free(lane);
     free(lanes.of);
-    device_rows_destroy(&rows);
+    gpu_rows_destroy(&rows);
 }
 
 /* ---- what stamps tell ---- */
 
-static void put_stamped(struct writer *w)
+static void put_stamped(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     const struct lane *compute = &t->timeline->lane[LANE_COMPUTE];
@@ -222,24 +222,24 @@ static void put_stamped(struct writer *w)
     put_gpu_lanes(w, &lanes);
     for (size_t i = 0; i < compute->n; i++) {
         const struct span *s = &compute->span[i];
-        begin_span(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[0]), row_time(t, s->start_ns),
-                   row_time(t, s->end_ns), w->operation_id + (long)i);
-        text_print(&w->out, ", \"stream\": %d", STREAM_COMPUTE);
-        end_span(w, s->name);
+        trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[0]), trace_row_time(t, s->start_ns),
+                         trace_row_time(t, s->end_ns), w->operation_id + (long)i);
+        trace_text_print(&w->out, ", \"stream\": %d", STREAM_COMPUTE);
+        trace_span_end(w, s->name);
     }
-    for (size_t i = 0; t->nccl_version && i < t->reductions->n; i++) {
-        const struct reduction *r = &t->reductions->of[i];
-        begin_span(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[1]), r->posted_ns - t->base_ns,
-                   r->completed_ns - t->base_ns, w->reduction_id + (long)i);
-        text_print(&w->out, ", \"stream\": %d", STREAM_COMMUNICATION);
-        put_collective(w, i);
-        end_span(w, "nccl:all_reduce");
+    for (size_t i = 0; t->nccl_version && i < t->collectives->n; i++) {
+        const struct timed_collective *r = &t->collectives->of[i];
+        trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[1]), r->posted_ns - t->base_ns,
+                         r->completed_ns - t->base_ns, w->collective_id + (long)i);
+        trace_text_print(&w->out, ", \"stream\": %d", STREAM_COMMUNICATION);
+        trace_put_collective(w, i);
+        trace_span_end(w, "nccl:all_reduce");
     }
 }
 
 /* ---- the whole ---- */
 
-void put_device(struct writer *w)
+void trace_put_device(struct trace_writer *w)
 {
     if (w->trace->activities)
         put_activities(w);
@@ -248,24 +248,25 @@ void put_device(struct writer *w)
     put_phases(w);
 }
 
-void put_device_properties(struct writer *w)
+void trace_put_device_properties(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     const struct gpu_facts *g = t->gpu;
     if (!g)
         return;
-    text_print(&w->out, "{\"id\": %d, \"name\": ", t->gpu_index);
-    text_string(&w->out, g->name);
-    text_print(&w->out,
-               ", \"totalGlobalMem\": %zu, \"computeMajor\": %d, \"computeMinor\": %d, \"maxThreadsPerBlock\": %d, "
-               "\"maxThreadsPerMultiprocessor\": %d, \"regsPerBlock\": %d, \"warpSize\": %d, \"sharedMemPerBlock\": "
-               "%zu, \"numSms\": %d}",
-               g->total_memory, g->compute_major, g->compute_minor, g->max_threads_per_block,
-               g->max_threads_per_multiprocessor, g->registers_per_block, g->warp_size, g->shared_memory_per_block,
-               g->multiprocessors);
+    trace_text_print(&w->out, "{\"id\": %d, \"name\": ", t->gpu_index);
+    trace_text_string(&w->out, g->name);
+    trace_text_print(
+        &w->out,
+        ", \"totalGlobalMem\": %zu, \"computeMajor\": %d, \"computeMinor\": %d, \"maxThreadsPerBlock\": %d, "
+        "\"maxThreadsPerMultiprocessor\": %d, \"regsPerBlock\": %d, \"warpSize\": %d, \"sharedMemPerBlock\": "
+        "%zu, \"numSms\": %d}",
+        g->total_memory, g->compute_major, g->compute_minor, g->max_threads_per_block,
+        g->max_threads_per_multiprocessor, g->registers_per_block, g->warp_size, g->shared_memory_per_block,
+        g->multiprocessors);
 }
 
-int64_t device_end(const struct trace *t)
+int64_t trace_gpu_end(const struct trace *t)
 {
     int64_t end = t->steps ? t->times[t->steps - 1].end_ns : 0;
     for (size_t i = 0; t->activities && !t->without_cuda && i < t->activities->n; i++)

@@ -5,31 +5,31 @@
 #include "trace/rows.h"
 
 /* A call of the runtime or the driver in a captured step. */
-struct device_call {
+struct gpu_call {
     const struct activity *activity;
     long id; /* external id of the operation that made it, or of the collective; 0: neither did */
 };
 
-#define NO_REDUCTION SIZE_MAX
+#define NO_COLLECTIVE SIZE_MAX
 
 /* What the GPU did because of such a call, and waits. */
-struct device_row {
+struct gpu_row {
     const struct activity *activity, *call;
     int nccl;         /* a kernel of NCCL */
     long id;          /* as the call's */
-    size_t reduction; /* the collective that it belongs to, or NO_REDUCTION, */
+    size_t reduction; /* the collective that it belongs to, or NO_COLLECTIVE, */
     int alone;        /* and it is the only kernel of that */
 };
 
-struct device_rows {
-    struct device_call *call; /* [calls], in order of start, so are the rows */
+struct gpu_rows {
+    struct gpu_call *call; /* [calls], in order of start, so are the rows */
     size_t calls;
-    struct device_row *of; /* [n] */
+    struct gpu_row *of; /* [n] */
     size_t n;
 };
 
-/* Chooses from w->trace's activities. Release with device_rows_destroy. */
-void device_rows_create(struct device_rows *rows, const struct writer *w);
-void device_rows_destroy(struct device_rows *rows);
+/* Chooses from w->trace's activities. Release with gpu_rows_destroy. */
+void gpu_rows_create(struct gpu_rows *rows, const struct trace_writer *w);
+void gpu_rows_destroy(struct gpu_rows *rows);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The step in which the training thread was at that time, or -1. */
-static int step_at(const struct writer *w, int64_t ns)
+static int step_at(const struct trace_writer *w, int64_t ns)
 {
     int low = 0, high = w->trace->steps; /* steps before `low` began at that time or earlier */
     while (low < high) {
@@ -22,7 +22,7 @@ static int step_at(const struct writer *w, int64_t ns)
 
 /* The operation that the training thread was asking for at that time: its external id, or 0. They are recorded one
  * after the other. */
-static long operation_at(const struct writer *w, int64_t ns)
+static long operation_at(const struct trace_writer *w, int64_t ns)
 {
     const struct lane *lane = &w->trace->timeline->lane[LANE_COMPUTE];
     size_t low = 0, high = lane->n;
@@ -36,7 +36,7 @@ static long operation_at(const struct writer *w, int64_t ns)
     return low > 0 && ns < lane->span[low - 1].returned_ns ? w->operation_id + (long)(low - 1) : 0;
 }
 
-static void choose_calls(struct device_rows *rows, const struct writer *w)
+static void choose_calls(struct gpu_rows *rows, const struct trace_writer *w)
 {
     const struct activities *all = w->trace->activities;
     rows->call = allocate(all->n + 1, sizeof *rows->call);
@@ -46,14 +46,14 @@ static void choose_calls(struct device_rows *rows, const struct writer *w)
         if (step < 0)
             continue;
         long id = (long)a->thread == w->trace->thread && !w->trace->without_cpu ? operation_at(w, a->start_ns) : 0;
-        rows->call[rows->calls++] = (struct device_call){a, id};
+        rows->call[rows->calls++] = (struct gpu_call){a, id};
     }
 }
 
 /* A call by its correlation. */
 struct maker {
     uint32_t correlation;
-    const struct device_call *call;
+    const struct gpu_call *call;
 };
 
 static int by_correlation(const void *a, const void *b)
@@ -62,7 +62,7 @@ static int by_correlation(const void *a, const void *b)
     return (x->correlation > y->correlation) - (x->correlation < y->correlation);
 }
 
-static void choose_rows(struct device_rows *rows, const struct activities *all)
+static void choose_rows(struct gpu_rows *rows, const struct activities *all)
 {
     struct maker *maker = allocate(rows->calls + 1, sizeof *maker);
     for (size_t i = 0; i < rows->calls; i++)
@@ -75,22 +75,22 @@ static void choose_rows(struct device_rows *rows, const struct activities *all)
         if (a->kind == ACTIVITY_CALL || !(made = bsearch(&key, maker, rows->calls, sizeof *maker, by_correlation)))
             continue;
         rows->of[rows->n++] =
-            (struct device_row){.activity = a,
-                                .call = made->call->activity,
-                                .nccl = a->kind == ACTIVITY_KERNEL &&
-                                        (!strncmp(a->name, "ncclDevKernel", 13) || !strncmp(a->name, "ncclKernel", 10)),
-                                .id = made->call->id,
-                                .reduction = NO_REDUCTION};
+            (struct gpu_row){.activity = a,
+                             .call = made->call->activity,
+                             .nccl = a->kind == ACTIVITY_KERNEL &&
+                                     (!strncmp(a->name, "ncclDevKernel", 13) || !strncmp(a->name, "ncclKernel", 10)),
+                             .id = made->call->id,
+                             .reduction = NO_COLLECTIVE};
     }
     free(maker);
 }
 
 /* ---- collectives ---- */
 
-/* The collective that the training thread was asking for at that time, or NO_REDUCTION; they are in that order. */
-static size_t reduction_at(const struct trace *t, int64_t ns)
+/* The collective that the training thread was asking for at that time, or NO_COLLECTIVE; they are in that order. */
+static size_t collective_at(const struct trace *t, int64_t ns)
 {
-    const struct reductions *r = t->reductions;
+    const struct collectives *r = t->collectives;
     size_t low = 0, high = r->n;
     ns = alignment_apply(t->alignment, ns);
     while (low < high) {
@@ -100,34 +100,34 @@ static size_t reduction_at(const struct trace *t, int64_t ns)
         else
             high = middle;
     }
-    return low > 0 && ns < r->of[low - 1].returned_ns ? low - 1 : NO_REDUCTION;
+    return low > 0 && ns < r->of[low - 1].returned_ns ? low - 1 : NO_COLLECTIVE;
 }
 
 /* A kernel of NCCL belongs to the collective in whose call it was launched; it is that collective unless that has
  * several. */
-static void match_collectives(struct device_rows *rows, const struct writer *w)
+static void match_collectives(struct gpu_rows *rows, const struct trace_writer *w)
 {
     const struct trace *t = w->trace;
-    size_t *kernels = allocate(t->reductions->n + 1, sizeof *kernels);
+    size_t *kernels = allocate(t->collectives->n + 1, sizeof *kernels);
     for (size_t i = 0; i < rows->n; i++) {
-        struct device_row *row = &rows->of[i];
-        size_t reduction = row->nccl ? reduction_at(t, row->call->start_ns) : NO_REDUCTION;
-        if (reduction == NO_REDUCTION)
+        struct gpu_row *row = &rows->of[i];
+        size_t reduction = row->nccl ? collective_at(t, row->call->start_ns) : NO_COLLECTIVE;
+        if (reduction == NO_COLLECTIVE)
             continue;
         row->reduction = reduction;
-        row->id = w->reduction_id + (long)reduction;
+        row->id = w->collective_id + (long)reduction;
         kernels[reduction]++;
     }
     for (size_t i = 0; i < rows->n; i++)
-        rows->of[i].alone = rows->of[i].reduction != NO_REDUCTION && kernels[rows->of[i].reduction] == 1;
+        rows->of[i].alone = rows->of[i].reduction != NO_COLLECTIVE && kernels[rows->of[i].reduction] == 1;
     free(kernels);
 }
 
 /* The calls of such kernels belong to the collective, too. */
-static void name_calls(struct device_rows *rows)
+static void name_calls(struct gpu_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++)
-        if (rows->of[i].reduction != NO_REDUCTION)
+        if (rows->of[i].reduction != NO_COLLECTIVE)
             for (size_t low = 0, high = rows->calls; low < high;) {
                 size_t middle = low + (high - low) / 2;
                 const struct activity *a = rows->call[middle].activity;
@@ -140,16 +140,16 @@ static void name_calls(struct device_rows *rows)
             }
 }
 
-void device_rows_create(struct device_rows *rows, const struct writer *w)
+void gpu_rows_create(struct gpu_rows *rows, const struct trace_writer *w)
 {
-    *rows = (struct device_rows){0};
+    *rows = (struct gpu_rows){0};
     choose_calls(rows, w);
     choose_rows(rows, w->trace->activities);
     match_collectives(rows, w);
     name_calls(rows);
 }
 
-void device_rows_destroy(struct device_rows *rows)
+void gpu_rows_destroy(struct gpu_rows *rows)
 {
     free(rows->call);
     free(rows->of);

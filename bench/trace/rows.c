@@ -3,89 +3,91 @@
 
 #include <math.h>
 
-int64_t row_time(const struct trace *t, int64_t ns)
+int64_t trace_row_time(const struct trace *t, int64_t ns)
 {
     return alignment_apply(t->alignment, ns) - t->base_ns;
 }
 
-void begin_row(struct writer *w, const char *phase, long pid, long thread)
+void trace_row_begin(struct trace_writer *w, const char *phase, long pid, long thread)
 {
-    text_put(&w->out, w->first ? "\n{\"ph\": \"" : ",\n{\"ph\": \"");
+    trace_text_put(&w->out, w->first ? "\n{\"ph\": \"" : ",\n{\"ph\": \"");
     w->first = 0;
-    text_put(&w->out, phase);
-    text_put(&w->out, "\", \"pid\": ");
-    text_count(&w->out, (uint64_t)pid);
-    text_put(&w->out, ", \"tid\": ");
-    text_count(&w->out, (uint64_t)thread);
+    trace_text_put(&w->out, phase);
+    trace_text_put(&w->out, "\", \"pid\": ");
+    trace_text_count(&w->out, (uint64_t)pid);
+    trace_text_put(&w->out, ", \"tid\": ");
+    trace_text_count(&w->out, (uint64_t)thread);
 }
 
-void begin_span(struct writer *w, const char *category, long pid, long thread, int64_t start, int64_t end, long id)
+void trace_span_begin(struct trace_writer *w, const char *category, long pid, long thread, int64_t start, int64_t end,
+                      long id)
 {
-    begin_row(w, "X", pid, thread);
-    text_put(&w->out, ", \"ts\": ");
-    text_us(&w->out, start);
-    text_put(&w->out, ", \"dur\": ");
-    text_us(&w->out, end - (start > 0 ? start : 0));
-    text_put(&w->out, ", \"cat\": \"");
-    text_put(&w->out, category);
-    text_put(&w->out, "\", \"args\": {\"External id\": ");
-    text_count(&w->out, (uint64_t)id);
+    trace_row_begin(w, "X", pid, thread);
+    trace_text_put(&w->out, ", \"ts\": ");
+    trace_text_us(&w->out, start);
+    trace_text_put(&w->out, ", \"dur\": ");
+    trace_text_us(&w->out, end - (start > 0 ? start : 0));
+    trace_text_put(&w->out, ", \"cat\": \"");
+    trace_text_put(&w->out, category);
+    trace_text_put(&w->out, "\", \"args\": {\"External id\": ");
+    trace_text_count(&w->out, (uint64_t)id);
 }
 
-void end_row(struct writer *w)
+void trace_row_end(struct trace_writer *w)
 {
-    text_put(&w->out, "}}");
+    trace_text_put(&w->out, "}}");
 }
 
-void put_name(struct writer *w, const char *name)
+void trace_put_name(struct trace_writer *w, const char *name)
 {
-    text_put(&w->out, ", \"name\": \"");
-    text_put(&w->out, name);
-    text_put(&w->out, "\"");
+    trace_text_put(&w->out, ", \"name\": \"");
+    trace_text_put(&w->out, name);
+    trace_text_put(&w->out, "\"");
 }
 
-void end_span(struct writer *w, const char *name)
+void trace_span_end(struct trace_writer *w, const char *name)
 {
-    text_put(&w->out, "}, \"name\": ");
-    text_string(&w->out, name);
-    text_put(&w->out, "}");
+    trace_text_put(&w->out, "}, \"name\": ");
+    trace_text_string(&w->out, name);
+    trace_text_put(&w->out, "}");
 }
 
-void put_annotation(struct writer *w, const char *name, int64_t start, int64_t end, long id)
+void trace_put_annotation(struct trace_writer *w, const char *name, int64_t start, int64_t end, long id)
 {
-    begin_span(w, "user_annotation", w->pid, w->trace->thread, start, end, id);
-    text_put(&w->out, "}");
-    put_name(w, name);
-    text_put(&w->out, "}");
+    trace_span_begin(w, "user_annotation", w->pid, w->trace->thread, start, end, id);
+    trace_text_put(&w->out, "}");
+    trace_put_name(w, name);
+    trace_text_put(&w->out, "}");
 }
 
-void put_metadata(struct writer *w, const char *kind, long pid, long thread, const char *key, const char *value)
+void trace_put_metadata(struct trace_writer *w, const char *kind, long pid, long thread, const char *key,
+                        const char *value)
 {
-    begin_row(w, "M", pid, thread);
-    text_put(&w->out, ", \"ts\": 0.000");
-    put_name(w, kind);
-    text_print(&w->out, ", \"args\": {\"%s\": ", key);
-    text_string(&w->out, value);
-    end_row(w);
+    trace_row_begin(w, "M", pid, thread);
+    trace_text_put(&w->out, ", \"ts\": 0.000");
+    trace_put_name(w, kind);
+    trace_text_print(&w->out, ", \"args\": {\"%s\": ", key);
+    trace_text_string(&w->out, value);
+    trace_row_end(w);
 }
 
-void put_sort_index(struct writer *w, const char *kind, long pid, long thread, int index)
+void trace_put_sort_index(struct trace_writer *w, const char *kind, long pid, long thread, int index)
 {
-    begin_row(w, "M", pid, thread);
-    text_put(&w->out, ", \"ts\": 0.000");
-    put_name(w, kind);
-    text_print(&w->out, ", \"args\": {\"sort_index\": %d", index);
-    end_row(w);
+    trace_row_begin(w, "M", pid, thread);
+    trace_text_put(&w->out, ", \"ts\": 0.000");
+    trace_put_name(w, kind);
+    trace_text_print(&w->out, ", \"args\": {\"sort_index\": %d", index);
+    trace_row_end(w);
 }
 
-void put_counter(struct writer *w, const char *name, int64_t ts, const char *series, double value)
+void trace_put_counter(struct trace_writer *w, const char *name, int64_t ts, const char *series, double value)
 {
     if (!isfinite(value))
         return;
-    begin_row(w, "C", w->pid, w->trace->thread);
-    text_put(&w->out, ", \"ts\": ");
-    text_us(&w->out, ts);
-    put_name(w, name);
-    text_print(&w->out, ", \"args\": {\"%s\": %.9g", series, value);
-    end_row(w);
+    trace_row_begin(w, "C", w->pid, w->trace->thread);
+    trace_text_put(&w->out, ", \"ts\": ");
+    trace_text_us(&w->out, ts);
+    trace_put_name(w, name);
+    trace_text_print(&w->out, ", \"args\": {\"%s\": %.9g", series, value);
+    trace_row_end(w);
 }

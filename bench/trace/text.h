@@ -22,16 +22,16 @@ struct trace_text {
 };
 
 /* Adds text: n bytes (64 KiB at most); all of a string; printf's, of less than 1 KiB. */
-void text_bytes(struct trace_text *t, const char *text, size_t n);
-void text_put(struct trace_text *t, const char *text);
-void text_print(struct trace_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void trace_text_bytes(struct trace_text *t, const char *text, size_t n);
+void trace_text_put(struct trace_text *t, const char *text);
+void trace_text_print(struct trace_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Adds a whole number; nanoseconds as microseconds with three decimals, 0 for a negative time; a string of JSON. */
-void text_count(struct trace_text *t, uint64_t value);
-void text_us(struct trace_text *t, int64_t ns);
-void text_string(struct trace_text *t, const char *text);
+void trace_text_count(struct trace_text *t, uint64_t value);
+void trace_text_us(struct trace_text *t, int64_t ns);
+void trace_text_string(struct trace_text *t, const char *text);
 
 /* Hands on what is left. Returns 0; or -1 if the sink failed. */
-int text_flush(struct trace_text *t);
+int trace_text_flush(struct trace_text *t);
 
 #endif

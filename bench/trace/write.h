@@ -34,7 +34,7 @@ struct trace {
     const struct step_times *times;   /* [steps] */
     const struct captured_step *step; /* [steps] */
     int steps;
-    const struct reductions *reductions;
+    const struct collectives *collectives;
     const size_t *parameters;            /* of each collective of the plan */
     size_t compute_bytes;                /* of a number of the device's compute type */
     int shapes, flops, memory, counters; /* what more to write: 0 or 1 each */

@@ -8,31 +8,31 @@
 /* Seconds from a step's start in which perfect overlap of a plan of n collectives would be done:
  * max(C, max over i of (ready_i + sum over j >= i of alone_j)) + rest, where C is the end of backward, ready[i] when
  * the last gradient of collective i is final (both without communication), alone[i] the time of that collective by
- * itself, and rest clipping and optimizer. The order is that in which backward completes the slices, also for a
+ * itself, and rest clipping and optimizer. The order is that in which backward completes the buckets, also for a
  * strategy that launches them in another one: the bound is what the same collectives could reach. */
-double bound_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest);
+double attainable_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest);
 
-struct bound;
+struct attainable;
 
-/* Room for all rounds of a run. Release with bound_destroy, with the same run; NULL is fine. */
-struct bound *bound_create(const struct run *run);
-void bound_destroy(struct bound *bound, const struct run *run);
+/* Room for all rounds of a run. Release with attainable_destroy, with the same run; NULL is fine. */
+struct attainable *attainable_create(const struct run *run);
+void attainable_destroy(struct attainable *attainable, const struct run *run);
 
 /* After a block of an implementation, whose spans are still in the timeline (and stay there). From `none`: when each
  * gradient was final in the timed steps. Of the others: the time of each collective by itself, with the ranks otherwise
  * idle. All ranks call it. */
-void bound_measure(struct bound *bound, struct run *run, const struct step_times *times, int implementation,
-                   size_t round);
+void attainable_measure(struct attainable *attainable, struct run *run, const struct step_times *times,
+                        int implementation, size_t round);
 
 /* Of this rank in one round: the collectives of an implementation alone, together, in seconds; and how much longer they
  * took in its block, whose spans are in the timeline: the median over the collectives of (mean duration in steps
  * [first, n)) / (duration alone). 0 and NAN for one that does not reduce. */
-double bound_alone(const struct bound *bound, const struct run *run, int implementation, size_t round);
-double bound_slowdown(const struct bound *bound, const struct run *run, int implementation, size_t round, int first,
-                      int n);
+double attainable_alone(const struct attainable *attainable, const struct run *run, int implementation, size_t round);
+double attainable_slowdown(const struct attainable *attainable, const struct run *run, int implementation, size_t round,
+                           int first, int n);
 
-/* seconds[n] = attainable step time of each implementation (METRICS: attainable), from medians over the rounds so far,
+/* seconds[n] = attainable step time of each implementation (FIGURES: attainable), from medians over the rounds so far,
  * of the slowest rank; NAN for one that does not reduce. All ranks call it. */
-void bound_compute(const struct bound *bound, const struct run *run, double *seconds);
+void attainable_compute(const struct attainable *attainable, const struct run *run, double *seconds);
 
 #endif

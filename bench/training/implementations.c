@@ -22,9 +22,10 @@ static int add_implementation(struct options *options, const char *label, const 
 {
     for (int i = 0; i < options->n; i++)
         if (!strcmp(options->implementation[i].label, label))
-            return report("--implementations: '%s' is listed twice; give each its own label, as in a=ddp,b=ddp", label);
+            return error_report("--implementations: '%s' is listed twice; give each its own label, as in a=ddp,b=ddp",
+                                label);
     if (options->n == MAX_IMPLEMENTATIONS)
-        return report("--implementations: more than %d rows", MAX_IMPLEMENTATIONS);
+        return error_report("--implementations: more than %d rows", MAX_IMPLEMENTATIONS);
     struct implementation *row = &options->implementation[options->n++];
     *row = (struct implementation){.strategy = strategy, .bucket_mb = strategy->buckets ? bucket_mb : 0};
     snprintf(row->label, sizeof row->label, "%s", label);
@@ -37,14 +38,14 @@ static int add_buckets(struct options *options, const char *label, const struct 
     char list[512], row[64], *save = NULL;
     int several = strchr(options->bucket_size_mb, ',') != NULL;
     if (strlen(options->bucket_size_mb) >= sizeof list)
-        return report("--bucket-size-mb: the list is longer than %zu characters", sizeof list - 1);
+        return error_report("--bucket-size-mb: the list is longer than %zu characters", sizeof list - 1);
     strcpy(list, options->bucket_size_mb);
     if (!*list || *list == ',' || list[strlen(list) - 1] == ',' || strstr(list, ",,"))
-        return report("--bucket-size-mb '%s': expected sizes in MiB such as 25 or 0.5,1,25", list);
+        return error_report("--bucket-size-mb '%s': expected sizes in MiB such as 25 or 0.5,1,25", list);
     for (char *word = strtok_r(list, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
         double mb;
         if (option_number(word, &mb) || mb <= 0 || mb > 1e9)
-            return report("--bucket-size-mb %s: expected a size above 0 in MiB, such as 25 or 0.5", word);
+            return error_report("--bucket-size-mb %s: expected a size above 0 in MiB, such as 25 or 0.5", word);
         snprintf(row, sizeof row, several ? "%.40s:%.20s" : "%.40s", label, word);
         if (add_implementation(options, row, strategy, mb))
             return -1;
@@ -60,13 +61,14 @@ static int add_word(struct options *options, const char *word)
     list_strategies(known, sizeof known);
     const struct strategy *strategy = strategy_find(name);
     if (!strategy)
-        return report("--implementations: unknown implementation '%s'; known: %s", name, known);
+        return error_report("--implementations: unknown implementation '%s'; known: %s", name, known);
     if (!length || length >= sizeof label)
-        return report("--implementations: the label in '%s' must have 1 to %zu characters", word, sizeof label - 1);
+        return error_report("--implementations: the label in '%s' must have 1 to %zu characters", word,
+                            sizeof label - 1);
     memcpy(label, word, length);
     for (char *c = label; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("_-+", *c))
-            return report("--implementations: label '%s' may hold letters, digits, _, - and + only", label);
+            return error_report("--implementations: label '%s' may hold letters, digits, _, - and + only", label);
     return strategy->buckets ? add_buckets(options, label, strategy) : add_implementation(options, label, strategy, 0);
 }
 
@@ -78,9 +80,9 @@ static int add_profile(struct options *options)
     const struct strategy *strategy = strategy_find(options->profile_implementation);
     list_strategies(known, sizeof known);
     if (!strategy)
-        return report("--profile-implementation %s: unknown; known: %s", options->profile_implementation, known);
+        return error_report("--profile-implementation %s: unknown; known: %s", options->profile_implementation, known);
     if (strchr(options->bucket_size_mb, ','))
-        return report("--bucket-size-mb %s: --profile takes one size", options->bucket_size_mb);
+        return error_report("--bucket-size-mb %s: --profile takes one size", options->bucket_size_mb);
     if (add_word(options, strategy->name))
         return -1;
     double bucket_mb = options->implementation[0].bucket_mb;
@@ -90,7 +92,7 @@ static int add_profile(struct options *options)
     if (strategy->overlaps) {
         if (add_implementation(options, "after_backward", strategy, bucket_mb))
             return -1;
-        options->implementation[options->n - 1].traced = options->implementation[options->n - 1].deferred = 1;
+        options->implementation[options->n - 1].traced = options->implementation[options->n - 1].after_backward = 1;
     }
     if (strategy != &strategy_none) {
         if (add_implementation(options, strategy_none.name, &strategy_none, 0))
@@ -107,12 +109,12 @@ int option_implementations(struct options *options)
     if (options->profile)
         return add_profile(options);
     if (strlen(options->implementations) >= sizeof list)
-        return report("--implementations: the list is longer than %zu characters", sizeof list - 1);
+        return error_report("--implementations: the list is longer than %zu characters", sizeof list - 1);
     strcpy(list, options->implementations);
     if (!*list || *list == ',' || list[strlen(list) - 1] == ',' || strstr(list, ",,")) {
         char known[256];
         list_strategies(known, sizeof known);
-        return report("--implementations '%s': expected names separated by commas; known: %s", list, known);
+        return error_report("--implementations '%s': expected names separated by commas; known: %s", list, known);
     }
     for (char *word = strtok_r(list, ",", &save); word; word = strtok_r(NULL, ",", &save))
         if (add_word(options, word))
@@ -147,7 +149,7 @@ static int parse_phase(const char *text, enum phase *phase)
         size_t at = strlen(known);
         snprintf(known + at, sizeof known - at, "%s%s", p ? ", " : "", phase_name[p]);
     }
-    return report("--inject-delay phase=%s: unknown phase; known: %s", text, known);
+    return error_report("--inject-delay phase=%s: unknown phase; known: %s", text, known);
 }
 
 static int delay_parse(const struct option *option, const char *text, void *field)
@@ -168,12 +170,13 @@ static int delay_parse(const struct option *option, const char *text, void *fiel
                 return -1;
             phase = 1;
         } else
-            return report("--inject-delay %s: '%s=%s' is not rank=R, ms=TIME (above 0, at most 60000) or phase=NAME",
-                          text, name, value);
+            return error_report(
+                "--inject-delay %s: '%s=%s' is not rank=R, ms=TIME (above 0, at most 60000) or phase=NAME", text, name,
+                value);
     }
     if (more < 0 || d.rank < 0 || d.ms <= 0 || !phase)
-        return report("--inject-delay %s: expected rank=R,ms=TIME,phase=NAME, such as rank=1,ms=5,phase=backward_pass",
-                      text);
+        return error_report(
+            "--inject-delay %s: expected rank=R,ms=TIME,phase=NAME, such as rank=1,ms=5,phase=backward_pass", text);
     *(struct delay *)field = d;
     return 0;
 }
@@ -209,14 +212,14 @@ static int thresholds_parse(const struct option *option, const char *text, void 
         while (i < KNOWN && strcmp(name, threshold_name[i]))
             i++;
         if (i == KNOWN || option_number(value, &percent) || percent <= 0 || percent > 100)
-            return report(
+            return error_report(
                 "--thresholds %s=%s: expected busy, data_loading, exposed or memory = a percentage above 0, at "
                 "most 100",
                 name, value);
         *threshold_of(&t, i) = percent;
     }
     if (more < 0 || !*text)
-        return report("--thresholds '%s': expected a list such as busy=70,exposed=20", text);
+        return error_report("--thresholds '%s': expected a list such as busy=70,exposed=20", text);
     *thresholds = t;
     return 0;
 }
@@ -304,7 +307,7 @@ static int progress_parse(const struct option *option, const char *text, void *f
             return -1;
         *(struct comm_progress *)field = (struct comm_progress){PROGRESS_SLEEP, (unsigned)us};
     } else
-        return report("--%s %s: expected auto, poll or sleep:US (microseconds)", option->name, text);
+        return error_report("--%s %s: expected auto, poll or sleep:US (microseconds)", option->name, text);
     return 0;
 }
 
@@ -331,7 +334,7 @@ int option_activities(const char *text)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strcmp(text, words[i]))
             return activities[i];
-    return report("--profile-activities %s: expected auto, cpu, cuda or cpu,cuda", text);
+    return error_report("--profile-activities %s: expected auto, cpu, cuda or cpu,cuda", text);
 }
 
 int option_ranks(const char *text, int rank, int ranks)
@@ -343,10 +346,10 @@ int option_ranks(const char *text, int rank, int ranks)
     for (const char *at = text;; at = end + 1) {
         long r = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
         if (r < 0 || (*end && *end != ','))
-            return report("--profile-ranks %s: expected all, or a list such as 0,3", text);
+            return error_report("--profile-ranks %s: expected all, or a list such as 0,3", text);
         if (r >= ranks)
-            return report("--profile-ranks %s: there is no rank %ld among %d; allowed: 0 to %d", text, r, ranks,
-                          ranks - 1);
+            return error_report("--profile-ranks %s: there is no rank %ld among %d; allowed: 0 to %d", text, r, ranks,
+                                ranks - 1);
         found |= r == rank;
         if (!*end)
             return found;

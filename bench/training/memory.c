@@ -1,7 +1,7 @@
 /* memory.c - what a run will need, by part. */
 #include "training/memory.h"
 
-#include "benchmark/comparison.h"
+#include "benchmark/ranking.h"
 #include "kernels/error.h"
 #include "machine/host.h"
 #include "spans/steps.h"
@@ -56,7 +56,7 @@ void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, cons
     for (int i = 0; i < TIMELINE_LANES; i++)
         recorded += spans[i] * sizeof(struct span);
     size_t rows = (size_t)options->n, tensors = (size_t)model->tensors;
-    size_t series = rows * METRICS +
+    size_t series = rows * FIGURES +
                     (options->attainable || options->profile ? (rows + 1) * tensors : 0); /* a number a round each */
     bytes[MEMORY_RECORDS] = recorded +
                             (options->block_steps + DISCARDED_STEPS) * (step + (size_t)(ranks + 4) * sizeof(double)) +
@@ -102,10 +102,11 @@ int memory_check_gpu(const size_t bytes[MEMORY_PARTS], const struct gpu_facts *g
     double needed = (double)(memory_total(bytes) - bytes[MEMORY_RECORDS]) * ranks;
     if (needed <= (double)gpu->free_memory)
         return 0;
-    return report("%s has %s free and %d rank%s on it need%s %s: a rank needs %s; use a smaller --batch-size, "
-                  "--context-length, --num-layers or --d-model, --dtype bf16, or more GPUs",
-                  gpu->name, memory_words(gpu->free_memory, have), ranks, ranks > 1 ? "s" : "", ranks > 1 ? "" : "s",
-                  memory_words((size_t)fmin(needed, 1e19), need), parts_words(bytes, parts));
+    return error_report("%s has %s free and %d rank%s on it need%s %s: a rank needs %s; use a smaller --batch-size, "
+                        "--context-length, --num-layers or --d-model, --dtype bf16, or more GPUs",
+                        gpu->name, memory_words(gpu->free_memory, have), ranks, ranks > 1 ? "s" : "",
+                        ranks > 1 ? "" : "s", memory_words((size_t)fmin(needed, 1e19), need),
+                        parts_words(bytes, parts));
 }
 
 int memory_check(const size_t bytes[MEMORY_PARTS], const struct job *job)
@@ -116,7 +117,7 @@ int memory_check(const size_t bytes[MEMORY_PARTS], const struct job *job)
     if (needed <= (double)available)
         return 0;
     parts_words(bytes, parts);
-    return report(
+    return error_report(
         "the %d rank%s of this machine need %s of memory together and it has %s: a rank needs %s; use a smaller "
         "--batch-size, --context-length, --num-layers, --d-model or --steps-per-block, or more hosts",
         job->machine_size, job->machine_size == 1 ? "" : "s", memory_words((size_t)fmin(needed, 1e19), need),

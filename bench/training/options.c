@@ -136,19 +136,19 @@ static const struct option help[] = {
 static int check_mode(const struct options *o, const char *needs_profile)
 {
     if (!o->profile && needs_profile)
-        return report("--%s needs --profile", needs_profile);
+        return error_report("--%s needs --profile", needs_profile);
     if (!o->profile && !o->rounds)
-        return report("--rounds 0: expected a whole number from 1 to 1000000 (0 is for --profile)");
+        return error_report("--rounds 0: expected a whole number from 1 to 1000000 (0 is for --profile)");
     if (o->profile && *o->output)
-        return report("--output is for the benchmark; with --profile use --profile-output-dir");
+        return error_report("--output is for the benchmark; with --profile use --profile-output-dir");
     if (o->profile && o->attainable)
-        return report("--attainable is for the benchmark; a profile always measures it");
+        return error_report("--attainable is for the benchmark; a profile always measures it");
     if (o->profile && o->grad_dtype == COMM_BF16 && strcmp(o->profile_implementation, "ddp_individual_v2"))
-        return report("--grad-dtype bf16 is for ddp_individual_v2; --profile-implementation is %s",
-                      o->profile_implementation);
+        return error_report("--grad-dtype bf16 is for ddp_individual_v2; --profile-implementation is %s",
+                            o->profile_implementation);
     if (o->profile && !o->profile_active && o->profile_repeat > 1)
-        return report("--profile-repeat %zu needs --profile-active: how many steps of a cycle to keep",
-                      o->profile_repeat);
+        return error_report("--profile-repeat %zu needs --profile-active: how many steps of a cycle to keep",
+                            o->profile_repeat);
     return 0;
 }
 
@@ -158,9 +158,10 @@ static int check_cycles(const struct options *o)
     size_t steps = o->num_epochs * o->steps_per_epoch, active = o->profile_active ? o->profile_active : 1;
     size_t cycle = o->profile_wait + o->profile_warmup + active, cycles = o->profile_repeat ? o->profile_repeat : 1;
     if (o->profile && cycle * cycles > steps)
-        return report("the %zu x %zu steps of --profile-wait, --profile-warmup and --profile-active are more than the "
-                      "%zu steps of the run: raise --num-epochs or --steps-per-epoch",
-                      cycles, cycle, steps);
+        return error_report(
+            "the %zu x %zu steps of --profile-wait, --profile-warmup and --profile-active are more than the "
+            "%zu steps of the run: raise --num-epochs or --steps-per-epoch",
+            cycles, cycle, steps);
     return 0;
 }
 
@@ -170,7 +171,7 @@ static int check_attainable(const struct options *o)
     int none = 0;
     for (int i = 0; i < o->n; i++)
         none += o->implementation[i].strategy == &strategy_none;
-    return o->attainable && !none ? report("--attainable needs none among the --implementations") : 0;
+    return o->attainable && !none ? error_report("--attainable needs none among the --implementations") : 0;
 }
 
 static int check_heads(const struct options *o)
@@ -183,15 +184,15 @@ static int check_heads(const struct options *o)
         if (o->d_model % h == 0 && o->d_model / h % 2 == 0)
             at += (size_t)snprintf(fit + at, sizeof fit - at, "%s%zu", at ? ", " : "", h);
     if (!at)
-        return report("--d-model %zu is odd; RoPE needs heads of even width", o->d_model);
-    return report("--num-heads %zu does not divide --d-model %zu into heads of even width; these do: %s", o->num_heads,
-                  o->d_model, fit);
+        return error_report("--d-model %zu is odd; RoPE needs heads of even width", o->d_model);
+    return error_report("--num-heads %zu does not divide --d-model %zu into heads of even width; these do: %s",
+                        o->num_heads, o->d_model, fit);
 }
 
 static int check_epochs(struct options *o)
 {
     if (o->warmup_epochs > o->num_epochs)
-        return report("--warmup-epochs %zu is more than --num-epochs %zu", o->warmup_epochs, o->num_epochs);
+        return error_report("--warmup-epochs %zu is more than --num-epochs %zu", o->warmup_epochs, o->num_epochs);
     o->warmup_steps = o->warmup_epochs * o->steps_per_epoch;
     size_t active = (o->num_epochs - o->warmup_epochs) * o->steps_per_epoch;
     enum { PROFILE_STEPS = 3 }; /* of the blocks that a profile is compared with, unless the warm-up has fewer */
@@ -200,13 +201,13 @@ static int check_epochs(struct options *o)
         of_regime = PROFILE_STEPS;
     o->block_steps = o->steps_per_block ? o->steps_per_block : of_regime;
     if (!o->block_steps)
-        return report("--regime %s has no epochs to time: --num-epochs %zu, --warmup-epochs %zu",
-                      o->regime == REGIME_WARMUP ? "warmup" : "active", o->num_epochs, o->warmup_epochs);
+        return error_report("--regime %s has no epochs to time: --num-epochs %zu, --warmup-epochs %zu",
+                            o->regime == REGIME_WARMUP ? "warmup" : "active", o->num_epochs, o->warmup_epochs);
     if (o->regime == REGIME_WARMUP && o->block_steps > o->warmup_steps)
-        return report("--steps-per-block %zu is more than the %zu steps of the warm-up epochs", o->block_steps,
-                      o->warmup_steps);
+        return error_report("--steps-per-block %zu is more than the %zu steps of the warm-up epochs", o->block_steps,
+                            o->warmup_steps);
     if (o->block_steps > 1000000)
-        return report("%zu timed steps a block; at most 1000000", o->block_steps);
+        return error_report("%zu timed steps a block; at most 1000000", o->block_steps);
     return 0;
 }
 
@@ -222,11 +223,11 @@ int options_fit(struct options *o, int ranks)
     if (option_ranks(o->profile_ranks, -1, ranks) < 0)
         return -1;
     if (o->delay.ms > 0 && o->delay.rank >= ranks)
-        return report("--inject-delay rank=%d: there are ranks 0 to %d", o->delay.rank, ranks - 1);
+        return error_report("--inject-delay rank=%d: there are ranks 0 to %d", o->delay.rank, ranks - 1);
     size_t parts = (size_t)ranks * o->grad_accumulation;
     if (o->batch_size_per_rank % o->grad_accumulation)
-        return report("--batch-size-per-rank %zu does not divide into %zu micro-batches: use a multiple of %zu",
-                      o->batch_size_per_rank, o->grad_accumulation, o->grad_accumulation);
+        return error_report("--batch-size-per-rank %zu does not divide into %zu micro-batches: use a multiple of %zu",
+                            o->batch_size_per_rank, o->grad_accumulation, o->grad_accumulation);
     if (o->batch_size_per_rank)
         o->batch_size = o->batch_size_per_rank * (size_t)ranks;
     if (o->batch_size % parts) {
@@ -236,9 +237,9 @@ int options_fit(struct options *o, int ranks)
             snprintf(fits, sizeof fits, "%zu or %zu", below, below + parts);
         else
             snprintf(fits, sizeof fits, "%zu", parts);
-        return report("a batch of %zu does not divide over %d ranks x %zu micro-batches: use a multiple of %zu, "
-                      "such as %s",
-                      o->batch_size, ranks, o->grad_accumulation, parts, fits);
+        return error_report("a batch of %zu does not divide over %d ranks x %zu micro-batches: use a multiple of %zu, "
+                            "such as %s",
+                            o->batch_size, ranks, o->grad_accumulation, parts, fits);
     }
     if (!o->vocab_size)
         o->vocab_size = vocabulary_of(o->data);
@@ -303,7 +304,7 @@ int options_parse(struct options *options, int argc, char *const argv[])
     if (option_table_parse(&table, argc, argv) || check_mode(options, given.of_profile))
         return -1;
     if (options->profile && given.implementations)
-        return report("--implementations is for the benchmark; --profile traces one --profile-implementation");
+        return error_report("--implementations is for the benchmark; --profile traces one --profile-implementation");
     if (options->profile && option_activities(options->profile_activities) < 0)
         return -1;
     return option_implementations(options) || check_attainable(options) || check_heads(options) ||

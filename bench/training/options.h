@@ -15,9 +15,9 @@
 struct implementation {
     char label[64];
     const struct strategy *strategy;
-    double bucket_mb; /* MiB; 0 for a strategy without buckets */
-    int traced;       /* its operations are recorded */
-    int deferred;     /* its collectives are put off until backward is over: the control for overlap */
+    double bucket_mb;   /* MiB; 0 for a strategy without buckets */
+    int traced;         /* its operations are recorded */
+    int after_backward; /* its collectives are put off until backward is over: the control for overlap */
 };
 enum { MAX_IMPLEMENTATIONS = 64 };
 

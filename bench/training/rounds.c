@@ -44,7 +44,7 @@ struct block_report {
 void run_start(struct run *run, int implementation, long step)
 {
     int traced = run->options->implementation[implementation].traced;
-    trainer_use(&run->trainer, traced ? run->traced : run->device, &run->sync[implementation]);
+    trainer_use(&run->trainer, traced ? run->traced : run->device, &run->reducer[implementation]);
     trainer_reset(&run->trainer, step);
     timeline_clear(&run->timeline);
     run->device->stamps_begin();
@@ -95,12 +95,12 @@ static void keep_sample(struct run *run, int implementation, size_t round, const
         slowest = all[r].seconds > slowest ? all[r].seconds : slowest;
         run->dropped_spans += all[r].dropped;
     }
-    measurements_of(&run->measurements, implementation, METRIC_STEP)[round] = slowest / steps;
+    measurements_of(&run->measurements, implementation, FIGURE_STEP)[round] = slowest / steps;
 }
 
 /* Cores of the busiest machine that something else than its ranks used around a block, at least 0; NAN for a block too
  * short to tell, since the kernel counts in hundredths of a second. */
-static double foreign_cores(const struct run *run, const struct block_report *mine)
+static double other_processes_cores(const struct run *run, const struct block_report *mine)
 {
     double ranks = job_sum_machine(run->job, mine->process_cpu);
     double cores = (mine->machine_cpu - ranks) / mine->around;
@@ -112,18 +112,18 @@ static double foreign_cores(const struct run *run, const struct block_report *mi
 static void count_block(struct run *run, int implementation, const struct block_report *rank_0, double others)
 {
     run->blocks++;
-    run->foreign_blocks += others >= MONITOR_FOREIGN_CORES;
-    run->other_cores = fmax(run->other_cores, others);
-    if (run->sync[implementation].strategy->reduces) {
+    run->blocks_with_other_processes += others >= MONITOR_OTHER_CORES;
+    run->other_processes_cores = fmax(run->other_processes_cores, others);
+    if (run->reducer[implementation].strategy->reduces) {
         run->comm_cpu_seconds += rank_0->communication_cpu;
         run->comm_seconds += rank_0->seconds;
     }
 }
 
 /* A strategy that reduces all of the gradient in fp32 must find the losses that the others find. */
-static int must_agree(const struct sync *sync)
+static int must_agree(const struct reducer *reducer)
 {
-    return sync->strategy->reduces && (!sync->staged || sync->staged_dtype == COMM_FLOAT32);
+    return reducer->strategy->reduces && (!reducer->staged || reducer->staged_dtype == COMM_FLOAT32);
 }
 
 static int run_block(struct run *run, struct scratch *s, struct results *results, int implementation, size_t round)
@@ -144,8 +144,8 @@ static int run_block(struct run *run, struct scratch *s, struct results *results
         s->loss[i] = (double)s->record[i * RECORDS + RECORD_LOSS];
     job_gather(run->job, &mine, sizeof mine, s->all);
     keep_sample(run, implementation, round, s->all);
-    losses_add(&run->losses, run->job, s->loss, must_agree(&run->sync[implementation]));
-    double others = foreign_cores(run, &mine);
+    losses_add(&run->losses, run->job, s->loss, must_agree(&run->reducer[implementation]));
+    double others = other_processes_cores(run, &mine);
     struct block_facts facts = {
         .implementation = run->options->implementation[implementation].label,
         .round = round,
@@ -153,13 +153,13 @@ static int run_block(struct run *run, struct scratch *s, struct results *results
         .steps = steps,
         .discarded = DISCARDED_STEPS,
         .schedule_step = block_start(run->options),
-        .other_cores = others,
+        .other_processes_cores = others,
         .steps_before = run->steps_run,
         .traced = run->options->implementation[implementation].traced,
     };
     run->steps_run += steps;
     count_block(run, implementation, &s->all[0], others);
-    return metrics_write_block(results, &facts, run, s->times, s->overlap, s->record);
+    return telemetry_write_block(results, &facts, run, s->times, s->overlap, s->record);
 }
 
 /* ---- the rounds ---- */

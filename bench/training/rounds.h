@@ -3,7 +3,7 @@
 #ifndef BENCH_TRAINING_ROUNDS_H
 #define BENCH_TRAINING_ROUNDS_H
 
-#include "benchmark/comparison.h"
+#include "benchmark/ranking.h"
 #include "ddp/job.h"
 #include "machine/host.h"
 #include "monitor/monitor.h"
@@ -30,8 +30,8 @@ struct run {
     struct data *data;
     struct timeline timeline;
     struct comm *comm;
-    float *gradient;   /* [model.arena] of the comm's memory */
-    struct sync *sync; /* [options->n] */
+    float *gradient;         /* [model.arena] of the comm's memory */
+    struct reducer *reducer; /* [options->n] */
     struct trainer trainer;
 
     long steps_run; /* by this process, of all implementations */
@@ -41,10 +41,11 @@ struct run {
 
     struct measurements measurements;
     struct losses losses;
-    size_t blocks, foreign_blocks; /* blocks measured; of these beside MONITOR_FOREIGN_CORES of foreign work or more */
-    double other_cores;            /* the most cores that others used during a block */
-    double comm_cpu_seconds;       /* of rank 0's communication thread, in the timed steps of strategies that reduce, */
-    double comm_seconds;           /* which took so long together */
+    size_t blocks,
+        blocks_with_other_processes; /* blocks measured; of these beside MONITOR_OTHER_CORES of foreign work or more */
+    double other_processes_cores;    /* the most cores that others used during a block */
+    double comm_cpu_seconds; /* of rank 0's communication thread, in the timed steps of strategies that reduce, */
+    double comm_seconds;     /* which took so long together */
     int dropped_spans;
 };
 

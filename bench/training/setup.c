@@ -25,14 +25,14 @@ static int plan_model(struct run *run)
     double tokens = (double)sizes.batch * (double)sizes.context, width = (double)(sizes.width + sizes.ff);
     if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
         width * width * (double)sizes.layers > 1e17)
-        return report("this model needs more than 10^17 numbers; no machine has that much memory");
+        return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
     model_plan(&run->model, &sizes, run->device->compute_bytes);
     memory_estimate(run->memory, &run->model, o, run->job->size);
     if (!run->opened.on_gpu)
         return memory_check(run->memory, run->job);
     if (run->model.sizes.width / run->model.sizes.heads > DEVICE_CUDA_MOST_HEAD_WIDTH)
-        return report("heads of width %zu: on a GPU they are at most %d wide; use more --num-heads",
-                      run->model.sizes.width / run->model.sizes.heads, DEVICE_CUDA_MOST_HEAD_WIDTH);
+        return error_report("heads of width %zu: on a GPU they are at most %d wide; use more --num-heads",
+                            run->model.sizes.width / run->model.sizes.heads, DEVICE_CUDA_MOST_HEAD_WIDTH);
     return memory_check_gpu(run->memory, &run->opened.gpu, run->opened.sharing);
 }
 
@@ -48,24 +48,24 @@ static int open_data(struct run *run)
 static int open_results(struct run *run, struct results *results)
 {
     const struct options *o = run->options;
-    struct results_place place = {"output", o->output, o->label, ""};
+    struct results_target place = {"output", o->output, o->label, ""};
     if (o->profile)
         place =
-            (struct results_place){"profile-output-dir", o->profile_output_dir, o->label, o->implementation[0].label};
+            (struct results_target){"profile-output-dir", o->profile_output_dir, o->label, o->implementation[0].label};
     return results_open(results, run->job, &place);
 }
 
 static int check_capture(const struct run *run)
 {
     if (run->options->profile && !memory_capture_room(run->options, &run->model))
-        return report("--profile-buffer-mb %g holds no step of this model; use a larger one",
-                      run->options->profile_buffer_mb);
+        return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
+                            run->options->profile_buffer_mb);
     const char *activities = run->options->profile_activities;
     if (run->options->profile && strstr(activities, "cuda") && !run->opened.on_gpu)
-        return report("--profile-activities %s: this run is on the CPU, which has no CUDA activities; use cpu",
-                      activities);
+        return error_report("--profile-activities %s: this run is on the CPU, which has no CUDA activities; use cpu",
+                            activities);
     if (run->options->cuda_profiler_range && !run->opened.on_gpu)
-        return report("--cuda-profiler-range is for runs on GPUs, and this one is on the CPU");
+        return error_report("--cuda-profiler-range is for runs on GPUs, and this one is on the CPU");
     return 0;
 }
 
@@ -80,18 +80,18 @@ static void create_timeline(struct run *run)
 static void create_trainer(struct run *run)
 {
     const struct options *o = run->options;
-    run->sync = allocate((size_t)o->n, sizeof *run->sync);
+    run->reducer = allocate((size_t)o->n, sizeof *run->reducer);
     for (int i = 0; i < o->n; i++) {
         const struct implementation *row = &o->implementation[i];
-        sync_create(&run->sync[i], row->strategy, &run->model, run->comm, (size_t)(row->bucket_mb * 1048576),
-                    o->grad_dtype);
-        run->sync[i].deferred = row->deferred;
+        reducer_create(&run->reducer[i], row->strategy, &run->model, run->comm, (size_t)(row->bucket_mb * 1048576),
+                       o->grad_dtype);
+        run->reducer[i].after_backward = row->after_backward;
     }
     run->trainer = (struct trainer){
         .device = run->model.device,
         .model = &run->model,
         .data = run->data,
-        .sync = &run->sync[0],
+        .reducer = &run->reducer[0],
         .schedule = {(float)o->lr, (long)o->warmup_steps},
         .timeline = &run->timeline,
         .ranks = run->job->size,
@@ -164,9 +164,9 @@ void run_tear_down(struct run *run)
     measurements_destroy(&run->measurements);
     losses_destroy(&run->losses);
     trainer_destroy(&run->trainer);
-    for (int i = 0; run->sync && i < run->options->n; i++)
-        sync_destroy(&run->sync[i]);
-    free(run->sync);
+    for (int i = 0; run->reducer && i < run->options->n; i++)
+        reducer_destroy(&run->reducer[i]);
+    free(run->reducer);
     if (run->comm) {
         run->comm->release(run->comm, run->gradient);
         run->comm->destroy(run->comm);

@@ -62,8 +62,8 @@ static FILE *begin(char **text, size_t *length)
 
 /* ---- blocks ---- */
 
-int metrics_write_block(struct results *results, const struct block_facts *block, const struct run *run,
-                        const struct step_times *times, const struct overlap *overlap, const float *record)
+int telemetry_write_block(struct results *results, const struct block_facts *block, const struct run *run,
+                          const struct step_times *times, const struct overlap *overlap, const float *record)
 {
     const struct schedule *schedule = &run->trainer.schedule;
     char *text = NULL;
@@ -82,7 +82,7 @@ int metrics_write_block(struct results *results, const struct block_facts *block
         if (warmup || run->options->log_grad_norm)
             print_number(out, "grad_norm", (double)record[i * RECORDS + RECORD_GRAD_NORM]);
         print_overlap(out, run, &overlap[i], block->traced);
-        print_number(out, "cores_used_by_others", block->other_cores);
+        print_number(out, "cores_used_by_others", block->other_processes_cores);
         fprintf(out, "}\n");
     }
     fclose(out);
@@ -138,8 +138,8 @@ static void print_segments(FILE *out, const struct interval *compute, size_t com
     fprintf(out, "]");
 }
 
-int metrics_write_capture(struct results *results, const struct run *run, const struct trace *trace,
-                          const struct overlap *overlap)
+int telemetry_write_capture(struct results *results, const struct run *run, const struct trace *trace,
+                            const struct overlap *overlap)
 {
     enum { GAP_NS = 10000 }; /* the moments between one operation and the next are no pause */
     const struct lane *compute = &trace->timeline->lane[LANE_COMPUTE];

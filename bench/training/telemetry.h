@@ -13,16 +13,16 @@ struct block_facts {
     size_t round, block;
     int steps, discarded;
     long schedule_step, steps_before;
-    double other_cores;
+    double other_processes_cores;
     int traced; /* operations were recorded, so that computation is known */
 };
 
 /* Appends the steps of a block, as one piece; times, overlap and record are [steps]. 0, or -1, reported. */
-int metrics_write_block(struct results *results, const struct block_facts *block, const struct run *run,
-                        const struct step_times *times, const struct overlap *overlap, const float *record);
+int telemetry_write_block(struct results *results, const struct block_facts *block, const struct run *run,
+                          const struct step_times *times, const struct overlap *overlap, const float *record);
 
 /* Appends the captured steps of a trace, with the segments of time in which lanes were active. 0, or -1, reported. */
-int metrics_write_capture(struct results *results, const struct run *run, const struct trace *trace,
-                          const struct overlap *overlap);
+int telemetry_write_capture(struct results *results, const struct run *run, const struct trace *trace,
+                            const struct overlap *overlap);
 
 #endif

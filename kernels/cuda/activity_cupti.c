@@ -222,14 +222,14 @@ static int refuse(const char *call, CUptiResult result)
     switch (result) {
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
     case CUPTI_ERROR_NOT_COMPATIBLE:
-        return report("another tool traces this process (nsys, ncu, a debugger): %s: %s", call, words);
+        return error_report("another tool traces this process (nsys, ncu, a debugger): %s: %s", call, words);
     case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-        return report("the driver lets only administrators trace; its module's option "
-                      "NVreg_RestrictProfilingToAdminUsers=0 changes that: %s: %s",
-                      call, words);
+        return error_report("the driver lets only administrators trace; its module's option "
+                            "NVreg_RestrictProfilingToAdminUsers=0 changes that: %s: %s",
+                            call, words);
     default:
-        return report("CUPTI cannot trace this GPU: %s: %s", call, words);
+        return error_report("CUPTI cannot trace this GPU: %s: %s", call, words);
     }
 }
 

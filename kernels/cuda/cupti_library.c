@@ -45,13 +45,14 @@ int cupti_open(struct cupti *cupti)
     char name[32];
     void *library = load(name, sizeof name);
     if (!library)
-        return report("CUPTI, CUDA's tracing library, is not here (%s); install the CUDA toolkit's CUPTI of the same "
-                      "version, or add the folder that it lies in to LD_LIBRARY_PATH",
-                      dlerror());
+        return error_report(
+            "CUPTI, CUDA's tracing library, is not here (%s); install the CUDA toolkit's CUPTI of the same "
+            "version, or add the folder that it lies in to LD_LIBRARY_PATH",
+            dlerror());
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *found = dlsym(library, functions[i].name);
         if (!found && functions[i].needed)
-            return report("%s has no %s; it is too old", name, functions[i].name);
+            return error_report("%s has no %s; it is too old", name, functions[i].name);
         memcpy((char *)cupti + functions[i].offset, &found, sizeof found); /* POSIX lets a function have that form */
     }
     return 0;

@@ -36,15 +36,15 @@ int device_cuda_count(void)
     version_text(driver, has);
     version_text(runtime, needs);
     if (driver == 0)
-        return report("there is no NVIDIA driver here");
+        return error_report("there is no NVIDIA driver here");
     if (code == cudaErrorInsufficientDriver)
-        return report(
+        return error_report(
             "the NVIDIA driver is too old: it knows CUDA up to %s, and this program was built with %s; update "
             "the driver, or build with an older toolkit",
             has, needs);
     if (code == cudaSuccess || code == cudaErrorNoDevice)
-        return report("the NVIDIA driver shows no GPU to this process (is CUDA_VISIBLE_DEVICES empty?)");
-    return report("the NVIDIA driver cannot be used: %s", cudaGetErrorString(code));
+        return error_report("the NVIDIA driver shows no GPU to this process (is CUDA_VISIBLE_DEVICES empty?)");
+    return error_report("the NVIDIA driver cannot be used: %s", cudaGetErrorString(code));
 }
 
 /* As nvidia-smi writes it. */
@@ -68,7 +68,7 @@ int device_cuda_describe(int index, struct gpu_facts *gpu)
         code = cudaMemGetInfo(&gpu->free_memory, &gpu->total_memory);
     cudaGetLastError();
     if (code != cudaSuccess)
-        return report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
+        return error_report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
     gpu->index = index;
     snprintf(gpu->name, sizeof gpu->name, "%s", p.name);
     write_id(gpu->id, sizeof gpu->id, &p.uuid);
@@ -161,14 +161,14 @@ int device_cuda_open(int index, enum precision precision, const struct device **
         code = cudaFuncGetAttributes(&attributes, empty_kernel);
     cudaGetLastError();
     if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction)
-        return report("this program holds %s, and GPU %d, %s, is sm_%d%d; build it with CUDA_ARCHITECTURES=%d%d",
-                      device_cuda_built(), index, p.name, p.major, p.minor, p.major, p.minor);
+        return error_report("this program holds %s, and GPU %d, %s, is sm_%d%d; build it with CUDA_ARCHITECTURES=%d%d",
+                            device_cuda_built(), index, p.name, p.major, p.minor, p.major, p.minor);
     if (code == cudaErrorDevicesUnavailable)
-        return report("GPU %d is taken by another process, which has it alone (compute mode exclusive)", index);
+        return error_report("GPU %d is taken by another process, which has it alone (compute mode exclusive)", index);
     if (code == cudaErrorMemoryAllocation)
-        return report("GPU %d has no memory left to begin with; what else runs on it?", index);
+        return error_report("GPU %d has no memory left to begin with; what else runs on it?", index);
     if (code != cudaSuccess)
-        return report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
+        return error_report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
     if (!cuda_stream) {
         CUDA_CHECK(cudaStreamCreateWithFlags(&cuda_stream, cudaStreamNonBlocking));
         cuda_matmul_create();

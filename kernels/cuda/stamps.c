@@ -19,11 +19,11 @@ static size_t stamps, made, known; /* recorded; events made; of which the times 
 enum { ANCHOR_MS = 100 };
 
 /* The two clocks side by side: at this time of the host, the GPU was at this stamp. */
-struct comparison {
+struct ranking {
     int64_t host_ns;
     int64_t ticket;
 };
-static struct comparison first, last;
+static struct ranking first, last;
 
 static struct stamp *stamp_of(int64_t ticket)
 {
@@ -60,10 +60,10 @@ int64_t cuda_stamp(void)
 
 /* Compares the clocks while the GPU has nothing else to do: of several stamps, the one whose recording took the host
  * the shortest time; it lies in the middle of that, or half of it away at most. */
-static struct comparison compare(void)
+static struct ranking compare(void)
 {
     enum { TRIES = 10 };
-    struct comparison best = {0, 0};
+    struct ranking best = {0, 0};
     int64_t shortest = INT64_MAX;
     CUDA_CHECK(cudaDeviceSynchronize());
     for (int i = 0; i < TRIES; i++) {
@@ -72,7 +72,7 @@ static struct comparison compare(void)
         int64_t after = clock_now_ns();
         if (after - before < shortest) {
             shortest = after - before;
-            best = (struct comparison){before + shortest / 2, ticket};
+            best = (struct ranking){before + shortest / 2, ticket};
         }
     }
     return best;

@@ -1,7 +1,7 @@
 /* check_kernels.cu - what the emulation promises of kernels: mistakes show, and a warp's calls mean what CUDA's mean.
  */
-#include "tests/gpu/emulator/hazards.h"
 #include "kernels/cuda/kernel.cuh"
+#include "tests/gpu/emulator/hazards.h"
 
 #include <check.h>
 

@@ -1,6 +1,6 @@
 /* check_libraries.cu - the emulated cuBLAS against plain loops, and NCCL between processes made here. */
-#include "tests/gpu/emulator/hazards.h"
 #include "kernels/cuda/kernel.cuh"
+#include "tests/gpu/emulator/hazards.h"
 
 #include <check.h>
 #include <cublas_v2.h>

@@ -1,6 +1,6 @@
 /* check_streams.cu - what the emulation promises of streams, copies, events and GPUs that are not there. */
-#include "tests/gpu/emulator/hazards.h"
 #include "kernels/cuda/kernel.cuh"
+#include "tests/gpu/emulator/hazards.h"
 
 #include <check.h>
 

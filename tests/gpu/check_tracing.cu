@@ -26,7 +26,7 @@ static void create(size_t room)
 {
     activities_create(&all, room, room);
     CUDA_CHECK(cudaStreamCreateWithFlags(&cuda_stream, cudaStreamNonBlocking));
-    ck_assert_msg(tracer_start(&all) == 0, "%s", report_text());
+    ck_assert_msg(tracer_start(&all) == 0, "%s", error_text());
 }
 
 static void setup()
@@ -234,8 +234,8 @@ START_TEST(it_says_why_it_cannot_start)
     tracer_stop();
     setenv("EMULATED_CUPTI", refusals[_i].state, 1);
     ck_assert_int_eq(tracer_start(&all), -1);
-    ck_assert_msg(strstr(report_text(), refusals[_i].words), "%s", report_text());
-    report_clear();
+    ck_assert_msg(strstr(error_text(), refusals[_i].words), "%s", error_text());
+    error_clear();
     tracer_pause(); /* nothing happens */
     tracer_resume();
     tracer_stop();

@@ -12,7 +12,7 @@
 
 static struct job job;
 static struct timeline timeline;
-static struct averages averages;
+static struct totals totals;
 
 static void setup(void)
 {
@@ -24,17 +24,17 @@ static void teardown(void)
     timeline_destroy(&timeline);
 }
 
-static const struct average *find(const char *name, enum average_kind kind)
+static const struct name_total *find(const char *name, enum total_kind kind)
 {
-    for (int i = 0; i < averages.n; i++)
-        if (!strcmp(averages.row[i].name, name) && averages.row[i].kind == kind)
-            return &averages.row[i];
-    ck_abort_msg("no %s %s", average_kind_name[kind], name);
+    for (int i = 0; i < totals.n; i++)
+        if (!strcmp(totals.row[i].name, name) && totals.row[i].kind == kind)
+            return &totals.row[i];
+    ck_abort_msg("no %s %s", total_kind_name[kind], name);
 }
 
-static void check(const char *name, enum average_kind kind, double calls, double total, double self)
+static void check(const char *name, enum total_kind kind, double calls, double total, double self)
 {
-    const struct average *a = find(name, kind);
+    const struct name_total *a = find(name, kind);
     int same_self = a->self_ns == self || (isnan(a->self_ns) && isnan(self));
     ck_assert_msg(a->calls == calls && a->total_ns == total && same_self,
                   "%s: %g calls, %g ns, of its own %g, not %g, %g, %g", name, a->calls, a->total_ns, a->self_ns, calls,
@@ -73,9 +73,9 @@ START_TEST(time_of_its_own)
         more += r;
     for (int s = 0; s < 4; s++)
         record_step(s, 1000 * (s + 1));
-    averages_create(&averages, &job, &timeline, sizeof(float), 1, 2); /* the steps 1 and 2 */
-    ck_assert_int_eq(averages.n, 9);
-    ck_assert_double_eq(averages.step_ns, 2 * 350 * ranks);
+    totals_create(&totals, &job, &timeline, sizeof(float), 1, 2); /* the steps 1 and 2 */
+    ck_assert_int_eq(totals.n, 9);
+    ck_assert_double_eq(totals.step_ns, 2 * 350 * ranks);
     check("forward_pass", KIND_PHASE, 2 * ranks, 400 * ranks, 0);
     check("backward_pass", KIND_PHASE, 2 * ranks, 200 * ranks, 200 * ranks);
     check("gradient_sync", KIND_PHASE, 2 * ranks, 100 * ranks, 0);
@@ -90,30 +90,30 @@ START_TEST(time_of_its_own)
     ck_assert_double_eq(find("all_reduce", KIND_COLLECTIVE)->bytes, 2 * 36 * ranks);
     ck_assert_double_eq(find("layer", KIND_PART)->bytes, 0);
     double self = 0; /* without the collective, which runs beside, every nanosecond belongs to one row */
-    for (int i = 0; i < averages.n; i++)
-        self += averages.row[i].kind != KIND_COLLECTIVE ? averages.row[i].self_ns : 0;
-    ck_assert_double_eq(self, averages.step_ns);
+    for (int i = 0; i < totals.n; i++)
+        self += totals.row[i].kind != KIND_COLLECTIVE ? totals.row[i].self_ns : 0;
+    ck_assert_double_eq(self, totals.step_ns);
 }
 END_TEST
 
 START_TEST(no_steps_no_rows)
 {
     record_step(0, 1000);
-    averages_create(&averages, &job, &timeline, sizeof(float), 0, 0);
-    ck_assert_int_eq(averages.n, 0);
-    averages_create(&averages, &job, &timeline, sizeof(float), 1, 5);
-    ck_assert_int_eq(averages.n, 0);
-    ck_assert_double_eq(averages.step_ns, 0);
-    averages_sort(&averages, SORT_SELF);
-    averages_create(&averages, &job, &timeline, sizeof(float), 0, 1);
-    ck_assert_int_eq(averages.n, 9);
-    ck_assert_double_eq(averages.step_ns, 350.0 * job.size);
+    totals_create(&totals, &job, &timeline, sizeof(float), 0, 0);
+    ck_assert_int_eq(totals.n, 0);
+    totals_create(&totals, &job, &timeline, sizeof(float), 1, 5);
+    ck_assert_int_eq(totals.n, 0);
+    ck_assert_double_eq(totals.step_ns, 0);
+    totals_sort(&totals, SORT_SELF);
+    totals_create(&totals, &job, &timeline, sizeof(float), 0, 1);
+    ck_assert_int_eq(totals.n, 9);
+    ck_assert_double_eq(totals.step_ns, 350.0 * job.size);
 }
 END_TEST
 
 /* ---- order ---- */
 
-static const struct average unsorted[] = {
+static const struct name_total unsorted[] = {
     {"bee", KIND_OPERATION, 4, 400, 300, 8000, 1200}, /* mean 100, 20 GFLOP/s, 3 GB/s */
     {"ant", KIND_OPERATION, 2, 800, 100, 800, 800},   /* mean 400, 1, 1 */
     {"eel", KIND_OPERATION, 9, 90, 50, 0, 180},       /* mean 10, 0, 2 */
@@ -129,12 +129,12 @@ static const char *const orders[SORTS] = {
 /* Largest first; equal ones by name. */
 START_TEST(rows_are_sorted)
 {
-    averages = (struct averages){.n = ROWS};
-    memcpy(averages.row, unsorted, sizeof unsorted);
-    averages_sort(&averages, (enum sort)_i);
+    totals = (struct totals){.n = ROWS};
+    memcpy(totals.row, unsorted, sizeof unsorted);
+    totals_sort(&totals, (enum sort)_i);
     for (int i = 0; i < ROWS; i++)
-        ck_assert_msg(averages.row[i].name[0] == orders[_i][i], "by %s: %s is in place %d", sort_name[_i],
-                      averages.row[i].name, i);
+        ck_assert_msg(totals.row[i].name[0] == orders[_i][i], "by %s: %s is in place %d", sort_name[_i],
+                      totals.row[i].name, i);
 }
 END_TEST
 
@@ -146,15 +146,15 @@ START_TEST(a_row_without_time_has_no_rate)
         for (int place = 0; place <= ROWS; place++)
             for (int shift = 0; shift < ROWS; shift++) {
                 const char *want = orders[rates[s]];
-                averages = (struct averages){.n = ROWS + 1};
+                totals = (struct totals){.n = ROWS + 1};
                 for (int i = 0, row = 0; i <= ROWS; i++)
-                    averages.row[i] = i == place ? (struct average){"free", KIND_COLLECTIVE, 3, 0, 0, 0, 0}
-                                                 : unsorted[(row++ + shift) % ROWS];
-                averages_sort(&averages, rates[s]);
+                    totals.row[i] = i == place ? (struct name_total){"free", KIND_COLLECTIVE, 3, 0, 0, 0, 0}
+                                               : unsorted[(row++ + shift) % ROWS];
+                totals_sort(&totals, rates[s]);
                 for (int i = 0; i <= ROWS; i++)
-                    if (averages.row[i].name[0] != 'f')
-                        ck_assert_msg(averages.row[i].name[0] == *want++, "by %s: %s is in place %d",
-                                      sort_name[rates[s]], averages.row[i].name, i);
+                    if (totals.row[i].name[0] != 'f')
+                        ck_assert_msg(totals.row[i].name[0] == *want++, "by %s: %s is in place %d", sort_name[rates[s]],
+                                      totals.row[i].name, i);
             }
 }
 END_TEST

@@ -45,7 +45,7 @@ static void record(struct timeline *timeline)
     }
 }
 
-static void check(const struct reductions *r)
+static void check(const struct collectives *r)
 {
     static const int last_knows[COLLECTIVES] = {0, 1, 0, 1, 1, 0};
     ck_assert_uint_eq(r->told, job.size > 1 ? 4 : 0);
@@ -55,7 +55,7 @@ static void check(const struct reductions *r)
         int64_t wait = posted_at(want < 0 ? 0 : want, i) - posted_at(job.rank, i);
         ck_assert_int_eq(r->of[i].last_rank, want);
         ck_assert_int_eq(r->of[i].posted_ns, posted_at(job.rank, i));
-        ck_assert_int_eq(reduction_wait(&r->of[i], job.rank, r->residual_ns), want < 0 ? -1 : wait);
+        ck_assert_int_eq(collective_wait(&r->of[i], job.rank, r->residual_ns), want < 0 ? -1 : wait);
     }
     for (int q = 0; q < job.size; q++) {
         const struct straggler *s = &r->straggler[q];
@@ -71,16 +71,16 @@ static void check(const struct reductions *r)
 START_TEST(stragglers_are_found)
 {
     struct timeline timeline;
-    struct reductions reductions;
+    struct collectives collectives;
     struct alignment alignment = {
         .before = {5, -clock_error(), job.rank == job.size - 1 && job.rank ? RESIDUAL_NS : 0}};
     made_up_create(&timeline, 50);
     record(&timeline);
-    reductions_create(&reductions, &timeline, &alignment, job.size);
-    ck_assert_uint_eq(reductions.n, COLLECTIVES);
-    reductions_exchange(&reductions, &job, &timeline, &alignment);
-    check(&reductions);
-    reductions_destroy(&reductions);
+    collectives_create(&collectives, &timeline, &alignment, job.size);
+    ck_assert_uint_eq(collectives.n, COLLECTIVES);
+    collectives_exchange(&collectives, &job, &timeline, &alignment);
+    check(&collectives);
+    collectives_destroy(&collectives);
     timeline_destroy(&timeline);
 }
 END_TEST
@@ -89,26 +89,26 @@ END_TEST
 START_TEST(waits_at_once_count_once)
 {
     struct timeline timeline;
-    struct reductions reductions;
+    struct collectives collectives;
     struct alignment alignment = {.before = {0, 0, 0}};
     int late = job.size > 1 && job.rank == job.size - 1;
     made_up_create(&timeline, 50);
     made_up_collective(&timeline, 1, 0, 1, late ? 300 : 100, 500);
     made_up_collective(&timeline, 2, 1, 1, late ? 400 : 150, 500);
     made_up_phase(&timeline, PHASE_GRADIENT_SYNC, 120, 500);
-    reductions_create(&reductions, &timeline, &alignment, job.size);
-    reductions_exchange(&reductions, &job, &timeline, &alignment);
-    const struct straggler *s = &reductions.straggler[job.size - 1];
+    collectives_create(&collectives, &timeline, &alignment, job.size);
+    collectives_exchange(&collectives, &job, &timeline, &alignment);
+    const struct straggler *s = &collectives.straggler[job.size - 1];
     ck_assert_uint_eq(s->last, job.size > 1 ? 2 : 0);
     ck_assert_double_eq_tol(s->cost_ns, job.size > 1 ? 280 : 0, 1e-9);
-    reductions_destroy(&reductions);
+    collectives_destroy(&collectives);
 
     timeline_clear(&timeline);
-    reductions_create(&reductions, &timeline, &alignment, job.size);
-    reductions_exchange(&reductions, &job, &timeline, &alignment);
-    ck_assert_uint_eq(reductions.n + reductions.told + reductions.straggler[0].last, 0);
-    ck_assert_double_eq(reductions.straggler[0].cost_ns, 0);
-    reductions_destroy(&reductions);
+    collectives_create(&collectives, &timeline, &alignment, job.size);
+    collectives_exchange(&collectives, &job, &timeline, &alignment);
+    ck_assert_uint_eq(collectives.n + collectives.told + collectives.straggler[0].last, 0);
+    ck_assert_double_eq(collectives.straggler[0].cost_ns, 0);
+    collectives_destroy(&collectives);
     timeline_destroy(&timeline);
 }
 END_TEST

@@ -37,13 +37,13 @@ static void find_ways(void)
     for (int i = 1; i < n; i++)
         way[ways++] = (struct way){delayed_device(), COMM_MPI, progresses[i]};
     int lacks = device_cuda_count() <= 0, shares = lacks || gpu_choose(&job, 0, &index);
-    report_clear();
+    error_clear();
     if (job_max(&job, lacks) > 0)
         return;
     shares = job_max(&job, shares) > 0;
     const struct device *cuda;
     if (gpu_choose(&job, 1, &index) || device_cuda_open(index, PRECISION_FP32, &cuda))
-        FATAL("%s", report_text());
+        FATAL("%s", error_text());
     way[ways++] = (struct way){cuda, COMM_MPI, progresses[0]};
     if (comm_nccl_version() && !shares)
         way[ways++] = (struct way){cuda, COMM_NCCL, progresses[0]};
@@ -286,9 +286,9 @@ END_TEST
 START_TEST(one_failure_is_everybodys)
 {
     ck_assert_int_eq(job_agree(&job, 0), 0);
-    int status = job.rank == job.size - 1 ? report("a made-up failure, to be printed once") : 0;
+    int status = job.rank == job.size - 1 ? error_report("a made-up failure, to be printed once") : 0;
     ck_assert_int_eq(job_agree(&job, status), -1);
-    ck_assert_str_eq(report_text(), "");
+    ck_assert_str_eq(error_text(), "");
     ck_assert_int_eq(job_agree(&job, 0), 0);
 }
 END_TEST

@@ -18,18 +18,18 @@ static struct job job;
 static enum comm_library library; /* TEST_COMM: mpi, nccl, or by default what goes with the device */
 
 /* A model and all that trains it, on some of the ranks. */
-struct rig {
+struct one_rank {
     struct model model;
     struct data *data;
     struct timeline timeline;
     struct comm *comm;
-    struct sync sync;
+    struct reducer reducer;
     struct trainer trainer;
 };
 
-static void rig_create(struct rig *rig, int rank, int ranks, size_t micro_batches, long warmup_steps)
+static void one_rank_create(struct one_rank *rig, int rank, int ranks, size_t micro_batches, long warmup_steps)
 {
-    *rig = (struct rig){0};
+    *rig = (struct one_rank){0};
     struct model_sizes sizes = {BATCH / (size_t)ranks / micro_batches, 9, 61, 24, 2, 3, 40, 10000};
     struct data_options data = {"synthetic", 61, 9, BATCH, micro_batches, 11, rank, ranks};
     const struct device *device = on_device(job.rank);
@@ -50,7 +50,7 @@ static void rig_create(struct rig *rig, int rank, int ranks, size_t micro_batche
     rig->trainer = (struct trainer){.device = rig->model.device,
                                     .model = &rig->model,
                                     .data = rig->data,
-                                    .sync = &rig->sync,
+                                    .reducer = &rig->reducer,
                                     .schedule = {0.01f, warmup_steps},
                                     .timeline = &rig->timeline,
                                     .ranks = ranks,
@@ -60,9 +60,9 @@ static void rig_create(struct rig *rig, int rank, int ranks, size_t micro_batche
     trainer_create(&rig->trainer, &adamw, STEPS);
 }
 
-static void rig_destroy(struct rig *rig)
+static void one_rank_destroy(struct one_rank *rig)
 {
-    sync_destroy(&rig->sync);
+    reducer_destroy(&rig->reducer);
     trainer_destroy(&rig->trainer);
     rig->comm->destroy(rig->comm);
     timeline_destroy(&rig->timeline);
@@ -71,11 +71,11 @@ static void rig_destroy(struct rig *rig)
 }
 
 /* Trains from the start with a strategy. */
-static void train(struct rig *rig, const struct strategy *strategy, size_t bucket_bytes, enum comm_dtype dtype,
+static void train(struct one_rank *rig, const struct strategy *strategy, size_t bucket_bytes, enum comm_dtype dtype,
                   int steps)
 {
-    sync_destroy(&rig->sync);
-    sync_create(&rig->sync, strategy, &rig->model, rig->comm, bucket_bytes, dtype);
+    reducer_destroy(&rig->reducer);
+    reducer_create(&rig->reducer, strategy, &rig->model, rig->comm, bucket_bytes, dtype);
     trainer_reset(&rig->trainer, rig->trainer.schedule.warmup_steps ? 0 : 1);
     timeline_clear(&rig->timeline);
     rig->model.device->stamps_begin();
@@ -85,7 +85,7 @@ static void train(struct rig *rig, const struct strategy *strategy, size_t bucke
     timeline_settle(&rig->timeline, rig->model.device->stamp_ns);
 }
 
-static float recorded(const struct rig *rig, int step, enum record what)
+static float recorded(const struct one_rank *rig, int step, enum record what)
 {
     return float_of(rig->model.device, rig->trainer.record + step * RECORDS + what);
 }
@@ -109,7 +109,7 @@ static double gradient_error(const struct model *a, const struct model *b)
 }
 
 /* How far the weights are apart, relative to the way from the start, both as Euclidean lengths. */
-static double weight_error(const struct rig *a, const struct rig *b)
+static double weight_error(const struct one_rank *a, const struct one_rank *b)
 {
     double apart = 0, way = 0;
     size_t n = a->model.arena;
@@ -145,9 +145,9 @@ static const double weight_tolerance = 1e-3;   /* AdamW magnifies differences of
 
 static void check_parity(size_t micro_batches, long warmup_steps)
 {
-    struct rig one, many;
-    rig_create(&one, 0, 1, 1, warmup_steps);
-    rig_create(&many, job.rank, job.size, micro_batches, warmup_steps);
+    struct one_rank one, many;
+    one_rank_create(&one, 0, 1, 1, warmup_steps);
+    one_rank_create(&many, job.rank, job.size, micro_batches, warmup_steps);
     for (int v = 0; v < VARIANTS; v++) {
         train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
         train(&many, variants[v].strategy, variants[v].bucket_bytes, COMM_FLOAT32, 1);
@@ -160,24 +160,24 @@ static void check_parity(size_t micro_batches, long warmup_steps)
         ck_assert_msg(error <= weight_tolerance, "%s, %zu bytes: weights differ by %g of their way",
                       variants[v].strategy->name, variants[v].bucket_bytes, error);
     }
-    rig_destroy(&many);
-    rig_destroy(&one);
+    one_rank_destroy(&many);
+    one_rank_destroy(&one);
 }
 
 /* One step of three strategies: what an emulated GPU has time for. */
 START_TEST(gradients_equal_one_process)
 {
     static const int few[] = {0, 3, 4};
-    struct rig one, many;
-    rig_create(&one, 0, 1, 1, 0);
-    rig_create(&many, job.rank, job.size, 1, 0);
+    struct one_rank one, many;
+    one_rank_create(&one, 0, 1, 1, 0);
+    one_rank_create(&many, job.rank, job.size, 1, 0);
     train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
         train(&many, variants[few[i]].strategy, variants[few[i]].bucket_bytes, COMM_FLOAT32, 1);
         ck_assert_double_le(gradient_error(&many.model, &one.model), gradient_tolerance);
     }
-    rig_destroy(&many);
-    rig_destroy(&one);
+    one_rank_destroy(&many);
+    one_rank_destroy(&one);
 }
 END_TEST
 
@@ -204,8 +204,8 @@ START_TEST(two_ranks_agree_bit_for_bit)
 {
     if (job.size != 2)
         return;
-    struct rig rig;
-    rig_create(&rig, job.rank, job.size, 1, 0);
+    struct one_rank rig;
+    one_rank_create(&rig, job.rank, job.size, 1, 0);
     train(&rig, &strategy_ddp, 0, COMM_FLOAT32, STEPS);
     float *expected = on_host(rig.model.device, rig.model.weight, rig.model.arena);
     float loss = recorded(&rig, STEPS - 1, RECORD_LOSS);
@@ -217,16 +217,16 @@ START_TEST(two_ranks_agree_bit_for_bit)
         free(weight);
     }
     free(expected);
-    rig_destroy(&rig);
+    one_rank_destroy(&rig);
 }
 END_TEST
 
 /* On bfloat16's wire the mean comes out within its precision, and the ranks still agree among each other. */
 START_TEST(bf16_is_close_and_the_same_everywhere)
 {
-    struct rig one, many;
-    rig_create(&one, 0, 1, 1, 0);
-    rig_create(&many, job.rank, job.size, 1, 0);
+    struct one_rank one, many;
+    one_rank_create(&one, 0, 1, 1, 0);
+    one_rank_create(&many, job.rank, job.size, 1, 0);
     train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
     train(&many, &strategy_ddp_individual_v2, 0, COMM_BF16, 1);
     ck_assert_double_le(gradient_error(&many.model, &one.model), 4 * 0x1p-8); /* 8 bits; rounded at each addition */
@@ -239,8 +239,8 @@ START_TEST(bf16_is_close_and_the_same_everywhere)
     for (int r = 1; r < job.size; r++)
         ck_assert_mem_eq(all, all + (size_t)r * many.model.arena, bytes);
     free(all);
-    rig_destroy(&many);
-    rig_destroy(&one);
+    one_rank_destroy(&many);
+    one_rank_destroy(&one);
 }
 END_TEST
 
@@ -248,8 +248,8 @@ END_TEST
 
 START_TEST(gradients_differ_between_ranks_before_reduction)
 {
-    struct rig rig;
-    rig_create(&rig, job.rank, job.size, 1, 0);
+    struct one_rank rig;
+    one_rank_create(&rig, job.rank, job.size, 1, 0);
     train(&rig, &strategy_none, 0, COMM_FLOAT32, 1);
     size_t n = rig.model.arena, differ = 0;
     float *all = allocate((size_t)job.size * n, sizeof *all);
@@ -261,7 +261,7 @@ START_TEST(gradients_differ_between_ranks_before_reduction)
     if (job.size > 1)
         ck_assert_double_gt((double)differ, 0.8 * (double)rig.model.parameters);
     free(all);
-    rig_destroy(&rig);
+    one_rank_destroy(&rig);
 }
 END_TEST
 
@@ -307,7 +307,7 @@ static void faulty_run(struct comm *comm, const struct collective *collective)
     faulty_join(comm, faulty_start(comm, collective));
 }
 
-static double error_with(struct rig *many, const struct rig *one, const struct variant *v, int misses_last,
+static double error_with(struct one_rank *many, const struct one_rank *one, const struct variant *v, int misses_last,
                          int runs_twice, int forget_mean)
 {
     struct faulty faulty = {{.allocate = faulty_allocate,
@@ -318,13 +318,13 @@ static double error_with(struct rig *many, const struct rig *one, const struct v
                             many->comm,
                             misses_last,
                             runs_twice};
-    sync_destroy(&many->sync);
-    sync_create(&many->sync, v->strategy, &many->model, &faulty.comm, v->bucket_bytes, COMM_FLOAT32);
+    reducer_destroy(&many->reducer);
+    reducer_create(&many->reducer, v->strategy, &many->model, &faulty.comm, v->bucket_bytes, COMM_FLOAT32);
     many->trainer.ranks = forget_mean ? 1 : job.size;
     trainer_reset(&many->trainer, 1);
     timeline_clear(&many->timeline);
     step_run(&many->trainer, 0);
-    sync_destroy(&many->sync);
+    reducer_destroy(&many->reducer);
     return gradient_error(&many->model, &one->model);
 }
 
@@ -332,9 +332,9 @@ START_TEST(the_check_fails_when_it_must)
 {
     if (job.size == 1)
         return; /* one rank has no mean to forget and nothing to miss */
-    struct rig one, many;
-    rig_create(&one, 0, 1, 1, 0);
-    rig_create(&many, job.rank, job.size, 1, 0);
+    struct one_rank one, many;
+    one_rank_create(&one, 0, 1, 1, 0);
+    one_rank_create(&many, job.rank, job.size, 1, 0);
     train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
     for (int v = 0; v < VARIANTS; v++) {
         ck_assert_double_le(error_with(&many, &one, &variants[v], 0, 0, 0), gradient_tolerance);
@@ -342,16 +342,16 @@ START_TEST(the_check_fails_when_it_must)
         ck_assert_double_gt(error_with(&many, &one, &variants[v], 1, 0, 0), 100 * gradient_tolerance);
         ck_assert_double_gt(error_with(&many, &one, &variants[v], 0, 1, 0), 100 * gradient_tolerance);
     }
-    rig_destroy(&many);
-    rig_destroy(&one);
+    one_rank_destroy(&many);
+    one_rank_destroy(&one);
 }
 END_TEST
 
 /* The spans of a step: phases without gaps in their order, and one collective per slice inside it. */
 START_TEST(a_step_records_its_phases)
 {
-    struct rig rig;
-    rig_create(&rig, job.rank, job.size, 2, 0);
+    struct one_rank rig;
+    one_rank_create(&rig, job.rank, job.size, 2, 0);
     train(&rig, &strategy_ddp_bucketed, 2000, COMM_FLOAT32, 1);
     static const int expected[] = {PHASE_ZERO_GRAD,    PHASE_DATA_LOADING, PHASE_FORWARD,  PHASE_BACKWARD,
                                    PHASE_DATA_LOADING, PHASE_FORWARD,      PHASE_BACKWARD, PHASE_GRADIENT_SYNC,
@@ -373,11 +373,11 @@ START_TEST(a_step_records_its_phases)
     ck_assert_uint_eq(phase, sizeof expected / sizeof *expected);
     ck_assert_int_eq(marks, rig.model.tensors);
     const struct lane *comm = &rig.timeline.lane[LANE_COMMUNICATION];
-    ck_assert_uint_eq(comm->n, (size_t)rig.sync.plan.n);
+    ck_assert_uint_eq(comm->n, (size_t)rig.reducer.plan.n);
     for (size_t i = 0; i < comm->n; i++)
         ck_assert(comm->span[i].start_ns >= begin && comm->span[i].end_ns <= at);
     ck_assert_uint_eq(lane->dropped + comm->dropped, 0);
-    rig_destroy(&rig);
+    one_rank_destroy(&rig);
 }
 END_TEST
 
@@ -385,8 +385,8 @@ END_TEST
  * clipping left over from the step before. */
 START_TEST(the_optimizer_is_told_each_step)
 {
-    struct rig rig;
-    rig_create(&rig, job.rank, job.size, 1, STEPS - 2);
+    struct one_rank rig;
+    one_rank_create(&rig, job.rank, job.size, 1, STEPS - 2);
     train(&rig, &strategy_ddp, 0, COMM_FLOAT32, 0);
     for (int i = 0; i < STEPS; i++) {
         float *scalars = on_host(rig.model.device, rig.trainer.optimizer.scalars, SCALARS);
@@ -403,7 +403,7 @@ START_TEST(the_optimizer_is_told_each_step)
             ck_assert_float_eq(norm, 0);
     }
     ck_assert_int_eq(rig.trainer.step, STEPS);
-    rig_destroy(&rig);
+    one_rank_destroy(&rig);
 }
 END_TEST
 

@@ -21,14 +21,14 @@ int parse(struct options *options, const char *line)
         if (at)
             *at++ = 0;
     }
-    report_clear();
+    error_clear();
     return options_parse(options, argc, argv);
 }
 
 struct options parsed(const char *line)
 {
     struct options options;
-    ck_assert_msg(parse(&options, line) == 0, "'%s': %s", line, report_text());
+    ck_assert_msg(parse(&options, line) == 0, "'%s': %s", line, error_text());
     return options;
 }
 
@@ -37,8 +37,8 @@ void check_refused(const char *line, const char *const *words, int n)
     struct options options;
     ck_assert_msg(parse(&options, line) == -1, "'%s' was taken", line);
     for (int i = 0; i < n && words[i]; i++)
-        ck_assert_msg(strstr(report_text(), words[i]) != NULL, "'%s': no '%s' in '%s'", line, words[i], report_text());
-    ck_assert_ptr_null(strchr(report_text(), '\n'));
+        ck_assert_msg(strstr(error_text(), words[i]) != NULL, "'%s': no '%s' in '%s'", line, words[i], error_text());
+    ck_assert_ptr_null(strchr(error_text(), '\n'));
 }
 
 static void keep(void *context, const char *name, const char *text, int is_text)

@@ -8,9 +8,9 @@ void healthy_create(struct healthy *h)
     *h = (struct healthy){
         .job = {.size = 2, .hosts = 1, .local_size = 2, .machine_size = 2},
         .options.thresholds = {.busy = 70, .data_loading = 30, .exposed = 20, .memory = 90},
-        .sync = {.strategy = &strategy_ddp_bucketed, .plan.n = 5},
+        .reducer = {.strategy = &strategy_ddp_bucketed, .plan.n = 5},
         .run = {.threads = 2, .cores_per_rank = 2, .host.memory_bytes = 1000000},
-        .capture = {.n = HEALTHY_STEPS, .first = HEALTHY_FIRST, .reductions = {.ranks = 2, .counted = 60, .told = 50}},
+        .capture = {.n = HEALTHY_STEPS, .first = HEALTHY_FIRST, .collectives = {.ranks = 2, .counted = 60, .told = 50}},
         .figures = {.first = HEALTHY_FIRST, .steps = HEALTHY_STEPS - HEALTHY_FIRST, .ranks = 2},
         .controls = {.rounds = 12,
                      .efficiency = {.median = 0.5, .ci_low = 0.4, .ci_high = 0.6, .n = 12},
@@ -21,10 +21,10 @@ void healthy_create(struct healthy *h)
     };
     h->run.job = &h->job;
     h->run.options = &h->options;
-    h->run.sync = &h->sync;
+    h->run.reducer = &h->reducer;
     h->run.comm = &h->comm;
     h->capture.overlap = h->captured;
-    h->capture.reductions.straggler = h->straggler;
+    h->capture.collectives.straggler = h->straggler;
     h->figures.rank = h->rank;
     h->figures.phase[PHASES] = (struct phase_figure){.mean = 0.1, .share = 1};
     h->figures.phase[PHASE_BACKWARD] = (struct phase_figure){.mean = 0.05, .share = 0.5};

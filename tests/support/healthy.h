@@ -10,7 +10,7 @@ enum { HEALTHY_RANKS = 12, HEALTHY_STEPS = 4, HEALTHY_FIRST = 1 }; /* there is r
 struct healthy {
     struct job job;
     struct options options;
-    struct sync sync;
+    struct reducer reducer;
     struct comm comm;
     struct run run;
     struct overlap captured[HEALTHY_STEPS];

@@ -140,7 +140,7 @@ void gpu_trace_two_ranks(struct gpu_trace *t, int rank)
     copy(a, rank);
     activities_settle(a);
     rank_trace_finish(&t->rank, 1);
-    reductions_find_last(&t->rank.reductions, posted);
+    collectives_find_last(&t->rank.collectives, posted);
     t->rank.trace.device = "cuda";
     t->rank.trace.comm = "nccl";
     t->rank.trace.comm_thread = 0;

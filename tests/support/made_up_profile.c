@@ -26,15 +26,15 @@ static void measure(struct made_up_profile *p)
 {
     struct controls *c = &p->controls;
     const struct measurements *m = &p->run.measurements;
-    for (size_t i = 0; i < (size_t)p->options.n * METRICS * PROFILE_ROOM; i++)
+    for (size_t i = 0; i < (size_t)p->options.n * FIGURES * PROFILE_ROOM; i++)
         m->seconds[i] = NAN; /* what is not looked at */
-    fill(measurements_of(m, 0, METRIC_STEP), 0.1);
-    fill(measurements_of(m, c->untraced_row, METRIC_STEP), 0.08);
+    fill(measurements_of(m, 0, FIGURE_STEP), 0.1);
+    fill(measurements_of(m, c->untraced_row, FIGURE_STEP), 0.08);
     if (c->off_row >= 0)
-        fill(measurements_of(m, c->off_row, METRIC_STEP), 0.12);
+        fill(measurements_of(m, c->off_row, FIGURE_STEP), 0.12);
     fill(c->compute, 0.06);
     if (c->none_row >= 0) {
-        fill(measurements_of(m, c->none_row, METRIC_STEP), 0.05);
+        fill(measurements_of(m, c->none_row, FIGURE_STEP), 0.05);
         fill(measurements_of(m, c->none_row, PHASE_BACKWARD), 0.04);
         fill(c->compute + (size_t)c->none_row * PROFILE_ROOM, 0.05);
     }
@@ -50,15 +50,15 @@ void made_up_profile_create(struct made_up_profile *p, const struct job *job, co
                                               .bucket_size_mb = "1",
                                               .rounds = PROFILE_ROOM,
                                               .block_steps = 2},
-                                  .slice = {{0, 10, 3, 2}, {10, 20, 1, 2}, {30, 5, 0, 1}}};
+                                  .bucket = {{0, 10, 3, 2}, {10, 20, 1, 2}, {30, 5, 0, 1}}};
     ck_assert_int_eq(option_implementations(&p->options), 0);
     ck_assert_int_le(p->options.n, PROFILE_ROWS);
     for (int i = 0; i < p->options.n; i++) {
         const struct strategy *row = p->options.implementation[i].strategy;
-        p->sync[i] =
-            (struct sync){.strategy = row, .plan = {row->max_bytes == PLAN_WHOLE ? 1 : PROFILE_SLICES, p->slice}};
+        p->reducer[i] =
+            (struct reducer){.strategy = row, .plan = {row->max_bytes == PLAN_WHOLE ? 1 : PROFILE_SLICES, p->bucket}};
     }
-    p->run = (struct run){.job = job, .options = &p->options, .model.tensors = PROFILE_TENSORS, .sync = p->sync};
+    p->run = (struct run){.job = job, .options = &p->options, .model.tensors = PROFILE_TENSORS, .reducer = p->reducer};
     measurements_create(&p->run.measurements, p->options.n, PROFILE_ROOM);
     p->run.measurements.rounds = PROFILE_ROUNDS;
     controls_create(&p->controls, &p->run);
@@ -73,7 +73,7 @@ void made_up_profile_destroy(struct made_up_profile *p)
 
 /* ---- checks ---- */
 
-void check_no_summary(const struct summary *s, const char *what)
+void check_no_summary(const struct estimate *s, const char *what)
 {
     ck_assert_msg(s->n == 0 && isnan(s->median) && isnan(s->ci_low) && isnan(s->ci_high) && isnan(s->p5) &&
                       isnan(s->p95),
@@ -92,7 +92,7 @@ static int same(double x, double y)
     return fabs(x - y) <= 1e-12 * fabs(y);
 }
 
-void check_summary(const struct summary *s, double median, const char *what)
+void check_summary(const struct estimate *s, double median, const char *what)
 {
     ck_assert_msg(s->n == PROFILE_ROUNDS && same(s->median, median), "%s is %g of %zu rounds, not %g", what, s->median,
                   s->n, median);

@@ -10,8 +10,8 @@ enum { PROFILE_ROUNDS = 7, PROFILE_ROOM = 9, PROFILE_TENSORS = 5, PROFILE_SLICES
 /* The parts point at each other: not to be copied. */
 struct made_up_profile {
     struct options options;
-    struct slice slice[PROFILE_SLICES];
-    struct sync sync[PROFILE_ROWS];
+    struct bucket bucket[PROFILE_SLICES];
+    struct reducer reducer[PROFILE_ROWS];
     struct run run;
     struct controls controls;
 };
@@ -27,11 +27,11 @@ void made_up_profile_destroy(struct made_up_profile *profile);
 double made_up_median(double first);
 
 /* Fails a test unless that says nothing: n = 0 and NAN. */
-void check_no_summary(const struct summary *summary, const char *what);
+void check_no_summary(const struct estimate *summary, const char *what);
 void check_no_pair(const struct paired *paired, const char *what);
 
 /* Fails a test unless there are all rounds of it, and that median, or that ratio. */
-void check_summary(const struct summary *summary, double median, const char *what);
+void check_summary(const struct estimate *summary, double median, const char *what);
 void check_pair(const struct paired *paired, double ratio, const char *what);
 
 #endif

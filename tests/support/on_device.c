@@ -20,7 +20,7 @@ void on_device_or_skip(void)
     if (!strcmp(name, "cpu"))
         return;
     if (device_cuda_count() < 0) {
-        printf("skip - on %s: %s\n", name, report_text());
+        printf("skip - on %s: %s\n", name, error_text());
         exit(EXIT_SUCCESS);
     }
     setenv("CK_FORK", "no", 1);
@@ -35,7 +35,7 @@ const struct device *on_device(int rank)
         return device_cpu(1);
     for (int i = 0; i < PRECISIONS; i++)
         if (!strcmp(name, names[i]) && device_cuda_open(rank % device_cuda_count(), (enum precision)i, &device))
-            FATAL("%s", report_text());
+            FATAL("%s", error_text());
     if (!device)
         FATAL("TEST_DEVICE is cpu, cuda, cuda:tf32 or cuda:bf16, not '%s'", name);
     return device;

@@ -37,7 +37,7 @@ void rank_trace_begin(struct rank_trace *t, int rank, int ranks)
                               .alignment = &t->alignment,
                               .times = t->times,
                               .step = t->step,
-                              .reductions = &t->reductions,
+                              .collectives = &t->collectives,
                               .parameters = t->parameters};
 }
 
@@ -45,12 +45,12 @@ void rank_trace_finish(struct rank_trace *t, int steps)
 {
     t->trace.steps = steps;
     steps_from_timeline(&t->timeline, t->times, steps);
-    reductions_create(&t->reductions, &t->timeline, &t->alignment, t->trace.ranks);
+    collectives_create(&t->collectives, &t->timeline, &t->alignment, t->trace.ranks);
 }
 
 void rank_trace_destroy(struct rank_trace *t)
 {
-    reductions_destroy(&t->reductions);
+    collectives_destroy(&t->collectives);
     timeline_destroy(&t->timeline);
 }
 
@@ -60,7 +60,7 @@ void rank_trace_two_ranks(struct rank_trace *t, int rank)
     rank_trace_begin(t, rank, 2);
     made_up_two_ranks(&t->timeline, rank);
     rank_trace_finish(t, 1);
-    reductions_find_last(&t->reductions, posted);
+    collectives_find_last(&t->collectives, posted);
 }
 
 static int append(void *out, const char *text, size_t n)

@@ -12,7 +12,7 @@ struct rank_trace {
     struct alignment alignment;
     struct step_times times[8];
     struct captured_step step[8];
-    struct reductions reductions;
+    struct collectives collectives;
     size_t parameters[8];
     struct trace trace;
 };

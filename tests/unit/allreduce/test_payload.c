@@ -225,7 +225,7 @@ static void average_premultiplied(const struct payload *payload, int missing, ch
     free(ignored);
 }
 
-/* Rounded averages pass where they are expected, and only there; a rank that is missing is still found. */
+/* Rounded totals pass where they are expected, and only there; a rank that is missing is still found. */
 START_TEST(rounded_averages_are_told_from_wrong_ones)
 {
     static const int ranks[] = {2, 3, 4, 5, 6, 7, 12};

@@ -103,7 +103,7 @@ START_TEST(a_file_appears_when_it_is_complete)
         ck_assert_int_eq(is_gzip(path), _i);
         unlink(path);
     }
-    ck_assert_str_eq(report_text(), "");
+    ck_assert_str_eq(error_text(), "");
 }
 END_TEST
 
@@ -155,9 +155,9 @@ START_TEST(a_file_that_cannot_be_begun)
     ck_assert_int_eq(mkdir(path_of("read_only"), 0555), 0);
     int n = geteuid() == 0 ? 2 : 3; /* root may write everywhere */
     for (int i = 0; i < n; i++) {
-        report_clear();
+        error_clear();
         ck_assert_msg(new_file_open(&file, paths[i], _i) == -1, "%s was opened", paths[i]);
-        ck_assert_ptr_nonnull(strstr(report_text(), paths[i]));
+        ck_assert_ptr_nonnull(strstr(error_text(), paths[i]));
         new_file_abandon(&file);
         ck_assert_int_eq(names(), 2);
         ck_assert_int_eq(files_replace(paths[i], "name", "x"), -1);
@@ -173,8 +173,8 @@ START_TEST(a_file_that_cannot_have_its_name)
     ck_assert_int_eq(new_file_open(&file, path_of("taken"), _i), 0);
     ck_assert_int_eq(write_pieces(&file, 1000), 0);
     ck_assert_int_eq(new_file_commit(&file), -1);
-    ck_assert_ptr_nonnull(strstr(report_text(), "taken"));
-    ck_assert_ptr_nonnull(strstr(report_text(), strerror(EISDIR)));
+    ck_assert_ptr_nonnull(strstr(error_text(), "taken"));
+    ck_assert_ptr_nonnull(strstr(error_text(), strerror(EISDIR)));
     ck_assert_int_eq(names(), 1);
 }
 END_TEST
@@ -193,7 +193,7 @@ START_TEST(a_full_disk_is_told)
     } else {
         ck_assert_int_eq(_i, 1);
         ck_assert_int_eq(new_file_commit(&file), -1);
-        ck_assert_ptr_nonnull(strstr(report_text(), strerror(ENOSPC)));
+        ck_assert_ptr_nonnull(strstr(error_text(), strerror(ENOSPC)));
     }
     ck_assert_int_eq(names(), 0);
 }
@@ -204,8 +204,8 @@ START_TEST(replacing_on_a_full_disk_keeps_the_old_file)
     ck_assert_int_eq(files_replace(directory, "f", "old"), 0);
     ck_assert_int_eq(symlink("/dev/full", path_of("f.tmp")), 0);
     ck_assert_int_eq(files_replace(directory, "f", "new"), -1);
-    ck_assert_ptr_nonnull(strstr(report_text(), path_of("f")));
-    ck_assert_ptr_nonnull(strstr(report_text(), strerror(ENOSPC)));
+    ck_assert_ptr_nonnull(strstr(error_text(), path_of("f")));
+    ck_assert_ptr_nonnull(strstr(error_text(), strerror(ENOSPC)));
     ck_assert_int_eq(names(), 1);
     memcpy(text, "old", 3);
     check_content(path_of("f"), 3);
@@ -224,7 +224,7 @@ START_TEST(a_named_path_is_replaced)
         free(part);
     }
     ck_assert_int_eq(files_replace_path("json", path_of("missing/named"), "x"), -1);
-    ck_assert_ptr_nonnull(strstr(report_text(), "missing/named"));
+    ck_assert_ptr_nonnull(strstr(error_text(), "missing/named"));
 }
 END_TEST
 
@@ -238,22 +238,22 @@ START_TEST(a_named_path_that_is_no_file)
     ck_assert_int_eq(mkdir(path_of(name[1]), 0777), 0);
     ck_assert_int_eq(symlink("/dev/null", path_of(name[2])), 0);
     for (int i = 0; i < 3; i++) {
-        report_clear();
+        error_clear();
         ck_assert_int_eq(files_replace_path("json", path_of(name[i]), "x"), -1);
-        ck_assert_msg(!strncmp(report_text(), "--json /", 8) && strstr(report_text(), "is not a regular file"), "%s",
-                      report_text());
+        ck_assert_msg(!strncmp(error_text(), "--json /", 8) && strstr(error_text(), "is not a regular file"), "%s",
+                      error_text());
         ck_assert_int_eq(stat(path_of(name[i]), &facts), 0);
         ck_assert(!S_ISREG(facts.st_mode));
     }
     ck_assert_int_eq(names(), 3);
     for (size_t length = FILES_PATH - 1; length <= FILES_PATH; length++) {
-        report_clear();
+        error_clear();
         memset(path, '/', length);
         path[length] = 0;
         memcpy(path, directory, strlen(directory));
         path[length - 1] = 'x';
         ck_assert_int_eq(files_replace_path("output-file", path, "x"), length < FILES_PATH ? 0 : -1);
-        ck_assert_int_eq(!strncmp(report_text(), "--output-file ", 14), length == FILES_PATH);
+        ck_assert_int_eq(!strncmp(error_text(), "--output-file ", 14), length == FILES_PATH);
     }
     ck_assert_int_eq(names(), 4);
 }
@@ -297,11 +297,11 @@ START_TEST(directories_that_cannot_be)
 {
     ck_assert_int_eq(files_replace(directory, "file", "x"), 0);
     ck_assert_int_eq(files_make_directories("output", path_of("file/below")), -1);
-    ck_assert_ptr_nonnull(strstr(report_text(), "--output "));
-    ck_assert_ptr_nonnull(strstr(report_text(), strerror(ENOTDIR)));
-    report_clear();
+    ck_assert_ptr_nonnull(strstr(error_text(), "--output "));
+    ck_assert_ptr_nonnull(strstr(error_text(), strerror(ENOTDIR)));
+    error_clear();
     ck_assert_int_eq(files_make_directories("output", path_of("file")), -1);
-    ck_assert_ptr_nonnull(strstr(report_text(), "--output "));
+    ck_assert_ptr_nonnull(strstr(error_text(), "--output "));
 }
 END_TEST
 

@@ -46,7 +46,7 @@ static int read_line(struct values *values, const char *line, int (*word)(void *
     strcpy(copy, line);
     for (char *at = strtok_r(copy, " ", &save); at; at = strtok_r(NULL, " ", &save))
         argv[argc++] = at;
-    report_clear();
+    error_clear();
     n_taken = 0;
     return option_table_parse(&table, argc, argv);
 }
@@ -113,7 +113,7 @@ START_TEST(bad_words_are_refused)
 {
     struct values v;
     ck_assert_int_eq(read_line(&v, refused[_i][0], NULL), -1);
-    ck_assert_msg(strstr(report_text(), refused[_i][1]) != NULL, "'%s' not in '%s'", refused[_i][1], report_text());
+    ck_assert_msg(strstr(error_text(), refused[_i][1]) != NULL, "'%s' not in '%s'", refused[_i][1], error_text());
 }
 END_TEST
 

@@ -93,7 +93,7 @@ START_TEST(median_interval_ranks)
         double *sample = malloc(n * sizeof *sample);
         for (size_t j = 0; j < n; j++)
             sample[j] = (double)(j * 7919 % n + 1); /* 1..n, shuffled: 7919 is a prime that divides no n here */
-        struct summary s = stats_summary(sample, n);
+        struct estimate s = stats_estimate(sample, n);
         ck_assert_uint_eq(s.n, n);
         ck_assert_double_eq(s.ci_low, (double)k);
         ck_assert_double_eq(s.ci_high, (double)(n + 1 - k));
@@ -108,17 +108,17 @@ END_TEST
 START_TEST(summary_edges)
 {
     const double sample[] = {4, 2, 4, 4, 4, 4, 4, 4};
-    struct summary s = stats_summary(sample, 0);
+    struct estimate s = stats_estimate(sample, 0);
     ck_assert(isnan(s.median) && isnan(s.ci_low) && isnan(s.ci_high) && isnan(s.p5) && isnan(s.p95) && s.n == 0);
-    s = stats_summary(sample, 1);
+    s = stats_estimate(sample, 1);
     ck_assert(s.median == 4 && s.p5 == 4 && s.p95 == 4 && isnan(s.ci_low) && isnan(s.ci_high) && s.n == 1);
-    s = stats_summary(sample, 2);
+    s = stats_estimate(sample, 2);
     ck_assert(s.median == 3 && isnan(s.ci_low) && isnan(s.ci_high));
     ck_assert_double_eq_tol(s.p5, 2.1, 1e-15);
     ck_assert_double_eq_tol(s.p95, 3.9, 1e-15);
-    s = stats_summary(sample, 5);
+    s = stats_estimate(sample, 5);
     ck_assert(s.median == 4 && isnan(s.ci_low) && isnan(s.ci_high));
-    s = stats_summary(sample + 2, 6); /* all equal */
+    s = stats_estimate(sample + 2, 6); /* all equal */
     ck_assert(s.median == 4 && s.ci_low == 4 && s.ci_high == 4 && s.p5 == 4 && s.p95 == 4);
 }
 END_TEST
@@ -264,7 +264,7 @@ START_TEST(median_interval_covers)
                 low = fmin(low, sample[i]);
                 high = fmax(high, sample[i]);
             }
-            struct summary x = stats_summary(sample, n);
+            struct estimate x = stats_estimate(sample, n);
             covered += x.ci_low <= 1 && x.ci_high >= 1;
             whole += x.ci_low == low || x.ci_high == high;
             width += log(x.ci_high / x.ci_low) / REPETITIONS;

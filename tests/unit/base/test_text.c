@@ -47,7 +47,7 @@ START_TEST(values)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         setup();
-        ck_assert_str_eq(cell_value(room.text, rows[i].value, rows[i].unit, rows[i].n, rows[i].runs), rows[i].words);
+        ck_assert_str_eq(text_value(room.text, rows[i].value, rows[i].unit, rows[i].n, rows[i].runs), rows[i].words);
         check_behind();
     }
 }
@@ -62,8 +62,8 @@ START_TEST(sizes)
                 {1024, "1 KiB"},   {1536, "1536 B"},     {3 << 20, "3 MiB"},
                 {0x1p30, "1 GiB"}, {0x1p52, "4096 TiB"}, {1e15 - 1, "999999999999999 B"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        ck_assert_str_eq(cell_bytes(room.text, rows[i].bytes), rows[i].words);
-    cell_bytes(room.text, 1e300);
+        ck_assert_str_eq(text_bytes(room.text, rows[i].bytes), rows[i].words);
+    text_bytes(room.text, 1e300);
     ck_assert_ptr_nonnull(strstr(room.text, "e+2")); /* of some unit */
     check_behind();
 }
@@ -71,13 +71,13 @@ END_TEST
 
 START_TEST(ratios)
 {
-    ck_assert_str_eq(cell_ratio(room.text, 1.05), "1.050");
-    ck_assert_str_eq(cell_ratio(room.text, NAN), "-");
-    ck_assert_str_eq(cell_range(room.text, 0.9994, 1.0506), "0.999 to 1.051");
-    ck_assert_str_eq(cell_range(room.text, NAN, NAN), "-");
-    cell_ratio(room.text, DBL_MAX);
+    ck_assert_str_eq(text_ratio(room.text, 1.05), "1.050");
+    ck_assert_str_eq(text_ratio(room.text, NAN), "-");
+    ck_assert_str_eq(text_range(room.text, 0.9994, 1.0506), "0.999 to 1.051");
+    ck_assert_str_eq(text_range(room.text, NAN, NAN), "-");
+    text_ratio(room.text, DBL_MAX);
     check_behind();
-    cell_range(room.text, DBL_MAX, DBL_MAX);
+    text_range(room.text, DBL_MAX, DBL_MAX);
     check_behind();
 }
 END_TEST

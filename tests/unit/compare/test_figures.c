@@ -15,7 +15,7 @@ static void destroy(void)
     for (int i = 0; i < 3; i++)
         compare_run_destroy(&run[i]);
     compare_lines_destroy(&lines);
-    report_clear();
+    error_clear();
 }
 
 static int take(int i, const char *mode, const char *text)
@@ -179,7 +179,7 @@ START_TEST(not_a_summary)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ck_assert_int_eq(take(0, bad[i][0], bad[i][1]), -1);
-        ck_assert_msg(strstr(report_text(), bad[i][2]) == report_text(), "%s", report_text());
+        ck_assert_msg(strstr(error_text(), bad[i][2]) == error_text(), "%s", error_text());
         destroy();
     }
 }
@@ -254,8 +254,8 @@ START_TEST(match_refused)
     three_runs();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ck_assert_int_eq(match(bad[i]), -1);
-        ck_assert_msg(strstr(report_text(), "no such figure; they have: time time_min") != NULL, "%s", report_text());
-        report_clear();
+        ck_assert_msg(strstr(error_text(), "no such figure; they have: time time_min") != NULL, "%s", error_text());
+        error_clear();
     }
     compare_figures_destroy(&run[1].figures);
     strcpy(run[1].directory, "DIR");
@@ -263,12 +263,12 @@ START_TEST(match_refused)
         take(1, "allreduce", "{\"sweep\": [" SIZE("a", "-1", "8", "1", "0") "," SIZE("a", "-1", "8", "2", "0") "]}"),
         0);
     ck_assert_int_eq(match(""), -1);
-    ck_assert_str_eq(report_text(), "DIR: summary.json has time of broadcast float none a twice");
+    ck_assert_str_eq(error_text(), "DIR: summary.json has time of broadcast float none a twice");
     destroy();
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(take(i, "allreduce", "{\"sweep\": []}"), 0);
     ck_assert_int_eq(match(""), -1);
-    ck_assert_msg(strstr(report_text(), "no figure to judge") != NULL, "%s", report_text());
+    ck_assert_msg(strstr(error_text(), "no figure to judge") != NULL, "%s", error_text());
 }
 END_TEST
 
@@ -281,7 +281,7 @@ START_TEST(wrong_baseline)
     ck_assert_int_eq(take(1, "allreduce", "{\"sweep\": [" SIZE("a", "-1", "8", "1", "2") "]}"), 0);
     ck_assert_int_eq(match("busbw"), -1);
     ck_assert_str_eq(
-        report_text(),
+        error_text(),
         "DIR: found wrong elements in broadcast float none a of 8 bytes, so it is no baseline; leave it out");
 }
 END_TEST
@@ -300,12 +300,12 @@ START_TEST(no_ratio)
                              0);
             ck_assert_int_eq(match("busbw"), 0); /* above 0, and nothing else is judged */
             ck_assert_int_eq(match("busbw,time"), -1);
-            ck_assert_str_eq(report_text(),
+            ck_assert_str_eq(error_text(),
                              "--metrics time: has values of 0 or less, so no ratio; it is shown with --label");
-            report_clear();
+            error_clear();
             ck_assert_int_eq(match(""), -1);
-            ck_assert_msg(strstr(report_text(), "time of broadcast float none a is ") == report_text(), "%s",
-                          report_text());
+            ck_assert_msg(strstr(error_text(), "time of broadcast float none a is ") == error_text(), "%s",
+                          error_text());
         }
 }
 END_TEST

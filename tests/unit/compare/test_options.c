@@ -10,7 +10,7 @@ static struct compare_options options;
 static void destroy(void)
 {
     compare_options_destroy(&options);
-    report_clear();
+    error_clear();
 }
 
 /* Parses words parted by spaces. */
@@ -86,7 +86,7 @@ START_TEST(refused)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ck_assert_msg(parse(bad[i][0]) == -1, "'%s' is taken", bad[i][0]);
-        ck_assert_msg(strstr(report_text(), bad[i][1]) != NULL, "'%s': %s", bad[i][0], report_text());
+        ck_assert_msg(strstr(error_text(), bad[i][1]) != NULL, "'%s': %s", bad[i][0], error_text());
     }
 }
 END_TEST

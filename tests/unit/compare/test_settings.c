@@ -27,7 +27,7 @@ static void destroy(void)
     settings_destroy(&first);
     settings_destroy(&second);
     differences_destroy(&differences);
-    report_clear();
+    error_clear();
 }
 
 static void is(size_t i, const char *key, const char *baseline, const char *other, int environment)
@@ -120,9 +120,9 @@ START_TEST(unknown_refused)
     differences_add(&differences, &first, &second, "candidate");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ck_assert_int_eq(differences_allow(&differences, bad[i], &first), -1);
-        ck_assert_msg(strstr(report_text(), "no such setting; known: all mode d-model threads") != NULL, "%s: %s",
-                      bad[i], report_text());
-        report_clear();
+        ck_assert_msg(strstr(error_text(), "no such setting; known: all mode d-model threads") != NULL, "%s: %s",
+                      bad[i], error_text());
+        error_clear();
     }
 }
 END_TEST

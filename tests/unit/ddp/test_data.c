@@ -26,7 +26,7 @@ static void set_up(void)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/text", folder);
     snprintf(bin_path, sizeof bin_path, "%s/shard.bin", folder);
-    report_clear();
+    error_clear();
 }
 
 static void tear_down(void)
@@ -81,9 +81,9 @@ static struct data_options options_for(const char *name, size_t vocabulary, size
 static struct data *open_data(const struct data_options *options)
 {
     struct data *data = NULL;
-    ck_assert_msg(data_create(&data, options) == 0, "%s", report_text());
+    ck_assert_msg(data_create(&data, options) == 0, "%s", error_text());
     ck_assert_ptr_nonnull(data);
-    ck_assert_str_eq(report_text(), "");
+    ck_assert_str_eq(error_text(), "");
     return data;
 }
 
@@ -375,14 +375,14 @@ static void refused(const struct data_options *options, const char *const *words
 {
     struct data *const before = (struct data *)&path;
     struct data *data = before;
-    report_clear();
+    error_clear();
     ck_assert_int_eq(data_create(&data, options), -1);
     ck_assert_ptr_eq(data, before);
     for (; *words; words++)
-        ck_assert_msg(strstr(report_text(), *words) != NULL, "'%s' lacks '%s'", report_text(), *words);
-    ck_assert_ptr_null(strchr(report_text(), '\n'));
-    ck_assert_msg(!strncmp(report_text(), "--data ", 7), "%s", report_text());
-    report_clear();
+        ck_assert_msg(strstr(error_text(), *words) != NULL, "'%s' lacks '%s'", error_text(), *words);
+    ck_assert_ptr_null(strchr(error_text(), '\n'));
+    ck_assert_msg(!strncmp(error_text(), "--data ", 7), "%s", error_text());
+    error_clear();
 }
 #define REFUSED(options, ...) refused(&(options), (const char *const[]){__VA_ARGS__, NULL})
 
@@ -484,17 +484,17 @@ START_TEST(ranks_check_disjoint_parts)
             options.ranks = ranks;
             for (options.rank = 0; options.rank < ranks; options.rank++) {
                 struct data *data = NULL;
-                report_clear();
+                error_clear();
                 if (data_create(&data, &options) == -1) {
                     found++;
-                    ck_assert_msg(strstr(report_text(), position) != NULL, "%s", report_text());
+                    ck_assert_msg(strstr(error_text(), position) != NULL, "%s", error_text());
                 }
                 data_destroy(data);
             }
             ck_assert_int_eq(found, 1);
         }
     }
-    report_clear();
+    error_clear();
     free(text);
 }
 END_TEST

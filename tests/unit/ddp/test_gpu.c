@@ -37,7 +37,7 @@ START_TEST(a_gpu_each_is_fine)
                                   place("y", "")};
     for (int r = 0; r < 5; r++)
         ck_assert_int_eq(gpu_check_places(p, 5, r), 0);
-    ck_assert_str_eq(report_text(), "");
+    ck_assert_str_eq(error_text(), "");
 }
 END_TEST
 
@@ -54,9 +54,9 @@ START_TEST(ranks_on_one_gpu_are_named)
                                         NULL};
     for (int r = 0; r < 7; r++) {
         ck_assert_int_eq(gpu_check_places(p, 7, r), ranks[r] ? -1 : 0);
-        ck_assert(ranks[r] ? strstr(report_text(), ranks[r]) != NULL : !*report_text());
-        ck_assert(!ranks[r] || strstr(report_text(), "--share-gpu"));
-        report_clear();
+        ck_assert(ranks[r] ? strstr(error_text(), ranks[r]) != NULL : !*error_text());
+        ck_assert(!ranks[r] || strstr(error_text(), "--share-gpu"));
+        error_clear();
     }
 }
 END_TEST

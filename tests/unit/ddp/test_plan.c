@@ -1,4 +1,4 @@
-/* test_plan.c - slices tile the gradient, and every strategy sends each of its elements exactly once, at the right
+/* test_plan.c - buckets tile the gradient, and every strategy sends each of its elements exactly once, at the right
  * time, shown by a comm that records its calls. */
 #include "ddp/step.h"
 #include "kernels/error.h"
@@ -78,15 +78,15 @@ static struct recorder recorder_make(void)
 }
 
 /* Backward's announcements and the end of it, without the arithmetic. */
-static void drive(struct recorder *r, struct sync *sync)
+static void drive(struct recorder *r, struct reducer *reducer)
 {
-    sync_begin(sync);
+    reducer_begin(reducer);
     for (int t = model.tensors - 1; t >= 0; t--) {
         r->announced = t;
-        sync->strategy->gradient_ready(sync, t);
+        reducer->strategy->gradient_ready(reducer, t);
     }
     r->announced = -1;
-    sync->strategy->finish(sync);
+    reducer->strategy->finish(reducer);
 }
 
 /* How often each element of a tensor is sent; alignment gaps may be or not. */
@@ -113,18 +113,18 @@ START_TEST(every_strategy_sends_each_element_once)
         for (size_t b = 0; b < sizeof bucket_bytes / sizeof *bucket_bytes; b++)
             for (int d = 0; d < 2; d++) {
                 struct recorder r = recorder_make();
-                struct sync sync;
-                sync_create(&sync, strategies[i], &model, &r.comm, bucket_bytes[b], dtypes[d]);
+                struct reducer reducer;
+                reducer_create(&reducer, strategies[i], &model, &r.comm, bucket_bytes[b], dtypes[d]);
                 for (int step = 0; step < 2; step++) {
                     r = recorder_make();
-                    drive(&r, &sync);
-                    if (sync.staged)
-                        check_tiles(&r, sync.staged, comm_dtype_bytes(dtypes[d]), 1);
+                    drive(&r, &reducer);
+                    if (reducer.staged)
+                        check_tiles(&r, reducer.staged, comm_dtype_bytes(dtypes[d]), 1);
                     else
                         check_tiles(&r, (char *)model.gradient, sizeof(float), strategies[i]->reduces);
                     ck_assert_int_eq(r.joined, r.n); /* nothing is left in flight */
                 }
-                sync_destroy(&sync);
+                reducer_destroy(&reducer);
             }
 }
 END_TEST
@@ -132,22 +132,22 @@ END_TEST
 START_TEST(synchronous_strategies_wait_for_each)
 {
     struct recorder r = recorder_make();
-    struct sync sync;
-    sync_create(&sync, &strategy_ddp, &model, &r.comm, 0, COMM_FLOAT32);
-    drive(&r, &sync);
+    struct reducer reducer;
+    reducer_create(&reducer, &strategy_ddp, &model, &r.comm, 0, COMM_FLOAT32);
+    drive(&r, &reducer);
     ck_assert_int_eq(r.n, model.tensors);
     ck_assert_int_eq(r.blocking, r.n);
     for (int i = 0; i < r.n; i++) { /* in the order of registration, and none before backward is over */
         ck_assert_int_eq(r.call[i].announced, -1);
         ck_assert_ptr_eq(r.call[i].collective.buffer, model.gradient + model.tensor[i].offset);
     }
-    sync_destroy(&sync);
+    reducer_destroy(&reducer);
     r = recorder_make();
-    sync_create(&sync, &strategy_ddp_flat, &model, &r.comm, 0, COMM_FLOAT32);
-    drive(&r, &sync);
+    reducer_create(&reducer, &strategy_ddp_flat, &model, &r.comm, 0, COMM_FLOAT32);
+    drive(&r, &reducer);
     ck_assert_int_eq(r.n, 1);
     ck_assert_int_eq(r.call[0].announced, -1);
-    sync_destroy(&sync);
+    reducer_destroy(&reducer);
 }
 END_TEST
 
@@ -157,14 +157,14 @@ START_TEST(overlapping_strategies_start_with_the_last_gradient)
                                                   &strategy_ddp_bucketed};
     for (int i = 0; i < 3; i++) {
         struct recorder r = recorder_make();
-        struct sync sync;
-        sync_create(&sync, overlapping[i], &model, &r.comm, 3000, COMM_FLOAT32);
-        drive(&r, &sync);
-        ck_assert_int_eq(r.n, sync.plan.n);
+        struct reducer reducer;
+        reducer_create(&reducer, overlapping[i], &model, &r.comm, 3000, COMM_FLOAT32);
+        drive(&r, &reducer);
+        ck_assert_int_eq(r.n, reducer.plan.n);
         ck_assert_int_gt(r.n, 3);
         for (int s = 0; s < r.n; s++)
-            ck_assert_int_eq(r.call[s].announced, sync.plan.slice[s].last_tensor);
-        sync_destroy(&sync);
+            ck_assert_int_eq(r.call[s].announced, reducer.plan.bucket[s].last_tensor);
+        reducer_destroy(&reducer);
     }
 }
 END_TEST
@@ -176,7 +176,7 @@ START_TEST(buckets_keep_their_limit)
         plan_create(&plan, model.tensor, model.tensors, max);
         int tensor = model.tensors;
         for (int i = 0; i < plan.n; i++) {
-            const struct slice *s = &plan.slice[i];
+            const struct bucket *s = &plan.bucket[i];
             ck_assert(s->count * sizeof(float) <= max || s->tensors == 1);
             tensor -= s->tensors;
             ck_assert_int_eq(s->last_tensor, tensor);
@@ -198,10 +198,10 @@ START_TEST(a_bucket_may_be_full)
     size_t both = (second->offset + second->count) * sizeof(float);
     struct plan plan;
     plan_create(&plan, model.tensor, model.tensors, both);
-    ck_assert_int_eq(plan.slice[0].tensors, 2);
+    ck_assert_int_eq(plan.bucket[0].tensors, 2);
     plan_destroy(&plan);
     plan_create(&plan, model.tensor, model.tensors, both - 1);
-    ck_assert_int_eq(plan.slice[0].tensors, 1);
+    ck_assert_int_eq(plan.bucket[0].tensors, 1);
     plan_destroy(&plan);
 }
 END_TEST
@@ -211,8 +211,8 @@ START_TEST(staged_gradients_come_back)
     enum comm_dtype dtypes[] = {COMM_FLOAT32, COMM_BF16};
     for (int d = 0; d < 2; d++) {
         struct recorder r = recorder_make();
-        struct sync sync;
-        sync_create(&sync, &strategy_ddp_individual_v2, &model, &r.comm, 0, dtypes[d]);
+        struct reducer reducer;
+        reducer_create(&reducer, &strategy_ddp_individual_v2, &model, &r.comm, 0, dtypes[d]);
         for (size_t i = 0; i < model.arena; i++)
             model.gradient[i] = 0;
         for (int t = 0; t < model.tensors; t++)
@@ -220,16 +220,16 @@ START_TEST(staged_gradients_come_back)
                 model.gradient[model.tensor[t].offset + j] = (float)(int)(j % 7) - 3; /* exact in bfloat16 */
         float *before = allocate(model.arena, sizeof *before);
         memcpy(before, model.gradient, model.arena * sizeof *before);
-        sync_begin(&sync);
+        reducer_begin(&reducer);
         for (int t = model.tensors - 1; t >= 0; t--)
-            sync.strategy->gradient_ready(&sync, t);
+            reducer.strategy->gradient_ready(&reducer, t);
         memset(model.gradient, 0x55, model.arena * sizeof *before); /* only the buffers count now */
-        sync.strategy->finish(&sync);
+        reducer.strategy->finish(&reducer);
         for (int t = 0; t < model.tensors; t++)
             ck_assert_mem_eq(model.gradient + model.tensor[t].offset, before + model.tensor[t].offset,
                              model.tensor[t].count * sizeof *before);
         free(before);
-        sync_destroy(&sync);
+        reducer_destroy(&reducer);
     }
 }
 END_TEST

@@ -15,26 +15,26 @@ struct way {
     const struct strategy *strategy;
     size_t layers, micro_batches;
     long warmup_steps; /* up to that step gradients are clipped */
-    int log_grad_norm, traced, deferred;
+    int log_grad_norm, traced, after_backward;
 };
 
-struct rig {
+struct one_rank {
     struct timeline timeline;
     struct model model;
     struct data *data;
     struct comm *comm;
-    struct sync sync;
+    struct reducer reducer;
     struct trainer trainer;
     size_t spans[TIMELINE_LANES]; /* of one step */
 };
 
-static void rig_create(struct rig *rig, const struct way *way)
+static void one_rank_create(struct one_rank *rig, const struct way *way)
 {
     struct model_sizes sizes = {2, 5, 19, 12, way->layers, 3, 10, 10000};
     struct data_options options = {"synthetic", 19, 5, 2 * way->micro_batches, way->micro_batches, 1, 0, 1};
     size_t capacity[TIMELINE_LANES];
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
-    *rig = (struct rig){.data = NULL};
+    *rig = (struct one_rank){.data = NULL};
     model_plan(&rig->model, &sizes, sizeof(float));
     step_spans(&rig->model, way->micro_batches, way->traced, rig->spans);
     for (int l = 0; l < TIMELINE_LANES; l++)
@@ -55,17 +55,17 @@ static void rig_create(struct rig *rig, const struct way *way)
                                     .max_norm = 0.1f,
                                     .log_grad_norm = way->log_grad_norm};
     trainer_create(&rig->trainer, &adamw, STEPS);
-    sync_create(&rig->sync, way->strategy, &rig->model, rig->comm, 1000, COMM_BF16);
-    rig->sync.deferred = way->deferred;
-    trainer_use(&rig->trainer, device, &rig->sync);
+    reducer_create(&rig->reducer, way->strategy, &rig->model, rig->comm, 1000, COMM_BF16);
+    rig->reducer.after_backward = way->after_backward;
+    trainer_use(&rig->trainer, device, &rig->reducer);
     timeline_clear(&rig->timeline);
     for (int s = 0; s < STEPS; s++)
         step_run(&rig->trainer, s);
 }
 
-static void rig_destroy(struct rig *rig)
+static void one_rank_destroy(struct one_rank *rig)
 {
-    sync_destroy(&rig->sync);
+    reducer_destroy(&rig->reducer);
     trainer_destroy(&rig->trainer);
     rig->comm->destroy(rig->comm);
     data_destroy(rig->data);
@@ -74,7 +74,7 @@ static void rig_destroy(struct rig *rig)
 }
 
 /* Spans of one step on each lane; each step records as many. */
-static void count_spans(const struct rig *rig, size_t n[TIMELINE_LANES])
+static void count_spans(const struct one_rank *rig, size_t n[TIMELINE_LANES])
 {
     for (int l = 0; l < TIMELINE_LANES; l++) {
         const struct lane *lane = &rig->timeline.lane[l];
@@ -95,12 +95,12 @@ START_TEST(every_strategy_fits)
     size_t most[TIMELINE_LANES] = {0}, spans[TIMELINE_LANES] = {0}, n[TIMELINE_LANES];
     for (int s = 0; strategies[s]; s++)
         for (int variant = 0; variant < 4; variant++) {
-            struct rig rig;
+            struct one_rank rig;
             way.strategy = strategies[s];
             way.warmup_steps = variant == 1 ? 10 : 0;
             way.log_grad_norm = variant == 2;
-            way.deferred = variant == 3 && strategies[s]->overlaps;
-            rig_create(&rig, &way);
+            way.after_backward = variant == 3 && strategies[s]->overlaps;
+            one_rank_create(&rig, &way);
             count_spans(&rig, n);
             for (int l = 0; l < TIMELINE_LANES; l++) {
                 ck_assert_uint_le(n[l], rig.spans[l]);
@@ -108,7 +108,7 @@ START_TEST(every_strategy_fits)
                 spans[l] = rig.spans[l];
             }
             ck_assert_uint_ge(n[LANE_COMPUTE], way.micro_batches * model_operations(&rig.model) + 3);
-            rig_destroy(&rig);
+            one_rank_destroy(&rig);
         }
     ck_assert_uint_eq(most[LANE_COMPUTE], spans[LANE_COMPUTE]);
     ck_assert_uint_eq(most[LANE_COMMUNICATION], spans[LANE_COMMUNICATION]);
@@ -121,11 +121,11 @@ END_TEST
 START_TEST(tracing_changes_nothing)
 {
     struct way way = {.strategy = &strategy_ddp_individual_v2, .layers = 2, .micro_batches = 2, .warmup_steps = 1};
-    struct rig plain, traced;
+    struct one_rank plain, traced;
     size_t without[TIMELINE_LANES], with[TIMELINE_LANES];
-    rig_create(&plain, &way);
+    one_rank_create(&plain, &way);
     way.traced = 1;
-    rig_create(&traced, &way);
+    one_rank_create(&traced, &way);
     ck_assert_mem_eq(traced.model.weight, plain.model.weight, plain.model.arena * sizeof(float));
     ck_assert_mem_eq(traced.trainer.record, plain.trainer.record, STEPS * RECORDS * sizeof(float));
     /* the second step has no clipping, so spans are counted by lane, not by step */
@@ -139,8 +139,8 @@ START_TEST(tracing_changes_nothing)
     ck_assert_uint_eq(with[LANE_COMMUNICATION], without[LANE_COMMUNICATION]);
     ck_assert_uint_eq(with[LANE_HOST], without[LANE_HOST] + STEPS * 2 * model_ranges(&plain.model));
     ck_assert_uint_eq(with[LANE_MEMORY], 0);
-    rig_destroy(&plain);
-    rig_destroy(&traced);
+    one_rank_destroy(&plain);
+    one_rank_destroy(&traced);
 }
 END_TEST
 

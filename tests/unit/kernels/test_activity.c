@@ -64,9 +64,9 @@ START_TEST(what_finds_no_room_is_counted)
     ck_assert_uint_eq(all.n, 8);
     ck_assert_uint_eq(all.marks, 8);
     ck_assert_uint_eq(all.dropped, 5);
-    struct activities_place place = {3, 2};
+    struct activities_mark place = {3, 2};
     activities_rewind(&all, &place);
-    place = activities_place(&all);
+    place = activities_mark(&all);
     ck_assert_uint_eq(place.n, 3);
     ck_assert_uint_eq(place.marks, 2);
     add(ACTIVITY_KERNEL, 99, 10, 20);

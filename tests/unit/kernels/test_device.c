@@ -29,7 +29,7 @@ static const struct device *cuda(int precision)
     if (device_cuda_count() < 0)
         return NULL;
     if (device_cuda_open(0, (enum precision)precision, &opened))
-        FATAL("%s", report_text());
+        FATAL("%s", error_text());
     return opened;
 }
 
@@ -748,7 +748,7 @@ int main(void)
 {
     if (device_cuda_count() > 0)
         setenv("CK_FORK", "no", 1); /* GPUs do not survive a fork */
-    report_clear();
+    error_clear();
     Suite *suite = suite_create("device");
     TCase *all = tcase_create("devices");
     tcase_set_timeout(all, 120); /* sanitizers are slow */
@@ -759,8 +759,8 @@ int main(void)
             tcase_add_loop_test(all, table_is_complete, i, i + 1);
             tcase_add_loop_test(all, operation_matches_reference, i * rows, (i + 1) * rows);
         } else {
-            printf("skip - operations of %s: %s\n", devices[i].name, report_text());
-            report_clear();
+            printf("skip - operations of %s: %s\n", devices[i].name, error_text());
+            error_clear();
         }
     }
     fflush(stdout); /* or the tests' processes print it, too */

@@ -106,7 +106,7 @@ START_TEST(rewinding_forgets_what_came_since)
     for (int l = 0; l < TIMELINE_LANES; l++)
         for (int i = 0; i < l; i++) /* as many as the lane's number: the first is empty */
             add((enum timeline_lane)l, i);
-    struct timeline_place place = timeline_place(&timeline);
+    struct timeline_mark place = timeline_mark(&timeline);
     timeline_rewind(&timeline, &place); /* nothing came since */
     for (int l = 0; l < TIMELINE_LANES; l++)
         ck_assert_uint_eq(timeline.lane[l].n, (size_t)l);

@@ -27,7 +27,7 @@ static const struct {
 START_TEST(efficiency_is)
 {
     double on = efficiencies[_i].on, off = efficiencies[_i].off, alone = efficiencies[_i].alone;
-    struct summary s = controls_efficiency(&on, &off, &alone, &efficiencies[_i].backward, 1);
+    struct estimate s = controls_efficiency(&on, &off, &alone, &efficiencies[_i].backward, 1);
     ck_assert_uint_eq(s.n, 1);
     ck_assert_msg(fabs(s.median - efficiencies[_i].want) < 1e-12, "%s: %g", efficiencies[_i].what, s.median);
     ck_assert_double_nan(s.ci_low); /* of one round */
@@ -40,7 +40,7 @@ START_TEST(efficiency_is_paired_by_round)
 {
     static const double on[] = {100, 200, 300, 400, 500, 600, 700}, off[] = {101, 202, 303, 404, 505, 606, 707},
                         alone[] = {10, 4, 12, 40, 50, 60, 70}, backward[] = {5, 20, 6, 80, 90, 100, 110};
-    struct summary s = controls_efficiency(on, off, alone, backward, LENGTH(on));
+    struct estimate s = controls_efficiency(on, off, alone, backward, LENGTH(on));
     ck_assert_uint_eq(s.n, LENGTH(on));
     ck_assert_double_eq_tol(s.median, 0.1, 1e-12);
     ck_assert_double_eq_tol(s.ci_low, 0.1, 1e-12);
@@ -53,7 +53,7 @@ END_TEST
 
 START_TEST(efficiency_of_no_rounds_is_nothing)
 {
-    struct summary s = controls_efficiency(NULL, NULL, NULL, NULL, 0);
+    struct estimate s = controls_efficiency(NULL, NULL, NULL, NULL, 0);
     check_no_summary(&s, "efficiency");
 }
 END_TEST

@@ -199,7 +199,7 @@ START_TEST(the_costliest_straggler_is_named)
 {
     for (int costliest = 0; costliest < 4; costliest++) {
         healthy_create(&h);
-        h.capture.reductions.ranks = h.figures.ranks = 4;
+        h.capture.collectives.ranks = h.figures.ranks = 4;
         for (int r = 0; r < 4; r++)
             h.straggler[r] = (struct straggler){.last = r == costliest ? 3 : 15, .most_ns = 1e5, .cost_ns = 1.6e7 + r};
         h.straggler[costliest].cost_ns = 3e7;

@@ -17,17 +17,17 @@ static void one_rank(void)
 
 static void no_strategy(void)
 {
-    h.sync.strategy = &strategy_none;
+    h.reducer.strategy = &strategy_none;
 }
 
 static void after_backward(void)
 {
-    h.sync.strategy = &strategy_ddp;
+    h.reducer.strategy = &strategy_ddp;
 }
 
 static void all_in_one_after_backward(void)
 {
-    h.sync.strategy = &strategy_ddp_flat;
+    h.reducer.strategy = &strategy_ddp_flat;
 }
 
 static void no_rounds(void)
@@ -46,7 +46,7 @@ static void nothing(void) {}
 
 static void just_enough(void)
 {
-    h.controls.efficiency = (struct summary){.median = 0.1, .ci_low = 0.001, .ci_high = 0.2, .n = 12};
+    h.controls.efficiency = (struct estimate){.median = 0.1, .ci_low = 0.001, .ci_high = 0.2, .n = 12};
 }
 
 static void much_communication(void)
@@ -58,7 +58,7 @@ static void much_communication(void)
 static void slowed_down(void)
 {
     h.job.hosts = 2;
-    h.controls.efficiency = (struct summary){.median = -0.2, .ci_low = -0.31, .ci_high = 0.1, .n = 12};
+    h.controls.efficiency = (struct estimate){.median = -0.2, .ci_low = -0.31, .ci_high = 0.1, .n = 12};
 }
 
 static void one_memory(void)
@@ -99,7 +99,7 @@ static void oversubscribed(void)
 static void single_bucket(void)
 {
     oversubscribed();
-    h.sync.plan.n = 1;
+    h.reducer.plan.n = 1;
 }
 
 static void single_bucket_in_noise(void)
@@ -111,13 +111,13 @@ static void single_bucket_in_noise(void)
 static void a_little(void)
 {
     one_memory();
-    h.controls.efficiency = (struct summary){.median = 0.05, .ci_low = 0.02, .ci_high = 0.08, .n = 12};
+    h.controls.efficiency = (struct estimate){.median = 0.05, .ci_low = 0.02, .ci_high = 0.08, .n = 12};
 }
 
 static void noise(void)
 {
     one_memory();
-    h.controls.efficiency = (struct summary){.median = 0.3, .ci_low = -0.25, .ci_high = 0.72, .n = 12};
+    h.controls.efficiency = (struct estimate){.median = 0.3, .ci_low = -0.25, .ci_high = 0.72, .n = 12};
 }
 
 static void noise_on_hosts(void)

@@ -13,7 +13,7 @@
 struct row {
     const char *label, *strategy;
     double bucket_mb;
-    int traced, deferred;
+    int traced, after_backward;
 };
 static const struct {
     const char *line;
@@ -53,7 +53,7 @@ static void check_rows(const struct options *options, const struct row *row, int
         ck_assert_str_eq(options->implementation[i].strategy->name, row[i].strategy);
         ck_assert_double_eq(options->implementation[i].bucket_mb, row[i].bucket_mb);
         ck_assert_int_eq(options->implementation[i].traced, row[i].traced);
-        ck_assert_int_eq(options->implementation[i].deferred, row[i].deferred);
+        ck_assert_int_eq(options->implementation[i].after_backward, row[i].after_backward);
     }
 }
 
@@ -68,7 +68,7 @@ START_TEST(the_benchmark_traces_nothing)
 {
     struct options options = parsed("");
     for (int i = 0; i < options.n; i++)
-        ck_assert(!options.implementation[i].traced && !options.implementation[i].deferred);
+        ck_assert(!options.implementation[i].traced && !options.implementation[i].after_backward);
 }
 END_TEST
 
@@ -293,11 +293,11 @@ START_TEST(ranks_are_listed)
 {
     const char *in = rank_lists[_i].in, *text = rank_lists[_i].text;
     for (int r = 0; r < rank_lists[_i].ranks; r++) {
-        report_clear();
+        error_clear();
         int found = option_ranks(text, r, rank_lists[_i].ranks);
         ck_assert_msg(found == (in ? in[r] == 'y' : -1), "'%s', rank %d: %d", text, r, found);
         if (!in)
-            ck_assert_msg(strstr(report_text(), rank_lists[_i].words) != NULL, "'%s': '%s'", text, report_text());
+            ck_assert_msg(strstr(error_text(), rank_lists[_i].words) != NULL, "'%s': '%s'", text, error_text());
     }
 }
 END_TEST
@@ -320,7 +320,7 @@ START_TEST(ranks_must_exist)
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct options options = parsed(rows[i].line);
         ck_assert_int_eq(options_fit(&options, rows[i].ranks), rows[i].fits ? 0 : -1);
-        ck_assert_ptr_nonnull(strstr(report_text(), rows[i].words));
+        ck_assert_ptr_nonnull(strstr(error_text(), rows[i].words));
     }
 }
 END_TEST

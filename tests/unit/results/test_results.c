@@ -623,8 +623,8 @@ static int write_blocks(struct results *results, int blocks)
     float record[N * RECORDS] = {NAN, INFINITY};
     for (int b = 0; b < blocks; b++) {
         struct block_facts facts = {.implementation = "x", .block = (size_t)b, .steps = N, .discarded = 2};
-        facts.other_cores = NAN;
-        if (metrics_write_block(results, &facts, &run, times, overlap, record))
+        facts.other_processes_cores = NAN;
+        if (telemetry_write_block(results, &facts, &run, times, overlap, record))
             return b;
     }
     return blocks;
@@ -637,16 +637,16 @@ START_TEST(full_disk_leaves_whole_blocks)
     snprintf(results.directory, sizeof results.directory, "%s", folder);
     char path[600];
     snprintf(path, sizeof path, "%s/rank_3_metrics.jsonl", folder);
-    results.metrics = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    ck_assert_int_ge(results.metrics, 0);
-    report_clear();
+    results.telemetry_file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    ck_assert_int_ge(results.telemetry_file, 0);
+    error_clear();
     limit_files(20000);
     int blocks = write_blocks(&results, 100);
     limit_files(RLIM_INFINITY);
     ck_assert_int_gt(blocks, 1);
     ck_assert_int_lt(blocks, 100);
-    ck_assert_ptr_nonnull(strstr(report_text(), "rank_3_metrics.jsonl"));
-    ck_assert_ptr_nonnull(strstr(report_text(), "File too large"));
+    ck_assert_ptr_nonnull(strstr(error_text(), "rank_3_metrics.jsonl"));
+    ck_assert_ptr_nonnull(strstr(error_text(), "File too large"));
     results_close(&results);
 
     char *all = read_text("", "rank_3_metrics.jsonl");
@@ -670,22 +670,22 @@ END_TEST
 /* A summary that cannot be written leaves the one before it. */
 START_TEST(summary_is_replaced_whole)
 {
-    struct results results = {.metrics = -1};
+    struct results results = {.telemetry_file = -1};
     struct options options = {.implementation = {{.label = "a", .strategy = &strategy_ddp}}, .n = 1, .label = "first"};
     struct job job = {.size = 2, .hosts = 1};
     struct run run = {.options = &options, .job = &job, .losses = {.difference = NAN}};
-    struct comparison comparison;
+    struct ranking comparison;
     snprintf(results.directory, sizeof results.directory, "%s", folder);
     measurements_create(&run.measurements, 1, 1);
-    comparison_create(&comparison, &run.measurements, options.implementation, 2, 1, NULL); /* no rounds: all n/a */
+    ranking_create(&comparison, &run.measurements, options.implementation, 2, 1, NULL); /* no rounds: all n/a */
     ck_assert_int_eq(results_write_summary(&results, &run, &comparison, "table\n"), 0);
     options.label = "second";
-    report_clear();
+    error_clear();
     limit_files(600);
     int status = results_write_summary(&results, &run, &comparison, "other\n");
     limit_files(RLIM_INFINITY);
     ck_assert_int_eq(status, -1);
-    ck_assert_ptr_nonnull(strstr(report_text(), "summary.json"));
+    ck_assert_ptr_nonnull(strstr(error_text(), "summary.json"));
     cJSON *json = read_json("", "summary.json");
     ck_assert_str_eq(text(json, "label"), "first");
     ck_assert(cJSON_IsNull(item(item(item(item(json, "implementations"), "a"), "step"), "median")));
@@ -693,7 +693,7 @@ START_TEST(summary_is_replaced_whole)
     snprintf(path, sizeof path, "%s/summary.json.tmp", folder);
     ck_assert_int_ne(access(path, F_OK), 0);
     cJSON_Delete(json);
-    comparison_destroy(&comparison);
+    ranking_destroy(&comparison);
     measurements_destroy(&run.measurements);
 }
 END_TEST

@@ -9,7 +9,7 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static struct timeline timeline;
-static struct reductions reductions;
+static struct collectives collectives;
 
 static void setup(void)
 {
@@ -18,14 +18,14 @@ static void setup(void)
 
 static void teardown(void)
 {
-    reductions_destroy(&reductions);
+    collectives_destroy(&collectives);
     timeline_destroy(&timeline);
 }
 
 static void create(int ranks, int64_t residual_ns)
 {
     struct alignment alignment = {.before = {0, 0, residual_ns}};
-    reductions_create(&reductions, &timeline, &alignment, ranks);
+    collectives_create(&collectives, &timeline, &alignment, ranks);
 }
 
 /* ---- from a timeline ---- */
@@ -39,13 +39,13 @@ START_TEST(collectives_are_taken_in_the_order_of_tickets)
         made_up_collective(&timeline, tickets[i], (int)tickets[i] + 6, tickets[i] * 11, (int64_t)tickets[i] * 100000000,
                            (int64_t)tickets[i] * 100000000 + 777);
     }
-    reductions_create(&reductions, &timeline, &alignment, 3);
-    ck_assert_uint_eq(reductions.n, LENGTH(tickets));
-    ck_assert_int_eq(reductions.ranks, 3);
-    ck_assert_int_eq(reductions.residual_ns, 70);
-    ck_assert_uint_eq(reductions.told, 0);
-    for (size_t i = 0; i < reductions.n; i++) {
-        const struct reduction *r = &reductions.of[i];
+    collectives_create(&collectives, &timeline, &alignment, 3);
+    ck_assert_uint_eq(collectives.n, LENGTH(tickets));
+    ck_assert_int_eq(collectives.ranks, 3);
+    ck_assert_int_eq(collectives.residual_ns, 70);
+    ck_assert_uint_eq(collectives.told, 0);
+    for (size_t i = 0; i < collectives.n; i++) {
+        const struct timed_collective *r = &collectives.of[i];
         int64_t t = (int64_t)i + 1, posted = t * 100000000 + 10000 + t * 100; /* with the drift until then */
         ck_assert_uint_eq(r->ticket, i + 1);
         ck_assert_int_eq(r->posted_ns, posted);
@@ -57,8 +57,8 @@ START_TEST(collectives_are_taken_in_the_order_of_tickets)
         ck_assert_int_eq(r->step, ((int)i + 1) / 2);
         ck_assert_int_eq(r->last_rank, -1);
         for (int q = 0; q < 3; q++) { /* nothing is known of the other ranks */
-            ck_assert_int_eq(reduction_wait(r, q, 0), -1);
-            ck_assert_int_eq(reduction_transfer(r, q, 0), -1);
+            ck_assert_int_eq(collective_wait(r, q, 0), -1);
+            ck_assert_int_eq(collective_transfer(r, q, 0), -1);
         }
     }
 }
@@ -67,11 +67,11 @@ END_TEST
 START_TEST(none_are_none)
 {
     create(2, 10);
-    ck_assert_uint_eq(reductions.n, 0);
-    reductions_find_last(&reductions, NULL);
-    ck_assert_uint_eq(reductions.told, 0);
-    reductions_destroy(&reductions);
-    ck_assert_ptr_null(reductions.of);
+    ck_assert_uint_eq(collectives.n, 0);
+    collectives_find_last(&collectives, NULL);
+    ck_assert_uint_eq(collectives.told, 0);
+    collectives_destroy(&collectives);
+    ck_assert_ptr_null(collectives.of);
 }
 END_TEST
 
@@ -107,15 +107,15 @@ START_TEST(last_is)
     enum { LENGTH_NS = 4000 };
     made_up_collective(&timeline, 1, 0, 1, cases[_i].posted[0], cases[_i].posted[0] + LENGTH_NS);
     create(cases[_i].ranks, cases[_i].residual);
-    reductions_find_last(&reductions, cases[_i].posted);
-    struct reduction r = reductions.of[0];
+    collectives_find_last(&collectives, cases[_i].posted);
+    struct timed_collective r = collectives.of[0];
     ck_assert_msg(r.last_rank == cases[_i].last, "%s: last is %d", cases[_i].what, r.last_rank);
     ck_assert_int_eq(r.late_ns, cases[_i].late);
-    ck_assert_uint_eq(reductions.told, cases[_i].last >= 0);
+    ck_assert_uint_eq(collectives.told, cases[_i].last >= 0);
     for (int q = 0; q < cases[_i].ranks; q++) {
         r.posted_ns = cases[_i].posted[q]; /* as that rank has it */
-        int64_t wait = reduction_wait(&r, q, cases[_i].residual);
-        int64_t transfer = reduction_transfer(&r, q, cases[_i].residual);
+        int64_t wait = collective_wait(&r, q, cases[_i].residual);
+        int64_t transfer = collective_transfer(&r, q, cases[_i].residual);
         ck_assert_msg(wait == cases[_i].wait[q], "%s: rank %d waits %lld ns", cases[_i].what, q, (long long)wait);
         ck_assert_int_eq(transfer, wait < 0 ? -1 : r.completed_ns - r.last_posted_ns);
     }
@@ -129,16 +129,16 @@ START_TEST(two_ranks_with_known_answers)
     static const int64_t wait[][2] = {{-1, 50 * US}, {-1, 0}};
     made_up_two_ranks(&timeline, _i);
     create(2, 1 * US);
-    reductions_find_last(&reductions, posted);
-    ck_assert_uint_eq(reductions.n, 2);
-    ck_assert_uint_eq(reductions.told, 1);
-    ck_assert_int_eq(reductions.of[0].last_rank, -1);
-    ck_assert_int_eq(reductions.of[1].last_rank, 1);
-    ck_assert_int_eq(reductions.of[1].late_ns, 50 * US);
+    collectives_find_last(&collectives, posted);
+    ck_assert_uint_eq(collectives.n, 2);
+    ck_assert_uint_eq(collectives.told, 1);
+    ck_assert_int_eq(collectives.of[0].last_rank, -1);
+    ck_assert_int_eq(collectives.of[1].last_rank, 1);
+    ck_assert_int_eq(collectives.of[1].late_ns, 50 * US);
     for (int i = 0; i < 2; i++)
-        ck_assert_int_eq(reduction_wait(&reductions.of[i], _i, 1 * US), wait[_i][i]);
-    ck_assert_int_eq(reduction_transfer(&reductions.of[0], _i, 1 * US), -1);
-    ck_assert_int_eq(reduction_transfer(&reductions.of[1], _i, 1 * US), 250 * US);
+        ck_assert_int_eq(collective_wait(&collectives.of[i], _i, 1 * US), wait[_i][i]);
+    ck_assert_int_eq(collective_transfer(&collectives.of[0], _i, 1 * US), -1);
+    ck_assert_int_eq(collective_transfer(&collectives.of[1], _i, 1 * US), 250 * US);
 }
 END_TEST
 
@@ -148,9 +148,9 @@ START_TEST(a_large_residual_hides_the_wait)
     static const int64_t posted[] = {1830 * US, 2230 * US, 1830 * US, 2280 * US};
     made_up_two_ranks(&timeline, 0);
     create(2, 25 * US + 1);
-    reductions_find_last(&reductions, posted);
-    ck_assert_uint_eq(reductions.told, 0);
-    ck_assert_int_eq(reduction_wait(&reductions.of[1], 0, reductions.residual_ns), -1);
+    collectives_find_last(&collectives, posted);
+    ck_assert_uint_eq(collectives.told, 0);
+    ck_assert_int_eq(collective_wait(&collectives.of[1], 0, collectives.residual_ns), -1);
 }
 END_TEST
 

@@ -249,7 +249,7 @@ START_TEST(collectives_are_told_apart_without_the_others)
 {
     gpu_trace_two_ranks(&gpu, 1);
     gpu.rank.alignment.before.offset_ns = 300 * US; /* which times of collectives have in them already */
-    reductions_destroy(&gpu.rank.reductions);
+    collectives_destroy(&gpu.rank.collectives);
     rank_trace_finish(&gpu.rank, 1);
     for (size_t i = 0; i < gpu.activities.n; i++)
         if (gpu.activities.of[i].correlation == 105 && gpu.activities.of[i].kind == ACTIVITY_KERNEL)
@@ -486,7 +486,7 @@ END_TEST
 
 static int write_to(void *file, const char *text, size_t n)
 {
-    return fwrite(text, 1, n, file) == n ? 0 : report("cannot write");
+    return fwrite(text, 1, n, file) == n ? 0 : error_report("cannot write");
 }
 
 static int write_traces(const char *directory)

@@ -91,7 +91,7 @@ START_TEST(a_step_behind_the_last_is_empty)
 {
     rank_trace_two_ranks(&rank, 0);
     made_up_collective(&rank.timeline, 3, 2, 4, 2890 * US, 3456 * US); /* ends after the step */
-    reductions_destroy(&rank.reductions);
+    collectives_destroy(&rank.collectives);
     rank_trace_finish(&rank, 1);
     write_and_parse();
     const cJSON *sentinel = only("X", "ProfilerStep#2"), *row;
@@ -247,7 +247,7 @@ END_TEST
 START_TEST(nothing_is_said_of_waiting_before_it_is_known)
 {
     rank_trace_two_ranks(&rank, 0);
-    reductions_destroy(&rank.reductions);
+    collectives_destroy(&rank.collectives);
     rank_trace_finish(&rank, 1);
     write_and_parse();
     for (int i = 0; i < 2; i++) {
@@ -327,7 +327,7 @@ START_TEST(counters_when_asked_for)
     rank_trace_two_ranks(&rank, 0);
     rank.timeline.step = 1;
     made_up_phase(&rank.timeline, PHASE_FORWARD, 3000 * US, 3100 * US);
-    reductions_destroy(&rank.reductions);
+    collectives_destroy(&rank.collectives);
     rank_trace_finish(&rank, 2);
     rank.step[1].grad_norm = NAN;
     rank.step[1].loss = INFINITY;

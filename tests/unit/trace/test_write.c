@@ -293,7 +293,7 @@ static int refuse(void *context, const char *text, size_t n)
     (void)text;
     f->calls++;
     f->bytes += n;
-    return f->left-- > 0 ? 0 : report("a made-up failure");
+    return f->left-- > 0 ? 0 : error_report("a made-up failure");
 }
 
 START_TEST(a_failing_sink_is_told)
@@ -311,10 +311,10 @@ START_TEST(a_failing_sink_is_told)
     for (int left = 0; left < whole.calls; left++) {
         struct failing f = {.left = left};
         sink.context = &f;
-        report_clear();
+        error_clear();
         ck_assert_int_eq(trace_write(&rank[0].trace, &sink), -1);
         ck_assert_int_eq(f.calls, left + 1); /* and is left alone then */
-        ck_assert_str_eq(report_text(), "a made-up failure");
+        ck_assert_str_eq(error_text(), "a made-up failure");
     }
     struct failing at_once = {.left = 0};
     sink.context = &at_once;

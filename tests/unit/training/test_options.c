@@ -309,25 +309,25 @@ START_TEST(lists_have_an_end)
     ck_assert_int_eq(parsed(line).n, MAX_IMPLEMENTATIONS);
     strcat(line, ",ddp");
     ck_assert_int_eq(parse(&options, line), -1);
-    ck_assert_ptr_nonnull(strstr(report_text(), "more than 64"));
+    ck_assert_ptr_nonnull(strstr(error_text(), "more than 64"));
 
     strcpy(line, "--implementations|ddp");
     while (strlen(line) < 2100)
         strcat(line, ",ddp");
     ck_assert_int_eq(parse(&options, line), -1);
-    ck_assert_ptr_nonnull(strstr(report_text(), "longer than 2047"));
+    ck_assert_ptr_nonnull(strstr(error_text(), "longer than 2047"));
 
     strcpy(line, "--bucket-size-mb|1");
     while (strlen(line) < 600)
         strcat(line, ",1");
     ck_assert_int_eq(parse(&options, line), -1);
-    ck_assert_ptr_nonnull(strstr(report_text(), "longer than 511"));
+    ck_assert_ptr_nonnull(strstr(error_text(), "longer than 511"));
 
     strcpy(line, "--label|");
     while (strlen(line) < 109)
         strcat(line, "x");
     ck_assert_int_eq(parse(&options, line), -1);
-    ck_assert_ptr_nonnull(strstr(report_text(), "at most 100"));
+    ck_assert_ptr_nonnull(strstr(error_text(), "at most 100"));
 }
 END_TEST
 
@@ -436,8 +436,8 @@ START_TEST(batch_fits_ranks)
     if (!status)
         ck_assert_uint_eq(options.batch_size, fits[_i].batch);
     for (int i = 0; status && i < 2 && fits[_i].said[i]; i++)
-        ck_assert_msg(strstr(report_text(), fits[_i].said[i]) != NULL, "no '%s' in '%s'", fits[_i].said[i],
-                      report_text());
+        ck_assert_msg(strstr(error_text(), fits[_i].said[i]) != NULL, "no '%s' in '%s'", fits[_i].said[i],
+                      error_text());
 }
 END_TEST
 
@@ -452,7 +452,7 @@ START_TEST(suggestions_fit)
                 options.grad_accumulation = micro;
                 if (!options_fit(&options, ranks))
                     continue;
-                char *at = strstr(report_text(), "such as "), *end = at + 8;
+                char *at = strstr(error_text(), "such as "), *end = at + 8;
                 ck_assert_ptr_nonnull(at);
                 size_t suggestions = 0;
                 do {

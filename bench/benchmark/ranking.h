@@ -1,22 +1,22 @@
-/* comparison.h - from samples to figures: medians, what a strategy costs, which differences are real.
+/* ranking.h - from samples to figures: medians, what a strategy costs, which differences are real.
  *
  * Pure: samples in, figures out. One sample is one block (one round of one implementation). */
-#ifndef BENCH_BENCHMARK_COMPARISON_H
-#define BENCH_BENCHMARK_COMPARISON_H
+#ifndef BENCH_BENCHMARK_RANKING_H
+#define BENCH_BENCHMARK_RANKING_H
 
 #include "base/stats.h"
 #include "ddp/step.h"
 #include "training/options.h"
 
 /* A sample's figures, in seconds: a phase is its time per step, averaged over the timed steps of a block and over
- * ranks; METRIC_STEP is the block's time / timed steps on the slowest rank. */
-enum { METRIC_STEP = PHASES, METRICS };
+ * ranks; FIGURE_STEP is the block's time / timed steps on the slowest rank. */
+enum { FIGURE_STEP = PHASES, FIGURES };
 
 struct measurements {
     int n;           /* implementations */
     size_t capacity; /* rounds that there is room for */
     size_t rounds;   /* complete rounds so far */
-    double *seconds; /* [n, METRICS, capacity] */
+    double *seconds; /* [n, FIGURES, capacity] */
 };
 /* Room for `capacity` rounds of n implementations, none measured yet. Release with measurements_destroy. */
 void measurements_create(struct measurements *measurements, int n, size_t capacity);
@@ -26,9 +26,9 @@ void measurements_destroy(struct measurements *measurements); /* zeroed ones are
 double *measurements_of(const struct measurements *measurements, int implementation, int metric);
 
 struct row {
-    struct summary seconds[METRICS];
-    struct summary tokens_per_second;
-    struct summary communication_ratio; /* gradient_sync / step; n is 0 where nothing is communicated */
+    struct estimate seconds[FIGURES];
+    struct estimate tokens_per_second;
+    struct estimate communication_ratio; /* gradient_sync / step; n is 0 where nothing is communicated */
     /* step(this) against step(none), paired by round; n is 0 without `none` in the comparison */
     struct paired against_none;
     double sync_cost, sync_cost_low, sync_cost_high; /* seconds: (mean ratio - 1) x median step of none */
@@ -41,7 +41,7 @@ struct pair {
     double p;             /* adjusted by Holm over all pairs */
 };
 
-struct comparison {
+struct ranking {
     int n, pairs;
     size_t rounds;
     struct row row[MAX_IMPLEMENTATIONS];
@@ -49,12 +49,12 @@ struct comparison {
     int fastest;       /* the least mean of log(step) among those that reduce; -1 if none does */
 };
 
-/* tokens: of one step of all ranks. attainable[n] in seconds, or NULL. Release with comparison_destroy. */
-void comparison_create(struct comparison *comparison, const struct measurements *measurements,
-                       const struct implementation *implementation, int ranks, double tokens, const double *attainable);
-void comparison_destroy(struct comparison *comparison); /* a zeroed one is fine */
+/* tokens: of one step of all ranks. attainable[n] in seconds, or NULL. Release with ranking_destroy. */
+void ranking_create(struct ranking *comparison, const struct measurements *measurements,
+                    const struct implementation *implementation, int ranks, double tokens, const double *attainable);
+void ranking_destroy(struct ranking *comparison); /* a zeroed one is fine */
 
 /* Whether a pair with the fastest is different at the 5 % level over all pairs. */
-int comparison_slower(const struct comparison *comparison, int implementation);
+int ranking_slower(const struct ranking *comparison, int implementation);
 
 #endif

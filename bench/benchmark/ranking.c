@@ -1,5 +1,5 @@
-/* comparison.c - from samples to figures. */
-#include "benchmark/comparison.h"
+/* ranking.c - from samples to figures. */
+#include "benchmark/ranking.h"
 
 #include "kernels/error.h"
 
@@ -9,7 +9,7 @@
 
 void measurements_create(struct measurements *m, int n, size_t capacity)
 {
-    *m = (struct measurements){n, capacity, 0, allocate((size_t)n * METRICS * capacity, sizeof *m->seconds)};
+    *m = (struct measurements){n, capacity, 0, allocate((size_t)n * FIGURES * capacity, sizeof *m->seconds)};
 }
 
 void measurements_destroy(struct measurements *m)
@@ -20,18 +20,18 @@ void measurements_destroy(struct measurements *m)
 
 double *measurements_of(const struct measurements *m, int implementation, int metric)
 {
-    return m->seconds + ((size_t)implementation * METRICS + (size_t)metric) * m->capacity;
+    return m->seconds + ((size_t)implementation * FIGURES + (size_t)metric) * m->capacity;
 }
 
 /* Sums up f(sync, step) over the rounds. */
-static struct summary summary_of(const struct measurements *m, int i, double (*f)(double, double, double),
-                                 double tokens)
+static struct estimate summary_of(const struct measurements *m, int i, double (*f)(double, double, double),
+                                  double tokens)
 {
     double *value = allocate(m->rounds, sizeof *value);
-    const double *sync = measurements_of(m, i, PHASE_GRADIENT_SYNC), *step = measurements_of(m, i, METRIC_STEP);
+    const double *sync = measurements_of(m, i, PHASE_GRADIENT_SYNC), *step = measurements_of(m, i, FIGURE_STEP);
     for (size_t r = 0; r < m->rounds; r++)
         value[r] = f(sync[r], step[r], tokens);
-    struct summary summary = stats_summary(value, m->rounds);
+    struct estimate summary = stats_estimate(value, m->rounds);
     free(value);
     return summary;
 }
@@ -50,23 +50,22 @@ static double share(double sync, double step, double tokens)
 
 static void fill_row(struct row *row, const struct measurements *m, int i, int none, int communicates, double tokens)
 {
-    for (int metric = 0; metric < METRICS; metric++)
-        row->seconds[metric] = stats_summary(measurements_of(m, i, metric), m->rounds);
+    for (int metric = 0; metric < FIGURES; metric++)
+        row->seconds[metric] = stats_estimate(measurements_of(m, i, metric), m->rounds);
     row->tokens_per_second = summary_of(m, i, rate, tokens);
-    row->communication_ratio = communicates ? summary_of(m, i, share, tokens) : stats_summary(NULL, 0);
+    row->communication_ratio = communicates ? summary_of(m, i, share, tokens) : stats_estimate(NULL, 0);
     row->sync_cost = row->sync_cost_low = row->sync_cost_high = NAN;
     if (none < 0 || none == i || !m->rounds)
         return;
-    double base = stats_median(measurements_of(m, none, METRIC_STEP), m->rounds);
+    double base = stats_median(measurements_of(m, none, FIGURE_STEP), m->rounds);
     row->against_none =
-        stats_paired(measurements_of(m, i, METRIC_STEP), measurements_of(m, none, METRIC_STEP), m->rounds, 0.95);
+        stats_paired(measurements_of(m, i, FIGURE_STEP), measurements_of(m, none, FIGURE_STEP), m->rounds, 0.95);
     row->sync_cost = (row->against_none.ratio - 1) * base;
     row->sync_cost_low = (row->against_none.ci_low - 1) * base;
     row->sync_cost_high = (row->against_none.ci_high - 1) * base;
 }
 
-static void compare_pairs(struct comparison *c, const struct measurements *m,
-                          const struct implementation *implementation)
+static void compare_pairs(struct ranking *c, const struct measurements *m, const struct implementation *implementation)
 {
     size_t n = (size_t)c->n;
     c->pair = allocate(n * (n - 1) / 2, sizeof *c->pair);
@@ -77,7 +76,7 @@ static void compare_pairs(struct comparison *c, const struct measurements *m,
     double *p = allocate((size_t)c->pairs, sizeof *p);
     for (int i = 0; i < c->pairs; i++) {
         struct pair *pair = &c->pair[i];
-        pair->paired = stats_paired(measurements_of(m, pair->a, METRIC_STEP), measurements_of(m, pair->b, METRIC_STEP),
+        pair->paired = stats_paired(measurements_of(m, pair->a, FIGURE_STEP), measurements_of(m, pair->b, FIGURE_STEP),
                                     m->rounds, 0.95);
         p[i] = pair->paired.p;
     }
@@ -90,17 +89,17 @@ static void compare_pairs(struct comparison *c, const struct measurements *m,
 /* What the pairs compare too, so that no row can be both the fastest and slower than another. */
 static double mean_log_step(const struct measurements *m, int i)
 {
-    const double *step = measurements_of(m, i, METRIC_STEP);
+    const double *step = measurements_of(m, i, FIGURE_STEP);
     double sum = 0;
     for (size_t r = 0; r < m->rounds; r++)
         sum += log(step[r]);
     return sum / (double)m->rounds;
 }
 
-void comparison_create(struct comparison *c, const struct measurements *m, const struct implementation *implementation,
-                       int ranks, double tokens, const double *attainable_seconds)
+void ranking_create(struct ranking *c, const struct measurements *m, const struct implementation *implementation,
+                    int ranks, double tokens, const double *attainable_seconds)
 {
-    *c = (struct comparison){.n = m->n, .rounds = m->rounds, .fastest = -1};
+    *c = (struct ranking){.n = m->n, .rounds = m->rounds, .fastest = -1};
     int none = -1;
     for (int i = 0; i < m->n; i++)
         if (implementation[i].strategy == &strategy_none && none < 0)
@@ -115,13 +114,13 @@ void comparison_create(struct comparison *c, const struct measurements *m, const
     compare_pairs(c, m, implementation);
 }
 
-void comparison_destroy(struct comparison *c)
+void ranking_destroy(struct ranking *c)
 {
     free(c->pair);
     c->pair = NULL;
 }
 
-int comparison_slower(const struct comparison *c, int implementation)
+int ranking_slower(const struct ranking *c, int implementation)
 {
     for (int i = 0; i < c->pairs; i++) {
         const struct pair *pair = &c->pair[i];

@@ -1,6 +1,6 @@
-/* test_comparison.c - from samples to figures, and from spans to steps, on made-up ones with known answers; and how
+/* test_ranking.c - from samples to figures, and from spans to steps, on made-up ones with known answers; and how
  * often two strategies that are the same are called different. */
-#include "benchmark/comparison.h"
+#include "benchmark/ranking.h"
 #include "training/attainable.h"
 
 #include "kernels/error.h"
@@ -26,16 +26,16 @@ static void fill(int n, size_t rounds, double step[][12], const double *sync)
     measurements.rounds = rounds;
     for (int i = 0; i < n; i++)
         for (size_t r = 0; r < rounds; r++) {
-            measurements_of(&measurements, i, METRIC_STEP)[r] = step[i][r];
+            measurements_of(&measurements, i, FIGURE_STEP)[r] = step[i][r];
             measurements_of(&measurements, i, PHASE_GRADIENT_SYNC)[r] = sync ? sync[i] : 0;
             measurements_of(&measurements, i, PHASE_FORWARD)[r] = 0.25 * step[i][r];
         }
 }
 
-static struct comparison compared(const struct implementation *rows, int ranks)
+static struct ranking compared(const struct implementation *rows, int ranks)
 {
-    struct comparison comparison;
-    comparison_create(&comparison, &measurements, rows, ranks, 1000, NULL);
+    struct ranking comparison;
+    ranking_create(&comparison, &measurements, rows, ranks, 1000, NULL);
     return comparison;
 }
 
@@ -45,11 +45,11 @@ START_TEST(samples_do_not_overlap)
 {
     measurements_create(&measurements, 3, 5);
     for (int i = 0; i < 3; i++)
-        for (int m = 0; m < METRICS; m++)
+        for (int m = 0; m < FIGURES; m++)
             for (int r = 0; r < 5; r++)
                 measurements_of(&measurements, i, m)[r] = 100 * i + 10 * m + r;
     for (int i = 0; i < 3; i++)
-        for (int m = 0; m < METRICS; m++)
+        for (int m = 0; m < FIGURES; m++)
             for (int r = 0; r < 5; r++)
                 ck_assert_double_eq(measurements_of(&measurements, i, m)[r], 100 * i + 10 * m + r);
     measurements_destroy(&measurements);
@@ -63,16 +63,16 @@ START_TEST(medians_of_rows)
     const struct implementation rows[] = {ROW(ddp)};
     const double sync[] = {0.05};
     fill(1, 3, step, sync);
-    struct comparison c = compared(rows, 2);
+    struct ranking c = compared(rows, 2);
     ck_assert_uint_eq(c.rounds, 3);
-    ck_assert_double_eq_tol(c.row[0].seconds[METRIC_STEP].median, 0.2, 1e-15);
+    ck_assert_double_eq_tol(c.row[0].seconds[FIGURE_STEP].median, 0.2, 1e-15);
     ck_assert_double_eq_tol(c.row[0].seconds[PHASE_FORWARD].median, 0.05, 1e-15);
     ck_assert_double_eq(c.row[0].seconds[PHASE_BACKWARD].median, 0);
     ck_assert_double_eq_tol(c.row[0].tokens_per_second.median, 1000 / 0.2, 1e-9);
     ck_assert_double_eq_tol(c.row[0].communication_ratio.median, 0.25, 1e-15);
     ck_assert_uint_eq(c.row[0].communication_ratio.n, 3);
     ck_assert_double_nan(c.row[0].attainable);
-    comparison_destroy(&c);
+    ranking_destroy(&c);
 }
 END_TEST
 
@@ -84,9 +84,9 @@ START_TEST(ratios_are_by_round)
     fill(1, 3, step, NULL);
     double *sync = measurements_of(&measurements, 0, PHASE_GRADIENT_SYNC);
     sync[0] = 0.09, sync[1] = 0.1, sync[2] = 2;
-    struct comparison c = compared(rows, 2);
+    struct ranking c = compared(rows, 2);
     ck_assert_double_eq_tol(c.row[0].communication_ratio.median, 0.2, 1e-15); /* of 0.9, 0.1, 0.2 */
-    comparison_destroy(&c);
+    ranking_destroy(&c);
 }
 END_TEST
 
@@ -98,14 +98,14 @@ START_TEST(communication_ratio_is_absent)
     const double sync[] = {0.1, 0.2, 0.3};
     const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_bucketed)};
     fill(3, 2, step, sync);
-    struct comparison several = compared(rows, 2), one = compared(rows, 1);
+    struct ranking several = compared(rows, 2), one = compared(rows, 1);
     ck_assert_uint_eq(several.row[0].communication_ratio.n, 0);
     ck_assert_uint_eq(several.row[1].communication_ratio.n, 2);
     ck_assert_uint_eq(several.row[2].communication_ratio.n, 2);
     for (int i = 0; i < 3; i++)
         ck_assert_uint_eq(one.row[i].communication_ratio.n, 0);
-    comparison_destroy(&several);
-    comparison_destroy(&one);
+    ranking_destroy(&several);
+    ranking_destroy(&one);
 }
 END_TEST
 
@@ -117,14 +117,14 @@ START_TEST(sync_cost_of_a_factor)
     double step[2][12] = {{2, 4, 6, 8}, {1, 2, 3, 4}};
     const struct implementation rows[] = {ROW(ddp), ROW(none)};
     fill(2, 4, step, NULL);
-    struct comparison c = compared(rows, 2);
+    struct ranking c = compared(rows, 2);
     ck_assert_double_eq_tol(c.row[0].sync_cost, 2.5, 1e-12);
     ck_assert_double_eq_tol(c.row[0].sync_cost_low, 2.5, 1e-12);
     ck_assert_double_eq_tol(c.row[0].sync_cost_high, 2.5, 1e-12);
     ck_assert_uint_eq(c.row[0].against_none.n, 4);
     ck_assert_double_nan(c.row[1].sync_cost); /* none against itself says nothing */
     ck_assert_uint_eq(c.row[1].against_none.n, 0);
-    comparison_destroy(&c);
+    ranking_destroy(&c);
 }
 END_TEST
 
@@ -135,7 +135,7 @@ START_TEST(sync_cost_interval_by_hand)
     double step[2][12] = {{1, 1, 1}, {1.5, 2, 2.5}};
     const struct implementation rows[] = {ROW(none), ROW(ddp)};
     fill(2, 3, step, NULL);
-    struct comparison c = compared(rows, 2);
+    struct ranking c = compared(rows, 2);
     double mean = log(7.5) / 3, s = 0;
     for (int r = 0; r < 3; r++)
         s += (log(step[1][r]) - mean) * (log(step[1][r]) - mean);
@@ -144,7 +144,7 @@ START_TEST(sync_cost_interval_by_hand)
     ck_assert_double_eq_tol(c.row[1].sync_cost_low, exp(mean - 4.302652730 * s) - 1, 1e-8);
     ck_assert_double_eq_tol(c.row[1].sync_cost_high, exp(mean + 4.302652730 * s) - 1, 1e-8);
     ck_assert_double_eq_tol(c.row[1].sync_cost, 0.9574, 1e-4);
-    comparison_destroy(&c);
+    ranking_destroy(&c);
 }
 END_TEST
 
@@ -153,25 +153,25 @@ START_TEST(sync_cost_needs_none_and_rounds)
     double step[2][12] = {{1, 2}, {2, 3}};
     const struct implementation without[] = {ROW(ddp), ROW(ddp_flat)}, with[] = {ROW(ddp), ROW(none)};
     fill(2, 2, step, NULL);
-    struct comparison c = compared(without, 2);
+    struct ranking c = compared(without, 2);
     ck_assert_double_nan(c.row[0].sync_cost);
     ck_assert_double_nan(c.row[1].sync_cost_low);
     ck_assert_uint_eq(c.row[0].against_none.n, 0);
-    comparison_destroy(&c);
+    ranking_destroy(&c);
 
     measurements.rounds = 1; /* a cost, but no interval */
     c = compared(with, 2);
     ck_assert_double_eq_tol(c.row[0].sync_cost, -1, 1e-12);
     ck_assert_double_nan(c.row[0].sync_cost_low);
-    comparison_destroy(&c);
+    ranking_destroy(&c);
 
     measurements.rounds = 0; /* nothing at all, and no crash */
     c = compared(with, 2);
     ck_assert_double_nan(c.row[0].sync_cost);
-    ck_assert_double_nan(c.row[0].seconds[METRIC_STEP].median);
+    ck_assert_double_nan(c.row[0].seconds[FIGURE_STEP].median);
     ck_assert_int_eq(c.fastest, -1);
-    ck_assert_int_eq(comparison_slower(&c, 0), 0);
-    comparison_destroy(&c);
+    ck_assert_int_eq(ranking_slower(&c, 0), 0);
+    ranking_destroy(&c);
 }
 END_TEST
 
@@ -183,14 +183,14 @@ START_TEST(fastest_is_one_that_reduces)
     const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat), ROW(ddp_bucketed)};
     const struct implementation none[] = {ROW(none)};
     fill(4, 3, step, NULL);
-    struct comparison c = compared(rows, 2);
+    struct ranking c = compared(rows, 2);
     ck_assert_int_eq(c.fastest, 2);
-    comparison_destroy(&c);
+    ranking_destroy(&c);
     measurements.n = 1;
     c = compared(none, 2);
     ck_assert_int_eq(c.fastest, -1);
     ck_assert_int_eq(c.pairs, 0);
-    comparison_destroy(&c);
+    ranking_destroy(&c);
 }
 END_TEST
 
@@ -205,13 +205,13 @@ START_TEST(fastest_is_never_slower_than_another)
     measurements.rounds = 13;
     for (int i = 0; i < 2; i++)
         for (size_t r = 0; r < 13; r++)
-            measurements_of(&measurements, i, METRIC_STEP)[r] = step[i][r];
-    struct comparison c = compared(rows, 2);
-    ck_assert_double_lt(c.row[0].seconds[METRIC_STEP].median, c.row[1].seconds[METRIC_STEP].median);
+            measurements_of(&measurements, i, FIGURE_STEP)[r] = step[i][r];
+    struct ranking c = compared(rows, 2);
+    ck_assert_double_lt(c.row[0].seconds[FIGURE_STEP].median, c.row[1].seconds[FIGURE_STEP].median);
     ck_assert_int_eq(c.fastest, 1);
-    ck_assert_int_eq(comparison_slower(&c, 0), 1);
-    ck_assert_int_eq(comparison_slower(&c, 1), 0);
-    comparison_destroy(&c);
+    ck_assert_int_eq(ranking_slower(&c, 0), 1);
+    ck_assert_int_eq(ranking_slower(&c, 1), 0);
+    ranking_destroy(&c);
 }
 END_TEST
 
@@ -224,7 +224,7 @@ START_TEST(pairs_are_of_those_that_reduce)
                                           {.label = "n2", .strategy = &strategy_none},
                                           ROW(ddp_individual)};
     fill(5, 2, step, NULL);
-    struct comparison c = compared(rows, 2);
+    struct ranking c = compared(rows, 2);
     static const int expected[][2] = {{1, 2}, {1, 4}, {2, 4}};
     ck_assert_int_eq(c.pairs, 3);
     for (int i = 0; i < 3; i++) {
@@ -232,7 +232,7 @@ START_TEST(pairs_are_of_those_that_reduce)
         ck_assert_int_eq(c.pair[i].b, expected[i][1]);
         ck_assert_double_eq_tol(c.pair[i].paired.ratio, step[c.pair[i].a][0] / step[c.pair[i].b][0], 1e-12);
     }
-    comparison_destroy(&c);
+    ranking_destroy(&c);
 }
 END_TEST
 
@@ -244,7 +244,7 @@ START_TEST(holm_over_all_pairs)
                           {1.10, 1.13, 1.10, 1.12, 1.14, 1.09}};
     const struct implementation rows[] = {ROW(ddp), ROW(ddp_flat), ROW(ddp_bucketed)};
     fill(3, 6, step, NULL);
-    struct comparison c = compared(rows, 2);
+    struct ranking c = compared(rows, 2);
     double raw[3];
     ck_assert_int_eq(c.pairs, 3);
     for (int i = 0; i < 3; i++) {
@@ -261,7 +261,7 @@ START_TEST(holm_over_all_pairs)
     ck_assert_double_eq_tol(fmin(sorted[0], sorted[1]), 3 * least, 1e-12);
     ck_assert_double_eq_tol(fmax(sorted[0], sorted[1]), fmax(3 * least, 2 * middle), 1e-12);
     ck_assert_double_eq_tol(sorted[2], fmax(raw[0], fmax(3 * least, 2 * middle)), 1e-12);
-    comparison_destroy(&c);
+    ranking_destroy(&c);
 }
 END_TEST
 
@@ -274,13 +274,13 @@ START_TEST(slower_than_the_fastest)
                           {1.01, 1.00, 1.01, 0.99, 1.01, 1.00}};
     const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat), ROW(ddp_bucketed)};
     fill(4, 6, step, NULL);
-    struct comparison c = compared(rows, 2);
+    struct ranking c = compared(rows, 2);
     ck_assert_int_eq(c.fastest, 2);
-    ck_assert_int_eq(comparison_slower(&c, 0), 0); /* none is in no pair */
-    ck_assert_int_eq(comparison_slower(&c, 1), 1);
-    ck_assert_int_eq(comparison_slower(&c, 2), 0);
-    ck_assert_int_eq(comparison_slower(&c, 3), 0);
-    comparison_destroy(&c);
+    ck_assert_int_eq(ranking_slower(&c, 0), 0); /* none is in no pair */
+    ck_assert_int_eq(ranking_slower(&c, 1), 1);
+    ck_assert_int_eq(ranking_slower(&c, 2), 0);
+    ck_assert_int_eq(ranking_slower(&c, 3), 0);
+    ranking_destroy(&c);
 }
 END_TEST
 
@@ -289,12 +289,12 @@ START_TEST(attainable_is_passed_on)
     double step[2][12] = {{1, 1}, {2, 2}};
     const struct implementation rows[] = {ROW(none), ROW(ddp)};
     const double bound[] = {NAN, 1.5};
-    struct comparison c;
+    struct ranking c;
     fill(2, 2, step, NULL);
-    comparison_create(&c, &measurements, rows, 2, 1, bound);
+    ranking_create(&c, &measurements, rows, 2, 1, bound);
     ck_assert_double_nan(c.row[0].attainable);
     ck_assert_double_eq(c.row[1].attainable, 1.5);
-    comparison_destroy(&c);
+    ranking_destroy(&c);
 }
 END_TEST
 
@@ -319,7 +319,7 @@ START_TEST(attainable_by_hand)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         ck_assert_double_eq_tol(
-            bound_of_plan(rows[i].n, rows[i].ready, rows[i].alone, rows[i].backward_end, rows[i].rest),
+            attainable_of_plan(rows[i].n, rows[i].ready, rows[i].alone, rows[i].backward_end, rows[i].rest),
             rows[i].expected, 1e-12);
 }
 END_TEST
@@ -438,12 +438,12 @@ static void make_run(int n, double slow)
         drift += 0.05 * noise_normal();
         for (int i = 0; i < n; i++) {
             double noise = 0.02 * noise_normal() + (noise_uniform() < 0.05 ? 0.2 : 0);
-            measurements_of(&measurements, i, METRIC_STEP)[r] = 0.01 * exp(drift + noise) * (i == 1 ? slow : 1);
+            measurements_of(&measurements, i, FIGURE_STEP)[r] = 0.01 * exp(drift + noise) * (i == 1 ? slow : 1);
         }
     }
 }
 
-static int any_different(const struct comparison *c)
+static int any_different(const struct ranking *c)
 {
     for (int i = 0; i < c->pairs; i++)
         if (c->pair[i].p < 0.05)
@@ -466,19 +466,19 @@ START_TEST(equals_are_called_different_rarely)
     noise_start((uint64_t)n);
     for (int run = 0; run < RUNS; run++) {
         make_run(n, 1);
-        struct comparison c = compared(rows, 2);
+        struct ranking c = compared(rows, 2);
         wrong += any_different(&c);
         int slower = 0;
         for (int i = 0; i < n; i++)
-            slower = slower || comparison_slower(&c, i);
+            slower = slower || ranking_slower(&c, i);
         fastest_wrong += slower;
-        comparison_destroy(&c);
+        ranking_destroy(&c);
         if (run % 10)
             continue;
         make_run(n, 1.2);
         c = compared(rows, 2);
-        found += comparison_slower(&c, 1);
-        comparison_destroy(&c);
+        found += ranking_slower(&c, 1);
+        ranking_destroy(&c);
     }
     double allowed = 0.05 + 3 * sqrt(0.05 * 0.95 / RUNS);
     ck_assert_double_le((double)wrong / RUNS, allowed);
@@ -499,10 +499,10 @@ START_TEST(pairing_takes_the_drift_out)
     noise_start(77);
     for (int run = 0; run < RUNS; run++) {
         make_run(3, 1.1);
-        struct comparison c = compared(rows, 2);
-        paired += comparison_slower(&c, 1);
-        comparison_destroy(&c);
-        double *step = measurements_of(&measurements, 1, METRIC_STEP);
+        struct ranking c = compared(rows, 2);
+        paired += ranking_slower(&c, 1);
+        ranking_destroy(&c);
+        double *step = measurements_of(&measurements, 1, FIGURE_STEP);
         for (int r = ROUNDS - 1; r > 0; r--) {
             int other = (int)(noise_uniform() * (r + 1));
             double kept = step[r];
@@ -510,8 +510,8 @@ START_TEST(pairing_takes_the_drift_out)
             step[other] = kept;
         }
         c = compared(rows, 2);
-        apart += comparison_slower(&c, 1);
-        comparison_destroy(&c);
+        apart += ranking_slower(&c, 1);
+        ranking_destroy(&c);
     }
     ck_assert_int_gt(paired, apart + RUNS / 10);
     measurements_destroy(&measurements);
