@@ -149,7 +149,7 @@ lint-all:
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 		--suppress=missingIncludeSystem --library=.cppcheck.xml -I. -Ibench $(filter %.c,$(SOURCES))
 	printf '%s\n' $(filter %.c,$(SOURCES)) | \
-		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" $(DEFINES_bench/results/results))' \
+		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" $(DEFINES_bench/base/version))' \
 		xargs -n 10 -P $$(nproc) sh -c 'clang-tidy --quiet "$$@" -- $$TIDY_FLAGS' clang-tidy
 	shellcheck $(SCRIPTS)
 
@@ -205,8 +205,8 @@ $(OUT)/obj/%.o: %.cu $(OUT)/obj/cuda_flags
 	$(call say,NVCC $<)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MD -MP -c -o $@ $<
 
-DEFINES_bench/results/results = -DDDPBENCH_VERSION='"$(VERSION)"' -DDDPBENCH_BLAS='"$(BLAS)"'
-$(OUT)/obj/bench/results/results.o: $(OUT)/obj/version
+DEFINES_bench/base/version = -DDDPBENCH_VERSION='"$(VERSION)"' -DDDPBENCH_BLAS='"$(BLAS)"'
+$(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 

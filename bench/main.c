@@ -1,5 +1,6 @@
 /* main.c - the program: reads the command line and runs what it asks for. */
 #include "allreduce/allreduce.h"
+#include "base/version.h"
 #include "benchmark/benchmark.h"
 #include "compare/compare.h"
 #include "ddp/job.h"
@@ -24,7 +25,7 @@ static int run_training(const struct job *job, int argc, char *const argv[])
         if (job->rank == 0 && options.help)
             options_help(stdout);
         else if (job->rank == 0)
-            printf("ddpbench %s\n", results_version());
+            printf("ddpbench %s\n", version_text());
         return OK;
     }
     if (job_agree(job, options_fit(&options, job->size)))

@@ -6,6 +6,8 @@
 #include "allreduce/table.h"
 #include "base/files.h"
 #include "base/progress.h"
+#include "base/text.h"
+#include "base/version.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "monitor/monitor.h"
@@ -31,7 +33,7 @@ struct allreduce {
 
 static int check_memory(const struct sweep *s)
 {
-    char need[16], have[16];
+    char need[CELL], have[CELL];
     double needed = job_sum_machine(s->job, (double)sweep_memory(s->options, s->job->size));
     size_t available = host_memory_available();
     if (needed <= (double)available)
@@ -39,12 +41,12 @@ static int check_memory(const struct sweep *s)
     return error_report("the %d rank%s of this machine need %s of memory for the largest message and it has %s; use a "
                         "smaller --max-bytes",
                         s->job->machine_size, s->job->machine_size == 1 ? "" : "s",
-                        memory_words((size_t)fmin(needed, 1e19), need), memory_words(available, have));
+                        text_memory(need, (size_t)fmin(needed, 1e19)), text_memory(have, available));
 }
 
 static int check_gpu_memory(const struct allreduce *a)
 {
-    char need[16], have[16];
+    char need[CELL], have[CELL];
     const struct sweep_options *o = a->sweep.options;
     const struct open_device *opened = &a->sweep.opened;
     double needed = 2.0 * (double)o->size[o->sizes - 1] * opened->sharing;
@@ -52,8 +54,8 @@ static int check_gpu_memory(const struct allreduce *a)
         return 0;
     return error_report(
         "%s has %s free and %d rank%s on it need%s %s for the largest message; use a smaller --max-bytes",
-        opened->gpu.name, memory_words(opened->gpu.free_memory, have), opened->sharing, opened->sharing == 1 ? "" : "s",
-        opened->sharing == 1 ? "s" : "", memory_words((size_t)fmin(needed, 1e19), need));
+        opened->gpu.name, text_memory(have, opened->gpu.free_memory), opened->sharing, opened->sharing == 1 ? "" : "s",
+        opened->sharing == 1 ? "s" : "", text_memory(need, (size_t)fmin(needed, 1e19)));
 }
 
 /* Before anything is measured: whether --output-file can be written. Rank 0 only. */
@@ -163,7 +165,7 @@ static int measure(struct allreduce *a)
 {
     struct sweep *s = &a->sweep;
     size_t total = 0, cycles = s->options->overlap ? 1 : s->options->run_cycles;
-    char words[16];
+    char words[CELL];
     for (size_t i = 0; i < s->rows; i++)
         total += units(&s->row[i]) * cycles;
     progress_begin(&a->progress, s->job->rank ? 0 : total);
@@ -172,7 +174,7 @@ static int measure(struct allreduce *a)
             if (measure_row(a, i, cycle))
                 return -1;
             a->done += units(&s->row[i]);
-            progress_show(&a->progress, a->done, memory_words(s->row[i].bytes, words));
+            progress_show(&a->progress, a->done, text_memory(words, s->row[i].bytes));
         }
     progress_end(&a->progress);
     return 0;
@@ -243,7 +245,7 @@ int run_allreduce(const struct job *job, int argc, char *const argv[])
         if (job->rank == 0 && options.help)
             sweep_options_help(stdout);
         else if (job->rank == 0)
-            printf("ddpbench %s\n", results_version());
+            printf("ddpbench %s\n", version_text());
     } else if (job_agree(job, sweep_options_fit(&options, job->size)))
         status = USAGE;
     else if (set_up(&a, job, &options, argc, argv) || run(&a))

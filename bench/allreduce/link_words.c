@@ -1,5 +1,7 @@
 /* link_words.c - the fitted model of a link in words and as JSON. */
 #include "allreduce/link_model.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "results/results.h"
 #include "training/memory.h"
 
@@ -87,14 +89,14 @@ static double message_bytes(double bus_bytes, double bus_factor)
     return round(bus_bytes / bus_factor);
 }
 
-static const char *size_words(double bus_bytes, double bus_factor, char text[16])
+static const char *size_words(double bus_bytes, double bus_factor, char text[CELL])
 {
-    return memory_words((size_t)fmin(message_bytes(bus_bytes, bus_factor), 1e19), text);
+    return text_memory(text, (size_t)fmin(message_bytes(bus_bytes, bus_factor), 1e19));
 }
 
 void link_model_print(FILE *out, const struct link_model *model, double bus_factor)
 {
-    char from[16], to[16];
+    char from[CELL], to[CELL];
     for (int i = 0; i < model->regimes; i++) {
         const struct link_regime *r = &model->regime[i];
         size_words(r->from_bytes, bus_factor, from);
@@ -118,24 +120,24 @@ void link_model_print(FILE *out, const struct link_model *model, double bus_fact
 static void add_estimate(cJSON *json, const char *name, double value, double low, double high, struct unit unit)
 {
     cJSON *estimate = cJSON_AddObjectToObject(json, name);
-    results_add_finite(estimate, "estimate", value / unit.scale);
-    results_add_finite(estimate, "ci_low", low / unit.scale);
-    results_add_finite(estimate, "ci_high", high / unit.scale);
+    json_add_number(estimate, "estimate", value / unit.scale);
+    json_add_number(estimate, "ci_low", low / unit.scale);
+    json_add_number(estimate, "ci_high", high / unit.scale);
     cJSON_AddStringToObject(estimate, "unit", unit.name);
 }
 
 static void add_residuals(cJSON *json, const struct link_residuals *residuals, double bus_factor)
 {
     cJSON *object = cJSON_AddObjectToObject(json, "residuals");
-    results_add_finite(object, "rms", residuals->rms);
-    results_add_finite(object, "largest", residuals->largest);
-    results_add_finite(object, "largest_at_bytes", message_bytes(residuals->largest_at_bytes, bus_factor));
+    json_add_number(object, "rms", residuals->rms);
+    json_add_number(object, "largest", residuals->largest);
+    json_add_number(object, "largest_at_bytes", message_bytes(residuals->largest_at_bytes, bus_factor));
 }
 
 void link_model_json(cJSON *json, const struct link_model *model, double bus_factor)
 {
     cJSON *object = cJSON_AddObjectToObject(json, "link_model");
-    results_add_finite(object, "bus_factor", bus_factor);
+    json_add_number(object, "bus_factor", bus_factor);
     cJSON_AddNumberToObject(object, "points", (double)model->points);
     cJSON_AddNumberToObject(object, "sizes", (double)model->sizes);
     add_residuals(object, &model->residuals, bus_factor);
@@ -143,8 +145,8 @@ void link_model_json(cJSON *json, const struct link_model *model, double bus_fac
     for (int i = 0; i < model->regimes; i++) {
         const struct link_regime *r = &model->regime[i];
         cJSON *regime = cJSON_CreateObject();
-        results_add_finite(regime, "from_bytes", message_bytes(r->from_bytes, bus_factor));
-        results_add_finite(regime, "to_bytes", message_bytes(r->to_bytes, bus_factor));
+        json_add_number(regime, "from_bytes", message_bytes(r->from_bytes, bus_factor));
+        json_add_number(regime, "to_bytes", message_bytes(r->to_bytes, bus_factor));
         cJSON_AddNumberToObject(regime, "points", (double)r->points);
         add_estimate(regime, "latency", r->latency_s, r->latency_low_s, r->latency_high_s, (struct unit){"us", 1e-6});
         add_estimate(regime, "bandwidth", r->bandwidth, r->bandwidth_low, r->bandwidth_high,

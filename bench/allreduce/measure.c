@@ -3,6 +3,7 @@
 
 #include "allreduce/payload.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "training/memory.h"
@@ -37,8 +38,8 @@ int sweep_root(const struct collective *c)
 void sweep_words(const struct measured *row, char words[SWEEP_WORDS])
 {
     const struct collective *c = &row->collective;
-    char size[16];
-    snprintf(words, SWEEP_WORDS, "%s of %s (%s%s%s, %s)", comm_kind_name[c->kind], memory_words(row->bytes, size),
+    char size[CELL];
+    snprintf(words, SWEEP_WORDS, "%s of %s (%s%s%s, %s)", comm_kind_name[c->kind], text_memory(size, row->bytes),
              comm_dtype_name[c->dtype], reduces(c->kind) ? " " : "", reduces(c->kind) ? comm_op_name[c->op] : "",
              row->in_place ? "in place" : "out of place");
 }

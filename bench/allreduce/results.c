@@ -3,6 +3,8 @@
 
 #include "allreduce/overlap.h"
 #include "base/files.h"
+#include "base/json.h"
+#include "base/version.h"
 #include "kernels/error.h"
 #include "results/provenance.h"
 
@@ -69,9 +71,9 @@ static void add_spread(cJSON *item, const char *name, const struct spread *sprea
 static void add_summary(cJSON *item, const char *name, const struct estimate *s, double scale)
 {
     cJSON *json = cJSON_AddObjectToObject(item, name);
-    results_add_finite(json, "median", scale * s->median);
-    results_add_finite(json, "ci_low", scale * s->ci_low);
-    results_add_finite(json, "ci_high", scale * s->ci_high);
+    json_add_number(json, "median", scale * s->median);
+    json_add_number(json, "ci_low", scale * s->ci_low);
+    json_add_number(json, "ci_high", scale * s->ci_high);
     cJSON_AddNumberToObject(json, "n", (double)s->n);
 }
 

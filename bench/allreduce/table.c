@@ -1,6 +1,7 @@
 /* table.c - the table of a sweep. */
 #include "allreduce/table.h"
 
+#include "base/version.h"
 #include "kernels/error.h"
 #include "results/results.h"
 
@@ -21,7 +22,7 @@ void sweep_report_head(FILE *out, const struct sweep *s, const struct host_facts
     const struct job *job = s->job;
     int on_device = s->comm->on_device;
     fprintf(out, "# ddpbench %s allreduce on %d rank%s x %d thread%s on %d host%s (%s), comm %s%s%s%s, %s\n",
-            results_version(), job->size, job->size == 1 ? "" : "s", threads, threads == 1 ? "" : "s", job->hosts,
+            version_text(), job->size, job->size == 1 ? "" : "s", threads, threads == 1 ? "" : "s", job->hosts,
             job->hosts == 1 ? "" : "s",
             s->opened.on_gpu ? s->opened.gpu.name
             : host->cpu[0]   ? host->cpu

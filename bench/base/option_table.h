@@ -65,7 +65,7 @@ void option_table_help(FILE *out, const struct option_table *table);
 void option_table_each(const struct option_table *table,
                        void (*each)(void *context, const char *name, const char *value, int is_text), void *context);
 
-/* A finite number, the whole text; -1 without a error_report. */
+/* A finite number, the whole text; -1 without a report. */
 int option_number(const char *text, double *value);
 
 /* One of n names: its index, or -1, reported with the list of them. */

@@ -1,6 +1,7 @@
 /* progress.c - how far a long run is. */
 #include "base/progress.h"
 
+#include "base/text.h"
 #include "kernels/clock.h"
 
 #include <math.h>
@@ -50,17 +51,6 @@ void progress_begin(struct progress *progress, size_t total)
     *progress = (struct progress){total, now, now, total && stderr_reaches_terminal()};
 }
 
-const char *progress_words(double seconds, char text[32])
-{
-    if (seconds < 59.5)
-        snprintf(text, 32, "%.0f s", seconds < 1 ? 1 : seconds);
-    else if (seconds < 3599.5)
-        snprintf(text, 32, "%d min %02d s", (int)(seconds + 0.5) / 60, (int)(seconds + 0.5) % 60);
-    else
-        snprintf(text, 32, "%.0f h %02d min", floor(seconds / 3600), (int)(fmod(seconds, 3600) / 60));
-    return text;
-}
-
 void progress_show(struct progress *progress, size_t done, const char *words)
 {
     enum { WIDTH = 30, LINE_SECONDS = 10 };
@@ -68,8 +58,8 @@ void progress_show(struct progress *progress, size_t done, const char *words)
     if (!progress->total || !done)
         return;
     double left = 1e-9 * (double)(now - progress->start_ns) / (double)done * (double)(progress->total - done);
-    char text[32], bar[WIDTH + 1];
-    progress_words(left, text);
+    char text[CELL], bar[WIDTH + 1];
+    text_duration(text, left);
     if (progress->terminal) {
         size_t full = done * WIDTH / progress->total;
         for (size_t i = 0; i < WIDTH; i++)

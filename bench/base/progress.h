@@ -21,7 +21,4 @@ void progress_show(struct progress *progress, size_t done, const char *words);
 /* Clears the bar, so that other output can follow. */
 void progress_end(struct progress *progress);
 
-/* Seconds as words such as "1 min 20 s", in text[32]. */
-const char *progress_words(double seconds, char text[32]);
-
 #endif

@@ -47,3 +47,27 @@ const char *text_ratio(char text[CELL], double ratio)
         snprintf(text, CELL, "-");
     return text;
 }
+
+const char *text_memory(char text[CELL], size_t bytes)
+{
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double value = (double)bytes;
+    int i = 0;
+    while (value >= 1000 && i < 5) {
+        value /= 1024;
+        i++;
+    }
+    snprintf(text, CELL, i && value < 100 ? "%.1f %s" : "%.0f %s", value, unit[i]);
+    return text;
+}
+
+const char *text_duration(char text[CELL], double seconds)
+{
+    if (seconds < 59.5)
+        snprintf(text, CELL, "%.0f s", seconds < 1 ? 1 : seconds);
+    else if (seconds < 3599.5)
+        snprintf(text, CELL, "%d min %02d s", (int)(seconds + 0.5) / 60, (int)(seconds + 0.5) % 60);
+    else
+        snprintf(text, CELL, "%.0f h %02d min", floor(seconds / 3600), (int)(fmod(seconds, 3600) / 60));
+    return text;
+}

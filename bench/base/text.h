@@ -1,5 +1,5 @@
-/* text.h - figures as the words of a table's cell; - where there is none. Each writes into text and returns
- * it. None writes beyond the cell, however large the figure. */
+/* text.h - numbers as words. Each function writes into text and returns it, and never beyond it, however large the
+ * number; - stands where there is none. */
 #ifndef BENCH_BASE_TEXT_H
 #define BENCH_BASE_TEXT_H
 
@@ -14,5 +14,16 @@ const char *text_bytes(char text[CELL], double bytes);
 /* An interval of ratios; none if low is not finite. */
 const char *text_range(char text[CELL], double low, double high);
 const char *text_ratio(char text[CELL], double ratio);
+
+/* About how many bytes, such as "12.3 GiB" (8 characters at most). */
+const char *text_memory(char text[CELL], size_t bytes);
+/* About how long, such as "1 min 20 s". */
+const char *text_duration(char text[CELL], double seconds);
+
+/* The ending of a noun of which there are n: "" or "s". */
+static inline const char *text_plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
 
 #endif

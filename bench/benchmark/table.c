@@ -1,6 +1,8 @@
 /* table.c - the comparison in words and columns. */
 #include "benchmark/table.h"
 
+#include "base/text.h"
+#include "base/version.h"
 #include "results/results.h"
 
 #include <math.h>
@@ -10,9 +12,9 @@ void heading_print(FILE *out, const struct run *run)
 {
     const struct options *o = run->options;
     const struct job *job = run->job;
-    char words[16], on[300];
-    fprintf(out, "ddpbench %s on %d rank%s x %d thread%s on %d host%s (%s), comm %s, %s%s\n", results_version(),
-            job->size, job->size == 1 ? "" : "s", run->threads, run->threads == 1 ? "" : "s", job->hosts,
+    char words[CELL], on[300];
+    fprintf(out, "ddpbench %s on %d rank%s x %d thread%s on %d host%s (%s), comm %s, %s%s\n", version_text(), job->size,
+            job->size == 1 ? "" : "s", run->threads, run->threads == 1 ? "" : "s", job->hosts,
             job->hosts == 1 ? "" : "s",
             run->opened.on_gpu ? open_device_words(&run->opened, on)
             : run->host.cpu[0] ? run->host.cpu
@@ -36,9 +38,9 @@ void heading_print(FILE *out, const struct run *run)
         fprintf(out, "regime    %s\n",
                 o->regime == REGIME_WARMUP ? "warmup: the learning rate ramps and gradients are clipped"
                                            : "active: constant learning rate, no clipping");
-    fprintf(out, "memory    %s on each rank (estimated):", memory_words(memory_total(run->memory), words));
+    fprintf(out, "memory    %s on each rank (estimated):", text_memory(words, memory_total(run->memory)));
     for (int i = 0; i < MEMORY_PARTS; i++)
-        fprintf(out, "%s %s %s", i ? "," : "", memory_part_name[i], memory_words(run->memory[i], words));
+        fprintf(out, "%s %s %s", i ? "," : "", memory_part_name[i], text_memory(words, run->memory[i]));
     fprintf(out, "\n\n");
 }
 
@@ -117,7 +119,7 @@ static void print_bound_note(FILE *out, const struct ranking *c)
 static void print_buckets(FILE *out, const struct run *run)
 {
     enum { SHOWN = 8 };
-    char words[16];
+    char words[CELL];
     int title = 0;
     for (int i = 0; i < run->options->n; i++) {
         if (!run->options->implementation[i].strategy->buckets)
@@ -127,7 +129,7 @@ static void print_buckets(FILE *out, const struct run *run)
             fprintf(out, "\nBuckets in the order of their reduction, bytes (number of parameter tensors):\n");
         fprintf(out, "  %s: %d bucket%s:", run->options->implementation[i].label, plan->n, plan->n == 1 ? "" : "s");
         for (int s = 0; s < plan->n && s < SHOWN; s++)
-            fprintf(out, "%s %s (%d)", s ? "," : "", memory_words(plan->bucket[s].count * sizeof(float), words),
+            fprintf(out, "%s %s (%d)", s ? "," : "", text_memory(words, plan->bucket[s].count * sizeof(float)),
                     plan->bucket[s].tensors);
         if (plan->n > SHOWN)
             fprintf(out, ", ... (all in run.json)");
@@ -206,7 +208,7 @@ static void print_verdict(FILE *out, const struct run *run, const struct ranking
 
 static void print_notes(FILE *out, const struct run *run)
 {
-    char words[16];
+    char words[CELL];
     const struct losses *l = &run->losses;
     if (l->not_a_number)
         fprintf(out, "Warning: a loss was not a finite number: training diverged.\n");
@@ -235,7 +237,7 @@ static void print_notes(FILE *out, const struct run *run)
         fprintf(out, "Warning: %d spans found the timeline full; phase times are incomplete.\n", run->dropped_spans);
     fprintf(out, "%s, measured: %s.\n",
             run->opened.on_gpu ? "Memory in use on the GPU of rank 0" : "Peak memory of rank 0",
-            memory_words(open_device_memory(&run->opened), words));
+            text_memory(words, open_device_memory(&run->opened)));
 }
 
 void ranking_print(FILE *out, const struct run *run, const struct ranking *comparison)

@@ -1,6 +1,7 @@
 /* compare.c - `ddpbench compare`: reads, checks, judges, prints. */
 #include "compare/compare.h"
 
+#include "base/version.h"
 #include "compare/table.h"
 #include "kernels/error.h"
 #include "results/results.h"

@@ -1,5 +1,7 @@
 /* json.c - what a comparison found, as JSON. */
+#include "base/json.h"
 #include "base/files.h"
+#include "base/version.h"
 #include "compare/table.h"
 #include "kernels/error.h"
 #include "results/provenance.h"
@@ -22,12 +24,12 @@ static void add_runs(cJSON *json, const char *name, const char *label, const str
     cJSON_AddStringToObject(runs, "label", label);
     cJSON *list = cJSON_AddArrayToObject(runs, "directories");
     for (size_t i = 0; i < n; i++)
-        cJSON_AddItemToArray(list, provenance_text(run[i].directory));
+        cJSON_AddItemToArray(list, json_text(run[i].directory));
 }
 
 static void add_value(cJSON *json, const char *name, const char *value)
 {
-    cJSON_AddItemToObject(json, name, value ? provenance_text(value) : cJSON_CreateNull());
+    cJSON_AddItemToObject(json, name, value ? json_text(value) : cJSON_CreateNull());
 }
 
 static void add_differences(cJSON *json, const struct compare *c)
@@ -61,15 +63,15 @@ static void add_judged(cJSON *json, const struct compare *c)
         const struct compare_line *line = &c->lines.item[c->judged[i]];
         cJSON *item = add_item(list);
         add_figure(item, line->figure);
-        results_add_finite(item, "bytes", row->sizes == 1 ? line->figure->bytes : NAN);
+        json_add_number(item, "bytes", row->sizes == 1 ? line->figure->bytes : NAN);
         cJSON_AddNumberToObject(item, "sizes", (double)row->sizes);
-        results_add_finite(item, "baseline", row->baseline);
-        results_add_finite(item, "candidate", row->candidate);
+        json_add_number(item, "baseline", row->baseline);
+        json_add_number(item, "candidate", row->candidate);
         cJSON_AddNumberToObject(item, "n_baseline", (double)row->n_baseline);
         cJSON_AddNumberToObject(item, "n_candidate", (double)row->n_candidate);
-        results_add_finite(item, "ratio", row->ratio);
-        results_add_finite(item, "ci_low", row->low);
-        results_add_finite(item, "ci_high", row->high);
+        json_add_number(item, "ratio", row->ratio);
+        json_add_number(item, "ci_low", row->low);
+        json_add_number(item, "ci_high", row->high);
         cJSON_AddBoolToObject(item, "wrong_elements", row->sizes == 1 && line->wrong);
         cJSON_AddStringToObject(item, "verdict", verdict_name[row->verdict]);
     }
@@ -86,11 +88,11 @@ static void add_figures(cJSON *json, const struct compare *c)
         cJSON *item = add_item(list);
         add_figure(item, line->figure);
         cJSON_AddNumberToObject(item, "bytes", line->figure->bytes);
-        results_add_finite(item, "baseline", m.baseline);
-        results_add_finite(item, "candidate", m.candidate);
+        json_add_number(item, "baseline", m.baseline);
+        json_add_number(item, "candidate", m.candidate);
         cJSON_AddNumberToObject(item, "n_baseline", (double)m.n_baseline);
         cJSON_AddNumberToObject(item, "n_candidate", (double)m.n_candidate);
-        results_add_finite(item, "candidate_to_baseline", m.candidate / m.baseline);
+        json_add_number(item, "candidate_to_baseline", m.candidate / m.baseline);
     }
 }
 
@@ -100,7 +102,7 @@ static char *print_text(const struct compare *c)
     cJSON *json = cJSON_CreateObject();
     cJSON_AddNumberToObject(json, "schema_version", RESULTS_SCHEMA);
     cJSON_AddStringToObject(json, "program", "ddpbench");
-    cJSON_AddStringToObject(json, "version", results_version());
+    cJSON_AddStringToObject(json, "version", version_text());
     cJSON_AddStringToObject(json, "mode", "compare");
     cJSON_AddStringToObject(json, "verdict", compare_report_verdict(c));
     cJSON_AddNumberToObject(json, "exit_status", c->status);

@@ -1,6 +1,7 @@
 /* run.c - reads one result directory. */
 #include "compare/run.h"
 
+#include "base/version.h"
 #include "kernels/error.h"
 #include "results/results.h"
 

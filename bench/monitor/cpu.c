@@ -73,29 +73,29 @@ void cpu_seen_add(struct cpu_seen *seen, const struct cpu_row *row)
     }
 }
 
-void cpu_seen_find(const struct cpu_seen *seen, struct monitor_report *error_report)
+void cpu_seen_find(const struct cpu_seen *seen, struct monitor_report *report)
 {
     if (seen->other_processes_seconds > 0)
         monitor_findings_add(
-            error_report, MONITOR_FOREIGN_LOAD, "other processes used %g cores or more in %.0f of %.0f s, %.2f at most",
+            report, MONITOR_FOREIGN_LOAD, "other processes used %g cores or more in %.0f of %.0f s, %.2f at most",
             MONITOR_OTHER_CORES, seen->other_processes_seconds, seen->seconds, seen->other_processes_most);
     if (seen->steal_seconds > 0)
-        monitor_findings_add(error_report, MONITOR_STEAL,
+        monitor_findings_add(report, MONITOR_STEAL,
                              "the hypervisor gave %g %% or more of the CPU time to other machines in %.0f of %.0f s, "
                              "%.1f %% at most",
                              MONITOR_STEAL_PERCENT, seen->steal_seconds, seen->seconds, seen->steal_most);
     if (seen->slow_seconds > 0)
-        monitor_findings_add(error_report, MONITOR_CPU_CLOCK,
+        monitor_findings_add(report, MONITOR_CPU_CLOCK,
                              "the mean clock of the busy cores was more than %.0f %% below its maximum in %.0f of %.0f "
                              "s: it fell from %.0f to %.0f MHz",
                              100 * MONITOR_CLOCK_FALL, seen->slow_seconds, seen->busy_seconds, seen->fall_from,
                              seen->fall_to);
     if (seen->thermal > 0)
-        monitor_findings_add(error_report, MONITOR_CPU_THERMAL,
+        monitor_findings_add(report, MONITOR_CPU_THERMAL,
                              "cores were throttled because of their temperature in %.0f of %.0f s (%.0f times)",
                              seen->thermal_seconds, seen->seconds, seen->thermal);
     if (seen->quota > 0)
-        monitor_findings_add(error_report, MONITOR_CPU_QUOTA,
+        monitor_findings_add(report, MONITOR_CPU_QUOTA,
                              "the CPU quota of the control group stopped it in %.0f of %.0f s (%.0f times, %.0f ms)",
                              seen->quota_seconds, seen->seconds, seen->quota, seen->quota_ms);
 }

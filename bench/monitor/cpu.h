@@ -44,7 +44,7 @@ struct cpu_seen {
 };
 
 void cpu_seen_add(struct cpu_seen *seen, const struct cpu_row *row); /* seen starts as zero */
-void cpu_seen_find(const struct cpu_seen *seen, struct monitor_report *error_report);
+void cpu_seen_find(const struct cpu_seen *seen, struct monitor_report *report);
 
 /* The monitor of a machine. */
 struct monitor_cpu {

@@ -16,9 +16,9 @@ const char *const monitor_kind_name[MONITOR_KINDS] = {
     [MONITOR_GPU_MEMORY] = "gpu_memory",
 };
 
-void monitor_findings_add(struct monitor_report *error_report, enum monitor_kind kind, const char *format, ...)
+void monitor_findings_add(struct monitor_report *report, enum monitor_kind kind, const char *format, ...)
 {
-    struct monitor_finding *finding = &error_report->finding[error_report->n++];
+    struct monitor_finding *finding = &report->finding[report->n++];
     va_list arguments;
     finding->kind = kind;
     va_start(arguments, format);
@@ -26,11 +26,11 @@ void monitor_findings_add(struct monitor_report *error_report, enum monitor_kind
     va_end(arguments);
 }
 
-static const struct monitor_finding *find(const struct monitor_report *error_report, enum monitor_kind kind)
+static const struct monitor_finding *find(const struct monitor_report *report, enum monitor_kind kind)
 {
-    for (int i = 0; i < error_report->n; i++)
-        if (error_report->finding[i].kind == kind)
-            return &error_report->finding[i];
+    for (int i = 0; i < report->n; i++)
+        if (report->finding[i].kind == kind)
+            return &report->finding[i];
     return NULL;
 }
 

@@ -46,8 +46,8 @@ struct monitor_findings {
     double cpu_seconds; /* that a sample cost, on average; NAN without samples */
 };
 
-/* Adds a finding (printf's format, without a full stop) to the error_report of a host, one of each kind at most. */
-void monitor_findings_add(struct monitor_report *error_report, enum monitor_kind kind, const char *format, ...)
+/* Adds a finding (printf's format, without a full stop) to the report of a host, one of each kind at most. */
+void monitor_findings_add(struct monitor_report *report, enum monitor_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Joins the reports of all ranks, all[n]: by kind, then by rank; what several hosts say of the machine that they share

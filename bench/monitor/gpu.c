@@ -57,7 +57,7 @@ void gpu_seen_add(struct gpu_seen *seen, const struct gpu_row *row)
     seen->memory_most = fmax(seen->memory_most, memory);
 }
 
-void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monitor_report *error_report)
+void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monitor_report *report)
 {
     static const char *const text[GPU_KINDS] = {"was held back by its power limit",
                                                 "was throttled because of its temperature",
@@ -76,7 +76,7 @@ void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monito
         if (kind == MONITOR_GPU_MEMORY - MONITOR_GPU_POWER)
             snprintf(most, sizeof most, " (%.1f %% at most, threshold %g %%)", seen[worst].memory_most,
                      MONITOR_GPU_MEMORY_PERCENT);
-        monitor_findings_add(error_report, (enum monitor_kind)(MONITOR_GPU_POWER + kind),
+        monitor_findings_add(report, (enum monitor_kind)(MONITOR_GPU_POWER + kind),
                              "host GPU %u (NVML's number%s) %s in %d of %d samples%s%s", seen[worst].index,
                              chosen ? "; with CUDA_VISIBLE_DEVICES set it may not be this run's" : "", text[kind],
                              seen[worst].count[kind], seen[worst].samples, most, more);
@@ -89,7 +89,7 @@ void monitor_gpu_note_ours(struct monitor_gpu *gpu, const char *uuid)
         gpu->gpu[i].ours |= *uuid && !strcmp(gpu->gpu[i].uuid, uuid);
 }
 
-void monitor_gpu_find(const struct monitor_gpu *gpu, struct monitor_report *error_report)
+void monitor_gpu_find(const struct monitor_gpu *gpu, struct monitor_report *report)
 {
     struct gpu_seen *ours = allocate((size_t)gpu->n + 1, sizeof *ours);
     int n = 0;
@@ -97,9 +97,9 @@ void monitor_gpu_find(const struct monitor_gpu *gpu, struct monitor_report *erro
         if (gpu->gpu[i].ours)
             ours[n++] = gpu->seen[i];
     if (n)
-        gpu_seen_find(ours, n, 0, error_report);
+        gpu_seen_find(ours, n, 0, report);
     else
-        gpu_seen_find(gpu->seen, gpu->n, gpu->chosen, error_report);
+        gpu_seen_find(gpu->seen, gpu->n, gpu->chosen, report);
     free(ours);
 }
 

@@ -33,7 +33,7 @@ void gpu_seen_add(struct gpu_seen *seen, const struct gpu_row *row); /* seen sta
 
 /* Findings of n GPUs: of each kind, the GPU that had the most of it, and how many more had it too. chosen: the run was
  * given some of them only (CUDA_VISIBLE_DEVICES), and perhaps not that one. */
-void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monitor_report *error_report);
+void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monitor_report *report);
 
 enum { GPU_REASONS_TEXT = 192 };
 /* Reasons as words joined by |; "none" without one; "other" for bits without a name. */
@@ -64,7 +64,7 @@ void monitor_gpu_destroy(struct monitor_gpu *gpu); /* a zeroed one, but for csv.
 void monitor_gpu_note_ours(struct monitor_gpu *gpu, const char *uuid);
 
 /* Findings of the run's own GPUs; of all where none of them is known to be the run's. */
-void monitor_gpu_find(const struct monitor_gpu *gpu, struct monitor_report *error_report);
+void monitor_gpu_find(const struct monitor_gpu *gpu, struct monitor_report *report);
 
 /* Asks every GPU and writes its line, with `seconds` as its time. */
 void monitor_gpu_sample(struct monitor_gpu *gpu, double seconds);

@@ -19,7 +19,7 @@ struct monitor {
     int *pid;               /* [job->size], of the ranks of this machine */
     struct monitor_cpu cpu;
     struct monitor_gpu gpu;
-    struct monitor_report error_report; /* of this rank */
+    struct monitor_report report; /* of this rank */
     int64_t origin_ns, start_ns;
     int watching; /* the thread is there */
     pthread_t thread;
@@ -57,14 +57,14 @@ static void *watch(void *argument)
             monitor_cpu_sample(&m->cpu, seconds);
         if (m->with_gpu)
             monitor_gpu_sample(&m->gpu, seconds);
-        m->error_report.samples++;
+        m->report.samples++;
         last = now;
         while (next <= now) /* deadlines that were missed are left out */
             next += second;
     }
     struct timespec t = {0};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    m->error_report.cpu_seconds = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    m->report.cpu_seconds = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
     return NULL;
 }
 
@@ -158,9 +158,9 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
     m->job = job;
     m->cpu.csv.file = m->gpu.csv.file = -1;
     m->pid = allocate((size_t)job->size, sizeof *m->pid);
-    m->error_report.machine = job->machine;
+    m->report.machine = job->machine;
     if (job->hosts > 1)
-        gethostname(m->error_report.host, sizeof m->error_report.host - 1);
+        gethostname(m->report.host, sizeof m->report.host - 1);
     cpu_set_t cpus;
     int pids = find_ranks(m, &cpus);
     m->with_cpu = cpu && job->local_rank == 0;
@@ -177,8 +177,8 @@ int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
 {
     if (!m || !(m->with_cpu || m->with_gpu))
         return 0;
-    if ((m->with_cpu && csv_open(&m->cpu.csv, directory, "cpu_monitor", m->error_report.host, cpu_columns)) ||
-        (m->with_gpu && csv_open(&m->gpu.csv, directory, "gpu_monitor", m->error_report.host, gpu_columns)))
+    if ((m->with_cpu && csv_open(&m->cpu.csv, directory, "cpu_monitor", m->report.host, cpu_columns)) ||
+        (m->with_gpu && csv_open(&m->gpu.csv, directory, "gpu_monitor", m->report.host, gpu_columns)))
         return -1;
     m->origin_ns = origin_ns;
     m->start_ns = clock_now_ns();
@@ -196,11 +196,11 @@ int monitor_stop(struct monitor *m, struct monitor_findings *findings)
     stop_thread(m);
     int cpu_failed = csv_close(&m->cpu.csv), gpu_failed = csv_close(&m->gpu.csv);
     if (m->with_cpu)
-        cpu_seen_find(&m->cpu.seen, &m->error_report);
+        cpu_seen_find(&m->cpu.seen, &m->report);
     if (m->with_gpu)
-        monitor_gpu_find(&m->gpu, &m->error_report);
+        monitor_gpu_find(&m->gpu, &m->report);
     struct monitor_report *all = allocate((size_t)m->job->size, sizeof *all);
-    job_gather(m->job, &m->error_report, sizeof m->error_report, all);
+    job_gather(m->job, &m->report, sizeof m->report, all);
     monitor_findings_merge(findings, all, m->job->size);
     free(all);
     return cpu_failed || gpu_failed ? -1 : 0;

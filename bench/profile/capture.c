@@ -2,6 +2,7 @@
 #include "profile/capture.h"
 
 #include "base/progress.h"
+#include "base/text.h"
 #include "ddp/comm_nccl.h"
 #include "kernels/error.h"
 #include "profile/trace_files.h"
@@ -242,7 +243,7 @@ static void tell_plan(const struct capture *capture, const struct run *run, cons
 {
     size_t steps = capture_steps(run->options), active = capture_active_steps(run->options);
     double step_s = 1e-9 * (double)capture->step_ns;
-    char words[32];
+    char words[CELL];
     if (run->job->rank)
         return;
     if (active > (size_t)capture->room)
@@ -251,7 +252,7 @@ static void tell_plan(const struct capture *capture, const struct run *run, cons
                 run->options->profile_buffer_mb, capture->room, active);
     else
         fprintf(stderr, "A step takes %.1f ms; %zu of them, %zu captured, will take about %s. Traces go to %s.\n",
-                1e3 * step_s, steps, active, progress_words(step_s * (double)steps, words), results->top);
+                1e3 * step_s, steps, active, text_duration(words, step_s * (double)steps), results->top);
 }
 
 static void create(struct capture *capture, struct run *run)

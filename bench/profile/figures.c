@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The rank whose steps took longest together. */
-static int slowest_rank(const struct figures *figures)
+static int slowest_rank(const struct profile_figures *figures)
 {
     int slowest = 0;
     for (int r = 1; r < figures->ranks; r++)
@@ -18,7 +18,7 @@ static int slowest_rank(const struct figures *figures)
     return slowest;
 }
 
-static void find_phases(struct figures *figures, const struct job *job, const struct capture *capture)
+static void find_phases(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     size_t steps = (size_t)figures->steps, n = steps * (size_t)job->size;
     double *mine = allocate(steps + 1, sizeof *mine), *all = allocate(n + 1, sizeof *all), step_mean = 0;
@@ -42,7 +42,7 @@ static void find_phases(struct figures *figures, const struct job *job, const st
     free(all);
 }
 
-static void find_ranks(struct figures *figures, const struct job *job, const struct capture *capture)
+static void find_ranks(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     struct rank_figure mine = {overlap_sum(capture->overlap, figures->first, figures->steps), capture->alignment};
     figures->rank = allocate((size_t)job->size, sizeof *figures->rank);
@@ -75,7 +75,7 @@ static int larger_first(const void *a, const void *b)
 }
 
 /* One figure for each payload that occurs. */
-static void list_payloads(struct figures *figures, const struct capture *capture)
+static void list_payloads(struct profile_figures *figures, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;
     figures->collective = allocate(r->n + 1, sizeof *figures->collective);
@@ -94,7 +94,7 @@ static void list_payloads(struct figures *figures, const struct capture *capture
 
 /* The median over the calls of all ranks, and how many are known: one time of one payload at once, so that what is
  * gathered stays small. mine has room for all collectives, all for those of all ranks. */
-static double median_of(const struct collective_figure *c, const struct figures *figures, const struct job *job,
+static double median_of(const struct collective_figure *c, const struct profile_figures *figures, const struct job *job,
                         const struct collectives *r, int time, double *mine, double *all, size_t *known)
 {
     size_t n = 0;
@@ -109,7 +109,7 @@ static double median_of(const struct collective_figure *c, const struct figures 
     return stats_median(all, *known);
 }
 
-static void find_collectives(struct figures *figures, const struct job *job, const struct capture *capture)
+static void find_collectives(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;
     size_t most = 0;
@@ -131,15 +131,16 @@ static void find_collectives(struct figures *figures, const struct job *job, con
     free(all);
 }
 
-void figures_create(struct figures *figures, const struct job *job, const struct capture *capture)
+void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
-    *figures = (struct figures){.first = capture->first, .steps = capture->n - capture->first, .ranks = job->size};
+    *figures =
+        (struct profile_figures){.first = capture->first, .steps = capture->n - capture->first, .ranks = job->size};
     find_ranks(figures, job, capture);
     find_phases(figures, job, capture);
     find_collectives(figures, job, capture);
 }
 
-void figures_destroy(struct figures *figures)
+void profile_figures_destroy(struct profile_figures *figures)
 {
     free(figures->rank);
     free(figures->collective);

@@ -26,7 +26,7 @@ struct rank_figure {
     struct alignment alignment;
 };
 
-struct figures {
+struct profile_figures {
     int first, steps; /* slots that the figures are about: the steps of active epochs, or all if there are none */
     int ranks;
     int slowest;                           /* rank whose steps took longest together */
@@ -37,7 +37,7 @@ struct figures {
 };
 
 /* All ranks call and know the same afterwards. Release with figures_destroy. */
-void figures_create(struct figures *figures, const struct job *job, const struct capture *capture);
-void figures_destroy(struct figures *figures); /* zeroed ones are fine */
+void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture);
+void profile_figures_destroy(struct profile_figures *figures); /* zeroed ones are fine */
 
 #endif

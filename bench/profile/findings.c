@@ -112,7 +112,7 @@ static struct finding *add(struct findings *f, const char *name, enum level leve
 }
 
 /* Ranks for which a figure is beyond its threshold, such as "0, 2, 3", and their number. */
-static int list_ranks(const struct figures *figures, double (*figure)(const struct overlap *), double threshold,
+static int list_ranks(const struct profile_figures *figures, double (*figure)(const struct overlap *), double threshold,
                       int below, char *text, size_t size)
 {
     int n = 0;
@@ -136,7 +136,7 @@ static double exposed(const struct overlap *o)
     return (double)overlap_exposed(o) / (double)o->step;
 }
 
-static double worst(const struct figures *figures, double (*figure)(const struct overlap *), int least)
+static double worst(const struct profile_figures *figures, double (*figure)(const struct overlap *), int least)
 {
     double value = figure(&figures->rank[0].sum);
     for (int r = 1; r < figures->ranks; r++) {
@@ -146,7 +146,7 @@ static double worst(const struct figures *figures, double (*figure)(const struct
     return 100 * value;
 }
 
-static void check_busy(struct findings *f, const struct run *run, const struct figures *figures)
+static void check_busy(struct findings *f, const struct run *run, const struct profile_figures *figures)
 {
     char ranks[96];
     double threshold = run->options->thresholds.busy, value = worst(figures, overlap_utilisation, 1);
@@ -162,7 +162,7 @@ static void check_busy(struct findings *f, const struct run *run, const struct f
         value, threshold, ranks);
 }
 
-static void check_data(struct findings *f, const struct run *run, const struct figures *figures)
+static void check_data(struct findings *f, const struct run *run, const struct profile_figures *figures)
 {
     double threshold = run->options->thresholds.data_loading, note = threshold / 3;
     double value = 100 * figures->phase[PHASE_DATA_LOADING].share;
@@ -179,7 +179,7 @@ static void check_data(struct findings *f, const struct run *run, const struct f
              value, finding->threshold);
 }
 
-static void check_exposed(struct findings *f, const struct run *run, const struct figures *figures)
+static void check_exposed(struct findings *f, const struct run *run, const struct profile_figures *figures)
 {
     static const char *const advice = "compare ddp_bucketed at several --bucket-size-mb in the benchmark; use a faster "
                                       "link, a larger batch, or --grad-accumulation";
@@ -235,7 +235,7 @@ static void check_memory(struct findings *f, const struct run *run, size_t peak_
             run->job->machine_size, value, threshold);
 }
 
-static void check_stragglers(struct findings *f, const struct capture *capture, const struct figures *figures)
+static void check_stragglers(struct findings *f, const struct capture *capture, const struct profile_figures *figures)
 {
     const struct collectives *r = &capture->collectives;
     double step = 1e9 * figures->phase[PHASES].mean * figures->steps, threshold = 5;
@@ -257,7 +257,7 @@ static void check_stragglers(struct findings *f, const struct capture *capture, 
 }
 
 void findings_create(struct findings *findings, const struct run *run, const struct capture *capture,
-                     const struct figures *figures, const struct controls *controls, size_t peak_bytes)
+                     const struct profile_figures *figures, const struct controls *controls, size_t peak_bytes)
 {
     *findings = (struct findings){0};
     judge(&findings->verdict, run, capture, controls);

@@ -33,6 +33,6 @@ struct findings {
 /* Compares the figures with the thresholds of the options. controls may have no round yet. peak_bytes is the largest
  * open_device_memory of a rank. */
 void findings_create(struct findings *findings, const struct run *run, const struct capture *capture,
-                     const struct figures *figures, const struct controls *controls, size_t peak_bytes);
+                     const struct profile_figures *figures, const struct controls *controls, size_t peak_bytes);
 
 #endif

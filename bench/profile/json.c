@@ -1,4 +1,6 @@
 /* json.c - a profile as summary.json. */
+#include "base/json.h"
+#include "base/version.h"
 #include "profile/profile.h"
 
 #include <math.h>
@@ -53,18 +55,18 @@ static void add_phases(cJSON *json, const struct profile *p)
     for (int i = 0; i <= PHASES; i++) {
         const struct phase_figure *f = &p->figures.phase[i];
         cJSON *phase = cJSON_AddObjectToObject(phases, i == PHASES ? "step" : phase_name[i]);
-        results_add_finite(phase, "mean_ms", 1e3 * f->mean);
-        results_add_finite(phase, "median_ms", 1e3 * f->median);
-        results_add_finite(phase, "p95_steps_ms", 1e3 * f->p95_steps);
-        results_add_finite(phase, "share", f->share);
+        json_add_number(phase, "mean_ms", 1e3 * f->mean);
+        json_add_number(phase, "median_ms", 1e3 * f->median);
+        json_add_number(phase, "p95_steps_ms", 1e3 * f->p95_steps);
+        json_add_number(phase, "share", f->share);
     }
     cJSON_AddNumberToObject(json, "phase_samples", p->figures.ranks * p->figures.steps);
     cJSON_AddNumberToObject(json, "slowest_rank", p->figures.slowest);
     size_t tokens = p->run->options->batch_size * p->run->options->context_length;
     double step = p->figures.phase[PHASES].mean;
-    results_add_finite(json, "communication_ratio", p->figures.phase[PHASE_GRADIENT_SYNC].share);
-    results_add_finite(json, "tokens_per_second", (double)tokens / step);
-    results_add_finite(json, "model_gflops", 1e-9 * model_flops(&p->run->model, tokens) / step);
+    json_add_number(json, "communication_ratio", p->figures.phase[PHASE_GRADIENT_SYNC].share);
+    json_add_number(json, "tokens_per_second", (double)tokens / step);
+    json_add_number(json, "model_gflops", 1e-9 * model_flops(&p->run->model, tokens) / step);
 }
 
 static void add_operations(cJSON *json, const struct profile *p)
@@ -77,11 +79,11 @@ static void add_operations(cJSON *json, const struct profile *p)
         cJSON_AddStringToObject(row, "kind", total_kind_name[a->kind]);
         cJSON_AddNumberToObject(row, "calls", a->calls);
         cJSON_AddNumberToObject(row, "total_ms", 1e-6 * a->total_ns);
-        results_add_finite(row, "self_ms", 1e-6 * a->self_ns);
+        json_add_number(row, "self_ms", 1e-6 * a->self_ns);
         cJSON_AddNumberToObject(row, "mean_us", 1e-3 * a->total_ns / a->calls);
-        results_add_finite(row, "share", a->self_ns / p->totals.step_ns);
-        results_add_finite(row, "gflops", a->flops > 0 && a->total_ns > 0 ? a->flops / a->total_ns : NAN);
-        results_add_finite(row, "gbs", a->bytes > 0 && a->total_ns > 0 ? a->bytes / a->total_ns : NAN);
+        json_add_number(row, "share", a->self_ns / p->totals.step_ns);
+        json_add_number(row, "gflops", a->flops > 0 && a->total_ns > 0 ? a->flops / a->total_ns : NAN);
+        json_add_number(row, "gbs", a->bytes > 0 && a->total_ns > 0 ? a->bytes / a->total_ns : NAN);
     }
 }
 
@@ -95,12 +97,12 @@ static void add_collectives(cJSON *json, const struct profile *p)
         cJSON_AddNumberToObject(row, "parameters", (double)c->parameters);
         cJSON_AddNumberToObject(row, "calls", (double)c->calls);
         cJSON_AddNumberToObject(row, "calls_that_waited", (double)c->waited);
-        results_add_finite(row, "queued_us", 1e6 * c->queued);
-        results_add_finite(row, "duration_us", 1e6 * c->duration);
-        results_add_finite(row, "wait_us", 1e6 * c->wait);
-        results_add_finite(row, "transfer_us", 1e6 * c->transfer);
-        results_add_finite(row, "algbw", c->algbw);
-        results_add_finite(row, "busbw", c->busbw);
+        json_add_number(row, "queued_us", 1e6 * c->queued);
+        json_add_number(row, "duration_us", 1e6 * c->duration);
+        json_add_number(row, "wait_us", 1e6 * c->wait);
+        json_add_number(row, "transfer_us", 1e6 * c->transfer);
+        json_add_number(row, "algbw", c->algbw);
+        json_add_number(row, "busbw", c->busbw);
     }
 }
 
@@ -118,9 +120,9 @@ static void add_ranks(cJSON *json, const struct profile *p)
         add_ms(row, "overlap_ms", o->overlap);
         add_ms(row, "exposed_ms", overlap_exposed(o));
         add_ms(row, "exposed_tail_ms", o->exposed_tail);
-        results_add_finite(row, overlap_span_name(p->run->comm->on_device), overlap_span(o));
-        results_add_finite(row, "compute_coverage", overlap_coverage(o));
-        results_add_finite(row, "utilisation", overlap_utilisation(o));
+        json_add_number(row, overlap_span_name(p->run->comm->on_device), overlap_span(o));
+        json_add_number(row, "compute_coverage", overlap_coverage(o));
+        json_add_number(row, "utilisation", overlap_utilisation(o));
         cJSON_AddNumberToObject(row, "collectives", (double)o->collectives);
     }
 }
@@ -145,9 +147,9 @@ static void add_stragglers(cJSON *json, const struct profile *p)
 static void add_summary(cJSON *json, const char *name, double scale, const struct estimate *s, const char *unit)
 {
     cJSON *item = cJSON_AddObjectToObject(json, name);
-    results_add_finite(item, "median", scale * s->median);
-    results_add_finite(item, "ci_low", scale * s->ci_low);
-    results_add_finite(item, "ci_high", scale * s->ci_high);
+    json_add_number(item, "median", scale * s->median);
+    json_add_number(item, "ci_low", scale * s->ci_low);
+    json_add_number(item, "ci_high", scale * s->ci_high);
     cJSON_AddNumberToObject(item, "n", (double)s->n);
     cJSON_AddStringToObject(item, "unit", unit);
 }
@@ -155,9 +157,9 @@ static void add_summary(cJSON *json, const char *name, double scale, const struc
 static void add_paired(cJSON *json, const char *name, const struct paired *x)
 {
     cJSON *item = cJSON_AddObjectToObject(json, name);
-    results_add_finite(item, "ratio", x->ratio);
-    results_add_finite(item, "ci_low", x->ci_low);
-    results_add_finite(item, "ci_high", x->ci_high);
+    json_add_number(item, "ratio", x->ratio);
+    json_add_number(item, "ci_low", x->ci_low);
+    json_add_number(item, "ci_high", x->ci_high);
     cJSON_AddNumberToObject(item, "n", (double)x->n);
 }
 
@@ -185,9 +187,9 @@ static void add_controls(cJSON *json, const struct profile *p)
     add_summary(controls, "comm_alone", 1e3, &c->comm_alone, "ms");
     add_summary(controls, "comm_slowdown", 1, &c->comm_slowdown, "1");
     add_summary(controls, "overlap_efficiency", 1, &c->efficiency, "1");
-    results_add_finite(controls, "attainable_ms", 1e3 * c->attainable);
+    json_add_number(controls, "attainable_ms", 1e3 * c->attainable);
     if (!p->run->comm->on_device)
-        results_add_finite(controls, "communication_thread_cores", p->run->comm_cpu_seconds / p->run->comm_seconds);
+        json_add_number(controls, "communication_thread_cores", p->run->comm_cpu_seconds / p->run->comm_seconds);
     add_paired(json, "profiling_overhead", &c->overhead);
 }
 

@@ -63,7 +63,7 @@ static int measure(struct profile *p, struct results *results)
     int status = capture_run(&p->capture, run, results);
     if (!p->capture.n) /* it failed before the first step that counts */
         return -1;
-    figures_create(&p->figures, run->job, &p->capture);
+    profile_figures_create(&p->figures, run->job, &p->capture);
     totals_create(&p->totals, run->job, &run->timeline, run->device->compute_bytes, p->figures.first, p->figures.steps);
     totals_sort(&p->totals, run->options->profile_sort);
     int wrote = write_summary(p, results, 0);
@@ -106,7 +106,7 @@ int run_profile(const struct job *job, const struct options *options, int argc, 
     if (!status && job->rank == 0)
         fprintf(stderr, "Traces: %s/%s_rank_*_trace.json%s; the rest: %s\n", results.top,
                 options->implementation[0].label, options->trace_gzip ? ".gz" : "", results.directory);
-    figures_destroy(&profile.figures);
+    profile_figures_destroy(&profile.figures);
     capture_destroy(&profile.capture);
     run_tear_down(&run);
     return status;

@@ -9,7 +9,7 @@
 struct profile {
     struct run *run;
     struct capture capture;
-    struct figures figures;
+    struct profile_figures figures;
     struct totals totals;
     struct controls controls;
     struct findings findings;

@@ -1,4 +1,5 @@
 /* table.c - a profile in words and columns. */
+#include "base/text.h"
 #include "profile/profile.h"
 
 #include <math.h>
@@ -51,7 +52,7 @@ static void print_phases(FILE *out, const struct profile *p)
                                               [PHASE_FORWARD] = "30-40 %",
                                               [PHASE_BACKWARD] = "40-50 %",
                                               [PHASE_OPTIMIZER] = "5-10 %"};
-    const struct figures *f = &p->figures;
+    const struct profile_figures *f = &p->figures;
     fprintf(out, "\nPhases of %d captured step%s of %s epochs on %d rank%s, ms a step\n", f->steps,
             f->steps == 1 ? "" : "s", p->capture.step[f->first].warmup ? "warm-up" : "active", f->ranks,
             f->ranks == 1 ? "" : "s");
@@ -106,7 +107,7 @@ static void print_averages(FILE *out, const struct profile *p)
 
 static void print_collectives(FILE *out, const struct profile *p)
 {
-    const struct figures *f = &p->figures;
+    const struct profile_figures *f = &p->figures;
     enum { SHOWN = 16 };
     if (!f->collectives || f->ranks == 1)
         return;
@@ -160,7 +161,7 @@ static void print_stragglers(FILE *out, const struct profile *p)
 
 static void print_ranks(FILE *out, const struct profile *p)
 {
-    const struct figures *f = &p->figures;
+    const struct profile_figures *f = &p->figures;
     int on_device = p->run->comm->on_device;
     enum { SHOWN = 16 };
     fprintf(out, "\nOverlap in the captured steps of %s epochs, ms a step\n",
@@ -253,14 +254,14 @@ static void print_controls(FILE *out, const struct profile *p)
 
 static void print_memory(FILE *out, const struct profile *p)
 {
-    char words[16];
+    char words[CELL];
     fprintf(out, "\nMemory of a rank, estimated by part:");
     for (int i = 0; i < MEMORY_PARTS; i++)
-        fprintf(out, "%s %s %s", i ? "," : "", memory_part_name[i], memory_words(p->run->memory[i], words));
-    fprintf(out, "; together %s.", memory_words(memory_total(p->run->memory), words));
+        fprintf(out, "%s %s %s", i ? "," : "", memory_part_name[i], text_memory(words, p->run->memory[i]));
+    fprintf(out, "; together %s.", text_memory(words, memory_total(p->run->memory)));
     fprintf(out, " Measured %s: %s.\n",
             p->run->opened.on_gpu ? "on the fullest GPU, at the end" : "peak of the largest rank",
-            memory_words(p->peak_bytes, words));
+            text_memory(words, p->peak_bytes));
 }
 
 static void print_findings(FILE *out, const struct profile *p)

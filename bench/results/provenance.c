@@ -1,6 +1,8 @@
 /* provenance.c - what was run, where and with what. */
 #include "results/provenance.h"
 
+#include "base/json.h"
+#include "base/version.h"
 #include "kernels/error.h"
 #include "results/results.h"
 
@@ -10,39 +12,6 @@
 
 extern char **environ;
 
-/* Whether text is UTF-8 (RFC 3629: shortest form, no surrogates, up to U+10FFFF), as JSON has to be. */
-static int is_utf8(const char *text)
-{
-    static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        unsigned more = *c < 0x80 ? 0 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : 3;
-        unsigned code = more ? *c & (0x3fu >> more) : *c, follow = more;
-        if ((*c >= 0x80 && *c < 0xc0) || *c >= 0xf8)
-            return 0;
-        for (; follow; follow--, code = code << 6 | (*c & 0x3f))
-            if ((*++c & 0xc0) != 0x80)
-                return 0;
-        if (code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-            return 0;
-    }
-    return 1;
-}
-
-cJSON *provenance_text(const char *text)
-{
-    if (is_utf8(text))
-        return cJSON_CreateString(text);
-    char *ascii = strdup(text);
-    if (!ascii)
-        FATAL("no memory to copy a string");
-    for (char *c = ascii; *c; c++)
-        if (*c & 0x80)
-            *c = '?';
-    cJSON *json = cJSON_CreateString(ascii);
-    free(ascii);
-    return json;
-}
-
 void provenance_add_gpu(cJSON *json, const struct open_device *opened)
 {
     const struct gpu_facts *gpu = &opened->gpu;
@@ -50,7 +19,7 @@ void provenance_add_gpu(cJSON *json, const struct open_device *opened)
         return;
     cJSON_AddStringToObject(json, "dtype", precision_name[opened->device->precision]);
     cJSON *facts = cJSON_AddObjectToObject(json, "gpu");
-    cJSON_AddItemToObject(facts, "name", provenance_text(gpu->name));
+    cJSON_AddItemToObject(facts, "name", json_text(gpu->name));
     cJSON_AddStringToObject(facts, "id", gpu->id);
     cJSON_AddNumberToObject(facts, "ranks", opened->sharing);
     cJSON_AddNumberToObject(facts, "memory_bytes", (double)gpu->total_memory);
@@ -71,7 +40,7 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
 void provenance_option(void *json, const char *name, const char *value, int is_text)
 {
     if (is_text)
-        cJSON_AddItemToObject(json, name, provenance_text(value));
+        cJSON_AddItemToObject(json, name, json_text(value));
     else if (!strcmp(value, "true") || !strcmp(value, "false"))
         cJSON_AddBoolToObject(json, name, *value == 't');
     else
@@ -91,7 +60,7 @@ static void add_environment(cJSON *run)
             if (!strncmp(*e, allowed[i], strlen(allowed[i])) && strchr(*e, '=')) {
                 char name[128];
                 snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
-                cJSON_AddItemToObject(environment, name, provenance_text(strchr(*e, '=') + 1));
+                cJSON_AddItemToObject(environment, name, json_text(strchr(*e, '=') + 1));
                 break;
             }
 }
@@ -132,13 +101,13 @@ cJSON *provenance_create(const char *mode, const char *label, int argc, char *co
     strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S%z", localtime(&now));
     cJSON_AddNumberToObject(json, "schema_version", RESULTS_SCHEMA);
     cJSON_AddStringToObject(json, "program", "ddpbench");
-    cJSON_AddStringToObject(json, "version", results_version());
+    cJSON_AddStringToObject(json, "version", version_text());
     cJSON_AddStringToObject(json, "mode", mode);
     cJSON_AddStringToObject(json, "time", stamp);
     cJSON_AddStringToObject(json, "label", label);
     cJSON *words = cJSON_AddArrayToObject(json, "argv");
     for (int i = 0; i < argc; i++)
-        cJSON_AddItemToArray(words, provenance_text(argv[i]));
+        cJSON_AddItemToArray(words, json_text(argv[i]));
     return json;
 }
 

@@ -24,7 +24,4 @@ void provenance_add_comm(cJSON *json, const struct comm *comm);
 /* Adds an option, as option_table_each tells it, to a JSON object. */
 void provenance_option(void *json, const char *name, const char *value, int is_text);
 
-/* A string of JSON; text that is not UTF-8 (a path, say) keeps its ASCII characters. */
-cJSON *provenance_text(const char *text);
-
 #endif

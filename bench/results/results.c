@@ -2,6 +2,8 @@
 #include "results/results.h"
 
 #include "base/files.h"
+#include "base/json.h"
+#include "base/version.h"
 #include "benchmark/summary.h"
 #include "kernels/error.h"
 #include "results/provenance.h"
@@ -17,11 +19,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-const char *results_version(void)
-{
-    return DDPBENCH_VERSION;
-}
 
 /* ---- the directory ---- */
 
@@ -164,7 +161,7 @@ int results_write_run(const struct results *results, const struct run *run)
     cJSON_AddNumberToObject(derived, "timed_steps_per_block", (double)o->block_steps);
     cJSON_AddStringToObject(derived, "device", run->model.device->name);
     provenance_add_gpu(derived, &run->opened);
-    cJSON_AddStringToObject(derived, "blas", DDPBENCH_BLAS);
+    cJSON_AddStringToObject(derived, "blas", version_blas());
     provenance_add_comm(derived, run->comm);
     cJSON *memory = cJSON_AddObjectToObject(derived, "memory_bytes_per_rank");
     for (int i = 0; i < MEMORY_PARTS; i++)
@@ -180,21 +177,13 @@ int results_write_run(const struct results *results, const struct run *run)
 
 /* ---- summary.json and summary.txt ---- */
 
-void results_add_finite(cJSON *json, const char *name, double value)
-{
-    if (isfinite(value))
-        cJSON_AddNumberToObject(json, name, value);
-    else
-        cJSON_AddNullToObject(json, name);
-}
-
 void results_add_monitor(cJSON *json, const struct monitor_findings *findings)
 {
     if (!(findings->samples > 0))
         return;
     cJSON *monitor = cJSON_AddObjectToObject(json, "monitor");
     cJSON_AddNumberToObject(monitor, "samples", findings->samples);
-    results_add_finite(monitor, "cpu_us_per_sample", 1e6 * findings->cpu_seconds);
+    json_add_number(monitor, "cpu_us_per_sample", 1e6 * findings->cpu_seconds);
     cJSON *list = cJSON_AddArrayToObject(monitor, "findings");
     for (int i = 0; i < findings->n; i++) {
         cJSON *row = cJSON_CreateObject();
@@ -208,11 +197,11 @@ void results_add_monitor(cJSON *json, const struct monitor_findings *findings)
 static void add_metric(cJSON *json, const char *name, const struct estimate *s, double scale, const char *unit)
 {
     cJSON *metric = cJSON_AddObjectToObject(json, name);
-    results_add_finite(metric, "median", s->median * scale);
-    results_add_finite(metric, "ci_low", s->ci_low * scale);
-    results_add_finite(metric, "ci_high", s->ci_high * scale);
-    results_add_finite(metric, "p5", s->p5 * scale);
-    results_add_finite(metric, "p95", s->p95 * scale);
+    json_add_number(metric, "median", s->median * scale);
+    json_add_number(metric, "ci_low", s->ci_low * scale);
+    json_add_number(metric, "ci_high", s->ci_high * scale);
+    json_add_number(metric, "p5", s->p5 * scale);
+    json_add_number(metric, "p95", s->p95 * scale);
     cJSON_AddNumberToObject(metric, "n", (double)s->n);
     cJSON_AddStringToObject(metric, "unit", unit);
 }
@@ -254,10 +243,10 @@ int results_write_summary(const struct results *results, const struct run *run, 
         cJSON_AddItemToArray(pairs, item);
         cJSON_AddStringToObject(item, "a", implementation[pair->a].label);
         cJSON_AddStringToObject(item, "b", implementation[pair->b].label);
-        results_add_finite(item, "step_ratio", pair->paired.ratio);
-        results_add_finite(item, "ci_low", pair->paired.ci_low);
-        results_add_finite(item, "ci_high", pair->paired.ci_high);
-        results_add_finite(item, "p_holm", pair->p);
+        json_add_number(item, "step_ratio", pair->paired.ratio);
+        json_add_number(item, "ci_low", pair->paired.ci_low);
+        json_add_number(item, "ci_high", pair->paired.ci_high);
+        json_add_number(item, "p_holm", pair->p);
     }
     if (comparison->fastest >= 0) {
         cJSON_AddStringToObject(json, "fastest", implementation[comparison->fastest].label);
@@ -266,10 +255,10 @@ int results_write_summary(const struct results *results, const struct run *run, 
             if (implementation[i].strategy->reduces && i != comparison->fastest && !ranking_slower(comparison, i))
                 cJSON_AddItemToArray(equal, cJSON_CreateString(implementation[i].label));
     }
-    results_add_finite(json, "largest_loss_difference", run->losses.difference);
+    json_add_number(json, "largest_loss_difference", run->losses.difference);
     cJSON_AddNumberToObject(json, "blocks", (double)run->blocks);
     cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)run->blocks_with_other_processes);
-    results_add_finite(json, "communication_thread_cores", run->comm_cpu_seconds / run->comm_seconds);
+    json_add_number(json, "communication_thread_cores", run->comm_cpu_seconds / run->comm_seconds);
     results_add_monitor(json, &run->monitored);
     char *csv = summary_csv_text(run, all);
     int failed = results_replace_json(results, "summary.json", json) ||

@@ -7,8 +7,6 @@
 
 #include <cJSON.h>
 
-#define RESULTS_SCHEMA 1
-
 struct results {
     char top[512];       /* what the user named */
     char directory[576]; /* where the files are: the same, or in profile mode top/<implementation> */
@@ -43,13 +41,7 @@ int results_write_summary(const struct results *results, const struct run *run, 
 /* Replaces a file by a JSON tree, which is deleted. 0, or -1, reported. */
 int results_replace_json(const struct results *results, const char *name, cJSON *json);
 
-/* A number, or null for one that is not finite: JSON knows no NaN and no infinity. */
-void results_add_finite(cJSON *json, const char *name, double value);
-
 /* What the monitors found, and what a sample cost them; nothing of a run without them. */
 void results_add_monitor(cJSON *json, const struct monitor_findings *findings);
-
-/* ddpbench's version, as git described it when it was built. */
-const char *results_version(void);
 
 #endif

@@ -66,20 +66,20 @@ static void measure(struct bench *b)
 
 /* ---- figures ---- */
 
-struct figures {
+struct case_timing {
     double median, least, most;            /* seconds of a call */
     double ratio, ratio_least, ratio_most; /* of bytes per second to those of the copy in the same round */
 };
 
-static struct figures figures(const struct bench *b, size_t i)
+static struct case_timing figures(const struct bench *b, size_t i)
 {
     size_t n = b->options.rounds, c = b->cases.copy;
     const double *own = b->seconds + i * n, *copy = b->seconds + c * n;
     double *ratio = allocate(n, sizeof *ratio);
     for (size_t r = 0; r < n; r++)
         ratio[r] = b->cases.item[i].bytes / own[r] / (b->cases.item[c].bytes / copy[r]);
-    struct figures f = {stats_median(own, n),   stats_quantile(own, n, 0),   stats_quantile(own, n, 1),
-                        stats_median(ratio, n), stats_quantile(ratio, n, 0), stats_quantile(ratio, n, 1)};
+    struct case_timing f = {stats_median(own, n),   stats_quantile(own, n, 0),   stats_quantile(own, n, 1),
+                            stats_median(ratio, n), stats_quantile(ratio, n, 0), stats_quantile(ratio, n, 1)};
     free(ratio);
     return f;
 }
@@ -100,7 +100,7 @@ static void print_head(const struct bench *b)
            "GB/s", "TFLOP/s", "ratio");
 }
 
-static void print_case(const struct kernel_case *k, const struct figures *f)
+static void print_case(const struct kernel_case *k, const struct case_timing *f)
 {
     char spread[32];
     snprintf(spread, sizeof spread, "%.3f..%.3f", 1e3 * f->least, 1e3 * f->most);
@@ -114,7 +114,7 @@ static void print_case(const struct kernel_case *k, const struct figures *f)
 }
 
 /* The columns of bench/peers/torch_kernels.py, and the ratio to the copy. */
-static void write_case(const struct bench *b, const struct kernel_case *k, const struct figures *f)
+static void write_case(const struct bench *b, const struct kernel_case *k, const struct case_timing *f)
 {
     double amount = k->memory_bound ? k->bytes : k->flops;
     fprintf(b->alone.tsv, "%s\t%s\t%s\t%s\t%.2f\t%.2f\t%zu\t%.4g\t%s", k->name, b->device->name, k->dtype, k->sizes,
@@ -138,7 +138,7 @@ static void tell(const struct bench *b)
                               "copy_ratio_least\tcopy_ratio_most\n");
     for (size_t i = 0; i < b->cases.n; i++) {
         const struct kernel_case *k = &b->cases.item[i];
-        struct figures f = figures(b, i);
+        struct case_timing f = figures(b, i);
         print_case(k, &f);
         if (b->alone.tsv)
             write_case(b, k, &f);

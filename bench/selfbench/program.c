@@ -1,6 +1,7 @@
 /* program.c - the command line, the device and the table of figures of a measuring program of one process. */
 #include "selfbench/program.h"
 
+#include "base/version.h"
 #include "kernels/error.h"
 #include "results/results.h"
 
@@ -46,7 +47,7 @@ int program_open(struct program *alone, struct option_section own, const char *w
         error_report("--tsv %s: cannot write it: %s", alone->tsv_path, strerror(errno));
         return say(alone, 1);
     }
-    fprintf(alone->tsv, "# ddpbench %s built with CUDA: %s; on %s\n", results_version(), device_cuda_built(),
+    fprintf(alone->tsv, "# ddpbench %s built with CUDA: %s; on %s\n", version_text(), device_cuda_built(),
             program_words(alone, text));
     return -1;
 }

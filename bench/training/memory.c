@@ -1,6 +1,7 @@
 /* memory.c - what a run will need, by part. */
 #include "training/memory.h"
 
+#include "base/text.h"
 #include "benchmark/ranking.h"
 #include "kernels/error.h"
 #include "machine/host.h"
@@ -71,47 +72,33 @@ size_t memory_total(const size_t bytes[MEMORY_PARTS])
     return total;
 }
 
-const char *memory_words(size_t bytes, char text[16])
-{
-    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    double value = (double)bytes;
-    int i = 0;
-    while (value >= 1000 && i < 5) {
-        value /= 1024;
-        i++;
-    }
-    snprintf(text, 16, i && value < 100 ? "%.1f %s" : "%.0f %s", value, unit[i]);
-    return text;
-}
-
 /* The parts in words, in text[256]. */
 static const char *parts_words(const size_t bytes[MEMORY_PARTS], char text[256])
 {
-    char part[16];
+    char part[CELL];
     *text = 0;
     for (int i = 0; i < MEMORY_PARTS; i++) {
         size_t at = strlen(text);
-        snprintf(text + at, 256 - at, "%s%s for %s", i ? ", " : "", memory_words(bytes[i], part), memory_part_name[i]);
+        snprintf(text + at, 256 - at, "%s%s for %s", i ? ", " : "", text_memory(part, bytes[i]), memory_part_name[i]);
     }
     return text;
 }
 
 int memory_check_gpu(const size_t bytes[MEMORY_PARTS], const struct gpu_facts *gpu, int ranks)
 {
-    char need[16], have[16], parts[256];
+    char need[CELL], have[CELL], parts[256];
     double needed = (double)(memory_total(bytes) - bytes[MEMORY_RECORDS]) * ranks;
     if (needed <= (double)gpu->free_memory)
         return 0;
     return error_report("%s has %s free and %d rank%s on it need%s %s: a rank needs %s; use a smaller --batch-size, "
                         "--context-length, --num-layers or --d-model, --dtype bf16, or more GPUs",
-                        gpu->name, memory_words(gpu->free_memory, have), ranks, ranks > 1 ? "s" : "",
-                        ranks > 1 ? "" : "s", memory_words((size_t)fmin(needed, 1e19), need),
-                        parts_words(bytes, parts));
+                        gpu->name, text_memory(have, gpu->free_memory), ranks, ranks > 1 ? "s" : "",
+                        ranks > 1 ? "" : "s", text_memory(need, (size_t)fmin(needed, 1e19)), parts_words(bytes, parts));
 }
 
 int memory_check(const size_t bytes[MEMORY_PARTS], const struct job *job)
 {
-    char need[16], have[16], parts[256];
+    char need[CELL], have[CELL], parts[256];
     double needed = (double)memory_total(bytes) * job->machine_size;
     size_t available = host_memory_available();
     if (needed <= (double)available)
@@ -120,6 +107,6 @@ int memory_check(const size_t bytes[MEMORY_PARTS], const struct job *job)
     return error_report(
         "the %d rank%s of this machine need %s of memory together and it has %s: a rank needs %s; use a smaller "
         "--batch-size, --context-length, --num-layers, --d-model or --steps-per-block, or more hosts",
-        job->machine_size, job->machine_size == 1 ? "" : "s", memory_words((size_t)fmin(needed, 1e19), need),
-        memory_words(available, have), parts);
+        job->machine_size, job->machine_size == 1 ? "" : "s", text_memory(need, (size_t)fmin(needed, 1e19)),
+        text_memory(have, available), parts);
 }

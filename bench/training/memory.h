@@ -36,7 +36,4 @@ int memory_check(const size_t bytes[MEMORY_PARTS], const struct job *job);
 /* The same for a GPU that so many ranks compute on: all parts but the records lie in its memory. */
 int memory_check_gpu(const size_t bytes[MEMORY_PARTS], const struct gpu_facts *gpu, int ranks);
 
-/* Bytes as words such as "12.3 GiB" (8 significant characters at most), in text[16]. */
-const char *memory_words(size_t bytes, char text[16]);
-
 #endif

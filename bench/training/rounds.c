@@ -2,6 +2,7 @@
 #include "training/rounds.h"
 
 #include "base/progress.h"
+#include "base/text.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "monitor/cpu.h"
@@ -168,7 +169,7 @@ static int run_block(struct run *run, struct scratch *s, struct results *results
 static void estimate(struct run *run, const struct results *results, size_t units)
 {
     int first = 0;
-    char words[32];
+    char words[CELL];
     for (int i = run->options->n - 1; i >= 0; i--)
         if (run->options->implementation[i].strategy->reduces)
             first = i;
@@ -183,7 +184,7 @@ static void estimate(struct run *run, const struct results *results, size_t unit
     if (run->job->rank == 0)
         fprintf(stderr,
                 "The first step took %.2f s; the other %zu will take about %s. Results go to %s as they come.\n",
-                seconds, steps, progress_words(seconds * (double)steps, words), results->directory);
+                seconds, steps, text_duration(words, seconds * (double)steps), results->directory);
 }
 
 /* Which implementation runs as number j of a round: each round begins with another one, and every second one runs

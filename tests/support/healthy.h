@@ -17,7 +17,7 @@ struct healthy {
     struct straggler straggler[HEALTHY_RANKS];
     struct capture capture;
     struct rank_figure rank[HEALTHY_RANKS];
-    struct figures figures;
+    struct profile_figures figures;
     struct controls controls;
 };
 

@@ -64,7 +64,7 @@ $(EMULATED)/obj/%.o: %.cc $(EMULATED)/obj/flags
 	$(call say,CXX $< (emulated GPU))
 	$(Q)$(CXX) $(EMULATED_CXXFLAGS) $(EMULATED_OWN) $(EMULATED_OWN_$(notdir $*)) -MMD -MP -c -o $@ $<
 
-$(EMULATED)/obj/bench/results/results.o: $(OUT)/obj/version
+$(EMULATED)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(EMULATED)/obj -name '*.d' 2>/dev/null)
 

@@ -403,35 +403,35 @@ static const struct limit {
 };
 
 /* Five seconds; the second is as given, the third has the most. */
-static void five_seconds(const struct limit *limit, double second, double third, struct monitor_report *error_report)
+static void five_seconds(const struct limit *limit, double second, double third, struct monitor_report *report)
 {
     struct cpu_seen seen = {0};
-    memset(error_report, 0, sizeof *error_report);
+    memset(report, 0, sizeof *report);
     for (int i = 0; i < 5; i++) {
         struct cpu_row row = healthy();
         if (i == 1 || i == 2)
             limit->set(&row, i == 1 ? second : third);
         cpu_seen_add(&seen, &row);
     }
-    cpu_seen_find(&seen, error_report);
+    cpu_seen_find(&seen, report);
 }
 
 START_TEST(finding_is)
 {
     const struct limit *limit = &limits[_i];
-    struct monitor_report error_report;
-    five_seconds(limit, limit->silent, limit->silent, &error_report);
-    ck_assert_msg(error_report.n == 0, "%s at %g", error_report.finding[0].text, limit->silent);
-    five_seconds(limit, NAN, NAN, &error_report);
-    ck_assert_msg(error_report.n == 0, "%s where it is unknown", error_report.finding[0].text);
-    five_seconds(limit, limit->beyond, limit->most, &error_report);
-    ck_assert_int_eq(error_report.n, 1);
-    ck_assert_str_eq(monitor_kind_name[error_report.finding[0].kind], limit->name);
+    struct monitor_report report;
+    five_seconds(limit, limit->silent, limit->silent, &report);
+    ck_assert_msg(report.n == 0, "%s at %g", report.finding[0].text, limit->silent);
+    five_seconds(limit, NAN, NAN, &report);
+    ck_assert_msg(report.n == 0, "%s where it is unknown", report.finding[0].text);
+    five_seconds(limit, limit->beyond, limit->most, &report);
+    ck_assert_int_eq(report.n, 1);
+    ck_assert_str_eq(monitor_kind_name[report.finding[0].kind], limit->name);
     for (size_t i = 0; i < LENGTH(limit->words) && limit->words[i]; i++)
-        ck_assert_msg(strstr(error_report.finding[0].text, limit->words[i]) != NULL, "no '%s' in: %s", limit->words[i],
-                      error_report.finding[0].text);
-    five_seconds(limit, limit->silent, limit->most, &error_report);
-    ck_assert_ptr_nonnull(strstr(error_report.finding[0].text, "in 1 of 5 s"));
+        ck_assert_msg(strstr(report.finding[0].text, limit->words[i]) != NULL, "no '%s' in: %s", limit->words[i],
+                      report.finding[0].text);
+    five_seconds(limit, limit->silent, limit->most, &report);
+    ck_assert_ptr_nonnull(strstr(report.finding[0].text, "in 1 of 5 s"));
 }
 END_TEST
 
@@ -439,7 +439,7 @@ END_TEST
 START_TEST(clocks_that_may_be_low)
 {
     struct cpu_seen seen = {0};
-    struct monitor_report error_report = {0};
+    struct monitor_report report = {0};
     for (int i = 0; i < 4; i++) {
         struct cpu_row row = healthy();
         row.now.mhz_mean = 1000 + 300 * i;
@@ -449,26 +449,26 @@ START_TEST(clocks_that_may_be_low)
     idle.user = 44.9;
     idle.now.mhz_mean = 800;
     cpu_seen_add(&seen, &idle);
-    cpu_seen_find(&seen, &error_report);
-    ck_assert_msg(error_report.n == 0, "%s", error_report.finding[0].text);
+    cpu_seen_find(&seen, &report);
+    ck_assert_msg(report.n == 0, "%s", report.finding[0].text);
     idle.user = 45;
     cpu_seen_add(&seen, &idle);
     idle.now.mhz_mean = NAN; /* and what is unknown counts for nothing */
     cpu_seen_add(&seen, &idle);
-    cpu_seen_find(&seen, &error_report);
-    ck_assert_int_eq(error_report.n, 1);
-    ck_assert_ptr_nonnull(strstr(error_report.finding[0].text, "in 1 of 5 s: it fell from 1900 to 800 MHz"));
+    cpu_seen_find(&seen, &report);
+    ck_assert_int_eq(report.n, 1);
+    ck_assert_ptr_nonnull(strstr(report.finding[0].text, "in 1 of 5 s: it fell from 1900 to 800 MHz"));
 }
 END_TEST
 
 START_TEST(all_at_once_fit)
 {
     struct cpu_seen seen = {1e9, 1e9, 1e4, 1e9, 100, 1e9, 1e9, 1e5, 1, 1e5, 1e5, 1e9, 1e9, 1e9, 1e9, 1e12};
-    struct monitor_report error_report = {0};
-    cpu_seen_find(&seen, &error_report);
-    ck_assert_int_eq(error_report.n, (int)LENGTH(limits));
-    for (int i = 0; i < error_report.n; i++)
-        ck_assert_uint_lt(strlen(error_report.finding[i].text), MONITOR_TEXT - MONITOR_HOST - 2);
+    struct monitor_report report = {0};
+    cpu_seen_find(&seen, &report);
+    ck_assert_int_eq(report.n, (int)LENGTH(limits));
+    for (int i = 0; i < report.n; i++)
+        ck_assert_uint_lt(strlen(report.finding[i].text), MONITOR_TEXT - MONITOR_HOST - 2);
 }
 END_TEST
 

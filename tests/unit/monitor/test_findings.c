@@ -155,7 +155,7 @@ static const struct gpu_case {
 START_TEST(gpu_finding_is)
 {
     const struct gpu_case *c = &gpu_cases[_i];
-    struct monitor_report error_report = {0};
+    struct monitor_report report = {0};
     struct gpu_seen seen[2] = {{.index = 4}, {.index = 6}};
     for (int i = 0; i < 3; i++) {
         struct gpu_row row = {.memory_used = 10, .memory_total = 1000, .has_reasons = 1};
@@ -164,20 +164,20 @@ START_TEST(gpu_finding_is)
         row.memory_used = i == 1 ? c->used : 10;
         gpu_seen_add(&seen[1], &row);
     }
-    gpu_seen_find(seen, 2, 0, &error_report);
-    ck_assert_int_eq(error_report.n, c->name != NULL);
+    gpu_seen_find(seen, 2, 0, &report);
+    ck_assert_int_eq(report.n, c->name != NULL);
     if (!c->name)
         return;
-    ck_assert_str_eq(monitor_kind_name[error_report.finding[0].kind], c->name);
-    ck_assert_int_eq(strncmp(error_report.finding[0].text, "host GPU 6 ", 11), 0);
-    ck_assert_msg(strstr(error_report.finding[0].text, c->words) != NULL, "%s", error_report.finding[0].text);
-    ck_assert_ptr_null(strstr(error_report.finding[0].text, "likewise"));
+    ck_assert_str_eq(monitor_kind_name[report.finding[0].kind], c->name);
+    ck_assert_int_eq(strncmp(report.finding[0].text, "host GPU 6 ", 11), 0);
+    ck_assert_msg(strstr(report.finding[0].text, c->words) != NULL, "%s", report.finding[0].text);
+    ck_assert_ptr_null(strstr(report.finding[0].text, "likewise"));
 }
 END_TEST
 
 START_TEST(the_worst_gpu_is_named)
 {
-    struct monitor_report error_report = {0};
+    struct monitor_report report = {0};
     struct gpu_seen seen[4] = {{.index = 0}, {.index = 1}, {.index = 2}, {.index = 3}};
     for (int i = 0; i < 6; i++)
         for (int g = 0; g < 4; g++) { /* GPU 1 never, 2 most often */
@@ -185,23 +185,23 @@ START_TEST(the_worst_gpu_is_named)
             row.reasons = (g == 0 && i < 2) || (g == 2 && i < 5) || (g == 3 && i < 3) ? NVML_SW_POWER_CAP : 0;
             gpu_seen_add(&seen[g], &row);
         }
-    gpu_seen_find(seen, 4, 0, &error_report);
-    ck_assert_int_eq(error_report.n, 1);
+    gpu_seen_find(seen, 4, 0, &report);
+    ck_assert_int_eq(report.n, 1);
     ck_assert_str_eq(
-        error_report.finding[0].text,
+        report.finding[0].text,
         "host GPU 2 (NVML's number) was held back by its power limit in 5 of 6 samples; 2 more GPUs likewise");
-    gpu_seen_find(seen, 0, 0, &error_report);
-    ck_assert_int_eq(error_report.n, 1);
-    gpu_seen_find(seen, 4, 1, &error_report);
+    gpu_seen_find(seen, 0, 0, &report);
+    ck_assert_int_eq(report.n, 1);
+    gpu_seen_find(seen, 4, 1, &report);
     ck_assert_ptr_nonnull(
-        strstr(error_report.finding[1].text, "number; with CUDA_VISIBLE_DEVICES set it may not be this run's)"));
+        strstr(report.finding[1].text, "number; with CUDA_VISIBLE_DEVICES set it may not be this run's)"));
 }
 END_TEST
 
 /* A job next door has the GPU that is throttled most. */
 START_TEST(other_jobs_gpus_are_theirs)
 {
-    struct monitor_report error_report = {0};
+    struct monitor_report report = {0};
     struct gpu gpus[] = {{.index = 0, .uuid = "GPU-a"}, {.index = 1, .uuid = "GPU-b"}, {.index = 2, .uuid = "GPU-c"}};
     struct gpu_seen seen[3] = {{.index = 0}, {.index = 1}, {.index = 2}};
     struct monitor_gpu monitor = {.n = 3, .chosen = 1, .gpu = gpus, .seen = seen};
@@ -212,28 +212,27 @@ START_TEST(other_jobs_gpus_are_theirs)
         }
     monitor_gpu_note_ours(&monitor, ""); /* on the CPU */
     monitor_gpu_note_ours(&monitor, "GPU-x");
-    monitor_gpu_find(&monitor, &error_report);
-    ck_assert_ptr_nonnull(
-        strstr(error_report.finding[0].text, "host GPU 2 (NVML's number; with CUDA_VISIBLE_DEVICES set"));
+    monitor_gpu_find(&monitor, &report);
+    ck_assert_ptr_nonnull(strstr(report.finding[0].text, "host GPU 2 (NVML's number; with CUDA_VISIBLE_DEVICES set"));
     monitor_gpu_note_ours(&monitor, "GPU-b");
-    monitor_gpu_find(&monitor, &error_report);
-    ck_assert_str_eq(error_report.finding[1].text,
+    monitor_gpu_find(&monitor, &report);
+    ck_assert_str_eq(report.finding[1].text,
                      "host GPU 1 (NVML's number) was held back by its power limit in 2 of 6 samples");
-    ck_assert_int_eq(error_report.n, 2);
+    ck_assert_int_eq(report.n, 2);
 }
 END_TEST
 
 START_TEST(all_gpu_findings_fit)
 {
-    struct monitor_report error_report = {0};
+    struct monitor_report report = {0};
     struct gpu_seen seen[101];
     for (int i = 0; i < 101; i++)
         seen[i] = (struct gpu_seen){1000000 + (unsigned)i, 10000000, {9999999, 9999999, 9999999, 9999999}, 100};
-    gpu_seen_find(seen, 101, 1, &error_report);
-    ck_assert_int_eq(error_report.n, GPU_KINDS);
-    for (int i = 0; i < error_report.n; i++) {
-        ck_assert_uint_lt(strlen(error_report.finding[i].text), MONITOR_TEXT - MONITOR_HOST - 2);
-        ck_assert_ptr_nonnull(strstr(error_report.finding[i].text, "; 100 more GPUs likewise"));
+    gpu_seen_find(seen, 101, 1, &report);
+    ck_assert_int_eq(report.n, GPU_KINDS);
+    for (int i = 0; i < report.n; i++) {
+        ck_assert_uint_lt(strlen(report.finding[i].text), MONITOR_TEXT - MONITOR_HOST - 2);
+        ck_assert_ptr_nonnull(strstr(report.finding[i].text, "; 100 more GPUs likewise"));
     }
 }
 END_TEST

@@ -3,6 +3,8 @@
  *
  * The launcher is $MPIRUN, the program ddpbench in the build directory that this test lies in. Given files, it only
  * says whether they are valid JSON (bench_cli.sh uses it so). */
+#include "base/text.h"
+#include "base/version.h"
 #include "results/results.h"
 #include "training/telemetry.h"
 
@@ -509,7 +511,7 @@ START_TEST(run_says_what_ran)
     cJSON *json = read_json("active", "run.json");
     ck_assert_double_eq(number(json, "schema_version"), RESULTS_SCHEMA);
     ck_assert_str_eq(text(json, "program"), "ddpbench");
-    ck_assert_str_eq(text(json, "version"), results_version());
+    ck_assert_str_eq(text(json, "version"), version_text());
     ck_assert_str_eq(text(json, "mode"), "benchmark");
     ck_assert_str_eq(text(json, "label"), "tiny");
     ck_assert_uint_gt(strlen(text(json, "time")), 19);
@@ -720,8 +722,8 @@ START_TEST(seconds_in_words)
                  {10800, "3 h 00 min"},
                  {360000, "100 h 00 min"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        char words[32];
-        ck_assert_str_eq(progress_words(known[i].seconds, words), known[i].words);
+        char words[CELL];
+        ck_assert_str_eq(text_duration(words, known[i].seconds), known[i].words);
     }
 }
 END_TEST
@@ -739,8 +741,8 @@ START_TEST(bytes_in_words)
                  {(size_t)5 << 29, "2.5 GiB"},
                  {(size_t)3 << 40, "3.0 TiB"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        char words[16];
-        ck_assert_str_eq(memory_words(known[i].bytes, words), known[i].words);
+        char words[CELL];
+        ck_assert_str_eq(text_memory(words, known[i].bytes), known[i].words);
     }
 }
 END_TEST

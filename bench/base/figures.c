@@ -1,0 +1,168 @@
+/* figures.c - the list of figures that every summary.json holds. */
+#include "base/figures.h"
+
+#include "base/json.h"
+#include "kernels/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const better_name[] = {"lower", "higher", "none"};
+
+void figures_add(struct figure_list *list, const struct figure *figure)
+{
+    if (!isfinite(figure->value))
+        return;
+    if (list->n % 64 == 0) {
+        list->item = realloc(list->item, (list->n + 64) * sizeof *list->item);
+        if (!list->item)
+            FATAL("no memory for %zu figures", list->n + 64);
+    }
+    list->item[list->n++] = *figure;
+}
+
+static struct figure named(const char *subject, const char *name, const char *unit)
+{
+    struct figure figure = {.low = NAN, .high = NAN};
+    snprintf(figure.subject, sizeof figure.subject, "%s", subject);
+    snprintf(figure.name, sizeof figure.name, "%s", name);
+    snprintf(figure.unit, sizeof figure.unit, "%s", unit);
+    return figure;
+}
+
+void figures_add_estimate(struct figure_list *list, const char *subject, const char *name, const char *unit,
+                          const struct estimate *estimate, enum better better, int judged)
+{
+    struct figure figure = named(subject, name, unit);
+    figure.value = estimate->median;
+    figure.low = estimate->ci_low;
+    figure.high = estimate->ci_high;
+    figure.n = estimate->n;
+    figure.better = better;
+    figure.judged = judged;
+    figures_add(list, &figure);
+}
+
+void figures_add_value(struct figure_list *list, const char *subject, const char *name, const char *unit, double value,
+                       size_t n, enum better better)
+{
+    struct figure figure = named(subject, name, unit);
+    figure.value = value;
+    figure.n = n;
+    figure.better = better;
+    figures_add(list, &figure);
+}
+
+const struct figure *figures_find(const struct figure_list *list, const char *subject, const char *name, double bytes)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        const struct figure *figure = &list->item[i];
+        if (figure->bytes == bytes && !strcmp(figure->name, name) && !strcmp(figure->subject, subject))
+            return figure;
+    }
+    return NULL;
+}
+
+/* ---- JSON ---- */
+
+cJSON *figures_json(const struct figure_list *list)
+{
+    cJSON *array = cJSON_CreateArray();
+    for (size_t i = 0; i < list->n; i++) {
+        const struct figure *figure = &list->item[i];
+        cJSON *row = json_add_row(array);
+        json_add_text(row, "subject", figure->subject);
+        json_add_text(row, "name", figure->name);
+        if (figure->bytes > 0)
+            json_add_number(row, "bytes", figure->bytes);
+        json_add_text(row, "unit", figure->unit);
+        json_add_number(row, "value", figure->value);
+        json_add_number(row, "low", figure->low);
+        json_add_number(row, "high", figure->high);
+        json_add_number(row, "n", (double)figure->n);
+        json_add_text(row, "better", better_name[figure->better]);
+        cJSON_AddBoolToObject(row, "judged", figure->judged);
+    }
+    return array;
+}
+
+static int read_row(struct figure_list *list, const char *path, const cJSON *row, int number)
+{
+    const char *unit = json_string(row, "unit"), *better = json_string(row, "better");
+    struct figure figure = named(json_string(row, "subject"), json_string(row, "name"), unit);
+    double n = json_number(row, "n"), bytes = json_number(row, "bytes");
+    int direction = 0;
+    while (direction <= BETTER_NONE && strcmp(better, better_name[direction]) != 0)
+        direction++;
+    figure.value = json_number(row, "value");
+    if (!*figure.name || !isfinite(figure.value) || direction > BETTER_NONE || !(n >= 0) ||
+        strlen(unit) >= sizeof figure.unit || bytes < 0)
+        return error_report("%s: figure %d has not all of subject, name, unit, value, n and better (lower, higher or "
+                            "none)",
+                            path, number);
+    figure.bytes = isfinite(bytes) ? bytes : 0;
+    figure.low = json_number(row, "low");
+    figure.high = json_number(row, "high");
+    figure.n = (size_t)fmin(n, 1e15);
+    figure.better = (enum better)direction;
+    figure.judged = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "judged"));
+    figures_add(list, &figure);
+    return 0;
+}
+
+int figures_read(struct figure_list *list, const char *path, const cJSON *json)
+{
+    const cJSON *row;
+    int number = 0;
+    *list = (struct figure_list){0};
+    if (!cJSON_IsArray(json))
+        return error_report("%s: has no list \"figures\", so it is no summary of ddpbench", path);
+    cJSON_ArrayForEach(row, json)
+    {
+        if (read_row(list, path, row, ++number))
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- CSV ---- */
+
+/* A comma, and the number with all of its digits; nothing after the comma for one that is not finite. */
+static void print_number(FILE *out, double value)
+{
+    if (isfinite(value))
+        fprintf(out, ",%.17g", value);
+    else
+        fprintf(out, ",");
+}
+
+char *figures_csv(const struct figure_list *list, const char *label)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        FATAL("no memory for %zu figures", list->n);
+    fprintf(out, "label,subject,name,bytes,unit,value,low,high,n,better,judged\n");
+    for (size_t i = 0; i < list->n; i++) {
+        const struct figure *figure = &list->item[i];
+        fprintf(out, "%s,%s,%s", label, figure->subject, figure->name);
+        print_number(out, figure->bytes > 0 ? figure->bytes : NAN);
+        fprintf(out, ",%s", figure->unit);
+        print_number(out, figure->value);
+        print_number(out, figure->low);
+        print_number(out, figure->high);
+        fprintf(out, ",%zu,%s,%d\n", figure->n, better_name[figure->better], figure->judged);
+    }
+    if (fclose(out))
+        FATAL("no memory for %zu figures", list->n);
+    return text;
+}
+
+void figures_destroy(struct figure_list *list)
+{
+    free(list->item);
+    *list = (struct figure_list){0};
+}

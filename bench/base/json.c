@@ -1,0 +1,123 @@
+/* json.c - what every JSON file of this program needs beyond cJSON. */
+#include "base/json.h"
+
+#include "base/files.h"
+#include "kernels/error.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Whether text is UTF-8 (RFC 3629: shortest form, no surrogates, up to U+10FFFF), as JSON has to be. */
+static int is_utf8(const char *text)
+{
+    static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        unsigned more = *c < 0x80 ? 0 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : 3;
+        unsigned code = more ? *c & (0x3fu >> more) : *c, follow = more;
+        if ((*c >= 0x80 && *c < 0xc0) || *c >= 0xf8)
+            return 0;
+        for (; follow; follow--, code = code << 6 | (*c & 0x3f))
+            if ((*++c & 0xc0) != 0x80)
+                return 0;
+        if (code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+            return 0;
+    }
+    return 1;
+}
+
+cJSON *json_text(const char *text)
+{
+    if (is_utf8(text))
+        return cJSON_CreateString(text);
+    char *ascii = strdup(text);
+    if (!ascii)
+        FATAL("no memory to copy a string");
+    for (char *c = ascii; *c; c++)
+        if (*c & 0x80)
+            *c = '?';
+    cJSON *json = cJSON_CreateString(ascii);
+    free(ascii);
+    return json;
+}
+
+void json_add_text(cJSON *object, const char *name, const char *text)
+{
+    cJSON_AddItemToObject(object, name, json_text(text));
+}
+
+void json_add_number(cJSON *object, const char *name, double value)
+{
+    if (isfinite(value))
+        cJSON_AddNumberToObject(object, name, value);
+    else
+        cJSON_AddNullToObject(object, name);
+}
+
+cJSON *json_add_row(cJSON *array)
+{
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddItemToArray(array, row);
+    return row;
+}
+
+double json_number(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+const char *json_string(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsString(item) ? item->valuestring : "";
+}
+
+/* The whole file; the caller frees it. NULL, reported, if it cannot be read. */
+static char *read_text(const char *path)
+{
+    struct stat status;
+    FILE *file = fopen(path, "rb");
+    if (!file || fstat(fileno(file), &status) || !S_ISREG(status.st_mode)) {
+        error_report("cannot read %s: %s", path, file ? "it is not a regular file" : strerror(errno));
+        if (file)
+            fclose(file);
+        return NULL;
+    }
+    char *text = allocate((size_t)status.st_size + 1, 1);
+    size_t n = fread(text, 1, (size_t)status.st_size, file);
+    int failed = ferror(file) || n < (size_t)status.st_size || strlen(text) < n;
+    fclose(file);
+    if (!failed)
+        return text;
+    error_report("cannot read %s: it ends early or holds bytes that are no text", path);
+    free(text);
+    return NULL;
+}
+
+cJSON *json_read(const char *directory, const char *name)
+{
+    char path[FILES_PATH + 64];
+    const char *end = NULL;
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    char *text = read_text(path);
+    if (!text)
+        return NULL;
+    cJSON *json = cJSON_ParseWithOpts(text, &end, 1);
+    if (!json) {
+        size_t line = 1;
+        for (const char *c = text; end && c < end; c++)
+            line += *c == '\n';
+        error_report("%s: is not valid JSON (line %zu); the run that wrote it may have been cut off or the file edited",
+                     path, line);
+    } else if (!cJSON_IsObject(json)) {
+        error_report("%s: holds no JSON object", path);
+        cJSON_Delete(json);
+        json = NULL;
+    }
+    free(text);
+    return json;
+}

@@ -1,0 +1,58 @@
+/* table.h - one description of a column, from which words, JSON and comma-separated values are made.
+ *
+ * A table is made once, from an array of structures, as JSON that holds its columns and its rows; that is kept in
+ * summary.json, and whoever prints it, now or from the file years later, prints the same words. */
+#ifndef BENCH_BASE_TABLE_H
+#define BENCH_BASE_TABLE_H
+
+#include <cJSON.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum column_kind {
+    COLUMN_NAME,    /* const char *; NULL: an empty cell */
+    COLUMN_CHARS,   /* char[], ended by 0 */
+    COLUMN_COUNT,   /* size_t */
+    COLUMN_INT,     /* int */
+    COLUMN_REAL,    /* double; NAN: n/a */
+    COLUMN_INTERVAL /* double[2], low and high, printed as [low, high]; NAN: an empty cell */
+};
+
+struct column {
+    const char *key;     /* its name in JSON and CSV; an interval has <key>_low and <key>_high */
+    const char *heading; /* in words, lines parted by a newline; NULL: the column is not printed */
+    enum column_kind kind;
+    size_t offset;    /* of its field in a row's structure */
+    const char *unit; /* of the number as it is kept: s, B, B/s, 1; NULL for text */
+    double scale;     /* what is printed is the number times this; 0: 1 */
+    int width;        /* in characters, at least; below 0: at the left edge of the cell */
+    int decimals;     /* of a printed number; below 0: so many significant digits, without an exponent */
+};
+
+struct table {
+    const char *key;   /* its name in JSON */
+    const char *title; /* printed above; NULL or "": none */
+    const struct column *column;
+    size_t columns;
+    const void *row; /* [rows] structures of row_bytes each */
+    size_t rows, row_bytes;
+    size_t shown;     /* rows that are printed at most; 0: all */
+    const char *note; /* printed below, with its newlines; NULL: none */
+};
+
+/* As a JSON object {key, title, columns, rows, note}; numbers as they are kept. The caller owns it. */
+cJSON *table_json(const struct table *table);
+
+/* A structure as one more row of such an object, for a table that is printed as it grows; returns the row. */
+cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, const void *row);
+
+/* In words: an empty line and the title, headings, rows, note. Or the headings and one row alone, whose columns are as
+ * wide as they are described. What is no table prints nothing. */
+void table_print(FILE *out, const cJSON *table);
+void table_print_headings(FILE *out, const cJSON *table);
+void table_print_row(FILE *out, const cJSON *table, const cJSON *row);
+
+/* As comma-separated values, with a line of keys. */
+void table_csv(FILE *out, const cJSON *table);
+
+#endif

@@ -1,0 +1,12 @@
+/* version.c - which program this is. */
+#include "base/version.h"
+
+const char *version_text(void)
+{
+    return DDPBENCH_VERSION;
+}
+
+const char *version_blas(void)
+{
+    return DDPBENCH_BLAS;
+}

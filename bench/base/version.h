@@ -1,0 +1,12 @@
+/* version.h - which program wrote a result, and in which layout. */
+#ifndef BENCH_BASE_VERSION_H
+#define BENCH_BASE_VERSION_H
+
+/* The layout of run.json and summary.json. Results of another layout are refused, never guessed at. */
+#define RESULTS_SCHEMA 1
+
+/* ddpbench's version, as git described it when it was built; and the CBLAS that it was built with. */
+const char *version_text(void);
+const char *version_blas(void);
+
+#endif

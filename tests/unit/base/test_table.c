@@ -1,0 +1,168 @@
+/* test_table.c - a table of known rows in words, as JSON and back, and as comma-separated values. */
+#include "base/table.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fruit {
+    const char *name;
+    size_t bytes;
+    double seconds, interval[2];
+    int rank;
+};
+
+static const struct fruit fruits[] = {
+    {"apple", 1024, 0.00123456, {0.001, 0.002}, 0},
+    {"a long name", 1, NAN, {NAN, NAN}, 12},
+    {NULL, 70, 12.5, {12, 13}, -1},
+};
+
+#define FIELD(field) offsetof(struct fruit, field)
+static const struct column columns[] = {
+    {.key = "name", .heading = "fruit", .kind = COLUMN_NAME, .offset = FIELD(name), .width = -6},
+    {.key = "bytes", .heading = "size\nB", .kind = COLUMN_COUNT, .offset = FIELD(bytes), .unit = "B", .width = 5},
+    {.key = "time",
+     .heading = "time\nms",
+     .kind = COLUMN_REAL,
+     .offset = FIELD(seconds),
+     .unit = "s",
+     .scale = 1e3,
+     .width = 8,
+     .decimals = -3},
+    {.key = "ci",
+     .heading = "[95 %]",
+     .kind = COLUMN_INTERVAL,
+     .offset = FIELD(interval),
+     .unit = "s",
+     .scale = 1e3,
+     .width = -8,
+     .decimals = 1},
+    {.key = "rank", .kind = COLUMN_INT, .offset = FIELD(rank)},
+};
+
+static const struct table table = {.key = "fruits",
+                                   .title = "Fruits",
+                                   .column = columns,
+                                   .columns = sizeof columns / sizeof *columns,
+                                   .row = fruits,
+                                   .rows = 3,
+                                   .row_bytes = sizeof *fruits,
+                                   .note = "n = 3.\n"};
+
+/* What a function prints of JSON; free it. */
+static char *printed(void (*print)(FILE *out, const cJSON *json), const cJSON *json)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    print(out, json);
+    fclose(out);
+    return text;
+}
+
+START_TEST(words_are_aligned_and_scaled)
+{
+    cJSON *json = table_json(&table);
+    char *text = printed(table_print, json);
+    ck_assert_str_eq(text, "\n"
+                           "Fruits\n"
+                           "fruit        size     time [95 %]\n"
+                           "                B       ms\n"
+                           "apple        1024     1.23 [1.0, 2.0]\n"
+                           "a long name     1      n/a\n"
+                           "               70    12500 [12000.0, 13000.0]\n"
+                           "n = 3.\n");
+    free(text);
+    cJSON_Delete(json);
+}
+END_TEST
+
+START_TEST(a_file_prints_what_the_run_printed)
+{
+    cJSON *json = table_json(&table);
+    char *file = cJSON_Print(json);
+    cJSON *again = cJSON_Parse(file);
+    char *before = printed(table_print, json), *after = printed(table_print, again);
+    ck_assert_str_eq(before, after);
+    free(before);
+    free(after);
+    cJSON_free(file);
+    cJSON_Delete(again);
+    cJSON_Delete(json);
+}
+END_TEST
+
+START_TEST(values_are_kept_in_their_unit)
+{
+    cJSON *json = table_json(&table);
+    char *text = printed(table_csv, json);
+    ck_assert_str_eq(text, "name,bytes,time,ci_low,ci_high,rank\n"
+                           "apple,1024,0.00123456,0.001,0.002,0\n"
+                           "a long name,1,,,,12\n"
+                           ",70,12.5,12,13,-1\n");
+    free(text);
+    cJSON_Delete(json);
+}
+END_TEST
+
+START_TEST(rows_beyond_the_most_are_counted)
+{
+    struct table two = table;
+    two.shown = 2;
+    cJSON *json = table_json(&two);
+    char *text = printed(table_print, json);
+    ck_assert_ptr_nonnull(strstr(text, "... (1 more in summary.json)\n"));
+    ck_assert_ptr_null(strstr(text, "12500"));
+    free(text);
+    cJSON_Delete(json);
+}
+END_TEST
+
+START_TEST(a_table_grows_row_by_row)
+{
+    struct table empty = table;
+    empty.rows = 0;
+    cJSON *json = table_json(&empty);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    table_print_headings(out, json);
+    table_print_row(out, json, table_add_row(json, columns, table.columns, &fruits[0]));
+    fclose(out);
+    ck_assert_str_eq(text, "fruit   size     time [95 %]\n"
+                           "           B       ms\n"
+                           "apple   1024     1.23 [1.0, 2.0]\n");
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(json, "rows")), 1);
+    free(text);
+    cJSON_Delete(json);
+}
+END_TEST
+
+START_TEST(what_is_no_table_prints_nothing)
+{
+    static const char *const other[] = {"{}", "[]", "{\"columns\": 3, \"rows\": {}}", "null"};
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        cJSON *json = cJSON_Parse(other[i]);
+        char *text = printed(table_print, json);
+        ck_assert_str_eq(text, "");
+        free(text);
+        cJSON_Delete(json);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("table");
+    TCase *all = tcase_create("tables");
+    tcase_add_test(all, words_are_aligned_and_scaled);
+    tcase_add_test(all, a_file_prints_what_the_run_printed);
+    tcase_add_test(all, values_are_kept_in_their_unit);
+    tcase_add_test(all, rows_beyond_the_most_are_counted);
+    tcase_add_test(all, a_table_grows_row_by_row);
+    tcase_add_test(all, what_is_no_table_prints_nothing);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}
