@@ -5,9 +5,8 @@
 #include "compare/compare.h"
 #include "ddp/job.h"
 #include "kernels/error.h"
+#include "machine/comm_options.h"
 #include "profile/profile.h"
-#include "results/results.h"
-#include "training/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,23 +14,7 @@
 /* Exit statuses. */
 enum { OK = 0, FAILED = 1, USAGE = 2 };
 
-/* Without a command: the benchmark, or with --profile the profile. */
-static int run_training(const struct job *job, int argc, char *const argv[])
-{
-    struct options options;
-    if (job_agree(job, options_parse(&options, argc, argv)))
-        return USAGE;
-    if (options.help || options.version) {
-        if (job->rank == 0 && options.help)
-            options_help(stdout);
-        else if (job->rank == 0)
-            printf("ddpbench %s\n", version_text());
-        return OK;
-    }
-    if (job_agree(job, options_fit(&options, job->size)))
-        return USAGE;
-    return (options.profile ? run_profile : run_benchmark)(job, &options, argc, argv) ? FAILED : OK;
-}
+static int run_training(const struct job *job, int argc, char *const argv[]);
 
 int main(int argc, char *argv[])
 {
@@ -50,13 +33,77 @@ int main(int argc, char *argv[])
     else if (!strcmp(command, "allreduce"))
         status = run_allreduce(&job, argc - 1, argv + 1);
     else {
-        job_agree(
-            &job,
-            error_report(
-                "'%s' is no command; known are allreduce and compare, or options, which begin with --; see --help",
-                command));
+        job_agree(&job, error_report(
+                            "there is no command '%s'; known are allreduce and compare, or options, which begin with "
+                            "--; see --help",
+                            command));
         status = USAGE;
     }
     job_end(&job);
     return status;
+}
+
+/* ---- the joint command line of the benchmark and the profile ---- */
+
+struct command_line {
+    struct run_options run;
+    struct profile_options profile;
+    struct option_table table;
+};
+
+static void make_table(struct command_line *line)
+{
+    training_options_add(&line->table, &line->run.training);
+    option_table_add(&line->table, open_device_options(&line->run.device));
+    option_table_add(&line->table, comm_options_section(&line->run.comm));
+    option_table_add(&line->table, results_options_section(&line->run.results));
+    option_table_add(&line->table, monitor_options_section(&line->run.monitor));
+    profile_options_add(&line->table, &line->profile);
+}
+
+static int parse(struct command_line *line, int argc, char *const argv[])
+{
+    if (option_table_parse(&line->table, argc, argv))
+        return -1;
+    if (line->table.help || line->table.version)
+        return 0;
+    if (line->profile.profile)
+        return profile_options_check(&line->profile, &line->table, &line->run.training);
+    return benchmark_options_check(&line->run.training);
+}
+
+static void print_help(const struct option_table *table)
+{
+    printf("Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n"
+           "       mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...   the interconnect alone; has a --help\n"
+           "       ddpbench compare BASELINE... --candidate DIR...        whether runs got slower; has a --help\n\n"
+           "Trains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
+           "what the strategies cost; or, with --profile, shows where the time of one of them goes. The defaults are\n"
+           "a GPU's; `make bench` has sizes for a laptop.\n");
+    option_table_help(stdout, table, table->help);
+    training_options_help_implementations(stdout);
+}
+
+/* Without a command: the benchmark, or with --profile the profile. */
+static int run_training(const struct job *job, int argc, char *const argv[])
+{
+    struct command_line line = {0};
+    make_table(&line);
+    if (job_agree(job, parse(&line, argc, argv)))
+        return USAGE;
+    if (line.table.help || line.table.version) {
+        if (job->rank == 0 && line.table.help)
+            print_help(&line.table);
+        else if (job->rank == 0)
+            printf("ddpbench %s\n", version_text());
+        return OK;
+    }
+    if (job_agree(job, training_options_fit(&line.run.training, job->size)) ||
+        job_agree(job, rank_list_check(&line.profile.ranks, job->size)))
+        return USAGE;
+    struct command command = {argc, argv, &line.table};
+    return (line.profile.profile ? run_profile(job, &line.run, &line.profile, &command)
+                                 : run_benchmark(job, &line.run, &command))
+               ? FAILED
+               : OK;
 }

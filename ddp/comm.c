@@ -12,7 +12,7 @@
 const char *const comm_kind_name[COMM_KINDS] = {"all_reduce", "reduce_scatter", "all_gather", "broadcast"};
 const char *const comm_dtype_name[COMM_DTYPES] = {"float", "double", "bf16", "int32"};
 const char *const comm_op_name[COMM_OPS] = {"sum", "max", "avg"};
-const char *const comm_library_name[COMM_LIBRARIES] = {"auto", "mpi", "nccl"};
+const char *const comm_library_name[COMM_LIBRARIES + 1] = {"auto", "mpi", "nccl", NULL};
 
 void comm_words(const struct collective *c, long ticket, char words[COMM_WORDS])
 {

@@ -100,7 +100,7 @@ struct comm_progress {
 
 /* Which library; auto: NCCL where each rank has a GPU of its own, otherwise MPI. */
 enum comm_library { COMM_AUTO, COMM_MPI, COMM_NCCL, COMM_LIBRARIES };
-extern const char *const comm_library_name[COMM_LIBRARIES]; /* auto, mpi, nccl */
+extern const char *const comm_library_name[COMM_LIBRARIES + 1]; /* auto, mpi, nccl; then NULL */
 
 struct comm_options {
     enum comm_library library;

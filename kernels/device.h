@@ -30,7 +30,7 @@ struct adamw {
 /* How matrix products and attention compute, and the compute type that goes with it: fp32 arrays with fp32 products;
  * fp32 arrays whose products round their inputs to TF32; bfloat16 arrays. */
 enum precision { PRECISION_FP32, PRECISION_TF32, PRECISION_BF16, PRECISIONS };
-extern const char *const precision_name[PRECISIONS]; /* fp32, tf32, bf16 */
+extern const char *const precision_name[PRECISIONS + 1]; /* fp32, tf32, bf16; then NULL */
 
 struct device {
     const char *name; /* "cpu" or "cuda" */

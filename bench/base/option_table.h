@@ -12,13 +12,14 @@ struct option_kind {
     enum { VALUE_TEXT, VALUE_NUMBER, VALUE_FLAG } value; /* a flag takes none, and is parsed with text NULL */
     /* Returns 0; or -1, reported, with the field unchanged. */
     int (*parse)(const struct option *option, const char *text, void *field);
-    void (*print)(const void *field, char *text, size_t size);
+    void (*print)(const struct option *option, const void *field, char *text, size_t size);
 };
 
-extern const struct option_kind option_count; /* size_t */
-extern const struct option_kind option_real;  /* double */
-extern const struct option_kind option_text;  /* const char *, into argv */
-extern const struct option_kind option_flag;  /* int */
+extern const struct option_kind option_count;  /* size_t */
+extern const struct option_kind option_real;   /* double */
+extern const struct option_kind option_text;   /* const char *, into argv */
+extern const struct option_kind option_flag;   /* int */
+extern const struct option_kind option_choice; /* an enum (int): the index of one of the row's choices */
 /* A name that becomes part of a directory's: letters, digits, _ - + and ., at most 100. */
 extern const struct option_kind option_label; /* const char * */
 /* Bytes with a binary suffix: 8, 64K, 1M, 1.5G. */
@@ -26,12 +27,15 @@ extern const struct option_kind option_bytes; /* size_t */
 
 struct option {
     const char *name; /* without dashes; on the command line _ may stand for - */
+    char letter;      /* a short name beside the long one, 0 for none */
+    int common;       /* 1: --help shows it; 0: --help all does */
     const struct option_kind *kind;
-    size_t offset;       /* of its field in the section's base */
-    const char *initial; /* default, as it would be given; NULL: the field is left as it is */
-    double low, high;    /* numbers: least and greatest value allowed */
+    size_t offset;              /* of its field in the section's base */
+    const char *initial;        /* default, as it would be given; NULL: the field is left as it is */
+    double low, high;           /* numbers: least and greatest value allowed */
+    const char *const *choices; /* option_choice: the words, ended by NULL */
+    const char *needs;          /* the option without which this one means nothing; NULL: none */
     const char *help;
-    char letter; /* a short name beside the long one, 0 for none */
 };
 
 /* Rows that stand under one heading of the help and fill one structure. */
@@ -40,35 +44,54 @@ struct option_section {
     const struct option *row;
     size_t rows;
     void *base;
+    const char *needs; /* as of each of its rows that names none itself, but for that option's own row */
 };
+#define OPTION_ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
 
+enum { OPTION_SECTIONS = 16, OPTIONS_MOST = 128 };
+
+/* A command line: what may stand there and, once parsed, what did. The handle for help, record and "was it given". */
 struct option_table {
-    const struct option_section *section;
     size_t sections;
-    /* Told of each option that was given; NULL: nobody is. */
-    void (*given)(void *context, const struct option_section *section, const struct option *option, const char *value);
+    struct option_section section[OPTION_SECTIONS];
     /* Takes a word that is no option; returns 0, or -1, reported. NULL: such words are refused. */
     int (*word)(void *context, const char *word);
     void *context;
+    enum option_help { HELP_NONE, HELP_COMMON, HELP_ALL } help; /* asked for by --help and --help all */
+    int version;                                                /* asked for by --version */
+    unsigned char given[OPTIONS_MOST];                          /* by number of the row over all sections */
 };
 
-/* Sets every default, then reads argv[1..] strictly: `--name value`, `--name=value`, `-l value`, `-lvalue`; whole
- * words, ranges, units, known names. Strings point into argv. Returns 0; or -1, reported, with the fields unspecified.
- */
-int option_table_parse(const struct option_table *table, int argc, char *const argv[]);
+/* Appends a section. Sections are those of a zeroed table, in the order of the help. */
+void option_table_add(struct option_table *table, struct option_section section);
 
-/* Prints every option with its default and meaning. */
-void option_table_help(FILE *out, const struct option_table *table);
+/* Sets every default, then reads argv[1..] strictly: `--name value`, `--name=value`, `-l value`, `-lvalue`; whole
+ * words, ranges, units, known names; and --help [all], -h and --version, after which the rest is not read. Then checks
+ * that what is needed is there. Strings point into argv. Returns 0; or -1, reported, with the fields unspecified. */
+int option_table_parse(struct option_table *table, int argc, char *const argv[]);
+
+/* Whether the command line named the option, whatever its value; and the first option of a section that it named, or
+ * NULL. A name that the table lacks is fatal: a mistake of the program. */
+int option_was_given(const struct option_table *table, const char *name);
+const char *option_given_of(const struct option_table *table, const struct option *rows);
+
+/* Prints options with default and meaning: the common ones, or all by section. */
+void option_table_help(FILE *out, const struct option_table *table, enum option_help which);
 
 /* Calls each with every option's name and value as text, as given or by default; is_text is 0 for numbers, true and
- * false. Of --help and --version it does not tell. */
+ * false. */
 void option_table_each(const struct option_table *table,
                        void (*each)(void *context, const char *name, const char *value, int is_text), void *context);
 
 /* A finite number, the whole text; -1 without a report. */
 int option_number(const char *text, double *value);
 
-/* One of n names: its index, or -1, reported with the list of them. */
-int option_choice(const struct option *option, const char *text, const char *const *name, int n);
+/* One of the names, which end with NULL: its index, or -1, reported with the list of them. */
+int option_choose(const struct option *option, const char *text, const char *const *name);
+
+/* Takes the next word off a comma list at *at, which moves on; returns 1, 0 at its end, or -1 for an empty word or one
+ * of `size` characters or more. And the same for a name=value. */
+int option_next_word(const char **at, char *word, size_t size);
+int option_next_pair(const char **at, char name[32], char value[32]);
 
 #endif

@@ -7,22 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void measurements_create(struct measurements *m, int n, size_t capacity)
-{
-    *m = (struct measurements){n, capacity, 0, allocate((size_t)n * FIGURES * capacity, sizeof *m->seconds)};
-}
-
-void measurements_destroy(struct measurements *m)
-{
-    free(m->seconds);
-    *m = (struct measurements){0};
-}
-
-double *measurements_of(const struct measurements *m, int implementation, int metric)
-{
-    return m->seconds + ((size_t)implementation * FIGURES + (size_t)metric) * m->capacity;
-}
-
 /* Sums up f(sync, step) over the rounds. */
 static struct estimate summary_of(const struct measurements *m, int i, double (*f)(double, double, double),
                                   double tokens)

@@ -5,25 +5,8 @@
 #define BENCH_BENCHMARK_RANKING_H
 
 #include "base/stats.h"
-#include "ddp/step.h"
-#include "training/options.h"
-
-/* A sample's figures, in seconds: a phase is its time per step, averaged over the timed steps of a block and over
- * ranks; FIGURE_STEP is the block's time / timed steps on the slowest rank. */
-enum { FIGURE_STEP = PHASES, FIGURES };
-
-struct measurements {
-    int n;           /* implementations */
-    size_t capacity; /* rounds that there is room for */
-    size_t rounds;   /* complete rounds so far */
-    double *seconds; /* [n, FIGURES, capacity] */
-};
-/* Room for `capacity` rounds of n implementations, none measured yet. Release with measurements_destroy. */
-void measurements_create(struct measurements *measurements, int n, size_t capacity);
-void measurements_destroy(struct measurements *measurements); /* zeroed ones are fine */
-
-/* The samples [rounds] of one metric of one implementation. */
-double *measurements_of(const struct measurements *measurements, int implementation, int metric);
+#include "training/implementations.h"
+#include "training/measurements.h"
 
 struct row {
     struct estimate seconds[FIGURES];

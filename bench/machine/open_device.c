@@ -12,56 +12,48 @@
 
 /* ---- options ---- */
 
-static const char *const kind_name[] = {"auto", "cpu", "cuda"};
-
-static int kind_parse(const struct option *option, const char *text, void *field)
-{
-    int choice = option_choice(option, text, kind_name, 3);
-    if (choice >= 0)
-        *(enum device_kind *)field = (enum device_kind)choice;
-    return choice < 0 ? -1 : 0;
-}
-
-static void kind_print(const void *field, char *text, size_t size)
-{
-    snprintf(text, size, "%s", kind_name[*(const enum device_kind *)field]);
-}
-
-static int precision_parse(const struct option *option, const char *text, void *field)
-{
-    int choice = option_choice(option, text, precision_name, PRECISIONS);
-    if (choice >= 0)
-        *(enum precision *)field = (enum precision)choice;
-    return choice < 0 ? -1 : 0;
-}
-
-static void precision_print(const void *field, char *text, size_t size)
-{
-    snprintf(text, size, "%s", precision_name[*(const enum precision *)field]);
-}
-
-static const struct option_kind option_device = {VALUE_TEXT, kind_parse, kind_print};
-static const struct option_kind option_precision = {VALUE_TEXT, precision_parse, precision_print};
+static const char *const kind_names[] = {"auto", "cpu", "cuda", NULL};
 
 static const struct option rows[] = {
-    {"device", &option_device, FIELD(kind), "auto", 0, 0,
-     "what each rank computes on: cpu, cuda (an NVIDIA GPU of its own), or auto (cuda where there is one)", 0},
-    {"dtype", &option_precision, FIELD(precision), "fp32", 0, 0,
-     "fp32; on GPUs also tf32 (products round to TF32) and bf16 (bfloat16 activations and products; gradients, master "
-     "weights and optimizer state stay fp32)",
-     0},
-    {"share-gpu", &option_flag, FIELD(share_gpu), NULL, 0, 0,
-     "let several ranks compute on one GPU (for tests: they wait for each other)", 0},
+    {.name = "device",
+     .common = 1,
+     .kind = &option_choice,
+     .offset = FIELD(kind),
+     .initial = "auto",
+     .choices = kind_names,
+     .help = "what each rank computes on: cpu, cuda (an NVIDIA GPU of its own), or auto (cuda where there is one)"},
+    {.name = "dtype",
+     .common = 1,
+     .kind = &option_choice,
+     .offset = FIELD(precision),
+     .initial = "fp32",
+     .choices = precision_name,
+     .help = "fp32; on GPUs also tf32 (products round to TF32) and bf16 (bfloat16 activations and products; gradients, "
+             "master "
+             "weights and optimizer state stay fp32)"},
+    {.name = "share-gpu",
+     .kind = &option_flag,
+     .offset = FIELD(share_gpu),
+     .help = "let several ranks compute on one GPU (for tests: they wait for each other)"},
+    {.name = "threads",
+     .kind = &option_count,
+     .offset = FIELD(threads),
+     .initial = "0",
+     .high = 4096,
+     .help = "threads of a rank; 0: OMP_NUM_THREADS, or the rank's share of the cores"},
 };
 
 struct option_section open_device_options(struct device_options *options)
 {
-    return (struct option_section){"Device", rows, sizeof rows / sizeof *rows, options};
+    return (struct option_section){.title = "Device", OPTION_ROWS(rows), .base = options};
 }
 
 struct option_section open_device_alone_options(struct device_options *options)
 {
-    return (struct option_section){"Device", rows, sizeof rows / sizeof *rows - 1, options}; /* nobody to share with */
+    return (struct option_section){.title = "Device",
+                                   .row = rows,
+                                   .rows = sizeof rows / sizeof *rows - 2,
+                                   .base = options}; /* without --share-gpu: nobody to share with; and --threads */
 }
 
 /* ---- opening ---- */

@@ -11,7 +11,8 @@ enum device_kind { DEVICE_AUTO, DEVICE_CPU, DEVICE_CUDA };
 struct device_options {
     enum device_kind kind;
     enum precision precision;
-    int share_gpu; /* several ranks may compute on one GPU */
+    int share_gpu;  /* several ranks may compute on one GPU */
+    size_t threads; /* of a rank on the CPU; 0: OMP_NUM_THREADS, or this rank's share of the cores */
 };
 
 /* What a rank computes on. */

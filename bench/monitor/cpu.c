@@ -1,6 +1,8 @@
 /* cpu.c - what the CPUs did, second by second. */
 #include "monitor/cpu.h"
 
+#include "monitor/monitor.h"
+
 #include "kernels/clock.h"
 
 #include <math.h>

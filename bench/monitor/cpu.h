@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 /* From where on what was seen is told. Throttling, by temperature or by quota, is told whenever there was any. */
-#define MONITOR_OTHER_CORES   0.25 /* cores that others used in a second, or during a block */
 #define MONITOR_STEAL_PERCENT 2.0  /* of a second's CPU time */
 #define MONITOR_CLOCK_FALL    0.10 /* of the mean clock below its largest value so far, in seconds in which */
 #define MONITOR_CLOCK_BUSY                                                                                             \

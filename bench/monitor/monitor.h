@@ -15,6 +15,9 @@
 /* Seconds: a sample over less at the end of a run is left out, since the kernel counts CPU time in hundredths. */
 #define MONITOR_SHORTEST 0.2
 
+/* Cores that other processes use in a second, or during a block, from which on they count. */
+#define MONITOR_OTHER_CORES 0.25
+
 struct monitor;
 
 /* Finds what there is to watch. All ranks call, with the id of the GPU that they compute on ("": on none), since what

@@ -37,7 +37,7 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
     cJSON_AddStringToObject(json, "mpi_library", job_library());
 }
 
-void provenance_option(void *json, const char *name, const char *value, int is_text)
+static void add_option(void *json, const char *name, const char *value, int is_text)
 {
     if (is_text)
         cJSON_AddItemToObject(json, name, json_text(value));
@@ -93,7 +93,7 @@ static void add_ranks(cJSON *json, const struct job *job, const struct host_fact
     free(all);
 }
 
-cJSON *provenance_create(const char *mode, const char *label, int argc, char *const argv[])
+cJSON *provenance_create(const char *mode, const char *label, const struct command *command)
 {
     cJSON *json = cJSON_CreateObject();
     char stamp[64];
@@ -106,8 +106,9 @@ cJSON *provenance_create(const char *mode, const char *label, int argc, char *co
     cJSON_AddStringToObject(json, "time", stamp);
     cJSON_AddStringToObject(json, "label", label);
     cJSON *words = cJSON_AddArrayToObject(json, "argv");
-    for (int i = 0; i < argc; i++)
-        cJSON_AddItemToArray(words, json_text(argv[i]));
+    for (int i = 0; i < command->argc; i++)
+        cJSON_AddItemToArray(words, json_text(command->argv[i]));
+    option_table_each(command->table, add_option, cJSON_AddObjectToObject(json, "configuration"));
     return json;
 }
 

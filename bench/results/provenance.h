@@ -2,6 +2,7 @@
 #ifndef BENCH_RESULTS_PROVENANCE_H
 #define BENCH_RESULTS_PROVENANCE_H
 
+#include "base/option_table.h"
 #include "ddp/comm.h"
 #include "ddp/job.h"
 #include "machine/host.h"
@@ -9,8 +10,15 @@
 
 #include <cJSON.h>
 
-/* Schema version, program, version, mode, time, label and argv. The caller owns it. */
-cJSON *provenance_create(const char *mode, const char *label, int argc, char *const argv[]);
+/* A command line as it was given, and the table that it was parsed with. */
+struct command {
+    int argc;
+    char *const *argv;
+    const struct option_table *table;
+};
+
+/* Schema version, program, version, mode, time, label, argv, and each option's value. The caller owns it. */
+cJSON *provenance_create(const char *mode, const char *label, const struct command *command);
 
 /* Adds ranks with their bindings, hosts, and the part of the environment that matters. All ranks call. */
 void provenance_add_machine(cJSON *json, const struct job *job, const struct host_facts *host);
@@ -20,8 +28,5 @@ void provenance_add_gpu(cJSON *json, const struct open_device *opened);
 
 /* Adds what sends, how it advances or what NCCL it is, and the MPI library. */
 void provenance_add_comm(cJSON *json, const struct comm *comm);
-
-/* Adds an option, as option_table_each tells it, to a JSON object. */
-void provenance_option(void *json, const char *name, const char *value, int is_text);
 
 #endif

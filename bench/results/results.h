@@ -3,13 +3,15 @@
 #ifndef BENCH_RESULTS_RESULTS_H
 #define BENCH_RESULTS_RESULTS_H
 
-#include "training/rounds.h"
+#include "ddp/job.h"
+#include "monitor/findings.h"
 
 #include <cJSON.h>
 
 struct results {
     char top[512];       /* what the user named */
     char directory[576]; /* where the files are: the same, or in profile mode top/<implementation> */
+    char label[104];     /* --label */
     int rank;
     int telemetry_file; /* file descriptor of rank_<r>_metrics.jsonl, -1 if none */
     long length;        /* of its complete blocks */
@@ -29,14 +31,6 @@ int results_append(struct results *results, char *text, size_t length);
 
 /* Closes this rank's metrics. 0, or -1, reported. A closed one is fine. */
 int results_close(struct results *results);
-
-/* Writes run.json: what was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
-int results_write_run(const struct results *results, const struct run *run);
-
-/* Replaces summary.json, summary.csv (the same figures) and summary.txt (the text given). Rank 0 only. 0, or -1,
- * reported. */
-int results_write_summary(const struct results *results, const struct run *run, const struct ranking *comparison,
-                          const char *text);
 
 /* Replaces a file by a JSON tree, which is deleted. 0, or -1, reported. */
 int results_replace_json(const struct results *results, const char *name, cJSON *json);

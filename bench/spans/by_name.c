@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const sort_name[SORTS + 1] = {"self", "total", "mean", "calls", "name", "gflops", "gbs", NULL};
 const char *const total_kind_name[KINDS] = {
     [KIND_OPERATION] = "operation",
     [KIND_PART] = "part",

@@ -4,9 +4,12 @@
 
 #include "ddp/job.h"
 #include "kernels/timeline.h"
-#include "training/options.h"
 
 enum { TOTALS_MOST = 64 };
+
+/* Orders of the rows: the largest first, names from a to z. */
+enum sort { SORT_SELF, SORT_TOTAL, SORT_MEAN, SORT_CALLS, SORT_NAME, SORT_GFLOPS, SORT_GBS, SORTS };
+extern const char *const sort_name[SORTS + 1]; /* self, total, ...; then NULL */
 
 enum total_kind { KIND_OPERATION, KIND_PART, KIND_PHASE, KIND_COLLECTIVE, KINDS };
 extern const char *const total_kind_name[KINDS];

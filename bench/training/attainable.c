@@ -1,6 +1,7 @@
 /* attainable.c - measures what perfect overlap of each plan of collectives would reach. */
 #include "training/attainable.h"
 
+#include "base/stats.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -8,6 +9,9 @@
 
 /* One rank's view; each series has room for all rounds. */
 struct attainable {
+    const struct reducer *reducer; /* [n] */
+    int n, tensors;
+    size_t rounds;
     double *ready;        /* [tensors, rounds] of `none`: when each gradient is final, from the step's start */
     double *backward_end; /* [rounds] of `none` */
     double *rest;         /* [rounds] of `none`: clipping and optimizer */
@@ -24,24 +28,24 @@ double attainable_of_plan(int n, const double *ready, const double *alone, doubl
     return end + rest;
 }
 
-struct attainable *attainable_create(const struct run *run)
+struct attainable *attainable_create(const struct reducer *reducer, int n, int tensors, size_t rounds)
 {
-    size_t rounds = run->options->rounds;
-    struct attainable *attainable = allocate(1, sizeof *attainable);
-    attainable->ready = allocate((size_t)run->model.tensors * rounds, sizeof(double));
-    attainable->backward_end = allocate(rounds, sizeof(double));
-    attainable->rest = allocate(rounds, sizeof(double));
-    attainable->alone = allocate((size_t)run->options->n, sizeof *attainable->alone);
-    for (int i = 0; i < run->options->n; i++)
-        attainable->alone[i] = allocate((size_t)run->reducer[i].plan.n * rounds, sizeof(double));
-    return attainable;
+    struct attainable *a = allocate(1, sizeof *a);
+    *a = (struct attainable){.reducer = reducer, .n = n, .tensors = tensors, .rounds = rounds};
+    a->ready = allocate((size_t)tensors * rounds, sizeof(double));
+    a->backward_end = allocate(rounds, sizeof(double));
+    a->rest = allocate(rounds, sizeof(double));
+    a->alone = allocate((size_t)n, sizeof *a->alone);
+    for (int i = 0; i < n; i++)
+        a->alone[i] = allocate((size_t)reducer[i].plan.n * rounds, sizeof(double));
+    return a;
 }
 
-void attainable_destroy(struct attainable *attainable, const struct run *run)
+void attainable_destroy(struct attainable *attainable)
 {
     if (!attainable)
         return;
-    for (int i = 0; i < run->options->n; i++)
+    for (int i = 0; i < attainable->n; i++)
         free(attainable->alone[i]);
     free(attainable->alone);
     free(attainable->ready);
@@ -57,7 +61,7 @@ static void measure_none(struct attainable *attainable, const struct run *run, c
     double n = (double)run->options->block_steps, *ready = allocate((size_t)tensors, sizeof *ready);
     steps_add_ready(&run->timeline, times, DISCARDED_STEPS, steps, n, ready);
     for (int t = 0; t < tensors; t++)
-        attainable->ready[(size_t)t * run->options->rounds + round] = ready[t];
+        attainable->ready[(size_t)t * attainable->rounds + round] = ready[t];
     free(ready);
     attainable->backward_end[round] = attainable->rest[round] = 0;
     for (int i = DISCARDED_STEPS; i < steps; i++) {
@@ -72,15 +76,15 @@ static void measure_none(struct attainable *attainable, const struct run *run, c
 static double seconds_alone(struct run *run, const struct collective *collective)
 {
     const struct device *device = run->model.device;
-    struct timeline_mark place = timeline_mark(&run->timeline);
-    const struct span *span = &run->timeline.lane[LANE_COMMUNICATION].span[place.n[LANE_COMMUNICATION]];
+    struct timeline_mark mark = timeline_mark(&run->timeline);
+    const struct span *span = &run->timeline.lane[LANE_COMMUNICATION].span[mark.n[LANE_COMMUNICATION]];
     device->synchronize();
     job_barrier(run->job);
     run->comm->run(run->comm, collective);
     device->stamps_end();
     timeline_settle(&run->timeline, device->stamp_ns);
     double seconds = 1e-9 * (double)(span->end_ns - span->start_ns);
-    timeline_rewind(&run->timeline, &place);
+    timeline_rewind(&run->timeline, &mark);
     return seconds;
 }
 
@@ -90,31 +94,32 @@ static void measure_alone(struct attainable *attainable, struct run *run, int im
     run->model.device->zero(run->model.gradient, run->model.arena); /* sums of sums would soon be infinite */
     for (int i = 0; i < reducer->plan.n; i++) {
         struct collective collective = reducer_collective(reducer, i);
-        attainable->alone[implementation][(size_t)i * run->options->rounds + round] = seconds_alone(run, &collective);
+        attainable->alone[implementation][(size_t)i * attainable->rounds + round] = seconds_alone(run, &collective);
     }
 }
 
-double attainable_alone(const struct attainable *attainable, const struct run *run, int implementation, size_t round)
+double attainable_alone(const struct attainable *attainable, int implementation, size_t round)
 {
+    const struct reducer *reducer = &attainable->reducer[implementation];
     double sum = 0;
-    for (int i = 0; run->reducer[implementation].strategy->reduces && i < run->reducer[implementation].plan.n; i++)
-        sum += attainable->alone[implementation][(size_t)i * run->options->rounds + round];
+    for (int i = 0; reducer->strategy->reduces && i < reducer->plan.n; i++)
+        sum += attainable->alone[implementation][(size_t)i * attainable->rounds + round];
     return sum;
 }
 
-double attainable_slowdown(const struct attainable *attainable, const struct run *run, int implementation, size_t round,
-                           int first, int n)
+double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int implementation,
+                           size_t round, int first, int n)
 {
-    if (!run->reducer[implementation].strategy->reduces)
+    if (!attainable->reducer[implementation].strategy->reduces)
         return NAN;
-    const struct lane *lane = &run->timeline.lane[LANE_COMMUNICATION];
-    size_t plan = (size_t)run->reducer[implementation].plan.n;
+    const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
+    size_t plan = (size_t)attainable->reducer[implementation].plan.n;
     double *ratio = allocate(plan, sizeof *ratio), median;
     for (size_t i = 0; i < lane->n; i++)
         if (lane->span[i].step >= first)
             ratio[lane->span[i].index] += 1e-9 * (double)(lane->span[i].end_ns - lane->span[i].start_ns) / (n - first);
     for (size_t i = 0; i < plan; i++)
-        ratio[i] /= attainable->alone[implementation][i * run->options->rounds + round];
+        ratio[i] /= attainable->alone[implementation][i * attainable->rounds + round];
     median = stats_median(ratio, plan);
     free(ratio);
     return median;
@@ -129,39 +134,39 @@ void attainable_measure(struct attainable *attainable, struct run *run, const st
         measure_none(attainable, run, times, round);
 }
 
-/* The median over rounds of each of n series, of the slowest rank; value[n]. */
-static void slowest_medians(const struct run *run, const double *series, int n, double *value)
+/* The median over the first rounds of each of n series with room for `room`, of the slowest rank; value[n]. */
+static void slowest_medians(const struct job *job, const double *series, int n, size_t rounds, size_t room,
+                            double *value)
 {
-    size_t rounds = run->measurements.rounds;
-    double *all = allocate((size_t)n * (size_t)run->job->size, sizeof *all);
+    double *all = allocate((size_t)n * (size_t)job->size, sizeof *all);
     for (int i = 0; i < n; i++)
-        value[i] = stats_median(series + (size_t)i * run->options->rounds, rounds);
-    job_gather(run->job, value, (size_t)n * sizeof *value, all);
+        value[i] = stats_median(series + (size_t)i * room, rounds);
+    job_gather(job, value, (size_t)n * sizeof *value, all);
     for (int i = 0; i < n; i++)
-        for (int r = 0; r < run->job->size; r++)
+        for (int r = 0; r < job->size; r++)
             value[i] = fmax(value[i], all[r * n + i]);
     free(all);
 }
 
-void attainable_compute(const struct attainable *attainable, const struct run *run, double *seconds)
+void attainable_compute(const struct attainable *a, const struct job *job, size_t rounds, double *seconds)
 {
-    int tensors = run->model.tensors;
-    double *ready = allocate((size_t)tensors, sizeof *ready), backward_end, rest;
-    double *alone = allocate((size_t)tensors, sizeof *alone), *bucket = allocate((size_t)tensors, sizeof *bucket);
-    slowest_medians(run, attainable->ready, tensors, ready);
-    slowest_medians(run, attainable->backward_end, 1, &backward_end);
-    slowest_medians(run, attainable->rest, 1, &rest);
-    for (int i = 0; i < run->options->n; i++) {
-        const struct plan *plan = &run->reducer[i].plan;
+    size_t tensors = (size_t)a->tensors;
+    double *ready = allocate(tensors, sizeof *ready), backward_end, rest;
+    double *alone = allocate(tensors, sizeof *alone), *bucket_ready = allocate(tensors, sizeof *bucket_ready);
+    slowest_medians(job, a->ready, a->tensors, rounds, a->rounds, ready);
+    slowest_medians(job, a->backward_end, 1, rounds, a->rounds, &backward_end);
+    slowest_medians(job, a->rest, 1, rounds, a->rounds, &rest);
+    for (int i = 0; i < a->n; i++) {
+        const struct plan *plan = &a->reducer[i].plan;
         seconds[i] = NAN;
-        if (!run->reducer[i].strategy->reduces)
+        if (!a->reducer[i].strategy->reduces)
             continue;
-        slowest_medians(run, attainable->alone[i], plan->n, alone);
-        for (int s = 0; s < plan->n; s++)
-            bucket[s] = ready[plan->bucket[s].last_tensor];
-        seconds[i] = attainable_of_plan(plan->n, bucket, alone, backward_end, rest);
+        slowest_medians(job, a->alone[i], plan->n, rounds, a->rounds, alone);
+        for (int b = 0; b < plan->n; b++)
+            bucket_ready[b] = ready[plan->bucket[b].last_tensor];
+        seconds[i] = attainable_of_plan(plan->n, bucket_ready, alone, backward_end, rest);
     }
     free(ready);
     free(alone);
-    free(bucket);
+    free(bucket_ready);
 }

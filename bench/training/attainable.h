@@ -3,7 +3,7 @@
 #define BENCH_TRAINING_ATTAINABLE_H
 
 #include "spans/steps.h"
-#include "training/rounds.h"
+#include "training/training.h"
 
 /* Seconds from a step's start in which perfect overlap of a plan of n collectives would be done:
  * max(C, max over i of (ready_i + sum over j >= i of alone_j)) + rest, where C is the end of backward, ready[i] when
@@ -14,9 +14,10 @@ double attainable_of_plan(int n, const double *ready, const double *alone, doubl
 
 struct attainable;
 
-/* Room for all rounds of a run. Release with attainable_destroy, with the same run; NULL is fine. */
-struct attainable *attainable_create(const struct run *run);
-void attainable_destroy(struct attainable *attainable, const struct run *run);
+/* Room for `rounds` rounds of n implementations on a model of that many tensors. The reducers [n] must outlive it.
+ * Release with attainable_destroy; NULL is fine. */
+struct attainable *attainable_create(const struct reducer *reducer, int n, int tensors, size_t rounds);
+void attainable_destroy(struct attainable *attainable);
 
 /* After a block of an implementation, whose spans are still in the timeline (and stay there). From `none`: when each
  * gradient was final in the timed steps. Of the others: the time of each collective by itself, with the ranks otherwise
@@ -27,12 +28,12 @@ void attainable_measure(struct attainable *attainable, struct run *run, const st
 /* Of this rank in one round: the collectives of an implementation alone, together, in seconds; and how much longer they
  * took in its block, whose spans are in the timeline: the median over the collectives of (mean duration in steps
  * [first, n)) / (duration alone). 0 and NAN for one that does not reduce. */
-double attainable_alone(const struct attainable *attainable, const struct run *run, int implementation, size_t round);
-double attainable_slowdown(const struct attainable *attainable, const struct run *run, int implementation, size_t round,
-                           int first, int n);
+double attainable_alone(const struct attainable *attainable, int implementation, size_t round);
+double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int implementation,
+                           size_t round, int first, int n);
 
-/* seconds[n] = attainable step time of each implementation (FIGURES: attainable), from medians over the rounds so far,
- * of the slowest rank; NAN for one that does not reduce. All ranks call it. */
-void attainable_compute(const struct attainable *attainable, const struct run *run, double *seconds);
+/* seconds[n] = attainable step time of each implementation (METRICS: attainable), from medians over the first `rounds`
+ * rounds, of the slowest rank; NAN for one that does not reduce. All ranks call it. */
+void attainable_compute(const struct attainable *attainable, const struct job *job, size_t rounds, double *seconds);
 
 #endif

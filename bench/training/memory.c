@@ -2,10 +2,10 @@
 #include "training/memory.h"
 
 #include "base/text.h"
-#include "benchmark/ranking.h"
 #include "kernels/error.h"
 #include "machine/host.h"
 #include "spans/steps.h"
+#include "training/measurements.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,29 +16,30 @@ const char *const memory_part_name[MEMORY_PARTS] = {
     [MEMORY_ACTIVATIONS] = "activations", [MEMORY_COMMUNICATION] = "communication", [MEMORY_RECORDS] = "records",
 };
 
-size_t memory_capture_room(const struct options *o, const struct model *model)
+size_t memory_capture_room(const struct recording *recording, const struct training_options *o,
+                           const struct model *model)
 {
     size_t spans[TIMELINE_LANES], bytes = 0, steps = o->num_epochs * o->steps_per_epoch;
     step_spans(model, o->grad_accumulation, 1, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         bytes += spans[i] * sizeof(struct span);
-    double room = o->profile_buffer_mb * 1048576 / (double)bytes;
+    double room = recording->buffer_mb * 1048576 / (double)bytes;
     return room < (double)steps ? (size_t)room : steps;
 }
 
-void memory_spans(const struct options *o, const struct model *model, size_t spans[TIMELINE_LANES])
+void memory_spans(const struct recording *recording, const struct training_options *o, const struct model *model,
+                  size_t spans[TIMELINE_LANES])
 {
     enum { ALLOCATIONS = 16 }; /* of model, trainer and optimizer, at set-up */
-    size_t steps = DISCARDED_STEPS + o->block_steps;
-    if (o->profile && memory_capture_room(o, model) > steps)
-        steps = memory_capture_room(o, model);
-    step_spans(model, o->grad_accumulation, o->profile, spans);
-    for (int i = 0; i < TIMELINE_LANES; i++)
-        spans[i] *= steps + 1; /* one more: a profile throws steps away behind those that it keeps */
-    spans[LANE_MEMORY] = o->profile_memory ? ALLOCATIONS + (size_t)o->n : 0;
+    size_t steps = DISCARDED_STEPS + o->block_steps, room = memory_capture_room(recording, o, model);
+    step_spans(model, o->grad_accumulation, recording->operations, spans);
+    for (int i = 0; i < TIMELINE_LANES; i++) /* one more: a capture throws steps away behind those that it keeps */
+        spans[i] *= (room > steps ? room : steps) + 1;
+    spans[LANE_MEMORY] = recording->allocations ? ALLOCATIONS + (size_t)o->n : 0;
 }
 
-void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, const struct options *options, int ranks)
+void memory_estimate(size_t bytes[MEMORY_PARTS], const struct recording *recording, const struct training_options *o,
+                     const struct model *model, int ranks)
 {
     size_t arena = model->arena * sizeof(float);
     bytes[MEMORY_WEIGHTS] = 2 * arena;
@@ -48,20 +49,20 @@ void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, cons
     bytes[MEMORY_OPTIMIZER] = 2 * arena;
     bytes[MEMORY_ACTIVATIONS] = model->activation_bytes;
     bytes[MEMORY_COMMUNICATION] = ranks > 1 ? arena : 0;
-    for (int i = 0; i < options->n; i++)
-        if (options->implementation[i].strategy->stages)
-            bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(options->grad_dtype);
+    for (int i = 0; i < o->n; i++)
+        if (o->implementation[i].strategy->stages)
+            bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(o->workload.grad_dtype);
 
     size_t spans[TIMELINE_LANES], step = sizeof(struct step_times), recorded = 0;
-    memory_spans(options, model, spans);
+    memory_spans(recording, o, model, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         recorded += spans[i] * sizeof(struct span);
-    size_t rows = (size_t)options->n, tensors = (size_t)model->tensors;
-    size_t series = rows * FIGURES +
-                    (options->attainable || options->profile ? (rows + 1) * tensors : 0); /* a number a round each */
+    size_t rows = (size_t)o->n, tensors = (size_t)model->tensors;
+    size_t series = rows * FIGURES; /* numbers a round */
+    series += o->attainable || recording->operations ? (rows + 1) * tensors : 0;
     bytes[MEMORY_RECORDS] = recorded +
-                            (options->block_steps + DISCARDED_STEPS) * (step + (size_t)(ranks + 4) * sizeof(double)) +
-                            options->rounds * series * sizeof(double);
+                            (o->block_steps + DISCARDED_STEPS) * (step + (size_t)(ranks + 4) * sizeof(double)) +
+                            o->rounds * series * sizeof(double);
 }
 
 size_t memory_total(const size_t bytes[MEMORY_PARTS])

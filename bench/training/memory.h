@@ -4,6 +4,7 @@
 
 #include "ddp/job.h"
 #include "ddp/model.h"
+#include "machine/open_device.h"
 #include "training/options.h"
 
 enum memory_part {
@@ -19,14 +20,23 @@ extern const char *const memory_part_name[MEMORY_PARTS];
 
 enum { DISCARDED_STEPS = 2 }; /* at the start of a block, not timed */
 
-/* Spans of each lane that a run with these options has room for. */
-void memory_spans(const struct options *options, const struct model *model, size_t spans[TIMELINE_LANES]);
+/* What a run keeps for a capture of its steps; zeroed: nothing. */
+struct recording {
+    int operations, allocations; /* 1: of the device, as spans */
+    double buffer_mb;            /* for captured spans, MiB a rank */
+};
 
-/* Steps whose spans the buffer of a profile holds, of the epochs' steps at most. */
-size_t memory_capture_room(const struct options *options, const struct model *model);
+/* Steps whose spans the buffer of a recording holds, of the epochs' steps at most. */
+size_t memory_capture_room(const struct recording *recording, const struct training_options *options,
+                           const struct model *model);
+
+/* Spans of each lane that a run has room for. */
+void memory_spans(const struct recording *recording, const struct training_options *options, const struct model *model,
+                  size_t spans[TIMELINE_LANES]);
 
 /* Bytes of one rank by part, from a planned model. */
-void memory_estimate(size_t bytes[MEMORY_PARTS], const struct model *model, const struct options *options, int ranks);
+void memory_estimate(size_t bytes[MEMORY_PARTS], const struct recording *recording,
+                     const struct training_options *options, const struct model *model, int ranks);
 /* Their sum. */
 size_t memory_total(const size_t bytes[MEMORY_PARTS]);
 

@@ -1,13 +1,10 @@
 /* rounds.c - blocks of every implementation, interleaved over rounds, so that drift of the machine hits all alike. */
-#include "training/rounds.h"
+#include "training/training.h"
 
 #include "base/progress.h"
 #include "base/text.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "monitor/cpu.h"
-#include "results/results.h"
-#include "spans/overlap.h"
 #include "training/telemetry.h"
 
 #include <math.h>
@@ -27,7 +24,7 @@ struct scratch {
 
 /* Where the schedule stands when a block begins: in the active regime behind the warm-up, in the warm-up regime so that
  * the first timed step is the first of the ramp. */
-static long block_start(const struct options *options)
+static long block_start(const struct training_options *options)
 {
     return options->regime == REGIME_WARMUP ? -DISCARDED_STEPS : (long)options->warmup_steps;
 }
@@ -94,7 +91,7 @@ static void keep_sample(struct run *run, int implementation, size_t round, const
     }
     for (int r = 0; r < ranks; r++) {
         slowest = all[r].seconds > slowest ? all[r].seconds : slowest;
-        run->dropped_spans += all[r].dropped;
+        run->counts.dropped_spans += all[r].dropped;
     }
     measurements_of(&run->measurements, implementation, FIGURE_STEP)[round] = slowest / steps;
 }
@@ -112,12 +109,13 @@ static double other_processes_cores(const struct run *run, const struct block_re
 /* Counts a block, and what ran beside it. */
 static void count_block(struct run *run, int implementation, const struct block_report *rank_0, double others)
 {
-    run->blocks++;
-    run->blocks_with_other_processes += others >= MONITOR_OTHER_CORES;
-    run->other_processes_cores = fmax(run->other_processes_cores, others);
+    struct block_counts *counts = &run->counts;
+    counts->blocks++;
+    counts->with_other_processes += others >= MONITOR_OTHER_CORES;
+    counts->other_cores = fmax(counts->other_cores, others);
     if (run->reducer[implementation].strategy->reduces) {
-        run->comm_cpu_seconds += rank_0->communication_cpu;
-        run->comm_seconds += rank_0->seconds;
+        counts->comm_cpu_seconds += rank_0->communication_cpu;
+        counts->comm_seconds += rank_0->seconds;
     }
 }
 
@@ -150,17 +148,20 @@ static int run_block(struct run *run, struct scratch *s, struct results *results
     struct block_facts facts = {
         .implementation = run->options->implementation[implementation].label,
         .round = round,
-        .block = run->blocks,
+        .block = run->counts.blocks,
         .steps = steps,
         .discarded = DISCARDED_STEPS,
         .schedule_step = block_start(run->options),
-        .other_processes_cores = others,
+        .other_cores = others,
         .steps_before = run->steps_run,
         .traced = run->options->implementation[implementation].traced,
+        .origin_ns = run->origin_ns,
+        .log_grad_norm = run->options->log_grad_norm,
+        .on_device = run->comm->on_device,
     };
     run->steps_run += steps;
     count_block(run, implementation, &s->all[0], others);
-    return telemetry_write_block(results, &facts, run, s->times, s->overlap, s->record);
+    return telemetry_write_block(results, &facts, &run->trainer.schedule, s->times, s->overlap, s->record);
 }
 
 /* ---- the rounds ---- */
@@ -197,7 +198,7 @@ static int rotated(size_t round, int j, int n)
 
 static void show_progress(struct progress *progress, const struct run *run, size_t done, int i, size_t round)
 {
-    const struct options *o = run->options;
+    const struct training_options *o = run->options;
     char words[160];
     snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g, loss %.4f", round + 1, o->rounds,
              o->implementation[i].label, o->regime == REGIME_WARMUP ? "warmup" : "active",
@@ -208,7 +209,7 @@ static void show_progress(struct progress *progress, const struct run *run, size
 
 /* The first step of a block whose loss comes after an update that moved the weights: in the active regime the second;
  * in the warm-up regime the rate is 0 until the second step of the ramp. */
-static int judged_step(const struct options *options)
+static int judged_step(const struct training_options *options)
 {
     int step = options->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
     return step < DISCARDED_STEPS + (int)options->block_steps ? step : -1;
@@ -233,7 +234,7 @@ static int run_round(struct run *run, struct results *results, struct scratch *s
 
 int run_rounds(struct run *run, struct results *results, const struct run_hooks *hooks)
 {
-    const struct options *o = run->options;
+    const struct training_options *o = run->options;
     struct progress progress;
     size_t units = o->rounds * (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
     struct scratch s = {allocate(steps, sizeof *s.times), allocate(steps, sizeof *s.overlap),
@@ -264,7 +265,7 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
     return status;
 }
 
-void run_tell_losses(const struct run *run)
+void run_report_losses(const struct run *run)
 {
     const struct losses *l = &run->losses;
     if (run->job->rank == 0 && l->not_a_number)

@@ -2,32 +2,27 @@
 #include "kernels/clock.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
-#include "results/results.h"
-#include "training/rounds.h"
+#include "training/run_json.h"
+#include "training/training.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Lays the model out and asks whether it fits, before anything is allocated. */
-static int plan_model(struct run *run)
+static int plan_model(struct run *run, const struct recording *recording)
 {
-    const struct options *o = run->options;
-    struct model_sizes sizes = {
-        .batch = o->batch_size / (size_t)run->job->size / o->grad_accumulation,
-        .context = o->context_length,
-        .vocabulary = o->vocab_size,
-        .width = o->d_model,
-        .layers = o->num_layers,
-        .heads = o->num_heads,
-        .ff = o->d_ff,
-        .rope_theta = (float)o->rope_theta,
-    };
+    const struct training_options *o = run->options;
+    struct model_sizes sizes =
+        workload_sizes(&o->workload, o->batch_size / (size_t)run->job->size / o->grad_accumulation);
     double tokens = (double)sizes.batch * (double)sizes.context, width = (double)(sizes.width + sizes.ff);
     if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
         width * width * (double)sizes.layers > 1e17)
         return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
     model_plan(&run->model, &sizes, run->device->compute_bytes);
-    memory_estimate(run->memory, &run->model, o, run->job->size);
+    if (recording->operations && !memory_capture_room(recording, o, &run->model))
+        return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
+                            recording->buffer_mb);
+    memory_estimate(run->memory, recording, o, &run->model, run->job->size);
     if (!run->opened.on_gpu)
         return memory_check(run->memory, run->job);
     if (run->model.sizes.width / run->model.sizes.heads > DEVICE_CUDA_MOST_HEAD_WIDTH)
@@ -38,53 +33,29 @@ static int plan_model(struct run *run)
 
 static int open_data(struct run *run)
 {
-    const struct options *o = run->options;
-    struct data_options data = {o->data, o->vocab_size,  o->context_length, o->batch_size, o->grad_accumulation,
-                                o->seed, run->job->rank, run->job->size};
+    const struct training_options *o = run->options;
+    struct data_options data = {o->data,        o->workload.vocab_size, o->workload.context_length,
+                                o->batch_size,  o->grad_accumulation,   o->seed,
+                                run->job->rank, run->job->size};
     return data_create(&run->data, &data);
 }
 
-/* Analysers take every .json beside a trace for a trace, so the other files of a profile lie one level down. */
-static int open_results(struct run *run, struct results *results)
-{
-    const struct options *o = run->options;
-    struct results_target place = {"output", o->output, o->label, ""};
-    if (o->profile)
-        place =
-            (struct results_target){"profile-output-dir", o->profile_output_dir, o->label, o->implementation[0].label};
-    return results_open(results, run->job, &place);
-}
-
-static int check_capture(const struct run *run)
-{
-    if (run->options->profile && !memory_capture_room(run->options, &run->model))
-        return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
-                            run->options->profile_buffer_mb);
-    const char *activities = run->options->profile_activities;
-    if (run->options->profile && strstr(activities, "cuda") && !run->opened.on_gpu)
-        return error_report("--profile-activities %s: this run is on the CPU, which has no CUDA activities; use cpu",
-                            activities);
-    if (run->options->cuda_profiler_range && !run->opened.on_gpu)
-        return error_report("--cuda-profiler-range is for runs on GPUs, and this one is on the CPU");
-    return 0;
-}
-
-static void create_timeline(struct run *run)
+static void create_timeline(struct run *run, const struct recording *recording)
 {
     size_t spans[TIMELINE_LANES];
-    memory_spans(run->options, &run->model, spans);
+    memory_spans(recording, run->options, &run->model, spans);
     timeline_create(&run->timeline, spans);
-    run->traced = run->options->profile ? device_traced(run->device, &run->timeline) : NULL;
+    run->traced = recording->operations ? device_traced(run->device, &run->timeline) : NULL;
 }
 
-static void create_trainer(struct run *run)
+static void create_trainer(struct run *run, const struct recording *recording)
 {
-    const struct options *o = run->options;
+    const struct training_options *o = run->options;
     run->reducer = allocate((size_t)o->n, sizeof *run->reducer);
     for (int i = 0; i < o->n; i++) {
         const struct implementation *row = &o->implementation[i];
-        reducer_create(&run->reducer[i], row->strategy, &run->model, run->comm, (size_t)(row->bucket_mb * 1048576),
-                       o->grad_dtype);
+        reducer_create(&run->reducer[i], row->strategy, &run->model, run->comm, row->bucket_bytes,
+                       o->workload.grad_dtype);
         run->reducer[i].after_backward = row->after_backward;
     }
     run->trainer = (struct trainer){
@@ -103,20 +74,16 @@ static void create_trainer(struct run *run)
     };
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, (float)o->weight_decay};
     size_t slots = DISCARDED_STEPS + o->block_steps,
-           captured = o->profile ? memory_capture_room(o, &run->model) + 1 : 0;
+           captured = recording->operations ? memory_capture_room(recording, o, &run->model) + 1 : 0;
     trainer_create(&run->trainer, &adamw, slots > captured ? slots : captured);
 }
 
 /* The comm, and in memory that it is fast in, the gradient. */
-static int create_comm(struct run *run, const struct device *device)
+static int create_comm(struct run *run, const struct run_options *options, const struct device *device)
 {
-    const struct options *o = run->options;
-    struct comm_options how = {.library = o->comm,
-                               .progress = o->mpi_progress,
-                               .core_to_spare = run->cores_per_rank >= run->threads + 1,
-                               .shares_gpu = o->device.share_gpu,
-                               .nccl_max_ctas = o->nccl_max_ctas,
-                               .timeout_s = o->timeout_s};
+    struct comm_options how = options->comm;
+    how.core_to_spare = run->cores_per_rank >= run->threads + 1;
+    how.shares_gpu = options->device.share_gpu;
     run->comm = comm_create(run->job, device, &run->timeline, (size_t)run->model.tensors, &how);
     if (!run->comm)
         return -1;
@@ -124,30 +91,32 @@ static int create_comm(struct run *run, const struct device *device)
     return 0;
 }
 
-int run_set_up(struct run *run, struct results *results)
+int run_set_up(struct run *run, const struct run_options *options, const struct recording *recording, const char *mode,
+               const struct command *command, const struct results_target *target, struct results *results)
 {
+    run->options = &options->training;
     run->origin_ns = clock_now_ns();
     run->cores_per_rank = host_cores_per_rank(run->job);
-    run->threads = host_threads(run->options->threads, run->cores_per_rank);
+    run->threads = host_threads(options->device.threads, run->cores_per_rank);
     host_facts(&run->host);
-    if (open_device(&run->opened, run->job, &run->options->device, run->threads))
+    if (open_device(&run->opened, run->job, &options->device, run->threads))
         return -1;
     run->device = run->opened.device;
-    if (job_agree(run->job, plan_model(run)) || job_agree(run->job, check_capture(run)) ||
-        job_agree(run->job, open_data(run)) ||
-        job_agree(run->job, monitor_create(&run->monitor, run->job, run->options->monitor_cpu,
-                                           run->options->monitor_gpu, run->opened.gpu.id)) ||
-        job_agree(run->job, open_results(run, results)))
+    run->watches_cpu = options->monitor.cpu;
+    if (job_agree(run->job, plan_model(run, recording)) || job_agree(run->job, open_data(run)) ||
+        job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu,
+                                           run->opened.gpu.id)) ||
+        job_agree(run->job, results_open(results, run->job, target)))
         return -1;
-    create_timeline(run);
-    const struct device *device = run->options->profile_memory ? run->traced : run->device; /* records allocations */
-    if (create_comm(run, device))
+    create_timeline(run, recording);
+    const struct device *device = recording->allocations ? run->traced : run->device;
+    if (create_comm(run, options, device))
         return -1;
     model_allocate(&run->model, device, run->gradient);
     model_initialize(&run->model, run->options->seed);
-    create_trainer(run);
+    create_trainer(run, recording);
     measurements_create(&run->measurements, run->options->n, run->options->rounds);
-    if (job_agree(run->job, results_write_run(results, run)))
+    if (job_agree(run->job, run_json_write(run, mode, command, results)))
         return -1;
     open_device_tell(&run->opened);
     return job_agree(run->job, monitor_start(run->monitor, results->directory, run->origin_ns));

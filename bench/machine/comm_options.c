@@ -1,0 +1,69 @@
+/* comm_options.c - the options that choose what carries the collectives. */
+#include "machine/comm_options.h"
+
+#include "kernels/error.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define FIELD(field) offsetof(struct comm_options, field)
+
+static int progress_parse(const struct option *option, const char *text, void *field)
+{
+    static const struct option sleep_us = {.name = "mpi-progress sleep:US", .low = 1, .high = 100000};
+    size_t us = 0;
+    if (!strcmp(text, "auto"))
+        *(struct comm_progress *)field = (struct comm_progress){PROGRESS_AUTO, 0};
+    else if (!strcmp(text, "poll"))
+        *(struct comm_progress *)field = (struct comm_progress){PROGRESS_POLL, 0};
+    else if (!strncmp(text, "sleep:", 6)) {
+        if (option_count.parse(&sleep_us, text + 6, &us))
+            return -1;
+        *(struct comm_progress *)field = (struct comm_progress){PROGRESS_SLEEP, (unsigned)us};
+    } else
+        return error_report("--%s %s: expected auto, poll or sleep:US (microseconds)", option->name, text);
+    return 0;
+}
+
+static void progress_print(const struct option *option, const void *field, char *text, size_t size)
+{
+    (void)option;
+    const struct comm_progress *progress = field;
+    if (progress->kind == PROGRESS_SLEEP)
+        snprintf(text, size, "sleep:%u", progress->sleep_us);
+    else
+        snprintf(text, size, "%s", progress->kind == PROGRESS_POLL ? "poll" : "auto");
+}
+
+static const struct option_kind option_progress = {VALUE_TEXT, progress_parse, progress_print};
+
+static const struct option rows[] = {
+    {.name = "comm",
+     .kind = &option_choice,
+     .offset = FIELD(library),
+     .initial = "auto",
+     .choices = comm_library_name,
+     .help = "what sends: mpi, nccl (between GPUs), or auto (nccl where each rank has a GPU of its own)"},
+    {.name = "nccl-max-ctas",
+     .kind = &option_count,
+     .offset = FIELD(nccl_max_ctas),
+     .initial = "0",
+     .high = 1024,
+     .help = "thread blocks of a GPU that a collective of NCCL may take up; 0: as NCCL chooses"},
+    {.name = "mpi-progress",
+     .kind = &option_progress,
+     .offset = FIELD(progress),
+     .initial = "auto",
+     .help = "how MPI advances during backward: poll, sleep:US, or auto (poll where a core is spare)"},
+    {.name = "timeout",
+     .kind = &option_real,
+     .offset = FIELD(timeout_s),
+     .initial = "300",
+     .high = 1e6,
+     .help = "seconds without progress after which a collective ends the job; 0: never"},
+};
+
+struct option_section comm_options_section(struct comm_options *options)
+{
+    return (struct option_section){.title = "Communication", OPTION_ROWS(rows), .base = options};
+}

@@ -1,0 +1,264 @@
+/* options.c - what a profile captures and writes, as the command line says it. */
+#include "profile/options.h"
+
+#include "kernels/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELD(field) offsetof(struct profile_options, field)
+
+/* ---- thresholds and ranks ---- */
+
+static const char *const threshold_name[] = {"busy", "data_loading", "exposed", "memory"};
+
+static double *threshold_of(struct thresholds *t, size_t i)
+{
+    double *const field[] = {&t->busy, &t->data_loading, &t->exposed, &t->memory};
+    return field[i];
+}
+
+static int thresholds_parse(const struct option *option, const char *text, void *field)
+{
+    struct thresholds *thresholds = field;
+    (void)option;
+    char name[32], value[32];
+    struct thresholds t = *thresholds;
+    int more;
+    enum { KNOWN = sizeof threshold_name / sizeof *threshold_name };
+    for (const char *at = text; (more = option_next_pair(&at, name, value)) > 0;) {
+        double percent;
+        size_t i = 0;
+        while (i < KNOWN && strcmp(name, threshold_name[i]))
+            i++;
+        if (i == KNOWN || option_number(value, &percent) || percent <= 0 || percent > 100)
+            return error_report(
+                "--thresholds %s=%s: expected busy, data_loading, exposed or memory = a percentage above 0, at "
+                "most 100",
+                name, value);
+        *threshold_of(&t, i) = percent;
+    }
+    if (more < 0 || !*text)
+        return error_report("--thresholds '%s': expected a list such as busy=70,exposed=20", text);
+    *thresholds = t;
+    return 0;
+}
+
+static void thresholds_print(const struct option *option, const void *field, char *text, size_t size)
+{
+    (void)option;
+    const struct thresholds *t = field;
+    snprintf(text, size, "busy=%g,data_loading=%g,exposed=%g,memory=%g", t->busy, t->data_loading, t->exposed,
+             t->memory);
+}
+
+static int ranks_parse(const struct option *option, const char *text, void *field)
+{
+    struct rank_list list = {.all = !strcmp(text, "all")};
+    char word[16], *end;
+    int more = 0;
+    for (const char *at = text; !list.all && (more = option_next_word(&at, word, sizeof word)) > 0;) {
+        long rank = *word >= '0' && *word <= '9' ? strtol(word, &end, 10) : -1;
+        if (rank < 0 || *end || rank > 1000000 || list.n == (int)(sizeof list.rank / sizeof *list.rank)) {
+            more = -1;
+            break;
+        }
+        list.rank[list.n++] = (int)rank;
+    }
+    if (more < 0 || (!list.all && !list.n))
+        return error_report("--%s %s: expected all, or a list such as 0,3", option->name, text);
+    *(struct rank_list *)field = list;
+    return 0;
+}
+
+static void ranks_print(const struct option *option, const void *field, char *text, size_t size)
+{
+    (void)option;
+    const struct rank_list *list = field;
+    size_t at = (size_t)snprintf(text, size, "%s", list->all ? "all" : "");
+    for (int i = 0; i < list->n && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%d", i ? "," : "", list->rank[i]);
+}
+
+int rank_list_check(const struct rank_list *list, int ranks)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->rank[i] >= ranks)
+            return error_report("--profile-ranks: there is no rank %d among %d; allowed: 0 to %d", list->rank[i], ranks,
+                                ranks - 1);
+    return 0;
+}
+
+int rank_list_has(const struct rank_list *list, int rank)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->rank[i] == rank)
+            return 1;
+    return list->all;
+}
+
+static const struct option_kind option_thresholds = {VALUE_TEXT, thresholds_parse, thresholds_print};
+static const struct option_kind option_ranks = {VALUE_TEXT, ranks_parse, ranks_print};
+
+/* ---- rows ---- */
+
+static const char *const activity_names[] = {"auto", "cpu", "cuda", "cpu,cuda", NULL};
+
+static const struct option rows[] = {
+    {.name = "profile",
+     .common = 1,
+     .kind = &option_flag,
+     .offset = FIELD(profile),
+     .help =
+         "trace the steps of one implementation, then measure its overlap against controls, --rounds times (0: trace "
+         "only)"},
+    {.name = "profile-implementation",
+     .common = 1,
+     .kind = &option_strategy,
+     .offset = FIELD(implementation),
+     .initial = "ddp",
+     .help = "which one; names as below"},
+    {.name = "profile-output-dir",
+     .common = 1,
+     .kind = &option_text,
+     .offset = FIELD(output_dir),
+     .initial = "",
+     .help = "directory of the traces and the summary; default results/<time>[-<label>]"},
+    {.name = "profile-wait",
+     .kind = &option_count,
+     .offset = FIELD(wait),
+     .initial = "0",
+     .high = 1e9,
+     .help = "steps of a cycle that are not traced, at its start"},
+    {.name = "profile-warmup",
+     .kind = &option_count,
+     .offset = FIELD(warmup),
+     .initial = "0",
+     .high = 1e9,
+     .help = "steps then traced and thrown away"},
+    {.name = "profile-active",
+     .kind = &option_count,
+     .offset = FIELD(active),
+     .initial = "0",
+     .high = 1e9,
+     .help = "steps then traced and kept; 0: all that remain"},
+    {.name = "profile-repeat",
+     .kind = &option_count,
+     .offset = FIELD(repeat),
+     .initial = "0",
+     .high = 1e9,
+     .help = "cycles; 0: as many as the epochs' steps allow"},
+    {.name = "profile-activities",
+     .kind = &option_choice,
+     .offset = FIELD(activities),
+     .initial = "auto",
+     .choices = activity_names,
+     .help = "what to trace: cpu (operations as the host asks for them), cuda (what GPUs do), cpu,cuda, or auto (both, "
+             "where "
+             "there is a GPU)"},
+    {.name = "cuda-profiler-range",
+     .kind = &option_flag,
+     .offset = FIELD(cuda_profiler_range),
+     .help = "bracket the captured steps with cudaProfilerStart and Stop, for nsys and ncu (launch/nsys.sh, "
+             "launch/ncu.sh)"},
+    {.name = "profile-ranks",
+     .kind = &option_ranks,
+     .offset = FIELD(ranks),
+     .initial = "all",
+     .help = "ranks that write a trace: all, or a list such as 0,3"},
+    {.name = "profile-buffer-mb",
+     .kind = &option_real,
+     .offset = FIELD(buffer_mb),
+     .initial = "12",
+     .low = 0.01,
+     .high = 1e6,
+     .help = "memory for captured spans, MiB a rank; a full one ends the capture"},
+    {.name = "profile-sort",
+     .kind = &option_choice,
+     .offset = FIELD(sort),
+     .initial = "self",
+     .choices = sort_name,
+     .help = "order of the table of operations: self, total, mean, calls, name, gflops or gbs"},
+    {.name = "record-shapes",
+     .kind = &option_flag,
+     .offset = FIELD(record_shapes),
+     .help = "add the shapes of inputs to operations in the trace"},
+    {.name = "with-flops",
+     .kind = &option_flag,
+     .offset = FIELD(with_flops),
+     .help = "add floating-point operations to operations in the trace"},
+    {.name = "profile-memory",
+     .kind = &option_flag,
+     .offset = FIELD(memory),
+     .help = "add allocations and resident memory to the trace"},
+    {.name = "profile-counters",
+     .kind = &option_flag,
+     .offset = FIELD(counters),
+     .help = "add learning rate, loss and gradient norm to the trace"},
+    {.name = "trace-gzip", .kind = &option_flag, .offset = FIELD(trace_gzip), .help = "compress the traces"},
+    {.name = "thresholds",
+     .kind = &option_thresholds,
+     .offset = FIELD(thresholds),
+     .initial = "busy=70,data_loading=30,exposed=20,memory=90",
+     .help = "when a figure becomes a finding, in percent; a list of those to change"},
+};
+
+void profile_options_add(struct option_table *table, struct profile_options *options)
+{
+    option_table_add(
+        table, (struct option_section){.title = "Profile", OPTION_ROWS(rows), .base = options, .needs = "profile"});
+}
+
+/* ---- checks ---- */
+
+/* The steps of the epochs must hold the cycles that were asked for. */
+static int check_cycles(const struct profile_options *o, size_t steps)
+{
+    size_t active = o->active ? o->active : 1, cycle = o->wait + o->warmup + active;
+    size_t cycles = o->repeat ? o->repeat : 1;
+    if (!o->active && o->repeat > 1)
+        return error_report("--profile-repeat %zu needs --profile-active: how many steps of a cycle to keep",
+                            o->repeat);
+    if (cycle * cycles > steps)
+        return error_report(
+            "the %zu x %zu steps of --profile-wait, --profile-warmup and --profile-active are more than the "
+            "%zu steps of the run: raise --num-epochs or --steps-per-epoch",
+            cycles, cycle, steps);
+    return 0;
+}
+
+static void add_row(struct training_options *t, const char *label, const struct strategy *strategy, int traced,
+                    int after_backward)
+{
+    struct implementation *row = &t->implementation[t->n++];
+    *row = (struct implementation){.strategy = strategy, .traced = traced, .after_backward = after_backward};
+    row->bucket_bytes = strategy->buckets ? t->workload.bucket_sizes.item[0].bytes : 0;
+    snprintf(row->label, sizeof row->label, "%s", label);
+}
+
+int profile_options_check(const struct profile_options *o, const struct option_table *table, struct training_options *t)
+{
+    const struct strategy *strategy = o->implementation;
+    if (option_was_given(table, "implementations"))
+        return error_report("--implementations is for the benchmark; --profile traces one --profile-implementation");
+    if (option_was_given(table, "output"))
+        return error_report("--output is for the benchmark; with --profile use --profile-output-dir");
+    if (t->attainable)
+        return error_report("--attainable is for the benchmark; a profile always measures it");
+    if (t->workload.grad_dtype == COMM_BF16 && !strategy->stages)
+        return error_report("--grad-dtype bf16 is for ddp_individual_v2; --profile-implementation is %s",
+                            strategy->name);
+    if (t->workload.bucket_sizes.n > 1)
+        return error_report("--bucket-size-mb: --profile takes one size, and there are %d", t->workload.bucket_sizes.n);
+    enum { BLOCK_STEPS = 3 }; /* of the blocks that a profile is compared with, unless the warm-up has fewer */
+    if (training_options_check(t, BLOCK_STEPS) || check_cycles(o, t->num_epochs * t->steps_per_epoch))
+        return -1;
+    t->n = 0;
+    add_row(t, strategy->name, strategy, 1, 0);
+    add_row(t, "untraced", strategy, 0, 0);
+    if (strategy->overlaps)
+        add_row(t, "after_backward", strategy, 1, 1);
+    if (strategy != &strategy_none)
+        add_row(t, strategy_none.name, &strategy_none, 1, 0);
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* options.h - what a profile captures and writes, as the command line says it. */
+#ifndef BENCH_PROFILE_OPTIONS_H
+#define BENCH_PROFILE_OPTIONS_H
+
+#include "base/option_table.h"
+#include "spans/by_name.h"
+#include "training/options.h"
+
+/* What is traced: operations as the host asks for them; what GPUs do; auto: both, where there is a GPU. */
+enum activities_wanted { TRACE_AUTO, TRACE_CPU, TRACE_CUDA, TRACE_CPU_CUDA };
+
+/* Percentages at which a figure becomes a finding. */
+struct thresholds {
+    double busy, data_loading, exposed, memory;
+};
+
+/* Ranks that write a trace. */
+struct rank_list {
+    int all, n;
+    int rank[256];
+};
+
+struct profile_options {
+    int profile;
+    const struct strategy *implementation;
+    const char *output_dir;
+    size_t wait, warmup, active, repeat; /* steps; active and repeat 0: all there is */
+    enum activities_wanted activities;
+    struct rank_list ranks;
+    double buffer_mb;
+    enum sort sort;
+    int record_shapes, with_flops, cuda_profiler_range, memory, counters, trace_gzip;
+    struct thresholds thresholds;
+};
+
+/* Appends the section of these options; each of its rows needs --profile. */
+void profile_options_add(struct option_table *table, struct profile_options *options);
+
+/* Checks them against the training, and makes its rows: the implementation traced; the same without tracing; the same
+ * with its collectives put off until backward is over; and `none`. 0, or -1, reported. */
+int profile_options_check(const struct profile_options *options, const struct option_table *table,
+                          struct training_options *training);
+
+/* Whether every rank of the list is one of `ranks`: 0, or -1, reported. And whether a rank is in the list. */
+int rank_list_check(const struct rank_list *list, int ranks);
+int rank_list_has(const struct rank_list *list, int rank);
+
+#endif
