@@ -1,9 +1,9 @@
 /* benchmark.c - benchmark mode: measures the rounds, compares, prints the table. */
 #include "benchmark/benchmark.h"
 
-#include "benchmark/table.h"
+#include "base/json.h"
+#include "benchmark/summary.h"
 #include "kernels/error.h"
-#include "results/results.h"
 #include "training/attainable.h"
 
 #include <errno.h>
@@ -11,35 +11,75 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Compares what there is so far and writes it, on rank 0; attainable_s[n] or NULL. With `print`, the table goes to
- * stdout too, where the configuration is already. Returns 0, or -1, reported. */
+int benchmark_options_check(struct training_options *o)
+{
+    int none = 0;
+    if (!o->rounds)
+        return error_report("--rounds 0: expected a whole number from 1 to 1000000 (0 is for --profile)");
+    o->n = implementations_make(o->implementation, &o->workload.strategies, &o->workload.bucket_sizes);
+    for (int i = 0; i < o->n; i++)
+        none += o->implementation[i].strategy == &strategy_none;
+    if (o->n > 0 && o->attainable && !none) /* the bound is made from when gradients are final without communication */
+        return error_report("--attainable needs none among the --implementations");
+    return o->n < 0 ? -1 : training_options_check(o, 0);
+}
+
+static cJSON *create_summary(const struct run *run, const struct results *results)
+{
+    cJSON *summary = results_summary_create("benchmark", results->label, (double)run->measurements.rounds,
+                                            (double)run->options->rounds, "rounds");
+    run_add_heading(run,
+                    run->options->regime == REGIME_WARMUP
+                        ? "regime    warmup: the learning rate ramps and gradients are clipped"
+                        : "regime    active: constant learning rate, no clipping",
+                    summary);
+    return summary;
+}
+
+static void add_facts(const struct run *run, cJSON *summary)
+{
+    const struct block_counts *counts = &run->counts;
+    json_add_text(summary, "sample",
+                  "one block of a round; its step is the slowest rank's, its phases the mean over ranks");
+    json_add_number(summary, "largest_loss_difference", run->losses.difference);
+    json_add_number(summary, "blocks", (double)counts->blocks);
+    json_add_number(summary, "blocks_with_other_processes", (double)counts->with_other_processes);
+    json_add_number(summary, "communication_thread_cores", counts->comm_cpu_seconds / counts->comm_seconds);
+    monitor_findings_describe(&run->monitored, summary);
+}
+
+/* Compares what there is so far and writes it, on rank 0; attainable_s[n] or NULL. With `print`, tables and notes go to
+ * stdout too, where the heading is already. Returns 0, or -1, reported. */
 static int write_summary(const struct run *run, const struct results *results, const double *attainable_s, int print)
 {
-    struct ranking comparison;
-    char *text = NULL;
-    size_t length = 0;
+    const struct training_options *o = run->options;
+    struct ranking ranking;
+    struct figure_list figures = {0};
     if (run->job->rank)
         return 0;
-    ranking_create(&comparison, &run->measurements, run->options->implementation, run->job->size,
-                   (double)(run->options->batch_size * run->options->context_length), attainable_s);
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for the summary");
-    heading_print(out, run);
-    fflush(out);
-    size_t table = length;
-    ranking_print(out, run, &comparison);
-    fclose(out);
-    int status = results_write_summary(results, run, &comparison, text);
-    if (print && (fputs(text + table, stdout) < 0 || fflush(stdout)))
-        status = error_report("cannot write the table to the standard output: %s", strerror(errno));
-    free(text);
-    ranking_destroy(&comparison);
+    ranking_create(&ranking, &run->measurements, o->implementation, run->job->size,
+                   (double)(o->batch_size * o->workload.context_length), attainable_s);
+    cJSON *summary = create_summary(run, results);
+    ranking_add_figures(&ranking, o->implementation, &figures);
+    ranking_add_table(&ranking, o->implementation, o->block_steps, summary);
+    buckets_add_table(o->implementation, run->reducer, o->n, summary);
+    ranking_add_verdict(&ranking, o->implementation, run->job->size, summary);
+    run_add_notes(run, summary);
+    add_facts(run, summary);
+    int status = results_write_summary(results, summary, &figures, results->label);
+    if (print) {
+        results_print_body(stdout, summary);
+        if (fflush(stdout) || ferror(stdout))
+            status = error_report("cannot write the table to the standard output: %s", strerror(errno));
+    }
+    cJSON_Delete(summary);
+    figures_destroy(&figures);
+    ranking_destroy(&ranking);
     return status;
 }
 
-static void measure_bound(void *context, struct run *run, const struct step_times *times, const struct overlap *overlap,
-                          int implementation, size_t round)
+static void measure_attainable(void *context, struct run *run, const struct step_times *times,
+                               const struct overlap *overlap, int implementation, size_t round)
 {
     (void)overlap;
     attainable_measure(context, run, times, implementation, round);
@@ -51,18 +91,26 @@ static int write_so_far(void *context, struct run *run, const struct results *re
     return write_summary(run, results, NULL, 0);
 }
 
+static void print_heading(const struct run *run, const struct results *results)
+{
+    cJSON *summary = create_summary(run, results);
+    results_print_heading(stdout, summary);
+    fflush(stdout);
+    cJSON_Delete(summary);
+}
+
 static int measure(struct run *run, struct results *results)
 {
-    struct attainable *attainable = run->options->attainable ? attainable_create(run) : NULL;
+    const struct training_options *o = run->options;
+    struct attainable *attainable =
+        o->attainable ? attainable_create(run->reducer, o->n, run->model.tensors, o->rounds) : NULL;
     double attainable_s[MAX_IMPLEMENTATIONS];
-    if (run->job->rank == 0) {
-        heading_print(stdout, run);
-        fflush(stdout);
-    }
-    struct run_hooks hooks = {attainable, attainable ? measure_bound : NULL, write_so_far};
+    if (run->job->rank == 0)
+        print_heading(run, results);
+    struct run_hooks hooks = {attainable, attainable ? measure_attainable : NULL, write_so_far};
     int status = run_rounds(run, results, &hooks);
     if (attainable && run->measurements.rounds)
-        attainable_compute(attainable, run, attainable_s);
+        attainable_compute(attainable, run->job, run->measurements.rounds, attainable_s);
     if (run_stop_monitor(run))
         status = -1;
     /* also when a block could not be written: what was measured is shown, and kept if it still can be */
@@ -73,16 +121,18 @@ static int measure(struct run *run, struct results *results)
         else
             status = job_agree(run->job, wrote);
     }
-    run_tell_losses(run);
-    attainable_destroy(attainable, run);
+    run_report_losses(run);
+    attainable_destroy(attainable);
     return status || losses_are_wrong(&run->losses) ? -1 : 0;
 }
 
-int run_benchmark(const struct job *job, const struct options *options, int argc, char *const argv[])
+int run_benchmark(const struct job *job, const struct run_options *options, const struct command *command)
 {
-    struct run run = {.job = job, .options = options, .argc = argc, .argv = argv};
+    static const struct recording nothing;
+    struct run run = {.job = job};
     struct results results = {.telemetry_file = -1};
-    int status = run_set_up(&run, &results);
+    struct results_target target = {"output", options->results.output, options->results.label, ""};
+    int status = run_set_up(&run, options, &nothing, "benchmark", command, &target, &results);
     if (!status)
         status = measure(&run, &results);
     if (!status)

@@ -1,16 +1,23 @@
-/* summary.h - summary.csv: the figures of summary.json as a tidy table, a row for each implementation and metric.
- */
+/* summary.h - a ranking as the figures, tables and notes of summary.json. */
 #ifndef BENCH_BENCHMARK_SUMMARY_H
 #define BENCH_BENCHMARK_SUMMARY_H
 
-#include "training/rounds.h"
+#include "base/figures.h"
+#include "benchmark/ranking.h"
+#include "ddp/plan.h"
 
-#include <cJSON.h>
+/* Every figure of every row, and the ratio of every pair. */
+void ranking_add_figures(const struct ranking *ranking, const struct implementation *row, struct figure_list *figures);
 
-/* The table as text, a line of column names first; the caller frees it. `implementations` is that object of
- * summary.json: implementations.<name>.<metric>, a name for each of run's options. Numbers are spelled as there; a
- * figure that does not exist is an empty field, as is the bucket size (MiB) of a strategy without buckets. No field is
- * quoted: labels hold neither commas nor quotes. */
-char *summary_csv_text(const struct run *run, const cJSON *implementations);
+/* The table of the comparison; block_steps are the timed steps behind a sample. */
+void ranking_add_table(const struct ranking *ranking, const struct implementation *row, size_t block_steps,
+                       cJSON *summary);
+
+/* The pairs with their p-values, the fastest, and those that do not differ significantly from it; and the verdict in
+ * words, for so many ranks. */
+void ranking_add_verdict(const struct ranking *ranking, const struct implementation *row, int ranks, cJSON *summary);
+
+/* The buckets of those rows that have some, in the order of their reduction; reducer[n] as the rows. */
+void buckets_add_table(const struct implementation *row, const struct reducer *reducer, int n, cJSON *summary);
 
 #endif

@@ -1,16 +1,12 @@
-/* results.c - writes the files of one run. */
+/* results.c - the directory of a run, and its files as they are written. */
 #include "results/results.h"
 
 #include "base/files.h"
-#include "base/json.h"
-#include "base/version.h"
 #include "kernels/error.h"
-#include "results/provenance.h"
 
 #include <cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,23 +106,4 @@ int results_replace_json(const struct results *results, const char *name, cJSON 
     int status = files_replace(results->directory, name, text);
     free(text);
     return status;
-}
-
-/* ---- what every summary has ---- */
-
-void results_add_monitor(cJSON *json, const struct monitor_findings *findings)
-{
-    if (!(findings->samples > 0))
-        return;
-    cJSON *monitor = cJSON_AddObjectToObject(json, "monitor");
-    cJSON_AddNumberToObject(monitor, "samples", findings->samples);
-    json_add_number(monitor, "cpu_us_per_sample", 1e6 * findings->cpu_seconds);
-    cJSON *list = cJSON_AddArrayToObject(monitor, "findings");
-    for (int i = 0; i < findings->n; i++) {
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, row);
-        cJSON_AddStringToObject(row, "name", monitor_kind_name[findings->finding[i].kind]);
-        cJSON_AddStringToObject(row, "text", findings->finding[i].text);
-    }
-    cJSON_AddNumberToObject(monitor, "more", findings->more);
 }

@@ -158,15 +158,27 @@ static void tell(const struct bench *b)
 /* ---- the program ---- */
 
 static const struct option rows[] = {
-    {"array-mib", &option_count, offsetof(struct options, array_mib), "0", 0, 65536,
-     "MiB of the arrays of memory-bound operations, at least; 0: 256, or 16 with --quick, which caches may hold", 0},
-    {"rounds", &option_count, offsetof(struct options, rounds), "20", 1, 10000, "that are timed", 0},
+    {.name = "array-mib",
+     .kind = &option_count,
+     .offset = offsetof(struct options, array_mib),
+     .initial = "0",
+     .high = 65536,
+     .help =
+         "MiB of the arrays of memory-bound operations, at least; 0: 256, or 16 with --quick, which caches may hold"},
+    {.name = "rounds",
+     .common = 1,
+     .kind = &option_count,
+     .offset = offsetof(struct options, rounds),
+     .initial = "20",
+     .low = 1,
+     .high = 10000,
+     .help = "that are timed"},
 };
 
 int main(int argc, char *argv[])
 {
     struct bench b = {.alone = {.program = "bench_kernels"}};
-    struct option_section own = {"Sizes", rows, sizeof rows / sizeof *rows, &b.options};
+    struct option_section own = {.title = "Sizes", OPTION_ROWS(rows), .base = &b.options};
     int status = program_open(&b.alone, own,
                               "Times each operation of the device next to a copy. On a GPU products and attention have "
                               "the sizes of\nbench/peers/torch_kernels.py, and --tsv the columns of its table.\n",

@@ -12,10 +12,22 @@
 #define FIELD(field) offsetof(struct program, field)
 
 static const struct option rows[] = {
-    {"threads", &option_count, FIELD(threads), "1", 1, 1024, "of each operation on the CPU", 0},
-    {"quick", &option_flag, FIELD(quick), NULL, 0, 0, "small sizes and few repeats, to see that it runs", 0},
-    {"tsv", &option_text, FIELD(tsv_path), "", 0, 0, "also write the figures to this file, separated by tabs", 0},
-    {"help", &option_flag, FIELD(help), NULL, 0, 0, "print this and stop", 'h'},
+    {.name = "threads",
+     .kind = &option_count,
+     .offset = FIELD(threads),
+     .initial = "1",
+     .low = 1,
+     .high = 1024,
+     .help = "of each operation on the CPU"},
+    {.name = "quick",
+     .kind = &option_flag,
+     .offset = FIELD(quick),
+     .help = "small sizes and few repeats, to see that it runs"},
+    {.name = "tsv",
+     .kind = &option_text,
+     .offset = FIELD(tsv_path),
+     .initial = "",
+     .help = "also write the figures to this file, separated by tabs"},
 };
 
 static int say(const struct program *alone, int status)
@@ -26,15 +38,16 @@ static int say(const struct program *alone, int status)
 
 int program_open(struct program *alone, struct option_section own, const char *words, int argc, char *const argv[])
 {
-    struct option_section section[] = {
-        open_device_alone_options(&alone->options), own, {"Measuring", rows, sizeof rows / sizeof *rows, alone}};
-    struct option_table table = {.section = section, .sections = sizeof section / sizeof *section};
+    struct option_table table = {0};
     char text[300];
+    option_table_add(&table, open_device_alone_options(&alone->options));
+    option_table_add(&table, own);
+    option_table_add(&table, (struct option_section){.title = "Measuring", OPTION_ROWS(rows), .base = alone});
     if (option_table_parse(&table, argc, argv))
         return say(alone, 2);
-    if (alone->help) {
+    if (table.help) {
         printf("Usage: %s [OPTION VALUE]...\n", alone->program);
-        option_table_help(stdout, &table);
+        option_table_help(stdout, &table, HELP_ALL);
         printf("\n%s", words);
         return EXIT_SUCCESS;
     }

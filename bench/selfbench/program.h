@@ -12,7 +12,6 @@ struct program {
     size_t threads; /* of an operation on the CPU */
     int quick;
     const char *tsv_path;
-    int help;
 
     struct open_device opened;
     FILE *tsv; /* --tsv; NULL without it */

@@ -1,112 +1,106 @@
 /* heading.c - what was run, and what a reader of the figures must know of the machine and the losses meanwhile, in
  * lines: the same for the benchmark and the profile. */
-#include "base/json.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "training/training.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-/* Appends a line (printf's format) to an array of strings. */
-__attribute__((format(printf, 2, 3))) static void add_line(cJSON *lines, const char *format, ...)
-{
-    char line[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    cJSON_AddItemToArray(lines, json_text(line));
-}
-
-static void add_memory(cJSON *lines, const size_t memory[MEMORY_PARTS])
+static void add_memory(cJSON *summary, const size_t memory[MEMORY_PARTS])
 {
     char line[512], words[CELL];
     size_t at = 0;
     for (int i = 0; i < MEMORY_PARTS && at < sizeof line; i++)
         at += (size_t)snprintf(line + at, sizeof line - at, "%s %s %s", i ? "," : "", memory_part_name[i],
                                text_memory(words, memory[i]));
-    add_line(lines, "memory    %s on each rank (estimated):%s", text_memory(words, memory_total(memory)), line);
+    results_add_line(summary, "heading", "memory    %s on each rank (estimated):%s",
+                     text_memory(words, memory_total(memory)), line);
 }
 
-cJSON *run_heading(const struct run *run, const char *epochs_or_regime)
+void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON *summary)
 {
     const struct training_options *o = run->options;
     const struct workload *w = &o->workload;
     const struct job *job = run->job;
     const struct comm *comm = run->comm;
-    cJSON *lines = cJSON_CreateArray();
     char on[300];
-    add_line(lines, "ddpbench %s on %d rank%s x %d thread%s on %d host%s (%s), comm %s, %s%s", version_text(),
-             job->size, text_plural((size_t)job->size), run->threads, text_plural((size_t)run->threads), job->hosts,
-             text_plural((size_t)job->hosts),
-             run->opened.on_gpu ? open_device_words(&run->opened, on)
-             : run->host.cpu[0] ? run->host.cpu
-                                : run->host.name,
-             comm->name, comm->on_device ? "" : "progress ", comm->progress);
-    add_line(lines,
-             "model     %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters",
-             w->num_layers, w->d_model, w->num_heads, w->d_ff, w->vocab_size, w->context_length,
-             1e-6 * (double)run->model.parameters);
-    add_line(lines, "batch     %zu sequences a step = %d ranks x %zu micro-batch%s x %zu", o->batch_size, job->size,
-             o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es", run->model.sizes.batch);
+    results_add_line(summary, "heading", "ddpbench %s on %d rank%s x %d thread%s on %d host%s (%s), comm %s, %s%s",
+                     version_text(), job->size, text_plural((size_t)job->size), run->threads,
+                     text_plural((size_t)run->threads), job->hosts, text_plural((size_t)job->hosts),
+                     run->opened.on_gpu ? open_device_words(&run->opened, on)
+                     : run->host.cpu[0] ? run->host.cpu
+                                        : run->host.name,
+                     comm->name, comm->on_device ? "" : "progress ", comm->progress);
+    results_add_line(
+        summary, "heading",
+        "model     %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters",
+        w->num_layers, w->d_model, w->num_heads, w->d_ff, w->vocab_size, w->context_length,
+        1e-6 * (double)run->model.parameters);
+    results_add_line(summary, "heading", "batch     %zu sequences a step = %d ranks x %zu micro-batch%s x %zu",
+                     o->batch_size, job->size, o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es",
+                     run->model.sizes.batch);
     if (data_tokens(run->data))
-        add_line(lines, "data      %s, %zu tokens", o->data, data_tokens(run->data));
+        results_add_line(summary, "heading", "data      %s, %zu tokens", o->data, data_tokens(run->data));
     else
-        add_line(lines, "data      synthetic");
-    cJSON_AddItemToArray(lines, json_text(epochs_or_regime));
-    add_memory(lines, run->memory);
-    return lines;
+        results_add_line(summary, "heading", "data      synthetic");
+    results_add_line(summary, "heading", "%s", epochs_or_regime);
+    add_memory(summary, run->memory);
 }
 
-static void add_losses(cJSON *notes, const struct losses *losses)
+static void add_losses(cJSON *summary, const struct losses *losses)
 {
     if (losses->not_a_number)
-        add_line(notes, "Warning: a loss was not a finite number: training diverged.");
+        results_add_line(summary, "notes", "Warning: a loss was not a finite number: training diverged.");
     else if (losses->difference == 0)
-        add_line(notes, "Losses of all synchronising fp32 strategies are identical, step by step.");
+        results_add_line(summary, "notes", "Losses of all synchronising fp32 strategies are identical, step by step.");
     else if (isfinite(losses->difference))
-        add_line(notes, "Losses of the synchronising fp32 strategies differ by at most %.1e, relatively.",
-                 losses->difference);
+        results_add_line(summary, "notes",
+                         "Losses of the synchronising fp32 strategies differ by at most %.1e, relatively.",
+                         losses->difference);
 }
 
-static void add_machine(cJSON *notes, const struct run *run)
+static void add_machine(cJSON *summary, const struct run *run)
 {
     const struct block_counts *counts = &run->counts;
     if (run->cores_per_rank < run->threads)
-        add_line(notes,
-                 "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.2g logical CPUs; timings include "
-                 "scheduling delays.",
-                 run->threads, text_plural((size_t)run->threads), run->cores_per_rank);
+        results_add_line(
+            summary, "notes",
+            "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.2g logical CPUs; timings include "
+            "scheduling delays.",
+            run->threads, text_plural((size_t)run->threads), run->cores_per_rank);
     if (counts->with_other_processes && !run->watches_cpu)
-        add_line(notes,
-                 "Note: other processes used up to %.1f cores during %zu of %zu blocks: trust intervals, not single "
-                 "figures.",
-                 counts->other_cores, counts->with_other_processes, counts->blocks);
+        results_add_line(
+            summary, "notes",
+            "Note: other processes used up to %.1f cores during %zu of %zu blocks: trust intervals, not single "
+            "figures.",
+            counts->other_cores, counts->with_other_processes, counts->blocks);
     for (int i = 0; i < run->monitored.n; i++)
-        add_line(notes, "Note: %s.", run->monitored.finding[i].text);
+        results_add_line(summary, "notes", "Note: %s.", run->monitored.finding[i].text);
+    if (run->monitored.more)
+        results_add_line(summary, "notes",
+                         "Note: monitors found %d more of this; see cpu_monitor*.csv and gpu_monitor*.csv.",
+                         run->monitored.more);
 }
 
-cJSON *run_notes(const struct run *run)
+void run_add_notes(const struct run *run, cJSON *summary)
 {
-    cJSON *notes = cJSON_CreateArray();
     const struct block_counts *counts = &run->counts;
     char words[CELL];
-    add_losses(notes, &run->losses);
+    add_losses(summary, &run->losses);
     for (int i = 0; i < run->options->n; i++)
         if (run->reducer[i].staged && run->reducer[i].staged_dtype == COMM_BF16)
-            add_line(notes, "%s sends bfloat16 (--grad-dtype); its losses are its own.",
-                     run->options->implementation[i].label);
-    add_machine(notes, run);
+            results_add_line(summary, "notes", "%s sends bfloat16 (--grad-dtype); its losses are its own.",
+                             run->options->implementation[i].label);
+    add_machine(summary, run);
     if (counts->comm_cpu_seconds > 0)
-        add_line(notes, "The communication thread of rank 0 used %.2f cores beside the computation (progress %s).",
-                 counts->comm_cpu_seconds / counts->comm_seconds, run->comm->progress);
+        results_add_line(summary, "notes",
+                         "The communication thread of rank 0 used %.2f cores beside the computation (progress %s).",
+                         counts->comm_cpu_seconds / counts->comm_seconds, run->comm->progress);
     if (counts->dropped_spans)
-        add_line(notes, "Warning: %d spans found the timeline full; phase times are incomplete.",
-                 counts->dropped_spans);
-    add_line(notes, "%s, measured: %s.",
-             run->opened.on_gpu ? "Memory in use on the GPU of rank 0" : "Peak memory of rank 0",
-             text_memory(words, open_device_memory(&run->opened)));
-    return notes;
+        results_add_line(summary, "notes", "Warning: %d spans found the timeline full; phase times are incomplete.",
+                         counts->dropped_spans);
+    results_add_line(summary, "notes", "%s, measured: %s.",
+                     run->opened.on_gpu ? "Memory in use on the GPU of rank 0" : "Peak memory of rank 0",
+                     text_memory(words, open_device_memory(&run->opened)));
 }

@@ -45,14 +45,15 @@ int run_json_write(const struct run *run, const char *mode, const struct command
     json_add_number(derived, "data_tokens", (double)data_tokens(run->data));
     json_add_number(derived, "timed_steps_per_block", (double)o->block_steps);
     json_add_text(derived, "device", run->model.device->name);
-    provenance_add_gpu(derived, &run->opened);
+    open_device_describe(&run->opened, derived);
     json_add_text(derived, "blas", version_blas());
     provenance_add_comm(derived, run->comm);
     cJSON *memory = cJSON_AddObjectToObject(derived, "memory_bytes_per_rank");
     for (int i = 0; i < MEMORY_PARTS; i++)
         json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
     add_implementations(json, run);
-    provenance_add_machine(json, run->job, &run->host);
+    host_describe(&run->host, run->job, json);
+    provenance_add_environment(json);
     if (run->job->rank) {
         cJSON_Delete(json);
         return 0;

@@ -7,7 +7,6 @@
 #include "machine/host.h"
 #include "machine/open_device.h"
 #include "monitor/monitor.h"
-#include "results/provenance.h"
 #include "results/results.h"
 #include "spans/overlap.h"
 #include "training/losses.h"
@@ -87,9 +86,9 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
 /* Says on stderr of rank 0 what is wrong with the losses, if anything. */
 void run_report_losses(const struct run *run);
 
-/* What was run, in lines; and what a reader of the figures must know of the machine and the losses meanwhile, one note
- * a line. Both are arrays of strings for summary.json; the caller owns them. */
-cJSON *run_heading(const struct run *run, const char *epochs_or_regime);
-cJSON *run_notes(const struct run *run);
+/* Adds to a summary (results_summary_create) the lines that say what was run, as its heading; and as its notes what a
+ * reader of the figures must know of the machine and the losses meanwhile. */
+void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON *summary);
+void run_add_notes(const struct run *run, cJSON *summary);
 
 #endif
