@@ -6,8 +6,9 @@
 #include <check.h>
 #include <string.h>
 
-int parse(struct options *options, const char *line)
+struct command_line *parse(const char *line)
 {
+    static struct command_line parsed;
     enum { MAX_WORDS = 16 };
     static char copy[MAX_LINE];
     char *argv[MAX_WORDS + 1] = {"ddpbench"}, *at = copy;
@@ -22,20 +23,20 @@ int parse(struct options *options, const char *line)
             *at++ = 0;
     }
     error_clear();
-    return options_parse(options, argc, argv);
+    parsed = (struct command_line){0};
+    return command_line_parse(&parsed, argc, argv) ? NULL : &parsed;
 }
 
-struct options parsed(const char *line)
+struct command_line *parsed(const char *line)
 {
-    struct options options;
-    ck_assert_msg(parse(&options, line) == 0, "'%s': %s", line, error_text());
-    return options;
+    struct command_line *taken = parse(line);
+    ck_assert_msg(taken != NULL, "'%s': %s", line, error_text());
+    return taken;
 }
 
 void check_refused(const char *line, const char *const *words, int n)
 {
-    struct options options;
-    ck_assert_msg(parse(&options, line) == -1, "'%s' was taken", line);
+    ck_assert_msg(!parse(line), "'%s' was taken", line);
     for (int i = 0; i < n && words[i]; i++)
         ck_assert_msg(strstr(error_text(), words[i]) != NULL, "'%s': no '%s' in '%s'", line, words[i], error_text());
     ck_assert_ptr_null(strchr(error_text(), '\n'));
@@ -51,10 +52,10 @@ static void keep(void *context, const char *name, const char *text, int is_text)
     }
 }
 
-struct value value_of(const struct options *options, const char *name)
+struct value value_of(const struct command_line *line, const char *name)
 {
     struct value value = {.name = name};
-    options_each(options, keep, &value);
+    option_table_each(&line->table, keep, &value);
     ck_assert_msg(value.seen == 1, "--%s is listed %d times", name, value.seen);
     return value;
 }

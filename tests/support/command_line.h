@@ -2,25 +2,24 @@
 #ifndef TESTS_SUPPORT_COMMAND_LINE_H
 #define TESTS_SUPPORT_COMMAND_LINE_H
 
-#include "training/options.h"
+#include "command_line.h"
 
 enum { MAX_LINE = 4096 };
 
-/* Parses a line cut at '|' (so that words may be empty or hold spaces). What options point to stays until the next. */
-int parse(struct options *options, const char *line);
-
+/* Parses a line cut at '|' (so that words may be empty or hold spaces). What it points to stays until the next. Returns
+ * NULL, reported, where the line is refused. */
+struct command_line *parse(const char *line);
 /* The same for a line that must be taken. */
-struct options parsed(const char *line);
-
+struct command_line *parsed(const char *line);
 /* Fails the test unless the line is refused, in one line of words that hold these (up to n, or to a NULL). */
 void check_refused(const char *line, const char *const *words, int n);
 
-/* An option as options_each tells it; fails the test unless it does so once. */
+/* An option as it is recorded; fails the test unless it is, once. */
 struct value {
     const char *name;
     char text[256];
     int seen, is_text;
 };
-struct value value_of(const struct options *options, const char *name);
+struct value value_of(const struct command_line *line, const char *name);
 
 #endif

@@ -11,22 +11,68 @@ struct values {
     size_t bytes, count;
     double real;
     const char *text;
-    int flag;
+    int flag, colour, tint;
 };
 
+static const char *const colours[] = {"red", "green", "blue", NULL};
+
 static const struct option numbers[] = {
-    {"min-bytes", &option_bytes, offsetof(struct values, bytes), "8", 1, 1e12, "a size", 'b'},
-    {"iters", &option_count, offsetof(struct values, count), "20", 0, 100, "a count", 'n'},
-    {"factor", &option_real, offsetof(struct values, real), "2", 1, 10, "a number", 'f'},
+    {.name = "min-bytes",
+     .letter = 'b',
+     .kind = &option_bytes,
+     .offset = offsetof(struct values, bytes),
+     .initial = "8",
+     .low = 1,
+     .high = 1e12,
+     .help = "a size"},
+    {.name = "iters",
+     .letter = 'n',
+     .kind = &option_count,
+     .offset = offsetof(struct values, count),
+     .initial = "20",
+     .high = 100,
+     .help = "a count"},
+    {.name = "factor",
+     .letter = 'f',
+     .kind = &option_real,
+     .offset = offsetof(struct values, real),
+     .initial = "2",
+     .low = 1,
+     .high = 10,
+     .help = "a number"},
 };
 static const struct option words[] = {
-    {"dtype", &option_text, offsetof(struct values, text), "float", 0, 0, "a word", 'd'},
-    {"check", &option_flag, offsetof(struct values, flag), NULL, 0, 0, "a flag", 'c'},
+    {.name = "dtype",
+     .letter = 'd',
+     .kind = &option_text,
+     .offset = offsetof(struct values, text),
+     .initial = "float",
+     .help = "a word"},
+    {.name = "check", .letter = 'c', .kind = &option_flag, .offset = offsetof(struct values, flag), .help = "a flag"},
+    {.name = "colour",
+     .common = 1,
+     .kind = &option_choice,
+     .offset = offsetof(struct values, colour),
+     .initial = "green",
+     .choices = colours,
+     .help = "one of three"},
 };
+static const struct option tints[] = {
+    {.name = "tint", .kind = &option_flag, .offset = offsetof(struct values, tint), .help = "of the colour"},
+};
+
+static void make_table(struct option_table *table, struct values *values)
+{
+    option_table_add(table, (struct option_section){.title = "Numbers", OPTION_ROWS(numbers), .base = values});
+    option_table_add(table, (struct option_section){.title = "Words", OPTION_ROWS(words), .base = values});
+    option_table_add(table,
+                     (struct option_section){.title = "Tints", OPTION_ROWS(tints), .base = values, .needs = "colour"});
+}
 
 enum { MAX_WORDS = 8 };
 static char taken[MAX_WORDS][32];
 static int n_taken;
+static struct option_table table; /* of the last line */
 
 static int take(void *context, const char *word)
 {
@@ -41,8 +87,8 @@ static int read_line(struct values *values, const char *line, int (*word)(void *
     char *argv[MAX_WORDS + 1] = {"program"}, *save = NULL;
     int argc = 1;
     *values = (struct values){0};
-    const struct option_section section[] = {{"Numbers", numbers, 3, values}, {"Words", words, 2, values}};
-    const struct option_table table = {.section = section, .sections = 2, .word = word};
+    table = (struct option_table){.word = word};
+    make_table(&table, values);
     strcpy(copy, line);
     for (char *at = strtok_r(copy, " ", &save); at; at = strtok_r(NULL, " ", &save))
         argv[argc++] = at;
@@ -106,7 +152,12 @@ static const char *const refused[][2] = {
     {"--check=1", "--check takes no value"},
     {"--min", "unknown option"},
     {"--", "unknown option"},
-    {"--min-bytesx 3", "known: --min-bytes --iters"},
+    {"--min-bytesx 3", "unknown option '--min-bytesx'; did you mean --min-bytes?"},
+    {"--iter=3", "did you mean --iters"},
+    {"--itres", "did you mean --iters"},
+    {"--unlike", "unknown option '--unlike'; see --help all"},
+    {"--colour pink", "--colour pink: expected red, green or blue"},
+    {"--tint", "--tint needs --colour"},
 };
 
 START_TEST(bad_words_are_refused)
@@ -132,14 +183,83 @@ END_TEST
 START_TEST(help_names_letters_and_defaults)
 {
     char text[1024] = "";
-    const struct option_section section[] = {{"Numbers", numbers, 3, NULL}, {"Words", words, 2, NULL}};
-    const struct option_table table = {.section = section, .sections = 2};
+    struct values v;
     FILE *out = fmemopen(text, sizeof text, "w");
-    option_table_help(out, &table);
+    ck_assert_int_eq(read_line(&v, "--help all -b", NULL), 0);
+    ck_assert_int_eq(table.help, HELP_ALL);
+    option_table_help(out, &table, HELP_ALL);
     fclose(out);
     ck_assert_ptr_nonnull(strstr(text, "Numbers:\n  --min-bytes, -b"));
     ck_assert_ptr_nonnull(strstr(text, "a size [8]\n"));
     ck_assert_ptr_nonnull(strstr(text, "a flag\n"));
+    ck_assert_ptr_nonnull(strstr(text, "Tints:\n  --tint"));
+}
+END_TEST
+
+START_TEST(help_shows_what_is_common_first)
+{
+    char text[1024] = "";
+    struct values v;
+    FILE *out = fmemopen(text, sizeof text, "w");
+    ck_assert_int_eq(read_line(&v, "-h", NULL), 0);
+    option_table_help(out, &table, table.help);
+    fclose(out);
+    ck_assert_ptr_nonnull(strstr(text, "--help all"));
+    ck_assert_ptr_nonnull(strstr(text, "--colour"));
+    ck_assert_ptr_null(strstr(text, "--tint"));
+}
+END_TEST
+
+START_TEST(the_table_knows_what_was_given)
+{
+    struct values v;
+    ck_assert_int_eq(read_line(&v, "-n 20 --colour blue --tint", NULL), 0);
+    ck_assert_int_eq(v.colour, 2);
+    ck_assert(option_was_given(&table, "iters") && option_was_given(&table, "tint"));
+    ck_assert(!option_was_given(&table, "min-bytes") && !option_was_given(&table, "check"));
+    ck_assert_str_eq(option_given_of(&table, numbers), "iters");
+    ck_assert_ptr_null(option_given_of(&table, &words[1]));
+    ck_assert_int_eq(read_line(&v, "--check", NULL), 0);
+    ck_assert_ptr_null(option_given_of(&table, numbers));
+}
+END_TEST
+
+static void join_values(void *context, const char *name, const char *value, int is_text)
+{
+    char *text = context;
+    size_t at = strlen(text);
+    snprintf(text + at, 256 - at, "%s=%s%s ", name, value, is_text ? "*" : "");
+}
+
+START_TEST(every_value_is_recorded)
+{
+    struct values v;
+    char text[256] = "";
+    ck_assert_int_eq(read_line(&v, "-b 1K --colour red", NULL), 0);
+    option_table_each(&table, join_values, text);
+    ck_assert_str_eq(text, "min-bytes=1024 iters=20 factor=2 dtype=float* check=false colour=red* tint=false ");
+}
+END_TEST
+
+START_TEST(lists_are_read_word_by_word)
+{
+    char word[8], name[32], value[32];
+    const char *at = "a,bc", *pairs = "x=1,y=2=3", *bad[] = {"a,,b", ",a", "a,", "12345678"};
+    ck_assert_int_eq(option_next_word(&at, word, sizeof word), 1);
+    ck_assert_str_eq(word, "a");
+    ck_assert_int_eq(option_next_word(&at, word, sizeof word), 1);
+    ck_assert_str_eq(word, "bc");
+    ck_assert_int_eq(option_next_word(&at, word, sizeof word), 0);
+    ck_assert_int_eq(option_next_pair(&pairs, name, value), 1);
+    ck_assert(!strcmp(name, "x") && !strcmp(value, "1"));
+    ck_assert_int_eq(option_next_pair(&pairs, name, value), 1);
+    ck_assert(!strcmp(name, "y") && !strcmp(value, "2=3"));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int status = 1;
+        for (at = bad[i]; status > 0;)
+            status = option_next_word(&at, word, sizeof word);
+        ck_assert_msg(status == -1, "'%s' was taken", bad[i]);
+    }
 }
 END_TEST
 
@@ -153,6 +273,10 @@ int main(void)
     tcase_add_loop_test(tests, bad_words_are_refused, 0, sizeof refused / sizeof *refused);
     tcase_add_test(tests, words_go_to_their_taker);
     tcase_add_test(tests, help_names_letters_and_defaults);
+    tcase_add_test(tests, help_shows_what_is_common_first);
+    tcase_add_test(tests, the_table_knows_what_was_given);
+    tcase_add_test(tests, every_value_is_recorded);
+    tcase_add_test(tests, lists_are_read_word_by_word);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
