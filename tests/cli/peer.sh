@@ -6,9 +6,9 @@ set -euo pipefail
 usage() {
     cat <<'END'
 Usage: [MPIRUN=mpirun] [PEER_PYTHON=python3] tests/cli/peer.sh [--help] BUILD_DIR
-Tests bench/peers against BUILD_DIR/ddpbench with tiny sizes, on the CPU; BUILD_DIR/tests/unit/results/test_results tells it which files
-are valid JSON. PEER_PYTHON is a Python that has PyTorch and numpy; without it all is skipped. Prints a line for each check,
-"ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
+Tests bench/peers against BUILD_DIR/ddpbench with tiny sizes, on the CPU. PEER_PYTHON is a Python that has PyTorch and
+numpy; without it all is skipped. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one
+failed.
 END
 }
 
