@@ -8,7 +8,7 @@ Usage: launch/bench_gpu.sh [--output DIR] [--reference DIR] [--python PROGRAM] [
   --output DIR      where results go (default: results/gpu-<time>): a directory NAME for each measurement, in it
                     output.txt, and for commands of ddpbench their results; provenance.txt
   --reference DIR   an earlier output: each result is compared with the one of its name by ddpbench compare
-  --python PROGRAM  a Python with PyTorch, to measure it too (default: python3); skipped where it has none
+  --python PROGRAM  a Python with PyTorch, measured too (default: python3; skipped where it has none)
   --dry-run         prints the commands instead of running them; needs no GPU
   --help
 A measurement that fails does not keep the others. Exit status: 1 if one failed, else the highest of the comparisons.
@@ -74,8 +74,8 @@ measure profile/ddp_bucketed "${ranks[@]}" "${on[@]}" --bucket-size-mb 25 --roun
 [ "$gpus" = 1 ] ||
     measure allreduce "${ranks[@]}" allreduce --device cuda --comm nccl -b 8 -e 1G -f 2 --output "$output/allreduce"
 if [ -n "$dry_run" ] || "$python" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-    measure peers bench/peers/compare.sh --ranks "$gpus" --repeats 3 --implementations none,ddp_bucketed \
-        --python "$python" --output "$output/peers/runs" -- "${on[@]}" --batch-size-per-rank 32 --bucket-size-mb 25 --rounds 5
+    measure peers bench/peers/compare.sh --ranks "$gpus" --python "$python" --repeats 3 \
+        --implementations none,ddp_bucketed --output "$output/peers/runs" -- "${on[@]}" --bucket-size-mb 25 --rounds 5
 fi
 
 [ -z "$failed" ] || { say "FAILED:$failed; each has its output.txt in $output"; exit 1; }
