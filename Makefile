@@ -60,7 +60,7 @@ SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c 
 	$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c bench/*/*.c))
 LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(SOURCES_OF_ALL) $(wildcard $(ABSENT)) $(CUDA_SOURCES)))
 TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
-TESTS := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/*.c tests/mpi/*.c))
+TESTS := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/*.c tests/mpi/*.c tests/support/programs/*.c))
 
 all: setup
 	@$(MAKE) --no-print-directory program

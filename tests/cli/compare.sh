@@ -6,7 +6,7 @@ set -euo pipefail
 usage() {
     cat <<'END'
 Usage: [MPIRUN=mpirun] tests/cli/compare.sh [--help] BUILD_DIR
-Tests BUILD_DIR/ddpbench compare; BUILD_DIR/tests/unit/results/test_results tells it which files are valid JSON.
+Tests BUILD_DIR/ddpbench compare.
 Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
 END
 }

@@ -33,7 +33,7 @@ profile() {
 # has NAME RANK: checks its trace; the counts of rows go to counts.
 has() {
     status=0
-    "$root/tests/gpu_trace.py" "$1/ddp_bucketed_rank_$2_trace.json" >counts 2>said || status=$?
+    "$root/tests/gpu/gpu_trace.py" "$1/ddp_bucketed_rank_$2_trace.json" >counts 2>said || status=$?
     result "$status" "$1: the trace of rank $2 is what it promises"
 }
 count() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' counts; }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# fences.sh - who may include what, and no conditionals; each rule is also shown to find a file that breaks it.
+# fences.sh - who may include what, how large folders may be, and no conditionals; each rule is also shown to find a file
+# that breaks it.
 # Rules are called by name, and awk has its own dollars:
 # shellcheck disable=SC2317,SC2016
 set -euo pipefail
@@ -11,21 +12,21 @@ case ${1:-} in
     exit 0
     ;;
 -*)
-    echo "fences_cli.sh: unknown option '$1'; known is --help" >&2
+    echo "fences.sh: unknown option '$1'; known is --help" >&2
     exit 2
     ;;
 esac
 cd "$(dirname "$0")/../.."
 
-# includes TREE: a line "file header" for each include line below TREE's kernels, ddp and bench.
+# includes TREE: a line "file header quote" for each include line below TREE's kernels, ddp and bench; quote is " or <.
 includes() {
     (
         cd "$1"
         find kernels ddp bench -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | sort |
             xargs -r awk 'match($0, /^[ \t]*#[ \t]*include(_next)?[ \t]*[<"][^>"]+/) {
                 header = substr($0, RSTART, RLENGTH)
-                sub(/^[^<"]*[<"]/, "", header)
-                print FILENAME, header
+                sub(/^[^<"]*/, "", header)
+                print FILENAME, substr(header, 2), substr(header, 1, 1)
             }'
     )
 }
@@ -33,28 +34,61 @@ includes() {
 # only HEADERS FILES: of the lines of includes, those that name a header (a regular expression) in another file.
 only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ files { print $1 ": " $2 }'; }
 
-# not_from TREE FOLDER FORBIDDEN: includes of FOLDER whose header is in one of the FORBIDDEN folders ("ddp bench").
-not_from() {
-    awk -v tree="$1" -v folder="$2" -v forbidden="$3" '
-        BEGIN { n = split(forbidden, below, " ") }
-        index($1, folder "/") == 1 {
-            name = $2
-            sub(/.*\//, "", name)
-            for (i = 1; i <= n; i++) {
-                path = tree "/" below[i] "/" name
-                there = (getline line < path) >= 0
-                close(path)
-                if (there || $2 ~ "(^|/)" below[i] "/") print $1 ": " $2
-            }
-        }'
+# Floors of rooms, which are the folders of bench, and kernels, ddp and main (bench/main.c). A file may include rooms of
+# lower floors and its own. Where `only` names what a room includes, it may include nothing else.
+rooms='
+BEGIN {
+    split("kernels 1 base 2 ddp 2 machine 3 monitor 3 spans 3 results 3 training 4 trace 4 benchmark 5 profile 5 allreduce 5" \
+        " compare 5 report 5 predict 5 main 6 selfbench 6", words, " ")
+    for (i = 1; i in words; i += 2) floor[words[i]] = words[i + 1]
+    only["base"] = "^kernels/(error|clock)[.]h$"
+    only["compare"] = only["report"] = only["predict"] = "^(base|results)/|^kernels/(error|clock)[.]h$"
 }
+function room_of(path) { sub(/^bench\//, "", path); sub(/[.\/].*/, "", path); return path }
+'
 
 # Each rule prints the lines of the tree $1 that break it.
-mpi() { includes "$1" | only 'mpi[.]h' 'ddp/comm_mpi[.]c|ddp/comm_nccl[.]c|ddp/job[.]c|kernels/error[.]c|bench/bench_allreduce[.]c'; }
+mpi() { includes "$1" | only 'mpi[.]h' 'ddp/comm_mpi[.]c|ddp/comm_nccl[.]c|ddp/job[.]c|kernels/error[.]c|bench/selfbench/allreduce[.]c'; }
 cuda() { includes "$1" | only 'cuda_runtime.*[.]h' 'kernels/cuda/.*|ddp/comm_nccl[.]c'; }
 cblas() { includes "$1" | only 'cblas[.]h' 'kernels/cpu/.*'; }
-kernels() { includes "$1" | not_from "$1" kernels "ddp bench"; }
-ddp() { includes "$1" | not_from "$1" ddp bench; }
+# A header of ours is named by its folder: "spans/spans.h", not "spans.h", "../spans/spans.h" or "bench/spans/spans.h".
+names() {
+    includes "$1" | awk '$3 == "\"" && ($2 !~ "/" || $2 ~ /[.][.]/) || $2 ~ "^bench/" { print $1 ": " $2 }'
+}
+floors() {
+    includes "$1" | awk "$rooms"'
+        {
+            from = room_of($1)
+            to = room_of($2)
+            known = $3 == "\"" || to in floor
+            if (!known || ($2 !~ "/") || from == to) next
+            if (!(from in floor) || !(to in floor)) print $1 ": " $2 " (a folder without a floor)"
+            else if (floor[to] >= floor[from] || (from in only && $2 !~ only[from])) print $1 ": " $2
+        }'
+}
+# From outside of a folder X of bench only X/X.h is included; base has one header a library, and selfbench may look inside.
+private() {
+    includes "$1" | awk "$rooms"'
+        $1 ~ "^bench/" && $3 == "\"" && $2 ~ "/" {
+            from = room_of($1)
+            to = room_of($2)
+            if (to !~ /^(kernels|ddp|base)$/ && from != to && from != "selfbench" && $2 != to "/" to ".h") print $1 ": " $2
+        }'
+}
+# Lines of C in bench and in each of its folders.
+sizes() {
+    (
+        cd "$1"
+        find bench -name '*.[ch]' -print0 | xargs -0 -r awk '
+            { bench++ }
+            split(FILENAME, part, "/") > 2 { lines[part[2]]++ }
+            END {
+                for (folder in lines)
+                    if (lines[folder] > 3000) print "bench/" folder ": " lines[folder] " lines, the limit is 3000"
+                if (bench >= 15000) print "bench: " bench " lines, the limit is 15000"
+            }' | sort
+    )
+}
 conditionals() {
     (
         cd "$1"
@@ -79,16 +113,25 @@ trap 'rm -rf "$temporary"' EXIT
 
 # good TREE: a small tree that keeps every rule.
 good() {
+    local room
     rm -rf "$1"
-    mkdir -p "$1/kernels/cpu" "$1/kernels/cuda" "$1/ddp" "$1/bench" "$1/tests"
+    mkdir -p "$1/kernels/cpu" "$1/kernels/cuda" "$1/ddp" "$1/tests"
     printf '#ifndef KERNELS_DEVICE_H\n#define KERNELS_DEVICE_H\n#include <stddef.h>\n#endif\n' >"$1/kernels/device.h"
     printf '#ifndef DDP_JOB_H\n#define DDP_JOB_H\n#include "kernels/device.h"\n#endif\n' >"$1/ddp/job.h"
-    printf '#ifndef BENCH_RUN_H\n#define BENCH_RUN_H\n#include "ddp/job.h"\n#endif\n' >"$1/bench/run.h"
     printf '#include "ddp/job.h"\n#include <mpi.h>\n' >"$1/ddp/job.c"
     printf '#include "kernels/device.h"\n#include <cblas.h>\n' >"$1/kernels/cpu/linear.c"
     printf '#include <cuda_runtime.h>\n#include <cuda_runtime_api.h>\n' >"$1/kernels/cuda/a.cu"
-    printf '#include "run.h"\n#include "kernels/device.h"\n/* #if in words */\nint if_else;\n' >"$1/bench/run.c"
-    printf '#include "run.h"\n#include "ddp/job.h"\n' >"$1/tests/test_run.c"
+    for room in base spans results training trace profile compare selfbench; do
+        mkdir -p "$1/bench/$room"
+        printf '#include "%s/%s.h"\n#include "kernels/error.h"\n' $room $room >"$1/bench/$room/$room.c"
+    done
+    printf '#include "spans/spans.h"\n#include "base/stats.h"\n#include "ddp/job.h"\n' >>"$1/bench/training/training.c"
+    printf '#include "training/training.h"\n#include "profile/figures.h"\n' >>"$1/bench/profile/profile.c"
+    printf '#include "results/results.h"\n#include "base/text.h"\n' >>"$1/bench/compare/compare.c"
+    printf '#include "trace/rows.h"\n#include "profile/profile.h"\n' >>"$1/bench/selfbench/selfbench.c"
+    printf '#include "profile/profile.h"\n#include "kernels/device.h"\n' >"$1/bench/main.c"
+    printf '/* #if in words */\nint if_else;\n' >>"$1/bench/main.c"
+    printf '#include "spans/spans.h"\n#include "ddp/job.h"\n' >"$1/tests/test_spans.c"
 }
 
 # expect RULE FILE LINE: the rule finds nothing in a good tree, and FILE when that line is put into it.
@@ -107,6 +150,22 @@ expect() {
     fi
 }
 
+# grown FOLDER LINES PATTERN: what the rule of sizes says when a folder of the good tree has a file of that many lines.
+grown() {
+    local found
+    good "$temporary/tree"
+    mkdir -p "$temporary/tree/$1"
+    seq "$2" >"$temporary/tree/$1/more.c"
+    found=$(sizes "$temporary/tree")
+    # shellcheck disable=SC2053 # a pattern
+    if [[ $found == $3 ]]; then
+        echo "ok - sizes, $1 with $2 lines more: ${found:-nothing}"
+    else
+        echo "not ok - sizes, $1 with $2 lines more: '$found', expected '$3'"
+        failed=1
+    fi
+}
+
 failed=0
 # check RULE WORDS: the rule finds nothing in this tree.
 check() {
@@ -120,11 +179,46 @@ check() {
     fi
 }
 
+expect mpi bench/main.c '#include <mpi.h>'
+expect mpi ddp/model.c '#include "mpi.h"'
+expect mpi kernels/cpu/linear.c '  #  include <mpi.h>'
+expect cuda ddp/model.c '#include <cuda_runtime.h>'
+expect cuda kernels/cpu/linear.c '#include <cuda_runtime_api.h>'
+expect cblas ddp/model.c '#include <cblas.h>'
+expect cblas bench/main.c '#include <cblas.h>'
+expect names kernels/cpu/linear.c '#include "job.h"'
+expect names kernels/device.h '#include "../ddp/absent.h"'
+expect names ddp/job.h '#include <bench/absent.h>'
+expect names bench/spans/spans.c '#include "bench/spans/steps.h"'
+expect floors kernels/cpu/linear.c '#include "ddp/job.h"'
+expect floors ddp/job.c '#include "spans/spans.h"'
+expect floors ddp/job.h '#include <base/stats.h>'
+expect floors bench/base/base.c '#include "ddp/job.h"'
+expect floors bench/base/base.c '#include "kernels/device.h"'
+expect floors bench/spans/spans.c '#include "results/results.h"'
+expect floors bench/training/training.c '#include "trace/trace.h"'
+expect floors bench/trace/trace.c '#include "profile/profile.h"'
+expect floors bench/profile/profile.c '#include "compare/compare.h"'
+expect floors bench/compare/compare.c '#include "spans/spans.h"'
+expect floors bench/compare/compare.c '#include "ddp/job.h"'
+expect floors bench/main.c '#include "selfbench/program.h"'
+expect floors bench/profile/profile.c '#include "attic/attic.h"'
+expect private bench/main.c '#include "profile/figures.h"'
+expect private bench/profile/profile.c '#include "spans/steps.h"'
+expect conditionals ddp/job.c '#if 1'
+expect conditionals ddp/job.c '#ifdef HAVE_CUDA'
+expect conditionals ddp/job.c '#ifndef JOB_C'
+expect conditionals ddp/job.h '#ifndef NDEBUG'
+expect conditionals kernels/cuda/a.cu '# if defined(X)'
+expect conditionals tests/test_spans.c '#else'
+expect conditionals bench/main.c '#elif 1'
+grown bench/monitor 3000 ''
+grown bench/monitor 3001 'bench/monitor: 3001 lines, the limit is 3000'
+grown bench 15000 'bench: 150?? lines, the limit is 15000'
+
 check mpi "mpi.h only in the comms, job.c, error.c and what is compared with MPI itself"
 check cuda "cuda_runtime only in kernels/cuda and comm_nccl.c"
 check cblas "cblas.h only in kernels/cpu"
-check kernels "kernels/ includes nothing of ddp/ and bench/"
-check ddp "ddp/ includes nothing of bench/"
 check conditionals "no conditionals but include guards"
 if [ "$(includes . | wc -l)" -gt 100 ]; then
     echo "ok - include lines are found"
@@ -133,23 +227,8 @@ else
     failed=1
 fi
 
-expect mpi bench/run.c '#include <mpi.h>'
-expect mpi ddp/model.c '#include "mpi.h"'
-expect mpi kernels/cpu/linear.c '  #  include <mpi.h>'
-expect cuda ddp/model.c '#include <cuda_runtime.h>'
-expect cuda kernels/cpu/linear.c '#include <cuda_runtime_api.h>'
-expect cblas ddp/model.c '#include <cblas.h>'
-expect cblas bench/run.c '#include <cblas.h>'
-expect kernels kernels/cpu/linear.c '#include "job.h"'
-expect kernels kernels/cpu/linear.c '#include "run.h"'
-expect kernels kernels/device.h '#include "../ddp/absent.h"'
-expect ddp ddp/job.c '#include "run.h"'
-expect ddp ddp/job.h '#include <bench/absent.h>'
-expect conditionals ddp/job.c '#if 1'
-expect conditionals ddp/job.c '#ifdef HAVE_CUDA'
-expect conditionals ddp/job.c '#ifndef JOB_C'
-expect conditionals ddp/job.h '#ifndef NDEBUG'
-expect conditionals kernels/cuda/a.cu '# if defined(X)'
-expect conditionals tests/test_run.c '#else'
-expect conditionals bench/run.c '#elif 1'
+check names "headers are named by their folders"
+check floors "no include of a higher floor, or of another room of one's own"
+check private "no private header of another folder"
+check sizes "bench/ below 15000 lines of C, none of its folders above 3000"
 exit "$failed"

@@ -80,7 +80,7 @@ with_gpus() {
 }
 mkdir lib empty old
 cc=${CC:-cc} no_gpus=''
-"$cc" -shared -fPIC -o lib/libnvidia-ml.so.1 "$root/tests/fixture/fake_nvml.c" 2>said || no_gpus=$(head -n 1 said)
+"$cc" -shared -fPIC -o lib/libnvidia-ml.so.1 "$root/tests/support/fixture/fake_nvml.c" 2>said || no_gpus=$(head -n 1 said)
 
 # ---- CPUs ----
 
@@ -259,7 +259,7 @@ refused "GPUs without a driver" '--monitor-gpu: libnvidia-ml[.]so[.]1 cannot sta
 with_gpus no_gpu no_gpu 2 --monitor-gpu
 end no_gpu
 refused "a driver without GPUs" '--monitor-gpu: the driver is there, but it knows no GPU'
-sed 's/nvmlDeviceGetHandleByIndex_v2/nvmlDeviceGetHandleByIndex/' "$root/tests/fixture/fake_nvml.c" >old/old.c
+sed 's/nvmlDeviceGetHandleByIndex_v2/nvmlDeviceGetHandleByIndex/' "$root/tests/support/fixture/fake_nvml.c" >old/old.c
 "$cc" -shared -fPIC -o old/libnvidia-ml.so.1 old/old.c
 library=old with_gpus '' too_old 2 --monitor-gpu
 end too_old

@@ -6,7 +6,7 @@ usage() { echo "Usage: tests/cli/netlab.sh [--help] BUILD_DIR    prints ok, not 
 
 case ${1:-} in
 --help) usage; exit 0 ;;
--*) echo "netlab_cli.sh: unknown option '$1'; known is --help" >&2; exit 2 ;;
+-*) echo "netlab.sh: unknown option '$1'; known is --help" >&2; exit 2 ;;
 '') usage >&2; exit 2 ;;
 esac
 build=$(realpath "$1")

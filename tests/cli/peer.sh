@@ -6,9 +6,9 @@ set -euo pipefail
 usage() {
     cat <<'END'
 Usage: [MPIRUN=mpirun] [PEER_PYTHON=python3] tests/cli/peer.sh [--help] BUILD_DIR
-Tests bench/peers against BUILD_DIR/ddpbench with tiny sizes, on the CPU; BUILD_DIR/tests/unit/results/test_results tells it which files
-are valid JSON. PEER_PYTHON is a Python that has PyTorch and numpy; without it all is skipped. Prints a line for each check,
-"ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
+Tests bench/peers against BUILD_DIR/ddpbench with tiny sizes, on the CPU. PEER_PYTHON is a Python that has PyTorch and
+numpy; without it all is skipped. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one
+failed.
 END
 }
 
@@ -28,7 +28,7 @@ export CUDA_VISIBLE_DEVICES='' # this is about the CPU
 # shellcheck disable=SC2034
 limit=120
 peer=$root/bench/peers/torch_ddp.py
-agrees=$root/tests/peer_agrees.py
+agrees=$root/tests/consumers/peer_agrees.py
 cat "$root"/README.md "$root"/Makefile "$root"/ddp/*.c >text
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 8 --data text --rounds 1
     --steps-per-block 18 --bucket-size-mb 0.01 --log-grad-norm)

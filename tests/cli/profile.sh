@@ -47,7 +47,7 @@ profile() {
         --profile-implementation "$implementation" --profile-output-dir "$out" "$@" >printed 2>said </dev/null || status=$?
 }
 
-agrees() { "$python" "$root/tests/recompute_trace.py" "$out" "$implementation"; }
+agrees() { "$python" "$root/tests/consumers/recompute_trace.py" "$out" "$implementation"; }
 
 # summary EXPRESSION: whether it is true of summary.json, as s.
 summary() { "$python" -c "import json; s = json.load(open('$out/$implementation/summary.json')); assert $1, s['stragglers']"; }
@@ -58,7 +58,7 @@ rows() {
 rows = [r['name'] for r in t]; assert $1, rows"
 }
 
-with_python "recompute_trace.py knows made-up traces, and finds broken ones" "$root/tests/recompute_trace.py" --self-test
+with_python "recompute_trace.py knows made-up traces, and finds broken ones" "$root/tests/consumers/recompute_trace.py" --self-test
 
 # ---- every implementation, 1 to 3 ranks ----
 

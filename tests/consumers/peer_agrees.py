@@ -38,7 +38,7 @@ def apart(a, b):
 
 def check_model(compiled):
     """compiled: the formulae that are used then; nothing is compiled."""
-    fixture = json.loads((here / "fixture" / "fixture.json").read_text())
+    fixture = json.loads((here.parent / "support" / "fixture" / "fixture.json").read_text())
     c, parameters = fixture["config"], fixture["parameters"]
     model = peer_model.Model(c["V"], c["T"], c["C"], c["L"], c["H"], c["F"], c["theta"], compiled)
     peer_model.set_weights(model, [np.array(p["initial"], np.float32).reshape(p["shape"]) for p in parameters])

@@ -11,7 +11,7 @@ last line is the sum: "N passed, N failed, N skipped"; what cannot be installed 
 END
 }
 
-say() { echo "consumers.sh: $*" >&2; }
+say() { echo "consumers/run.sh: $*" >&2; }
 
 case ${1:-} in
 --help) usage; exit 0 ;;

@@ -103,4 +103,4 @@ succeeds() {
 }
 
 # Whether all of these files are valid JSON (lines of it in a .jsonl).
-valid() { "$build/tests/unit/results/test_results" "$@"; }
+valid() { "$build/tests/support/programs/json_valid" "$@"; }

@@ -1,9 +1,10 @@
-/* noise.c - random numbers that are the same in every run of a test. */
+/* noise.c - random numbers that are the same in every run of a test, and how often a simulation repeats. */
 #include "tests/support/noise.h"
 
 #include "kernels/random.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define PI 3.14159265358979323846
 
@@ -23,6 +24,11 @@ double noise_normal(void) /* Box and Muller */
 {
     double radius = sqrt(-2 * log(noise_uniform()));
     return radius * cos(2 * PI * noise_uniform());
+}
+
+int noise_repetitions(int n)
+{
+    return getenv("TEST_LONG") ? n : n / 10;
 }
 
 double noise_three_errors(double probability, int repetitions)

@@ -1,4 +1,4 @@
-/* noise.h - random numbers that are the same in every run of a test. */
+/* noise.h - random numbers that are the same in every run of a test, and how often a simulation repeats. */
 #ifndef TESTS_SUPPORT_NOISE_H
 #define TESTS_SUPPORT_NOISE_H
 
@@ -9,7 +9,11 @@ void noise_start(uint64_t number); /* another number, another sequence */
 double noise_uniform(void); /* in (0, 1) */
 double noise_normal(void);  /* mean 0, standard deviation 1 */
 
-/* Three standard errors of how often something of this probability happens in so many repetitions. */
+/* How many repetitions a simulation makes: n where TEST_LONG is set (tests/run.sh --long), otherwise n / 10. */
+int noise_repetitions(int n);
+
+/* The tolerance of a simulation: three binomial standard errors, 3 sqrt(p (1 - p) / repetitions), of how often
+ * something of probability p happens. A tenth of the repetitions makes it sqrt(10) = 3.2 times as wide. */
 double noise_three_errors(double probability, int repetitions);
 
 #endif

@@ -5,7 +5,7 @@ CXX = g++
 EMULATED := $(OUT)/emulated
 # Programs that open a GPU; each is built from the same file as the test without one.
 EMULATED_TESTS := $(addprefix $(EMULATED)/,$(basename $(wildcard tests/unit/kernels/test_device.c tests/unit/ddp/test_model.c \
-	tests/mpi/comm.c tests/mpi/parity.c tests/gpu/check_*.cu)))
+	tests/mpi/comm.c tests/mpi/parity.c tests/gpu/*.cu)))
 
 EMULATED_SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 EMULATED_FLAGS = -g -O1 $(EMULATED_SANITIZE) -Itests/gpu/emulator -I. -Ibench \
@@ -34,9 +34,9 @@ $(EMULATED)/bench_%: $(EMULATED)/obj/bench/selfbench/%.o $(BENCH_HELP:$(OUT)/%=$
 	$(call say,LINK $@)
 	$(Q)$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(EMULATED_LIBS)
 
-$(EMULATED)/tests/gpu/check_tracing: $(addprefix $(EMULATED)/obj/kernels/,activity.o cuda/activity_cupti.o cuda/cupti_library.o \
+$(EMULATED)/tests/gpu/test_activity_cupti: $(addprefix $(EMULATED)/obj/kernels/,activity.o cuda/activity_cupti.o cuda/cupti_library.o \
 	cuda/cupti_names.o cuda/ranges.o)
-$(EMULATED)/tests/gpu/check_%: $(EMULATED)/obj/tests/gpu/check_%.o $(EMULATED)/obj/kernels/error.o $(EMULATION)
+$(EMULATED)/tests/gpu/%: $(EMULATED)/obj/tests/gpu/%.o $(EMULATED)/obj/kernels/error.o $(EMULATION)
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
 	$(Q)$(CXX) $(EMULATED_SANITIZE) -o $@ $^ $(shell pkg-config --libs check 2>/dev/null) $(EMULATED_LIBS)

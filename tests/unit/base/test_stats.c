@@ -1,6 +1,7 @@
 /* test_stats.c - known values of every figure, and simulations of what the intervals promise to cover.
  *
- * The simulations have a fixed seed; their bounds leave three standard errors of the number of repetitions. */
+ * The simulations have a fixed seed; their bounds leave three standard errors of the number of repetitions, which is a
+ * tenth unless TEST_LONG is set. */
 #include "base/stats.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
@@ -250,14 +251,14 @@ END_TEST
 START_TEST(median_interval_covers)
 {
     static const size_t sizes[] = {6, 10, 12, 30};
-    enum { REPETITIONS = 20000 };
+    int repetitions = noise_repetitions(20000);
     noise_start(1);
     double last_width = DBL_MAX;
     for (size_t s = 0; s < 4; s++) {
         size_t n = sizes[s];
         int covered = 0, whole = 0;
         double width = 0;
-        for (int r = 0; r < REPETITIONS; r++) {
+        for (int r = 0; r < repetitions; r++) {
             double sample[30], low = DBL_MAX, high = 0;
             for (size_t i = 0; i < n; i++) {
                 sample[i] = exp(noise_normal());
@@ -267,10 +268,10 @@ START_TEST(median_interval_covers)
             struct estimate x = stats_estimate(sample, n);
             covered += x.ci_low <= 1 && x.ci_high >= 1;
             whole += x.ci_low == low || x.ci_high == high;
-            width += log(x.ci_high / x.ci_low) / REPETITIONS;
+            width += log(x.ci_high / x.ci_low) / repetitions;
         }
-        double coverage = (double)covered / REPETITIONS;
-        ck_assert_msg(coverage >= 0.95 - noise_three_errors(0.95, REPETITIONS), "n %zu covers %g", n, coverage);
+        double coverage = (double)covered / repetitions;
+        ck_assert_msg(coverage >= 0.95 - noise_three_errors(0.95, repetitions), "n %zu covers %g", n, coverage);
         ck_assert_msg(coverage <= 0.99, "n %zu covers %g: too wide", n, coverage);
         ck_assert_msg(width < last_width, "n %zu: width %g, fewer samples %g", n, width, last_width);
         ck_assert_msg(n < 9 || whole == 0, "n %zu: the interval is the range", n);
@@ -293,11 +294,11 @@ static void drifting_pair(double *a, double *b, size_t n, double ratio, double d
 START_TEST(paired_interval_covers)
 {
     static const size_t sizes[] = {3, 6, 12, 30};
-    enum { REPETITIONS = 5000 };
+    int repetitions = noise_repetitions(5000);
     noise_start(2);
     for (size_t s = 0; s < 4; s++) {
         int covered = 0, covered_99 = 0, rejected = 0;
-        for (int r = 0; r < REPETITIONS; r++) {
+        for (int r = 0; r < repetitions; r++) {
             double a[30], b[30];
             drifting_pair(a, b, sizes[s], 1.1, 0.5);
             struct paired x = stats_paired(a, b, sizes[s], 0.95), y = stats_paired(a, b, sizes[s], 0.99);
@@ -308,9 +309,9 @@ START_TEST(paired_interval_covers)
             rejected += x.p <= 0.05;
             ck_assert_int_eq(x.p <= 0.05, x.ci_low > 1 || x.ci_high < 1); /* two words for the same thing */
         }
-        ck_assert_double_eq_tol((double)covered / REPETITIONS, 0.95, noise_three_errors(0.95, REPETITIONS));
-        ck_assert_double_eq_tol((double)covered_99 / REPETITIONS, 0.99, noise_three_errors(0.99, REPETITIONS));
-        ck_assert_double_eq_tol((double)rejected / REPETITIONS, 0.05, noise_three_errors(0.05, REPETITIONS));
+        ck_assert_double_eq_tol((double)covered / repetitions, 0.95, noise_three_errors(0.95, repetitions));
+        ck_assert_double_eq_tol((double)covered_99 / repetitions, 0.99, noise_three_errors(0.99, repetitions));
+        ck_assert_double_eq_tol((double)rejected / repetitions, 0.05, noise_three_errors(0.05, repetitions));
     }
 }
 END_TEST
@@ -331,12 +332,12 @@ END_TEST
 /* The t statistic of two groups that do not differ is beyond its 5 % point in 5 % of cases, also for one sample. */
 START_TEST(unpaired_error)
 {
-    enum { REPETITIONS = 20000 };
+    int repetitions = noise_repetitions(20000);
     noise_start(5);
     for (size_t n_a = 1; n_a <= 5; n_a += 4) {
         int beyond = 0;
         double limit = stats_t_quantile(0.95, (double)n_a + 3);
-        for (int r = 0; r < REPETITIONS; r++) {
+        for (int r = 0; r < repetitions; r++) {
             double a[5], b[5];
             for (int i = 0; i < 5; i++) {
                 a[i] = exp(0.3 * noise_normal());
@@ -345,7 +346,7 @@ START_TEST(unpaired_error)
             struct unpaired x = stats_unpaired(a, n_a, b, 5, 0.001);
             beyond += x.difference / x.error > limit;
         }
-        ck_assert_double_eq_tol((double)beyond / REPETITIONS, 0.05, noise_three_errors(0.05, REPETITIONS));
+        ck_assert_double_eq_tol((double)beyond / repetitions, 0.05, noise_three_errors(0.05, repetitions));
     }
 }
 END_TEST
@@ -353,11 +354,12 @@ END_TEST
 /* Independent nulls with unequal weights: the error of the whole is just below 5 %, and each has its share of it. */
 START_TEST(holm_weighted_family_error)
 {
-    enum { REPETITIONS = 20000, M = 8 };
+    enum { M = 8 };
+    int repetitions = noise_repetitions(20000);
     const double weight[M] = {10, 1, 1, 1, 1, 1, 1, 4};
     int wrong = 0, heavy = 0;
     noise_start(6);
-    for (int r = 0; r < REPETITIONS; r++) {
+    for (int r = 0; r < repetitions; r++) {
         double p[M], step[M];
         int any = 0;
         for (int i = 0; i < M; i++)
@@ -368,8 +370,8 @@ START_TEST(holm_weighted_family_error)
         wrong += any;
         heavy += p[0] <= step[0];
     }
-    ck_assert_double_eq_tol((double)wrong / REPETITIONS, 0.049, noise_three_errors(0.049, REPETITIONS));
-    ck_assert_double_eq_tol((double)heavy / REPETITIONS, 0.025, noise_three_errors(0.025, REPETITIONS) + 0.0005);
+    ck_assert_double_eq_tol((double)wrong / repetitions, 0.049, noise_three_errors(0.049, repetitions));
+    ck_assert_double_eq_tol((double)heavy / repetitions, 0.025, noise_three_errors(0.025, repetitions) + 0.0005);
 }
 END_TEST
 
@@ -385,20 +387,21 @@ static int any_below(const double *p, size_t m, double level)
  * pairs of six equal strategies over 12 rounds, which depend on each other. */
 START_TEST(holm_family_error)
 {
-    enum { REPETITIONS = 20000, DEPENDENT = 4000, STRATEGIES = 6, ROUNDS = 12, PAIRS = 15 };
+    enum { STRATEGIES = 6, ROUNDS = 12, PAIRS = 15 };
+    int repetitions = noise_repetitions(20000), dependent = noise_repetitions(4000);
     double p[PAIRS], sample[STRATEGIES][ROUNDS];
     int wrong = 0;
     noise_start(4);
-    for (int r = 0; r < REPETITIONS; r++) {
+    for (int r = 0; r < repetitions; r++) {
         for (int i = 0; i < PAIRS; i++)
             p[i] = noise_uniform();
         stats_holm(p, PAIRS);
         wrong += any_below(p, PAIRS, 0.05);
     }
-    ck_assert_double_eq_tol((double)wrong / REPETITIONS, 0.0488, noise_three_errors(0.0488, REPETITIONS));
+    ck_assert_double_eq_tol((double)wrong / repetitions, 0.0488, noise_three_errors(0.0488, repetitions));
 
     wrong = 0;
-    for (int r = 0; r < DEPENDENT; r++) {
+    for (int r = 0; r < dependent; r++) {
         size_t m = 0;
         for (int i = 0; i < ROUNDS; i++) {
             double drift = noise_normal();
@@ -412,8 +415,8 @@ START_TEST(holm_family_error)
         stats_holm(p, m);
         wrong += any_below(p, m, 0.05);
     }
-    ck_assert_double_le((double)wrong / DEPENDENT, 0.05 + noise_three_errors(0.05, DEPENDENT));
-    ck_assert_double_ge((double)wrong / DEPENDENT, 0.01);
+    ck_assert_double_le((double)wrong / dependent, 0.05 + noise_three_errors(0.05, dependent));
+    ck_assert_double_ge((double)wrong / dependent, 0.01);
 }
 END_TEST
 

@@ -748,38 +748,8 @@ START_TEST(bytes_in_words)
 }
 END_TEST
 
-/* For scripts: whether files that another program wrote are valid, without a test. A .jsonl holds a value a line, all
- * of them ended; any other file is one value. Returns how many files are not, and names them. */
-static int count_invalid(int n, char *const path[])
+int main(void)
 {
-    int invalid = 0;
-    char *text = NULL;
-    size_t room = 0;
-    for (int i = 0; i < n; i++) {
-        size_t length = strlen(path[i]), values = 0;
-        int by_line = length > 6 && !strcmp(path[i] + length - 6, ".jsonl"), bad = 0;
-        FILE *file = fopen(path[i], "rb");
-        while (file && getdelim(&text, &room, by_line ? '\n' : 0, file) > 0) { /* no 0 ends a whole file */
-            cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);
-            bad += !json || (by_line && text[strlen(text) - 1] != '\n');
-            cJSON_Delete(json);
-            values++;
-        }
-        if (!file || bad || (!by_line && values != 1)) {
-            printf("%s: %s\n", path[i], file ? "not JSON" : "cannot be read");
-            invalid++;
-        }
-        if (file)
-            fclose(file);
-    }
-    free(text);
-    return invalid;
-}
-
-int main(int argc, char *argv[])
-{
-    if (argc > 1)
-        return count_invalid(argc - 1, argv + 1) != 0;
     Suite *suite = suite_create("results");
     TCase *tests = tcase_create("results"), *words = tcase_create("words");
     run_all();

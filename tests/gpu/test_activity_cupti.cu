@@ -1,4 +1,4 @@
-/* check_tracing.cu - the tracer on an emulated CUPTI: what it takes over of calls and work, what it keeps back while it
+/* test_activity_cupti.cu - kernels/cuda/activity_cupti on an emulated CUPTI: what it takes over of calls and work, what it keeps back while it
  * pauses, what it says when it cannot start; and the ranges that other profilers hear. */
 #include "kernels/cuda/kernel.cuh"
 
@@ -276,7 +276,7 @@ END_TEST
 
 int main()
 {
-    Suite *suite = suite_create("tracing");
+    Suite *suite = suite_create("activity_cupti");
     TCase *tests = tcase_create("tracing");
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, setup, teardown);

@@ -1,0 +1,376 @@
+/* check_mistakes.cu - what the emulated GPU is for: a mistake shows. A barrier that is missing, memory that is not the
+ * kernel's, work of streams or of the host in no order, and ranks that differ. */
+#include "kernels/cuda/kernel.cuh"
+#include "tests/gpu/emulator/hazards.h"
+
+#include <check.h>
+#include <nccl.h>
+
+cudaStream_t cuda_stream;
+
+/* Numbers of the GPU, 0 to n - 1 at first. */
+struct Numbers {
+    float *gpu;
+    size_t n;
+
+    explicit Numbers(size_t count) : gpu(nullptr), n(count)
+    {
+        float *host = new float[n];
+        for (size_t i = 0; i < n; i++)
+            host[i] = static_cast<float>(i);
+        CUDA_CHECK(cudaMalloc(&gpu, n * sizeof *gpu));
+        CUDA_CHECK(cudaMemcpy(gpu, host, n * sizeof *gpu, cudaMemcpyHostToDevice));
+        delete[] host;
+    }
+    Numbers(const Numbers &) = delete;
+    Numbers &operator=(const Numbers &) = delete;
+    ~Numbers() { CUDA_CHECK(cudaFree(gpu)); }
+    float *read() const
+    {
+        static float host[4096];
+        CUDA_CHECK(cudaMemcpy(host, gpu, n * sizeof *gpu, cudaMemcpyDeviceToHost));
+        return host;
+    }
+};
+
+/* ---- barriers ---- */
+
+/* Turns a block's numbers round. */
+__global__ void reverse_kernel(float *x, int barrier)
+{
+    __shared__ float all[256];
+    float *mine = x + blockIdx.x * 256;
+    all[threadIdx.x] = mine[threadIdx.x];
+    if (barrier)
+        __syncthreads();
+    mine[threadIdx.x] = all[255 - threadIdx.x];
+}
+
+template <int barrier> static int reverse()
+{
+    Numbers x(768);
+    launch(reverse_kernel, 3, 256, 0, x.gpu, barrier);
+    const float *host = x.read();
+    for (int i = 0; i < 768; i++)
+        if (host[i] != static_cast<float>(i / 256 * 256 + 255 - i % 256))
+            return 1;
+    return 0;
+}
+
+/* Each lane takes the number of the next one, through shared memory; `barriers` of the two that it takes. */
+__global__ void rotate_kernel(float *x, int rounds, int barriers)
+{
+    float *all = dynamic_shared<float>();
+    unsigned lane = threadIdx.x % 32;
+    float mine = x[threadIdx.x];
+    for (int i = 0; i < rounds; i++) {
+        all[threadIdx.x] = mine;
+        if (barriers > 0)
+            __syncwarp();
+        mine = all[threadIdx.x - lane + (lane + 1) % 32];
+        if (barriers > 1)
+            __syncwarp();
+    }
+    x[threadIdx.x] = mine;
+}
+
+template <int barriers> static int rotate()
+{
+    Numbers x(64);
+    launch(rotate_kernel, 1, 64, 64 * sizeof(float), x.gpu, 5, barriers);
+    const float *host = x.read();
+    for (int i = 0; i < 64; i++)
+        if (host[i] != static_cast<float>(i / 32 * 32 + (i + 5) % 32))
+            return 1;
+    return 0;
+}
+
+START_TEST(missing_barriers)
+{
+    ck_assert_int_eq(wrong_orders(reverse<1>), 0);
+    ck_assert_int_ge(wrong_orders(reverse<0>), 10);
+    ck_assert_int_eq(wrong_orders(rotate<2>), 0);
+    ck_assert_int_ge(wrong_orders(rotate<1>), 10);
+    ck_assert_int_ge(wrong_orders(rotate<0>), 10);
+}
+END_TEST
+
+__global__ void half_a_shuffle_kernel(float *x)
+{
+    if (threadIdx.x < 16)
+        x[threadIdx.x] = __shfl_xor_sync(WHOLE_WARP, x[threadIdx.x], 1);
+}
+__global__ void hang_kernel(float *)
+{
+    if (threadIdx.x >= 48)
+        __syncwarp();
+    __syncthreads();
+}
+/* Threads that have ended are no longer waited for. */
+__global__ void early_end_kernel(float *x)
+{
+    if (threadIdx.x >= 32)
+        return;
+    __syncthreads();
+    x[threadIdx.x] = 7;
+}
+
+template <void (*kernel)(float *)> static int run()
+{
+    Numbers x(64);
+    launch(kernel, 1, 64, 0, x.gpu);
+    return x.read()[0] != 7;
+}
+
+START_TEST(divergence)
+{
+    ck_assert(ends_with(run<half_a_shuffle_kernel>, "of its warp"));
+    ck_assert(ends_with(run<hang_kernel>, "16 of the 32 lanes of the warp from thread 32 wait at __syncwarp"));
+    ck_assert_int_eq(wrong_orders(run<early_end_kernel>), 0);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+__global__ void read_shared_kernel(float *x, int at)
+{
+    x[threadIdx.x] = dynamic_shared<float>()[at];
+}
+__global__ void read_static_kernel(float *x, int at)
+{
+    __shared__ float some[10];
+    const float *all = some;
+    some[threadIdx.x % 10] = 0;
+    x[threadIdx.x] = all[at];
+}
+__global__ void read_kernel(float *x, const float *y, int at)
+{
+    x[threadIdx.x] = y[at];
+}
+template <int at> static int read_shared()
+{
+    Numbers x(32);
+    launch(read_shared_kernel, 1, 32, 25 * sizeof(float), x.gpu, at);
+    float first = x.read()[0];
+    return first == first; /* new shared memory is full of NaN */
+}
+template <int at> static int read_static()
+{
+    Numbers x(32);
+    launch(read_static_kernel, 1, 32, 0, x.gpu, at);
+    return x.read()[0] != 0;
+}
+template <int at> static int read_global()
+{
+    Numbers x(32), y(27);
+    launch(read_kernel, 1, 32, 0, x.gpu, y.gpu, at);
+    return x.read()[0] != static_cast<float>(at);
+}
+static int read_by_host()
+{
+    Numbers x(32);
+    return x.gpu[3] == 3;
+}
+static int read_of_host()
+{
+    Numbers x(32);
+    float y = 0;
+    launch(read_kernel, 1, 1, 0, x.gpu, &y, 0);
+    return 0;
+}
+START_TEST(memory)
+{
+    ck_assert_int_eq(wrong_orders(read_shared<24>), 0);
+    ck_assert(ends_with(read_shared<25>, "heap-buffer-overflow"));
+    ck_assert_int_eq(wrong_orders(read_static<9>), 0);
+    ck_assert(ends_with(read_static<10>, "insufficient space"));
+    ck_assert_int_eq(wrong_orders(read_global<26>), 0);
+    ck_assert(ends_with(read_global<27>, "heap-buffer-overflow"));
+    ck_assert(ends_with(read_global<-1>, "heap-buffer-overflow"));
+    ck_assert(ends_with(read_by_host, "use-after-poison"));
+    ck_assert(ends_with(read_of_host, "not the GPU's"));
+}
+END_TEST
+
+/* ---- streams ---- */
+
+enum { N = 1000 };
+
+__global__ void add_kernel(float *x, float by)
+{
+    for (unsigned i = threadIdx.x; i < N; i += 32)
+        x[i] += by;
+}
+
+static float *zeros()
+{
+    float *x;
+    CUDA_CHECK(cudaMalloc(&x, N * sizeof *x));
+    CUDA_CHECK(cudaMemset(x, 0, N * sizeof *x));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    return x;
+}
+
+static cudaStream_t new_stream()
+{
+    cudaStream_t stream;
+    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return stream;
+}
+
+/* ---- what may be missing between two streams ---- */
+
+/* One stream adds 1, another copies to the host, with an event between the two or without. */
+template <int event> static int hand_over()
+{
+    static float host[N];
+    float *x = zeros();
+    cudaEvent_t added;
+    cudaStream_t copies = new_stream();
+    cuda_stream = new_stream();
+    CUDA_CHECK(cudaEventCreateWithFlags(&added, cudaEventDisableTiming));
+    launch(add_kernel, 1, 32, 0, x, 1.0f);
+    CUDA_CHECK(cudaEventRecord(added, cuda_stream));
+    if (event)
+        CUDA_CHECK(cudaStreamWaitEvent(copies, added));
+    CUDA_CHECK(cudaMemcpyAsync(host, x, sizeof host, cudaMemcpyDeviceToHost, copies));
+    CUDA_CHECK(cudaFree(x));
+    CUDA_CHECK(cudaEventDestroy(added));
+    return host[N - 1] != 1;
+}
+
+START_TEST(order_of_streams)
+{
+    ck_assert_int_eq(wrong_orders(hand_over<1>), 0);
+    ck_assert_int_ge(wrong_orders(hand_over<0>), 3);
+}
+END_TEST
+
+/* ---- what may be missing between the host and a stream ---- */
+
+/* The host changes what it has just sent, having waited or not. */
+template <int wait> static int send()
+{
+    float back[N], *host, *x = zeros();
+    cuda_stream = new_stream();
+    CUDA_CHECK(cudaMallocHost(&host, sizeof back));
+    for (int i = 0; i < N; i++)
+        host[i] = 1;
+    CUDA_CHECK(cudaMemcpyAsync(x, host, sizeof back, cudaMemcpyHostToDevice, cuda_stream));
+    if (wait)
+        CUDA_CHECK(cudaStreamSynchronize(cuda_stream));
+    host[N - 1] = 2;
+    CUDA_CHECK(cudaMemcpyAsync(back, x, sizeof back, cudaMemcpyDeviceToHost, cuda_stream));
+    CUDA_CHECK(cudaFreeHost(host));
+    CUDA_CHECK(cudaFree(x));
+    return back[N - 1] != 1;
+}
+
+/* The host reads what it has asked for, having polled an event or not. */
+template <int wait> static int receive()
+{
+    float *host, *x = zeros();
+    cudaEvent_t copied;
+    cuda_stream = new_stream();
+    CUDA_CHECK(cudaEventCreate(&copied));
+    CUDA_CHECK(cudaMallocHost(&host, N * sizeof *host));
+    launch(add_kernel, 1, 32, 0, x, 1.0f);
+    CUDA_CHECK(cudaMemcpyAsync(host, x, N * sizeof *host, cudaMemcpyDeviceToHost, cuda_stream));
+    CUDA_CHECK(cudaEventRecord(copied, cuda_stream));
+    while (wait && cudaEventQuery(copied) == cudaErrorNotReady)
+        ;
+    int wrong = host[N - 1] != 1;
+    CUDA_CHECK(cudaFreeHost(host));
+    CUDA_CHECK(cudaFree(x));
+    CUDA_CHECK(cudaEventDestroy(copied));
+    return wrong;
+}
+
+START_TEST(order_with_host)
+{
+    ck_assert_int_eq(wrong_orders(send<1>), 0);
+    ck_assert_int_ge(wrong_orders(send<0>), 3);
+    ck_assert_int_eq(wrong_orders(receive<1>), 0);
+    ck_assert_int_ge(wrong_orders(receive<0>), 3);
+    ck_assert_int_le(wrong_orders(receive<0>), 19); /* and sometimes the GPU is quick */
+}
+END_TEST
+
+/* ---- NCCL: each rank is a process ---- */
+
+enum { RANKS = 3 };
+static ncclUniqueId id;
+
+#define NCCL_CHECK(call) ck_assert_int_eq(call, ncclSuccess)
+
+/* Runs it on all ranks; it returns 0 when all is well. Ranks that still run after ten seconds count as 2. */
+static void run_ranks(int (*run)(int rank), int status_of_rank[RANKS])
+{
+    pid_t child[RANKS];
+    memset(&id, 0, sizeof id);
+    NCCL_CHECK(ncclGetUniqueId(&id));
+    for (int r = 0; r < RANKS; r++) {
+        fflush(nullptr);
+        child[r] = fork();
+        if (!child[r]) {
+            setenv("EMULATED_CUDA_SEED", std::to_string(r + 1).c_str(), 1);
+            alarm(10);
+            CUDA_CHECK(cudaSetDevice(r));
+            cuda_stream = new_stream();
+            _exit(run(r));
+        }
+    }
+    for (int r = 0; r < RANKS; r++) {
+        int status;
+        waitpid(child[r], &status, 0);
+        status_of_rank[r] = WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+    }
+}
+
+static int other_counts(int rank)
+{
+    ncclComm_t comm;
+    float *x;
+    NCCL_CHECK(ncclCommInitRank(&comm, RANKS, id, rank));
+    CUDA_CHECK(cudaMalloc(&x, 4 * sizeof *x));
+    NCCL_CHECK(ncclAllReduce(x, x, rank == 1 ? 3 : 4, ncclFloat32, ncclSum, comm, cuda_stream));
+    CUDA_CHECK(cudaStreamSynchronize(cuda_stream));
+    return 0;
+}
+static int own_part_misplaced(int rank)
+{
+    ncclComm_t comm;
+    float *x;
+    NCCL_CHECK(ncclCommInitRank(&comm, RANKS, id, rank));
+    CUDA_CHECK(cudaMalloc(&x, RANKS * sizeof *x));
+    NCCL_CHECK(ncclReduceScatter(x, x, 1, ncclFloat32, ncclSum, comm, cuda_stream)); /* in place only on rank 0 */
+    return 0;
+}
+
+START_TEST(ranks_that_differ)
+{
+    int status[RANKS];
+    run_ranks(other_counts, status);
+    ck_assert(status[0] || status[1] || status[2]);
+    run_ranks(own_part_misplaced, status);
+    ck_assert_int_eq(status[0], 0);
+    ck_assert_int_eq(status[1], 2);
+    ck_assert_int_eq(status[2], 2);
+}
+END_TEST
+
+int main()
+{
+    Suite *suite = suite_create("mistakes on the emulated GPU");
+    TCase *tcase = tcase_create("mistakes");
+    suite_add_tcase(suite, tcase);
+    tcase_set_timeout(tcase, 120);
+    for (const TTest *test :
+         {missing_barriers, divergence, memory, order_of_streams, order_with_host, ranks_that_differ})
+        tcase_add_test(tcase, test);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
