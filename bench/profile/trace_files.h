@@ -4,7 +4,7 @@
 #define BENCH_PROFILE_TRACE_FILES_H
 
 #include "results/results.h"
-#include "trace/write.h"
+#include "trace/trace.h"
 
 /* Checks that this rank can write its trace, if it is one of --profile-ranks. Returns 0; or -1, reported. */
 int trace_files_check(const struct run *run, const struct results *results);

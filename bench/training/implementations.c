@@ -236,8 +236,6 @@ const struct option_kind option_thresholds = {VALUE_TEXT, thresholds_parse, thre
 
 /* ---- single words ---- */
 
-const char *const sort_name[SORTS] = {"self", "total", "mean", "calls", "name", "gflops", "gbs"};
-
 static int sort_parse(const struct option *option, const char *text, void *field)
 {
     int choice = option_choice(option, text, sort_name, SORTS);

@@ -5,7 +5,7 @@
 #include "benchmark/ranking.h"
 #include "kernels/error.h"
 #include "machine/host.h"
-#include "spans/steps.h"
+#include "spans/spans.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include "ddp/step.h"
 #include "ddp/strategy.h"
 #include "machine/open_device.h"
+#include "spans/spans.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -34,10 +35,6 @@ struct delay {
 struct thresholds {
     double busy, data_loading, exposed, memory;
 };
-
-/* By what the table of operations is sorted. */
-enum sort { SORT_SELF, SORT_TOTAL, SORT_MEAN, SORT_CALLS, SORT_NAME, SORT_GFLOPS, SORT_GBS, SORTS };
-extern const char *const sort_name[SORTS];
 
 struct options {
     /* workload */

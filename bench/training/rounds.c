@@ -7,7 +7,7 @@
 #include "kernels/error.h"
 #include "monitor/cpu.h"
 #include "results/results.h"
-#include "spans/overlap.h"
+#include "spans/spans.h"
 #include "training/telemetry.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
 #include "results/results.h"
 #include "training/rounds.h"
 
+#include "ddp/comm_create.h"
 #include <stdlib.h>
 #include <string.h>
 

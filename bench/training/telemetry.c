@@ -40,12 +40,12 @@ static void print_times(FILE *out, const struct run *run, const struct step_time
 static void print_overlap(FILE *out, const struct run *run, const struct overlap *o, int traced)
 {
     fprintf(out, ", \"collectives\": %zu", o->collectives);
-    print_ms(out, "communication_ms", o->communication);
-    print_ms(out, "exposed_tail_ms", o->exposed_tail);
+    print_ms(out, "communication_ms", o->communication_ns);
+    print_ms(out, "exposed_tail_ms", o->exposed_tail_ns);
     if (!traced)
         return;
-    print_ms(out, "compute_ms", o->compute);
-    print_ms(out, "overlap_ms", o->overlap);
+    print_ms(out, "compute_ms", o->compute_ns);
+    print_ms(out, "overlap_ms", o->overlap_ns);
     print_ms(out, "exposed_ms", overlap_exposed(o));
     print_number(out, overlap_span_name(run->comm->on_device), overlap_span(o));
     print_number(out, "compute_coverage", overlap_coverage(o));
@@ -150,7 +150,8 @@ int telemetry_write_capture(struct results *results, const struct run *run, cons
     FILE *out = begin(&text, &length);
     for (int s = 0; s < trace->steps; s++) {
         const struct captured_step *step = &trace->step[s];
-        size_t nx = bridge(x, overlap_lane(compute, s, &i, x), GAP_NS), ny = overlap_lane(communication, s, &j, y);
+        size_t nx = bridge(x, intervals_of_lane(compute, s, &i, x), GAP_NS),
+               ny = intervals_of_lane(communication, s, &j, y);
         fprintf(out, "{\"implementation\": \"%s\", \"captured\": true, \"profiler_step\": %ld, \"global_step\": %ld",
                 trace->implementation, step->number + 1, step->global_step);
         fprintf(out, ", \"epoch\": %ld, \"epoch_kind\": \"%s\"", step->epoch + 1, step->warmup ? "warmup" : "active");

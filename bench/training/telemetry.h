@@ -3,8 +3,8 @@
 #define BENCH_TRAINING_TELEMETRY_H
 
 #include "results/results.h"
-#include "spans/overlap.h"
-#include "trace/write.h"
+#include "spans/spans.h"
+#include "trace/trace.h"
 
 /* What the lines of a block have in common. The first `discarded` of its steps were not timed; schedule_step is the
  * position of the first in the schedule, and steps_before how many steps this process had run. */
