@@ -68,7 +68,7 @@ struct comm {
     int on_device;        /* 1: collectives are work of the device, and their spans when it did it; 0: of the host, from
                              post to completion */
     int rounds_average;   /* 1: avg multiplies each input by a rounded 1 / n before it adds, as NCCL does */
-    struct watchdog *watchdog; /* ends the job when a collective does not return; NULL: nobody watches */
+    struct watchdog *watchdog; /* ends the job when a collective does not return; NULL: no limit */
     /* Zeroed memory of the device, of a kind that collectives are fast in. Release it before the comm is destroyed;
      * NULL is fine. */
     void *(*allocate)(struct comm *comm, size_t bytes);
@@ -79,10 +79,10 @@ struct comm {
      * too where the device is not asynchronous, and with MPI. */
     void (*join)(struct comm *comm, long ticket);
     /* Start and join in one, on the calling thread. */
-    void (*run)(struct comm *comm, const struct collective *collective);
+    void (*run_blocking)(struct comm *comm, const struct collective *collective);
     /* The library's own call, complete on return, with nothing around it and no span: for measuring it. Nothing may be
      * in flight, and the device must be at rest (synchronize). Where ranks share cores it may hold one for a whole time
-     * slice of the scheduler; `run` does not. */
+     * slice of the scheduler; `run_blocking` does not. */
     void (*call)(struct comm *comm, const struct collective *collective);
     /* The operating system's number of the comm's own thread; 0 if it has none. */
     long (*thread_id)(struct comm *comm);
@@ -92,7 +92,7 @@ struct comm {
 };
 
 /* How the thread that drives MPI beside the training thread waits between tests of collectives in flight. In `join` and
- * `run` the training thread itself tests, without pause. */
+ * `run_blocking` the training thread itself tests, without pause. */
 struct comm_progress {
     enum { PROGRESS_AUTO, PROGRESS_POLL, PROGRESS_SLEEP } kind; /* auto: poll where each rank has a core to spare */
     unsigned sleep_us;                                          /* with PROGRESS_SLEEP */
@@ -111,15 +111,6 @@ struct comm_options {
     double timeout_s;     /* a collective without progress for so long ends the job; 0: never */
 };
 
-/* The comm of a job, for memory of that device: comm_self for one rank on the CPU. core_to_spare is this rank's, and
- * counts if all have one. capacity is the most collectives that are ever in flight. timeline NULL: no spans are
- * recorded. All ranks call. Returns NULL on every rank, and rank 0 has said why, when the library does not go with the
- * device or is not there. */
-struct job;
-struct device;
-struct comm *comm_create(const struct job *job, const struct device *device, struct timeline *timeline, size_t capacity,
-                         const struct comm_options *options);
-
 /* Where a collective's result begins. */
 static inline void *comm_result(const struct comm *comm, const struct collective *c)
 {
@@ -127,23 +118,13 @@ static inline void *comm_result(const struct comm *comm, const struct collective
     return (char *)c->buffer + skip * comm_dtype_bytes(c->dtype);
 }
 
+/* Bus bandwidth is algorithm bandwidth times this factor, to compare with the rate of a link: 2 (n - 1) / n for
+ * all-reduce, (n - 1) / n for reduce-scatter and all-gather, 1 for broadcast; 0 for one rank. Source: nccl-tests,
+ * doc/PERFORMANCE.md. */
+double comm_bus_factor(enum comm_kind kind, int ranks);
+
 /* A collective in words, with its ticket (0: it has none), for messages. */
 enum { COMM_WORDS = 160 };
 void comm_words(const struct collective *collective, long ticket, char words[COMM_WORDS]);
-
-/* For one rank: a sum over one rank is the buffer itself. The host must be able to read the device's memory. */
-struct comm *comm_self_create(const struct device *device, struct timeline *timeline);
-
-/* All ranks together, by MPI; every rank calls it. Where the host cannot read the device's memory, collectives are
- * staged through the host's (comm_staged.h). Auto progress polls where options->core_to_spare, and otherwise sleeps
- * 500 us between tests. */
-struct comm *comm_mpi_create(const struct job *job, const struct device *device, struct timeline *timeline,
-                             size_t capacity, const struct comm_options *options);
-
-/* The same, with at most `piece` elements in one MPI call instead of COMM_MPI_PIECE: MPI counts in int. All-reduces and
- * broadcasts of more are sent in pieces; the other two may have no more. */
-#define COMM_MPI_PIECE ((size_t)1 << 30)
-struct comm *comm_mpi_create_pieces(const struct job *job, const struct device *device, struct timeline *timeline,
-                                    size_t capacity, const struct comm_options *options, size_t piece);
 
 #endif

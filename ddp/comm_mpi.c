@@ -1,9 +1,8 @@
 /* comm_mpi.c - collectives by MPI, on a communicator of their own. */
-#include "ddp/comm.h"
+#include "ddp/comm_mpi.h"
 
 #include "ddp/comm_staged.h"
 #include "ddp/comm_thread.h"
-#include "ddp/job.h"
 #include "kernels/bf16.h"
 #include "kernels/error.h"
 

@@ -3,11 +3,9 @@
  * Order between the two streams is kept by events alone: the host waits for nothing but NCCL's own set-up. */
 #include "ddp/comm_nccl.h"
 
-#include "ddp/job.h"
 #include "ddp/watchdog.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/cuda/stamps.h"
-#include "kernels/device.h"
 #include "kernels/error.h"
 
 #include <nccl.h>
@@ -406,7 +404,7 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
                             .release = nccl_release,
                             .start = nccl_start,
                             .join = nccl_join,
-                            .run = nccl_run,
+                            .run_blocking = nccl_run,
                             .call = nccl_call,
                             .thread_id = nccl_thread_id,
                             .cpu_seconds = nccl_cpu_seconds,

@@ -5,6 +5,8 @@
 #define DDP_COMM_NCCL_H
 
 #include "ddp/comm.h"
+#include "ddp/job.h"
+#include "kernels/device.h"
 
 /* The library's version, such as "2.28.9", static; NULL: the program was built without it. */
 const char *comm_nccl_version(void);

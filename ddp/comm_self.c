@@ -1,8 +1,7 @@
 /* comm_self.c - collectives of one rank: there is nothing to add, only a copy to make when it is not in place, and
  * tickets and spans to keep. */
-#include "ddp/comm.h"
+#include "ddp/comm_self.h"
 
-#include "kernels/device.h"
 #include "kernels/error.h"
 
 #include <stdlib.h>
@@ -80,7 +79,7 @@ struct comm *comm_self_create(const struct device *device, struct timeline *time
                                .release = self_release,
                                .start = self_start,
                                .join = self_join,
-                               .run = self_run,
+                               .run_blocking = self_run,
                                .call = self_call,
                                .thread_id = self_thread_id,
                                .cpu_seconds = self_cpu_seconds,

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-struct slot {
+struct staged_buffer {
     struct collective wanted; /* in the device's memory */
     struct collective staged; /* the same in host memory, in place */
     void *host;
@@ -17,7 +17,7 @@ struct staged {
     struct transport inner;
     const struct device *device;
     size_t rank, ranks;
-    struct slot *slot; /* [capacity], and one more for blocking calls */
+    struct staged_buffer *slot; /* [capacity], and one more for blocking calls */
     size_t capacity;
 };
 
@@ -38,7 +38,7 @@ static size_t whole_bytes(const struct staged *s, const struct collective *c)
     return parts * c->count * comm_dtype_bytes(c->dtype);
 }
 
-static void reserve(struct staged *s, struct slot *slot, size_t bytes)
+static void reserve(struct staged *s, struct staged_buffer *slot, size_t bytes)
 {
     if (slot->host && bytes <= slot->bytes)
         return;
@@ -50,7 +50,7 @@ static void reserve(struct staged *s, struct slot *slot, size_t bytes)
 /* Begins to copy the input to where an in-place collective takes it. On the training thread. */
 static void copy_out(struct staged *s, size_t index, const struct collective *c)
 {
-    struct slot *slot = &s->slot[index];
+    struct staged_buffer *slot = &s->slot[index];
     size_t part = c->count * comm_dtype_bytes(c->dtype), whole = whole_bytes(s, c);
     size_t own = c->kind == COMM_ALL_GATHER ? s->rank * part : 0;
     size_t bytes = c->kind == COMM_REDUCE_SCATTER                            ? whole
@@ -66,7 +66,7 @@ static void copy_out(struct staged *s, size_t index, const struct collective *c)
 /* Begins to copy the result to where the collective wants it. */
 static void copy_in(struct staged *s, size_t index)
 {
-    struct slot *slot = &s->slot[index];
+    struct staged_buffer *slot = &s->slot[index];
     const struct collective *c = &slot->wanted;
     size_t bytes = c->kind == COMM_ALL_GATHER ? whole_bytes(s, c) : c->count * comm_dtype_bytes(c->dtype);
     if (c->kind == COMM_BROADCAST && (size_t)c->root == s->rank)
@@ -97,7 +97,7 @@ static void staged_post(void *state, size_t index, const struct collective *c)
 static int staged_test(void *state, size_t index)
 {
     struct staged *s = state;
-    struct slot *slot = &s->slot[index];
+    struct staged_buffer *slot = &s->slot[index];
     if (!slot->copying_in && s->inner.test(s->inner.state, index))
         copy_in(s, index);
     return slot->copying_in && s->device->beside_reached(mark_in(index));

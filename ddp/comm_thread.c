@@ -1,7 +1,6 @@
 /* comm_thread.c - the queue of collectives, and who drives them when. */
 #include "ddp/comm_thread.h"
 
-#include "kernels/device.h"
 #include "kernels/error.h"
 
 #include <pthread.h>
@@ -281,7 +280,7 @@ struct comm *comm_thread_create(const char *name, struct transport transport, co
                             .release = thread_release,
                             .start = thread_start,
                             .join = thread_join,
-                            .run = thread_run,
+                            .run_blocking = thread_run,
                             .call = thread_call,
                             .thread_id = thread_id,
                             .cpu_seconds = thread_cpu_seconds,

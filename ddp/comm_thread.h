@@ -2,13 +2,14 @@
  * transport.
  *
  * The transport (MPI, or a made-up one in tests) is called by one thread at a time: by the comm's own thread, or by the
- * training thread while it waits in join or run, where it drives itself; but for `queue`. It is not called at all while
- * no collective is in flight, so the training thread may use MPI then. */
+ * training thread while it waits in join or run_blocking, where it drives itself; but for `queue`. It is not called at
+ * all while no collective is in flight, so the training thread may use MPI then. */
 #ifndef DDP_COMM_THREAD_H
 #define DDP_COMM_THREAD_H
 
 #include "ddp/comm.h"
 #include "ddp/watchdog.h"
+#include "kernels/device.h"
 
 struct transport {
     /* Told of a collective before it is queued, by the training thread at any time; the slot is free. NULL: it need not

@@ -16,7 +16,7 @@ const char *const ready_name = "ready";
 static const char *const delay_name = "injected_delay";
 
 /* Sleeps. A device that runs behind the host must have come here first, or it would work on meanwhile. */
-static void delay(struct trainer *t)
+static void sleep_for_delay(struct trainer *t)
 {
     t->device->synchronize();
     int64_t now = clock_now_ns();
@@ -46,7 +46,7 @@ static void enter(struct trainer *t, enum phase phase)
     t->phase_start_ns = now;
     t->phase_start_stamp = stamp;
     if (t->delay_ns && phase == t->delayed_phase)
-        delay(t);
+        sleep_for_delay(t);
 }
 
 /* Backward calls this as soon as a tensor's gradient is final: the strategy may start to reduce it. */

@@ -80,7 +80,7 @@ void reducer_start(struct reducer *reducer, int i)
 void reducer_run(struct reducer *reducer, int i)
 {
     struct collective collective = reducer_collective(reducer, i);
-    reducer->comm->run(reducer->comm, &collective);
+    reducer->comm->run_blocking(reducer->comm, &collective);
 }
 
 int reducer_completed_bucket(const struct reducer *reducer, int tensor)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* What each rank shows the others of its host. */
-struct place {
+struct rank_progress {
     _Atomic long started; /* collectives */
     _Atomic long broken;  /* 1: its library is, and it ends the job */
 };
@@ -22,7 +22,7 @@ struct watchdog {
     double timeout_s;
     const struct job *job;
     struct job_board board;
-    struct place *mine;
+    struct rank_progress *mine;
     void (*look)(void *state, struct watched *watched);
     void *state;
     pthread_t thread;
@@ -36,8 +36,8 @@ struct watchdog {
 
 enum { LAST_WORDS_S = 2 };
 
-/* Sleeps for a time or until there is something to stop; the caller holds the lock. */
-static void rest(struct watchdog *w, double seconds)
+/* Sleeps for a time, or until the thread is to stop; the caller holds the lock. */
+static void sleep_until_stopped(struct watchdog *w, double seconds)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -47,7 +47,7 @@ static void rest(struct watchdog *w, double seconds)
     pthread_cond_timedwait(&w->wake, &w->lock, &until);
 }
 
-/* The comm's place; or the caller's, where that is waiting for longer. */
+/* What the comm is waiting for; or the caller, if it has waited for longer. */
 static struct watched look(struct watchdog *w)
 {
     struct watched now = {.since_ns = INT64_MAX};
@@ -61,15 +61,15 @@ static struct watched look(struct watchdog *w)
 /* ---- words ---- */
 
 /* Which ranks have not started the collective. */
-static void who_is_missing(const struct watchdog *w, long number, char *text, size_t size)
+static void list_missing_ranks(const struct watchdog *w, long number, char *text, size_t size)
 {
     char ranks[256] = "";
     int missing = 0, elsewhere = 0;
     size_t at = 0;
     for (int r = 0; r < w->job->size; r++) {
-        const struct place *place = w->board.part[r];
-        elsewhere += !place;
-        if (place && atomic_load(&place->started) < number && at < sizeof ranks)
+        const struct rank_progress *progress = w->board.part[r];
+        elsewhere += !progress;
+        if (progress && atomic_load(&progress->started) < number && at < sizeof ranks)
             at += (size_t)snprintf(ranks + at, sizeof ranks - at, "%s%d", missing++ ? ", " : "", r);
     }
     if (missing)
@@ -79,11 +79,11 @@ static void who_is_missing(const struct watchdog *w, long number, char *text, si
         snprintf(text, size, "all ranks%s have started it", elsewhere ? " of this host" : "");
     if (elsewhere)
         snprintf(text + strlen(text), size - strlen(text),
-                 "; of other hosts' ranks, those that do not say where they are have not");
+                 "; of other hosts' ranks, those that print no position have not");
 }
 
-/* Says where this rank stands; the caller holds the lock. */
-static void say(const struct watchdog *w, const struct watched *now)
+/* Prints where this rank waits; the caller holds the lock. */
+static void print_position(const struct watchdog *w, const struct watched *now)
 {
     char host[64] = "", iteration[192] = "", who[512] = "";
     double silent = 1e-9 * (double)(clock_now_ns() - now->since_ns);
@@ -91,25 +91,25 @@ static void say(const struct watchdog *w, const struct watched *now)
     if (atomic_load(&w->mark_ns) != INT64_MAX)
         snprintf(iteration, sizeof iteration, "%s %ld of %s", w->words, atomic_load(&w->iteration), w->of_what);
     if (now->number)
-        who_is_missing(w, now->number, who, sizeof who);
+        list_missing_ranks(w, now->number, who, sizeof who);
     else
-        snprintf(who, sizeof who, "ranks that do not say where they are have not arrived there, or do something else");
+        snprintf(who, sizeof who, "ranks that print no position have not arrived there, or do something else");
     fprintf(stderr, "ddpbench: rank %d on %s has waited for %.0f s in %s%s%s; %s\n", w->job->rank, host, silent,
             iteration, *iteration && now->number ? ": " : "", now->words, who);
 }
 
 /* ---- the thread ---- */
 
-/* Says where this rank stands, gives the others time to do so too, and ends the job unless it goes on after all; the
- * caller holds the lock. */
-static void bark(struct watchdog *w, const struct watched *stuck)
+/* Prints where this rank waits, gives the others time to do so too, and ends the job unless there was progress
+ * meanwhile; the caller holds the lock. */
+static void report_and_end(struct watchdog *w, const struct watched *stuck)
 {
-    say(w, stuck);
+    print_position(w, stuck);
     if (*stuck->broken)
         atomic_store(&w->mine->broken, 1);
     int64_t end = clock_now_ns() + (int64_t)LAST_WORDS_S * 1000000000;
     while (!w->stop && clock_now_ns() < end)
-        rest(w, 0.1);
+        sleep_until_stopped(w, 0.1);
     if (*stuck->broken)
         FATAL("%s, in %s", stuck->broken, stuck->words);
     struct watched now = look(w);
@@ -122,8 +122,8 @@ static int is_ending(const struct watchdog *w)
 {
     int broken = 0;
     for (int r = 0; r < w->job->size; r++) {
-        const struct place *place = w->board.part[r];
-        broken |= place && atomic_load(&place->broken);
+        const struct rank_progress *progress = w->board.part[r];
+        broken |= progress && atomic_load(&progress->broken);
     }
     return broken;
 }
@@ -132,7 +132,7 @@ static void *watch(void *argument)
 {
     struct watchdog *w = argument;
     const double often = 1;
-    int said = 0;
+    int printed = 0;
     pthread_mutex_lock(&w->lock);
     while (!w->stop) {
         struct watched now = look(w);
@@ -140,14 +140,14 @@ static void *watch(void *argument)
         if (now.since_ns != INT64_MAX && w->timeout_s > 0)
             left = w->timeout_s - 1e-9 * (double)(clock_now_ns() - now.since_ns);
         if (*now.broken || left <= 0) {
-            bark(w, &now);
+            report_and_end(w, &now);
             continue;
         }
-        if (!said && now.since_ns != INT64_MAX && is_ending(w)) {
-            say(w, &now);
-            said = 1;
+        if (!printed && now.since_ns != INT64_MAX && is_ending(w)) {
+            print_position(w, &now);
+            printed = 1;
         }
-        rest(w, left < often ? left : often);
+        sleep_until_stopped(w, left < often ? left : often);
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;

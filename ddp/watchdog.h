@@ -1,4 +1,4 @@
-/* watchdog.h - ends the job when a collective does not return, and says on each rank where it stands. */
+/* watchdog.h - ends the job when a collective does not return, and prints on each rank where it waits. */
 #ifndef DDP_WATCHDOG_H
 #define DDP_WATCHDOG_H
 
@@ -25,7 +25,7 @@ struct watchdog;
  * 0: only for that. */
 struct watchdog *watchdog_create(double timeout_s, const struct job *job,
                                  void (*look)(void *state, struct watched *watched), void *state);
-void watchdog_destroy(struct watchdog *watchdog); /* all ranks; NULL is fine here and below: nobody watches */
+void watchdog_destroy(struct watchdog *watchdog); /* all ranks; NULL, here and below, does nothing */
 
 /* This rank starts a collective: returns its number, which counts from 1 and is the same on every rank. */
 long watchdog_started(struct watchdog *watchdog);

@@ -4,6 +4,7 @@
 #include "allreduce/payload.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "ddp/comm_create.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "training/memory.h"
@@ -143,7 +144,7 @@ void sweep_destroy(struct sweep *s)
 static void call(struct sweep *s, const struct collective *c)
 {
     if (s->options->nonblocking) {
-        s->comm->run(s->comm, c);
+        s->comm->run_blocking(s->comm, c);
         s->device->synchronize();
     } else
         s->comm->call(s->comm, c);
@@ -324,14 +325,6 @@ static double averaged(enum sweep_average average, const double *all, size_t n, 
                                      : high;
 }
 
-double sweep_bus_factor(enum comm_kind kind, int ranks)
-{
-    double n = ranks;
-    if (ranks == 1)
-        return 0;
-    return kind == COMM_BROADCAST ? 1 : (kind == COMM_ALL_REDUCE ? 2 : 1) * (n - 1) / n;
-}
-
 void sweep_finish(const struct sweep *s, struct measured *row)
 {
     int ranks = s->job->size;
@@ -353,7 +346,7 @@ void sweep_finish(const struct sweep *s, struct measured *row)
     row->ranks = spread_of(median, (size_t)ranks);
     row->sustained = sustained_of(series, row->n);
     row->algbw = (double)row->bytes / row->sustained;
-    row->busbw = row->algbw * sweep_bus_factor(row->collective.kind, ranks);
+    row->busbw = row->algbw * comm_bus_factor(row->collective.kind, ranks);
     free(all);
     free(series);
     free(median);
@@ -379,7 +372,7 @@ static int is_first(const struct sweep *s, size_t i)
 
 void sweep_fit_links(struct sweep *s)
 {
-    double factor = sweep_bus_factor(s->options->kind, s->job->size);
+    double factor = comm_bus_factor(s->options->kind, s->job->size);
     double *bytes = allocate(s->rows, sizeof *bytes), *seconds = allocate(s->rows, sizeof *seconds);
     s->link = allocate((size_t)COMM_DTYPES * COMM_OPS * 2, sizeof *s->link);
     for (size_t first = 0; first < s->rows; first++) {

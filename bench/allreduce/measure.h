@@ -79,10 +79,6 @@ void sweep_measure(struct sweep *sweep, struct measured *row, size_t cycle);
 /* Makes the figures of a row from the samples of all ranks. All ranks call. */
 void sweep_finish(const struct sweep *sweep, struct measured *row);
 
-/* What algbw is multiplied with to compare with the rate of a link: 2 (n - 1) / n for all-reduce, (n - 1) / n for
- * reduce-scatter and all-gather, 1 for broadcast; 0 for one rank. Source: nccl-tests, doc/PERFORMANCE.md. */
-double sweep_bus_factor(enum comm_kind kind, int ranks);
-
 /* Once all rows are finished: fits a model of the link (link_model.h) to each family of rows, those that differ in size
  * alone, into sweep->link[links]. Families of too few sizes, or of more than SWEEP_LINK_SIZES, whose fit would take
  * minutes, have none, nor has a single rank. */

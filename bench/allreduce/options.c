@@ -3,6 +3,7 @@
 #include "allreduce/options.h"
 
 #include "allreduce/sizes.h"
+#include "ddp/comm_mpi.h"
 #include "kernels/error.h"
 
 #include <stddef.h>

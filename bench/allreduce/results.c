@@ -132,7 +132,7 @@ static cJSON *link_json(const struct sweep *s, const struct sweep_link *link)
     cJSON_AddStringToObject(item, "dtype", comm_dtype_name[c->dtype]);
     cJSON_AddStringToObject(item, "op", sweep_op(c));
     cJSON_AddStringToObject(item, "placement", placement_name[link->first->in_place]);
-    link_model_json(item, &link->model, sweep_bus_factor(c->kind, s->job->size));
+    link_model_json(item, &link->model, comm_bus_factor(c->kind, s->job->size));
     return item;
 }
 

@@ -142,7 +142,7 @@ static void print_link(FILE *out, const struct sweep *s, const struct sweep_link
     fprintf(out, "# %s of %s, op %s, %s:\n", comm_kind_name[c->kind], comm_dtype_name[c->dtype], sweep_op(c),
             link->first->in_place ? "in place" : "out of place");
     words_open(&words);
-    link_model_print(words.out, &link->model, sweep_bus_factor(c->kind, s->job->size));
+    link_model_print(words.out, &link->model, comm_bus_factor(c->kind, s->job->size));
     words_close(&words, out, "#   ");
 }
 
@@ -172,7 +172,7 @@ void sweep_report_foot(FILE *out, const struct sweep *s)
         "# time: median, over up to ten stretches of iterations, of their mean%s. algbw = size / time, busbw = algbw x "
         "%.4g.\n",
         s->options->report_cputime ? ", while cputime is the mean CPU time of a rank in one" : "",
-        sweep_bus_factor(s->options->kind, s->job->size));
+        comm_bus_factor(s->options->kind, s->job->size));
     for (size_t i = 0; i < s->links; i++)
         print_link(out, s, &s->link[i]);
     if (s->job->size == 1)

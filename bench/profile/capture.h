@@ -4,7 +4,7 @@
 #define BENCH_PROFILE_CAPTURE_H
 
 #include "profile/gpu_tracer.h"
-#include "trace/write.h"
+#include "trace/trace.h"
 #include "training/telemetry.h"
 
 struct capture {

@@ -60,7 +60,7 @@ void controls_block(struct controls *c, struct run *run, const struct step_times
     int steps = DISCARDED_STEPS + (int)run->options->block_steps;
     struct overlap sum = overlap_sum(overlap, DISCARDED_STEPS, steps - DISCARDED_STEPS);
     c->compute[(size_t)implementation * run->options->rounds + round] =
-        mean_over_ranks(run->job, 1e-9 * (double)sum.compute / (steps - DISCARDED_STEPS));
+        mean_over_ranks(run->job, 1e-9 * (double)sum.compute_ns / (steps - DISCARDED_STEPS));
     if (!communicates(run) || (implementation != 0 && implementation != c->none_row))
         return;
     attainable_measure(c->plan_times, run, times, implementation, round);

@@ -4,7 +4,7 @@
 #define BENCH_PROFILE_CONTROLS_H
 
 #include "base/stats.h"
-#include "spans/overlap.h"
+#include "spans/spans.h"
 #include "training/attainable.h"
 
 struct controls {

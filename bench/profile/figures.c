@@ -13,7 +13,7 @@ static int slowest_rank(const struct profile_figures *figures)
 {
     int slowest = 0;
     for (int r = 1; r < figures->ranks; r++)
-        if (figures->rank[r].sum.step > figures->rank[slowest].sum.step)
+        if (figures->rank[r].sum.step_ns > figures->rank[slowest].sum.step_ns)
             slowest = r;
     return slowest;
 }
@@ -81,13 +81,13 @@ static void list_payloads(struct profile_figures *figures, const struct capture 
     figures->collective = allocate(r->n + 1, sizeof *figures->collective);
     for (size_t i = 0; i < r->n; i++) {
         int c = 0;
-        while (c < figures->collectives && figures->collective[c].bytes != r->of[i].bytes)
+        while (c < figures->collectives && figures->collective[c].bytes != r->item[i].bytes)
             c++;
         figures->collectives += c == figures->collectives;
-        figures->collective[c].bytes = r->of[i].bytes;
-        figures->collective[c].calls += r->of[i].step >= capture->first; /* of this rank: all have as many */
-        if (capture->parameters[r->of[i].index] > figures->collective[c].parameters)
-            figures->collective[c].parameters = capture->parameters[r->of[i].index];
+        figures->collective[c].bytes = r->item[i].bytes;
+        figures->collective[c].calls += r->item[i].step >= capture->first; /* of this rank: all have as many */
+        if (capture->parameters[r->item[i].index] > figures->collective[c].parameters)
+            figures->collective[c].parameters = capture->parameters[r->item[i].index];
     }
     qsort(figures->collective, (size_t)figures->collectives, sizeof *figures->collective, larger_first);
 }
@@ -100,8 +100,8 @@ static double median_of(const struct collective_figure *c, const struct profile_
     size_t n = 0;
     *known = 0;
     for (size_t i = 0; i < r->n; i++)
-        if (r->of[i].bytes == c->bytes && r->of[i].step >= figures->first)
-            mine[n++] = 1e-9 * (double)time_of(r, &r->of[i], job->rank, time);
+        if (r->item[i].bytes == c->bytes && r->item[i].step >= figures->first)
+            mine[n++] = 1e-9 * (double)time_of(r, &r->item[i], job->rank, time);
     job_gather(job, mine, n * sizeof *mine, all);
     for (size_t i = 0; i < n * (size_t)job->size; i++)
         if (all[i] >= 0)
@@ -125,7 +125,7 @@ static void find_collectives(struct profile_figures *figures, const struct job *
         c->transfer = median_of(c, figures, job, r, TRANSFER, mine, all, &known);
         c->duration = median_of(c, figures, job, r, DURATION, mine, all, &c->calls);
         c->algbw = c->duration > 0 ? 1e-9 * (double)c->bytes / c->duration : NAN;
-        c->busbw = c->algbw * trace_bus_factor(figures->ranks);
+        c->busbw = c->algbw * comm_bus_factor(COMM_ALL_REDUCE, figures->ranks);
     }
     free(mine);
     free(all);

@@ -14,7 +14,7 @@ const char *const level_name[] = {[LEVEL_NOTE] = "note", [LEVEL_WARNING] = "warn
 static void why_not(const struct run *run, const struct capture *capture, const struct controls *c, char text[192])
 {
     const struct overlap sum = overlap_sum(capture->overlap, capture->first, capture->n - capture->first);
-    double tail = 1e-9 * (double)sum.exposed_tail / (capture->n - capture->first), alone = c->comm_alone.median;
+    double tail = 1e-9 * (double)sum.exposed_tail_ns / (capture->n - capture->first), alone = c->comm_alone.median;
     if (run->reducer[0].plan.n == 1)
         snprintf(text, 192, "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb");
     else if (!run->opened.on_gpu && run->cores_per_rank < run->threads)
@@ -133,7 +133,7 @@ static int list_ranks(const struct profile_figures *figures, double (*figure)(co
 
 static double exposed(const struct overlap *o)
 {
-    return (double)overlap_exposed(o) / (double)o->step;
+    return (double)overlap_exposed(o) / (double)o->step_ns;
 }
 
 static double worst(const struct profile_figures *figures, double (*figure)(const struct overlap *), int least)
@@ -253,7 +253,7 @@ static void check_stragglers(struct findings *f, const struct capture *capture, 
     snprintf(finding->text, sizeof finding->text,
              "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and the others stood still for %.1f %% of "
              "the step because of it (threshold %g %%)",
-             rank, s->last, r->told, 1e-6 * s->most_ns, value, threshold);
+             rank, s->last, r->attributed, 1e-6 * s->most_ns, value, threshold);
 }
 
 void findings_create(struct findings *findings, const struct run *run, const struct capture *capture,

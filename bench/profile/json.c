@@ -114,12 +114,12 @@ static void add_ranks(cJSON *json, const struct profile *p)
         const struct overlap *o = &p->figures.rank[r].sum;
         cJSON *row = add_item(list);
         cJSON_AddNumberToObject(row, "rank", r);
-        add_ms(row, "step_ms", o->step);
-        add_ms(row, "comm_busy_ms", o->communication);
-        add_ms(row, "compute_busy_ms", o->compute);
-        add_ms(row, "overlap_ms", o->overlap);
+        add_ms(row, "step_ms", o->step_ns);
+        add_ms(row, "comm_busy_ms", o->communication_ns);
+        add_ms(row, "compute_busy_ms", o->compute_ns);
+        add_ms(row, "overlap_ms", o->overlap_ns);
         add_ms(row, "exposed_ms", overlap_exposed(o));
-        add_ms(row, "exposed_tail_ms", o->exposed_tail);
+        add_ms(row, "exposed_tail_ms", o->exposed_tail_ns);
         json_add_number(row, overlap_span_name(p->run->comm->on_device), overlap_span(o));
         json_add_number(row, "compute_coverage", overlap_coverage(o));
         json_add_number(row, "utilisation", overlap_utilisation(o));
@@ -131,8 +131,8 @@ static void add_stragglers(cJSON *json, const struct profile *p)
 {
     const struct collectives *r = &p->capture.collectives;
     cJSON *stragglers = cJSON_AddObjectToObject(json, "stragglers");
-    cJSON_AddNumberToObject(stragglers, "collectives", (double)r->counted);
-    cJSON_AddNumberToObject(stragglers, "told", (double)r->told);
+    cJSON_AddNumberToObject(stragglers, "collectives", (double)r->considered);
+    cJSON_AddNumberToObject(stragglers, "told", (double)r->attributed);
     cJSON *list = cJSON_AddArrayToObject(stragglers, "ranks");
     for (int i = 0; i < r->ranks; i++) {
         cJSON *row = add_item(list);

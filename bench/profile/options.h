@@ -3,7 +3,7 @@
 #define BENCH_PROFILE_OPTIONS_H
 
 #include "base/option_table.h"
-#include "spans/by_name.h"
+#include "spans/spans.h"
 #include "training/options.h"
 
 /* What is traced: operations as the host asks for them; what GPUs do; auto: both, where there is a GPU. */

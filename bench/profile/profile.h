@@ -3,7 +3,7 @@
 #define BENCH_PROFILE_PROFILE_H
 
 #include "profile/findings.h"
-#include "spans/by_name.h"
+#include "spans/spans.h"
 
 /* All that a profile's summary is written from. */
 struct profile {

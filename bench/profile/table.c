@@ -139,10 +139,10 @@ static void print_collectives(FILE *out, const struct profile *p)
 static void print_stragglers(FILE *out, const struct profile *p)
 {
     const struct collectives *r = &p->capture.collectives;
-    if (r->ranks == 1 || !r->counted)
+    if (r->ranks == 1 || !r->considered)
         return;
-    fprintf(out, "\nStragglers in the same steps: who posts last (%zu of %zu collectives can be told)\n", r->told,
-            r->counted);
+    fprintf(out, "\nStragglers in the same steps: who posts last (%zu of %zu collectives can be told)\n", r->attributed,
+            r->considered);
     fprintf(out, "%6s %8s %8s %14s %14s %22s\n", "rank", "last", "share", "late by, us", "at most, us",
             "cost, ms a step");
     for (int i = 0; i < r->ranks; i++) {
@@ -150,8 +150,8 @@ static void print_stragglers(FILE *out, const struct profile *p)
         if (r->ranks > 16 && !s->last)
             continue;
         fprintf(out, "%6d %8zu %6.1f %% %14.1f %14.1f %22.3f\n", i, s->last,
-                r->told ? 100.0 * (double)s->last / (double)r->told : 0, 1e-3 * s->late_ns, 1e-3 * s->most_ns,
-                1e-6 * s->cost_ns / p->figures.steps);
+                r->attributed ? 100.0 * (double)s->last / (double)r->attributed : 0, 1e-3 * s->late_ns,
+                1e-3 * s->most_ns, 1e-6 * s->cost_ns / p->figures.steps);
     }
     fprintf(out, "late by: median, behind the last but one. cost: how long another rank stood still in gradient_sync\n"
                  "because this one had not posted yet (mean over the other ranks).\n");
@@ -174,11 +174,11 @@ static void print_ranks(FILE *out, const struct profile *p)
         const struct overlap *o = &f->rank[r].sum;
         double per_step = 1e-6 / f->steps;
         fprintf(out, "%6d", r);
-        column(out, 10, 3, per_step * (double)o->compute);
-        column(out, 10, 3, per_step * (double)o->communication);
-        column(out, 10, 3, per_step * (double)o->overlap);
+        column(out, 10, 3, per_step * (double)o->compute_ns);
+        column(out, 10, 3, per_step * (double)o->communication_ns);
+        column(out, 10, 3, per_step * (double)o->overlap_ns);
         column(out, 10, 3, per_step * (double)overlap_exposed(o));
-        column(out, 10, 3, per_step * (double)o->exposed_tail);
+        column(out, 10, 3, per_step * (double)o->exposed_tail_ns);
         column(out, 12, 3, overlap_span(o));
         column(out, 11, 3, overlap_coverage(o));
         fprintf(out, " %6.1f %%\n", 100 * overlap_utilisation(o));

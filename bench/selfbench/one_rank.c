@@ -1,6 +1,7 @@
 /* one_rank.c - everything that one rank needs to train. */
 #include "selfbench/one_rank.h"
 
+#include "ddp/comm_self.h"
 #include "ddp/comm_thread.h"
 #include "kernels/error.h"
 

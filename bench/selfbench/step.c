@@ -11,7 +11,7 @@
 #include "kernels/error.h"
 #include "selfbench/one_rank.h"
 #include "selfbench/program.h"
-#include "spans/steps.h"
+#include "spans/spans.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,7 @@
 /* by_name.c - where the training thread's time went, by name. */
-#include "spans/by_name.h"
-
-#include "ddp/step.h"
 #include "kernels/error.h"
 #include "kernels/operations.h"
+#include "spans/spans.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,8 +16,8 @@ const char *const total_kind_name[KINDS] = {
     [KIND_COLLECTIVE] = "collective",
 };
 
-/* A span with the row that it counts for. */
-struct item {
+/* A span, with the row that it counts for. */
+struct counted_span {
     int64_t start, end;
     int row, depth_order;
 };
@@ -37,7 +35,7 @@ static int find_row(struct totals *a, const char *name, enum total_kind kind)
     return a->n++;
 }
 
-static void add_span(struct totals *a, struct item *item, const struct span *span, enum timeline_lane lane)
+static void add_span(struct totals *a, struct counted_span *item, const struct span *span, enum timeline_lane lane)
 {
     int phase = lane == LANE_HOST ? step_phase_of(span) : -1;
     enum total_kind kind = lane == LANE_COMPUTE         ? KIND_OPERATION
@@ -58,13 +56,16 @@ static void add_span(struct totals *a, struct item *item, const struct span *spa
         sum->bytes += (double)span->size[SIZE_BYTES];
     if (kind == KIND_PHASE)
         a->step_ns += length;
-    *item = (struct item){span->start_ns, span->end_ns, row, kind == KIND_PHASE ? 0 : kind == KIND_PART ? 1 : 2};
+    *item = (struct counted_span){span->start_ns, span->end_ns, row,
+                                  kind == KIND_PHASE  ? 0
+                                  : kind == KIND_PART ? 1
+                                                      : 2};
 }
 
 /* Outer spans before the inner ones that begin with them. */
 static int by_nesting(const void *a, const void *b)
 {
-    const struct item *x = a, *y = b;
+    const struct counted_span *x = a, *y = b;
     if (x->start != y->start)
         return x->start < y->start ? -1 : 1;
     if (x->end != y->end)
@@ -73,10 +74,10 @@ static int by_nesting(const void *a, const void *b)
 }
 
 /* Takes each span's time off the self time of the one that it lies in. */
-static void subtract_children(struct totals *a, struct item *item, size_t n)
+static void subtract_children(struct totals *a, struct counted_span *item, size_t n)
 {
     enum { DEEPEST = 32 };
-    const struct item *open[DEEPEST];
+    const struct counted_span *open[DEEPEST];
     int depth = 0;
     qsort(item, n, sizeof *item, by_nesting);
     for (size_t i = 0; i < n; i++) {
@@ -117,8 +118,9 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
     static const enum timeline_lane order[] = {LANE_HOST, LANE_COMPUTE, LANE_COMMUNICATION};
     struct totals mine = {.compute_bytes = compute_bytes};
     size_t n = 0;
-    struct item *item = allocate(timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMPUTE].n + 1, sizeof *item);
-    struct item beside;
+    struct counted_span *item =
+        allocate(timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMPUTE].n + 1, sizeof *item);
+    struct counted_span beside;
     for (size_t l = 0; l < sizeof order / sizeof *order; l++) {
         const struct lane *lane = &timeline->lane[order[l]];
         for (size_t i = 0; i < lane->n; i++) {
@@ -137,9 +139,10 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
 
 /* ---- order ---- */
 
+
 static enum sort order_by; /* qsort hands nothing on */
 
-static double key(const struct name_total *a)
+static double sort_key(const struct name_total *a)
 {
     switch (order_by) {
     case SORT_TOTAL:
@@ -157,10 +160,10 @@ static double key(const struct name_total *a)
     }
 }
 
-static int compare(const void *a, const void *b)
+static int by_order(const void *a, const void *b)
 {
     const struct name_total *x = a, *y = b;
-    double p = key(x), q = key(y);
+    double p = sort_key(x), q = sort_key(y);
     if (order_by == SORT_NAME || p == q)
         return strcmp(x->name, y->name);
     return p > q ? -1 : 1;
@@ -169,5 +172,5 @@ static int compare(const void *a, const void *b)
 void totals_sort(struct totals *totals, enum sort by)
 {
     order_by = by;
-    qsort(totals->row, (size_t)totals->n, sizeof *totals->row, compare);
+    qsort(totals->row, (size_t)totals->n, sizeof *totals->row, by_order);
 }

@@ -1,8 +1,5 @@
 /* collectives.c - every collective as all ranks saw it. */
-#include "spans/collectives.h"
-
 #include "base/stats.h"
-#include "ddp/step.h"
 #include "kernels/error.h"
 #include "spans/intervals.h"
 
@@ -20,51 +17,51 @@ void collectives_create(struct collectives *collectives, const struct timeline *
 {
     const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
     *collectives = (struct collectives){.n = lane->n,
-                                        .of = allocate(lane->n + 1, sizeof *collectives->of),
+                                        .item = allocate(lane->n + 1, sizeof *collectives->item),
                                         .residual_ns = alignment_residual_ns(alignment),
                                         .ranks = ranks,
                                         .straggler = allocate((size_t)ranks, sizeof *collectives->straggler)};
     for (size_t i = 0; i < lane->n; i++) {
         const struct span *s = &lane->span[i];
-        collectives->of[i] = (struct timed_collective){.queued_ns = alignment_apply(alignment, s->queued_ns),
-                                                       .posted_ns = alignment_apply(alignment, s->start_ns),
-                                                       .completed_ns = alignment_apply(alignment, s->end_ns),
-                                                       .returned_ns = alignment_apply(alignment, s->returned_ns),
-                                                       .bytes = s->size[SIZE_BYTES],
-                                                       .elements = s->size[SIZE_ELEMENTS],
-                                                       .ticket = s->size[SIZE_TICKET],
-                                                       .step = s->step,
-                                                       .index = s->index,
-                                                       .last_rank = -1};
+        collectives->item[i] = (struct timed_collective){.queued_ns = alignment_apply(alignment, s->queued_ns),
+                                                         .posted_ns = alignment_apply(alignment, s->start_ns),
+                                                         .completed_ns = alignment_apply(alignment, s->end_ns),
+                                                         .returned_ns = alignment_apply(alignment, s->returned_ns),
+                                                         .bytes = s->size[SIZE_BYTES],
+                                                         .elements = s->size[SIZE_ELEMENTS],
+                                                         .ticket = s->size[SIZE_TICKET],
+                                                         .step = s->step,
+                                                         .index = s->index,
+                                                         .last_rank = -1};
     }
-    qsort(collectives->of, collectives->n, sizeof *collectives->of, by_ticket);
+    qsort(collectives->item, collectives->n, sizeof *collectives->item, by_ticket);
 }
 
 void collectives_destroy(struct collectives *collectives)
 {
-    free(collectives->of);
+    free(collectives->item);
     free(collectives->straggler);
     memset(collectives, 0, sizeof *collectives);
 }
 
-int64_t collective_wait(const struct timed_collective *r, int rank, int64_t residual_ns)
+int64_t collective_wait(const struct timed_collective *c, int rank, int64_t residual_ns)
 {
-    int64_t wait = r->last_posted_ns - r->posted_ns;
-    if (r->last_rank == rank)
+    int64_t wait = c->last_posted_ns - c->posted_ns;
+    if (c->last_rank == rank)
         return 0;
     return wait >= 2 * residual_ns && wait > 0 ? wait : -1;
 }
 
-int64_t collective_transfer(const struct timed_collective *r, int rank, int64_t residual_ns)
+int64_t collective_transfer(const struct timed_collective *c, int rank, int64_t residual_ns)
 {
-    return collective_wait(r, rank, residual_ns) < 0 ? -1 : r->completed_ns - r->last_posted_ns;
+    return collective_wait(c, rank, residual_ns) < 0 ? -1 : c->completed_ns - c->last_posted_ns;
 }
 
 /* For `count` collectives from number `from` on; posted[ranks, count]. */
 static void find_last(struct collectives *collectives, size_t from, size_t count, const int64_t *posted)
 {
     for (size_t i = 0; i < count; i++) {
-        struct timed_collective *r = &collectives->of[from + i];
+        struct timed_collective *c = &collectives->item[from + i];
         int64_t last = INT64_MIN, next = INT64_MIN;
         int rank = -1;
         for (int q = 0; q < collectives->ranks; q++) {
@@ -77,11 +74,11 @@ static void find_last(struct collectives *collectives, size_t from, size_t count
                 next = at;
         }
         int known = collectives->ranks > 1 && last > next && last - next >= 2 * collectives->residual_ns;
-        r->last_posted_ns = last;
-        r->late_ns = collectives->ranks > 1 ? last - next : 0;
-        r->last_rank = known ? rank : -1;
-        collectives->counted += r->step >= collectives->first;
-        collectives->told += known && r->step >= collectives->first;
+        c->last_posted_ns = last;
+        c->late_ns = collectives->ranks > 1 ? last - next : 0;
+        c->last_rank = known ? rank : -1;
+        collectives->considered += c->step >= collectives->first;
+        collectives->attributed += known && c->step >= collectives->first;
     }
 }
 
@@ -90,15 +87,15 @@ void collectives_find_last(struct collectives *collectives, const int64_t *poste
     find_last(collectives, 0, collectives->n, posted);
 }
 
-/* How long this rank stood still in gradient_sync because the given rank had not posted yet. */
-static int64_t blocked_by(const struct collectives *collectives, int rank, const struct interval *sync, size_t syncs,
-                          struct interval *wait, struct interval *common)
+/* Stall time of this rank in gradient_sync because the given rank had not posted yet. */
+static int64_t stall_time_by_rank(const struct collectives *collectives, int rank, const struct interval *sync,
+                                  size_t syncs, struct interval *wait, struct interval *common)
 {
     size_t n = 0;
     for (size_t i = 0; i < collectives->n; i++) {
-        const struct timed_collective *r = &collectives->of[i];
-        if (r->last_rank == rank && r->step >= collectives->first)
-            wait[n++] = (struct interval){r->posted_ns, r->last_posted_ns};
+        const struct timed_collective *c = &collectives->item[i];
+        if (c->last_rank == rank && c->step >= collectives->first)
+            wait[n++] = (struct interval){c->posted_ns, c->last_posted_ns};
     }
     n = intervals_unite(wait, n);
     return intervals_length(common, intervals_intersect(wait, n, sync, syncs, common));
@@ -120,13 +117,13 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
     }
     n = intervals_unite(sync, n);
     for (int r = 0; r < collectives->ranks; r++)
-        mine[r] = r == job->rank ? 0 : (double)blocked_by(collectives, r, sync, n, wait, common);
+        mine[r] = r == job->rank ? 0 : (double)stall_time_by_rank(collectives, r, sync, n, wait, common);
     job_gather(job, mine, ranks * sizeof *mine, all);
     for (size_t r = 0; r < ranks; r++) {
         struct straggler *straggler = &collectives->straggler[r];
         for (size_t i = 0; i < collectives->n; i++)
-            if (collectives->of[i].last_rank == (int)r && collectives->of[i].step >= collectives->first)
-                late[straggler->last++] = (double)collectives->of[i].late_ns;
+            if (collectives->item[i].last_rank == (int)r && collectives->item[i].step >= collectives->first)
+                late[straggler->last++] = (double)collectives->item[i].late_ns;
         straggler->late_ns = straggler->last ? stats_median(late, straggler->last) : 0;
         straggler->most_ns = straggler->last ? stats_quantile(late, straggler->last, 1) : 0;
         for (size_t q = 0; q < ranks && ranks > 1; q++)
@@ -149,7 +146,7 @@ void collectives_exchange(struct collectives *collectives, const struct job *job
     for (size_t from = 0; from < collectives->n; from += AT_ONCE) {
         size_t count = collectives->n - from < AT_ONCE ? collectives->n - from : AT_ONCE;
         for (size_t i = 0; i < count; i++)
-            mine[i] = collectives->of[from + i].posted_ns;
+            mine[i] = collectives->item[from + i].posted_ns;
         job_gather(job, mine, count * sizeof *mine, all);
         find_last(collectives, from, count, all);
     }

@@ -2,14 +2,10 @@
 #ifndef BENCH_SPANS_INTERVALS_H
 #define BENCH_SPANS_INTERVALS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "spans/spans.h"
 
-struct interval {
-    int64_t start, end; /* [start, end) */
-};
-
-/* Replaces v[n] by its union: sorted, disjoint, touching ones joined, empty ones gone. Returns how many are left. */
+/* Replaces v[n] by its union: sorted and disjoint, with touching intervals joined and empty ones removed. Returns how
+ * many are left. */
 size_t intervals_unite(struct interval *v, size_t n);
 
 /* Total length of a union. */

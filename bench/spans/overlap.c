@@ -1,11 +1,11 @@
 /* overlap.c - how computation and communication share the time of a step. */
-#include "spans/overlap.h"
-
 #include "kernels/error.h"
+#include "spans/intervals.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-size_t overlap_lane(const struct lane *lane, int step, size_t *at, struct interval *v)
+size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct interval *v)
 {
     size_t n = 0;
     while (*at < lane->n && lane->span[*at].step < step)
@@ -34,8 +34,8 @@ static void add_collectives(const struct lane *lane, const struct step_times *st
         struct overlap *o = &overlap[span->step];
         int64_t tail = span->end_ns - steps[span->step].backward_end_ns;
         o->collectives++;
-        if (tail > o->exposed_tail)
-            o->exposed_tail = tail;
+        if (tail > o->exposed_tail_ns)
+            o->exposed_tail_ns = tail;
     }
 }
 
@@ -46,11 +46,11 @@ void overlap_of_steps(const struct timeline *timeline, const struct step_times *
     struct interval *x = allocate(a + 1, sizeof *x), *y = allocate(b + 1, sizeof *y);
     struct interval *common = allocate(a + b + 1, sizeof *common);
     for (int s = 0; s < n; s++) {
-        size_t nx = overlap_lane(communication, s, &i, x), ny = overlap_lane(compute, s, &j, y);
-        overlap[s] = (struct overlap){.step = steps[s].end_ns - steps[s].start_ns,
-                                      .communication = intervals_length(x, nx),
-                                      .compute = intervals_length(y, ny)};
-        overlap[s].overlap = intervals_length(common, intervals_intersect(x, nx, y, ny, common));
+        size_t nx = intervals_of_lane(communication, s, &i, x), ny = intervals_of_lane(compute, s, &j, y);
+        overlap[s] = (struct overlap){.step_ns = steps[s].end_ns - steps[s].start_ns,
+                                      .communication_ns = intervals_length(x, nx),
+                                      .compute_ns = intervals_length(y, ny)};
+        overlap[s].overlap_ns = intervals_length(common, intervals_intersect(x, nx, y, ny, common));
     }
     add_collectives(communication, steps, n, overlap);
     free(x);
@@ -62,12 +62,37 @@ struct overlap overlap_sum(const struct overlap *overlap, int first, int count)
 {
     struct overlap sum = {0};
     for (int i = first; i < first + count; i++) {
-        sum.step += overlap[i].step;
-        sum.communication += overlap[i].communication;
-        sum.compute += overlap[i].compute;
-        sum.overlap += overlap[i].overlap;
-        sum.exposed_tail += overlap[i].exposed_tail;
+        sum.step_ns += overlap[i].step_ns;
+        sum.communication_ns += overlap[i].communication_ns;
+        sum.compute_ns += overlap[i].compute_ns;
+        sum.overlap_ns += overlap[i].overlap_ns;
+        sum.exposed_tail_ns += overlap[i].exposed_tail_ns;
         sum.collectives += overlap[i].collectives;
     }
     return sum;
+}
+
+int64_t overlap_exposed(const struct overlap *o)
+{
+    return o->communication_ns - o->overlap_ns;
+}
+
+double overlap_span(const struct overlap *o)
+{
+    return o->communication_ns ? (double)o->overlap_ns / (double)o->communication_ns : NAN;
+}
+
+double overlap_coverage(const struct overlap *o)
+{
+    return o->communication_ns && o->compute_ns ? (double)o->overlap_ns / (double)o->compute_ns : NAN;
+}
+
+double overlap_utilisation(const struct overlap *o)
+{
+    return o->step_ns ? (double)o->compute_ns / (double)o->step_ns : NAN;
+}
+
+const char *overlap_span_name(int on_device)
+{
+    return on_device ? "hidden_ratio" : "span_overlap";
 }

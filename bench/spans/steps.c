@@ -1,5 +1,5 @@
 /* steps.c - from the spans of a block to the times of its steps. */
-#include "spans/steps.h"
+#include "spans/spans.h"
 
 #include <string.h>
 
@@ -22,13 +22,13 @@ void steps_from_timeline(const struct timeline *timeline, struct step_times *ste
     }
 }
 
-void steps_add_ready(const struct timeline *timeline, const struct step_times *steps, int first, int n, double over,
+void steps_add_ready(const struct timeline *timeline, const struct step_times *steps, int first, int n, double divisor,
                      double *ready_seconds)
 {
     const struct lane *lane = &timeline->lane[LANE_HOST];
     for (size_t i = 0; i < lane->n; i++) {
         const struct span *span = &lane->span[i];
         if (span->name == ready_name && span->step >= first && span->step < n)
-            ready_seconds[span->index] += 1e-9 * (double)(span->start_ns - steps[span->step].start_ns) / over;
+            ready_seconds[span->index] += 1e-9 * (double)(span->start_ns - steps[span->step].start_ns) / divisor;
     }
 }

@@ -1,5 +1,5 @@
-/* gpu.c - a GPU in a trace: what its tracer saw, as the rows that PyTorch's Kineto writes; or, where there was
- * no tracer, what the stamps of the device tell.
+/* gpu.c - a GPU in a trace: the records of its tracer, as the rows that PyTorch's Kineto writes; or, without a
+ * tracer, the times that the device stamped.
  *
  * Of the tracer's records those are written that a call in one of the captured steps led to. Calls lie on the threads
  * that made them, the GPU's work on the lanes of its streams, and waits and the phases' times on the GPU on lanes of
@@ -7,6 +7,8 @@
 #include "trace/gpu.h"
 
 #include "kernels/error.h"
+#include "trace/collectives.h"
+#include "trace/gpu_rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,20 +18,20 @@
 /* Rows of the GPU's lanes that are no stream; as threads they are far from streams' numbers. */
 enum { LANE_OF_PHASES = 2 * MADE_UP_THREAD, LANE_OF_WAITS = 3 * MADE_UP_THREAD, LANE_BESIDE = 1000 };
 
-/* Times beside each other on one stream; each gets a lane. */
-struct gpu_lane {
+/* Rows of one stream that overlap get a lane each. */
+struct trace_gpu_lane {
     uint32_t stream; /* ACTIVITY_NONE: waits */
     int beside;      /* 0 for the first of the stream */
     int nccl;        /* has kernels of NCCL */
     int64_t busy_ns; /* until then */
 };
 
-struct gpu_lanes {
+struct trace_gpu_lanes {
     size_t n;
-    struct gpu_lane *of;
+    struct trace_gpu_lane *lane;
 };
 
-static long lane_thread(const struct gpu_lane *lane)
+static long lane_thread(const struct trace_gpu_lane *lane)
 {
     return lane->stream == ACTIVITY_NONE
                ? LANE_OF_WAITS + lane->beside
@@ -37,23 +39,24 @@ static long lane_thread(const struct gpu_lane *lane)
 }
 
 /* The first lane of that stream which is free from then on; rows come in order of start. */
-static struct gpu_lane *choose_lane(struct gpu_lanes *lanes, uint32_t stream, int64_t start_ns, int64_t end_ns)
+static struct trace_gpu_lane *choose_lane(struct trace_gpu_lanes *lanes, uint32_t stream, int64_t start_ns,
+                                          int64_t end_ns)
 {
     int beside = 0;
     size_t i;
     for (i = 0; i < lanes->n; i++)
-        if (lanes->of[i].stream == stream) {
-            if (lanes->of[i].busy_ns <= start_ns)
+        if (lanes->lane[i].stream == stream) {
+            if (lanes->lane[i].busy_ns <= start_ns)
                 break;
             beside++;
         }
     if (i == lanes->n)
-        lanes->of[lanes->n++] = (struct gpu_lane){.stream = stream, .beside = beside};
-    lanes->of[i].busy_ns = end_ns;
-    return &lanes->of[i];
+        lanes->lane[lanes->n++] = (struct trace_gpu_lane){.stream = stream, .beside = beside};
+    lanes->lane[i].busy_ns = end_ns;
+    return &lanes->lane[i];
 }
 
-static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lanes *lanes)
+static void put_gpu_lanes(struct trace_writer *w, const struct trace_gpu_lanes *lanes)
 {
     const struct trace *t = w->trace;
     char name[600];
@@ -66,7 +69,7 @@ static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lanes *lanes)
     trace_put_metadata(w, "thread_name", w->gpu_pid, LANE_OF_PHASES, "name", "phases");
     trace_put_sort_index(w, "thread_sort_index", w->gpu_pid, LANE_OF_PHASES, 0);
     for (size_t i = 0; i < lanes->n; i++) {
-        const struct gpu_lane *lane = &lanes->of[i];
+        const struct trace_gpu_lane *lane = &lanes->lane[i];
         if (lane->stream == ACTIVITY_NONE)
             snprintf(name, sizeof name, "waits");
         else
@@ -93,7 +96,7 @@ static void put_phases(struct trace_writer *w)
     }
 }
 
-/* ---- what the tracer saw ---- */
+/* ---- records of the tracer ---- */
 
 static void put_kernel(struct trace_writer *w, const struct activity *a)
 {
@@ -134,7 +137,7 @@ static void put_wait(struct trace_writer *w, const struct activity *a)
 }
 
 /* From the call to what it led to. Ids are unique over ranks: correlations have 32 bits. */
-static void put_flow(struct trace_writer *w, const struct gpu_row *row, long thread)
+static void put_flow(struct trace_writer *w, const struct trace_gpu_row *row, long thread)
 {
     const struct trace *t = w->trace;
     const struct activity *ends[] = {row->call, row->activity};
@@ -150,7 +153,7 @@ static void put_flow(struct trace_writer *w, const struct gpu_row *row, long thr
     }
 }
 
-static void put_device_row(struct trace_writer *w, const struct gpu_row *row, const struct gpu_lane *lane)
+static void put_device_row(struct trace_writer *w, const struct trace_gpu_row *row, const struct trace_gpu_lane *lane)
 {
     static const char *const category[] = {[ACTIVITY_KERNEL] = "kernel",
                                            [ACTIVITY_COPY] = "gpu_memcpy",
@@ -169,15 +172,15 @@ static void put_device_row(struct trace_writer *w, const struct gpu_row *row, co
         put_wait(w, a);
     else
         put_bytes(w, a);
-    if (row->alone)
-        trace_put_collective(w, row->reduction);
+    if (row->only_kernel)
+        trace_put_collective(w, row->collective);
     trace_span_end(w, a->name);
     if (a->kind != ACTIVITY_WAIT)
         put_flow(w, row, lane_thread(lane));
 }
 
 /* A call is written unless nothing follows from it: most events only take a time. */
-static void put_call(struct trace_writer *w, const struct gpu_call *call)
+static void put_call(struct trace_writer *w, const struct trace_gpu_call *call)
 {
     const struct activity *a = call->activity;
     if (a->call.marks && !a->call.waited)
@@ -190,35 +193,35 @@ static void put_call(struct trace_writer *w, const struct gpu_call *call)
 
 static void put_activities(struct trace_writer *w)
 {
-    struct gpu_rows rows;
-    gpu_rows_create(&rows, w);
-    struct gpu_lanes lanes = {.of = allocate(rows.n + 1, sizeof *lanes.of)};
+    struct trace_gpu_rows rows;
+    trace_gpu_rows_create(&rows, w);
+    struct trace_gpu_lanes lanes = {.lane = allocate(rows.n + 1, sizeof *lanes.lane)};
     size_t *lane = allocate(rows.n + 1, sizeof *lane);
     for (size_t i = 0; i < rows.n; i++) {
-        const struct activity *a = rows.of[i].activity;
+        const struct activity *a = rows.row[i].activity;
         uint32_t stream = a->kind == ACTIVITY_WAIT ? ACTIVITY_NONE : a->stream;
-        struct gpu_lane *chosen = choose_lane(&lanes, stream, a->start_ns, a->end_ns);
-        chosen->nccl |= rows.of[i].nccl;
-        lane[i] = (size_t)(chosen - lanes.of);
+        struct trace_gpu_lane *chosen = choose_lane(&lanes, stream, a->start_ns, a->end_ns);
+        chosen->nccl |= rows.row[i].nccl;
+        lane[i] = (size_t)(chosen - lanes.lane);
     }
     put_gpu_lanes(w, &lanes);
     for (size_t i = 0; i < rows.calls; i++)
         put_call(w, &rows.call[i]);
     for (size_t i = 0; i < rows.n; i++)
-        put_device_row(w, &rows.of[i], &lanes.of[lane[i]]);
+        put_device_row(w, &rows.row[i], &lanes.lane[lane[i]]);
     free(lane);
-    free(lanes.of);
-    gpu_rows_destroy(&rows);
+    free(lanes.lane);
+    trace_gpu_rows_destroy(&rows);
 }
 
-/* ---- what stamps tell ---- */
+/* ---- times that the device stamped ---- */
 
 static void put_stamped(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     const struct lane *compute = &t->timeline->lane[LANE_COMPUTE];
-    struct gpu_lane lane[] = {{.stream = STREAM_COMPUTE}, {.stream = STREAM_COMMUNICATION, .nccl = 1}};
-    struct gpu_lanes lanes = {t->nccl_version ? 2 : 1, lane};
+    struct trace_gpu_lane lane[] = {{.stream = STREAM_COMPUTE}, {.stream = STREAM_COMMUNICATION, .nccl = 1}};
+    struct trace_gpu_lanes lanes = {t->nccl_version ? 2 : 1, lane};
     put_gpu_lanes(w, &lanes);
     for (size_t i = 0; i < compute->n; i++) {
         const struct span *s = &compute->span[i];
@@ -228,9 +231,9 @@ static void put_stamped(struct trace_writer *w)
         trace_span_end(w, s->name);
     }
     for (size_t i = 0; t->nccl_version && i < t->collectives->n; i++) {
-        const struct timed_collective *r = &t->collectives->of[i];
-        trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[1]), r->posted_ns - t->base_ns,
-                         r->completed_ns - t->base_ns, w->collective_id + (long)i);
+        const struct timed_collective *c = &t->collectives->item[i];
+        trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[1]), c->posted_ns - t->base_ns,
+                         c->completed_ns - t->base_ns, w->collective_id + (long)i);
         trace_text_print(&w->out, ", \"stream\": %d", STREAM_COMMUNICATION);
         trace_put_collective(w, i);
         trace_span_end(w, "nccl:all_reduce");
@@ -248,16 +251,14 @@ void trace_put_device(struct trace_writer *w)
     put_phases(w);
 }
 
-void trace_put_device_properties(struct trace_writer *w)
+void trace_put_device_properties(struct trace_text *out, const struct gpu_facts *g, int index)
 {
-    const struct trace *t = w->trace;
-    const struct gpu_facts *g = t->gpu;
     if (!g)
         return;
-    trace_text_print(&w->out, "{\"id\": %d, \"name\": ", t->gpu_index);
-    trace_text_string(&w->out, g->name);
+    trace_text_print(out, "{\"id\": %d, \"name\": ", index);
+    trace_text_string(out, g->name);
     trace_text_print(
-        &w->out,
+        out,
         ", \"totalGlobalMem\": %zu, \"computeMajor\": %d, \"computeMinor\": %d, \"maxThreadsPerBlock\": %d, "
         "\"maxThreadsPerMultiprocessor\": %d, \"regsPerBlock\": %d, \"warpSize\": %d, \"sharedMemPerBlock\": "
         "%zu, \"numSms\": %d}",

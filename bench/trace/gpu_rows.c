@@ -1,5 +1,5 @@
 /* gpu_rows.c - which records of a GPU's tracer a trace is made of, and what they belong to. */
-#include "trace/gpu.h"
+#include "trace/gpu_rows.h"
 
 #include "kernels/error.h"
 
@@ -36,7 +36,7 @@ static long operation_at(const struct trace_writer *w, int64_t ns)
     return low > 0 && ns < lane->span[low - 1].returned_ns ? w->operation_id + (long)(low - 1) : 0;
 }
 
-static void choose_calls(struct gpu_rows *rows, const struct trace_writer *w)
+static void choose_calls(struct trace_gpu_rows *rows, const struct trace_writer *w)
 {
     const struct activities *all = w->trace->activities;
     rows->call = allocate(all->n + 1, sizeof *rows->call);
@@ -46,14 +46,14 @@ static void choose_calls(struct gpu_rows *rows, const struct trace_writer *w)
         if (step < 0)
             continue;
         long id = (long)a->thread == w->trace->thread && !w->trace->without_cpu ? operation_at(w, a->start_ns) : 0;
-        rows->call[rows->calls++] = (struct gpu_call){a, id};
+        rows->call[rows->calls++] = (struct trace_gpu_call){a, id};
     }
 }
 
 /* A call by its correlation. */
 struct maker {
     uint32_t correlation;
-    const struct gpu_call *call;
+    const struct trace_gpu_call *call;
 };
 
 static int by_correlation(const void *a, const void *b)
@@ -62,25 +62,25 @@ static int by_correlation(const void *a, const void *b)
     return (x->correlation > y->correlation) - (x->correlation < y->correlation);
 }
 
-static void choose_rows(struct gpu_rows *rows, const struct activities *all)
+static void choose_rows(struct trace_gpu_rows *rows, const struct activities *all)
 {
     struct maker *maker = allocate(rows->calls + 1, sizeof *maker);
     for (size_t i = 0; i < rows->calls; i++)
         maker[i] = (struct maker){rows->call[i].activity->correlation, &rows->call[i]};
     qsort(maker, rows->calls, sizeof *maker, by_correlation);
-    rows->of = allocate(all->n + 1, sizeof *rows->of);
+    rows->row = allocate(all->n + 1, sizeof *rows->row);
     for (size_t i = 0; i < all->n; i++) {
         const struct activity *a = &all->of[i];
         struct maker key = {a->correlation, NULL}, *made;
         if (a->kind == ACTIVITY_CALL || !(made = bsearch(&key, maker, rows->calls, sizeof *maker, by_correlation)))
             continue;
-        rows->of[rows->n++] =
-            (struct gpu_row){.activity = a,
-                             .call = made->call->activity,
-                             .nccl = a->kind == ACTIVITY_KERNEL &&
-                                     (!strncmp(a->name, "ncclDevKernel", 13) || !strncmp(a->name, "ncclKernel", 10)),
-                             .id = made->call->id,
-                             .reduction = NO_COLLECTIVE};
+        rows->row[rows->n++] =
+            (struct trace_gpu_row){.activity = a,
+                                   .call = made->call->activity,
+                                   .nccl = a->kind == ACTIVITY_KERNEL && (!strncmp(a->name, "ncclDevKernel", 13) ||
+                                                                          !strncmp(a->name, "ncclKernel", 10)),
+                                   .id = made->call->id,
+                                   .collective = NO_COLLECTIVE};
     }
     free(maker);
 }
@@ -95,62 +95,62 @@ static size_t collective_at(const struct trace *t, int64_t ns)
     ns = alignment_apply(t->alignment, ns);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (r->of[middle].queued_ns <= ns)
+        if (r->item[middle].queued_ns <= ns)
             low = middle + 1;
         else
             high = middle;
     }
-    return low > 0 && ns < r->of[low - 1].returned_ns ? low - 1 : NO_COLLECTIVE;
+    return low > 0 && ns < r->item[low - 1].returned_ns ? low - 1 : NO_COLLECTIVE;
 }
 
 /* A kernel of NCCL belongs to the collective in whose call it was launched; it is that collective unless that has
  * several. */
-static void match_collectives(struct gpu_rows *rows, const struct trace_writer *w)
+static void match_collectives(struct trace_gpu_rows *rows, const struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     size_t *kernels = allocate(t->collectives->n + 1, sizeof *kernels);
     for (size_t i = 0; i < rows->n; i++) {
-        struct gpu_row *row = &rows->of[i];
-        size_t reduction = row->nccl ? collective_at(t, row->call->start_ns) : NO_COLLECTIVE;
-        if (reduction == NO_COLLECTIVE)
+        struct trace_gpu_row *row = &rows->row[i];
+        size_t collective = row->nccl ? collective_at(t, row->call->start_ns) : NO_COLLECTIVE;
+        if (collective == NO_COLLECTIVE)
             continue;
-        row->reduction = reduction;
-        row->id = w->collective_id + (long)reduction;
-        kernels[reduction]++;
+        row->collective = collective;
+        row->id = w->collective_id + (long)collective;
+        kernels[collective]++;
     }
     for (size_t i = 0; i < rows->n; i++)
-        rows->of[i].alone = rows->of[i].reduction != NO_COLLECTIVE && kernels[rows->of[i].reduction] == 1;
+        rows->row[i].only_kernel = rows->row[i].collective != NO_COLLECTIVE && kernels[rows->row[i].collective] == 1;
     free(kernels);
 }
 
 /* The calls of such kernels belong to the collective, too. */
-static void name_calls(struct gpu_rows *rows)
+static void name_calls(struct trace_gpu_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++)
-        if (rows->of[i].reduction != NO_COLLECTIVE)
+        if (rows->row[i].collective != NO_COLLECTIVE)
             for (size_t low = 0, high = rows->calls; low < high;) {
                 size_t middle = low + (high - low) / 2;
                 const struct activity *a = rows->call[middle].activity;
-                if (a == rows->of[i].call)
-                    rows->call[middle].id = rows->of[i].id;
-                if (a < rows->of[i].call) /* both are in the order of the activities */
+                if (a == rows->row[i].call)
+                    rows->call[middle].id = rows->row[i].id;
+                if (a < rows->row[i].call) /* both are in the order of the activities */
                     low = middle + 1;
                 else
                     high = middle;
             }
 }
 
-void gpu_rows_create(struct gpu_rows *rows, const struct trace_writer *w)
+void trace_gpu_rows_create(struct trace_gpu_rows *rows, const struct trace_writer *w)
 {
-    *rows = (struct gpu_rows){0};
+    *rows = (struct trace_gpu_rows){0};
     choose_calls(rows, w);
     choose_rows(rows, w->trace->activities);
     match_collectives(rows, w);
     name_calls(rows);
 }
 
-void gpu_rows_destroy(struct gpu_rows *rows)
+void trace_gpu_rows_destroy(struct trace_gpu_rows *rows)
 {
     free(rows->call);
-    free(rows->of);
+    free(rows->row);
 }

@@ -1,19 +1,10 @@
-/* text.h - the text of a trace on its way to a sink, in pieces of 64 KiB. After a failure nothing more is
- * written.
- */
+/* text.h - the text of a trace on its way to a sink, in pieces of 64 KiB. Nothing is written after a failure. */
 #ifndef BENCH_TRACE_TEXT_H
 #define BENCH_TRACE_TEXT_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "trace/trace.h"
 
-/* Where text goes: returns 0; or -1, reported. */
-struct trace_sink {
-    int (*write)(void *context, const char *text, size_t n);
-    void *context;
-};
-
-/* Zeroed but for the sink, to begin with. */
+/* To begin with, zeroed but for the sink. */
 struct trace_text {
     const struct trace_sink *sink;
     size_t n;
@@ -26,12 +17,12 @@ void trace_text_bytes(struct trace_text *t, const char *text, size_t n);
 void trace_text_put(struct trace_text *t, const char *text);
 void trace_text_print(struct trace_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds a whole number; nanoseconds as microseconds with three decimals, 0 for a negative time; a string of JSON. */
+/* Adds a whole number; nanoseconds as microseconds with three decimals, 0 for a negative time; a JSON string. */
 void trace_text_count(struct trace_text *t, uint64_t value);
 void trace_text_us(struct trace_text *t, int64_t ns);
 void trace_text_string(struct trace_text *t, const char *text);
 
-/* Hands on what is left. Returns 0; or -1 if the sink failed. */
+/* Writes what is left. Returns 0; or -1 if the sink failed. */
 int trace_text_flush(struct trace_text *t);
 
 #endif

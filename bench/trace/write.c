@@ -1,8 +1,8 @@
 /* write.c - writes a timeline as a Chrome trace. */
-#include "trace/rows.h"
-
 #include "kernels/error.h"
 #include "kernels/operations.h"
+#include "trace/collectives.h"
+#include "trace/gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ static void put_communication_lanes(struct trace_writer *w)
             snprintf(name, sizeof name, "%.20s (thread %ld)", t->comm, t->comm_thread);
         else
             snprintf(name, sizeof name, "%.20s, %d in flight", t->comm, s + 1);
-        trace_put_metadata(w, "thread_name", w->pid, trace_slot_thread(t, s), "name", name);
-        trace_put_sort_index(w, "thread_sort_index", w->pid, trace_slot_thread(t, s), 1 + s);
+        trace_put_metadata(w, "thread_name", w->pid, trace_slot_thread(t->comm_thread, s), "name", name);
+        trace_put_sort_index(w, "thread_sort_index", w->pid, trace_slot_thread(t->comm_thread, s), 1 + s);
     }
 }
 
@@ -90,8 +90,8 @@ static void put_sentinel(struct trace_writer *w)
     if (device > end)
         end = device;
     for (size_t i = 0; i < t->collectives->n; i++)
-        if (t->collectives->of[i].completed_ns - t->base_ns > end)
-            end = t->collectives->of[i].completed_ns - t->base_ns;
+        if (t->collectives->item[i].completed_ns - t->base_ns > end)
+            end = t->collectives->item[i].completed_ns - t->base_ns;
     snprintf(name, sizeof name, "ProfilerStep#%ld", t->step[t->steps - 1].number + 2);
     trace_put_annotation(w, name, end + 1000, end + 2000, ++w->id);
 }
@@ -194,8 +194,8 @@ static void put_memory(struct trace_writer *w)
 
 /* ---- the whole ---- */
 
-/* External ids that other rows name, too. */
-static void number_rows(struct trace_writer *w)
+/* Assigns the external ids that other rows refer to. */
+static void assign_ids(struct trace_writer *w)
 {
     const struct timeline *timeline = w->trace->timeline;
     w->host_id = w->id + 1;
@@ -204,7 +204,7 @@ static void number_rows(struct trace_writer *w)
     w->id = w->collective_id + (long)w->trace->collectives->n;
 }
 
-/* What the training thread did; rows that begin together: the outer ones come first. */
+/* What the training thread did. Of rows that begin together the outer ones come first. */
 static void put_host(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -229,9 +229,10 @@ static void put_host(struct trace_writer *w)
 static void put_rows(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
-    trace_choose_slots(w);
+    w->slot = allocate(t->collectives->n + 1, sizeof *w->slot);
+    w->slots = trace_choose_slots(t->collectives, w->slot);
     find_host_steps(w);
-    number_rows(w);
+    assign_ids(w);
     put_lanes(w);
     if (t->memory)
         put_memory(w);
@@ -251,7 +252,7 @@ static void put_head(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     trace_text_put(&w->out, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [");
-    trace_put_device_properties(w);
+    trace_put_device_properties(&w->out, t->gpu, t->gpu_index);
     trace_text_put(&w->out, "],\n");
     /* Holistic Trace Analysis finds the rank by `"rank": ` with the space */
     trace_text_print(&w->out,
@@ -261,7 +262,7 @@ static void put_head(struct trace_writer *w)
         &w->out, "\"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"%s:%s\", ",
         t->device, t->comm);
     trace_text_print(&w->out, "\"pg_size\": %d, \"ranks\": [", t->ranks);
-    trace_put_group(w, 0);
+    trace_put_group(&w->out, t->ranks, 0);
     trace_text_put(&w->out, "]}]");
     if (t->nccl_version)
         trace_text_print(&w->out, ", \"nccl_version\": \"%.40s\"", t->nccl_version);
@@ -276,7 +277,7 @@ static void put_tail(struct trace_writer *w, const char *name)
     trace_text_put(&w->out, "\n}\n");
 }
 
-static struct trace_writer *start(const struct trace *trace, const struct trace_sink *sink)
+static struct trace_writer *start_writing(const struct trace *trace, const struct trace_sink *sink)
 {
     struct trace_writer *w = allocate(1, sizeof *w);
     w->trace = trace;
@@ -287,7 +288,7 @@ static struct trace_writer *start(const struct trace *trace, const struct trace_
     return w;
 }
 
-static int finish(struct trace_writer *w)
+static int finish_writing(struct trace_writer *w)
 {
     int status = trace_text_flush(&w->out);
     free(w);
@@ -296,38 +297,38 @@ static int finish(struct trace_writer *w)
 
 int trace_write(const struct trace *trace, const struct trace_sink *sink)
 {
-    struct trace_writer *w = start(trace, sink);
+    struct trace_writer *w = start_writing(trace, sink);
     char name[128];
     snprintf(name, sizeof name, "%.64s_rank_%d_trace.json", trace->implementation, trace->rank);
     put_head(w);
     put_rows(w);
     put_tail(w, name);
-    return finish(w);
+    return finish_writing(w);
 }
 
 int trace_write_merged_head(const struct trace *trace, const struct trace_sink *sink)
 {
-    struct trace_writer *w = start(trace, sink);
+    struct trace_writer *w = start_writing(trace, sink);
     put_head(w);
-    return finish(w);
+    return finish_writing(w);
 }
 
 int trace_write_merged_rows(const struct trace *trace, const struct trace_sink *sink, int first)
 {
-    struct trace_writer *w = start(trace, sink);
+    struct trace_writer *w = start_writing(trace, sink);
     w->pid = trace->rank + 1;
     w->gpu_pid = trace->ranks + 1 + trace->rank;
     w->id = (long)trace->rank << 32;
     w->first = first;
     put_rows(w);
-    return finish(w);
+    return finish_writing(w);
 }
 
 int trace_write_merged_tail(const struct trace *trace, const struct trace_sink *sink)
 {
-    struct trace_writer *w = start(trace, sink);
+    struct trace_writer *w = start_writing(trace, sink);
     char name[128];
     snprintf(name, sizeof name, "%.64s_all_ranks_trace.json", trace->implementation);
     put_tail(w, name);
-    return finish(w);
+    return finish_writing(w);
 }

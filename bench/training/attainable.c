@@ -80,7 +80,7 @@ static double seconds_alone(struct run *run, const struct collective *collective
     const struct span *span = &run->timeline.lane[LANE_COMMUNICATION].span[mark.n[LANE_COMMUNICATION]];
     device->synchronize();
     job_barrier(run->job);
-    run->comm->run(run->comm, collective);
+    run->comm->run_blocking(run->comm, collective);
     device->stamps_end();
     timeline_settle(&run->timeline, device->stamp_ns);
     double seconds = 1e-9 * (double)(span->end_ns - span->start_ns);

@@ -2,7 +2,7 @@
 #ifndef BENCH_TRAINING_ATTAINABLE_H
 #define BENCH_TRAINING_ATTAINABLE_H
 
-#include "spans/steps.h"
+#include "spans/spans.h"
 #include "training/training.h"
 
 /* Seconds from a step's start in which perfect overlap of a plan of n collectives would be done:

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "kernels/error.h"
 #include "machine/host.h"
-#include "spans/steps.h"
+#include "spans/spans.h"
 #include "training/measurements.h"
 
 #include <math.h>

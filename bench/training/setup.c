@@ -5,6 +5,7 @@
 #include "training/run_json.h"
 #include "training/training.h"
 
+#include "ddp/comm_create.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -40,12 +40,12 @@ void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times
 void telemetry_print_overlap(FILE *out, const struct overlap *o, int traced, int on_device)
 {
     fprintf(out, ", \"collectives\": %zu", o->collectives);
-    print_ms(out, "communication_ms", o->communication);
-    print_ms(out, "exposed_tail_ms", o->exposed_tail);
+    print_ms(out, "communication_ms", o->communication_ns);
+    print_ms(out, "exposed_tail_ms", o->exposed_tail_ns);
     if (!traced)
         return;
-    print_ms(out, "compute_ms", o->compute);
-    print_ms(out, "overlap_ms", o->overlap);
+    print_ms(out, "compute_ms", o->compute_ns);
+    print_ms(out, "overlap_ms", o->overlap_ns);
     print_ms(out, "exposed_ms", overlap_exposed(o));
     telemetry_print_number(out, overlap_span_name(on_device), overlap_span(o));
     telemetry_print_number(out, "compute_coverage", overlap_coverage(o));

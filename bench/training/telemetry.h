@@ -4,7 +4,7 @@
 
 #include "ddp/step.h"
 #include "results/results.h"
-#include "spans/overlap.h"
+#include "spans/spans.h"
 
 #include <stdio.h>
 

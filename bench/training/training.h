@@ -8,7 +8,7 @@
 #include "machine/open_device.h"
 #include "monitor/monitor.h"
 #include "results/results.h"
-#include "spans/overlap.h"
+#include "spans/spans.h"
 #include "training/losses.h"
 #include "training/measurements.h"
 #include "training/memory.h"

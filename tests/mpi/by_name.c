@@ -1,6 +1,6 @@
 /* by_name.c - the table of names: time of their own when spans nest, sums over ranks, and every order; made-up
  * spans, on 1 to 4 ranks. */
-#include "spans/by_name.h"
+#include "spans/spans.h"
 
 #include "kernels/error.h"
 #include "tests/support/made_up.h"

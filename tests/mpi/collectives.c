@@ -1,7 +1,7 @@
 /* collectives.c - ranks tell each other when they posted their collectives, and find who was late and what that cost
  * the others; made-up times, on 1 to 4 ranks, each rank with a clock of its own. */
-#include "spans/collectives.h"
 #include "kernels/error.h"
+#include "spans/spans.h"
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 
@@ -48,14 +48,14 @@ static void record(struct timeline *timeline)
 static void check(const struct collectives *r)
 {
     static const int last_knows[COLLECTIVES] = {0, 1, 0, 1, 1, 0};
-    ck_assert_uint_eq(r->told, job.size > 1 ? 4 : 0);
+    ck_assert_uint_eq(r->attributed, job.size > 1 ? 4 : 0);
     ck_assert_int_eq(r->residual_ns, job.size > 1 ? RESIDUAL_NS : 0); /* the largest of all ranks, on every rank */
     for (int i = 0; i < COLLECTIVES && job.size > 1; i++) {
         int want = i == 5 ? 0 : last_knows[i] ? job.size - 1 : -1;
         int64_t wait = posted_at(want < 0 ? 0 : want, i) - posted_at(job.rank, i);
-        ck_assert_int_eq(r->of[i].last_rank, want);
-        ck_assert_int_eq(r->of[i].posted_ns, posted_at(job.rank, i));
-        ck_assert_int_eq(collective_wait(&r->of[i], job.rank, r->residual_ns), want < 0 ? -1 : wait);
+        ck_assert_int_eq(r->item[i].last_rank, want);
+        ck_assert_int_eq(r->item[i].posted_ns, posted_at(job.rank, i));
+        ck_assert_int_eq(collective_wait(&r->item[i], job.rank, r->residual_ns), want < 0 ? -1 : wait);
     }
     for (int q = 0; q < job.size; q++) {
         const struct straggler *s = &r->straggler[q];
@@ -106,7 +106,7 @@ START_TEST(waits_at_once_count_once)
     timeline_clear(&timeline);
     collectives_create(&collectives, &timeline, &alignment, job.size);
     collectives_exchange(&collectives, &job, &timeline, &alignment);
-    ck_assert_uint_eq(collectives.n + collectives.told + collectives.straggler[0].last, 0);
+    ck_assert_uint_eq(collectives.n + collectives.attributed + collectives.straggler[0].last, 0);
     ck_assert_double_eq(collectives.straggler[0].cost_ns, 0);
     collectives_destroy(&collectives);
     timeline_destroy(&timeline);

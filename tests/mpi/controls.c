@@ -81,7 +81,7 @@ static void block_of_none(struct step_times *times, struct overlap *overlap)
             made_up_ready(&p.run.timeline, t, at + 10 * MS - t * MS);
         made_up_phase(&p.run.timeline, PHASE_CLIPPING, at + 10 * MS + more, at + 11 * MS + more);
         made_up_phase(&p.run.timeline, PHASE_OPTIMIZER, at + 11 * MS + more, at + 13 * MS + more);
-        overlap[s].compute = s < DISCARDED_STEPS ? 1 : llround(computed(job.rank) * 1e9) + (s % 2 ? 7 : -7);
+        overlap[s].compute_ns = s < DISCARDED_STEPS ? 1 : llround(computed(job.rank) * 1e9) + (s % 2 ? 7 : -7);
     }
     steps_from_timeline(&p.run.timeline, times, STEPS);
 }
@@ -144,7 +144,7 @@ START_TEST(collectives_are_measured_alone)
     struct step_times times[STEPS] = {{0}};
     struct overlap overlap[STEPS] = {{0}};
     const struct device device = {.zero = zero, .synchronize = nothing, .stamps_end = nothing, .stamp_ns = stamp_ns};
-    struct comm comm = {.run = slow};
+    struct comm comm = {.run_blocking = slow};
     made_up_profile_create(&p, &job, &strategy_ddp_bucketed);
     made_up_create(&p.run.timeline, 200);
     p.run.comm = &comm;

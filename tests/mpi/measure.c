@@ -52,7 +52,7 @@ START_TEST(each_average_is_its_own)
     ck_assert_int_eq(row.slowest_rank, job.size > 1 ? job.size - 2 : 0);
     ck_assert_double_eq_tol(row.cpu_iteration, 0.1 * mean, 1e-12);
     ck_assert_double_eq_tol(row.algbw, 4000 / row.sustained, 1e-6);
-    ck_assert_double_eq_tol(row.busbw, row.algbw * sweep_bus_factor(COMM_ALL_REDUCE, job.size), 1e-6);
+    ck_assert_double_eq_tol(row.busbw, row.algbw * comm_bus_factor(COMM_ALL_REDUCE, job.size), 1e-6);
     free(row.seconds);
 }
 END_TEST
@@ -78,7 +78,7 @@ START_TEST(bus_factors_are_those_of_nccl_tests)
     static const int ranks[] = {1, 2, 8};
     for (int k = 0; k < COMM_KINDS; k++)
         for (int i = 0; i < 3; i++)
-            ck_assert_double_eq(sweep_bus_factor((enum comm_kind)k, ranks[i]), known[k][i]);
+            ck_assert_double_eq(comm_bus_factor((enum comm_kind)k, ranks[i]), known[k][i]);
 }
 END_TEST
 

@@ -1,6 +1,8 @@
 /* parity.c - every strategy on several ranks against one process on the joined batch: gradients, and parameters
  * after some steps. The same check is made to fail on purpose: with the mean forgotten, with a bucket that misses its
  * last element, with a reduction that runs twice. Run it under mpirun with 1 to 4 ranks. */
+#include "ddp/comm_create.h"
+#include "ddp/comm_self.h"
 #include "ddp/job.h"
 #include "ddp/step.h"
 #include "kernels/error.h"
@@ -314,7 +316,7 @@ static double error_with(struct one_rank *many, const struct one_rank *one, cons
                              .release = faulty_release,
                              .start = faulty_start,
                              .join = faulty_join,
-                             .run = faulty_run},
+                             .run_blocking = faulty_run},
                             many->comm,
                             misses_last,
                             runs_twice};

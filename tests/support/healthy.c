@@ -10,7 +10,9 @@ void healthy_create(struct healthy *h)
         .options.thresholds = {.busy = 70, .data_loading = 30, .exposed = 20, .memory = 90},
         .reducer = {.strategy = &strategy_ddp_bucketed, .plan.n = 5},
         .run = {.threads = 2, .cores_per_rank = 2, .host.memory_bytes = 1000000},
-        .capture = {.n = HEALTHY_STEPS, .first = HEALTHY_FIRST, .collectives = {.ranks = 2, .counted = 60, .told = 50}},
+        .capture = {.n = HEALTHY_STEPS,
+                    .first = HEALTHY_FIRST,
+                    .collectives = {.ranks = 2, .considered = 60, .attributed = 50}},
         .figures = {.first = HEALTHY_FIRST, .steps = HEALTHY_STEPS - HEALTHY_FIRST, .ranks = 2},
         .controls = {.rounds = 12,
                      .efficiency = {.median = 0.5, .ci_low = 0.4, .ci_high = 0.6, .n = 12},
@@ -30,9 +32,10 @@ void healthy_create(struct healthy *h)
     h->figures.phase[PHASE_BACKWARD] = (struct phase_figure){.mean = 0.05, .share = 0.5};
     h->figures.phase[PHASE_DATA_LOADING] = (struct phase_figure){.mean = 0.005, .share = 0.05};
     for (int i = 0; i < HEALTHY_STEPS; i++) /* the one before those that count would tell of no progress */
-        h->captured[i].exposed_tail = i < HEALTHY_FIRST ? 1000000000 : 1000000;
+        h->captured[i].exposed_tail_ns = i < HEALTHY_FIRST ? 1000000000 : 1000000;
     for (int r = 0; r < HEALTHY_RANKS; r++)
-        h->rank[r].sum = (struct overlap){.step = 100000, .compute = 80000, .communication = 20000, .overlap = 18000};
+        h->rank[r].sum =
+            (struct overlap){.step_ns = 100000, .compute_ns = 80000, .communication_ns = 20000, .overlap_ns = 18000};
 }
 
 void healthy_find(const struct healthy *h, size_t peak_bytes, struct findings *findings)

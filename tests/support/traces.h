@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_TRACES_H
 #define TESTS_SUPPORT_TRACES_H
 
-#include "trace/write.h"
+#include "trace/trace.h"
 
 #include <cJSON.h>
 

@@ -4,7 +4,7 @@
 #include "training/attainable.h"
 
 #include "kernels/error.h"
-#include "spans/steps.h"
+#include "spans/spans.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
 

@@ -90,7 +90,7 @@ static void rest(struct comm *comm)
     float x = 1;
     struct collective c = {.buffer = &x, .count = 1, .index = 0};
     struct timespec pause = {0, 50000000};
-    comm->run(comm, &c);
+    comm->run_blocking(comm, &c);
     nanosleep(&pause, NULL);
 }
 
@@ -163,8 +163,8 @@ START_TEST(a_run_is_complete_on_return)
         if (round % 2)
             comm->start(comm, &first);
         else
-            comm->run(comm, &first);
-        comm->run(comm, &second);
+            comm->run_blocking(comm, &first);
+        comm->run_blocking(comm, &second);
         ck_assert_float_eq(x[0], 2);
         ck_assert_float_eq(x[1], 4);
         comm->join(comm, comm->start(comm, &third));
@@ -301,7 +301,7 @@ START_TEST(a_call_is_the_transports_own)
     ck_assert(x[0] == 2 && x[1] == 4);
     ck_assert(m.calls == 1 && m.posts == 0 && m.tests == 0);
     ck_assert_uint_eq(timeline.lane[LANE_COMMUNICATION].n, 0);
-    comm->run(comm, &c); /* and tickets go on as if it had not been */
+    comm->run_blocking(comm, &c); /* and tickets go on as if it had not been */
     ck_assert_float_eq(x[1], 8);
     comm->destroy(comm);
     timeline_destroy(&timeline);

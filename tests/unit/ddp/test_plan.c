@@ -74,7 +74,7 @@ static struct recorder recorder_make(void)
                                       .release = recorder_release,
                                       .start = recorder_start,
                                       .join = recorder_join,
-                                      .run = recorder_run}};
+                                      .run_blocking = recorder_run}};
 }
 
 /* Backward's announcements and the end of it, without the arithmetic. */

@@ -5,6 +5,7 @@
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 
+#include "ddp/comm_self.h"
 #include <stdlib.h>
 #include <string.h>
 

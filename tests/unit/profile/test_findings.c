@@ -13,7 +13,7 @@ static struct findings findings;
 
 static void busy(double percent) /* of rank 1; the other has 80 % */
 {
-    h.rank[1].sum.compute = (int64_t)(percent * 1000);
+    h.rank[1].sum.compute_ns = (int64_t)(percent * 1000);
 }
 
 static void data_loading(double percent)
@@ -23,9 +23,9 @@ static void data_loading(double percent)
 
 static void exposed(double percent) /* of rank 0; the other has 2 %. Backward is so long that its share says nothing */
 {
-    h.rank[0].sum.overlap = h.rank[0].sum.communication - (int64_t)(percent * 1000);
-    h.rank[0].sum.communication += 50000;
-    h.rank[0].sum.overlap += 50000;
+    h.rank[0].sum.overlap_ns = h.rank[0].sum.communication_ns - (int64_t)(percent * 1000);
+    h.rank[0].sum.communication_ns += 50000;
+    h.rank[0].sum.overlap_ns += 50000;
     h.figures.phase[PHASE_BACKWARD].mean = 10;
 }
 
@@ -174,9 +174,9 @@ START_TEST(all_ranks_beyond_a_limit_are_named)
 {
     healthy_create(&h);
     h.figures.ranks = 4;
-    h.rank[0].sum.compute = 60000;
-    h.rank[2].sum.compute = 55000;
-    h.rank[3].sum.compute = 69999;
+    h.rank[0].sum.compute_ns = 60000;
+    h.rank[2].sum.compute_ns = 55000;
+    h.rank[3].sum.compute_ns = 69999;
     healthy_find(&h, 0, &findings);
     ck_assert_int_eq(findings.n, 1);
     ck_assert_double_eq_tol(findings.finding[0].value, 55, 1e-9);

@@ -77,7 +77,7 @@ static void exposed_tail(int64_t ns)
 {
     longer_than_backward(); /* 80 ms alone */
     for (int i = HEALTHY_FIRST; i < HEALTHY_STEPS; i++)
-        h.captured[i].exposed_tail = ns + (i - HEALTHY_FIRST - 1) * 1000; /* so in the mean */
+        h.captured[i].exposed_tail_ns = ns + (i - HEALTHY_FIRST - 1) * 1000; /* so in the mean */
 }
 
 static void just_some_progress(void)

@@ -1,6 +1,6 @@
 /* test_collectives.c - who posted a collective last, and who waited for whom, from made-up times of 1, 2 and 3 ranks.
  */
-#include "spans/collectives.h"
+#include "spans/spans.h"
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 
@@ -43,9 +43,9 @@ START_TEST(collectives_are_taken_in_the_order_of_tickets)
     ck_assert_uint_eq(collectives.n, LENGTH(tickets));
     ck_assert_int_eq(collectives.ranks, 3);
     ck_assert_int_eq(collectives.residual_ns, 70);
-    ck_assert_uint_eq(collectives.told, 0);
+    ck_assert_uint_eq(collectives.attributed, 0);
     for (size_t i = 0; i < collectives.n; i++) {
-        const struct timed_collective *r = &collectives.of[i];
+        const struct timed_collective *r = &collectives.item[i];
         int64_t t = (int64_t)i + 1, posted = t * 100000000 + 10000 + t * 100; /* with the drift until then */
         ck_assert_uint_eq(r->ticket, i + 1);
         ck_assert_int_eq(r->posted_ns, posted);
@@ -69,9 +69,9 @@ START_TEST(none_are_none)
     create(2, 10);
     ck_assert_uint_eq(collectives.n, 0);
     collectives_find_last(&collectives, NULL);
-    ck_assert_uint_eq(collectives.told, 0);
+    ck_assert_uint_eq(collectives.attributed, 0);
     collectives_destroy(&collectives);
-    ck_assert_ptr_null(collectives.of);
+    ck_assert_ptr_null(collectives.item);
 }
 END_TEST
 
@@ -108,10 +108,10 @@ START_TEST(last_is)
     made_up_collective(&timeline, 1, 0, 1, cases[_i].posted[0], cases[_i].posted[0] + LENGTH_NS);
     create(cases[_i].ranks, cases[_i].residual);
     collectives_find_last(&collectives, cases[_i].posted);
-    struct timed_collective r = collectives.of[0];
+    struct timed_collective r = collectives.item[0];
     ck_assert_msg(r.last_rank == cases[_i].last, "%s: last is %d", cases[_i].what, r.last_rank);
     ck_assert_int_eq(r.late_ns, cases[_i].late);
-    ck_assert_uint_eq(collectives.told, cases[_i].last >= 0);
+    ck_assert_uint_eq(collectives.attributed, cases[_i].last >= 0);
     for (int q = 0; q < cases[_i].ranks; q++) {
         r.posted_ns = cases[_i].posted[q]; /* as that rank has it */
         int64_t wait = collective_wait(&r, q, cases[_i].residual);
@@ -131,14 +131,14 @@ START_TEST(two_ranks_with_known_answers)
     create(2, 1 * US);
     collectives_find_last(&collectives, posted);
     ck_assert_uint_eq(collectives.n, 2);
-    ck_assert_uint_eq(collectives.told, 1);
-    ck_assert_int_eq(collectives.of[0].last_rank, -1);
-    ck_assert_int_eq(collectives.of[1].last_rank, 1);
-    ck_assert_int_eq(collectives.of[1].late_ns, 50 * US);
+    ck_assert_uint_eq(collectives.attributed, 1);
+    ck_assert_int_eq(collectives.item[0].last_rank, -1);
+    ck_assert_int_eq(collectives.item[1].last_rank, 1);
+    ck_assert_int_eq(collectives.item[1].late_ns, 50 * US);
     for (int i = 0; i < 2; i++)
-        ck_assert_int_eq(collective_wait(&collectives.of[i], _i, 1 * US), wait[_i][i]);
-    ck_assert_int_eq(collective_transfer(&collectives.of[0], _i, 1 * US), -1);
-    ck_assert_int_eq(collective_transfer(&collectives.of[1], _i, 1 * US), 250 * US);
+        ck_assert_int_eq(collective_wait(&collectives.item[i], _i, 1 * US), wait[_i][i]);
+    ck_assert_int_eq(collective_transfer(&collectives.item[0], _i, 1 * US), -1);
+    ck_assert_int_eq(collective_transfer(&collectives.item[1], _i, 1 * US), 250 * US);
 }
 END_TEST
 
@@ -149,14 +149,14 @@ START_TEST(a_large_residual_hides_the_wait)
     made_up_two_ranks(&timeline, 0);
     create(2, 25 * US + 1);
     collectives_find_last(&collectives, posted);
-    ck_assert_uint_eq(collectives.told, 0);
-    ck_assert_int_eq(collective_wait(&collectives.of[1], 0, collectives.residual_ns), -1);
+    ck_assert_uint_eq(collectives.attributed, 0);
+    ck_assert_int_eq(collective_wait(&collectives.item[1], 0, collectives.residual_ns), -1);
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("reductions");
+    Suite *suite = suite_create("collectives");
     TCase *tests = tcase_create("reductions");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, collectives_are_taken_in_the_order_of_tickets);

@@ -2,7 +2,7 @@
  * with known answers. */
 #include "kernels/error.h"
 #include "kernels/random.h"
-#include "spans/overlap.h"
+#include "spans/intervals.h"
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 
@@ -150,14 +150,14 @@ START_TEST(two_ranks_with_known_answers)
     static const double percent[] = {50.00, 54.55};
     made_up_two_ranks(&timeline, _i);
     compute_overlap(1);
-    ck_assert_int_eq(overlap->step, 1900 * US);
-    ck_assert_int_eq(overlap->communication, communication[_i]);
-    ck_assert_int_eq(overlap->compute, 1250 * US);
-    ck_assert_int_eq(overlap->overlap, 300 * US);
+    ck_assert_int_eq(overlap->step_ns, 1900 * US);
+    ck_assert_int_eq(overlap->communication_ns, communication[_i]);
+    ck_assert_int_eq(overlap->compute_ns, 1250 * US);
+    ck_assert_int_eq(overlap->overlap_ns, 300 * US);
     ck_assert_int_eq(overlap_exposed(overlap), exposed[_i]);
-    ck_assert_int_eq(overlap->exposed_tail, 308 * US);
+    ck_assert_int_eq(overlap->exposed_tail_ns, 308 * US);
     ck_assert_uint_eq(overlap->collectives, 2);
-    double share = 100.0 * (double)overlap->overlap / (double)overlap->communication;
+    double share = 100.0 * (double)overlap->overlap_ns / (double)overlap->communication_ns;
     ck_assert_double_eq_tol(share, percent[_i], 0.005); /* the known answers have two decimals */
 }
 END_TEST
@@ -181,25 +181,25 @@ START_TEST(steps_are_apart)
     compute_overlap(4);
     for (int s = 0; s < 4; s++) {
         int reduces = s == 1 || s == 3;
-        ck_assert_int_eq(overlap[s].step, 500);
-        ck_assert_int_eq(overlap[s].compute, 80);
-        ck_assert_int_eq(overlap[s].communication, reduces ? 300 : 0);
-        ck_assert_int_eq(overlap[s].overlap, reduces ? 40 : 0);
+        ck_assert_int_eq(overlap[s].step_ns, 500);
+        ck_assert_int_eq(overlap[s].compute_ns, 80);
+        ck_assert_int_eq(overlap[s].communication_ns, reduces ? 300 : 0);
+        ck_assert_int_eq(overlap[s].overlap_ns, reduces ? 40 : 0);
         ck_assert_int_eq(overlap_exposed(&overlap[s]), reduces ? 260 : 0);
-        ck_assert_int_eq(overlap[s].exposed_tail, s == 1 ? 50 : 0);
+        ck_assert_int_eq(overlap[s].exposed_tail_ns, s == 1 ? 50 : 0);
         ck_assert_uint_eq(overlap[s].collectives, reduces ? 2 : 0);
     }
     struct overlap sum = overlap_sum(overlap, 1, 3), one = overlap_sum(overlap, 2, 1),
                    none = overlap_sum(overlap, 3, 0);
-    ck_assert_int_eq(sum.step, 1500);
-    ck_assert_int_eq(sum.compute, 240);
-    ck_assert_int_eq(sum.communication, 600);
-    ck_assert_int_eq(sum.overlap, 80);
-    ck_assert_int_eq(sum.exposed_tail, 50);
+    ck_assert_int_eq(sum.step_ns, 1500);
+    ck_assert_int_eq(sum.compute_ns, 240);
+    ck_assert_int_eq(sum.communication_ns, 600);
+    ck_assert_int_eq(sum.overlap_ns, 80);
+    ck_assert_int_eq(sum.exposed_tail_ns, 50);
     ck_assert_uint_eq(sum.collectives, 4);
-    ck_assert_int_eq(one.step, 500);
-    ck_assert_int_eq(one.communication, 0);
-    ck_assert_int_eq(none.step, 0);
+    ck_assert_int_eq(one.step_ns, 500);
+    ck_assert_int_eq(one.communication_ns, 0);
+    ck_assert_int_eq(none.step_ns, 0);
 }
 END_TEST
 
@@ -210,14 +210,14 @@ START_TEST(other_steps_do_not_count)
     timeline.step = 1;
     made_up_two_ranks(&timeline, 0);
     compute_overlap(1);
-    ck_assert_int_eq(overlap->communication, 600 * US);
+    ck_assert_int_eq(overlap->communication_ns, 600 * US);
     ck_assert_uint_eq(overlap->collectives, 2);
     timeline_clear(&timeline);
     compute_overlap(2);
     for (int s = 0; s < 2; s++) {
-        ck_assert_int_eq(overlap[s].step, 0);
-        ck_assert_int_eq(overlap[s].communication + overlap[s].compute + overlap[s].overlap, 0);
-        ck_assert_int_eq(overlap[s].exposed_tail, 0);
+        ck_assert_int_eq(overlap[s].step_ns, 0);
+        ck_assert_int_eq(overlap[s].communication_ns + overlap[s].compute_ns + overlap[s].overlap_ns, 0);
+        ck_assert_int_eq(overlap[s].exposed_tail_ns, 0);
     }
 }
 END_TEST
@@ -228,10 +228,10 @@ START_TEST(nothing_is_hidden_by_nothing)
     made_up_phase(&timeline, PHASE_BACKWARD, 100, 300);
     made_up_collective(&timeline, 1, 0, 1, 200, 250);
     compute_overlap(1);
-    ck_assert_int_eq(overlap->communication, 50);
-    ck_assert_int_eq(overlap->compute, 0);
+    ck_assert_int_eq(overlap->communication_ns, 50);
+    ck_assert_int_eq(overlap->compute_ns, 0);
     ck_assert_int_eq(overlap_exposed(overlap), 50);
-    ck_assert_int_eq(overlap->exposed_tail, 0);
+    ck_assert_int_eq(overlap->exposed_tail_ns, 0);
 }
 END_TEST
 
@@ -253,10 +253,10 @@ static const struct {
 START_TEST(ratios_are)
 {
     const double *want = ratios[_i].want;
-    struct overlap o = {.step = ratios[_i].step,
-                        .communication = ratios[_i].communication,
-                        .compute = ratios[_i].compute,
-                        .overlap = ratios[_i].overlap};
+    struct overlap o = {.step_ns = ratios[_i].step,
+                        .communication_ns = ratios[_i].communication,
+                        .compute_ns = ratios[_i].compute,
+                        .overlap_ns = ratios[_i].overlap};
     const double have[] = {overlap_span(&o), overlap_coverage(&o), overlap_utilisation(&o)};
     for (int i = 0; i < 3; i++)
         ck_assert_msg(isnan(want[i]) ? isnan(have[i]) : fabs(have[i] - want[i]) < 1e-15, "ratio %d of case %d is %g", i,
@@ -275,12 +275,12 @@ START_TEST(a_lane_is_read_step_by_step)
         made_up_collective(&timeline, 3, 0, 1, s * 100 + 30, s * 100 + 30);
     }
     const struct lane *lane = &timeline.lane[LANE_COMMUNICATION];
-    ck_assert_uint_eq(overlap_lane(lane, 1, &at, v), 0); /* skips step 0, and has none of its own */
-    ck_assert_uint_eq(overlap_lane(lane, 2, &at, v), 1);
+    ck_assert_uint_eq(intervals_of_lane(lane, 1, &at, v), 0); /* skips step 0, and has none of its own */
+    ck_assert_uint_eq(intervals_of_lane(lane, 2, &at, v), 1);
     ck_assert_int_eq(v[0].start, 200);
     ck_assert_int_eq(v[0].end, 220);
-    ck_assert_uint_eq(overlap_lane(lane, 4, &at, v), 1);
-    ck_assert_uint_eq(overlap_lane(lane, 5, &at, v), 0);
+    ck_assert_uint_eq(intervals_of_lane(lane, 4, &at, v), 1);
+    ck_assert_uint_eq(intervals_of_lane(lane, 5, &at, v), 0);
     ck_assert_uint_eq(at, 9);
 }
 END_TEST

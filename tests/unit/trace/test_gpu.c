@@ -513,7 +513,7 @@ int main(int argc, char *argv[])
 {
     if (argc > 1)
         return write_traces(argv[1]);
-    Suite *suite = suite_create("trace device");
+    Suite *suite = suite_create("trace gpu");
     TCase *tests = tcase_create("trace device");
     tcase_add_checked_fixture(tests, NULL, teardown);
     tcase_add_test(tests, the_top_names_the_gpu);

@@ -277,11 +277,11 @@ END_TEST
 
 START_TEST(bus_bandwidth_is_that_of_nccl_tests)
 {
-    ck_assert_double_eq(trace_bus_factor(1), 0);
-    ck_assert_double_eq(trace_bus_factor(2), 1);
-    ck_assert_double_eq_tol(trace_bus_factor(3), 4.0 / 3, 1e-15);
-    ck_assert_double_eq(trace_bus_factor(8), 1.75);
-    ck_assert_double_eq(trace_bus_factor(0), 0);
+    ck_assert_double_eq(comm_bus_factor(COMM_ALL_REDUCE, 1), 0);
+    ck_assert_double_eq(comm_bus_factor(COMM_ALL_REDUCE, 2), 1);
+    ck_assert_double_eq_tol(comm_bus_factor(COMM_ALL_REDUCE, 3), 4.0 / 3, 1e-15);
+    ck_assert_double_eq(comm_bus_factor(COMM_ALL_REDUCE, 8), 1.75);
+    ck_assert_double_eq(comm_bus_factor(COMM_ALL_REDUCE, 0), 0);
 }
 END_TEST
 

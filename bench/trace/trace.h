@@ -1,15 +1,13 @@
-/* write.h - writes a timeline as a Chrome trace, for chrome://tracing, Perfetto and Holistic Trace Analysis.
+/* trace.h - writes a timeline as a Chrome trace, for chrome://tracing, Perfetto and Holistic Trace Analysis.
  *
  * Format: the Trace Event Format of Chrome (JSON object format), with the names and arguments that PyTorch's Kineto
  * gives to steps and collectives, so that tools made for its traces read these. */
-#ifndef BENCH_TRACE_WRITE_H
-#define BENCH_TRACE_WRITE_H
+#ifndef BENCH_TRACE_TRACE_H
+#define BENCH_TRACE_TRACE_H
 
 #include "kernels/activity.h"
 #include "kernels/device_cuda.h"
-#include "spans/collectives.h"
-#include "spans/overlap.h"
-#include "trace/text.h"
+#include "spans/spans.h"
 
 /* What is known of a captured step beside its spans. */
 struct captured_step {
@@ -19,7 +17,7 @@ struct captured_step {
     int warmup;       /* whether that is a warm-up epoch */
     float learning_rate;
     float loss, grad_norm; /* of this rank; the norm is NAN where none was computed */
-    size_t resident_bytes; /* of the process behind the step; 0 if not asked for */
+    size_t resident_bytes; /* of the process after the step; 0 if not recorded */
 };
 
 /* Everything that a rank's trace is written from; it owns nothing. */
@@ -37,27 +35,29 @@ struct trace {
     const struct collectives *collectives;
     const size_t *parameters;            /* of each collective of the plan */
     size_t compute_bytes;                /* of a number of the device's compute type */
-    int shapes, flops, memory, counters; /* what more to write: 0 or 1 each */
-    int without_cpu, without_cuda;       /* activities that were not asked for */
+    int shapes, flops, memory, counters; /* what else to write: 0 or 1 each */
+    int without_cpu, without_cuda;       /* activities to leave out */
 
     const struct gpu_facts *gpu; /* that the rank computes on; NULL: the CPU */
     int gpu_index;
-    const struct activities *activities; /* what a tracer saw of it, settled; NULL: only the device's stamps tell */
-    const char *untraced;                /* why there is none */
+    const struct activities *activities; /* a tracer's records of the GPU, settled; NULL: only the device's stamps */
+    const char *untraced;                /* why there are none */
     const char *nccl_version;            /* where collectives run on the GPU; NULL: on the host */
+};
+
+/* Where text goes: write returns 0; or -1, reported. */
+struct trace_sink {
+    int (*write)(void *context, const char *text, size_t n);
+    void *context;
 };
 
 /* Writes a whole trace file of this rank. Returns 0; or -1, reported by the sink. */
 int trace_write(const struct trace *trace, const struct trace_sink *sink);
 
 /* The parts of a trace of all ranks: its head, the rows of each rank in turn (processes numbered by rank; `first` for
- * the rank whose rows come first), its tail. */
+ * the rank whose rows come first), its tail. Each returns 0; or -1, reported by the sink. */
 int trace_write_merged_head(const struct trace *trace, const struct trace_sink *sink);
 int trace_write_merged_rows(const struct trace *trace, const struct trace_sink *sink, int first);
 int trace_write_merged_tail(const struct trace *trace, const struct trace_sink *sink);
-
-/* Bus bandwidth factor of an all-reduce over n ranks: busbw = algbw * 2 (n - 1) / n. Source: nccl-tests' performance
- * notes. */
-double trace_bus_factor(int ranks);
 
 #endif

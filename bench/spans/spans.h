@@ -1,0 +1,150 @@
+/* spans.h - from the spans of a timeline to figures: times of steps, overlap of computation and communication, totals
+ * by name, and each collective as all ranks saw it. Steps are counted by slot: the number of a step in its timeline. */
+#ifndef BENCH_SPANS_SPANS_H
+#define BENCH_SPANS_SPANS_H
+
+#include "ddp/alignment.h"
+#include "ddp/job.h"
+#include "ddp/step.h"
+
+/* ---- steps ---- */
+
+struct step_times {
+    int64_t start_ns, end_ns; /* of the step; phases cover it without gaps */
+    int64_t phase_ns[PHASES]; /* summed over micro-batches; 0 for a phase that did not occur */
+    int64_t backward_end_ns;  /* of the last micro-batch */
+};
+
+/* Fills steps[n] from the phases that the host lane has of slots [0, n). */
+void steps_from_timeline(const struct timeline *timeline, struct step_times *steps, int n);
+
+/* Adds to ready_seconds[tensors] the time from a step's start until each tensor's gradient was final, divided by
+ * `divisor`, for the steps in slots [first, n). */
+void steps_add_ready(const struct timeline *timeline, const struct step_times *steps, int first, int n, double divisor,
+                     double *ready_seconds);
+
+/* ---- overlap of computation and communication ---- */
+
+/* Of one step of one rank. Communication is the union of its collectives: on the device, while it worked on one; by a
+ * host library, from post to completion, so waiting for other ranks and for the library's thread is included. Compute
+ * is the union of the operations of a traced step. */
+struct overlap {
+    int64_t step_ns, communication_ns, compute_ns, overlap_ns;
+    int64_t exposed_tail_ns; /* max(0, end of the last collective - end of backward) */
+    size_t collectives;
+};
+
+/* Fills overlap[n] for the steps in slots [0, n) of a timeline. */
+void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n, struct overlap *overlap);
+
+/* The sum over `count` steps from `first` on. */
+struct overlap overlap_sum(const struct overlap *overlap, int first, int count);
+
+/* Communication without computation at the same time, in ns. */
+int64_t overlap_exposed(const struct overlap *overlap);
+
+/* overlap / communication, overlap / compute, compute / step; NAN without communication, or with nothing to divide by.
+ */
+double overlap_span(const struct overlap *overlap);
+double overlap_coverage(const struct overlap *overlap);
+double overlap_utilisation(const struct overlap *overlap);
+
+/* The key of overlap_span in results: "hidden_ratio" where communication is the device's own work, else "span_overlap",
+ * an upper bound of it. */
+const char *overlap_span_name(int on_device);
+
+struct interval {
+    int64_t start, end; /* [start, end) */
+};
+
+/* Fills v with the union of the spans that a lane has of one step: sorted and disjoint; v has room for all spans of the
+ * step. *at is the position in the lane, 0 at first, for calls with rising steps. Returns the number of intervals. */
+size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct interval *v);
+
+/* ---- collectives, as all ranks saw them ---- */
+
+/* One collective on this rank; times are on rank 0's clock. */
+struct timed_collective {
+    int64_t queued_ns, posted_ns, completed_ns;
+    int64_t returned_ns; /* when the training thread went on; before queued_ns if unknown */
+    size_t bytes, elements, ticket;
+    int step, index;        /* slot of the step; place in the plan */
+    int last_rank;          /* the rank that posted it last; -1 if the clocks cannot tell */
+    int64_t last_posted_ns; /* when that was */
+    int64_t late_ns;        /* how long after the last but one */
+};
+
+/* wait = last_posted - posted (0 for the rank known to be last), transfer = completed - last_posted. -1 (n/a) where the
+ * wait is shorter than twice the residual of the clocks, which cannot tell it from none then; a negative transfer
+ * contradicts the clocks, and is n/a as well. */
+int64_t collective_wait(const struct timed_collective *collective, int rank, int64_t residual_ns);
+int64_t collective_transfer(const struct timed_collective *collective, int rank, int64_t residual_ns);
+
+/* What one rank cost the others. */
+struct straggler {
+    size_t last;    /* collectives that it posted last */
+    double late_ns; /* median delay of those behind the last but one */
+    double most_ns; /* largest delay */
+    double cost_ns; /* stall time of another rank in gradient_sync because of it: mean over the other ranks, total over
+                       the steps considered */
+};
+
+struct collectives {
+    size_t n;
+    struct timed_collective *item; /* [n], in the order of tickets */
+    int64_t residual_ns;           /* of the clocks: the largest of all ranks, once exchanged */
+    int ranks;
+    int first;                     /* slot from which on stragglers are counted: 0, unless set before the exchange */
+    size_t considered, attributed; /* collectives from then on; those of them whose last rank is known */
+    struct straggler *straggler;   /* [ranks] */
+};
+
+/* Takes the collectives of a timeline, without knowledge of the other ranks. Release with destroy; a zeroed one is
+ * fine. */
+void collectives_create(struct collectives *collectives, const struct timeline *timeline,
+                        const struct alignment *alignment, int ranks);
+void collectives_destroy(struct collectives *collectives);
+
+/* Finds, with all ranks, who was last, and the stragglers. All ranks call, with the same number of collectives. */
+void collectives_exchange(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
+                          const struct alignment *alignment);
+
+/* The part of it without messages: from posted[ranks, n] fills last_rank, last_posted_ns and late_ns. */
+void collectives_find_last(struct collectives *collectives, const int64_t *posted);
+
+/* ---- totals by name: what PyTorch's profiler calls key_averages ---- */
+
+enum { TOTALS_MOST = 64 };
+
+enum total_kind { KIND_OPERATION, KIND_PART, KIND_PHASE, KIND_COLLECTIVE, KINDS };
+extern const char *const total_kind_name[KINDS]; /* operation, part (of the model), phase, collective */
+
+/* Of one name, over all ranks together. */
+struct name_total {
+    char name[48];
+    enum total_kind kind;
+    double calls;
+    double total_ns;
+    double self_ns;      /* without the named spans inside; NAN for collectives, which run beside the training thread */
+    double flops, bytes; /* of its own; 0 if unknown */
+};
+
+struct totals {
+    int n;
+    struct name_total row[TOTALS_MOST];
+    double step_ns;       /* of the steps counted, of all ranks together: 100 % of the shares */
+    size_t compute_bytes; /* of a number of the device's compute type */
+};
+
+/* Adds up the steps in slots [first, first + count) of every rank's timeline; all ranks call. Collectives last from
+ * post to completion and have no parent, so shares may sum to more than 1. */
+void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,
+                   int first, int count);
+
+enum sort { SORT_SELF, SORT_TOTAL, SORT_MEAN, SORT_CALLS, SORT_NAME, SORT_GFLOPS, SORT_GBS, SORTS };
+extern const char *const sort_name[SORTS + 1]; /* self, total, mean, calls, name, gflops, gbs; then NULL */
+
+/* Sorts the rows in decreasing order; names from a to z. */
+void totals_sort(struct totals *totals, enum sort by);
+
+#endif

@@ -1,0 +1,12 @@
+/* comm_self.h - collectives of a single rank. */
+#ifndef DDP_COMM_SELF_H
+#define DDP_COMM_SELF_H
+
+#include "ddp/comm.h"
+#include "kernels/device.h"
+
+/* A sum over one rank is the buffer itself. The host must be able to read the device's memory. timeline NULL: no spans
+ * are recorded. */
+struct comm *comm_self_create(const struct device *device, struct timeline *timeline);
+
+#endif
