@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "benchmark/summary.h"
 #include "kernels/error.h"
-#include "training/attainable.h"
 
 #include <errno.h>
 #include <stdio.h>

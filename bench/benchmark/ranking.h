@@ -5,8 +5,7 @@
 #define BENCH_BENCHMARK_RANKING_H
 
 #include "base/stats.h"
-#include "training/implementations.h"
-#include "training/measurements.h"
+#include "training/training.h"
 
 struct row {
     struct estimate seconds[FIGURES];

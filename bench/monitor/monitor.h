@@ -7,6 +7,7 @@
 #ifndef BENCH_MONITOR_MONITOR_H
 #define BENCH_MONITOR_MONITOR_H
 
+#include "base/option_table.h"
 #include "ddp/job.h"
 #include "monitor/findings.h"
 
@@ -17,6 +18,13 @@
 
 /* Cores that other processes use in a second, or during a block, from which on they count. */
 #define MONITOR_OTHER_CORES 0.25
+
+struct monitor_options {
+    int cpu, gpu; /* 1: watch them */
+};
+
+/* --monitor-cpu and --monitor-gpu. */
+struct option_section monitor_options_section(struct monitor_options *options);
 
 struct monitor;
 

@@ -1,5 +1,5 @@
 /* options.c - the options that start the monitors. */
-#include "monitor/options.h"
+#include "monitor/monitor.h"
 
 #define FIELD(field) offsetof(struct monitor_options, field)
 

@@ -1,5 +1,5 @@
 /* options.c - the options that say where results go and what they are called. */
-#include "results/options.h"
+#include "results/results.h"
 
 #define FIELD(field) offsetof(struct results_options, field)
 

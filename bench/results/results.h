@@ -14,6 +14,15 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+/* ---- options ---- */
+
+struct results_options {
+    const char *output, *label; /* "": results/<time>[-<label>]; "": none */
+};
+
+/* --output and --label. */
+struct option_section results_options_section(struct results_options *options);
+
 /* ---- writing ---- */
 
 struct results {

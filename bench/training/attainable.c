@@ -3,6 +3,7 @@
 
 #include "base/stats.h"
 #include "kernels/error.h"
+#include "training/training.h"
 
 #include <math.h>
 #include <stdlib.h>

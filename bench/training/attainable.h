@@ -3,7 +3,6 @@
 #define BENCH_TRAINING_ATTAINABLE_H
 
 #include "spans/spans.h"
-#include "training/training.h"
 
 /* Seconds from a step's start in which perfect overlap of a plan of n collectives would be done:
  * max(C, max over i of (ready_i + sum over j >= i of alone_j)) + rest, where C is the end of backward, ready[i] when
@@ -13,6 +12,7 @@
 double attainable_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest);
 
 struct attainable;
+struct run;
 
 /* Room for `rounds` rounds of n implementations on a model of that many tensors. The reducers [n] must outlive it.
  * Release with attainable_destroy; NULL is fine. */

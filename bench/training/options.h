@@ -7,8 +7,8 @@
 #include "ddp/model.h"
 #include "ddp/step.h"
 #include "machine/open_device.h"
-#include "monitor/options.h"
-#include "results/options.h"
+#include "monitor/monitor.h"
+#include "results/results.h"
 #include "training/implementations.h"
 
 /* A model, and what its strategies send. */

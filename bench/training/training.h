@@ -9,10 +9,12 @@
 #include "monitor/monitor.h"
 #include "results/results.h"
 #include "spans/spans.h"
+#include "training/attainable.h"
 #include "training/losses.h"
 #include "training/measurements.h"
 #include "training/memory.h"
 #include "training/options.h"
+#include "training/telemetry.h"
 
 /* What ran beside the blocks, and what spans were lost. */
 struct block_counts {

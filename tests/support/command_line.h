@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_COMMAND_LINE_H
 #define TESTS_SUPPORT_COMMAND_LINE_H
 
-#include "command_line.h"
+#include "bench/command_line.h"
 
 enum { MAX_LINE = 4096 };
 
