@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/version.h"
 #include "kernels/error.h"
-#include "results/provenance.h"
 
 #include <errno.h>
 #include <math.h>
@@ -26,9 +25,10 @@ int sweep_write_run(const struct results *results, const struct sweep *s, const 
     cJSON_AddNumberToObject(derived, "host_count", s->job->hosts);
     cJSON_AddNumberToObject(derived, "threads", threads);
     cJSON_AddStringToObject(derived, "device", s->device->name);
-    provenance_add_gpu(derived, &s->opened);
+    open_device_describe(&s->opened, derived);
     provenance_add_comm(derived, s->comm);
-    provenance_add_machine(json, s->job, host);
+    host_describe(host, s->job, json);
+    provenance_add_environment(json);
     if (s->job->rank) {
         cJSON_Delete(json);
         return 0;
@@ -151,7 +151,7 @@ cJSON *sweep_summary(const struct sweep *s, size_t rows)
     cJSON *list = cJSON_AddArrayToObject(json, s->options->overlap ? "overlap" : "sweep");
     for (size_t i = 0; i < rows; i++)
         cJSON_AddItemToArray(list, s->options->overlap ? overlap_json(&s->row[i]) : row_json(&s->row[i]));
-    results_add_monitor(json, &s->monitored);
+    monitor_findings_describe(&s->monitored, json);
     cJSON *links = s->options->overlap ? NULL : cJSON_AddArrayToObject(json, "link");
     for (size_t i = 0; i < s->links; i++)
         cJSON_AddItemToArray(links, link_json(s, &s->link[i]));

@@ -90,14 +90,16 @@ cJSON *figures_json(const struct figure_list *list)
 
 static int read_row(struct figure_list *list, const char *path, const cJSON *row, int number)
 {
+    const char *subject = json_string(row, "subject"), *name = json_string(row, "name");
     const char *unit = json_string(row, "unit"), *better = json_string(row, "better");
-    struct figure figure = named(json_string(row, "subject"), json_string(row, "name"), unit);
+    struct figure figure = named(subject, name, unit);
     double n = json_number(row, "n"), bytes = json_number(row, "bytes");
     int direction = 0;
     while (direction <= BETTER_NONE && strcmp(better, better_name[direction]) != 0)
         direction++;
     figure.value = json_number(row, "value");
-    if (!*figure.name || !isfinite(figure.value) || direction > BETTER_NONE || !(n >= 0) ||
+    if (!*subject || !*name || !*unit || !isfinite(figure.value) || direction > BETTER_NONE || !(n >= 0) ||
+        strlen(subject) >= sizeof figure.subject || strlen(name) >= sizeof figure.name ||
         strlen(unit) >= sizeof figure.unit || bytes < 0)
         return error_report("%s: figure %d has not all of subject, name, unit, value, n and better (lower, higher or "
                             "none)",

@@ -1,6 +1,7 @@
 /* benchmark.c - benchmark mode: measures the rounds, compares, prints the table. */
 #include "benchmark/benchmark.h"
 
+#include "benchmark/summary.h"
 #include "benchmark/table.h"
 #include "kernels/error.h"
 #include "results/results.h"
@@ -30,7 +31,7 @@ static int write_summary(const struct run *run, const struct results *results, c
     size_t table = length;
     ranking_print(out, run, &comparison);
     fclose(out);
-    int status = results_write_summary(results, run, &comparison, text);
+    int status = summary_write(results, run, &comparison, text);
     if (print && (fputs(text + table, stdout) < 0 || fflush(stdout)))
         status = error_report("cannot write the table to the standard output: %s", strerror(errno));
     free(text);

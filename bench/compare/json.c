@@ -4,7 +4,6 @@
 #include "base/version.h"
 #include "compare/table.h"
 #include "kernels/error.h"
-#include "results/provenance.h"
 #include "results/results.h"
 
 #include <cJSON.h>

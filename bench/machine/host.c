@@ -207,3 +207,31 @@ double host_machine_cpu_seconds(void)
     }
     return (double)(user + nice_ + system + irq + soft + steal) / (double)sysconf(_SC_CLK_TCK);
 }
+
+void host_describe(const struct host_facts *host, const struct job *job, cJSON *json)
+{
+    int size = job->size;
+    struct host_facts *all = allocate((size_t)size, sizeof *all);
+    job_gather(job, host, sizeof *host, all);
+    cJSON *ranks = cJSON_AddArrayToObject(json, "ranks");
+    cJSON *hosts = cJSON_AddObjectToObject(json, "hosts");
+    for (int r = 0; r < size; r++) {
+        cJSON *rank = cJSON_CreateObject();
+        cJSON_AddItemToArray(ranks, rank);
+        cJSON_AddNumberToObject(rank, "rank", r);
+        cJSON_AddStringToObject(rank, "host", all[r].name);
+        cJSON_AddStringToObject(rank, "binding", all[r].binding);
+        if (cJSON_GetObjectItemCaseSensitive(hosts, all[r].name))
+            continue;
+        cJSON *facts = cJSON_AddObjectToObject(hosts, all[r].name);
+        cJSON_AddStringToObject(facts, "cpu", all[r].cpu);
+        cJSON_AddStringToObject(facts, "kernel", all[r].kernel);
+        cJSON_AddNumberToObject(facts, "packages", all[r].packages);
+        cJSON_AddNumberToObject(facts, "numa_nodes", all[r].numa_nodes);
+        cJSON_AddNumberToObject(facts, "cores", all[r].cores);
+        cJSON_AddNumberToObject(facts, "pus", all[r].pus);
+        cJSON_AddNumberToObject(facts, "memory_bytes", (double)all[r].memory_bytes);
+        cJSON_AddNumberToObject(facts, "l3_bytes", (double)all[r].l3_bytes);
+    }
+    free(all);
+}

@@ -4,6 +4,7 @@
 
 #include "ddp/job.h"
 
+#include <cJSON.h>
 #include <stddef.h>
 
 enum { HOST_TEXT = 128 };
@@ -40,5 +41,8 @@ size_t host_peak_memory(void);
 /* CPU seconds: of this process, and of everything that ran on the machine since boot (resolution 10 ms). */
 double host_process_cpu_seconds(void);
 double host_machine_cpu_seconds(void);
+
+/* Adds all ranks with their bindings, and the facts of their hosts, to a JSON object. All ranks call. */
+void host_describe(const struct host_facts *host, const struct job *job, cJSON *json);
 
 #endif

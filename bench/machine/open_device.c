@@ -1,6 +1,7 @@
 /* open_device.c - chooses what ranks compute on. */
 #include "machine/open_device.h"
 
+#include "base/json.h"
 #include "ddp/gpu.h"
 #include "kernels/error.h"
 #include "machine/host.h"
@@ -165,4 +166,22 @@ int open_device_alone(struct open_device *opened, const struct device_options *o
         keep_why_cpu(opened);
     open_device_tell(opened);
     return open_cpu(opened, o, threads);
+}
+
+void open_device_describe(const struct open_device *opened, cJSON *json)
+{
+    const struct gpu_facts *gpu = &opened->gpu;
+    if (!opened->on_gpu)
+        return;
+    cJSON_AddStringToObject(json, "dtype", precision_name[opened->device->precision]);
+    cJSON *facts = cJSON_AddObjectToObject(json, "gpu");
+    json_add_text(facts, "name", gpu->name);
+    cJSON_AddStringToObject(facts, "id", gpu->id);
+    cJSON_AddNumberToObject(facts, "ranks", opened->sharing);
+    cJSON_AddNumberToObject(facts, "memory_bytes", (double)gpu->total_memory);
+    cJSON_AddNumberToObject(facts, "multiprocessors", gpu->multiprocessors);
+    cJSON_AddNumberToObject(facts, "compute_capability", gpu->compute_major + 0.1 * gpu->compute_minor);
+    cJSON_AddNumberToObject(facts, "driver_cuda", gpu->driver);
+    cJSON_AddNumberToObject(facts, "runtime_cuda", gpu->runtime);
+    cJSON_AddStringToObject(facts, "built", device_cuda_built());
 }

@@ -6,6 +6,8 @@
 #include "ddp/job.h"
 #include "kernels/device_cuda.h"
 
+#include <cJSON.h>
+
 enum device_kind { DEVICE_AUTO, DEVICE_CPU, DEVICE_CUDA };
 
 struct device_options {
@@ -44,5 +46,8 @@ int open_device(struct open_device *opened, const struct job *job, const struct 
 
 /* The same for a program of one process, which computes on the first GPU that it sees. Returns 0; or -1, reported. */
 int open_device_alone(struct open_device *opened, const struct device_options *options, int threads);
+
+/* Adds the GPU of this rank, its precision, and the versions of CUDA to a JSON object; nothing for a CPU. */
+void open_device_describe(const struct open_device *opened, cJSON *json);
 
 #endif

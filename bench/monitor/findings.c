@@ -1,6 +1,8 @@
 /* findings.c - texts of what monitors saw, joined over the hosts. */
 #include "monitor/findings.h"
 
+#include "base/json.h"
+
 #include <math.h>
 #include <stdarg.h>
 
@@ -79,4 +81,21 @@ void monitor_findings_print(FILE *out, const struct monitor_findings *findings)
     if (findings->more)
         fprintf(out, "Note: monitors saw %d more of this; see cpu_monitor*.csv and gpu_monitor*.csv.\n",
                 findings->more);
+}
+
+void monitor_findings_describe(const struct monitor_findings *findings, cJSON *json)
+{
+    if (!(findings->samples > 0))
+        return;
+    cJSON *monitor = cJSON_AddObjectToObject(json, "monitor");
+    cJSON_AddNumberToObject(monitor, "samples", findings->samples);
+    json_add_number(monitor, "cpu_us_per_sample", 1e6 * findings->cpu_seconds);
+    cJSON *list = cJSON_AddArrayToObject(monitor, "findings");
+    for (int i = 0; i < findings->n; i++) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, row);
+        cJSON_AddStringToObject(row, "name", monitor_kind_name[findings->finding[i].kind]);
+        cJSON_AddStringToObject(row, "text", findings->finding[i].text);
+    }
+    cJSON_AddNumberToObject(monitor, "more", findings->more);
 }

@@ -3,6 +3,7 @@
 #ifndef BENCH_MONITOR_FINDINGS_H
 #define BENCH_MONITOR_FINDINGS_H
 
+#include <cJSON.h>
 #include <stdio.h>
 
 enum monitor_kind {
@@ -56,5 +57,9 @@ void monitor_findings_merge(struct monitor_findings *findings, const struct moni
 
 /* One line "Note: text." for each finding; nothing without any. */
 void monitor_findings_print(FILE *out, const struct monitor_findings *findings);
+
+/* Adds what the monitors found, and what a sample cost them, as "monitor" to a JSON object; nothing of a run without
+ * them. */
+void monitor_findings_describe(const struct monitor_findings *findings, cJSON *json);
 
 #endif

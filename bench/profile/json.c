@@ -232,6 +232,6 @@ int profile_write_json(const struct results *results, const struct profile *p)
     add_findings(json, p);
     cJSON_AddNumberToObject(json, "blocks", (double)p->run->blocks);
     cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)p->run->blocks_with_other_processes);
-    results_add_monitor(json, &p->run->monitored);
+    monitor_findings_describe(&p->run->monitored, json);
     return results_replace_json(results, "summary.json", json);
 }

@@ -4,6 +4,7 @@
 #define BENCH_PROFILE_TRACE_FILES_H
 
 #include "results/results.h"
+#include "training/rounds.h"
 #include "trace/write.h"
 
 /* Checks that this rank can write its trace, if it is one of --profile-ranks. Returns 0; or -1, reported. */

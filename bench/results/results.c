@@ -1,17 +1,12 @@
-/* results.c - writes the files of one run. */
+/* results.c - the directory of a run, and its files as they are written. */
 #include "results/results.h"
 
 #include "base/files.h"
-#include "base/json.h"
-#include "base/version.h"
-#include "benchmark/summary.h"
 #include "kernels/error.h"
-#include "results/provenance.h"
 
 #include <cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,160 +105,4 @@ int results_replace_json(const struct results *results, const char *name, cJSON 
     int status = files_replace(results->directory, name, text);
     free(text);
     return status;
-}
-
-/* ---- run.json ---- */
-
-static void add_implementations(cJSON *json, const struct run *run)
-{
-    cJSON *list = cJSON_AddArrayToObject(json, "implementations");
-    for (int i = 0; i < run->options->n; i++) {
-        const struct implementation *row = &run->options->implementation[i];
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, item);
-        cJSON_AddStringToObject(item, "name", row->label);
-        cJSON_AddStringToObject(item, "strategy", row->strategy->name);
-        if (run->options->profile) {
-            cJSON_AddBoolToObject(item, "traced", row->traced);
-            cJSON_AddBoolToObject(item, "collectives_after_backward", row->after_backward || !row->strategy->overlaps);
-        }
-        if (row->strategy->buckets)
-            cJSON_AddNumberToObject(item, "bucket_size_mb", row->bucket_mb);
-        cJSON *collectives = cJSON_AddArrayToObject(item, "collectives");
-        for (int s = 0; row->strategy->reduces && s < run->reducer[i].plan.n; s++) {
-            struct collective c = reducer_collective(&run->reducer[i], s);
-            cJSON *collective = cJSON_CreateObject();
-            cJSON_AddItemToArray(collectives, collective);
-            cJSON_AddNumberToObject(collective, "bytes", (double)(c.count * comm_dtype_bytes(c.dtype)));
-            cJSON_AddNumberToObject(collective, "tensors", run->reducer[i].plan.bucket[s].tensors);
-            cJSON_AddNumberToObject(collective, "parameters",
-                                    (double)bucket_parameters(run->model.tensor, &run->reducer[i].plan.bucket[s]));
-        }
-    }
-}
-
-int results_write_run(const struct results *results, const struct run *run)
-{
-    const struct options *o = run->options;
-    cJSON *json = provenance_create(o->profile ? "profile" : "benchmark", o->label, run->argc, run->argv);
-    options_each(o, provenance_option, cJSON_AddObjectToObject(json, "configuration"));
-
-    cJSON *derived = cJSON_AddObjectToObject(json, "derived");
-    cJSON_AddNumberToObject(derived, "world_size", run->job->size);
-    cJSON_AddNumberToObject(derived, "host_count", run->job->hosts);
-    cJSON_AddNumberToObject(derived, "threads", run->threads);
-    cJSON_AddNumberToObject(derived, "cores_per_rank", run->cores_per_rank);
-    cJSON_AddNumberToObject(derived, "parameters", (double)run->model.parameters);
-    cJSON_AddNumberToObject(derived, "tokens_per_step", (double)(o->batch_size * o->context_length));
-    cJSON_AddNumberToObject(derived, "model_flops_per_step",
-                            model_flops(&run->model, o->batch_size * o->context_length));
-    cJSON_AddNumberToObject(derived, "data_tokens", (double)data_tokens(run->data));
-    cJSON_AddNumberToObject(derived, "timed_steps_per_block", (double)o->block_steps);
-    cJSON_AddStringToObject(derived, "device", run->model.device->name);
-    provenance_add_gpu(derived, &run->opened);
-    cJSON_AddStringToObject(derived, "blas", version_blas());
-    provenance_add_comm(derived, run->comm);
-    cJSON *memory = cJSON_AddObjectToObject(derived, "memory_bytes_per_rank");
-    for (int i = 0; i < MEMORY_PARTS; i++)
-        cJSON_AddNumberToObject(memory, memory_part_name[i], (double)run->memory[i]);
-    add_implementations(json, run);
-    provenance_add_machine(json, run->job, &run->host);
-    if (results->rank) {
-        cJSON_Delete(json);
-        return 0;
-    }
-    return results_replace_json(results, "run.json", json);
-}
-
-/* ---- summary.json and summary.txt ---- */
-
-void results_add_monitor(cJSON *json, const struct monitor_findings *findings)
-{
-    if (!(findings->samples > 0))
-        return;
-    cJSON *monitor = cJSON_AddObjectToObject(json, "monitor");
-    cJSON_AddNumberToObject(monitor, "samples", findings->samples);
-    json_add_number(monitor, "cpu_us_per_sample", 1e6 * findings->cpu_seconds);
-    cJSON *list = cJSON_AddArrayToObject(monitor, "findings");
-    for (int i = 0; i < findings->n; i++) {
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, row);
-        cJSON_AddStringToObject(row, "name", monitor_kind_name[findings->finding[i].kind]);
-        cJSON_AddStringToObject(row, "text", findings->finding[i].text);
-    }
-    cJSON_AddNumberToObject(monitor, "more", findings->more);
-}
-
-static void add_metric(cJSON *json, const char *name, const struct estimate *s, double scale, const char *unit)
-{
-    cJSON *metric = cJSON_AddObjectToObject(json, name);
-    json_add_number(metric, "median", s->median * scale);
-    json_add_number(metric, "ci_low", s->ci_low * scale);
-    json_add_number(metric, "ci_high", s->ci_high * scale);
-    json_add_number(metric, "p5", s->p5 * scale);
-    json_add_number(metric, "p95", s->p95 * scale);
-    cJSON_AddNumberToObject(metric, "n", (double)s->n);
-    cJSON_AddStringToObject(metric, "unit", unit);
-}
-
-static void add_row(cJSON *json, const struct row *row)
-{
-    static const struct estimate none = {NAN, NAN, NAN, NAN, NAN, 0};
-    add_metric(json, "step", &row->seconds[FIGURE_STEP], 1e3, "ms");
-    for (int p = 0; p < PHASES; p++)
-        add_metric(json, phase_name[p], &row->seconds[p], 1e3, "ms");
-    add_metric(json, "tokens_per_second", &row->tokens_per_second, 1, "1/s");
-    add_metric(json, "communication_ratio", row->communication_ratio.n ? &row->communication_ratio : &none, 1, "1");
-    struct estimate cost = {row->sync_cost, row->sync_cost_low, row->sync_cost_high, NAN, NAN, row->against_none.n};
-    add_metric(json, "sync_cost", &cost, 1e3, "ms");
-    if (isfinite(row->attainable)) {
-        struct estimate bound = {row->attainable, NAN, NAN, NAN, NAN, row->seconds[FIGURE_STEP].n};
-        add_metric(json, "attainable", &bound, 1e3, "ms");
-    }
-}
-
-int results_write_summary(const struct results *results, const struct run *run, const struct ranking *comparison,
-                          const char *text)
-{
-    cJSON *json = cJSON_CreateObject();
-    const struct implementation *implementation = run->options->implementation;
-    cJSON_AddNumberToObject(json, "schema_version", RESULTS_SCHEMA);
-    cJSON_AddStringToObject(json, "label", run->options->label);
-    cJSON_AddStringToObject(json, "sample",
-                            "one block of a round; its step is the slowest rank's, its phases the mean "
-                            "over ranks");
-    cJSON_AddNumberToObject(json, "rounds", (double)comparison->rounds);
-    cJSON *all = cJSON_AddObjectToObject(json, "implementations");
-    for (int i = 0; i < comparison->n; i++)
-        add_row(cJSON_AddObjectToObject(all, implementation[i].label), &comparison->row[i]);
-    cJSON *pairs = cJSON_AddArrayToObject(json, "comparisons");
-    for (int i = 0; i < comparison->pairs; i++) {
-        const struct pair *pair = &comparison->pair[i];
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddItemToArray(pairs, item);
-        cJSON_AddStringToObject(item, "a", implementation[pair->a].label);
-        cJSON_AddStringToObject(item, "b", implementation[pair->b].label);
-        json_add_number(item, "step_ratio", pair->paired.ratio);
-        json_add_number(item, "ci_low", pair->paired.ci_low);
-        json_add_number(item, "ci_high", pair->paired.ci_high);
-        json_add_number(item, "p_holm", pair->p);
-    }
-    if (comparison->fastest >= 0) {
-        cJSON_AddStringToObject(json, "fastest", implementation[comparison->fastest].label);
-        cJSON *equal = cJSON_AddArrayToObject(json, "not_told_apart_from_fastest");
-        for (int i = 0; i < comparison->n; i++)
-            if (implementation[i].strategy->reduces && i != comparison->fastest && !ranking_slower(comparison, i))
-                cJSON_AddItemToArray(equal, cJSON_CreateString(implementation[i].label));
-    }
-    json_add_number(json, "largest_loss_difference", run->losses.difference);
-    cJSON_AddNumberToObject(json, "blocks", (double)run->blocks);
-    cJSON_AddNumberToObject(json, "blocks_beside_foreign_work", (double)run->blocks_with_other_processes);
-    json_add_number(json, "communication_thread_cores", run->comm_cpu_seconds / run->comm_seconds);
-    results_add_monitor(json, &run->monitored);
-    char *csv = summary_csv_text(run, all);
-    int failed = results_replace_json(results, "summary.json", json) ||
-                 files_replace(results->directory, "summary.csv", csv) ||
-                 files_replace(results->directory, "summary.txt", text);
-    free(csv);
-    return failed ? -1 : 0;
 }

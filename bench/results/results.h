@@ -1,11 +1,19 @@
-/* results.h - the files of one run, in a directory of its own: run.json, rank_<r>_metrics.jsonl, summary.json, .csv and
- * .txt. Whole lines and whole files only: what is there is valid whenever the run ends. */
+/* results.h - the files of one run, in a directory of its own: run.json (what was run, where, with what),
+ * rank_<r>_metrics.jsonl, and summary.json, .csv and .txt. Whole lines and whole files only: what is there is valid
+ * whenever the run ends. Knows no mode: each part of the program describes itself into the JSON objects. */
 #ifndef BENCH_RESULTS_RESULTS_H
 #define BENCH_RESULTS_RESULTS_H
 
-#include "training/rounds.h"
+#include "base/figures.h"
+#include "base/files.h"
+#include "ddp/comm.h"
+#include "ddp/job.h"
 
 #include <cJSON.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* ---- writing ---- */
 
 struct results {
     char top[512];       /* what the user named */
@@ -30,18 +38,48 @@ int results_append(struct results *results, char *text, size_t length);
 /* Closes this rank's metrics. 0, or -1, reported. A closed one is fine. */
 int results_close(struct results *results);
 
-/* Writes run.json: what was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
-int results_write_run(const struct results *results, const struct run *run);
+/* Begins a run.json: schema version, program, version, mode, time, label and argv. The caller owns it. To that, the
+ * part of the environment that matters; what sends, how it advances or what NCCL it is, and the MPI library; and an
+ * option as option_table_each passes it. */
+cJSON *provenance_create(const char *mode, const char *label, int argc, char *const argv[]);
+void provenance_add_environment(cJSON *json);
+void provenance_add_comm(cJSON *json, const struct comm *comm);
+void provenance_option(void *json, const char *name, const char *value, int is_text);
 
-/* Replaces summary.json, summary.csv (the same figures) and summary.txt (the text given). Rank 0 only. 0, or -1,
- * reported. */
-int results_write_summary(const struct results *results, const struct run *run, const struct ranking *comparison,
-                          const char *text);
+/* Begins a summary.json: schema version, mode, label, how many rounds or rows (`of`) are done of those planned, and
+ * empty heading, tables and notes. The caller owns it, and fills it. */
+cJSON *results_summary_create(const char *mode, const char *label, double done, double planned, const char *of);
+
+/* Adds a line, printf's format without a newline, to the summary's "heading" or "notes". */
+void results_add_line(cJSON *summary, const char *list, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Puts the figures into the summary, and replaces summary.json, summary.csv (the figures) and summary.txt (what
+ * results_print_summary prints). Rank 0 only. 0, or -1, reported. */
+int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures,
+                          const char *label);
+
+/* A summary in words: the lines of its heading, which may be printed before the run; its tables and notes. */
+void results_print_heading(FILE *out, const cJSON *summary);
+void results_print_body(FILE *out, const cJSON *summary);
+void results_print_summary(FILE *out, const cJSON *summary); /* both */
 
 /* Replaces a file by a JSON tree, which is deleted. 0, or -1, reported. */
 int results_replace_json(const struct results *results, const char *name, cJSON *json);
 
-/* What the monitors found, and what a sample cost them; nothing of a run without them. */
-void results_add_monitor(cJSON *json, const struct monitor_findings *findings);
+/* ---- reading back ---- */
+
+struct saved_run {
+    char directory[FILES_PATH]; /* where run.json and summary.json are */
+    dev_t device;               /* of run.json, with its inode: the same for two names of one run */
+    ino_t inode;
+    cJSON *run, *summary;
+    struct figure_list figures; /* of the summary */
+};
+
+/* Reads a directory that holds run.json and summary.json, or one with a single directory below that does (a profile's).
+ * Returns 0; or -1, reported with the directory or file: unreadable, not finished, of another schema, or not ours.
+ * Release with saved_run_destroy in either case. */
+int results_read(struct saved_run *saved, const char *directory);
+void saved_run_destroy(struct saved_run *saved); /* a zeroed one is fine */
 
 #endif

@@ -3,6 +3,7 @@
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
 #include "results/results.h"
+#include "training/run_json.h"
 #include "training/rounds.h"
 
 #include <stdlib.h>
@@ -147,7 +148,7 @@ int run_set_up(struct run *run, struct results *results)
     model_initialize(&run->model, run->options->seed);
     create_trainer(run);
     measurements_create(&run->measurements, run->options->n, run->options->rounds);
-    if (job_agree(run->job, results_write_run(results, run)))
+    if (job_agree(run->job, run_json_write(results, run)))
         return -1;
     open_device_tell(&run->opened);
     return job_agree(run->job, monitor_start(run->monitor, results->directory, run->origin_ns));

@@ -3,6 +3,7 @@
 #define BENCH_TRAINING_TELEMETRY_H
 
 #include "results/results.h"
+#include "training/rounds.h"
 #include "spans/overlap.h"
 #include "trace/write.h"
 

@@ -2,7 +2,6 @@
  * and lines of values are written whole or not at all. */
 #include "base/lines.h"
 #include "monitor/gpu.h"
-#include "results/results.h"
 
 #include "kernels/error.h"
 #include "tests/support/suite.h"
@@ -95,7 +94,7 @@ START_TEST(more_than_there_is_room_for)
     free(text);
     findings.samples = 1;
     cJSON *json = cJSON_CreateObject(), *monitor;
-    results_add_monitor(json, &findings);
+    monitor_findings_describe(&findings, json);
     ck_assert_ptr_nonnull(monitor = cJSON_GetObjectItem(json, "monitor"));
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(monitor, "findings")), MONITOR_FINDINGS_MOST);
     ck_assert_int_eq(cJSON_GetObjectItem(monitor, "more")->valueint, 7);

@@ -5,6 +5,7 @@
  * says whether they are valid JSON (bench_cli.sh uses it so). */
 #include "base/text.h"
 #include "base/version.h"
+#include "benchmark/summary.h"
 #include "results/results.h"
 #include "training/telemetry.h"
 
@@ -680,11 +681,11 @@ START_TEST(summary_is_replaced_whole)
     snprintf(results.directory, sizeof results.directory, "%s", folder);
     measurements_create(&run.measurements, 1, 1);
     ranking_create(&comparison, &run.measurements, options.implementation, 2, 1, NULL); /* no rounds: all n/a */
-    ck_assert_int_eq(results_write_summary(&results, &run, &comparison, "table\n"), 0);
+    ck_assert_int_eq(summary_write(&results, &run, &comparison, "table\n"), 0);
     options.label = "second";
     error_clear();
     limit_files(600);
-    int status = results_write_summary(&results, &run, &comparison, "other\n");
+    int status = summary_write(&results, &run, &comparison, "other\n");
     limit_files(RLIM_INFINITY);
     ck_assert_int_eq(status, -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "summary.json"));

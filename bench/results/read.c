@@ -1,0 +1,139 @@
+/* read.c - reads back what a run left. */
+#include "results/results.h"
+
+#include "base/json.h"
+#include "base/version.h"
+#include "kernels/error.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- the directory ---- */
+
+static int holds(const char *directory, const char *name)
+{
+    char path[2 * FILES_PATH];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return !access(path, F_OK);
+}
+
+/* The directories just below that hold a run.json: how many, and one of them. */
+static int count_below(const char *directory, char *below, size_t size)
+{
+    int n = 0;
+    DIR *open = opendir(directory);
+    if (!open)
+        return 0;
+    for (const struct dirent *entry; (entry = readdir(open));) { /* NOLINT(concurrency-mt-unsafe) */
+        char name[FILES_PATH + 300];
+        snprintf(name, sizeof name, "%s/%s", directory, entry->d_name);
+        if (*entry->d_name == '.' || !holds(name, "run.json"))
+            continue;
+        n++;
+        snprintf(below, size, "%s", name);
+    }
+    closedir(open);
+    return n;
+}
+
+static int find_directory(struct saved_run *saved, const char *directory)
+{
+    struct stat status;
+    char below[FILES_PATH + 300];
+    if (strlen(directory) >= sizeof saved->directory - 64)
+        return error_report("%.100s...: the path is longer than %zu characters", directory,
+                            sizeof saved->directory - 65);
+    if (stat(directory, &status))
+        return error_report("cannot read %s: %s", directory, strerror(errno));
+    if (!S_ISDIR(status.st_mode))
+        return error_report("%s: is not a directory; give the directory that a run left its results in", directory);
+    snprintf(saved->directory, sizeof saved->directory, "%s", directory);
+    size_t length = strlen(saved->directory);
+    while (length > 1 && saved->directory[length - 1] == '/')
+        saved->directory[--length] = 0;
+    if (!holds(saved->directory, "run.json")) {
+        int n = count_below(saved->directory, below, sizeof below);
+        if (n > 1)
+            return error_report("%s: holds the results of %d runs; name one of them, such as %s", directory, n, below);
+        if (!n)
+            return error_report("%s: holds no run.json, so it is not a result directory of ddpbench", directory);
+        if (strlen(below) >= sizeof saved->directory)
+            return error_report("%.100s...: the path is too long", below);
+        memcpy(saved->directory, below, strlen(below) + 1);
+    }
+    snprintf(below, sizeof below, "%s/run.json", saved->directory);
+    if (stat(below, &status))
+        return error_report("cannot read %s: %s", below, strerror(errno));
+    saved->device = status.st_dev;
+    saved->inode = status.st_ino;
+    if (!holds(saved->directory, "summary.json"))
+        return error_report("%s: holds no summary.json: the run has not finished", saved->directory);
+    return 0;
+}
+
+/* ---- the files ---- */
+
+static int check_run(const char *directory, const cJSON *run)
+{
+    static const char *const objects[] = {"configuration", "derived", "environment", "hosts"};
+    double schema = json_number(run, "schema_version");
+    if (!(schema >= 0) || !*json_string(run, "mode") || !cJSON_GetObjectItemCaseSensitive(run, "configuration"))
+        return error_report("%s/run.json: lacks schema_version, mode or configuration, so ddpbench did not write it",
+                            directory);
+    if (schema != RESULTS_SCHEMA)
+        return error_report("%s/run.json: schema_version %g: written by %s ddpbench; %s", directory, schema,
+                            schema < RESULTS_SCHEMA ? "an older" : "a newer",
+                            schema < RESULTS_SCHEMA ? "run it again with this one" : "read it with that one");
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) { /* the items of a list would have no names */
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(run, objects[i]);
+        if (item && !cJSON_IsObject(item))
+            return error_report("%s/run.json: \"%s\" is not a JSON object", directory, objects[i]);
+    }
+    return 0;
+}
+
+/* As long as a run goes on, its summary is of what is done so far. */
+static int check_summary(const char *directory, const cJSON *run, const cJSON *summary)
+{
+    double done = json_number(summary, "done"), planned = json_number(summary, "planned");
+    if (json_number(summary, "schema_version") != json_number(run, "schema_version"))
+        return error_report("%s: run.json and summary.json have different schema_versions, so they are not of one run",
+                            directory);
+    if (strcmp(json_string(summary, "mode"), json_string(run, "mode")) != 0)
+        return error_report("%s: run.json is of mode %s and summary.json of mode %s, so they are not of one run",
+                            directory, json_string(run, "mode"), json_string(summary, "mode"));
+    if (!(done >= 0) || !(planned >= 0))
+        return error_report("%s/summary.json: does not say how much is done of what was planned", directory);
+    if (done < planned)
+        return error_report("%s/summary.json: has %.0f of %.0f %s: the run has not finished", directory, done, planned,
+                            json_string(summary, "of"));
+    return 0;
+}
+
+int results_read(struct saved_run *saved, const char *directory)
+{
+    char path[FILES_PATH + 16];
+    *saved = (struct saved_run){0};
+    if (find_directory(saved, directory))
+        return -1;
+    saved->run = json_read(saved->directory, "run.json");
+    if (!saved->run || check_run(saved->directory, saved->run))
+        return -1;
+    saved->summary = json_read(saved->directory, "summary.json");
+    if (!saved->summary || check_summary(saved->directory, saved->run, saved->summary))
+        return -1;
+    snprintf(path, sizeof path, "%s/summary.json", saved->directory);
+    return figures_read(&saved->figures, path, cJSON_GetObjectItemCaseSensitive(saved->summary, "figures"));
+}
+
+void saved_run_destroy(struct saved_run *saved)
+{
+    cJSON_Delete(saved->run);
+    cJSON_Delete(saved->summary);
+    figures_destroy(&saved->figures);
+    *saved = (struct saved_run){0};
+}

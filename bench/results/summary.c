@@ -1,0 +1,94 @@
+/* summary.c - writes and prints the summary of a run, whatever kind of run it is. */
+#include "results/results.h"
+
+#include "base/json.h"
+#include "base/table.h"
+#include "base/version.h"
+#include "kernels/error.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+cJSON *results_summary_create(const char *mode, const char *label, double done, double planned, const char *of)
+{
+    cJSON *json = cJSON_CreateObject();
+    json_add_number(json, "schema_version", RESULTS_SCHEMA);
+    json_add_text(json, "mode", mode);
+    json_add_text(json, "label", label);
+    json_add_number(json, "done", done);
+    json_add_number(json, "planned", planned);
+    json_add_text(json, "of", of);
+    cJSON_AddArrayToObject(json, "heading");
+    cJSON_AddArrayToObject(json, "figures");
+    cJSON_AddArrayToObject(json, "tables");
+    cJSON_AddArrayToObject(json, "notes");
+    return json;
+}
+
+void results_add_line(cJSON *summary, const char *list, const char *format, ...)
+{
+    va_list arguments;
+    char *line = NULL;
+    va_start(arguments, format);
+    if (vasprintf(&line, format, arguments) < 0)
+        FATAL("no memory for a line of the summary");
+    va_end(arguments);
+    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(summary, list), json_text(line));
+    free(line);
+}
+
+static void print_lines(FILE *out, const cJSON *lines)
+{
+    const cJSON *line;
+    cJSON_ArrayForEach(line, lines)
+    {
+        if (cJSON_IsString(line))
+            fprintf(out, "%s\n", line->valuestring);
+    }
+}
+
+void results_print_heading(FILE *out, const cJSON *summary)
+{
+    print_lines(out, cJSON_GetObjectItemCaseSensitive(summary, "heading"));
+}
+
+void results_print_body(FILE *out, const cJSON *summary)
+{
+    const cJSON *table;
+    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
+    {
+        table_print(out, table);
+    }
+    print_lines(out, cJSON_GetObjectItemCaseSensitive(summary, "notes"));
+}
+
+void results_print_summary(FILE *out, const cJSON *summary)
+{
+    results_print_heading(out, summary);
+    results_print_body(out, summary);
+}
+
+int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures,
+                          const char *label)
+{
+    char *text = NULL, *csv = figures_csv(figures, label);
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        FATAL("no memory for summary.txt");
+    results_print_summary(out, summary);
+    if (fclose(out))
+        FATAL("no memory for summary.txt");
+    cJSON_DeleteItemFromObjectCaseSensitive(summary, "figures");
+    cJSON_AddItemToObject(summary, "figures", figures_json(figures));
+    char *json = cJSON_Print(summary);
+    if (!json)
+        FATAL("no memory to print summary.json");
+    int failed = files_replace(results->directory, "summary.json", json) ||
+                 files_replace(results->directory, "summary.csv", csv) ||
+                 files_replace(results->directory, "summary.txt", text);
+    cJSON_free(json);
+    free(csv);
+    free(text);
+    return failed ? -1 : 0;
+}

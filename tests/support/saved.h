@@ -1,0 +1,18 @@
+/* saved.h - directories of runs that nobody ran: run.json and summary.json from a list of figures. */
+#ifndef TESTS_SUPPORT_SAVED_H
+#define TESTS_SUPPORT_SAVED_H
+
+#include "base/figures.h"
+
+/* A directory of this test's own, below /tmp; each call gives a new one. Removed by saved_remove_all. */
+const char *saved_root(void);
+void saved_remove_all(void);
+
+/* Writes text to directory/name, and makes the directory where it is not there. */
+void saved_file(const char *directory, const char *name, const char *text);
+
+/* Writes a finished run of this mode with these figures; `settings` are members of run.json's configuration as JSON,
+ * such as "\"d-model\": 32", or "". */
+void saved_run(const char *directory, const char *mode, const char *settings, const struct figure_list *figures);
+
+#endif

@@ -1,0 +1,149 @@
+/* test_figures.c - the list of figures: as JSON and back, as comma-separated values, and what is no such list. */
+#include "base/figures.h"
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct figure_list list;
+
+static void destroy(void)
+{
+    figures_destroy(&list);
+    error_clear();
+}
+
+static void add_some(void)
+{
+    struct estimate step = {.median = 2.5, .ci_low = 2, .ci_high = 3, .n = 6};
+    struct figure sized = {"broadcast float none root 0 in_place", "time", "s", 8, 1e-6, NAN, NAN, 3, BETTER_LOWER, 1};
+    figures_add_estimate(&list, "ddp", "step", "s", &step, BETTER_LOWER, 1);
+    figures_add_value(&list, "ddp", "tokens_per_second", "1/s", 800, 6, BETTER_HIGHER);
+    figures_add_value(&list, "ddp", "attainable", "s", INFINITY, 6, BETTER_NONE);
+    figures_add_value(&list, "ddp", "attainable", "s", NAN, 6, BETTER_NONE);
+    figures_add(&list, &sized);
+    sized.bytes = 16;
+    figures_add(&list, &sized);
+}
+
+START_TEST(what_does_not_apply_is_left_out)
+{
+    add_some();
+    ck_assert_uint_eq(list.n, 4);
+    ck_assert_ptr_null(figures_find(&list, "ddp", "attainable", 0));
+}
+END_TEST
+
+START_TEST(a_figure_is_found_by_subject_name_and_size)
+{
+    add_some();
+    ck_assert_ptr_eq(figures_find(&list, "ddp", "step", 0), &list.item[0]);
+    ck_assert_ptr_eq(figures_find(&list, list.item[2].subject, "time", 16), &list.item[3]);
+    ck_assert_ptr_null(figures_find(&list, "ddp", "step", 8));
+    ck_assert_ptr_null(figures_find(&list, "none", "step", 0));
+}
+END_TEST
+
+START_TEST(a_list_comes_back_as_it_was)
+{
+    struct figure_list back;
+    for (int i = 0; i < 40; i++) /* more than are allocated at once */
+        add_some();
+    cJSON *json = figures_json(&list);
+    char *text = cJSON_Print(json);
+    cJSON *again = cJSON_Parse(text);
+    ck_assert_int_eq(figures_read(&back, "PATH", again), 0);
+    ck_assert_uint_eq(back.n, list.n);
+    for (size_t i = 0; i < list.n; i++) {
+        const struct figure *a = &list.item[i], *b = &back.item[i];
+        ck_assert_str_eq(a->subject, b->subject);
+        ck_assert_str_eq(a->name, b->name);
+        ck_assert_str_eq(a->unit, b->unit);
+        ck_assert(a->value == b->value && a->bytes == b->bytes && a->n == b->n);
+        ck_assert(a->better == b->better && a->judged == b->judged);
+        ck_assert(a->low == b->low || (isnan(a->low) && isnan(b->low)));
+        ck_assert(a->high == b->high || (isnan(a->high) && isnan(b->high)));
+    }
+    figures_destroy(&back);
+    cJSON_free(text);
+    cJSON_Delete(json);
+    cJSON_Delete(again);
+}
+END_TEST
+
+START_TEST(comma_separated)
+{
+    add_some();
+    char *text = figures_csv(&list, "mine");
+    ck_assert_str_eq(text, "label,subject,name,bytes,unit,value,low,high,n,better,judged\n"
+                           "mine,ddp,step,,s,2.5,2,3,6,lower,1\n"
+                           "mine,ddp,tokens_per_second,,1/s,800,,,6,higher,0\n"
+                           "mine,broadcast float none root 0 in_place,time,8,s,9.9999999999999995e-07,,,3,lower,1\n"
+                           "mine,broadcast float none root 0 in_place,time,16,s,9.9999999999999995e-07,,,3,lower,1\n");
+    free(text);
+}
+END_TEST
+
+#define GOOD "{\"subject\": \"a\", \"name\": \"step\", \"unit\": \"s\", \"value\": 1, \"n\": 2, \"better\": \"lower\"}"
+#define BROKEN(unit, value, n, better)                                                                                 \
+    "[" GOOD ", {\"subject\": \"a\", \"name\": \"step\", \"unit\": " unit ", \"value\": " value ", \"n\": " n          \
+    ", \"better\": " better "}]"
+
+static const char *const broken[][2] = {
+    {"{}", "PATH: has no list \"figures\""},
+    {"null", "PATH: has no list \"figures\""},
+    {"[3]", "PATH: figure 1 has not all of"},
+    {"[" GOOD ", []]", "PATH: figure 2 has not all of"},
+    {"[" GOOD ", {\"name\": \"step\"}]", "PATH: figure 2 has not all of"},
+    {"[{\"subject\": \"a\", \"name\": \"\", \"unit\": \"s\", \"value\": 1, \"n\": 2, \"better\": \"lower\"}]",
+     "figure 1"},
+    {"[{\"subject\": \"a\", \"name\": 3, \"unit\": \"s\", \"value\": 1, \"n\": 2, \"better\": \"lower\"}]", "figure 1"},
+    {"[{\"name\": \"step\", \"unit\": \"s\", \"value\": 1, \"n\": 2, \"better\": \"lower\"}]", "figure 1"},
+    {BROKEN("\"s\"", "null", "1", "\"lower\""), "figure 2"},
+    {BROKEN("\"s\"", "\"1\"", "1", "\"lower\""), "figure 2"},
+    {BROKEN("\"s\"", "1", "-1", "\"lower\""), "figure 2"},
+    {BROKEN("\"s\"", "1", "null", "\"lower\""), "figure 2"},
+    {BROKEN("\"s\"", "1", "1", "\"less\""), "figure 2 has not all of subject, name, unit, value, n and better (lower, "
+                                            "higher or none)"},
+    {BROKEN("\"s\"", "1", "1", "1"), "figure 2"},
+    {BROKEN("null", "1", "1", "\"lower\""), "figure 2"},
+    {BROKEN("\"a unit of many letters\"", "1", "1", "\"lower\""), "figure 2"},
+    {BROKEN("\"s\", \"bytes\": -8", "1", "1", "\"lower\""), "figure 2"},
+};
+
+START_TEST(broken_lists_are_refused)
+{
+    cJSON *json = cJSON_Parse(broken[_i][0]);
+    ck_assert_msg(json != NULL, "not JSON: %s", broken[_i][0]);
+    ck_assert_msg(figures_read(&list, "PATH", json) == -1, "taken: %s", broken[_i][0]);
+    ck_assert_msg(strstr(error_text(), broken[_i][1]) != NULL, "%s: %s", broken[_i][0], error_text());
+    cJSON_Delete(json);
+}
+END_TEST
+
+START_TEST(a_list_by_hand_is_taken)
+{
+    cJSON *json = cJSON_Parse("[" GOOD "]");
+    ck_assert_int_eq(figures_read(&list, "PATH", json), 0);
+    ck_assert_uint_eq(list.n, 1);
+    ck_assert(list.item[0].bytes == 0 && isnan(list.item[0].low) && !list.item[0].judged);
+    cJSON_Delete(json);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("figures");
+    TCase *all = tcase_create("figures");
+    tcase_add_checked_fixture(all, NULL, destroy);
+    tcase_add_test(all, what_does_not_apply_is_left_out);
+    tcase_add_test(all, a_figure_is_found_by_subject_name_and_size);
+    tcase_add_test(all, a_list_comes_back_as_it_was);
+    tcase_add_test(all, comma_separated);
+    tcase_add_loop_test(all, broken_lists_are_refused, 0, sizeof broken / sizeof *broken);
+    tcase_add_test(all, a_list_by_hand_is_taken);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}

@@ -1,0 +1,252 @@
+/* test_read.c - what a run wrote is read back as it was; what is no finished run of this schema is refused in words. */
+#include "base/table.h"
+#include "kernels/error.h"
+#include "results/results.h"
+#include "tests/support/saved.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const char *root;
+static struct saved_run saved;
+
+static void setup(void)
+{
+    root = saved_root();
+    error_clear();
+}
+
+static void teardown(void)
+{
+    saved_run_destroy(&saved);
+    saved_remove_all();
+}
+
+/* A path below the root, in one of two places. */
+static const char *below(const char *name)
+{
+    static char path[2][200];
+    static int at;
+    at = !at;
+    snprintf(path[at], sizeof path[at], "%s/%s", root, name);
+    return path[at];
+}
+
+static struct figure_list some_figures(void)
+{
+    struct figure_list list = {0};
+    struct estimate step = {.median = 0.0125, .ci_low = 0.012, .ci_high = 0.013, .n = 10};
+    figures_add_estimate(&list, "ddp", "step", "s", &step, BETTER_LOWER, 1);
+    figures_add_value(&list, "ddp", "tokens_per_second", "1/s", 1000, 10, BETTER_HIGHER);
+    figures_add_value(&list, "ddp", "nothing", "s", NAN, 0, BETTER_LOWER);
+    struct figure of_size = {.subject = "all_reduce float sum in_place",
+                             .name = "time",
+                             .unit = "s",
+                             .bytes = 1024,
+                             .value = 1e-5,
+                             .low = NAN,
+                             .high = NAN,
+                             .n = 3,
+                             .judged = 1};
+    figures_add(&list, &of_size);
+    return list;
+}
+
+static void write_run(const char *directory)
+{
+    struct figure_list list = some_figures();
+    saved_run(directory, "benchmark", "\"d-model\": 32", &list);
+    figures_destroy(&list);
+}
+
+START_TEST(a_run_is_read_back)
+{
+    write_run(below("run"));
+    ck_assert_msg(results_read(&saved, below("run/")) == 0, "%s", error_text());
+    ck_assert_str_eq(saved.directory, below("run"));
+    ck_assert_uint_eq(saved.figures.n, 3); /* a figure that is not finite is left out */
+    const struct figure *step = figures_find(&saved.figures, "ddp", "step", 0);
+    ck_assert(step && step->value == 0.0125 && step->low == 0.012 && step->high == 0.013 && step->n == 10);
+    ck_assert(step->judged && step->better == BETTER_LOWER);
+    ck_assert_str_eq(step->unit, "s");
+    const struct figure *tokens = figures_find(&saved.figures, "ddp", "tokens_per_second", 0);
+    ck_assert(tokens && !tokens->judged && tokens->better == BETTER_HIGHER && isnan(tokens->low));
+    const struct figure *time = figures_find(&saved.figures, "all_reduce float sum in_place", "time", 1024);
+    ck_assert(time && time->value == 1e-5 && time->bytes == 1024);
+}
+END_TEST
+
+START_TEST(a_profile_lies_one_below)
+{
+    ino_t inode;
+    write_run(below("profile/ddp"));
+    ck_assert_int_eq(results_read(&saved, below("profile")), 0);
+    ck_assert_str_eq(saved.directory, below("profile/ddp"));
+    inode = saved.inode;
+    saved_run_destroy(&saved);
+    ck_assert_int_eq(results_read(&saved, below("profile/ddp")), 0);
+    ck_assert(saved.inode == inode && inode != 0);
+}
+END_TEST
+
+/* {what is edited, in which file, by what, words of the refusal}; the summary is one line a member, tab-separated */
+static const char *const refusals[][4] = {
+    {"run.json", "\"schema_version\": 2", "\"schema_version\": 1",
+     "run.json: schema_version 1: written by an older "
+     "ddpbench; run it again with this one"},
+    {"run.json", "\"schema_version\": 2", "\"schema_version\": 3",
+     "run.json: schema_version 3: written by a newer "
+     "ddpbench; read it with that one"},
+    {"run.json", "\"schema_version\"", "\"other\"", "run.json: lacks schema_version, mode or configuration"},
+    {"run.json", "\"mode\"", "\"mood\"", "run.json: lacks schema_version, mode or configuration"},
+    {"run.json", "\"configuration\"", "\"options\"", "run.json: lacks schema_version, mode or configuration"},
+    {"run.json", "\"derived\": {\"world_size\": 2}", "\"derived\": [2]", "run.json: \"derived\" is not a JSON object"},
+    {"run.json", "\"configuration\": {", "\"configuration\": 1, \"x\": {", "\"configuration\" is not a JSON object"},
+    {"run.json", "\"mode\": \"benchmark\"", "\"mode\": \"profile\"",
+     "run.json is of mode profile and summary.json of "
+     "mode benchmark, so they are not of one run"},
+    {"run.json", "{", "[", "run.json: is not valid JSON"},
+    {"summary.json", "\"schema_version\":\t2", "\"schema_version\":\t1",
+     "have different schema_versions, so they are "
+     "not of one run"},
+    {"summary.json", "\"done\":\t2", "\"done\":\t1", "summary.json: has 1 of 2 rounds: the run has not finished"},
+    {"summary.json", "\"done\"", "\"finished\"", "summary.json: does not say how much is done of what was planned"},
+    {"summary.json", "\"planned\"", "\"wanted\"", "summary.json: does not say how much is done of what was planned"},
+    {"summary.json", "\"figures\"", "\"numbers\"", "summary.json: has no list \"figures\""},
+    {"summary.json", "\"unit\"", "\"unity\"", "summary.json: figure 1 has not all of subject"},
+    {"summary.json", "{", "", "summary.json: is not valid JSON"},
+};
+
+static void edit(const char *directory, const char *name, const char *from, const char *to)
+{
+    char path[300], text[6000], edited[6400];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    char *at = strstr(text, from);
+    ck_assert_msg(at != NULL, "no '%s' in %s", from, text);
+    snprintf(edited, sizeof edited, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    saved_file(directory, name, edited);
+}
+
+START_TEST(refused)
+{
+    const char *const *row = refusals[_i];
+    write_run(below("run"));
+    edit(below("run"), row[0], row[1], row[2]);
+    ck_assert_msg(results_read(&saved, below("run")) == -1, "'%s' for '%s' is taken", row[2], row[1]);
+    ck_assert_msg(strstr(error_text(), row[3]) != NULL, "'%s' for '%s': %s", row[2], row[1], error_text());
+    ck_assert_ptr_nonnull(strstr(error_text(), below("run")));
+}
+END_TEST
+
+static void refuses(const char *name, const char *words)
+{
+    error_clear();
+    ck_assert_int_eq(results_read(&saved, below(name)), -1);
+    ck_assert_msg(strstr(error_text(), words) != NULL, "%s: %s", name, error_text());
+    saved_run_destroy(&saved);
+}
+
+START_TEST(no_directory_of_a_run)
+{
+    char longer[1200];
+    refuses("absent", "cannot read");
+    saved_file(below("empty"), "other.txt", "");
+    refuses("empty", "holds no run.json, so it is not a result directory of ddpbench");
+    refuses("empty/other.txt", "is not a directory; give the directory that a run left its results in");
+    write_run(below("many/a"));
+    write_run(below("many/b"));
+    refuses("many", "holds the results of 2 runs; name one of them, such as ");
+    write_run(below("half"));
+    unlink(below("half/summary.json"));
+    refuses("half", "holds no summary.json: the run has not finished");
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    error_clear();
+    ck_assert_int_eq(results_read(&saved, longer), -1);
+    ck_assert_ptr_nonnull(strstr(error_text(), "the path is longer than"));
+}
+END_TEST
+
+/* What is printed now and what the file says are the same words, in the order heading, tables, notes. */
+START_TEST(a_summary_in_words)
+{
+    struct row {
+        double seconds;
+    } row = {0.5};
+    const struct column column = {
+        .key = "time", .heading = "ms", .kind = COLUMN_REAL, .unit = "s", .scale = 1e3, .decimals = 1, .width = 6};
+    const struct table table = {"times", "Times", &column, 1, &row, 1, sizeof row, 0, "A note of the table.\n"};
+    struct results results = {.telemetry_file = -1};
+    struct figure_list none = {0};
+    char *text = NULL, line[100];
+    size_t length = 0;
+    write_run(below("run"));
+    snprintf(results.directory, sizeof results.directory, "%s", below("run"));
+    cJSON *summary = results_summary_create("benchmark", "", 1, 1, "rounds");
+    results_add_line(summary, "heading", "first %d", 1);
+    results_add_line(summary, "heading", "second");
+    results_add_line(summary, "notes", "last \xff");
+    cJSON_AddItemToArray(cJSON_GetObjectItem(summary, "tables"), table_json(&table));
+    ck_assert_int_eq(results_write_summary(&results, summary, &none, ""), 0);
+    cJSON_Delete(summary);
+    ck_assert_int_eq(results_read(&saved, results.directory), 0);
+    FILE *out = open_memstream(&text, &length);
+    results_print_summary(out, saved.summary);
+    fclose(out);
+    ck_assert_str_eq(text, "first 1\nsecond\n\nTimes\n    ms\n 500.0\nA note of the table.\nlast ?\n");
+    FILE *file = fopen(below("run/summary.txt"), "r");
+    char *rest = text;
+    while (fgets(line, sizeof line, file)) {
+        ck_assert_int_eq(strncmp(rest, line, strlen(line)), 0);
+        rest += strlen(line);
+    }
+    ck_assert_str_eq(rest, "");
+    fclose(file);
+    free(text);
+}
+END_TEST
+
+/* A summary that cannot be written leaves the one before it. */
+START_TEST(a_summary_is_replaced_whole)
+{
+    struct results results = {.telemetry_file = -1};
+    struct figure_list list = some_figures();
+    write_run(below("run"));
+    snprintf(results.directory, sizeof results.directory, "%s", below("run"));
+    cJSON *summary = results_summary_create("benchmark", "other", 1, 1, "rounds");
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){200, RLIM_INFINITY});
+    ck_assert_int_eq(results_write_summary(&results, summary, &list, "other"), -1);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+    cJSON_Delete(summary);
+    figures_destroy(&list);
+    ck_assert_ptr_nonnull(strstr(error_text(), "summary.json"));
+    ck_assert_int_ne(access(below("run/summary.json.tmp"), F_OK), 0);
+    ck_assert_int_eq(results_read(&saved, below("run")), 0);
+    ck_assert_str_eq(cJSON_GetObjectItem(saved.summary, "label")->valuestring, "l");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("results_read");
+    TCase *all = tcase_create("runs");
+    tcase_add_checked_fixture(all, setup, teardown);
+    tcase_add_test(all, a_run_is_read_back);
+    tcase_add_test(all, a_profile_lies_one_below);
+    tcase_add_loop_test(all, refused, 0, sizeof refusals / sizeof *refusals);
+    tcase_add_test(all, no_directory_of_a_run);
+    tcase_add_test(all, a_summary_in_words);
+    tcase_add_test(all, a_summary_is_replaced_whole);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}
