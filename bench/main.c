@@ -20,7 +20,7 @@ int main(int argc, char *argv[])
 {
     struct job job;
     if (argc > 1 && !strcmp(argv[1], "compare")) /* reads files only, so it needs neither ranks nor a launcher */
-        return compare_main(argc - 1, argv + 1);
+        return run_compare(argc - 1, argv + 1);
     if (job_begin(&job)) { /* these ranks cannot talk to each other, so each has to say it */
         fprintf(stderr, "ddpbench: %s\n", error_text());
         job_end(&job);

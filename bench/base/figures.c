@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const better_name[] = {"lower", "higher", "none"};
+const char *const figure_better_name[] = {"lower", "higher", "none"};
 
 void figures_add(struct figure_list *list, const struct figure *figure)
 {
@@ -82,7 +82,7 @@ cJSON *figures_json(const struct figure_list *list)
         json_add_number(row, "low", figure->low);
         json_add_number(row, "high", figure->high);
         json_add_number(row, "n", (double)figure->n);
-        json_add_text(row, "better", better_name[figure->better]);
+        json_add_text(row, "better", figure_better_name[figure->better]);
         cJSON_AddBoolToObject(row, "judged", figure->judged);
     }
     return array;
@@ -95,7 +95,7 @@ static int read_row(struct figure_list *list, const char *path, const cJSON *row
     struct figure figure = named(subject, name, unit);
     double n = json_number(row, "n"), bytes = json_number(row, "bytes");
     int direction = 0;
-    while (direction <= BETTER_NONE && strcmp(better, better_name[direction]) != 0)
+    while (direction <= BETTER_NONE && strcmp(better, figure_better_name[direction]) != 0)
         direction++;
     figure.value = json_number(row, "value");
     if (!*subject || !*name || !*unit || !isfinite(figure.value) || direction > BETTER_NONE || !(n >= 0) ||
@@ -156,7 +156,7 @@ char *figures_csv(const struct figure_list *list, const char *label)
         print_number(out, figure->value);
         print_number(out, figure->low);
         print_number(out, figure->high);
-        fprintf(out, ",%zu,%s,%d\n", figure->n, better_name[figure->better], figure->judged);
+        fprintf(out, ",%zu,%s,%d\n", figure->n, figure_better_name[figure->better], figure->judged);
     }
     if (fclose(out))
         FATAL("no memory for %zu figures", list->n);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 enum better { BETTER_LOWER, BETTER_HIGHER, BETTER_NONE };
+extern const char *const figure_better_name[]; /* lower, higher, none */
 
 struct figure {
     char subject[128]; /* of what: an implementation, or collective, type, operation and placement */

@@ -3,18 +3,54 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-const char *text_value(char text[CELL], double value, const char *unit, size_t n, size_t runs)
+/* Each unit as it is kept, and from which value on it is shown as what; a list ends with the least. */
+static const struct {
+    const char *kept, *shown;
+    double from, scale;
+} units[] = {
+    {"s", "s", 1, 1},
+    {"s", "ms", 1e-3, 1e3},
+    {"s", "us", 0, 1e6},
+    {"B", "GiB", 0x1p30, 0x1p-30},
+    {"B", "MiB", 0x1p20, 0x1p-20},
+    {"B", "KiB", 0x1p10, 0x1p-10},
+    {"B", "B", 0, 1},
+    {"B/s", "GB/s", 1e8, 1e-9},
+    {"B/s", "MB/s", 0, 1e-6},
+    {"FLOP/s", "TFLOP/s", 1e12, 1e-12},
+    {"FLOP/s", "GFLOP/s", 0, 1e-9},
+    {"1", "", 0, 1},
+};
+
+const char *text_unit(double value, const char *unit, double *scale)
 {
-    if (!isfinite(value)) {
-        snprintf(text, CELL, "-");
-        return text;
-    }
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (!strcmp(unit, units[i].kept) && !(fabs(value) < units[i].from)) {
+            *scale = units[i].scale;
+            return units[i].shown;
+        }
+    *scale = 1;
+    return unit;
+}
+
+const char *text_value_like(char text[CELL], double value, const char *unit, double like)
+{
+    double scale;
+    const char *shown = text_unit(like, unit, &scale);
+    value *= scale;
     int whole = fabs(value) >= 10000 && fabs(value) < 1e15;
-    int at = snprintf(text, CELL, whole ? "%.0f%s%s" : "%.4g%s%s", value, *unit ? " " : "", unit);
-    if (n < runs && at < CELL)
-        snprintf(text + at, (size_t)(CELL - at), " (n=%zu)", n);
+    if (isfinite(value))
+        snprintf(text, CELL, whole ? "%.0f%s%s" : "%.4g%s%s", value, *shown ? " " : "", shown);
+    else
+        snprintf(text, CELL, "-");
     return text;
+}
+
+const char *text_value(char text[CELL], double value, const char *unit)
+{
+    return text_value_like(text, value, unit, value);
 }
 
 const char *text_bytes(char text[CELL], double bytes)

@@ -7,8 +7,15 @@
 
 enum { CELL = 48 };
 
-/* A median with its unit, and over how many runs it is where that is not all of them: 12.5 us (n=3). */
-const char *text_value(char text[CELL], double value, const char *unit, size_t n, size_t runs);
+/* How a number of about this size is shown, which is kept in s, B, B/s, FLOP/s, 1/s or 1: the unit in words ("" for 1),
+ * such as ms or GB/s, and in *scale what to multiply by. */
+const char *text_unit(double value, const char *unit, double *scale);
+
+/* A number with the unit that suits it, such as 12.5 us. And with the unit that suits `like`, so that numbers beside
+ * each other have the same. */
+const char *text_value(char text[CELL], double value, const char *unit);
+const char *text_value_like(char text[CELL], double value, const char *unit, double like);
+
 /* A whole number of bytes with a binary unit; 0 is none. */
 const char *text_bytes(char text[CELL], double bytes);
 /* An interval of ratios; none if low is not finite. */

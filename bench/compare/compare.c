@@ -1,10 +1,8 @@
 /* compare.c - `ddpbench compare`: reads, checks, judges, prints. */
 #include "compare/compare.h"
 
-#include "base/version.h"
-#include "compare/table.h"
+#include "compare/outcome.h"
 #include "kernels/error.h"
-#include "results/results.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +14,7 @@
 static int read_runs(struct compare_run *run, const char *const *directory, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (compare_read(&run[i], directory[i]))
+        if (compare_run_read(&run[i], directory[i]))
             return -1;
     return 0;
 }
@@ -26,20 +24,17 @@ static int check_twice(const struct compare_run *run, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)
-            if (run[i].device == run[j].device && run[i].inode == run[j].inode)
-                return error_report("%s and %s are the same run; name each run once", run[j].directory,
-                                    run[i].directory);
+            if (run[i].saved.device == run[j].saved.device && run[i].saved.inode == run[j].saved.inode)
+                return error_report("%s and %s are the same run; name each run once", run[j].saved.directory,
+                                    run[i].saved.directory);
     return 0;
 }
 
-/* In what the runs differ, and whether that is allowed. A schema that this program does not know is a difference, too.
- */
-static int check(struct compare *c)
+/* In what the runs differ, and whether that is allowed. */
+static int check_settings(struct compare *c)
 {
     const struct compare_options *o = c->options;
     const struct settings *first = &c->baseline[0].settings;
-    snprintf(c->schema, sizeof c->schema, "%d", RESULTS_SCHEMA);
-    differences_add_value(&c->differences, first, "schema_version", c->schema, "this program");
     for (size_t i = 1; i < o->baselines; i++)
         differences_add(&c->differences, first, &c->baseline[i].settings, "another baseline");
     for (size_t i = 0; i < o->candidates; i++)
@@ -50,22 +45,22 @@ static int check(struct compare *c)
 static void judge(struct compare *c)
 {
     const struct compare_options *o = c->options;
-    struct verdict_group *group = allocate(c->lines.n, sizeof *group);
+    struct verdict_figure *figure = allocate(c->lines.n, sizeof *figure);
     size_t n = 0;
-    c->judged = allocate(c->lines.n + c->lines.families, sizeof *c->judged);
+    c->line_of = allocate(c->lines.n + c->lines.size_groups, sizeof *c->line_of);
     for (size_t i = 0; i < c->lines.n; i++) {
         const struct compare_line *line = &c->lines.item[i];
-        if (!line->gated)
+        if (!line->judged)
             continue;
-        c->judged[n] = i;
-        group[n++] = (struct verdict_group){line->family, line->figure->more_is_better, line->wrong, line->baseline,
-                                            line->candidate};
+        c->line_of[n] = i;
+        figure[n++] = (struct verdict_figure){line->size_group, line->figure->better == BETTER_HIGHER, line->wrong,
+                                              line->baseline, line->candidate};
     }
-    verdicts_create(&c->verdicts, &c->rules, group, n, o->baselines, o->candidates);
+    verdicts_create(&c->verdicts, &c->rules, figure, n, o->baselines, o->candidates);
     for (size_t i = n; i < c->verdicts.n; i++)
         for (size_t g = n; g-- > 0;)
-            c->judged[i] = group[g].family == c->verdicts.row[i].family ? c->judged[g] : c->judged[i];
-    free(group);
+            c->line_of[i] = figure[g].size_group == c->verdicts.row[i].size_group ? c->line_of[g] : c->line_of[i];
+    free(figure);
     const size_t *count = c->verdicts.count;
     c->status = count[VERDICT_REGRESSED]   ? COMPARE_REGRESSED
                 : count[VERDICT_MISSING]   ? COMPARE_MISSING
@@ -74,12 +69,12 @@ static void judge(struct compare *c)
 }
 
 /* Returns the exit status for an error, reported; or 0. */
-static enum compare_status work_out(struct compare *c)
+static enum compare_status compare_runs(struct compare *c)
 {
     const struct compare_options *o = c->options;
     if (read_runs(c->baseline, o->baseline, o->baselines) || read_runs(c->candidate, o->candidate, o->candidates))
         return COMPARE_FAILED;
-    if (check_twice(c->baseline, o->baselines) || check_twice(c->candidate, o->candidates) || check(c))
+    if (check_twice(c->baseline, o->baselines) || check_twice(c->candidate, o->candidates) || check_settings(c))
         return COMPARE_USAGE;
     if (differences_refused(&c->differences)) {
         c->status = COMPARE_INCOMPARABLE;
@@ -87,7 +82,7 @@ static enum compare_status work_out(struct compare *c)
     }
     if (compare_match(&c->lines, c->baseline, o->baselines, c->candidate, o->candidates))
         return COMPARE_FAILED;
-    if (compare_gate(&c->lines, o->baselines, o->candidates, o->metrics))
+    if (compare_choose(&c->lines, o->baselines, o->candidates, o->metrics))
         return *o->metrics ? COMPARE_USAGE : COMPARE_FAILED;
     judge(c);
     return COMPARE_OK;
@@ -96,11 +91,11 @@ static enum compare_status work_out(struct compare *c)
 static int print(const struct compare *c)
 {
     if (!strcmp(c->options->json, "-"))
-        return compare_report_json(c, NULL);
-    compare_report(stdout, c);
+        return compare_write_json(c, NULL);
+    compare_print(stdout, c);
     if (fflush(stdout) || ferror(stdout))
         return error_report("cannot write the comparison to standard output");
-    return *c->options->json ? compare_report_json(c, c->options->json) : 0;
+    return *c->options->json ? compare_write_json(c, c->options->json) : 0;
 }
 
 static void destroy(struct compare *c)
@@ -111,13 +106,13 @@ static void destroy(struct compare *c)
         compare_run_destroy(&c->candidate[i]);
     free(c->baseline);
     free(c->candidate);
-    free(c->judged);
+    free(c->line_of);
     differences_destroy(&c->differences);
     compare_lines_destroy(&c->lines);
     verdicts_destroy(&c->verdicts);
 }
 
-int compare_main(int argc, char *argv[])
+int run_compare(int argc, char *argv[])
 {
     struct compare_options options;
     enum compare_status failed = compare_options_parse(&options, argc, argv) ? COMPARE_USAGE : COMPARE_OK;
@@ -128,7 +123,7 @@ int compare_main(int argc, char *argv[])
     if (!failed && options.help)
         compare_options_help(stdout);
     else if (!failed) {
-        failed = work_out(&c);
+        failed = compare_runs(&c);
         if (!failed && print(&c))
             failed = COMPARE_FAILED;
     }

@@ -97,13 +97,6 @@ void differences_add(struct differences *differences, const struct settings *bas
     }
 }
 
-void differences_add_value(struct differences *differences, const struct settings *baseline, const char *key,
-                           const char *value, const char *whose)
-{
-    const struct setting *s = find(baseline, key, strlen(key));
-    add(differences, (struct difference){key, s ? s->value : NULL, value, whose, s && s->environment, 0});
-}
-
 static int allow(struct differences *differences, const char *word, size_t length, const struct settings *baseline)
 {
     int all = same_key("all", word, length), known = all || find(baseline, word, length);

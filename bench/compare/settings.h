@@ -6,7 +6,7 @@
 
 struct setting {
     char *key, *value;
-    int environment; /* a difference is told; others make runs incomparable unless they are allowed */
+    int environment; /* a difference is listed; others make runs incomparable unless they are allowed */
 };
 struct settings {
     struct setting *item;
@@ -24,7 +24,7 @@ void settings_destroy(struct settings *settings); /* zeroed ones are fine */
 struct difference {
     const char *key, *baseline, *other;
     const char *whose; /* the other is, such as "candidate" */
-    int environment;   /* told only; also a key that one side lacks: another version of the program has other options */
+    int environment; /* listed only; also a key that one side lacks: another version of the program has other options */
     int allowed;
 };
 struct differences {
@@ -32,13 +32,9 @@ struct differences {
     size_t n;
 };
 
-/* Appends in what another differs from the first baseline, except for what was told of one like it before. */
+/* Appends in what another differs from the first baseline, except for what was listed of one like it before. */
 void differences_add(struct differences *differences, const struct settings *baseline, const struct settings *other,
                      const char *whose);
-
-/* The same for one key: the other has this value of it. */
-void differences_add_value(struct differences *differences, const struct settings *baseline, const char *key,
-                           const char *value, const char *whose);
 
 /* Marks as allowed the keys of a comma list, in which `all` stands for every key. Returns 0; or -1, reported: a word
  * that is no key of the baseline nor of a difference. */

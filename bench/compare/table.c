@@ -1,39 +1,24 @@
 /* table.c - what a comparison found, as a table for people. */
-#include "compare/table.h"
+#include "compare/outcome.h"
 
+#include "base/table.h"
 #include "base/text.h"
+#include "kernels/error.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LONGEST_VALUE = 100 };
-
-/* The widest subject and name among the lines that are judged, or among the others. */
-static int name_width(const struct compare *c, int gated)
-{
-    size_t widest = strlen("figure");
-    for (size_t i = 0; i < c->lines.n; i++) {
-        const struct compare_line *line = &c->lines.item[i];
-        size_t width = strlen(line->figure->subject) + 1 + strlen(line->figure->name);
-        widest = !line->gated == !gated && width > widest ? width : widest;
-    }
-    return (int)widest;
-}
-
-static void print_name(FILE *out, const struct compare_figure *figure, int width)
-{
-    int printed = fprintf(out, "%s %s", figure->subject, figure->name);
-    fprintf(out, "%*s", printed < width ? width - printed : 0, "");
-}
 
 /* ---- what was compared, and in what it differs ---- */
 
 static void print_runs(FILE *out, const char *name, const struct compare_run *run, size_t n)
 {
-    fprintf(out, "%s: %zu run%s:", name, n, n == 1 ? "" : "s");
+    fprintf(out, "%s: %zu run%s:", name, n, text_plural(n));
     for (size_t i = 0; i < n; i++)
-        fprintf(out, "%s %s", i ? "," : "", run[i].directory);
+        fprintf(out, "%s %s", i ? "," : "", run[i].saved.directory);
     fprintf(out, "\n");
 }
 
@@ -67,99 +52,142 @@ static void print_differences(FILE *out, const struct compare *c, enum kind kind
     }
 }
 
-/* What to give to --allow for the runs to be compared all the same. */
+/* What to give to --allow for the runs to be compared anyway. */
 static void print_allow(FILE *out, const struct compare *c)
 {
     const char *separator = *c->options->allow ? "," : "";
-    fprintf(out, "To compare them all the same: --allow %s", c->options->allow);
+    fprintf(out, "To compare them anyway: --allow %s", c->options->allow);
     for (size_t i = 0; i < c->differences.n; i++) {
         const struct difference *d = &c->differences.item[i];
-        int told = kind_of(d) != REFUSED;
+        int listed = kind_of(d) != REFUSED;
         for (size_t j = 0; j < i; j++)
-            told = told || !strcmp(c->differences.item[j].key, d->key);
-        if (!told)
+            listed = listed || !strcmp(c->differences.item[j].key, d->key);
+        if (!listed)
             fprintf(out, "%s%s", separator, d->key);
-        separator = told ? separator : ",";
+        separator = listed ? separator : ",";
     }
     fprintf(out, "\n");
 }
 
-/* ---- the table ---- */
+/* ---- the tables ---- */
 
-struct columns {
-    int name, baseline, candidate;
+/* A row in words: units differ from row to row. */
+struct words {
+    char name[180], size[CELL], baseline[CELL + 16], candidate[CELL + 16], ratio[CELL], interval[CELL], verdict[96];
 };
 
-static struct columns print_heading(FILE *out, const struct compare *c, int gated)
+struct rows {
+    struct words *row;
+    size_t n;
+};
+
+static struct words *add_words(struct rows *rows, const struct figure *figure)
+{
+    struct words *words = &rows->row[rows->n++];
+    snprintf(words->name, sizeof words->name, "%s %s", figure->subject, figure->name);
+    text_bytes(words->size, figure->bytes);
+    return words;
+}
+
+/* A median, and over how many runs it is where that is not all of them. */
+static void median_words(char text[CELL + 16], double value, const char *unit, double like, size_t n, size_t runs)
+{
+    size_t length = strlen(text_value_like(text, value, unit, like));
+    if (n < runs && isfinite(value))
+        snprintf(text + length, CELL + 16 - length, " (n=%zu)", n);
+}
+
+static void add_medians(struct words *words, const struct compare *c, const struct compare_medians *m, const char *unit)
+{
+    double like = fmax(fabs(m->baseline), fabs(m->candidate)); /* the other one, where one is not a number */
+    median_words(words->baseline, m->baseline, unit, like, m->n_baseline, c->options->baselines);
+    median_words(words->candidate, m->candidate, unit, like, m->n_candidate, c->options->candidates);
+}
+
+#define FIELD(field) offsetof(struct words, field)
+
+static void print_words(FILE *out, const struct compare *c, const struct rows *rows, const char *title, int columns)
 {
     const struct compare_options *o = c->options;
     char baseline[140], candidate[140];
     snprintf(baseline, sizeof baseline, "%s (n=%zu)", o->baseline_name, o->baselines);
     snprintf(candidate, sizeof candidate, "%s (n=%zu)", o->candidate_name, o->candidates);
-    struct columns w = {name_width(c, gated), (int)strlen(baseline), (int)strlen(candidate)};
-    w.baseline = w.baseline < 16 ? 16 : w.baseline;
-    w.candidate = w.candidate < 16 ? 16 : w.candidate;
-    fprintf(out, "\n%-*s  %9s  %*s  %*s  %7s", w.name, "figure", "size", w.baseline, baseline, w.candidate, candidate,
-            "ratio");
-    fprintf(out, gated ? "  %17s  verdict\n" : "\n", "interval");
-    return w;
+    const struct column column[] = {
+        {.key = "name", .heading = "figure", .kind = COLUMN_CHARS, .offset = FIELD(name), .width = -1},
+        {.key = "size", .heading = "size", .kind = COLUMN_CHARS, .offset = FIELD(size), .width = 9},
+        {.key = "baseline", .heading = baseline, .kind = COLUMN_CHARS, .offset = FIELD(baseline), .width = 16},
+        {.key = "candidate", .heading = candidate, .kind = COLUMN_CHARS, .offset = FIELD(candidate), .width = 16},
+        {.key = "ratio", .heading = "ratio", .kind = COLUMN_CHARS, .offset = FIELD(ratio), .width = 7},
+        {.key = "interval", .heading = "interval", .kind = COLUMN_CHARS, .offset = FIELD(interval), .width = 17},
+        {.key = "verdict", .heading = "verdict", .kind = COLUMN_CHARS, .offset = FIELD(verdict), .width = -1},
+    };
+    cJSON *json = table_json(&(struct table){.key = "compare",
+                                             .title = title,
+                                             .column = column,
+                                             .columns = (size_t)columns,
+                                             .row = rows->row,
+                                             .rows = rows->n,
+                                             .row_bytes = sizeof *rows->row});
+    table_print(out, json);
+    cJSON_Delete(json);
 }
 
-static void print_row(FILE *out, const struct compare *c, size_t i, const struct columns *w)
+static void add_verdict(struct rows *rows, const struct compare *c, size_t i)
 {
     const struct verdict_row *row = &c->verdicts.row[i];
-    const struct compare_line *line = &c->lines.item[c->judged[i]];
-    const char *unit = line->figure->unit;
-    char size[CELL], baseline[CELL], candidate[CELL], ratio[CELL], range[CELL];
-    print_name(out, line->figure, w->name);
-    fprintf(out, "  %9s  %*s  %*s  %7s  %17s  %s", row->sizes > 1 ? "all sizes" : text_bytes(size, line->figure->bytes),
-            w->baseline, text_value(baseline, row->baseline, unit, row->n_baseline, c->options->baselines),
-            w->candidate, text_value(candidate, row->candidate, unit, row->n_candidate, c->options->candidates),
-            text_ratio(ratio, row->ratio), text_range(range, row->low, row->high), verdict_name[row->verdict]);
+    const struct compare_line *line = &c->lines.item[c->line_of[i]];
+    struct words *words = add_words(rows, line->figure);
+    struct compare_medians m = {row->baseline, row->candidate, row->n_baseline, row->n_candidate};
+    char missing[64] = "";
+    if (row->sizes > 1)
+        strcpy(words->size, "all sizes");
+    add_medians(words, c, &m, line->figure->unit);
+    text_ratio(words->ratio, row->ratio);
+    text_range(words->interval, row->low, row->high);
     if (row->verdict == VERDICT_MISSING)
-        fprintf(out, " in %zu of %zu", c->options->candidates - row->n_candidate, c->options->candidates);
-    if (line->wrong && row->sizes == 1)
-        fprintf(out, ": wrong elements");
-    fprintf(out, "\n");
+        snprintf(missing, sizeof missing, " in %zu of %zu", c->options->candidates - row->n_candidate,
+                 c->options->candidates);
+    snprintf(words->verdict, sizeof words->verdict, "%s%s%s", verdict_name[row->verdict], missing,
+             line->wrong && row->sizes == 1 ? ": wrong elements" : "");
 }
 
-/* The sizes [first, end) of a family that are well, in one line. */
-static void print_well(FILE *out, const struct compare *c, size_t first, size_t end, const struct columns *w)
+/* The sizes [first, end) of a group that are ok, in one row. */
+static void add_ok(struct rows *rows, const struct compare *c, size_t first, size_t end)
 {
-    size_t well = 0;
+    size_t ok = 0;
     double least = INFINITY, most = 0;
-    char sizes[32], range[CELL];
     for (size_t i = first; i < end; i++) {
         const struct verdict_row *row = &c->verdicts.row[i];
         if (row->verdict != VERDICT_OK)
             continue;
-        well++;
+        ok++;
         least = fmin(least, row->ratio);
         most = fmax(most, row->ratio);
     }
-    if (!well)
+    if (!ok)
         return;
-    snprintf(sizes, sizeof sizes, "%zu size%s", well, well == 1 ? "" : "s");
-    print_name(out, c->lines.item[c->judged[first]].figure, w->name);
-    fprintf(out, "  %9s  %*s  %*s  %7s  %17s  ok\n", sizes, w->baseline, "", w->candidate, "", "ratios",
-            text_range(range, least, most));
+    struct words *words = add_words(rows, c->lines.item[c->line_of[first]].figure);
+    snprintf(words->size, sizeof words->size, "%zu size%s", ok, text_plural(ok));
+    strcpy(words->ratio, "ratios");
+    text_range(words->interval, least, most);
+    strcpy(words->verdict, verdict_name[VERDICT_OK]);
 }
 
-/* A family: its sizes, those that are well in one line unless all are asked for, and the mean over them. */
-static size_t print_family(FILE *out, const struct compare *c, size_t first, size_t singles, const struct columns *w)
+/* The sizes of a figure, those that are ok in one row unless all are asked for, and the mean over them. */
+static size_t add_size_group(struct rows *rows, const struct compare *c, size_t first, size_t singles)
 {
-    size_t end = first, family = c->verdicts.row[first].family;
-    while (end < singles && c->verdicts.row[end].family == family)
+    size_t end = first, size_group = c->verdicts.row[first].size_group;
+    while (end < singles && c->verdicts.row[end].size_group == size_group)
         end++;
     int whole = c->options->all || end - first == 1;
     for (size_t i = first; i < end; i++)
         if (whole || c->verdicts.row[i].verdict != VERDICT_OK)
-            print_row(out, c, i, w);
+            add_verdict(rows, c, i);
     if (!whole)
-        print_well(out, c, first, end, w);
+        add_ok(rows, c, first, end);
     for (size_t i = singles; i < c->verdicts.n; i++)
-        if (c->verdicts.row[i].family == family)
-            print_row(out, c, i, w);
+        if (c->verdicts.row[i].size_group == size_group)
+            add_verdict(rows, c, i);
     return end;
 }
 
@@ -171,38 +199,40 @@ static size_t count_singles(const struct compare *c)
     return singles;
 }
 
-static void print_table(FILE *out, const struct compare *c)
+static void print_judged(FILE *out, const struct compare *c)
 {
     size_t singles = count_singles(c);
-    fprintf(out, "\nMedians over runs; ratio of their geometric means, above 1 is worse.");
-    struct columns w = print_heading(out, c, 1);
+    struct rows rows = {.row = allocate(c->verdicts.n + c->lines.size_groups, sizeof *rows.row)};
     for (size_t i = 0; i < singles;)
-        i = print_family(out, c, i, singles, &w);
+        i = add_size_group(&rows, c, i, singles);
+    print_words(out, c, &rows, "Medians over runs; ratio of their geometric means, above 1 is worse.", 7);
+    free(rows.row);
 }
 
 /* Figures that are not judged, reference against candidate. */
-static void print_figures(FILE *out, const struct compare *c)
+static void print_others(FILE *out, const struct compare *c)
 {
     const struct compare_options *o = c->options;
-    fprintf(out, "\nOther figures, medians over runs; ratio: %s / %s", o->candidate_name, o->baseline_name);
-    struct columns w = print_heading(out, c, 0);
+    char title[300];
+    struct rows rows = {.row = allocate(c->lines.n, sizeof *rows.row)};
     for (size_t i = 0; i < c->lines.n; i++) {
         const struct compare_line *line = &c->lines.item[i];
-        char size[CELL], baseline[CELL], candidate[CELL], ratio[CELL];
-        struct compare_medians m = compare_medians(line, o->baselines, o->candidates);
-        if (line->gated)
+        if (line->judged)
             continue;
-        print_name(out, line->figure, w.name);
-        fprintf(out, "  %9s  %*s  %*s  %7s\n", text_bytes(size, line->figure->bytes), w.baseline,
-                text_value(baseline, m.baseline, line->figure->unit, m.n_baseline, o->baselines), w.candidate,
-                text_value(candidate, m.candidate, line->figure->unit, m.n_candidate, o->candidates),
-                text_ratio(ratio, m.candidate / m.baseline));
+        struct compare_medians m = compare_medians(line, o->baselines, o->candidates);
+        struct words *words = add_words(&rows, line->figure);
+        add_medians(words, c, &m, line->figure->unit);
+        text_ratio(words->ratio, m.candidate / m.baseline);
     }
+    snprintf(title, sizeof title, "Other figures, medians over runs; ratio: %s / %s", o->candidate_name,
+             o->baseline_name);
+    print_words(out, c, &rows, title, 5);
+    free(rows.row);
 }
 
 /* ---- the verdict in words ---- */
 
-const char *compare_report_verdict(const struct compare *c)
+const char *compare_verdict(const struct compare *c)
 {
     static const char *const word[] = {[COMPARE_OK] = "ok",
                                        [COMPARE_REGRESSED] = "regressed",
@@ -217,13 +247,13 @@ static void print_meaning(FILE *out, const struct compare *c)
     const struct compare_options *o = c->options;
     switch (c->status) {
     case COMPARE_REGRESSED:
-        fprintf(out, "the marked figures are worse by more than %g %%, or their data was wrong", o->tolerance);
+        fprintf(out, "the marked figures are worse by more than %g %%, or have wrong elements", o->tolerance);
         break;
     case COMPARE_MISSING:
         fprintf(out, "the baseline has figures that a candidate run does not have");
         break;
     case COMPARE_AMBIGUOUS:
-        fprintf(out, "figures are worse by more than %g %%, which may be chance; more runs would tell", o->tolerance);
+        fprintf(out, "figures are worse by more than %g %%, but not significantly; use more runs", o->tolerance);
         break;
     default:
         fprintf(out, "no figure is worse by more than %g %%", o->tolerance);
@@ -237,7 +267,7 @@ static void print_without_spread(FILE *out, const struct compare *c)
     char size[CELL];
     size_t named = 0;
     for (size_t i = 0; i < c->verdicts.n && named < NAMED; i++) {
-        const struct compare_figure *figure = c->lines.item[c->judged[i]].figure;
+        const struct figure *figure = c->lines.item[c->line_of[i]].figure;
         if (!c->verdicts.row[i].without_spread)
             continue;
         fprintf(out, "%s%s %s", named++ ? ", " : "", figure->subject, figure->name);
@@ -249,8 +279,8 @@ static void print_without_spread(FILE *out, const struct compare *c)
     fprintf(out, "%s in fewer than %d baselines, so", c->verdicts.without_spread == 1 ? " is" : " are", VERDICT_RUNS);
 }
 
-/* How sure the verdicts are. */
-static void print_certainty(FILE *out, const struct compare *c)
+/* How far the verdicts can be trusted. */
+static void print_confidence(FILE *out, const struct compare *c)
 {
     int few = c->options->baselines < VERDICT_RUNS;
     if (c->verdicts.with_spread)
@@ -268,22 +298,22 @@ static void print_certainty(FILE *out, const struct compare *c)
 static void print_verdict(FILE *out, const struct compare *c)
 {
     const struct compare_options *o = c->options;
-    static const enum compare_verdict told[] = {VERDICT_REGRESSED, VERDICT_MISSING, VERDICT_AMBIGUOUS,
-                                                VERDICT_IMPROVED};
-    fprintf(out, "\nVerdict: %s: ", compare_report_verdict(c));
+    static const enum figure_verdict listed[] = {VERDICT_REGRESSED, VERDICT_MISSING, VERDICT_AMBIGUOUS,
+                                                 VERDICT_IMPROVED};
+    fprintf(out, "\nVerdict: %s: ", compare_verdict(c));
     print_meaning(out, c);
     fprintf(out, " (%zu judged", count_singles(c));
     if (count_singles(c) < c->verdicts.n)
         fprintf(out, " and %zu means over sizes", c->verdicts.n - count_singles(c));
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
-        if (c->verdicts.count[told[i]])
-            fprintf(out, ", %zu %s", c->verdicts.count[told[i]], verdict_name[told[i]]);
+    for (size_t i = 0; i < sizeof listed / sizeof *listed; i++)
+        if (c->verdicts.count[listed[i]])
+            fprintf(out, ", %zu %s", c->verdicts.count[listed[i]], verdict_name[listed[i]]);
     fprintf(out, "; tolerance %g %%; ", o->tolerance);
-    print_certainty(out, c);
-    fprintf(out, "%zu against %zu run%s).\n", o->candidates, o->baselines, o->baselines == 1 ? "" : "s");
+    print_confidence(out, c);
+    fprintf(out, "%zu against %zu run%s).\n", o->candidates, o->baselines, text_plural(o->baselines));
 }
 
-void compare_report(FILE *out, const struct compare *c)
+void compare_print(FILE *out, const struct compare *c)
 {
     const struct compare_options *o = c->options;
     print_runs(out, o->baseline_name, c->baseline, o->baselines);
@@ -296,8 +326,8 @@ void compare_report(FILE *out, const struct compare *c)
         fprintf(out, "\nVerdict: incomparable: the runs were made with different settings.\n");
         return;
     }
-    print_table(out, c);
+    print_judged(out, c);
     if (*o->label)
-        print_figures(out, c);
+        print_others(out, c);
     print_verdict(out, c);
 }

@@ -12,61 +12,61 @@ const char *const verdict_name[VERDICTS] = {"ok", "new", "improved", "missing", 
 /* A row, and the runs behind it, turned so that more is worse. */
 struct hypothesis {
     struct verdict_row *row;
-    int more_is_better, wrong;
+    int higher_is_better, wrong;
     double *baseline, *candidate; /* [n_baseline], [n_candidate] of the row */
     double weight, p_regressed, p_improved;
     struct unpaired difference;
 };
 
-/* The figures above 0 among figure[runs]; the caller frees kept. Returns how many there are. */
-static size_t keep(const double *figure, size_t runs, double **kept)
+/* The figures above 0 among value[runs]; the caller frees kept. Returns how many there are. */
+static size_t keep_positive(const double *value, size_t runs, double **kept)
 {
     size_t n = 0;
     *kept = allocate(runs, sizeof **kept);
     for (size_t i = 0; i < runs; i++)
-        if (figure[i] > 0 && isfinite(figure[i]))
-            (*kept)[n++] = figure[i];
+        if (value[i] > 0 && isfinite(value[i]))
+            (*kept)[n++] = value[i];
     return n;
 }
 
-static void turn(double *figure, size_t n)
+static void invert(double *value, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        figure[i] = 1 / figure[i];
+        value[i] = 1 / value[i];
 }
 
-static void take_group(struct hypothesis *h, const struct verdict_group *group, size_t baselines, size_t candidates)
+static void take_figure(struct hypothesis *h, const struct verdict_figure *figure, size_t baselines, size_t candidates)
 {
     struct verdict_row *row = h->row;
-    row->family = group->family;
+    row->size_group = figure->size_group;
     row->sizes = 1;
-    row->n_baseline = keep(group->baseline, baselines, &h->baseline);
-    row->n_candidate = keep(group->candidate, candidates, &h->candidate);
+    row->n_baseline = keep_positive(figure->baseline, baselines, &h->baseline);
+    row->n_candidate = keep_positive(figure->candidate, candidates, &h->candidate);
     row->baseline = stats_median(h->baseline, row->n_baseline);
     row->candidate = stats_median(h->candidate, row->n_candidate);
-    h->wrong = group->wrong;
-    if (group->more_is_better) {
-        turn(h->baseline, row->n_baseline);
-        turn(h->candidate, row->n_candidate);
+    h->wrong = figure->wrong;
+    if (figure->higher_is_better) {
+        invert(h->baseline, row->n_baseline);
+        invert(h->candidate, row->n_candidate);
     }
 }
 
-static int has_all(const struct verdict_row *row, size_t family, size_t baselines, size_t candidates)
+static int has_all(const struct verdict_row *row, size_t size_group, size_t baselines, size_t candidates)
 {
-    return row->family == family && row->n_baseline == baselines && row->n_candidate == candidates;
+    return row->size_group == size_group && row->n_baseline == baselines && row->n_candidate == candidates;
 }
 
-/* The mean over a family's sizes that all runs have: geometric means, one for each run. Returns 0, with nothing taken,
- * if there are not two such sizes. */
-static int take_family(struct hypothesis *h, size_t family, const struct hypothesis *single, size_t groups,
-                       size_t baselines, size_t candidates)
+/* The mean over the sizes of a group that all runs have: geometric means, one for each run. Returns 0, with nothing
+ * taken, if there are not two such sizes. */
+static int take_sizes(struct hypothesis *h, size_t size_group, const struct hypothesis *single, size_t figures,
+                      size_t baselines, size_t candidates)
 {
     size_t sizes = 0;
-    for (size_t g = 0; g < groups; g++)
-        sizes += (size_t)has_all(single[g].row, family, baselines, candidates);
+    for (size_t g = 0; g < figures; g++)
+        sizes += (size_t)has_all(single[g].row, size_group, baselines, candidates);
     if (sizes < 2)
         return 0;
-    *h->row = (struct verdict_row){.family = family,
+    *h->row = (struct verdict_row){.size_group = size_group,
                                    .sizes = sizes,
                                    .baseline = NAN,
                                    .candidate = NAN,
@@ -74,8 +74,8 @@ static int take_family(struct hypothesis *h, size_t family, const struct hypothe
                                    .n_candidate = candidates};
     h->baseline = allocate(baselines, sizeof *h->baseline);
     h->candidate = allocate(candidates, sizeof *h->candidate);
-    for (size_t g = 0; g < groups; g++) {
-        int has = has_all(single[g].row, family, baselines, candidates);
+    for (size_t g = 0; g < figures; g++) {
+        int has = has_all(single[g].row, size_group, baselines, candidates);
         for (size_t i = 0; has && i < baselines; i++)
             h->baseline[i] += log(single[g].baseline[i]) / (double)sizes;
         for (size_t i = 0; has && i < candidates; i++)
@@ -90,17 +90,17 @@ static int take_family(struct hypothesis *h, size_t family, const struct hypothe
 
 /* ---- few runs: only what is far beyond every run ---- */
 
-static double least(const double *figure, size_t n)
+static double least(const double *value, size_t n)
 {
-    return stats_quantile(figure, n, 0);
+    return stats_quantile(value, n, 0);
 }
 
-static double most(const double *figure, size_t n)
+static double most(const double *value, size_t n)
 {
-    return stats_quantile(figure, n, 1);
+    return stats_quantile(value, n, 1);
 }
 
-static enum compare_verdict judge_extremes(const struct hypothesis *h, const struct verdict_rules *rules)
+static enum figure_verdict judge_extremes(const struct hypothesis *h, const struct verdict_rules *rules)
 {
     const struct verdict_row *row = h->row;
     double far = (1 + rules->tolerance) * (1 + rules->floor);
@@ -138,15 +138,15 @@ static void test(struct hypothesis *h, const struct verdict_rules *rules)
     h->p_improved = stats_t_cdf((d->difference + edge) / d->error, d->df);
 }
 
-/* The weights of m hypotheses: the families' part shared among them alike, and the rest among the single ones. */
+/* The weights of m hypotheses: those of several sizes share their part alike, and the single ones the rest. */
 static void weigh(struct hypothesis *h, size_t m)
 {
-    size_t families = 0;
+    size_t size_groups = 0;
     for (size_t i = 0; i < m; i++)
-        families += h[i].row->sizes > 1;
-    double part = families ? VERDICT_FAMILY_PART : 0;
+        size_groups += h[i].row->sizes > 1;
+    double part = size_groups ? VERDICT_SIZES_PART : 0;
     for (size_t i = 0; i < m; i++)
-        h[i].weight = h[i].row->sizes > 1 ? part / (double)families : (1 - part) / (double)(m - families);
+        h[i].weight = h[i].row->sizes > 1 ? part / (double)size_groups : (1 - part) / (double)(m - size_groups);
 }
 
 /* Student's t beyond which lies `level`, kept while the level and the degrees of freedom stay as they are, as they do
@@ -193,12 +193,12 @@ static void judge_spread(const struct hypothesis *h, size_t m, const struct verd
 
 /* ---- all together ---- */
 
-static size_t count_families(const struct verdict_group *group, size_t groups)
+static size_t count_size_groups(const struct verdict_figure *figure, size_t figures)
 {
-    size_t families = 0;
-    for (size_t g = 0; g < groups; g++)
-        families = group[g].family >= families ? group[g].family + 1 : families;
-    return families;
+    size_t size_groups = 0;
+    for (size_t g = 0; g < figures; g++)
+        size_groups = figure[g].size_group >= size_groups ? figure[g].size_group + 1 : size_groups;
+    return size_groups;
 }
 
 static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct verdict_rules *rules, size_t candidates)
@@ -229,19 +229,19 @@ static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct 
     free(spread);
 }
 
-void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_group *group,
-                     size_t groups, size_t baselines, size_t candidates)
+void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
+                     size_t figures, size_t baselines, size_t candidates)
 {
-    size_t families = count_families(group, groups);
-    struct hypothesis *h = allocate(groups + families, sizeof *h);
-    *verdicts = (struct verdicts){.row = allocate(groups + families, sizeof *verdicts->row), .n = groups};
-    for (size_t g = 0; g < groups; g++) {
+    size_t size_groups = count_size_groups(figure, figures);
+    struct hypothesis *h = allocate(figures + size_groups, sizeof *h);
+    *verdicts = (struct verdicts){.row = allocate(figures + size_groups, sizeof *verdicts->row), .n = figures};
+    for (size_t g = 0; g < figures; g++) {
         h[g].row = &verdicts->row[g];
-        take_group(&h[g], &group[g], baselines, candidates);
+        take_figure(&h[g], &figure[g], baselines, candidates);
     }
-    for (size_t f = 0; f < families; f++) {
+    for (size_t f = 0; f < size_groups; f++) {
         h[verdicts->n].row = &verdicts->row[verdicts->n];
-        verdicts->n += (size_t)take_family(&h[verdicts->n], f, h, groups, baselines, candidates);
+        verdicts->n += (size_t)take_sizes(&h[verdicts->n], f, h, figures, baselines, candidates);
     }
     judge(verdicts, h, rules, candidates);
     for (size_t i = 0; i < verdicts->n; i++) {

@@ -1,4 +1,4 @@
-/* verdict.h - whether candidate runs are slower than baseline runs: groups of figures in, verdicts out.
+/* verdict.h - whether candidate runs are slower than baseline runs: figures of several runs in, verdicts out.
  *
  * The unit is a run: a figure is one number per run. Worked on as logarithms, so that a difference is a ratio; ratios
  * are turned so that above 1 is worse. With VERDICT_RUNS baseline runs or more, the spread of the runs tells how far a
@@ -18,15 +18,12 @@ enum { VERDICT_RUNS = 5 };
  * that runs that are equal to the digit, such as copies, do not make every difference certain. */
 #define VERDICT_LEAST_SD 0.001
 
-/* Figures of one family, such as the sizes of one collective, are also judged together: their mean logarithm, over
- * the sizes that all runs have, is one more hypothesis. It finds a slowdown of all sizes that no single size shows.
- * These hypotheses share this part of the level, the single figures the rest. With 5 + 5 runs that spread by 1 %, two
- * families of 24 sizes and a tolerance of 5 %, a slowdown of 8 % of all sizes is found with 96.2 % although the spread
- * is common to them, and one of 11 % of a single size with 96.3 %; with a part of one half it would be 92.9 % and 99.2
- * %. */
-#define VERDICT_FAMILY_PART 0.8
+/* All sizes of a figure, such as of one collective, are also judged together: their mean logarithm, over the sizes that
+ * all runs have, is one more hypothesis, which finds a slowdown of all sizes that no single size shows. These
+ * hypotheses share this part of the level, single figures the rest (test_verdict simulates what is found with it). */
+#define VERDICT_SIZES_PART 0.8
 
-enum compare_verdict {
+enum figure_verdict {
     VERDICT_OK,
     VERDICT_NEW,       /* in no baseline run */
     VERDICT_IMPROVED,  /* better by more than the tolerance */
@@ -43,18 +40,18 @@ struct verdict_rules {
 };
 
 /* One figure in all runs; NAN where a run has none. A figure not above 0 has no ratio and counts as none. */
-struct verdict_group {
-    size_t family; /* groups with the same number are sizes of one metric */
-    int more_is_better;
+struct verdict_figure {
+    size_t size_group; /* figures with the same number are the sizes of one */
+    int higher_is_better;
     int wrong;                          /* a candidate run found wrong data: regressed, whatever it took */
     const double *baseline, *candidate; /* [baselines], [candidates] */
 };
 
 struct verdict_row {
-    enum compare_verdict verdict;
-    size_t family;
-    size_t sizes;               /* 1, or the sizes that a family's row is the mean of */
-    double baseline, candidate; /* medians over runs; NAN in a family's row, or without runs */
+    enum figure_verdict verdict;
+    size_t size_group;
+    size_t sizes;               /* 1, or the sizes that the row is the mean of */
+    double baseline, candidate; /* medians over runs; NAN in a row of several sizes, or without runs */
     size_t n_baseline, n_candidate;
     double ratio;       /* geometric means, above 1 is worse; NAN without both */
     double low, high;   /* its interval, each end at the one-sided level at which the figure was tested; NAN with fewer
@@ -63,7 +60,7 @@ struct verdict_row {
     int without_spread; /* judged without an interval: it is in fewer than VERDICT_RUNS baseline runs */
 };
 
-/* row[groups] first, in their order, then one for each family of two sizes or more. Release with verdicts_destroy. */
+/* row[figures] first, in their order, then one for each group of two sizes or more. Release with verdicts_destroy. */
 struct verdicts {
     struct verdict_row *row;
     size_t n;
@@ -71,8 +68,8 @@ struct verdicts {
     size_t without_spread;  /* rows that were judged without; the others are new or missing */
     size_t count[VERDICTS]; /* rows with each verdict */
 };
-void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_group *group,
-                     size_t groups, size_t baselines, size_t candidates);
+void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
+                     size_t figures, size_t baselines, size_t candidates);
 void verdicts_destroy(struct verdicts *verdicts); /* zeroed ones are fine */
 
 #endif

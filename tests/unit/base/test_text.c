@@ -28,28 +28,51 @@ START_TEST(values)
 {
     static const struct {
         double value;
-        const char *unit;
-        size_t n, runs;
-        const char *words;
+        const char *unit, *words;
     } rows[] = {
-        {12.5, "ms", 3, 3, "12.5 ms"},
-        {1.23456, "", 3, 3, "1.235"},
-        {0, "us", 1, 1, "0 us"},
-        {-0.25, "ms", 1, 1, "-0.25 ms"},
-        {9999, "us", 1, 2, "9999 us (n=1)"},
-        {123456.7, "1/s", 4, 5, "123457 1/s (n=4)"},
-        {999999999999999, "B", 4, 5, "999999999999999 B (n=4)"},
-        {1e15, "B", 4, 5, "1e+15 B (n=4)"},
-        {1.2345e300, "GFLOP/s", 4, 5, "1.234e+300 GFLOP/s (n=4)"},
-        {-DBL_MAX, "GFLOP/s", 4, 5, "-1.798e+308 GFLOP/s (n=4)"},
-        {NAN, "ms", 0, 5, "-"},
-        {INFINITY, "ms", 1, 5, "-"},
+        {0.0125, "s", "12.5 ms"},
+        {0.9999, "s", "999.9 ms"},
+        {1, "s", "1 s"},
+        {12345.6, "s", "12346 s"},
+        {9.999e-4, "s", "999.9 us"},
+        {0, "s", "0 us"},
+        {-0.00025, "s", "-250 us"},
+        {1.23456, "1", "1.235"},
+        {1e-5, "1", "1e-05"},
+        {123456.7, "1/s", "123457 1/s"},
+        {1000, "B", "1000 B"},
+        {1536, "B", "1.5 KiB"},
+        {3 << 20, "B", "3 MiB"},
+        {0x1.8p40, "B", "1536 GiB"},
+        {12.5e9, "B/s", "12.5 GB/s"},
+        {2.5e6, "B/s", "2.5 MB/s"},
+        {1.25e11, "FLOP/s", "125 GFLOP/s"},
+        {4.5e14, "FLOP/s", "450 TFLOP/s"},
+        {5, "an unknown", "5 an unknown"},
+        {999999999999999, "1", "999999999999999"},
+        {1e15, "1", "1e+15"},
+        {-DBL_MAX, "FLOP/s", "-1.798e+296 TFLOP/s"},
+        {NAN, "s", "-"},
+        {INFINITY, "s", "-"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         setup();
-        ck_assert_str_eq(text_value(room.text, rows[i].value, rows[i].unit, rows[i].n, rows[i].runs), rows[i].words);
+        ck_assert_str_eq(text_value(room.text, rows[i].value, rows[i].unit), rows[i].words);
         check_behind();
     }
+}
+END_TEST
+
+/* Beside each other, numbers have one unit. */
+START_TEST(values_like_another)
+{
+    ck_assert_str_eq(text_value_like(room.text, 0.000999, "s", 0.001), "0.999 ms");
+    ck_assert_str_eq(text_value_like(room.text, 0, "s", 0.5), "0 ms");
+    ck_assert_str_eq(text_value_like(room.text, 2048, "B", 0x1p20), "0.001953 MiB");
+    ck_assert_str_eq(text_value_like(room.text, NAN, "s", 1), "-");
+    text_value_like(room.text, -DBL_MAX, "s", 1e-9);
+    ck_assert_str_eq(room.text, "-");
+    check_behind();
 }
 END_TEST
 
@@ -84,10 +107,11 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("compare_cells");
+    Suite *suite = suite_create("text");
     TCase *all = tcase_create("cells");
     tcase_add_checked_fixture(all, setup, NULL);
     tcase_add_test(all, values);
+    tcase_add_test(all, values_like_another);
     tcase_add_test(all, sizes);
     tcase_add_test(all, ratios);
     suite_add_tcase(suite, all);

@@ -70,21 +70,6 @@ START_TEST(all_differences)
 }
 END_TEST
 
-START_TEST(one_value)
-{
-    differences_add_value(&differences, &first, "mode", "benchmark", "this program");
-    ck_assert_uint_eq(differences.n, 0);
-    differences_add_value(&differences, &first, "mode", "profile", "this program");
-    differences_add_value(&differences, &first, "kernel", "Linux 6.2", "this program");
-    differences_add_value(&differences, &first, "data", "text", "this program");
-    ck_assert_uint_eq(differences.n, 3);
-    is(0, "mode", "benchmark", "profile", 0);
-    is(1, "kernel", "Linux 6.1", "Linux 6.2", 1);
-    is(2, "data", NULL, "text", 1);
-    ck_assert_str_eq(differences.item[0].whose, "this program");
-}
-END_TEST
-
 START_TEST(allowed)
 {
     differences_add(&differences, &first, &second, "candidate");
@@ -134,7 +119,6 @@ int main(void)
     tcase_add_checked_fixture(all, make, destroy);
     tcase_add_test(all, values);
     tcase_add_test(all, all_differences);
-    tcase_add_test(all, one_value);
     tcase_add_test(all, allowed);
     tcase_add_test(all, all_allowed);
     tcase_add_test(all, unknown_refused);

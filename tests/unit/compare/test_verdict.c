@@ -28,12 +28,12 @@ static void free_verdicts(void)
 /* One figure, less is better. */
 static struct verdict_row judged(const double *baseline, size_t baselines, const double *candidate, size_t candidates)
 {
-    struct verdict_group group = {0, 0, 0, baseline, candidate};
+    struct verdict_figure group = {0, 0, 0, baseline, candidate};
     verdicts_destroy(&verdicts);
     verdicts_create(&verdicts, &rules, &group, 1, baselines, candidates);
     ck_assert_uint_eq(verdicts.n, 1);
     ck_assert_uint_eq(verdicts.count[verdicts.row[0].verdict], 1);
-    enum compare_verdict verdict = verdicts.row[0].verdict;
+    enum figure_verdict verdict = verdicts.row[0].verdict;
     int judged_at_all = verdict != VERDICT_NEW && verdict != VERDICT_MISSING;
     ck_assert_uint_eq(verdicts.with_spread, isfinite(verdicts.row[0].low) != 0);
     ck_assert_uint_eq(verdicts.without_spread, judged_at_all && !verdicts.with_spread);
@@ -153,16 +153,16 @@ START_TEST(missing_and_new)
 }
 END_TEST
 
-START_TEST(more_is_better)
+START_TEST(higher_is_better)
 {
     const double less[] = {80, 80.8, 79.2, 80.4, 79.6};
-    struct verdict_group group = {0, 1, 0, spread, less};
+    struct verdict_figure group = {0, 1, 0, spread, less};
     verdicts_create(&verdicts, &rules, &group, 1, 5, 5);
     ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_REGRESSED);
     ck_assert_double_eq_tol(verdicts.row[0].ratio, 1.25, 1e-12);
     ck_assert(verdicts.row[0].baseline == 100 && verdicts.row[0].candidate == 80); /* as they were */
     verdicts_destroy(&verdicts);
-    group = (struct verdict_group){0, 1, 0, less, spread};
+    group = (struct verdict_figure){0, 1, 0, less, spread};
     verdicts_create(&verdicts, &rules, &group, 1, 5, 5);
     ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_IMPROVED);
     ck_assert_double_eq_tol(verdicts.row[0].ratio, 0.8, 1e-12);
@@ -171,7 +171,7 @@ END_TEST
 
 START_TEST(wrong_data)
 {
-    struct verdict_group group = {0, 0, 1, spread, spread};
+    struct verdict_figure group = {0, 0, 1, spread, spread};
     verdicts_create(&verdicts, &rules, &group, 1, 5, 5);
     ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_REGRESSED);
     ck_assert_uint_eq(verdicts.count[VERDICT_REGRESSED], 1);
@@ -179,16 +179,16 @@ START_TEST(wrong_data)
 }
 END_TEST
 
-/* A family's row is of the sizes that all runs have, and there is none of one size. */
-START_TEST(families)
+/* The row of a group of sizes is of the sizes that all runs have, and there is none of one size. */
+START_TEST(size_groups)
 {
     const double hole[] = {100, 101, 99, NAN, 99.5}, twice[] = {200, 202, 198, 201, 199}, alone[] = {3, 3, 3, 3, 3};
-    const struct verdict_group group[] = {
+    const struct verdict_figure group[] = {
         {1, 0, 0, spread, twice}, {1, 0, 0, spread, hole}, {0, 0, 0, alone, alone}, {1, 0, 0, twice, twice}};
     verdicts_create(&verdicts, &rules, group, 4, 5, 5);
     ck_assert_uint_eq(verdicts.n, 5);
     struct verdict_row row = verdicts.row[4];
-    ck_assert(row.family == 1 && row.sizes == 2 && row.n_baseline == 5 && row.n_candidate == 5);
+    ck_assert(row.size_group == 1 && row.sizes == 2 && row.n_baseline == 5 && row.n_candidate == 5);
     ck_assert_double_eq_tol(row.ratio, sqrt(2), 1e-12);
     ck_assert(isnan(row.baseline) && isnan(row.candidate));
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
@@ -218,11 +218,11 @@ static void make_runs(double runs[GROUPS][RUNS], size_t n, int common, double sl
 static void call(size_t baselines, size_t candidates, int common, double slower, int which)
 {
     static double baseline[GROUPS][RUNS], candidate[GROUPS][RUNS];
-    struct verdict_group group[GROUPS];
+    struct verdict_figure group[GROUPS];
     make_runs(baseline, baselines, common, 1, -1);
     make_runs(candidate, candidates, common, slower, which);
     for (int g = 0; g < GROUPS; g++)
-        group[g] = (struct verdict_group){(size_t)g / SIZES, 0, 0, baseline[g], candidate[g]};
+        group[g] = (struct verdict_figure){(size_t)g / SIZES, 0, 0, baseline[g], candidate[g]};
     verdicts_destroy(&verdicts);
     verdicts_create(&verdicts, &rules, group, GROUPS, baselines, candidates);
     size_t agree = 0; /* one assertion for all rows: each costs a write */
@@ -236,7 +236,7 @@ static void call(size_t baselines, size_t candidates, int common, double slower,
 }
 
 /* How many of n calls have a verdict. */
-static double share(enum compare_verdict verdict, int n, size_t candidates, int common, double slower, int which)
+static double share(enum figure_verdict verdict, int n, size_t candidates, int common, double slower, int which)
 {
     int with = 0;
     for (int r = 0; r < n; r++) {
@@ -303,9 +303,9 @@ int main(void)
     tcase_add_test(single, not_proven);
     tcase_add_test(single, few_runs);
     tcase_add_test(single, missing_and_new);
-    tcase_add_test(single, more_is_better);
+    tcase_add_test(single, higher_is_better);
     tcase_add_test(single, wrong_data);
-    tcase_add_test(single, families);
+    tcase_add_test(single, size_groups);
     tcase_add_checked_fixture(often, NULL, free_verdicts);
     tcase_set_timeout(often, 120);
     tcase_add_test(often, false_regressed);

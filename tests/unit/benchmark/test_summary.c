@@ -1,0 +1,132 @@
+/* test_summary.c - a ranking with known samples, as figures, tables and notes. */
+#include "base/json.h"
+#include "base/table.h"
+#include "benchmark/summary.h"
+#include "results/results.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 3, ROUNDS = 8 };
+
+static const struct implementation row[ROWS] = {{.label = "none", .strategy = &strategy_none},
+                                                {.label = "ddp", .strategy = &strategy_ddp},
+                                                {.label = "fast", .strategy = &strategy_ddp_bucketed}};
+static struct measurements measurements;
+static struct ranking ranking;
+static struct figure_list figures;
+static cJSON *summary;
+
+/* Steps of 10, 16 and 12 ms, each 0.1 % longer in every second round; gradient_sync is a quarter of it. */
+static void setup(void)
+{
+    static const double step[ROWS] = {0.010, 0.016, 0.012};
+    measurements_create(&measurements, ROWS, ROUNDS);
+    measurements.rounds = ROUNDS;
+    for (int i = 0; i < ROWS; i++)
+        for (int r = 0; r < ROUNDS; r++) {
+            double seconds = step[i] * (r % 2 ? 1.001 : 1);
+            measurements_of(&measurements, i, FIGURE_STEP)[r] = seconds;
+            measurements_of(&measurements, i, PHASE_GRADIENT_SYNC)[r] = seconds / 4;
+        }
+    ranking_create(&ranking, &measurements, row, 2, 1000, NULL);
+    summary = results_summary_create("benchmark", "night", ROUNDS, ROUNDS, "rounds");
+}
+
+static void teardown(void)
+{
+    cJSON_Delete(summary);
+    figures_destroy(&figures);
+    ranking_destroy(&ranking);
+    measurements_destroy(&measurements);
+}
+
+START_TEST(figures_are_in_seconds)
+{
+    ranking_add_figures(&ranking, row, &figures);
+    const struct figure *step = figures_find(&figures, "ddp", "step", 0);
+    ck_assert_ptr_nonnull(step);
+    ck_assert(step->judged && step->better == BETTER_LOWER && step->n == ROUNDS && !strcmp(step->unit, "s"));
+    ck_assert_double_eq_tol(step->value, 0.016008, 1e-9);
+    ck_assert_double_eq_tol(figures_find(&figures, "fast", "sync_cost", 0)->value, 0.2 * 0.010005, 1e-9);
+    ck_assert_double_eq_tol(figures_find(&figures, "fast", "tokens_per_second", 0)->value, 1000 / 0.012006, 30);
+    ck_assert_double_eq_tol(figures_find(&figures, "ddp / fast", "step_ratio", 0)->value, 16.0 / 12, 1e-9);
+    ck_assert_ptr_null(figures_find(&figures, "none", "sync_cost", 0));           /* it is what is subtracted */
+    ck_assert_ptr_null(figures_find(&figures, "none", "communication_ratio", 0)); /* it sends nothing */
+    ck_assert_ptr_null(figures_find(&figures, "ddp", "attainable", 0));           /* not measured */
+    for (size_t i = 0; i < figures.n; i++)
+        ck_assert_int_eq(figures.item[i].judged, !strcmp(figures.item[i].name, "step"));
+}
+END_TEST
+
+/* What is printed of the summary. */
+static char *printed(void)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    results_print_summary(out, summary);
+    fclose(out);
+    return text;
+}
+
+START_TEST(words_say_what_the_figures_say)
+{
+    ranking_add_table(&ranking, row, 3, summary);
+    ranking_add_verdict(&ranking, row, 2, summary);
+    char *text = printed();
+    ck_assert_msg(strstr(text, "Verdict: fast has the shortest step (geometric mean of 8 rounds).") != NULL, "%s",
+                  text);
+    ck_assert_msg(strstr(text, "Slower: ddp +33.3 % [+33.3, +33.3].") != NULL, "%s", text);
+    ck_assert_ptr_null(strstr(text, "Not significantly"));
+    ck_assert_msg(strstr(text, "over all 1 pair together") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "0.250") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "attainable") == NULL, "%s", text);
+    ck_assert_str_eq(json_string(summary, "fastest"), "fast");
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "tied_with_fastest")), 0);
+    free(text);
+}
+END_TEST
+
+START_TEST(one_rank_and_one_round_decide_nothing)
+{
+    ranking_destroy(&ranking);
+    measurements.rounds = 1;
+    ranking_create(&ranking, &measurements, row, 1, 1000, NULL);
+    ranking_add_verdict(&ranking, row, 1, summary);
+    char *text = printed();
+    ck_assert_ptr_nonnull(strstr(text, "One rank has nothing to reduce"));
+    ck_assert_ptr_nonnull(strstr(text, "one round decides nothing; use --rounds 6 or more"));
+    free(text);
+}
+END_TEST
+
+START_TEST(attainable_is_shown_where_it_was_measured)
+{
+    static const double seconds[ROWS] = {NAN, 0.008, 0.014};
+    ranking_destroy(&ranking);
+    ranking_create(&ranking, &measurements, row, 2, 1000, seconds);
+    ranking_add_table(&ranking, row, 3, summary);
+    ranking_add_figures(&ranking, row, &figures);
+    char *text = printed();
+    ck_assert_double_eq(figures_find(&figures, "ddp", "attainable", 0)->value, 0.008);
+    ck_assert_msg(strstr(text, "2.00\n") != NULL, "%s", text);                    /* ddp: step / attainable */
+    ck_assert_msg(strstr(text, "several in flight at once") != NULL, "%s", text); /* fast beats its bound */
+    free(text);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("summary");
+    TCase *all = tcase_create("summary");
+    tcase_add_checked_fixture(all, setup, teardown);
+    tcase_add_test(all, figures_are_in_seconds);
+    tcase_add_test(all, words_say_what_the_figures_say);
+    tcase_add_test(all, one_rank_and_one_round_decide_nothing);
+    tcase_add_test(all, attainable_is_shown_where_it_was_measured);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}

@@ -1,0 +1,189 @@
+/* test_match.c - the figures of several runs side by side, and which of them are judged. */
+#include "compare/match.h"
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct compare_run run[3];
+static struct compare_lines lines;
+
+static void destroy(void)
+{
+    for (int i = 0; i < 3; i++)
+        compare_run_destroy(&run[i]);
+    compare_lines_destroy(&lines);
+    error_clear();
+}
+
+/* Adds to run i what one size of a collective left: a time that is judged, a bandwidth, and a percentile. */
+static void add_size(int i, const char *subject, double bytes, double seconds, double wrong)
+{
+    struct figure figure = {.name = "time", .unit = "s", .bytes = bytes, .low = NAN, .high = NAN, .n = 20, .judged = 1};
+    snprintf(figure.subject, sizeof figure.subject, "%s", subject);
+    figure.value = seconds;
+    figures_add(&run[i].saved.figures, &figure);
+    figure.judged = 0;
+    strcpy(figure.name, "time_p99");
+    figure.value = 5;
+    figures_add(&run[i].saved.figures, &figure);
+    strcpy(figure.name, "busbw");
+    strcpy(figure.unit, "B/s");
+    figure.value = 8;
+    figure.better = BETTER_HIGHER;
+    figures_add(&run[i].saved.figures, &figure);
+    strcpy(figure.name, "wrong_elements");
+    strcpy(figure.unit, "1");
+    figure.value = wrong;
+    figure.better = BETTER_LOWER;
+    figures_add(&run[i].saved.figures, &figure);
+}
+
+static void three_runs(void)
+{
+    add_size(0, "a", 64, 30, 0);
+    add_size(0, "a", 8, 10, 0);
+    add_size(1, "a", 8, 11, 0);
+    add_size(1, "b", 8, 20, 0);
+    add_size(2, "a", 8, 12, 0);
+    add_size(2, "a", 64, 31, 1);
+    add_size(2, "b", 8, 21, 0);
+    add_size(2, "a", 16, 15, NAN); /* not checked */
+}
+
+/* Run i alone with this one figure. */
+static void replace(int i, double seconds, double wrong)
+{
+    saved_run_destroy(&run[i].saved);
+    strcpy(run[i].saved.directory, "DIR");
+    add_size(i, "a", 8, seconds, wrong);
+}
+
+/* Runs 0 and 1 are baselines, run 2 is a candidate. */
+static int match(const char *metrics)
+{
+    compare_lines_destroy(&lines);
+    return compare_match(&lines, run, 2, run + 2, 1) || compare_choose(&lines, 2, 1, metrics) ? -1 : 0;
+}
+
+START_TEST(matched)
+{
+    static const double known[][4] = {/* bytes, two baselines, candidate */
+                                      {8, 10, 11, 12},
+                                      {16, NAN, NAN, 15},
+                                      {64, 30, NAN, 31},
+                                      {8, NAN, 20, 21}};
+    three_runs();
+    ck_assert_int_eq(match(""), 0);
+    ck_assert_uint_eq(lines.n, 3 * 4 + 3);
+    size_t n = 0;
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct compare_line *l = &lines.item[i];
+        ck_assert(i == 0 || l[-1].size_group < l->size_group || l[-1].figure->bytes < l->figure->bytes);
+        ck_assert_int_eq(l->judged, !strcmp(l->figure->name, "time"));
+        ck_assert_int_eq(l->wrong, l->figure->bytes == 64);
+        if (!l->judged)
+            continue;
+        ck_assert_double_eq(l->figure->bytes, known[n][0]);
+        const double has[] = {l->baseline[0], l->baseline[1], l->candidate[0]};
+        for (int k = 0; k < 3; k++)
+            ck_assert(isnan(known[n][k + 1]) ? isnan(has[k]) : has[k] == known[n][k + 1]);
+        ck_assert(!strcmp(l->figure->subject, n < 3 ? "a" : "b"));
+        ck_assert_int_eq(n < 3, l->size_group == lines.item[0].size_group);
+        n++;
+    }
+    ck_assert_uint_eq(n, 4);
+    struct compare_medians m = compare_medians(&lines.item[0], 2, 1);
+    ck_assert(m.baseline == 10.5 && m.candidate == 12 && m.n_baseline == 2 && m.n_candidate == 1);
+}
+END_TEST
+
+START_TEST(other_metrics)
+{
+    three_runs();
+    ck_assert_int_eq(match("busbw,time_p99"), 0);
+    for (size_t i = 0; i < lines.n; i++) {
+        const char *name = lines.item[i].figure->name;
+        ck_assert_int_eq(lines.item[i].judged, !strcmp(name, "busbw") || !strcmp(name, "time_p99"));
+    }
+}
+END_TEST
+
+START_TEST(match_refused)
+{
+    static const char *const bad[] = {"bandwidth", "time,", ",time", "tim", "times"};
+    three_runs();
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_int_eq(match(bad[i]), -1);
+        ck_assert_msg(strstr(error_text(), "no such figure; they have: time time_p99 busbw wrong_elements") != NULL,
+                      "%s", error_text());
+        error_clear();
+    }
+    replace(1, 1, 0);
+    add_size(1, "a", 8, 2, 0);
+    ck_assert_int_eq(match(""), -1);
+    ck_assert_str_eq(error_text(), "DIR: summary.json has time of a twice");
+    destroy();
+    ck_assert_int_eq(match(""), -1);
+    ck_assert_msg(strstr(error_text(), "no figure to judge") != NULL, "%s", error_text());
+}
+END_TEST
+
+/* Times of a size with wrong data are no times: of a baseline nothing can be compared with them. */
+START_TEST(wrong_baseline)
+{
+    three_runs();
+    replace(1, 1, 2);
+    ck_assert_int_eq(match("busbw"), -1);
+    ck_assert_str_eq(error_text(), "DIR: found wrong elements in a of 8 bytes, so it is no baseline; leave it out");
+}
+END_TEST
+
+/* A figure of 0 or less is there, and has no ratio; in a baseline and in a candidate, asked for and judged anyway. */
+START_TEST(no_ratio)
+{
+    for (int zero = 0; zero < 2; zero++)
+        for (int i = 0; i < 3; i++) {
+            destroy();
+            three_runs();
+            replace(i, zero ? 0 : -1, 0);
+            ck_assert_int_eq(match("busbw"), 0); /* above 0, and nothing else is judged */
+            ck_assert_int_eq(match("busbw,time"), -1);
+            ck_assert_str_eq(error_text(),
+                             "--metrics time: has values of 0 or less, so no ratio; it is shown with --label");
+            error_clear();
+            ck_assert_int_eq(match(""), -1);
+            ck_assert_msg(strstr(error_text(), "time of a is ") == error_text(), "%s", error_text());
+        }
+}
+END_TEST
+
+/* Of what is better neither high nor low nothing can be said to be worse. */
+START_TEST(no_direction)
+{
+    three_runs();
+    for (int i = 0; i < 3; i++)
+        figures_add_value(&run[i].saved.figures, "a", "attainable", "s", 1, 1, BETTER_NONE);
+    ck_assert_int_eq(match("time,busbw"), 0);
+    ck_assert_int_eq(match("time,attainable"), -1);
+    ck_assert_str_eq(error_text(), "--metrics attainable: is neither better high nor low, so it cannot be judged; it "
+                                   "is shown with --label");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("compare_match");
+    TCase *all = tcase_create("several runs");
+    tcase_add_checked_fixture(all, NULL, destroy);
+    tcase_add_test(all, matched);
+    tcase_add_test(all, other_metrics);
+    tcase_add_test(all, match_refused);
+    tcase_add_test(all, wrong_baseline);
+    tcase_add_test(all, no_ratio);
+    tcase_add_test(all, no_direction);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}
