@@ -1,6 +1,7 @@
 /* compare.c - `ddpbench compare`: reads, checks, judges, prints. */
 #include "compare/compare.h"
 
+#include "base/version.h"
 #include "compare/outcome.h"
 #include "kernels/error.h"
 
@@ -121,7 +122,9 @@ int run_compare(int argc, char *argv[])
                         .candidate = allocate(options.candidates, sizeof *c.candidate),
                         .rules = {options.tolerance / 100, options.floor / 100, LEVEL}};
     if (!failed && options.help)
-        compare_options_help(stdout);
+        compare_options_help(stdout, options.help);
+    else if (!failed && options.version)
+        printf("ddpbench %s\n", version_text());
     else if (!failed) {
         failed = compare_runs(&c);
         if (!failed && print(&c))

@@ -10,33 +10,77 @@
 
 #define FIELD(field) offsetof(struct compare_options, field)
 
-static const struct option rows[] = {
-    {"candidate", &option_text, FIELD(last_candidate), NULL, 0, 0,
-     "directories of the runs to judge; those before it are baselines", 0},
-    {"tolerance", &option_real, FIELD(tolerance), "5", 0, 1000, "how much worse is still fine, in percent", 0},
-    {"floor", &option_real, FIELD(floor), "10", 0, 1000,
-     "how far beyond the tolerance nothing is explained by chance, in percent; see below", 0},
-    {"metrics", &option_text, FIELD(metrics), "", 0, 0,
-     "figures to judge, such as step,backward_pass; default: every step, or the sustained time of every size (beside "
-     "computation: of both)",
-     0},
-    {"allow", &option_text, FIELD(allow), "", 0, 0,
-     "settings in which the runs may differ, such as threads,data; all: every one", 0},
-    {"label", &option_text, FIELD(label), "", 0, 0,
-     "REFERENCE,CANDIDATE: names of the two columns; shows all other figures side by side, too", 0},
-    {"all", &option_flag, FIELD(all), NULL, 0, 0, "show every size, also where all is well", 0},
-    {"json", &option_text, FIELD(json), "", 0, 0, "file to write the comparison to; - prints it instead of the table",
-     0},
-    {"help", &option_flag, FIELD(help), NULL, 0, 0, "print this and stop", 0},
-};
-
-static struct option_table table_of(struct compare_options *options, struct option_section *section)
+/* --candidate: as many directories as it is given. argv is long enough for all of its words. */
+static int take_candidate(const struct option *option, const char *text, void *field)
 {
-    *section = (struct option_section){"Options", rows, sizeof rows / sizeof *rows, options};
-    return (struct option_table){.section = section, .sections = 1, .context = options};
+    struct compare_options *options = field;
+    (void)option;
+    options->candidate[options->candidates++] = text;
+    return 0;
 }
 
-/* argv is long enough for all of its words. */
+static void print_candidate(const struct option *option, const void *field, char *text, size_t size)
+{
+    const struct compare_options *options = field;
+    (void)option;
+    snprintf(text, size, "%s", options->candidates ? options->candidate[0] : "");
+}
+
+static const struct option_kind candidates = {VALUE_TEXT, take_candidate, print_candidate};
+
+static const struct option rows[] = {
+    {.name = "candidate",
+     .common = 1,
+     .kind = &candidates,
+     .offset = 0,
+     .help = "directories of the runs to judge; those before it are baselines"},
+    {.name = "tolerance",
+     .common = 1,
+     .kind = &option_real,
+     .offset = FIELD(tolerance),
+     .initial = "5",
+     .high = 1000,
+     .help = "how much worse is accepted, in percent"},
+    {.name = "floor",
+     .kind = &option_real,
+     .offset = FIELD(floor),
+     .initial = "10",
+     .high = 1000,
+     .help = "how far beyond the tolerance a difference counts as one without statistics, in percent; see below"},
+    {.name = "metrics",
+     .common = 1,
+     .kind = &option_text,
+     .offset = FIELD(metrics),
+     .initial = "",
+     .help = "figures to judge, such as step,backward_pass; default: every step, or the time of every size"},
+    {.name = "allow",
+     .common = 1,
+     .kind = &option_text,
+     .offset = FIELD(allow),
+     .initial = "",
+     .help = "settings in which the runs may differ, such as threads,data; all: every one"},
+    {.name = "label",
+     .common = 1,
+     .kind = &option_text,
+     .offset = FIELD(label),
+     .initial = "",
+     .help = "REFERENCE,CANDIDATE: names of the two columns; shows all other figures side by side, too"},
+    {.name = "all", .kind = &option_flag, .offset = FIELD(all), .help = "show every size, also those that are ok"},
+    {.name = "json",
+     .common = 1,
+     .kind = &option_text,
+     .offset = FIELD(json),
+     .initial = "",
+     .help = "file to write the comparison to; - prints it instead of the table"},
+};
+
+static struct option_table table_of(struct compare_options *options)
+{
+    struct option_table table = {.context = options};
+    option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = options});
+    return table;
+}
+
 static int take_word(void *context, const char *word)
 {
     struct compare_options *options = context;
@@ -47,14 +91,6 @@ static int take_word(void *context, const char *word)
     else
         options->baseline[options->baselines++] = word;
     return 0;
-}
-
-static void note(void *context, const struct option_section *section, const struct option *option, const char *value)
-{
-    struct compare_options *options = context;
-    (void)section;
-    if (option->offset == FIELD(last_candidate))
-        options->candidate[options->candidates++] = value;
 }
 
 static int check_directories(struct compare_options *o)
@@ -95,15 +131,17 @@ static int take_names(struct compare_options *o)
 
 int compare_options_parse(struct compare_options *options, int argc, char *const argv[])
 {
-    struct option_section section;
     *options = (struct compare_options){.baseline = allocate((size_t)argc, sizeof *options->baseline),
                                         .candidate = allocate((size_t)argc, sizeof *options->candidate)};
-    struct option_table table = table_of(options, &section);
-    table.given = note;
+    struct option_table table = table_of(options);
     table.word = take_word;
     if (option_table_parse(&table, argc, argv))
         return -1;
-    return options->help || (!check_directories(options) && !take_names(options)) ? 0 : -1;
+    options->help = table.help;
+    options->version = table.version;
+    if (options->help || options->version)
+        return 0;
+    return check_directories(options) || take_names(options) ? -1 : 0;
 }
 
 void compare_options_destroy(struct compare_options *options)
@@ -113,34 +151,33 @@ void compare_options_destroy(struct compare_options *options)
     *options = (struct compare_options){0};
 }
 
-void compare_options_help(FILE *out)
+void compare_options_help(FILE *out, enum option_help which)
 {
     struct compare_options defaults = {0};
-    struct option_section section;
-    struct option_table table = table_of(&defaults, &section);
-    fprintf(out,
-            "Usage: ddpbench compare BASELINE... --candidate DIR... [OPTION VALUE]...\n"
-            "       ddpbench compare BASELINE CANDIDATE [OPTION VALUE]...\n\n"
-            "Judges whether runs got slower, from their result directories: of the benchmark, of a profile, or of a\n"
-            "sweep of collectives. Run the same command several times for the baseline, 5 times or more, and some\n"
-            "times for the candidate: how much runs differ by themselves is what tells a regression from chance.\n");
-    option_table_help(out, &table);
+    struct option_table table = table_of(&defaults);
+    fprintf(out, "Usage: ddpbench compare BASELINE... --candidate DIR... [OPTION VALUE]...\n"
+                 "       ddpbench compare BASELINE CANDIDATE [OPTION VALUE]...\n\n"
+                 "Judges whether runs got slower, from their result directories, whatever kind of run left them. Run\n"
+                 "the same command 5 times or more for the baseline, and some times for the candidate: a difference\n"
+                 "counts as a regression when it is significant beside the variation from run to run.\n");
+    option_table_help(out, &table, which);
+    fprintf(out, "\nExit status, the first that holds:\n"
+                 "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
+                 "  3 regressed    5 missing    4 ambiguous    0 none of these\n");
+    if (which != HELP_ALL)
+        return;
     fprintf(
         out,
         "\nVerdicts of a figure; a ratio above 1 is worse, whatever the figure:\n"
         "  regressed   its interval lies wholly above 1 + tolerance, or a candidate found wrong elements (a baseline "
         "must not)\n"
         "  missing     a baseline has it, and a candidate does not\n"
-        "  ambiguous   not proven, but both the ratio and that of the medians are above 1 + tolerance, or the ratio "
-        "is\n"
-        "              above (1 + tolerance) x (1 + floor); more runs would tell\n"
+        "  ambiguous   not significant, but both the ratio and that of the medians are above 1 + tolerance, or the\n"
+        "              ratio is above (1 + tolerance) x (1 + floor); use more runs\n"
         "  improved    its interval lies wholly below 1 / (1 + tolerance)\n"
         "  ok          none of these\n"
         "With 5 baselines or more the chance of one false `regressed` among all figures is at most 5 %%. With fewer,\n"
         "there is no interval: regressed is what is beyond tolerance and floor in every candidate against every\n"
         "baseline, ambiguous what is beyond the tolerance. Runs with other settings are incomparable, unless --allow\n"
-        "names them; an option that one side does not know is told only.\n"
-        "\nExit status, the first that holds:\n"
-        "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
-        "  3 regressed    5 missing    4 ambiguous    0 none of these\n");
+        "names them; an option that one side does not know is listed, not compared.\n");
 }

@@ -58,7 +58,11 @@ START_TEST(values)
     ck_assert_str_eq(options.baseline_name, "cuda");
     ck_assert_str_eq(options.candidate_name, "rocm-6.1");
     ck_assert_int_eq(parse("--help"), 0);
-    ck_assert(options.help);
+    ck_assert_int_eq(options.help, HELP_COMMON);
+    ck_assert_int_eq(parse("a --help all"), 0);
+    ck_assert_int_eq(options.help, HELP_ALL);
+    ck_assert_int_eq(parse("--version"), 0);
+    ck_assert(options.version);
 }
 END_TEST
 
@@ -76,7 +80,8 @@ START_TEST(refused)
         {"a b --floor ten", "--floor ten: expected a number"},
         {"a b --json", "--json needs a value"},
         {"a b --all=1", "--all takes no value"},
-        {"a b --bogus", "unknown option '--bogus'; known: --candidate"},
+        {"a b --bogus", "unknown option '--bogus'; see --help all"},
+        {"a b --tollerance 3", "did you mean --tolerance?"},
         {"a b --label one", "--label 'one': expected two names"},
         {"a b --label one,", "expected two names"},
         {"a b --label ,two", "expected two names"},

@@ -1,0 +1,62 @@
+/* grid.h - step times of a grid of runs: which points are the fastest of their ranks and model, and which are not
+ * significantly slower.
+ *
+ * A point is an implementation, at a bucket size if it has one, for one number of ranks and one model; it was run once
+ * per repeat, and a sample is a run's median step. Points are paired by repeat, since repeats are run one after the
+ * other and a machine that drifts hits all points of one alike. */
+#ifndef BENCH_REPORT_GRID_H
+#define BENCH_REPORT_GRID_H
+
+#include "base/stats.h"
+
+#include <stddef.h>
+
+/* With fewer repeats there are neither intervals nor verdicts. */
+enum { GRID_REPEATS = 3 };
+
+enum grid_verdict {
+    GRID_UNDECIDED, /* too few repeats */
+    GRID_CONTROL,   /* does not reduce, so it is no candidate */
+    GRID_BEST,
+    GRID_TIED, /* not significantly different from the best */
+    GRID_SLOWER
+};
+
+struct grid_point {
+    size_t ranks;
+    char model[64], implementation[128], strategy[64];
+    double bucket_mb;          /* NAN: it has no buckets */
+    double *step_s, *tokens_s; /* [repeats] median step, and tokens per second; NAN where there is no run. Owned. */
+
+    /* Found by grid_judge: */
+    size_t n;              /* repeats that it was run in */
+    double mean_s;         /* mean step */
+    double interval_s[2];  /* its 95 % interval by Student's t; NAN below GRID_REPEATS */
+    double tokens_mean_s;  /* mean tokens per second */
+    double efficiency;     /* tokens per second and rank, over those of the same point on the fewest ranks; NAN */
+    struct paired to_best; /* step over that of the best in the same repeats; its interval NAN below GRID_REPEATS */
+    enum grid_verdict verdict;
+};
+
+struct grid {
+    struct grid_point *point;
+    size_t n, repeats;
+};
+
+/* The point of these ranks, model, implementation and bucket size; made, at the end, where there is none. Room for
+ * `repeat` (from 1) is made in all points. Points move. */
+struct grid_point *grid_find(struct grid *grid, size_t ranks, const char *model, const char *implementation,
+                             double bucket_mb, size_t repeat);
+
+/* Sorts the points by ranks, models as they first came, and geometric mean step; and judges each group of the same
+ * ranks and model: the best is the one with the least geometric mean among those that reduce, and another is slower if
+ * the paired t test of the logarithms says so at the 5 % level, by Holm over all pairs of the group that reduce, since
+ * the best is chosen by the same data. */
+void grid_judge(struct grid *grid);
+
+/* The points from `first` on that are of the same ranks and model end here. */
+size_t grid_group_end(const struct grid *grid, size_t first);
+
+void grid_destroy(struct grid *grid); /* a zeroed one is fine */
+
+#endif

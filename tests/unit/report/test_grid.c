@@ -1,0 +1,185 @@
+/* test_grid.c - verdicts over a grid of runs whose step times are known. */
+#include "report/grid.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct grid grid;
+
+static void destroy(void)
+{
+    grid_destroy(&grid);
+}
+
+/* Adds runs with these step times, in repeats from 1 on, 0 for one that is not there. */
+static void add(size_t ranks, const char *name, const char *strategy, double bucket_mb, const double step[8])
+{
+    for (size_t i = 0; i < 8; i++) {
+        if (step[i] == 0)
+            continue;
+        struct grid_point *p = grid_find(&grid, ranks, "m", name, bucket_mb, i + 1);
+        strcpy(p->strategy, strategy);
+        p->step_s[i] = step[i];
+        p->tokens_s[i] = 1000 * (double)ranks / step[i];
+    }
+}
+
+static const struct grid_point *point(const char *name)
+{
+    for (size_t i = 0; i < grid.n; i++)
+        if (!strcmp(grid.point[i].implementation, name))
+            return &grid.point[i];
+    ck_abort_msg("no %s", name);
+    return NULL;
+}
+
+static void has_interval(const char *name, double low, double high)
+{
+    ck_assert_double_eq_tol(point(name)->interval_s[0], low, 0.005);
+    ck_assert_double_eq_tol(point(name)->interval_s[1], high, 0.005);
+}
+
+#define STEPS(...) ((double[8]){__VA_ARGS__})
+
+/* Ratios to the best are 1.1, 0.9, 1.2 (noisy) and e^0.07, e^0.10, e^0.13 (close: p = 0.029, by Holm 0.09). */
+static void three_repeats(void)
+{
+    add(2, "noisy", "ddp_bucketed", 4, STEPS(11, 9.9, 14.4));
+    add(2, "best", "ddp_flat", NAN, STEPS(10, 11, 12));
+    add(2, "none", "none", NAN, STEPS(9, 10, 11));
+    add(2, "twice", "ddp_bucketed", 0.5, STEPS(20, 22, 24));
+    add(2, "close", "ddp", NAN, STEPS(10.7250818, 12.1568801, 13.6659406));
+}
+
+START_TEST(verdicts_by_holm)
+{
+    three_repeats();
+    grid_judge(&grid);
+    static const char *const order[] = {"none", "best", "noisy", "close", "twice"};
+    for (int i = 0; i < 5; i++)
+        ck_assert_str_eq(grid.point[i].implementation, order[i]);
+    ck_assert_int_eq(point("none")->verdict, GRID_CONTROL);
+    ck_assert_int_eq(point("best")->verdict, GRID_BEST);
+    ck_assert_int_eq(point("noisy")->verdict, GRID_TIED);
+    ck_assert_int_eq(point("close")->verdict, GRID_TIED);
+    ck_assert_int_eq(point("twice")->verdict, GRID_SLOWER);
+    ck_assert_double_eq_tol(point("twice")->to_best.ratio, 2, 1e-12);
+    ck_assert_double_eq_tol(point("close")->to_best.ratio, exp(0.1), 1e-7);
+    ck_assert_double_eq_tol(point("close")->to_best.ci_low, 1.026, 5e-4);
+    ck_assert_double_eq_tol(point("close")->to_best.ci_high, 1.191, 5e-4);
+    ck_assert_double_eq_tol(point("none")->to_best.ratio, 0.909, 5e-4);
+    has_interval("best", 8.52, 13.48);
+    has_interval("noisy", 5.94, 17.59);
+    ck_assert_uint_eq(grid_group_end(&grid, 0), 5);
+}
+END_TEST
+
+/* p of x is 0.02: by Holm over the two comparisons with the best 0.04, over the three pairs 0.06. */
+START_TEST(the_best_was_chosen_by_the_same_data)
+{
+    add(8, "best", "ddp_flat", NAN, STEPS(10, 10, 10));
+    add(8, "x", "ddp", NAN, STEPS(10.7802, 11.0517, 11.3300));
+    add(8, "y", "ddp_bucketed", 1, STEPS(11, 9.9, 14.4));
+    grid_judge(&grid);
+    ck_assert_int_eq(point("x")->verdict, GRID_TIED);
+    grid_destroy(&grid);
+    add(8, "best", "ddp_flat", NAN, STEPS(10, 10, 10));
+    add(8, "x", "ddp", NAN, STEPS(10.7802, 11.0517, 11.3300));
+    grid_judge(&grid);
+    ck_assert_int_eq(point("x")->verdict, GRID_SLOWER);
+}
+END_TEST
+
+/* Faster wherever both were run, but the best by a run that it has alone. */
+START_TEST(pairs_are_of_the_same_repeats)
+{
+    add(9, "best", "ddp_flat", NAN, STEPS(20, 21, 22, 5));
+    add(9, "faster", "ddp", NAN, STEPS(18, 18.91, 19.8));
+    grid_judge(&grid);
+    ck_assert_int_eq(point("best")->verdict, GRID_BEST);
+    ck_assert_int_eq(point("faster")->verdict, GRID_TIED);
+    ck_assert_double_eq_tol(point("faster")->to_best.ratio, 0.9, 5e-4);
+    ck_assert_uint_eq(point("faster")->to_best.n, 3);
+    ck_assert_uint_eq(point("faster")->n, 3);
+    ck_assert_uint_eq(point("best")->n, 4);
+}
+END_TEST
+
+START_TEST(below_three_repeats_nothing_is_decided)
+{
+    add(2, "a", "ddp", NAN, STEPS(10, 12));
+    add(2, "b", "ddp_flat", NAN, STEPS(20, 24));
+    add(2, "none", "none", NAN, STEPS(5, 6));
+    grid_judge(&grid);
+    ck_assert_int_eq(point("a")->verdict, GRID_UNDECIDED);
+    ck_assert_int_eq(point("b")->verdict, GRID_UNDECIDED);
+    ck_assert(isnan(point("a")->interval_s[0]) && isnan(point("b")->to_best.ci_low));
+    ck_assert_double_eq_tol(point("b")->to_best.ratio, 2, 1e-12);
+    ck_assert_double_eq(point("a")->mean_s, 11);
+    /* a third repeat of the fastest alone decides for it alone */
+    add(2, "a", "ddp", NAN, STEPS(0, 0, 11));
+    grid_judge(&grid);
+    ck_assert_int_eq(point("a")->verdict, GRID_BEST);
+    ck_assert_int_eq(point("b")->verdict, GRID_UNDECIDED);
+}
+END_TEST
+
+START_TEST(intervals_by_student)
+{
+    add(3, "three", "ddp", NAN, STEPS(10, 20, 30));
+    add(4, "four", "ddp", NAN, STEPS(10, 20, 30, 40));
+    add(5, "five", "ddp", NAN, STEPS(10, 20, 30, 40, 50));
+    add(6, "eight", "ddp", NAN, STEPS(10, 20, 30, 40, 50, 60, 70, 80));
+    grid_judge(&grid);
+    has_interval("three", -4.84, 44.84);
+    has_interval("four", 4.46, 45.54);
+    has_interval("five", 10.37, 49.63);
+    has_interval("eight", 24.52, 65.48);
+    for (size_t i = 0; i < grid.n; i++)
+        ck_assert_int_eq(grid.point[i].verdict, GRID_BEST); /* of its own ranks */
+}
+END_TEST
+
+START_TEST(efficiency_is_against_the_fewest_ranks)
+{
+    add(4, "a", "ddp", NAN, STEPS(12.5, 12.5, 12.5));
+    add(1, "a", "ddp", NAN, STEPS(10, 10, 10));
+    add(2, "b", "ddp_bucketed", 1, STEPS(10, 10, 10));
+    add(4, "b", "ddp_bucketed", 4, STEPS(10, 10, 10));
+    grid_judge(&grid);
+    ck_assert_uint_eq(grid.point[0].ranks, 1);
+    for (size_t i = 0; i < grid.n; i++) {
+        const struct grid_point *p = &grid.point[i];
+        double expected = !strcmp(p->implementation, "a") && p->ranks == 4 ? 0.8 : 1;
+        ck_assert_double_eq_tol(p->efficiency, expected, 1e-12);
+    }
+    ck_assert_double_eq_tol(point("a")->tokens_mean_s, 100, 1e-9);
+}
+END_TEST
+
+START_TEST(controls_alone)
+{
+    add(2, "none", "none", NAN, STEPS(9, 10, 11));
+    grid_judge(&grid);
+    ck_assert_int_eq(point("none")->verdict, GRID_CONTROL);
+    ck_assert(isnan(point("none")->to_best.ratio));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("grid");
+    TCase *all = tcase_create("grid");
+    tcase_add_checked_fixture(all, NULL, destroy);
+    tcase_add_test(all, verdicts_by_holm);
+    tcase_add_test(all, the_best_was_chosen_by_the_same_data);
+    tcase_add_test(all, pairs_are_of_the_same_repeats);
+    tcase_add_test(all, below_three_repeats_nothing_is_decided);
+    tcase_add_test(all, intervals_by_student);
+    tcase_add_test(all, efficiency_is_against_the_fewest_ranks);
+    tcase_add_test(all, controls_alone);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}
