@@ -7,7 +7,7 @@
 #include "ddp/watchdog.h"
 #include "kernels/device.h"
 #include "machine/host.h"
-#include "monitor/findings.h"
+#include "monitor/monitor.h"
 
 /* Figures of a series of times, in seconds. */
 struct spread {
