@@ -99,7 +99,7 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
                 job->machine_size);
     if (job_agree(job, sweep_write_run(&a->results, s, &a->host, a->threads, argc, argv)))
         return -1;
-    open_device_tell(&s->opened);
+    open_device_explain(&s->opened);
     return job_agree(job, monitor_start(a->monitor, a->results.directory, a->origin_ns));
 }
 

@@ -118,7 +118,7 @@ int run_set_up(struct run *run, const struct run_options *options, const struct 
     measurements_create(&run->measurements, run->options->n, run->options->rounds);
     if (job_agree(run->job, run_json_write(run, mode, command, results)))
         return -1;
-    open_device_tell(&run->opened);
+    open_device_explain(&run->opened);
     return job_agree(run->job, monitor_start(run->monitor, results->directory, run->origin_ns));
 }
 
