@@ -2,7 +2,7 @@
 #include "command_line.h"
 
 #include "benchmark/benchmark.h"
-#include "machine/comm_options.h"
+#include "machine/machine.h"
 
 static void make_table(struct command_line *line)
 {

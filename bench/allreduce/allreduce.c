@@ -85,7 +85,7 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
     s->device = s->opened.device;
     if (job_agree(job, check_memory(s)) || job_agree(job, check_gpu_memory(a)) ||
         job_agree(job, job->rank ? 0 : check_output_file(o)) ||
-        job_agree(job, monitor_create(&a->monitor, job, o->monitor_cpu, o->monitor_gpu, a->sweep.opened.gpu.id)))
+        job_agree(job, monitor_create(&a->monitor, job, o->monitor_cpu, o->monitor_gpu)))
         return -1;
     struct results_target place = {"output", o->output, o->label, ""};
     if (job_agree(job, results_open(&a->results, job, &place)))
@@ -99,7 +99,7 @@ static int set_up(struct allreduce *a, const struct job *job, const struct sweep
                 job->machine_size);
     if (job_agree(job, sweep_write_run(&a->results, s, &a->host, a->threads, argc, argv)))
         return -1;
-    open_device_tell(&s->opened);
+    open_device_explain(&s->opened);
     return job_agree(job, monitor_start(a->monitor, a->results.directory, a->origin_ns));
 }
 

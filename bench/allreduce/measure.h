@@ -6,8 +6,8 @@
 #include "allreduce/options.h"
 #include "ddp/watchdog.h"
 #include "kernels/device.h"
-#include "machine/host.h"
-#include "monitor/findings.h"
+#include "machine/machine.h"
+#include "monitor/monitor.h"
 
 /* Figures of a series of times, in seconds. */
 struct spread {

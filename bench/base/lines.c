@@ -1,9 +1,8 @@
-/* lines.c - lines of comma-separated values, written whole. */
+/* lines.c - a file that grows by whole lines. */
 #include "base/lines.h"
 
 #include "kernels/error.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -11,68 +10,70 @@
 #include <string.h>
 #include <unistd.h>
 
-static void put(struct csv *csv, char c)
+int lines_open(struct lines *lines, const char *path)
 {
-    if (csv->at < sizeof csv->text - 1) /* the line feed has a place of its own */
-        csv->text[csv->at++] = c;
+    *lines = (struct lines){.file = -1};
+    snprintf(lines->path, sizeof lines->path, "%s", path);
+    lines->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return lines->file < 0 ? error_report("cannot write %s: %s", path, strerror(errno)) : 0;
 }
 
-int csv_open(struct csv *csv, const char *directory, const char *name, const char *host, const char *columns)
+int lines_append(struct lines *lines, const char *text, size_t length)
 {
-    int at = snprintf(csv->path, sizeof csv->path - 1, "%s/%s%s%s.csv", directory, name, *host ? "_" : "", host);
-    for (char *c = csv->path + (at > 0 ? strlen(directory) + 1 : 0); *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("_-.", *c)) /* of the host's name */
-            *c = '_';
-    csv->length = 0;
-    csv->error = 0;
-    csv->at = csv->fields = 0;
-    csv->file = open(csv->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (csv->file < 0)
-        return error_report("cannot write %s: %s", csv->path, strerror(errno));
-    for (; *columns; columns++)
-        put(csv, *columns);
-    csv_end_line(csv);
-    return csv->error ? csv_close(csv) : 0;
+    if (lines->error)
+        return -1;
+    if (files_write_all(lines->file, text, length)) {
+        lines->error = errno;
+        while (ftruncate(lines->file, lines->length) && errno == EINTR)
+            ; /* any other failure leaves a part of a line behind, and there is nothing left to try */
+        return -1;
+    }
+    lines->length += (off_t)length;
+    return 0;
 }
 
-void csv_text(struct csv *csv, const char *text)
+int lines_report(const struct lines *lines)
 {
-    if (csv->fields++)
-        put(csv, ',');
+    return lines->error ? error_report("cannot write %s: %s; it holds what was written before", lines->path,
+                                       strerror(lines->error))
+                        : 0;
+}
+
+int lines_close(struct lines *lines)
+{
+    if (lines->file < 0)
+        return 0;
+    if (close(lines->file) && !lines->error) /* network file systems may find only now that the disk is full */
+        lines->error = errno;
+    lines->file = -1;
+    return lines_report(lines);
+}
+
+static void add_char(struct csv_line *line, char c)
+{
+    if (line->length < sizeof line->text - 1) /* the last one is for the line feed */
+        line->text[line->length++] = c;
+}
+
+void csv_add_text(struct csv_line *line, const char *text)
+{
+    if (line->fields++)
+        add_char(line, ',');
     for (; *text; text++)
-        put(csv, (unsigned char)*text < ' ' || *text == ',' || *text == '"' ? ' ' : *text);
+        add_char(line, (unsigned char)*text < ' ' || *text == ',' || *text == '"' ? ' ' : *text);
 }
 
-void csv_number(struct csv *csv, int decimals, double value)
+void csv_add_number(struct csv_line *line, int decimals, double value)
 {
     char text[64] = "";
     if (isfinite(value))
         snprintf(text, sizeof text, "%.*f", decimals, value);
-    csv_text(csv, text);
+    csv_add_text(line, text);
 }
 
-void csv_end_line(struct csv *csv)
+void csv_end_line(struct csv_line *line, struct lines *lines)
 {
-    csv->text[csv->at++] = '\n';
-    if (csv->file >= 0 && !csv->error) {
-        if (files_write_all(csv->file, csv->text, csv->at)) {
-            csv->error = errno;
-            while (ftruncate(csv->file, csv->length) && errno == EINTR)
-                ; /* any other failure leaves a part of a line behind, and there is nothing left to try */
-        } else
-            csv->length += (off_t)csv->at;
-    }
-    csv->at = csv->fields = 0;
-}
-
-int csv_close(struct csv *csv)
-{
-    if (csv->file < 0)
-        return 0;
-    if (close(csv->file) && !csv->error)
-        csv->error = errno;
-    csv->file = -1;
-    if (csv->error)
-        return error_report("cannot write %s: %s; it holds the seconds before", csv->path, strerror(csv->error));
-    return 0;
+    line->text[line->length++] = '\n';
+    (void)lines_append(lines, line->text, line->length); /* a failure is reported when the file is closed */
+    line->length = line->fields = 0;
 }

@@ -1,6 +1,5 @@
-/* lines.h - a file of comma-separated values that grows by whole lines, so that it is valid whenever the run
- * ends.
- */
+/* lines.h - a file that grows by whole lines, so that it is valid whenever the run ends; and lines of comma-separated
+ * values for such a file. */
 #ifndef BENCH_BASE_LINES_H
 #define BENCH_BASE_LINES_H
 
@@ -8,28 +7,38 @@
 
 #include <sys/types.h>
 
-struct csv {
+struct lines {
     char path[FILES_PATH];
-    int file;          /* -1: none */
-    off_t length;      /* of its whole lines */
-    int error;         /* errno of the first write that failed; 0 */
-    size_t at, fields; /* characters and fields of the line that is being put together */
-    char text[1024];   /* more of a line are dropped */
+    int file;     /* -1: none */
+    off_t length; /* of its whole lines */
+    int error;    /* errno of the first write that failed; 0 */
 };
 
-/* Opens directory/name, or directory/name_<host>.csv if host is not empty, and writes the line of column names. Returns
- * 0; or -1, reported. name is without ".csv". */
-int csv_open(struct csv *csv, const char *directory, const char *name, const char *host, const char *columns);
+/* Creates the file, empty. Returns 0; or -1, reported. */
+int lines_open(struct lines *lines, const char *path);
 
-/* Adds a field to the line: a number, empty if it is not finite; or text, in which commas, quotes and control
- * characters become spaces. */
-void csv_number(struct csv *csv, int decimals, double value);
-void csv_text(struct csv *csv, const char *text);
+/* Appends whole lines: all of the text, or nothing. After a failure nothing is written any more. Returns 0; or -1,
+ * which lines_report and lines_close report. */
+int lines_append(struct lines *lines, const char *text, size_t length);
 
-/* Ends the line and writes it, whole or not at all. After a write has failed nothing is written any more. */
-void csv_end_line(struct csv *csv);
+/* Reports a write that failed: returns -1; or 0 if none did. */
+int lines_report(const struct lines *lines);
 
-/* Returns 0; or -1, reported, if a line could not be written. A closed one is fine. */
-int csv_close(struct csv *csv);
+/* Returns 0; or -1, reported, if a write failed. A closed file is fine. */
+int lines_close(struct lines *lines);
+
+/* A line of comma-separated values that is being put together; zeroed to begin with. */
+struct csv_line {
+    size_t length, fields;
+    char text[1024]; /* the rest of a longer line is dropped */
+};
+
+/* Adds a field: a number, empty if it is not finite; or text, in which commas, quotes and control characters become
+ * spaces. */
+void csv_add_number(struct csv_line *line, int decimals, double value);
+void csv_add_text(struct csv_line *line, const char *text);
+
+/* Ends the line and appends it to the file; then it is empty again. */
+void csv_end_line(struct csv_line *line, struct lines *lines);
 
 #endif

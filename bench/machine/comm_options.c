@@ -1,5 +1,5 @@
 /* comm_options.c - the options that choose what carries the collectives. */
-#include "machine/comm_options.h"
+#include "machine/machine.h"
 
 #include "kernels/error.h"
 

@@ -1,5 +1,5 @@
 /* host.c - facts about this machine, by hwloc and the kernel. */
-#include "machine/host.h"
+#include "machine/machine.h"
 
 #include "kernels/error.h"
 
@@ -44,7 +44,7 @@ void host_facts(struct host_facts *facts)
 
 double host_cores_per_rank(const struct job *job)
 {
-    struct place {
+    struct affinity {
         int machine;
         cpu_set_t cpus;
     } mine;
@@ -52,7 +52,7 @@ double host_cores_per_rank(const struct job *job)
     mine.machine = job->machine;
     if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus))
         CPU_SET(0, &mine.cpus);
-    struct place *all = allocate((size_t)job->size, sizeof *all);
+    struct affinity *all = allocate((size_t)job->size, sizeof *all);
     int *shared = allocate((size_t)job->size + 1, sizeof *shared); /* CPUs by the number of ranks that may use them */
     job_gather(job, &mine, sizeof mine, all);
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
@@ -147,10 +147,10 @@ static size_t group_memory_left(void)
     return left;
 }
 
-int host_threads(size_t wished, double cores_per_rank)
+int host_threads(size_t requested, double cores_per_rank)
 {
     const char *omp = getenv("OMP_NUM_THREADS");
-    long threads = wished ? (long)wished : omp ? strtol(omp, NULL, 10) : (long)cores_per_rank;
+    long threads = requested ? (long)requested : omp ? strtol(omp, NULL, 10) : (long)cores_per_rank;
     return threads < 1 ? 1 : threads > 4096 ? 4096 : (int)threads;
 }
 

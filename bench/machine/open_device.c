@@ -1,10 +1,9 @@
 /* open_device.c - chooses what ranks compute on. */
-#include "machine/open_device.h"
+#include "machine/machine.h"
 
 #include "base/json.h"
 #include "ddp/gpu.h"
 #include "kernels/error.h"
-#include "machine/host.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,15 +58,15 @@ struct option_section open_device_alone_options(struct device_options *options)
 
 /* ---- opening ---- */
 
-/* Where auto finds no GPU: keeps why, unless the program knows of none. */
-static void keep_why_cpu(struct open_device *opened)
+/* Where auto finds no GPU: remembers why, unless the program was built without CUDA. */
+static void note_why_cpu(struct open_device *opened)
 {
     if (strcmp(device_cuda_built(), "none"))
         snprintf(opened->why_cpu, sizeof opened->why_cpu, "%s", error_text());
     error_clear();
 }
 
-void open_device_tell(const struct open_device *opened)
+void open_device_explain(const struct open_device *opened)
 {
     if (*opened->why_cpu)
         fprintf(stderr, "ddpbench: computing on the CPU: %s\n", opened->why_cpu);
@@ -84,7 +83,7 @@ static int wants_gpu(struct open_device *opened, const struct job *job, const st
     if (some || o->kind == DEVICE_CUDA) /* device_cuda_count has said why there is none */
         return -1;
     if (job->rank == 0)
-        keep_why_cpu(opened);
+        note_why_cpu(opened);
     error_clear();
     return 0;
 }
@@ -155,8 +154,8 @@ int open_device_alone(struct open_device *opened, const struct device_options *o
     if (o->kind == DEVICE_CUDA) /* device_cuda_count has said why there is none */
         return -1;
     if (o->kind == DEVICE_AUTO)
-        keep_why_cpu(opened);
-    open_device_tell(opened);
+        note_why_cpu(opened);
+    open_device_explain(opened);
     return open_cpu(opened, o, threads);
 }
 

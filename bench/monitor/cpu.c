@@ -1,4 +1,4 @@
-/* cpu.c - what the CPUs did, second by second. */
+/* cpu.c - what the CPUs do, second by second. */
 #include "monitor/cpu.h"
 
 #include "monitor/monitor.h"
@@ -6,129 +6,141 @@
 #include "kernels/clock.h"
 
 #include <math.h>
+#include <string.h>
 
-/* ---- one row ---- */
+/* ---- one sample ---- */
 
-/* NAN stays NAN; the kernel may count a little back. */
-static double more(double before, double after)
+/* At least 0, since the kernel may count a little back; NAN stays NAN. */
+static double increase(double before, double after)
 {
     double difference = after - before;
     return difference < 0 ? 0 : difference;
 }
 
-void cpu_row_between(const struct proc_counters *a, const struct proc_counters *b, double length_s, struct cpu_row *row)
+void cpu_sample_between(const struct proc_counters *a, const struct proc_counters *b, double length_s,
+                        struct cpu_sample *sample)
 {
-    double user = more(a->user, b->user), system = more(a->system, b->system), idle = more(a->idle, b->idle);
-    double iowait = more(a->iowait, b->iowait), steal = more(a->steal, b->steal);
-    double percent = 100 / (user + system + idle + iowait + steal), job = more(a->job_seconds, b->job_seconds);
-    *row = (struct cpu_row){
+    double user = increase(a->user, b->user), system = increase(a->system, b->system),
+           idle = increase(a->idle, b->idle);
+    double iowait = increase(a->iowait, b->iowait), steal = increase(a->steal, b->steal);
+    double percent = 100 / (user + system + idle + iowait + steal), job = increase(a->job_seconds, b->job_seconds);
+    *sample = (struct cpu_sample){
         .length = length_s,
         .user = percent * user,
         .system = percent * system,
         .iowait = percent * iowait,
         .steal = percent * steal,
         .job_cores = job / length_s,
-        .other_processes_cores = more(job, user + system) / length_s,
-        .thermal_throttles = more(a->thermal_throttles, b->thermal_throttles),
-        .quota_throttles = more(a->quota_throttles, b->quota_throttles),
-        .quota_ms = more(a->quota_ms, b->quota_ms),
-        .context_switches = more(a->context_switches, b->context_switches) / length_s,
+        .other_processes_cores = increase(job, user + system) / length_s,
+        .thermal_throttles = increase(a->thermal_throttles, b->thermal_throttles),
+        .quota_throttles = increase(a->quota_throttles, b->quota_throttles),
+        .quota_ms = increase(a->quota_ms, b->quota_ms),
+        .context_switches = increase(a->context_switches, b->context_switches) / length_s,
         .now = *b,
     };
 }
 
-/* ---- all rows ---- */
+/* ---- all samples ---- */
 
-static void add_clock(struct cpu_seen *seen, const struct cpu_row *row)
+static void add_clock(struct cpu_tally *tally, const struct cpu_sample *sample)
 {
-    double mhz = row->now.mhz_mean;
-    if (!(row->user + row->system >= MONITOR_CLOCK_BUSY && isfinite(mhz)))
+    double mhz = sample->now.mhz_mean;
+    if (!(sample->user + sample->system >= MONITOR_CLOCK_BUSY_PERCENT && isfinite(mhz)))
         return;
-    seen->busy_seconds += row->length;
-    seen->clock_most = fmax(seen->clock_most, mhz);
-    double fall = 1 - mhz / seen->clock_most;
+    tally->busy_seconds += sample->length;
+    tally->clock_most = fmax(tally->clock_most, mhz);
+    double fall = 1 - mhz / tally->clock_most;
     if (fall > MONITOR_CLOCK_FALL)
-        seen->slow_seconds += row->length;
-    if (fall > seen->fall) {
-        seen->fall = fall;
-        seen->fall_from = seen->clock_most;
-        seen->fall_to = mhz;
+        tally->slow_seconds += sample->length;
+    if (fall > tally->fall) {
+        tally->fall = fall;
+        tally->fall_from = tally->clock_most;
+        tally->fall_to = mhz;
     }
 }
 
-void cpu_seen_add(struct cpu_seen *seen, const struct cpu_row *row)
+void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample)
 {
-    seen->seconds += row->length;
-    seen->other_processes_seconds += row->other_processes_cores >= MONITOR_OTHER_CORES ? row->length : 0;
-    seen->other_processes_most = fmax(seen->other_processes_most, row->other_processes_cores);
-    seen->steal_seconds += row->steal >= MONITOR_STEAL_PERCENT ? row->length : 0;
-    seen->steal_most = fmax(seen->steal_most, row->steal);
-    add_clock(seen, row);
-    if (row->thermal_throttles > 0) {
-        seen->thermal_seconds += row->length;
-        seen->thermal += row->thermal_throttles;
+    tally->seconds += sample->length;
+    tally->other_processes_seconds += sample->other_processes_cores >= MONITOR_OTHER_CORES ? sample->length : 0;
+    tally->other_processes_most = fmax(tally->other_processes_most, sample->other_processes_cores);
+    tally->steal_seconds += sample->steal >= MONITOR_STEAL_PERCENT ? sample->length : 0;
+    tally->steal_most = fmax(tally->steal_most, sample->steal);
+    add_clock(tally, sample);
+    if (sample->thermal_throttles > 0) {
+        tally->thermal_seconds += sample->length;
+        tally->thermal += sample->thermal_throttles;
     }
-    if (row->quota_throttles > 0) {
-        seen->quota_seconds += row->length;
-        seen->quota += row->quota_throttles;
-        seen->quota_ms += row->quota_ms;
+    if (sample->quota_throttles > 0) {
+        tally->quota_seconds += sample->length;
+        tally->quota += sample->quota_throttles;
+        tally->quota_ms += sample->quota_ms;
     }
 }
 
-void cpu_seen_find(const struct cpu_seen *seen, struct monitor_report *report)
+void cpu_tally_report(const struct cpu_tally *tally, struct monitor_report *report)
 {
-    if (seen->other_processes_seconds > 0)
-        monitor_findings_add(
-            report, MONITOR_FOREIGN_LOAD, "other processes used %g cores or more in %.0f of %.0f s, %.2f at most",
-            MONITOR_OTHER_CORES, seen->other_processes_seconds, seen->seconds, seen->other_processes_most);
-    if (seen->steal_seconds > 0)
-        monitor_findings_add(report, MONITOR_STEAL,
-                             "the hypervisor gave %g %% or more of the CPU time to other machines in %.0f of %.0f s, "
-                             "%.1f %% at most",
-                             MONITOR_STEAL_PERCENT, seen->steal_seconds, seen->seconds, seen->steal_most);
-    if (seen->slow_seconds > 0)
-        monitor_findings_add(report, MONITOR_CPU_CLOCK,
-                             "the mean clock of the busy cores was more than %.0f %% below its maximum in %.0f of %.0f "
-                             "s: it fell from %.0f to %.0f MHz",
-                             100 * MONITOR_CLOCK_FALL, seen->slow_seconds, seen->busy_seconds, seen->fall_from,
-                             seen->fall_to);
-    if (seen->thermal > 0)
-        monitor_findings_add(report, MONITOR_CPU_THERMAL,
-                             "cores were throttled because of their temperature in %.0f of %.0f s (%.0f times)",
-                             seen->thermal_seconds, seen->seconds, seen->thermal);
-    if (seen->quota > 0)
-        monitor_findings_add(report, MONITOR_CPU_QUOTA,
-                             "the CPU quota of the control group stopped it in %.0f of %.0f s (%.0f times, %.0f ms)",
-                             seen->quota_seconds, seen->seconds, seen->quota, seen->quota_ms);
+    if (tally->other_processes_seconds > 0)
+        monitor_report_add(report, MONITOR_OTHER_PROCESSES,
+                           "other processes used %g cores or more in %.0f of %.0f s, %.2f at most", MONITOR_OTHER_CORES,
+                           tally->other_processes_seconds, tally->seconds, tally->other_processes_most);
+    if (tally->steal_seconds > 0)
+        monitor_report_add(report, MONITOR_STEAL,
+                           "the hypervisor gave %g %% or more of the CPU time to other machines in %.0f of %.0f s, "
+                           "%.1f %% at most",
+                           MONITOR_STEAL_PERCENT, tally->steal_seconds, tally->seconds, tally->steal_most);
+    if (tally->slow_seconds > 0)
+        monitor_report_add(report, MONITOR_CPU_CLOCK,
+                           "the mean clock of the busy cores was more than %.0f %% below its maximum in %.0f of %.0f "
+                           "s: it fell from %.0f to %.0f MHz",
+                           100 * MONITOR_CLOCK_FALL, tally->slow_seconds, tally->busy_seconds, tally->fall_from,
+                           tally->fall_to);
+    if (tally->thermal > 0)
+        monitor_report_add(report, MONITOR_CPU_THERMAL,
+                           "cores were throttled because of their temperature in %.0f of %.0f s (%.0f times)",
+                           tally->thermal_seconds, tally->seconds, tally->thermal);
+    if (tally->quota > 0)
+        monitor_report_add(report, MONITOR_CPU_QUOTA,
+                           "the CPU quota of the control group stopped it in %.0f of %.0f s (%.0f times, %.0f ms)",
+                           tally->quota_seconds, tally->seconds, tally->quota, tally->quota_ms);
 }
 
 /* ---- the file ---- */
 
-const char cpu_columns[] =
-    "seconds,user_percent,system_percent,iowait_percent,steal_percent,job_cores,other_cores,load_1min,mhz_min,mhz_mean,"
+static const char column_names[] =
+    "seconds,user_percent,system_percent,iowait_percent,steal_percent,job_cores,other_processes_cores,load_1min,mhz_"
+    "min,mhz_mean,"
     "thermal_throttle_count,quota_throttled_periods,quota_throttled_ms,memory_used_mib,memory_available_mib,"
-    "job_resident_mib,context_switches_per_s";
+    "job_resident_mib,context_switches_per_s\n";
 
-static void write_row(struct csv *csv, double seconds, const struct cpu_row *row)
+int monitor_cpu_open(struct monitor_cpu *cpu, const char *path)
 {
-    csv_number(csv, 3, seconds);
-    csv_number(csv, 1, row->user);
-    csv_number(csv, 1, row->system);
-    csv_number(csv, 1, row->iowait);
-    csv_number(csv, 1, row->steal);
-    csv_number(csv, 2, row->job_cores);
-    csv_number(csv, 2, row->other_processes_cores);
-    csv_number(csv, 2, row->now.load);
-    csv_number(csv, 0, row->now.mhz_min);
-    csv_number(csv, 0, row->now.mhz_mean);
-    csv_number(csv, 0, row->thermal_throttles);
-    csv_number(csv, 0, row->quota_throttles);
-    csv_number(csv, 1, row->quota_ms);
-    csv_number(csv, 0, row->now.memory_total - row->now.memory_available);
-    csv_number(csv, 0, row->now.memory_available);
-    csv_number(csv, 0, row->now.job_resident);
-    csv_number(csv, 0, row->context_switches);
-    csv_end_line(csv);
+    if (lines_open(&cpu->csv, path))
+        return -1;
+    return lines_append(&cpu->csv, column_names, strlen(column_names)) ? lines_close(&cpu->csv) : 0;
+}
+
+static void write_sample(struct lines *csv, double seconds, const struct cpu_sample *sample)
+{
+    struct csv_line line = {0};
+    csv_add_number(&line, 3, seconds);
+    csv_add_number(&line, 1, sample->user);
+    csv_add_number(&line, 1, sample->system);
+    csv_add_number(&line, 1, sample->iowait);
+    csv_add_number(&line, 1, sample->steal);
+    csv_add_number(&line, 2, sample->job_cores);
+    csv_add_number(&line, 2, sample->other_processes_cores);
+    csv_add_number(&line, 2, sample->now.load);
+    csv_add_number(&line, 0, sample->now.mhz_min);
+    csv_add_number(&line, 0, sample->now.mhz_mean);
+    csv_add_number(&line, 0, sample->thermal_throttles);
+    csv_add_number(&line, 0, sample->quota_throttles);
+    csv_add_number(&line, 1, sample->quota_ms);
+    csv_add_number(&line, 0, sample->now.memory_total - sample->now.memory_available);
+    csv_add_number(&line, 0, sample->now.memory_available);
+    csv_add_number(&line, 0, sample->now.job_resident);
+    csv_add_number(&line, 0, sample->context_switches);
+    csv_end_line(&line, csv);
 }
 
 void monitor_cpu_begin(struct monitor_cpu *cpu)
@@ -140,13 +152,13 @@ void monitor_cpu_begin(struct monitor_cpu *cpu)
 void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds)
 {
     struct proc_counters counters;
-    struct cpu_row row;
+    struct cpu_sample sample;
     int64_t now = clock_now_ns();
     double length = 1e-9 * (double)(now - cpu->last_ns);
     proc_read(&cpu->proc, &counters);
-    cpu_row_between(&cpu->last, &counters, length, &row);
-    cpu_seen_add(&cpu->seen, &row);
-    write_row(&cpu->csv, seconds, &row);
+    cpu_sample_between(&cpu->last, &counters, length, &sample);
+    cpu_tally_add(&cpu->tally, &sample);
+    write_sample(&cpu->csv, seconds, &sample);
     cpu->last = counters;
     cpu->last_ns = now;
 }

@@ -1,5 +1,4 @@
-/* cpu.h - a line a second of what the CPUs of a machine do and for whom, and what in them makes measured times
- * doubtful. */
+/* cpu.h - what the CPUs of a machine do, and for whom: a line a second, and findings over all of them. */
 #ifndef BENCH_MONITOR_CPU_H
 #define BENCH_MONITOR_CPU_H
 
@@ -7,54 +6,53 @@
 #include "monitor/findings.h"
 #include "monitor/proc.h"
 
-#include <stdint.h>
+/* Thresholds of findings, beside MONITOR_OTHER_CORES. Throttling, by temperature or by quota, always is one. A clock
+ * counts while the machine is busy, since idle cores slow down by themselves. */
+#define MONITOR_STEAL_PERCENT      2.0  /* of a second's CPU time */
+#define MONITOR_CLOCK_FALL         0.10 /* of the mean clock, below its largest value so far */
+#define MONITOR_CLOCK_BUSY_PERCENT 50.0 /* of the machine's CPU time */
 
-/* From where on what was seen is told. Throttling, by temperature or by quota, is told whenever there was any. */
-#define MONITOR_STEAL_PERCENT 2.0  /* of a second's CPU time */
-#define MONITOR_CLOCK_FALL    0.10 /* of the mean clock below its largest value so far, in seconds in which */
-#define MONITOR_CLOCK_BUSY                                                                                             \
-    50.0 /* percent of the machine at least were busy, since idle cores slow down by themselves */
-
-/* What happened between two readings of the counters; NAN is unknown. */
-struct cpu_row {
+/* The time between two readings of the counters; NAN is unknown. */
+struct cpu_sample {
     double length;                           /* s */
     double user, system, iowait, steal;      /* percent of the machine's CPU time */
     double job_cores, other_processes_cores; /* used by the job's ranks on this machine; by all else, at least 0 */
-    double thermal_throttles;                /* how many more */
-    double quota_throttles, quota_ms;        /* how many more periods, and ms */
+    double thermal_throttles;                /* in this time */
+    double quota_throttles, quota_ms;        /* periods, and ms, in this time */
     double context_switches;                 /* a second, of the machine */
-    struct proc_counters now;                /* what is no difference: load, clocks, memory */
+    struct proc_counters now;                /* the later reading: load, clocks, memory */
 };
 
-/* length_s lies between the two. */
-void cpu_row_between(const struct proc_counters *before, const struct proc_counters *after, double length_s,
-                     struct cpu_row *row);
+/* length_s is the time between the two. */
+void cpu_sample_between(const struct proc_counters *before, const struct proc_counters *after, double length_s,
+                        struct cpu_sample *sample);
 
-/* What all rows together say. */
-struct cpu_seen {
+/* Totals and extremes of all samples. */
+struct cpu_tally {
     double seconds;                                       /* all */
     double other_processes_seconds, other_processes_most; /* s; cores */
     double steal_seconds, steal_most;                     /* s; percent */
     double busy_seconds, slow_seconds;                    /* in which the clock counts; in which it had fallen */
     double clock_most;                                    /* MHz, of the busy seconds so far */
     double fall, fall_from, fall_to;                      /* the deepest: its share, from and to how many MHz */
-    double thermal_seconds, thermal;                      /* s; how many */
+    double thermal_seconds, thermal;                      /* s; throttles */
     double quota_seconds, quota, quota_ms;                /* s; periods; ms */
 };
 
-void cpu_seen_add(struct cpu_seen *seen, const struct cpu_row *row); /* seen starts as zero */
-void cpu_seen_find(const struct cpu_seen *seen, struct monitor_report *report);
+void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample); /* zeroed to begin with */
+void cpu_tally_report(const struct cpu_tally *tally, struct monitor_report *report);
 
 /* The monitor of a machine. */
 struct monitor_cpu {
     struct proc proc;
     struct proc_counters last;
     int64_t last_ns;
-    struct cpu_seen seen;
-    struct csv csv; /* {.file = -1} until it is opened */
+    struct cpu_tally tally;
+    struct lines csv; /* csv.file is -1 until it is opened */
 };
 
-extern const char cpu_columns[]; /* the first line of cpu_monitor.csv */
+/* Opens the file, with its line of column names. Returns 0; or -1, reported. */
+int monitor_cpu_open(struct monitor_cpu *cpu, const char *path);
 
 /* Takes the first reading. */
 void monitor_cpu_begin(struct monitor_cpu *cpu);

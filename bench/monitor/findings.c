@@ -1,4 +1,4 @@
-/* findings.c - texts of what monitors saw, joined over the hosts. */
+/* findings.c - what the monitors of all hosts found: joined, in words, as JSON. */
 #include "monitor/findings.h"
 
 #include "base/json.h"
@@ -7,7 +7,7 @@
 #include <stdarg.h>
 
 const char *const monitor_kind_name[MONITOR_KINDS] = {
-    [MONITOR_FOREIGN_LOAD] = "foreign_load",
+    [MONITOR_OTHER_PROCESSES] = "other_processes",
     [MONITOR_STEAL] = "steal",
     [MONITOR_CPU_CLOCK] = "cpu_clock",
     [MONITOR_CPU_THERMAL] = "cpu_thermal_throttling",
@@ -18,7 +18,7 @@ const char *const monitor_kind_name[MONITOR_KINDS] = {
     [MONITOR_GPU_MEMORY] = "gpu_memory",
 };
 
-void monitor_findings_add(struct monitor_report *report, enum monitor_kind kind, const char *format, ...)
+void monitor_report_add(struct monitor_report *report, enum monitor_kind kind, const char *format, ...)
 {
     struct monitor_finding *finding = &report->finding[report->n++];
     va_list arguments;
@@ -28,46 +28,26 @@ void monitor_findings_add(struct monitor_report *report, enum monitor_kind kind,
     va_end(arguments);
 }
 
-static const struct monitor_finding *find(const struct monitor_report *report, enum monitor_kind kind)
+static void join_report(struct monitor_findings *findings, const struct monitor_report *report)
 {
-    for (int i = 0; i < report->n; i++)
-        if (report->finding[i].kind == kind)
-            return &report->finding[i];
-    return NULL;
-}
-
-/* Whether a rank before number r has told this of the same machine. */
-static int is_told(const struct monitor_report *all, int r, enum monitor_kind kind)
-{
-    for (int q = 0; q < r && kind < MONITOR_MACHINE_KINDS; q++)
-        if (all[q].machine == all[r].machine && find(&all[q], kind))
-            return 1;
-    return 0;
-}
-
-static void keep(struct monitor_findings *findings, const char *host, const struct monitor_finding *finding)
-{
-    if (findings->n == MONITOR_FINDINGS_MOST) {
-        findings->more++;
-        return;
+    for (int i = 0; i < report->n; i++) {
+        if (findings->n == MONITOR_FINDINGS_MOST) {
+            findings->dropped++;
+            continue;
+        }
+        struct monitor_finding *joined = &findings->finding[findings->n++];
+        joined->kind = report->finding[i].kind;
+        snprintf(joined->text, sizeof joined->text, "%s%s%.*s", report->host, *report->host ? ": " : "",
+                 MONITOR_TEXT - MONITOR_HOST - 2, report->finding[i].text);
     }
-    struct monitor_finding *kept = &findings->finding[findings->n++];
-    kept->kind = finding->kind;
-    snprintf(kept->text, sizeof kept->text, "%s%s%.*s", host, *host ? ": " : "", MONITOR_TEXT - MONITOR_HOST - 2,
-             finding->text);
 }
 
-void monitor_findings_merge(struct monitor_findings *findings, const struct monitor_report *all, int n)
+void monitor_findings_join(struct monitor_findings *findings, const struct monitor_report *all, int n)
 {
     double cpu_seconds = 0;
     *findings = (struct monitor_findings){0};
-    for (int kind = 0; kind < MONITOR_KINDS; kind++)
-        for (int r = 0; r < n; r++) {
-            const struct monitor_finding *finding = find(&all[r], (enum monitor_kind)kind);
-            if (finding && !is_told(all, r, finding->kind))
-                keep(findings, all[r].host, finding);
-        }
     for (int r = 0; r < n; r++) {
+        join_report(findings, &all[r]);
         findings->samples += all[r].samples;
         cpu_seconds += all[r].cpu_seconds;
     }
@@ -78,24 +58,23 @@ void monitor_findings_print(FILE *out, const struct monitor_findings *findings)
 {
     for (int i = 0; i < findings->n; i++)
         fprintf(out, "Note: %s.\n", findings->finding[i].text);
-    if (findings->more)
-        fprintf(out, "Note: monitors saw %d more of this; see cpu_monitor*.csv and gpu_monitor*.csv.\n",
-                findings->more);
+    if (findings->dropped)
+        fprintf(out, "Note: %d more findings of monitors; see cpu_monitor*.csv and gpu_monitor*.csv.\n",
+                findings->dropped);
 }
 
 void monitor_findings_describe(const struct monitor_findings *findings, cJSON *json)
 {
-    if (!(findings->samples > 0))
+    if (findings->samples <= 0)
         return;
     cJSON *monitor = cJSON_AddObjectToObject(json, "monitor");
     cJSON_AddNumberToObject(monitor, "samples", findings->samples);
     json_add_number(monitor, "cpu_us_per_sample", 1e6 * findings->cpu_seconds);
     cJSON *list = cJSON_AddArrayToObject(monitor, "findings");
     for (int i = 0; i < findings->n; i++) {
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, row);
-        cJSON_AddStringToObject(row, "name", monitor_kind_name[findings->finding[i].kind]);
-        cJSON_AddStringToObject(row, "text", findings->finding[i].text);
+        cJSON *finding = json_add_row(list);
+        cJSON_AddStringToObject(finding, "name", monitor_kind_name[findings->finding[i].kind]);
+        json_add_text(finding, "text", findings->finding[i].text);
     }
-    cJSON_AddNumberToObject(monitor, "more", findings->more);
+    cJSON_AddNumberToObject(monitor, "dropped", findings->dropped);
 }

@@ -40,24 +40,24 @@ const char *gpu_reasons_words(unsigned long long reasons, char text[GPU_REASONS_
 
 /* ---- findings ---- */
 
-static int *count_of(struct gpu_seen *seen, enum monitor_kind kind)
+static int *count_of(struct gpu_tally *tally, enum monitor_kind kind)
 {
-    return &seen->count[kind - MONITOR_GPU_POWER];
+    return &tally->count[kind - MONITOR_GPU_POWER];
 }
 
-void gpu_seen_add(struct gpu_seen *seen, const struct gpu_row *row)
+void gpu_tally_add(struct gpu_tally *tally, const struct gpu_sample *sample)
 {
-    unsigned long long reasons = row->has_reasons ? row->reasons : 0;
-    double memory = 100 * row->memory_used / row->memory_total;
-    seen->samples++;
-    *count_of(seen, MONITOR_GPU_POWER) += (reasons & (NVML_SW_POWER_CAP | NVML_HW_POWER_BRAKE)) != 0;
-    *count_of(seen, MONITOR_GPU_THERMAL) += (reasons & (NVML_SW_THERMAL | NVML_HW_THERMAL)) != 0;
-    *count_of(seen, MONITOR_GPU_SLOWDOWN) += (reasons & NVML_HW_SLOWDOWN) != 0;
-    *count_of(seen, MONITOR_GPU_MEMORY) += memory > MONITOR_GPU_MEMORY_PERCENT;
-    seen->memory_most = fmax(seen->memory_most, memory);
+    unsigned long long reasons = sample->has_reasons ? sample->reasons : 0;
+    double memory = 100 * sample->memory_used / sample->memory_total;
+    tally->samples++;
+    *count_of(tally, MONITOR_GPU_POWER) += (reasons & (NVML_SW_POWER_CAP | NVML_HW_POWER_BRAKE)) != 0;
+    *count_of(tally, MONITOR_GPU_THERMAL) += (reasons & (NVML_SW_THERMAL | NVML_HW_THERMAL)) != 0;
+    *count_of(tally, MONITOR_GPU_SLOWDOWN) += (reasons & NVML_HW_SLOWDOWN) != 0;
+    *count_of(tally, MONITOR_GPU_MEMORY) += memory > MONITOR_GPU_MEMORY_PERCENT;
+    tally->memory_most = fmax(tally->memory_most, memory);
 }
 
-void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monitor_report *report)
+void gpu_tally_report(const struct gpu_tally *tally, int n, struct monitor_report *report)
 {
     static const char *const text[GPU_KINDS] = {"was held back by its power limit",
                                                 "was throttled because of its temperature",
@@ -66,48 +66,27 @@ void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monito
         char more[64] = "", most[64] = "";
         int worst = 0, others = -1;
         for (int i = 0; i < n; i++) {
-            others += seen[i].count[kind] > 0;
-            worst = seen[i].count[kind] > seen[worst].count[kind] ? i : worst;
+            others += tally[i].count[kind] > 0;
+            worst = tally[i].count[kind] > tally[worst].count[kind] ? i : worst;
         }
         if (others < 0)
             continue;
         if (others)
             snprintf(more, sizeof more, "; %d more GPU%s likewise", others, others == 1 ? "" : "s");
         if (kind == MONITOR_GPU_MEMORY - MONITOR_GPU_POWER)
-            snprintf(most, sizeof most, " (%.1f %% at most, threshold %g %%)", seen[worst].memory_most,
+            snprintf(most, sizeof most, " (%.1f %% at most, threshold %g %%)", tally[worst].memory_most,
                      MONITOR_GPU_MEMORY_PERCENT);
-        monitor_findings_add(report, (enum monitor_kind)(MONITOR_GPU_POWER + kind),
-                             "host GPU %u (NVML's number%s) %s in %d of %d samples%s%s", seen[worst].index,
-                             chosen ? "; with CUDA_VISIBLE_DEVICES set it may not be this run's" : "", text[kind],
-                             seen[worst].count[kind], seen[worst].samples, most, more);
+        monitor_report_add(report, (enum monitor_kind)(MONITOR_GPU_POWER + kind),
+                           "host GPU %u (NVML's number) %s in %d of %d samples%s%s", tally[worst].index, text[kind],
+                           tally[worst].count[kind], tally[worst].samples, most, more);
     }
-}
-
-void monitor_gpu_note_ours(struct monitor_gpu *gpu, const char *uuid)
-{
-    for (int i = 0; i < gpu->n; i++)
-        gpu->gpu[i].ours |= *uuid && !strcmp(gpu->gpu[i].uuid, uuid);
-}
-
-void monitor_gpu_find(const struct monitor_gpu *gpu, struct monitor_report *report)
-{
-    struct gpu_seen *ours = allocate((size_t)gpu->n + 1, sizeof *ours);
-    int n = 0;
-    for (int i = 0; i < gpu->n; i++)
-        if (gpu->gpu[i].ours)
-            ours[n++] = gpu->seen[i];
-    if (n)
-        gpu_seen_find(ours, n, 0, report);
-    else
-        gpu_seen_find(gpu->seen, gpu->n, gpu->chosen, report);
-    free(ours);
 }
 
 /* ---- the file ---- */
 
-const char gpu_columns[] =
+static const char column_names[] =
     "seconds,gpu,name,uuid,utilization_gpu_percent,utilization_memory_percent,memory_used_mib,memory_total_mib,power_w,"
-    "temperature_c,sm_clock_mhz,memory_clock_mhz,throttle_reasons";
+    "temperature_c,sm_clock_mhz,memory_clock_mhz,throttle_reasons\n";
 
 static double clock_mhz(const struct nvml *nvml, nvml_device device, int clock)
 {
@@ -115,56 +94,64 @@ static double clock_mhz(const struct nvml *nvml, nvml_device device, int clock)
     return nvml->clock && nvml->clock(device, clock, &mhz) == NVML_OK ? (double)mhz : NAN;
 }
 
-/* What a GPU does not support stays unknown. */
-static void read_row(const struct nvml *nvml, nvml_device device, struct gpu_row *row)
+/* A value that a GPU does not support stays unknown. */
+static void read_row(const struct nvml *nvml, nvml_device device, struct gpu_sample *sample)
 {
     struct nvml_utilization utilization;
     struct nvml_memory memory;
     unsigned value;
-    *row = (struct gpu_row){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0};
+    *sample = (struct gpu_sample){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0};
     if (nvml->utilization && nvml->utilization(device, &utilization) == NVML_OK) {
-        row->utilization_gpu = utilization.gpu;
-        row->utilization_memory = utilization.memory;
+        sample->utilization_gpu = utilization.gpu;
+        sample->utilization_memory = utilization.memory;
     }
     if (nvml->memory && nvml->memory(device, &memory) == NVML_OK) {
-        row->memory_used = (double)memory.used / MIB;
-        row->memory_total = (double)memory.total / MIB;
+        sample->memory_used = (double)memory.used / MIB;
+        sample->memory_total = (double)memory.total / MIB;
     }
     if (nvml->power && nvml->power(device, &value) == NVML_OK)
-        row->power = 1e-3 * value;
+        sample->power = 1e-3 * value;
     if (nvml->temperature && nvml->temperature(device, NVML_SENSOR_GPU, &value) == NVML_OK)
-        row->temperature = value;
-    row->sm_clock = clock_mhz(nvml, device, NVML_CLOCK_SM);
-    row->memory_clock = clock_mhz(nvml, device, NVML_CLOCK_MEMORY);
-    row->has_reasons = nvml->reasons && nvml->reasons(device, &row->reasons) == NVML_OK;
+        sample->temperature = value;
+    sample->sm_clock = clock_mhz(nvml, device, NVML_CLOCK_SM);
+    sample->memory_clock = clock_mhz(nvml, device, NVML_CLOCK_MEMORY);
+    sample->has_reasons = nvml->reasons && nvml->reasons(device, &sample->reasons) == NVML_OK;
 }
 
-static void write_row(struct csv *csv, double seconds, const struct gpu *gpu, const struct gpu_row *row)
+int monitor_gpu_open(struct monitor_gpu *gpu, const char *path)
+{
+    if (lines_open(&gpu->csv, path))
+        return -1;
+    return lines_append(&gpu->csv, column_names, strlen(column_names)) ? lines_close(&gpu->csv) : 0;
+}
+
+static void write_sample(struct lines *csv, double seconds, const struct gpu *gpu, const struct gpu_sample *sample)
 {
     char words[GPU_REASONS_TEXT];
-    csv_number(csv, 3, seconds);
-    csv_number(csv, 0, gpu->index);
-    csv_text(csv, gpu->name);
-    csv_text(csv, gpu->uuid);
-    csv_number(csv, 0, row->utilization_gpu);
-    csv_number(csv, 0, row->utilization_memory);
-    csv_number(csv, 0, row->memory_used);
-    csv_number(csv, 0, row->memory_total);
-    csv_number(csv, 1, row->power);
-    csv_number(csv, 0, row->temperature);
-    csv_number(csv, 0, row->sm_clock);
-    csv_number(csv, 0, row->memory_clock);
-    csv_text(csv, row->has_reasons ? gpu_reasons_words(row->reasons, words) : "");
-    csv_end_line(csv);
+    struct csv_line line = {0};
+    csv_add_number(&line, 3, seconds);
+    csv_add_number(&line, 0, gpu->index);
+    csv_add_text(&line, gpu->name);
+    csv_add_text(&line, gpu->uuid);
+    csv_add_number(&line, 0, sample->utilization_gpu);
+    csv_add_number(&line, 0, sample->utilization_memory);
+    csv_add_number(&line, 0, sample->memory_used);
+    csv_add_number(&line, 0, sample->memory_total);
+    csv_add_number(&line, 1, sample->power);
+    csv_add_number(&line, 0, sample->temperature);
+    csv_add_number(&line, 0, sample->sm_clock);
+    csv_add_number(&line, 0, sample->memory_clock);
+    csv_add_text(&line, sample->has_reasons ? gpu_reasons_words(sample->reasons, words) : "");
+    csv_end_line(&line, csv);
 }
 
 void monitor_gpu_sample(struct monitor_gpu *gpu, double seconds)
 {
     for (int i = 0; i < gpu->n; i++) {
-        struct gpu_row row;
-        read_row(&gpu->nvml, gpu->gpu[i].device, &row);
-        gpu_seen_add(&gpu->seen[i], &row);
-        write_row(&gpu->csv, seconds, &gpu->gpu[i], &row);
+        struct gpu_sample sample;
+        read_row(&gpu->nvml, gpu->gpu[i].device, &sample);
+        gpu_tally_add(&gpu->tally[i], &sample);
+        write_sample(&gpu->csv, seconds, &gpu->gpu[i], &sample);
     }
 }
 
@@ -174,7 +161,7 @@ static void add_gpu(struct monitor_gpu *monitor, unsigned index, nvml_device dev
 {
     const struct nvml *nvml = &monitor->nvml;
     struct gpu *gpu = &monitor->gpu[monitor->n];
-    monitor->seen[monitor->n] = (struct gpu_seen){.index = index};
+    monitor->tally[monitor->n] = (struct gpu_tally){.index = index};
     monitor->n++;
     *gpu = (struct gpu){.index = index, .device = device};
     if (!nvml->name || nvml->name(device, gpu->name, sizeof gpu->name) != NVML_OK)
@@ -187,12 +174,11 @@ int monitor_gpu_create(struct monitor_gpu *gpu)
 {
     unsigned count = 0;
     gpu->n = 0;
-    gpu->chosen = getenv("CUDA_VISIBLE_DEVICES") != NULL;
     if (nvml_open(&gpu->nvml))
         return -1;
     int error = gpu->nvml.count(&count);
     gpu->gpu = allocate(count, sizeof *gpu->gpu);
-    gpu->seen = allocate(count, sizeof *gpu->seen);
+    gpu->tally = allocate(count, sizeof *gpu->tally);
     for (unsigned i = 0; i < count; i++) {
         nvml_device device;
         int refused = gpu->nvml.handle(i, &device);
@@ -205,7 +191,7 @@ int monitor_gpu_create(struct monitor_gpu *gpu)
         return 0;
     int status = error == NVML_OK
                      ? error_report("--monitor-gpu: the driver is there, but it knows no GPU")
-                     : error_report("--monitor-gpu: no GPU can be asked (error %d%s%s); nvidia-smi tells more", error,
+                     : error_report("--monitor-gpu: no GPU can be asked (error %d%s%s); see nvidia-smi", error,
                                     gpu->nvml.error ? ": " : "", gpu->nvml.error ? gpu->nvml.error(error) : "");
     monitor_gpu_destroy(gpu);
     return status;
@@ -215,8 +201,8 @@ void monitor_gpu_destroy(struct monitor_gpu *gpu)
 {
     nvml_close(&gpu->nvml);
     free(gpu->gpu);
-    free(gpu->seen);
+    free(gpu->tally);
     gpu->gpu = NULL;
-    gpu->seen = NULL;
+    gpu->tally = NULL;
     gpu->n = 0;
 }

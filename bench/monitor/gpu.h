@@ -1,4 +1,4 @@
-/* gpu.h - a line a second for each GPU of a host, and what in them makes measured times doubtful. */
+/* gpu.h - what the GPUs of a host do: a line a second for each, and findings over all of them. */
 #ifndef BENCH_MONITOR_GPU_H
 #define BENCH_MONITOR_GPU_H
 
@@ -6,12 +6,12 @@
 #include "monitor/findings.h"
 #include "monitor/nvml.h"
 
-/* From where on what was seen is told. A power cap, thermal throttling and a slowdown by hardware are told whenever a
- * sample named them as a reason for lower clocks. */
-#define MONITOR_GPU_MEMORY_PERCENT 90.0 /* of a GPU's memory, in more than which it counts as nearly full */
+/* The share of a GPU's memory above which it counts as nearly full. Clocks held back by power, temperature or hardware
+ * always are a finding. */
+#define MONITOR_GPU_MEMORY_PERCENT 90.0
 
-/* What a GPU says now; NAN is unknown. */
-struct gpu_row {
+/* The state of a GPU; NAN is unknown. */
+struct gpu_sample {
     double utilization_gpu, utilization_memory; /* percent */
     double memory_used, memory_total;           /* MiB */
     double power, temperature;                  /* W, degrees Celsius */
@@ -22,51 +22,43 @@ struct gpu_row {
 
 enum { GPU_KINDS = MONITOR_KINDS - MONITOR_GPU_POWER };
 
-/* What all rows of a GPU say. */
-struct gpu_seen {
+/* Counts over all samples of a GPU. */
+struct gpu_tally {
     unsigned index;                /* the library's number of it */
-    int samples, count[GPU_KINDS]; /* all; those that say so, of enum monitor_kind from MONITOR_GPU_POWER on */
+    int samples, count[GPU_KINDS]; /* all; those with that finding, of enum monitor_kind from MONITOR_GPU_POWER on */
     double memory_most;            /* percent */
 };
 
-void gpu_seen_add(struct gpu_seen *seen, const struct gpu_row *row); /* seen starts as zero but for its index */
+void gpu_tally_add(struct gpu_tally *tally, const struct gpu_sample *sample); /* to begin with zeroed but for index */
 
-/* Findings of n GPUs: of each kind, the GPU that had the most of it, and how many more had it too. chosen: the run was
- * given some of them only (CUDA_VISIBLE_DEVICES), and perhaps not that one. */
-void gpu_seen_find(const struct gpu_seen *seen, int n, int chosen, struct monitor_report *report);
+/* Findings of n GPUs: of each kind, the GPU that had it in most samples, and how many more had it too. */
+void gpu_tally_report(const struct gpu_tally *tally, int n, struct monitor_report *report);
 
 enum { GPU_REASONS_TEXT = 192 };
 /* Reasons as words joined by |; "none" without one; "other" for bits without a name. */
 const char *gpu_reasons_words(unsigned long long reasons, char text[GPU_REASONS_TEXT]);
 
-/* The monitor of a host's GPUs. */
+/* The monitor of a host's GPUs, of all that NVML gives access to, whether or not this run computes on them. */
 struct monitor_gpu {
     struct nvml nvml;
-    int n;      /* that may be asked; others of the host belong to somebody else */
-    int chosen; /* CUDA_VISIBLE_DEVICES is set */
+    int n;
     struct gpu {
         unsigned index;
         nvml_device device;
         char name[NVML_NAME], uuid[NVML_NAME];
-        int ours;          /* a rank of this run computes on it */
-    } * gpu;               /* [n] */
-    struct gpu_seen *seen; /* [n] */
-    struct csv csv;        /* {.file = -1} until it is opened */
+    } * gpu;                 /* [n] */
+    struct gpu_tally *tally; /* [n] */
+    struct lines csv;        /* csv.file is -1 until it is opened */
 };
-
-extern const char gpu_columns[]; /* the first line of gpu_monitor.csv */
 
 /* Starts the library and finds the GPUs. Returns 0; or -1, reported: nvml_open's reasons, or no GPU. */
 int monitor_gpu_create(struct monitor_gpu *gpu);
-void monitor_gpu_destroy(struct monitor_gpu *gpu); /* a zeroed one, but for csv.file, is fine */
+void monitor_gpu_destroy(struct monitor_gpu *gpu); /* a zeroed one is fine; leaves csv alone */
 
-/* A rank of this host computes on the GPU with this uuid. */
-void monitor_gpu_note_ours(struct monitor_gpu *gpu, const char *uuid);
+/* Opens the file, with its line of column names. Returns 0; or -1, reported. */
+int monitor_gpu_open(struct monitor_gpu *gpu, const char *path);
 
-/* Findings of the run's own GPUs; of all where none of them is known to be the run's. */
-void monitor_gpu_find(const struct monitor_gpu *gpu, struct monitor_report *report);
-
-/* Asks every GPU and writes its line, with `seconds` as its time. */
+/* Reads every GPU and writes its line, with `seconds` as its time. */
 void monitor_gpu_sample(struct monitor_gpu *gpu, double seconds);
 
 #endif

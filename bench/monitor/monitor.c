@@ -1,11 +1,10 @@
 /* monitor.c - the thread that watches a host. */
-#include "monitor/monitor.h"
-
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "monitor/cpu.h"
 #include "monitor/gpu.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -28,10 +27,13 @@ struct monitor {
     int stop;
 };
 
+/* A sample over less at the end of a run is left out, since the kernel counts CPU time in hundredths of a second. */
+#define SHORTEST_S 0.2
+
 /* ---- the thread ---- */
 
-/* Waits for a time or for the order to stop, and returns whether it came. */
-static int wait_until(struct monitor *m, int64_t ns)
+/* Sleeps until a time, or until the thread is to stop; returns whether it is. */
+static int sleep_until_stopped(struct monitor *m, int64_t ns)
 {
     struct timespec until = {ns / 1000000000, ns % 1000000000};
     pthread_mutex_lock(&m->lock);
@@ -48,9 +50,9 @@ static void *watch(void *argument)
     const int64_t second = 1000000000;
     int64_t last = m->start_ns, next = last + second;
     for (int stop = 0; !stop;) {
-        stop = wait_until(m, next);
+        stop = sleep_until_stopped(m, next);
         int64_t now = clock_now_ns();
-        if (stop && now - last < (int64_t)(MONITOR_SHORTEST * 1e9))
+        if (stop && now - last < (int64_t)(SHORTEST_S * 1e9))
             break;
         double seconds = 1e-9 * (double)(now - m->origin_ns);
         if (m->with_cpu)
@@ -94,8 +96,8 @@ static void stop_thread(struct monitor *m)
 
 /* ---- what to watch ---- */
 
-/* Where a rank can be found. */
-struct place {
+/* The process of a rank. */
+struct rank_process {
     int machine, pid;
     ino_t namespace; /* of process numbers: they mean something else in another one */
     cpu_set_t cpus;
@@ -106,7 +108,7 @@ struct place {
 static int find_ranks(struct monitor *m, cpu_set_t *cpus)
 {
     const struct job *job = m->job;
-    struct place mine, *all = allocate((size_t)job->size, sizeof *all);
+    struct rank_process mine, *all = allocate((size_t)job->size, sizeof *all);
     struct stat facts;
     int n = 0, known = 1;
     memset(&mine, 0, sizeof mine);
@@ -128,22 +130,16 @@ static int find_ranks(struct monitor *m, cpu_set_t *cpus)
     return known ? n : 0;
 }
 
-/* Tells the monitor of this host which GPUs the host's ranks compute on. */
-static void note_gpus(struct monitor *m, const char *gpu_id)
+/* The host's name as part of a file's: letters, digits, - _ and . only. */
+static void name_host(char *name, size_t size)
 {
-    struct place {
-        int host;
-        char id[64];
-    } mine = {.host = m->job->host}, *all = allocate((size_t)m->job->size, sizeof *all);
-    snprintf(mine.id, sizeof mine.id, "%s", gpu_id);
-    job_gather(m->job, &mine, sizeof mine, all);
-    for (int r = 0; r < m->job->size; r++)
-        if (m->with_gpu && all[r].host == mine.host)
-            monitor_gpu_note_ours(&m->gpu, all[r].id);
-    free(all);
+    gethostname(name, size - 1);
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
+            *c = '_';
 }
 
-int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int gpu, const char *gpu_id)
+int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int gpu)
 {
     *monitor = NULL;
     if (!cpu && !gpu)
@@ -158,27 +154,28 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
     m->job = job;
     m->cpu.csv.file = m->gpu.csv.file = -1;
     m->pid = allocate((size_t)job->size, sizeof *m->pid);
-    m->report.machine = job->machine;
     if (job->hosts > 1)
-        gethostname(m->report.host, sizeof m->report.host - 1);
+        name_host(m->report.host, sizeof m->report.host);
     cpu_set_t cpus;
     int pids = find_ranks(m, &cpus);
     m->with_cpu = cpu && job->local_rank == 0;
     m->with_gpu = gpu && job->local_rank == 0;
     if (m->with_cpu)
         proc_create(&m->cpu.proc, "", m->pid, pids, &cpus);
-    int status = m->with_gpu ? monitor_gpu_create(&m->gpu) : 0;
-    if (gpu)
-        note_gpus(m, gpu_id);
-    return status;
+    return m->with_gpu ? monitor_gpu_create(&m->gpu) : 0;
 }
 
 int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
 {
     if (!m || !(m->with_cpu || m->with_gpu))
         return 0;
-    if ((m->with_cpu && csv_open(&m->cpu.csv, directory, "cpu_monitor", m->report.host, cpu_columns)) ||
-        (m->with_gpu && csv_open(&m->gpu.csv, directory, "gpu_monitor", m->report.host, gpu_columns)))
+    char path[FILES_PATH];
+    const char *host = m->report.host, *dash = *host ? "_" : "";
+    snprintf(path, sizeof path, "%s/cpu_monitor%s%s.csv", directory, dash, host);
+    if (m->with_cpu && monitor_cpu_open(&m->cpu, path))
+        return -1;
+    snprintf(path, sizeof path, "%s/gpu_monitor%s%s.csv", directory, dash, host);
+    if (m->with_gpu && monitor_gpu_open(&m->gpu, path))
         return -1;
     m->origin_ns = origin_ns;
     m->start_ns = clock_now_ns();
@@ -194,14 +191,14 @@ int monitor_stop(struct monitor *m, struct monitor_findings *findings)
     if (!m)
         return 0;
     stop_thread(m);
-    int cpu_failed = csv_close(&m->cpu.csv), gpu_failed = csv_close(&m->gpu.csv);
+    int cpu_failed = lines_close(&m->cpu.csv), gpu_failed = lines_close(&m->gpu.csv);
     if (m->with_cpu)
-        cpu_seen_find(&m->cpu.seen, &m->report);
+        cpu_tally_report(&m->cpu.tally, &m->report);
     if (m->with_gpu)
-        monitor_gpu_find(&m->gpu, &m->report);
+        gpu_tally_report(m->gpu.tally, m->gpu.n, &m->report);
     struct monitor_report *all = allocate((size_t)m->job->size, sizeof *all);
     job_gather(m->job, &m->report, sizeof m->report, all);
-    monitor_findings_merge(findings, all, m->job->size);
+    monitor_findings_join(findings, all, m->job->size);
     free(all);
     return cpu_failed || gpu_failed ? -1 : 0;
 }
@@ -211,10 +208,8 @@ void monitor_destroy(struct monitor *m)
     if (!m)
         return;
     stop_thread(m);
-    if (m->cpu.csv.file >= 0)
-        close(m->cpu.csv.file);
-    if (m->gpu.csv.file >= 0)
-        close(m->gpu.csv.file);
+    (void)lines_close(&m->cpu.csv);
+    (void)lines_close(&m->gpu.csv);
     proc_destroy(&m->cpu.proc);
     monitor_gpu_destroy(&m->gpu);
     pthread_cond_destroy(&m->wake);

@@ -2,7 +2,7 @@
 #ifndef BENCH_SELFBENCH_PROGRAM_H
 #define BENCH_SELFBENCH_PROGRAM_H
 
-#include "machine/open_device.h"
+#include "machine/machine.h"
 
 #include <stdio.h>
 

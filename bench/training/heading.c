@@ -77,10 +77,10 @@ static void add_machine(cJSON *summary, const struct run *run)
             counts->other_cores, counts->with_other_processes, counts->blocks);
     for (int i = 0; i < run->monitored.n; i++)
         results_add_line(summary, "notes", "Note: %s.", run->monitored.finding[i].text);
-    if (run->monitored.more)
+    if (run->monitored.dropped)
         results_add_line(summary, "notes",
-                         "Note: monitors found %d more of this; see cpu_monitor*.csv and gpu_monitor*.csv.",
-                         run->monitored.more);
+                         "Note: %d more findings of monitors; see cpu_monitor*.csv and gpu_monitor*.csv.",
+                         run->monitored.dropped);
 }
 
 void run_add_notes(const struct run *run, cJSON *summary)

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "kernels/error.h"
-#include "machine/host.h"
+#include "machine/machine.h"
 #include "spans/spans.h"
 #include "training/measurements.h"
 

@@ -4,7 +4,7 @@
 
 #include "ddp/job.h"
 #include "ddp/model.h"
-#include "machine/open_device.h"
+#include "machine/machine.h"
 #include "training/options.h"
 
 enum memory_part {

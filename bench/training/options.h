@@ -6,7 +6,7 @@
 #include "ddp/comm.h"
 #include "ddp/model.h"
 #include "ddp/step.h"
-#include "machine/open_device.h"
+#include "machine/machine.h"
 #include "monitor/monitor.h"
 #include "results/results.h"
 #include "training/implementations.h"

@@ -105,8 +105,7 @@ int run_set_up(struct run *run, const struct run_options *options, const struct 
     run->device = run->opened.device;
     run->watches_cpu = options->monitor.cpu;
     if (job_agree(run->job, plan_model(run, recording)) || job_agree(run->job, open_data(run)) ||
-        job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu,
-                                           run->opened.gpu.id)) ||
+        job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
         job_agree(run->job, results_open(results, run->job, target)))
         return -1;
     create_timeline(run, recording);
@@ -119,7 +118,7 @@ int run_set_up(struct run *run, const struct run_options *options, const struct 
     measurements_create(&run->measurements, run->options->n, run->options->rounds);
     if (job_agree(run->job, run_json_write(run, mode, command, results)))
         return -1;
-    open_device_tell(&run->opened);
+    open_device_explain(&run->opened);
     return job_agree(run->job, monitor_start(run->monitor, results->directory, run->origin_ns));
 }
 

@@ -4,8 +4,7 @@
 #define BENCH_TRAINING_TRAINING_H
 
 #include "ddp/job.h"
-#include "machine/host.h"
-#include "machine/open_device.h"
+#include "machine/machine.h"
 #include "monitor/monitor.h"
 #include "results/results.h"
 #include "spans/spans.h"

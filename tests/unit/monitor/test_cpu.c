@@ -335,67 +335,67 @@ START_TEST(differences)
                               .quota_ms = 100,
                               .job_seconds = 11,
                               .load = 2};
-    struct cpu_row row;
-    cpu_row_between(&a, &b, 2, &row);
-    SAME(row.user, 37.5);
-    SAME(row.system, 12.5);
-    SAME(row.iowait, 6.25);
-    SAME(row.steal, 6.25);
-    SAME(row.job_cores, 1.5);
-    SAME(row.other_processes_cores, 0.5);
-    SAME(row.context_switches, 200);
-    SAME(row.thermal_throttles, 0);
-    SAME(row.quota_throttles, 2);
-    SAME(row.quota_ms, 30);
-    SAME(row.now.load, 2);
+    struct cpu_sample sample;
+    cpu_sample_between(&a, &b, 2, &sample);
+    SAME(sample.user, 37.5);
+    SAME(sample.system, 12.5);
+    SAME(sample.iowait, 6.25);
+    SAME(sample.steal, 6.25);
+    SAME(sample.job_cores, 1.5);
+    SAME(sample.other_processes_cores, 0.5);
+    SAME(sample.context_switches, 200);
+    SAME(sample.thermal_throttles, 0);
+    SAME(sample.quota_throttles, 2);
+    SAME(sample.quota_ms, 30);
+    SAME(sample.now.load, 2);
     b.job_seconds = 13; /* more than the machine counted */
     b.iowait = 0.9;     /* back */
-    cpu_row_between(&a, &b, 2, &row);
-    SAME(row.other_processes_cores, 0);
-    SAME(row.iowait, 0);
+    cpu_sample_between(&a, &b, 2, &sample);
+    SAME(sample.other_processes_cores, 0);
+    SAME(sample.iowait, 0);
     b.job_seconds = b.steal = NAN;
-    cpu_row_between(&a, &b, 2, &row);
-    ck_assert(isnan(row.job_cores) && isnan(row.other_processes_cores) && isnan(row.user));
-    SAME(row.context_switches, 200);
+    cpu_sample_between(&a, &b, 2, &sample);
+    ck_assert(isnan(sample.job_cores) && isnan(sample.other_processes_cores) && isnan(sample.user));
+    SAME(sample.context_switches, 200);
 }
 END_TEST
 
 /* ---- findings ---- */
 
-static struct cpu_row healthy(void)
+static struct cpu_sample healthy(void)
 {
-    return (struct cpu_row){.length = 1, .user = 90, .system = 5, .job_cores = 1.9, .now.mhz_mean = 2000};
+    return (struct cpu_sample){.length = 1, .user = 90, .system = 5, .job_cores = 1.9, .now.mhz_mean = 2000};
 }
 
-static void foreign(struct cpu_row *row, double x)
+static void other_processes(struct cpu_sample *sample, double x)
 {
-    row->other_processes_cores = x;
+    sample->other_processes_cores = x;
 }
-static void steal(struct cpu_row *row, double x)
+static void steal(struct cpu_sample *sample, double x)
 {
-    row->steal = x;
+    sample->steal = x;
 }
-static void mhz(struct cpu_row *row, double x)
+static void mhz(struct cpu_sample *sample, double x)
 {
-    row->now.mhz_mean = x;
+    sample->now.mhz_mean = x;
 }
-static void thermal(struct cpu_row *row, double x)
+static void thermal(struct cpu_sample *sample, double x)
 {
-    row->thermal_throttles = x;
+    sample->thermal_throttles = x;
 }
-static void quota(struct cpu_row *row, double x)
+static void quota(struct cpu_sample *sample, double x)
 {
-    row->quota_throttles = x;
-    row->quota_ms = 12.3;
+    sample->quota_throttles = x;
+    sample->quota_ms = 12.3;
 }
 
 static const struct limit {
     const char *name;
-    void (*set)(struct cpu_row *, double);
+    void (*set)(struct cpu_sample *, double);
     double silent, beyond, most; /* the second and third of the rows in which it is found */
     const char *words[3];
 } limits[] = {
-    {"foreign_load", foreign, 0.24, 0.25, 1.5, {"0.25 cores or more in 2 of 5 s", "1.50 at most"}},
+    {"other_processes", other_processes, 0.24, 0.25, 1.5, {"0.25 cores or more in 2 of 5 s", "1.50 at most"}},
     {"steal", steal, 1.9, 2, 12.5, {"2 % or more", "in 2 of 5 s", "12.5 %"}},
     {"cpu_clock", mhz, 1801, 1799, 1500, {"more than 10 % below", "in 2 of 5 s", "from 2000 to 1500 MHz"}},
     {"cpu_thermal_throttling", thermal, 0, 1, 3, {"temperature in 2 of 5 s (4 times)"}},
@@ -405,15 +405,15 @@ static const struct limit {
 /* Five seconds; the second is as given, the third has the most. */
 static void five_seconds(const struct limit *limit, double second, double third, struct monitor_report *report)
 {
-    struct cpu_seen seen = {0};
+    struct cpu_tally tally = {0};
     memset(report, 0, sizeof *report);
     for (int i = 0; i < 5; i++) {
-        struct cpu_row row = healthy();
+        struct cpu_sample sample = healthy();
         if (i == 1 || i == 2)
-            limit->set(&row, i == 1 ? second : third);
-        cpu_seen_add(&seen, &row);
+            limit->set(&sample, i == 1 ? second : third);
+        cpu_tally_add(&tally, &sample);
     }
-    cpu_seen_find(&seen, report);
+    cpu_tally_report(&tally, report);
 }
 
 START_TEST(finding_is)
@@ -438,24 +438,24 @@ END_TEST
 /* Clocks that rise are no finding, nor those of cores that idle. */
 START_TEST(clocks_that_may_be_low)
 {
-    struct cpu_seen seen = {0};
+    struct cpu_tally tally = {0};
     struct monitor_report report = {0};
     for (int i = 0; i < 4; i++) {
-        struct cpu_row row = healthy();
-        row.now.mhz_mean = 1000 + 300 * i;
-        cpu_seen_add(&seen, &row);
+        struct cpu_sample sample = healthy();
+        sample.now.mhz_mean = 1000 + 300 * i;
+        cpu_tally_add(&tally, &sample);
     }
-    struct cpu_row idle = healthy();
+    struct cpu_sample idle = healthy();
     idle.user = 44.9;
     idle.now.mhz_mean = 800;
-    cpu_seen_add(&seen, &idle);
-    cpu_seen_find(&seen, &report);
+    cpu_tally_add(&tally, &idle);
+    cpu_tally_report(&tally, &report);
     ck_assert_msg(report.n == 0, "%s", report.finding[0].text);
     idle.user = 45;
-    cpu_seen_add(&seen, &idle);
+    cpu_tally_add(&tally, &idle);
     idle.now.mhz_mean = NAN; /* and what is unknown counts for nothing */
-    cpu_seen_add(&seen, &idle);
-    cpu_seen_find(&seen, &report);
+    cpu_tally_add(&tally, &idle);
+    cpu_tally_report(&tally, &report);
     ck_assert_int_eq(report.n, 1);
     ck_assert_ptr_nonnull(strstr(report.finding[0].text, "in 1 of 5 s: it fell from 1900 to 800 MHz"));
 }
@@ -463,9 +463,9 @@ END_TEST
 
 START_TEST(all_at_once_fit)
 {
-    struct cpu_seen seen = {1e9, 1e9, 1e4, 1e9, 100, 1e9, 1e9, 1e5, 1, 1e5, 1e5, 1e9, 1e9, 1e9, 1e9, 1e12};
+    struct cpu_tally tally = {1e9, 1e9, 1e4, 1e9, 100, 1e9, 1e9, 1e5, 1, 1e5, 1e5, 1e9, 1e9, 1e9, 1e9, 1e12};
     struct monitor_report report = {0};
-    cpu_seen_find(&seen, &report);
+    cpu_tally_report(&tally, &report);
     ck_assert_int_eq(report.n, (int)LENGTH(limits));
     for (int i = 0; i < report.n; i++)
         ck_assert_uint_lt(strlen(report.finding[i].text), MONITOR_TEXT - MONITOR_HOST - 2);
@@ -476,17 +476,17 @@ END_TEST
 
 START_TEST(a_line_has_every_column)
 {
+    char path[128], line[1024], columns[1024];
     struct monitor_cpu *cpu = calloc(1, sizeof *cpu);
     ck_assert_ptr_nonnull(cpu);
     make("proc", "loadavg", "1.25 0.90 0.50 3/200 12345\n"); /* and nothing else is known */
     proc_create(&cpu->proc, root, NULL, 0, &cpus);
-    ck_assert_int_eq(csv_open(&cpu->csv, root, "cpu_monitor", "", cpu_columns), 0);
+    snprintf(path, sizeof path, "%s/cpu_monitor.csv", root);
+    ck_assert_int_eq(monitor_cpu_open(cpu, path), 0);
     monitor_cpu_begin(cpu);
     monitor_cpu_sample(cpu, 1.5);
-    ck_assert_int_eq(csv_close(&cpu->csv), 0);
+    ck_assert_int_eq(lines_close(&cpu->csv), 0);
     proc_destroy(&cpu->proc);
-    char path[128], line[1024], columns[1024];
-    snprintf(path, sizeof path, "%s/cpu_monitor.csv", root);
     FILE *file = fopen(path, "r");
     ck_assert_ptr_nonnull(file);
     ck_assert_ptr_nonnull(fgets(columns, sizeof columns, file));

@@ -1,0 +1,127 @@
+/* test_lines.c - a file grows by whole lines, whatever happens to it. */
+#include "base/lines.h"
+
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static char directory[64];
+
+static void setup(void)
+{
+    strcpy(directory, "/tmp/ddpbench_lines.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+}
+
+static void teardown(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %.50s", directory);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static struct lines lines;
+
+static int open_file(const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return lines_open(&lines, path);
+}
+
+static void check_file(const char *name, const char *expected)
+{
+    char path[128], text[4096];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "%s: %s", path, strerror(errno));
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    ck_assert_str_eq(text, expected);
+}
+
+START_TEST(fields_and_lines)
+{
+    struct csv_line line = {0};
+    ck_assert_int_eq(open_file("m.csv"), 0);
+    ck_assert_int_eq(lines_append(&lines, "a,b,c\n", 6), 0);
+    csv_add_number(&line, 2, 1.005001);
+    csv_add_number(&line, 0, NAN);
+    csv_add_text(&line, "a, \"b\"\n");
+    check_file("m.csv", "a,b,c\n"); /* nothing of a line before its end */
+    csv_end_line(&line, &lines);
+    check_file("m.csv", "a,b,c\n1.01,,a   b  \n");
+    csv_add_text(&line, "");
+    csv_add_number(&line, 0, -3);
+    csv_end_line(&line, &lines);
+    ck_assert_int_eq(lines_report(&lines), 0);
+    ck_assert_int_eq(lines_close(&lines), 0);
+    ck_assert_int_eq(lines_close(&lines), 0);
+    check_file("m.csv", "a,b,c\n1.01,,a   b  \n,-3\n");
+}
+END_TEST
+
+START_TEST(a_line_that_is_too_long_is_still_one)
+{
+    struct csv_line line = {0};
+    char text[3000];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = 0;
+    ck_assert_int_eq(open_file("m.csv"), 0);
+    csv_add_text(&line, text);
+    csv_end_line(&line, &lines);
+    ck_assert_int_eq(lines_close(&lines), 0);
+    strcpy(text + sizeof line.text - 1, "\n");
+    check_file("m.csv", text);
+}
+END_TEST
+
+/* A limit on the size of files cuts a line; what was before it stays. */
+START_TEST(a_full_disk_keeps_whole_lines)
+{
+    struct rlimit limit = {10, 10};
+    ck_assert_int_eq(open_file("m"), 0);
+    ck_assert_int_eq(lines_append(&lines, "abc\nx\n", 6), 0);
+    ck_assert_int_eq(lines_append(&lines, "x\n", 2), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(lines_append(&lines, "1234\n", 5), -1); /* does not fit */
+    ck_assert_int_eq(lines_append(&lines, "x\n", 2), -1);    /* would, but is not tried */
+    check_file("m", "abc\nx\nx\n");
+    ck_assert_int_eq(lines_report(&lines), -1);
+    error_clear();
+    ck_assert_int_eq(lines_close(&lines), -1);
+    ck_assert_ptr_nonnull(strstr(error_text(), strerror(EFBIG)));
+    ck_assert_ptr_nonnull(strstr(error_text(), "/m: "));
+    ck_assert_int_eq(lines_close(&lines), 0);
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be)
+{
+    ck_assert_int_eq(lines_open(&lines, "/proc/nowhere/m.csv"), -1);
+    ck_assert_ptr_nonnull(strstr(error_text(), "/proc/nowhere/m.csv"));
+    ck_assert_int_eq(lines_close(&lines), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("lines");
+    TCase *tests = tcase_create("lines");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, fields_and_lines);
+    tcase_add_test(tests, a_line_that_is_too_long_is_still_one);
+    tcase_add_test(tests, a_full_disk_keeps_whole_lines);
+    tcase_add_test(tests, a_file_that_cannot_be);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
