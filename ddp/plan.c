@@ -21,6 +21,18 @@ void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, si
     }
 }
 
+void plan_per_tensor(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes)
+{
+    (void)max_bytes;
+    plan_create(plan, tensor, tensors, 0);
+}
+
+void plan_whole(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes)
+{
+    (void)max_bytes;
+    plan_create(plan, tensor, tensors, SIZE_MAX);
+}
+
 void plan_destroy(struct plan *plan)
 {
     free(plan->bucket);

@@ -19,12 +19,13 @@ struct plan {
     struct bucket *bucket; /* [n], in the order in which backward completes them */
 };
 
-#define PLAN_PER_TENSOR ((size_t)0) /* for max_bytes: every tensor is a bucket of its own */
-#define PLAN_WHOLE      SIZE_MAX    /* the whole gradient is one bucket */
-
 /* Plans buckets of at most max_bytes bytes of fp32 (a larger tensor is a bucket of its own), each filled as far as the
- * next whole tensor allows. Release with plan_destroy. */
+ * next whole tensor allows. Release with plan_destroy, as those of the next two. */
 void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
+
+/* Plans a bucket for each tensor; or one for the whole gradient. max_bytes does not count. */
+void plan_per_tensor(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
+void plan_whole(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
 void plan_destroy(struct plan *plan); /* a zeroed plan is fine */
 
 /* The parameters in a bucket, without the gaps that alignment leaves. */

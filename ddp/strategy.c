@@ -26,7 +26,7 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
 {
     *reducer =
         (struct reducer){.strategy = strategy, .device = model->device, .gradient = model->gradient, .comm = comm};
-    plan_create(&reducer->plan, model->tensor, model->tensors, strategy->buckets ? bucket_bytes : strategy->max_bytes);
+    strategy->plan(&reducer->plan, model->tensor, model->tensors, bucket_bytes);
     if (strategy->stages) {
         reducer->staged_dtype = staged_dtype;
         reducer->staged = comm->allocate(comm, model->arena * comm_dtype_bytes(staged_dtype));

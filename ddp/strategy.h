@@ -29,8 +29,9 @@ struct strategy {
     int reduces;         /* 0 for the control that leaves the ranks' gradients apart */
     int overlaps;        /* 1 if it starts reductions while backward goes on */
     int stages;          /* 1 if it needs the staged buffer */
-    size_t max_bytes;    /* of a bucket of its plan: PLAN_PER_TENSOR, PLAN_WHOLE, or 0 and buckets set */
-    int buckets;         /* 1 if --bucket-size-mb sets max_bytes */
+    int buckets;         /* 1 if --bucket-size-mb counts */
+    /* Cuts the gradient into its buckets (plan.h); max_bytes is --bucket-size-mb in bytes. */
+    void (*plan)(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
     /* The gradient of a tensor is final (tensors - 1 first, 0 last). */
     void (*gradient_ready)(struct reducer *reducer, int tensor);
     /* Backward is over: afterwards device work finds the reduced gradients in the arena. */

@@ -20,6 +20,7 @@ const struct strategy strategy_ddp_bucketed = {
     .reduces = 1,
     .overlaps = 1,
     .buckets = 1,
+    .plan = plan_create,
     .gradient_ready = ready,
     .finish = finish,
 };
@@ -29,7 +30,7 @@ const struct strategy strategy_ddp_individual = {
     .summary = "an asynchronous all-reduce per parameter tensor, as soon as its gradient is final",
     .reduces = 1,
     .overlaps = 1,
-    .max_bytes = PLAN_PER_TENSOR,
+    .plan = plan_per_tensor,
     .gradient_ready = ready,
     .finish = finish,
 };

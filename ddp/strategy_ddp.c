@@ -16,7 +16,7 @@ const struct strategy strategy_ddp = {
     .name = "ddp",
     .summary = "after backward, one blocking all-reduce per parameter tensor",
     .reduces = 1,
-    .max_bytes = PLAN_PER_TENSOR,
+    .plan = plan_per_tensor,
     .gradient_ready = ready,
     .finish = finish,
 };
@@ -26,7 +26,7 @@ const struct strategy strategy_ddp_flat = {
     .name = "ddp_flat",
     .summary = "control: after backward, one all-reduce of the whole gradient",
     .reduces = 1,
-    .max_bytes = PLAN_WHOLE,
+    .plan = plan_whole,
     .gradient_ready = ready,
     .finish = finish,
 };

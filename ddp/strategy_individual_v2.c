@@ -34,7 +34,7 @@ const struct strategy strategy_ddp_individual_v2 = {
     .reduces = 1,
     .overlaps = 1,
     .stages = 1,
-    .max_bytes = PLAN_PER_TENSOR,
+    .plan = plan_per_tensor,
     .gradient_ready = ready,
     .finish = finish,
 };

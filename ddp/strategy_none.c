@@ -15,7 +15,7 @@ static void finish(struct reducer *reducer)
 const struct strategy strategy_none = {
     .name = "none",
     .summary = "control: no reduction; a strategy's cost is its step time minus this",
-    .max_bytes = PLAN_WHOLE,
+    .plan = plan_whole,
     .gradient_ready = ready,
     .finish = finish,
 };

@@ -72,8 +72,7 @@ static int sizes_of_model(struct sweep_options *o)
         struct plan plan;
         if (!row->strategy->reduces)
             continue;
-        plan_create(&plan, model.tensor, model.tensors,
-                    row->strategy->buckets ? (size_t)(row->bucket_mb * 1048576) : row->strategy->max_bytes);
+        row->strategy->plan(&plan, model.tensor, model.tensors, (size_t)(row->bucket_mb * 1048576));
         for (int s = 0; s < plan.n; s++)
             add_size(o, plan.bucket[s].count * comm_dtype_bytes(dtype));
         plan_destroy(&plan);

@@ -56,7 +56,7 @@ void made_up_profile_create(struct made_up_profile *p, const struct job *job, co
     for (int i = 0; i < p->options.n; i++) {
         const struct strategy *row = p->options.implementation[i].strategy;
         p->reducer[i] =
-            (struct reducer){.strategy = row, .plan = {row->max_bytes == PLAN_WHOLE ? 1 : PROFILE_SLICES, p->bucket}};
+            (struct reducer){.strategy = row, .plan = {row->plan == plan_whole ? 1 : PROFILE_SLICES, p->bucket}};
     }
     p->run = (struct run){.job = job, .options = &p->options, .model.tensors = PROFILE_TENSORS, .reducer = p->reducer};
     measurements_create(&p->run.measurements, p->options.n, PROFILE_ROOM);
