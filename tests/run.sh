@@ -10,7 +10,8 @@ ranks, or 1 and 3; each tests/cli/*.sh; those that open a device also on a GPU, 
 The seconds of each go to BUILD_DIR/tests/times.tsv, and the five slowest are named.
 Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
   --gpu   only what runs on a real GPU, which has to be there
-  --cpu   only what runs on the CPU, without cli/monitor.sh, which waits for seconds to pass
+  --cpu   only what runs on the CPU, for the sanitizers: of tests/cli those that run the program's commands, not those
+          of scripts, nor cli/monitor.sh, which waits for seconds to pass
   --long  simulations at their full size, ten times as long
 END
 }
@@ -122,8 +123,7 @@ run_on_cpu() {
         done
     done
     for source in tests/cli/*.sh; do
-        # without --cpu only: no GPU, and nothing that waits for seconds to pass
-        [[ $only$source != cputests/cli/@(cuda|monitor)* ]] || continue
+        [ "$only" != cpu ] || [[ $source == tests/cli/@(allreduce|benchmark|comm|compare|profile).sh ]] || continue
         run_one lines "${source#tests/}" "$source" "$build"
     done
 }

@@ -20,7 +20,7 @@ on_cpu=$program
 [ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
 limit=120
 export ASAN_OPTIONS=detect_leaks=0 # of MPI's
-tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256
+tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 256
     --implementations ddp_bucketed --bucket-size-mb 0.02 --rounds 1 --num-epochs 21 --warmup-epochs 3)
 
 # Real text: this project's own.
@@ -61,8 +61,8 @@ train cpu "$on_cpu" 1 --device cpu
 learns cpu
 train fp32 "$program" 1 --device cuda
 close fp32 cpu 1e-4
-train again "$program" 1 --device cuda
-is "two runs have the same losses bit for bit" "$(cat again.losses)" "$(cat fp32.losses)"
+train again "$program" 1 --device cuda --num-epochs 8
+is "two runs have the same losses bit for bit" "$(cat again.losses)" "$(head -n 7 fp32.losses)"
 train tf32 "$program" 1 --device cuda --dtype tf32
 close tf32 cpu 1e-2
 train bf16 "$program" 1 --device cuda --dtype bf16

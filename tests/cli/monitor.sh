@@ -131,7 +131,7 @@ launch neither 2 --rounds 1
 result "$good" "without the options there is no file and nothing in summary.json"
 
 # What the ranks use is theirs: no delay, so that two ranks keep two cores busy, or share one.
-launch compute 2 --monitor-cpu --rounds 1200 --d-model 64
+launch compute 2 --monitor-cpu --rounds 400 --d-model 64
 most=$(column "$out/cpu_monitor.csv" job_cores | sort -n | tail -n 1)
 succeeds "2 ranks that compute: they use $most cores" awk -v most="$most" -v cores="$(nproc)" \
     'BEGIN { exit !(most > (cores > 1 ? 1.2 : 0.6) && most < 2.3) }'

@@ -117,10 +117,12 @@ profile 2 ddp_bucketed --profile-buffer-mb 0.01
 [ "$status" = 1 ] && grep -q "^ddpbench: --profile-buffer-mb 0.01 holds no step of this model" said && good=0 || good=1
 result "$good" "a buffer that holds no step is refused"
 
-# stop SIGNAL [one]: a long capture, ended by a signal to its ranks, or to one, when it has written a trace.
+# stop SIGNAL [one]: a long capture, ended by a signal to its ranks, or to one, when it has written a trace. The delay makes
+# its steps few, since each is computed again.
 stop() {
     runs=$((runs + 1)) out=$temporary/out$runs implementation=ddp_bucketed
     "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --num-epochs 1000000 --profile-buffer-mb 1000 \
+        --inject-delay rank=0,ms=5,phase=data_loading \
         --profile-implementation ddp_bucketed --profile-output-dir "$out" >printed 2>said </dev/null &
     for ((i = 0; i < 300; i++)); do
         [ ! -s "$out/ddp_bucketed_rank_0_trace.json" ] || [ ! -s "$out/ddp_bucketed_rank_1_trace.json" ] || break
