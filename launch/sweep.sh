@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # sweep.sh - runs the benchmark over a grid: implementations x bucket sizes x ranks x models, each point several times
-# in a run of its own, with a table, a tidy file and pictures at the end (sweep_report.sh).
+# in a run of its own, with tables and a tidy file at the end (`ddpbench report`), and pictures of them (sweep.gp).
 #
 # Repeats are the outer loop, and each begins at another point of the grid, so that a machine that drifts hits all alike.
 # A run's directory has its name only once it is complete, so the same command goes on where an earlier one ended.
@@ -29,7 +29,7 @@ Usage: launch/sweep.sh [OPTION...] [-- OPTION OF DDPBENCH...]
   --launcher COMMAND       starts {ranks} ranks of what follows it (default "launch/run.sh -n {ranks} --"; for example
                            "mpirun -n {ranks}" or "launch/netlab.sh run -n {ranks} --")
   --program FILE           the benchmark (default build/ddpbench)
-  --report-only            only the table, sweep.csv and the pictures, of what is in --output DIR
+  --report-only            only the tables, sweep.csv and the pictures, of what is in --output DIR
   --help
 COMMAND and a model's OPTIONS are split at blanks. What follows -- goes to every run.
 A run's results are in DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K.
@@ -221,7 +221,7 @@ run_point() {
     wait $child || status=$?
     child=''
     # launchers may end with status 0 when a run was interrupted
-    if [ $status = 0 ] && grep -qE "^[[:space:]]*\"rounds\":[[:space:]]*$rounds,?$" "$part/summary.json" 2>/dev/null; then
+    if [ $status = 0 ] && grep -qE "^[[:space:]]*\"done\":[[:space:]]*$rounds,?$" "$part/summary.json" 2>/dev/null; then
         mv "$part" "$1"
         part=''
         return
@@ -283,6 +283,33 @@ run_all() {
         "in $(words $((SECONDS - begin)))"
 }
 
+# report: tables on stdout, and what there is of pictures; fails without a complete run, or where gnuplot does.
+report() {
+    local data name ranks model found='' failed=0
+    rm -f "$output"/sweep-*.tsv "$output"/sweep-*.png "$output"/sweep-*.svg
+    "$program" report "$output" || return 1
+    for data in "$output"/sweep-*.tsv; do
+        [ -e "$data" ] || continue
+        found=1 name=$(basename "$data" .tsv)
+        command -v gnuplot >/dev/null || break
+        ranks=${name#sweep-} model=${name#sweep-*-} ranks=${ranks%%-*}
+        if (cd "$output" && gnuplot -c "$here/sweep.gp" "$name" "Step time, $ranks rank$([ "$ranks" = 1 ] || echo s), model $model"); then
+            say "picture: ${data%.tsv}.png and .svg"
+        else
+            rm -f "${data%.tsv}.png" "${data%.tsv}.svg"
+            say "gnuplot could not draw $data"
+            failed=1
+        fi
+    done
+    if [ -z "$found" ]; then
+        say "no implementation with buckets, so there is no picture of bucket sizes"
+    elif ! command -v gnuplot >/dev/null; then
+        say "the pictures need gnuplot: launch/setup.sh --plot, and then again with --report-only" \
+            "(the data are $output/sweep-*.tsv)"
+    fi
+    return $failed
+}
+
 given=''
 while [ $# -gt 0 ]; do
     case $1 in
@@ -298,7 +325,10 @@ while [ $# -gt 0 ]; do
     [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
         refuse "unknown option '$1'; known are ${known[*]} --report-only --help, and -- before options of every run"
     [ -n "${2:-}" ] || refuse "$1 needs a value"
-    [ "$1" = --output ] || given=$1
+    case $1 in
+    --output | --program) ;;
+    *) given=$1 ;;
+    esac
     case $1 in
     --implementations) implementations=$2 ;;
     --bucket-size-mb) buckets=$2 ;;
@@ -313,9 +343,12 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 if [ -n "$report_only" ]; then
-    [ -z "$given" ] || refuse "--report-only takes --output DIR and nothing else, not $given"
+    [ -z "$given" ] || refuse "--report-only takes --output DIR and --program FILE only, not $given"
     [ -n "$output" ] || refuse "--report-only needs --output DIR, the directory of a sweep"
-    exec "$here/sweep_report.sh" "$output"
+    [ -r "$output/sweep.txt" ] || refuse "$output is not the directory of a sweep"
+    [ -x "$program" ] || die "there is no $program; run make first, or give --program"
+    report
+    exit
 fi
 check_options
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-sweep}
@@ -323,5 +356,5 @@ open_output
 list_points
 list_missing
 run_all
-"$here/sweep_report.sh" "$output" || failed=1
+report || failed=1
 [ "$failed" = 0 ]

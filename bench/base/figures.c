@@ -140,17 +140,11 @@ static void print_number(FILE *out, double value)
         fprintf(out, ",");
 }
 
-char *figures_csv(const struct figure_list *list, const char *label)
+void figures_print_csv(FILE *out, const struct figure_list *list, const char *begin)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for %zu figures", list->n);
-    fprintf(out, "label,subject,name,bytes,unit,value,low,high,n,better,judged\n");
     for (size_t i = 0; i < list->n; i++) {
         const struct figure *figure = &list->item[i];
-        fprintf(out, "%s,%s,%s", label, figure->subject, figure->name);
+        fprintf(out, "%s%s,%s", begin, figure->subject, figure->name);
         print_number(out, figure->bytes > 0 ? figure->bytes : NAN);
         fprintf(out, ",%s", figure->unit);
         print_number(out, figure->value);
@@ -158,6 +152,18 @@ char *figures_csv(const struct figure_list *list, const char *label)
         print_number(out, figure->high);
         fprintf(out, ",%zu,%s,%d\n", figure->n, figure_better_name[figure->better], figure->judged);
     }
+}
+
+char *figures_csv(const struct figure_list *list, const char *label)
+{
+    char *text = NULL, begin[300];
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        FATAL("no memory for %zu figures", list->n);
+    snprintf(begin, sizeof begin, "%s,", label);
+    fprintf(out, "label," FIGURES_CSV_COLUMNS "\n");
+    figures_print_csv(out, list, begin);
     if (fclose(out))
         FATAL("no memory for %zu figures", list->n);
     return text;

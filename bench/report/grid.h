@@ -24,7 +24,7 @@ enum grid_verdict {
 
 struct grid_point {
     size_t ranks;
-    char model[64], implementation[128], strategy[64];
+    char model[128], implementation[128], strategy[64];
     double bucket_mb;          /* NAN: it has no buckets */
     double *step_s, *tokens_s; /* [repeats] median step, and tokens per second; NAN where there is no run. Owned. */
 

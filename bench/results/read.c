@@ -130,6 +130,15 @@ int results_read(struct saved_run *saved, const char *directory)
     return figures_read(&saved->figures, path, cJSON_GetObjectItemCaseSensitive(saved->summary, "figures"));
 }
 
+void results_print_csv(FILE *out, const struct saved_run *saved)
+{
+    char begin[2 * FILES_PATH];
+    snprintf(begin, sizeof begin, "%s,%s,", saved->directory, json_string(saved->run, "label"));
+    for (char *c = begin; c < begin + strlen(saved->directory); c++)
+        *c = strchr(",\"\n", *c) ? ' ' : *c;
+    figures_print_csv(out, &saved->figures, begin);
+}
+
 void saved_run_destroy(struct saved_run *saved)
 {
     cJSON_Delete(saved->run);

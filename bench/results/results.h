@@ -97,6 +97,10 @@ struct saved_run {
  * Returns 0; or -1, reported with the directory or file: unreadable, not finished, of another schema, or not ours.
  * Release with saved_run_destroy in either case. */
 int results_read(struct saved_run *saved, const char *directory);
+
+/* The figures as lines of comma-separated values, each after the run's directory and label. */
+void results_print_csv(FILE *out, const struct saved_run *saved);
+
 void saved_run_destroy(struct saved_run *saved); /* a zeroed one is fine */
 
 #endif

@@ -1,0 +1,290 @@
+/* sweep.c - what the runs of a grid found together. */
+#include "report/sweep.h"
+
+#include "base/figures.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "kernels/error.h"
+#include "report/grid.h"
+#include "report/plot.h"
+#include "results/results.h"
+
+#include <glob.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- the runs ---- */
+
+/* directory/pattern, in which no character of the directory means more than itself. */
+static void make_pattern(char path[2 * FILES_PATH], const char *directory, const char *pattern)
+{
+    size_t at = 0;
+    for (const char *c = directory; *c && at + 4 < FILES_PATH; c++) {
+        if (strchr("*?[\\", *c))
+            path[at++] = '\\';
+        path[at++] = *c;
+    }
+    snprintf(path + at, 2 * FILES_PATH - at, "/%s", pattern);
+}
+
+int sweep_is(const char *directory)
+{
+    char path[2 * FILES_PATH];
+    glob_t found;
+    snprintf(path, sizeof path, "%.*s/sweep.txt", FILES_PATH, directory);
+    if (!access(path, F_OK))
+        return 1;
+    make_pattern(path, directory, "ranks=*/model=*");
+    int is = !glob(path, 0, NULL, &found);
+    globfree(&found);
+    return is;
+}
+
+/* What the name of a run's directory says. */
+struct place {
+    size_t ranks, repeat;
+    char model[128];
+};
+
+/* Returns 1; or 0 for another name, such as that of a run that has failed. */
+static int parse_place(struct place *place, const char *name)
+{
+    int end = 0;
+    return sscanf(name, "ranks=%zu/model=%127[^/,]/%*[^/]/repeat-%zu%n", &place->ranks, place->model, &place->repeat,
+                  &end) == 3 &&
+           end && !name[end] && place->ranks && place->repeat && place->repeat < 10000;
+}
+
+/* Puts a run into the grid, and its figures into sweep.csv. */
+static int take_run(struct grid *grid, FILE *csv, const struct place *place, const struct saved_run *saved)
+{
+    const cJSON *all = cJSON_GetObjectItemCaseSensitive(saved->run, "implementations");
+    const cJSON *implementation = cJSON_GetArrayItem(all, 0), *derived;
+    const char *name = json_string(implementation, "name"), *strategy = json_string(implementation, "strategy");
+    double bucket = json_number(implementation, "bucket_size_mb");
+    const struct figure *step = figures_find(&saved->figures, name, "step", 0);
+    const struct figure *tokens = figures_find(&saved->figures, name, "tokens_per_second", 0);
+    if (cJSON_GetArraySize(all) != 1 || !step || !(step->value > 0))
+        return error_report("%s: is not the benchmark of one implementation, so it is no run of a sweep",
+                            saved->directory);
+    struct grid_point *point = grid_find(grid, place->ranks, place->model, name, bucket, place->repeat);
+    snprintf(point->strategy, sizeof point->strategy, "%s", strategy);
+    point->step_s[place->repeat - 1] = step->value;
+    point->tokens_s[place->repeat - 1] = tokens ? tokens->value : NAN;
+    derived = cJSON_GetObjectItemCaseSensitive(saved->run, "derived");
+    char begin[600], size[32] = "";
+    if (isfinite(bucket))
+        snprintf(size, sizeof size, "%.10g", bucket);
+    snprintf(begin, sizeof begin, "%zu,%s,%s,%s,%zu,%s,%.0f,%.0f,", place->ranks, place->model, name, size,
+             place->repeat, strategy, json_number(derived, "host_count"), json_number(derived, "threads"));
+    figures_print_csv(csv, &saved->figures, begin);
+    return 0;
+}
+
+static int read_runs(struct grid *grid, FILE *csv, const char *directory, FILE *figures)
+{
+    char path[2 * FILES_PATH];
+    glob_t found;
+    int status = 0;
+    make_pattern(path, directory, "ranks=*/model=*/*/repeat-*");
+    int none = glob(path, 0, NULL, &found);
+    for (size_t i = 0; !none && i < found.gl_pathc && !status; i++) {
+        struct place place;
+        struct saved_run saved = {0};
+        if (!parse_place(&place, found.gl_pathv[i] + strlen(directory) + 1))
+            continue;
+        status = results_read(&saved, found.gl_pathv[i]) || take_run(grid, csv, &place, &saved) ? -1 : 0;
+        if (!status)
+            results_print_csv(figures, &saved);
+        saved_run_destroy(&saved);
+    }
+    globfree(&found);
+    if (!status && !grid->n)
+        return error_report("%s: no run in it is complete", directory);
+    return status;
+}
+
+/* ---- the tables ---- */
+
+struct row {
+    const char *mark, *name;
+    char bucket[24], ratio[CELL];
+    double step, interval[2], ratio_interval[2], tokens, efficiency;
+    size_t n;
+};
+
+#define FIELD(field) offsetof(struct row, field)
+static const struct column columns[] = {
+    {.key = "mark", .heading = " ", .kind = COLUMN_NAME, .offset = FIELD(mark), .width = -2},
+    {.key = "implementation", .heading = "implementation", .kind = COLUMN_NAME, .offset = FIELD(name), .width = -18},
+    {.key = "bucket", .heading = "bucket MiB", .kind = COLUMN_CHARS, .offset = FIELD(bucket), .width = 10},
+    {.key = "step",
+     .heading = "step ms",
+     .kind = COLUMN_REAL,
+     .offset = FIELD(step),
+     .unit = "s",
+     .scale = 1e3,
+     .width = 10,
+     .decimals = -4},
+    {.key = "step_95",
+     .heading = "[95 % interval]",
+     .kind = COLUMN_INTERVAL,
+     .offset = FIELD(interval),
+     .unit = "s",
+     .scale = 1e3,
+     .width = -19,
+     .decimals = -4},
+    {.key = "n", .heading = "n", .kind = COLUMN_COUNT, .offset = FIELD(n), .unit = "1", .width = 3},
+    {.key = "to_best", .heading = "/ best", .kind = COLUMN_CHARS, .offset = FIELD(ratio), .width = 7},
+    {.key = "to_best_95",
+     .heading = "[95 %]",
+     .kind = COLUMN_INTERVAL,
+     .offset = FIELD(ratio_interval),
+     .unit = "1",
+     .width = -14,
+     .decimals = 3},
+    {.key = "tokens_per_second",
+     .heading = "tokens/s",
+     .kind = COLUMN_REAL,
+     .offset = FIELD(tokens),
+     .unit = "1/s",
+     .width = 9,
+     .decimals = 0},
+    /* with several numbers of ranks only: */
+    {.key = "efficiency",
+     .heading = "efficiency",
+     .kind = COLUMN_REAL,
+     .offset = FIELD(efficiency),
+     .unit = "1",
+     .width = 10,
+     .decimals = 3},
+};
+
+static struct row row_of(const struct grid_point *p)
+{
+    struct row row = {.mark = p->verdict == GRID_BEST   ? "*"
+                              : p->verdict == GRID_TIED ? "="
+                                                        : "",
+                      .name = p->implementation,
+                      .step = p->mean_s,
+                      .interval = {p->interval_s[0], p->interval_s[1]},
+                      .ratio_interval = {p->to_best.ci_low, p->to_best.ci_high},
+                      .tokens = p->tokens_mean_s,
+                      .efficiency = p->efficiency,
+                      .n = p->n};
+    if (isfinite(p->bucket_mb))
+        snprintf(row.bucket, sizeof row.bucket, "%.10g", p->bucket_mb);
+    else
+        strcpy(row.bucket, "-");
+    if (p->verdict == GRID_BEST) {
+        strcpy(row.ratio, "best");
+        row.ratio_interval[0] = row.ratio_interval[1] = NAN;
+    } else {
+        text_ratio(row.ratio, p->to_best.ratio);
+    }
+    return row;
+}
+
+static void print_name(FILE *out, const struct grid_point *p)
+{
+    fprintf(out, isfinite(p->bucket_mb) ? "%s at %.10g MiB" : "%s", p->implementation, p->bucket_mb);
+}
+
+/* What can be said of the points of a group, in words; the caller frees it. */
+static char *conclude(const struct grid_point *point, size_t n)
+{
+    char *text = NULL, step[CELL];
+    size_t length = 0, tied = 0;
+    const struct grid_point *best = NULL;
+    int candidates = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        FATAL("no memory for a sentence");
+    for (size_t i = 0; i < n; i++) {
+        best = point[i].verdict == GRID_BEST ? &point[i] : best;
+        candidates |= point[i].verdict != GRID_CONTROL;
+    }
+    if (best) {
+        fprintf(out, "Best: ");
+        print_name(out, best);
+        fprintf(out, ", %s a step (n = %zu runs)", text_value(step, best->mean_s, "s"), best->n);
+        for (size_t i = 0; i < n; i++) {
+            if (point[i].verdict != GRID_TIED)
+                continue;
+            fprintf(out, "%s", tied++ ? "; " : "; not significantly different from it: ");
+            print_name(out, &point[i]);
+        }
+        fprintf(out, ".\n");
+    } else if (candidates) {
+        fprintf(out, "Fewer than %d repeats: no intervals and no verdict; use --repeats %d or more.\n", GRID_REPEATS,
+                GRID_REPEATS);
+    }
+    if (fclose(out))
+        FATAL("no memory for a sentence");
+    return text;
+}
+
+static void print_group(FILE *out, const struct grid_point *point, size_t n, int scales)
+{
+    char title[200], *note = conclude(point, n);
+    struct row *row = allocate(n, sizeof *row);
+    for (size_t i = 0; i < n; i++)
+        row[i] = row_of(&point[i]);
+    snprintf(title, sizeof title, "%zu rank%s, model %s", point->ranks, text_plural(point->ranks), point->model);
+    cJSON *json = table_json(&(struct table){.key = "grid",
+                                             .title = title,
+                                             .column = columns,
+                                             .columns = sizeof columns / sizeof *columns - !scales,
+                                             .row = row,
+                                             .rows = n,
+                                             .row_bytes = sizeof *row,
+                                             .note = note});
+    table_print(out, json);
+    cJSON_Delete(json);
+    free(row);
+    free(note);
+}
+
+static void print_grid(FILE *out, const struct grid *grid)
+{
+    int scales = grid->point[0].ranks != grid->point[grid->n - 1].ranks;
+    for (size_t first = 0, end; first < grid->n; first = end) {
+        end = grid_group_end(grid, first);
+        print_group(out, &grid->point[first], end - first, scales);
+    }
+    fprintf(
+        out,
+        "\nstep: mean over the runs (n) of a run's median step, with Student's 95 %% interval. / best: geometric mean "
+        "of the\nratios to the best (*) in the same repeat. =: not slower than the best at the 5 %% level (paired t "
+        "test of the\nlogarithms, adjusted by Holm over all pairs of these ranks and model); use more --repeats to "
+        "tell more apart.\n");
+    if (scales)
+        fprintf(out, "efficiency: tokens per second and rank, over those of the same row on the fewest ranks.\n");
+}
+
+int sweep_report(FILE *out, const char *directory, FILE *figures)
+{
+    struct grid grid = {0};
+    char *text = NULL;
+    size_t length = 0;
+    FILE *csv = open_memstream(&text, &length);
+    if (!csv)
+        FATAL("no memory for sweep.csv");
+    fprintf(csv, "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads," FIGURES_CSV_COLUMNS "\n");
+    int status = read_runs(&grid, csv, directory, figures);
+    if (fclose(csv))
+        FATAL("no memory for sweep.csv");
+    if (!status) {
+        grid_judge(&grid);
+        print_grid(out, &grid);
+        status = files_replace(directory, "sweep.csv", text) || plot_write(&grid, directory) ? -1 : 0;
+    }
+    free(text);
+    grid_destroy(&grid);
+    return status;
+}
