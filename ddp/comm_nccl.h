@@ -1,6 +1,6 @@
 /* comm_nccl.h - collectives by NCCL, between GPUs, on a stream of their own.
  *
- * Where NCCL was not found when the program was built, comm_nccl_absent.c stands in, and says so. */
+ * Where NCCL was not found when the program was built, comm_nccl_absent.c takes its place and reports that. */
 #ifndef DDP_COMM_NCCL_H
 #define DDP_COMM_NCCL_H
 

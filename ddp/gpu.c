@@ -22,18 +22,18 @@ static void append_rank(char *text, size_t size, int rank, int nth, int of)
     snprintf(text + at, size - at, "%s%d", nth == 0 ? "" : nth + 1 == of ? " and " : ", ", rank);
 }
 
-int gpu_check_places(const struct gpu_place *place, int ranks, int rank)
+int gpu_check_choices(const struct gpu_choice *choice, int ranks, int rank)
 {
-    const struct gpu_place *mine = &place[rank];
+    const struct gpu_choice *mine = &choice[rank];
     char list[256] = "";
     int sharing = 0, nth = 0;
     /* the id alone says it: ranks of two containers on one machine count as hosts, and may see the same GPU */
     for (int r = 0; r < ranks; r++)
-        sharing += place[r].chosen && mine->chosen && !strcmp(place[r].id, mine->id);
+        sharing += choice[r].chosen && mine->chosen && !strcmp(choice[r].id, mine->id);
     if (sharing < 2)
         return 0;
     for (int r = 0; r < ranks; r++)
-        if (place[r].chosen && !strcmp(place[r].id, mine->id))
+        if (choice[r].chosen && !strcmp(choice[r].id, mine->id))
             append_rank(list, sizeof list, r, nth++, sharing);
     return error_report(
         "ranks %s on host %s would share GPU %s (%s): give each rank its own (fewer ranks a host, or Slurm's "
@@ -43,7 +43,7 @@ int gpu_check_places(const struct gpu_place *place, int ranks, int rank)
 
 int gpu_choose(const struct job *job, int share, int *index)
 {
-    struct gpu_place mine = {.chosen = 0}, *all = allocate((size_t)job->size, sizeof *all);
+    struct gpu_choice mine = {.chosen = 0}, *all = allocate((size_t)job->size, sizeof *all);
     struct gpu_facts gpu = {.name = ""};
     int n = device_cuda_count(), chosen = n > 0 ? gpu_index(job->local_rank, job->local_size, n) : -1;
     int status = n > 0 ? device_cuda_describe(chosen, &gpu) : -1;
@@ -55,7 +55,7 @@ int gpu_choose(const struct job *job, int share, int *index)
     }
     job_gather(job, &mine, sizeof mine, all); /* also from ranks that failed: all must arrive */
     if (!status && !share)
-        status = gpu_check_places(all, job->size, job->rank);
+        status = gpu_check_choices(all, job->size, job->rank);
     free(all);
     if (!status)
         *index = chosen;

@@ -10,8 +10,8 @@
  * no GPU and, unless `share`, on the ranks that would compute on the GPU of another. */
 int gpu_choose(const struct job *job, int share, int *index);
 
-/* A GPU that a rank would compute on, as ranks tell each other. */
-struct gpu_place {
+/* A GPU that a rank would compute on, as ranks exchange it. */
+struct gpu_choice {
     int chosen; /* 0: the rank found none */
     char host_name[64], gpu_name[256], id[48];
 };
@@ -19,8 +19,8 @@ struct gpu_place {
 /* The rule itself: which of the n GPUs that a rank sees is its own. */
 int gpu_index(int local_rank, int local_size, int n);
 
-/* Whether two of these places [ranks], in the order of ranks, are one GPU: returns 0 if this rank has its own; or -1,
+/* Whether two of these choices [ranks], in the order of ranks, are one GPU: returns 0 if this rank has its own; or -1,
  * reported, with all the ranks on its GPU. */
-int gpu_check_places(const struct gpu_place *place, int ranks, int rank);
+int gpu_check_choices(const struct gpu_choice *choice, int ranks, int rank);
 
 #endif

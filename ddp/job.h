@@ -1,4 +1,4 @@
-/* job.h - the control plane: who the ranks are, and what they tell each other while no collective is in flight.
+/* job.h - the control plane: who the ranks are, and what they exchange while no collective is in flight.
  *
  * Every function here is called by all ranks in the same order, from the thread that called job_begin. */
 #ifndef DDP_JOB_H

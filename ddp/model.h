@@ -73,7 +73,7 @@ void model_destroy(struct model *model); /* a zeroed model is fine */
  * 2 / (rows + columns), the embedding of variance 1, both cut off at three standard deviations; norms are 1. */
 void model_initialize(struct model *model, uint64_t seed);
 
-/* Whoever writes model->weight says so: the copy that layers read is made anew. */
+/* To be called after a change of model->weight: renews the copy that layers read. */
 void model_weights_changed(struct model *model);
 
 /* Computes loss[0] += loss_scale * the sum over the B * T tokens of their cross-entropies, and the gradient of

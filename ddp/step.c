@@ -30,7 +30,7 @@ static void sleep_for_delay(struct trainer *t)
 
 /* Ends the phase that was going on and begins the next one (PHASES: none), with one stamp of the device, so that
  * phases follow one another without gaps. A delay that was asked for is slept at the start of its phase. */
-static void enter(struct trainer *t, enum phase phase)
+static void enter_phase(struct trainer *t, enum phase phase)
 {
     int64_t stamp = t->device->stamp(), now = t->device->asynchronous ? clock_now_ns() : stamp;
     if (t->phase != PHASES)
@@ -76,36 +76,36 @@ void step_run(struct trainer *t, int slot)
     float *norm = t->record + slot * RECORDS + RECORD_GRAD_NORM;
 
     t->timeline->step = slot;
-    enter(t, PHASE_ZERO_GRAD);
+    enter_phase(t, PHASE_ZERO_GRAD);
     device->zero(model->gradient, model->arena);
     device->zero(loss, RECORDS);
 
     reducer_begin(t->reducer);
     for (size_t m = 0; m < t->micro_batches; m++) {
         const int32_t *input, *target;
-        enter(t, PHASE_DATA_LOADING);
+        enter_phase(t, PHASE_DATA_LOADING);
         data_next(t->data, &input, &target);
         device->upload(t->input, input, tokens * sizeof *input);
         device->upload(t->target, target, tokens * sizeof *target);
 
-        enter(t, PHASE_FORWARD);
+        enter_phase(t, PHASE_FORWARD);
         model_forward(model, t->input, t->target, loss, loss_scale, grad_scale);
 
-        enter(t, PHASE_BACKWARD);
+        enter_phase(t, PHASE_BACKWARD);
         struct gradient_hook hook = {gradient_ready, t}; /* only the last micro-batch makes gradients final */
         model_backward(model, t->input, m + 1 == t->micro_batches ? &hook : NULL);
     }
 
-    enter(t, PHASE_GRADIENT_SYNC);
+    enter_phase(t, PHASE_GRADIENT_SYNC);
     reducer_finish(t->reducer);
 
     if (schedule_is_warmup(&t->schedule, t->step)) {
-        enter(t, PHASE_CLIPPING);
+        enter_phase(t, PHASE_CLIPPING);
         device->grad_norm(optimizer->scalars, model->gradient, model->arena, t->max_norm);
         device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
-        enter(t, PHASE_OPTIMIZER);
+        enter_phase(t, PHASE_OPTIMIZER);
     } else {
-        enter(t, PHASE_OPTIMIZER);
+        enter_phase(t, PHASE_OPTIMIZER);
         if (t->log_grad_norm) { /* watched, not clipped */
             device->grad_norm(optimizer->scalars, model->gradient, model->arena, 0);
             device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
@@ -114,11 +114,11 @@ void step_run(struct trainer *t, int slot)
     device->adamw(model->weight, model->narrow_weight, optimizer->m, optimizer->v, model->gradient, model->arena,
                   optimizer->scalars, &optimizer->adamw);
 
-    enter(t, PHASE_LR_SCHEDULING);
+    enter_phase(t, PHASE_LR_SCHEDULING);
     t->step++;
     t->update++;
     optimizer_set_step(optimizer, model, schedule_learning_rate(&t->schedule, t->step), t->update);
-    enter(t, PHASES);
+    enter_phase(t, PHASES);
 }
 
 void trainer_create(struct trainer *t, const struct adamw *adamw, size_t slots)

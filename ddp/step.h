@@ -64,11 +64,11 @@ void trainer_destroy(struct trainer *trainer); /* a zeroed trainer is fine */
  * a first update of AdamW. */
 void trainer_reset(struct trainer *trainer, long step);
 
-/* Goes on with another device of the same memory (traced, or not) and another sync. */
+/* Goes on with another device of the same memory (traced, or not) and another reducer. */
 void trainer_use(struct trainer *trainer, const struct device *device, struct reducer *reducer);
 
-/* Trains one step with the trainer's sync, recording its spans (step = slot) and its loss and gradient norm. Does not
- * wait for the device. */
+/* Trains one step with the trainer's reducer, recording its spans (step = slot) and its loss and gradient norm. Does
+ * not wait for the device. */
 void step_run(struct trainer *trainer, int slot);
 
 /* The phase that a span of the host lane is, or -1 for marks and ranges. */

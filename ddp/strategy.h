@@ -15,7 +15,7 @@ struct reducer {
     struct comm *comm;
     struct plan plan;
 
-    int after_backward; /* 1: all that gradient_ready does is put off until backward is over, in the same order */
+    int after_backward; /* 1: gradient_ready's work is deferred until backward is over, in the same order */
     int started;        /* buckets of this step whose reduction has been started */
     long ticket;        /* of the last one */
 
@@ -56,7 +56,7 @@ void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
 /* Before backward: nothing is started yet. */
 void reducer_begin(struct reducer *reducer);
 
-/* What a step tells the strategy: the gradient of a tensor is final; backward is over. */
+/* Events of a step: the gradient of a tensor is final; backward is over. */
 void reducer_gradient_ready(struct reducer *reducer, int tensor);
 void reducer_finish(struct reducer *reducer);
 

@@ -27,10 +27,10 @@ struct activities_mark activities_mark(const struct activities *a)
     return (struct activities_mark){a->n, a->marks};
 }
 
-void activities_rewind(struct activities *a, const struct activities_mark *place)
+void activities_rewind(struct activities *a, const struct activities_mark *mark)
 {
-    a->n = place->n;
-    a->marks = place->marks;
+    a->n = mark->n;
+    a->marks = mark->marks;
 }
 
 void activities_add(struct activities *a, const struct activity *activity)

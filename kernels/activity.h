@@ -1,9 +1,9 @@
-/* activity.h - what the vendor's tracer saw a GPU do and the host ask of it: kernels, copies, calls of the runtime,
+/* activity.h - the records of the vendor's tracer of a GPU and of the host: kernels, copies, calls of the runtime,
  * waits.
  *
  * The tracer writes records into memory that was allocated before, in whatever order it gets them; activities_settle
- * puts them in order and finds out what waited for what. CUDA's tracer is CUPTI; where the program was built without
- * it, activity_absent.c stands in, and says so. */
+ * sorts them and finds what each wait waited for. CUDA's tracer is CUPTI; where the program was built without
+ * it, activity_absent.c takes its place and reports that. */
 #ifndef KERNELS_ACTIVITY_H
 #define KERNELS_ACTIVITY_H
 
@@ -50,7 +50,7 @@ struct activity_mark {
     uint32_t correlation, context, stream, event;
 };
 
-/* Grows never: what finds no room is dropped. Names belong to the tracer and outlive the activities. */
+/* Of fixed size: what finds no room is dropped. Names belong to the tracer and outlive the activities. */
 struct activities {
     struct activity *of; /* [n], in order of start after activities_settle */
     size_t n, capacity;
@@ -68,12 +68,12 @@ void activities_destroy(struct activities *activities); /* a zeroed one is fine 
 void activities_add(struct activities *activities, const struct activity *activity);
 void activities_add_mark(struct activities *activities, const struct activity_mark *mark);
 
-/* How many there are, and back to that many: forgets those that were added since, keeps the memory. */
+/* The numbers of both; and back to them: forgets those that were added since, keeps the memory. */
 struct activities_mark {
     size_t n, marks;
 };
 struct activities_mark activities_mark(const struct activities *activities);
-void activities_rewind(struct activities *activities, const struct activities_mark *place);
+void activities_rewind(struct activities *activities, const struct activities_mark *mark);
 
 /* Sorts, and finds for each wait for an event the call that recorded it: the last one before the wait. May be called
  * again after more were added. */

@@ -6,15 +6,15 @@
  * layers read. Sums run in fp32 or wider whatever the type. Letters mean the same everywhere: B sequences, T tokens of
  * each, N = B * T rows, C width of the model (d_model), H heads, D = C / H, F width of the feed-forward (d_ff), V
  * vocabulary. "+=" marks an output that is added to; every other output is overwritten. Outputs never overlap inputs
- * unless it is said that they may. No operation can fail in a way a caller could mend: memory exhaustion and the like
- * are fatal. */
+ * unless stated otherwise. No operation fails in a way that a caller could handle: memory exhaustion and the like are
+ * fatal. */
 #ifndef KERNELS_DEVICE_H
 #define KERNELS_DEVICE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What changes from step to step lives in device memory, in one array of SCALARS floats. */
+/* Values that change from step to step, in device memory: one array of SCALARS floats. */
 enum scalar {
     SCALAR_LEARNING_RATE,
     SCALAR_STEP,      /* the optimizer's step number, 1 in the first step */

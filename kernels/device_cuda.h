@@ -1,6 +1,7 @@
-/* device_cuda.h - NVIDIA GPUs: what there is, and the device that computes on one of them.
+/* device_cuda.h - NVIDIA GPUs: which there are, and the device that computes on one of them.
  *
- * Where no CUDA compiler was found when the program was built, device_cuda_absent.c stands in, and says so. */
+ * Where no CUDA compiler was found when the program was built, device_cuda_absent.c takes its place and reports that.
+ */
 #ifndef KERNELS_DEVICE_CUDA_H
 #define KERNELS_DEVICE_CUDA_H
 

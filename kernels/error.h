@@ -1,4 +1,4 @@
-/* error.h - the two kinds of error: one that a person can mend (error_report) and one that ends the job (fatal).
+/* error.h - the two kinds of error: one that a person can correct (error_report) and one that ends the job (fatal).
  *
  * error_report() keeps the words until one place prints them (job_agree), so that a mistake that every rank makes is
  * printed once. fatal() prints at once and ends every rank. */
@@ -20,7 +20,7 @@ void error_clear(void);
 #define FATAL(...) fatal(__FILE__, __LINE__, __VA_ARGS__)
 void fatal(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
 
-/* Tells fatal which rank this is and how to end the whole job (NULL: exit this process). */
+/* Sets the rank that fatal prints, and how it ends the whole job (NULL: exit this process). */
 void fatal_set_job(int rank, void (*end_job)(int status));
 
 /* Zeroed host memory of n elements of the given size; fatal when there is none left. Release with free. */

@@ -35,7 +35,7 @@ struct operation_facts {
     const char *sizes;  /* a letter each */
     const char *inputs; /* the shapes of its input arrays, separated by commas: "NI,OI" is [N, I] and [O, I] */
     const char *types;  /* of the inputs, one letter each: f fp32, h bf16, i int32, c the compute type */
-    const char *flops;  /* a sum of products such as "2NIO+N"; "" where floating-point operations say nothing */
+    const char *flops;  /* a sum of products such as "2NIO+N"; "" where they are not counted */
     const char *bytes;  /* likewise, e being those of a number of the compute type: every array read or written once */
 };
 extern const struct operation_facts operation_facts[OPERATIONS];

@@ -47,14 +47,14 @@ void timeline_settle(struct timeline *timeline, int64_t (*time_of)(int64_t ticke
 
 struct timeline_mark timeline_mark(const struct timeline *timeline)
 {
-    struct timeline_mark place;
+    struct timeline_mark mark;
     for (int i = 0; i < TIMELINE_LANES; i++)
-        place.n[i] = timeline->lane[i].n;
-    return place;
+        mark.n[i] = timeline->lane[i].n;
+    return mark;
 }
 
-void timeline_rewind(struct timeline *timeline, const struct timeline_mark *place)
+void timeline_rewind(struct timeline *timeline, const struct timeline_mark *mark)
 {
     for (int i = 0; i < TIMELINE_LANES; i++)
-        timeline->lane[i].n = place->n[i];
+        timeline->lane[i].n = mark->n[i];
 }

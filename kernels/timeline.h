@@ -13,7 +13,7 @@
 
 enum timeline_lane {
     LANE_HOST, /* the training thread: the phases of a step without gaps, `ready` marks, and the model's ranges */
-    LANE_COMMUNICATION, /* whoever drives collectives: one span a collective; these may overlap */
+    LANE_COMMUNICATION, /* one span a collective; these may overlap */
     LANE_COMPUTE,       /* operations of the device, while they are traced; on the CPU the training thread runs them */
     LANE_MEMORY,        /* marks: what a traced device allocated, at set-up; kept when the others are cleared */
     TIMELINE_LANES
@@ -22,21 +22,26 @@ enum timeline_lane {
 /* What a collective keeps in span.size. */
 enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SPAN_SIZES = 4 };
 
+/* A span of work, or a mark, which has no length. Times are ns of clock.h; those of a device may be tickets of its
+ * stamps until timeline_settle.
+ *
+ *              phase, range, operation,      collective of a           ready mark, memory mark
+ *              collective of the device      host library
+ * queued_ns    when the training thread asked for it                   the host came to it
+ * start_ns     the device began it           posted to the library     the device came to it
+ * end_ns       the device had done it        found complete            start_ns
+ * returned_ns  the training thread went on   0: unknown                the host came to it
+ * size         operation: its sizes; collective: SIZE_BYTES and so on; memory mark: bytes, address
+ * index        the phase; the operation; the layer of a range, or -1; the collective's place in the plan; the tensor of
+ *              a ready mark
+ *
+ * Where a device finishes before it returns, queued_ns is start_ns and returned_ns is end_ns. */
 struct span {
-    const char *name;        /* a string that outlives the timeline */
-    int64_t queued_ns;       /* when the training thread asked for it */
-    int64_t start_ns;        /* when the device began it; collectives of a host library: when it was posted. This and
-                                end_ns are tickets of the device's stamps until timeline_settle */
-    int64_t end_ns;          /* when the device had done it; collectives of a host library: when it was found complete;
-                                marks: start_ns */
-    size_t size[SPAN_SIZES]; /* collectives: payload of one rank, elements, ticket; operations: their sizes; memory:
-                                bytes, address */
-    int index;               /* phases: which; collectives: place in the plan; marks: tensor; ranges: layer or -1;
-                                operations: which */
-    int step;                /* the step that it was recorded in */
-    int64_t returned_ns;     /* phases, ranges, operations, collectives of the device itself: when the training thread
-                                went on; where the device finishes before it returns, queued_ns and returned_ns are
-                                start_ns and end_ns */
+    const char *name; /* a string that outlives the timeline */
+    int64_t queued_ns, start_ns, end_ns, returned_ns;
+    size_t size[SPAN_SIZES];
+    int index;
+    int step; /* that it was recorded in */
 };
 
 struct lane {
@@ -68,14 +73,14 @@ static inline void timeline_add(struct timeline *timeline, enum timeline_lane la
         l->dropped++;
 }
 
-/* Replaces tickets of a device's stamps (times below 0) by what time_of says of them, once that is known. */
+/* Replaces tickets of a device's stamps (times below 0) by their times, once time_of knows them. */
 void timeline_settle(struct timeline *timeline, int64_t (*time_of)(int64_t ticket));
 
-/* How many spans each lane holds, and back to that many: forgets those that were added since. */
+/* The number of spans in each lane; and back to that: forgets those that were added since. */
 struct timeline_mark {
     size_t n[TIMELINE_LANES];
 };
 struct timeline_mark timeline_mark(const struct timeline *timeline);
-void timeline_rewind(struct timeline *timeline, const struct timeline_mark *place);
+void timeline_rewind(struct timeline *timeline, const struct timeline_mark *mark);
 
 #endif

@@ -1,4 +1,4 @@
-/* allreduce.c - whether `ddpbench allreduce` tells the time of MPI_Allreduce: the same sizes in a plain loop
+/* allreduce.c - whether the times of `ddpbench allreduce` are those of MPI_Allreduce: the same sizes in a plain loop
  * around the call and by the sweep, in turn, in one run. The plain loop is written against MPI itself, on purpose: it
  * shares nothing with what it is compared with but the clock. */
 #include "allreduce/measure.h"
@@ -13,55 +13,7 @@
 
 enum { ROUNDS = 21 };
 
-/* Seconds of one call in a loop of n, mean over ranks. */
-static double plain_loop(const struct sweep *s, const struct measured *row, size_t n)
-{
-    const void *in = row->in_place ? MPI_IN_PLACE : s->in;
-    int count = (int)row->collective.count;
-    double seconds, sum;
-    MPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0; i < 6; i++)
-        MPI_Allreduce(in, s->buffer, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    int64_t start = clock_now_ns();
-    for (size_t i = 0; i < n; i++)
-        MPI_Allreduce(in, s->buffer, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    seconds = 1e-9 * (double)(clock_now_ns() - start) / (double)n;
-    MPI_Allreduce(&seconds, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    return sum / s->job->size;
-}
-
-/* The same of the samples that the sweep has just added. */
-static double swept(const struct sweep *s, const struct measured *row, size_t n)
-{
-    double sum = 0, all = 0;
-    for (size_t i = row->n - n; i < row->n; i++)
-        sum += row->seconds[i] / (double)n;
-    MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    return all / s->job->size;
-}
-
-/* Returns whether the two agree within max(3 %, 0.2 us). */
-static int compare_row(struct sweep *s, struct measured *row)
-{
-    double plain[ROUNDS], ours[ROUNDS], ratio[ROUNDS];
-    for (size_t round = 0; round < ROUNDS; round++) {
-        size_t before = row->n;
-        sweep_measure(s, row, round);
-        ours[round] = swept(s, row, row->n - before);
-        plain[round] = plain_loop(s, row, row->n - before);
-        ratio[round] = ours[round] / plain[round];
-    }
-    struct estimate r = stats_estimate(ratio, ROUNDS);
-    double mine = 1e6 * stats_median(ours, ROUNDS), theirs = 1e6 * stats_median(plain, ROUNDS);
-    int agree = fabs(r.median - 1) <= 0.03 || fabs(mine - theirs) <= 0.2;
-    sweep_finish(s, row);
-    if (s->job->rank == 0)
-        printf("%10zu %-12s %10.2f %10.2f %7.3f [%.3f, %.3f] %10.2f %7zu  %s\n", row->bytes,
-               row->in_place ? "in place" : "out of place", theirs, mine, r.median, r.ci_low, r.ci_high,
-               1e6 * row->sustained, row->n, agree ? "agree" : "DIFFER");
-    fflush(stdout);
-    return agree;
-}
+static int compare_row(struct sweep *s, struct measured *row);
 
 int main(int argc, char *argv[])
 {
@@ -97,4 +49,54 @@ int main(int argc, char *argv[])
     sweep_options_destroy(&options);
     job_end(&job);
     return agree == rows ? 0 : 1;
+}
+
+/* Seconds of one call in a loop of n, mean over ranks. */
+static double plain_loop(const struct sweep *s, const struct measured *row, size_t n)
+{
+    const void *in = row->in_place ? MPI_IN_PLACE : s->in;
+    int count = (int)row->collective.count;
+    double seconds, sum;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 6; i++)
+        MPI_Allreduce(in, s->buffer, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    int64_t start = clock_now_ns();
+    for (size_t i = 0; i < n; i++)
+        MPI_Allreduce(in, s->buffer, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    seconds = 1e-9 * (double)(clock_now_ns() - start) / (double)n;
+    MPI_Allreduce(&seconds, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return sum / s->job->size;
+}
+
+/* The same of the samples that the sweep has just added. */
+static double mean_of_samples(const struct sweep *s, const struct measured *row, size_t n)
+{
+    double sum = 0, all = 0;
+    for (size_t i = row->n - n; i < row->n; i++)
+        sum += row->seconds[i] / (double)n;
+    MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return all / s->job->size;
+}
+
+/* Returns whether the two agree within max(3 %, 0.2 us). */
+static int compare_row(struct sweep *s, struct measured *row)
+{
+    double plain[ROUNDS], ours[ROUNDS], ratio[ROUNDS];
+    for (size_t round = 0; round < ROUNDS; round++) {
+        size_t before = row->n;
+        sweep_measure(s, row, round);
+        ours[round] = mean_of_samples(s, row, row->n - before);
+        plain[round] = plain_loop(s, row, row->n - before);
+        ratio[round] = ours[round] / plain[round];
+    }
+    struct estimate r = stats_estimate(ratio, ROUNDS);
+    double mine = 1e6 * stats_median(ours, ROUNDS), theirs = 1e6 * stats_median(plain, ROUNDS);
+    int agree = fabs(r.median - 1) <= 0.03 || fabs(mine - theirs) <= 0.2;
+    sweep_finish(s, row);
+    if (s->job->rank == 0)
+        printf("%10zu %-12s %10.2f %10.2f %7.3f [%.3f, %.3f] %10.2f %7zu  %s\n", row->bytes,
+               row->in_place ? "in place" : "out of place", theirs, mine, r.median, r.ci_low, r.ci_high,
+               1e6 * row->sustained, row->n, agree ? "agree" : "DIFFER");
+    fflush(stdout);
+    return agree;
 }

@@ -12,7 +12,7 @@
 enum { C = 768, H = 12, D = 64, T = 512, V = 10000 };
 enum { MOST_CASES = 64 };
 
-/* Roles that keep all values tame however often operations repeat: y and z are written, a and b hold numbers in
+/* Roles that keep all values bounded however often operations repeat: y and z are written, a and b hold numbers in
  * [-0.5, 0.5), v in [0, 1). Matrix products and attention use the front parts of the same arrays. */
 struct kernel_arrays {
     const struct device *device;
@@ -28,7 +28,7 @@ struct kernel_arrays {
 
 /* ---- the operations ---- */
 
-/* What everything on the CPU is compared with. The compiler may make of it what it likes. */
+/* The reference for everything on the CPU: a plain loop, optimised as the compiler sees fit. */
 static void run_loop(const struct kernel_arrays *x, const size_t *s)
 {
 #pragma omp parallel for num_threads(x->threads)
@@ -108,7 +108,7 @@ static void run_linear_backward_weight(const struct kernel_arrays *x, const size
     x->device->linear_backward_weight(x->y32, x->a, x->b, s[0], s[1], s[2]);
 }
 
-static void *second(const struct kernel_arrays *x, void *array)
+static void *second_half(const struct kernel_arrays *x, void *array)
 {
     return (char *)array + x->half * x->device->compute_bytes;
 }
@@ -119,16 +119,16 @@ static void run_attention_forward(const struct kernel_arrays *x, const size_t *s
 /* Follows forward of the same sizes, whose o and lse it reads. */
 static void run_attention_backward(const struct kernel_arrays *x, const size_t *s)
 {
-    x->device->attention_backward(x->y, second(x, x->y), second(x, x->z), second(x, x->a), x->z, x->lse, x->a, x->b,
-                                  x->v, s[0], s[1], s[2], s[3]);
+    x->device->attention_backward(x->y, second_half(x, x->y), second_half(x, x->z), second_half(x, x->a), x->z, x->lse,
+                                  x->a, x->b, x->v, s[0], s[1], s[2], s[3]);
 }
 
 /* ---- the cases ---- */
 
 typedef void run_function(const struct kernel_arrays *arrays, const size_t *size);
 
-static struct kernel_case *declare(struct kernel_cases *cases, enum operation operation, run_function *run,
-                                   const size_t size[4])
+static struct kernel_case *declare_case(struct kernel_cases *cases, enum operation operation, run_function *run,
+                                        const size_t size[4])
 {
     static const char *const wide_name[PRECISIONS] = {"float32", "tf32", "bfloat16"};
     const struct operation_facts *facts = &operation_facts[operation];
@@ -161,36 +161,36 @@ static void declare_memory_bound(struct kernel_cases *cases)
     const size_t wide[4] = {floats}, flat[4] = {numbers}, rows[4] = {N, C}, heads[4] = {N / T, T, H, D};
     const size_t logits[4] = {numbers / V, V};
     if (cases->arrays->device->host_reads_memory)
-        declare(cases, OPERATION_COPY, run_loop, wide)->name = "copy loop";
-    declare(cases, OPERATION_COPY, run_copy, wide);
-    declare(cases, OPERATION_ZERO, run_zero, wide);
-    declare(cases, OPERATION_PACK_BF16, run_pack, wide);
-    declare(cases, OPERATION_UNPACK_BF16, run_unpack, wide);
-    declare(cases, OPERATION_EMBEDDING_FORWARD, run_embedding_forward, rows);
-    declare(cases, OPERATION_EMBEDDING_BACKWARD, run_embedding_backward, rows);
-    declare(cases, OPERATION_RMSNORM_FORWARD, run_rmsnorm_forward, rows);
-    declare(cases, OPERATION_RMSNORM_BACKWARD, run_rmsnorm_backward, rows);
-    declare(cases, OPERATION_ROPE, run_rope, heads);
-    declare(cases, OPERATION_SWIGLU_FORWARD, run_swiglu_forward, flat);
-    declare(cases, OPERATION_SWIGLU_BACKWARD, run_swiglu_backward, flat);
-    declare(cases, OPERATION_CROSS_ENTROPY, run_cross_entropy, logits);
-    declare(cases, OPERATION_GRAD_NORM, run_grad_norm, wide);
-    declare(cases, OPERATION_ADAMW, run_adamw, wide);
+        declare_case(cases, OPERATION_COPY, run_loop, wide)->name = "copy loop";
+    declare_case(cases, OPERATION_COPY, run_copy, wide);
+    declare_case(cases, OPERATION_ZERO, run_zero, wide);
+    declare_case(cases, OPERATION_PACK_BF16, run_pack, wide);
+    declare_case(cases, OPERATION_UNPACK_BF16, run_unpack, wide);
+    declare_case(cases, OPERATION_EMBEDDING_FORWARD, run_embedding_forward, rows);
+    declare_case(cases, OPERATION_EMBEDDING_BACKWARD, run_embedding_backward, rows);
+    declare_case(cases, OPERATION_RMSNORM_FORWARD, run_rmsnorm_forward, rows);
+    declare_case(cases, OPERATION_RMSNORM_BACKWARD, run_rmsnorm_backward, rows);
+    declare_case(cases, OPERATION_ROPE, run_rope, heads);
+    declare_case(cases, OPERATION_SWIGLU_FORWARD, run_swiglu_forward, flat);
+    declare_case(cases, OPERATION_SWIGLU_BACKWARD, run_swiglu_backward, flat);
+    declare_case(cases, OPERATION_CROSS_ENTROPY, run_cross_entropy, logits);
+    declare_case(cases, OPERATION_GRAD_NORM, run_grad_norm, wide);
+    declare_case(cases, OPERATION_ADAMW, run_adamw, wide);
 }
 
 static void declare_linear(struct kernel_cases *cases, size_t N, size_t I, size_t O)
 {
     const size_t size[4] = {N, I, O};
-    declare(cases, OPERATION_LINEAR_FORWARD, run_linear_forward, size);
-    declare(cases, OPERATION_LINEAR_BACKWARD_INPUT, run_linear_backward_input, size);
-    declare(cases, OPERATION_LINEAR_BACKWARD_WEIGHT, run_linear_backward_weight, size);
+    declare_case(cases, OPERATION_LINEAR_FORWARD, run_linear_forward, size);
+    declare_case(cases, OPERATION_LINEAR_BACKWARD_INPUT, run_linear_backward_input, size);
+    declare_case(cases, OPERATION_LINEAR_BACKWARD_WEIGHT, run_linear_backward_weight, size);
 }
 
 static void declare_attention(struct kernel_cases *cases, size_t B, size_t t, size_t h, size_t d)
 {
     const size_t size[4] = {B, t, h, d};
-    declare(cases, OPERATION_ATTENTION_FORWARD, run_attention_forward, size);
-    declare(cases, OPERATION_ATTENTION_BACKWARD, run_attention_backward, size);
+    declare_case(cases, OPERATION_ATTENTION_FORWARD, run_attention_forward, size);
+    declare_case(cases, OPERATION_ATTENTION_BACKWARD, run_attention_backward, size);
 }
 
 /* On a GPU the sizes of bench/peers/torch_kernels.py, so that the two can be set side by side. */
@@ -214,7 +214,7 @@ static void declare_products(struct kernel_cases *cases, int quick)
 }
 
 /* Numbers that each array must hold for the products, and rows of heads. */
-static void need(const struct kernel_cases *cases, size_t *numbers, size_t *half, size_t *lse)
+static void size_arrays(const struct kernel_cases *cases, size_t *numbers, size_t *half, size_t *lse)
 {
     *numbers = *half = *lse = 0;
     for (size_t i = 0; i < cases->n; i++) {
@@ -237,7 +237,7 @@ static void need(const struct kernel_cases *cases, size_t *numbers, size_t *half
 
 /* ---- the arrays ---- */
 
-static void fill(float *x, size_t n, float low)
+static void fill_uniform(float *x, size_t n, float low)
 {
     static uint32_t state = 2463534242u;
     for (size_t i = 0; i < n; i++) {
@@ -249,7 +249,7 @@ static void fill(float *x, size_t n, float low)
 static float *new_floats(const struct device *device, size_t n, float low)
 {
     float *host = allocate(n, sizeof *host), *array = device->allocate(n * sizeof *array);
-    fill(host, n, low);
+    fill_uniform(host, n, low);
     device->upload(array, host, n * sizeof *host);
     free(host);
     return array;
@@ -314,7 +314,7 @@ void kernel_cases_create(struct kernel_cases *cases, const struct device *device
     cases->arrays->threads = threads;
     declare_memory_bound(cases);
     declare_products(cases, quick);
-    need(cases, &needed, &cases->arrays->half, &lse);
+    size_arrays(cases, &needed, &cases->arrays->half, &lse);
     create_arrays(cases->arrays, cases->array_bytes, needed, lse);
 }
 

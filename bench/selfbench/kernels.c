@@ -11,18 +11,63 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct options {
+struct kernel_options {
     size_t array_mib, rounds;
 };
 
 struct bench {
-    struct program alone;
-    struct options options;
+    struct program program;
+    struct kernel_options options;
     const struct device *device;
     struct kernel_cases cases;
     int *calls;      /* [cases.n] of each timed stretch */
     double *seconds; /* [cases.n, rounds] of a call */
 };
+
+static const struct option rows[] = {
+    {.name = "array-mib",
+     .kind = &option_count,
+     .offset = offsetof(struct kernel_options, array_mib),
+     .initial = "0",
+     .high = 65536,
+     .help =
+         "MiB of the arrays of memory-bound operations, at least; 0: 256, or 16 with --quick, which caches may hold"},
+    {.name = "rounds",
+     .common = 1,
+     .kind = &option_count,
+     .offset = offsetof(struct kernel_options, rounds),
+     .initial = "20",
+     .low = 1,
+     .high = 10000,
+     .help = "that are timed"},
+};
+
+static void measure(struct bench *b);
+static void print_figures(const struct bench *b);
+
+int main(int argc, char *argv[])
+{
+    struct bench b = {.program = {.name = "bench_kernels"}};
+    struct option_section own = {.title = "Sizes", OPTION_ROWS(rows), .base = &b.options};
+    int status = program_open(&b.program, own,
+                              "Times each operation of the device next to a copy. On a GPU products and attention have "
+                              "the sizes of\nbench/peers/torch_kernels.py, and --tsv the columns of its table.\n",
+                              argc, argv);
+    if (status >= 0)
+        return status;
+    if (!b.options.array_mib)
+        b.options.array_mib = b.program.quick ? 16 : 256;
+    b.device = b.program.opened.device;
+    kernel_cases_create(&b.cases, b.device, (int)b.program.threads, b.options.array_mib, b.program.quick);
+    b.calls = allocate(b.cases.n, sizeof *b.calls);
+    b.seconds = allocate(b.cases.n * b.options.rounds, sizeof *b.seconds);
+    measure(&b);
+    print_figures(&b);
+    free(b.calls);
+    free(b.seconds);
+    kernel_cases_destroy(&b.cases);
+    return program_close(&b.program);
+}
 
 /* ---- measuring ---- */
 
@@ -71,7 +116,7 @@ struct case_timing {
     double ratio, ratio_least, ratio_most; /* of bytes per second to those of the copy in the same round */
 };
 
-static struct case_timing figures(const struct bench *b, size_t i)
+static struct case_timing summarise(const struct bench *b, size_t i)
 {
     size_t n = b->options.rounds, c = b->cases.copy;
     const double *own = b->seconds + i * n, *copy = b->seconds + c * n;
@@ -94,7 +139,7 @@ static void print_head(const struct bench *b)
         "twice),\n"
         "whatever caches do; attention counts its causal half. The ratio is GB/s over that of the %s in the\n"
         "same round, median over rounds.\n\n",
-        program_words(&b->alone, words), (double)b->cases.array_bytes / 1048576.0, b->options.rounds,
+        program_words(&b->program, words), (double)b->cases.array_bytes / 1048576.0, b->options.rounds,
         b->cases.item[b->cases.copy].name);
     printf("%-23s %-26s %9s %9s %9s %19s %8s %8s %6s\n", "operation", "sizes", "MB", "Gflop", "ms", "least..most",
            "GB/s", "TFLOP/s", "ratio");
@@ -117,30 +162,31 @@ static void print_case(const struct kernel_case *k, const struct case_timing *f)
 static void write_case(const struct bench *b, const struct kernel_case *k, const struct case_timing *f)
 {
     double amount = k->memory_bound ? k->bytes : k->flops;
-    fprintf(b->alone.tsv, "%s\t%s\t%s\t%s\t%.2f\t%.2f\t%zu\t%.4g\t%s", k->name, b->device->name, k->dtype, k->sizes,
+    fprintf(b->program.tsv, "%s\t%s\t%s\t%s\t%.2f\t%.2f\t%zu\t%.4g\t%s", k->name, b->device->name, k->dtype, k->sizes,
             1e6 * f->median, 1e6 * f->least, b->options.rounds, 1e-9 * amount / f->median,
             k->memory_bound ? "GB/s" : "GFLOP/s");
     if (k->memory_bound)
-        fprintf(b->alone.tsv, "\t%.4g\t%.4g\t%.4g\n", f->ratio, f->ratio_least, f->ratio_most);
+        fprintf(b->program.tsv, "\t%.4g\t%.4g\t%.4g\n", f->ratio, f->ratio_least, f->ratio_most);
     else
-        fprintf(b->alone.tsv, "\tn/a\tn/a\tn/a\n");
+        fprintf(b->program.tsv, "\tn/a\tn/a\tn/a\n");
 }
 
-static void tell(const struct bench *b)
+static void print_figures(const struct bench *b)
 {
-    double enough = b->alone.opened.on_gpu ? 0.8 : 0.5;
+    double enough = b->program.opened.on_gpu ? 0.8 : 0.5;
     const char *separator = "";
     char slow[1024] = "";
     size_t at = 0;
     print_head(b);
-    if (b->alone.tsv)
-        fprintf(b->alone.tsv, "operation\tbackend\tdtype\tsizes\tus_median\tus_least\trepeats\trate\tunit\tcopy_ratio\t"
-                              "copy_ratio_least\tcopy_ratio_most\n");
+    if (b->program.tsv)
+        fprintf(b->program.tsv,
+                "operation\tbackend\tdtype\tsizes\tus_median\tus_least\trepeats\trate\tunit\tcopy_ratio\t"
+                "copy_ratio_least\tcopy_ratio_most\n");
     for (size_t i = 0; i < b->cases.n; i++) {
         const struct kernel_case *k = &b->cases.item[i];
-        struct case_timing f = figures(b, i);
+        struct case_timing f = summarise(b, i);
         print_case(k, &f);
-        if (b->alone.tsv)
+        if (b->program.tsv)
             write_case(b, k, &f);
         if (k->memory_bound && f.ratio < enough && at < sizeof slow) {
             at += (size_t)snprintf(slow + at, sizeof slow - at, "%s%s", separator, k->name);
@@ -153,48 +199,4 @@ static void tell(const struct bench *b)
     else
         printf("\nEvery memory-bound operation reaches %.0f %% of the bandwidth of the %s or more.\n", 100 * enough,
                b->cases.item[b->cases.copy].name);
-}
-
-/* ---- the program ---- */
-
-static const struct option rows[] = {
-    {.name = "array-mib",
-     .kind = &option_count,
-     .offset = offsetof(struct options, array_mib),
-     .initial = "0",
-     .high = 65536,
-     .help =
-         "MiB of the arrays of memory-bound operations, at least; 0: 256, or 16 with --quick, which caches may hold"},
-    {.name = "rounds",
-     .common = 1,
-     .kind = &option_count,
-     .offset = offsetof(struct options, rounds),
-     .initial = "20",
-     .low = 1,
-     .high = 10000,
-     .help = "that are timed"},
-};
-
-int main(int argc, char *argv[])
-{
-    struct bench b = {.alone = {.program = "bench_kernels"}};
-    struct option_section own = {.title = "Sizes", OPTION_ROWS(rows), .base = &b.options};
-    int status = program_open(&b.alone, own,
-                              "Times each operation of the device next to a copy. On a GPU products and attention have "
-                              "the sizes of\nbench/peers/torch_kernels.py, and --tsv the columns of its table.\n",
-                              argc, argv);
-    if (status >= 0)
-        return status;
-    if (!b.options.array_mib)
-        b.options.array_mib = b.alone.quick ? 16 : 256;
-    b.device = b.alone.opened.device;
-    kernel_cases_create(&b.cases, b.device, (int)b.alone.threads, b.options.array_mib, b.alone.quick);
-    b.calls = allocate(b.cases.n, sizeof *b.calls);
-    b.seconds = allocate(b.cases.n * b.options.rounds, sizeof *b.seconds);
-    measure(&b);
-    tell(&b);
-    free(b.calls);
-    free(b.seconds);
-    kernel_cases_destroy(&b.cases);
-    return program_close(&b.alone);
 }

@@ -25,65 +25,65 @@ static void null_destroy(void *state)
     (void)state;
 }
 
-/* ---- the rig ---- */
+/* ---- one rank ---- */
 
-void one_rank_create(struct one_rank *rig, const struct device *device, const struct model_sizes *sizes, int threaded,
+void one_rank_create(struct one_rank *rank, const struct device *device, const struct model_sizes *sizes, int threaded,
                      int steps)
 {
     struct data_options data = {"synthetic", sizes->vocabulary, sizes->context, sizes->batch, 1, 0, 0, 1};
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     size_t spans[TIMELINE_LANES];
-    *rig = (struct one_rank){0};
-    model_plan(&rig->model, sizes, device->compute_bytes);
-    model_allocate(&rig->model, device, NULL);
-    if (data_create(&rig->data, &data))
+    *rank = (struct one_rank){0};
+    model_plan(&rank->model, sizes, device->compute_bytes);
+    model_allocate(&rank->model, device, NULL);
+    if (data_create(&rank->data, &data))
         FATAL("%s", error_text());
-    step_spans(&rig->model, 1, 1, spans);
+    step_spans(&rank->model, 1, 1, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= (size_t)steps;
-    timeline_create(&rig->timeline, spans);
+    timeline_create(&rank->timeline, spans);
     struct transport transport = {.post = null_post, .test = null_test, .call = null_call, .destroy = null_destroy};
     struct comm_progress progress = {PROGRESS_SLEEP, 500};
-    rig->comm =
-        threaded ? comm_thread_create("null", transport, device, &rig->timeline, (size_t)rig->model.tensors, progress)
-                 : comm_self_create(device, &rig->timeline);
-    reducer_create(&rig->reducer, &strategy_ddp_individual, &rig->model, rig->comm, 0, COMM_FLOAT32);
-    rig->trainer = (struct trainer){.device = device,
-                                    .model = &rig->model,
-                                    .data = rig->data,
-                                    .reducer = &rig->reducer,
-                                    .schedule = {0.001f, 0},
-                                    .timeline = &rig->timeline,
-                                    .ranks = 1,
-                                    .micro_batches = 1,
-                                    .max_norm = 1};
-    trainer_create(&rig->trainer, &adamw, (size_t)steps);
+    rank->comm =
+        threaded ? comm_thread_create("null", transport, device, &rank->timeline, (size_t)rank->model.tensors, progress)
+                 : comm_self_create(device, &rank->timeline);
+    reducer_create(&rank->reducer, &strategy_ddp_individual, &rank->model, rank->comm, 0, COMM_FLOAT32);
+    rank->trainer = (struct trainer){.device = device,
+                                     .model = &rank->model,
+                                     .data = rank->data,
+                                     .reducer = &rank->reducer,
+                                     .schedule = {0.001f, 0},
+                                     .timeline = &rank->timeline,
+                                     .ranks = 1,
+                                     .micro_batches = 1,
+                                     .max_norm = 1};
+    trainer_create(&rank->trainer, &adamw, (size_t)steps);
 }
 
-void one_rank_destroy(struct one_rank *rig)
+void one_rank_destroy(struct one_rank *rank)
 {
-    reducer_destroy(&rig->reducer);
-    trainer_destroy(&rig->trainer);
-    rig->comm->destroy(rig->comm);
-    timeline_destroy(&rig->timeline);
-    data_destroy(rig->data);
-    model_destroy(&rig->model);
+    reducer_destroy(&rank->reducer);
+    trainer_destroy(&rank->trainer);
+    rank->comm->destroy(rank->comm);
+    timeline_destroy(&rank->timeline);
+    data_destroy(rank->data);
+    model_destroy(&rank->model);
 }
 
-size_t one_rank_spans(const struct one_rank *rig)
+size_t one_rank_spans(const struct one_rank *rank)
 {
     size_t n = 0;
     for (int i = 0; i < TIMELINE_LANES; i++)
-        n += rig->timeline.lane[i].n;
+        n += rank->timeline.lane[i].n;
     return n;
 }
 
-double one_rank_step(struct one_rank *rig, int slot)
+double one_rank_step(struct one_rank *rank, int slot)
 {
     int64_t start = clock_now_ns();
     while (clock_now_ns() - start < 100000)
         ;
     start = clock_now_ns();
-    step_run(&rig->trainer, slot);
+    step_run(&rank->trainer, slot);
     return 1e-9 * (double)(clock_now_ns() - start);
 }

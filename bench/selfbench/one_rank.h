@@ -16,15 +16,15 @@ struct one_rank {
 /* One rank with ddp_individual, the strategy with the most collectives, on synthetic data, all weights zero; with room
  * for the spans of that many traced steps. threaded: collectives go through a communication thread whose transport is
  * done at once. Release with one_rank_destroy. */
-void one_rank_create(struct one_rank *rig, const struct device *device, const struct model_sizes *sizes, int threaded,
+void one_rank_create(struct one_rank *rank, const struct device *device, const struct model_sizes *sizes, int threaded,
                      int steps);
-void one_rank_destroy(struct one_rank *rig);
+void one_rank_destroy(struct one_rank *rank);
 
 /* Spans recorded so far. */
-size_t one_rank_spans(const struct one_rank *rig);
+size_t one_rank_spans(const struct one_rank *rank);
 
 /* Seconds of one step. A step of a few microseconds outruns the thread that fetches its data, as no real one does: that
  * thread is given 100 us first, which are not counted. */
-double one_rank_step(struct one_rank *rig, int slot);
+double one_rank_step(struct one_rank *rank, int slot);
 
 #endif

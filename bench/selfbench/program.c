@@ -30,57 +30,57 @@ static const struct option rows[] = {
      .help = "also write the figures to this file, separated by tabs"},
 };
 
-static int say(const struct program *alone, int status)
+static int print_error(const struct program *program, int status)
 {
-    fprintf(stderr, "%s: %s\n", alone->program, error_text());
+    fprintf(stderr, "%s: %s\n", program->name, error_text());
     return status;
 }
 
-int program_open(struct program *alone, struct option_section own, const char *words, int argc, char *const argv[])
+int program_open(struct program *program, struct option_section own, const char *words, int argc, char *const argv[])
 {
     struct option_table table = {0};
     char text[300];
-    option_table_add(&table, open_device_alone_options(&alone->options));
+    option_table_add(&table, open_device_alone_options(&program->options));
     option_table_add(&table, own);
-    option_table_add(&table, (struct option_section){.title = "Measuring", OPTION_ROWS(rows), .base = alone});
+    option_table_add(&table, (struct option_section){.title = "Measuring", OPTION_ROWS(rows), .base = program});
     if (option_table_parse(&table, argc, argv))
-        return say(alone, 2);
+        return print_error(program, 2);
     if (table.help) {
-        printf("Usage: %s [OPTION VALUE]...\n", alone->program);
+        printf("Usage: %s [OPTION VALUE]...\n", program->name);
         option_table_help(stdout, &table, HELP_ALL);
         printf("\n%s", words);
         return EXIT_SUCCESS;
     }
-    if (open_device_alone(&alone->opened, &alone->options, (int)alone->threads))
-        return say(alone, 1);
-    if (!*alone->tsv_path)
+    if (open_device_alone(&program->opened, &program->options, (int)program->threads))
+        return print_error(program, 1);
+    if (!*program->tsv_path)
         return -1;
-    alone->tsv = fopen(alone->tsv_path, "w");
-    if (!alone->tsv) {
-        error_report("--tsv %s: cannot write it: %s", alone->tsv_path, strerror(errno));
-        return say(alone, 1);
+    program->tsv = fopen(program->tsv_path, "w");
+    if (!program->tsv) {
+        error_report("--tsv %s: cannot write it: %s", program->tsv_path, strerror(errno));
+        return print_error(program, 1);
     }
-    fprintf(alone->tsv, "# ddpbench %s built with CUDA: %s; on %s\n", version_text(), device_cuda_built(),
-            program_words(alone, text));
+    fprintf(program->tsv, "# ddpbench %s built with CUDA: %s; on %s\n", version_text(), device_cuda_built(),
+            program_words(program, text));
     return -1;
 }
 
-int program_close(struct program *alone)
+int program_close(struct program *program)
 {
-    if (!alone->tsv)
+    if (!program->tsv)
         return EXIT_SUCCESS;
-    int wrong = ferror(alone->tsv);
-    if (fclose(alone->tsv) || wrong) {
-        error_report("--tsv %s: could not write all of it", alone->tsv_path);
-        return say(alone, 1);
+    int wrong = ferror(program->tsv);
+    if (fclose(program->tsv) || wrong) {
+        error_report("--tsv %s: could not write all of it", program->tsv_path);
+        return print_error(program, 1);
     }
     return EXIT_SUCCESS;
 }
 
-const char *program_words(const struct program *alone, char text[300])
+const char *program_words(const struct program *program, char text[300])
 {
-    if (alone->opened.on_gpu)
-        return open_device_words(&alone->opened, text);
-    snprintf(text, 300, "cpu, %zu thread%s", alone->threads, alone->threads == 1 ? "" : "s");
+    if (program->opened.on_gpu)
+        return open_device_words(&program->opened, text);
+    snprintf(text, 300, "cpu, %zu thread%s", program->threads, program->threads == 1 ? "" : "s");
     return text;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 struct program {
-    const char *program; /* its name; the other fields are filled by program_open */
+    const char *name; /* of the program; the other fields are filled by program_open */
     struct device_options options;
     size_t threads; /* of an operation on the CPU */
     int quick;
@@ -19,14 +19,14 @@ struct program {
 
 /* Reads the command line with the program's own rows beside the common ones, opens the device, and begins the file of
  * --tsv with a comment that says what was measured on. Returns -1 to go on, or the status to exit with: 0 after
- * --help, whose text ends with `words`; 2 for a bad command line, and 1 for what cannot be opened, said on stderr. End
- * with program_close. */
-int program_open(struct program *alone, struct option_section own, const char *words, int argc, char *const argv[]);
+ * --help, whose text ends with `words`; 2 for a bad command line, and 1 for what cannot be opened, reported on stderr.
+ * End with program_close. */
+int program_open(struct program *program, struct option_section own, const char *words, int argc, char *const argv[]);
 
-/* Ends the file of --tsv. Returns the status to exit with: 0; or 1, said on stderr, if it could not be written. */
-int program_close(struct program *alone);
+/* Ends the file of --tsv. Returns the status to exit with: 0; or 1, reported on stderr, if it could not be written. */
+int program_close(struct program *program);
 
 /* What it computes on, in words such as "NVIDIA H200, bf16" or "cpu, 1 thread". */
-const char *program_words(const struct program *alone, char text[300]);
+const char *program_words(const struct program *program, char text[300]);
 
 #endif

@@ -1,6 +1,6 @@
 /* step.c - how much a training step costs beyond its matrix products, and what the harness around it costs.
  *
- * 1. A whole step of one rank against its weight-matrix products alone: the same linear operations of the same device
+ * 1. A whole step of one rank against its weight-matrix products program: the same linear operations of the same device
  * on the same weights and gradients, with nothing between them. The two alternate; the ratio is taken pair by pair.
  *    The rate of the products is the ceiling that the step's own rate of model FLOPs is set against (MFU).
  * 2. The harness: the same step on a device whose operations do nothing, so that what is left is the step's loop, the
@@ -17,28 +17,123 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct options {
+struct step_options {
     struct model_sizes sizes;
     size_t pairs;
 };
 
+static const struct option rows[] = {
+    {.name = "batch-size",
+     .common = 1,
+     .kind = &option_count,
+     .offset = offsetof(struct step_options, sizes.batch),
+     .initial = "0",
+     .high = 1e6,
+     .help = "sequences in a step; 0: 32 on a GPU, 1 on the CPU"},
+    {.name = "context-length",
+     .common = 1,
+     .kind = &option_count,
+     .offset = offsetof(struct step_options, sizes.context),
+     .initial = "512",
+     .low = 1,
+     .high = 1e6,
+     .help = "tokens of a sequence"},
+    {.name = "vocab-size",
+     .kind = &option_count,
+     .offset = offsetof(struct step_options, sizes.vocabulary),
+     .initial = "10000",
+     .low = 2,
+     .high = 65536,
+     .help = "tokens known to the model"},
+    {.name = "d-model",
+     .common = 1,
+     .kind = &option_count,
+     .offset = offsetof(struct step_options, sizes.width),
+     .initial = "768",
+     .low = 2,
+     .high = 1e6,
+     .help = "width of the model"},
+    {.name = "num-layers",
+     .common = 1,
+     .kind = &option_count,
+     .offset = offsetof(struct step_options, sizes.layers),
+     .initial = "12",
+     .low = 1,
+     .high = 10000,
+     .help = "transformer blocks"},
+    {.name = "num-heads",
+     .kind = &option_count,
+     .offset = offsetof(struct step_options, sizes.heads),
+     .initial = "12",
+     .low = 1,
+     .high = 1e6,
+     .help = "attention heads; must divide --d-model into even parts"},
+    {.name = "d-ff",
+     .kind = &option_count,
+     .offset = offsetof(struct step_options, sizes.ff),
+     .initial = "3072",
+     .low = 1,
+     .high = 1e7,
+     .help = "width of the feed-forward"},
+    {.name = "pairs",
+     .kind = &option_count,
+     .offset = offsetof(struct step_options, pairs),
+     .initial = "0",
+     .high = 10000,
+     .help = "of a step and its products; 0: 7 on the CPU, 15 on a GPU, 3 with --quick"},
+};
+
+static void compare_step(const struct program *program, const struct step_options *o);
+static void measure_harness(const char *what, int threaded, int blocks, int steps);
+static void compare_late_steps(int blocks, int steps);
+
+int main(int argc, char *argv[])
+{
+    struct step_options o = {.sizes.rope_theta = 10000};
+    struct program program = {.name = "bench_step"};
+    struct option_section own = {.title = "Model", OPTION_ROWS(rows), .base = &o};
+    int status = program_open(&program, own,
+                              "What a training step costs beyond its matrix products, and the harness "
+                              "around it.\n",
+                              argc, argv);
+    if (status >= 0)
+        return status;
+    if (o.sizes.width % o.sizes.heads || o.sizes.width / o.sizes.heads % 2) {
+        fprintf(stderr, "bench_step: --num-heads %zu does not divide --d-model %zu into heads of even width\n",
+                o.sizes.heads, o.sizes.width);
+        return 2;
+    }
+    if (!o.sizes.batch)
+        o.sizes.batch = program.opened.on_gpu ? 32 : 1;
+    if (!o.pairs)
+        o.pairs = program.quick ? 3 : program.opened.on_gpu ? 15 : 7;
+    compare_step(&program, &o);
+    printf("2. Harness: 12 layers on a device that does nothing, ddp_individual (a collective per tensor); a pause\n"
+           "   of 100 us between steps, in which the next batch is fetched, is not counted.\n");
+    measure_harness("one rank", 0, 15, 200);
+    measure_harness("with the communication thread", 1, 15, 200);
+    printf("\n");
+    compare_late_steps(9, 1100);
+    return program_close(&program);
+}
+
 /* ---- 1. a step against its products ---- */
 
 /* Samples of one figure, and how they are written. */
-struct figure {
+struct step_figure {
     const char *name, *unit;
     double *sample; /* [pairs] */
 };
 enum { PRODUCTS, STEP, RATIO, CEILING, MODEL, MFU, FIRST_PHASE, FIGURES = FIRST_PHASE + PHASES };
 
 struct step_and_products {
-    struct one_rank rig;
+    struct one_rank rank;
     void *x, *y, *dx; /* activations of the products, large enough for each */
     size_t rows;
-    struct figure figure[FIGURES];
+    struct step_figure figure[FIGURES];
 };
 
-static void uniform(float *x, size_t n, double deviation)
+static void fill_uniform(float *x, size_t n, double deviation)
 {
     static uint32_t state = 2463534242u;
     double scale = deviation * sqrt(12) / 0x1p24;
@@ -54,7 +149,7 @@ static void fill_weights(struct model *model)
     for (int i = 0; i < model->tensors; i++) {
         const struct tensor *t = &model->tensor[i];
         float *w = allocate(t->count, sizeof *w);
-        uniform(w, t->count, i == 0 ? 1 : sqrt(2 / (double)(t->rows + t->columns)));
+        fill_uniform(w, t->count, i == 0 ? 1 : sqrt(2 / (double)(t->rows + t->columns)));
         for (size_t j = 0; t->rows == 1 && j < t->count; j++)
             w[j] = 1;
         model->device->upload(model->weight + t->offset, w, t->count * sizeof *w);
@@ -67,7 +162,7 @@ static void fill_weights(struct model *model)
 static void *new_activation(const struct device *device, size_t n)
 {
     float *host = allocate(n, sizeof *host), *floats = device->allocate(n * sizeof *floats);
-    uniform(host, n, 1);
+    fill_uniform(host, n, 1);
     device->upload(floats, host, n * sizeof *host);
     free(host);
     if (device->compute_bytes == sizeof *floats)
@@ -79,139 +174,139 @@ static void *new_activation(const struct device *device, size_t n)
     return numbers;
 }
 
-static void step_and_products_create(struct step_and_products *duel, const struct device *device,
-                                     const struct options *o)
+static void step_and_products_create(struct step_and_products *pairs, const struct device *device,
+                                     const struct step_options *o)
 {
     static const char *const name[FIRST_PHASE] = {"products",       "step",       "step_to_products",
                                                   "matmul_ceiling", "model_rate", "mfu"},
                              *const unit[FIRST_PHASE] = {"ms", "ms", "1", "TFLOP/s", "TFLOP/s", "1"};
     const struct model_sizes *s = &o->sizes;
     size_t wide = s->ff > s->width ? s->ff : s->width, widest = s->vocabulary > wide ? s->vocabulary : wide;
-    one_rank_create(&duel->rig, device, s, 0, 1);
-    fill_weights(&duel->rig.model);
-    device->copy(duel->rig.trainer.start, duel->rig.model.weight, duel->rig.model.arena);
-    duel->rows = s->batch * s->context;
-    duel->x = new_activation(device, duel->rows * wide);
-    duel->y = device->allocate(duel->rows * widest * device->compute_bytes);
-    duel->dx = device->allocate(duel->rows * wide * device->compute_bytes);
+    one_rank_create(&pairs->rank, device, s, 0, 1);
+    fill_weights(&pairs->rank.model);
+    device->copy(pairs->rank.trainer.start, pairs->rank.model.weight, pairs->rank.model.arena);
+    pairs->rows = s->batch * s->context;
+    pairs->x = new_activation(device, pairs->rows * wide);
+    pairs->y = device->allocate(pairs->rows * widest * device->compute_bytes);
+    pairs->dx = device->allocate(pairs->rows * wide * device->compute_bytes);
     for (int f = 0; f < FIGURES; f++)
-        duel->figure[f] = (struct figure){f < FIRST_PHASE ? name[f] : phase_name[f - FIRST_PHASE],
-                                          f < FIRST_PHASE ? unit[f] : "ms", allocate(o->pairs, sizeof(double))};
+        pairs->figure[f] = (struct step_figure){f < FIRST_PHASE ? name[f] : phase_name[f - FIRST_PHASE],
+                                                f < FIRST_PHASE ? unit[f] : "ms", allocate(o->pairs, sizeof(double))};
 }
 
-static void step_and_products_destroy(struct step_and_products *duel)
+static void step_and_products_destroy(struct step_and_products *pairs)
 {
-    const struct device *device = duel->rig.model.device;
-    device->release(duel->x);
-    device->release(duel->y);
-    device->release(duel->dx);
+    const struct device *device = pairs->rank.model.device;
+    device->release(pairs->x);
+    device->release(pairs->y);
+    device->release(pairs->dx);
     for (int f = 0; f < FIGURES; f++)
-        free(duel->figure[f].sample);
-    one_rank_destroy(&duel->rig);
+        free(pairs->figure[f].sample);
+    one_rank_destroy(&pairs->rank);
 }
 
 /* The products of one step with every weight matrix: output, and the gradients of weight and input. */
-static void products(const struct step_and_products *duel)
+static void run_products(const struct step_and_products *pairs)
 {
-    const struct model *model = &duel->rig.model;
+    const struct model *model = &pairs->rank.model;
     const struct device *d = model->device;
     const char *weight = model->narrow_weight ? model->narrow_weight : (void *)model->weight;
     for (int i = 1; i < model->tensors; i++) {
         const struct tensor *t = &model->tensor[i];
         if (t->rows > 1)
-            d->linear_forward(duel->y, duel->x, weight + t->offset * model->compute_bytes, duel->rows, t->columns,
+            d->linear_forward(pairs->y, pairs->x, weight + t->offset * model->compute_bytes, pairs->rows, t->columns,
                               t->rows);
     }
     for (int i = model->tensors - 1; i > 0; i--) {
         const struct tensor *t = &model->tensor[i];
         if (t->rows == 1)
             continue;
-        d->linear_backward_weight(model->gradient + t->offset, duel->y, duel->x, duel->rows, t->columns, t->rows);
-        d->linear_backward_input(duel->dx, duel->y, weight + t->offset * model->compute_bytes, duel->rows, t->columns,
-                                 t->rows, 0);
+        d->linear_backward_weight(model->gradient + t->offset, pairs->y, pairs->x, pairs->rows, t->columns, t->rows);
+        d->linear_backward_input(pairs->dx, pairs->y, weight + t->offset * model->compute_bytes, pairs->rows,
+                                 t->columns, t->rows, 0);
     }
 }
 
 /* Products, then a step. The gradient is zeroed first, so that a device that runs behind the host is busy while the
- * first product is issued. pair < 0: not kept. */
-static void run_pair(struct step_and_products *duel, int pair)
+ * first product is issued. pair < 0: warm-up, not recorded. */
+static void run_pair(struct step_and_products *pairs, int pair)
 {
-    struct one_rank *rig = &duel->rig;
-    const struct device *device = rig->model.device;
-    timeline_clear(&rig->timeline);
+    struct one_rank *rank = &pairs->rank;
+    const struct device *device = rank->model.device;
+    timeline_clear(&rank->timeline);
     device->stamps_begin();
-    device->zero(rig->model.gradient, rig->model.arena);
+    device->zero(rank->model.gradient, rank->model.arena);
     int64_t begin = device->stamp();
-    products(duel);
+    run_products(pairs);
     int64_t middle = device->stamp();
-    step_run(&rig->trainer, 0);
+    step_run(&rank->trainer, 0);
     int64_t end = device->stamp();
     device->stamps_end();
-    timeline_settle(&rig->timeline, device->stamp_ns);
+    timeline_settle(&rank->timeline, device->stamp_ns);
     if (pair < 0)
         return;
     struct step_times times;
-    steps_from_timeline(&rig->timeline, &times, 1);
-    double tokens = (double)duel->rows, flops = 6 * (double)rig->model.matmul_parameters * tokens;
+    steps_from_timeline(&rank->timeline, &times, 1);
+    double tokens = (double)pairs->rows, flops = 6 * (double)rank->model.matmul_parameters * tokens;
     double products_s = 1e-9 * (double)(device->stamp_ns(middle) - device->stamp_ns(begin));
     double step_s = 1e-9 * (double)(device->stamp_ns(end) - device->stamp_ns(middle));
-    double ceiling = 1e-12 * flops / products_s, rate = 1e-12 * model_flops(&rig->model, duel->rows) / step_s;
+    double ceiling = 1e-12 * flops / products_s, rate = 1e-12 * model_flops(&rank->model, pairs->rows) / step_s;
     const double value[FIRST_PHASE] = {1e3 * products_s, 1e3 * step_s, step_s / products_s,
                                        ceiling,          rate,         rate / ceiling};
     for (int f = 0; f < FIGURES; f++)
-        duel->figure[f].sample[pair] = f < FIRST_PHASE ? value[f] : 1e-6 * (double)times.phase_ns[f - FIRST_PHASE];
+        pairs->figure[f].sample[pair] = f < FIRST_PHASE ? value[f] : 1e-6 * (double)times.phase_ns[f - FIRST_PHASE];
 }
 
-static double median(const struct step_and_products *duel, int figure, size_t n)
+static double figure_median(const struct step_and_products *pairs, int figure, size_t n)
 {
-    return stats_median(duel->figure[figure].sample, n);
+    return stats_median(pairs->figure[figure].sample, n);
 }
 
-static void print_spread(const struct step_and_products *duel, int figure, size_t n)
+static void print_spread(const struct step_and_products *pairs, int figure, size_t n)
 {
-    const double *sample = duel->figure[figure].sample;
+    const double *sample = pairs->figure[figure].sample;
     printf("median %.3f, min %.3f, max %.3f, n %zu", stats_median(sample, n), stats_quantile(sample, n, 0),
            stats_quantile(sample, n, 1), n);
 }
 
-static void write_figures(FILE *tsv, const struct step_and_products *duel, size_t n)
+static void write_figures(FILE *tsv, const struct step_and_products *pairs, size_t n)
 {
     fprintf(tsv, "figure\tunit\tmedian\tleast\tmost\tn\n");
     for (int i = 0; i < FIGURES; i++) {
-        const struct figure *f = &duel->figure[i];
+        const struct step_figure *f = &pairs->figure[i];
         fprintf(tsv, "%s\t%s\t%.6g\t%.6g\t%.6g\t%zu\n", f->name, f->unit, stats_median(f->sample, n),
                 stats_quantile(f->sample, n, 0), stats_quantile(f->sample, n, 1), n);
     }
 }
 
-static void compare_step(const struct program *alone, const struct options *o)
+static void compare_step(const struct program *program, const struct step_options *o)
 {
     const struct model_sizes *s = &o->sizes;
-    struct step_and_products duel;
+    struct step_and_products pairs;
     char words[300];
-    int discarded = alone->opened.on_gpu ? 3 : 1; /* clocks rise, libraries choose kernels */
-    step_and_products_create(&duel, alone->opened.device, o);
+    int discarded = program->opened.on_gpu ? 3 : 1; /* clocks rise, libraries choose kernels */
+    step_and_products_create(&pairs, program->opened.device, o);
     printf("1. Step against its weight-matrix products: d_model %zu, %zu layers, %zu heads, d_ff %zu, vocabulary %zu,\n"
            "   %zu x %zu tokens, on %s; %zu alternating pairs after %d that %s not counted.\n",
-           s->width, s->layers, s->heads, s->ff, s->vocabulary, s->batch, s->context, program_words(alone, words),
+           s->width, s->layers, s->heads, s->ff, s->vocabulary, s->batch, s->context, program_words(program, words),
            o->pairs, discarded, discarded == 1 ? "is" : "are");
     for (int i = -discarded; i < (int)o->pairs; i++)
-        run_pair(&duel, i);
-    printf("   products %.2f ms, step %.2f ms; step / products: ", median(&duel, PRODUCTS, o->pairs),
-           median(&duel, STEP, o->pairs));
-    print_spread(&duel, RATIO, o->pairs);
+        run_pair(&pairs, i);
+    printf("   products %.2f ms, step %.2f ms; step / products: ", figure_median(&pairs, PRODUCTS, o->pairs),
+           figure_median(&pairs, STEP, o->pairs));
+    print_spread(&pairs, RATIO, o->pairs);
     printf("%s\n   model %.3f TFLOP/s, ceiling (the products) %.3f TFLOP/s; mfu: ",
-           alone->opened.on_gpu ? "" : " (aim: at most 1.35)", median(&duel, MODEL, o->pairs),
-           median(&duel, CEILING, o->pairs));
-    print_spread(&duel, MFU, o->pairs);
-    printf("%s\n   phases, ms:", alone->opened.on_gpu ? " (aim: at least 0.5)" : "");
+           program->opened.on_gpu ? "" : " (aim: at most 1.35)", figure_median(&pairs, MODEL, o->pairs),
+           figure_median(&pairs, CEILING, o->pairs));
+    print_spread(&pairs, MFU, o->pairs);
+    printf("%s\n   phases, ms:", program->opened.on_gpu ? " (aim: at least 0.5)" : "");
     for (int p = 0; p < PHASES; p++)
         if (p != PHASE_CLIPPING)
-            printf(" %s %.2f", phase_name[p], median(&duel, FIRST_PHASE + p, o->pairs));
+            printf(" %s %.2f", phase_name[p], figure_median(&pairs, FIRST_PHASE + p, o->pairs));
     printf("\n\n");
-    if (alone->tsv)
-        write_figures(alone->tsv, &duel, o->pairs);
-    step_and_products_destroy(&duel);
+    if (program->tsv)
+        write_figures(program->tsv, &pairs, o->pairs);
+    step_and_products_destroy(&pairs);
 }
 
 /* ---- 2. and 3. the harness ---- */
@@ -219,17 +314,17 @@ static void compare_step(const struct program *alone, const struct options *o)
 static void measure_harness(const char *what, int threaded, int blocks, int steps)
 {
     struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
-    struct one_rank rig;
-    one_rank_create(&rig, device_null(), &sizes, threaded, steps);
+    struct one_rank rank;
+    one_rank_create(&rank, device_null(), &sizes, threaded, steps);
     double *us = allocate((size_t)blocks, sizeof *us), spans = 0;
     for (int b = -1; b < blocks; b++) {
-        timeline_clear(&rig.timeline);
+        timeline_clear(&rank.timeline);
         double seconds = 0;
         for (int i = 0; i < steps; i++)
-            seconds += one_rank_step(&rig, i);
+            seconds += one_rank_step(&rank, i);
         if (b >= 0)
             us[b] = 1e6 * seconds / steps;
-        spans = (double)one_rank_spans(&rig) / steps;
+        spans = (double)one_rank_spans(&rank) / steps;
     }
     size_t n = (size_t)blocks;
     printf(
@@ -237,20 +332,20 @@ static void measure_harness(const char *what, int threaded, int blocks, int step
         what, spans, stats_median(us, n), stats_quantile(us, n, 0), stats_quantile(us, n, 1), blocks, steps,
         20 + 0.05 * spans);
     free(us);
-    one_rank_destroy(&rig);
+    one_rank_destroy(&rank);
 }
 
 static void compare_late_steps(int blocks, int steps)
 {
     enum { AROUND = 40 };
     struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
-    struct one_rank rig;
-    one_rank_create(&rig, device_null(), &sizes, 0, steps);
+    struct one_rank rank;
+    one_rank_create(&rank, device_null(), &sizes, 0, steps);
     double *us = allocate((size_t)steps, sizeof *us), *ratio = allocate((size_t)blocks, sizeof *ratio);
     for (int b = 0; b < blocks; b++) {
-        timeline_clear(&rig.timeline);
+        timeline_clear(&rank.timeline);
         for (int i = 0; i < steps; i++)
-            us[i] = 1e6 * one_rank_step(&rig, i);
+            us[i] = 1e6 * one_rank_step(&rank, i);
         ratio[b] = stats_median(us + 1000, AROUND) / stats_median(us + 10, AROUND);
     }
     size_t n = (size_t)blocks;
@@ -261,96 +356,5 @@ static void compare_late_steps(int blocks, int steps)
            stats_quantile(ratio, n, 1), blocks);
     free(us);
     free(ratio);
-    one_rank_destroy(&rig);
-}
-
-static const struct option rows[] = {
-    {.name = "batch-size",
-     .common = 1,
-     .kind = &option_count,
-     .offset = offsetof(struct options, sizes.batch),
-     .initial = "0",
-     .high = 1e6,
-     .help = "sequences in a step; 0: 32 on a GPU, 1 on the CPU"},
-    {.name = "context-length",
-     .common = 1,
-     .kind = &option_count,
-     .offset = offsetof(struct options, sizes.context),
-     .initial = "512",
-     .low = 1,
-     .high = 1e6,
-     .help = "tokens of a sequence"},
-    {.name = "vocab-size",
-     .kind = &option_count,
-     .offset = offsetof(struct options, sizes.vocabulary),
-     .initial = "10000",
-     .low = 2,
-     .high = 65536,
-     .help = "tokens known to the model"},
-    {.name = "d-model",
-     .common = 1,
-     .kind = &option_count,
-     .offset = offsetof(struct options, sizes.width),
-     .initial = "768",
-     .low = 2,
-     .high = 1e6,
-     .help = "width of the model"},
-    {.name = "num-layers",
-     .common = 1,
-     .kind = &option_count,
-     .offset = offsetof(struct options, sizes.layers),
-     .initial = "12",
-     .low = 1,
-     .high = 10000,
-     .help = "transformer blocks"},
-    {.name = "num-heads",
-     .kind = &option_count,
-     .offset = offsetof(struct options, sizes.heads),
-     .initial = "12",
-     .low = 1,
-     .high = 1e6,
-     .help = "attention heads; must divide --d-model into even parts"},
-    {.name = "d-ff",
-     .kind = &option_count,
-     .offset = offsetof(struct options, sizes.ff),
-     .initial = "3072",
-     .low = 1,
-     .high = 1e7,
-     .help = "width of the feed-forward"},
-    {.name = "pairs",
-     .kind = &option_count,
-     .offset = offsetof(struct options, pairs),
-     .initial = "0",
-     .high = 10000,
-     .help = "of a step and its products; 0: 7 on the CPU, 15 on a GPU, 3 with --quick"},
-};
-
-int main(int argc, char *argv[])
-{
-    struct options o = {.sizes.rope_theta = 10000};
-    struct program alone = {.program = "bench_step"};
-    struct option_section own = {.title = "Model", OPTION_ROWS(rows), .base = &o};
-    int status = program_open(&alone, own,
-                              "What a training step costs beyond its matrix products, and the harness "
-                              "around it.\n",
-                              argc, argv);
-    if (status >= 0)
-        return status;
-    if (o.sizes.width % o.sizes.heads || o.sizes.width / o.sizes.heads % 2) {
-        fprintf(stderr, "bench_step: --num-heads %zu does not divide --d-model %zu into heads of even width\n",
-                o.sizes.heads, o.sizes.width);
-        return 2;
-    }
-    if (!o.sizes.batch)
-        o.sizes.batch = alone.opened.on_gpu ? 32 : 1;
-    if (!o.pairs)
-        o.pairs = alone.quick ? 3 : alone.opened.on_gpu ? 15 : 7;
-    compare_step(&alone, &o);
-    printf("2. Harness: 12 layers on a device that does nothing, ddp_individual (a collective per tensor); a pause\n"
-           "   of 100 us between steps, in which the next batch is fetched, is not counted.\n");
-    measure_harness("one rank", 0, 15, 200);
-    measure_harness("with the communication thread", 1, 15, 200);
-    printf("\n");
-    compare_late_steps(9, 1100);
-    return program_close(&alone);
+    one_rank_destroy(&rank);
 }

@@ -1,15 +1,15 @@
-/* trace.c - what recording costs, and writing.
+/* trace.c - what recording a trace costs, and writing it.
  *
  * 1. A step of 12 layers on a device that does nothing, traced and untraced in turn: the difference over the number of
  *    spans is what one span costs.
  * 2. Writing a trace of 10 steps of the default model, all arguments included: its size.
  * 3. Writing traces of a quarter, a half and a whole million of events: time, and whether it grows in proportion. */
+#include "trace/trace.h"
 #include "base/files.h"
 #include "base/stats.h"
 #include "kernels/device_null.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
-#include "profile/capture.h"
 #include "selfbench/one_rank.h"
 
 #include <math.h>
@@ -17,16 +17,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void measure_recording(size_t blocks);
+static void measure_writing(const char *path, size_t runs);
+
+int main(int argc, char *argv[])
+{
+    const char *directory = getenv("TMPDIR");
+    char path[FILES_PATH];
+    if (argc > 1) {
+        fprintf(stderr, "bench_trace: unknown option '%s'; there are none (TMPDIR says where it writes)\n", argv[1]);
+        return 2;
+    }
+    snprintf(path, sizeof path, "%.700s/bench_trace.json", directory ? directory : "/tmp");
+    measure_recording(15);
+    measure_writing(path, 7);
+    return 0;
+}
+
 /* ---- 1. recording ---- */
 
 /* Microseconds of a step. */
-static double block_us(struct one_rank *rig, const struct device *device, int steps)
+static double block_us(struct one_rank *rank, const struct device *device, int steps)
 {
     double seconds = 0;
-    timeline_clear(&rig->timeline);
-    trainer_use(&rig->trainer, device, &rig->reducer);
+    timeline_clear(&rank->timeline);
+    trainer_use(&rank->trainer, device, &rank->reducer);
     for (int i = 0; i < steps; i++)
-        seconds += one_rank_step(rig, i);
+        seconds += one_rank_step(rank, i);
     return 1e6 * seconds / steps;
 }
 
@@ -34,17 +51,17 @@ static void measure_recording(size_t blocks)
 {
     enum { STEPS = 200 };
     struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
-    struct one_rank rig;
-    one_rank_create(&rig, device_null(), &sizes, 0, STEPS);
-    const struct device *traced = device_traced(device_null(), &rig.timeline);
+    struct one_rank rank;
+    one_rank_create(&rank, device_null(), &sizes, 0, STEPS);
+    const struct device *traced = device_traced(device_null(), &rank.timeline);
     double *cost = allocate(blocks, sizeof *cost);
     size_t more = 0;
-    block_us(&rig, traced, STEPS);
+    block_us(&rank, traced, STEPS);
     for (size_t b = 0; b < blocks; b++) {
-        double with = block_us(&rig, traced, STEPS);
-        size_t with_spans = one_rank_spans(&rig) / STEPS;
-        double without = block_us(&rig, device_null(), STEPS);
-        more = with_spans - one_rank_spans(&rig) / STEPS;
+        double with = block_us(&rank, traced, STEPS);
+        size_t with_spans = one_rank_spans(&rank) / STEPS;
+        double without = block_us(&rank, device_null(), STEPS);
+        more = with_spans - one_rank_spans(&rank) / STEPS;
         cost[b] = 1e3 * (with - without) / (double)more;
     }
     printf("1. Recording: %zu spans a step more when traced; a span costs %.1f ns (median of %zu pairs of blocks of %d "
@@ -52,7 +69,7 @@ static void measure_recording(size_t blocks)
            more, stats_median(cost, blocks), blocks, STEPS, stats_quantile(cost, blocks, 0),
            stats_quantile(cost, blocks, 1));
     free(cost);
-    one_rank_destroy(&rig);
+    one_rank_destroy(&rank);
 }
 
 /* ---- 2. and 3. writing ---- */
@@ -70,22 +87,22 @@ struct written {
 
 /* Trains `steps` steps and writes their trace, with everything that a trace can hold, to a file that is then removed.
  */
-static struct written write_steps(struct one_rank *rig, const char *path, int steps)
+static struct written write_steps(struct one_rank *rank, const char *path, int steps)
 {
     struct captured_step *step = allocate((size_t)steps, sizeof *step);
     struct step_times *times = allocate((size_t)steps, sizeof *times);
-    size_t *parameters = allocate((size_t)rig->reducer.plan.n, sizeof *parameters);
+    size_t *parameters = allocate((size_t)rank->reducer.plan.n, sizeof *parameters);
     struct alignment alignment = {{1, 0, 0}, {2, 0, 0}};
     struct collectives collectives;
-    timeline_clear(&rig->timeline);
-    trainer_use(&rig->trainer, device_traced(device_null(), &rig->timeline), &rig->reducer);
+    timeline_clear(&rank->timeline);
+    trainer_use(&rank->trainer, device_traced(device_null(), &rank->timeline), &rank->reducer);
     for (int i = 0; i < steps; i++) {
-        step_run(&rig->trainer, i);
+        step_run(&rank->trainer, i);
         step[i] =
             (struct captured_step){.number = i, .epoch = i, .loss = 5.125f, .grad_norm = NAN, .resident_bytes = 1};
     }
-    steps_from_timeline(&rig->timeline, times, steps);
-    collectives_create(&collectives, &rig->timeline, &alignment, 1);
+    steps_from_timeline(&rank->timeline, times, steps);
+    collectives_create(&collectives, &rank->timeline, &alignment, 1);
     struct trace trace = {.implementation = "ddp_individual",
                           .device = "cpu",
                           .comm = "mpi",
@@ -96,7 +113,7 @@ static struct written write_steps(struct one_rank *rig, const char *path, int st
                           .comm_thread = 4001,
                           .base_ns = times[0].start_ns,
                           .base_unix_ns = 1700000000000000000,
-                          .timeline = &rig->timeline,
+                          .timeline = &rank->timeline,
                           .alignment = &alignment,
                           .times = times,
                           .step = step,
@@ -112,7 +129,7 @@ static struct written write_steps(struct one_rank *rig, const char *path, int st
     int64_t start = clock_now_ns();
     if (new_file_open(&file, path, 0) || trace_write(&trace, &sink) || new_file_commit(&file))
         FATAL("cannot write %s: %s", path, error_text());
-    struct written written = {one_rank_spans(rig), 0, 1e-9 * (double)(clock_now_ns() - start)};
+    struct written written = {one_rank_spans(rank), 0, 1e-9 * (double)(clock_now_ns() - start)};
     FILE *there = fopen(path, "r");
     if (!there || fseek(there, 0, SEEK_END) || (written.bytes = ftell(there)) < 0)
         FATAL("cannot read %s", path);
@@ -128,11 +145,11 @@ static struct written write_steps(struct one_rank *rig, const char *path, int st
 static void measure_writing(const char *path, size_t runs)
 {
     struct model_sizes sizes = {32, 512, 10000, 768, 12, 12, 3072, 10000};
-    struct one_rank rig;
+    struct one_rank rank;
     double seconds[3][64];
     struct written w = {0};
-    one_rank_create(&rig, device_null(), &sizes, 0, 2000);
-    w = write_steps(&rig, path, 10);
+    one_rank_create(&rank, device_null(), &sizes, 0, 2000);
+    w = write_steps(&rank, path, 10);
     printf("2. Ten steps of the default model, %zu spans, with shapes, flops, memory and counters: %.2f MB (aim: at "
            "most 64 "
            "MB a rank).\n3. Writing, in turn, %zu times:\n",
@@ -140,28 +157,14 @@ static void measure_writing(const char *path, size_t runs)
     int steps_of_million = (int)(1000000 / (w.events / 10)) + 1;
     for (size_t run = 0; run < runs; run++)
         for (int part = 0; part < 3; part++)
-            seconds[part][run] = write_steps(&rig, path, steps_of_million >> (2 - part)).seconds;
+            seconds[part][run] = write_steps(&rank, path, steps_of_million >> (2 - part)).seconds;
     for (int part = 0; part < 3; part++) {
-        w = write_steps(&rig, path, steps_of_million >> (2 - part));
+        w = write_steps(&rank, path, steps_of_million >> (2 - part));
         double median = stats_median(seconds[part], runs);
         printf("   %8zu spans, %6.1f MB: median %.3f s, min %.3f, max %.3f, n %zu; %.2f us an event%s\n", w.events,
                1e-6 * (double)w.bytes, median, stats_quantile(seconds[part], runs, 0),
                stats_quantile(seconds[part], runs, 1), runs, 1e6 * median / (double)w.events,
                part == 2 ? " (aim: at most 2 s, and the same for each)" : "");
     }
-    one_rank_destroy(&rig);
-}
-
-int main(int argc, char *argv[])
-{
-    const char *directory = getenv("TMPDIR");
-    char path[FILES_PATH];
-    if (argc > 1) {
-        fprintf(stderr, "bench_trace: unknown option '%s'; there are none (TMPDIR says where it writes)\n", argv[1]);
-        return 2;
-    }
-    snprintf(path, sizeof path, "%.700s/bench_trace.json", directory ? directory : "/tmp");
-    measure_recording(15);
-    measure_writing(path, 7);
-    return 0;
+    one_rank_destroy(&rank);
 }

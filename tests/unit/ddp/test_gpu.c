@@ -21,9 +21,9 @@ START_TEST(a_rank_takes_the_gpu_of_its_place)
 }
 END_TEST
 
-static struct gpu_place place(const char *host, const char *id)
+static struct gpu_choice place(const char *host, const char *id)
 {
-    struct gpu_place p = {.chosen = *id != 0};
+    struct gpu_choice p = {.chosen = *id != 0};
     snprintf(p.host_name, sizeof p.host_name, "%s", host);
     snprintf(p.id, sizeof p.id, "%s", id);
     snprintf(p.gpu_name, sizeof p.gpu_name, "Made-up 9000");
@@ -33,18 +33,18 @@ static struct gpu_place place(const char *host, const char *id)
 START_TEST(a_gpu_each_is_fine)
 {
     /* the same index on two hosts is two GPUs; a rank without one is not one that shares */
-    const struct gpu_place p[] = {place("x", "GPU-1"), place("x", "GPU-2"), place("y", "GPU-3"), place("y", ""),
-                                  place("y", "")};
+    const struct gpu_choice p[] = {place("x", "GPU-1"), place("x", "GPU-2"), place("y", "GPU-3"), place("y", ""),
+                                   place("y", "")};
     for (int r = 0; r < 5; r++)
-        ck_assert_int_eq(gpu_check_places(p, 5, r), 0);
+        ck_assert_int_eq(gpu_check_choices(p, 5, r), 0);
     ck_assert_str_eq(error_text(), "");
 }
 END_TEST
 
 START_TEST(ranks_on_one_gpu_are_named)
 {
-    const struct gpu_place p[] = {place("x", "GPU-1"), place("x", "GPU-2"), place("x", "GPU-1"), place("x", "GPU-3"),
-                                  place("x", "GPU-3"), place("x", "GPU-3"), place("x", "GPU-4")};
+    const struct gpu_choice p[] = {place("x", "GPU-1"), place("x", "GPU-2"), place("x", "GPU-1"), place("x", "GPU-3"),
+                                   place("x", "GPU-3"), place("x", "GPU-3"), place("x", "GPU-4")};
     static const char *const ranks[] = {"ranks 0 and 2 on host x would share GPU GPU-1 (Made-up 9000)",
                                         NULL,
                                         "ranks 0 and 2 on",
@@ -53,7 +53,7 @@ START_TEST(ranks_on_one_gpu_are_named)
                                         "ranks 3, 4 and 5 on",
                                         NULL};
     for (int r = 0; r < 7; r++) {
-        ck_assert_int_eq(gpu_check_places(p, 7, r), ranks[r] ? -1 : 0);
+        ck_assert_int_eq(gpu_check_choices(p, 7, r), ranks[r] ? -1 : 0);
         ck_assert(ranks[r] ? strstr(error_text(), ranks[r]) != NULL : !*error_text());
         ck_assert(!ranks[r] || strstr(error_text(), "--share-gpu"));
         error_clear();
