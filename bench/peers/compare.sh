@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# compare.sh - ddpbench beside PyTorch: runs both in turn with the same options, again and again, and says how much longer
-# PyTorch takes.
+# compare.sh - ddpbench and PyTorch: runs both in turn with the same options, again and again, and compares them.
 set -euo pipefail
 
 usage() {
@@ -9,11 +8,13 @@ Usage: bench/peers/compare.sh [--ranks N] [--repeats N] [--implementations LIST]
                               [-- OPTION VALUE...], after `make`
   --ranks N         ranks of each run (default 2)
   --repeats N       runs of each program, alternating (default 5)
-  --implementations LIST  what both run (default all; PyTorch also runs its own DistributedDataParallel, torch_ddp)
+  --implementations LIST  what both run (default all), besides torch_ddp: PyTorch's own DistributedDataParallel, which
+                    is compared with a ddp_bucketed of ours under that name
   --python PROGRAM  a Python that has PyTorch (default python3)
   --output DIR      where the runs go, DIR/PROGRAM-NUMBER, and what was printed, DIR/output.txt (default results/peers)
-Options behind -- go to all programs; without any these are the sizes of make bench on the text of make bench. PyTorch runs
-eagerly and compiled (torch.compile needs a C++ compiler).
+Options behind -- go to all programs; without any these are the sizes of make bench on the text of make bench.
+PyTorch runs eagerly and compiled (torch.compile needs a C++ compiler). At the end ddpbench compare prints ratios:
+above 1 PyTorch is slower. Exit status: 0 whichever is faster, 1 if a run or a comparison failed, 2 for a wrong option.
 END
 }
 
@@ -28,17 +29,11 @@ while [ $# -gt 0 ]; do
     --help) usage; exit 0 ;;
     --ranks | --repeats | --implementations | --python | --output)
         [ $# -gt 1 ] || { say "$1 needs a value"; exit 2; }
-        case $1 in
-        --ranks) ranks=$2 ;;
-        --repeats) repeats=$2 ;;
-        --implementations) implementations=$2 ;;
-        --python) python=$2 ;;
-        --output) output=$2 ;;
-        esac
+        declare "${1#--}=$2"
         shift 2
         ;;
     --) shift; options=("$@"); break ;;
-    *) say "unknown option '$1'; known are --ranks, --repeats, --implementations, --python, --output and --help; those of the programs follow --"; exit 2 ;;
+    *) say "unknown option '$1'; see --help (options of the programs follow --)"; exit 2 ;;
     esac
 done
 for value in "$ranks" "$repeats"; do
@@ -65,9 +60,14 @@ run() {
 }
 
 for ((i = 1; i <= repeats; i++)); do
-    run "ddpbench-$i" "$mpirun" -n "$ranks" "$program" --implementations "$implementations"
+    run "ddpbench-$i" "$mpirun" -n "$ranks" "$program" --implementations "$implementations,torch_ddp=ddp_bucketed"
     run "torch-$i" "${peer[@]}" --implementations "$implementations,torch_ddp"
     run "torch_compile-$i" "${peer[@]}" --implementations "$implementations,torch_ddp" --compile
 done
 rm "$output/said"
-"$python" bench/peers/peer_table.py "$output" | tee "$output/output.txt"
+for name in torch torch_compile; do
+    status=0
+    $program compare "$output"/ddpbench-* --candidate "$output/$name"-* --allow implementations \
+        --label "ddpbench,$name" || status=$?
+    [[ $status == [034] ]] || exit 1 # regressed (3) and ambiguous (4) are findings, too
+done | tee "$output/output.txt"

@@ -35,7 +35,7 @@ def random_bits_of(z):
 
 
 def truncated_normal(state, n):
-    """n normal numbers, cut off at 3, by Box and Muller from the draws that follow `state`; draws beyond 3 are skipped."""
+    """n normal numbers, cut off at 3, by Box and Muller from the draws that follow `state`; none beyond 3."""
     parts, have, first = [], 0, 1
     while have < n:
         count = max(1024, int(1.01 * (n - have)))  # 0.27 % lie beyond 3
@@ -93,7 +93,7 @@ def synthetic_row(sequence, length, vocabulary, seed):
 
 
 def open_tokens(path):
-    """The tokens of a file as an array on disk: 16-bit ones of a .bin shard, with or without llm.c's header, or bytes."""
+    """The tokens of a file, as an array on disk: 16 bits in a .bin shard, with or without llm.c's header, or bytes."""
     try:
         size = os.path.getsize(path)
         if not os.path.isfile(path):

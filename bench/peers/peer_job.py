@@ -1,11 +1,8 @@
-"""peer_job.py - the ranks of a run and their machine: who is who, barriers and gathers on the host, what others do there."""
+"""peer_job.py - the ranks of a run and their machines: barriers and gathers on the host, CPU time of others."""
 
 import os
-import resource
 import socket
-import time
 
-import torch
 import torch.distributed as dist
 
 from peer_data import Refused
@@ -79,11 +76,6 @@ def machine():
         return file.read().strip()
 
 
-def process_cpu_seconds():
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
-
-
 def machine_cpu_seconds():
     """Of everything that ran on the machine since boot, without idling and waiting for disks."""
     with open("/proc/stat", encoding="ascii") as file:
@@ -91,17 +83,14 @@ def machine_cpu_seconds():
     return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
 
 
-def foreign_cores(job, reports):
-    """Cores of the busiest machine that something else than its ranks used around a block; NaN for one too short to tell.
+def cores_of_others(job, reports):
+    """Cores of the busiest machine that other processes used around a block; NaN for a block too short for the clocks.
     A report has process_cpu, machine_cpu and around, in seconds."""
-    if max(r["around"] for r in reports) < 0.2:
-        return float("nan")
-    worst = 0.0
-    for name in {m for _, m, _ in job.places}:
-        here = [r for r, (_, m, _) in zip(reports, job.places) if m == name]
-        ranks = sum(r["process_cpu"] for r in here)
-        worst = max(worst, *((r["machine_cpu"] - ranks) / r["around"] for r in here))
-    return worst
+    worst, machines = 0.0, [m for _, m, _ in job.places]
+    for r, name in zip(reports, machines, strict=True):
+        ranks = sum(other["process_cpu"] for other, m in zip(reports, machines, strict=True) if m == name)
+        worst = max(worst, (r["machine_cpu"] - ranks) / r["around"])
+    return worst if max(r["around"] for r in reports) >= 0.2 else float("nan")
 
 
 def cpu_list(cpus):
@@ -118,16 +107,4 @@ def cpu_list(cpus):
 def host_facts():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
-    facts = {
-        "cpu": names[0] if names else "",
-        "kernel": f"{os.uname().sysname} {os.uname().release}",
-        "pus": os.cpu_count(),
-        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
-    }
-    if torch.cuda.is_available():
-        facts["gpus"] = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    return facts
-
-
-def time_stamp():
-    return time.strftime("%Y-%m-%dT%H:%M:%S%z")
+    return {"cpu": names[0] if names else "", "kernel": f"{os.uname().sysname} {os.uname().release}"}

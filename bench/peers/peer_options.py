@@ -1,229 +1,103 @@
-"""peer_options.py - the command line: options of ddpbench spelled as there, with the same defaults, and PyTorch's own."""
+"""peer_options.py - the command line: options of ddpbench, spelled as there, with its defaults, and PyTorch's own."""
 
+import argparse
 import math
 import re
-from types import SimpleNamespace
 
 from peer_data import Refused
 from peer_strategies import STRATEGIES
 
 
-def count(low, high):
-    def parse(name, text):
-        if not re.fullmatch("[0-9]+", text) or not low <= int(text) <= high:
-            raise Refused(f"--{name} {text}: expected a whole number from {low:.0f} to {high:.0f}")
-        return int(text)
+def at_least(least, kind):
+    def number(text):  # its name is in what argparse says of words that are no number
+        if not least <= (value := kind(text)) < math.inf:
+            raise argparse.ArgumentTypeError(f"{text}: expected a number from {least:g}")
+        return value
 
-    return parse
-
-
-def real(low, high):
-    def parse(name, text):
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not low <= value <= high:
-            raise Refused(f"--{name} {text}: expected a number from {low:g} to {high:g}")
-        return int(value) if value == int(value) else value
-
-    return parse
+    return number
 
 
-def choice(*words):
-    def parse(name, text):
-        if text not in words:
-            raise Refused(f"--{name} {text}: expected {', '.join(words[:-1])} or {words[-1]}")
-        return text
+COUNT, COUNT_OR_0, REAL, POSITIVE = at_least(1, int), at_least(0, int), at_least(0, float), at_least(1e-30, float)
 
-    return parse
-
-
-def text(name, value):
-    return value
-
-
-def label(name, value):
-    if not re.fullmatch("[A-Za-z0-9_.+-]{0,100}", value):
-        raise Refused(f"--{name} '{value:.100}': may hold letters, digits, _, -, + and . only, at most 100")
-    return value
-
-
-def flag(name, value):
-    raise AssertionError
-
-
-SECTIONS = {
-    "Model": [
-        (
-            "vocab-size",
-            count(0, 65536),
-            0,
-            "tokens known to the model; 0: 256 for a file of bytes, 10000 for synthetic data, 65536 for a .bin shard",
-        ),
-        ("context-length", count(1, 1e6), 512, "tokens of a sequence"),
-        ("d-model", count(2, 1e6), 768, "width of the model"),
-        ("num-layers", count(1, 10000), 12, "transformer blocks"),
-        ("num-heads", count(1, 1e6), 12, "attention heads; must divide --d-model into even parts"),
-        ("d-ff", count(1, 1e7), 3072, "width of the feed-forward"),
-        ("rope-theta", real(1, 1e15), 10000, "base of the rotary position angles"),
-    ],
-    "Batch and data": [
-        ("batch-size", count(1, 1e9), 32, "sequences in a step, divided over the ranks"),
-        ("batch-size-per-rank", count(0, 1e9), 0, "sequences of each rank instead (weak scaling); 0: use --batch-size"),
-        ("grad-accumulation", count(1, 1e6), 1, "micro-batches a step; gradients are reduced in the last one only"),
-        ("data", text, "synthetic", "synthetic, or a file: *.bin holds 16-bit tokens, any other file is read as bytes"),
-        ("seed", count(0, 1e15), 0, "fixes initial weights and the order of the data"),
-    ],
-    "Training": [
-        ("num-epochs", count(1, 1e9), 10, "epochs, the warm-up epochs included"),
-        ("warmup-epochs", count(0, 1e9), 3, "epochs in which the learning rate rises from 0 and gradients are clipped"),
-        ("steps-per-epoch", count(1, 1e9), 1, "steps of an epoch"),
-        ("lr", real(0, 1e6), 0.001, "learning rate after the warm-up"),
-        ("max-norm", real(1e-30, 1e30), 1, "largest gradient norm in warm-up epochs"),
-        ("weight-decay", real(0, 1e6), 0.01, "AdamW's weight decay"),
-        ("log-grad-norm", flag, False, "compute the gradient norm in every step"),
-    ],
-    "Strategies": [
-        (
-            "implementations",
-            text,
-            "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed",
-            "what to compare: names from the list below, each NAME or LABEL=NAME",
-        ),
-        (
-            "bucket-size-mb",
-            text,
-            "100",
-            "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed (and torch_ddp) of each",
-        ),
-        ("grad-dtype", choice("fp32", "bf16"), "fp32", "type on the wire of ddp_individual_v2: fp32 or bf16"),
-        ("threads", count(0, 4096), 0, "threads of a rank; 0: OMP_NUM_THREADS, or the rank's share of the cores"),
-    ],
-    "Benchmark": [
-        (
-            "regime",
-            choice("active", "warmup"),
-            "active",
-            "which epochs are timed: active, or warmup (learning rate ramps, gradients are clipped)",
-        ),
-        ("rounds", count(1, 1e6), 10, "rounds; each runs one block of every implementation"),
-        (
-            "steps-per-block",
-            count(0, 1e6),
-            0,
-            "timed steps of a block, after 2 that are not; 0: those of the regime's epochs",
-        ),
-        ("output", text, "", "result directory; default results/<time>[-<label>]"),
-        ("label", label, "", "a name for this run, kept in its results"),
-    ],
-    "Device": [
-        (
-            "device",
-            choice("auto", "cpu", "cuda"),
-            "auto",
-            "what each rank computes on: cpu, cuda (an NVIDIA GPU of its own), or auto (cuda where there is one)",
-        ),
-        (
-            "dtype",
-            choice("fp32", "tf32", "bf16"),
-            "fp32",
-            "fp32; on GPUs also tf32 (products round to TF32); bf16: autocast, as people do it",
-        ),
-    ],
-    "PyTorch": [
-        (
-            "residual-dtype",
-            choice("fp32", "bf16"),
-            "fp32",
-            "with --dtype bf16, the type of the residual stream and the norms; bf16: all activations are bfloat16",
-        ),
-        (
-            "attention",
-            choice("auto", "flash", "cudnn", "efficient", "math"),
-            "auto",
-            "backend of scaled_dot_product_attention; auto: PyTorch's choice",
-        ),
-        ("compile", flag, False, "torch.compile each layer and the head"),
-        ("compile-mode", choice("default", "max-autotune-no-cudagraphs"), "default", "how"),
-        ("backend", choice("auto", "nccl", "gloo"), "auto", "of torch.distributed; auto: nccl for cuda, gloo for cpu"),
-    ],
+# fmt: off
+OURS = {  # type, or the words to choose from; default
+    "vocab-size": (COUNT_OR_0, 0), "context-length": (COUNT, 512), "d-model": (COUNT, 768), "num-layers": (COUNT, 12),
+    "num-heads": (COUNT, 12), "d-ff": (COUNT, 3072), "rope-theta": (POSITIVE, 10000.0),
+    "batch-size": (COUNT, 32), "batch-size-per-rank": (COUNT_OR_0, 0), "grad-accumulation": (COUNT, 1),
+    "data": (str, "synthetic"), "seed": (COUNT_OR_0, 0),
+    "num-epochs": (COUNT, 10), "warmup-epochs": (COUNT_OR_0, 3), "steps-per-epoch": (COUNT, 1), "lr": (REAL, 0.001),
+    "max-norm": (POSITIVE, 1.0), "weight-decay": (REAL, 0.01), "log-grad-norm": (bool, False),
+    "implementations": (str, "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed"),
+    "bucket-size-mb": (str, "100"), "grad-dtype": (("fp32", "bf16"), "fp32"), "threads": (COUNT_OR_0, 0),
+    "regime": (("active", "warmup"), "active"), "rounds": (COUNT, 10), "steps-per-block": (COUNT_OR_0, 0),
+    "output": (str, ""), "label": (str, ""),
+    "device": (("auto", "cpu", "cuda"), "auto"), "dtype": (("fp32", "tf32", "bf16"), "fp32"),
 }
-ROWS = {name: (parse, default, words) for rows in SECTIONS.values() for name, parse, default, words in rows}
+PYTORCH = {
+    "residual-dtype": (("fp32", "bf16"), "fp32",
+                       "with --dtype bf16 (autocast), type of residual stream and norms; bf16: all activations"),
+    "attention": (("auto", "flash", "cudnn", "efficient", "math"), "auto",
+                  "backend of scaled_dot_product_attention: flash, cudnn, efficient, math, or auto (PyTorch's choice)"),
+    "compile": (bool, False, "torch.compile each layer and the head; needs a C++ compiler"),
+    "compile-mode": (("default", "max-autotune-no-cudagraphs"), "default", "default or max-autotune-no-cudagraphs"),
+    "backend": (("auto", "nccl", "gloo"), "auto", "of torch.distributed; auto: nccl on GPUs, gloo on CPUs"),
+}
+# fmt: on
 
 
-def help_text():
-    lines = [
-        "Usage: torchrun --standalone --nproc-per-node RANKS bench/peers/torch_ddp.py [OPTION VALUE]...",
-        "       mpirun -n RANKS python3 bench/peers/torch_ddp.py [OPTION VALUE]...   also srun; MASTER_ADDR, MASTER_PORT",
-        "",
-        "Does what ddpbench does in PyTorch: the same model from the same weights, the same batches, strategies, blocks and",
-        "result files, to set both side by side with ddpbench compare. AdamW is PyTorch's fused one. On a GPU phases are",
-        "timed by events.",
-    ]
-    for title, rows in SECTIONS.items():
-        lines += ["", f"{title}:"]
-        for name, parse, default, words in rows:
-            shown = "" if parse is flag or default == "" else f" [{default}]"
-            lines.append(f"  {'--' + name:<22} {words}{shown}")
-    lines += ["", "Implementations:", *(f"  {s.name:<20}   {s.summary}" for s in STRATEGIES.values())]
-    return "\n".join(lines)
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise Refused(f"{message}; see --help")
 
 
-def parse_words(argv):
-    """`--name value` or `--name=value`, strictly. Returns the configuration: a value for every option."""
-    values = {name: default for name, (_, default, _) in ROWS.items()}
-    words = iter(argv)
-    for word in words:
-        if not word.startswith("--"):
-            raise Refused(f"'{word}': options begin with --; see --help")
-        name, equal, value = word[2:].partition("=")
-        name = name.replace("_", "-")
-        if name not in ROWS:
-            raise Refused(f"unknown option '{word}'; known: " + " ".join("--" + known for known in ROWS))
-        parse = ROWS[name][0]
-        if parse is flag:
-            if equal:
-                raise Refused(f"--{name} takes no value")
-            values[name] = True
-            continue
-        if not equal:
-            value = next(words, None)
-        if value is None:
-            raise Refused(f"--{name} needs a value: {ROWS[name][2]}")
-        values[name] = parse(name, value)
-    return values
+def make_parser():
+    strategies = "\n".join(f"  {s.name:<20} {s.summary}" for s in STRATEGIES.values())
+    parser = Parser(
+        usage="torchrun --standalone --nproc-per-node RANKS bench/peers/torch_ddp.py [OPTION VALUE]...\n"
+        "       mpirun -n RANKS python3 bench/peers/torch_ddp.py ...   also srun; reads MASTER_ADDR, MASTER_PORT",
+        description="Does in PyTorch what ddpbench does, and leaves results that `ddpbench compare` and `report` read.",
+        epilog=f"implementations:\n{strategies}",
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=26, width=200),
+        allow_abbrev=False,
+    )
+    for title, options in (("options of ddpbench; its --help describes them", OURS), ("PyTorch", PYTORCH)):
+        group = parser.add_argument_group(title)
+        for name, (kind, default, *words) in options.items():
+            words = " ".join([*words, "" if kind is bool or default == "" else f"[{default}]"])
+            takes = {"choices": kind} if isinstance(kind, tuple) else {"type": kind}
+            how = {"action": "store_true"} if kind is bool else takes | {"default": default, "metavar": ""}
+            group.add_argument(f"--{name}", help=words, **how)
+    return parser
 
 
 def make_rows(implementations, bucket_sizes):
-    """[(label, strategy, bucket_mb)]; one for each size of a strategy with buckets, and only a list adds the size to the
-    label."""
+    """[(label, strategy, bucket_mb)]: one with buckets is there for each size, and only a list adds it to the label."""
     sizes, rows = bucket_sizes.split(","), []
-    for size in sizes:
-        real(1e-9, 1e9)("bucket-size-mb", size)
+    if not all(re.fullmatch(r"[0-9]*\.?[0-9]+", size) and float(size) > 0 for size in sizes):
+        raise Refused(f"--bucket-size-mb {bucket_sizes}: expected numbers above 0, with commas between them")
     for word in implementations.split(","):
-        name = word.partition("=")[2] or word
-        row = word.partition("=")[0]
+        label, name = word.partition("=")[0], word.partition("=")[2] or word
         if name not in STRATEGIES:
             raise Refused(f"--implementations: unknown implementation '{name}'; known: {', '.join(STRATEGIES)}")
-        if not re.fullmatch("[A-Za-z0-9_+-]{1,40}", row):
-            raise Refused(f"--implementations: label '{row}' may hold 1 to 40 letters, digits, _, - and +")
         if STRATEGIES[name].buckets:
-            rows += [(f"{row}:{size}" if len(sizes) > 1 else row, STRATEGIES[name], float(size)) for size in sizes]
+            rows += [(f"{label}:{size}" if len(sizes) > 1 else label, STRATEGIES[name], float(size)) for size in sizes]
         else:
-            rows.append((row, STRATEGIES[name], 0.0))
-    labels = [row[0] for row in rows]
-    for name in labels:
-        if labels.count(name) > 1:
-            raise Refused(f"--implementations: '{name}' is listed twice; give each its own label, as in a=ddp,b=ddp")
+            rows.append((label, STRATEGIES[name], 0.0))
+        if not re.fullmatch("[A-Za-z0-9_+-]{1,40}", label):
+            raise Refused(f"--implementations: label '{label}' may hold 1 to 40 letters, digits, _, - and +")
+    if len({label for label, _, _ in rows}) < len(rows):
+        raise Refused("--implementations: one is listed twice; give each its own label, as in a=ddp,b=ddp")
     return rows
 
 
 def parse_options(argv, ranks):
     """Options as fields, with _ for -, fitted to the ranks; `configuration` has them as given."""
-    values = parse_words(argv)
-    o = SimpleNamespace(**{name.replace("-", "_"): value for name, value in values.items()})
+    words = [re.sub("^--[^=]*", lambda name: name[0].replace("_", "-"), word) for word in argv]
+    o = make_parser().parse_args(words)
+    values = vars(o).copy()
     o.rows = make_rows(o.implementations, o.bucket_size_mb)
+    if not re.fullmatch("[A-Za-z0-9_.+-]{0,100}", o.label):
+        raise Refused(f"--label '{o.label}': may hold letters, digits, _, -, + and . only, at most 100")
     if o.d_model % o.num_heads or o.d_model // o.num_heads % 2:
         raise Refused(f"--num-heads {o.num_heads} does not divide --d-model {o.d_model} into heads of even width")
     if o.residual_dtype == "bf16" and o.dtype != "bf16":
@@ -236,12 +110,12 @@ def parse_options(argv, ranks):
     if not o.block_steps:
         raise Refused(f"--regime {o.regime} has no epochs; change --warmup-epochs, or set --steps-per-block")
     o.batch_size = ranks * o.batch_size_per_rank or o.batch_size
-    if o.batch_size % (ranks * o.grad_accumulation):
-        raise Refused(
-            f"a batch of {o.batch_size} does not divide over {ranks} ranks x {o.grad_accumulation} micro-batches: use a "
-            f"multiple of {ranks * o.grad_accumulation}"
-        )
+    multiple = ranks * o.grad_accumulation
+    if o.batch_size % multiple:
+        parts = f"{ranks} ranks x {o.grad_accumulation} micro-batches"
+        raise Refused(f"a batch of {o.batch_size} does not divide over {parts}: use a multiple of {multiple}")
     if not o.vocab_size:
         o.vocab_size = 10000 if o.data == "synthetic" else 65536 if o.data.endswith(".bin") else 256
-    o.configuration = values | {"vocab-size": o.vocab_size, "batch-size": o.batch_size}
+    values |= {"vocab_size": o.vocab_size, "batch_size": o.batch_size}
+    o.configuration = {name.replace("_", "-"): value for name, value in values.items()}
     return o

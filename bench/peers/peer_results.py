@@ -1,29 +1,25 @@
-"""peer_results.py - the result directory of ddpbench (results/README.md), written by another program."""
+"""peer_results.py - the result directory of ddpbench (results/README.md), for its `compare` and `report` to read."""
 
 import json
 import math
 import os
 import sys
 import time
+from statistics import median
 
-import peer_stats as stats
 from peer_data import Refused
-from peer_job import cpu_list, host_facts, time_stamp
+from peer_job import cpu_list, host_facts
 from peer_step import GRADIENT_SYNC, PHASES
 
-SCHEMA = 1  # of bench/results.h
-PROGRAM = "torch_ddp.py"
+SCHEMA, PROGRAM, MODE = 2, "torch_ddp.py", "benchmark"  # what it measures is a benchmark's
 ENVIRONMENT = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GLOO_", "NCCL_", "CUDA_", "TORCH_", "PYTORCH_",
-               "GLIBC_TUNABLES", "SLURM_JOB_ID", "SLURM_JOB_N", "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS", "SLURM_STEP")  # fmt: skip
+               "GLIBC_TUNABLES", "SLURM_JOB_ID", "SLURM_JOB_N", "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS",
+               "SLURM_STEP")  # fmt: skip
 
 
-def finite(value):
-    """JSON knows no NaN and no infinity."""
-    if isinstance(value, dict):
-        return {key: finite(x) for key, x in value.items()}
-    if isinstance(value, list):
-        return [finite(x) for x in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def finite(tree):
+    """JSON knows no NaN and no infinity: a member that is neither becomes null."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in tree.items()}
 
 
 class Results:
@@ -31,12 +27,11 @@ class Results:
 
     def __init__(self, job, options):
         name = options.output
-        if not name and job.rank == 0:
+        if not name:
             stamp = time.strftime("results/%Y%m%d-%H%M%S") + (f"-{options.label}" if options.label else "")
-            number = 2
-            name = stamp
+            number, name = 2, stamp
             while os.path.exists(name):
-                name, number = f"{stamp}-{number}", number + 1
+                number, name = number + 1, f"{stamp}-{number}"
         self.directory = job.gather(name)[0]
         self.metrics = job.agree(lambda: self.open_metrics(job.rank))
 
@@ -52,13 +47,10 @@ class Results:
     def path(self, name):
         return os.path.join(self.directory, name)
 
-    def replace(self, name, text):
-        with open(self.path(name + ".tmp"), "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(self.path(name + ".tmp"), self.path(name))
-
     def write_json(self, name, tree):
-        self.replace(name, json.dumps(finite(tree), indent="\t", allow_nan=False) + "\n")
+        with open(self.path(name + ".tmp"), "w", encoding="utf-8") as file:
+            file.write(json.dumps(finite(tree), indent="\t", allow_nan=False) + "\n")
+        os.replace(self.path(name + ".tmp"), self.path(name))
 
     def write_lines(self, lines):
         self.metrics.write("".join(json.dumps(finite(line), allow_nan=False) + "\n" for line in lines))
@@ -66,26 +58,23 @@ class Results:
 
 
 def run_tree(job, options, derived, rows, version):
-    """What was run, where and with what. All ranks call. What this program has and ddpbench has not, and the other way
-    round, stands under keys of its own, so that ddpbench compare tells it and compares the rest."""
-    mine = host_facts()
-    ranks = job.gather(
-        {"rank": job.rank, "host": job.places[job.rank][0], "binding": cpu_list(job.places[job.rank][2])}
-    )
-    facts = job.gather(mine)
+    """What was run, where and with what. All ranks call. What both programs have stands under the same keys, which
+    `ddpbench compare` compares; it lists those that only one of them has."""
+    everyone = job.gather(host_facts())
+    ranks = [{"rank": r, "host": host, "binding": cpu_list(cpus)} for r, (host, _, cpus) in enumerate(job.places)]
     return {
         "schema_version": SCHEMA,
         "program": PROGRAM,
         "version": version,
-        "mode": "benchmark",
-        "time": time_stamp(),
+        "mode": MODE,
+        "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "label": options.label,
         "argv": sys.argv,
         "configuration": options.configuration,
         "derived": derived,
         "implementations": rows,
         "ranks": ranks,
-        "hosts": {r["host"]: f for r, f in zip(ranks, facts)},
+        "hosts": {r["host"]: facts for r, facts in zip(ranks, everyone)},
         "environment": {k: v for k, v in sorted(os.environ.items()) if k.startswith(ENVIRONMENT)},
     }
 
@@ -93,135 +82,36 @@ def run_tree(job, options, derived, rows, version):
 # ---- summary ----
 
 
-def metric(figures, unit):
-    return figures | {"unit": unit}
+def figures(samples, tokens, communicates):
+    """The list of figures: medians over the blocks of samples[label], each (step, [phases]) in seconds. The share of
+    gradient_sync in a step is that of the labels that communicate there."""
+    found = []
 
+    def add(label, name, unit, sample, better="lower"):
+        figure = {"subject": label, "name": name, "unit": unit, "value": median(sample), "low": None, "high": None}
+        found.append(figure | {"n": len(sample), "better": better, "judged": name == "step"})
 
-def no_figure(unit, n=0):
-    return {
-        "median": math.nan,
-        "ci_low": math.nan,
-        "ci_high": math.nan,
-        "p5": math.nan,
-        "p95": math.nan,
-        "n": n,
-        "unit": unit,
-    }
-
-
-def summarize(samples, strategies, labels, ranks, tokens):
-    """samples[label] = a list of blocks, each (step, [phases]) in seconds. Returns the figures of summary.json:
-    implementations, comparisons, fastest, not_told_apart_from_fastest."""
-    step = {name: [block[0] for block in samples[name]] for name in labels}
-    none = next((name for name in labels if strategies[name].name == "none"), None)
-    figures = {}
-    for name in labels:
-        row = figures[name] = {"step": metric(stats.summary(step[name], 1e3), "ms")}
+    for label, blocks in samples.items():
+        add(label, "step", "s", [step for step, _ in blocks])
         for p, phase in enumerate(PHASES):
-            row[phase] = metric(stats.summary([block[1][p] for block in samples[name]], 1e3), "ms")
-        row["tokens_per_second"] = metric(stats.summary([tokens / s for s in step[name]]), "1/s")
-        # DistributedDataParallel waits inside backward, where the wait cannot be told from the rest
-        known = strategies[name].reduces and not strategies[name].own_model and ranks > 1
-        share = [block[1][GRADIENT_SYNC] / block[0] for block in samples[name]] if known else []
-        row["communication_ratio"] = metric(stats.summary(share), "1")
-        row["sync_cost"] = no_figure("ms")
-        if none and name != none:
-            found, base = stats.paired(step[name], step[none]), 1e3 * stats.median(step[none])
-            cost = {
-                key: (found[of] - 1) * base for key, of in (("median", "ratio"), ("ci_low", "low"), ("ci_high", "high"))
-            }
-            row["sync_cost"] = no_figure("ms", len(step[name])) | cost
-    return {"implementations": figures} | compare(step, [name for name in labels if strategies[name].reduces])
+            add(label, phase, "s", [phases[p] for _, phases in blocks])
+        add(label, "tokens_per_second", "1/s", [tokens / step for step, _ in blocks], "higher")
+        if label in communicates:
+            add(label, "communication_ratio", "1", [phases[GRADIENT_SYNC] / step for step, phases in blocks])
+    return found
 
 
-def compare(step, reducing):
-    """Every two strategies that reduce, paired by round."""
-    pairs = [(a, b, stats.paired(step[a], step[b])) for i, a in enumerate(reducing) for b in reducing[i + 1 :]]
-    adjusted = stats.holm([found["p"] for _, _, found in pairs])
-    tree = {
-        "comparisons": [
-            {
-                "a": a,
-                "b": b,
-                "step_ratio": found["ratio"],
-                "ci_low": found["low"],
-                "ci_high": found["high"],
-                "p_holm": p,
-            }
-            for (a, b, found), p in zip(pairs, adjusted)
-        ]
-    }
-    if reducing:
-        fastest = min(reducing, key=lambda name: sum(math.log(s) for s in step[name]))
-        slower = {a if b == fastest else b for (a, b, _), p in zip(pairs, adjusted) if p < 0.05 and fastest in (a, b)}
-        tree |= {
-            "fastest": fastest,
-            "not_told_apart_from_fastest": [n for n in reducing if n != fastest and n not in slower],
-        }
-    return tree
-
-
-def csv_text(options, figures, strategies, buckets, ranks, hosts, threads):
-    """summary.csv: the same figures, a row for each implementation and metric, empty where a figure does not exist."""
-    columns = ["n", "median", "ci_low", "ci_high", "p5", "p95"]
-    lines = [f"label,implementation,strategy,bucket_size_mb,ranks,hosts,threads,metric,unit,{','.join(columns)}"]
-    for name, row in figures.items():
-        bucket = f"{buckets[name]:.17g}" if strategies[name].buckets else ""
-        for of, figure in row.items():
-            numbers = ["" if math.isnan(figure[c]) else f"{figure[c]:.17g}" for c in columns]
-            start = [options.label, name, strategies[name].name, bucket, ranks, hosts, threads, of, figure["unit"]]
-            lines.append(",".join(str(x) for x in start + numbers))
-    return "\n".join(lines) + "\n"
-
-
-# ---- the table ----
-
-
-def cell(figure, width, digits=2):
-    value = figure["median"]
-    shown = "n/a" if math.isnan(value) else f"{value:.{0 if abs(value) >= 10000 else digits}f}"
-    return f"{shown:>{width}}"
-
-
-def table_text(tree, options):
-    figures = tree["implementations"]
-    width = max(14, *map(len, figures))
-    head = f"%-{width}s %9s %9s %9s %9s %9s %8s %9s %9s %s"
-    lines = [
-        head
-        % (
-            "implementation",
-            "forward",
-            "backward",
-            "sync",
-            "optimizer",
-            "step",
-            "comm",
-            "tokens",
-            "sync cost",
-            "[95 %",
-        ),
-        head % ("", "ms", "ms", "ms", "ms", "ms", "ratio", "per s", "ms", "interval]"),
-    ]
-    for name, row in figures.items():
-        times = [
-            cell(row[of], 9) for of in ("forward_pass", "backward_pass", "gradient_sync", "optimizer_step", "step")
-        ]
-        ratio, cost = row["communication_ratio"]["median"], row["sync_cost"]
-        ratio = "     n/a" if math.isnan(ratio) else f"{100 * ratio:6.1f} %"
-        interval = "" if math.isnan(cost["ci_low"]) else f" [{cost['ci_low']:.2f}, {cost['ci_high']:.2f}]"
-        lines.append(
-            " ".join([f"{name:<{width}}", *times, ratio, cell(row["tokens_per_second"], 9, 0), cell(cost, 9)])
-            + interval
-        )
-    plural = "" if options.block_steps == 1 else "s"
-    lines.append(
-        f"Medians over {tree['rounds']} rounds; a sample is the mean of {options.block_steps} timed step{plural}."
-    )
-    if any(strategy.own_model for _, strategy, _ in options.rows):
-        lines.append("torch_ddp waits for its reductions within backward, so nothing of them is in sync.")
-    if "fastest" in tree:
-        equal = tree["not_told_apart_from_fastest"]
-        words = f", but cannot be told apart from: {', '.join(equal)}" if equal else ""
-        lines += ["", f"Verdict: {tree['fastest']} is the fastest on average (n = {tree['rounds']} rounds){words}."]
-    return "\n".join(lines)
+def table(found, note):
+    """A row for each implementation, in the form of bench/base/table.h."""
+    times = ("forward_pass", "backward_pass", "gradient_sync", "optimizer_step", "step")
+    heading = ("forward", "backward", "sync", "optimizer", "step")
+    real = [(key, f"{word}\nms", "s", 1000, 2) for key, word in zip(times, heading)]
+    real += [("communication_ratio", "comm\nratio", "1", 1, 3), ("tokens_per_second", "tokens\nper s", "1/s", 1, 0)]
+    columns = [{"key": "implementation", "kind": "text", "heading": "implementation", "width": -14}]
+    columns += [dict(key=k, kind="real", heading=h, unit=u, scale=s, width=9, decimals=d) for k, h, u, s, d in real]
+    keys, rows = [column["key"] for column in columns], {}
+    for figure in found:
+        row = rows.setdefault(figure["subject"], {"implementation": figure["subject"]})
+        if figure["name"] in keys:
+            row[figure["name"]] = figure["value"]
+    return {"key": "implementations", "title": "", "columns": columns, "rows": list(rows.values()), "note": note}

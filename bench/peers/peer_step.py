@@ -63,8 +63,8 @@ class PhaseClock:
 
 
 class Schedule:
-    """The learning rate rises from 0 in step 0 to `peak` in step `warmup` and stays; gradients are clipped before it. In
-    fp32, as there."""
+    """The learning rate rises from 0 in step 0 to `peak` in step `warmup` and stays, in fp32 as there; gradients are
+    clipped before that step."""
 
     def __init__(self, peak, warmup):
         self.peak, self.warmup = np.float32(peak), warmup
@@ -120,14 +120,14 @@ class Trainer:
         self.record = torch.zeros(slots, 2, device=device)  # loss and gradient norm
         self.slots = [row.unbind() for row in self.record]
         self.autocast = options.dtype == "bf16"
-        self.sync, self.learner, self.at = None, None, 0
+        self.reducer, self.learner, self.at = None, None, 0
 
-    def use(self, sync, learner, at):
-        """Puts a strategy to work on its model, with schedule and data at step `at` (the data at 0 if that is below)."""
-        if self.sync:
-            self.sync.detach()
-        self.sync, self.learner, self.at, self.data_at = sync, learner, at, max(0, at)
-        sync.attach()
+    def use(self, reducer, learner, at):
+        """Puts a strategy to work on its model, with schedule and data at step `at` (data at 0 if that is below)."""
+        if self.reducer:
+            self.reducer.detach()
+        self.reducer, self.learner, self.at, self.data_at = reducer, learner, at, max(0, at)
+        reducer.attach()
         learner.reset()
         self.set_rate()
         self.record.zero_()
@@ -148,7 +148,7 @@ class Trainer:
 
     def step(self, slot):
         """Does not wait for the device."""
-        o, sync, optimizer, clock = self.options, self.sync, self.learner.optimizer, self.clock
+        o, reducer, optimizer, clock = self.options, self.reducer, self.learner.optimizer, self.clock
         loss_of_step, norm_of_step = self.slots[slot]
 
         clock.enter(slot, ZERO_GRAD)
@@ -159,16 +159,16 @@ class Trainer:
             token, target = self.batches.load(self.data_at, m)
 
             clock.enter(slot, FORWARD)
-            with sync.begin(m + 1 == o.grad_accumulation):
+            with reducer.begin(m + 1 == o.grad_accumulation):
                 with self.precision():
-                    loss = sync.run(token, target)
+                    loss = reducer.run(token, target)
                 loss_of_step.add_(loss.detach(), alpha=1 / o.grad_accumulation)
 
                 clock.enter(slot, BACKWARD)
-                loss.backward(sync.scale)
+                loss.backward(reducer.scale)
 
         clock.enter(slot, GRADIENT_SYNC)
-        sync.finish()
+        reducer.finish()
 
         if self.schedule.is_warmup(self.at):
             clock.enter(slot, CLIPPING)
@@ -177,9 +177,8 @@ class Trainer:
         else:
             clock.enter(slot, OPTIMIZER)
             if o.log_grad_norm:
-                norm_of_step.copy_(
-                    torch.nn.utils.get_total_norm([p.grad for p in self.learner.parameters], foreach=True)
-                )
+                gradients = [p.grad for p in self.learner.parameters]
+                norm_of_step.copy_(torch.nn.utils.get_total_norm(gradients, foreach=True))
         optimizer.step()
 
         clock.enter(slot, LR_SCHEDULING)

@@ -1,9 +1,9 @@
-"""peer_strategies.py - the strategies of ddp/strategy_*.c on torch.distributed, and PyTorch's own DistributedDataParallel.
+"""peer_strategies.py - the strategies of ddp/strategy_*.c on torch.distributed, and PyTorch's DistributedDataParallel.
 
-A sync is a strategy at work on one model. All of ours only sum; the mean is folded into the loss (`scale`). Gradients are
-set to None before backward, so that autograd hands over its own arrays; a strategy that needs them side by side copies
-each into its bucket when it is final and leaves a view of the bucket as the gradient, as DistributedDataParallel does
-with gradient_as_bucket_view, so nothing is copied back.
+A reducer is a strategy at work on one model. All of ours only sum; the mean is folded into the loss (`scale`).
+Gradients are set to None before backward, so that autograd hands over its own arrays; a strategy that needs them side
+by side copies each into its bucket when it is final and leaves a view of the bucket as the gradient, as
+DistributedDataParallel does with gradient_as_bucket_view, so nothing is copied back.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ ALIGNMENT = 16  # floats; every tensor starts at a multiple of it
 PER_TENSOR, WHOLE = 0, 2**63
 
 
-class Slice(NamedTuple):
+class Bucket(NamedTuple):
     offset: int  # floats
     count: int
     tensors: list  # numbers of the tensors in it, in the order in which backward finishes them
@@ -27,22 +27,22 @@ class Slice(NamedTuple):
 
 
 def make_plan(counts, max_bytes):
-    """Cuts tensors of so many floats, last to first, into slices of at most max_bytes of fp32 (a larger tensor is one of
-    its own), as ddp/plan.c does. Returns the slices, where each tensor starts, and the floats of all."""
+    """Cuts tensors of so many floats, last to first, into buckets of at most max_bytes of fp32 (a larger tensor is
+    one by itself), as ddp/plan.c does. Returns the buckets, where each tensor starts, and the floats of all."""
     start, end = [0] * len(counts), 0
-    slices = []
+    buckets = []
     for i in reversed(range(len(counts))):
         start[i] = end
         last = start[i] + counts[i]
-        if not slices or 4 * (last - slices[-1].offset) > max_bytes:
-            slices.append(Slice(start[i], 0, [], 0))
-        s = slices[-1]
-        slices[-1] = Slice(s.offset, last - s.offset, [*s.tensors, i], s.parameters + counts[i])
+        if not buckets or 4 * (last - buckets[-1].offset) > max_bytes:
+            buckets.append(Bucket(start[i], 0, [], 0))
+        s = buckets[-1]
+        buckets[-1] = Bucket(s.offset, last - s.offset, [*s.tensors, i], s.parameters + counts[i])
         end += (counts[i] + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-    return slices, start, end
+    return buckets, start, end
 
 
-class Sync:
+class Reducer:
     """The control: no reduction."""
 
     name, summary = "none", "control: no reduction; a strategy's cost is its step time minus this"
@@ -53,9 +53,7 @@ class Sync:
     def __init__(self, model, ranks, micro_batches, bucket_mb, grad_dtype):
         self.model = self.run = model
         self.parameters = list(model.parameters())
-        self.scale = torch.tensor(
-            1 / (ranks * micro_batches), device=self.parameters[0].device
-        )  # of the loss's gradient
+        self.scale = torch.tensor(1 / (ranks * micro_batches), device=self.parameters[0].device)  # of the loss
         max_bytes = int(bucket_mb * 1048576) if self.buckets else self.max_bytes
         self.plan, self.start, self.floats = make_plan([p.numel() for p in self.parameters], max_bytes)
         self.works, self.handles = [], []
@@ -66,7 +64,7 @@ class Sync:
 
     def attach(self):
         """Goes to work: gradient_ready is called from now on."""
-        if type(self).gradient_ready is not Sync.gradient_ready:
+        if type(self).gradient_ready is not Reducer.gradient_ready:
             for i, p in enumerate(self.parameters):
                 self.handles.append(p.register_post_accumulate_grad_hook(functools.partial(self.hook, i)))
 
@@ -106,13 +104,11 @@ class Sync:
         """Bytes, tensors and parameters of each collective of a step."""
         if not self.reduces:
             return []
-        return [
-            {"bytes": s.count * self.wire.itemsize, "tensors": len(s.tensors), "parameters": s.parameters}
-            for s in self.plan
-        ]
+        width = self.wire.itemsize
+        return [{"bytes": b.count * width, "tensors": len(b.tensors), "parameters": b.parameters} for b in self.plan]
 
 
-class Ddp(Sync):
+class Ddp(Reducer):
     name, summary = "ddp", "after backward, one blocking all-reduce per parameter tensor"
     reduces, max_bytes = True, PER_TENSOR
 
@@ -121,7 +117,7 @@ class Ddp(Sync):
             dist.all_reduce(p.grad)
 
 
-class Flat(Sync):
+class Flat(Reducer):
     name, summary = "ddp_flat", "control: after backward, one all-reduce of the whole gradient"
     reduces = True
 
@@ -136,11 +132,9 @@ class Flat(Sync):
         dist.all_reduce(self.arena)
 
 
-class Individual(Sync):
-    name, summary = (
-        "ddp_individual",
-        "an asynchronous all-reduce per parameter tensor, as soon as its gradient is final",
-    )
+class Individual(Reducer):
+    name = "ddp_individual"
+    summary = "an asynchronous all-reduce per parameter tensor, as soon as its gradient is final"
     reduces, max_bytes = True, PER_TENSOR
 
     def gradient_ready(self, i):
@@ -150,7 +144,7 @@ class Individual(Sync):
         self.wait()
 
 
-class Staged(Sync):
+class Staged(Reducer):
     name = "ddp_individual_v2"
     summary = "as ddp_individual, through a communication buffer per tensor (--grad-dtype bf16 halves the bytes)"
     reduces, max_bytes = True, PER_TENSOR
@@ -193,18 +187,17 @@ class Bucketed(Flat):
         self.wait()
 
 
-class TorchDdp(Sync):
-    """Of gradient_as_bucket_view, which is faster than PyTorch's default. It waits at the end of backward, so nothing of
-    it is seen in gradient_sync."""
+class TorchDdp(Reducer):
+    """With gradient_as_bucket_view, which is faster than PyTorch's default. It waits at the end of backward, not in
+    gradient_sync."""
 
     name = "torch_ddp"
     summary = "PyTorch's DistributedDataParallel with bucket_cap_mb = --bucket-size-mb, gradient_as_bucket_view"
     reduces, buckets, own_model = True, True, True
 
     def __init__(self, model, ranks, micro_batches, bucket_mb, grad_dtype):
-        super().__init__(
-            copy.deepcopy(model), 1, micro_batches, bucket_mb, grad_dtype
-        )  # it takes the mean over ranks itself
+        # 1 rank: it takes the mean over ranks itself
+        super().__init__(copy.deepcopy(model), 1, micro_batches, bucket_mb, grad_dtype)
         self.run = DistributedDataParallel(self.model, bucket_cap_mb=bucket_mb, gradient_as_bucket_view=True)
 
     def begin(self, last):
@@ -216,4 +209,4 @@ class TorchDdp(Sync):
         return [{"bytes": int(size)} for size in sizes.replace(",", " ").split()]
 
 
-STRATEGIES = {s.name: s for s in (Ddp, Individual, Staged, Bucketed, Flat, Sync, TorchDdp)}
+STRATEGIES = {s.name: s for s in (Ddp, Individual, Staged, Bucketed, Flat, Reducer, TorchDdp)}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""torch_ddp.py - what ddpbench measures, in PyTorch: the same model, data, strategies, blocks and result files.
+"""torch_ddp.py - what ddpbench measures, in PyTorch: the same model, data, strategies, blocks and figures.
 
     torchrun --standalone --nproc-per-node 2 bench/peers/torch_ddp.py --d-model 256 ... --output theirs
     build/ddpbench compare ours --candidate theirs --label ddpbench,torch
@@ -19,12 +19,12 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import peer_results
 from peer_data import Data, Refused, initial_weights
-from peer_job import Job, foreign_cores, machine_cpu_seconds, process_cpu_seconds
+from peer_job import Job, cores_of_others, machine_cpu_seconds
 from peer_model import Model, flops, set_weights, shapes
-from peer_options import help_text, parse_options
+from peer_options import parse_options
 from peer_step import PHASES, Batches, Learner, Trainer
 
-DISCARDED_STEPS, FOREIGN_CORES = 2, 0.25
+DISCARDED_STEPS, DISTURBING_CORES = 2, 0.25
 ATTENTION = {
     "flash": SDPBackend.FLASH_ATTENTION,
     "cudnn": SDPBackend.CUDNN_ATTENTION,
@@ -51,10 +51,6 @@ def version():
 # ---- set-up ----
 
 
-def open_data(o, job):
-    return Data(o.data, o.vocab_size, o.context_length, o.batch_size, o.grad_accumulation, o.seed, job.rank, job.size)
-
-
 def choose_device(options, job):
     """The rank's device and the backend for it."""
     kind = options.device
@@ -71,9 +67,8 @@ def choose_device(options, job):
         raise Refused(f"--attention {options.attention} needs --dtype bf16 on a GPU")
     if kind == "cuda":
         if job.local_rank >= torch.cuda.device_count():
-            raise Refused(
-                f"rank {job.rank} is number {job.local_rank} of its host, which has {torch.cuda.device_count()} GPUs"
-            )
+            here = f"rank {job.rank} is number {job.local_rank} of its host"
+            raise Refused(f"{here}, which has {torch.cuda.device_count()} GPUs")
         torch.cuda.set_device(job.local_rank)
         torch.set_float32_matmul_precision("high" if options.dtype == "tf32" else "highest")
         return torch.device("cuda", job.local_rank), backend
@@ -100,24 +95,24 @@ class Run:
         self.model = Model(*sizes, o.compile, residual)
         set_weights(self.model, initial_weights(shapes(self.model), o.seed))
         self.model.place(device)
-        self.syncs = {label: of(self.model, job.size, micro, mb, o.grad_dtype) for label, of, mb in o.rows}
-        models = {id(sync.model): sync.model for sync in self.syncs.values()}
+        self.reducers = {label: of(self.model, job.size, micro, mb, o.grad_dtype) for label, of, mb in o.rows}
+        models = {id(reducer.model): reducer.model for reducer in self.reducers.values()}
         self.learners = {key: Learner(model, o.weight_decay) for key, model in models.items()}
         if o.compile:
             for model in models.values():
                 model.compile_parts(o.compile_mode)
         self.steps = DISCARDED_STEPS + o.block_steps
         self.trainer = Trainer(o, device, Batches(data, device), self.steps)
-        self.samples = {label: [] for label in self.syncs}
+        self.samples = {label: [] for label in self.reducers}
         self.losses, self.difference, self.steps_run = None, math.nan, 0
-        self.blocks, self.foreign_blocks = 0, 0
+        self.blocks, self.disturbed_blocks = 0, 0
 
     def start(self, label):
-        """Where the schedule stands when a block begins: in the active regime behind the warm-up, in the warm-up regime so
-        that the first timed step is the first of the ramp."""
-        sync = self.syncs[label]
+        """Where the schedule stands when a block begins: in the active regime behind the warm-up, in the warm-up regime
+        so that the first timed step is the first of the ramp."""
+        reducer = self.reducers[label]
         at = -DISCARDED_STEPS if self.options.regime == "warmup" else self.options.warmup_steps
-        self.trainer.use(sync, self.learners[id(sync.model)], at)
+        self.trainer.use(reducer, self.learners[id(reducer.model)], at)
         return at
 
     def derived(self):
@@ -134,17 +129,17 @@ class Run:
             "data_tokens": self.data.tokens,
             "timed_steps_per_block": o.block_steps,
             "device": self.device.type,
-            "backend": self.backend,
+            "torch": {"backend": self.backend},  # a key that ddpbench has not
         }
         if self.device.type == "cuda":
-            nccl = ".".join(map(str, torch.cuda.nccl.version())) if self.backend == "nccl" else ""
-            found |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda, "nccl": nccl}
+            found["torch"] |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda}
+            found["torch"]["nccl"] = ".".join(map(str, torch.cuda.nccl.version())) if self.backend == "nccl" else ""
         return found
 
     def rows(self):
         return [
             {"name": label, "strategy": of.name} | ({"bucket_size_mb": mb} if of.buckets else {})
-            | {"collectives": self.syncs[label].collectives()}
+            | {"collectives": self.reducers[label].collectives()}
             for label, of, mb in self.options.rows
         ]  # fmt: skip
 
@@ -156,7 +151,7 @@ def warm_up(run):
     """Before the first round, some steps of each: what is compiled, or learned from the first steps, is so afterwards.
     Returns the seconds of the last step of all together."""
     seconds = 0.0
-    for label in run.syncs:
+    for label in run.reducers:
         run.start(label)
         run.job.barrier()
         for slot in range(min(3, run.steps)):
@@ -177,7 +172,7 @@ def run_block(run, label):
         trainer.step(slot)
     trainer.synchronize()
 
-    before, process, machine = time.perf_counter(), process_cpu_seconds(), machine_cpu_seconds()
+    before, process, machine = time.perf_counter(), time.process_time(), machine_cpu_seconds()
     job.barrier()
     start = time.perf_counter()
     for slot in range(DISCARDED_STEPS, run.steps):
@@ -188,7 +183,7 @@ def run_block(run, label):
 
     report = {
         "seconds": end - start,
-        "process_cpu": process_cpu_seconds() - process,
+        "process_cpu": time.process_time() - process,
         "machine_cpu": machine_cpu_seconds() - machine,
         "around": time.perf_counter() - before,
     }
@@ -198,10 +193,10 @@ def run_block(run, label):
     return report, times, at
 
 
-def check_losses(run, sync, reports):
+def check_losses(run, reducer, reports):
     """All that reduce the whole gradient in fp32 must find the same losses."""
     mean = [sum(r["record"][i][0] for r in reports) / len(reports) for i in range(run.steps)]
-    if not sync.reduces or sync.wire is not torch.float32:
+    if not reducer.reduces or reducer.wire is not torch.float32:
         return
     if run.losses is None:
         run.losses = mean
@@ -216,9 +211,9 @@ def keep_block(run, results, label, number, report, times, at):
     reports = job.gather(report)
     phases = [sum(r["phase"][p] for r in reports) / job.size for p in range(len(PHASES))]
     run.samples[label].append((max(r["seconds"] for r in reports) / o.block_steps, phases))
-    check_losses(run, run.syncs[label], reports)
-    others = foreign_cores(job, reports)
-    run.foreign_blocks += others >= FOREIGN_CORES
+    check_losses(run, run.reducers[label], reports)
+    others = cores_of_others(job, reports)
+    run.disturbed_blocks += others >= DISTURBING_CORES
     lines = []
     for i, (t, (loss, norm)) in enumerate(zip(times, report["record"])):
         warmup = run.trainer.schedule.is_warmup(at + i)
@@ -241,53 +236,42 @@ def rotated(number, labels):
     return [labels[(n + shift - j) % n if number % 2 else (shift + j) % n] for j in range(n)]
 
 
-def write_summary(run, results, rounds):
-    """Rank 0 only. Returns the table."""
-    o = run.options
-    labels = list(run.syncs)
-    strategies, buckets = {l: of for l, of, _ in o.rows}, {l: mb for l, _, mb in o.rows}
-    tree = {
-        "schema_version": peer_results.SCHEMA,
-        "label": o.label,
-        "sample": "one block of a round; its step is the slowest rank's, its phases the mean over ranks",
-        "rounds": rounds,
-    }
-    tree |= peer_results.summarize(run.samples, strategies, labels, run.job.size, o.batch_size * o.context_length)
-    tree |= {
-        "largest_loss_difference": run.difference,
-        "blocks": run.blocks,
-        "blocks_beside_foreign_work": run.foreign_blocks,
-    }
-    if run.device.type == "cuda":
-        tree["memory_peak_bytes"] = torch.cuda.max_memory_allocated()
-    table = peer_results.table_text(tree, o)
-    if run.foreign_blocks:
-        table += f"\nNote: {run.foreign_blocks} of {run.blocks} blocks ran beside other work on the machine."
-    if not math.isnan(run.difference):
-        table += f"\nLosses of the synchronising fp32 strategies differ by at most {run.difference:.1e}, relatively."
-    results.write_json("summary.json", tree)
-    hosts = run.job.hosts
-    results.replace(
-        "summary.csv",
-        peer_results.csv_text(o, tree["implementations"], strategies, buckets, run.job.size, hosts, run.threads),
-    )
-    results.replace("summary.txt", heading(run) + "\n\n" + table + "\n")
-    return table
-
-
 def heading(run):
     o, job = run.options, run.job
     compiled = f"compiled ({o.compile_mode})" if o.compile else "eager"
     rest = f", residual stream in {o.residual_dtype}" if o.dtype == "bf16" else ""
-    return (
-        f"torch_ddp.py {version()} on {job.size} rank{'s'[: job.size > 1]} x {run.threads} thread{'s'[: run.threads > 1]} on "
-        f"{job.hosts} host{'s'[: job.hosts > 1]}, {run.device.type}, {o.dtype}{rest}, {compiled}, attention {o.attention}, "
-        f"backend {run.backend}\n"
-        f"model     {o.num_layers} layers, d_model {o.d_model}, {o.num_heads} heads, d_ff {o.d_ff}, vocabulary {o.vocab_size}, "
-        f"context {o.context_length}\n"
+    return [
+        f"torch_ddp.py {version()} on {job.size} ranks x {run.threads} threads, hosts: {job.hosts}; {run.device.type}, "
+        f"{o.dtype}{rest}, {compiled}, attention {o.attention}, backend {run.backend}",
+        f"model     {o.num_layers} layers, d_model {o.d_model}, {o.num_heads} heads, d_ff {o.d_ff}, "
+        f"vocabulary {o.vocab_size}, context {o.context_length}",
         f"batch     {o.batch_size} sequences a step = {job.size} ranks x {o.grad_accumulation} micro-batches x "
-        f"{o.batch_size // job.size // o.grad_accumulation}; data {o.data}; regime {o.regime}"
-    )
+        f"{o.batch_size // job.size // o.grad_accumulation}; data {o.data}; regime {o.regime}",
+    ]
+
+
+def write_summary(run, results, rounds):
+    """Rank 0 only. Returns the figures."""
+    o, reducers = run.options, run.reducers
+    # DistributedDataParallel waits inside backward, where the wait cannot be separated from the computation
+    communicates = [label for label, r in reducers.items() if r.reduces and not r.own_model and run.job.size > 1]
+    found = peer_results.figures(run.samples, o.batch_size * o.context_length, communicates)
+    note = f"Medians over {rounds} rounds; a sample is the mean over the timed steps of a block ({o.block_steps}).\n"
+    notes = []
+    if any(reducer.own_model for reducer in reducers.values()):
+        notes.append("torch_ddp waits for its collectives inside backward, so they are not part of its sync time.")
+    if run.disturbed_blocks:
+        notes.append(f"Note: other processes used the CPUs during {run.disturbed_blocks} of {run.blocks} blocks.")
+    if not math.isnan(run.difference):
+        notes.append(f"Losses of the strategies that reduce in fp32 differ by at most {run.difference:.1e} (relative).")
+    tree = {"schema_version": peer_results.SCHEMA, "mode": peer_results.MODE, "label": o.label}
+    tree |= {"done": rounds, "planned": o.rounds, "of": "rounds", "heading": heading(run), "figures": found}
+    tree |= {"tables": [peer_results.table(found, note)], "notes": notes, "largest_loss_difference": run.difference}
+    tree |= {"blocks": run.blocks, "blocks_beside_foreign_work": run.disturbed_blocks}
+    if run.device.type == "cuda":
+        tree["memory_peak_bytes"] = torch.cuda.max_memory_allocated()
+    results.write_json("summary.json", tree)
+    return found
 
 
 def measure(run, results):
@@ -296,36 +280,32 @@ def measure(run, results):
     tree = peer_results.run_tree(job, o, run.derived(), run.rows(), version())
     if job.rank == 0:
         results.write_json("run.json", tree)
-        print(heading(run), end="\n\n", flush=True)
+        print("\n".join(heading(run)), end="\n\n", flush=True)
         say(f"about {each * run.steps * o.rounds:.0f} s to go; results go to {results.directory} as they come")
-    table, written = "", time.perf_counter()
+    found, written = [], time.perf_counter()
     for number in range(o.rounds):
-        for label in rotated(number, list(run.syncs)):
+        for label in rotated(number, list(run.reducers)):
             keep_block(run, results, label, number, *run_block(run, label))
         if job.rank == 0 and (number + 1 == o.rounds or time.perf_counter() - written > 2):
-            table, written = write_summary(run, results, number + 1), time.perf_counter()
+            found, written = write_summary(run, results, number + 1), time.perf_counter()
     if job.rank == 0:
-        print(table, flush=True)
+        for figure in found:
+            if figure["name"] == "step":
+                print(f"{figure['subject']:<20} {1e3 * figure['value']:10.2f} ms a step", flush=True)
+        say(f"`build/ddpbench report {results.directory}` prints the rest")
 
 
 def main(argv):
-    if "--help" in argv or "-h" in argv:
-        print(help_text())
-        return 0
-    if "--version" in argv:
-        print(f"torch_ddp.py {version()}")
-        return 0
     job = Job()
     try:
-        options = parse_options(argv, job.size)
-        device, backend = choose_device(options, job)
+        o = parse_options(argv, job.size)
+        device, backend = choose_device(o, job)
         job.begin(backend)
-        data = job.agree(lambda: open_data(options, job))
-        results = peer_results.Results(job, options)
-        with contextlib.ExitStack() as stack:
-            if options.attention != "auto":
-                stack.enter_context(sdpa_kernel(ATTENTION[options.attention]))
-            measure(Run(job, options, device, backend, data), results)
+        batch = (o.vocab_size, o.context_length, o.batch_size, o.grad_accumulation, o.seed)
+        data = job.agree(lambda: Data(o.data, *batch, job.rank, job.size))
+        results = peer_results.Results(job, o)
+        with contextlib.nullcontext() if o.attention == "auto" else sdpa_kernel(ATTENTION[o.attention]):
+            measure(Run(job, o, device, backend, data), results)
     except Refused as words:
         if job.rank == 0:
             say(words)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """torch_kernels.py - rates of PyTorch's kernels, as a table of tab-separated values, to set beside make bench-kernels.
 
-    python3 bench/peers/torch_kernels.py > kernels.tsv          # on a GPU: attention, matrix products, copies in bf16 and fp32
+    python3 bench/peers/torch_kernels.py > kernels.tsv          # on a GPU: attention, matrix products, copies
     python3 bench/peers/torch_kernels.py --device cpu --quick   # small sizes, to see that it runs
 
-One row a measurement: what ran (operation under its name in kernels/device.h, backend, dtype), its sizes, the median and
-the least time in microseconds over the repeats, and the rate of the median, counted as there: GFLOP/s for attention (only
-the causal half: 2 B H T^2 D forward, 5 B H T^2 D backward) and for linear layers (2 N I O), GB/s for the rest (every array
-read or written once). A backend that cannot do something has "n/a", and the reason stands on stderr.
+One row a measurement: what ran (operation under its name in kernels/device.h, backend, dtype), its sizes, the median
+and the least time in microseconds over the repeats, and the rate of the median, counted as there: GFLOP/s for attention
+(only the causal half: 2 B H T^2 D forward, 5 B H T^2 D backward) and for linear layers (2 N I O), GB/s for the rest
+(every array read or written once). A backend that cannot do something has "n/a", and the reason stands on stderr.
 
 On a GPU a repeat is timed by events around several calls, behind a kernel that clears the second-level cache.
 """
@@ -26,11 +26,13 @@ BACKENDS = {
     "cudnn": SDPBackend.CUDNN_ATTENTION,
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
 }
+WIDTHS = [(768, 768), (3072, 768), (768, 3072), (10000, 768), (1600, 1600), (6400, 1600), (1600, 6400),
+          (4096, 4096), (16384, 4096), (4096, 16384)]  # fmt: skip
 COLUMNS = ["operation", "backend", "dtype", "sizes", "us_median", "us_least", "repeats", "rate", "unit"]
 
 
 class Clock:
-    """Times calls in seconds: several in a row for one repeat, so that short ones are told from the clock's own grain."""
+    """Times calls in seconds: several in a row for one repeat, so that they are long against the clock's resolution."""
 
     def __init__(self, device, repeats):
         self.cuda, self.repeats = device.type == "cuda", repeats
@@ -130,14 +132,11 @@ def adamw(clock, device, count):
 
 
 def main():
-    words = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-    )
+    raw = argparse.RawDescriptionHelpFormatter
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=raw, allow_abbrev=False)
     words.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
     words.add_argument("--repeats", type=int, default=20, help="of every measurement, after a warm-up (default 20)")
-    words.add_argument(
-        "--tokens", type=int, default=16384, help="B x T of attention and rows of the products (default 16384)"
-    )
+    words.add_argument("--tokens", type=int, default=16384, help="B x T of attention, rows of products (default 16384)")
     words.add_argument("--quick", action="store_true", help="small sizes and 3 repeats")
     o = words.parse_args()
     if o.repeats < 1 or o.tokens < 8192 and not o.quick:
@@ -148,22 +147,17 @@ def main():
     device = torch.device(kind)
     clock = Clock(device, 3 if o.quick else o.repeats)
     torch.manual_seed(0)
-    print(f"# torch {torch.__version__}, {torch.cuda.get_device_name() if kind == 'cuda' else 'CPU'}, CUDA {torch.version.cuda}, "
-          f"cuDNN {torch.backends.cudnn.version()}, {torch.get_num_threads()} CPU threads")  # fmt: skip
+    name = torch.cuda.get_device_name() if kind == "cuda" else "CPU"
+    print(f"# torch {torch.__version__}, {name}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}, "
+          f"{torch.get_num_threads()} CPU threads")  # fmt: skip
     print("\t".join(COLUMNS))
     tokens = 512 if o.quick else o.tokens
     for T in (128, 256) if o.quick else (512, 2048, 8192):
         for D in (64, 128):
+            heads = (256 if o.quick else 2048) // D
             for backend in ("flash",) if kind == "cpu" else BACKENDS:
-                attention(
-                    clock, device, torch.bfloat16, backend, max(1, tokens // T), (256 if o.quick else 2048) // D, T, D
-                )
-    widths = (
-        [(256, 256), (1024, 256)]
-        if o.quick
-        else [(768, 768), (3072, 768), (768, 3072), (10000, 768), (1600, 1600), (6400, 1600), (1600, 6400),
-              (4096, 4096), (16384, 4096), (4096, 16384)]  # fmt: skip
-    )
+                attention(clock, device, torch.bfloat16, backend, max(1, tokens // T), heads, T, D)
+    widths = [(256, 256), (1024, 256)] if o.quick else WIDTHS
     for precision, dtype in (("highest", torch.bfloat16), ("highest", torch.float32), ("high", torch.float32)):
         if precision == "high" and kind == "cpu":
             continue

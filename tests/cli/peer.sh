@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # peer.sh - bench/peers/torch_ddp.py does what ddpbench does: the same model, batches and losses with every strategy,
-# the same plans of collectives, result files that ddpbench compare sets beside ours; and the same words for bad input.
+# the same plans of collectives, result files that ddpbench compare and report read; and bad input is refused in words.
 set -euo pipefail
 
 usage() {
     cat <<'END'
 Usage: [MPIRUN=mpirun] [PEER_PYTHON=python3] tests/cli/peer.sh [--help] BUILD_DIR
 Tests bench/peers against BUILD_DIR/ddpbench with tiny sizes, on the CPU. PEER_PYTHON is a Python that has PyTorch and
-numpy; without it all is skipped. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one
-failed.
+numpy; without it all is skipped. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1
+if one failed.
 END
 }
 
@@ -16,8 +16,9 @@ END
 . "$(dirname "$0")/../support/cli.sh"
 
 python=${PEER_PYTHON:-python3}
-if ! "$python" -c 'import numpy, torch; from torch.nn.attention import sdpa_kernel; import torch.distributed.run' 2>/dev/null; then
-    checks=(model statistics {losses,plans,files}-{1,2} epochs bfloat16 compiled compare refusals kernels)
+needed='import numpy, torch; from torch.nn.attention import sdpa_kernel; import torch.distributed.run'
+if ! "$python" -c "$needed" 2>/dev/null; then
+    checks=(model {losses,plans,files}-{1,2} epochs bfloat16 compiled compare report refusals kernels)
     for check in "${checks[@]}"; do
         echo "skip - $check: $python has no PyTorch and numpy; name one that has with PEER_PYTHON"
     done
@@ -34,7 +35,7 @@ tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --
     --steps-per-block 18 --bucket-size-mb 0.01 --log-grad-norm)
 all=none,ddp,ddp_flat,ddp_individual,ddp_individual_v2,ddp_bucketed
 
-# ours RANKS NAME OPTION..., theirs RANKS NAME OPTION...: a run into NAME; theirs plainly for one rank, or else by torchrun.
+# ours RANKS NAME OPTION..., theirs RANKS NAME OPTION...: a run into NAME; theirs by torchrun where ranks are several.
 ours() { try "${mpirun[@]}" -n "$1" "$program" "${tiny[@]}" --output "${@:2}"; }
 theirs() {
     local start=("$python")
@@ -57,7 +58,7 @@ plans() {
     "$python" - "$@" <<'END'
 import json, sys
 ours, theirs = (json.load(open(f"{name}/run.json")) for name in sys.argv[1:3])
-assert ours["schema_version"] == theirs["schema_version"] and ours["mode"] == theirs["mode"]
+assert ours["schema_version"] == theirs["schema_version"]
 mine = {row["name"]: row for row in ours["implementations"]}
 same = [row for row in theirs["implementations"] if row["name"] in mine]
 assert len(same) == len(mine) and all(row == mine[row["name"]] for row in same), "collectives differ"
@@ -67,8 +68,22 @@ assert not apart, apart
 END
 }
 
+# names OURS THEIRS: figures of an implementation that both have are figures of ours, in the same unit, and the members
+# of a line of metrics are members of ours.
+names() {
+    # shellcheck disable=SC2317 # succeeds calls it
+    "$python" - "$@" <<'END'
+import json, sys
+ours, theirs = ({(f["subject"], f["name"]): (f["unit"], f["better"], f["judged"]) for f in
+                 json.load(open(f"{name}/summary.json"))["figures"]} for name in sys.argv[1:3])
+same = {key: value for key, value in theirs.items() if key[0] != "torch_ddp"}
+assert len(same) >= 6 * 10 and same.items() <= ours.items(), same.items() - ours.items()
+mine, their = (set(json.loads(open(f"{name}/rank_0_metrics.jsonl").readline())) for name in sys.argv[1:3])
+assert len(their) > 15 and their <= mine, their - mine
+END
+}
+
 agree model
-agree statistics
 
 # ---- every strategy, on 1 and 2 ranks ----
 
@@ -80,9 +95,10 @@ for ranks in 1 2; do
     agree losses $ranks ours$ranks theirs$ranks
     succeeds "$ranks ranks: the plans of collectives are ours, and so are the options" plans ours$ranks theirs$ranks
     files=$(cd theirs$ranks && echo *)
-    is "$ranks ranks: the files are those of ddpbench" "$files" "$(cd ours$ranks && echo *)"
+    is "$ranks ranks: the files are those of ddpbench that it reads back" "$files" \
+        "$(cd ours$ranks && echo rank_*_metrics.jsonl run.json summary.json)"
     succeeds "$ranks ranks: and valid" valid theirs$ranks/*.json theirs$ranks/*.jsonl
-    is "$ranks ranks: summary.csv has our columns" "$(head -n 1 theirs$ranks/summary.csv)" "$(head -n 1 ours$ranks/summary.csv)"
+    succeeds "$ranks ranks: figures and telemetry have our names" names ours$ranks theirs$ranks
 done
 
 # ---- what else the training is made of ----
@@ -90,7 +106,8 @@ done
 epochs=(--regime warmup --warmup-epochs 18 --num-epochs 20 --steps-per-block 0 --grad-accumulation 2 --seed 7 --lr 0.01
     --data synthetic --vocab-size 97)
 ours 2 warm "${epochs[@]}" --implementations ddp_bucketed
-try "${mpirun[@]}" -n 2 "$python" "$peer" "${tiny[@]}" "${epochs[@]}" --implementations ddp_bucketed,torch_ddp --output their_warm
+try "${mpirun[@]}" -n 2 "$python" "$peer" "${tiny[@]}" "${epochs[@]}" --implementations ddp_bucketed,torch_ddp \
+    --output their_warm
 result "$status" "warm-up epochs with accumulation on made-up tokens, started by mpirun"
 agree losses 2 warm their_warm
 head -c 40000 text | od -An -v -tu1 -w1 | awk '{ printf "%c%c", $1 % 200 + 1, 1 }' | LC_ALL=C tr -d '\n' >shard.bin
@@ -119,8 +136,14 @@ try "$program" compare ours2 --candidate theirs2 --allow implementations --label
 cp printed said
 succeeds "compare takes both, whichever is faster" test "$status" = 0 -o "$status" = 3 -o "$status" = 4
 succeeds "and tells the programs" grep -qx '  program: baseline ddpbench, candidate torch_ddp[.]py' printed
-succeeds "and has all strategies side by side" test "$(grep -cE '^(none|ddp[a-z_0-9]*) step .* (ok|ambiguous|regressed|improved)$' printed)" = 6
+succeeds "and has all strategies side by side" test \
+    "$(grep -cE '^(none|ddp[a-z_0-9]*) step .* (ok|ambiguous|regressed|improved)$' printed)" = 6
 succeeds "and the one that only PyTorch has" grep -qE '^torch_ddp step .* new$' printed
+try "$program" report theirs2
+cp printed said
+result "$status" "report takes it"
+succeeds "and has a row for each strategy" test \
+    "$(grep -cE '^(none|ddp[a-z_0-9]*|torch_ddp) .* [0-9]+$' printed)" = 7
 cp -r theirs2 compiled2
 sed -i 's/"compile": false/"compile": true/' compiled2/run.json
 try "$program" compare theirs2 compiled2
@@ -144,19 +167,23 @@ refuse() {
     local pattern=$1 good=0
     shift
     try "$python" "$peer" "${tiny[@]}" --output refused "$@"
-    [ "$status" = 1 ] && [ "$(wc -l <said)" = 1 ] && grep -qE "^torch_ddp.py: .*$pattern" said && [ ! -e refused/run.json ] || good=1
+    [ "$status" = 1 ] && [ "$(wc -l <said)" = 1 ] && grep -qE "^torch_ddp.py: .*$pattern" said &&
+        [ ! -e refused/run.json ] || good=1
     result $good "refused: $*"
 }
-refuse "unknown option '--bogus'; known: --vocab-size" --bogus 1
+refuse 'unrecognized arguments: --bogus 1; see --help' --bogus 1
+refuse 'argument --rounds: 0: expected a number from 1' --rounds 0
 refuse '--data .*absent: cannot open it: No such file' --data absent
 refuse 'theirs2 already holds the results of a run' --output theirs2
-try "$python" -m torch.distributed.run --standalone --nproc-per-node 2 "$peer" "${tiny[@]}" --batch-size 7 --output refused
-succeeds "a batch that does not divide is told once" test "$(grep -c '^torch_ddp.py: a batch of 7 does not divide' said)" = 1
+theirs 2 refused --batch-size 7
+succeeds "a batch that does not divide is reported once" \
+    test "$(grep -c '^torch_ddp.py: a batch of 7 does not divide' said)" = 1
 
 # ---- kernels ----
 
 try "$python" "$root/bench/peers/torch_kernels.py" --device cpu --quick
 is "torch_kernels.py" "$status" 0
 # shellcheck disable=SC2016 # those are fields of awk
-succeeds "has a rate in every row" awk -F'\t' '!/^#/ && NR > 2 { n++; bad += NF != 9 || $8 !~ /^[0-9.e+]+$/ } END { exit bad || n < 25 }' printed
+succeeds "has a rate in every row" \
+    awk -F'\t' '!/^#/ && NR > 2 { n++; bad += NF != 9 || $8 !~ /^[0-9.e+]+$/ } END { exit bad || n < 25 }' printed
 exit "$failed"

@@ -1,13 +1,12 @@
-"""peer_agrees.py - whether the model and the statistics of bench/peers are those of ddpbench; prints a line a check.
+"""peer_agrees.py - whether the model and the losses of bench/peers are those of ddpbench; prints a line a check.
 
-The model is held against tests/support/fixture/fixture.json, as tests/unit/ddp/test_model.c does with ours: the weights before, losses of
-three steps of AdamW, gradients and their norm in the first, and the weights afterwards.
+The model is held against tests/support/fixture/fixture.json, as tests/unit/ddp/test_model.c does with ours: the weights
+before, losses of three steps of AdamW, gradients and their norm in the first, and the weights afterwards.
 
-    python3 tests/consumers/peer_agrees.py model | statistics | losses RANKS OURS THEIRS [MOST]
+    python3 tests/consumers/peer_agrees.py model | losses RANKS OURS THEIRS [MOST]
 """
 
 import json
-import math
 import pathlib
 import sys
 
@@ -18,7 +17,6 @@ import numpy as np
 import torch
 
 import peer_model
-import peer_stats
 from peer_step import Learner
 
 failed = False
@@ -70,20 +68,6 @@ def check_model(compiled):
     result(start < 1e-7 and moments == 0, f"model, {kind}: reset brings the first weights back, and zero moments")
 
 
-def check_statistics():
-    """Against quantiles of Student's t from tables, its closed form for 3 degrees of freedom, and small cases by hand."""
-    t = {1: 12.7062047362, 4: 2.7764451052, 9: 2.2621571628, 1000: 1.9623390808}
-    result(all(abs(peer_stats.t_quantile(0.975, df) / x - 1) < 1e-9 for df, x in t.items()), "Student's t")
-    found = peer_stats.paired([math.exp(x) for x in (1, 2, 3, 4)], [1, 1, 1, 1])
-    p = 1 - 2 / math.pi * (math.sqrt(5) / 6 + math.atan(math.sqrt(5)))  # mean 2.5, standard error sqrt(5 / 12)
-    good = abs(found["ratio"] / math.exp(2.5) - 1) < 1e-12 and abs(found["p"] / p - 1) < 1e-9
-    low = 2.5 - 3.1824463053 * math.sqrt(5 / 12)
-    result(good and abs(math.log(found["low"]) - low) < 1e-9, "a paired comparison")
-    result(np.allclose(peer_stats.holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02]), "Holm's adjustment")
-    result([peer_stats.median_rank(n) for n in (5, 6, 10, 12, 20)] == [0, 1, 2, 3, 6], "ranks that hold the median")
-    result(abs(peer_stats.quantile([4, 1, 3, 2], 0.95) - 3.85) < 1e-12, "quantiles")
-
-
 def losses_of(directory, rank):
     """[step] of the first round of each implementation, with gradient norms and learning rates."""
     found = {}
@@ -97,8 +81,8 @@ def losses_of(directory, rank):
 
 
 def check_losses(ranks, ours, theirs, most=1e-4):
-    """Each step of each implementation, on every rank; one that ours has not, such as torch_ddp, is held against another
-    that reduces."""
+    """Each step of each implementation, on every rank; one that ours has not, such as torch_ddp, is compared with
+    another that reduces."""
     for label in losses_of(theirs, 0):
         worst, steps = 0.0, 0
         for rank in range(ranks):
@@ -116,8 +100,6 @@ def check_losses(ranks, ours, theirs, most=1e-4):
 if sys.argv[1] == "model":
     check_model(False)
     check_model(True)
-elif sys.argv[1] == "statistics":
-    check_statistics()
 else:
     check_losses(int(sys.argv[2]), *sys.argv[3:5], *map(float, sys.argv[5:]))
 sys.exit(failed)
