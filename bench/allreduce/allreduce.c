@@ -11,7 +11,7 @@
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "monitor/monitor.h"
-#include "training/memory.h"
+#include "training/training.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "results/results.h"
-#include "training/memory.h"
+#include "training/training.h"
 
 #include <math.h>
 

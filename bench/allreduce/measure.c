@@ -7,7 +7,7 @@
 #include "ddp/comm_create.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "training/memory.h"
+#include "training/training.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef BENCH_ALLREDUCE_OPTIONS_H
 #define BENCH_ALLREDUCE_OPTIONS_H
 
-#include "training/options.h"
+#include "training/training.h"
 
 /* Which of the ranks' times counts in each iteration; the numbers are nccl-tests'. */
 enum sweep_average { AVERAGE_RANK0, AVERAGE_MEAN, AVERAGE_MIN, AVERAGE_MAX, AVERAGES };

@@ -4,16 +4,17 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "ddp/comm_nccl.h"
+#include "kernels/clock.h"
 #include "kernels/error.h"
-#include "profile/trace_files.h"
-#include "training/implementations.h"
+#include "profile/captured_steps.h"
+#include "training/training.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A trace of what there is so far is written now and then, between two steps, in case the run is killed: after the
@@ -21,62 +22,44 @@
  * of the time. */
 enum { WRITE_EVERY_S = 3 };
 
-/* Ranks ask each other this often whether one was told to stop, so that all stop behind the same step. */
+/* Ranks ask each other this often whether one was interrupted, so that all stop after the same step. */
 enum { ASK_EVERY_S = 1 };
 
-static volatile sig_atomic_t told_to_stop; /* the signal that did, or 0 */
+static volatile sig_atomic_t signal_seen; /* its number, or 0 */
 
 static void note_signal(int number)
 {
-    told_to_stop = number;
+    signal_seen = number;
 }
 
-/* Steps of a cycle: before its active ones, and those. */
-struct cycle {
-    size_t quiet, active;
-};
+/* ---- before the steps ---- */
 
-static struct cycle cycle_of(const struct options *o)
+static void start_tracer(struct capture *capture, const struct run *run)
 {
-    size_t quiet = o->profile_wait + o->profile_warmup;
-    return (struct cycle){quiet, o->profile_active ? o->profile_active : o->num_epochs * o->steps_per_epoch - quiet};
+    struct gpu_tracer *tracer = &capture->gpu_tracer;
+    size_t spans[TIMELINE_LANES];
+    *tracer = (struct gpu_tracer){.device = run->device, .profiler_range = capture->options->cuda_profiler_range};
+    if (!run->opened.on_gpu || capture->options->activities == TRACE_CPU)
+        return;
+    step_spans(&run->model, run->options->grad_accumulation, 1, spans);
+    gpu_tracer_start(tracer, (size_t)capture->room, spans);
+    if (*tracer->untraced && run->job->rank == 0) {
+        char words[640];
+        fprintf(stderr, "%s.\n", gpu_tracer_words(tracer, words));
+    }
 }
 
-size_t capture_steps(const struct options *o)
+/* What the traces are written from, as far as it is known before the steps. */
+static void prepare_trace(struct capture *capture, const struct run *run)
 {
-    struct cycle cycle = cycle_of(o);
-    size_t steps = o->num_epochs * o->steps_per_epoch, length = cycle.quiet + cycle.active;
-    return o->profile_repeat && o->profile_repeat <= steps / length ? o->profile_repeat * length : steps;
-}
-
-size_t capture_active_steps(const struct options *o)
-{
-    struct cycle cycle = cycle_of(o);
-    size_t steps = capture_steps(o), length = cycle.quiet + cycle.active, rest = steps % length;
-    return steps / length * cycle.active + (rest > cycle.quiet ? rest - cycle.quiet : 0);
-}
-
-enum capture_state capture_state(const struct options *o, size_t step)
-{
-    struct cycle cycle = cycle_of(o);
-    size_t within = step % (cycle.quiet + cycle.active);
-    if (step >= capture_steps(o))
-        return CAPTURE_OVER;
-    return within < o->profile_wait ? CAPTURE_WAIT : within < cycle.quiet ? CAPTURE_WARMUP : CAPTURE_ACTIVE;
-}
-
-/* ---- from spans to figures ---- */
-
-static void describe(struct capture *capture, struct run *run)
-{
-    const struct options *o = run->options;
+    const struct profile_options *o = capture->options;
     int64_t base[2] = {run->origin_ns, 0}, *all = allocate(2 * (size_t)run->job->size, sizeof *all);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     base[1] = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (clock_now_ns() - run->origin_ns);
     job_gather(run->job, base, sizeof base, all); /* rank 0's count */
     capture->trace = (struct trace){
-        .implementation = o->implementation[0].label,
+        .implementation = run->options->implementation[0].label,
         .device = run->device->name,
         .compute_bytes = run->device->compute_bytes,
         .comm = run->comm->name,
@@ -96,10 +79,10 @@ static void describe(struct capture *capture, struct run *run)
         .parameters = capture->parameters,
         .shapes = o->record_shapes,
         .flops = o->with_flops,
-        .memory = o->profile_memory,
-        .counters = o->profile_counters,
-        .without_cpu = !(option_activities(o->profile_activities) & ACTIVITIES_CPU),
-        .without_cuda = !(option_activities(o->profile_activities) & ACTIVITIES_CUDA),
+        .memory = o->memory,
+        .counters = o->counters,
+        .without_cpu = o->activities == TRACE_CUDA,
+        .without_cuda = o->activities == TRACE_CPU,
         .gpu = run->opened.on_gpu ? &run->opened.gpu : NULL,
         .gpu_index = run->opened.gpu.index,
         .activities = capture->gpu_tracer.on ? &capture->gpu_tracer.activities : NULL,
@@ -109,8 +92,59 @@ static void describe(struct capture *capture, struct run *run)
     free(all);
 }
 
-/* Puts together what the trace is written from, as far as this rank knows it. */
-static void collect(struct capture *capture, struct run *run)
+static void create_capture(struct capture *capture, const struct run *run)
+{
+    const struct profile_options *o = capture->options;
+    const struct recording recording = profile_recording(o);
+    const struct plan *plan = &run->reducer[0].plan;
+    size_t room = memory_capture_room(&recording, run->options, &run->model);
+    capture->room = (int)room;
+    capture->schedule = (struct capture_schedule){run->options->num_epochs * run->options->steps_per_epoch, o->wait,
+                                                  o->warmup, o->active, o->repeat};
+    capture->step = allocate(room, sizeof *capture->step);
+    capture->times = allocate(room, sizeof *capture->times);
+    capture->overlap = allocate(room, sizeof *capture->overlap);
+    capture->record = allocate(room * RECORDS, sizeof *capture->record);
+    capture->parameters = allocate((size_t)plan->n, sizeof *capture->parameters);
+    for (int i = 0; i < plan->n; i++)
+        capture->parameters[i] = bucket_parameters(run->model.tensor, &plan->bucket[i]);
+    start_tracer(capture, run);
+    prepare_trace(capture, run);
+}
+
+/* Steps that touch everything once, and say how long a step takes. */
+static void warm_up(struct capture *capture, struct run *run)
+{
+    int64_t start = 0;
+    run_start(run, 0, 0);
+    for (int i = 0; i < DISCARDED_STEPS; i++) {
+        start = clock_now_ns();
+        step_run(&run->trainer, 0);
+        run->trainer.device->synchronize();
+        run->steps_run++;
+    }
+    capture->step_ns = (int64_t)job_max(run->job, (double)(clock_now_ns() - start));
+    run_start(run, 0, 0);
+}
+
+static void print_plan(const struct capture *capture, const char *directory)
+{
+    size_t steps = capture_steps(&capture->schedule), active = capture_active_steps(&capture->schedule);
+    double step_s = 1e-9 * (double)capture->step_ns;
+    char words[CELL];
+    if (active > (size_t)capture->room)
+        fprintf(stderr,
+                "The buffer of %g MiB holds %d of the %zu steps to capture; use a larger --profile-buffer-mb.\n",
+                capture->options->buffer_mb, capture->room, active);
+    else
+        fprintf(stderr, "A step takes %.1f ms; %zu of them, %zu captured, will take about %s. Traces go to %s.\n",
+                1e3 * step_s, steps, active, text_duration(words, step_s * (double)steps), directory);
+}
+
+/* ---- the steps ---- */
+
+/* Takes over what the steps left so far, as far as this rank knows it. */
+static void collect_steps(struct capture *capture, struct run *run)
 {
     size_t numbers = (size_t)capture->n * RECORDS;
     for (int i = 0; i < TIMELINE_LANES; i++)
@@ -130,15 +164,13 @@ static void collect(struct capture *capture, struct run *run)
     capture->trace.steps = capture->n;
 }
 
-/* ---- the steps ---- */
-
 /* Between two steps: what was captured so far goes into a whole trace of this rank. Returns 0; or -1 on every rank,
- * told. */
-static int write_so_far(struct capture *capture, struct run *run, const struct results *results)
+ * reported. */
+static int write_so_far(struct capture *capture, struct run *run, const struct trace_files *files)
 {
-    gpu_tracer_hold(&capture->gpu_tracer, run);
-    collect(capture, run);
-    int status = trace_files_write(&capture->trace, run, results);
+    gpu_tracer_hold(&capture->gpu_tracer);
+    collect_steps(capture, run);
+    int status = trace_files_write(files, &capture->trace);
     gpu_tracer_release(&capture->gpu_tracer);
     return job_agree(run->job, status);
 }
@@ -146,18 +178,17 @@ static int write_so_far(struct capture *capture, struct run *run, const struct r
 static void note_step(struct capture *capture, const struct run *run, size_t step)
 {
     const struct trainer *t = &run->trainer;
-    capture->step[capture->n] = (struct captured_step){
+    capture->step[capture->n++] = (struct captured_step){
         .number = (long)step,
         .global_step = run->steps_run,
         .epoch = (long)(step / run->options->steps_per_epoch),
         .warmup = schedule_is_warmup(&t->schedule, (long)step),
         .learning_rate = schedule_learning_rate(&t->schedule, (long)step),
-        .resident_bytes = run->options->profile_memory ? host_resident_memory() : 0,
+        .resident_bytes = capture->options->memory ? host_resident_memory() : 0,
     };
-    capture->n++;
 }
 
-static void show(struct progress *progress, const struct run *run, size_t step, int64_t *shown_ns)
+static void show_step(struct progress *progress, const struct run *run, size_t step, int64_t *shown_ns)
 {
     char words[160];
     float loss;
@@ -176,8 +207,8 @@ static void show(struct progress *progress, const struct run *run, size_t step, 
 /* One step of the schedule; only an active one leaves spans. */
 static void run_step(struct capture *capture, struct run *run, size_t step, enum capture_state state)
 {
-    struct timeline_mark place = timeline_mark(&run->timeline);
-    gpu_tracer_step(&capture->gpu_tracer, run, state == CAPTURE_ACTIVE);
+    struct timeline_mark mark = timeline_mark(&run->timeline);
+    gpu_tracer_step(&capture->gpu_tracer, state == CAPTURE_ACTIVE);
     trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->reducer[0]);
     run->device->range_begin("ProfilerStep", (int)step + 1); /* for the vendor's profilers; it is no span of ours */
     step_run(&run->trainer, capture->n);
@@ -185,7 +216,7 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
     if (state == CAPTURE_ACTIVE)
         note_step(capture, run, step);
     else
-        timeline_rewind(&run->timeline, &place);
+        timeline_rewind(&run->timeline, &mark);
     run->steps_run++;
 }
 
@@ -195,26 +226,26 @@ static size_t steps_in(const struct capture *capture, int64_t seconds)
     return 1 + (size_t)(seconds * 1000000000 / (capture->step_ns + 1));
 }
 
-static int run_epochs(struct capture *capture, struct run *run, const struct results *results)
+static int run_epochs(struct capture *capture, struct run *run, const struct trace_files *files)
 {
-    size_t steps = capture_steps(run->options), asked = steps_in(capture, ASK_EVERY_S), due = 1;
+    size_t steps = capture_steps(&capture->schedule), ask_every = steps_in(capture, ASK_EVERY_S), due = 1;
     int status = 0;
     int64_t shown_ns = clock_now_ns();
     struct progress progress;
     progress_begin(&progress, run->job->rank ? 0 : steps);
-    for (size_t step = 0; step < steps && !status && !capture->stopped; step++) {
-        enum capture_state state = capture_state(run->options, step);
+    for (size_t step = 0; step < steps && !status && !capture->interrupted; step++) {
+        enum capture_state state = capture_state(&capture->schedule, step);
         if (state == CAPTURE_ACTIVE && capture->n == capture->room) {
             capture->full = 1;
             break;
         }
         run_step(capture, run, step, state);
-        show(&progress, run, step, &shown_ns);
+        show_step(&progress, run, step, &shown_ns);
         size_t done = step + 1;
-        if (done % asked == 0 || done == steps)
-            capture->stopped = job_max(run->job, told_to_stop) > 0;
+        if (done % ask_every == 0 || done == steps)
+            capture->interrupted = job_max(run->job, signal_seen) > 0;
         if (done == due && done < steps) {
-            status = write_so_far(capture, run, results);
+            status = write_so_far(capture, run, files);
             size_t more = steps_in(capture, WRITE_EVERY_S);
             due += due / 4 > more ? due / 4 : more;
         }
@@ -224,110 +255,76 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
     return status;
 }
 
-/* Steps that touch everything once, and say how long a step takes. */
-static void warm_up(struct capture *capture, struct run *run)
+/* The steps, between two comparisons of the clocks. */
+static int run_between_clocks(struct capture *capture, struct run *run, const struct trace_files *files)
 {
-    int64_t start = 0;
-    run_start(run, 0, 0);
-    for (int i = 0; i < DISCARDED_STEPS; i++) {
-        start = clock_now_ns();
-        step_run(&run->trainer, 0);
-        run->trainer.device->synchronize();
-        run->steps_run++;
-    }
-    capture->step_ns = (int64_t)job_max(run->job, (double)(clock_now_ns() - start));
-    run_start(run, 0, 0);
-}
-
-static void tell_plan(const struct capture *capture, const struct run *run, const struct results *results)
-{
-    size_t steps = capture_steps(run->options), active = capture_active_steps(run->options);
-    double step_s = 1e-9 * (double)capture->step_ns;
-    char words[CELL];
-    if (run->job->rank)
-        return;
-    if (active > (size_t)capture->room)
-        fprintf(stderr,
-                "The buffer of %g MiB holds %d of the %zu steps to capture; --profile-buffer-mb makes it larger.\n",
-                run->options->profile_buffer_mb, capture->room, active);
-    else
-        fprintf(stderr, "A step takes %.1f ms; %zu of them, %zu captured, will take about %s. Traces go to %s.\n",
-                1e3 * step_s, steps, active, text_duration(words, step_s * (double)steps), results->top);
-}
-
-static void create(struct capture *capture, struct run *run)
-{
-    const struct plan *plan = &run->reducer[0].plan;
-    capture->room = (int)memory_capture_room(run->options, &run->model);
-    size_t room = (size_t)capture->room;
-    capture->step = allocate(room, sizeof *capture->step);
-    capture->times = allocate(room, sizeof *capture->times);
-    capture->overlap = allocate(room, sizeof *capture->overlap);
-    capture->record = allocate(room * RECORDS, sizeof *capture->record);
-    capture->parameters = allocate((size_t)plan->n, sizeof *capture->parameters);
-    for (int i = 0; i < plan->n; i++)
-        capture->parameters[i] = bucket_parameters(run->model.tensor, &plan->bucket[i]);
-    gpu_tracer_create(&capture->gpu_tracer, run, room);
-    describe(capture, run);
-}
-
-/* The steps themselves, with the clocks compared before and after. */
-static int record(struct capture *capture, struct run *run, const struct results *results)
-{
-    /* a second one ends the rank at once, wherever it is */
+    /* a second signal ends the rank at once, wherever it is */
     struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
     struct sigaction before_int, before_term;
     sigaction(SIGINT, &note, &before_int);
     sigaction(SIGTERM, &note, &before_term);
     job_compare_clocks(run->job, clock_now_ns, &capture->alignment.before);
     job_barrier(run->job);
-    int status = run_epochs(capture, run, results);
+    int status = run_epochs(capture, run, files);
     job_barrier(run->job);
     job_compare_clocks(run->job, clock_now_ns, &capture->alignment.after);
     sigaction(SIGINT, &before_int, NULL);
     sigaction(SIGTERM, &before_term, NULL);
-    capture->stopped = job_max(run->job, told_to_stop) > 0; /* also by a signal since they last asked each other */
+    capture->interrupted = job_max(run->job, signal_seen) > 0; /* also by a signal since they last asked each other */
     return status;
 }
 
+/* ---- after the steps ---- */
+
 /* The steps of active epochs follow those of the warm-up; without any, the warm-up is all there is. */
-static void count_from(struct capture *capture)
+static int first_counted_step(const struct capture *capture)
 {
     int first = 0;
     while (first < capture->n && capture->step[first].warmup)
         first++;
-    capture->first = capture->collectives.first = first < capture->n ? first : 0;
+    return first < capture->n ? first : 0;
 }
 
-/* One more thing that all ranks did: after a failure, which has been told, what fails too only follows from it. */
-static int also(const struct run *run, int status, int did)
+static void print_end(const struct capture *capture)
+{
+    if (capture->interrupted)
+        fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", capture->n);
+    if (capture->full)
+        fprintf(stderr,
+                "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
+                capture->n, capture->options->buffer_mb);
+}
+
+/* The status after one more thing that all ranks did: what fails after a failure, which has been reported, only follows
+ * from it. */
+static int add_status(const struct job *job, int status, int more)
 {
     if (status)
         error_clear();
-    return status ? status : job_agree(run->job, did);
+    return status ? status : job_agree(job, more);
 }
 
-int capture_run(struct capture *capture, struct run *run, struct results *results)
+int capture_run(struct capture *capture, struct run *run, const struct profile_options *options,
+                const struct trace_files *files, struct results *results)
 {
-    create(capture, run);
+    capture->options = options;
+    create_capture(capture, run);
     warm_up(capture, run);
-    tell_plan(capture, run, results);
-    int status = record(capture, run, results);
-    gpu_tracer_end(&capture->gpu_tracer, run);
-    collect(capture, run);
+    if (run->job->rank == 0)
+        print_plan(capture, files->top);
+    int status = run_between_clocks(capture, run, files);
+    gpu_tracer_end(&capture->gpu_tracer);
+    collect_steps(capture, run);
     overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
-    count_from(capture);
+    capture->first = capture->collectives.first = first_counted_step(capture);
     collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment);
-    if (capture->stopped && run->job->rank == 0)
-        fprintf(stderr, "Told to stop: the capture ends after %d steps, and the controls are left out.\n", capture->n);
-    if (capture->full && run->job->rank == 0)
-        fprintf(
-            stderr,
-            "The capture ended after %d steps: the buffer of %g MiB is full; --profile-buffer-mb makes it larger.\n",
-            capture->n, run->options->profile_buffer_mb);
-    status = also(run, status, trace_files_write(&capture->trace, run, results));
-    status = also(run, status, trace_files_write_all_ranks(&capture->trace, run, results));
-    return also(run, status, telemetry_write_capture(results, run, &capture->trace, capture->overlap));
+    if (run->job->rank == 0)
+        print_end(capture);
+    status = add_status(run->job, status, trace_files_write(files, &capture->trace));
+    status = add_status(run->job, status, trace_files_write_all_ranks(files, &capture->trace));
+    return add_status(
+        run->job, status,
+        captured_steps_write(results, &capture->trace, capture->overlap, run->origin_ns, run->comm->on_device));
 }
 
 void capture_destroy(struct capture *capture)

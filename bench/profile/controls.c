@@ -5,36 +5,34 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-static const struct estimate no_summary = {NAN, NAN, NAN, NAN, NAN, 0};
-static const struct paired no_pair = {NAN, NAN, NAN, NAN, 0};
+static const struct estimate not_known = {NAN, NAN, NAN, NAN, NAN, 0};
 
-void controls_create(struct controls *controls, const struct run *run)
+void controls_create(struct controls *controls, const struct implementation *row, const struct reducer *reducer, int n,
+                     int tensors, int ranks, size_t rounds)
 {
-    const struct options *o = run->options;
-    *controls = (struct controls){.untraced_row = -1, .off_row = -1, .none_row = -1};
-    for (int i = 1; i < o->n; i++) {
-        const struct implementation *row = &o->implementation[i];
-        if (row->after_backward)
-            controls->off_row = i;
-        else if (!row->traced)
+    *controls = (struct controls){.untraced_row = -1, .after_backward_row = -1, .none_row = -1, .room = rounds};
+    for (int i = 1; i < n; i++) {
+        if (row[i].after_backward)
+            controls->after_backward_row = i;
+        else if (!row[i].traced)
             controls->untraced_row = i;
         else
             controls->none_row = i;
     }
-    controls->plan_times = attainable_create(run);
-    controls->compute = allocate((size_t)o->n * o->rounds + 1, sizeof *controls->compute);
-    controls->alone = allocate(o->rounds + 1, sizeof *controls->alone);
-    controls->slower = allocate(o->rounds + 1, sizeof *controls->slower);
+    controls->communicates = ranks > 1 && row[0].strategy->reduces;
+    controls->attainable_of = attainable_create(reducer, n, tensors, rounds);
+    controls->compute = allocate((size_t)n * rounds + 1, sizeof *controls->compute);
+    controls->alone = allocate(rounds + 1, sizeof *controls->alone);
+    controls->slowdown = allocate(rounds + 1, sizeof *controls->slowdown);
 }
 
-void controls_destroy(struct controls *controls, const struct run *run)
+void controls_destroy(struct controls *controls)
 {
-    attainable_destroy(controls->plan_times, run);
+    attainable_destroy(controls->attainable_of);
     free(controls->compute);
     free(controls->alone);
-    free(controls->slower);
+    free(controls->slowdown);
     *controls = (struct controls){0};
 }
 
@@ -48,85 +46,91 @@ static double mean_over_ranks(const struct job *job, double mine)
     return sum / job->size;
 }
 
-/* Whether there is communication to speak of. */
-static int communicates(const struct run *run)
+int controls_measures(const struct controls *controls, int row)
 {
-    return run->job->size > 1 && run->reducer[0].strategy->reduces;
+    return controls->communicates && (row == 0 || row == controls->none_row);
 }
 
-void controls_block(struct controls *c, struct run *run, const struct step_times *times, const struct overlap *overlap,
-                    int implementation, size_t round)
+void controls_add_block(struct controls *c, const struct job *job, const struct timeline *timeline,
+                        const struct overlap *overlap, int steps, int row, size_t round)
 {
-    int steps = DISCARDED_STEPS + (int)run->options->block_steps;
-    struct overlap sum = overlap_sum(overlap, DISCARDED_STEPS, steps - DISCARDED_STEPS);
-    c->compute[(size_t)implementation * run->options->rounds + round] =
-        mean_over_ranks(run->job, 1e-9 * (double)sum.compute_ns / (steps - DISCARDED_STEPS));
-    if (!communicates(run) || (implementation != 0 && implementation != c->none_row))
+    struct overlap sum = overlap_sum(overlap, DISCARDED_STEPS, steps);
+    c->compute[(size_t)row * c->room + round] = mean_over_ranks(job, 1e-9 * (double)sum.compute_ns / steps);
+    if (row || !c->communicates)
         return;
-    attainable_measure(c->plan_times, run, times, implementation, round);
-    if (implementation == 0) {
-        double slower = attainable_slowdown(c->plan_times, run, 0, round, DISCARDED_STEPS, steps);
-        c->slower[round] = mean_over_ranks(run->job, slower);
-        c->alone[round] = job_max(run->job, attainable_alone(c->plan_times, run, 0, round));
-    }
+    double slowdown =
+        attainable_slowdown(c->attainable_of, timeline, 0, round, DISCARDED_STEPS, DISCARDED_STEPS + steps);
+    c->slowdown[round] = mean_over_ranks(job, slowdown);
+    c->alone[round] = job_max(job, attainable_alone(c->attainable_of, 0, round));
 }
 
-struct estimate controls_efficiency(const double *on, const double *off, const double *alone, const double *backward,
-                                    size_t n)
+struct estimate controls_efficiency(const double *step, const double *after_backward, const double *alone,
+                                    const double *backward, size_t n)
 {
     double *efficiency = allocate(n + 1, sizeof *efficiency);
     for (size_t r = 0; r < n; r++)
-        efficiency[r] = (off[r] - on[r]) / fmin(alone[r], backward[r]);
-    struct estimate summary = stats_estimate(efficiency, n);
+        efficiency[r] = (after_backward[r] - step[r]) / fmin(alone[r], backward[r]);
+    struct estimate estimate = stats_estimate(efficiency, n);
     free(efficiency);
-    return summary;
+    return estimate;
 }
 
-static const double *step_of(const struct run *run, int row)
+/* The geometric mean of a[i] / b[i] with its interval. */
+static struct estimate mean_ratio(const double *a, const double *b, size_t n)
 {
-    return measurements_of(&run->measurements, row, FIGURE_STEP);
+    struct paired paired = stats_paired(a, b, n, 0.95);
+    return (struct estimate){paired.ratio, paired.ci_low, paired.ci_high, NAN, NAN, paired.n};
 }
 
-/* What needs `none` beside the profiled strategy. */
-static void compare_with_none(struct controls *c, const struct run *run)
+static void compare_with_none(struct controls *c, const double *step, const struct measurements *m)
 {
     size_t n = c->rounds;
-    const double *on = step_of(run, 0), *none = step_of(run, c->none_row);
-    c->step_to_none = stats_paired(on, none, n, 0.95);
-    c->compute_slowdown = stats_paired(c->compute, c->compute + (size_t)c->none_row * run->options->rounds, n, 0.95);
+    const double *none = measurements_of(m, c->none_row, FIGURE_STEP);
+    c->step_to_none = mean_ratio(step, none, n);
+    c->compute_slowdown = mean_ratio(c->compute, c->compute + (size_t)c->none_row * c->room, n);
     c->step_none = stats_estimate(none, n);
-    c->backward_none = stats_estimate(measurements_of(&run->measurements, c->none_row, PHASE_BACKWARD), n);
+    c->backward_none = stats_estimate(measurements_of(m, c->none_row, PHASE_BACKWARD), n);
+    double median = c->step_none.median;
+    c->sync_cost = (struct estimate){median * (c->step_to_none.median - 1),
+                                     median * (c->step_to_none.ci_low - 1),
+                                     median * (c->step_to_none.ci_high - 1),
+                                     NAN,
+                                     NAN,
+                                     n};
 }
 
-/* What needs communication. */
-static void compare_communication(struct controls *c, const struct run *run)
+static void compare_communication(struct controls *c, const struct job *job, const double *step,
+                                  const struct measurements *m)
 {
     double attainable[MAX_IMPLEMENTATIONS];
     c->comm_alone = stats_estimate(c->alone, c->rounds);
-    attainable_compute(c->plan_times, run, attainable);
+    attainable_compute(c->attainable_of, job, c->rounds, attainable);
     c->attainable = attainable[0];
-    if (c->off_row < 0)
+    if (c->after_backward_row < 0)
         return;
-    const double *off = step_of(run, c->off_row);
-    c->step_off = stats_estimate(off, c->rounds);
-    c->comm_slowdown = stats_estimate(c->slower, c->rounds);
-    c->efficiency = controls_efficiency(step_of(run, 0), off, c->alone,
-                                        measurements_of(&run->measurements, c->none_row, PHASE_BACKWARD), c->rounds);
+    const double *after_backward = measurements_of(m, c->after_backward_row, FIGURE_STEP);
+    c->step_after_backward = stats_estimate(after_backward, c->rounds);
+    c->comm_slowdown = stats_estimate(c->slowdown, c->rounds);
+    c->overlap_efficiency =
+        controls_efficiency(step, after_backward, c->alone, measurements_of(m, c->none_row, PHASE_BACKWARD), c->rounds);
 }
 
-void controls_compute(struct controls *c, const struct run *run)
+void controls_compute(struct controls *c, const struct job *job, const struct measurements *m)
 {
-    c->rounds = run->measurements.rounds;
-    c->overhead = c->step_to_none = c->compute_slowdown = no_pair;
-    c->comm_slowdown = c->efficiency = c->comm_alone = no_summary;
-    c->step_on = c->step_off = c->step_none = c->backward_none = no_summary;
+    c->rounds = m->rounds;
+    c->step = c->step_untraced = c->step_after_backward = c->step_none = c->backward_none = not_known;
+    c->comm_alone = c->comm_slowdown = c->overlap_efficiency = c->sync_cost = not_known;
+    c->profiling_overhead = c->step_to_none = c->compute_slowdown = not_known;
     c->attainable = NAN;
     if (!c->rounds)
         return;
-    c->overhead = stats_paired(step_of(run, 0), step_of(run, c->untraced_row), c->rounds, 0.95);
-    c->step_on = stats_estimate(step_of(run, 0), c->rounds);
+    const double *step = measurements_of(m, 0, FIGURE_STEP),
+                 *untraced = measurements_of(m, c->untraced_row, FIGURE_STEP);
+    c->step = stats_estimate(step, c->rounds);
+    c->step_untraced = stats_estimate(untraced, c->rounds);
+    c->profiling_overhead = mean_ratio(step, untraced, c->rounds);
     if (c->none_row >= 0)
-        compare_with_none(c, run);
-    if (communicates(run))
-        compare_communication(c, run);
+        compare_with_none(c, step, m);
+    if (c->communicates)
+        compare_communication(c, job, step, m);
 }

@@ -34,7 +34,7 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
             sum += all[i];
         double mean = sum / (double)n;
         step_mean = p == PHASES ? mean : step_mean;
-        figures->phase[p] = (struct phase_figure){mean, stats_median(all, n),
+        figures->phase[p] = (struct phase_figure){p == PHASES ? "step" : phase_name[p], mean, stats_median(all, n),
                                                   stats_quantile(all + (size_t)figures->slowest * steps, steps, 0.95),
                                                   mean / step_mean};
     }
@@ -124,7 +124,7 @@ static void find_collectives(struct profile_figures *figures, const struct job *
         c->wait = median_of(c, figures, job, r, WAIT, mine, all, &c->waited);
         c->transfer = median_of(c, figures, job, r, TRANSFER, mine, all, &known);
         c->duration = median_of(c, figures, job, r, DURATION, mine, all, &c->calls);
-        c->algbw = c->duration > 0 ? 1e-9 * (double)c->bytes / c->duration : NAN;
+        c->algbw = c->duration > 0 ? (double)c->bytes / c->duration : NAN;
         c->busbw = c->algbw * comm_bus_factor(COMM_ALL_REDUCE, figures->ranks);
     }
     free(mine);

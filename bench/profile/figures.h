@@ -7,18 +7,20 @@
 
 /* In seconds a step. */
 struct phase_figure {
+    const char *name;    /* of the phase, or "step" */
     double mean, median; /* over the steps of all ranks (n = ranks x steps) */
     double p95_steps;    /* over the steps of the slowest rank */
     double share;        /* of the steps' time */
 };
 
-/* Collectives of one payload, over all ranks and steps; medians in seconds. */
+/* Collectives of one payload, over all ranks and steps. Times are medians in seconds over the calls for which they are
+ * known; NAN where they are for none. */
 struct collective_figure {
     size_t bytes, parameters; /* of one; parameters of the largest */
-    size_t calls, waited;     /* of all ranks; and those that are known to have waited */
+    size_t calls, waited;     /* of all ranks; those that are known to have waited */
     double queued, duration;  /* from the request to the post; from post to completion */
-    double wait, transfer;    /* of those that waited; of those whose wait is known, 0 for the last; NAN if none is */
-    double algbw, busbw;      /* GB/s of the median duration */
+    double wait, transfer;    /* until the last rank posts, of ranks that are not the last; from then to completion */
+    double algbw, busbw;      /* bytes/s of the median duration */
 };
 
 struct rank_figure {
@@ -36,7 +38,7 @@ struct profile_figures {
     int collectives;
 };
 
-/* All ranks call and know the same afterwards. Release with figures_destroy. */
+/* All ranks call and know the same afterwards. Release with profile_figures_destroy. */
 void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture);
 void profile_figures_destroy(struct profile_figures *figures); /* zeroed ones are fine */
 

@@ -4,42 +4,39 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 const char *const level_name[] = {[LEVEL_NOTE] = "note", [LEVEL_WARNING] = "warning", [LEVEL_HIGH] = "high"};
 
 /* ---- did overlap happen? ---- */
 
-/* Why communication was not hidden, as far as the run can tell. */
-static void why_not(const struct run *run, const struct capture *capture, const struct controls *c, char text[192])
+/* Why communication was not hidden, as far as the run can tell; tail is the exposed tail of a step in seconds. */
+static void explain_no_overlap(const struct profile_facts *facts, double tail, const struct controls *c, char text[192])
 {
-    const struct overlap sum = overlap_sum(capture->overlap, capture->first, capture->n - capture->first);
-    double tail = 1e-9 * (double)sum.exposed_tail_ns / (capture->n - capture->first), alone = c->comm_alone.median;
-    if (run->reducer[0].plan.n == 1)
+    double alone = c->comm_alone.median, backward = c->backward_none.median;
+    if (facts->buckets == 1)
         snprintf(text, 192, "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb");
-    else if (!run->opened.on_gpu && run->cores_per_rank < run->threads)
+    else if (!facts->on_gpu && facts->cores_per_rank < facts->threads)
         snprintf(text, 192,
-                 "the cores are oversubscribed: a rank has more threads than cores, and communication gets "
-                 "no turn");
+                 "CPUs are oversubscribed: a rank has more threads than cores, so communication has to wait for one");
     else if (tail > 0.8 * alone)
         snprintf(text, 192, "no progress: %.1f ms of the collectives' %.1f ms came after backward; try %s", 1e3 * tail,
                  1e3 * alone,
-                 run->comm->on_device ? "a smaller --bucket-size-mb or another --nccl-max-ctas"
-                                      : "--mpi-progress poll or another sleep:US");
-    else if (alone > c->backward_none.median)
+                 facts->comm_on_device ? "a smaller --bucket-size-mb or another --nccl-max-ctas"
+                                       : "--mpi-progress poll or another sleep:US");
+    else if (alone > backward)
         snprintf(text, 192, "communication alone (%.1f ms) is longer than backward (%.1f ms)", 1e3 * alone,
-                 1e3 * c->backward_none.median);
-    else if (run->job->hosts == 1 && !run->opened.on_gpu)
+                 1e3 * backward);
+    else if (facts->hosts == 1 && !facts->on_gpu)
         snprintf(text, 192,
-                 "the ranks share one machine's memory: moving the gradients is work for the same cores, so "
-                 "there is nothing to hide");
+                 "the ranks share one machine's memory: moving the gradients is work for the same cores, so there is "
+                 "nothing to hide");
     else
         snprintf(text, 192, "communication slows computation down as much as it is hidden");
 }
 
-static void say(struct verdict *verdict, const char *overlap, const char *format, ...)
+static void set_verdict(struct overlap_verdict *verdict, const char *overlap, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void say(struct verdict *verdict, const char *overlap, const char *format, ...)
+static void set_verdict(struct overlap_verdict *verdict, const char *overlap, const char *format, ...)
 {
     va_list arguments;
     verdict->overlap = overlap;
@@ -54,57 +51,66 @@ static double percent(double x)
     return round(100 * x) + 0.0;
 }
 
-static void judge(struct verdict *v, const struct run *run, const struct capture *capture, const struct controls *c)
+/* From the overlap efficiency, which has an interval. */
+static void judge_efficiency(struct overlap_verdict *v, const struct profile_facts *facts, double tail,
+                             const struct controls *c)
 {
-    const struct estimate *e = &c->efficiency;
-    double longer = c->comm_alone.median / c->backward_none.median;
+    const struct estimate *e = &c->overlap_efficiency;
+    double alone = c->comm_alone.median, backward = c->backward_none.median;
     char rest[192] = "", why[192];
-    if (run->job->size == 1)
-        say(v, "n/a", "Overlap: n/a, one rank communicates with nobody.");
-    else if (!run->reducer[0].strategy->reduces)
-        say(v, "n/a", "Overlap: n/a, %s communicates nothing.", run->reducer[0].strategy->name);
-    else if (!run->reducer[0].strategy->overlaps)
-        say(v, "no", "Overlap: none, %s starts to communicate when backward is over, by design.",
-            run->reducer[0].strategy->name);
-    else if (!c->rounds)
-        say(v, "unclear", "Overlap: not measured; that takes --rounds 6 or more.");
-    else if (!isfinite(e->ci_low))
-        say(v, "unclear",
-            "Overlap: %.0f %% of what could be hidden was, but %zu rounds are too few for an interval; use --rounds 6 "
-            "or more.",
-            percent(e->median), c->rounds);
-    else if (e->ci_low > 0 && e->median >= 0.1) {
-        if (longer > 1)
+    if (e->ci_low > 0 && e->median >= 0.1) {
+        if (alone > backward)
             snprintf(rest, sizeof rest,
                      " Communication alone (%.1f ms) is longer than backward (%.1f ms), so %.1f ms cannot be hidden.",
-                     1e3 * c->comm_alone.median, 1e3 * c->backward_none.median,
-                     1e3 * (c->comm_alone.median - c->backward_none.median));
-        say(v, "yes",
-            "Overlap happened: it saved %.1f ms a step, %.0f %% of what could be hidden (95 %% interval %.0f to %.0f "
-            "%%, n = %zu rounds).%s",
-            1e3 * (c->step_off.median - c->step_on.median), percent(e->median), percent(e->ci_low), percent(e->ci_high),
-            e->n, rest);
-    } else {
-        int little = e->ci_low > 0, unclear = !little && e->ci_high > 0.1 && run->reducer[0].plan.n > 1;
-        why_not(run, capture, c, why);
-        say(v, unclear ? "unclear" : "no",
-            "%s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.",
-            little    ? "Overlap hardly happened"
-            : unclear ? "Overlap cannot be told from none"
-                      : "Overlap did not happen",
-            percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n,
-            !unclear ? why
-            : run->job->hosts == 1 && !run->opened.on_gpu
-                ? "the steps differ more by themselves; more --rounds would tell, but ranks that "
-                  "share one machine's memory usually have nothing to hide"
-                : "the steps differ more by themselves; more --rounds would tell");
+                     1e3 * alone, 1e3 * backward, 1e3 * (alone - backward));
+        set_verdict(v, "yes",
+                    "Overlap happened: it saved %.1f ms a step, %.0f %% of what could be hidden (95 %% interval %.0f "
+                    "to %.0f %%, n = %zu rounds).%s",
+                    1e3 * (c->step_after_backward.median - c->step.median), percent(e->median), percent(e->ci_low),
+                    percent(e->ci_high), e->n, rest);
+        return;
     }
+    int little = e->ci_low > 0, unclear = !little && e->ci_high > 0.1 && facts->buckets > 1;
+    explain_no_overlap(facts, tail, c, why);
+    if (unclear)
+        snprintf(why, sizeof why, "run-to-run variation exceeds the effect; use more --rounds%s",
+                 facts->hosts > 1 || facts->on_gpu
+                     ? ""
+                     : ", but ranks that share one machine's memory usually have nothing to hide");
+    set_verdict(v, unclear ? "unclear" : "no",
+                "%s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.",
+                little    ? "Overlap hardly happened"
+                : unclear ? "Overlap is not significantly different from none"
+                          : "Overlap did not happen",
+                percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n, why);
+}
+
+static void judge_overlap(struct overlap_verdict *v, const struct profile_facts *facts,
+                          const struct profile_figures *figures, const struct controls *c)
+{
+    const struct estimate *e = &c->overlap_efficiency;
+    if (facts->ranks == 1)
+        set_verdict(v, "n/a", "Overlap: n/a, one rank does not communicate.");
+    else if (!facts->strategy->reduces)
+        set_verdict(v, "n/a", "Overlap: n/a, %s communicates nothing.", facts->strategy->name);
+    else if (!facts->strategy->overlaps)
+        set_verdict(v, "no", "Overlap: none, %s starts to communicate when backward is over, by design.",
+                    facts->strategy->name);
+    else if (!c->rounds)
+        set_verdict(v, "unclear", "Overlap: not measured; use --rounds 6 or more.");
+    else if (!isfinite(e->ci_low))
+        set_verdict(v, "unclear",
+                    "Overlap: %.0f %% of what could be hidden was, but %zu rounds are too few for an interval; use "
+                    "--rounds 6 or more.",
+                    percent(e->median), c->rounds);
+    else
+        judge_efficiency(v, facts, 1e-9 * (double)figures->rank[0].sum.exposed_tail_ns / figures->steps, c);
 }
 
 /* ---- thresholds ---- */
 
-static struct finding *add(struct findings *f, const char *name, enum level level, double value, double threshold,
-                           const char *advice)
+static struct finding *add_finding(struct findings *f, const char *name, enum level level, double value,
+                                   double threshold, const char *advice)
 {
     struct finding *finding = &f->finding[f->n < FINDINGS_MOST ? f->n++ : FINDINGS_MOST - 1];
     *finding = (struct finding){.name = name, .level = level, .value = value, .threshold = threshold, .advice = advice};
@@ -131,12 +137,13 @@ static int list_ranks(const struct profile_figures *figures, double (*figure)(co
     return n;
 }
 
-static double exposed(const struct overlap *o)
+static double exposed_share(const struct overlap *o)
 {
     return (double)overlap_exposed(o) / (double)o->step_ns;
 }
 
-static double worst(const struct profile_figures *figures, double (*figure)(const struct overlap *), int least)
+/* Of all ranks in percent: the least, or the most. */
+static double extreme(const struct profile_figures *figures, double (*figure)(const struct overlap *), int least)
 {
     double value = figure(&figures->rank[0].sum);
     for (int r = 1; r < figures->ranks; r++) {
@@ -146,57 +153,53 @@ static double worst(const struct profile_figures *figures, double (*figure)(cons
     return 100 * value;
 }
 
-static void check_busy(struct findings *f, const struct run *run, const struct profile_figures *figures)
+static void check_busy(struct findings *f, double threshold, const struct profile_figures *figures)
 {
     char ranks[96];
-    double threshold = run->options->thresholds.busy, value = worst(figures, overlap_utilisation, 1);
+    double value = extreme(figures, overlap_utilisation, 1);
     if (!list_ranks(figures, overlap_utilisation, threshold, 1, ranks, sizeof ranks))
         return;
     struct finding *finding =
-        add(f, "device_busy", value < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, value, threshold,
-            "see in the table of phases what the rest is: a larger --batch-size gives computation more weight, "
-            "overlap and a faster link give communication less");
+        add_finding(f, "device_busy", value < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, value, threshold,
+                    "see in the table of phases what the rest is: a larger --batch-size gives computation more weight, "
+                    "overlap and a faster link give communication less");
     snprintf(
         finding->text, sizeof finding->text,
         "operations ran in only %.1f %% of the step on the rank with the least (threshold %g %%; below it: rank %s)",
         value, threshold, ranks);
 }
 
-static void check_data(struct findings *f, const struct run *run, const struct profile_figures *figures)
+static void check_data(struct findings *f, double threshold, const struct profile_figures *figures)
 {
-    double threshold = run->options->thresholds.data_loading, note = threshold / 3;
-    double value = 100 * figures->phase[PHASE_DATA_LOADING].share;
+    double note = threshold / 3, value = 100 * figures->phase[PHASE_DATA_LOADING].share;
     if (!(value > note))
         return;
-    struct finding *finding = add(f, "data_loading",
-                                  value > threshold * 5 / 3 ? LEVEL_HIGH
-                                  : value > threshold       ? LEVEL_WARNING
-                                                            : LEVEL_NOTE,
-                                  value, value > threshold ? threshold : note,
-                                  "put --data on a faster disk, or train longer on each batch; the next batch is "
-                                  "already fetched while this one trains");
+    enum level level = value > threshold * 5 / 3 ? LEVEL_HIGH : value > threshold ? LEVEL_WARNING : LEVEL_NOTE;
+    struct finding *finding =
+        add_finding(f, "data_loading", level, value, value > threshold ? threshold : note,
+                    "put --data on a faster disk, or train longer on each batch; the next batch is already fetched "
+                    "while this one trains");
     snprintf(finding->text, sizeof finding->text, "data loading takes %.1f %% of the step (threshold %g %%; all ranks)",
              value, finding->threshold);
 }
 
-static void check_exposed(struct findings *f, const struct run *run, const struct profile_figures *figures)
+static void check_exposed(struct findings *f, double threshold, const struct profile_figures *figures)
 {
     static const char *const advice = "compare ddp_bucketed at several --bucket-size-mb in the benchmark; use a faster "
                                       "link, a larger batch, or --grad-accumulation";
     char ranks[96];
-    double threshold = run->options->thresholds.exposed, value = worst(figures, exposed, 0);
+    double value = extreme(figures, exposed_share, 0), note = threshold * 3 / 4;
     double of_backward = value * figures->phase[PHASES].mean / figures->phase[PHASE_BACKWARD].mean;
-    if (list_ranks(figures, exposed, threshold, 0, ranks, sizeof ranks)) {
-        struct finding *finding = add(f, "exposed_communication", LEVEL_WARNING, value, threshold, advice);
+    if (list_ranks(figures, exposed_share, threshold, 0, ranks, sizeof ranks)) {
+        struct finding *finding = add_finding(f, "exposed_communication", LEVEL_WARNING, value, threshold, advice);
         snprintf(finding->text, sizeof finding->text,
-                 "communication that nothing computes beside takes %.1f %% of the step on the rank with the most "
-                 "(threshold %g %%; above it: rank %s)",
+                 "exposed communication takes %.1f %% of the step on the rank with the most (threshold %g %%; above "
+                 "it: rank %s)",
                  value, threshold, ranks);
-    } else if (of_backward > threshold * 3 / 4) {
-        struct finding *finding = add(f, "exposed_communication", LEVEL_NOTE, of_backward, threshold * 3 / 4, advice);
+    } else if (of_backward > note) {
+        struct finding *finding = add_finding(f, "exposed_communication", LEVEL_NOTE, of_backward, note, advice);
         snprintf(finding->text, sizeof finding->text,
-                 "communication that nothing computes beside is %.1f %% of backward (a note from %g %%)", of_backward,
-                 finding->threshold);
+                 "exposed communication is %.1f %% of backward (a note from %g %%)", of_backward, note);
     }
 }
 
@@ -205,66 +208,65 @@ static void check_collectives(struct findings *f, const struct controls *c)
     double value = 100 * c->comm_alone.median / c->backward_none.median, threshold = 15;
     if (!(value > threshold)) /* also without controls, which is NAN */
         return;
-    struct finding *finding = add(f, "collectives", value > 2 * threshold ? LEVEL_HIGH : LEVEL_NOTE, value, threshold,
-                                  "a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or more "
-                                  "computation for each reduction");
+    struct finding *finding =
+        add_finding(f, "collectives", value > 2 * threshold ? LEVEL_HIGH : LEVEL_NOTE, value, threshold,
+                    "a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or more computation for "
+                    "each reduction");
     snprintf(finding->text, sizeof finding->text,
              "the collectives alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of `none` (a note "
-             "from %g %%, high "
-             "from %g %%; "
-             "%zu rounds)",
+             "from %g %%, high from %g %%; %zu rounds)",
              1e3 * c->comm_alone.median, value, threshold, 2 * threshold, c->rounds);
 }
 
-static void check_memory(struct findings *f, const struct run *run, size_t peak_bytes)
+static void check_memory(struct findings *f, double threshold, const struct profile_facts *facts)
 {
-    int on_gpu = run->opened.on_gpu, sharing = on_gpu ? 1 : run->job->machine_size;
-    size_t whole = on_gpu ? run->opened.gpu.total_memory : run->host.memory_bytes;
-    double threshold = run->options->thresholds.memory, value = 100 * (double)peak_bytes * sharing / (double)whole;
-    if (!whole || !(value > threshold))
+    int sharing = facts->on_gpu ? 1 : facts->machine_ranks;
+    double value = 100 * (double)facts->peak_bytes * sharing / (double)facts->memory_bytes;
+    if (!facts->memory_bytes || !(value > threshold))
         return;
-    struct finding *finding = add(f, "memory", LEVEL_WARNING, value, threshold,
-                                  "use a smaller --batch-size or --context-length, or --grad-accumulation");
-    if (on_gpu)
+    struct finding *finding = add_finding(f, "memory", LEVEL_WARNING, value, threshold,
+                                          "use a smaller --batch-size or --context-length, or --grad-accumulation");
+    if (facts->on_gpu)
         snprintf(finding->text, sizeof finding->text,
-                 "%.1f %% of the memory of the fullest GPU is in use (threshold %g %%; by whomever)", value, threshold);
+                 "%.1f %% of the memory of the fullest GPU is in use, by all processes (threshold %g %%)", value,
+                 threshold);
     else
         snprintf(
             finding->text, sizeof finding->text,
             "the %d ranks of rank 0's machine together reach %.1f %% of its memory (threshold %g %%; the whole run)",
-            run->job->machine_size, value, threshold);
+            sharing, value, threshold);
 }
 
-static void check_stragglers(struct findings *f, const struct capture *capture, const struct profile_figures *figures)
+static void check_stragglers(struct findings *f, const struct profile_figures *figures, const struct collectives *c)
 {
-    const struct collectives *r = &capture->collectives;
     double step = 1e9 * figures->phase[PHASES].mean * figures->steps, threshold = 5;
     int rank = 0; /* the costliest */
-    for (int q = 1; q < r->ranks; q++)
-        if (r->straggler[q].cost_ns > r->straggler[rank].cost_ns)
-            rank = q;
-    const struct straggler *s = &r->straggler[rank];
+    for (int r = 1; r < c->ranks; r++)
+        if (c->straggler[r].cost_ns > c->straggler[rank].cost_ns)
+            rank = r;
+    const struct straggler *s = &c->straggler[rank];
     double value = 100 * s->cost_ns / step;
     if (!(value > threshold))
         return;
-    struct finding *finding = add(f, "straggler", LEVEL_WARNING, value, threshold,
-                                  "look at that rank's phases in its trace: other work on its cores, a slower "
-                                  "clock, or more data to load");
+    struct finding *finding = add_finding(f, "straggler", LEVEL_WARNING, value, threshold,
+                                          "look at that rank's phases in its trace: other work on its cores, a slower "
+                                          "clock, or more data to load");
     snprintf(finding->text, sizeof finding->text,
-             "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and the others stood still for %.1f %% of "
-             "the step because of it (threshold %g %%)",
-             rank, s->last, r->attributed, 1e-6 * s->most_ns, value, threshold);
+             "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% of the "
+             "step (threshold %g %%)",
+             rank, s->last, c->attributed, 1e-6 * s->most_ns, value, threshold);
 }
 
-void findings_create(struct findings *findings, const struct run *run, const struct capture *capture,
-                     const struct profile_figures *figures, const struct controls *controls, size_t peak_bytes)
+void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
+                     const struct profile_figures *figures, const struct collectives *collectives,
+                     const struct controls *controls)
 {
     *findings = (struct findings){0};
-    judge(&findings->verdict, run, capture, controls);
-    check_busy(findings, run, figures);
-    check_data(findings, run, figures);
-    check_exposed(findings, run, figures);
+    judge_overlap(&findings->verdict, facts, figures, controls);
+    check_busy(findings, thresholds->busy, figures);
+    check_data(findings, thresholds->data_loading, figures);
+    check_exposed(findings, thresholds->exposed, figures);
     check_collectives(findings, controls);
-    check_memory(findings, run, peak_bytes);
-    check_stragglers(findings, capture, figures);
+    check_memory(findings, thresholds->memory, facts);
+    check_stragglers(findings, figures, collectives);
 }

@@ -5,6 +5,21 @@
 #include "profile/controls.h"
 #include "profile/figures.h"
 
+/* What was profiled, and on what. */
+struct profile_facts {
+    const char *label; /* of the implementation */
+    const struct strategy *strategy;
+    int buckets;                     /* of its plan */
+    int ranks, hosts, machine_ranks; /* all; their hosts; those on rank 0's machine */
+    int on_gpu, comm_on_device;      /* ranks compute on GPUs; communication is the device's own work (struct comm) */
+    int threads;                     /* of a rank */
+    double cores_per_rank;
+    double tokens, flops; /* of a step: tokens of all ranks; of the model */
+    size_t block_steps;   /* timed steps of a block */
+    size_t memory_bytes;  /* of rank 0's GPU or machine; 0 if unknown */
+    size_t peak_bytes;    /* the largest open_device_memory of a rank so far */
+};
+
 enum level { LEVEL_NOTE, LEVEL_WARNING, LEVEL_HIGH };
 extern const char *const level_name[];
 
@@ -17,7 +32,7 @@ struct finding {
 };
 
 /* Whether overlap happened, in one line, and why if not. */
-struct verdict {
+struct overlap_verdict {
     const char *overlap; /* "yes", "no", "unclear" or "n/a" */
     char text[640];
 };
@@ -25,14 +40,14 @@ struct verdict {
 enum { FINDINGS_MOST = 12 };
 
 struct findings {
-    struct verdict verdict;
+    struct overlap_verdict verdict;
     int n;
     struct finding finding[FINDINGS_MOST];
 };
 
-/* Compares the figures with the thresholds of the options. controls may have no round yet. peak_bytes is the largest
- * open_device_memory of a rank. */
-void findings_create(struct findings *findings, const struct run *run, const struct capture *capture,
-                     const struct profile_figures *figures, const struct controls *controls, size_t peak_bytes);
+/* Compares the figures with the thresholds. controls may have no round yet. */
+void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
+                     const struct profile_figures *figures, const struct collectives *collectives,
+                     const struct controls *controls);
 
 #endif

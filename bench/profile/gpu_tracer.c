@@ -1,8 +1,8 @@
 /* gpu_tracer.c - the tracer of a GPU during a capture. */
 #include "profile/gpu_tracer.h"
 
+#include "kernels/device_cuda.h"
 #include "kernels/error.h"
-#include "training/implementations.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,28 +11,17 @@
  * collective its kernel, stamps, events and waits, and stamps of phases and ranges. */
 enum { OF_OPERATION = 8, OF_COLLECTIVE = 12, OF_HOST = 3, OF_STEP = 64 };
 
-static void reserve(struct gpu_tracer *t, const struct run *run, size_t steps)
+void gpu_tracer_start(struct gpu_tracer *t, size_t steps, const size_t spans[TIMELINE_LANES])
 {
-    size_t spans[TIMELINE_LANES];
-    step_spans(&run->model, run->options->grad_accumulation, 1, spans);
-    size_t activities = OF_OPERATION * spans[LANE_COMPUTE] + OF_COLLECTIVE * spans[LANE_COMMUNICATION] +
-                        OF_HOST * spans[LANE_HOST] + OF_STEP;
-    activities_create(&t->activities, activities * (steps + 2), activities * (steps + 2) / 2);
-}
-
-void gpu_tracer_create(struct gpu_tracer *t, const struct run *run, size_t steps)
-{
-    if (!run->opened.on_gpu || !(option_activities(run->options->profile_activities) & ACTIVITIES_CUDA))
-        return;
-    reserve(t, run, steps);
+    size_t records = (steps + 2) * (OF_OPERATION * spans[LANE_COMPUTE] + OF_COLLECTIVE * spans[LANE_COMMUNICATION] +
+                                    OF_HOST * spans[LANE_HOST] + OF_STEP);
+    activities_create(&t->activities, records, records / 2);
     t->on = tracer_start(&t->activities) == 0;
     if (t->on)
         return;
     snprintf(t->untraced, sizeof t->untraced, "%s", error_text());
     error_clear();
     activities_destroy(&t->activities);
-    if (run->job->rank == 0)
-        fprintf(stderr, "No kernels in the traces, operations instead, timed by CUDA events: %s.\n", t->untraced);
 }
 
 void gpu_tracer_destroy(struct gpu_tracer *t)
@@ -42,42 +31,42 @@ void gpu_tracer_destroy(struct gpu_tracer *t)
     *t = (struct gpu_tracer){0};
 }
 
-/* What was recorded since the last step that is kept is forgotten, unless that is the last one. */
-static void hold(struct gpu_tracer *t, const struct run *run)
+/* Forgets what was recorded since the last step that is kept, unless that is the last one. */
+static void pause_tracer(struct gpu_tracer *t)
 {
-    run->device->synchronize();
+    t->device->synchronize();
     tracer_pause();
     if (t->keeps)
-        t->place = activities_mark(&t->activities);
+        t->kept = activities_mark(&t->activities);
     else
-        activities_rewind(&t->activities, &t->place);
+        activities_rewind(&t->activities, &t->kept);
 }
 
-static void set_range(struct gpu_tracer *t, const struct run *run, int on)
+static void set_range(struct gpu_tracer *t, int on)
 {
-    if (on == t->in_range || !run->options->cuda_profiler_range)
+    if (on == t->in_range || !t->profiler_range)
         return;
-    run->device->synchronize();
+    t->device->synchronize();
     device_cuda_profiler(on);
     t->in_range = on;
 }
 
-void gpu_tracer_step(struct gpu_tracer *t, const struct run *run, int keep)
+void gpu_tracer_step(struct gpu_tracer *t, int keep)
 {
     if (keep)
-        set_range(t, run, 1);
+        set_range(t, 1);
     if (!t->on || keep == t->keeps)
         return;
-    hold(t, run);
+    pause_tracer(t);
     t->keeps = keep;
     tracer_resume();
 }
 
-void gpu_tracer_hold(struct gpu_tracer *t, const struct run *run)
+void gpu_tracer_hold(struct gpu_tracer *t)
 {
     if (!t->on)
         return;
-    hold(t, run);
+    pause_tracer(t);
     activities_settle(&t->activities);
 }
 
@@ -87,15 +76,15 @@ void gpu_tracer_release(struct gpu_tracer *t)
         tracer_resume();
 }
 
-void gpu_tracer_end(struct gpu_tracer *t, const struct run *run)
+void gpu_tracer_end(struct gpu_tracer *t)
 {
-    set_range(t, run, 0);
+    set_range(t, 0);
     if (!t->on)
         return;
-    hold(t, run);
+    pause_tracer(t);
     tracer_stop();
     if (!t->keeps)
-        activities_rewind(&t->activities, &t->place);
+        activities_rewind(&t->activities, &t->kept);
     activities_settle(&t->activities);
 }
 
@@ -104,11 +93,12 @@ const char *gpu_tracer_words(const struct gpu_tracer *t, char words[640])
     const struct activities *a = &t->activities;
     *words = 0;
     if (*t->untraced)
-        snprintf(words, 640, "no kernels in the traces, operations instead, timed by CUDA events: %s", t->untraced);
+        snprintf(words, 640, "CUPTI unavailable (%s): traces hold operations timed by CUDA events, no kernels",
+                 t->untraced);
     else if (a->dropped)
         snprintf(words, 640,
-                 "the tracer of rank 0's GPU had no room for %zu records, which are missing in its trace; "
-                 "--profile-buffer-mb makes the room larger",
+                 "%zu records of rank 0's GPU did not fit into the tracer's memory and are missing in its trace; use a "
+                 "larger --profile-buffer-mb",
                  a->dropped);
     else if (a->untimed)
         snprintf(words, 640, "%zu records of rank 0's GPU had no times and are missing in its trace", a->untimed);

@@ -262,3 +262,14 @@ int profile_options_check(const struct profile_options *o, const struct option_t
         add_row(t, strategy_none.name, &strategy_none, 1, 0);
     return 0;
 }
+
+struct recording profile_recording(const struct profile_options *o)
+{
+    int cuda = o->activities == TRACE_CUDA || o->activities == TRACE_CPU_CUDA;
+    return (struct recording){.operations = 1,
+                              .allocations = o->memory,
+                              .buffer_mb = o->buffer_mb,
+                              .gpu_option = cuda                     ? "profile-activities cuda"
+                                            : o->cuda_profiler_range ? "cuda-profiler-range"
+                                                                     : NULL};
+}

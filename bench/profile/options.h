@@ -4,7 +4,7 @@
 
 #include "base/option_table.h"
 #include "spans/spans.h"
-#include "training/options.h"
+#include "training/training.h"
 
 /* What is traced: operations as the host asks for them; what GPUs do; auto: both, where there is a GPU. */
 enum activities_wanted { TRACE_AUTO, TRACE_CPU, TRACE_CUDA, TRACE_CPU_CUDA };
@@ -35,6 +35,9 @@ struct profile_options {
 
 /* Appends the section of these options; each of its rows needs --profile. */
 void profile_options_add(struct option_table *table, struct profile_options *options);
+
+/* What a training keeps for these. */
+struct recording profile_recording(const struct profile_options *options);
 
 /* Checks them against the training, and makes its rows: the implementation traced; the same without tracing; the same
  * with its collectives put off until backward is over; and `none`. 0, or -1, reported. */

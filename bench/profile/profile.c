@@ -3,111 +3,219 @@
 #include "profile/profile.h"
 
 #include "base/files.h"
-#include "benchmark/table.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "kernels/error.h"
-#include "profile/trace_files.h"
+#include "profile/outcome.h"
+#include "training/training.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes the summaries of what there is so far; with `print`, on the standard output too. All ranks call. */
-static int write_summary(struct profile *p, const struct results *results, int print)
+static int measure(struct profile *p, struct run *run, struct results *results);
+
+static struct profile_facts facts_of(const struct run *run)
 {
-    struct run *run = p->run;
-    char *text = NULL, name[128];
-    const char *label = run->options->implementation[0].label;
-    size_t length = 0;
-    p->peak_bytes = (size_t)job_max(run->job, (double)open_device_memory(&run->opened));
-    controls_compute(&p->controls, run);
-    findings_create(&p->findings, run, &p->capture, &p->figures, &p->controls, p->peak_bytes);
-    if (run->job->rank)
-        return 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for the summary");
-    heading_print(out, run);
-    fflush(out);
-    size_t configuration = length;
-    profile_report(out, p);
-    fclose(out);
-    snprintf(name, sizeof name, "%.63s_summary.txt", label);
-    int status = files_replace(results->top, name, text) || profile_write_json(results, p) ? -1 : 0;
-    if (print && (fputs(text + configuration, stdout) < 0 || fflush(stdout)))
-        status = error_report("cannot write the summary to the standard output: %s", strerror(errno));
-    free(text);
-    return status;
+    const struct training_options *o = run->options;
+    size_t tokens = o->batch_size * o->workload.context_length;
+    return (struct profile_facts){
+        .label = o->implementation[0].label,
+        .strategy = run->reducer[0].strategy,
+        .buckets = run->reducer[0].plan.n,
+        .ranks = run->job->size,
+        .hosts = run->job->hosts,
+        .machine_ranks = run->job->machine_size,
+        .on_gpu = run->opened.on_gpu,
+        .comm_on_device = run->comm->on_device,
+        .threads = run->threads,
+        .cores_per_rank = run->cores_per_rank,
+        .tokens = (double)tokens,
+        .flops = model_flops(&run->model, tokens),
+        .block_steps = o->block_steps,
+        .memory_bytes = run->opened.on_gpu ? run->opened.gpu.total_memory : run->host.memory_bytes,
+    };
 }
 
-static int write_so_far(void *context, struct run *run, const struct results *results)
+int run_profile(const struct job *job, const struct run_options *options, const struct profile_options *o,
+                const struct command *command)
 {
-    (void)run;
-    return write_summary(context, results, 0);
-}
-
-static void block(void *context, struct run *run, const struct step_times *times, const struct overlap *overlap,
-                  int implementation, size_t round)
-{
-    struct profile *p = context;
-    controls_block(&p->controls, run, times, overlap, implementation, round);
-}
-
-static int measure(struct profile *p, struct results *results)
-{
-    struct run *run = p->run;
-    if (run->job->rank == 0) {
-        heading_print(stdout, run);
-        fflush(stdout);
-    }
-    int status = capture_run(&p->capture, run, results);
-    if (!p->capture.n) /* it failed before the first step that counts */
-        return -1;
-    profile_figures_create(&p->figures, run->job, &p->capture);
-    totals_create(&p->totals, run->job, &run->timeline, run->device->compute_bytes, p->figures.first, p->figures.steps);
-    totals_sort(&p->totals, run->options->profile_sort);
-    int wrote = write_summary(p, results, 0);
-    if (status)
-        error_clear(); /* told already, and this one follows from it */
-    if (status || job_agree(run->job, wrote))
-        return -1;
-    struct run_hooks hooks = {p, block, write_so_far};
-    if (run->options->rounds && !p->capture.stopped)
-        status = run_rounds(run, results, &hooks);
-    if (run_stop_monitor(run))
-        status = -1;
-    wrote = write_summary(p, results, 1);
-    if (status)
-        error_clear(); /* the first failure has been told, and this one follows from it */
-    else
-        status = job_agree(run->job, wrote);
-    if (run->measurements.rounds)
-        run_tell_losses(run);
-    return status || p->capture.stopped || losses_are_wrong(&run->losses) ? -1 : 0;
-}
-
-int run_profile(const struct job *job, const struct options *options, int argc, char *const argv[])
-{
-    struct run run = {.job = job, .options = options, .argc = argc, .argv = argv};
-    struct profile profile = {.run = &run};
+    struct run run = {.job = job};
+    struct profile p = {.options = o};
     struct results results = {.telemetry_file = -1};
-    int status = run_set_up(&run, &results);
-    if (!status)
-        status = job_agree(job, trace_files_check(&run, &results));
+    const struct recording recording = profile_recording(o);
+    const char *label = options->training.implementation[0].label;
+    const struct results_target target = {"profile-output-dir", o->output_dir, options->results.label, label};
+    int status = run_set_up(&run, options, &recording, "profile", command, &target, &results);
     if (!status) {
-        controls_create(&profile.controls, &run);
-        status = measure(&profile, &results);
-        controls_destroy(&profile.controls, &run);
+        p.facts = facts_of(&run);
+        controls_create(&p.controls, run.options->implementation, run.reducer, run.options->n, run.model.tensors,
+                        job->size, run.options->rounds);
+        status = measure(&p, &run, &results);
+        controls_destroy(&p.controls);
     }
     if (!status)
         status = job_agree(job, results_close(&results));
     else
         results_close(&results);
     if (!status && job->rank == 0)
-        fprintf(stderr, "Traces: %s/%s_rank_*_trace.json%s; the rest: %s\n", results.top,
-                options->implementation[0].label, options->trace_gzip ? ".gz" : "", results.directory);
-    profile_figures_destroy(&profile.figures);
-    capture_destroy(&profile.capture);
+        fprintf(stderr, "Traces: %s/%s_rank_*_trace.json%s; the rest: %s\n", results.top, label,
+                o->trace_gzip ? ".gz" : "", results.directory);
+    profile_figures_destroy(&p.figures);
+    capture_destroy(&p.capture);
     run_tear_down(&run);
     return status;
+}
+
+/* ---- the summary ---- */
+
+/* What is known before the capture; returns how many lines its heading has. */
+static int begin_summary(const struct run *run, const struct results *results, cJSON **summary)
+{
+    const struct training_options *o = run->options;
+    char epochs[160];
+    snprintf(epochs, sizeof epochs, "epochs    %zu of %zu step%s, %zu of them warm-up; controls run in %s epochs",
+             o->num_epochs, o->steps_per_epoch, text_plural(o->steps_per_epoch), o->warmup_epochs,
+             o->regime == REGIME_WARMUP ? "warm-up" : "active");
+    *summary = results_summary_create("profile", results->label, (double)run->measurements.rounds, (double)o->rounds,
+                                      "rounds");
+    run_add_heading(run, epochs, *summary);
+    return cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(*summary, "heading"));
+}
+
+static void add_facts(const struct run *run, const struct profile *p, cJSON *summary)
+{
+    cJSON *memory = cJSON_AddObjectToObject(summary, "memory_bytes");
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
+    json_add_number(memory, "peak", (double)p->facts.peak_bytes);
+    json_add_number(summary, "blocks", (double)run->counts.blocks);
+    json_add_number(summary, "blocks_with_other_processes", (double)run->counts.with_other_processes);
+    monitor_findings_describe(&run->monitored, summary);
+}
+
+/* Tables and notes to stdout, where the first lines of the heading are already. */
+static int print_summary(const cJSON *summary, int lines)
+{
+    const cJSON *heading = cJSON_GetObjectItemCaseSensitive(summary, "heading");
+    for (int i = lines; i < cJSON_GetArraySize(heading); i++)
+        puts(cJSON_GetStringValue(cJSON_GetArrayItem(heading, i)));
+    results_print_body(stdout, summary);
+    if (fflush(stdout) || ferror(stdout))
+        return error_report("cannot write the summary to the standard output: %s", strerror(errno));
+    return 0;
+}
+
+/* The text of the summary beside the traces too. */
+static int write_text(const cJSON *summary, const struct results *results, const char *label)
+{
+    char *text = NULL, name[128];
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        FATAL("no memory for the summary");
+    results_print_summary(out, summary);
+    fclose(out);
+    snprintf(name, sizeof name, "%.63s_summary.txt", label);
+    int status = files_replace(results->top, name, text);
+    free(text);
+    return status;
+}
+
+/* Writes the summary of what there is so far; with `print`, on stdout too. All ranks call. */
+static int write_summary(struct profile *p, const struct run *run, const struct results *results, int print)
+{
+    struct figure_list figures = {0};
+    cJSON *summary;
+    p->facts.peak_bytes = (size_t)job_max(run->job, (double)open_device_memory(&run->opened));
+    p->comm_thread_cores = run->comm->on_device ? NAN : run->counts.comm_cpu_seconds / run->counts.comm_seconds;
+    controls_compute(&p->controls, run->job, &run->measurements);
+    findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives,
+                    &p->controls);
+    if (run->job->rank)
+        return 0;
+    int lines = begin_summary(run, results, &summary);
+    profile_add_capture(p, summary);
+    profile_add_tables(p, summary);
+    profile_add_findings(p, summary);
+    profile_add_figures(p, &figures);
+    run_add_notes(run, summary);
+    add_facts(run, p, summary);
+    int status = write_text(summary, results, p->facts.label);
+    if (results_write_summary(results, summary, &figures, results->label) || (print && print_summary(summary, lines)))
+        status = -1;
+    cJSON_Delete(summary);
+    figures_destroy(&figures);
+    return status;
+}
+
+/* ---- the run ---- */
+
+static int write_so_far(void *context, struct run *run, const struct results *results)
+{
+    return write_summary(context, run, results, 0);
+}
+
+static void take_block(void *context, struct run *run, const struct step_times *times, const struct overlap *overlap,
+                       int implementation, size_t round)
+{
+    struct controls *c = &((struct profile *)context)->controls;
+    if (controls_measures(c, implementation))
+        attainable_measure(c->attainable_of, run, times, implementation, round);
+    controls_add_block(c, run->job, &run->timeline, overlap, (int)run->options->block_steps, implementation, round);
+}
+
+static void print_heading(const struct run *run, const struct results *results)
+{
+    cJSON *summary;
+    begin_summary(run, results, &summary);
+    results_print_heading(stdout, summary);
+    fflush(stdout);
+    cJSON_Delete(summary);
+}
+
+/* Makes the figures of the captured steps. */
+static void take_figures(struct profile *p, const struct run *run)
+{
+    profile_figures_create(&p->figures, run->job, &p->capture);
+    totals_create(&p->totals, run->job, &run->timeline, run->device->compute_bytes, p->figures.first, p->figures.steps);
+    totals_sort(&p->totals, p->options->sort);
+}
+
+static int measure(struct profile *p, struct run *run, struct results *results)
+{
+    const struct trace_files files = {.job = run->job,
+                                      .ranks = &p->options->ranks,
+                                      .label = p->facts.label,
+                                      .top = results->top,
+                                      .directory = results->directory,
+                                      .gzip = p->options->trace_gzip};
+    if (job_agree(run->job, trace_files_check(&files)))
+        return -1;
+    if (run->job->rank == 0)
+        print_heading(run, results);
+    int status = capture_run(&p->capture, run, p->options, &files, results);
+    if (!p->capture.n) /* it failed before the first step that counts */
+        return -1;
+    take_figures(p, run);
+    int wrote = write_summary(p, run, results, 0);
+    if (status)
+        error_clear(); /* reported already, and this one follows from it */
+    if (status || job_agree(run->job, wrote))
+        return -1;
+    const struct run_hooks hooks = {p, take_block, write_so_far};
+    if (run->options->rounds && !p->capture.interrupted)
+        status = run_rounds(run, results, &hooks);
+    if (run_stop_monitor(run))
+        status = -1;
+    wrote = write_summary(p, run, results, 1);
+    if (status)
+        error_clear();
+    else
+        status = job_agree(run->job, wrote);
+    if (run->measurements.rounds)
+        run_report_losses(run);
+    return status || p->capture.interrupted || losses_are_wrong(&run->losses) ? -1 : 0;
 }

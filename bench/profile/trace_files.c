@@ -9,34 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a rank, or of all ranks together with rank -1. */
-static void trace_path(const struct run *run, const struct results *results, int rank, char path[FILES_PATH])
+static int writes_trace(const struct trace_files *files)
 {
-    const char *name = run->options->implementation[0].label, *zip = run->options->trace_gzip ? ".gz" : "";
-    if (rank >= 0)
-        snprintf(path, FILES_PATH, "%.511s/%.63s_rank_%d_trace.json%s", results->top, name, rank, zip);
-    else
-        snprintf(path, FILES_PATH, "%.550s/all_ranks/%.63s_all_ranks_trace.json%s", results->directory, name, zip);
+    return rank_list_has(files->ranks, files->job->rank);
 }
 
-static int rank_writes(const struct run *run, int rank)
-{
-    return option_ranks(run->options->profile_ranks, rank, run->job->size) > 0;
-}
-
-static int writes_trace(const struct run *run)
-{
-    return rank_writes(run, run->job->rank);
-}
-
-int trace_files_check(const struct run *run, const struct results *results)
+/* Begins the trace of this rank. */
+static int open_trace(struct new_file *file, const struct trace_files *files)
 {
     char path[FILES_PATH];
+    snprintf(path, sizeof path, "%.511s/%.63s_rank_%d_trace.json%s", files->top, files->label, files->job->rank,
+             files->gzip ? ".gz" : "");
+    return new_file_open(file, path, files->gzip);
+}
+
+int trace_files_check(const struct trace_files *files)
+{
     struct new_file file;
-    if (!writes_trace(run))
+    if (!writes_trace(files))
         return 0;
-    trace_path(run, results, run->job->rank, path);
-    if (new_file_open(&file, path, 0))
+    if (open_trace(&file, files))
         return -1;
     new_file_abandon(&file);
     return 0;
@@ -48,28 +40,29 @@ static int write_to_file(void *file, const char *text, size_t n)
     return new_file_write(file, text, n) ? error_report("cannot write %s: %s", f->path, strerror(errno)) : 0;
 }
 
-int trace_files_write(const struct trace *trace, const struct run *run, const struct results *results)
+/* Gives a file its name, or leaves nothing behind if writing it failed. */
+static int end_file(struct new_file *file, int failed)
 {
-    char path[FILES_PATH];
-    struct new_file file;
-    struct trace_sink sink = {write_to_file, &file};
-    if (!writes_trace(run))
-        return 0;
-    trace_path(run, results, run->job->rank, path);
-    if (new_file_open(&file, path, run->options->trace_gzip))
-        return -1;
-    if (trace_write(trace, &sink)) {
-        new_file_abandon(&file);
-        return -1;
-    }
-    return new_file_commit(&file);
+    if (!failed)
+        return new_file_commit(file);
+    new_file_abandon(file);
+    return -1;
 }
 
-/* ---- all ranks in one trace: every rank writes its rows, and rank 0 puts them one behind the other ---- */
-
-static int send_rows(void *context, const char *text, size_t n)
+int trace_files_write(const struct trace_files *files, const struct trace *trace)
 {
-    job_send(context, text, n);
+    struct new_file file;
+    struct trace_sink sink = {write_to_file, &file};
+    if (!writes_trace(files))
+        return 0;
+    return open_trace(&file, files) ? -1 : end_file(&file, trace_write(trace, &sink));
+}
+
+/* ---- all ranks in one trace ---- */
+
+static int send_rows(void *job, const char *text, size_t n)
+{
+    job_send(job, text, n);
     return 0;
 }
 
@@ -84,33 +77,33 @@ static int receive_rows(const struct job *job, int rank, struct new_file *file, 
     return failed;
 }
 
-int trace_files_write_all_ranks(const struct trace *trace, const struct run *run, const struct results *results)
+static int open_trace_of_all(struct new_file *file, const struct trace_files *files)
 {
-    const struct job *job = run->job;
-    char path[FILES_PATH];
-    struct new_file file = {.file = -1};
+    char directory[FILES_PATH], path[FILES_PATH];
+    snprintf(directory, sizeof directory, "%.550s/all_ranks", files->directory);
+    snprintf(path, sizeof path, "%.600s/%.63s_all_ranks_trace.json%s", directory, files->label,
+             files->gzip ? ".gz" : "");
+    return files_make_directories("profile-output-dir", directory) || new_file_open(file, path, files->gzip);
+}
+
+int trace_files_write_all_ranks(const struct trace_files *files, const struct trace *trace)
+{
+    const struct job *job = files->job;
     int first = 0; /* rank that writes */
-    while (!rank_writes(run, first))
+    while (!rank_list_has(files->ranks, first))
         first++;
     if (job->rank) {
         struct trace_sink sink = {send_rows, (void *)job};
-        if (writes_trace(run))
+        if (writes_trace(files))
             trace_write_merged_rows(trace, &sink, job->rank == first);
         job_send(job, NULL, 0);
         return 0;
     }
+    struct new_file file = {.file = -1};
     struct trace_sink sink = {write_to_file, &file};
-    char directory[FILES_PATH];
-    snprintf(directory, sizeof directory, "%.550s/all_ranks", results->directory);
-    trace_path(run, results, -1, path);
-    int failed = files_make_directories("profile-output-dir", directory) ||
-                 new_file_open(&file, path, run->options->trace_gzip) || trace_write_merged_head(trace, &sink) ||
-                 (writes_trace(run) && trace_write_merged_rows(trace, &sink, 1));
+    int failed = open_trace_of_all(&file, files) || trace_write_merged_head(trace, &sink) ||
+                 (writes_trace(files) && trace_write_merged_rows(trace, &sink, 1));
     for (int r = 1; r < job->size; r++)
         failed = receive_rows(job, r, &file, failed);
-    failed = failed || trace_write_merged_tail(trace, &sink);
-    if (!failed)
-        return new_file_commit(&file);
-    new_file_abandon(&file);
-    return -1;
+    return end_file(&file, failed || trace_write_merged_tail(trace, &sink));
 }

@@ -24,6 +24,7 @@ enum { DISCARDED_STEPS = 2 }; /* at the start of a block, not timed */
 struct recording {
     int operations, allocations; /* 1: of the device, as spans */
     double buffer_mb;            /* for captured spans, MiB a rank */
+    const char *gpu_option;      /* an option that was given and is for GPUs alone; NULL: none */
 };
 
 /* Steps whose spans the buffer of a recording holds, of the epochs' steps at most. */

@@ -20,6 +20,8 @@ static int plan_model(struct run *run, const struct recording *recording)
         width * width * (double)sizes.layers > 1e17)
         return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
     model_plan(&run->model, &sizes, run->device->compute_bytes);
+    if (recording->gpu_option && !run->opened.on_gpu)
+        return error_report("--%s is for runs on GPUs, and this one is on the CPU", recording->gpu_option);
     if (recording->operations && !memory_capture_room(recording, o, &run->model))
         return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
                             recording->buffer_mb);

@@ -1,7 +1,7 @@
 /* made_up_profile.c - a profile run with known ratios. */
 #include "tests/support/made_up_profile.h"
 
-#include "training/implementations.h"
+#include "training/training.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,0 +1,94 @@
+/* captured_steps.c - a line of telemetry for each captured step. */
+#include "profile/captured_steps.h"
+
+#include "kernels/error.h"
+#include "training/training.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Joins intervals of a union that are less than `gap` apart. */
+static size_t bridge_gaps(struct interval *v, size_t n, int64_t gap)
+{
+    size_t out = 0;
+    for (size_t i = 0; i < n; i++)
+        if (out && v[i].start - v[out - 1].end < gap)
+            v[out - 1].end = v[i].end;
+        else
+            v[out++] = v[i];
+    return out;
+}
+
+/* Whether a union contains t, which only grows from call to call. */
+static int contains(const struct interval *v, size_t n, size_t *at, int64_t t)
+{
+    while (*at < n && v[*at].end <= t)
+        ++*at;
+    return *at < n && v[*at].start <= t;
+}
+
+/* The next moment after t at which the union of v[at] begins or ends. */
+static int64_t next_change(const struct interval *v, size_t n, size_t at, int64_t t)
+{
+    if (at >= n)
+        return INT64_MAX;
+    return v[at].start > t ? v[at].start : v[at].end;
+}
+
+/* The pieces of the step in which the same lanes were active, where any was. */
+static void print_segments(FILE *out, const struct interval *compute, size_t computes, const struct interval *comm,
+                           size_t comms, const struct step_times *step)
+{
+    size_t i = 0, j = 0, printed = 0;
+    fprintf(out, ", \"active_segments\": [");
+    for (int64_t t = step->start_ns; t < step->end_ns;) {
+        int a = contains(compute, computes, &i, t), b = contains(comm, comms, &j, t);
+        int64_t x = next_change(compute, computes, i, t), y = next_change(comm, comms, j, t), end = x < y ? x : y;
+        end = end < step->end_ns ? end : step->end_ns;
+        if (a || b)
+            fprintf(out, "%s{\"start_ms\": %.6f, \"end_ms\": %.6f, \"lanes\": [%s%s%s]}", printed++ ? ", " : "",
+                    1e-6 * (double)(t - step->start_ns), 1e-6 * (double)(end - step->start_ns), a ? "\"compute\"" : "",
+                    a && b ? ", " : "", b ? "\"communication\"" : "");
+        t = end;
+    }
+    fprintf(out, "]");
+}
+
+static void print_step(FILE *out, const char *implementation, const struct captured_step *step)
+{
+    fprintf(out, "{\"implementation\": \"%s\", \"captured\": true, \"profiler_step\": %ld, \"global_step\": %ld",
+            implementation, step->number + 1, step->global_step);
+    fprintf(out, ", \"epoch\": %ld, \"epoch_kind\": \"%s\"", step->epoch + 1, step->warmup ? "warmup" : "active");
+    telemetry_print_number(out, "loss", (double)step->loss);
+    telemetry_print_number(out, "learning_rate", (double)step->learning_rate);
+    if (isfinite(step->grad_norm))
+        telemetry_print_number(out, "grad_norm", (double)step->grad_norm);
+}
+
+int captured_steps_write(struct results *results, const struct trace *trace, const struct overlap *overlap,
+                         int64_t origin_ns, int on_device)
+{
+    enum { GAP_NS = 10000 }; /* the moments between one operation and the next are no pause */
+    const struct lane *compute = &trace->timeline->lane[LANE_COMPUTE];
+    const struct lane *communication = &trace->timeline->lane[LANE_COMMUNICATION];
+    struct interval *x = allocate(compute->n + 1, sizeof *x), *y = allocate(communication->n + 1, sizeof *y);
+    size_t i = 0, j = 0, length = 0;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        FATAL("no memory for the telemetry of %d steps", trace->steps);
+    for (int s = 0; s < trace->steps; s++) {
+        size_t nx = bridge_gaps(x, intervals_of_lane(compute, s, &i, x), GAP_NS);
+        size_t ny = intervals_of_lane(communication, s, &j, y);
+        print_step(out, trace->implementation, &trace->step[s]);
+        telemetry_print_times(out, origin_ns, &trace->times[s]);
+        telemetry_print_overlap(out, &overlap[s], 1, on_device);
+        print_segments(out, x, nx, y, ny, &trace->times[s]);
+        fprintf(out, "}\n");
+    }
+    fclose(out);
+    free(x);
+    free(y);
+    return results_append(results, text, length);
+}
