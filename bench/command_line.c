@@ -30,7 +30,8 @@ void command_line_help(FILE *out, const struct command_line *line)
 {
     fputs("Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n"
           "       mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...   the interconnect alone; has a --help\n"
-          "       ddpbench compare BASELINE... --candidate DIR...        whether runs got slower; has a --help\n\n"
+          "       ddpbench compare BASELINE... --candidate DIR...        whether runs got slower; has a --help\n"
+          "       ddpbench report DIR...                                 a run or a sweep in words; has a --help\n\n"
           "Trains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
           "what the strategies cost; or, with --profile, shows where the time of one of them goes. The defaults are\n"
           "a GPU's; `make bench` has sizes for a laptop.\n",

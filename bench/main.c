@@ -7,6 +7,7 @@
 #include "ddp/job.h"
 #include "kernels/error.h"
 #include "profile/profile.h"
+#include "report/report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +20,11 @@ static int run_training(const struct job *job, int argc, char *const argv[]);
 int main(int argc, char *argv[])
 {
     struct job job;
-    if (argc > 1 && !strcmp(argv[1], "compare")) /* reads files only, so it needs neither ranks nor a launcher */
+    /* these two read files only, so they need neither ranks nor a launcher */
+    if (argc > 1 && !strcmp(argv[1], "compare"))
         return run_compare(argc - 1, argv + 1);
+    if (argc > 1 && !strcmp(argv[1], "report"))
+        return run_report(argc - 1, argv + 1);
     if (job_begin(&job)) { /* these ranks cannot talk to each other, so each has to say it */
         fprintf(stderr, "ddpbench: %s\n", error_text());
         job_end(&job);
@@ -33,10 +37,11 @@ int main(int argc, char *argv[])
     else if (!strcmp(command, "allreduce"))
         status = run_allreduce(&job, argc - 1, argv + 1);
     else {
-        job_agree(&job, error_report(
-                            "there is no command '%s'; known are allreduce and compare, or options, which begin with "
-                            "--; see --help",
-                            command));
+        error_report(
+            "'%s' is no command; known are allreduce, compare and report, or options, which begin with --; see "
+            "--help",
+            command);
+        job_agree(&job, -1);
         status = USAGE;
     }
     job_end(&job);
