@@ -236,6 +236,17 @@ static void add_row(struct training_options *t, const char *label, const struct 
     snprintf(row->label, sizeof row->label, "%s", label);
 }
 
+void profile_rows_make(struct training_options *t, const struct strategy *strategy)
+{
+    t->n = 0;
+    add_row(t, strategy->name, strategy, 1, 0);
+    add_row(t, "untraced", strategy, 0, 0);
+    if (strategy->overlaps)
+        add_row(t, "after_backward", strategy, 1, 1);
+    if (strategy != &strategy_none)
+        add_row(t, strategy_none.name, &strategy_none, 1, 0);
+}
+
 int profile_options_check(const struct profile_options *o, const struct option_table *table, struct training_options *t)
 {
     const struct strategy *strategy = o->implementation;
@@ -253,13 +264,7 @@ int profile_options_check(const struct profile_options *o, const struct option_t
     enum { BLOCK_STEPS = 3 }; /* of the blocks that a profile is compared with, unless the warm-up has fewer */
     if (training_options_check(t, BLOCK_STEPS) || check_cycles(o, t->num_epochs * t->steps_per_epoch))
         return -1;
-    t->n = 0;
-    add_row(t, strategy->name, strategy, 1, 0);
-    add_row(t, "untraced", strategy, 0, 0);
-    if (strategy->overlaps)
-        add_row(t, "after_backward", strategy, 1, 1);
-    if (strategy != &strategy_none)
-        add_row(t, strategy_none.name, &strategy_none, 1, 0);
+    profile_rows_make(t, strategy);
     return 0;
 }
 

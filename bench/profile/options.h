@@ -39,10 +39,13 @@ void profile_options_add(struct option_table *table, struct profile_options *opt
 /* What a training keeps for these. */
 struct recording profile_recording(const struct profile_options *options);
 
-/* Checks them against the training, and makes its rows: the implementation traced; the same without tracing; the same
- * with its collectives put off until backward is over; and `none`. 0, or -1, reported. */
+/* Checks them against the training, and makes its rows. 0, or -1, reported. */
 int profile_options_check(const struct profile_options *options, const struct option_table *table,
                           struct training_options *training);
+
+/* The rows of a profile: the strategy traced; the same without tracing; the same with its collectives put off until
+ * backward is over, if it overlaps; and `none`. */
+void profile_rows_make(struct training_options *training, const struct strategy *strategy);
 
 /* Whether every rank of the list is one of `ranks`: 0, or -1, reported. And whether a rank is in the list. */
 int rank_list_check(const struct rank_list *list, int ranks);

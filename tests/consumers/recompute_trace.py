@@ -205,12 +205,25 @@ class Comparison:
             raise Wrong(f"{what}: the trace says {ours}, the summary {theirs}")
 
 
+def rows_of_table(summary, key):
+    """Of a table that may be left out where it says nothing."""
+    return next((table["rows"] for table in summary["tables"] if table["key"] == key), [])
+
+
+def figure(summary, name, size=None):
+    """Of the profiled implementation, in the list of figures."""
+    for f in summary["figures"]:
+        if (f["subject"], f["name"], f.get("bytes")) == (summary["implementation"], name, size):
+            return f["value"]
+    raise Wrong(f"no figure {name}")
+
+
 def compare(ranks, directory, summary):
     check = Comparison()
     first = summary["capture"]["first_counted_step"]
-    clock = round(1000 * summary["clock"]["residual_us"])
+    clock = round(1e9 * summary["clock"]["residual"])
     # a nanosecond for each end of a span; and the traces are on rank 0's clock, the summary's durations on the rank's own
-    drift = max(abs(r["drift_us_per_s"]) for r in summary["clock"]["ranks"]) * 1e-6
+    drift = max(abs(r["drift"]) for r in summary["clock"]["ranks"])
     rounding = max((2e-6 * (len(s["compute"]) + len(s["comm"]) + 8) + drift * s["figures"]["step_ms"] * 1e-6
                     for r in ranks for s in r["steps"]), default=1)
     samples = {}
@@ -232,22 +245,26 @@ def compare(ranks, directory, summary):
                 if step["number"] >= first:
                     totals[name] = totals.get(name, 0) + value
                     samples.setdefault(name, []).append(value * 1e-6)
-        row = next(r for r in summary["ranks"] if r["rank"] == rank["rank"])
-        for name in ["step_ms", "comm_busy_ms", "compute_busy_ms", "overlap_ms", "exposed_ms", "exposed_tail_ms"]:
-            check.same(f"rank {rank['rank']} {name}", totals[name] * 1e-6, row[name],
-                       rounding * len(rank["steps"]))
+        row = next(r for r in rows_of_table(summary, "ranks") if r["rank"] == rank["rank"])
+        steps = summary["capture"]["counted_steps"]
+        for name in ["step", "comm_busy", "compute_busy", "overlap", "exposed", "exposed_tail"]:
+            check.same(f"rank {rank['rank']} {name}", totals[f"{name}_ms"] * 1e-6 / steps, 1e3 * row[name],
+                       rounding * len(rank["steps"]) / steps)
         if totals["comm_busy_ms"]:
             name = "hidden_ratio" if "hidden_ratio" in row else "span_overlap"
             check.same(f"rank {rank['rank']} {name}", totals["overlap_ms"] / totals["comm_busy_ms"], row[name], 1e-4)
     everyone = len(ranks) == ranks[0]["size"] # or some ranks wrote no trace
+    phases = {row["name"]: row for row in rows_of_table(summary, "phases")}
     for phase in [*PHASES, "step"] if everyone else []:
         values = samples[f"{phase}_ms"]
-        check.same(f"{phase} mean", statistics.fmean(values), summary["phases"][phase]["mean_ms"], rounding)
-        check.same(f"{phase} median", statistics.median(values), summary["phases"][phase]["median_ms"], rounding)
-        slowest = [s["figures"][f"{phase}_ms"] * 1e-6 for s in ranks[summary["slowest_rank"]]["steps"] if s["number"] >= first]
+        check.same(f"{phase} mean", statistics.fmean(values), 1e3 * phases[phase]["mean"], rounding)
+        check.same(f"{phase} median", statistics.median(values), 1e3 * phases[phase]["median"], rounding)
+        check.same(f"{phase} figure", phases[phase]["median"], figure(summary, phase), 1e-12)
+        slowest = [s["figures"][f"{phase}_ms"] * 1e-6
+                   for s in ranks[summary["capture"]["slowest_rank"]]["steps"] if s["number"] >= first]
         if len(slowest) > 1:
             p95 = statistics.quantiles(slowest, n=100, method="inclusive")[94]
-            check.same(f"{phase} p95_steps", p95, summary["phases"][phase]["p95_steps_ms"], rounding)
+            check.same(f"{phase} p95_steps", p95, 1e3 * phases[phase]["p95_steps"], rounding)
     counted = [s for r in ranks for s in r["steps"] if s["number"] >= first]
     if everyone:
         compare_operations(check, counted, summary, rounding)
@@ -301,13 +318,14 @@ def compare_operations(check, steps, summary, rounding):
             entry[0] += 1
             entry[1] += row["end"] - row["start"]
             entry[2] += row["end"] - row["start"]
-    theirs = {(row["kind"], row["name"]): row for row in summary["operations"]}
+    theirs = {(row["kind"], row["name"]): row for row in rows_of_table(summary, "operations")}
     if set(theirs) != set(sums):
         raise Wrong(f"operations: only in one of trace and summary: {set(theirs) ^ set(sums)}")
     for key, (calls, total, self_time) in sums.items():
         check.same(f"{key} calls", calls, theirs[key]["calls"], 0)
-        check.same(f"{key} total", total * 1e-6, theirs[key]["total_ms"], rounding * calls)
-        check.same(f"{key} self", None if key[0] == "collective" else self_time * 1e-6, theirs[key]["self_ms"], rounding * calls)
+        check.same(f"{key} total", total * 1e-6, 1e3 * theirs[key]["total"], rounding * calls)
+        self_ms = None if theirs[key]["self"] is None else 1e3 * theirs[key]["self"]
+        check.same(f"{key} self", None if key[0] == "collective" else self_time * 1e-6, self_ms, rounding * calls)
 
 
 def compare_collectives(check, steps, summary):
@@ -315,21 +333,24 @@ def compare_collectives(check, steps, summary):
     for step in steps:
         for row in step["comm"]:
             by_bytes.setdefault(row["args"]["bytes"], []).append(row)
-    check.same("sizes of collectives", len(by_bytes), len(summary["collectives"]), 0)
-    for row in summary["collectives"]:
+    table = rows_of_table(summary, "collectives")
+    check.same("sizes of collectives", len(by_bytes), len(table), 0)
+    for row in table:
         rows = by_bytes[row["bytes"]]
         check.same(f"{row['bytes']} bytes: calls", len(rows), row["calls"], 0)
         duration = statistics.median((r["end"] - r["start"]) * 1e-3 for r in rows)
-        check.same(f"{row['bytes']} bytes: duration", duration, row["duration_us"], 0.01)
-        for name in ["queued_us", "wait_us", "transfer_us"]:
-            known = [float(r["args"][name]) for r in rows if name in r["args"]]
-            if name == "wait_us": # the last rank does not wait
+        check.same(f"{row['bytes']} bytes: duration", duration, 1e6 * row["duration"], 0.01)
+        check.same(f"{row['bytes']} bytes: figure", row["duration"], figure(summary, "collective", row["bytes"]), 1e-12)
+        for name in ["queued", "wait", "transfer"]:
+            known = [float(r["args"][f"{name}_us"]) for r in rows if f"{name}_us" in r["args"]]
+            if name == "wait": # the last rank does not wait
                 known = [value for value in known if value > 0]
-            check.same(f"{row['bytes']} bytes: {name}", statistics.median(known) if known else None, row[name], 0.01)
+            theirs = None if row[name] is None else 1e6 * row[name]
+            check.same(f"{row['bytes']} bytes: {name}", statistics.median(known) if known else None, theirs, 0.01)
         size = rows[0]["args"]["Group size"]
         if duration:
-            check.same(f"{row['bytes']} bytes: busbw", row["bytes"] / duration / 1e3 * 2 * (size - 1) / size,
-                       row["busbw"], 1e-3 * row["busbw"])
+            busbw = row["bytes"] / duration * 1e6 * 2 * (size - 1) / size
+            check.same(f"{row['bytes']} bytes: busbw", busbw, row["busbw"], 1e-3 * row["busbw"])
 
 
 def compare_waits(check, ranks, summary, residual_ns):
@@ -345,11 +366,11 @@ def compare_waits(check, ranks, summary, residual_ns):
                     check.same(f"rank {rank['rank']} collective {row['args']['Seq']} {name}",
                                None if value is None else value * 1e-3, said, rounding)
     steps = summary["capture"]["counted_steps"]
-    for row in summary["stragglers"]["ranks"]:
+    for row in rows_of_table(summary, "stragglers"):
         r = row["rank"]
         check.same(f"straggler {r} last", len(late[r]), row["last"], 0)
-        check.same(f"straggler {r} late", statistics.median(late[r]) * 1e-3 if late[r] else 0, row["late_us"], rounding)
-        check.same(f"straggler {r} cost", cost[r] * 1e-6 / steps, row["cost_ms_per_step"], 1e-4)
+        check.same(f"straggler {r} late", statistics.median(late[r]) * 1e-3 if late[r] else 0, 1e6 * row["late"], rounding)
+        check.same(f"straggler {r} cost", cost[r] * 1e-6 / steps, 1e3 * row["cost"], 1e-4)
 
 
 def check_directory(directory, implementation):

@@ -8,6 +8,8 @@
 
 static struct job job;
 static struct made_up_profile p;
+static struct run run; /* as far as collectives are measured alone */
+static const struct training_options options = {.block_steps = 2};
 enum { MS = 1000 * US, STEPS = DISCARDED_STEPS + 2 };
 
 static double over_ranks(double (*of_rank)(int rank))
@@ -20,25 +22,27 @@ static double over_ranks(double (*of_rank)(int rank))
 
 START_TEST(ratios_are)
 {
-    made_up_profile_create(&p, &job, &strategy_ddp_bucketed);
-    controls_compute(&p.controls, &p.run);
+    made_up_profile_create(&p, job.size, &strategy_ddp_bucketed);
+    controls_compute(&p.controls, &job, &p.measurements);
     struct controls c = p.controls; /* checks last: one that fails talks no more */
     for (int r = 0; r < PROFILE_ROUNDS; r++)
         p.controls.alone[r] *= 5;
-    controls_compute(&p.controls, &p.run);
-    check_pair(&c.overhead, 1.25, "overhead");
-    check_pair(&c.step_to_none, 2, "step_to_none");
-    check_pair(&c.compute_slowdown, 1.2, "compute_slowdown");
+    controls_compute(&p.controls, &job, &p.measurements);
+    check_ratio(&c.profiling_overhead, 1.25, "profiling_overhead");
+    check_ratio(&c.step_to_none, 2, "step_to_none");
+    check_ratio(&c.compute_slowdown, 1.2, "compute_slowdown");
     if (job.size == 1) {
-        check_no_summary(&c.efficiency, "efficiency");
-        check_no_summary(&c.comm_alone, "comm_alone");
+        check_no_estimate(&c.overlap_efficiency, "overlap_efficiency");
+        check_no_estimate(&c.comm_alone, "comm_alone");
     } else {
-        check_summary(&c.efficiency, 2.0 / 3, "efficiency"); /* of the collectives, shorter than backward */
-        check_summary(&c.comm_alone, made_up_median(0.03), "comm_alone");
-        check_summary(&c.comm_slowdown, 1.5, "comm_slowdown");
-        check_summary(&c.step_off, made_up_median(0.12), "step_off");
-        check_summary(&p.controls.efficiency, 0.5, "efficiency"); /* of backward, which is shorter now */
-        check_summary(&p.controls.comm_alone, made_up_median(0.15), "comm_alone");
+        check_estimate(&c.overlap_efficiency, 2.0 / 3,
+                       "overlap_efficiency"); /* of the collectives, shorter than backward */
+        check_estimate(&c.comm_alone, made_up_median(0.03), "comm_alone");
+        check_estimate(&c.comm_slowdown, 1.5, "comm_slowdown");
+        check_estimate(&c.step_after_backward, made_up_median(0.12), "step_after_backward");
+        check_estimate(&p.controls.overlap_efficiency, 0.5,
+                       "overlap_efficiency"); /* of backward, which is shorter now */
+        check_estimate(&p.controls.comm_alone, made_up_median(0.15), "comm_alone");
     }
     made_up_profile_destroy(&p);
 }
@@ -47,17 +51,17 @@ END_TEST
 /* One that does not overlap is never put off, and has no efficiency; but its collectives take their time. */
 START_TEST(without_overlap_there_is_no_efficiency)
 {
-    made_up_profile_create(&p, &job, &strategy_ddp);
+    made_up_profile_create(&p, job.size, &strategy_ddp);
     struct controls *c = &p.controls;
-    controls_compute(c, &p.run);
-    check_pair(&c->step_to_none, 2, "step_to_none");
-    check_no_summary(&c->efficiency, "efficiency");
-    check_no_summary(&c->step_off, "step_off");
-    check_no_summary(&c->comm_slowdown, "comm_slowdown");
+    controls_compute(c, &job, &p.measurements);
+    check_ratio(&c->step_to_none, 2, "step_to_none");
+    check_no_estimate(&c->overlap_efficiency, "overlap_efficiency");
+    check_no_estimate(&c->step_after_backward, "step_after_backward");
+    check_no_estimate(&c->comm_slowdown, "comm_slowdown");
     if (job.size > 1)
-        check_summary(&c->comm_alone, made_up_median(0.03), "comm_alone");
+        check_estimate(&c->comm_alone, made_up_median(0.03), "comm_alone");
     else
-        check_no_summary(&c->comm_alone, "comm_alone");
+        check_no_estimate(&c->comm_alone, "comm_alone");
     made_up_profile_destroy(&p);
 }
 END_TEST
@@ -75,27 +79,39 @@ static void block_of_none(struct step_times *times, struct overlap *overlap)
 {
     for (int s = 0; s < STEPS; s++) {
         int64_t at = (s + 1) * 1000 * (int64_t)MS, more = s < DISCARDED_STEPS ? 500 * MS : job.rank * 5 * (int64_t)MS;
-        p.run.timeline.step = s;
-        made_up_phase(&p.run.timeline, PHASE_BACKWARD, at, at + 10 * MS + more);
+        run.timeline.step = s;
+        made_up_phase(&run.timeline, PHASE_BACKWARD, at, at + 10 * MS + more);
         for (int t = 0; t < PROFILE_TENSORS; t++)
-            made_up_ready(&p.run.timeline, t, at + 10 * MS - t * MS);
-        made_up_phase(&p.run.timeline, PHASE_CLIPPING, at + 10 * MS + more, at + 11 * MS + more);
-        made_up_phase(&p.run.timeline, PHASE_OPTIMIZER, at + 11 * MS + more, at + 13 * MS + more);
+            made_up_ready(&run.timeline, t, at + 10 * MS - t * MS);
+        made_up_phase(&run.timeline, PHASE_CLIPPING, at + 10 * MS + more, at + 11 * MS + more);
+        made_up_phase(&run.timeline, PHASE_OPTIMIZER, at + 11 * MS + more, at + 13 * MS + more);
         overlap[s].compute_ns = s < DISCARDED_STEPS ? 1 : llround(computed(job.rank) * 1e9) + (s % 2 ? 7 : -7);
     }
-    steps_from_timeline(&p.run.timeline, times, STEPS);
+    steps_from_timeline(&run.timeline, times, STEPS);
+}
+
+/* What a profile does after a block. */
+static void add_block(const struct step_times *times, const struct overlap *overlap, int row, size_t round)
+{
+    run.job = &job;
+    run.options = &options;
+    run.reducer = p.reducer;
+    run.model.tensors = PROFILE_TENSORS;
+    if (controls_measures(&p.controls, row))
+        attainable_measure(p.controls.attainable_of, &run, times, row, round);
+    controls_add_block(&p.controls, &job, &run.timeline, overlap, STEPS - DISCARDED_STEPS, row, round);
 }
 
 START_TEST(blocks_of_none_give_the_bound)
 {
     struct step_times times[STEPS];
     struct overlap overlap[STEPS] = {{0}};
-    made_up_profile_create(&p, &job, &strategy_ddp_bucketed);
-    made_up_create(&p.run.timeline, 200);
+    made_up_profile_create(&p, job.size, &strategy_ddp_bucketed);
+    made_up_create(&run.timeline, 200);
     block_of_none(times, overlap);
     for (size_t r = 0; r < PROFILE_ROUNDS; r++)
-        controls_block(&p.controls, &p.run, times, overlap, p.controls.none_row, r);
-    controls_compute(&p.controls, &p.run);
+        add_block(times, overlap, p.controls.none_row, r);
+    controls_compute(&p.controls, &job, &p.measurements);
     for (size_t r = 0; r < PROFILE_ROUNDS; r++)
         ck_assert_double_eq_tol(p.controls.compute[(size_t)p.controls.none_row * PROFILE_ROOM + r],
                                 over_ranks(computed), 1e-12);
@@ -103,7 +119,7 @@ START_TEST(blocks_of_none_give_the_bound)
         ck_assert_double_nan(p.controls.attainable);
     else /* collectives that were not measured took no time: what is left is the slowest rank's backward */
         ck_assert_double_eq_tol(p.controls.attainable, 0.010 + 0.005 * (job.size - 1) + 0.003, 1e-9);
-    timeline_destroy(&p.run.timeline);
+    timeline_destroy(&run.timeline);
     made_up_profile_destroy(&p);
 }
 END_TEST
@@ -115,7 +131,7 @@ static void slow(struct comm *comm, const struct collective *collective)
 {
     (void)comm;
     out_of_order += collective->index != collectives++;
-    made_up_collective(&p.run.timeline, 100, collective->index, 1, -1, -2);
+    made_up_collective(&run.timeline, 100, collective->index, 1, -1, -2);
 }
 
 static int64_t stamp_ns(int64_t ticket)
@@ -145,35 +161,35 @@ START_TEST(collectives_are_measured_alone)
     struct overlap overlap[STEPS] = {{0}};
     const struct device device = {.zero = zero, .synchronize = nothing, .stamps_end = nothing, .stamp_ns = stamp_ns};
     struct comm comm = {.run_blocking = slow};
-    made_up_profile_create(&p, &job, &strategy_ddp_bucketed);
-    made_up_create(&p.run.timeline, 200);
-    p.run.comm = &comm;
-    p.run.model.device = &device;
+    made_up_profile_create(&p, job.size, &strategy_ddp_bucketed);
+    made_up_create(&run.timeline, 200);
+    run.comm = &comm;
+    run.model.device = &device;
     zeroed = collectives = out_of_order = 0;
     for (int s = 0; s < STEPS; s++)
-        for (int i = 0; i < PROFILE_SLICES; i++) {
-            p.run.timeline.step = s;
-            made_up_collective(&p.run.timeline, (size_t)i, i, 1, 0, s < DISCARDED_STEPS ? 1 : 60 * MS);
+        for (int i = 0; i < PROFILE_BUCKETS; i++) {
+            run.timeline.step = s;
+            made_up_collective(&run.timeline, (size_t)i, i, 1, 0, s < DISCARDED_STEPS ? 1 : 60 * MS);
         }
-    p.controls.alone[1] = p.controls.slower[1] = -1;
+    p.controls.alone[1] = p.controls.slowdown[1] = -1;
     for (int row = 0; row < p.controls.none_row; row++) /* only the first of them sends collectives */
-        controls_block(&p.controls, &p.run, times, overlap, row, 1);
-    double alone = p.controls.alone[1], slower = p.controls.slower[1];
+        add_block(times, overlap, row, 1);
+    double alone = p.controls.alone[1], slower = p.controls.slowdown[1];
     double alone_most = job_max(&job, alone), most = job_max(&job, slower), least = -job_max(&job, -slower);
-    ck_assert_int_eq(collectives, job.size > 1 ? PROFILE_SLICES : 0); /* checks last: one that fails talks no more */
+    ck_assert_int_eq(collectives, job.size > 1 ? PROFILE_BUCKETS : 0); /* checks last: one that fails talks no more */
     if (job.size == 1) {
         ck_assert_double_eq(alone, -1);
         ck_assert_double_eq(slower, -1);
     } else {
         ck_assert_int_eq(zeroed, 1);
         ck_assert_int_eq(out_of_order, 0);
-        ck_assert_double_eq_tol(alone, 0.001 * PROFILE_SLICES * job.size, 1e-12); /* the slowest rank's */
+        ck_assert_double_eq_tol(alone, 0.001 * PROFILE_BUCKETS * job.size, 1e-12); /* the slowest rank's */
         ck_assert_double_eq_tol(slower, over_ranks(slowdown), 1e-9);
     }
     ck_assert_double_eq(alone, alone_most); /* the same on every rank */
     ck_assert_double_eq(slower, most);
     ck_assert_double_eq(slower, least);
-    timeline_destroy(&p.run.timeline);
+    timeline_destroy(&run.timeline);
     made_up_profile_destroy(&p);
 }
 END_TEST

@@ -4,18 +4,14 @@
 
 #include "profile/findings.h"
 
-enum { HEALTHY_RANKS = 12, HEALTHY_STEPS = 4, HEALTHY_FIRST = 1 }; /* there is room for more ranks */
+enum { HEALTHY_RANKS = 12 }; /* there is room for */
 
 /* The parts point at each other: not to be copied. */
 struct healthy {
-    struct job job;
-    struct options options;
-    struct reducer reducer;
-    struct comm comm;
-    struct run run;
-    struct overlap captured[HEALTHY_STEPS];
+    struct profile_facts facts;
+    struct thresholds thresholds;
     struct straggler straggler[HEALTHY_RANKS];
-    struct capture capture;
+    struct collectives collectives;
     struct rank_figure rank[HEALTHY_RANKS];
     struct profile_figures figures;
     struct controls controls;
@@ -27,6 +23,6 @@ struct healthy {
 void healthy_create(struct healthy *healthy);
 
 /* Findings of all that; every byte of them was something else before. */
-void healthy_find(const struct healthy *healthy, size_t peak_bytes, struct findings *findings);
+void healthy_find(const struct healthy *healthy, struct findings *findings);
 
 #endif

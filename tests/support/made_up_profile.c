@@ -1,7 +1,7 @@
-/* made_up_profile.c - a profile run with known ratios. */
+/* made_up_profile.c - controls of a profile with known ratios. */
 #include "tests/support/made_up_profile.h"
 
-#include "training/training.h"
+#include "profile/options.h"
 
 #include <check.h>
 #include <math.h>
@@ -22,16 +22,16 @@ static void fill(double *series, double first)
         series[r] = growing(first, r);
 }
 
-static void measure(struct made_up_profile *p)
+static void measure(struct made_up_profile *p, int rows)
 {
     struct controls *c = &p->controls;
-    const struct measurements *m = &p->run.measurements;
-    for (size_t i = 0; i < (size_t)p->options.n * FIGURES * PROFILE_ROOM; i++)
+    const struct measurements *m = &p->measurements;
+    for (size_t i = 0; i < (size_t)rows * FIGURES * PROFILE_ROOM; i++)
         m->seconds[i] = NAN; /* what is not looked at */
     fill(measurements_of(m, 0, FIGURE_STEP), 0.1);
     fill(measurements_of(m, c->untraced_row, FIGURE_STEP), 0.08);
-    if (c->off_row >= 0)
-        fill(measurements_of(m, c->off_row, FIGURE_STEP), 0.12);
+    if (c->after_backward_row >= 0)
+        fill(measurements_of(m, c->after_backward_row, FIGURE_STEP), 0.12);
     fill(c->compute, 0.06);
     if (c->none_row >= 0) {
         fill(measurements_of(m, c->none_row, FIGURE_STEP), 0.05);
@@ -40,50 +40,40 @@ static void measure(struct made_up_profile *p)
     }
     fill(c->alone, 0.03);
     for (int r = 0; r < PROFILE_ROOM; r++)
-        c->slower[r] = r < PROFILE_ROUNDS ? 1.5 : NAN;
+        c->slowdown[r] = r < PROFILE_ROUNDS ? 1.5 : NAN;
 }
 
-void made_up_profile_create(struct made_up_profile *p, const struct job *job, const struct strategy *strategy)
+void made_up_profile_create(struct made_up_profile *p, int ranks, const struct strategy *strategy)
 {
-    *p = (struct made_up_profile){.options = {.profile = 1,
-                                              .profile_implementation = strategy->name,
-                                              .bucket_size_mb = "1",
-                                              .rounds = PROFILE_ROOM,
-                                              .block_steps = 2},
-                                  .bucket = {{0, 10, 3, 2}, {10, 20, 1, 2}, {30, 5, 0, 1}}};
-    ck_assert_int_eq(option_implementations(&p->options), 0);
-    ck_assert_int_le(p->options.n, PROFILE_ROWS);
-    for (int i = 0; i < p->options.n; i++) {
-        const struct strategy *row = p->options.implementation[i].strategy;
+    *p = (struct made_up_profile){.bucket = {{0, 10, 3, 2}, {10, 20, 1, 2}, {30, 5, 0, 1}}};
+    struct training_options training = {0};
+    profile_rows_make(&training, strategy);
+    ck_assert_int_le(training.n, PROFILE_ROWS);
+    for (int i = 0; i < training.n; i++) {
+        const struct strategy *row = training.implementation[i].strategy;
+        p->row[i] = training.implementation[i];
         p->reducer[i] =
-            (struct reducer){.strategy = row, .plan = {row->plan == plan_whole ? 1 : PROFILE_SLICES, p->bucket}};
+            (struct reducer){.strategy = row, .plan = {row->plan == plan_whole ? 1 : PROFILE_BUCKETS, p->bucket}};
     }
-    p->run = (struct run){.job = job, .options = &p->options, .model.tensors = PROFILE_TENSORS, .reducer = p->reducer};
-    measurements_create(&p->run.measurements, p->options.n, PROFILE_ROOM);
-    p->run.measurements.rounds = PROFILE_ROUNDS;
-    controls_create(&p->controls, &p->run);
-    measure(p);
+    measurements_create(&p->measurements, training.n, PROFILE_ROOM);
+    p->measurements.rounds = PROFILE_ROUNDS;
+    controls_create(&p->controls, p->row, p->reducer, training.n, PROFILE_TENSORS, ranks, PROFILE_ROOM);
+    measure(p, training.n);
 }
 
 void made_up_profile_destroy(struct made_up_profile *p)
 {
-    controls_destroy(&p->controls, &p->run);
-    measurements_destroy(&p->run.measurements);
+    controls_destroy(&p->controls);
+    measurements_destroy(&p->measurements);
 }
 
 /* ---- checks ---- */
 
-void check_no_summary(const struct estimate *s, const char *what)
+void check_no_estimate(const struct estimate *e, const char *what)
 {
-    ck_assert_msg(s->n == 0 && isnan(s->median) && isnan(s->ci_low) && isnan(s->ci_high) && isnan(s->p5) &&
-                      isnan(s->p95),
-                  "%s is %g of %zu rounds", what, s->median, s->n);
-}
-
-void check_no_pair(const struct paired *p, const char *what)
-{
-    ck_assert_msg(p->n == 0 && isnan(p->ratio) && isnan(p->ci_low) && isnan(p->ci_high) && isnan(p->p),
-                  "%s is %g of %zu rounds", what, p->ratio, p->n);
+    ck_assert_msg(e->n == 0 && isnan(e->median) && isnan(e->ci_low) && isnan(e->ci_high) && isnan(e->p5) &&
+                      isnan(e->p95),
+                  "%s is %g of %zu rounds", what, e->median, e->n);
 }
 
 /* Some roundings of a double. */
@@ -92,17 +82,16 @@ static int same(double x, double y)
     return fabs(x - y) <= 1e-12 * fabs(y);
 }
 
-void check_summary(const struct estimate *s, double median, const char *what)
+void check_estimate(const struct estimate *e, double median, const char *what)
 {
-    ck_assert_msg(s->n == PROFILE_ROUNDS && same(s->median, median), "%s is %g of %zu rounds, not %g", what, s->median,
-                  s->n, median);
-    ck_assert_msg(s->ci_low <= s->median * (1 + 1e-12) && s->ci_high >= s->median * (1 - 1e-12), "%s: %g to %g", what,
-                  s->ci_low, s->ci_high);
+    ck_assert_msg(e->n == PROFILE_ROUNDS && same(e->median, median), "%s is %g of %zu rounds, not %g", what, e->median,
+                  e->n, median);
+    ck_assert_msg(e->ci_low <= e->median * (1 + 1e-12) && e->ci_high >= e->median * (1 - 1e-12), "%s: %g to %g", what,
+                  e->ci_low, e->ci_high);
 }
 
-void check_pair(const struct paired *p, double ratio, const char *what)
+void check_ratio(const struct estimate *e, double ratio, const char *what)
 {
-    ck_assert_msg(p->n == PROFILE_ROUNDS && same(p->ratio, ratio), "%s is %g of %zu rounds, not %g", what, p->ratio,
-                  p->n, ratio);
-    ck_assert_msg(same(p->ci_low, ratio) && same(p->ci_high, ratio), "%s: %g to %g", what, p->ci_low, p->ci_high);
+    check_estimate(e, ratio, what);
+    ck_assert_msg(same(e->ci_low, ratio) && same(e->ci_high, ratio), "%s: %g to %g", what, e->ci_low, e->ci_high);
 }

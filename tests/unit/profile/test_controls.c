@@ -54,7 +54,7 @@ END_TEST
 START_TEST(efficiency_of_no_rounds_is_nothing)
 {
     struct estimate s = controls_efficiency(NULL, NULL, NULL, NULL, 0);
-    check_no_summary(&s, "efficiency");
+    check_no_estimate(&s, "overlap_efficiency");
 }
 END_TEST
 
@@ -64,26 +64,27 @@ static struct made_up_profile p;
 
 static void check_no_communication(const struct controls *c)
 {
-    check_no_summary(&c->comm_slowdown, "comm_slowdown");
-    check_no_summary(&c->efficiency, "efficiency");
-    check_no_summary(&c->comm_alone, "comm_alone");
-    check_no_summary(&c->step_off, "step_off");
+    check_no_estimate(&c->comm_slowdown, "comm_slowdown");
+    check_no_estimate(&c->overlap_efficiency, "overlap_efficiency");
+    check_no_estimate(&c->comm_alone, "comm_alone");
+    check_no_estimate(&c->step_after_backward, "step_after_backward");
     ck_assert_double_nan(c->attainable);
 }
 
 static void check_nothing_beside_none(const struct controls *c)
 {
-    check_no_pair(&c->step_to_none, "step_to_none");
-    check_no_pair(&c->compute_slowdown, "compute_slowdown");
-    check_no_summary(&c->step_none, "step_none");
-    check_no_summary(&c->backward_none, "backward_none");
+    check_no_estimate(&c->step_to_none, "step_to_none");
+    check_no_estimate(&c->compute_slowdown, "compute_slowdown");
+    check_no_estimate(&c->step_none, "step_none");
+    check_no_estimate(&c->backward_none, "backward_none");
+    check_no_estimate(&c->sync_cost, "sync_cost");
 }
 
 START_TEST(rows_are_found)
 {
     static const struct {
         const struct strategy *strategy;
-        int untraced, off, none;
+        int untraced, after_backward, none;
     } rows[] = {
         {&strategy_none, 1, -1, -1},
         {&strategy_ddp, 1, -1, 2},
@@ -94,9 +95,9 @@ START_TEST(rows_are_found)
     };
     const struct job job = {.size = 1};
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        made_up_profile_create(&p, &job, rows[i].strategy);
+        made_up_profile_create(&p, job.size, rows[i].strategy);
         ck_assert_int_eq(p.controls.untraced_row, rows[i].untraced);
-        ck_assert_int_eq(p.controls.off_row, rows[i].off);
+        ck_assert_int_eq(p.controls.after_backward_row, rows[i].after_backward);
         ck_assert_int_eq(p.controls.none_row, rows[i].none);
         made_up_profile_destroy(&p);
     }
@@ -106,15 +107,17 @@ END_TEST
 START_TEST(one_rank_has_no_communication)
 {
     const struct job job = {.size = 1};
-    made_up_profile_create(&p, &job, _i ? &strategy_ddp_bucketed : &strategy_ddp);
-    controls_compute(&p.controls, &p.run);
+    made_up_profile_create(&p, job.size, _i ? &strategy_ddp_bucketed : &strategy_ddp);
+    controls_compute(&p.controls, &job, &p.measurements);
     ck_assert_uint_eq(p.controls.rounds, PROFILE_ROUNDS);
-    check_pair(&p.controls.overhead, 1.25, "overhead");
-    check_pair(&p.controls.step_to_none, 2, "step_to_none");
-    check_pair(&p.controls.compute_slowdown, 1.2, "compute_slowdown");
-    check_summary(&p.controls.step_on, made_up_median(0.1), "step_on");
-    check_summary(&p.controls.step_none, made_up_median(0.05), "step_none");
-    check_summary(&p.controls.backward_none, made_up_median(0.04), "backward_none");
+    check_ratio(&p.controls.profiling_overhead, 1.25, "profiling_overhead");
+    check_ratio(&p.controls.step_to_none, 2, "step_to_none");
+    check_estimate(&p.controls.sync_cost, made_up_median(0.05), "sync_cost");
+    check_ratio(&p.controls.compute_slowdown, 1.2, "compute_slowdown");
+    check_estimate(&p.controls.step, made_up_median(0.1), "step");
+    check_estimate(&p.controls.step_untraced, made_up_median(0.08), "step_untraced");
+    check_estimate(&p.controls.step_none, made_up_median(0.05), "step_none");
+    check_estimate(&p.controls.backward_none, made_up_median(0.04), "backward_none");
     check_no_communication(&p.controls);
     made_up_profile_destroy(&p);
 }
@@ -123,11 +126,11 @@ END_TEST
 START_TEST(none_is_compared_with_itself_untraced)
 {
     const struct job job = {.size = _i};
-    made_up_profile_create(&p, &job, &strategy_none);
-    controls_compute(&p.controls, &p.run);
+    made_up_profile_create(&p, job.size, &strategy_none);
+    controls_compute(&p.controls, &job, &p.measurements);
     ck_assert_uint_eq(p.controls.rounds, PROFILE_ROUNDS);
-    check_pair(&p.controls.overhead, 1.25, "overhead");
-    check_summary(&p.controls.step_on, made_up_median(0.1), "step_on");
+    check_ratio(&p.controls.profiling_overhead, 1.25, "profiling_overhead");
+    check_estimate(&p.controls.step, made_up_median(0.1), "step");
     check_nothing_beside_none(&p.controls);
     check_no_communication(&p.controls);
     made_up_profile_destroy(&p);
@@ -137,12 +140,12 @@ END_TEST
 START_TEST(before_the_first_round_there_is_nothing)
 {
     const struct job job = {.size = 2};
-    made_up_profile_create(&p, &job, _i ? &strategy_ddp_bucketed : &strategy_none);
-    p.run.measurements.rounds = 0;
-    controls_compute(&p.controls, &p.run);
+    made_up_profile_create(&p, job.size, _i ? &strategy_ddp_bucketed : &strategy_none);
+    p.measurements.rounds = 0;
+    controls_compute(&p.controls, &job, &p.measurements);
     ck_assert_uint_eq(p.controls.rounds, 0);
-    check_no_pair(&p.controls.overhead, "overhead");
-    check_no_summary(&p.controls.step_on, "step_on");
+    check_no_estimate(&p.controls.profiling_overhead, "profiling_overhead");
+    check_no_estimate(&p.controls.step, "step");
     check_nothing_beside_none(&p.controls);
     check_no_communication(&p.controls);
     made_up_profile_destroy(&p);

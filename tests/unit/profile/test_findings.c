@@ -40,16 +40,16 @@ static void collectives(double percent)
     h.controls.comm_alone.median = h.controls.backward_none.median * percent / 100;
 }
 
-static size_t peak_bytes;
 static void memory(double percent) /* two ranks, the same machine */
 {
-    peak_bytes = (size_t)lround(percent * 5000);
+    h.facts.peak_bytes = (size_t)lround(percent * 5000);
 }
 
 static void gpu_memory(double percent) /* of one GPU, however many ranks the machine has */
 {
-    h.run.opened = (struct open_device){.on_gpu = 1, .gpu.total_memory = 2000000};
-    peak_bytes = (size_t)lround(percent * 20000);
+    h.facts.on_gpu = 1;
+    h.facts.memory_bytes = 2000000;
+    h.facts.peak_bytes = (size_t)lround(percent * 20000);
 }
 
 static void straggling(double percent) /* of three steps of 0.1 s */
@@ -97,9 +97,8 @@ static const struct {
 static void find_with(void (*figure)(double), double percent)
 {
     healthy_create(&h);
-    peak_bytes = 0;
     figure(percent);
-    healthy_find(&h, peak_bytes, &findings);
+    healthy_find(&h, &findings);
 }
 
 START_TEST(finding_is)
@@ -122,13 +121,14 @@ END_TEST
 START_TEST(healthy_figures_find_nothing)
 {
     healthy_create(&h);
-    healthy_find(&h, 400000, &findings);
+    h.facts.peak_bytes = 400000;
+    healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 0);
     h.controls = (struct controls){.comm_alone.median = NAN, .backward_none.median = NAN}; /* no round yet */
-    healthy_find(&h, 400000, &findings);
+    healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 0);
-    h.run.host.memory_bytes = 0; /* unknown */
-    healthy_find(&h, 400000, &findings);
+    h.facts.memory_bytes = 0; /* unknown */
+    healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 0);
 }
 END_TEST
@@ -155,10 +155,9 @@ START_TEST(options_move_the_limits)
     for (size_t i = 0; i < LENGTH(moved); i++)
         for (int beyond = 0; beyond < 2; beyond++) {
             healthy_create(&h);
-            peak_bytes = 0;
-            h.options.thresholds = moved[i].limit;
+            h.thresholds = moved[i].limit;
             moved[i].figure(beyond ? moved[i].beyond : moved[i].silent);
-            healthy_find(&h, peak_bytes, &findings);
+            healthy_find(&h, &findings);
             ck_assert_msg(findings.n == beyond, "number %zu has %d findings", i, findings.n);
             if (beyond) {
                 ck_assert_str_eq(findings.finding[0].name, moved[i].name);
@@ -177,7 +176,7 @@ START_TEST(all_ranks_beyond_a_limit_are_named)
     h.rank[0].sum.compute_ns = 60000;
     h.rank[2].sum.compute_ns = 55000;
     h.rank[3].sum.compute_ns = 69999;
-    healthy_find(&h, 0, &findings);
+    healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 1);
     ck_assert_double_eq_tol(findings.finding[0].value, 55, 1e-9);
     ck_assert_msg(strstr(findings.finding[0].text, "rank 0, 2, 3)") != NULL, "%s", findings.finding[0].text);
@@ -185,7 +184,7 @@ START_TEST(all_ranks_beyond_a_limit_are_named)
     h.figures.ranks = HEALTHY_RANKS;
     for (int r = 0; r < HEALTHY_RANKS; r++)
         h.rank[r].sum = (struct overlap){100000, 21000 + r * 10, 80000, r == 4 ? 20000 : 0, 0, 1};
-    healthy_find(&h, 0, &findings);
+    healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 1);
     ck_assert_str_eq(findings.finding[0].name, "exposed_communication");
     ck_assert_double_eq_tol(findings.finding[0].value, 21.11, 1e-9);
@@ -199,11 +198,11 @@ START_TEST(the_costliest_straggler_is_named)
 {
     for (int costliest = 0; costliest < 4; costliest++) {
         healthy_create(&h);
-        h.capture.collectives.ranks = h.figures.ranks = 4;
+        h.collectives.ranks = h.figures.ranks = 4;
         for (int r = 0; r < 4; r++)
             h.straggler[r] = (struct straggler){.last = r == costliest ? 3 : 15, .most_ns = 1e5, .cost_ns = 1.6e7 + r};
         h.straggler[costliest].cost_ns = 3e7;
-        healthy_find(&h, 0, &findings);
+        healthy_find(&h, &findings);
         ck_assert_int_eq(findings.n, 1);
         int named = -1;
         ck_assert_int_eq(sscanf(findings.finding[0].text, "rank %d came last in 3 of 50", &named), 1);
@@ -221,7 +220,8 @@ START_TEST(several_are_found_at_once)
     exposed(50);
     collectives(40);
     straggling(20);
-    healthy_find(&h, 1000000, &findings);
+    h.facts.peak_bytes = 1000000;
+    healthy_find(&h, &findings);
     static const char *const names[] = {"device_busy", "data_loading", "exposed_communication",
                                         "collectives", "memory",       "straggler"};
     ck_assert_int_eq(findings.n, (int)LENGTH(names));

@@ -12,41 +12,41 @@ static struct findings findings;
 
 static void one_rank(void)
 {
-    h.job.size = h.job.local_size = h.job.machine_size = 1;
+    h.facts.ranks = h.facts.machine_ranks = 1;
 }
 
 static void no_strategy(void)
 {
-    h.reducer.strategy = &strategy_none;
+    h.facts.strategy = &strategy_none;
 }
 
 static void after_backward(void)
 {
-    h.reducer.strategy = &strategy_ddp;
+    h.facts.strategy = &strategy_ddp;
 }
 
 static void all_in_one_after_backward(void)
 {
-    h.reducer.strategy = &strategy_ddp_flat;
+    h.facts.strategy = &strategy_ddp_flat;
 }
 
 static void no_rounds(void)
 {
     h.controls = (struct controls){
-        .efficiency = {NAN, NAN, NAN, NAN, NAN, 0}, .comm_alone.median = NAN, .backward_none.median = NAN};
+        .overlap_efficiency = {NAN, NAN, NAN, NAN, NAN, 0}, .comm_alone.median = NAN, .backward_none.median = NAN};
 }
 
 static void five_rounds(void)
 {
-    h.controls.rounds = h.controls.efficiency.n = 5;
-    h.controls.efficiency.ci_low = h.controls.efficiency.ci_high = NAN;
+    h.controls.rounds = h.controls.overlap_efficiency.n = 5;
+    h.controls.overlap_efficiency.ci_low = h.controls.overlap_efficiency.ci_high = NAN;
 }
 
 static void nothing(void) {}
 
 static void just_enough(void)
 {
-    h.controls.efficiency = (struct estimate){.median = 0.1, .ci_low = 0.001, .ci_high = 0.2, .n = 12};
+    h.controls.overlap_efficiency = (struct estimate){.median = 0.1, .ci_low = 0.001, .ci_high = 0.2, .n = 12};
 }
 
 static void much_communication(void)
@@ -54,17 +54,17 @@ static void much_communication(void)
     h.controls.comm_alone.median = 0.08;
 }
 
-/* Nothing was hidden; each of the following has one more reason, and the first reason that holds is told. */
+/* Nothing was hidden; each of the following has one more reason, and the first reason that holds is given. */
 static void slowed_down(void)
 {
-    h.job.hosts = 2;
-    h.controls.efficiency = (struct estimate){.median = -0.2, .ci_low = -0.31, .ci_high = 0.1, .n = 12};
+    h.facts.hosts = 2;
+    h.controls.overlap_efficiency = (struct estimate){.median = -0.2, .ci_low = -0.31, .ci_high = 0.1, .n = 12};
 }
 
 static void one_memory(void)
 {
     slowed_down();
-    h.job.hosts = 1;
+    h.facts.hosts = 1;
 }
 
 static void longer_than_backward(void)
@@ -76,8 +76,7 @@ static void longer_than_backward(void)
 static void exposed_tail(int64_t ns)
 {
     longer_than_backward(); /* 80 ms alone */
-    for (int i = HEALTHY_FIRST; i < HEALTHY_STEPS; i++)
-        h.captured[i].exposed_tail_ns = ns + (i - HEALTHY_FIRST - 1) * 1000; /* so in the mean */
+    h.rank[0].sum.exposed_tail_ns = ns * h.figures.steps;
 }
 
 static void just_some_progress(void)
@@ -93,42 +92,42 @@ static void no_progress(void)
 static void oversubscribed(void)
 {
     no_progress();
-    h.run.cores_per_rank = 1.5;
+    h.facts.cores_per_rank = 1.5;
 }
 
 static void single_bucket(void)
 {
     oversubscribed();
-    h.reducer.plan.n = 1;
+    h.facts.buckets = 1;
 }
 
 static void single_bucket_in_noise(void)
 {
     single_bucket();
-    h.controls.efficiency.ci_high = 0.9;
+    h.controls.overlap_efficiency.ci_high = 0.9;
 }
 
 static void a_little(void)
 {
     one_memory();
-    h.controls.efficiency = (struct estimate){.median = 0.05, .ci_low = 0.02, .ci_high = 0.08, .n = 12};
+    h.controls.overlap_efficiency = (struct estimate){.median = 0.05, .ci_low = 0.02, .ci_high = 0.08, .n = 12};
 }
 
 static void noise(void)
 {
     one_memory();
-    h.controls.efficiency = (struct estimate){.median = 0.3, .ci_low = -0.25, .ci_high = 0.72, .n = 12};
+    h.controls.overlap_efficiency = (struct estimate){.median = 0.3, .ci_low = -0.25, .ci_high = 0.72, .n = 12};
 }
 
 static void noise_on_hosts(void)
 {
     noise();
-    h.job.hosts = 2;
+    h.facts.hosts = 2;
 }
 
 static void on_gpus(void)
 {
-    h.run.opened.on_gpu = h.comm.on_device = 1;
+    h.facts.on_gpu = h.facts.comm_on_device = 1;
 }
 
 static void slowed_down_on_gpus(void)
@@ -153,7 +152,7 @@ static const struct {
     void (*spoil)(void);
     const char *overlap, *words[6];
 } verdicts[] = {
-    {one_rank, "n/a", {"one rank communicates with nobody"}},
+    {one_rank, "n/a", {"one rank does not communicate"}},
     {no_strategy, "n/a", {"none communicates nothing"}},
     {after_backward, "no", {"ddp starts", "when backward is over, by design"}},
     {all_in_one_after_backward, "no", {"ddp_flat starts", "by design"}},
@@ -169,23 +168,25 @@ static const struct {
     {longer_than_backward, "no", {"did not happen", "alone (80.0 ms) is longer than backward (50.0 ms)"}},
     {just_some_progress, "no", {"did not happen", "longer than backward"}},
     {no_progress, "no", {"did not happen", "no progress: 64.0 ms of the collectives' 80.0 ms", "--mpi-progress"}},
-    {oversubscribed, "no", {"did not happen", "cores are oversubscribed", "more threads than cores"}},
+    {oversubscribed, "no", {"did not happen", "CPUs are oversubscribed", "more threads than cores"}},
     {single_bucket, "no", {"did not happen", "single bucket", "smaller --bucket-size-mb"}},
     {single_bucket_in_noise, "no", {"did not happen", "single bucket"}},
     {a_little, "no", {"hardly happened", "(5 % of", "2 to 8 %"}},
-    {noise, "unclear", {"cannot be told from none", "30 %", "-25 to 72 %", "more --rounds", "machine's memory"}},
-    {noise_on_hosts, "unclear", {"cannot be told from none", "more --rounds would tell."}},
+    {noise,
+     "unclear",
+     {"not significantly different from none", "30 %", "-25 to 72 %", "more --rounds", "machine's memory"}},
+    {noise_on_hosts, "unclear", {"not significantly different from none", "exceeds the effect; use more --rounds."}},
     {slowed_down_on_gpus, "no", {"did not happen", "slows computation down"}},
     {no_progress_on_gpus, "no", {"did not happen", "no progress: 64.0 ms of", "--nccl-max-ctas"}},
-    {noise_on_gpus, "unclear", {"cannot be told from none", "more --rounds would tell."}},
+    {noise_on_gpus, "unclear", {"not significantly different from none", "exceeds the effect; use more --rounds."}},
 };
 
 START_TEST(verdict_is)
 {
     healthy_create(&h);
     verdicts[_i].spoil();
-    healthy_find(&h, 0, &findings);
-    const struct verdict *v = &findings.verdict;
+    healthy_find(&h, &findings);
+    const struct overlap_verdict *v = &findings.verdict;
     ck_assert_msg(!strcmp(v->overlap, verdicts[_i].overlap), "%s: %s", v->overlap, v->text);
     for (int i = 0; verdicts[_i].words[i]; i++)
         ck_assert_msg(strstr(v->text, verdicts[_i].words[i]) != NULL, "no '%s' in: %s", verdicts[_i].words[i], v->text);
@@ -197,11 +198,11 @@ END_TEST
 START_TEST(verdicts_do_not_say_too_much)
 {
     healthy_create(&h);
-    healthy_find(&h, 0, &findings);
+    healthy_find(&h, &findings);
     ck_assert_ptr_null(strstr(findings.verdict.text, "cannot be hidden"));
     healthy_create(&h);
     noise_on_hosts();
-    healthy_find(&h, 0, &findings);
+    healthy_find(&h, &findings);
     ck_assert_ptr_null(strstr(findings.verdict.text, "memory"));
 }
 END_TEST
