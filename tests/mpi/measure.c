@@ -1,4 +1,4 @@
-/* measure.c - the figures of a sweep, from made-up times of 1 to 4 ranks: which rank's time counts, over which axis.
+/* measure.c - the figures of a sweep, from made-up times of 1 and 3 ranks: which rank's time counts, over which axis.
  */
 #include "allreduce/overlap.h"
 
@@ -123,7 +123,7 @@ int main(void)
 {
     if (job_begin(&job))
         return 1;
-    Suite *suite = suite_create("sweep");
+    Suite *suite = suite_create("measure");
     TCase *tests = tcase_create("sweep");
     tcase_add_loop_test(tests, each_average_is_its_own, 0, AVERAGES);
     tcase_add_test(tests, overlap_is_not_clamped);
