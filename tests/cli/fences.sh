@@ -34,8 +34,8 @@ includes() {
 # only HEADERS FILES: of the lines of includes, those that name a header (a regular expression) in another file.
 only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ files { print $1 ": " $2 }'; }
 
-# Floors of rooms, which are the folders of bench, and kernels, ddp and main (bench/main.c). A file may include rooms of
-# lower floors and its own. Where `only` names what a room includes, it may include nothing else.
+# Floors of rooms, which are the folders of bench, and kernels, ddp and main (what lies in bench itself). A file may include
+# rooms of lower floors and its own. Where `only` names what a room includes, it may include nothing else.
 rooms='
 BEGIN {
     split("kernels 1 base 2 ddp 2 machine 3 monitor 3 spans 3 results 3 training 4 trace 4 benchmark 5 profile 5 allreduce 5" \
@@ -44,16 +44,18 @@ BEGIN {
     only["base"] = "^kernels/(error|clock)[.]h$"
     only["compare"] = only["report"] = only["predict"] = "^(base|results)/|^kernels/(error|clock)[.]h$"
 }
-function room_of(path) { sub(/^bench\//, "", path); sub(/[.\/].*/, "", path); return path }
+function room_of(path) { sub("^bench/", "", path); return sub("/.*", "", path) ? path : "main" }
 '
 
 # Each rule prints the lines of the tree $1 that break it.
 mpi() { includes "$1" | only 'mpi[.]h' 'ddp/comm_mpi[.]c|ddp/comm_nccl[.]c|ddp/job[.]c|kernels/error[.]c|bench/selfbench/allreduce[.]c'; }
 cuda() { includes "$1" | only 'cuda_runtime.*[.]h' 'kernels/cuda/.*|ddp/comm_nccl[.]c'; }
 cblas() { includes "$1" | only 'cblas[.]h' 'kernels/cpu/.*'; }
-# A header of ours is named by its folder: "spans/spans.h", not "spans.h", "../spans/spans.h" or "bench/spans/spans.h".
+# A header of ours is named by its folder: "spans/spans.h", not "spans.h", "../spans/spans.h" or "bench/spans/spans.h". Only
+# those that lie in bench itself have none.
 names() {
-    includes "$1" | awk '$3 == "\"" && ($2 !~ "/" || $2 ~ /[.][.]/) || $2 ~ "^bench/" { print $1 ": " $2 }'
+    includes "$1" | awk '
+        $3 == "\"" && ($2 !~ "/" && $1 !~ "^bench/[^/]*$" || $2 ~ /[.][.]/) || $2 ~ "^bench/" { print $1 ": " $2 }'
 }
 floors() {
     includes "$1" | awk "$rooms"'
@@ -129,7 +131,7 @@ good() {
     printf '#include "training/training.h"\n#include "profile/figures.h"\n' >>"$1/bench/profile/profile.c"
     printf '#include "results/results.h"\n#include "base/text.h"\n' >>"$1/bench/compare/compare.c"
     printf '#include "trace/rows.h"\n#include "profile/profile.h"\n' >>"$1/bench/selfbench/selfbench.c"
-    printf '#include "profile/profile.h"\n#include "kernels/device.h"\n' >"$1/bench/main.c"
+    printf '#include "command_line.h"\n#include "profile/profile.h"\n#include "kernels/device.h"\n' >"$1/bench/main.c"
     printf '/* #if in words */\nint if_else;\n' >>"$1/bench/main.c"
     printf '#include "spans/spans.h"\n#include "ddp/job.h"\n' >"$1/tests/test_spans.c"
 }
@@ -190,6 +192,7 @@ expect names kernels/cpu/linear.c '#include "job.h"'
 expect names kernels/device.h '#include "../ddp/absent.h"'
 expect names ddp/job.h '#include <bench/absent.h>'
 expect names bench/spans/spans.c '#include "bench/spans/steps.h"'
+expect names bench/spans/spans.c '#include "command_line.h"'
 expect floors kernels/cpu/linear.c '#include "ddp/job.h"'
 expect floors ddp/job.c '#include "spans/spans.h"'
 expect floors ddp/job.h '#include <base/stats.h>'

@@ -1,5 +1,5 @@
 /* by_name.c - the table of names: time of their own when spans nest, sums over ranks, and every order; made-up
- * spans, on 1 to 4 ranks. */
+ * spans, on 1 and 3 ranks. */
 #include "spans/spans.h"
 
 #include "kernels/error.h"
@@ -163,7 +163,7 @@ int main(void)
 {
     if (job_begin(&job))
         return 1;
-    Suite *suite = suite_create("averages");
+    Suite *suite = suite_create("by_name");
     TCase *tests = tcase_create("averages");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, time_of_its_own);

@@ -1,5 +1,5 @@
 /* collectives.c - ranks tell each other when they posted their collectives, and find who was late and what that cost
- * the others; made-up times, on 1 to 4 ranks, each rank with a clock of its own. */
+ * the others; made-up times, on 1 and 3 ranks, each rank with a clock of its own. */
 #include "kernels/error.h"
 #include "spans/spans.h"
 #include "tests/support/made_up.h"
@@ -117,7 +117,7 @@ int main(void)
 {
     if (job_begin(&job))
         return 1;
-    Suite *suite = suite_create("reductions of ranks");
+    Suite *suite = suite_create("collectives of ranks");
     TCase *tests = tcase_create("reductions of ranks");
     tcase_add_test(tests, stragglers_are_found);
     tcase_add_test(tests, waits_at_once_count_once);

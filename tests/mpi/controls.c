@@ -1,4 +1,4 @@
-/* controls.c - what a profile is compared with, on 1 to 4 ranks that measured different times: means and maxima
+/* controls.c - what a profile is compared with, on 1 and 3 ranks that measured different times: means and maxima
  * over ranks, known ratios, and the bound from the slowest rank. */
 #include "tests/support/made_up.h"
 #include "tests/support/made_up_profile.h"

@@ -1,10 +1,8 @@
-/* test_ranking.c - from samples to figures, and from spans to steps, on made-up ones with known answers; and how
- * often two strategies that are the same are called different. */
+/* test_ranking.c - from samples to figures, on made-up ones with known answers; and how often two strategies that are
+ * the same are called different. */
 #include "benchmark/ranking.h"
-#include "training/attainable.h"
 
 #include "kernels/error.h"
-#include "spans/spans.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
 
@@ -298,135 +296,6 @@ START_TEST(attainable_is_passed_on)
 }
 END_TEST
 
-/* ---- the bound, by hand ---- */
-
-START_TEST(attainable_by_hand)
-{
-    const struct {
-        int n;
-        double ready[3], alone[3], backward_end, rest, expected;
-    } rows[] = {
-        {0, {0}, {0}, 10, 1, 11},                     /* nothing to send */
-        {1, {10}, {3}, 10, 1, 14},                    /* all after backward */
-        {1, {4}, {3}, 10, 1, 11},                     /* hidden */
-        {1, {4}, {8}, 10, 0, 12},                     /* sticks out by 2 */
-        {3, {2, 6, 10}, {1, 1, 1}, 10, 2, 13},        /* the last one decides */
-        {3, {2, 6, 10}, {5, 5, 1}, 10, 0, 13},        /* the first: 2 + 5 + 5 + 1 */
-        {3, {2, 8, 10}, {1, 6, 1}, 10, 0.5, 15.5},    /* the second: 8 + 6 + 1 */
-        {3, {2, 6, 10}, {0, 0, 0}, 10, 3, 13},        /* free communication */
-        {2, {9, 10}, {0.25, 0.25}, 10.75, 0, 10.75},  /* backward goes on after the last gradient */
-        {2, {0.5, 0.75}, {1e-3, 4}, 1, 0.125, 4.875}, /* a last bucket that is too large */
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        ck_assert_double_eq_tol(
-            attainable_of_plan(rows[i].n, rows[i].ready, rows[i].alone, rows[i].backward_end, rows[i].rest),
-            rows[i].expected, 1e-12);
-}
-END_TEST
-
-/* ---- steps from spans ---- */
-
-static struct timeline timeline;
-
-static void add_phase(enum phase phase, int64_t start, int64_t end, int slot)
-{
-    timeline.step = slot;
-    timeline_add(&timeline, LANE_HOST,
-                 (struct span){.name = phase_name[phase], .start_ns = start, .end_ns = end, .index = (int)phase});
-}
-
-static void add_ready(int64_t at, int tensor)
-{
-    timeline_add(&timeline, LANE_HOST,
-                 (struct span){.name = ready_name, .start_ns = at, .end_ns = at, .index = tensor});
-}
-
-/* Three steps of two micro-batches and two tensors; step s is s + 1 times as long. Step 0 begins at 1000 ns. */
-static void make_steps(void)
-{
-    const size_t capacity[TIMELINE_LANES] = {64, 4};
-    timeline_create(&timeline, capacity);
-    int64_t at = 1000;
-    for (int slot = 0; slot < 3; slot++) {
-        int64_t u = slot + 1;
-        add_phase(PHASE_ZERO_GRAD, at, at + u, slot);
-        add_phase(PHASE_DATA_LOADING, at + u, at + 3 * u, slot);
-        add_phase(PHASE_FORWARD, at + 3 * u, at + 10 * u, slot);
-        add_phase(PHASE_BACKWARD, at + 10 * u, at + 30 * u, slot);
-        add_phase(PHASE_DATA_LOADING, at + 30 * u, at + 31 * u, slot);
-        add_phase(PHASE_FORWARD, at + 31 * u, at + 40 * u, slot);
-        add_ready(at + 50 * u, 1); /* inside backward, whose span is recorded when it ends */
-        add_ready(at + 60 * u, 0);
-        add_phase(PHASE_BACKWARD, at + 40 * u, at + 62 * u, slot);
-        add_phase(PHASE_GRADIENT_SYNC, at + 62 * u, at + 70 * u, slot);
-        if (slot == 1)
-            add_phase(PHASE_CLIPPING, at + 70 * u, at + 72 * u, slot);
-        add_phase(PHASE_OPTIMIZER, at + (slot == 1 ? 72 : 70) * u, at + 80 * u, slot);
-        add_phase(PHASE_LR_SCHEDULING, at + 80 * u, at + 81 * u, slot);
-        at += 81 * u;
-    }
-    timeline_add(&timeline, LANE_COMMUNICATION, (struct span){.name = "all_reduce", .start_ns = 1, .end_ns = 999999});
-}
-
-START_TEST(steps_sum_micro_batches)
-{
-    struct step_times steps[3];
-    make_steps();
-    memset(steps, 0xff, sizeof steps);
-    steps_from_timeline(&timeline, steps, 3);
-    static const int64_t phase[PHASES] = {1, 3, 16, 42, 8, 0, 10, 1};
-    int64_t start = 1000;
-    for (int s = 0; s < 3; s++) {
-        int64_t u = s + 1, sum = 0;
-        ck_assert_int_eq(steps[s].start_ns, start);
-        ck_assert_int_eq(steps[s].end_ns, start + 81 * u);
-        ck_assert_int_eq(steps[s].backward_end_ns, start + 62 * u);
-        for (int p = 0; p < PHASES; p++) {
-            int64_t expected = p == PHASE_CLIPPING ? (s == 1 ? 2 : 0) : p == PHASE_OPTIMIZER && s == 1 ? 8 : phase[p];
-            ck_assert_int_eq(steps[s].phase_ns[p], expected * u);
-            sum += steps[s].phase_ns[p];
-        }
-        ck_assert_int_eq(sum, steps[s].end_ns - steps[s].start_ns);
-        start = steps[s].end_ns;
-    }
-    timeline_destroy(&timeline);
-}
-END_TEST
-
-START_TEST(steps_of_nothing_are_zero)
-{
-    struct step_times steps[2];
-    const size_t capacity[TIMELINE_LANES] = {4, 4};
-    timeline_create(&timeline, capacity);
-    memset(steps, 0xff, sizeof steps);
-    steps_from_timeline(&timeline, steps, 2);
-    for (int s = 0; s < 2; s++) {
-        ck_assert_int_eq(steps[s].start_ns, 0);
-        ck_assert_int_eq(steps[s].end_ns, 0);
-        ck_assert_int_eq(steps[s].phase_ns[PHASE_FORWARD], 0);
-    }
-    timeline_destroy(&timeline);
-}
-END_TEST
-
-/* Steps 1 and 2 count: tensor 1 is ready after 100 and 150 ns, tensor 0 after 120 and 180. */
-START_TEST(ready_is_from_the_step_s_start)
-{
-    struct step_times steps[3];
-    double ready[2] = {1, 2}; /* it adds */
-    make_steps();
-    steps_from_timeline(&timeline, steps, 3);
-    steps_add_ready(&timeline, steps, 1, 3, 2, ready);
-    ck_assert_double_eq_tol(ready[0], 1 + 150e-9, 1e-15);
-    ck_assert_double_eq_tol(ready[1], 2 + 125e-9, 1e-15);
-    memset(ready, 0, sizeof ready);
-    steps_add_ready(&timeline, steps, 0, 3, 3, ready);
-    ck_assert_double_eq_tol(ready[0], 120e-9, 1e-18);
-    ck_assert_double_eq_tol(ready[1], 100e-9, 1e-18);
-    timeline_destroy(&timeline);
-}
-END_TEST
-
 /* ---- what noise does ---- */
 
 /* A machine that drifts (a random walk, shared by a round's blocks), 2 % of noise a block, and now and then a block
@@ -520,7 +389,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("comparison");
+    Suite *suite = suite_create("ranking");
     TCase *known = tcase_create("known answers"), *noise = tcase_create("noise");
     tcase_add_test(known, samples_do_not_overlap);
     tcase_add_test(known, medians_of_rows);
@@ -535,10 +404,6 @@ int main(void)
     tcase_add_test(known, holm_over_all_pairs);
     tcase_add_test(known, slower_than_the_fastest);
     tcase_add_test(known, attainable_is_passed_on);
-    tcase_add_test(known, attainable_by_hand);
-    tcase_add_test(known, steps_sum_micro_batches);
-    tcase_add_test(known, steps_of_nothing_are_zero);
-    tcase_add_test(known, ready_is_from_the_step_s_start);
     tcase_set_timeout(noise, 120);
     tcase_add_loop_test(noise, equals_are_called_different_rarely, 3, 7);
     tcase_add_test(noise, pairing_takes_the_drift_out);

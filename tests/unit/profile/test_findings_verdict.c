@@ -209,7 +209,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("verdict");
+    Suite *suite = suite_create("findings_verdict");
     TCase *tests = tcase_create("verdict");
     tcase_add_loop_test(tests, verdict_is, 0, (int)LENGTH(verdicts));
     tcase_add_test(tests, verdicts_do_not_say_too_much);

@@ -1,4 +1,4 @@
-/* test_step_spans.c - the memory that is reserved for spans holds what steps record, for every strategy, with and
+/* test_step.c - the memory that is reserved for spans holds what steps record, for every strategy, with and
  * without tracing, and tracing changes nothing that is trained. */
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
@@ -147,8 +147,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("spans");
-    TCase *tests = tcase_create("spans");
+    Suite *suite = suite_create("step");
+    TCase *tests = tcase_create("step");
     tcase_set_timeout(tests, 60); /* sanitizers are slow */
     tcase_add_loop_test(tests, every_strategy_fits, 0, 9);
     tcase_add_test(tests, tracing_changes_nothing);
