@@ -138,7 +138,7 @@ class Run:
 
     def rows(self):
         return [
-            {"name": label, "strategy": of.name} | ({"bucket_size_mb": mb} if of.buckets else {})
+            {"name": label, "strategy": of.name} | ({"bucket_bytes": int(mb * 1048576)} if of.buckets else {})
             | {"collectives": self.reducers[label].collectives()}
             for label, of, mb in self.options.rows
         ]  # fmt: skip
@@ -224,7 +224,7 @@ def keep_block(run, results, label, number, report, times, at):
         line |= {"loss": loss, "learning_rate": run.trainer.schedule.rate(at + i)}
         if warmup or o.log_grad_norm:
             line["grad_norm"] = norm
-        lines.append(line | {"cores_used_by_others": others})
+        lines.append(line | {"other_processes_cores": others})
     results.write_lines(lines)
     run.blocks += 1
     run.steps_run += run.steps
@@ -267,7 +267,7 @@ def write_summary(run, results, rounds):
     tree = {"schema_version": peer_results.SCHEMA, "mode": peer_results.MODE, "label": o.label}
     tree |= {"done": rounds, "planned": o.rounds, "of": "rounds", "heading": heading(run), "figures": found}
     tree |= {"tables": [peer_results.table(found, note)], "notes": notes, "largest_loss_difference": run.difference}
-    tree |= {"blocks": run.blocks, "blocks_beside_foreign_work": run.disturbed_blocks}
+    tree |= {"blocks": run.blocks, "blocks_with_other_processes": run.disturbed_blocks}
     if run.device.type == "cuda":
         tree["memory_peak_bytes"] = torch.cuda.max_memory_allocated()
     results.write_json("summary.json", tree)
