@@ -4,7 +4,6 @@
 
 #include "allreduce/timing.h"
 #include "machine/machine.h"
-#include "machine/machine.h"
 #include "results/results.h"
 
 /* Writes what was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
