@@ -139,7 +139,6 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
 
 /* ---- order ---- */
 
-
 static enum sort order_by; /* qsort hands nothing on */
 
 static double sort_key(const struct name_total *a)
