@@ -69,7 +69,7 @@ static MPI_Op op_of(const struct mpi_state *s, const struct collective *c)
 }
 
 /* MPI has no average: sums are divided by the ranks once they are there. */
-static void finish(const struct mpi_state *s, const struct collective *c)
+static void divide_average(const struct mpi_state *s, const struct collective *c)
 {
     if (c->op != COMM_AVG || c->kind == COMM_ALL_GATHER || c->kind == COMM_BROADCAST)
         return;
@@ -108,7 +108,8 @@ static struct piece piece_of(const struct mpi_state *s, const struct collective 
                           (int)(left < s->piece ? left : s->piece), type_of(c->dtype), op_of(s, c)};
 }
 
-static void begin(const struct mpi_state *s, const struct collective *c, const struct piece *p, MPI_Request *request)
+static void begin_piece(const struct mpi_state *s, const struct collective *c, const struct piece *p,
+                        MPI_Request *request)
 {
     switch (c->kind) {
     case COMM_REDUCE_SCATTER:
@@ -139,7 +140,7 @@ static void mpi_post(void *state, size_t slot_index, const struct collective *c)
                 FATAL("no memory for %d requests", slot->capacity);
         }
         struct piece piece = piece_of(s, c, at);
-        begin(s, c, &piece, &slot->request[slot->pieces++]);
+        begin_piece(s, c, &piece, &slot->request[slot->pieces++]);
     }
 }
 
@@ -162,7 +163,7 @@ static void mpi_call(void *state, const struct collective *c)
             MPI_CHECK(MPI_Allreduce(p.in, p.out, p.n, p.type, p.op, s->comm));
         }
     }
-    finish(s, c);
+    divide_average(s, c);
 }
 
 static int mpi_test(void *state, size_t slot_index)
@@ -176,7 +177,7 @@ static int mpi_test(void *state, size_t slot_index)
         all &= done;
     }
     if (all)
-        finish(s, &slot->collective);
+        divide_average(s, &slot->collective);
     return all;
 }
 

@@ -64,7 +64,7 @@ struct comm_nccl {
 
 /* ---- the library ---- */
 
-static int version(void)
+static int version_number(void)
 {
     int code = 0;
     (void)ncclGetVersion(&code);
@@ -74,7 +74,7 @@ static int version(void)
 const char *comm_nccl_version(void)
 {
     static char text[32];
-    int code = version();
+    int code = version_number();
     snprintf(text, sizeof text, "%d.%d.%d", code / 10000, code / 100 % 100, code % 100);
     return text;
 }
@@ -83,7 +83,7 @@ int comm_nccl_check(const struct comm_options *options)
 {
     /* Source: NCCL's user guide, environment variables, NCCL_MULTI_RANK_GPU_ENABLE; before, init.cc refused it */
     enum { SHARING_SINCE = 23000 };
-    if (options->shares_gpu && version() < SHARING_SINCE)
+    if (options->shares_gpu && version_number() < SHARING_SINCE)
         return error_report(
             "--comm nccl with --share-gpu needs NCCL 2.30, and this is %s: use --comm mpi, or give each rank "
             "a GPU of its own",
@@ -93,7 +93,7 @@ int comm_nccl_check(const struct comm_options *options)
 
 /* A call that was answered with "in progress" is over when this is, or when timeout_s seconds have passed (0: then
  * never); the caller holds `calling`. */
-static ncclResult_t settle(struct comm_nccl *c, ncclResult_t code, double timeout_s)
+static ncclResult_t wait_until_settled(struct comm_nccl *c, ncclResult_t code, double timeout_s)
 {
     double waited = 0;
     int64_t since = clock_now_ns();
@@ -110,8 +110,8 @@ static ncclResult_t settle(struct comm_nccl *c, ncclResult_t code, double timeou
 
 /* ---- collectives ---- */
 
-/* Leaves it to the watchdog to say what happened and to end the job. */
-static void break_down(struct comm_nccl *c, ncclResult_t code)
+/* Leaves it to the watchdog to report the error and to end the job. */
+static void fail_and_wait(struct comm_nccl *c, ncclResult_t code)
 {
     pthread_mutex_lock(&c->lock);
     c->failed = code;
@@ -121,7 +121,7 @@ static void break_down(struct comm_nccl *c, ncclResult_t code)
 }
 
 /* Issues one to the communication stream. */
-static void issue(struct comm_nccl *c, const struct collective *l)
+static void issue_call(struct comm_nccl *c, const struct collective *l)
 {
     static const ncclDataType_t type[COMM_DTYPES] = {ncclFloat32, ncclFloat64, ncclBfloat16, ncclInt32};
     static const ncclRedOp_t op[COMM_OPS] = {ncclSum, ncclMax, ncclAvg};
@@ -146,14 +146,14 @@ static void issue(struct comm_nccl *c, const struct collective *l)
     }
     /* in progress when NCCL connects to more ranks first, as the first collective of its kind may make it do; if that
      * does not end, the watchdog ends the job */
-    code = settle(c, code, 0);
+    code = wait_until_settled(c, code, 0);
     pthread_mutex_unlock(&c->calling);
     if (code != ncclSuccess)
-        break_down(c, code);
+        fail_and_wait(c, code);
 }
 
 /* Hands out a ticket; the collective is in flight from now on. */
-static struct entry *enter(struct comm_nccl *c, const struct collective *collective)
+static struct entry *add_entry(struct comm_nccl *c, const struct collective *collective)
 {
     int64_t now = clock_now_ns();
     long number = watchdog_started(c->comm.watchdog);
@@ -171,13 +171,13 @@ static struct entry *enter(struct comm_nccl *c, const struct collective *collect
 static long nccl_start(struct comm *comm, const struct collective *collective)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
-    struct entry *e = enter(c, collective);
+    struct entry *e = add_entry(c, collective);
     int64_t begin = 0;
     CUDA_CHECK(cudaEventRecord(c->ready, cuda_stream));
     CUDA_CHECK(cudaStreamWaitEvent(c->stream, c->ready, 0));
     if (c->timeline)
         begin = cuda_stamp_on(c->stream);
-    issue(c, collective);
+    issue_call(c, collective);
     if (c->timeline) {
         struct span span = collective_span(collective, c->started, e->queued_ns, begin, cuda_stamp_on(c->stream));
         span.returned_ns = clock_now_ns();
@@ -210,7 +210,7 @@ static void nccl_call(struct comm *comm, const struct collective *collective)
     pthread_mutex_lock(&c->lock);
     c->call = &e;
     pthread_mutex_unlock(&c->lock);
-    issue(c, collective);
+    issue_call(c, collective);
     CUDA_CHECK(cudaStreamSynchronize(c->stream));
     pthread_mutex_lock(&c->lock);
     c->call = NULL;
@@ -219,7 +219,7 @@ static void nccl_call(struct comm *comm, const struct collective *collective)
 
 /* ---- watching ---- */
 
-/* Moves `completed` on as far as the GPU has come; the caller holds the lock. Returns what the GPU says. */
+/* Moves `completed` on as far as the GPU has come; the caller holds the lock. Returns the GPU's error. */
 static cudaError_t look_at_events(struct comm_nccl *c)
 {
     cudaError_t code = cudaSuccess;
@@ -267,7 +267,7 @@ static void nccl_look(void *state, struct watched *watched)
 
 /* ---- memory ---- */
 
-static void describe(struct comm_nccl *c)
+static void describe_settings(struct comm_nccl *c)
 {
     int buffers = 0, registered = 0;
     for (const struct buffer *b = c->buffers; b; b = b->next) {
@@ -289,7 +289,7 @@ static void *nccl_allocate(struct comm *comm, size_t bytes)
     pthread_mutex_lock(&c->calling);
     if (ncclMemAlloc(&b->memory, bytes ? bytes : 1) == ncclSuccess) {
         CUDA_CHECK(cudaMemsetAsync(b->memory, 0, bytes, cuda_stream));
-        if (settle(c, ncclCommRegister(c->nccl, b->memory, bytes, &handle), c->timeout_s) == ncclSuccess)
+        if (wait_until_settled(c, ncclCommRegister(c->nccl, b->memory, bytes, &handle), c->timeout_s) == ncclSuccess)
             b->handle = handle;
         b->next = c->buffers;
         c->buffers = b;
@@ -299,7 +299,7 @@ static void *nccl_allocate(struct comm *comm, size_t bytes)
         b = NULL;
     }
     pthread_mutex_unlock(&c->calling);
-    describe(c);
+    describe_settings(c);
     return b ? b->memory : c->device->allocate(bytes);
 }
 
@@ -317,7 +317,7 @@ static void nccl_release(struct comm *comm, void *memory)
     c->device->synchronize();
     pthread_mutex_lock(&c->calling);
     if (b->handle)
-        NCCL_CHECK(c, settle(c, ncclCommDeregister(c->nccl, b->handle), c->timeout_s));
+        NCCL_CHECK(c, wait_until_settled(c, ncclCommDeregister(c->nccl, b->handle), c->timeout_s));
     NCCL_CHECK(c, ncclMemFree(memory));
     pthread_mutex_unlock(&c->calling);
     *at = b->next;
@@ -343,7 +343,7 @@ static void nccl_destroy(struct comm *comm)
     struct comm_nccl *c = (struct comm_nccl *)comm;
     watchdog_destroy(comm->watchdog);
     CUDA_CHECK(cudaStreamSynchronize(c->stream));
-    NCCL_CHECK(c, settle(c, ncclCommFinalize(c->nccl), c->timeout_s));
+    NCCL_CHECK(c, wait_until_settled(c, ncclCommFinalize(c->nccl), c->timeout_s));
     NCCL_CHECK(c, ncclCommDestroy(c->nccl));
     for (long i = 0; i < c->capacity; i++)
         CUDA_CHECK(cudaEventDestroy(c->ring[i].done));
@@ -356,7 +356,7 @@ static void nccl_destroy(struct comm *comm)
 }
 
 /* Connects the ranks. */
-static void connect(struct comm_nccl *c, const struct job *job, const struct comm_options *options)
+static void connect_ranks(struct comm_nccl *c, const struct job *job, const struct comm_options *options)
 {
     ncclUniqueId id, *all = allocate((size_t)job->size, sizeof *all);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -369,11 +369,11 @@ static void connect(struct comm_nccl *c, const struct job *job, const struct com
         NCCL_CHECK(c, ncclGetUniqueId(&id));
     job_gather(job, &id, sizeof id, all);
     ncclResult_t code =
-        settle(c, ncclCommInitRankConfig(&c->nccl, job->size, all[0], job->rank, &config), c->timeout_s);
+        wait_until_settled(c, ncclCommInitRankConfig(&c->nccl, job->size, all[0], job->rank, &config), c->timeout_s);
     free(all);
     if (code == ncclInProgress)
-        FATAL("--timeout: NCCL has not connected the %d ranks within %.0f s; NCCL_DEBUG=INFO says more", job->size,
-              options->timeout_s);
+        FATAL("--timeout: NCCL has not connected the %d ranks within %.0f s; set NCCL_DEBUG=INFO for details",
+              job->size, options->timeout_s);
     NCCL_CHECK(c, code);
 }
 
@@ -415,12 +415,12 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
     pthread_mutex_init(&c->calling, NULL);
     pthread_mutex_init(&c->lock, NULL);
     create_stream(c, STEPS_AHEAD * capacity + 1);
-    connect(c, job, options);
+    connect_ranks(c, job, options);
     if (options->nccl_max_ctas)
         snprintf(c->about, sizeof c->about, "NCCL %s, at most %zu CTAs", comm_nccl_version(), options->nccl_max_ctas);
     else
         snprintf(c->about, sizeof c->about, "NCCL %s, CTAs as it chooses", comm_nccl_version());
-    describe(c);
+    describe_settings(c);
     c->comm.watchdog = watchdog_create(options->timeout_s, job, nccl_look, c);
     return &c->comm;
 }

@@ -1,4 +1,4 @@
-/* comm_nccl_absent.c - stands in for NCCL where it was not found. */
+/* comm_nccl_absent.c - takes the place of NCCL where it was not found. */
 #include "ddp/comm_nccl.h"
 
 #include "kernels/error.h"

@@ -38,7 +38,7 @@ static size_t whole_bytes(const struct staged *s, const struct collective *c)
     return parts * c->count * comm_dtype_bytes(c->dtype);
 }
 
-static void reserve(struct staged *s, struct staged_buffer *slot, size_t bytes)
+static void reserve_staging(struct staged *s, struct staged_buffer *slot, size_t bytes)
 {
     if (slot->host && bytes <= slot->bytes)
         return;
@@ -56,7 +56,7 @@ static void copy_out(struct staged *s, size_t index, const struct collective *c)
     size_t bytes = c->kind == COMM_REDUCE_SCATTER                            ? whole
                    : c->kind == COMM_BROADCAST && (size_t)c->root != s->rank ? 0
                                                                              : part;
-    reserve(s, slot, whole);
+    reserve_staging(s, slot, whole);
     slot->wanted = slot->staged = *c;
     slot->staged.buffer = slot->host;
     slot->staged.in = NULL;

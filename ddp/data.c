@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* llm.c's token shard: 256 int32, of which three say something, then the tokens. */
+/* llm.c's token shard: 256 int32, of which three are used, then the tokens. */
 #define SHARD_MAGIC        20240520
 #define SHARD_VERSION      1
 #define SHARD_HEADER_BYTES 1024
@@ -125,8 +125,8 @@ static size_t read_tokens(const struct source *source, int32_t *token, unsigned 
 }
 
 /* Words for what read_tokens(..., n, position) found to be wrong. */
-static void describe(char *text, size_t bytes, const struct source *source, const int32_t *token, size_t n, size_t good,
-                     size_t position)
+static void describe_bad_token(char *text, size_t bytes, const struct source *source, const int32_t *token, size_t n,
+                               size_t good, size_t position)
 {
     if (good < n)
         snprintf(text, bytes, "--data %s: token %d at position %zu is not below the vocabulary of %zu (--vocab-size)",
@@ -216,7 +216,7 @@ static int check_tokens(const struct source *source, int rank, int ranks)
         size_t good = read_tokens(source, token, raw, n, position);
         if (good != n) {
             char text[1024];
-            describe(text, sizeof text, source, token, n, good, position);
+            describe_bad_token(text, sizeof text, source, token, n, good, position);
             result = error_report("%s", text);
         }
         position += n;
@@ -267,7 +267,7 @@ static int fetch_row(struct data *data, size_t sequence, char *failure, size_t f
     size_t good = read_tokens(source, data->row, data->raw, n, position);
     if (good == n)
         return 0;
-    describe(failure, failure_bytes, source, data->row, n, good, position);
+    describe_bad_token(failure, failure_bytes, source, data->row, n, good, position);
     return -1;
 }
 

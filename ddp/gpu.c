@@ -27,7 +27,7 @@ int gpu_check_choices(const struct gpu_choice *choice, int ranks, int rank)
     const struct gpu_choice *mine = &choice[rank];
     char list[256] = "";
     int sharing = 0, nth = 0;
-    /* the id alone says it: ranks of two containers on one machine count as hosts, and may see the same GPU */
+    /* the id alone decides: ranks of two containers on one machine count as hosts, and may see the same GPU */
     for (int r = 0; r < ranks; r++)
         sharing += choice[r].chosen && mine->chosen && !strcmp(choice[r].id, mine->id);
     if (sharing < 2)

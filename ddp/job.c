@@ -20,7 +20,7 @@ static void end_job(int status)
     MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-/* Launchers tell each process how many they started; MPI that cannot speak to its launcher says 1 all the same. */
+/* Launchers tell each process how many they started; MPI that does not know its launcher reports 1 all the same. */
 static int refuse_singletons(int size)
 {
     static const char *const variables[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS",

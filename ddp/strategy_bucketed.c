@@ -2,14 +2,14 @@
  * goes on. With a bucket per tensor this is ddp_individual, with buckets of --bucket-size-mb it is ddp_bucketed. */
 #include "ddp/strategy.h"
 
-static void ready(struct reducer *reducer, int tensor)
+static void start_completed_bucket(struct reducer *reducer, int tensor)
 {
     int bucket = reducer_completed_bucket(reducer, tensor);
     if (bucket >= 0)
         reducer_start(reducer, bucket);
 }
 
-static void finish(struct reducer *reducer)
+static void join_buckets(struct reducer *reducer)
 {
     reducer->comm->join(reducer->comm, reducer->ticket);
 }
@@ -21,8 +21,8 @@ const struct strategy strategy_ddp_bucketed = {
     .overlaps = 1,
     .buckets = 1,
     .plan = plan_create,
-    .gradient_ready = ready,
-    .finish = finish,
+    .gradient_ready = start_completed_bucket,
+    .finish = join_buckets,
 };
 
 const struct strategy strategy_ddp_individual = {
@@ -31,6 +31,6 @@ const struct strategy strategy_ddp_individual = {
     .reduces = 1,
     .overlaps = 1,
     .plan = plan_per_tensor,
-    .gradient_ready = ready,
-    .finish = finish,
+    .gradient_ready = start_completed_bucket,
+    .finish = join_buckets,
 };

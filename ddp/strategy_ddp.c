@@ -1,12 +1,12 @@
 /* strategy_ddp.c - synchronous data parallelism: after backward, one blocking all-reduce after the other. */
 #include "ddp/strategy.h"
 
-static void ready(struct reducer *reducer, int tensor)
+static void wait_for_backward(struct reducer *reducer, int tensor)
 {
     (void)reducer, (void)tensor;
 }
 
-static void finish(struct reducer *reducer)
+static void reduce_in_turn(struct reducer *reducer)
 {
     for (int i = reducer->plan.n - 1; i >= 0; i--) /* the plan is in backward's order, this one is registration's */
         reducer_run(reducer, i);
@@ -17,8 +17,8 @@ const struct strategy strategy_ddp = {
     .summary = "after backward, one blocking all-reduce per parameter tensor",
     .reduces = 1,
     .plan = plan_per_tensor,
-    .gradient_ready = ready,
-    .finish = finish,
+    .gradient_ready = wait_for_backward,
+    .finish = reduce_in_turn,
 };
 
 /* The control for the cost of many calls: the same, with the whole gradient in one. */
@@ -27,6 +27,6 @@ const struct strategy strategy_ddp_flat = {
     .summary = "control: after backward, one all-reduce of the whole gradient",
     .reduces = 1,
     .plan = plan_whole,
-    .gradient_ready = ready,
-    .finish = finish,
+    .gradient_ready = wait_for_backward,
+    .finish = reduce_in_turn,
 };

@@ -3,7 +3,7 @@
  * the wire, and a gradient that communication never touches. */
 #include "ddp/strategy.h"
 
-static void ready(struct reducer *reducer, int tensor)
+static void stage_and_start(struct reducer *reducer, int tensor)
 {
     int i = reducer_completed_bucket(reducer, tensor);
     const struct bucket *s = &reducer->plan.bucket[i];
@@ -15,7 +15,7 @@ static void ready(struct reducer *reducer, int tensor)
     reducer_start(reducer, i);
 }
 
-static void finish(struct reducer *reducer)
+static void join_and_unstage(struct reducer *reducer)
 {
     reducer->comm->join(reducer->comm, reducer->ticket);
     for (int i = 0; i < reducer->plan.n; i++) {
@@ -35,6 +35,6 @@ const struct strategy strategy_ddp_individual_v2 = {
     .overlaps = 1,
     .stages = 1,
     .plan = plan_per_tensor,
-    .gradient_ready = ready,
-    .finish = finish,
+    .gradient_ready = stage_and_start,
+    .finish = join_and_unstage,
 };

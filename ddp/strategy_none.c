@@ -2,12 +2,12 @@
  * time minus this one's. */
 #include "ddp/strategy.h"
 
-static void ready(struct reducer *reducer, int tensor)
+static void ignore_gradient(struct reducer *reducer, int tensor)
 {
     (void)reducer, (void)tensor;
 }
 
-static void finish(struct reducer *reducer)
+static void reduce_nothing(struct reducer *reducer)
 {
     (void)reducer;
 }
@@ -16,6 +16,6 @@ const struct strategy strategy_none = {
     .name = "none",
     .summary = "control: no reduction; a strategy's cost is its step time minus this",
     .plan = plan_whole,
-    .gradient_ready = ready,
-    .finish = finish,
+    .gradient_ready = ignore_gradient,
+    .finish = reduce_nothing,
 };

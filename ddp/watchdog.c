@@ -128,7 +128,7 @@ static int is_ending(const struct watchdog *w)
     return broken;
 }
 
-static void *watch(void *argument)
+static void *watch_progress(void *argument)
 {
     struct watchdog *w = argument;
     const double often = 1;
@@ -173,7 +173,7 @@ struct watchdog *watchdog_create(double timeout_s, const struct job *job,
     sigset_t all, before; /* signals are for the main thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(&w->thread, NULL, watch, w);
+    int status = pthread_create(&w->thread, NULL, watch_progress, w);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status)
         FATAL("cannot start the watchdog: error %d", status);

@@ -1,4 +1,4 @@
-/* device_cuda_absent.c - stands in for the CUDA device where no CUDA compiler was found. */
+/* device_cuda_absent.c - takes the place of the CUDA device where no CUDA compiler was found. */
 #include "kernels/device_cuda.h"
 
 #include "kernels/error.h"

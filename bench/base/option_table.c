@@ -102,7 +102,7 @@ static int text_parse(const struct option *o, const char *text, void *field)
     return 0;
 }
 
-static void trace_text_print(const struct option *o, const void *field, char *text, size_t size)
+static void text_print(const struct option *o, const void *field, char *text, size_t size)
 {
     (void)o;
     snprintf(text, size, "%s", *(const char *const *)field);
@@ -178,8 +178,8 @@ static int choice_parse(const struct option *o, const char *text, void *field)
 
 const struct option_kind option_count = {VALUE_NUMBER, count_parse, count_print};
 const struct option_kind option_real = {VALUE_NUMBER, real_parse, real_print};
-const struct option_kind option_text = {VALUE_TEXT, text_parse, trace_text_print};
-const struct option_kind option_label = {VALUE_TEXT, label_parse, trace_text_print};
+const struct option_kind option_text = {VALUE_TEXT, text_parse, text_print};
+const struct option_kind option_label = {VALUE_TEXT, label_parse, text_print};
 const struct option_kind option_flag = {VALUE_FLAG, flag_parse, flag_print};
 const struct option_kind option_bytes = {VALUE_NUMBER, bytes_parse, count_print};
 const struct option_kind option_choice = {VALUE_TEXT, choice_parse, choice_print};

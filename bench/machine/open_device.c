@@ -53,7 +53,7 @@ struct option_section open_device_alone_options(struct device_options *options)
     return (struct option_section){.title = "Device",
                                    .row = rows,
                                    .rows = sizeof rows / sizeof *rows - 2,
-                                   .base = options}; /* without --share-gpu: nobody to share with; and --threads */
+                                   .base = options}; /* without --share-gpu and --threads */
 }
 
 /* ---- opening ---- */
@@ -80,7 +80,7 @@ static int wants_gpu(struct open_device *opened, const struct job *job, const st
     int sees = device_cuda_count() > 0, some = job_max(job, sees) > 0;
     if (sees)
         return 1;
-    if (some || o->kind == DEVICE_CUDA) /* device_cuda_count has said why there is none */
+    if (some || o->kind == DEVICE_CUDA) /* device_cuda_count has reported why there is none */
         return -1;
     if (job->rank == 0)
         note_why_cpu(opened);
@@ -151,7 +151,7 @@ int open_device_alone(struct open_device *opened, const struct device_options *o
         opened->on_gpu = opened->sharing = 1;
         return device_cuda_describe(0, &opened->gpu) ? -1 : device_cuda_open(0, o->precision, &opened->device);
     }
-    if (o->kind == DEVICE_CUDA) /* device_cuda_count has said why there is none */
+    if (o->kind == DEVICE_CUDA) /* device_cuda_count has reported why there is none */
         return -1;
     if (o->kind == DEVICE_AUTO)
         note_why_cpu(opened);

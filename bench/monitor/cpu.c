@@ -42,7 +42,7 @@ void cpu_sample_between(const struct proc_counters *a, const struct proc_counter
 
 /* ---- all samples ---- */
 
-static void add_clock(struct cpu_tally *tally, const struct cpu_sample *sample)
+static void tally_clock(struct cpu_tally *tally, const struct cpu_sample *sample)
 {
     double mhz = sample->now.mhz_mean;
     if (!(sample->user + sample->system >= MONITOR_CLOCK_BUSY_PERCENT && isfinite(mhz)))
@@ -66,7 +66,7 @@ void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample)
     tally->other_processes_most = fmax(tally->other_processes_most, sample->other_processes_cores);
     tally->steal_seconds += sample->steal >= MONITOR_STEAL_PERCENT ? sample->length : 0;
     tally->steal_most = fmax(tally->steal_most, sample->steal);
-    add_clock(tally, sample);
+    tally_clock(tally, sample);
     if (sample->thermal_throttles > 0) {
         tally->thermal_seconds += sample->length;
         tally->thermal += sample->thermal_throttles;
@@ -120,7 +120,7 @@ int monitor_cpu_open(struct monitor_cpu *cpu, const char *path)
     return lines_append(&cpu->csv, column_names, strlen(column_names)) ? lines_close(&cpu->csv) : 0;
 }
 
-static void write_sample(struct lines *csv, double seconds, const struct cpu_sample *sample)
+static void write_cpu_line(struct lines *csv, double seconds, const struct cpu_sample *sample)
 {
     struct csv_line line = {0};
     csv_add_number(&line, 3, seconds);
@@ -158,7 +158,7 @@ void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds)
     proc_read(&cpu->proc, &counters);
     cpu_sample_between(&cpu->last, &counters, length, &sample);
     cpu_tally_add(&cpu->tally, &sample);
-    write_sample(&cpu->csv, seconds, &sample);
+    write_cpu_line(&cpu->csv, seconds, &sample);
     cpu->last = counters;
     cpu->last_ns = now;
 }

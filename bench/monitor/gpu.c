@@ -95,7 +95,7 @@ static double clock_mhz(const struct nvml *nvml, nvml_device device, int clock)
 }
 
 /* A value that a GPU does not support stays unknown. */
-static void read_row(const struct nvml *nvml, nvml_device device, struct gpu_sample *sample)
+static void read_gpu(const struct nvml *nvml, nvml_device device, struct gpu_sample *sample)
 {
     struct nvml_utilization utilization;
     struct nvml_memory memory;
@@ -125,7 +125,7 @@ int monitor_gpu_open(struct monitor_gpu *gpu, const char *path)
     return lines_append(&gpu->csv, column_names, strlen(column_names)) ? lines_close(&gpu->csv) : 0;
 }
 
-static void write_sample(struct lines *csv, double seconds, const struct gpu *gpu, const struct gpu_sample *sample)
+static void write_gpu_line(struct lines *csv, double seconds, const struct gpu *gpu, const struct gpu_sample *sample)
 {
     char words[GPU_REASONS_TEXT];
     struct csv_line line = {0};
@@ -149,9 +149,9 @@ void monitor_gpu_sample(struct monitor_gpu *gpu, double seconds)
 {
     for (int i = 0; i < gpu->n; i++) {
         struct gpu_sample sample;
-        read_row(&gpu->nvml, gpu->gpu[i].device, &sample);
+        read_gpu(&gpu->nvml, gpu->gpu[i].device, &sample);
         gpu_tally_add(&gpu->tally[i], &sample);
-        write_sample(&gpu->csv, seconds, &gpu->gpu[i], &sample);
+        write_gpu_line(&gpu->csv, seconds, &gpu->gpu[i], &sample);
     }
 }
 

@@ -33,7 +33,7 @@ struct monitor {
 /* ---- the thread ---- */
 
 /* Sleeps until a time, or until the thread is to stop; returns whether it is. */
-static int sleep_until_stopped(struct monitor *m, int64_t ns)
+static int wait_for_stop(struct monitor *m, int64_t ns)
 {
     struct timespec until = {ns / 1000000000, ns % 1000000000};
     pthread_mutex_lock(&m->lock);
@@ -44,13 +44,13 @@ static int sleep_until_stopped(struct monitor *m, int64_t ns)
     return stop;
 }
 
-static void *watch(void *argument)
+static void *watch_host(void *argument)
 {
     struct monitor *m = argument;
     const int64_t second = 1000000000;
     int64_t last = m->start_ns, next = last + second;
     for (int stop = 0; !stop;) {
-        stop = sleep_until_stopped(m, next);
+        stop = wait_for_stop(m, next);
         int64_t now = clock_now_ns();
         if (stop && now - last < (int64_t)(SHORTEST_S * 1e9))
             break;
@@ -70,19 +70,19 @@ static void *watch(void *argument)
     return NULL;
 }
 
-static void start_thread(struct monitor *m)
+static void start_watching(struct monitor *m)
 {
     sigset_t all, before; /* signals are for the training thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(&m->thread, NULL, watch, m);
+    int status = pthread_create(&m->thread, NULL, watch_host, m);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status)
         FATAL("cannot start the monitor's thread: error %d", status);
     m->watching = 1;
 }
 
-static void stop_thread(struct monitor *m)
+static void stop_watching(struct monitor *m)
 {
     if (!m->watching)
         return;
@@ -105,7 +105,7 @@ struct rank_process {
 
 /* Gathers the processes of this machine's ranks, and the CPUs that they may use together. Returns how many processes; 0
  * if one of them lives in another namespace. */
-static int find_ranks(struct monitor *m, cpu_set_t *cpus)
+static int find_processes(struct monitor *m, cpu_set_t *cpus)
 {
     const struct job *job = m->job;
     struct rank_process mine, *all = allocate((size_t)job->size, sizeof *all);
@@ -157,7 +157,7 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
     if (job->hosts > 1)
         name_host(m->report.host, sizeof m->report.host);
     cpu_set_t cpus;
-    int pids = find_ranks(m, &cpus);
+    int pids = find_processes(m, &cpus);
     m->with_cpu = cpu && job->local_rank == 0;
     m->with_gpu = gpu && job->local_rank == 0;
     if (m->with_cpu)
@@ -181,7 +181,7 @@ int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
     m->start_ns = clock_now_ns();
     if (m->with_cpu)
         monitor_cpu_begin(&m->cpu);
-    start_thread(m);
+    start_watching(m);
     return 0;
 }
 
@@ -190,7 +190,7 @@ int monitor_stop(struct monitor *m, struct monitor_findings *findings)
     *findings = (struct monitor_findings){0};
     if (!m)
         return 0;
-    stop_thread(m);
+    stop_watching(m);
     int cpu_failed = lines_close(&m->cpu.csv), gpu_failed = lines_close(&m->gpu.csv);
     if (m->with_cpu)
         cpu_tally_report(&m->cpu.tally, &m->report);
@@ -207,7 +207,7 @@ void monitor_destroy(struct monitor *m)
 {
     if (!m)
         return;
-    stop_thread(m);
+    stop_watching(m);
     (void)lines_close(&m->cpu.csv);
     (void)lines_close(&m->gpu.csv);
     proc_destroy(&m->cpu.proc);

@@ -62,8 +62,8 @@ int nvml_open(struct nvml *nvml)
     nvml->library = NULL;
     if (missing)
         return error_report("--monitor-gpu: %s has no %s; it needs a newer driver", LIBRARY, missing);
-    return error_report("--monitor-gpu: %s cannot start (error %d%s%s); is the driver loaded? nvidia-smi tells more",
-                        LIBRARY, error, *why ? ": " : "", why);
+    return error_report("--monitor-gpu: %s cannot start (error %d%s%s); is the driver loaded? see nvidia-smi", LIBRARY,
+                        error, *why ? ": " : "", why);
 }
 
 void nvml_close(struct nvml *nvml)

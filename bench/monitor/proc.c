@@ -94,7 +94,7 @@ static void add_clock(struct clocks *clocks, double mhz)
     clocks->n++;
 }
 
-static void keep_clocks(const struct clocks *clocks, struct proc_counters *c)
+static void set_clocks(const struct clocks *clocks, struct proc_counters *c)
 {
     if (!clocks->n)
         return;
@@ -127,13 +127,13 @@ void proc_parse_cpuinfo(const char *text, const cpu_set_t *cpus, struct proc_cou
         if (end != clock && cpu < CPU_SETSIZE && CPU_ISSET(cpu, cpus))
             add_clock(&clocks, mhz);
     }
-    keep_clocks(&clocks, c);
+    set_clocks(&clocks, c);
 }
 
 /* ---- files ---- */
 
 /* The content of a file below the root, until the next call; NULL if it cannot be read. */
-static const char *read_text(struct proc *proc, const char *path)
+static const char *read_kernel_file(struct proc *proc, const char *path)
 {
     char whole[2 * PROC_PATH];
     size_t length = 0;
@@ -161,7 +161,7 @@ static double cpu_number(struct proc *proc, size_t cpu, const char *name)
 {
     char path[128];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/%s", cpu, name);
-    const char *text = read_text(proc, path);
+    const char *text = read_kernel_file(proc, path);
     return text ? number_after(text, "", 1, NAN) : NAN;
 }
 
@@ -173,8 +173,8 @@ static void read_clocks(struct proc *proc, struct proc_counters *c)
         if (isfinite(khz))
             add_clock(&clocks, 1e-3 * khz);
     }
-    keep_clocks(&clocks, c);
-    const char *text = clocks.n ? NULL : read_text(proc, "/proc/cpuinfo");
+    set_clocks(&clocks, c);
+    const char *text = clocks.n ? NULL : read_kernel_file(proc, "/proc/cpuinfo");
     if (text)
         proc_parse_cpuinfo(text, &proc->cpus, c);
 }
@@ -195,7 +195,7 @@ static void read_groups(struct proc *proc, struct proc_counters *c)
 {
     double throttles = 0, ms = 0;
     for (int i = 0; i < proc->groups; i++) {
-        const char *text = read_text(proc, proc->group[i]);
+        const char *text = read_kernel_file(proc, proc->group[i]);
         if (!text || proc_parse_group(text, &throttles, &ms))
             return;
     }
@@ -213,7 +213,7 @@ static void read_processes(struct proc *proc, struct proc_counters *c)
         char path[64];
         double seconds, resident;
         snprintf(path, sizeof path, "/proc/%d/stat", proc->pid[i]);
-        const char *text = read_text(proc, path);
+        const char *text = read_kernel_file(proc, path);
         if (!text || proc_parse_process(text, ticks, page, &seconds, &resident))
             return;
         all += seconds;
@@ -229,14 +229,14 @@ void proc_read(struct proc *proc, struct proc_counters *c)
 {
     const char *text;
     *c = (struct proc_counters){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    text = read_text(proc, "/proc/stat");
+    text = read_kernel_file(proc, "/proc/stat");
     if (text)
         proc_parse_stat(text, (double)sysconf(_SC_CLK_TCK), c);
     read_processes(proc, c); /* right behind, since the two are subtracted from each other */
-    text = read_text(proc, "/proc/loadavg");
+    text = read_kernel_file(proc, "/proc/loadavg");
     if (text)
         c->load = number_after(text, "", 1, NAN);
-    text = read_text(proc, "/proc/meminfo");
+    text = read_kernel_file(proc, "/proc/meminfo");
     if (text)
         proc_parse_meminfo(text, c);
     read_clocks(proc, c);
@@ -257,7 +257,7 @@ static int add_groups(struct proc *proc, const char *mount, const char *path)
         char file[2 * PROC_PATH];
         double throttles = 0, ms = 0;
         snprintf(file, sizeof file, "%s%s/cpu.stat", mount, level);
-        const char *text = strlen(file) < PROC_PATH ? read_text(proc, file) : NULL;
+        const char *text = strlen(file) < PROC_PATH ? read_kernel_file(proc, file) : NULL;
         if (text && !proc_parse_group(text, &throttles, &ms) && proc->groups < PROC_GROUPS) {
             memcpy(proc->group[proc->groups++], file, strlen(file) + 1);
             found = 1;
@@ -272,7 +272,7 @@ static int add_groups(struct proc *proc, const char *mount, const char *path)
 /* The groups of this process: a line is "0::/path" in version 2, "4:cpu,cpuacct:/path" in version 1. */
 static void find_groups(struct proc *proc)
 {
-    const char *text = read_text(proc, "/proc/self/cgroup");
+    const char *text = read_kernel_file(proc, "/proc/self/cgroup");
     char *lines = text ? strdup(text) : NULL, *rest = lines;
     for (char *line; lines && (line = strsep(&rest, "\n"));) {
         char mount[PROC_PATH], names[128] = "", path[PROC_PATH / 2] = "/";

@@ -28,7 +28,7 @@ enum { PROC_GROUPS = 16, PROC_PATH = 512 };
 struct proc {
     char root[PROC_PATH]; /* "" for the machine itself */
     const int *pid;       /* [pids], the caller's */
-    int pids;             /* 0: nobody knows them */
+    int pids;             /* 0: unknown */
     cpu_set_t cpus;       /* that the job may use */
     int has_clock, has_thermal;
     char group[PROC_GROUPS][PROC_PATH]; /* files cpu.stat with a quota's counters, below root */
@@ -44,7 +44,7 @@ void proc_destroy(struct proc *proc); /* a zeroed one is fine */
 /* Reads all counters now. */
 void proc_read(struct proc *proc, struct proc_counters *counters);
 
-/* Each takes the text of one kind of file, and leaves what it does not find there as it was. */
+/* Each takes the text of one kind of file, and leaves fields that it does not find unchanged. */
 void proc_parse_stat(const char *text, double ticks_per_second, struct proc_counters *counters); /* /proc/stat */
 void proc_parse_meminfo(const char *text, struct proc_counters *counters);                       /* /proc/meminfo */
 /* The clocks in /proc/cpuinfo of these CPUs. */

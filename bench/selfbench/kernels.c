@@ -1,5 +1,5 @@
-/* kernels.c - times every operation of a device on its own, next to a copy. Prints, judges nothing: the exit
- * status says only whether it ran.
+/* kernels.c - times every operation of a device on its own, next to a copy. Prints and judges nothing: the exit
+ * status is 0 if it ran.
  *
  * Operations are timed by stamps of the device, and nothing waits between them: on a GPU the host issues a whole round
  * ahead of it. */
@@ -42,7 +42,7 @@ static const struct option rows[] = {
      .help = "that are timed"},
 };
 
-static void measure(struct bench *b);
+static void measure_cases(struct bench *b);
 static void print_figures(const struct bench *b);
 
 int main(int argc, char *argv[])
@@ -61,7 +61,7 @@ int main(int argc, char *argv[])
     kernel_cases_create(&b.cases, b.device, (int)b.program.threads, b.options.array_mib, b.program.quick);
     b.calls = allocate(b.cases.n, sizeof *b.calls);
     b.seconds = allocate(b.cases.n * b.options.rounds, sizeof *b.seconds);
-    measure(&b);
+    measure_cases(&b);
     print_figures(&b);
     free(b.calls);
     free(b.seconds);
@@ -73,7 +73,7 @@ int main(int argc, char *argv[])
 
 /* Runs every case calls[i] times in a row; seconds of a call go to out[i * stride]. An untimed copy goes first, so that
  * the device is still busy while the first cases are issued. */
-static void run_round(const struct bench *b, const int *calls, double *out, size_t stride)
+static void time_round(const struct bench *b, const int *calls, double *out, size_t stride)
 {
     size_t n = b->cases.n;
     int64_t *stamp = allocate(2 * n, sizeof *stamp);
@@ -94,18 +94,18 @@ static void run_round(const struct bench *b, const int *calls, double *out, size
     free(stamp);
 }
 
-/* Two rounds warm up; the second says how often a case must run to fill 2 ms, 20 times at most. */
-static void measure(struct bench *b)
+/* Two rounds warm up; the second decides how often a case must run to fill 2 ms, 20 times at most. */
+static void measure_cases(struct bench *b)
 {
     double *once = allocate(b->cases.n, sizeof *once);
     for (size_t i = 0; i < b->cases.n; i++)
         b->calls[i] = 1;
-    run_round(b, b->calls, once, 1);
-    run_round(b, b->calls, once, 1);
+    time_round(b, b->calls, once, 1);
+    time_round(b, b->calls, once, 1);
     for (size_t i = 0; i < b->cases.n; i++)
         b->calls[i] = (int)fmax(1, fmin(20, 2e-3 / fmax(once[i], 1e-6)));
     for (size_t round = 0; round < b->options.rounds; round++)
-        run_round(b, b->calls, b->seconds + round, b->options.rounds);
+        time_round(b, b->calls, b->seconds + round, b->options.rounds);
     free(once);
 }
 

@@ -133,7 +133,7 @@ struct step_and_products {
     struct step_figure figure[FIGURES];
 };
 
-static void fill_uniform(float *x, size_t n, double deviation)
+static void fill_random(float *x, size_t n, double deviation)
 {
     static uint32_t state = 2463534242u;
     double scale = deviation * sqrt(12) / 0x1p24;
@@ -149,7 +149,7 @@ static void fill_weights(struct model *model)
     for (int i = 0; i < model->tensors; i++) {
         const struct tensor *t = &model->tensor[i];
         float *w = allocate(t->count, sizeof *w);
-        fill_uniform(w, t->count, i == 0 ? 1 : sqrt(2 / (double)(t->rows + t->columns)));
+        fill_random(w, t->count, i == 0 ? 1 : sqrt(2 / (double)(t->rows + t->columns)));
         for (size_t j = 0; t->rows == 1 && j < t->count; j++)
             w[j] = 1;
         model->device->upload(model->weight + t->offset, w, t->count * sizeof *w);
@@ -162,7 +162,7 @@ static void fill_weights(struct model *model)
 static void *new_activation(const struct device *device, size_t n)
 {
     float *host = allocate(n, sizeof *host), *floats = device->allocate(n * sizeof *floats);
-    fill_uniform(host, n, 1);
+    fill_random(host, n, 1);
     device->upload(floats, host, n * sizeof *host);
     free(host);
     if (device->compute_bytes == sizeof *floats)

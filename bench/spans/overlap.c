@@ -25,7 +25,7 @@ static size_t most_spans(const struct lane *lane)
     return most;
 }
 
-static void add_collectives(const struct lane *lane, const struct step_times *steps, int n, struct overlap *overlap)
+static void count_collectives(const struct lane *lane, const struct step_times *steps, int n, struct overlap *overlap)
 {
     for (size_t i = 0; i < lane->n; i++) {
         const struct span *span = &lane->span[i];
@@ -52,7 +52,7 @@ void overlap_of_steps(const struct timeline *timeline, const struct step_times *
                                       .compute_ns = intervals_length(y, ny)};
         overlap[s].overlap_ns = intervals_length(common, intervals_intersect(x, nx, y, ny, common));
     }
-    add_collectives(communication, steps, n, overlap);
+    count_collectives(communication, steps, n, overlap);
     free(x);
     free(y);
     free(common);

@@ -17,7 +17,7 @@ float *cpu_scratch(size_t n);
 void cpu_blas_set_threads(int threads);
 
 /* Put around parallel regions whose threads each call BLAS. A BLAS built on OpenMP sees by itself that it is called
- * inside a region; one with threads of its own would make the callers queue for these, so it is told to use one. */
+ * inside a region; one with threads of its own would make the callers queue for these, so it is set to use one. */
 void cpu_blas_enter_region(void);
 void cpu_blas_leave_region(void);
 

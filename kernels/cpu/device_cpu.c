@@ -143,7 +143,7 @@ int cpu_beside_reached(size_t mark)
 
 void cpu_phase(const char *name)
 {
-    (void)name; /* nobody watches */
+    (void)name; /* no profiler to name it for */
 }
 
 void cpu_range_begin(const char *name, int number)

@@ -77,23 +77,26 @@ static void wait(struct activities *activities, int rank, uint32_t record, int64
 static void phase(struct timeline *timeline, enum phase phase, int64_t queued, int64_t returned, int64_t start,
                   int64_t end)
 {
-    timeline_add(
-        timeline, LANE_HOST,
-        (struct span){phase_name[phase], queued * US, start * US, end * US, {0}, (int)phase, 0, returned * US});
+    timeline_add(timeline, LANE_HOST,
+                 (struct span){.name = phase_name[phase],
+                               .queued_ns = queued * US,
+                               .start_ns = start * US,
+                               .end_ns = end * US,
+                               .returned_ns = returned * US,
+                               .index = (int)phase});
 }
 
 /* As device_traced records it: 10 us on the host. */
 static void operation(struct timeline *timeline, enum operation operation, int64_t queued, int64_t start, int64_t end)
 {
     timeline_add(timeline, LANE_COMPUTE,
-                 (struct span){operation_facts[operation].name,
-                               queued * US,
-                               start * US,
-                               end * US,
-                               {3, 5, 7},
-                               (int)operation,
-                               0,
-                               (queued + 10) * US});
+                 (struct span){.name = operation_facts[operation].name,
+                               .queued_ns = queued * US,
+                               .start_ns = start * US,
+                               .end_ns = end * US,
+                               .returned_ns = (queued + 10) * US,
+                               .size = {3, 5, 7},
+                               .index = (int)operation});
 }
 
 static void collective(struct timeline *timeline, long ticket, size_t elements, int64_t queued, int64_t start,

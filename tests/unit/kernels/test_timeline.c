@@ -46,7 +46,13 @@ END_TEST
 
 START_TEST(nothing_else_is_changed)
 {
-    struct span span = {"name", 1, 22, 333, {4, 55, 666, 7777}, -8, 0, 444};
+    struct span span = {.name = "name",
+                        .queued_ns = 1,
+                        .start_ns = 22,
+                        .end_ns = 333,
+                        .returned_ns = 444,
+                        .size = {4, 55, 666, 7777},
+                        .index = -8};
     made_up_create(&timeline, 1);
     timeline_add(&timeline, LANE_COMPUTE, span);
     const struct span *kept = timeline.lane[LANE_COMPUTE].span;
