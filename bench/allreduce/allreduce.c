@@ -151,7 +151,7 @@ static int set_up(struct allreduce *a, const struct command *command)
         return -1;
     if (job_agree(job, check_memory(a, most_bytes)) || job_agree(job, check_gpu_memory(&a->opened, most_bytes)) ||
         job_agree(job, job->rank ? 0 : check_output_file(o->output_file)) ||
-        job_agree(job, monitor_create(&a->monitor, job, o->monitor.cpu, o->monitor.gpu, a->opened.gpu.id)) ||
+        job_agree(job, monitor_create(&a->monitor, job, o->monitor.cpu, o->monitor.gpu)) ||
         job_agree(job, results_open(&a->results, job, &place)))
         return -1;
 
@@ -175,7 +175,7 @@ static int set_up(struct allreduce *a, const struct command *command)
     if (job_agree(job, allreduce_write_run(&a->results, command, o->results.label, &a->endpoint, &a->opened, &a->host,
                                            a->threads)))
         return -1;
-    open_device_tell(&a->opened);
+    open_device_explain(&a->opened);
     return job_agree(job, monitor_start(a->monitor, a->results.directory, a->origin_ns));
 }
 

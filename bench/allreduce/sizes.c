@@ -104,8 +104,7 @@ int sizes_of_workload(struct sizes *sizes, struct workload *workload)
         struct plan plan;
         if (!strategy->reduces)
             continue;
-        plan_create(&plan, model.tensor, model.tensors,
-                    strategy->buckets ? implementation[i].bucket_bytes : strategy->max_bytes);
+        strategy->plan(&plan, model.tensor, model.tensors, implementation[i].bucket_bytes);
         for (int bucket = 0; bucket < plan.n; bucket++)
             add_size(sizes, plan.bucket[bucket].count * comm_dtype_bytes(dtype));
         plan_destroy(&plan);
