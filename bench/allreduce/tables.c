@@ -33,6 +33,7 @@ struct timing_row {
         key "_out_of_place", key "_in_place"                                                                           \
     }
 
+/* clang-format off */
 static const struct column size_columns[] = {
     {"bytes", "#           \n#       size\n#        (B)", COLUMN_COUNT, ROW(bytes), "B", 1, 12, 0},
     {"count", "\ncount\n(elements)", COLUMN_COUNT, ROW(count), NULL, 1, 12, 0},
@@ -40,6 +41,7 @@ static const struct column size_columns[] = {
     {"op", "\nredop", COLUMN_NAME, ROW(op), NULL, 1, 5, 0},
     {"root", "\nroot", COLUMN_INT, ROW(root), NULL, 1, 4, 0},
 };
+/* clang-format on */
 
 /* Of each placement: its columns are those of a timing, under keys and headings of its own. */
 static const struct {
@@ -130,6 +132,7 @@ struct overlap_row {
         key, heading_of_interval, COLUMN_INTERVAL, OVERLAP(field.ci_low), unit, scale, -18, decimals                   \
     }
 
+/* clang-format off */
 static const struct column overlap_columns[] = {
     {"bytes", "#      size\n#       (B)", COLUMN_COUNT, OVERLAP(bytes), "B", 1, 12, 0},
     {"count", "count\n(elements)", COLUMN_COUNT, OVERLAP(collective.count), NULL, 1, 12, 0},
@@ -144,6 +147,7 @@ static const struct column overlap_columns[] = {
     {"rounds", "rounds", COLUMN_COUNT, OVERLAP(overlap.n), NULL, 1, 6, 0},
     {"matrix_products", NULL, COLUMN_COUNT, OVERLAP(products), NULL, 1, 6, 0},
 };
+/* clang-format on */
 
 void overlap_table_create(struct growing_table *table, const struct device *device, const struct comm *comm)
 {
@@ -177,6 +181,7 @@ struct link_row {
 
 #define LINK(field) offsetof(struct link_row, field)
 
+/* clang-format off */
 static const struct column link_columns[] = {
     {"dtype", "#  type", COLUMN_NAME, LINK(dtype), NULL, 1, 7, 0},
     {"op", "redop", COLUMN_NAME, LINK(op), NULL, 1, 5, 0},
@@ -190,6 +195,7 @@ static const struct column link_columns[] = {
     {"bandwidth", "[95 % interval]", COLUMN_INTERVAL, LINK(regime.bandwidth_interval), "B/s", 1e-9, -18, -3},
     {"residual", "residual (%)", COLUMN_REAL, LINK(regime.residual), "1", 100, 8, 1},
 };
+/* clang-format on */
 
 /* Whether two timings differ in size alone. */
 static int same_family(const struct collective_timing *a, const struct collective_timing *b)

@@ -408,6 +408,8 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
         last = match.section;
         help_row(out, match.option);
     }
+    fprintf(out, "\nHelp:\n  %-22s print the common options, or all, and stop\n  %-22s print the version and stop\n",
+            "--help [all], -h", "--version");
 }
 
 void option_table_each(const struct option_table *table,

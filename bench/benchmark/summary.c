@@ -69,6 +69,7 @@ struct line {
         .width = 9, .decimals = 2                                                                                      \
     }
 
+/* clang-format off */
 static const struct column columns[] = {
     {.key = "implementation", .heading = "implementation", .kind = COLUMN_NAME, .offset = FIELD(label), .width = -14},
     MS("forward_pass", "forward\nms", forward),
@@ -76,38 +77,19 @@ static const struct column columns[] = {
     MS("gradient_sync", "sync\nms", sync),
     MS("optimizer_step", "optimizer\nms", optimizer),
     MS("step", "step\nms", step),
-    {.key = "communication_ratio",
-     .heading = "comm\nratio",
-     .kind = COLUMN_REAL,
-     .offset = FIELD(ratio),
-     .unit = "1",
-     .width = 6,
-     .decimals = 3},
-    {.key = "tokens_per_second",
-     .heading = "tokens\nper s",
-     .kind = COLUMN_REAL,
-     .offset = FIELD(tokens),
-     .unit = "1/s",
-     .width = 9},
+    {.key = "communication_ratio", .heading = "comm\nratio", .kind = COLUMN_REAL, .offset = FIELD(ratio), .unit = "1",
+     .width = 6, .decimals = 3},
+    {.key = "tokens_per_second", .heading = "tokens\nper s", .kind = COLUMN_REAL, .offset = FIELD(tokens),
+     .unit = "1/s", .width = 9},
     MS("sync_cost", "sync cost\nms", cost),
-    {.key = "sync_cost_95",
-     .heading = "95 %\ninterval",
-     .kind = COLUMN_INTERVAL,
-     .offset = FIELD(interval),
-     .unit = "s",
-     .scale = 1e3,
-     .width = -16,
-     .decimals = 2},
+    {.key = "sync_cost_95", .heading = "95 %\ninterval", .kind = COLUMN_INTERVAL, .offset = FIELD(interval),
+     .unit = "s", .scale = 1e3, .width = -16, .decimals = 2},
     /* with --attainable only: */
     MS("attainable", "attain-\nable ms", attainable),
-    {.key = "step_to_attainable",
-     .heading = "step /\nattainable",
-     .kind = COLUMN_REAL,
-     .offset = FIELD(to_attainable),
-     .unit = "1",
-     .width = 6,
-     .decimals = 2},
+    {.key = "step_to_attainable", .heading = "step /\nattainable", .kind = COLUMN_REAL,
+     .offset = FIELD(to_attainable), .unit = "1", .width = 6, .decimals = 2},
 };
+/* clang-format on */
 
 static struct line line_of(const char *label, const struct row *row)
 {
@@ -170,24 +152,16 @@ struct bucket_row {
 void buckets_add_table(const struct implementation *row, const struct reducer *reducer, int n, cJSON *summary)
 {
     enum { SHOWN = 8 };
+    /* clang-format off */
     static const struct column bucket_columns[] = {
-        {.key = "implementation",
-         .heading = "implementation",
-         .kind = COLUMN_NAME,
-         .offset = offsetof(struct bucket_row, label),
-         .width = -14},
-        {.key = "buckets",
-         .heading = "buckets",
-         .kind = COLUMN_INT,
-         .offset = offsetof(struct bucket_row, buckets),
-         .unit = "1",
-         .width = 7},
-        {.key = "sizes",
-         .heading = "size (number of parameter tensors)",
-         .kind = COLUMN_CHARS,
-         .offset = offsetof(struct bucket_row, sizes),
-         .width = -20},
+        {.key = "implementation", .heading = "implementation", .kind = COLUMN_NAME,
+         .offset = offsetof(struct bucket_row, label), .width = -14},
+        {.key = "buckets", .heading = "buckets", .kind = COLUMN_INT, .offset = offsetof(struct bucket_row, buckets),
+         .unit = "1", .width = 7},
+        {.key = "sizes", .heading = "size (number of parameter tensors)", .kind = COLUMN_CHARS,
+         .offset = offsetof(struct bucket_row, sizes), .width = -20},
     };
+    /* clang-format on */
     struct bucket_row line[MAX_IMPLEMENTATIONS];
     size_t lines = 0;
     int single = 0;

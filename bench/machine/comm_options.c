@@ -37,32 +37,19 @@ static void progress_print(const struct option *option, const void *field, char 
 
 static const struct option_kind option_progress = {VALUE_TEXT, progress_parse, progress_print};
 
+/* clang-format off */
 static const struct option rows[] = {
-    {.name = "comm",
-     .kind = &option_choice,
-     .offset = FIELD(library),
-     .initial = "auto",
+    {.name = "comm", .kind = &option_choice, .offset = FIELD(library), .initial = "auto",
      .choices = comm_library_name,
      .help = "what sends: mpi, nccl (between GPUs), or auto (nccl where each rank has a GPU of its own)"},
-    {.name = "nccl-max-ctas",
-     .kind = &option_count,
-     .offset = FIELD(nccl_max_ctas),
-     .initial = "0",
-     .high = 1024,
+    {.name = "nccl-max-ctas", .kind = &option_count, .offset = FIELD(nccl_max_ctas), .initial = "0", .high = 1024,
      .help = "thread blocks of a GPU that a collective of NCCL may take up; 0: as NCCL chooses"},
-    {.name = "mpi-progress",
-     .kind = &option_progress,
-     .offset = FIELD(progress),
-     .initial = "auto",
+    {.name = "mpi-progress", .kind = &option_progress, .offset = FIELD(progress), .initial = "auto",
      .help = "how MPI advances during backward: poll, sleep:US, or auto (poll where a core is spare)"},
-    {.name = "timeout",
-     .letter = 'T',
-     .kind = &option_real,
-     .offset = FIELD(timeout_s),
-     .initial = "300",
-     .high = 1e6,
-     .help = "seconds without progress after which a collective ends the job; 0: never"},
+    {.name = "timeout", .letter = 'T', .kind = &option_real, .offset = FIELD(timeout_s), .initial = "300",
+     .high = 1e6, .help = "seconds without progress after which a collective ends the job; 0: never"},
 };
+/* clang-format on */
 
 struct option_section comm_options_section(struct comm_options *options)
 {

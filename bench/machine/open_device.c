@@ -14,34 +14,21 @@
 
 static const char *const kind_names[] = {"auto", "cpu", "cuda", NULL};
 
+/* clang-format off */
 static const struct option rows[] = {
-    {.name = "device",
-     .common = 1,
-     .kind = &option_choice,
-     .offset = FIELD(kind),
-     .initial = "auto",
+    {.name = "device", .common = 1, .kind = &option_choice, .offset = FIELD(kind), .initial = "auto",
      .choices = kind_names,
      .help = "what each rank computes on: cpu, cuda (an NVIDIA GPU of its own), or auto (cuda where there is one)"},
-    {.name = "dtype",
-     .common = 1,
-     .kind = &option_choice,
-     .offset = FIELD(precision),
-     .initial = "fp32",
+    {.name = "dtype", .common = 1, .kind = &option_choice, .offset = FIELD(precision), .initial = "fp32",
      .choices = precision_name,
-     .help = "fp32; on GPUs also tf32 (products round to TF32) and bf16 (bfloat16 activations and products; gradients, "
-             "master "
-             "weights and optimizer state stay fp32)"},
-    {.name = "share-gpu",
-     .kind = &option_flag,
-     .offset = FIELD(share_gpu),
+     .help = "fp32; on GPUs also tf32 (products round to TF32) and bf16 (bfloat16 activations and products; "
+     "gradients, master weights and optimizer state stay fp32)"},
+    {.name = "share-gpu", .kind = &option_flag, .offset = FIELD(share_gpu),
      .help = "let several ranks compute on one GPU (for tests: they wait for each other)"},
-    {.name = "threads",
-     .kind = &option_count,
-     .offset = FIELD(threads),
-     .initial = "0",
-     .high = 4096,
+    {.name = "threads", .kind = &option_count, .offset = FIELD(threads), .initial = "0", .high = 4096,
      .help = "threads of a rank; 0: OMP_NUM_THREADS, or the rank's share of the cores"},
 };
+/* clang-format on */
 
 struct option_section open_device_options(struct device_options *options)
 {

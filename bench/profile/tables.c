@@ -28,6 +28,7 @@ struct phase_row {
     const char *usual;
 };
 #define FIELD(field) offsetof(struct phase_row, field)
+/* clang-format off */
 static const struct column phase_columns[] = {
     {"name", "", COLUMN_NAME, FIELD(figure.name), NULL, 0, -26, 0},
     {"mean", "mean", COLUMN_REAL, FIELD(figure.mean), "s", 1e3, 10, 3},
@@ -36,6 +37,7 @@ static const struct column phase_columns[] = {
     {"share", "share, %", COLUMN_REAL, FIELD(figure.share), "1", 100, 8, 1},
     {"usual", " usual when well tuned", COLUMN_NAME, FIELD(usual), NULL, 0, -1, 0},
 };
+/* clang-format on */
 #undef FIELD
 
 static void add_phases(const struct profile *p, cJSON *summary)
@@ -67,6 +69,7 @@ struct operation_row {
     double calls, total, self, mean, share, flops, bandwidth;
 };
 #define FIELD(field) offsetof(struct operation_row, field)
+/* clang-format off */
 static const struct column operation_columns[] = {
     {"name", "name", COLUMN_NAME, FIELD(name), NULL, 0, -26, 0},
     {"kind", "kind", COLUMN_NAME, FIELD(kind), NULL, 0, -10, 0},
@@ -78,6 +81,7 @@ static const struct column operation_columns[] = {
     {"flops", "GFLOP/s", COLUMN_REAL, FIELD(flops), "FLOP/s", 1e-9, 8, 1},
     {"bandwidth", "GB/s", COLUMN_REAL, FIELD(bandwidth), "B/s", 1e-9, 7, 2},
 };
+/* clang-format on */
 #undef FIELD
 
 static void add_operations(const struct profile *p, cJSON *summary)
@@ -112,6 +116,7 @@ static void add_operations(const struct profile *p, cJSON *summary)
 enum { SHOWN = 16 };
 
 #define FIELD(field) offsetof(struct collective_figure, field)
+/* clang-format off */
 static const struct column collective_columns[] = {
     {"bytes", "bytes", COLUMN_COUNT, FIELD(bytes), "B", 1, 12, 0},
     {"parameters", "parameters", COLUMN_COUNT, FIELD(parameters), "1", 1, 11, 0},
@@ -124,6 +129,7 @@ static const struct column collective_columns[] = {
     {"algbw", "algbw", COLUMN_REAL, FIELD(algbw), "B/s", 1e-9, 8, 3},
     {"busbw", "busbw", COLUMN_REAL, FIELD(busbw), "B/s", 1e-9, 8, 3},
 };
+/* clang-format on */
 #undef FIELD
 
 static void add_collectives(const struct profile *p, cJSON *summary)
@@ -148,6 +154,7 @@ struct straggler_row {
     double share, late, most, cost;
 };
 #define FIELD(field) offsetof(struct straggler_row, field)
+/* clang-format off */
 static const struct column straggler_columns[] = {
     {"rank", "rank", COLUMN_INT, FIELD(rank), "1", 1, 6, 0},
     {"last", "last", COLUMN_COUNT, FIELD(last), "1", 1, 8, 0},
@@ -156,6 +163,7 @@ static const struct column straggler_columns[] = {
     {"late_most", "at most, us", COLUMN_REAL, FIELD(most), "s", 1e6, 14, 1},
     {"cost", "cost, ms a step", COLUMN_REAL, FIELD(cost), "s", 1e3, 18, 3},
 };
+/* clang-format on */
 #undef FIELD
 
 static void add_stragglers(const struct profile *p, cJSON *summary)

@@ -22,14 +22,12 @@ struct report_options {
     const char *csv;
 };
 
+/* clang-format off */
 static const struct option rows[] = {
-    {.name = "csv",
-     .common = 1,
-     .kind = &option_text,
-     .offset = offsetof(struct report_options, csv),
-     .initial = "",
+    {.name = "csv", .common = 1, .kind = &option_text, .offset = offsetof(struct report_options, csv), .initial = "",
      .help = "file to write the figures of all runs to, as comma-separated values; - prints them instead of words"},
 };
+/* clang-format on */
 
 /* argv is long enough for all of its words. */
 static int take_word(void *context, const char *word)

@@ -119,51 +119,26 @@ struct row {
 };
 
 #define FIELD(field) offsetof(struct row, field)
+/* clang-format off */
 static const struct column columns[] = {
     {.key = "mark", .heading = " ", .kind = COLUMN_NAME, .offset = FIELD(mark), .width = -2},
     {.key = "implementation", .heading = "implementation", .kind = COLUMN_NAME, .offset = FIELD(name), .width = -18},
     {.key = "bucket", .heading = "bucket MiB", .kind = COLUMN_CHARS, .offset = FIELD(bucket), .width = 10},
-    {.key = "step",
-     .heading = "step ms",
-     .kind = COLUMN_REAL,
-     .offset = FIELD(step),
-     .unit = "s",
-     .scale = 1e3,
-     .width = 10,
-     .decimals = -4},
-    {.key = "step_95",
-     .heading = "[95 % interval]",
-     .kind = COLUMN_INTERVAL,
-     .offset = FIELD(interval),
-     .unit = "s",
-     .scale = 1e3,
-     .width = -19,
-     .decimals = -4},
+    {.key = "step", .heading = "step ms", .kind = COLUMN_REAL, .offset = FIELD(step), .unit = "s", .scale = 1e3,
+     .width = 10, .decimals = -4},
+    {.key = "step_95", .heading = "[95 % interval]", .kind = COLUMN_INTERVAL, .offset = FIELD(interval), .unit = "s",
+     .scale = 1e3, .width = -19, .decimals = -4},
     {.key = "n", .heading = "n", .kind = COLUMN_COUNT, .offset = FIELD(n), .unit = "1", .width = 3},
     {.key = "to_best", .heading = "/ best", .kind = COLUMN_CHARS, .offset = FIELD(ratio), .width = 7},
-    {.key = "to_best_95",
-     .heading = "[95 %]",
-     .kind = COLUMN_INTERVAL,
-     .offset = FIELD(ratio_interval),
-     .unit = "1",
-     .width = -14,
-     .decimals = 3},
-    {.key = "tokens_per_second",
-     .heading = "tokens/s",
-     .kind = COLUMN_REAL,
-     .offset = FIELD(tokens),
-     .unit = "1/s",
-     .width = 9,
-     .decimals = 0},
+    {.key = "to_best_95", .heading = "[95 %]", .kind = COLUMN_INTERVAL, .offset = FIELD(ratio_interval), .unit = "1",
+     .width = -14, .decimals = 3},
+    {.key = "tokens_per_second", .heading = "tokens/s", .kind = COLUMN_REAL, .offset = FIELD(tokens), .unit = "1/s",
+     .width = 9, .decimals = 0},
     /* with several numbers of ranks only: */
-    {.key = "efficiency",
-     .heading = "efficiency",
-     .kind = COLUMN_REAL,
-     .offset = FIELD(efficiency),
-     .unit = "1",
-     .width = 10,
-     .decimals = 3},
+    {.key = "efficiency", .heading = "efficiency", .kind = COLUMN_REAL, .offset = FIELD(efficiency), .unit = "1",
+     .width = 10, .decimals = 3},
 };
+/* clang-format on */
 
 static struct row row_of(const struct grid_point *p)
 {

@@ -3,19 +3,14 @@
 
 #define FIELD(field) offsetof(struct results_options, field)
 
+/* clang-format off */
 static const struct option rows[] = {
-    {.name = "output",
-     .common = 1,
-     .kind = &option_text,
-     .offset = FIELD(output),
-     .initial = "",
+    {.name = "output", .common = 1, .kind = &option_text, .offset = FIELD(output), .initial = "",
      .help = "result directory; default results/<time>[-<label>]"},
-    {.name = "label",
-     .kind = &option_label,
-     .offset = FIELD(label),
-     .initial = "",
+    {.name = "label", .kind = &option_label, .offset = FIELD(label), .initial = "",
      .help = "a name for this run, kept in its results"},
 };
+/* clang-format on */
 
 struct option_section results_options_section(struct results_options *options)
 {

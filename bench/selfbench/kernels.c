@@ -24,23 +24,16 @@ struct bench {
     double *seconds; /* [cases.n, rounds] of a call */
 };
 
+/* clang-format off */
 static const struct option rows[] = {
-    {.name = "array-mib",
-     .kind = &option_count,
-     .offset = offsetof(struct kernel_options, array_mib),
-     .initial = "0",
+    {.name = "array-mib", .kind = &option_count, .offset = offsetof(struct kernel_options, array_mib), .initial = "0",
      .high = 65536,
-     .help =
-         "MiB of the arrays of memory-bound operations, at least; 0: 256, or 16 with --quick, which caches may hold"},
-    {.name = "rounds",
-     .common = 1,
-     .kind = &option_count,
-     .offset = offsetof(struct kernel_options, rounds),
-     .initial = "20",
-     .low = 1,
-     .high = 10000,
-     .help = "that are timed"},
+     .help = "MiB of the arrays of memory-bound operations, at least; 0: 256, or 16 with --quick, which caches may "
+     "hold"},
+    {.name = "rounds", .common = 1, .kind = &option_count, .offset = offsetof(struct kernel_options, rounds),
+     .initial = "20", .low = 1, .high = 10000, .help = "that are timed"},
 };
+/* clang-format on */
 
 static void measure_cases(struct bench *b);
 static void print_figures(const struct bench *b);

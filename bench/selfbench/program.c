@@ -11,24 +11,16 @@
 
 #define FIELD(field) offsetof(struct program, field)
 
+/* clang-format off */
 static const struct option rows[] = {
-    {.name = "threads",
-     .kind = &option_count,
-     .offset = FIELD(threads),
-     .initial = "1",
-     .low = 1,
-     .high = 1024,
+    {.name = "threads", .kind = &option_count, .offset = FIELD(threads), .initial = "1", .low = 1, .high = 1024,
      .help = "of each operation on the CPU"},
-    {.name = "quick",
-     .kind = &option_flag,
-     .offset = FIELD(quick),
+    {.name = "quick", .kind = &option_flag, .offset = FIELD(quick),
      .help = "small sizes and few repeats, to see that it runs"},
-    {.name = "tsv",
-     .kind = &option_text,
-     .offset = FIELD(tsv_path),
-     .initial = "",
+    {.name = "tsv", .kind = &option_text, .offset = FIELD(tsv_path), .initial = "",
      .help = "also write the figures to this file, separated by tabs"},
 };
+/* clang-format on */
 
 static int print_error(const struct program *program, int status)
 {
