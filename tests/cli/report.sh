@@ -104,7 +104,7 @@ END
         cat >"$directory/summary.json" <<END
 {$version, "done": 6, "planned": 6, "of": "rounds", "figures": [
 {"subject": "$name", "name": "step", "unit": "s", "value": ${step}e-3, "n": 6, "better": "lower", "judged": true},
-{"subject": "$name", "name": "tokens_per_second", "unit": "1/s", "value": ${step}00, "n": 6, "better": "higher"}]}
+{"subject": "$name", "name": "tokens_per_second", "unit": "1/s", "value": ${step}e2, "n": 6, "better": "higher"}]}
 END
     done
 }
@@ -123,7 +123,7 @@ is "a sweep is reported" "$status $(head -n 1 printed)" "0 known: 22 runs of a s
 row() { sed -nE "s/^([ *=]) +($1 .*)/\\1 \\2/p" printed | sed -n "${2:-1}p" | tr -s ' ' | sed 's/ *$//'; }
 is "the best" "$(row best)" "* best - 11.00 [8.516, 13.48] 3 best 1100 1.000"
 is "twice the best" "$(row twice)" " twice 0.5 22.00 [17.03, 26.97] 3 2.000 [2.000, 2.000] 2200 1.000"
-is "a noisy one" "$(row noisy)" "= noisy 4 11.77 [5.944, 17.59] 3 1.059 [0.734, 1.528] 1177 1.000"
+is "a noisy one" "$(row noisy)" "= noisy 4 11.77 [5.939, 17.59] 3 1.059 [0.734, 1.528] 1177 1.000"
 is "one that is slower only without Holm" "$(row close)" "= close - 12.18 [8.529, 15.84] 3 1.105 [1.026, 1.191] 1218 1.000"
 is "none is no candidate" "$(row none)" " none - 10.00 [7.516, 12.48] 3 0.909 [0.888, 0.930] 1000 1.000"
 is "more ranks, and how they scale" "$(row best 2)" "* best - 11.00 [8.516, 13.48] 3 best 1100 0.500"

@@ -48,7 +48,7 @@ while read -r file; do
     [[ $file =~ ranks=([12])/model=tiny/(none|a-b|x-1)-?(.*)/repeat ]]
     grep -q "^\"world_size\":${BASH_REMATCH[1]},$" <(tr -d ' \t' <"$file") &&
         grep -q "^\"name\":\"${BASH_REMATCH[2]}\",$" <(tr -d ' \t' <"$file") &&
-        { [ -z "${BASH_REMATCH[3]}" ] || grep -q "^\"bucket_size_mb\":${BASH_REMATCH[3]}," <(tr -d ' \t' <"$file"); } || good=1
+        { [ -z "${BASH_REMATCH[3]}" ] || grep -q "^\"bucket-size-mb\":\"${BASH_REMATCH[3]}\"," <(tr -d ' \t' <"$file"); } || good=1
 done < <(find out -name run.json)
 result $good "ranks, implementation and bucket of each run are those of its directory"
 
