@@ -131,11 +131,11 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
 
 /* ---- CSV ---- */
 
-/* A comma, and the number with all of its digits; nothing after the comma for one that is not finite. */
+/* A comma, and the number with the digits that JSON keeps; nothing after the comma for one that is not finite. */
 static void print_number(FILE *out, double value)
 {
     if (isfinite(value))
-        fprintf(out, ",%.17g", value);
+        fprintf(out, ",%.15g", value);
     else
         fprintf(out, ",");
 }

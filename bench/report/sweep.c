@@ -4,6 +4,7 @@
 #include "base/figures.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/option_table.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "kernels/error.h"
@@ -60,13 +61,23 @@ static int parse_place(struct place *place, const char *name)
            end && !name[end] && place->ranks && place->repeat && place->repeat < 10000;
 }
 
+/* The bucket size in MiB, as the run was asked for it: bytes are rounded. NAN where there are no buckets. */
+static double bucket_of(const cJSON *run, const cJSON *implementation)
+{
+    const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(run, "configuration");
+    double mb, bytes = json_number(implementation, "bucket_bytes");
+    return !isfinite(bytes)                                                    ? NAN
+           : !option_number(json_string(configuration, "bucket-size-mb"), &mb) ? mb
+                                                                               : bytes / 0x1p20;
+}
+
 /* Puts a run into the grid, and its figures into sweep.csv. */
 static int take_run(struct grid *grid, FILE *csv, const struct place *place, const struct saved_run *saved)
 {
     const cJSON *all = cJSON_GetObjectItemCaseSensitive(saved->run, "implementations");
     const cJSON *implementation = cJSON_GetArrayItem(all, 0), *derived;
     const char *name = json_string(implementation, "name"), *strategy = json_string(implementation, "strategy");
-    double bucket = json_number(implementation, "bucket_size_mb");
+    double bucket = bucket_of(saved->run, implementation);
     const struct figure *step = figures_find(&saved->figures, name, "step", 0);
     const struct figure *tokens = figures_find(&saved->figures, name, "tokens_per_second", 0);
     if (cJSON_GetArraySize(all) != 1 || !step || !(step->value > 0))
@@ -86,11 +97,12 @@ static int take_run(struct grid *grid, FILE *csv, const struct place *place, con
     return 0;
 }
 
+/* Returns how many runs there are; or -1, reported. */
 static int read_runs(struct grid *grid, FILE *csv, const char *directory, FILE *figures)
 {
     char path[2 * FILES_PATH];
     glob_t found;
-    int status = 0;
+    int status = 0, runs = 0;
     make_pattern(path, directory, "ranks=*/model=*/*/repeat-*");
     int none = glob(path, 0, NULL, &found);
     for (size_t i = 0; !none && i < found.gl_pathc && !status; i++) {
@@ -101,12 +113,13 @@ static int read_runs(struct grid *grid, FILE *csv, const char *directory, FILE *
         status = results_read(&saved, found.gl_pathv[i]) || take_run(grid, csv, &place, &saved) ? -1 : 0;
         if (!status)
             results_print_csv(figures, &saved);
+        runs++;
         saved_run_destroy(&saved);
     }
     globfree(&found);
     if (!status && !grid->n)
         return error_report("%s: no run in it is complete", directory);
-    return status;
+    return status ? -1 : runs;
 }
 
 /* ---- the tables ---- */
@@ -251,11 +264,12 @@ int sweep_report(FILE *out, const char *directory, FILE *figures)
     if (!csv)
         FATAL("no memory for sweep.csv");
     fprintf(csv, "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads," FIGURES_CSV_COLUMNS "\n");
-    int status = read_runs(&grid, csv, directory, figures);
+    int runs = read_runs(&grid, csv, directory, figures), status = runs < 0 ? -1 : 0;
     if (fclose(csv))
         FATAL("no memory for sweep.csv");
     if (!status) {
         grid_judge(&grid);
+        fprintf(out, "%s: %d run%s of a sweep\n", directory, runs, text_plural((size_t)runs));
         print_grid(out, &grid);
         status = files_replace(directory, "sweep.csv", text) || plot_write(&grid, directory) ? -1 : 0;
     }

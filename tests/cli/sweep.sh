@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # sweep.sh - launch/sweep.sh with the real program at tiny sizes: every point is run, in a rotated order, and its rows are
-# in sweep.csv; it goes on after kill -KILL, refuses other options, tells failing points; the figures against known ones.
+# in sweep.csv; it goes on after kill -KILL, refuses other options, and names failing points. What the report makes of the
+# figures is in report.sh.
 set -euo pipefail
 
 usage() {
@@ -47,27 +48,26 @@ while read -r file; do
     [[ $file =~ ranks=([12])/model=tiny/(none|a-b|x-1)-?(.*)/repeat ]]
     grep -q "^\"world_size\":${BASH_REMATCH[1]},$" <(tr -d ' \t' <"$file") &&
         grep -q "^\"name\":\"${BASH_REMATCH[2]}\",$" <(tr -d ' \t' <"$file") &&
-        { [ -z "${BASH_REMATCH[3]}" ] || grep -q "^\"bucket_size_mb\":${BASH_REMATCH[3]}," <(tr -d ' \t' <"$file"); } || good=1
+        { [ -z "${BASH_REMATCH[3]}" ] || grep -q "^\"bucket-size-mb\":\"${BASH_REMATCH[3]}\"," <(tr -d ' \t' <"$file"); } || good=1
 done < <(find out -name run.json)
 result $good "ranks, implementation and bucket of each run are those of its directory"
 
-# rows of the runs' own tables, with what their directories say
+# the figures of all runs, each with what its directory says
 find out -name summary.csv | while read -r file; do
-    awk -F, -v OFS=, -v file="$file" '
-        FNR > 1 {
-            split(file, part, "/")
-            repeat = part[5]
-            sub(/repeat-/, "", repeat)
-            print $5, "tiny", $2, $4, repeat, $3, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15
-        }' "$file"
+    [[ $file =~ ranks=([12])/model=tiny/(none|a-b|x-1)-?(.*)/repeat-([12])/ ]]
+    awk -F, -v OFS=, -v begin="${BASH_REMATCH[1]},tiny,${BASH_REMATCH[2]},${BASH_REMATCH[3]},${BASH_REMATCH[4]}" '
+        FNR > 1 { sub(/^[^,]*,/, ""); print begin, $0 }' "$file"
 done | sort >expected
-is "sweep.csv has the rows of all runs" "$(tail -n +2 out/sweep.csv | sort | cmp - expected && wc -l <expected)" $((points * 2 * 12))
-is "and a line of names" "$(head -n 1 out/sweep.csv)" \
-    "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads,metric,unit,n,median,ci_low,ci_high,p5,p95"
+is "sweep.csv has the figures of all runs" "$(tail -n +2 out/sweep.csv | cut -d, -f1-5,9- | sort | cmp - expected && echo same)" same
+is "and really all of them" "$(grep -c ',step,' expected)" $((points * 2))
+is "and a line of names" "$(head -n 1 out/sweep.csv)" "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads,\
+subject,name,bytes,unit,value,low,high,n,better,judged"
+is "with the strategy behind a label" "$(cut -d, -f3,6-8 out/sweep.csv | tail -n +2 | sort -u | tr '\n' ' ')" \
+    "a-b,ddp,1,1 none,none,1,1 x-1,ddp_bucketed,1,1 "
 is "also below small buckets and labels with -" "$(cut -d, -f1-4 out/sweep.csv | grep -E ',(a-b|x-1),' | sort -u | tr '\n' ' ')" \
     "1,tiny,a-b, 1,tiny,x-1,0.01 1,tiny,x-1,5e-05 2,tiny,a-b, 2,tiny,x-1,0.01 2,tiny,x-1,5e-05 "
-is "the table has a row for each point" "$(grep -cE '^  [ *=] (none|a-b|x-1) ' printed)" $points
-is "and a best for each number of ranks" "$(grep -cE '^  Best: ' printed)" 2
+is "the tables have a row for each point" "$(grep -cE '^   (none|a-b|x-1) ' printed)" $points
+is "and two repeats decide nothing" "$(grep -c '^Fewer than 3 repeats' printed) $(grep -c '^Best: ' printed)" "2 0"
 if command -v gnuplot >/dev/null; then
     for file in out/sweep-1-tiny.png out/sweep-2-tiny.png; do
         is "$file is a picture" "$(head -c 8 "$file" | od -An -tx1)" " 89 50 4e 47 0d 0a 1a 0a"
@@ -78,15 +78,15 @@ else
     echo "skip - pictures: there is no gnuplot"
 fi
 mkdir few
-for tool in bash timeout awk mawk gawk sort find mktemp rm mv wc dirname realpath sed basename; do
+for tool in bash timeout rm dirname realpath basename; do
     ! command -v $tool >/dev/null || ln -s "$(command -v $tool)" few/$tool
 done
 cp printed table
-rm -f out/sweep.csv out/sweep-*.png
-PATH=$temporary/few try "$(command -v bash)" "$sweep" --report-only --output out
+rm -f out/sweep.csv out/sweep-*
+PATH=$temporary/few try "$(command -v bash)" "$sweep" --report-only --output out --program "$program"
 check 0 "without gnuplot the report says how to get it" 'gnuplot: launch/setup.sh --plot'
-cmp -s printed table && [ "$(tail -n +2 out/sweep.csv | wc -l)" = "$(wc -l <expected)" ] && [ -s out/sweep-2-tiny.gp ] && good=0 || good=1
-result $good "and the same table, sweep.csv and the script for gnuplot are there"
+cmp -s printed table && [ "$(tail -n +2 out/sweep.csv | wc -l)" = "$(wc -l <expected)" ] && [ -s out/sweep-2-tiny.tsv ] && good=0 || good=1
+result $good "and the same tables, sweep.csv and the data for gnuplot are there"
 
 # ---- going on ----
 
@@ -180,7 +180,7 @@ grep -q 'batch of 4' part/ranks=3/model=tiny/ddp/repeat-1.failed/log.txt && good
 result $good "what the failing run said is kept"
 try "$sweep" --program "$program" --implementations ddp --model "tiny:$sizes" --repeats 1 --launcher 'true {ranks}' --output nothing
 check 1 "a launcher that runs nothing and ends with status 0 is no success" '^sweep.sh: 1 run: 0 were there, 0 made, 1 failed'
-grep -q '^sweep_report.sh: no run in nothing is complete' said && good=0 || good=1
+grep -q '^ddpbench: nothing: no run in it is complete' said && good=0 || good=1
 result $good "and without a complete run there is no table"
 
 # refuse WORDS PATTERN OPTION...
@@ -216,61 +216,18 @@ refuse "the same in a model" "rounds is the sweep's" --model 'm:--d-model 32 --r
 refuse "a profile" "profile: a sweep compares benchmarks only" -- --profile
 refuse "an unknown option" "unknown option '--bogus'; known are --implementations" --bogus 1
 refuse "an option without its value" "rounds needs a value" --rounds
-refuse "--report-only with a grid" "report-only takes --output DIR and nothing else" --report-only
-refuse "--report-only with options of every run" "report-only takes --output DIR and nothing else, not --" --report-only -- --lr 1
+refuse "--report-only with a grid" "report-only takes --output DIR and --program FILE only, not --ranks" --ranks 2 --report-only
+refuse "--report-only with options of every run" "report-only takes --output DIR and --program FILE only, not --" --report-only -- --lr 1
 refuse "a directory with something else" "output few holds something else than a sweep" --output few
 is "what was refused left nothing" "$(find . -maxdepth 1 -name refused)" ""
 try "$sweep" --help
 [ "$status" = 0 ] && [ ! -s said ] && grep -q '^Usage: launch/sweep.sh' printed && good=0 || good=1
 result "$good" "--help"
 
-# ---- known figures ----
+# ---- nothing but the report ----
 
-# made_up RANKS NAME STRATEGY BUCKET STEP...: complete runs with these step times, - for one that is not there.
-mkdir made-up
-: >made-up/sweep.txt
-made_up() {
-    local ranks=$1 name=$2 strategy=$3 bucket=$4 repeat=0 step directory
-    shift 4
-    for step in "$@"; do
-        repeat=$((repeat + 1))
-        [ "$step" != - ] || continue
-        directory=made-up/ranks=$ranks/model=m/$name${bucket:+-$bucket}/repeat-$repeat
-        mkdir -p "$directory"
-        printf '%s\n' names "x,$name,$strategy,$bucket,$ranks,1,1,step,ms,6,$step,,,," >"$directory/summary.csv"
-    done
-}
-made_up 2 best ddp_flat '' 10 11 12
-made_up 2 none none '' 9 10 11
-made_up 2 twice ddp_bucketed 0.5 20 22 24
-made_up 2 noisy ddp_bucketed 4 11 9.9 14.4                # ratios 1.1, 0.9, 1.2
-made_up 2 close ddp '' 10.7250818 12.1568801 13.6659406   # e^0.07, e^0.10, e^0.13: p = 0.029, by Holm 0.09
-# p of x is 0.02: by Holm over the two comparisons with the best 0.04, over the three pairs 0.06
-made_up 8 best8 ddp_flat '' 10 10 10
-made_up 8 x8 ddp '' 10.7802 11.0517 11.3300
-made_up 8 y8 ddp_bucketed 1 11 9.9 14.4
-# faster wherever both were run, but the best by a run that it has alone
-made_up 9 best9 ddp_flat '' 20 21 22 5
-made_up 9 faster9 ddp '' 18 18.91 19.8 -
-made_up 3 two ddp '' 10 12                                 # t = 12.7062 with 1 degree of freedom,
-made_up 4 four ddp '' 10 20 30 40                          # 3.18245 with 3,
-made_up 5 five ddp '' 10 20 30 40 50                       # 2.77645 with 4,
-made_up 6 eleven ddp '' 10 20 30 40 50 60 70 80 90 100 110 # 2.22814 with 10
-made_up 7 one ddp '' 10
-try "$sweep" --report-only --output made-up
-check 0 "figures that are known are reported" .
-row() { sed -nE "s/^  ([ *=] $1 .*)/\\1/p" printed | tr -s ' ' | sed 's/ *$//'; }
-is "the best" "$(row best)" "* best - 11.00 [8.52, 13.48] 3 best"
-is "twice the best" "$(row twice)" " twice 0.5 22.00 [17.03, 26.97] 3 2.000 [2.000, 2.000]"
-is "a noisy one" "$(row noisy)" "= noisy 4 11.77 [5.94, 17.59] 3 1.059 [0.734, 1.528]"
-is "one that is slower only without Holm" "$(row close)" "= close - 12.18 [8.53, 15.84] 3 1.105 [1.026, 1.191]"
-is "one that is slower only if the choice of the best is forgotten" "$(row x8)" "= x8 - 11.05 [10.37, 11.74] 3 1.105 [1.039, 1.176]"
-is "one that is faster in the same repeats is not slower" "$(row faster9)" "= faster9 - 18.90 [16.67, 21.14] 3 0.900 [0.899, 0.901]"
-is "none is no candidate" "$(row none)" " none - 10.00 [7.52, 12.48] 3 0.909 [0.888, 0.930]"
-is "the sentence" "$(sed -n 's/^  Best: best, //p' printed)" "11.00 ms a step (n = 3 runs); cannot be told apart from it: noisy at 4 MiB; close."
-is "two runs" "$(row two)" "* two - 11.00 [-1.71, 23.71] 2 best"
-is "four runs" "$(row four)" "* four - 25.00 [4.46, 45.54] 4 best"
-is "five runs" "$(row five)" "* five - 30.00 [10.37, 49.63] 5 best"
-is "eleven runs" "$(row eleven)" "* eleven - 60.00 [37.72, 82.28] 11 best"
-is "one run has no interval" "$(row one)" "* one - 10.00 1 best"
+try "$sweep" --report-only --output few --program "$program"
+check 2 "a directory that is no sweep's" '^sweep.sh: few is not the directory of a sweep'
+try "$sweep" --report-only --program "$program"
+check 2 "no directory" '^sweep.sh: --report-only needs --output DIR'
 exit "$failed"

@@ -80,8 +80,8 @@ START_TEST(comma_separated)
     ck_assert_str_eq(text, "label,subject,name,bytes,unit,value,low,high,n,better,judged\n"
                            "mine,ddp,step,,s,2.5,2,3,6,lower,1\n"
                            "mine,ddp,tokens_per_second,,1/s,800,,,6,higher,0\n"
-                           "mine,broadcast float none root 0 in_place,time,8,s,9.9999999999999995e-07,,,3,lower,1\n"
-                           "mine,broadcast float none root 0 in_place,time,16,s,9.9999999999999995e-07,,,3,lower,1\n");
+                           "mine,broadcast float none root 0 in_place,time,8,s,1e-06,,,3,lower,1\n"
+                           "mine,broadcast float none root 0 in_place,time,16,s,1e-06,,,3,lower,1\n");
     free(text);
 }
 END_TEST

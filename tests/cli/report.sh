@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# report.sh - ddpbench report from outside: runs of every kind are printed again as they printed themselves, a sweep whose
+# step times are known is judged, and what is no finished run is refused.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] tests/cli/report.sh [--help] BUILD_DIR
+Tests BUILD_DIR/ddpbench report. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if
+one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+# ---- runs ----
+
+tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256 --rounds 2
+    --steps-per-block 2)
+run=("${mpirun[@]}" -n 2 "$program")
+"${run[@]}" "${tiny[@]}" --implementations none,ddp --label "a-label" --output "a benchmark" >said 2>&1 && good=0 || good=1
+result "$good" "a benchmark"
+"${run[@]}" "${tiny[@]}" --profile --profile-implementation ddp --profile-output-dir profile >said 2>&1 && good=0 || good=1
+result "$good" "a profile"
+"${run[@]}" allreduce --sizes 8,1K --iters 20 --output collectives >said 2>&1 && good=0 || good=1
+result "$good" "a sweep of collectives"
+
+# again DIRECTORY MODE COMMAND SUMMARY: the report says when and how it was run, and then what the run itself said.
+again() {
+    local time
+    try "$program" report "$1"
+    time=$(sed -nE 's/^\t"time":\t"(.*)",$/\1/p' "$4/run.json")
+    [ "$status" = 0 ] && [ ! -s said ] && [ -n "$time" ] &&
+        [ "$(sed -n 1p printed | sed 's/, ddpbench .*//')" = "$4: $2 of $time" ] &&
+        [ "$(sed -n 2p printed)" = "  $program $3" ] &&
+        tail -n +4 printed | cmp - "$4/summary.txt" >>said && [ "$(wc -l <"$4/summary.txt")" -gt 8 ] && good=0 || good=1
+    result "$good" "a $2 is printed again, word for word"
+}
+again "a benchmark" benchmark "${tiny[*]} --implementations none,ddp --label a-label --output 'a benchmark'" "a benchmark"
+again profile profile "${tiny[*]} --profile --profile-implementation ddp --profile-output-dir profile" profile/ddp
+again collectives allreduce "--sizes 8,1K --iters 20 --output collectives" collectives
+
+try "$program" report "a benchmark" profile collectives --csv all.csv
+is "several runs, one after the other" "$status $(grep -cE '^(a benchmark|profile/ddp|collectives): ' printed)" "0 3"
+is "their figures in one file" "$(head -n 1 all.csv)" \
+    "directory,label,subject,name,bytes,unit,value,low,high,n,better,judged"
+for directory in "a benchmark" profile/ddp collectives; do
+    is "those of $directory are its summary.csv's" \
+        "$(sed -n "s|^$directory,||p" all.csv)" "$(tail -n +2 "$directory/summary.csv")"
+done
+cp all.csv before
+try "$program" report "a benchmark" absent --csv all.csv
+is "without one of them nothing is printed or written" "$status $(wc -c <printed) $(cmp all.csv before && echo same)" "1 0 same"
+try "$program" report "a benchmark" profile collectives --csv -
+is "or instead of the words" "$status $(cmp printed before && echo same)" "0 same"
+
+# ---- what is refused ----
+
+# refuses STATUS WORDS PATTERN ARGUMENT...
+refuses() {
+    try "$program" report "${@:4}"
+    check "$1" "$2" "^ddpbench: $3"
+    is "$2: in one line, and nothing is printed" "$(wc -l <said) $(wc -c <printed)" "1 0"
+}
+mkdir empty many
+cp -r "a benchmark" many/1 && cp -r "a benchmark" many/2
+cp -r "a benchmark" unfinished && rm unfinished/summary.json
+cp -r "a benchmark" early && sed -i 's/^\t"done":\t2/\t"done":\t1/' early/summary.json
+cp -r "a benchmark" old && sed -i 's/^\t"schema_version":\t2/\t"schema_version":\t1/' old/*.json
+cp -r "a benchmark" foreign && echo '{"name": "x"}' >foreign/run.json
+refuses 1 "a directory that is not there" 'cannot read absent: No such file' absent
+refuses 1 "an empty directory" 'empty: holds no run[.]json, so it is not a result directory of ddpbench' empty
+refuses 1 "a file" 'before: is not a directory' before
+refuses 1 "several runs in one" 'many: holds the results of 2 runs; name one of them' many
+refuses 1 "a run that has not finished" 'unfinished: holds no summary[.]json: the run has not finished' unfinished
+refuses 1 "a run of which a round is missing" 'early/summary[.]json: has 1 of 2 rounds: the run has not finished' early
+refuses 1 "an older schema" 'old/run[.]json: schema_version 1: written by an older ddpbench; run it again with this one' old
+refuses 1 "another program's run.json" 'foreign/run[.]json: lacks schema_version, mode or configuration' foreign
+refuses 1 "a file in a directory that is not there" 'cannot write absent/out[.]csv' "a benchmark" --csv absent/out.csv
+refuses 1 "a directory as the file" '--csv empty: is not a regular file' "a benchmark" --csv empty
+refuses 2 "no directory" 'no directory: name the result directories' --csv x
+refuses 2 "an empty word" 'an empty word' ""
+refuses 2 "an unknown option" "unknown option '--cvs'; did you mean --csv[?]" x --cvs y
+refuses 2 "a path that is too long" 'x*[.][.][.]: the path is longer than' "$(printf 'x%.0s' {1..500})"
+try "$program" report --help
+is "--help" "$status $(head -n 1 printed)" "0 Usage: ddpbench report DIR... [OPTION VALUE]..."
+
+# ---- a sweep whose step times are known ----
+
+# made_up RANKS NAME STRATEGY BUCKET STEP...: complete runs with these step times in ms, - for one that is not there.
+made_up() {
+    local ranks=$1 name=$2 strategy=$3 bucket=$4 repeat=0 step directory version='"schema_version": 2, "mode": "benchmark"'
+    shift 4
+    for step in "$@"; do
+        repeat=$((repeat + 1))
+        [ "$step" != - ] || continue
+        directory=known/ranks=$ranks/model=m/$name${bucket:+-$bucket}/repeat-$repeat
+        mkdir -p "$directory"
+        cat >"$directory/run.json" <<END
+{$version, "label": "", "configuration": {"bucket-size-mb": "$bucket"}, "derived": {"host_count": 1, "threads": 1},
+"implementations": [{"name": "$name", "strategy": "$strategy"${bucket:+, \"bucket_bytes\": 1}}]}
+END
+        cat >"$directory/summary.json" <<END
+{$version, "done": 6, "planned": 6, "of": "rounds", "figures": [
+{"subject": "$name", "name": "step", "unit": "s", "value": ${step}e-3, "n": 6, "better": "lower", "judged": true},
+{"subject": "$name", "name": "tokens_per_second", "unit": "1/s", "value": ${step}e2, "n": 6, "better": "higher"}]}
+END
+    done
+}
+made_up 2 best ddp_flat '' 10 11 12
+made_up 2 none none '' 9 10 11
+made_up 2 twice ddp_bucketed 0.5 20 22 24
+made_up 2 noisy ddp_bucketed 4 11 9.9 14.4                # ratios 1.1, 0.9, 1.2
+made_up 2 close ddp '' 10.7250818 12.1568801 13.6659406   # e^0.07, e^0.10, e^0.13: p = 0.029, by Holm 0.09
+made_up 4 best ddp_flat '' 10 11 12                       # half of the tokens for each rank
+made_up 10 two ddp '' 10 12
+made_up 10 other ddp_flat '' 20 24
+mkdir known/ranks=2/model=m/best/repeat-4.part known/ranks=2/model=m/best/repeat-5.failed
+cp -r known copy
+try "$program" report known
+is "a sweep is reported" "$status $(head -n 1 printed)" "0 known: 22 runs of a sweep"
+row() { sed -nE "s/^([ *=]) +($1 .*)/\\1 \\2/p" printed | sed -n "${2:-1}p" | tr -s ' ' | sed 's/ *$//'; }
+is "the best" "$(row best)" "* best - 11.00 [8.516, 13.48] 3 best 1100 1.000"
+is "twice the best" "$(row twice)" " twice 0.5 22.00 [17.03, 26.97] 3 2.000 [2.000, 2.000] 2200 1.000"
+is "a noisy one" "$(row noisy)" "= noisy 4 11.77 [5.939, 17.59] 3 1.059 [0.734, 1.528] 1177 1.000"
+is "one that is slower only without Holm" "$(row close)" "= close - 12.18 [8.529, 15.84] 3 1.105 [1.026, 1.191] 1218 1.000"
+is "none is no candidate" "$(row none)" " none - 10.00 [7.516, 12.48] 3 0.909 [0.888, 0.930] 1000 1.000"
+is "more ranks, and how they scale" "$(row best 2)" "* best - 11.00 [8.516, 13.48] 3 best 1100 0.500"
+is "two repeats decide nothing" "$(row two)" " two - 11.00 2 1.000 1100 1.000"
+grep -qx 'Fewer than 3 repeats: no intervals and no verdict; use --repeats 3 or more[.]' printed && good=0 || good=1
+result "$good" "and the report says so"
+is "ranks in order" "$(sed -nE 's/^([0-9]+) ranks?, model m$/\1/p' printed | tr '\n' ' ')" "2 4 10 "
+is "the sentence" "$(sed -n 's/^Best: best, //p' printed | head -n 1)" \
+    "11 ms a step (n = 3 runs); not significantly different from it: noisy at 4 MiB; close."
+is "sweep.csv names its columns" "$(head -n 1 known/sweep.csv)" "ranks,model,implementation,bucket_size_mb,repeat,strategy,\
+hosts,threads,subject,name,bytes,unit,value,low,high,n,better,judged"
+is "and has a row for each figure" "$(tail -n +2 known/sweep.csv | wc -l) $(grep -c '^2,m,noisy,4,3,ddp_bucketed,1,1,noisy,step,,s,0[.]0144' known/sweep.csv)" "44 1"
+is "there are data of a picture where there are buckets" "$(cd known && echo ./*.tsv)" "./sweep-2-m.tsv"
+is "of the best bucket" "$(sed -n 2p known/sweep-2-m.tsv | tr '\t' ' ')" "4 11.7666667 best bucket: 4 MiB, 11.77 ms"
+is "and a series for each implementation" "$(grep -cE '^(best|none|close|twice|noisy)$' known/sweep-2-m.tsv) $(grep -c '^0.5' known/sweep-2-m.tsv)" "6 1"
+cp printed words
+try "$program" report known --csv -
+is "all of its figures, by directory" "$(wc -l <printed) $(grep -c '^known/ranks=2/model=m/noisy-4/repeat-3,,noisy,step,' printed)" "45 1"
+try "$program" report known/
+is "a path may end with /" "$(tail -n +2 printed | cmp - <(tail -n +2 words) && echo same)" same
+mv copy 'a [*]?\ sweep'
+try "$program" report 'a [*]?\ sweep'
+is "and hold any character" "$(tail -n +2 printed | cmp - <(tail -n +2 words) && echo same)" same
+
+mkdir -p nothing/ranks=2/model=m/ddp/repeat-1.failed
+refuses 1 "a sweep without a complete run" 'nothing: no run in it is complete' nothing
+sed -i 's/"schema_version": 2/"schema_version": 1/' known/ranks=4/model=m/best/repeat-2/*.json
+refuses 1 "a run of an older schema in it" 'known/ranks=4/model=m/best/repeat-2/run[.]json: schema_version 1: ' known
+rm -r known/ranks=4/model=m/best/repeat-2 && cp -r "a benchmark" known/ranks=4/model=m/best/repeat-2
+refuses 1 "a run of several implementations in it" 'known/.*/repeat-2: is not the benchmark of one implementation' known
+exit "$failed"
