@@ -1,4 +1,6 @@
-/* monitor.c - the thread that watches a host. */
+/* watch.c - the thread that watches a host, a line a second. */
+#include "monitor/monitor.h"
+
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "monitor/cpu.h"
