@@ -1,5 +1,5 @@
-/* test_activity_cupti.cu - kernels/cuda/activity_cupti on an emulated CUPTI: what it takes over of calls and work, what it keeps back while it
- * pauses, what it says when it cannot start; and the ranges that other profilers hear. */
+/* test_activity_cupti.cu - kernels/cuda/activity_cupti on an emulated CUPTI: what it takes over of calls and work, what
+ * it keeps back while it pauses, what it says when it cannot start; and the ranges that other profilers hear. */
 #include "kernels/cuda/kernel.cuh"
 
 extern "C" {
