@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
-const char *const comm_kind_name[COMM_KINDS] = {"all_reduce", "reduce_scatter", "all_gather", "broadcast"};
-const char *const comm_dtype_name[COMM_DTYPES] = {"float", "double", "bf16", "int32"};
-const char *const comm_op_name[COMM_OPS] = {"sum", "max", "avg"};
+const char *const comm_kind_name[COMM_KINDS + 1] = {"all_reduce", "reduce_scatter", "all_gather", "broadcast", NULL};
+const char *const comm_dtype_name[COMM_DTYPES + 1] = {"float", "double", "bf16", "int32", NULL};
+const char *const comm_op_name[COMM_OPS + 1] = {"sum", "max", "avg", NULL};
 const char *const comm_library_name[COMM_LIBRARIES + 1] = {"auto", "mpi", "nccl", NULL};
 
 void comm_words(const struct collective *c, long ticket, char words[COMM_WORDS])

@@ -115,7 +115,7 @@ run_on_cpu() {
         name=${source%.c}
         case $name in
         # what they check is the same for any number of several ranks
-        tests/mpi/by_name | tests/mpi/collectives | tests/mpi/controls | tests/mpi/measure) counts='1 3' ;;
+        tests/mpi/by_name | tests/mpi/collectives | tests/mpi/controls | tests/mpi/timing) counts='1 3' ;;
         *) counts='1 2 3 4' ;;
         esac
         for ranks in $counts; do

@@ -1,15 +1,15 @@
 /* overlap.c - how much of a collective computation hides. */
 #include "allreduce/overlap.h"
 
+#include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Of the square matrices of a product. On the CPU they stay in a core's own cache; on a GPU, which runs beside the
- * host, a product must take longer than its launch. */
-static size_t edge_of(const struct device *device)
+/* On the CPU the matrices stay in a core's own cache; on a GPU a product must take longer than its launch. */
+size_t overlap_timing_edge(const struct device *device)
 {
     return device->asynchronous ? 1024 : 64;
 }
@@ -23,7 +23,7 @@ struct work {
 
 static struct work work_create(const struct device *device)
 {
-    struct work work = {.device = device, .edge = edge_of(device)};
+    struct work work = {.device = device, .edge = overlap_timing_edge(device)};
     float **const matrix[] = {&work.x, &work.w, &work.y};
     for (int i = 0; i < 3; i++)
         *matrix[i] = device->allocate(work.edge * work.edge * sizeof(float));
@@ -56,148 +56,150 @@ static struct stretch compute(const struct work *work)
 /* What a round measures, in seconds. */
 enum part { COMM_ALONE, COMM_ALONE_SPAN, COMPUTE_ALONE, COMPUTE_ALONE_SPAN, BOTH, BOTH_COMPUTE, BOTH_SPAN, PARTS };
 
-static double since(int64_t start)
+static double seconds_since(int64_t start)
 {
     return 1e-9 * (double)(clock_now_ns() - start);
 }
 
-/* All is done: makes the times of stamps known. */
-static void settle(struct sweep *s)
+/* Once the device is at rest: makes the times of stamps and spans known. */
+static void settle(struct endpoint *e)
 {
-    s->device->stamps_end();
-    timeline_settle(&s->timeline, s->device->stamp_ns);
+    e->device->stamps_end();
+    timeline_settle(&e->timeline, e->device->stamp_ns);
 }
 
-static double stretch_seconds(const struct sweep *s, struct stretch stretch)
+static double stretch_seconds(const struct endpoint *e, struct stretch stretch)
 {
-    return 1e-9 * (double)(s->device->stamp_ns(stretch.end) - s->device->stamp_ns(stretch.begin));
+    return 1e-9 * (double)(e->device->stamp_ns(stretch.end) - e->device->stamp_ns(stretch.begin));
 }
 
-/* From post to completion of the collective that was just joined. */
-static double span_seconds(struct sweep *s)
+/* Of the collective that was just joined, from post to completion. */
+static double span_seconds(struct endpoint *e)
 {
-    const struct lane *lane = &s->timeline.lane[LANE_COMMUNICATION];
+    const struct lane *lane = &e->timeline.lane[LANE_COMMUNICATION];
     const struct span *span = &lane->span[lane->n - 1];
     double seconds = 1e-9 * (double)(span->end_ns - span->start_ns);
-    timeline_clear(&s->timeline);
+    timeline_clear(&e->timeline);
     return seconds;
 }
 
-static void run_comm(struct sweep *s, const struct collective *c, double part[PARTS])
+static void run_comm(struct endpoint *e, const struct collective *c, double part[PARTS])
 {
-    s->device->stamps_begin();
+    e->device->stamps_begin();
     int64_t start = clock_now_ns();
-    s->comm->join(s->comm, s->comm->start(s->comm, c));
-    s->device->synchronize();
-    part[COMM_ALONE] = since(start);
-    settle(s);
-    part[COMM_ALONE_SPAN] = span_seconds(s);
+    e->comm->join(e->comm, e->comm->start(e->comm, c));
+    e->device->synchronize();
+    part[COMM_ALONE] = seconds_since(start);
+    settle(e);
+    part[COMM_ALONE_SPAN] = span_seconds(e);
 }
 
-static void run_compute(struct sweep *s, const struct work *work, double part[PARTS])
+static void run_compute(struct endpoint *e, const struct work *work, double part[PARTS])
 {
-    s->device->stamps_begin();
+    e->device->stamps_begin();
     int64_t start = clock_now_ns();
     struct stretch computed = compute(work);
-    s->device->synchronize();
-    part[COMPUTE_ALONE] = since(start);
-    settle(s);
-    part[COMPUTE_ALONE_SPAN] = stretch_seconds(s, computed);
+    e->device->synchronize();
+    part[COMPUTE_ALONE] = seconds_since(start);
+    settle(e);
+    part[COMPUTE_ALONE_SPAN] = stretch_seconds(e, computed);
 }
 
-static void run_both(struct sweep *s, const struct collective *c, const struct work *work, double part[PARTS])
+static void run_both(struct endpoint *e, const struct collective *c, const struct work *work, double part[PARTS])
 {
-    s->device->stamps_begin();
+    e->device->stamps_begin();
     int64_t start = clock_now_ns();
-    long ticket = s->comm->start(s->comm, c);
+    long ticket = e->comm->start(e->comm, c);
     struct stretch computed = compute(work);
-    s->comm->join(s->comm, ticket);
-    s->device->synchronize();
-    part[BOTH] = since(start);
-    settle(s);
-    part[BOTH_COMPUTE] = stretch_seconds(s, computed);
-    part[BOTH_SPAN] = span_seconds(s);
+    e->comm->join(e->comm, ticket);
+    e->device->synchronize();
+    part[BOTH] = seconds_since(start);
+    settle(e);
+    part[BOTH_COMPUTE] = stretch_seconds(e, computed);
+    part[BOTH_SPAN] = span_seconds(e);
 }
 
 /* The three kinds in an order that turns with the round; part[PARTS] becomes the mean over ranks. */
-static void run_round(struct sweep *s, const struct collective *c, const struct work *work, size_t round,
+static void run_round(struct endpoint *e, const struct collective *c, const struct work *work, size_t round,
                       double part[PARTS])
 {
-    double mine[PARTS], *all = allocate((size_t)s->job->size * PARTS, sizeof *all);
+    double mine[PARTS], *all = allocate((size_t)e->job->size * PARTS, sizeof *all);
     for (size_t i = 0; i < 3; i++) {
-        job_barrier(s->job);
-        watchdog_mark(s->comm->watchdog, clock_now_ns(), (long)round);
+        job_barrier(e->job);
+        watchdog_mark(e->comm->watchdog, clock_now_ns(), (long)round);
         switch ((round + i) % 3) {
         case 0:
-            run_comm(s, c, mine);
+            run_comm(e, c, mine);
             break;
         case 1:
-            run_compute(s, work, mine);
+            run_compute(e, work, mine);
             break;
         default:
-            run_both(s, c, work, mine);
+            run_both(e, c, work, mine);
         }
     }
-    job_gather(s->job, mine, sizeof mine, all);
+    job_gather(e->job, mine, sizeof mine, all);
     for (int p = 0; p < PARTS; p++) {
         part[p] = 0;
-        for (int r = 0; r < s->job->size; r++)
-            part[p] += all[r * PARTS + p] / s->job->size;
+        for (int r = 0; r < e->job->size; r++)
+            part[p] += all[r * PARTS + p] / e->job->size;
     }
     free(all);
 }
 
-/* ---- a size ---- */
+/* ---- all rounds ---- */
 
 /* Makes the computation about as long as the collective alone; returns how many rounds to run. */
-static size_t calibrate(struct sweep *s, const struct collective *c, struct work *work)
+static size_t calibrate(struct endpoint *e, const struct collective *c, struct work *work, size_t rounds)
 {
     enum { TRIES = 5, PRODUCTS = 100 };
     const double budget_s = 1, least = 10, most = 200;
     double part[PARTS], comm = INFINITY, product = INFINITY;
     work->products = PRODUCTS;
     for (int i = 0; i < TRIES; i++) {
-        job_barrier(s->job);
-        watchdog_mark(s->comm->watchdog, clock_now_ns(), i);
-        run_comm(s, c, part);
-        run_compute(s, work, part);
+        job_barrier(e->job);
+        watchdog_mark(e->comm->watchdog, clock_now_ns(), i);
+        run_comm(e, c, part);
+        run_compute(e, work, part);
         comm = fmin(comm, part[COMM_ALONE]);
         product = fmin(product, part[COMPUTE_ALONE] / PRODUCTS);
     }
-    comm = job_max(s->job, comm);
-    product = job_max(s->job, product);
+    comm = job_max(e->job, comm);
+    product = job_max(e->job, product);
     work->products = (size_t)fmax(1, floor(comm / product + 0.5));
     double round = 2 * comm + 2 * (double)work->products * product;
-    return s->options->iters ? s->options->iters : (size_t)fmax(least, fmin(most, budget_s / round));
+    return rounds ? rounds : (size_t)fmax(least, fmin(most, budget_s / round));
 }
 
-double sweep_overlap_percent(double compute, double comm, double both)
+double overlap_timing_ratio(double compute, double comm, double both)
 {
-    return 100 - 100 * (both - compute) / comm;
+    return 1 - (both - compute) / comm;
 }
 
-struct overlapped sweep_overlap(struct sweep *s, const struct measured *row)
+struct overlap_timing overlap_timing_measure(struct endpoint *e, const struct collective_timing *timing, size_t rounds)
 {
-    char what[SWEEP_WORDS];
-    struct collective c = row->collective;
-    c.buffer = s->buffer;
-    sweep_words(row, what);
-    watchdog_begin(s->comm->watchdog, "overlap round", what);
-    struct work work = work_create(s->device);
-    size_t n = calibrate(s, &c, &work);
+    char words[TIMING_WORDS];
+    struct collective c = timing->collective;
+    c.buffer = e->buffer;
+    timing_words(timing, words);
+    watchdog_begin(e->comm->watchdog, "overlap round", words);
+    struct work work = work_create(e->device);
+    size_t n = calibrate(e, &c, &work, rounds);
     enum { COMM, COMPUTE, TOGETHER, OVERLAP, COMPUTE_SLOWDOWN, COMM_SLOWDOWN, SERIES };
     double *series = allocate(n * SERIES, sizeof *series), part[PARTS];
     for (size_t i = 0; i < n; i++) {
-        run_round(s, &c, &work, i, part);
+        run_round(e, &c, &work, i, part);
         series[COMM * n + i] = part[COMM_ALONE];
         series[COMPUTE * n + i] = part[COMPUTE_ALONE];
         series[TOGETHER * n + i] = part[BOTH];
-        series[OVERLAP * n + i] = sweep_overlap_percent(part[COMPUTE_ALONE], part[COMM_ALONE], part[BOTH]);
+        series[OVERLAP * n + i] = overlap_timing_ratio(part[COMPUTE_ALONE], part[COMM_ALONE], part[BOTH]);
         series[COMPUTE_SLOWDOWN * n + i] = part[BOTH_COMPUTE] / part[COMPUTE_ALONE_SPAN];
         series[COMM_SLOWDOWN * n + i] = part[BOTH_SPAN] / part[COMM_ALONE_SPAN];
     }
-    watchdog_rest(s->comm->watchdog);
-    struct overlapped o = {
+    watchdog_rest(e->comm->watchdog);
+    struct overlap_timing o = {
+        .collective = timing->collective,
+        .bytes = timing->bytes,
         .products = work.products,
         .comm = stats_estimate(series + COMM * n, n),
         .compute = stats_estimate(series + COMPUTE * n, n),
@@ -209,37 +211,4 @@ struct overlapped sweep_overlap(struct sweep *s, const struct measured *row)
     free(series);
     work_destroy(&work);
     return o;
-}
-
-/* ---- the table ---- */
-
-void sweep_overlap_head(FILE *out, const struct sweep *s)
-{
-    fprintf(out,
-            "# %s, in place, started, %zu x %zu matrix products on one side, then joined; %s%s\n#\n"
-            "#%11s %12s %6s %5s %10s %10s %10s %8s %-18s %9s %9s %6s\n#%11s %12s %6s %5s %10s %10s %10s %8s %-18s %9s "
-            "%9s %6s\n",
-            comm_kind_name[s->options->kind], edge_of(s->device), edge_of(s->device),
-            s->comm->on_device ? "" : "progress ", s->comm->progress, "size", "count", "type", "redop", "compute",
-            "comm", "both", "overlap", "[95 % interval]", "compute", "comm", "rounds", "(B)", "(elements)", "", "",
-            "(us)", "(us)", "(us)", "(%)", "", "slowdown", "slowdown", "");
-}
-
-void sweep_overlap_row(FILE *out, const struct measured *row, const struct overlapped *o)
-{
-    char interval[48];
-    snprintf(interval, sizeof interval, isfinite(o->overlap.ci_low) ? "[%.1f, %.1f]" : "[n < 6]", o->overlap.ci_low,
-             o->overlap.ci_high);
-    fprintf(out, "%12zu %12zu %6s %5s %10.1f %10.1f %10.1f %8.1f %-18s %9.2f %9.2f %6zu\n", row->bytes,
-            row->collective.count, comm_dtype_name[row->collective.dtype], sweep_op(&row->collective),
-            1e6 * o->compute.median, 1e6 * o->comm.median, 1e6 * o->both.median, o->overlap.median, interval,
-            o->compute_slowdown.median, o->comm_slowdown.median, o->overlap.n);
-}
-
-void sweep_overlap_foot(FILE *out, const struct sweep *s)
-{
-    (void)s;
-    fprintf(out, "# Medians over rounds of means over ranks. overlap = 100 - (both - compute) / comm x 100, as\n"
-                 "# osu_iallreduce, not clamped: below 0 the two together take longer than one after the other.\n"
-                 "# slowdown: time beside the other / alone.\n");
 }

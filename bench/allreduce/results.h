@@ -1,23 +1,19 @@
-/* results.h - the files of a sweep: run.json, summary.json, allreduce.csv and rank_<r>_metrics.jsonl. */
+/* results.h - the files of `ddpbench allreduce` beside its summary: run.json and rank_<r>_metrics.jsonl. */
 #ifndef BENCH_ALLREDUCE_RESULTS_H
 #define BENCH_ALLREDUCE_RESULTS_H
 
-#include "allreduce/measure.h"
+#include "allreduce/timing.h"
+#include "machine/machine.h"
 #include "results/results.h"
 
-/* What was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
-int sweep_write_run(const struct results *results, const struct sweep *sweep, const struct host_facts *host,
-                    int threads, int argc, char *const argv[]);
+/* Writes what was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
+int allreduce_write_run(const struct results *results, const struct command *command, const char *label,
+                        const struct endpoint *endpoint, const struct open_device *opened,
+                        const struct host_facts *host, int threads);
 
-/* Appends the iterations of a row's last cycle to this rank's metrics, with the time since origin_ns at which they
+/* Appends the iterations of a timing's last cycle to this rank's metrics, with the time since origin_ns at which they
  * began. 0, or -1, reported. */
-int sweep_write_iterations(struct results *results, const struct measured *row, size_t cycle, int64_t origin_ns);
-
-/* The summary as JSON, with the first `rows` rows, which are finished, and the links that were fitted. The caller owns
- * it. */
-cJSON *sweep_summary(const struct sweep *sweep, size_t rows);
-
-/* Replaces summary.json and allreduce.csv. Rank 0 only. 0, or -1, reported. */
-int sweep_write_summary(const struct results *results, const struct sweep *sweep, size_t rows);
+int allreduce_write_iterations(struct results *results, const struct collective_timing *timing, size_t cycle,
+                               int64_t origin_ns);
 
 #endif

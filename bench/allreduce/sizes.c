@@ -1,4 +1,4 @@
-/* sizes.c - the sizes of a sweep: a range, a list, or those that a model's strategies send. */
+/* sizes.c - the sizes of messages: a range, a list, or those that a model's strategies send. */
 #include "allreduce/sizes.h"
 
 #include "ddp/plan.h"
@@ -6,48 +6,49 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-static void add_size(struct sweep_options *o, size_t bytes)
-{
-    if (o->sizes % 64 == 0) {
-        o->size = realloc(o->size, (o->sizes + 64) * sizeof *o->size);
-        if (!o->size)
-            FATAL("no memory for %zu sizes", o->sizes + 64);
-    }
-    o->size[o->sizes++] = bytes;
-}
+/* ---- the option ---- */
 
-static int sizes_of_list(struct sweep_options *o)
+static int sizes_parse(const struct option *option, const char *text, void *field)
 {
-    const struct option one = {"sizes", &option_bytes, 0, NULL, 1, SWEEP_MOST_BYTES, NULL, 0};
-    for (const char *at = o->size_list;; at++) {
-        char word[32];
-        size_t length = strcspn(at, ","), bytes;
-        if (length >= sizeof word)
-            return error_report("--sizes: '%.40s...' is no size", at);
-        snprintf(word, sizeof word, "%.*s", (int)length, at);
-        if (option_bytes.parse(&one, word, &bytes))
+    struct size_list *list = field;
+    char word[32];
+    size_t n = 0;
+    int more;
+    for (const char *at = text; (more = option_next_word(&at, word, sizeof word)) > 0;) {
+        if (n == sizeof list->bytes / sizeof *list->bytes)
+            return error_report("--%s: more than %zu sizes", option->name, n);
+        if (option_bytes.parse(option, word, &list->bytes[n++]))
             return -1;
-        add_size(o, bytes);
-        at += length;
-        if (!*at)
-            return 0;
     }
+    if (more < 0 || !n)
+        return error_report("--%s '%.200s': expected a list such as 8,64K,25M", option->name, text);
+    list->n = n;
+    return 0;
 }
 
-static int sizes_of_range(struct sweep_options *o)
+static void sizes_print(const struct option *option, const void *field, char *text, size_t size)
 {
-    enum { MOST_SIZES = 100000 };
-    if (o->max_bytes < o->min_bytes)
-        return error_report("--max-bytes %zu is less than --min-bytes %zu", o->max_bytes, o->min_bytes);
-    for (double bytes = (double)o->min_bytes; bytes <= (double)o->max_bytes;
-         bytes = o->step_bytes ? bytes + (double)o->step_bytes : fmax(bytes + 1, floor(bytes * o->step_factor))) {
-        if (o->sizes == MOST_SIZES)
-            return error_report("more than %d sizes from --min-bytes to --max-bytes; use a larger step", MOST_SIZES);
-        add_size(o, (size_t)bytes);
+    (void)option;
+    const struct size_list *list = field;
+    size_t at = 0;
+    *text = 0;
+    for (size_t i = 0; i < list->n && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%zu", i ? "," : "", list->bytes[i]);
+}
+
+const struct option_kind option_sizes = {VALUE_TEXT, sizes_parse, sizes_print};
+
+/* ---- the sizes ---- */
+
+static void add_size(struct sizes *sizes, size_t bytes)
+{
+    if (sizes->n % 64 == 0) {
+        sizes->bytes = realloc(sizes->bytes, (sizes->n + 64) * sizeof *sizes->bytes);
+        if (!sizes->bytes)
+            FATAL("no memory for %zu sizes", sizes->n + 64);
     }
-    return 0;
+    sizes->bytes[sizes->n++] = bytes;
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -56,43 +57,65 @@ static int compare_sizes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Every size that a strategy of the list reduces in one piece. */
-static int sizes_of_model(struct sweep_options *o)
+static void sort_once_each(struct sizes *sizes)
 {
-    struct options *m = &o->model;
-    if (options_check_model(m))
+    size_t kept = 0;
+    qsort(sizes->bytes, sizes->n, sizeof *sizes->bytes, compare_sizes);
+    for (size_t i = 0; i < sizes->n; i++)
+        if (!kept || sizes->bytes[i] != sizes->bytes[kept - 1])
+            sizes->bytes[kept++] = sizes->bytes[i];
+    sizes->n = kept;
+}
+
+int sizes_of_range(struct sizes *sizes, const struct size_range *range)
+{
+    enum { MOST_SIZES = 100000 };
+    if (range->high < range->low)
+        return error_report("--max-bytes %zu is less than --min-bytes %zu", range->high, range->low);
+    for (double bytes = (double)range->low; bytes <= (double)range->high;
+         bytes = range->step ? bytes + (double)range->step : fmax(bytes + 1, floor(bytes * range->factor))) {
+        if (sizes->n == MOST_SIZES)
+            return error_report("more than %d sizes from --min-bytes to --max-bytes; use a larger step", MOST_SIZES);
+        add_size(sizes, (size_t)bytes);
+    }
+    return 0;
+}
+
+int sizes_of_list(struct sizes *sizes, const struct size_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        add_size(sizes, list->bytes[i]);
+    sort_once_each(sizes);
+    return 0;
+}
+
+int sizes_of_workload(struct sizes *sizes, struct workload *workload)
+{
+    struct implementation implementation[MAX_IMPLEMENTATIONS];
+    int n = implementations_make(implementation, &workload->strategies, &workload->bucket_sizes);
+    if (n < 0 || workload_check(workload, "synthetic"))
         return -1;
-    struct model_sizes sizes = {1,       m->context_length,   m->vocab_size, m->d_model, m->num_layers, m->num_heads,
-                                m->d_ff, (float)m->rope_theta};
+    struct model_sizes of_model = workload_sizes(workload, 1);
     struct model model;
-    model_plan(&model, &sizes, sizeof(float));
-    for (int i = 0; i < m->n; i++) {
-        const struct implementation *row = &m->implementation[i];
-        enum comm_dtype dtype = row->strategy->stages ? m->grad_dtype : COMM_FLOAT32;
+    model_plan(&model, &of_model, sizeof(float));
+    for (int i = 0; i < n; i++) {
+        const struct strategy *strategy = implementation[i].strategy;
+        enum comm_dtype dtype = strategy->stages ? workload->grad_dtype : COMM_FLOAT32;
         struct plan plan;
-        if (!row->strategy->reduces)
+        if (!strategy->reduces)
             continue;
-        row->strategy->plan(&plan, model.tensor, model.tensors, (size_t)(row->bucket_mb * 1048576));
-        for (int s = 0; s < plan.n; s++)
-            add_size(o, plan.bucket[s].count * comm_dtype_bytes(dtype));
+        strategy->plan(&plan, model.tensor, model.tensors, implementation[i].bucket_bytes);
+        for (int bucket = 0; bucket < plan.n; bucket++)
+            add_size(sizes, plan.bucket[bucket].count * comm_dtype_bytes(dtype));
         plan_destroy(&plan);
     }
     model_destroy(&model);
-    return o->sizes
-               ? 0
-               : error_report("--sizes-from-model: none of --implementations %s sends anything", m->implementations);
+    sort_once_each(sizes);
+    return sizes->n ? 0 : error_report("--sizes-from-model: none of the --implementations sends anything");
 }
 
-int sweep_sizes_make(struct sweep_options *o)
+void sizes_destroy(struct sizes *sizes)
 {
-    int status = o->sizes_from_model ? sizes_of_model(o) : *o->size_list ? sizes_of_list(o) : sizes_of_range(o);
-    if (status)
-        return -1;
-    qsort(o->size, o->sizes, sizeof *o->size, compare_sizes);
-    size_t kept = 1;
-    for (size_t i = 1; i < o->sizes; i++)
-        if (o->size[i] != o->size[kept - 1])
-            o->size[kept++] = o->size[i];
-    o->sizes = kept;
-    return 0;
+    free(sizes->bytes);
+    *sizes = (struct sizes){0};
 }

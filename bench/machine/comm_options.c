@@ -56,6 +56,7 @@ static const struct option rows[] = {
      .initial = "auto",
      .help = "how MPI advances during backward: poll, sleep:US, or auto (poll where a core is spare)"},
     {.name = "timeout",
+     .letter = 'T',
      .kind = &option_real,
      .offset = FIELD(timeout_s),
      .initial = "300",

@@ -1,7 +1,7 @@
-/* allreduce.c - whether the times of `ddpbench allreduce` are those of MPI_Allreduce: the same sizes in a plain loop
- * around the call and by the sweep, in turn, in one run. The plain loop is written against MPI itself, on purpose: it
- * shares nothing with what it is compared with but the clock. */
-#include "allreduce/measure.h"
+/* allreduce.c - whether `ddpbench allreduce` measures the time of MPI_Allreduce: the same sizes in a plain loop around
+ * the call and by timing.c, in turn, in one run. The plain loop is written against MPI itself, on purpose: it shares
+ * nothing with what it is compared with but the clock. */
+#include "allreduce/timing.h"
 #include "base/stats.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
@@ -9,94 +9,92 @@
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-enum { ROUNDS = 21 };
+enum { ROUNDS = 21, SIZES = 24 }; /* sizes from 8 B to 64 MiB */
 
-static int compare_row(struct sweep *s, struct measured *row);
+static int compare(struct endpoint *endpoint, const struct timing_options *options, struct collective_timing *t);
 
 int main(int argc, char *argv[])
 {
     struct job job;
-    struct sweep_options options;
-    char cycles[16];
-    char *words[] = {"allreduce", "--run-cycles", cycles, "--check", "0"};
-    (void)argv;
-    snprintf(cycles, sizeof cycles, "%d", ROUNDS);
+    struct endpoint endpoint;
+    struct collective_choice choice = {.kind = COMM_ALL_REDUCE, .dtypes = 1 << COMM_FLOAT32, .ops = 1 << COMM_SUM};
+    struct timing_options options = {.warmup_iters = 5, .cycles = ROUNDS, .time = TIME_MEAN};
+    struct comm_options comm = {.library = COMM_MPI, .timeout_s = 300};
+    size_t bytes[SIZES], n, agree = 0;
     if (job_begin(&job))
         FATAL("%s", error_text());
     if (argc > 1)
         FATAL("unknown option '%s'; there are none", argv[1]);
-    if (sweep_options_parse(&options, sizeof words / sizeof *words, words))
-        FATAL("%s", error_text());
-    struct sweep sweep = {.job = &job, .options = &options, .device = device_cpu(1)};
-    if (sweep_create(&sweep, 0))
+    for (size_t i = 0; i < SIZES; i++)
+        bytes[i] = (size_t)8 << i;
+    if (endpoint_create(&endpoint, &job, device_cpu(1), &comm, bytes[SIZES - 1], 0))
         return 1;
+    struct collective_timing *timing = timing_create(&choice, bytes, SIZES, job.size, 0, &n);
     if (job.rank == 0)
-        printf("MPI_Allreduce of floats on %d ranks, us a call: a plain loop around it, and the sweep, %d rounds in "
+        printf("MPI_Allreduce of floats on %d ranks, us a call: a plain loop around it, and ddpbench, %d rounds in "
                "turn\n%10s %-12s %10s %10s %7s %-14s %10s %7s\n",
-               job.size, ROUNDS, "bytes", "", "plain", "sweep", "ratio", "[95 %]", "its time", "calls");
-    size_t agree = 0, rows = sweep.rows;
-    for (size_t i = 0; i < sweep.rows; i++)
-        agree += (size_t)compare_row(&sweep, &sweep.row[i]);
+               job.size, ROUNDS, "bytes", "", "plain", "ddpbench", "ratio", "[95 %]", "its time", "calls");
+    for (size_t i = 0; i < n; i++)
+        agree += (size_t)compare(&endpoint, &options, &timing[i]);
     if (job.rank == 0)
-        printf(
-            "plain, sweep: medians over the rounds of the mean of a loop; ratio: median of the rounds' own; its time: "
-            "what `ddpbench allreduce` prints. %zu of %zu agree within max(3 %%, 0.2 "
-            "us).\n",
-            agree, sweep.rows);
-    sweep_destroy(&sweep);
-    sweep_options_destroy(&options);
+        printf("plain, ddpbench: medians over the rounds of the mean of a loop; ratio: median of the rounds' own; its "
+               "time: what `ddpbench allreduce` prints. %zu of %zu agree within max(3 %%, 0.2 us).\n",
+               agree, n);
+    timing_destroy(timing, n);
+    endpoint_destroy(&endpoint);
     job_end(&job);
-    return agree == rows ? 0 : 1;
+    return agree == n ? 0 : 1;
+}
+
+static double mean_of_ranks(const struct job *job, double seconds)
+{
+    double sum;
+    MPI_Allreduce(&seconds, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return sum / job->size;
 }
 
 /* Seconds of one call in a loop of n, mean over ranks. */
-static double plain_loop(const struct sweep *s, const struct measured *row, size_t n)
+static double plain_loop(const struct endpoint *endpoint, const struct collective_timing *t, size_t n)
 {
-    const void *in = row->in_place ? MPI_IN_PLACE : s->in;
-    int count = (int)row->collective.count;
-    double seconds, sum;
+    const void *in = t->in_place ? MPI_IN_PLACE : endpoint->in;
+    int count = (int)t->collective.count;
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < 6; i++)
-        MPI_Allreduce(in, s->buffer, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(in, endpoint->buffer, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     int64_t start = clock_now_ns();
     for (size_t i = 0; i < n; i++)
-        MPI_Allreduce(in, s->buffer, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    seconds = 1e-9 * (double)(clock_now_ns() - start) / (double)n;
-    MPI_Allreduce(&seconds, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    return sum / s->job->size;
+        MPI_Allreduce(in, endpoint->buffer, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    return mean_of_ranks(endpoint->job, 1e-9 * (double)(clock_now_ns() - start) / (double)n);
 }
 
-/* The same of the samples that the sweep has just added. */
-static double mean_of_samples(const struct sweep *s, const struct measured *row, size_t n)
+/* The same of the iterations that were timed last. */
+static double last_cycle(const struct job *job, const struct collective_timing *t)
 {
-    double sum = 0, all = 0;
-    for (size_t i = row->n - n; i < row->n; i++)
-        sum += row->seconds[i] / (double)n;
-    MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    return all / s->job->size;
+    double mean = 0;
+    for (size_t i = t->n - t->last_n; i < t->n; i++)
+        mean += t->seconds[i] / (double)t->last_n;
+    return mean_of_ranks(job, mean);
 }
 
-/* Returns whether the two agree within max(3 %, 0.2 us). */
-static int compare_row(struct sweep *s, struct measured *row)
+/* Measures one size in both ways and prints it. Returns whether the two agree within max(3 %, 0.2 us). */
+static int compare(struct endpoint *endpoint, const struct timing_options *options, struct collective_timing *t)
 {
     double plain[ROUNDS], ours[ROUNDS], ratio[ROUNDS];
     for (size_t round = 0; round < ROUNDS; round++) {
-        size_t before = row->n;
-        sweep_measure(s, row, round);
-        ours[round] = mean_of_samples(s, row, row->n - before);
-        plain[round] = plain_loop(s, row, row->n - before);
+        timing_measure(endpoint, options, t, round);
+        ours[round] = last_cycle(endpoint->job, t);
+        plain[round] = plain_loop(endpoint, t, t->last_n);
         ratio[round] = ours[round] / plain[round];
     }
     struct estimate r = stats_estimate(ratio, ROUNDS);
     double mine = 1e6 * stats_median(ours, ROUNDS), theirs = 1e6 * stats_median(plain, ROUNDS);
     int agree = fabs(r.median - 1) <= 0.03 || fabs(mine - theirs) <= 0.2;
-    sweep_finish(s, row);
-    if (s->job->rank == 0)
-        printf("%10zu %-12s %10.2f %10.2f %7.3f [%.3f, %.3f] %10.2f %7zu  %s\n", row->bytes,
-               row->in_place ? "in place" : "out of place", theirs, mine, r.median, r.ci_low, r.ci_high,
-               1e6 * row->sustained, row->n, agree ? "agree" : "DIFFER");
+    timing_finish(endpoint->job, options->time, t);
+    if (endpoint->job->rank == 0)
+        printf("%10zu %-12s %10.2f %10.2f %7.3f [%.3f, %.3f] %10.2f %7zu  %s\n", t->bytes,
+               t->in_place ? "in place" : "out of place", theirs, mine, r.median, r.ci_low, r.ci_high, 1e6 * t->time,
+               t->n, agree ? "agree" : "DIFFER");
     fflush(stdout);
     return agree;
 }

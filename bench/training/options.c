@@ -13,6 +13,21 @@
 #define HUGE_COUNT      1e15
 
 static const char *const grad_dtype_names[] = {"fp32", "bf16", NULL};
+
+static int grad_dtype_parse(const struct option *option, const char *text, void *field)
+{
+    int choice = option_choose(option, text, option->choices);
+    if (choice >= 0)
+        *(enum comm_dtype *)field = choice ? COMM_BF16 : COMM_FLOAT32;
+    return choice < 0 ? -1 : 0;
+}
+
+static void grad_dtype_print(const struct option *option, const void *field, char *text, size_t size)
+{
+    snprintf(text, size, "%s", option->choices[*(const enum comm_dtype *)field == COMM_BF16]);
+}
+
+static const struct option_kind option_grad_dtype = {VALUE_TEXT, grad_dtype_parse, grad_dtype_print};
 static const char *const regime_names[] = {"active", "warmup", NULL};
 
 static const struct option model_rows[] = {
@@ -85,7 +100,7 @@ static const struct option strategy_rows[] = {
      .high = 1e6,
      .help = "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed of each"},
     {.name = "grad-dtype",
-     .kind = &option_choice,
+     .kind = &option_grad_dtype,
      .offset = WORKLOAD(grad_dtype),
      .initial = "fp32",
      .choices = grad_dtype_names,

@@ -7,8 +7,8 @@ usage() { echo "Usage: [MPIRUN=mpirun] tests/cli/allreduce.sh [--help] BUILD_DIR
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-# sweep RANKS OPTION...: runs it into the directory `out`, which is made anew; sets status.
-sweep() {
+# measure RANKS OPTION...: runs it into the directory `out`, which is made anew; sets status.
+measure() {
     local ranks=$1
     shift
     rm -rf out
@@ -26,101 +26,114 @@ expect() {
 }
 
 rows() { grep -cE '^ +[0-9]+ +[0-9]+ ' printed || true; }
-# column NAME: of allreduce.csv
-column() {
-    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; if (!c) exit 1; next } { print $c }' out/allreduce.csv
+# figures COLUMN [NAME]: a column of summary.csv, of the figures of that name or of all; subject, bytes, value and n.
+figures() {
+    awk -F, -v column="$1" -v name="${2:-}" '
+        BEGIN { of["subject"] = 2; of["bytes"] = 4; of["value"] = 6; of["n"] = 9 }
+        FNR > 1 && (name == "" || $3 == name) { print $of[column] }' out/summary.csv
 }
+# word N: the Nth word of all subjects: 2 type, 3 operation, 4 placement, 6 root.
+word() { figures subject | awk -v n="$1" '{ print $n }' | sort -u | tr '\n' ' ' | sed 's/ $//'; }
+sizes() { figures bytes | sort -nu | tr '\n' ' '; }
 # shellcheck disable=SC2317 # expect calls it
 equal() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; return 1; }; }
-values() { column "$1" | sort -u | tr '\n' ' ' | sed 's/ $//'; }
+values() { figures value "$1" | sort -u | tr '\n' ' ' | sed 's/ $//'; }
+counts() { figures n time | sort -u | tr '\n' ' ' | sed 's/ $//'; }
 
-sweep 2 -b 8 -e 1M -f 8 -n 10 -w 2
+measure 2 -b 8 -e 1M -f 8 -n 10 -w 2
 expect "six sizes are six lines" equal "$(rows)" 6
-expect "of both placements" equal "$(values placement)" "in_place out_of_place"
-expect "each with ten iterations" equal "$(values iterations)" 10
-expect "and no wrong element" equal "$(values wrong)" 0
+expect "of both placements" equal "$(word 4)" "in_place out_of_place"
+expect "each with ten iterations" equal "$(counts)" 10
+expect "and no wrong element" equal "$(values wrong_elements)" 0
 expect "which the foot says" grep -q '^# Out of bounds values : 0 OK' printed
 expect "all files are JSON" valid out/run.json out/summary.json out/rank_0_metrics.jsonl out/rank_1_metrics.jsonl
 expect "run.json knows the mode" grep -q '"mode":.*"allreduce"' out/run.json
 expect "every iteration of every rank is kept" equal \
     "$(cat out/rank_*_metrics.jsonl | tr -cd ',\n[]' | sed 's/.*\[\(.*\)\].*/\1/' | awk '{ n += length + 1 } END { print n }')" 240
-# busbw = algbw x 2 (n - 1) / n, algbw = bytes / sustained
+# one line of figures for each subject and size
 # shellcheck disable=SC2016 # fields of awk
-expect "the rates follow from the times" awk -F, 'NR > 1 {
-    if ($25 != $26 || $25 < 0.999e-3 * $7 / $12 || $25 > 1.001e-3 * $7 / $12) { print; bad = 1 } } END { exit bad }' out/allreduce.csv
-# shellcheck disable=SC2016
-expect "percentiles are in order" awk -F, 'NR > 1 && !($13 <= $15 && $15 <= $16 && $16 <= $17 && $17 <= $18 && $19 <= $22) { print; bad = 1 }
-    END { exit bad }' out/allreduce.csv
+by_size='FNR > 1 { key = $2 "," $4; bytes[key] = $4; x[key, $3] = $6 + 0 }'
+# algbw = bytes / time, busbw = algbw x 2 (n - 1) / n
+expect "the rates follow from the times" awk -F, "$by_size"' END { for (k in bytes) {
+    rate = x[k, "algbw"] * x[k, "time"] / bytes[k]
+    if (x[k, "algbw"] != x[k, "busbw"] || rate < 0.999 || rate > 1.001) { print k, rate; bad = 1 } } exit bad }' out/summary.csv
+expect "percentiles are in order" awk -F, "$by_size"' END { for (k in bytes)
+    if (!(x[k, "time_min"] <= x[k, "time_median"] && x[k, "time_median"] <= x[k, "time_p95"] &&
+          x[k, "time_p95"] <= x[k, "time_p99"] && x[k, "time_p99"] <= x[k, "time_max"])) { print k; bad = 1 }
+    exit bad }' out/summary.csv
+expect "what was printed is summary.txt" cmp printed out/summary.txt
+expect "only the time is judged" equal "$(awk -F, 'FNR > 1 && $11 == 1 { print $3 }' out/summary.csv | sort -u)" time
 
 status=0
 rm -rf out
 timeout 60 "${mpirun[@]}" -n 2 "$program" allreduce -b 8 -e 64K -f 8 -n 10 --output out >printed 2>said </dev/null || status=$?
-expect "blocking calls, the default, are exact too" equal "$(values wrong)" 0
+expect "blocking calls, the default, are exact too" equal "$(values wrong_elements)" 0
 
 for kind in all_reduce reduce_scatter all_gather broadcast; do
-    sweep 3 --collective $kind -d all -o all --sizes 1,1000,48K -n 5 --root 1 --output-file report.json -c 3
+    measure 3 --collective $kind -d all -o all --sizes 1,1000,48K -n 5 --root 1 --output-file report.json -c 3
     types='bf16 double float int32' ops='avg max sum'
     case $kind in all_gather | broadcast) ops=none ;; esac
-    expect "$kind: every type" equal "$(values dtype)" "$types"
-    expect "$kind: every operation" equal "$(values op)" "$ops"
-    expect "$kind: is exact on 3 ranks" equal "$(values wrong)" 0
+    expect "$kind: every type" equal "$(word 2)" "$types"
+    expect "$kind: every operation" equal "$(word 3)" "$ops"
+    expect "$kind: is exact on 3 ranks" equal "$(values wrong_elements)" 0
     expect "$kind: the output file is the summary" cmp out/summary.json report.json
 done
-expect "a broadcast is in place" equal "$(values placement)" in_place
-expect "and has its root" equal "$(values root)" 1
-sweep 3 --collective reduce_scatter --sizes 100 -n 5
-expect "messages are whole elements of equal parts" equal "$(values bytes) $(values count)" "96 8"
-sweep 1 --sizes 64 -n 5
-expect "one rank has no bus bandwidth" equal "$(values busbw_gbs)" 0
+expect "a broadcast is in place" equal "$(word 4)" in_place
+expect "and has its root" equal "$(word 6)" 1
+measure 3 --collective reduce_scatter --sizes 100 -n 5
+expect "messages are whole elements of equal parts" equal "$(sed -n 's/^ *\([0-9]*\) *\([0-9]*\) .*/\1 \2/p' printed)" "96 8"
+measure 1 --sizes 64 -n 5
+expect "one rank has no bus bandwidth" equal "$(values busbw)" ""
 
 for kind in all_reduce reduce_scatter all_gather broadcast; do
-    sweep 2 --collective $kind --sizes 8,4K -n 5 --flip-bit 12
+    DDPBENCH_TEST_FLIP_BIT=12 measure 2 --collective $kind --sizes 8,4K -n 5
     [ "$status" = 1 ] && status=0 || status=1
-    expect "$kind: one flipped bit is one wrong element" equal "$(values wrong)" 1
+    expect "$kind: one flipped bit is one wrong element" equal "$(values wrong_elements)" 1
     expect "$kind: and the run failed" grep -q '^# Out of bounds values : [24] FAILED' printed
 done
 
-sweep 2 -b 100 -e 400 -i 100 -n 5
-expect "sizes by steps" equal "$(column bytes | sort -nu | tr '\n' ' ')" "100 200 300 400 "
-sweep 2 --sizes 4K,8,4K -n 5
-expect "a list is sorted, without repeats" equal "$(column bytes | sort -nu | tr '\n' ' ')" "8 4096 "
-sweep 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual -n 5
-expect "the sizes of a model's tensors" equal "$(column bytes | sort -nu | tr '\n' ' ')" "128 4096 6400 8192 "
-sweep 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual_v2 --grad-dtype bf16 -n 5
-expect "half of them in bf16" equal "$(column bytes | sort -nu | tr '\n' ' ')" "64 2048 3200 4096 "
-sweep 2 --sizes 1K -n 12 -N 4 -I 1 -C 1 -c 0
-expect "cycles share the iterations" equal "$(values iterations)" 12
+measure 2 -b 100 -e 400 -i 100 -n 5
+expect "sizes by steps" equal "$(sizes)" "100 200 300 400 "
+measure 2 --sizes 4K,8,4K -n 5
+expect "a list is sorted, without repeats" equal "$(sizes)" "8 4096 "
+measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual -n 5
+expect "the sizes of a model's tensors" equal "$(sizes)" "128 4096 6400 8192 "
+measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual_v2 --grad-dtype bf16 -n 5
+expect "half of them in bf16" equal "$(sizes)" "64 2048 3200 4096 "
+measure 2 --sizes 1K -n 12 -N 4 -I 1 -C 1 -c 0
+expect "cycles share the iterations" equal "$(counts)" 12
 expect "percentiles and CPU time in the table" grep -q 'cputime.*i_p99' printed
-expect "unchecked is not 0 wrong" equal "$(values wrong)" ""
-sweep 2 --sizes 1K
-column iterations >counts
+expect "unchecked is not 0 wrong" equal "$(values wrong_elements)" ""
+measure 2 --sizes 1K
+figures n time >counts
 # shellcheck disable=SC2016
 expect "by itself it takes a good number of iterations" awk '!($1 > 100) { print; bad = 1 } END { exit bad || NR != 2 }' counts
 
-sweep 2 --overlap --sizes 1K,256K -n 8
+measure 2 --overlap --sizes 1K,256K -n 8
 expect "overlap has a line a size" equal "$(rows)" 2
-expect "and its figures" equal "$(head -1 out/allreduce.csv | tr ',' '\n' | grep -cE '^(compute_us|comm_us|both_us|overlap_percent|compute_slowdown|comm_slowdown)$')" 6
-# 100 - (both - compute) / comm x 100; medians of rounds, so roughly
-expect "over rounds" equal "$(values rounds)" 8
+expect "and its figures" equal "$(awk -F, 'FNR > 1 { print $3 }' out/summary.csv | sort -u | tr '\n' ' ')" \
+    "both comm comm_slowdown compute compute_slowdown overlap "
+expect "over rounds" equal "$(figures n | sort -u)" 8
 expect "its summary is JSON" valid out/summary.json
+expect "and what was printed" cmp printed out/summary.txt
 
-sweep 2 --sizes 64K -n 20000 --monitor-cpu # for more than the 0.2 s of a shortest line
+measure 2 --sizes 64K -n 20000 --monitor-cpu # for more than the 0.2 s of a shortest line
 expect "the CPUs are watched beside it" grep -q '^[0-9.]*,[0-9.]*,' out/cpu_monitor.csv
-expect "which the summary tells" grep -q '"cpu_us_per_sample"' out/summary.json
+expect "which the summary holds" grep -q '"cpu_us_per_sample"' out/summary.json
 
 # ---- bad input ----
 
 refuse() {
     local words=$1 pattern=$2
     shift 2
-    sweep 2 "$@"
+    measure 2 "$@"
     [ "$status" = 2 ] && grep -qE "^ddpbench: .*($pattern)" said && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && [ ! -e out ] && good=0 || good=1
     result "$good" "refused: $words"
 }
 refuse "an unknown type" '--datatype half: expected float, double, bf16 or int32' -d half
 refuse "an unknown operation" '--op prod: expected sum, max or avg' -o prod
 refuse "an unknown collective" '--collective alltoall: expected all_reduce' --collective alltoall
-refuse "an empty list" '--datatype : expected' --datatype=
+refuse "an empty list" "--datatype '': expected float" --datatype=
 refuse "a size that is none" '--sizes 8X: expected a size' --sizes 8,8X
 refuse "a size of nothing" '--min-bytes 0: expected a size' -b 0
 refuse "a range from large to small" '--max-bytes 8 is less than --min-bytes 1048576' -b 1M -e 8
@@ -128,18 +141,19 @@ refuse "two ways to say sizes" '--max-bytes does not go with --sizes' --sizes 8 
 refuse "two ways to step" 'two ways to step' -f 2 -i 8
 refuse "a model without its use" '--d-model needs --sizes-from-model' --d-model 64
 refuse "what overlap does not measure" '--check does not go with --overlap' --overlap -c 3
-refuse "a flip of what is not checked" '--check is 0' --flip-bit 1 -c 0
-refuse "an empty list of sizes" '--sizes: expected a list' --sizes=
+refuse "an empty list of sizes" "--sizes '': expected a list" --sizes=
 refuse "a size in other digits" '--min-bytes 0x10: expected a size' -b 0x10
 refuse "a root that is no rank" '--root 2: there are ranks 0 to 1' --collective broadcast --root 2
 refuse "an unknown letter" "unknown option '-q'" -q 3
+DDPBENCH_TEST_FLIP_BIT=1 refuse "a flip of what is not checked" '--check is 0' -c 0
+DDPBENCH_TEST_FLIP_BIT=first refuse "a bit that is none" 'DDPBENCH_TEST_FLIP_BIT=first: expected a whole number'
 refuse "too many sizes" 'more than 100000 sizes' -b 1 -e 1G -i 1
-sweep 2 -b 1G -e 1024G -f 1024
+measure 2 -b 1G -e 1024G -f 1024
 [ "$status" = 1 ] && grep -q 'need .* of memory .*--max-bytes' said && good=0 || good=1
 result "$good" "refused: more memory than there is"
 status=0
 "${mpirun[@]}" -n 2 "$program" allgather >printed 2>said </dev/null || status=$?
-[ "$status" = 2 ] && grep -q "'allgather' is no command; known are allreduce" said && good=0 || good=1
+[ "$status" = 2 ] && grep -q "there is no command 'allgather'; known are allreduce" said && good=0 || good=1
 result "$good" "refused: an unknown command, with those that are known"
 status=0
 "${mpirun[@]}" -n 2 "$program" allreduce --help >printed 2>said </dev/null || status=$?
@@ -147,7 +161,7 @@ expect "--help is printed once" equal "$(grep -c '^Usage:' printed)" 1
 
 # ---- a rank that does not come ----
 
-# begin OPTION...: starts a sweep of two ranks, `job`, and waits until both measure: `ranks` are their processes.
+# begin OPTION...: starts a run of two ranks, `job`, and waits until both measure: `ranks` are their processes.
 begin() {
     rm -rf hang
     timeout --kill-after=5 60 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,64K -c 0 --output "$temporary/hang" "$@" \

@@ -80,7 +80,7 @@ for comm in nccl mpi; do
         is "a sweep of $collective by $comm is right" "$status" 0
         again
     done
-    sweep 2 --device cuda --comm $comm --flip-bit 3
+    DDPBENCH_TEST_FLIP_BIT=3 sweep 2 --device cuda --comm $comm
     check 1 "a wrong bit by $comm is found" ''
     again
     sweep 2 --device cuda --comm $comm --call nonblocking --collective reduce_scatter

@@ -1,0 +1,285 @@
+/* timing.c - times one collective of one size. */
+#include "allreduce/timing.h"
+
+#include "allreduce/payload.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "ddp/watchdog.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
+#include "machine/machine.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ITERATIONS = 2000 }; /* that are timed unless more are asked for */
+
+const char *const rank_time_name[RANK_TIMES] = {"rank 0", "mean of ranks", "fastest rank", "slowest rank"};
+
+static int reduces(enum comm_kind kind)
+{
+    return kind == COMM_ALL_REDUCE || kind == COMM_REDUCE_SCATTER;
+}
+
+/* ---- which collectives ---- */
+
+const char *timing_op(const struct collective *c)
+{
+    return reduces(c->kind) ? comm_op_name[c->op] : "none";
+}
+
+int timing_root(const struct collective *c)
+{
+    return c->kind == COMM_BROADCAST ? c->root : -1;
+}
+
+const char *timing_placement(const struct collective_timing *t)
+{
+    return t->in_place ? "in_place" : "out_of_place";
+}
+
+void timing_words(const struct collective_timing *t, char words[TIMING_WORDS])
+{
+    const struct collective *c = &t->collective;
+    char size[CELL];
+    snprintf(words, TIMING_WORDS, "%s of %s (%s%s%s, %s)", comm_kind_name[c->kind], text_memory(size, t->bytes),
+             comm_dtype_name[c->dtype], reduces(c->kind) ? " " : "", reduces(c->kind) ? comm_op_name[c->op] : "",
+             t->in_place ? "in place" : "out of place");
+}
+
+struct collective_timing *timing_create(const struct collective_choice *choice, const size_t *bytes, size_t sizes,
+                                        int ranks, int in_place_only, size_t *n)
+{
+    enum comm_kind kind = choice->kind;
+    size_t parts = kind == COMM_REDUCE_SCATTER || kind == COMM_ALL_GATHER ? (size_t)ranks : 1;
+    unsigned ops = reduces(kind) ? choice->ops : 1;
+    struct collective_timing *timing = allocate(sizes * COMM_DTYPES * COMM_OPS * 2, sizeof *timing);
+    *n = 0;
+    for (int d = 0; d < COMM_DTYPES; d++)
+        for (int op = 0; op < COMM_OPS; op++) {
+            struct collective c = {
+                .kind = kind, .dtype = (enum comm_dtype)d, .op = (enum comm_op)op, .root = (int)choice->root};
+            size_t whole = comm_dtype_bytes(c.dtype) * parts;
+            for (size_t i = 0; i < sizes && choice->dtypes >> d & ops >> op & 1; i++) {
+                size_t count = bytes[i] / whole ? bytes[i] / whole : 1;
+                if (count == c.count)
+                    continue;
+                c.count = count;
+                for (int in_place = kind == COMM_BROADCAST || in_place_only; in_place < 2; in_place++)
+                    timing[(*n)++] = (struct collective_timing){
+                        .collective = c, .in_place = in_place, .bytes = count * whole, .wrong = NAN};
+            }
+        }
+    return timing;
+}
+
+void timing_destroy(struct collective_timing *timing, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(timing[i].seconds);
+    free(timing);
+}
+
+size_t timing_memory(const struct timing_options *options, size_t sizes, int ranks)
+{
+    size_t samples = options->iters ? options->iters : MOST_ITERATIONS;
+    return samples * sizeof(double) * (2 * sizes + (size_t)ranks);
+}
+
+/* ---- one cycle ---- */
+
+static void call(struct endpoint *e, const struct collective *c, int nonblocking)
+{
+    if (nonblocking) {
+        e->comm->run_blocking(e->comm, c);
+        e->device->synchronize();
+    } else
+        e->comm->call(e->comm, c);
+}
+
+/* One round of inputs, whose results are compared with what they have to be. Where the host cannot reach the device's
+ * memory, both are copied. Returns how many elements of this rank are wrong. */
+static size_t check_once(struct endpoint *e, const struct timing_options *options, const struct collective_timing *t,
+                         const struct collective *c, size_t round)
+{
+    const struct job *job = e->job;
+    int copies = !e->device->host_reads_memory;
+    struct payload payload = {.collective = *c,
+                              .rank = job->rank,
+                              .ranks = job->size,
+                              .rounds_average = e->comm->rounds_average,
+                              .round = (unsigned)round & 0xffff};
+    payload_fill(&payload, t->in_place ? NULL : e->host_in, e->host_buffer);
+    if (copies && !t->in_place)
+        e->device->upload(e->in, e->host_in, t->bytes);
+    if (copies) {
+        e->device->upload(e->buffer, e->host_buffer, t->bytes);
+        e->device->synchronize();
+    }
+    watchdog_mark(e->comm->watchdog, clock_now_ns(), (long)round);
+    call(e, c, options->nonblocking);
+    if (copies)
+        e->device->download(e->host_buffer, e->buffer, t->bytes);
+    unsigned char *result = (unsigned char *)e->host_buffer + ((char *)comm_result(e->comm, c) - (char *)c->buffer);
+    if (options->flip_bit && job->rank == 0) {
+        size_t bit = (options->flip_bit - 1) % (8 * comm_dtype_bytes(c->dtype) * payload_result(c, job->size));
+        result[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    }
+    return payload_wrong(&payload, result);
+}
+
+static void check(struct endpoint *e, const struct timing_options *options, struct collective_timing *t,
+                  const struct collective *c, const char *words)
+{
+    double wrong = 0, *all = allocate((size_t)e->job->size, sizeof *all);
+    watchdog_begin(e->comm->watchdog, "check", words);
+    for (size_t i = 0; i < options->check; i++)
+        wrong += (double)check_once(e, options, t, c, i);
+    watchdog_rest(e->comm->watchdog);
+    job_gather(e->job, &wrong, sizeof wrong, all);
+    t->wrong = 0;
+    for (int r = 0; r < e->job->size; r++)
+        t->wrong += all[r];
+    free(all);
+}
+
+/* Iterations that are not timed; returns the seconds of the fastest. */
+static double warm_up(struct endpoint *e, const struct timing_options *options, const struct collective *c)
+{
+    double fastest = INFINITY;
+    for (size_t i = 0; i < options->warmup_iters; i++) {
+        int64_t start = clock_now_ns();
+        watchdog_mark(e->comm->watchdog, start, (long)i);
+        call(e, c, options->nonblocking);
+        fastest = fmin(fastest, 1e-9 * (double)(clock_now_ns() - start));
+    }
+    return fastest;
+}
+
+/* How many iterations all ranks will time, from the seconds of this rank's fastest. */
+static size_t plan_iterations(const struct job *job, const struct timing_options *options, double seconds)
+{
+    const double budget_s = 0.2, least = fmax(5, (double)options->cycles);
+    double slowest = job_max(job, seconds);
+    return options->iters ? options->iters : (size_t)fmax(least, fmin(MOST_ITERATIONS, budget_s / slowest));
+}
+
+static void time_calls(struct endpoint *e, const struct collective *c, int nonblocking, double *seconds, size_t n)
+{
+    call(e, c, nonblocking); /* ranks leave a barrier one after the other */
+    int64_t last = clock_now_ns();
+    for (size_t i = 0; i < n; i++) {
+        watchdog_mark(e->comm->watchdog, last, (long)i);
+        call(e, c, nonblocking);
+        int64_t now = clock_now_ns();
+        seconds[i] = 1e-9 * (double)(now - last);
+        last = now;
+    }
+}
+
+void timing_measure(struct endpoint *e, const struct timing_options *options, struct collective_timing *t, size_t cycle)
+{
+    struct collective c = t->collective;
+    char words[TIMING_WORDS];
+    c.in = t->in_place ? NULL : e->in;
+    c.buffer = e->buffer;
+    timing_words(t, words);
+    if (cycle == 0 && options->check)
+        check(e, options, t, &c, words);
+    /* zeros: sums in place stay what they are, however often */
+    e->device->zero(e->in, endpoint_buffer_bytes(t->bytes) / sizeof(float));
+    e->device->zero(e->buffer, endpoint_buffer_bytes(t->bytes) / sizeof(float));
+    e->device->synchronize();
+
+    watchdog_begin(e->comm->watchdog, "warm-up iteration", words);
+    job_barrier(e->job);
+    double fastest = warm_up(e, options, &c);
+    if (!t->planned)
+        t->planned = plan_iterations(e->job, options, fastest);
+    size_t n = t->planned * (cycle + 1) / options->cycles - t->planned * cycle / options->cycles;
+    if (!t->seconds)
+        t->seconds = allocate(t->planned, sizeof *t->seconds);
+    memset(t->seconds + t->n, 0, n * sizeof *t->seconds); /* touches the memory before anything is timed */
+
+    watchdog_begin(e->comm->watchdog, "timed iteration", words);
+    job_barrier(e->job);
+    t->start_ns = clock_now_ns();
+    double cpu = host_process_cpu_seconds();
+    time_calls(e, &c, options->nonblocking, t->seconds + t->n, n);
+    watchdog_rest(e->comm->watchdog);
+    t->cpu_seconds += host_process_cpu_seconds() - cpu;
+    t->n += n;
+    t->last_n = n;
+}
+
+/* ---- figures ---- */
+
+static struct time_spread spread_of(const double *x, size_t n)
+{
+    struct time_spread s = {INFINITY, 0, stats_median(x, n), stats_quantile(x, n, 0.95), stats_quantile(x, n, 0.99), 0};
+    for (size_t i = 0; i < n; i++) {
+        s.min = fmin(s.min, x[i]);
+        s.max = fmax(s.max, x[i]);
+        s.mean += x[i] / (double)n;
+    }
+    return s;
+}
+
+/* The median of the means of up to ten stretches. */
+static double median_of_means(const double *x, size_t n)
+{
+    enum { STRETCHES = 10 };
+    double mean[STRETCHES] = {0};
+    size_t stretches = n < STRETCHES ? n : STRETCHES;
+    for (size_t k = 0; k < stretches; k++) {
+        size_t first = k * n / stretches, end = (k + 1) * n / stretches;
+        for (size_t i = first; i < end; i++)
+            mean[k] += x[i] / (double)(end - first);
+    }
+    return stats_median(mean, stretches);
+}
+
+/* The time of iteration i, of all[ranks, n]. */
+static double time_of(enum rank_time time, const double *all, size_t n, int ranks, size_t i)
+{
+    double mean = 0, least = INFINITY, most = 0;
+    for (int r = 0; r < ranks; r++) {
+        double x = all[(size_t)r * n + i];
+        mean += x / ranks;
+        least = fmin(least, x);
+        most = fmax(most, x);
+    }
+    const double times[RANK_TIMES] = {
+        [TIME_OF_RANK0] = all[i], [TIME_MEAN] = mean, [TIME_OF_FASTEST] = least, [TIME_OF_SLOWEST] = most};
+    return times[time];
+}
+
+void timing_finish(const struct job *job, enum rank_time time, struct collective_timing *t)
+{
+    int ranks = job->size;
+    double *all = allocate(t->n * (size_t)ranks, sizeof *all), *series = allocate(t->n, sizeof *series);
+    double *median = allocate((size_t)ranks, sizeof *median), *cpu = allocate((size_t)ranks, sizeof *cpu);
+    job_gather(job, t->seconds, t->n * sizeof *all, all);
+    job_gather(job, &t->cpu_seconds, sizeof *cpu, cpu);
+    for (size_t i = 0; i < t->n; i++)
+        series[i] = time_of(time, all, t->n, ranks, i);
+    t->slowest_rank = 0;
+    t->cpu_time = 0;
+    for (int r = 0; r < ranks; r++) {
+        median[r] = stats_median(all + (size_t)r * t->n, t->n);
+        if (median[r] > median[t->slowest_rank])
+            t->slowest_rank = r;
+        t->cpu_time += cpu[r] / ranks / (double)t->n;
+    }
+    t->iterations = spread_of(series, t->n);
+    t->ranks = spread_of(median, (size_t)ranks);
+    t->time = median_of_means(series, t->n);
+    t->algbw = (double)t->bytes / t->time;
+    t->busbw = t->algbw * comm_bus_factor(t->collective.kind, ranks);
+    free(all);
+    free(series);
+    free(median);
+    free(cpu);
+}

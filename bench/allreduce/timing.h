@@ -1,0 +1,85 @@
+/* timing.h - times one collective of one size. */
+#ifndef BENCH_ALLREDUCE_TIMING_H
+#define BENCH_ALLREDUCE_TIMING_H
+
+#include "allreduce/endpoint.h"
+
+#include <stdint.h>
+
+/* Which collectives: every size is timed for each type and operation chosen. */
+struct collective_choice {
+    enum comm_kind kind;
+    unsigned dtypes, ops; /* bit i: of the ith enum comm_dtype, enum comm_op */
+    size_t root;          /* of a broadcast */
+};
+
+/* Which of the ranks' times is that of an iteration; the numbers are nccl-tests'. */
+enum rank_time { TIME_OF_RANK0, TIME_MEAN, TIME_OF_FASTEST, TIME_OF_SLOWEST, RANK_TIMES };
+extern const char *const rank_time_name[RANK_TIMES]; /* in words */
+
+struct timing_options {
+    size_t iters;        /* timed iterations; 0: as many as fit into 0.2 s */
+    size_t warmup_iters; /* before them, at least 1 */
+    size_t cycles;       /* parts that the iterations are timed in, with other collectives between them */
+    size_t check;        /* untimed iterations whose results are checked */
+    size_t flip_bit;     /* of rank 0's result before it is checked, counted from 1; 0: none. For tests */
+    enum rank_time time;
+    int nonblocking; /* 1: started, tested and yielding; 0: the library's own call */
+};
+
+/* Figures of a series of times, in seconds. */
+struct time_spread {
+    double min, mean, median, p95, p99, max;
+};
+
+/* One collective, and what its iterations took. */
+struct collective_timing {
+    struct collective collective; /* without buffers */
+    int in_place;
+    size_t bytes; /* of the whole message: what a rank ends up with, or, reduce-scatter, what it starts with */
+
+    size_t n;           /* iterations timed so far */
+    double *seconds;    /* [n] of this rank, all cycles */
+    double cpu_seconds; /* of this rank's threads, in the n iterations */
+    double wrong;       /* elements over all ranks; NAN: not checked */
+    size_t planned;     /* iterations in all cycles; 0 before the first */
+    size_t last_n;      /* iterations of the last cycle, */
+    int64_t start_ns;   /* which began then, on this rank's clock */
+
+    /* made by timing_finish, the same on every rank */
+    double time; /* seconds of one iteration, and what rates are made of: the median, over up to ten stretches of
+                    consecutive iterations, of their mean. A mean alone follows every hiccup of the machine, and a
+                    median alone the faster half where a link alternates between bursts and pauses */
+    struct time_spread iterations; /* over iterations, of the time that enum rank_time says */
+    struct time_spread ranks;      /* over ranks, of their medians */
+    int slowest_rank;
+    double cpu_time;     /* CPU seconds of an iteration, mean of ranks */
+    double algbw, busbw; /* bytes / second */
+};
+
+/* One timing for each type, operation, size and placement, in this order; out of place comes before in place, and is
+ * left out for a broadcast and with in_place_only. bytes[sizes] increase; messages are rounded down to whole elements,
+ * in equal parts for the ranks, and what is then the same size is timed once. The caller frees it by timing_destroy. */
+struct collective_timing *timing_create(const struct collective_choice *choice, const size_t *bytes, size_t sizes,
+                                        int ranks, int in_place_only, size_t *n);
+void timing_destroy(struct collective_timing *timing, size_t n);
+
+/* Bytes of memory that samples of so many sizes take on a rank, at most. */
+size_t timing_memory(const struct timing_options *options, size_t sizes, int ranks);
+
+/* One cycle of a collective: checks its results (in cycle 0), warms up, times. All ranks call. */
+void timing_measure(struct endpoint *endpoint, const struct timing_options *options, struct collective_timing *timing,
+                    size_t cycle);
+
+/* Makes the figures from the samples of all ranks. All ranks call. */
+void timing_finish(const struct job *job, enum rank_time time, struct collective_timing *timing);
+
+/* The operation's name, or "none" where nothing is reduced; its root, or -1 where there is none; out_of_place or
+ * in_place; all of a timing in words, for messages. */
+enum { TIMING_WORDS = 128 };
+const char *timing_op(const struct collective *collective);
+int timing_root(const struct collective *collective);
+const char *timing_placement(const struct collective_timing *timing);
+void timing_words(const struct collective_timing *timing, char words[TIMING_WORDS]);
+
+#endif
