@@ -92,7 +92,7 @@ static const struct {
     /* words that are no options */
     {"--bogus", {"unknown option '--bogus'", "see --help all"}},
     {"--bogus=3", {"unknown option '--bogus'"}},
-    {"--batch", {"unknown option '--batch'; did you mean --batch-size, --batch-size-per-rank?"}},
+    {"--batch", {"unknown option '--batch'; did you mean --batch-size, --batch-size-per-rank"}},
     {"--batch-sizes|3", {"unknown option '--batch-sizes'; did you mean --batch-size"}},
     {"--bucket_size|3", {"did you mean --bucket-size-mb"}},
     {"--num-epoch=3", {"unknown option '--num-epoch'; did you mean --num-epochs"}},
