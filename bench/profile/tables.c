@@ -23,37 +23,6 @@ static const char *epochs_of(const struct profile *p)
     return p->capture.step[p->figures.first].warmup ? "warm-up" : "active";
 }
 
-/* ---- clock ---- */
-
-struct clock_row {
-    int rank;
-    double offset, drift, drift_error, residual; /* seconds; seconds a second */
-};
-#define FIELD(field) offsetof(struct clock_row, field)
-static const struct column clock_columns[] = {
-    {"rank", "rank", COLUMN_INT, FIELD(rank), "1", 1, 6, 0},
-    {"offset", "offset, us", COLUMN_REAL, FIELD(offset), "s", 1e6, 14, 2},
-    {"drift", "drift, us/s", COLUMN_REAL, FIELD(drift), "1", 1e6, 14, 3},
-    {"drift_error", "+-", COLUMN_REAL, FIELD(drift_error), "1", 1e6, 10, 3},
-    {"residual", "residual, us", COLUMN_REAL, FIELD(residual), "s", 1e6, 14, 2},
-};
-#undef FIELD
-
-static void add_clock(const struct profile *p, cJSON *summary)
-{
-    int ranks = p->figures.ranks;
-    struct clock_row *row = allocate((size_t)ranks, sizeof *row);
-    for (int r = 0; r < ranks; r++) {
-        const struct alignment *a = &p->figures.rank[r].alignment;
-        row[r] = (struct clock_row){r, 1e-9 * (double)a->before.offset_ns, 1e-9 * alignment_drift(a),
-                                    1e-9 * alignment_drift_error(a), 1e-9 * (double)alignment_residual_ns(a)};
-    }
-    if (ranks > 1)
-        add_table(summary, &(struct table){"clock", "Clocks of the ranks, compared with rank 0's",
-                                           COLUMNS(clock_columns), row, (size_t)ranks, sizeof *row, SHOWN, NULL});
-    free(row);
-}
-
 /* ---- phases ---- */
 
 struct phase_row {
@@ -172,8 +141,9 @@ static void add_collectives(const struct profile *p, cJSON *summary)
         return;
     snprintf(note, sizeof note,
              "queued: before it was posted. duration: from post to completion. wait: until the last rank posts, where\n"
-             "that is beyond twice the residual of the clocks. transfer: from then to completion. Each column is a "
-             "median\nover the calls for which it is known; bandwidths are of the median duration.%s\n",
+             "that is beyond twice the residual of the clocks, %.2f us. transfer: from then to completion. Each column "
+             "is a\nmedian over the calls for which it is known; bandwidths are of the median duration.%s\n",
+             1e-3 * (double)p->capture.collectives.residual_ns,
              p->facts.comm_on_device ? " Posted: the GPU came to it." : "");
     add_table(summary, &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
                                        COLUMNS(collective_columns), f->collective, (size_t)f->collectives,
@@ -229,7 +199,8 @@ struct rank_row {
     int rank;
     double step, compute, communication, overlap, exposed, exposed_tail; /* seconds a step */
     double span, coverage, utilisation;
-    double collectives; /* a step */
+    double collectives;                          /* a step */
+    double offset, drift, drift_error, residual; /* of its clock: seconds, seconds a second */
 };
 #define FIELD(field) offsetof(struct rank_row, field)
 enum { SPAN = 7 }; /* the column whose name depends on what communicates */
@@ -245,6 +216,10 @@ static const struct column rank_columns[] = {
     {"compute_coverage", "compute\ncoverage", COLUMN_REAL, FIELD(coverage), "1", 1, 10, 3},
     {"utilisation", "busy, %", COLUMN_REAL, FIELD(utilisation), "1", 100, 8, 1},
     {"collectives", NULL, COLUMN_REAL, FIELD(collectives), "1", 1, 0, 0},
+    {"clock_offset", NULL, COLUMN_REAL, FIELD(offset), "s", 1e6, 0, 2},
+    {"clock_drift", NULL, COLUMN_REAL, FIELD(drift), "1", 1e6, 0, 3},
+    {"clock_drift_error", NULL, COLUMN_REAL, FIELD(drift_error), "1", 1e6, 0, 3},
+    {"clock_residual", NULL, COLUMN_REAL, FIELD(residual), "s", 1e6, 0, 2},
 };
 #undef FIELD
 
@@ -261,6 +236,7 @@ static void add_ranks(const struct profile *p, cJSON *summary)
     double per_step = 1e-9 / f->steps;
     for (int r = 0; r < f->ranks; r++) {
         const struct overlap *o = &f->rank[r].sum;
+        const struct alignment *a = &f->rank[r].alignment;
         row[r] = (struct rank_row){.rank = r,
                                    .step = per_step * (double)o->step_ns,
                                    .compute = per_step * (double)o->compute_ns,
@@ -271,7 +247,11 @@ static void add_ranks(const struct profile *p, cJSON *summary)
                                    .span = overlap_span(o),
                                    .coverage = overlap_coverage(o),
                                    .utilisation = overlap_utilisation(o),
-                                   .collectives = (double)o->collectives / f->steps};
+                                   .collectives = (double)o->collectives / f->steps,
+                                   .offset = 1e-9 * (double)a->before.offset_ns,
+                                   .drift = 1e-9 * alignment_drift(a),
+                                   .drift_error = 1e-9 * alignment_drift_error(a),
+                                   .residual = 1e-9 * (double)alignment_residual_ns(a)};
     }
     snprintf(title, sizeof title, "Overlap in the captured steps of %s epochs, ms a step", epochs_of(p));
     if (on_device)
@@ -315,7 +295,6 @@ void profile_add_tables(const struct profile *p, cJSON *summary)
     const struct controls *c = &p->controls;
     struct control_row row[CONTROLS_MOST];
     char title[160];
-    add_clock(p, summary);
     add_phases(p, summary);
     add_operations(p, summary);
     add_collectives(p, summary);
