@@ -75,7 +75,7 @@ if [ -z "${REAL_GPU:-}" ]; then
     EMULATED_CUPTI=taken profile taken 2 --comm nccl
     check 0 "another tool traces: it is said" '^CUPTI unavailable \(.*another tool traces this process'
     is "and said once" "$(grep -c 'another tool' said)" 1
-    is "and in the summary" "$(grep -c 'CUPTI unavailable (.*no kernels$' taken/ddp_bucketed_summary.txt)" 1
+    is "and in the summary" "$(grep -c 'CUPTI unavailable (.*no kernels\.$' taken/ddp_bucketed_summary.txt)" 1
     is "and in the trace" "$(grep -c '"labels": "GPU 0 .*times are of CUDA events: another tool' taken/ddp_bucketed_rank_0_trace.json)" 1
     has taken 1
     is "no kernels" "$(grep -cE '^(kernel|gpu_mem|cuda_)' counts)" 0
