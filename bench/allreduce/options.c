@@ -68,7 +68,7 @@ static const struct option size_rows[] = {
     {.name = "sizes", .common = 1, .kind = &option_sizes, .offset = FIELD(list), .low = 1, .high = MESSAGE_MOST_BYTES,
      .help = "just these: a list such as 8,64K,25M"},
     {.name = "sizes-from-model", .common = 1, .kind = &option_flag, .offset = FIELD(sizes_from_model),
-     .help = "those that the strategies send for a model, with their bucket plans (options: --help all)"},
+     .help = "those that the strategies send for a model, with their bucket plans"},
 };
 
 static const struct option collective_rows[] = {
@@ -87,7 +87,7 @@ static const struct option measure_rows[] = {
      .initial = "0", .high = 1e6,
      .help = "timed iterations of a size; 0: as many as fit into 0.2 s at the pace of the fastest warm-up call, from "
      "5 to 2000 (with --overlap 1 s, 10 to 200)"},
-    {.name = "call", .common = 1, .kind = &option_choice, .offset = FIELD(timing.nonblocking), .initial = "blocking",
+    {.name = "call", .kind = &option_choice, .offset = FIELD(timing.nonblocking), .initial = "blocking",
      .choices = call_names,
      .help = "blocking: the library's own call (with MPI and avg also a division); nonblocking: as the strategies "
      "send, started, tested, yielding; with --overlap always"},
