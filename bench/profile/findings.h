@@ -37,12 +37,10 @@ struct overlap_verdict {
     char text[640];
 };
 
-enum { FINDINGS_MOST = 12 };
-
 struct findings {
     struct overlap_verdict verdict;
     int n;
-    struct finding finding[FINDINGS_MOST];
+    struct finding finding[8]; /* of each name at most one */
 };
 
 /* Compares the figures with the thresholds. controls may have no round yet. */
