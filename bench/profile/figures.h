@@ -8,6 +8,7 @@
 /* In seconds a step. */
 struct phase_figure {
     const char *name;    /* of the phase, or "step" */
+    const char *usual;   /* share when well tuned, in words; NULL: nothing is usual */
     double mean, median; /* over the steps of all ranks (n = ranks x steps) */
     double p95_steps;    /* over the steps of the slowest rank */
     double share;        /* of the steps' time */
@@ -29,7 +30,8 @@ struct rank_figure {
 };
 
 struct profile_figures {
-    int first, steps; /* slots that the figures are about: the steps of active epochs, or all if there are none */
+    int first, steps;   /* slots that the figures are about: the steps of active epochs, or all if there are none */
+    const char *epochs; /* these are "active" or "warm-up" ones */
     int ranks;
     int slowest;                           /* rank whose steps took longest together */
     struct phase_figure phase[PHASES + 1]; /* the last: the step */
