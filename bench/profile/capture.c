@@ -276,15 +276,6 @@ static int run_between_clocks(struct capture *capture, struct run *run, const st
 
 /* ---- after the steps ---- */
 
-/* The steps of active epochs follow those of the warm-up; without any, the warm-up is all there is. */
-static int first_counted_step(const struct capture *capture)
-{
-    int first = 0;
-    while (first < capture->n && capture->step[first].warmup)
-        first++;
-    return first < capture->n ? first : 0;
-}
-
 static void print_end(const struct capture *capture)
 {
     if (capture->interrupted)
@@ -316,7 +307,10 @@ int capture_run(struct capture *capture, struct run *run, const struct profile_o
     gpu_tracer_end(&capture->gpu_tracer);
     collect_steps(capture, run);
     overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
-    capture->first = capture->collectives.first = first_counted_step(capture);
+    while (capture->first < capture->n && capture->step[capture->first].warmup)
+        capture->first++;
+    capture->first = capture->first < capture->n ? capture->first : 0; /* the warm-up may be all there is */
+    capture->collectives.first = capture->first;
     collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment);
     if (run->job->rank == 0)
         print_end(capture);

@@ -20,37 +20,28 @@ static size_t bridge_gaps(struct interval *v, size_t n, int64_t gap)
     return out;
 }
 
-/* Whether a union contains t, which only grows from call to call. */
-static int contains(const struct interval *v, size_t n, size_t *at, int64_t t)
+/* The pieces of the step in which the same lanes were active, where any was. Both unions end with an interval that
+ * never begins. */
+static void print_segments(FILE *out, const struct interval *compute, const struct interval *comm,
+                           const struct step_times *step)
 {
-    while (*at < n && v[*at].end <= t)
-        ++*at;
-    return *at < n && v[*at].start <= t;
-}
-
-/* The next moment after t at which the union of v[at] begins or ends. */
-static int64_t next_change(const struct interval *v, size_t n, size_t at, int64_t t)
-{
-    if (at >= n)
-        return INT64_MAX;
-    return v[at].start > t ? v[at].start : v[at].end;
-}
-
-/* The pieces of the step in which the same lanes were active, where any was. */
-static void print_segments(FILE *out, const struct interval *compute, size_t computes, const struct interval *comm,
-                           size_t comms, const struct step_times *step)
-{
-    size_t i = 0, j = 0, printed = 0;
+    const char *comma = "";
     fprintf(out, ", \"active_segments\": [");
-    for (int64_t t = step->start_ns; t < step->end_ns;) {
-        int a = contains(compute, computes, &i, t), b = contains(comm, comms, &j, t);
-        int64_t x = next_change(compute, computes, i, t), y = next_change(comm, comms, j, t), end = x < y ? x : y;
+    for (int64_t t = step->start_ns, end; t < step->end_ns; t = end) {
+        while (compute->end <= t)
+            compute++;
+        while (comm->end <= t)
+            comm++;
+        int a = compute->start <= t, b = comm->start <= t;
+        int64_t x = a ? compute->end : compute->start, y = b ? comm->end : comm->start;
+        end = x < y ? x : y;
         end = end < step->end_ns ? end : step->end_ns;
-        if (a || b)
-            fprintf(out, "%s{\"start_ms\": %.6f, \"end_ms\": %.6f, \"lanes\": [%s%s%s]}", printed++ ? ", " : "",
-                    1e-6 * (double)(t - step->start_ns), 1e-6 * (double)(end - step->start_ns), a ? "\"compute\"" : "",
-                    a && b ? ", " : "", b ? "\"communication\"" : "");
-        t = end;
+        if (!a && !b)
+            continue;
+        fprintf(out, "%s{\"start_ms\": %.6f, \"end_ms\": %.6f, \"lanes\": [%s%s%s]}", comma,
+                1e-6 * (double)(t - step->start_ns), 1e-6 * (double)(end - step->start_ns), a ? "\"compute\"" : "",
+                a && b ? ", " : "", b ? "\"communication\"" : "");
+        comma = ", ";
     }
     fprintf(out, "]");
 }
@@ -69,6 +60,7 @@ static void print_step(FILE *out, const char *implementation, const struct captu
 int captured_steps_write(struct results *results, const struct trace *trace, const struct overlap *overlap,
                          int64_t origin_ns, int on_device)
 {
+    static const struct interval never = {INT64_MAX, INT64_MAX};
     enum { GAP_NS = 10000 }; /* the moments between one operation and the next are no pause */
     const struct lane *compute = &trace->timeline->lane[LANE_COMPUTE];
     const struct lane *communication = &trace->timeline->lane[LANE_COMMUNICATION];
@@ -79,12 +71,12 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
     if (!out)
         FATAL("no memory for the telemetry of %d steps", trace->steps);
     for (int s = 0; s < trace->steps; s++) {
-        size_t nx = bridge_gaps(x, intervals_of_lane(compute, s, &i, x), GAP_NS);
-        size_t ny = intervals_of_lane(communication, s, &j, y);
+        x[bridge_gaps(x, intervals_of_lane(compute, s, &i, x), GAP_NS)] = never;
+        y[intervals_of_lane(communication, s, &j, y)] = never;
         print_step(out, trace->implementation, &trace->step[s]);
         telemetry_print_times(out, origin_ns, &trace->times[s]);
         telemetry_print_overlap(out, &overlap[s], 1, on_device);
-        print_segments(out, x, nx, y, ny, &trace->times[s]);
+        print_segments(out, x, y, &trace->times[s]);
         fprintf(out, "}\n");
     }
     fclose(out);
