@@ -6,7 +6,6 @@
 #include "ddp/comm_nccl.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "profile/captured_steps.h"
 #include "training/training.h"
 
 #include <math.h>
@@ -166,11 +165,11 @@ static void collect_steps(struct capture *capture, struct run *run)
 
 /* Between two steps: what was captured so far goes into a whole trace of this rank. Returns 0; or -1 on every rank,
  * reported. */
-static int write_so_far(struct capture *capture, struct run *run, const struct trace_files *files)
+static int write_so_far(struct capture *capture, struct run *run, const struct results *results)
 {
     gpu_tracer_hold(&capture->gpu_tracer);
     collect_steps(capture, run);
-    int status = trace_files_write(files, &capture->trace);
+    int status = trace_files_write(capture->options, results, &capture->trace);
     gpu_tracer_release(&capture->gpu_tracer);
     return job_agree(run->job, status);
 }
@@ -226,7 +225,7 @@ static size_t steps_in(const struct capture *capture, int64_t seconds)
     return 1 + (size_t)(seconds * 1000000000 / (capture->step_ns + 1));
 }
 
-static int run_epochs(struct capture *capture, struct run *run, const struct trace_files *files)
+static int run_epochs(struct capture *capture, struct run *run, const struct results *results)
 {
     size_t steps = capture_steps(&capture->schedule), ask_every = steps_in(capture, ASK_EVERY_S), due = 1;
     int status = 0;
@@ -245,7 +244,7 @@ static int run_epochs(struct capture *capture, struct run *run, const struct tra
         if (done % ask_every == 0 || done == steps)
             capture->interrupted = job_max(run->job, signal_seen) > 0;
         if (done == due && done < steps) {
-            status = write_so_far(capture, run, files);
+            status = write_so_far(capture, run, results);
             size_t more = steps_in(capture, WRITE_EVERY_S);
             due += due / 4 > more ? due / 4 : more;
         }
@@ -256,7 +255,7 @@ static int run_epochs(struct capture *capture, struct run *run, const struct tra
 }
 
 /* The steps, between two comparisons of the clocks. */
-static int run_between_clocks(struct capture *capture, struct run *run, const struct trace_files *files)
+static int run_between_clocks(struct capture *capture, struct run *run, const struct results *results)
 {
     /* a second signal ends the rank at once, wherever it is */
     struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
@@ -265,7 +264,7 @@ static int run_between_clocks(struct capture *capture, struct run *run, const st
     sigaction(SIGTERM, &note, &before_term);
     job_compare_clocks(run->job, clock_now_ns, &capture->alignment.before);
     job_barrier(run->job);
-    int status = run_epochs(capture, run, files);
+    int status = run_epochs(capture, run, results);
     job_barrier(run->job);
     job_compare_clocks(run->job, clock_now_ns, &capture->alignment.after);
     sigaction(SIGINT, &before_int, NULL);
@@ -296,14 +295,14 @@ static int add_status(const struct job *job, int status, int more)
 }
 
 int capture_run(struct capture *capture, struct run *run, const struct profile_options *options,
-                const struct trace_files *files, struct results *results)
+                struct results *results)
 {
     capture->options = options;
     create_capture(capture, run);
     warm_up(capture, run);
     if (run->job->rank == 0)
-        print_plan(capture, files->top);
-    int status = run_between_clocks(capture, run, files);
+        print_plan(capture, results->top);
+    int status = run_between_clocks(capture, run, results);
     gpu_tracer_end(&capture->gpu_tracer);
     collect_steps(capture, run);
     overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
@@ -314,8 +313,8 @@ int capture_run(struct capture *capture, struct run *run, const struct profile_o
     collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment);
     if (run->job->rank == 0)
         print_end(capture);
-    status = add_status(run->job, status, trace_files_write(files, &capture->trace));
-    status = add_status(run->job, status, trace_files_write_all_ranks(files, &capture->trace));
+    status = add_status(run->job, status, trace_files_write(capture->options, results, &capture->trace));
+    status = add_status(run->job, status, trace_files_write_all_ranks(options, results, run->job, &capture->trace));
     return add_status(
         run->job, status,
         captured_steps_write(results, &capture->trace, capture->overlap, run->origin_ns, run->comm->on_device));

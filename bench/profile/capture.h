@@ -4,10 +4,26 @@
 #define BENCH_PROFILE_CAPTURE_H
 
 #include "profile/gpu_tracer.h"
-#include "profile/schedule.h"
-#include "profile/trace_files.h"
-#include "results/results.h"
+#include "profile/profile.h"
 #include "trace/trace.h"
+
+/* ---- the schedule: cycles as of torch.profiler.schedule, cut off by the end of the epochs ---- */
+
+struct capture_schedule {
+    size_t steps;                        /* of all epochs */
+    size_t wait, warmup, active, repeat; /* as in the options: steps of a cycle; active 0: all that remain; cycles,
+                                            0: as many as there is room for. A cycle fits into the steps */
+};
+
+/* What happens in a step: nothing, tracing without keeping, tracing; or the schedule has ended. */
+enum capture_state { CAPTURE_WAIT, CAPTURE_WARMUP, CAPTURE_ACTIVE, CAPTURE_OVER };
+enum capture_state capture_state(const struct capture_schedule *schedule, size_t step);
+
+/* Steps until the schedule has ended, and how many of these are active. */
+size_t capture_steps(const struct capture_schedule *schedule);
+size_t capture_active_steps(const struct capture_schedule *schedule);
+
+/* ---- the steps ---- */
 
 struct capture {
     const struct profile_options *options;
@@ -33,7 +49,25 @@ struct capture {
  * 0 has said why. Release with capture_destroy either way. */
 struct run;
 int capture_run(struct capture *capture, struct run *run, const struct profile_options *options,
-                const struct trace_files *files, struct results *results);
+                struct results *results);
 void capture_destroy(struct capture *capture); /* a zeroed one is fine */
+
+/* ---- their files: each trace appears when it is complete, and then replaces an older one ---- */
+
+/* Checks that this rank can write its trace, if it writes one. Returns 0; or -1, reported. */
+int trace_files_check(const struct profile_options *options, const struct results *results);
+
+/* Writes <implementation>_rank_<r>_trace.json of this rank, if it writes one. Returns 0; or -1, reported. */
+int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace);
+
+/* Writes the trace of all ranks that write one: each sends its rows to rank 0, which puts them one behind the other.
+ * All ranks call. Returns 0; or -1, reported. */
+int trace_files_write_all_ranks(const struct profile_options *options, const struct results *results,
+                                const struct job *job, const struct trace *trace);
+
+/* Appends the steps to the metrics of this rank; overlap is [trace->steps], times count from origin_ns, on_device as in
+ * struct comm. 0, or -1, reported. */
+int captured_steps_write(struct results *results, const struct trace *trace, const struct overlap *overlap,
+                         int64_t origin_ns, int on_device);
 
 #endif

@@ -1,5 +1,5 @@
 /* findings.c - what a profile's figures mean. */
-#include "profile/findings.h"
+#include "profile/outcome.h"
 
 #include <math.h>
 #include <stdarg.h>

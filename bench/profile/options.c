@@ -1,5 +1,5 @@
 /* options.c - what a profile captures and writes, as the command line says it. */
-#include "profile/options.h"
+#include "profile/profile.h"
 
 #include "kernels/error.h"
 

@@ -106,13 +106,7 @@ static void take_block(void *context, struct run *run, const struct step_times *
 
 static int measure(struct profile *p, struct run *run, struct results *results)
 {
-    const struct trace_files files = {.job = run->job,
-                                      .ranks = &p->options->ranks,
-                                      .label = p->facts.label,
-                                      .top = results->top,
-                                      .directory = results->directory,
-                                      .gzip = p->options->trace_gzip};
-    if (job_agree(run->job, trace_files_check(&files)))
+    if (job_agree(run->job, trace_files_check(p->options, results)))
         return -1;
     if (run->job->rank == 0) {
         cJSON *summary = create_summary(run, results);
@@ -120,7 +114,7 @@ static int measure(struct profile *p, struct run *run, struct results *results)
         fflush(stdout);
         cJSON_Delete(summary);
     }
-    int status = capture_run(&p->capture, run, p->options, &files, results);
+    int status = capture_run(&p->capture, run, p->options, results);
     if (!p->capture.n) /* it failed before the first step that counts */
         return -1;
     profile_figures_create(&p->figures, run->job, &p->capture);
