@@ -21,9 +21,6 @@
  * of the time. */
 enum { WRITE_EVERY_S = 3 };
 
-/* Ranks ask each other this often whether one was interrupted, so that all stop after the same step. */
-enum { ASK_EVERY_S = 1 };
-
 static volatile sig_atomic_t signal_seen; /* its number, or 0 */
 
 static void note_signal(int number)
@@ -219,15 +216,10 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
     run->steps_run++;
 }
 
-/* About how many steps take that long; at least 1, and the same on every rank. */
-static size_t steps_in(const struct capture *capture, int64_t seconds)
-{
-    return 1 + (size_t)(seconds * 1000000000 / (capture->step_ns + 1));
-}
-
 static int run_epochs(struct capture *capture, struct run *run, const struct results *results)
 {
-    size_t steps = capture_steps(&capture->schedule), ask_every = steps_in(capture, ASK_EVERY_S), due = 1;
+    size_t steps = capture_steps(&capture->schedule), due = 1;
+    size_t a_second = 1 + (size_t)(1000000000 / (capture->step_ns + 1)); /* steps; the same on every rank */
     int status = 0;
     int64_t shown_ns = clock_now_ns();
     struct progress progress;
@@ -241,12 +233,11 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
         run_step(capture, run, step, state);
         show_step(&progress, run, step, &shown_ns);
         size_t done = step + 1;
-        if (done % ask_every == 0 || done == steps)
+        if (done % a_second == 0 || done == steps) /* so that all stop after the same step */
             capture->interrupted = job_max(run->job, signal_seen) > 0;
         if (done == due && done < steps) {
             status = write_so_far(capture, run, results);
-            size_t more = steps_in(capture, WRITE_EVERY_S);
-            due += due / 4 > more ? due / 4 : more;
+            due += due / 4 > WRITE_EVERY_S * a_second ? due / 4 : WRITE_EVERY_S * a_second;
         }
     }
     progress_end(&progress);
@@ -285,15 +276,6 @@ static void print_end(const struct capture *capture)
                 capture->n, capture->options->buffer_mb);
 }
 
-/* The status after one more thing that all ranks did: what fails after a failure, which has been reported, only follows
- * from it. */
-static int add_status(const struct job *job, int status, int more)
-{
-    if (status)
-        error_clear();
-    return status ? status : job_agree(job, more);
-}
-
 int capture_run(struct capture *capture, struct run *run, const struct profile_options *options,
                 struct results *results)
 {
@@ -313,11 +295,13 @@ int capture_run(struct capture *capture, struct run *run, const struct profile_o
     collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment);
     if (run->job->rank == 0)
         print_end(capture);
-    status = add_status(run->job, status, trace_files_write(capture->options, results, &capture->trace));
-    status = add_status(run->job, status, trace_files_write_all_ranks(options, results, run->job, &capture->trace));
-    return add_status(
-        run->job, status,
-        captured_steps_write(results, &capture->trace, capture->overlap, run->origin_ns, run->comm->on_device));
+    int failed = trace_files_write(options, results, &capture->trace);
+    failed |= trace_files_write_all_ranks(options, results, run->job, &capture->trace);
+    failed |= captured_steps_write(results, &capture->trace, capture->overlap, run->origin_ns, run->comm->on_device);
+    if (!status)
+        return job_agree(run->job, failed);
+    error_clear(); /* reported already, and what failed now follows from it */
+    return status;
 }
 
 void capture_destroy(struct capture *capture)

@@ -73,23 +73,6 @@ static void list_payloads(struct profile_figures *figures, const struct capture 
     qsort(figures->collective, (size_t)figures->collectives, sizeof *figures->collective, larger_first);
 }
 
-/* What is known of each collective; all times of a rank's own. */
-enum { QUEUED, DURATION, WAIT, TRANSFER, TIMES };
-
-static int64_t time_of(const struct timed_collective *r, int64_t residual_ns, int rank, int time)
-{
-    switch (time) {
-    case QUEUED:
-        return r->posted_ns - r->queued_ns;
-    case DURATION:
-        return r->completed_ns - r->posted_ns;
-    case WAIT: /* the last rank does not wait */
-        return r->last_rank == rank ? -1 : collective_wait(r, rank, residual_ns);
-    default:
-        return collective_transfer(r, rank, residual_ns);
-    }
-}
-
 /* Medians over the calls of all ranks for which a time is known: one time of one payload is gathered at once, so that
  * this stays small. */
 static void find_collectives(struct profile_figures *figures, const struct job *job, const struct capture *capture)
@@ -101,25 +84,27 @@ static void find_collectives(struct profile_figures *figures, const struct job *
         most = figures->collective[c].calls > most ? figures->collective[c].calls : most;
     double *mine = allocate(most + 1, sizeof *mine), *all = allocate((most + 1) * (size_t)job->size, sizeof *all);
     for (struct collective_figure *c = figures->collective; c < figures->collective + figures->collectives; c++) {
-        double median[TIMES];
+        enum { QUEUED, DURATION, WAIT, TRANSFER, TIMES };
+        double *const median[TIMES] = {&c->queued, &c->duration, &c->wait, &c->transfer};
         size_t known[TIMES] = {0};
         for (int time = 0; time < TIMES; time++) {
             size_t n = 0;
-            for (size_t i = 0; i < r->n; i++)
-                if (r->item[i].bytes == c->bytes && r->item[i].step >= figures->first)
-                    mine[n++] = 1e-9 * (double)time_of(&r->item[i], r->residual_ns, job->rank, time);
+            for (const struct timed_collective *one = r->item; one < r->item + r->n; one++) {
+                int waits = one->last_rank != job->rank; /* the last rank does not */
+                const int64_t ns[TIMES] = {one->posted_ns - one->queued_ns, one->completed_ns - one->posted_ns,
+                                           waits ? collective_wait(one, job->rank, r->residual_ns) : -1,
+                                           collective_transfer(one, job->rank, r->residual_ns)};
+                if (one->bytes == c->bytes && one->step >= figures->first)
+                    mine[n++] = 1e-9 * (double)ns[time];
+            }
             job_gather(job, mine, n * sizeof *mine, all);
             for (size_t i = 0; i < n * (size_t)job->size; i++)
                 if (all[i] >= 0)
                     all[known[time]++] = all[i];
-            median[time] = stats_median(all, known[time]);
+            *median[time] = stats_median(all, known[time]);
         }
         c->calls = known[DURATION];
         c->waited = known[WAIT];
-        c->queued = median[QUEUED];
-        c->duration = median[DURATION];
-        c->wait = median[WAIT];
-        c->transfer = median[TRANSFER];
         c->algbw = c->duration > 0 ? (double)c->bytes / c->duration : NAN;
         c->busbw = c->algbw * comm_bus_factor(COMM_ALL_REDUCE, figures->ranks);
     }

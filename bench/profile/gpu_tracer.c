@@ -1,8 +1,7 @@
 /* gpu_tracer.c - the tracer of a GPU during a capture. */
-#include "profile/gpu_tracer.h"
-
 #include "kernels/device_cuda.h"
 #include "kernels/error.h"
+#include "profile/capture.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -112,16 +112,14 @@ void profile_add_tables(const struct profile *profile, cJSON *summary);
 void profile_add_findings(const struct profile *profile, cJSON *summary);
 void profile_add_figures(const struct profile *profile, struct figure_list *list);
 
-/* What the controls tell: a figure, "" for one that is only shown, and a row of a table, without a meaning for one that
- * is not shown. */
+/* What the controls tell: a figure, NULL for one that is only shown, and a row of a table, without a meaning for one
+ * that is not shown. An estimate whose median is NAN does not apply. */
 struct control_row {
     const char *subject, *figure, *name, *meaning, *unit;
     struct estimate estimate;
     enum better better;
 };
-enum { CONTROLS_MOST = 16 };
-
-/* Those that apply, ended by one without a name. */
-void profile_controls(const struct profile *profile, struct control_row row[CONTROLS_MOST]);
+enum { CONTROLS = 15 };
+void profile_controls(const struct profile *profile, struct control_row row[CONTROLS]);
 
 #endif

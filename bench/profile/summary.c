@@ -127,12 +127,12 @@ static void add_collectives(const struct profile *p, struct figure_list *list)
     }
 }
 
-void profile_controls(const struct profile *p, struct control_row row[CONTROLS_MOST])
+void profile_controls(const struct profile *p, struct control_row row[CONTROLS])
 {
     const struct controls *c = &p->controls;
     const char *label = p->facts.label;
-    const struct control_row rows[] = {
-        {label, "", label, "traced, as captured", "s", c->step, BETTER_LOWER},
+    const struct control_row rows[CONTROLS] = {
+        {label, NULL, label, "traced, as captured", "s", c->step, BETTER_LOWER},
         {"untraced", "step", "untraced", "records phases and collectives alone", "s", c->step_untraced, BETTER_LOWER},
         {"after_backward", "step", "after backward", "the same collectives, all after backward", "s",
          c->step_after_backward, BETTER_LOWER},
@@ -144,7 +144,7 @@ void profile_controls(const struct profile *p, struct control_row row[CONTROLS_M
          BETTER_LOWER},
         {label, "attainable", "attainable", "with perfect overlap of this plan", "s",
          without_interval(c->attainable, c->rounds), BETTER_NONE},
-        {label, "", "step / attainable", "1 is as good as it gets", "1",
+        {label, NULL, "step / attainable", "1 is as good as it gets", "1",
          without_interval(c->step.median / c->attainable, c->rounds), BETTER_LOWER},
         {label, "overlap_efficiency", "overlap efficiency",
          "saved by overlap, of the smaller of comm alone and backward", "1", c->overlap_efficiency, BETTER_HIGHER},
@@ -158,27 +158,18 @@ void profile_controls(const struct profile *p, struct control_row row[CONTROLS_M
         {label, "communication_thread_cores", "comm thread", "cores used by rank 0's communication thread", "1",
          without_interval(p->comm_thread_cores, c->rounds), BETTER_LOWER},
     };
-    size_t n = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (isfinite(rows[i].estimate.median))
-            row[n++] = rows[i];
-    row[n] = (struct control_row){0};
-}
-
-static void add_controls(const struct profile *p, struct figure_list *list)
-{
-    struct control_row row[CONTROLS_MOST];
-    profile_controls(p, row);
-    for (const struct control_row *r = row; r->name; r++)
-        if (*r->figure)
-            figures_add_estimate(list, r->subject, r->figure, r->unit, &r->estimate, r->better,
-                                 !strcmp(r->figure, "step"));
+    memcpy(row, rows, sizeof rows);
 }
 
 void profile_add_figures(const struct profile *p, struct figure_list *list)
 {
+    struct control_row row[CONTROLS];
+    profile_controls(p, row);
     add_steps(p, list);
-    add_controls(p, list);
+    for (const struct control_row *r = row; r < row + CONTROLS; r++)
+        if (r->figure)
+            figures_add_estimate(list, r->subject, r->figure, r->unit, &r->estimate, r->better,
+                                 !strcmp(r->figure, "step"));
     add_overlap(p, list);
     add_collectives(p, list);
     figures_add_value(list, p->facts.label, "memory_peak", "B", (double)p->facts.peak_bytes, 1, BETTER_LOWER);

@@ -237,10 +237,10 @@ static void add_ranks(const struct profile *p, cJSON *summary)
 static void add_controls(cJSON *summary, const char *key, const char *title, const char *heading, const char *unit,
                          double scale, const struct control_row *all, const char *note)
 {
-    struct control_row row[CONTROLS_MOST];
+    struct control_row row[CONTROLS];
     size_t n = 0;
-    for (const struct control_row *r = all; r->name; r++)
-        if (r->meaning && !strcmp(r->unit, unit))
+    for (const struct control_row *r = all; r < all + CONTROLS; r++)
+        if (r->meaning && !strcmp(r->unit, unit) && isfinite(r->estimate.median))
             row[n++] = *r;
     const struct column columns[] = {
         {"name", "", COLUMN_NAME, offsetof(struct control_row, name), NULL, 0, -20, 0},
@@ -256,7 +256,7 @@ static void add_controls(cJSON *summary, const char *key, const char *title, con
 void profile_add_tables(const struct profile *p, cJSON *summary)
 {
     const struct controls *c = &p->controls;
-    struct control_row row[CONTROLS_MOST];
+    struct control_row row[CONTROLS];
     char title[160];
     add_phases(p, summary);
     add_operations(p, summary);
