@@ -6,7 +6,6 @@
 #include "ddp/comm_nccl.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "training/training.h"
 
 #include <math.h>
 #include <signal.h>
@@ -49,10 +48,11 @@ static void start_tracer(struct capture *capture, const struct run *run)
 static void prepare_trace(struct capture *capture, const struct run *run)
 {
     const struct profile_options *o = capture->options;
-    int64_t base[2] = {run->origin_ns, 0}, *all = allocate(2 * (size_t)run->job->size, sizeof *all);
+    int64_t *all = allocate(2 * (size_t)run->job->size, sizeof *all);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    base[1] = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (clock_now_ns() - run->origin_ns);
+    int64_t unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    const int64_t base[2] = {run->origin_ns, unix_ns - (clock_now_ns() - run->origin_ns)};
     job_gather(run->job, base, sizeof base, all); /* rank 0's count */
     capture->trace = (struct trace){
         .implementation = run->options->implementation[0].label,
@@ -266,16 +266,6 @@ static int run_between_clocks(struct capture *capture, struct run *run, const st
 
 /* ---- after the steps ---- */
 
-static void print_end(const struct capture *capture)
-{
-    if (capture->interrupted)
-        fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", capture->n);
-    if (capture->full)
-        fprintf(stderr,
-                "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
-                capture->n, capture->options->buffer_mb);
-}
-
 int capture_run(struct capture *capture, struct run *run, const struct profile_options *options,
                 struct results *results)
 {
@@ -293,8 +283,12 @@ int capture_run(struct capture *capture, struct run *run, const struct profile_o
     capture->first = capture->first < capture->n ? capture->first : 0; /* the warm-up may be all there is */
     capture->collectives.first = capture->first;
     collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment);
-    if (run->job->rank == 0)
-        print_end(capture);
+    if (run->job->rank == 0 && capture->interrupted)
+        fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", capture->n);
+    if (run->job->rank == 0 && capture->full)
+        fprintf(stderr,
+                "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
+                capture->n, options->buffer_mb);
     int failed = trace_files_write(options, results, &capture->trace);
     failed |= trace_files_write_all_ranks(options, results, run->job, &capture->trace);
     failed |= captured_steps_write(results, &capture->trace, capture->overlap, run->origin_ns, run->comm->on_device);

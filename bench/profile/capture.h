@@ -4,8 +4,6 @@
 #define BENCH_PROFILE_CAPTURE_H
 
 #include "kernels/activity.h"
-#include "kernels/device.h"
-#include "kernels/timeline.h"
 #include "profile/profile.h"
 #include "trace/trace.h"
 
@@ -82,15 +80,11 @@ struct capture {
 /* Runs the steps with the run's first implementation, then aligns the clocks, and writes the trace of this rank, the
  * trace of all ranks, and the telemetry. The spans stay in the run's timeline. Returns 0; or -1 on every rank, and rank
  * 0 has said why. Release with capture_destroy either way. */
-struct run;
 int capture_run(struct capture *capture, struct run *run, const struct profile_options *options,
                 struct results *results);
 void capture_destroy(struct capture *capture); /* a zeroed one is fine */
 
 /* ---- their files: each trace appears when it is complete, and then replaces an older one ---- */
-
-/* Checks that this rank can write its trace, if it writes one. Returns 0; or -1, reported. */
-int trace_files_check(const struct profile_options *options, const struct results *results);
 
 /* Writes <implementation>_rank_<r>_trace.json of this rank, if it writes one. Returns 0; or -1, reported. */
 int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace);

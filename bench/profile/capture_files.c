@@ -2,7 +2,6 @@
 #include "base/files.h"
 #include "kernels/error.h"
 #include "profile/capture.h"
-#include "training/training.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,26 +10,6 @@
 #include <string.h>
 
 /* ---- the trace of a rank ---- */
-
-/* Begins the trace of this rank. */
-static int open_trace(struct new_file *file, const struct profile_options *options, const struct results *results)
-{
-    char path[FILES_PATH];
-    snprintf(path, sizeof path, "%.511s/%.63s_rank_%d_trace.json%s", results->top, options->implementation->name,
-             results->rank, options->trace_gzip ? ".gz" : "");
-    return new_file_open(file, path, options->trace_gzip);
-}
-
-int trace_files_check(const struct profile_options *options, const struct results *results)
-{
-    struct new_file file;
-    if (!rank_list_has(&options->ranks, results->rank))
-        return 0;
-    if (open_trace(&file, options, results))
-        return -1;
-    new_file_abandon(&file);
-    return 0;
-}
 
 static int write_to_file(void *file, const char *text, size_t n)
 {
@@ -49,11 +28,14 @@ static int end_file(struct new_file *file, int failed)
 
 int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace)
 {
+    char path[FILES_PATH];
     struct new_file file;
     struct trace_sink sink = {write_to_file, &file};
     if (!rank_list_has(&options->ranks, results->rank))
         return 0;
-    return open_trace(&file, options, results) ? -1 : end_file(&file, trace_write(trace, &sink));
+    snprintf(path, sizeof path, "%.511s/%.63s_rank_%d_trace.json%s", results->top, options->implementation->name,
+             results->rank, options->trace_gzip ? ".gz" : "");
+    return new_file_open(&file, path, options->trace_gzip) ? -1 : end_file(&file, trace_write(trace, &sink));
 }
 
 /* ---- all ranks in one trace ---- */
@@ -75,16 +57,6 @@ static int receive_rows(const struct job *job, int rank, struct new_file *file, 
     return failed;
 }
 
-static int open_trace_of_all(struct new_file *file, const struct profile_options *options,
-                             const struct results *results)
-{
-    char directory[FILES_PATH], path[FILES_PATH];
-    snprintf(directory, sizeof directory, "%.550s/all_ranks", results->directory);
-    snprintf(path, sizeof path, "%.600s/%.63s_all_ranks_trace.json%s", directory, options->implementation->name,
-             options->trace_gzip ? ".gz" : "");
-    return files_make_directories("profile-output-dir", directory) || new_file_open(file, path, options->trace_gzip);
-}
-
 int trace_files_write_all_ranks(const struct profile_options *options, const struct results *results,
                                 const struct job *job, const struct trace *trace)
 {
@@ -98,9 +70,14 @@ int trace_files_write_all_ranks(const struct profile_options *options, const str
         job_send(job, NULL, 0);
         return 0;
     }
+    char directory[FILES_PATH], path[FILES_PATH];
+    snprintf(directory, sizeof directory, "%.550s/all_ranks", results->directory);
+    snprintf(path, sizeof path, "%.600s/%.63s_all_ranks_trace.json%s", directory, options->implementation->name,
+             options->trace_gzip ? ".gz" : "");
     struct new_file file = {.file = -1};
     struct trace_sink sink = {write_to_file, &file};
-    int failed = open_trace_of_all(&file, options, results) || trace_write_merged_head(trace, &sink) ||
+    int failed = files_make_directories("profile-output-dir", directory) ||
+                 new_file_open(&file, path, options->trace_gzip) || trace_write_merged_head(trace, &sink) ||
                  (writes && trace_write_merged_rows(trace, &sink, 1));
     for (int r = 1; r < job->size; r++)
         failed = receive_rows(job, r, &file, failed);

@@ -4,7 +4,6 @@
 #include "profile/capture.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Records that a step leaves at most, about: of an operation some kernels with their launches and two stamps, of a
  * collective its kernel, stamps, events and waits, and stamps of phases and ranges. */

@@ -2,9 +2,6 @@
 #ifndef BENCH_PROFILE_PROFILE_H
 #define BENCH_PROFILE_PROFILE_H
 
-#include "base/option_table.h"
-#include "results/results.h"
-#include "spans/spans.h"
 #include "training/training.h"
 
 /* What is traced: operations as the host asks for them; what GPUs do; auto: both, where there is a GPU. */
