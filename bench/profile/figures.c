@@ -16,9 +16,6 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
                                                   [PHASE_OPTIMIZER] = " 5-10 %"};
     size_t steps = (size_t)figures->steps, n = steps * (size_t)job->size;
     double *mine = allocate(steps + 1, sizeof *mine), *all = allocate(n + 1, sizeof *all);
-    for (int r = 1; r < figures->ranks; r++)
-        if (figures->rank[r].sum.step_ns > figures->rank[figures->slowest].sum.step_ns)
-            figures->slowest = r;
     for (int p = PHASES; p >= 0; p--) { /* the step first: shares are of it */
         double sum = 0;
         for (size_t i = 0; i < steps; i++) {
@@ -38,13 +35,6 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
     }
     free(mine);
     free(all);
-}
-
-static void find_ranks(struct profile_figures *figures, const struct job *job, const struct capture *capture)
-{
-    struct rank_figure mine = {overlap_sum(capture->overlap, figures->first, figures->steps), capture->alignment};
-    figures->rank = allocate((size_t)job->size, sizeof *figures->rank);
-    job_gather(job, &mine, sizeof mine, figures->rank);
 }
 
 /* ---- collectives ---- */
@@ -118,7 +108,12 @@ void profile_figures_create(struct profile_figures *figures, const struct job *j
                                         .steps = capture->n - capture->first,
                                         .epochs = capture->step[capture->first].warmup ? "warm-up" : "active",
                                         .ranks = job->size};
-    find_ranks(figures, job, capture);
+    struct rank_figure mine = {overlap_sum(capture->overlap, figures->first, figures->steps), capture->alignment};
+    figures->rank = allocate((size_t)job->size, sizeof *figures->rank);
+    job_gather(job, &mine, sizeof mine, figures->rank);
+    for (int r = 1; r < figures->ranks; r++)
+        if (figures->rank[r].sum.step_ns > figures->rank[figures->slowest].sum.step_ns)
+            figures->slowest = r;
     find_phases(figures, job, capture);
     find_collectives(figures, job, capture);
 }
