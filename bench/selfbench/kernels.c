@@ -70,14 +70,12 @@ static void time_round(const struct bench *b, const int *calls, double *out, siz
 {
     size_t n = b->cases.n;
     int64_t *stamp = allocate(2 * n, sizeof *stamp);
-    const struct kernel_case *copy = &b->cases.item[b->cases.copy];
     b->device->stamps_begin();
-    copy->run(b->cases.arrays, copy->size);
+    kernel_case_run(b->cases.arrays, &b->cases.item[b->cases.copy]);
     for (size_t i = 0; i < n; i++) {
-        const struct kernel_case *k = &b->cases.item[i];
         stamp[2 * i] = b->device->stamp();
         for (int call = 0; call < calls[i]; call++)
-            k->run(b->cases.arrays, k->size);
+            kernel_case_run(b->cases.arrays, &b->cases.item[i]);
         stamp[2 * i + 1] = b->device->stamp();
     }
     b->device->stamps_end();

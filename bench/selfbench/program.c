@@ -1,9 +1,9 @@
 /* program.c - the command line, the device and the table of figures of a measuring program of one process. */
 #include "selfbench/program.h"
 
+#include "base/stats.h"
 #include "base/version.h"
 #include "kernels/error.h"
-#include "results/results.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -74,5 +74,37 @@ const char *program_words(const struct program *program, char text[300])
     if (program->opened.on_gpu)
         return open_device_words(&program->opened, text);
     snprintf(text, 300, "cpu, %zu thread%s", program->threads, program->threads == 1 ? "" : "s");
+    return text;
+}
+
+float *random_floats(const struct device *device, size_t n, double low, double high)
+{
+    static uint32_t state = 2463534242u;
+    float *host = allocate(n, sizeof *host), *array = device->allocate(n * sizeof *array);
+    for (size_t i = 0; i < n; i++) {
+        state = state * 1664525u + 1013904223u; /* Knuth, TAOCP 2, 3.3.4 */
+        host[i] = (float)(low + (high - low) * (double)(state >> 8) * 0x1p-24);
+    }
+    device->upload(array, host, n * sizeof *host);
+    free(host);
+    return array;
+}
+
+void *random_numbers(const struct device *device, size_t n, double low, double high)
+{
+    float *floats = random_floats(device, n, low, high);
+    if (device->compute_bytes == sizeof *floats)
+        return floats;
+    void *array = device->allocate(n * device->compute_bytes);
+    device->pack_bf16(array, floats, n);
+    device->synchronize();
+    device->release(floats);
+    return array;
+}
+
+const char *spread_words(char text[128], const double *sample, size_t n, int decimals)
+{
+    snprintf(text, 128, "median %.*f, min %.*f, max %.*f, n %zu", decimals, stats_median(sample, n), decimals,
+             stats_quantile(sample, n, 0), decimals, stats_quantile(sample, n, 1), n);
     return text;
 }

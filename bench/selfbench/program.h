@@ -29,4 +29,11 @@ int program_close(struct program *program);
 /* What it computes on, in words such as "NVIDIA H200, bf16" or "cpu, 1 thread". */
 const char *program_words(const struct program *program, char text[300]);
 
+/* n numbers of the device, fp32 or of its compute type, drawn evenly from [low, high); the caller releases them. */
+float *random_floats(const struct device *device, size_t n, double low, double high);
+void *random_numbers(const struct device *device, size_t n, double low, double high);
+
+/* "median 1.5, min 1.2, max 2.0, n 15", with so many decimals. */
+const char *spread_words(char text[128], const double *sample, size_t n, int decimals);
+
 #endif
