@@ -184,20 +184,18 @@ static void put_activities(struct trace_writer *w)
     struct trace_gpu_rows rows;
     trace_gpu_rows_create(&rows, w);
     struct trace_gpu_lanes lanes = {.lane = allocate(rows.n + 1, sizeof *lanes.lane)};
-    size_t *lane = allocate(rows.n + 1, sizeof *lane);
     for (size_t i = 0; i < rows.n; i++) {
         const struct activity *a = rows.row[i].activity;
         uint32_t stream = a->kind == ACTIVITY_WAIT ? ACTIVITY_NONE : a->stream;
         struct trace_gpu_lane *chosen = choose_lane(&lanes, stream, a->start_ns, a->end_ns);
         chosen->nccl |= rows.row[i].nccl;
-        lane[i] = (size_t)(chosen - lanes.lane);
+        rows.row[i].lane = (size_t)(chosen - lanes.lane);
     }
     put_gpu_lanes(w, &lanes);
     for (size_t i = 0; i < rows.calls; i++)
         put_call(w, &rows.call[i]);
     for (size_t i = 0; i < rows.n; i++)
-        put_device_row(w, &rows.row[i], &lanes.lane[lane[i]]);
-    free(lane);
+        put_device_row(w, &rows.row[i], &lanes.lane[rows.row[i].lane]);
     free(lanes.lane);
     trace_gpu_rows_destroy(&rows);
 }

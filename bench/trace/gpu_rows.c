@@ -87,7 +87,7 @@ static void choose_rows(struct trace_gpu_rows *rows, const struct trace_writer *
             (*made)->id = w->collective_id + (long)collective;
             kernels[collective]++;
         }
-        rows->row[rows->n++] = (struct trace_gpu_row){a, *made, nccl, collective};
+        rows->row[rows->n++] = (struct trace_gpu_row){a, *made, nccl, 0, collective};
     }
     for (size_t i = 0; i < rows->n; i++)
         if (rows->row[i].collective != NO_COLLECTIVE && kernels[rows->row[i].collective] > 1)

@@ -17,6 +17,7 @@ struct trace_gpu_row {
     const struct activity *activity;
     struct trace_gpu_call *call;
     int nccl;          /* a kernel of NCCL */
+    size_t lane;       /* where it is written */
     size_t collective; /* whose only kernel it is; or NO_COLLECTIVE */
 };
 

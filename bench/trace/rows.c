@@ -120,9 +120,9 @@ void trace_span_end(struct trace_writer *w, const char *name)
     trace_put(w, "}");
 }
 
-void trace_put_annotation(struct trace_writer *w, const char *name, int64_t start, int64_t end, long id)
+void trace_put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id)
 {
-    trace_ts_span_begin(w, "user_annotation", w->pid, w->trace->thread, start, end, id);
+    trace_span_begin(w, "user_annotation", w->pid, w->trace->thread, start_ns, end_ns, id);
     trace_span_end(w, name);
 }
 

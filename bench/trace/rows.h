@@ -64,8 +64,8 @@ void trace_ts_span_begin(struct trace_writer *w, const char *category, long pid,
                          int64_t end, long id);
 void trace_span_end(struct trace_writer *w, const char *name);
 
-/* A span of the training thread without more "args", between two ts. */
-void trace_put_annotation(struct trace_writer *w, const char *name, int64_t start, int64_t end, long id);
+/* A span of the training thread without more "args", between times of this rank's clock. */
+void trace_put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id);
 
 /* The name of a "process" (thread 0) or a "thread" (printf's, less than 600 bytes), its labels unless NULL, and its
  * place among the others. */

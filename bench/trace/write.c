@@ -55,12 +55,10 @@ static void put_step(struct trace_writer *w, int i)
             last++;
         snprintf(name, sizeof name, "%s_epoch_%ld (lr=%.6g)", s->warmup ? "warmup" : "active", s->epoch + 1,
                  (double)s->learning_rate);
-        trace_put_annotation(w, name, trace_row_time(t, w->step[i].start_ns), trace_row_time(t, w->step[last].end_ns),
-                             ++w->id);
+        trace_put_annotation(w, name, w->step[i].start_ns, w->step[last].end_ns, ++w->id);
     }
     snprintf(name, sizeof name, "ProfilerStep#%ld", s->number + 1);
-    trace_put_annotation(w, name, trace_row_time(t, w->step[i].start_ns), trace_row_time(t, w->step[i].end_ns),
-                         ++w->id);
+    trace_put_annotation(w, name, w->step[i].start_ns, w->step[i].end_ns, ++w->id);
 }
 
 /* Holistic Trace Analysis drops what starts in the last step, so that has to be one in which nothing starts. */
@@ -77,7 +75,8 @@ static void put_sentinel(struct trace_writer *w)
         if (t->collectives->item[i].completed_ns - t->base_ns > end)
             end = t->collectives->item[i].completed_ns - t->base_ns;
     snprintf(name, sizeof name, "ProfilerStep#%ld", t->step[t->steps - 1].number + 2);
-    trace_put_annotation(w, name, end + 1000, end + 2000, ++w->id);
+    trace_ts_span_begin(w, "user_annotation", w->pid, t->thread, end + 1000, end + 2000, ++w->id);
+    trace_span_end(w, name);
 }
 
 static void put_range(struct trace_writer *w, const struct span *s, long id)
@@ -180,8 +179,8 @@ static void put_host(struct trace_writer *w)
         put_step(w, i);
     for (size_t i = 0; i < host->n; i++)
         if (step_phase_of(&host->span[i]) >= 0)
-            trace_put_annotation(w, host->span[i].name, trace_row_time(t, host->span[i].queued_ns),
-                                 trace_row_time(t, host->span[i].returned_ns), w->host_id + (long)i);
+            trace_put_annotation(w, host->span[i].name, host->span[i].queued_ns, host->span[i].returned_ns,
+                                 w->host_id + (long)i);
     if (t->nccl_version)
         trace_put_calls_of_collectives(w);
     if (t->without_cpu)
