@@ -20,13 +20,11 @@ struct gpu_sample {
     unsigned long long reasons; /* of enum nvml_reason */
 };
 
-enum { GPU_KINDS = MONITOR_KINDS - MONITOR_GPU_POWER };
-
 /* Counts over all samples of a GPU. */
 struct gpu_tally {
-    unsigned index;                /* the library's number of it */
-    int samples, count[GPU_KINDS]; /* all; those with that finding, of enum monitor_kind from MONITOR_GPU_POWER on */
-    double memory_most;            /* percent */
+    unsigned index;                    /* the library's number of it */
+    int samples, count[MONITOR_KINDS]; /* all; those with that finding */
+    double memory_most;                /* percent */
 };
 
 void gpu_tally_add(struct gpu_tally *tally, const struct gpu_sample *sample); /* to begin with zeroed but for index */
