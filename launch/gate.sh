@@ -104,7 +104,7 @@ for ((set = 0; set <= tries; set++)); do
 done
 [ "$slower" = $((tries + 1)) ] || failed=1
 
-# latency: the same rate, and packets that are held for longer; the median time of 8 bytes tells what it came to
+# latency: the same rate, and packets that are held for longer; the median time of 8 bytes shows what it came to
 lab --rate 100mbit --delay 200us
 measure near
 lab --rate 100mbit --delay 310us
@@ -112,7 +112,7 @@ measure far
 judge near far
 [ "$verdict" = regressed ] || failed=1
 latency() {
-    awk -F, 'FNR > 1 && $7 == 8 && $6 == "in_place" { print $12 }' "$output/$1"/*/allreduce.csv | sort -n |
+    awk -F, '$2 ~ / in_place$/ && $3 == "time" && $4 == 8 { print 1e6 * $6 }' "$output/$1"/*/summary.csv | sort -n |
         awk '{ x[NR] = $1 } END { printf "%.0f", x[int((NR + 1) / 2)] }'
 }
 

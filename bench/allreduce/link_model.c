@@ -121,7 +121,7 @@ static size_t find_cut(const double *bytes, const double *seconds, size_t n)
         }
     }
     /* P-value of F = ((one - two) / 2) / (two / d), d = n - 4, with 2 and d degrees of freedom: (two / one)^(d / 2) */
-    return cut < n && pow(two / one, ((double)n - 4) / 2) <= level ? cut : n;
+    return cut < n && two <= one / 4 && pow(two / one, ((double)n - 4) / 2) <= level ? cut : n;
 }
 
 int link_model_fit(struct link_regime regime[LINK_REGIMES], const double *bus_bytes, const double *seconds, size_t n)

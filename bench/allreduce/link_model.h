@@ -30,9 +30,10 @@ struct link_regime {
  * A line has the least sum of squared relative residuals, that is weights 1 / seconds^2; its intervals are Student's t
  * times the standard errors of weighted least squares, so they hold the true values in 95 % of fits if times scatter
  * about a line in proportion to themselves. Where one line is off by more than 2 % (root mean square), the sizes are
- * cut in two where two lines leave the least squares, and both are kept if an F test (Chow, Tests of equality between
- * sets of coefficients in two linear regressions, Econometrica 28 (1960) 591-605) says so. Its level is 0.1 %, because
- * the best of many cuts is tested: with up to 50 sizes, that still finds a change in less than 5 % of straight lines.
+ * cut in two where two lines leave the least squares. Both are kept if they halve that figure, and an F test (Chow,
+ * Tests of equality between sets of coefficients in two linear regressions, Econometrica 28 (1960) 591-605) at 0.1 %
+ * finds them: strict, because it is the best of many cuts that is tested. Straight lines are cut in less than 5 % of
+ * fits, also where one time is late or small messages are noisier than large ones.
  *
  * Returns the number of regimes, from small sizes to large ones; 0 if there is nothing to fit: fewer than LINK_SIZES
  * sizes, more than LINK_MOST_SIZES, or a size or time that is not a finite number above 0. */

@@ -63,18 +63,14 @@ static const struct option range_rows[] = {
     {.name = "step-bytes", .letter = 'i', .kind = &option_bytes, .offset = FIELD(range.step), .initial = "0",
      .high = MESSAGE_MOST_BYTES, .help = "or the last plus this; 0: use the factor"},
 };
-/* clang-format on */
 
-/* clang-format off */
 static const struct option size_rows[] = {
     {.name = "sizes", .common = 1, .kind = &option_sizes, .offset = FIELD(list), .low = 1, .high = MESSAGE_MOST_BYTES,
      .help = "just these: a list such as 8,64K,25M"},
     {.name = "sizes-from-model", .common = 1, .kind = &option_flag, .offset = FIELD(sizes_from_model),
-     .help = "those that the strategies send for a model, with their bucket plans (options: --help all)"},
+     .help = "those that the strategies send for a model, with their bucket plans"},
 };
-/* clang-format on */
 
-/* clang-format off */
 static const struct option collective_rows[] = {
     {.name = "collective", .common = 1, .kind = &option_choice, .offset = FIELD(choice.kind), .initial = "all_reduce",
      .choices = comm_kind_name, .help = "all_reduce, reduce_scatter, all_gather or broadcast"},
@@ -85,25 +81,21 @@ static const struct option collective_rows[] = {
     {.name = "root", .letter = 'r', .kind = &option_count, .offset = FIELD(choice.root), .initial = "0", .high = 1e6,
      .help = "of a broadcast"},
 };
-/* clang-format on */
 
-/* clang-format off */
 static const struct option measure_rows[] = {
     {.name = "iters", .letter = 'n', .common = 1, .kind = &option_count, .offset = FIELD(timing.iters),
      .initial = "0", .high = 1e6,
      .help = "timed iterations of a size; 0: as many as fit into 0.2 s at the pace of the fastest warm-up call, from "
      "5 to 2000 (with --overlap 1 s, 10 to 200)"},
-    {.name = "call", .common = 1, .kind = &option_choice, .offset = FIELD(timing.nonblocking), .initial = "blocking",
+    {.name = "call", .kind = &option_choice, .offset = FIELD(timing.nonblocking), .initial = "blocking",
      .choices = call_names,
      .help = "blocking: the library's own call (with MPI and avg also a division); nonblocking: as the strategies "
      "send, started, tested, yielding; with --overlap always"},
     {.name = "overlap", .common = 1, .kind = &option_flag, .offset = FIELD(overlap),
      .help = "instead: computation alone, communication alone and both at once, for each size"},
 };
-/* clang-format on */
 
 /* Of timings, not of overlaps. */
-/* clang-format off */
 static const struct option timing_rows[] = {
     {.name = "warmup-iters", .letter = 'w', .kind = &option_count, .offset = FIELD(timing.warmup_iters),
      .initial = "5", .low = 1, .high = 1e6, .help = "iterations before the timed ones"},
@@ -121,9 +113,7 @@ static const struct option timing_rows[] = {
     {.name = "iteration-times", .letter = 'I', .kind = &option_count, .offset = FIELD(view.iterations),
      .initial = "0", .high = 1, .help = "1: the table also shows min, median, p95, p99 and max over the iterations"},
 };
-/* clang-format on */
 
-/* clang-format off */
 static const struct option file_rows[] = {
     {.name = "output-file", .letter = 'J', .kind = &option_text, .offset = FIELD(output_file), .initial = "",
      .help = "also write the summary, JSON, to this file"},

@@ -37,112 +37,64 @@ static void work_destroy(struct work *work)
     work->device->release(work->y);
 }
 
-/* Issues the computation and returns stamps before and behind it. */
-struct stretch {
-    int64_t begin, end;
+/* ---- one round ---- */
+
+enum { COMM, COMPUTE, BOTH, RUNS };
+
+/* Seconds of one run: all of it; its computation, by the device's stamps; its collective, from post to completion. */
+struct run_times {
+    double total, compute, comm;
 };
 
-static struct stretch compute(const struct work *work)
+/* Starts the collective (NULL: none), computes (work NULL: nothing) and joins it. */
+static struct run_times run_once(struct endpoint *e, const struct collective *c, const struct work *work)
 {
-    struct stretch stretch = {.begin = work->device->stamp()};
-    for (size_t i = 0; i < work->products; i++)
-        work->device->linear_forward(work->y, work->x, work->w, work->edge, work->edge, work->edge);
-    stretch.end = work->device->stamp();
-    return stretch;
-}
-
-/* ---- one run of each kind ---- */
-
-/* What a round measures, in seconds. */
-enum part { COMM_ALONE, COMM_ALONE_SPAN, COMPUTE_ALONE, COMPUTE_ALONE_SPAN, BOTH, BOTH_COMPUTE, BOTH_SPAN, PARTS };
-
-static double seconds_since(int64_t start)
-{
-    return 1e-9 * (double)(clock_now_ns() - start);
-}
-
-/* Once the device is at rest: makes the times of stamps and spans known. */
-static void settle(struct endpoint *e)
-{
-    e->device->stamps_end();
-    timeline_settle(&e->timeline, e->device->stamp_ns);
-}
-
-static double stretch_seconds(const struct endpoint *e, struct stretch stretch)
-{
-    return 1e-9 * (double)(e->device->stamp_ns(stretch.end) - e->device->stamp_ns(stretch.begin));
-}
-
-/* Of the collective that was just joined, from post to completion. */
-static double span_seconds(struct endpoint *e)
-{
-    const struct lane *lane = &e->timeline.lane[LANE_COMMUNICATION];
-    const struct span *span = &lane->span[lane->n - 1];
-    double seconds = 1e-9 * (double)(span->end_ns - span->start_ns);
+    const struct device *device = e->device;
+    struct run_times times = {0};
+    long ticket = 0;
+    device->stamps_begin();
+    int64_t start = clock_now_ns();
+    if (c)
+        ticket = e->comm->start(e->comm, c);
+    int64_t compute_start = device->stamp();
+    for (size_t i = 0; work && i < work->products; i++)
+        device->linear_forward(work->y, work->x, work->w, work->edge, work->edge, work->edge);
+    int64_t compute_end = device->stamp();
+    if (c)
+        e->comm->join(e->comm, ticket);
+    device->synchronize();
+    times.total = 1e-9 * (double)(clock_now_ns() - start);
+    device->stamps_end(); /* now the times of stamps and spans are known */
+    timeline_settle(&e->timeline, device->stamp_ns);
+    times.compute = 1e-9 * (double)(device->stamp_ns(compute_end) - device->stamp_ns(compute_start));
+    if (c) {
+        const struct lane *lane = &e->timeline.lane[LANE_COMMUNICATION];
+        const struct span *span = &lane->span[lane->n - 1];
+        times.comm = 1e-9 * (double)(span->end_ns - span->start_ns);
+    }
     timeline_clear(&e->timeline);
-    return seconds;
+    return times;
 }
 
-static void run_comm(struct endpoint *e, const struct collective *c, double part[PARTS])
-{
-    e->device->stamps_begin();
-    int64_t start = clock_now_ns();
-    e->comm->join(e->comm, e->comm->start(e->comm, c));
-    e->device->synchronize();
-    part[COMM_ALONE] = seconds_since(start);
-    settle(e);
-    part[COMM_ALONE_SPAN] = span_seconds(e);
-}
-
-static void run_compute(struct endpoint *e, const struct work *work, double part[PARTS])
-{
-    e->device->stamps_begin();
-    int64_t start = clock_now_ns();
-    struct stretch computed = compute(work);
-    e->device->synchronize();
-    part[COMPUTE_ALONE] = seconds_since(start);
-    settle(e);
-    part[COMPUTE_ALONE_SPAN] = stretch_seconds(e, computed);
-}
-
-static void run_both(struct endpoint *e, const struct collective *c, const struct work *work, double part[PARTS])
-{
-    e->device->stamps_begin();
-    int64_t start = clock_now_ns();
-    long ticket = e->comm->start(e->comm, c);
-    struct stretch computed = compute(work);
-    e->comm->join(e->comm, ticket);
-    e->device->synchronize();
-    part[BOTH] = seconds_since(start);
-    settle(e);
-    part[BOTH_COMPUTE] = stretch_seconds(e, computed);
-    part[BOTH_SPAN] = span_seconds(e);
-}
-
-/* The three kinds in an order that turns with the round; part[PARTS] becomes the mean over ranks. */
+/* The three runs in an order that turns with the round; times[RUNS] become means over ranks. */
 static void run_round(struct endpoint *e, const struct collective *c, const struct work *work, size_t round,
-                      double part[PARTS])
+                      struct run_times times[RUNS])
 {
-    double mine[PARTS], *all = allocate((size_t)e->job->size * PARTS, sizeof *all);
-    for (size_t i = 0; i < 3; i++) {
+    struct run_times mine[RUNS], *all = allocate((size_t)e->job->size * RUNS, sizeof *all);
+    for (size_t i = 0; i < RUNS; i++) {
+        size_t run = (round + i) % RUNS;
         job_barrier(e->job);
         watchdog_mark(e->comm->watchdog, clock_now_ns(), (long)round);
-        switch ((round + i) % 3) {
-        case 0:
-            run_comm(e, c, mine);
-            break;
-        case 1:
-            run_compute(e, work, mine);
-            break;
-        default:
-            run_both(e, c, work, mine);
-        }
+        mine[run] = run_once(e, run == COMPUTE ? NULL : c, run == COMM ? NULL : work);
     }
     job_gather(e->job, mine, sizeof mine, all);
-    for (int p = 0; p < PARTS; p++) {
-        part[p] = 0;
-        for (int r = 0; r < e->job->size; r++)
-            part[p] += all[r * PARTS + p] / e->job->size;
+    for (int run = 0; run < RUNS; run++) {
+        times[run] = (struct run_times){0};
+        for (int r = 0; r < e->job->size; r++) {
+            times[run].total += all[r * RUNS + run].total / e->job->size;
+            times[run].compute += all[r * RUNS + run].compute / e->job->size;
+            times[run].comm += all[r * RUNS + run].comm / e->job->size;
+        }
     }
     free(all);
 }
@@ -154,15 +106,13 @@ static size_t calibrate(struct endpoint *e, const struct collective *c, struct w
 {
     enum { TRIES = 5, PRODUCTS = 100 };
     const double budget_s = 1, least = 10, most = 200;
-    double part[PARTS], comm = INFINITY, product = INFINITY;
+    double comm = INFINITY, product = INFINITY;
     work->products = PRODUCTS;
     for (int i = 0; i < TRIES; i++) {
         job_barrier(e->job);
         watchdog_mark(e->comm->watchdog, clock_now_ns(), i);
-        run_comm(e, c, part);
-        run_compute(e, work, part);
-        comm = fmin(comm, part[COMM_ALONE]);
-        product = fmin(product, part[COMPUTE_ALONE] / PRODUCTS);
+        comm = fmin(comm, run_once(e, c, NULL).total);
+        product = fmin(product, run_once(e, NULL, work).total / PRODUCTS);
     }
     comm = job_max(e->job, comm);
     product = job_max(e->job, product);
@@ -180,34 +130,32 @@ struct overlap_timing overlap_timing_measure(struct endpoint *e, const struct co
 {
     char words[TIMING_WORDS];
     struct collective c = timing->collective;
+    struct overlap_timing o = {.collective = c, .bytes = timing->bytes};
+    struct estimate *const estimate[] = {&o.comm,    &o.compute,          &o.both,
+                                         &o.overlap, &o.compute_slowdown, &o.comm_slowdown};
+    enum { SERIES = sizeof estimate / sizeof *estimate };
     c.buffer = e->buffer;
     timing_words(timing, words);
     watchdog_begin(e->comm->watchdog, "overlap round", words);
     struct work work = work_create(e->device);
     size_t n = calibrate(e, &c, &work, rounds);
-    enum { COMM, COMPUTE, TOGETHER, OVERLAP, COMPUTE_SLOWDOWN, COMM_SLOWDOWN, SERIES };
-    double *series = allocate(n * SERIES, sizeof *series), part[PARTS];
+    double *series = allocate(n * SERIES, sizeof *series);
     for (size_t i = 0; i < n; i++) {
-        run_round(e, &c, &work, i, part);
-        series[COMM * n + i] = part[COMM_ALONE];
-        series[COMPUTE * n + i] = part[COMPUTE_ALONE];
-        series[TOGETHER * n + i] = part[BOTH];
-        series[OVERLAP * n + i] = overlap_timing_ratio(part[COMPUTE_ALONE], part[COMM_ALONE], part[BOTH]);
-        series[COMPUTE_SLOWDOWN * n + i] = part[BOTH_COMPUTE] / part[COMPUTE_ALONE_SPAN];
-        series[COMM_SLOWDOWN * n + i] = part[BOTH_SPAN] / part[COMM_ALONE_SPAN];
+        struct run_times t[RUNS];
+        run_round(e, &c, &work, i, t);
+        const double sample[SERIES] = {t[COMM].total,
+                                       t[COMPUTE].total,
+                                       t[BOTH].total,
+                                       overlap_timing_ratio(t[COMPUTE].total, t[COMM].total, t[BOTH].total),
+                                       t[BOTH].compute / t[COMPUTE].compute,
+                                       t[BOTH].comm / t[COMM].comm};
+        for (size_t s = 0; s < SERIES; s++)
+            series[s * n + i] = sample[s];
     }
     watchdog_rest(e->comm->watchdog);
-    struct overlap_timing o = {
-        .collective = timing->collective,
-        .bytes = timing->bytes,
-        .products = work.products,
-        .comm = stats_estimate(series + COMM * n, n),
-        .compute = stats_estimate(series + COMPUTE * n, n),
-        .both = stats_estimate(series + TOGETHER * n, n),
-        .overlap = stats_estimate(series + OVERLAP * n, n),
-        .compute_slowdown = stats_estimate(series + COMPUTE_SLOWDOWN * n, n),
-        .comm_slowdown = stats_estimate(series + COMM_SLOWDOWN * n, n),
-    };
+    o.products = work.products;
+    for (size_t s = 0; s < SERIES; s++)
+        *estimate[s] = stats_estimate(series + s * n, n);
     free(series);
     work_destroy(&work);
     return o;

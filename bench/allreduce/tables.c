@@ -28,12 +28,9 @@ struct timing_row {
 
 #define ROW(field)    offsetof(struct timing_row, field)
 #define TIMING(field) offsetof(struct collective_timing, field)
-#define PLACED(key)                                                                                                    \
-    {                                                                                                                  \
-        key "_out_of_place", key "_in_place"                                                                           \
-    }
-
 /* clang-format off */
+#define PLACED(key) {key "_out_of_place", key "_in_place"}
+
 static const struct column size_columns[] = {
     {"bytes", "#           \n#       size\n#        (B)", COLUMN_COUNT, ROW(bytes), "B", 1, 12, 0},
     {"count", "\ncount\n(elements)", COLUMN_COUNT, ROW(count), NULL, 1, 12, 0},
@@ -41,7 +38,6 @@ static const struct column size_columns[] = {
     {"op", "\nredop", COLUMN_NAME, ROW(op), NULL, 1, 5, 0},
     {"root", "\nroot", COLUMN_INT, ROW(root), NULL, 1, 4, 0},
 };
-/* clang-format on */
 
 /* Of each placement: its columns are those of a timing, under keys and headings of its own. */
 static const struct {
@@ -49,18 +45,11 @@ static const struct {
     enum { SHOW_ALWAYS, SHOW_TIME, SHOW_CPU_TIME, SHOW_ITERATIONS, SHOW_NEVER } show;
     struct column column;
 } placed_columns[] = {
-#define US(field, w)                                                                                                   \
-    {                                                                                                                  \
-        .kind = COLUMN_REAL, .offset = TIMING(field), .unit = "s", .scale = 1e6, .width = w, .decimals = -4            \
-    }
-#define GBS(field)                                                                                                     \
-    {                                                                                                                  \
-        .kind = COLUMN_REAL, .offset = TIMING(field), .unit = "B/s", .scale = 1e-9, .width = 7, .decimals = -3         \
-    }
-#define SAME(heading)                                                                                                  \
-    {                                                                                                                  \
-        heading, heading                                                                                               \
-    }
+#define US(field, w) {.kind = COLUMN_REAL, .offset = TIMING(field), \
+     .unit = "s", .scale = 1e6, .width = w, .decimals = -4}
+#define GBS(field) {.kind = COLUMN_REAL, .offset = TIMING(field), \
+     .unit = "B/s", .scale = 1e-9, .width = 7, .decimals = -3}
+#define SAME(heading) {heading, heading}
     {PLACED("time"), {"out-of-place\ntime\n(us)", "in-place\ntime\n(us)"}, SHOW_TIME, US(time, 12)},
     {PLACED("cpu_time"), {"out-of-place\ncputime\n(us)", "in-place\ncputime\n(us)"}, SHOW_CPU_TIME, US(cpu_time, 12)},
     {PLACED("algbw"), SAME("\nalgbw\n(GB/s)"), SHOW_ALWAYS, GBS(algbw)},
@@ -76,6 +65,7 @@ static const struct {
     {PLACED("largest_rank_median"), SAME(NULL), SHOW_NEVER, US(ranks.max, 9)},
     {PLACED("slowest_rank"), SAME(NULL), SHOW_NEVER, {.kind = COLUMN_INT, .offset = TIMING(slowest_rank)}},
 };
+/* clang-format on */
 
 void timing_table_create(struct growing_table *table, const struct timing_view *view, int in_place_only,
                          double bus_factor)
@@ -134,7 +124,7 @@ struct overlap_row {
 
 /* clang-format off */
 static const struct column overlap_columns[] = {
-    {"bytes", "#      size\n#       (B)", COLUMN_COUNT, OVERLAP(bytes), "B", 1, 12, 0},
+    {"bytes", "#       size\n#        (B)", COLUMN_COUNT, OVERLAP(bytes), "B", 1, 12, 0},
     {"count", "count\n(elements)", COLUMN_COUNT, OVERLAP(collective.count), NULL, 1, 12, 0},
     {"dtype", "type", COLUMN_NAME, offsetof(struct overlap_row, dtype), NULL, 1, 6, 0},
     {"op", "redop", COLUMN_NAME, offsetof(struct overlap_row, op), NULL, 1, 5, 0},
@@ -183,17 +173,17 @@ struct link_row {
 
 /* clang-format off */
 static const struct column link_columns[] = {
-    {"dtype", "#  type", COLUMN_NAME, LINK(dtype), NULL, 1, 7, 0},
+    {"dtype", "#  type\n#      ", COLUMN_NAME, LINK(dtype), NULL, 1, 7, 0},
     {"op", "redop", COLUMN_NAME, LINK(op), NULL, 1, 5, 0},
     {"placement", "placement", COLUMN_NAME, LINK(placement), NULL, 1, 12, 0},
-    {"from_bytes", "from (B)", COLUMN_REAL, LINK(from_bytes), "B", 1, 12, 0},
-    {"to_bytes", "to (B)", COLUMN_REAL, LINK(to_bytes), "B", 1, 12, 0},
+    {"from_bytes", "from\n(B)", COLUMN_REAL, LINK(from_bytes), "B", 1, 12, 0},
+    {"to_bytes", "to\n(B)", COLUMN_REAL, LINK(to_bytes), "B", 1, 12, 0},
     {"sizes", "sizes", COLUMN_COUNT, LINK(regime.sizes), NULL, 1, 5, 0},
-    {"latency", "latency (us)", COLUMN_REAL, LINK(regime.latency), "s", 1e6, 12, -3},
+    {"latency", "latency\n(us)", COLUMN_REAL, LINK(regime.latency), "s", 1e6, 12, -3},
     {"latency", "[95 % interval]", COLUMN_INTERVAL, LINK(regime.latency_interval), "s", 1e6, -15, -3},
-    {"bandwidth", "bandwidth (GB/s)", COLUMN_REAL, LINK(regime.bandwidth), "B/s", 1e-9, 12, -3},
+    {"bandwidth", "bandwidth\n(GB/s)", COLUMN_REAL, LINK(regime.bandwidth), "B/s", 1e-9, 12, -3},
     {"bandwidth", "[95 % interval]", COLUMN_INTERVAL, LINK(regime.bandwidth_interval), "B/s", 1e-9, -18, -3},
-    {"residual", "residual (%)", COLUMN_REAL, LINK(regime.residual), "1", 100, 8, 1},
+    {"residual", "residual\n(%)", COLUMN_REAL, LINK(regime.residual), "1", 100, 8, 1},
 };
 /* clang-format on */
 

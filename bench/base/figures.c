@@ -131,7 +131,7 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
 
 /* ---- CSV ---- */
 
-/* A comma, and the number with the digits that JSON keeps; nothing after the comma for one that is not finite. */
+/* A comma, and the number; nothing after the comma for one that is not finite. */
 static void print_number(FILE *out, double value)
 {
     if (isfinite(value))

@@ -5,6 +5,7 @@
 #include "kernels/error.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,10 +50,20 @@ void json_add_text(cJSON *object, const char *name, const char *text)
     cJSON_AddItemToObject(object, name, json_text(text));
 }
 
+/* The number that is read back from a file: cJSON prints 15 digits where that is off by no more than the last bit, and
+ * 17 elsewhere. With it, what is printed from a tree and from its file rounds alike. */
+static double as_printed(double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.15g", value);
+    double shorter = strtod(text, NULL);
+    return fabs(shorter - value) <= DBL_EPSILON * fmax(fabs(shorter), fabs(value)) ? shorter : value;
+}
+
 void json_add_number(cJSON *object, const char *name, double value)
 {
     if (isfinite(value))
-        cJSON_AddNumberToObject(object, name, value);
+        cJSON_AddNumberToObject(object, name, as_printed(value));
     else
         cJSON_AddNullToObject(object, name);
 }

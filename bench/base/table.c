@@ -88,7 +88,7 @@ enum { CELL_SIZE = 160, COLUMNS_MOST = 32 };
 static int decimals_of(double value, int significant)
 {
     int before = value == 0 ? 1 : (int)floor(log10(fabs(value))) + 1;
-    return before >= significant ? 0 : significant - before < 12 ? significant - before : 12;
+    return before >= significant ? 0 : significant - before < 5 ? significant - before : 5;
 }
 
 static void number_words(char cell[CELL_SIZE], const cJSON *column, double value)

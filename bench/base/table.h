@@ -26,7 +26,7 @@ struct column {
     const char *unit; /* of the number as it is kept: s, B, B/s, 1; NULL for text */
     double scale;     /* what is printed is the number times this; 0: 1 */
     int width;        /* in characters, at least; below 0: at the left edge of the cell */
-    int decimals;     /* of a printed number; below 0: so many significant digits, without an exponent */
+    int decimals;     /* of a printed number; below 0: so many significant digits, at most 5 of them decimals */
 };
 
 struct table {

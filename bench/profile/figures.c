@@ -8,21 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rank whose steps took longest together. */
-static int slowest_rank(const struct profile_figures *figures)
-{
-    int slowest = 0;
-    for (int r = 1; r < figures->ranks; r++)
-        if (figures->rank[r].sum.step_ns > figures->rank[slowest].sum.step_ns)
-            slowest = r;
-    return slowest;
-}
-
 static void find_phases(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     size_t steps = (size_t)figures->steps, n = steps * (size_t)job->size;
     double *mine = allocate(steps + 1, sizeof *mine), *all = allocate(n + 1, sizeof *all), step_mean = 0;
-    figures->slowest = slowest_rank(figures);
+    for (int r = 1; r < figures->ranks; r++)
+        if (figures->rank[r].sum.step_ns > figures->rank[figures->slowest].sum.step_ns)
+            figures->slowest = r;
     for (int p = PHASES; p >= 0; p--) { /* the step first: shares are of it */
         double sum = 0;
         for (size_t i = 0; i < steps; i++) {

@@ -117,47 +117,38 @@ static struct finding *add_finding(struct findings *f, const char *name, enum le
     return finding;
 }
 
-/* Ranks for which a figure is beyond its threshold, such as "0, 2, 3", and their number. */
-static int list_ranks(const struct profile_figures *figures, double (*figure)(const struct overlap *), double threshold,
-                      int below, char *text, size_t size)
-{
-    int n = 0;
-    size_t at = 0;
-    *text = 0;
-    for (int r = 0; r < figures->ranks; r++) {
-        double value = 100 * figure(&figures->rank[r].sum);
-        if (!(below ? value < threshold : value > threshold))
-            continue;
-        if (n < 8)
-            at += (size_t)snprintf(text + at, size - at, "%s%d", n ? ", " : "", r);
-        n++;
-    }
-    if (n > 8)
-        snprintf(text + at, size - at, " and %d more", n - 8);
-    return n;
-}
-
 static double exposed_share(const struct overlap *o)
 {
     return (double)overlap_exposed(o) / (double)o->step_ns;
 }
 
-/* Of all ranks in percent: the least, or the most. */
-static double extreme(const struct profile_figures *figures, double (*figure)(const struct overlap *), int least)
+/* Ranks for which a figure is beyond its threshold, such as "0, 2, 3"; returns their number. extreme is the figure of
+ * the rank with the most, or the least if `below`, in percent. */
+static int list_ranks(const struct profile_figures *figures, double (*figure)(const struct overlap *), double threshold,
+                      int below, char text[96], double *extreme)
 {
-    double value = figure(&figures->rank[0].sum);
-    for (int r = 1; r < figures->ranks; r++) {
-        double other = figure(&figures->rank[r].sum);
-        value = least ? fmin(value, other) : fmax(value, other);
+    int n = 0;
+    size_t at = 0;
+    *text = 0;
+    *extreme = NAN;
+    for (int r = 0; r < figures->ranks; r++) {
+        double value = 100 * figure(&figures->rank[r].sum);
+        *extreme = below ? fmin(*extreme, value) : fmax(*extreme, value);
+        if (!(below ? value < threshold : value > threshold))
+            continue;
+        if (n++ < 8)
+            at += (size_t)snprintf(text + at, 96 - at, "%s%d", n > 1 ? ", " : "", r);
     }
-    return 100 * value;
+    if (n > 8)
+        snprintf(text + at, 96 - at, " and %d more", n - 8);
+    return n;
 }
 
 static void check_busy(struct findings *f, double threshold, const struct profile_figures *figures)
 {
     char ranks[96];
-    double value = extreme(figures, overlap_utilisation, 1);
-    if (!list_ranks(figures, overlap_utilisation, threshold, 1, ranks, sizeof ranks))
+    double value;
+    if (!list_ranks(figures, overlap_utilisation, threshold, 1, ranks, &value))
         return;
     struct finding *finding =
         add_finding(f, "device_busy", value < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, value, threshold,
@@ -188,9 +179,10 @@ static void check_exposed(struct findings *f, double threshold, const struct pro
     static const char *const advice = "compare ddp_bucketed at several --bucket-size-mb in the benchmark; use a faster "
                                       "link, a larger batch, or --grad-accumulation";
     char ranks[96];
-    double value = extreme(figures, exposed_share, 0), note = threshold * 3 / 4;
+    double value, note = threshold * 3 / 4;
+    int n = list_ranks(figures, exposed_share, threshold, 0, ranks, &value);
     double of_backward = value * figures->phase[PHASES].mean / figures->phase[PHASE_BACKWARD].mean;
-    if (list_ranks(figures, exposed_share, threshold, 0, ranks, sizeof ranks)) {
+    if (n) {
         struct finding *finding = add_finding(f, "exposed_communication", LEVEL_WARNING, value, threshold, advice);
         snprintf(finding->text, sizeof finding->text,
                  "exposed communication takes %.1f %% of the step on the rank with the most (threshold %g %%; above "

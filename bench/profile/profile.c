@@ -71,18 +71,18 @@ int run_profile(const struct job *job, const struct run_options *options, const 
 
 /* ---- the summary ---- */
 
-/* What is known before the capture; returns how many lines its heading has. */
-static int begin_summary(const struct run *run, const struct results *results, cJSON **summary)
+/* What is known before the capture. */
+static cJSON *create_summary(const struct run *run, const struct results *results)
 {
     const struct training_options *o = run->options;
+    cJSON *summary = results_summary_create("profile", results->label, (double)run->measurements.rounds,
+                                            (double)o->rounds, "rounds");
     char epochs[160];
     snprintf(epochs, sizeof epochs, "epochs    %zu of %zu step%s, %zu of them warm-up; controls run in %s epochs",
              o->num_epochs, o->steps_per_epoch, text_plural(o->steps_per_epoch), o->warmup_epochs,
              o->regime == REGIME_WARMUP ? "warm-up" : "active");
-    *summary = results_summary_create("profile", results->label, (double)run->measurements.rounds, (double)o->rounds,
-                                      "rounds");
-    run_add_heading(run, epochs, *summary);
-    return cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(*summary, "heading"));
+    run_add_heading(run, epochs, summary);
+    return summary;
 }
 
 static void add_facts(const struct run *run, const struct profile *p, cJSON *summary)
@@ -94,18 +94,6 @@ static void add_facts(const struct run *run, const struct profile *p, cJSON *sum
     json_add_number(summary, "blocks", (double)run->counts.blocks);
     json_add_number(summary, "blocks_with_other_processes", (double)run->counts.with_other_processes);
     monitor_findings_describe(&run->monitored, summary);
-}
-
-/* Tables and notes to stdout, where the first lines of the heading are already. */
-static int print_summary(const cJSON *summary, int lines)
-{
-    const cJSON *heading = cJSON_GetObjectItemCaseSensitive(summary, "heading");
-    for (int i = lines; i < cJSON_GetArraySize(heading); i++)
-        puts(cJSON_GetStringValue(cJSON_GetArrayItem(heading, i)));
-    results_print_body(stdout, summary);
-    if (fflush(stdout) || ferror(stdout))
-        return error_report("cannot write the summary to the standard output: %s", strerror(errno));
-    return 0;
 }
 
 /* The text of the summary beside the traces too. */
@@ -128,24 +116,29 @@ static int write_text(const cJSON *summary, const struct results *results, const
 static int write_summary(struct profile *p, const struct run *run, const struct results *results, int print)
 {
     struct figure_list figures = {0};
-    cJSON *summary;
     p->facts.peak_bytes = (size_t)job_max(run->job, (double)open_device_memory(&run->opened));
-    p->comm_thread_cores = run->comm->on_device ? NAN : run->counts.comm_cpu_seconds / run->counts.comm_seconds;
+    p->comm_thread_cores = run->counts.comm_cpu_seconds > 0 && run->job->size > 1
+                               ? run->counts.comm_cpu_seconds / run->counts.comm_seconds
+                               : NAN;
     controls_compute(&p->controls, run->job, &run->measurements);
     findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives,
                     &p->controls);
     if (run->job->rank)
         return 0;
-    int lines = begin_summary(run, results, &summary);
-    profile_add_capture(p, summary);
+    cJSON *summary = create_summary(run, results);
     profile_add_tables(p, summary);
     profile_add_findings(p, summary);
     profile_add_figures(p, &figures);
     run_add_notes(run, summary);
     add_facts(run, p, summary);
     int status = write_text(summary, results, p->facts.label);
-    if (results_write_summary(results, summary, &figures, results->label) || (print && print_summary(summary, lines)))
+    if (results_write_summary(results, summary, &figures, results->label))
         status = -1;
+    if (print) { /* the heading is there already */
+        results_print_body(stdout, summary);
+        if (fflush(stdout) || ferror(stdout))
+            status = error_report("cannot write the summary to the standard output: %s", strerror(errno));
+    }
     cJSON_Delete(summary);
     figures_destroy(&figures);
     return status;
@@ -169,8 +162,7 @@ static void take_block(void *context, struct run *run, const struct step_times *
 
 static void print_heading(const struct run *run, const struct results *results)
 {
-    cJSON *summary;
-    begin_summary(run, results, &summary);
+    cJSON *summary = create_summary(run, results);
     results_print_heading(stdout, summary);
     fflush(stdout);
     cJSON_Delete(summary);

@@ -5,87 +5,49 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-/* ---- the capture ---- */
+/* ---- capture and findings ---- */
 
-static void add_capture_facts(const struct profile *p, const char *missing, cJSON *summary)
+static void add_capture(const struct profile *p, cJSON *summary)
 {
     const struct capture *c = &p->capture;
     cJSON *capture = cJSON_AddObjectToObject(summary, "capture");
     cJSON *steps = cJSON_AddArrayToObject(capture, "steps");
-    for (int i = 0; i < c->n; i++)
+    char missing[640];
+    int warmup = 0;
+    for (int i = 0; i < c->n; i++) {
         cJSON_AddItemToArray(steps, cJSON_CreateNumber((double)c->step[i].number + 1));
+        warmup += c->step[i].warmup;
+    }
     json_add_number(capture, "first_counted_step", (double)c->step[c->first].number + 1);
     json_add_number(capture, "counted_steps", p->figures.steps);
     json_add_number(capture, "slowest_rank", p->figures.slowest);
+    json_add_number(capture, "clock_residual", 1e-9 * (double)c->collectives.residual_ns);
     cJSON_AddBoolToObject(capture, "buffer_full", c->full);
     cJSON_AddBoolToObject(capture, "interrupted", c->interrupted);
-    if (*missing)
-        json_add_text(capture, "missing_in_traces", missing);
-}
-
-/* Offsets and residuals in seconds, drifts in seconds per second. */
-static void add_clock(const struct profile *p, cJSON *summary)
-{
-    double residual = 1e-9 * (double)p->capture.collectives.residual_ns;
-    cJSON *clock = cJSON_AddObjectToObject(summary, "clock");
-    json_add_number(clock, "residual", residual);
-    cJSON *ranks = cJSON_AddArrayToObject(clock, "ranks");
-    if (p->figures.ranks > 1)
-        results_add_line(summary, "heading", "clock     all ranks on rank 0's; residual at most %.2f us",
-                         1e6 * residual);
-    for (int r = 0; r < p->figures.ranks; r++) {
-        const struct alignment *a = &p->figures.rank[r].alignment;
-        cJSON *rank = json_add_row(ranks);
-        json_add_number(rank, "rank", r);
-        json_add_number(rank, "offset", 1e-9 * (double)a->before.offset_ns);
-        json_add_number(rank, "drift", 1e-9 * alignment_drift(a));
-        json_add_number(rank, "drift_error", 1e-9 * alignment_drift_error(a));
-        json_add_number(rank, "residual", 1e-9 * (double)alignment_residual_ns(a));
-        if (r && r < 8)
-            results_add_line(summary, "heading",
-                             "          rank %d: offset %+.2f us, drift %+.3f us/s (+- %.3f), residual %.2f us", r,
-                             1e-3 * (double)a->before.offset_ns, 1e-3 * alignment_drift(a),
-                             1e-3 * alignment_drift_error(a), 1e-3 * (double)alignment_residual_ns(a));
-    }
-    if (p->figures.ranks > 8)
-        results_add_line(summary, "heading", "          (the other ranks in summary.json)");
-}
-
-void profile_add_capture(const struct profile *p, cJSON *summary)
-{
-    const struct capture *c = &p->capture;
-    char words[640];
-    const char *missing = gpu_tracer_words(&c->gpu_tracer, words);
-    int warmup = 0;
-    for (int i = 0; i < c->n; i++)
-        warmup += c->step[i].warmup;
-    json_add_text(summary, "implementation", p->facts.label);
-    results_add_line(
-        summary, "heading",
-        "profile   %s: %d step%s captured, ProfilerStep#%ld to #%ld: %d of warm-up epochs, %d of active ones",
-        p->facts.label, c->n, text_plural((size_t)c->n), c->step[0].number + 1, c->step[c->n - 1].number + 1, warmup,
-        c->n - warmup);
+    results_add_line(summary, "notes", "Captured: %d step%s, ProfilerStep#%ld to #%ld; %d of warm-up epochs.", c->n,
+                     text_plural((size_t)c->n), c->step[0].number + 1, c->step[c->n - 1].number + 1, warmup);
     if (c->full)
-        results_add_line(summary, "heading",
-                         "          then the buffer of %g MiB was full; use a larger --profile-buffer-mb",
+        results_add_line(summary, "notes",
+                         "Then the buffer of %g MiB was full; use a larger --profile-buffer-mb for more.",
                          p->options->buffer_mb);
-    if (*missing)
-        results_add_line(summary, "heading", "          %s", missing);
-    add_capture_facts(p, missing, summary);
-    add_clock(p, summary);
+    if (*gpu_tracer_words(&c->gpu_tracer, missing)) {
+        json_add_text(capture, "missing_in_traces", missing);
+        results_add_line(summary, "notes", "%s.", missing);
+    }
 }
-
-/* ---- findings ---- */
 
 void profile_add_findings(const struct profile *p, cJSON *summary)
 {
     const struct findings *f = &p->findings;
     const struct capture *c = &p->capture;
+    json_add_text(summary, "implementation", p->facts.label);
+    results_add_line(summary, "notes", "%s", "");
+    add_capture(p, summary);
     json_add_text(summary, "overlap_happened", f->verdict.overlap);
     json_add_text(summary, "overlap_verdict", f->verdict.text);
     cJSON *list = cJSON_AddArrayToObject(summary, "findings");
-    results_add_line(summary, "notes", "%s", "");
     results_add_line(summary, "notes", "%s", f->verdict.text);
     results_add_line(summary, "notes", "Findings in ProfilerStep#%ld to #%ld:%s", c->step[c->first].number + 1,
                      c->step[c->n - 1].number + 1, f->n ? "" : " none; no figure is beyond its threshold.");
@@ -172,23 +134,57 @@ static void add_collectives(const struct profile *p, struct figure_list *list)
     }
 }
 
+static struct estimate without_interval(double value, size_t n)
+{
+    return (struct estimate){value, NAN, NAN, NAN, NAN, n};
+}
+
+void profile_controls(const struct profile *p, struct control_row row[CONTROLS_MOST])
+{
+    const struct controls *c = &p->controls;
+    const char *label = p->facts.label;
+    const struct control_row rows[] = {
+        {label, "", label, "traced, as captured", "s", c->step, BETTER_LOWER},
+        {"untraced", "step", "untraced", "records phases and collectives alone", "s", c->step_untraced, BETTER_LOWER},
+        {"after_backward", "step", "after backward", "the same collectives, all after backward", "s",
+         c->step_after_backward, BETTER_LOWER},
+        {"none", "step", "none", "without communication", "s", c->step_none, BETTER_LOWER},
+        {label, "backward_none", "backward of none", NULL, "s", c->backward_none, BETTER_LOWER},
+        {label, "sync_cost", "sync cost", "(geometric mean of step / step of none - 1) x none", "s", c->sync_cost,
+         BETTER_LOWER},
+        {label, "comm_alone", "comm alone", "each collective by itself, ranks otherwise idle", "s", c->comm_alone,
+         BETTER_LOWER},
+        {label, "attainable", "attainable", "with perfect overlap of this plan", "s",
+         without_interval(c->attainable, c->rounds), BETTER_NONE},
+        {label, "", "step / attainable", "1 is as good as it gets", "1",
+         without_interval(c->step.median / c->attainable, c->rounds), BETTER_LOWER},
+        {label, "overlap_efficiency", "overlap efficiency",
+         "saved by overlap, of the smaller of comm alone and backward", "1", c->overlap_efficiency, BETTER_HIGHER},
+        {label, "comm_slowdown", "comm slowdown", "duration of a collective / alone, waiting for a late rank included",
+         "1", c->comm_slowdown, BETTER_LOWER},
+        {label, "step_to_none", "step / none", NULL, "1", c->step_to_none, BETTER_LOWER},
+        {label, "compute_slowdown", "compute slowdown", "time of operations / without communication", "1",
+         c->compute_slowdown, BETTER_LOWER},
+        {label, "profiling_overhead", "profiling overhead", "step / untraced step", "1", c->profiling_overhead,
+         BETTER_LOWER},
+        {label, "communication_thread_cores", "comm thread", "cores used by rank 0's communication thread", "1",
+         without_interval(p->comm_thread_cores, c->rounds), BETTER_LOWER},
+    };
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (isfinite(rows[i].estimate.median))
+            row[n++] = rows[i];
+    row[n] = (struct control_row){0};
+}
+
 static void add_controls(const struct profile *p, struct figure_list *list)
 {
-    const char *label = p->facts.label;
-    const struct controls *c = &p->controls;
-    figures_add_estimate(list, "untraced", "step", "s", &c->step_untraced, BETTER_LOWER, 1);
-    figures_add_estimate(list, "after_backward", "step", "s", &c->step_after_backward, BETTER_LOWER, 1);
-    figures_add_estimate(list, "none", "step", "s", &c->step_none, BETTER_LOWER, 1);
-    figures_add_estimate(list, label, "sync_cost", "s", &c->sync_cost, BETTER_LOWER, 0);
-    figures_add_estimate(list, label, "backward_none", "s", &c->backward_none, BETTER_LOWER, 0);
-    figures_add_estimate(list, label, "comm_alone", "s", &c->comm_alone, BETTER_LOWER, 0);
-    figures_add_estimate(list, label, "comm_slowdown", "1", &c->comm_slowdown, BETTER_LOWER, 0);
-    figures_add_estimate(list, label, "overlap_efficiency", "1", &c->overlap_efficiency, BETTER_HIGHER, 0);
-    figures_add_estimate(list, label, "step_to_none", "1", &c->step_to_none, BETTER_LOWER, 0);
-    figures_add_estimate(list, label, "compute_slowdown", "1", &c->compute_slowdown, BETTER_LOWER, 0);
-    figures_add_estimate(list, label, "profiling_overhead", "1", &c->profiling_overhead, BETTER_LOWER, 0);
-    figures_add_value(list, label, "attainable", "s", c->attainable, c->rounds, BETTER_NONE);
-    figures_add_value(list, label, "communication_thread_cores", "1", p->comm_thread_cores, c->rounds, BETTER_LOWER);
+    struct control_row row[CONTROLS_MOST];
+    profile_controls(p, row);
+    for (const struct control_row *r = row; r->name; r++)
+        if (*r->figure)
+            figures_add_estimate(list, r->subject, r->figure, r->unit, &r->estimate, r->better,
+                                 !strcmp(r->figure, "step"));
 }
 
 void profile_add_figures(const struct profile *p, struct figure_list *list)

@@ -1,5 +1,4 @@
 /* tables.c - the tables of a profile, column by column: {key, heading, kind, field, unit, scale, width, decimals}. */
-#include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "kernels/error.h"
@@ -8,6 +7,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 16 }; /* rows at most, of ranks and of sizes */
 
 #define COLUMNS(columns) (columns), sizeof(columns) / sizeof *(columns)
 
@@ -52,8 +54,9 @@ static void add_phases(const struct profile *p, cJSON *summary)
     double step = f->phase[PHASES].mean;
     for (int i = 0; i <= PHASES; i++)
         row[i] = (struct phase_row){f->phase[i], usual[i]};
-    snprintf(title, sizeof title, "Phases of %d captured step%s of %s epochs on %d rank%s, ms a step", f->steps,
-             text_plural((size_t)f->steps), epochs_of(p), f->ranks, text_plural((size_t)f->ranks));
+    snprintf(title, sizeof title, "Phases of %s in %d captured step%s of %s epochs on %d rank%s, ms a step",
+             p->facts.label, f->steps, text_plural((size_t)f->steps), epochs_of(p), f->ranks,
+             text_plural((size_t)f->ranks));
     snprintf(note, sizeof note,
              "n = ranks x steps = %d; p95_steps is over the steps of rank %d, the slowest.\n"
              "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (gradient_sync / step) %.3f.\n",
@@ -113,8 +116,6 @@ static void add_operations(const struct profile *p, cJSON *summary)
 
 /* ---- collectives ---- */
 
-enum { SHOWN = 16 };
-
 #define FIELD(field) offsetof(struct collective_figure, field)
 /* clang-format off */
 static const struct column collective_columns[] = {
@@ -140,8 +141,9 @@ static void add_collectives(const struct profile *p, cJSON *summary)
         return;
     snprintf(note, sizeof note,
              "queued: before it was posted. duration: from post to completion. wait: until the last rank posts, where\n"
-             "that is beyond twice the residual of the clocks. transfer: from then to completion. Each column is a "
-             "median\nover the calls for which it is known; bandwidths are of the median duration.%s\n",
+             "that is beyond twice the residual of the clocks, %.2f us. transfer: from then to completion. Each column "
+             "is a\nmedian over the calls for which it is known; bandwidths are of the median duration.%s\n",
+             1e-3 * (double)p->capture.collectives.residual_ns,
              p->facts.comm_on_device ? " Posted: the GPU came to it." : "");
     add_table(summary, &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
                                        COLUMNS(collective_columns), f->collective, (size_t)f->collectives,
@@ -197,27 +199,28 @@ struct rank_row {
     int rank;
     double step, compute, communication, overlap, exposed, exposed_tail; /* seconds a step */
     double span, coverage, utilisation;
-    double collectives; /* a step */
+    double collectives;                          /* a step */
+    double offset, drift, drift_error, residual; /* of its clock: seconds, seconds a second */
 };
 #define FIELD(field) offsetof(struct rank_row, field)
-#define RANK_COLUMNS(span_key, span_heading)                                                                           \
-    {                                                                                                                  \
-        {"rank", "rank", COLUMN_INT, FIELD(rank), "1", 1, 6, 0},                                                       \
-            {"step", NULL, COLUMN_REAL, FIELD(step), "s", 1e3, 0, 3},                                                  \
-            {"compute_busy", "compute\nbusy", COLUMN_REAL, FIELD(compute), "s", 1e3, 10, 3},                           \
-            {"comm_busy", "comm\nbusy", COLUMN_REAL, FIELD(communication), "s", 1e3, 10, 3},                           \
-            {"overlap", "overlap", COLUMN_REAL, FIELD(overlap), "s", 1e3, 10, 3},                                      \
-            {"exposed", "exposed", COLUMN_REAL, FIELD(exposed), "s", 1e3, 10, 3},                                      \
-            {"exposed_tail", "exposed\ntail", COLUMN_REAL, FIELD(exposed_tail), "s", 1e3, 10, 3},                      \
-            {span_key, span_heading, COLUMN_REAL, FIELD(span), "1", 1, 12, 3},                                         \
-            {"compute_coverage", "compute\ncoverage", COLUMN_REAL, FIELD(coverage), "1", 1, 10, 3},                    \
-            {"utilisation", "busy, %", COLUMN_REAL, FIELD(utilisation), "1", 100, 8, 1},                               \
-        {                                                                                                              \
-            "collectives", NULL, COLUMN_REAL, FIELD(collectives), "1", 1, 0, 0                                         \
-        }                                                                                                              \
-    }
-static const struct column rank_columns[] = RANK_COLUMNS("span_overlap", "span overlap\n(upper bound)");
-static const struct column gpu_rank_columns[] = RANK_COLUMNS("hidden_ratio", "hidden\nratio");
+enum { SPAN = 7 }; /* the column whose name depends on what communicates */
+static const struct column rank_columns[] = {
+    {"rank", "rank", COLUMN_INT, FIELD(rank), "1", 1, 6, 0},
+    {"step", NULL, COLUMN_REAL, FIELD(step), "s", 1e3, 0, 3},
+    {"compute_busy", "compute\nbusy", COLUMN_REAL, FIELD(compute), "s", 1e3, 10, 3},
+    {"comm_busy", "comm\nbusy", COLUMN_REAL, FIELD(communication), "s", 1e3, 10, 3},
+    {"overlap", "overlap", COLUMN_REAL, FIELD(overlap), "s", 1e3, 10, 3},
+    {"exposed", "exposed", COLUMN_REAL, FIELD(exposed), "s", 1e3, 10, 3},
+    {"exposed_tail", "exposed\ntail", COLUMN_REAL, FIELD(exposed_tail), "s", 1e3, 10, 3},
+    [SPAN] = {NULL, NULL, COLUMN_REAL, FIELD(span), "1", 1, 12, 3},
+    {"compute_coverage", "compute\ncoverage", COLUMN_REAL, FIELD(coverage), "1", 1, 10, 3},
+    {"utilisation", "busy, %", COLUMN_REAL, FIELD(utilisation), "1", 100, 8, 1},
+    {"collectives", NULL, COLUMN_REAL, FIELD(collectives), "1", 1, 0, 0},
+    {"clock_offset", NULL, COLUMN_REAL, FIELD(offset), "s", 1e6, 0, 2},
+    {"clock_drift", NULL, COLUMN_REAL, FIELD(drift), "1", 1e6, 0, 3},
+    {"clock_drift_error", NULL, COLUMN_REAL, FIELD(drift_error), "1", 1e6, 0, 3},
+    {"clock_residual", NULL, COLUMN_REAL, FIELD(residual), "s", 1e6, 0, 2},
+};
 #undef FIELD
 
 static void add_ranks(const struct profile *p, cJSON *summary)
@@ -225,10 +228,15 @@ static void add_ranks(const struct profile *p, cJSON *summary)
     const struct profile_figures *f = &p->figures;
     int on_device = p->facts.comm_on_device;
     struct rank_row *row = allocate((size_t)f->ranks, sizeof *row);
+    struct column column[sizeof rank_columns / sizeof *rank_columns];
+    memcpy(column, rank_columns, sizeof rank_columns);
+    column[SPAN].key = overlap_span_name(on_device);
+    column[SPAN].heading = on_device ? "hidden\nratio" : "span overlap\n(upper bound)";
     char title[160], note[320];
     double per_step = 1e-9 / f->steps;
     for (int r = 0; r < f->ranks; r++) {
         const struct overlap *o = &f->rank[r].sum;
+        const struct alignment *a = &f->rank[r].alignment;
         row[r] = (struct rank_row){.rank = r,
                                    .step = per_step * (double)o->step_ns,
                                    .compute = per_step * (double)o->compute_ns,
@@ -239,7 +247,11 @@ static void add_ranks(const struct profile *p, cJSON *summary)
                                    .span = overlap_span(o),
                                    .coverage = overlap_coverage(o),
                                    .utilisation = overlap_utilisation(o),
-                                   .collectives = (double)o->collectives / f->steps};
+                                   .collectives = (double)o->collectives / f->steps,
+                                   .offset = 1e-9 * (double)a->before.offset_ns,
+                                   .drift = 1e-9 * alignment_drift(a),
+                                   .drift_error = 1e-9 * alignment_drift_error(a),
+                                   .residual = 1e-9 * (double)alignment_residual_ns(a)};
     }
     snprintf(title, sizeof title, "Overlap in the captured steps of %s epochs, ms a step", epochs_of(p));
     if (on_device)
@@ -251,101 +263,52 @@ static void add_ranks(const struct profile *p, cJSON *summary)
                  "comm busy: from post to completion; MPI does not show when data moves, so span overlap is only an "
                  "upper bound\nof what was hidden. %s\n",
                  p->controls.rounds ? "The controls below measure it." : "Controls (--rounds) would measure it.");
-    add_table(summary, &(struct table){"ranks", title, on_device ? gpu_rank_columns : rank_columns,
-                                       sizeof rank_columns / sizeof *rank_columns, row, (size_t)f->ranks, sizeof *row,
-                                       SHOWN, note});
+    add_table(summary,
+              &(struct table){"ranks", title, COLUMNS(column), row, (size_t)f->ranks, sizeof *row, SHOWN, note});
     free(row);
 }
 
 /* ---- controls ---- */
 
-struct control_row {
-    const char *key, *name, *meaning;
-    double value, interval[2];
-    size_t n;
-};
-#define FIELD(field) offsetof(struct control_row, field)
-#define CONTROL_COLUMNS(heading, unit, scale)                                                                          \
-    {                                                                                                                  \
-        {"key", NULL, COLUMN_NAME, FIELD(key), NULL, 0, 0, 0},                                                         \
-            {"name", "", COLUMN_NAME, FIELD(name), NULL, 0, -20, 0},                                                   \
-            {"value", heading, COLUMN_REAL, FIELD(value), unit, scale, 10, 3},                                         \
-            {"interval", "95 % interval", COLUMN_INTERVAL, FIELD(interval), unit, scale, -18, 3},                      \
-            {"n", NULL, COLUMN_COUNT, FIELD(n), "1", 1, 0, 0},                                                         \
-        {                                                                                                              \
-            "meaning", "", COLUMN_NAME, FIELD(meaning), NULL, 0, -1, 0                                                 \
-        }                                                                                                              \
-    }
-static const struct column time_columns[] = CONTROL_COLUMNS("ms a step", "s", 1e3);
-static const struct column ratio_columns[] = CONTROL_COLUMNS("ratio", "1", 1);
-#undef FIELD
-
-/* Appends a figure that applies. */
-static void add_control(struct control_row *row, size_t *rows, const char *key, const char *name,
-                        const struct estimate *e, const char *meaning)
+/* A table of the controls in one unit, which is shown by that scale. */
+static void add_controls(cJSON *summary, const char *key, const char *title, const char *heading, const char *unit,
+                         double scale, const struct control_row *all, const char *note)
 {
-    if (isfinite(e->median))
-        row[(*rows)++] = (struct control_row){key, name, meaning, e->median, {e->ci_low, e->ci_high}, e->n};
-}
-
-static struct estimate without_interval(double value, size_t n)
-{
-    return (struct estimate){value, NAN, NAN, NAN, NAN, n};
-}
-
-static void add_control_times(const struct profile *p, cJSON *summary)
-{
-    const struct controls *c = &p->controls;
-    struct control_row row[8];
+    struct control_row row[CONTROLS_MOST];
     size_t n = 0;
-    char title[160];
-    struct estimate attainable = without_interval(c->attainable, c->rounds);
-    add_control(row, &n, "step", p->facts.label, &c->step, "traced, as captured");
-    add_control(row, &n, "step_untraced", "untraced", &c->step_untraced, "records phases and collectives alone");
-    add_control(row, &n, "step_after_backward", "after backward", &c->step_after_backward,
-                "the same collectives, all after backward");
-    add_control(row, &n, "step_none", "none", &c->step_none, "without communication");
-    add_control(row, &n, "sync_cost", "sync cost", &c->sync_cost, "(geometric mean of step / step of none - 1) x none");
-    add_control(row, &n, "comm_alone", "comm alone", &c->comm_alone, "each collective by itself, ranks otherwise idle");
-    add_control(row, &n, "attainable", "attainable", &attainable, "with perfect overlap of this plan");
-    snprintf(title, sizeof title, "Controls, interleaved with it in %zu round%s of %zu timed step%s", c->rounds,
-             text_plural(c->rounds), p->facts.block_steps, text_plural(p->facts.block_steps));
-    add_table(summary, &(struct table){"controls", title, COLUMNS(time_columns), row, n, sizeof *row, 0, NULL});
-}
-
-static void add_control_ratios(const struct profile *p, cJSON *summary)
-{
-    const struct controls *c = &p->controls;
-    struct control_row row[8];
-    size_t n = 0;
-    struct estimate to_attainable = without_interval(c->step.median / c->attainable, c->rounds),
-                    cores = without_interval(p->comm_thread_cores > 0 ? p->comm_thread_cores : NAN, c->rounds);
-    add_control(row, &n, "step_to_attainable", "step / attainable", &to_attainable, "1 is as good as it gets");
-    add_control(row, &n, "overlap_efficiency", "overlap efficiency", &c->overlap_efficiency,
-                "saved by overlap, of the smaller of comm alone and backward");
-    add_control(row, &n, "comm_slowdown", "comm slowdown", &c->comm_slowdown,
-                "duration of a collective / alone, waiting for a late rank included");
-    add_control(row, &n, "compute_slowdown", "compute slowdown", &c->compute_slowdown,
-                "time of operations / without communication");
-    add_control(row, &n, "profiling_overhead", "profiling overhead", &c->profiling_overhead, "step / untraced step");
-    if (p->facts.ranks > 1)
-        add_control(row, &n, "communication_thread_cores", "comm thread", &cores,
-                    "cores used by rank 0's communication thread");
-    const char *note = to_attainable.median < 0.95 ? "step / attainable below 1: several collectives in flight hide "
-                                                     "each other's latency, or the machine was less busy\nthen.\n"
-                                                   : NULL;
-    add_table(summary, &(struct table){"control_ratios", NULL, COLUMNS(ratio_columns), row, n, sizeof *row, 0, note});
+    for (const struct control_row *r = all; r->name; r++)
+        if (r->meaning && !strcmp(r->unit, unit))
+            row[n++] = *r;
+    const struct column columns[] = {
+        {"name", "", COLUMN_NAME, offsetof(struct control_row, name), NULL, 0, -20, 0},
+        {"value", heading, COLUMN_REAL, offsetof(struct control_row, estimate.median), unit, scale, 10, 3},
+        {"interval", "95 % interval", COLUMN_INTERVAL, offsetof(struct control_row, estimate.ci_low), unit, scale, -18,
+         3},
+        {"n", NULL, COLUMN_COUNT, offsetof(struct control_row, estimate.n), "1", 1, 0, 0},
+        {"meaning", "", COLUMN_NAME, offsetof(struct control_row, meaning), NULL, 0, -1, 0},
+    };
+    add_table(summary, &(struct table){key, title, COLUMNS(columns), row, n, sizeof *row, 0, note});
 }
 
 void profile_add_tables(const struct profile *p, cJSON *summary)
 {
+    const struct controls *c = &p->controls;
+    struct control_row row[CONTROLS_MOST];
+    char title[160];
     add_phases(p, summary);
     add_operations(p, summary);
     add_collectives(p, summary);
     add_stragglers(p, summary);
     add_ranks(p, summary);
-    if (!p->controls.rounds)
+    if (!c->rounds)
         return;
-    add_control_times(p, summary);
-    add_control_ratios(p, summary);
+    profile_controls(p, row);
+    snprintf(title, sizeof title, "Controls, interleaved with it in %zu round%s of %zu timed step%s", c->rounds,
+             text_plural(c->rounds), p->facts.block_steps, text_plural(p->facts.block_steps));
+    add_controls(summary, "controls", title, "ms a step", "s", 1e3, row, NULL);
+    add_controls(summary, "control_ratios", NULL, "ratio", "1", 1, row,
+                 c->step.median < 0.95 * c->attainable
+                     ? "step / attainable below 1: several collectives in flight hide each other's latency, or the "
+                       "machine was\nless busy then.\n"
+                     : NULL);
 }

@@ -87,8 +87,8 @@ refuse() {
     result "$good" "refused: $words${why:+: ${why#, }}"
 }
 
-refuse "an unknown option" 2 "unknown option '--bogus'; known: .*--batch-size" --bogus 1
-refuse "an unknown option on 3 ranks" 3 "unknown option '--bogus'; known: .*--batch-size" --bogus 1
+refuse "an unknown option" 2 "unknown option '--bogus'; see --help all" --bogus 1
+refuse "an unknown option on 3 ranks" 3 "unknown option '--bogus'; see --help all" --bogus 1
 refuse "an unknown implementation" 2 "unknown implementation 'magic'; known: .*ddp_bucketed" --implementations none,magic
 refuse "a word that is no option" 2 "'8': options begin with --" 8
 refuse "an option without its value" 2 "--rounds needs a value" --rounds

@@ -19,7 +19,7 @@ cp "$root/launch/gate.sh" tree/launch
 # A lab that is up as long as there is a file called up; it notes what is done with it, and cannot be made if refuses is there.
 cat >tree/launch/netlab.sh <<'END'
 #!/bin/sh
-here=$(dirname "$0")/../..
+here=$(dirname "$0")/..
 case $1 in
 show) [ -e "$here/up" ]; exit ;;
 run) shift 2; exec "$@" ;;
@@ -37,7 +37,7 @@ cat >tree/build/ddpbench <<'END'
 if [ "$1" = allreduce ]; then
     while [ "$1" != --output ]; do shift; done
     mkdir -p "$2"
-    echo >"$2/allreduce.csv"
+    echo >"$2/summary.csv"
     exit
 fi
 case "$*" in

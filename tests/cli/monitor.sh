@@ -154,9 +154,9 @@ result "$good" "a busy loop of 3 s is seen in the file ($seen s)"
 most=$(column "$out/cpu_monitor.csv" job_cores | sort -n | tail -n 1)
 succeeds "a busy loop is not taken for the rank, which sleeps most of the time ($most cores)" \
     awk -v most="$most" 'BEGIN { exit !(most < 0.6) }'
-if grep -q 'blocks ran beside other work' printed; then good=1; else good=0; fi
+if grep -q 'other processes used up to' printed; then good=1; else good=0; fi
 result "$good" "a busy loop is not told a second time, by blocks"
-grep -q '"blocks_beside_foreign_work":.*[1-9]' "$out/summary.json" && good=0 || good=1
+grep -q '"blocks_with_other_processes":.*[1-9]' "$out/summary.json" && good=0 || good=1
 result "$good" "though blocks were beside it"
 for file in printed "$out/summary.txt"; do
     grep -qE '^Note: other processes used 0.25 cores or more in [0-9]+ of [0-9]+ s, [0-9.]+ at most\.$' "$file" && good=0 || good=1

@@ -33,13 +33,13 @@ again() {
     time=$(sed -nE 's/^\t"time":\t"(.*)",$/\1/p' "$4/run.json")
     [ "$status" = 0 ] && [ ! -s said ] && [ -n "$time" ] &&
         [ "$(sed -n 1p printed | sed 's/, ddpbench .*//')" = "$4: $2 of $time" ] &&
-        [ "$(sed -n 2p printed)" = "  $program $3" ] &&
+        [ "$(sed -n 2p printed)" = "  $3" ] &&
         tail -n +4 printed | cmp - "$4/summary.txt" >>said && [ "$(wc -l <"$4/summary.txt")" -gt 8 ] && good=0 || good=1
-    result "$good" "a $2 is printed again, word for word"
+    result "$good" "what mode $2 printed is printed again, word for word"
 }
-again "a benchmark" benchmark "${tiny[*]} --implementations none,ddp --label a-label --output 'a benchmark'" "a benchmark"
-again profile profile "${tiny[*]} --profile --profile-implementation ddp --profile-output-dir profile" profile/ddp
-again collectives allreduce "--sizes 8,1K --iters 20 --output collectives" collectives
+again "a benchmark" benchmark "$program ${tiny[*]} --implementations none,ddp --label a-label --output 'a benchmark'" "a benchmark"
+again profile profile "$program ${tiny[*]} --profile --profile-implementation ddp --profile-output-dir profile" profile/ddp
+again collectives allreduce "allreduce --sizes 8,1K --iters 20 --output collectives" collectives
 
 try "$program" report "a benchmark" profile collectives --csv all.csv
 is "several runs, one after the other" "$status $(grep -cE '^(a benchmark|profile/ddp|collectives): ' printed)" "0 3"

@@ -221,10 +221,10 @@ def figure(summary, name, size=None):
 def compare(ranks, directory, summary):
     check = Comparison()
     first = summary["capture"]["first_counted_step"]
-    clock = round(1e9 * summary["clock"]["residual"])
+    clock = round(1e9 * summary["capture"]["clock_residual"])
     # a nanosecond for each end of a span; and the traces are on rank 0's clock, the summary's durations on the rank's own
-    drift = max(abs(r["drift"]) for r in summary["clock"]["ranks"])
-    rounding = max((2e-6 * (len(s["compute"]) + len(s["comm"]) + 8) + drift * s["figures"]["step_ms"] * 1e-6
+    drift = max(abs(r["clock_drift"]) for r in rows_of_table(summary, "ranks"))
+    rounding = max((2e-6 * (len(s["compute"]) + len(s["comm"]) + 8) + drift / (1 - drift) * s["figures"]["step_ms"] * 1e-6
                     for r in ranks for s in r["steps"]), default=1)
     samples = {}
     for rank in ranks:
@@ -268,7 +268,8 @@ def compare(ranks, directory, summary):
     counted = [s for r in ranks for s in r["steps"] if s["number"] >= first]
     if everyone:
         compare_operations(check, counted, summary, rounding)
-        compare_collectives(check, counted, summary)
+        if len(ranks) > 1:
+            compare_collectives(check, counted, summary)
         compare_waits(check, ranks, summary, clock)
     return check.compared
 

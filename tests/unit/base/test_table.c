@@ -1,4 +1,5 @@
 /* test_table.c - a table of known rows in words, as JSON and back, and as comma-separated values. */
+#include "base/json.h"
 #include "base/table.h"
 #include "tests/support/suite.h"
 
@@ -94,6 +95,30 @@ START_TEST(a_file_prints_what_the_run_printed)
 }
 END_TEST
 
+/* To the last bit: one that is off rounds otherwise when it is shown. */
+START_TEST(a_file_holds_the_numbers_of_the_tree)
+{
+    cJSON *json = cJSON_CreateObject();
+    int inexact = 0;
+    for (int i = 1; i <= 5000; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%d", i);
+        json_add_number(json, name, 1e-9 * i / 3 + 1e-9 * i / 3 * 2);
+    }
+    char *file = cJSON_Print(json);
+    cJSON *again = cJSON_Parse(file);
+    const cJSON *a = json->child, *b = again->child;
+    for (int i = 1; i <= 5000; i++, a = a->next, b = b->next) {
+        ck_assert(a->valuedouble == b->valuedouble);
+        inexact += a->valuedouble != 1e-9 * i / 3 + 1e-9 * i / 3 * 2;
+    }
+    ck_assert_int_gt(inexact, 100); /* as they were given, they would differ */
+    cJSON_free(file);
+    cJSON_Delete(json);
+    cJSON_Delete(again);
+}
+END_TEST
+
 START_TEST(values_are_kept_in_their_unit)
 {
     cJSON *json = table_json(&table);
@@ -159,6 +184,7 @@ int main(void)
     TCase *all = tcase_create("tables");
     tcase_add_test(all, words_are_aligned_and_scaled);
     tcase_add_test(all, a_file_prints_what_the_run_printed);
+    tcase_add_test(all, a_file_holds_the_numbers_of_the_tree);
     tcase_add_test(all, values_are_kept_in_their_unit);
     tcase_add_test(all, rows_beyond_the_most_are_counted);
     tcase_add_test(all, a_table_grows_row_by_row);

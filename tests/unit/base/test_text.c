@@ -105,6 +105,51 @@ START_TEST(ratios)
 }
 END_TEST
 
+START_TEST(seconds_in_words)
+{
+    static const struct {
+        double seconds;
+        const char *words;
+    } known[] = {{0, "1 s"},
+                 {0.2, "1 s"},
+                 {1.4, "1 s"},
+                 {59.4, "59 s"},
+                 {59.7, "1 min 00 s"},
+                 {60, "1 min 00 s"},
+                 {80, "1 min 20 s"},
+                 {3599, "59 min 59 s"},
+                 {3600, "1 h 00 min"},
+                 {5400, "1 h 30 min"},
+                 {7199, "1 h 59 min"},
+                 {7200, "2 h 00 min"},
+                 {10800, "3 h 00 min"},
+                 {360000, "100 h 00 min"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char words[CELL];
+        ck_assert_str_eq(text_duration(words, known[i].seconds), known[i].words);
+    }
+}
+END_TEST
+
+START_TEST(bytes_in_words)
+{
+    static const struct {
+        size_t bytes;
+        const char *words;
+    } known[] = {{0, "0 B"},
+                 {999, "999 B"},
+                 {1024, "1.0 KiB"},
+                 {1536, "1.5 KiB"},
+                 {(size_t)100 << 20, "100 MiB"},
+                 {(size_t)5 << 29, "2.5 GiB"},
+                 {(size_t)3 << 40, "3.0 TiB"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char words[CELL];
+        ck_assert_str_eq(text_memory(words, known[i].bytes), known[i].words);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("text");
@@ -114,6 +159,8 @@ int main(void)
     tcase_add_test(all, values_like_another);
     tcase_add_test(all, sizes);
     tcase_add_test(all, ratios);
+    tcase_add_test(all, seconds_in_words);
+    tcase_add_test(all, bytes_in_words);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

@@ -45,30 +45,30 @@ static const struct {
       {"none", "none", 0, 1, 0}}},
 };
 
-static void check_rows(const struct options *options, const struct row *row, int n)
+static void check_rows(const struct training_options *options, const struct row *row, int n)
 {
     ck_assert_int_eq(options->n, n);
     for (int i = 0; i < n; i++) {
-        ck_assert_str_eq(options->implementation[i].label, row[i].label);
-        ck_assert_str_eq(options->implementation[i].strategy->name, row[i].strategy);
-        ck_assert_double_eq(options->implementation[i].bucket_mb, row[i].bucket_mb);
-        ck_assert_int_eq(options->implementation[i].traced, row[i].traced);
-        ck_assert_int_eq(options->implementation[i].after_backward, row[i].after_backward);
+        const struct implementation *made = &options->implementation[i];
+        ck_assert_str_eq(made->label, row[i].label);
+        ck_assert_str_eq(made->strategy->name, row[i].strategy);
+        ck_assert_double_eq((double)made->bucket_bytes / 1048576, row[i].bucket_mb);
+        ck_assert_int_eq(made->traced, row[i].traced);
+        ck_assert_int_eq(made->after_backward, row[i].after_backward);
     }
 }
 
 START_TEST(profile_makes_rows)
 {
-    struct options options = parsed(profiles[_i].line);
-    check_rows(&options, profiles[_i].row, profiles[_i].n);
+    check_rows(&parsed(profiles[_i].line)->run.training, profiles[_i].row, profiles[_i].n);
 }
 END_TEST
 
 START_TEST(the_benchmark_traces_nothing)
 {
-    struct options options = parsed("");
-    for (int i = 0; i < options.n; i++)
-        ck_assert(!options.implementation[i].traced && !options.implementation[i].after_backward);
+    const struct training_options *o = &parsed("")->run.training;
+    for (int i = 0; i < o->n; i++)
+        ck_assert(!o->implementation[i].traced && !o->implementation[i].after_backward);
 }
 END_TEST
 
@@ -113,8 +113,7 @@ static const struct {
 
 START_TEST(value_is_taken)
 {
-    struct options options = parsed(taken[_i].line);
-    ck_assert_str_eq(value_of(&options, taken[_i].name).text, taken[_i].value);
+    ck_assert_str_eq(value_of(parsed(taken[_i].line), taken[_i].name).text, taken[_i].value);
 }
 END_TEST
 
@@ -127,7 +126,7 @@ START_TEST(sorts_have_names)
         char line[64];
         ck_assert_str_eq(sort_name[i], names[i]);
         snprintf(line, sizeof line, "--profile|--profile-sort|%s", names[i]);
-        ck_assert_int_eq((int)parsed(line).profile_sort, i);
+        ck_assert_int_eq((int)parsed(line)->profile.sort, i);
     }
 }
 END_TEST
@@ -137,23 +136,23 @@ START_TEST(delays_know_every_phase)
     for (int p = 0; p < PHASES; p++) {
         char line[96];
         snprintf(line, sizeof line, "--inject-delay|rank=2,ms=1.5,phase=%s", phase_name[p]);
-        struct delay delay = parsed(line).delay;
+        struct delay delay = parsed(line)->run.training.delay;
         ck_assert_int_eq(delay.rank, 2);
         ck_assert_double_eq(delay.ms, 1.5);
         ck_assert_int_eq((int)delay.phase, p);
     }
-    ck_assert_double_eq(parsed("").delay.ms, 0); /* none */
+    ck_assert_double_eq(parsed("")->run.training.delay.ms, 0); /* none */
 }
 END_TEST
 
 /* Blocks of a profile are short, whatever the epochs are. */
 START_TEST(blocks_are_short)
 {
-    ck_assert_uint_eq(parsed("--profile").block_steps, 3);
-    ck_assert_uint_eq(parsed("--profile|--steps-per-epoch|1000").block_steps, 3);
-    ck_assert_uint_eq(parsed("--profile|--steps-per-block|8").block_steps, 8);
-    ck_assert_uint_eq(parsed("--profile|--num-epochs|3").block_steps, 3); /* without an active epoch */
-    ck_assert_uint_eq(parsed("--profile|--steps-per-epoch|1000").warmup_steps, 3000);
+    ck_assert_uint_eq(parsed("--profile")->run.training.block_steps, 3);
+    ck_assert_uint_eq(parsed("--profile|--steps-per-epoch|1000")->run.training.block_steps, 3);
+    ck_assert_uint_eq(parsed("--profile|--steps-per-block|8")->run.training.block_steps, 8);
+    ck_assert_uint_eq(parsed("--profile|--num-epochs|3")->run.training.block_steps, 3); /* without an active epoch */
+    ck_assert_uint_eq(parsed("--profile|--steps-per-epoch|1000")->run.training.warmup_steps, 3000);
 }
 END_TEST
 
@@ -187,13 +186,13 @@ static const struct {
     {"--profile|--output|x", {"--output is for the benchmark", "--profile-output-dir"}},
     {"--profile=true", {"--profile takes no value"}},
     /* which implementation */
-    {"--profile|--profile-implementation|magic", {"--profile-implementation magic", "unknown", "ddp_individual_v2"}},
-    {"--profile|--profile-implementation|a=ddp", {"--profile-implementation a=ddp", "unknown"}},
-    {"--profile|--profile-implementation|ddp,none", {"--profile-implementation ddp,none", "unknown"}},
+    {"--profile|--profile-implementation|magic", {"--profile-implementation: unknown", "'magic'", "ddp_individual_v2"}},
+    {"--profile|--profile-implementation|a=ddp", {"--profile-implementation: unknown", "'a=ddp'"}},
+    {"--profile|--profile-implementation|ddp,none", {"--profile-implementation: unknown", "'ddp,none'"}},
     {"--profile|--profile-implementation=", {"unknown", "known: "}},
-    {"--profile|--bucket-size-mb|1,2", {"--bucket-size-mb 1,2", "one size"}},
-    {"--profile|--profile-implementation|ddp_bucketed|--bucket-size-mb|0", {"--bucket-size-mb 0", "above 0"}},
-    {"--profile|--attainable|--profile-implementation|x", {"--attainable"}},
+    {"--profile|--bucket-size-mb|1,2", {"--bucket-size-mb: --profile takes one size", "there are 2"}},
+    {"--profile|--profile-implementation|ddp_bucketed|--bucket-size-mb|0", {"--bucket-size-mb 0", "from 1e-05"}},
+    {"--profile|--attainable", {"--attainable is for the benchmark"}},
     /* words and numbers */
     {"--profile|--profile-activities|cpu;cuda",
      {"--profile-activities cpu;cuda", "expected auto, cpu, cuda or cpu,cuda"}},
@@ -272,7 +271,8 @@ static const struct {
     {"007", 9, "nnnnnnnyn", NULL},
     {"3", 3, NULL, "no rank 3 among 3; allowed: 0 to 2"},
     {"0,1", 1, NULL, "no rank 1 among 1"},
-    {"99999999999999999999", 3, NULL, "there is no rank"},
+    {"1000000", 3, NULL, "there is no rank"},
+    {"99999999999999999999", 3, NULL, "expected all"},
     {"", 3, NULL, "expected all, or a list such as 0,3"},
     {",", 3, NULL, "expected all"},
     {"0,", 3, NULL, "expected all"},
@@ -291,14 +291,19 @@ static const struct {
 
 START_TEST(ranks_are_listed)
 {
-    const char *in = rank_lists[_i].in, *text = rank_lists[_i].text;
-    for (int r = 0; r < rank_lists[_i].ranks; r++) {
-        error_clear();
-        int found = option_ranks(text, r, rank_lists[_i].ranks);
-        ck_assert_msg(found == (in ? in[r] == 'y' : -1), "'%s', rank %d: %d", text, r, found);
-        if (!in)
-            ck_assert_msg(strstr(error_text(), rank_lists[_i].words) != NULL, "'%s': '%s'", text, error_text());
+    const char *in = rank_lists[_i].in, *words[] = {rank_lists[_i].words};
+    char line[96];
+    snprintf(line, sizeof line, "--profile|--profile-ranks|%s", rank_lists[_i].text);
+    if (!in && !strstr(*words, "no rank")) {
+        check_refused(line, words, 1);
+        return;
     }
+    const struct rank_list *list = &parsed(line)->profile.ranks;
+    ck_assert_int_eq(rank_list_check(list, rank_lists[_i].ranks), in ? 0 : -1);
+    for (int r = 0; in && r < rank_lists[_i].ranks; r++)
+        ck_assert_msg(rank_list_has(list, r) == (in[r] == 'y'), "'%s', rank %d", rank_lists[_i].text, r);
+    if (!in)
+        ck_assert_msg(strstr(error_text(), *words) != NULL, "'%s': '%s'", rank_lists[_i].text, error_text());
 }
 END_TEST
 
@@ -311,15 +316,16 @@ START_TEST(ranks_must_exist)
         const char *words;
     } rows[] = {
         {"--profile|--profile-ranks|0,1", 2, 1, ""},
-        {"--profile|--profile-ranks|0,2", 2, 0, "--profile-ranks 0,2: there is no rank 2"},
-        {"--profile|--profile-ranks|first", 2, 0, "--profile-ranks first"},
+        {"--profile|--profile-ranks|0,2", 2, 0, "--profile-ranks: there is no rank 2"},
         {"--inject-delay|rank=1,ms=1,phase=zero_grad", 2, 1, ""},
         {"--inject-delay|rank=2,ms=1,phase=zero_grad", 2, 0, "--inject-delay rank=2: there are ranks 0 to 1"},
         {"--inject-delay|rank=1,ms=1,phase=zero_grad", 1, 0, "there are ranks 0 to 0"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct options options = parsed(rows[i].line);
-        ck_assert_int_eq(options_fit(&options, rows[i].ranks), rows[i].fits ? 0 : -1);
+        struct command_line *line = parsed(rows[i].line);
+        int fits = !training_options_fit(&line->run.training, rows[i].ranks) &&
+                   !rank_list_check(&line->profile.ranks, rows[i].ranks);
+        ck_assert_int_eq(fits, rows[i].fits);
         ck_assert_ptr_nonnull(strstr(error_text(), rows[i].words));
     }
 }
