@@ -42,7 +42,7 @@ int main(int argc, char *argv[])
 {
     struct bench b = {.program = {.name = "bench_kernels"}};
     struct option_section own = {.title = "Sizes", OPTION_ROWS(rows), .base = &b.options};
-    int status = program_open(&b.program, own,
+    int status = program_open(&b.program, &own, 1,
                               "Times each operation of the device next to a copy. On a GPU products and attention have "
                               "the sizes of\nbench/peers/torch_kernels.py, and --tsv the columns of its table.\n",
                               argc, argv);

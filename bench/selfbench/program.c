@@ -22,21 +22,23 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-static int print_error(const struct program *program, int status)
+int program_error(const struct program *program, int status)
 {
     fprintf(stderr, "%s: %s\n", program->name, error_text());
     return status;
 }
 
-int program_open(struct program *program, struct option_section own, const char *words, int argc, char *const argv[])
+int program_open(struct program *program, const struct option_section *own, size_t sections, const char *words,
+                 int argc, char *const argv[])
 {
     struct option_table table = {0};
     char text[300];
     option_table_add(&table, open_device_alone_options(&program->options));
-    option_table_add(&table, own);
+    for (size_t i = 0; i < sections; i++)
+        option_table_add(&table, own[i]);
     option_table_add(&table, (struct option_section){.title = "Measuring", OPTION_ROWS(rows), .base = program});
     if (option_table_parse(&table, argc, argv))
-        return print_error(program, 2);
+        return program_error(program, 2);
     if (table.help) {
         printf("Usage: %s [OPTION VALUE]...\n", program->name);
         option_table_help(stdout, &table, HELP_ALL);
@@ -44,13 +46,13 @@ int program_open(struct program *program, struct option_section own, const char 
         return EXIT_SUCCESS;
     }
     if (open_device_alone(&program->opened, &program->options, (int)program->threads))
-        return print_error(program, 1);
+        return program_error(program, 1);
     if (!*program->tsv_path)
         return -1;
     program->tsv = fopen(program->tsv_path, "w");
     if (!program->tsv) {
         error_report("--tsv %s: cannot write it: %s", program->tsv_path, strerror(errno));
-        return print_error(program, 1);
+        return program_error(program, 1);
     }
     fprintf(program->tsv, "# ddpbench %s built with CUDA: %s; on %s\n", version_text(), device_cuda_built(),
             program_words(program, text));
@@ -64,7 +66,7 @@ int program_close(struct program *program)
     int wrong = ferror(program->tsv);
     if (fclose(program->tsv) || wrong) {
         error_report("--tsv %s: could not write all of it", program->tsv_path);
-        return print_error(program, 1);
+        return program_error(program, 1);
     }
     return EXIT_SUCCESS;
 }

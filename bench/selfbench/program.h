@@ -17,11 +17,16 @@ struct program {
     FILE *tsv; /* --tsv; NULL without it */
 };
 
-/* Reads the command line with the program's own rows beside the common ones, opens the device, and begins the file of
+/* Reads the command line with the program's own sections beside the common ones, opens the device, and begins the file
+ * of
  * --tsv with a comment that says what was measured on. Returns -1 to go on, or the status to exit with: 0 after
  * --help, whose text ends with `words`; 2 for a bad command line, and 1 for what cannot be opened, reported on stderr.
  * End with program_close. */
-int program_open(struct program *program, struct option_section own, const char *words, int argc, char *const argv[]);
+int program_open(struct program *program, const struct option_section *own, size_t sections, const char *words,
+                 int argc, char *const argv[]);
+
+/* Prints the error that was reported on stderr; returns the status. */
+int program_error(const struct program *program, int status);
 
 /* Ends the file of --tsv. Returns the status to exit with: 0; or 1, reported on stderr, if it could not be written. */
 int program_close(struct program *program);

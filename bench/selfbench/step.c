@@ -12,33 +12,21 @@
 #include "selfbench/one_rank.h"
 #include "selfbench/program.h"
 #include "spans/spans.h"
+#include "training/options.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct step_options {
-    struct model_sizes sizes;
-    size_t pairs;
+    struct workload model;
+    size_t batch, pairs;
 };
 
 /* clang-format off */
 static const struct option rows[] = {
-    {.name = "batch-size", .common = 1, .kind = &option_count, .offset = offsetof(struct step_options, sizes.batch),
+    {.name = "batch-size", .common = 1, .kind = &option_count, .offset = offsetof(struct step_options, batch),
      .initial = "0", .high = 1e6, .help = "sequences in a step; 0: 32 on a GPU, 1 on the CPU"},
-    {.name = "context-length", .common = 1, .kind = &option_count,
-     .offset = offsetof(struct step_options, sizes.context), .initial = "512", .low = 1, .high = 1e6,
-     .help = "tokens of a sequence"},
-    {.name = "vocab-size", .kind = &option_count, .offset = offsetof(struct step_options, sizes.vocabulary),
-     .initial = "10000", .low = 2, .high = 65536, .help = "tokens known to the model"},
-    {.name = "d-model", .common = 1, .kind = &option_count, .offset = offsetof(struct step_options, sizes.width),
-     .initial = "768", .low = 2, .high = 1e6, .help = "width of the model"},
-    {.name = "num-layers", .common = 1, .kind = &option_count, .offset = offsetof(struct step_options, sizes.layers),
-     .initial = "12", .low = 1, .high = 10000, .help = "transformer blocks"},
-    {.name = "num-heads", .kind = &option_count, .offset = offsetof(struct step_options, sizes.heads),
-     .initial = "12", .low = 1, .high = 1e6, .help = "attention heads; must divide --d-model into even parts"},
-    {.name = "d-ff", .kind = &option_count, .offset = offsetof(struct step_options, sizes.ff), .initial = "3072",
-     .low = 1, .high = 1e7, .help = "width of the feed-forward"},
     {.name = "pairs", .kind = &option_count, .offset = offsetof(struct step_options, pairs), .initial = "0",
      .high = 10000, .help = "of a step and its products; 0: 7 on the CPU, 15 on a GPU, 3 with --quick"},
 };
@@ -50,22 +38,18 @@ static void compare_late_steps(int blocks, int steps);
 
 int main(int argc, char *argv[])
 {
-    struct step_options o = {.sizes.rope_theta = 10000};
+    struct step_options o = {.pairs = 0};
     struct program program = {.name = "bench_step"};
-    struct option_section own = {.title = "Model", OPTION_ROWS(rows), .base = &o};
-    int status = program_open(&program, own,
-                              "What a training step costs beyond its matrix products, and the harness "
-                              "around it.\n",
-                              argc, argv);
+    struct option_section own[] = {workload_model_options(&o.model), {.title = "Step", OPTION_ROWS(rows), .base = &o}};
+    int status =
+        program_open(&program, own, 2,
+                     "What a training step costs beyond its matrix products, and the harness around it.\n", argc, argv);
     if (status >= 0)
         return status;
-    if (o.sizes.width % o.sizes.heads || o.sizes.width / o.sizes.heads % 2) {
-        fprintf(stderr, "bench_step: --num-heads %zu does not divide --d-model %zu into heads of even width\n",
-                o.sizes.heads, o.sizes.width);
-        return 2;
-    }
-    if (!o.sizes.batch)
-        o.sizes.batch = program.opened.on_gpu ? 32 : 1;
+    if (workload_check(&o.model, "synthetic"))
+        return program_error(&program, 2);
+    if (!o.batch)
+        o.batch = program.opened.on_gpu ? 32 : 1;
     if (!o.pairs)
         o.pairs = program.quick ? 3 : program.opened.on_gpu ? 15 : 7;
     compare_step(&program, &o);
@@ -106,7 +90,7 @@ static void fill_weights(struct model *model)
 static void step_and_products_create(struct step_and_products *pairs, const struct device *device,
                                      const struct step_options *o)
 {
-    const struct model_sizes *s = &o->sizes;
+    const struct model_sizes sizes = workload_sizes(&o->model, o->batch), *s = &sizes;
     size_t wide = s->ff > s->width ? s->ff : s->width, widest = s->vocabulary > wide ? s->vocabulary : wide;
     one_rank_create(&pairs->rank, device, s, 0, 1);
     fill_weights(&pairs->rank.model);
@@ -207,15 +191,15 @@ static void write_figures(FILE *tsv, const struct step_and_products *pairs)
 
 static void compare_step(const struct program *program, const struct step_options *o)
 {
-    const struct model_sizes *s = &o->sizes;
+    const struct workload *m = &o->model;
     struct step_and_products pairs;
     char words[300];
     int discarded = program->opened.on_gpu ? 3 : 1; /* clocks rise, libraries choose kernels */
     step_and_products_create(&pairs, program->opened.device, o);
     printf("1. Step against its weight-matrix products: d_model %zu, %zu layers, %zu heads, d_ff %zu, vocabulary %zu,\n"
            "   %zu x %zu tokens, on %s; %zu alternating pairs after %d that %s not counted.\n",
-           s->width, s->layers, s->heads, s->ff, s->vocabulary, s->batch, s->context, program_words(program, words),
-           o->pairs, discarded, discarded == 1 ? "is" : "are");
+           m->d_model, m->num_layers, m->num_heads, m->d_ff, m->vocab_size, o->batch, m->context_length,
+           program_words(program, words), o->pairs, discarded, discarded == 1 ? "is" : "are");
     for (int i = -discarded; i < (int)o->pairs; i++)
         run_pair(&pairs, i);
     printf("   products %.2f ms, step %.2f ms; step / products: %s%s\n", median_of(&pairs, PRODUCTS),
