@@ -37,40 +37,40 @@ static const struct function {
      "nvmlDeviceGetCurrentClocksEventReasons"},
 };
 
-/* Fills the table; returns the name of a function that is needed and not there, or NULL. */
-static const char *find_functions(struct nvml *nvml)
+/* The library's words for an error, behind a colon; "" if it has none. */
+static const char *error_words(const struct nvml *nvml, int error, char text[128])
 {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        const struct function *f = &functions[i];
-        void *found = dlsym(nvml->library, f->name);
-        if (!found && f->or_name)
-            found = dlsym(nvml->library, f->or_name);
-        if (!found && f->needed)
-            return f->name;
-        memcpy((char *)nvml + f->offset, &found, sizeof found); /* POSIX lets a function have a data pointer's form */
-    }
-    return NULL;
+    snprintf(text, 128, nvml->error ? ": %s" : "%s", nvml->error ? nvml->error(error) : "");
+    return text;
 }
 
 /* Returns 0; or -1, reported. */
 static int nvml_open(struct nvml *nvml)
 {
+    char words[128];
     *nvml = (struct nvml){.library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL)};
     if (!nvml->library)
         return error_report("--monitor-gpu needs NVIDIA's management library, which comes with the driver: %s",
                             dlerror());
-    const char *missing = find_functions(nvml);
-    int error = missing ? NVML_OK : nvml->init();
-    if (!missing && error == NVML_OK)
-        return 0;
-    char why[128];
-    snprintf(why, sizeof why, "%s", !missing && nvml->error ? nvml->error(error) : "");
-    dlclose(nvml->library);
-    nvml->library = NULL;
-    if (missing)
-        return error_report("--monitor-gpu: %s has no %s; it needs a newer driver", LIBRARY, missing);
-    return error_report("--monitor-gpu: %s cannot start (error %d%s%s); is the driver loaded? see nvidia-smi", LIBRARY,
-                        error, *why ? ": " : "", why);
+    int status = 0;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions && !status; i++) {
+        const struct function *f = &functions[i];
+        void *found = dlsym(nvml->library, f->name);
+        if (!found && f->or_name)
+            found = dlsym(nvml->library, f->or_name);
+        if (!found && f->needed)
+            status = error_report("--monitor-gpu: %s has no %s; it needs a newer driver", LIBRARY, f->name);
+        memcpy((char *)nvml + f->offset, &found, sizeof found); /* POSIX lets a function have a data pointer's form */
+    }
+    int error = status ? NVML_OK : nvml->init();
+    if (error != NVML_OK)
+        status = error_report("--monitor-gpu: %s cannot start (error %d%s); is the driver loaded? see nvidia-smi",
+                              LIBRARY, error, error_words(nvml, error, words));
+    if (status) {
+        dlclose(nvml->library);
+        nvml->library = NULL;
+    }
+    return status;
 }
 
 /* ---- words ---- */
@@ -198,43 +198,36 @@ void monitor_gpu_sample(struct monitor_gpu *gpu, double seconds)
 
 /* ---- start ---- */
 
-static void add_gpu(struct monitor_gpu *monitor, unsigned index, nvml_device device)
+int monitor_gpu_create(struct monitor_gpu *monitor)
 {
     const struct nvml *nvml = &monitor->nvml;
-    struct gpu *gpu = &monitor->gpu[monitor->n];
-    monitor->tally[monitor->n] = (struct gpu_tally){.index = index};
-    monitor->n++;
-    *gpu = (struct gpu){.index = index, .device = device};
-    if (!nvml->name || nvml->name(device, gpu->name, sizeof gpu->name) != NVML_OK)
-        *gpu->name = 0;
-    if (!nvml->uuid || nvml->uuid(device, gpu->uuid, sizeof gpu->uuid) != NVML_OK)
-        *gpu->uuid = 0;
-}
-
-int monitor_gpu_create(struct monitor_gpu *gpu)
-{
     unsigned count = 0;
-    gpu->n = 0;
-    if (nvml_open(&gpu->nvml))
+    char words[128];
+    monitor->n = 0;
+    if (nvml_open(&monitor->nvml))
         return -1;
-    int error = gpu->nvml.count(&count);
-    gpu->gpu = allocate(count, sizeof *gpu->gpu);
-    gpu->tally = allocate(count, sizeof *gpu->tally);
+    int error = nvml->count(&count);
+    monitor->gpu = allocate(count, sizeof *monitor->gpu);
+    monitor->tally = allocate(count, sizeof *monitor->tally);
     for (unsigned i = 0; i < count; i++) {
-        nvml_device device;
-        int refused = gpu->nvml.handle(i, &device);
-        if (refused == NVML_OK)
-            add_gpu(gpu, i, device);
-        else
+        struct gpu *gpu = &monitor->gpu[monitor->n];
+        int refused = nvml->handle(i, &gpu->device);
+        if (refused != NVML_OK) {
             error = refused;
+            continue;
+        }
+        gpu->index = monitor->tally[monitor->n++].index = i;
+        if (!nvml->name || nvml->name(gpu->device, gpu->name, sizeof gpu->name) != NVML_OK)
+            *gpu->name = 0;
+        if (!nvml->uuid || nvml->uuid(gpu->device, gpu->uuid, sizeof gpu->uuid) != NVML_OK)
+            *gpu->uuid = 0;
     }
-    if (gpu->n)
+    if (monitor->n)
         return 0;
-    int status = error == NVML_OK
-                     ? error_report("--monitor-gpu: the driver is there, but it knows no GPU")
-                     : error_report("--monitor-gpu: no GPU can be asked (error %d%s%s); see nvidia-smi", error,
-                                    gpu->nvml.error ? ": " : "", gpu->nvml.error ? gpu->nvml.error(error) : "");
-    monitor_gpu_destroy(gpu);
+    int status = error == NVML_OK ? error_report("--monitor-gpu: the driver is there, but it knows no GPU")
+                                  : error_report("--monitor-gpu: no GPU can be asked (error %d%s); see nvidia-smi",
+                                                 error, error_words(nvml, error, words));
+    monitor_gpu_destroy(monitor);
     return status;
 }
 

@@ -142,15 +142,6 @@ static int find_processes(struct monitor *m, cpu_set_t *cpus)
     return known ? n : 0;
 }
 
-/* The host's name as part of a file's: letters, digits, - _ and . only. */
-static void name_host(char *name, size_t size)
-{
-    gethostname(name, size - 1);
-    for (char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
-            *c = '_';
-}
-
 int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int gpu)
 {
     *monitor = NULL;
@@ -161,7 +152,10 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
     m->cpu.csv.file = m->gpu.csv.file = -1;
     m->pid = allocate((size_t)job->size, sizeof *m->pid);
     if (job->hosts > 1)
-        name_host(m->report.host, sizeof m->report.host);
+        gethostname(m->report.host, sizeof m->report.host - 1);
+    for (char *c = m->report.host; *c; c++) /* as part of a file's name: letters, digits, - _ and . only */
+        if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
+            *c = '_';
     cpu_set_t cpus;
     int pids = find_processes(m, &cpus);
     m->with_cpu = cpu && job->local_rank == 0;

@@ -143,22 +143,22 @@ static void measure_writing(const char *path, size_t runs)
     struct one_rank rank;
     double seconds[3][64];
     char words[128];
-    struct written w = {0};
+    struct written w[3];
     one_rank_create(&rank, device_null(), &sizes, 0, 2000);
-    w = write_steps(&rank, path, 10);
+    w[0] = write_steps(&rank, path, 10);
     printf("2. Ten steps of the default model, %zu spans, with shapes, flops, memory and counters: %.2f MB (aim: at "
-           "most 64 "
-           "MB a rank).\n3. Writing, in turn, %zu times:\n",
-           w.events, 1e-6 * (double)w.bytes, runs);
-    int steps_of_million = (int)(1000000 / (w.events / 10)) + 1;
+           "most 64 MB a rank).\n3. Writing, in turn, %zu times:\n",
+           w[0].events, 1e-6 * (double)w[0].bytes, runs);
+    int steps_of_million = (int)(1000000 / (w[0].events / 10)) + 1;
     for (size_t run = 0; run < runs; run++)
-        for (int part = 0; part < 3; part++)
-            seconds[part][run] = write_steps(&rank, path, steps_of_million >> (2 - part)).seconds;
-    for (int part = 0; part < 3; part++) {
-        w = write_steps(&rank, path, steps_of_million >> (2 - part));
-        printf("   %8zu spans, %6.1f MB, s: %s; %.2f us an event%s\n", w.events, 1e-6 * (double)w.bytes,
-               spread_words(words, seconds[part], runs, 3), 1e6 * stats_median(seconds[part], runs) / (double)w.events,
+        for (int part = 0; part < 3; part++) {
+            w[part] = write_steps(&rank, path, steps_of_million >> (2 - part));
+            seconds[part][run] = w[part].seconds;
+        }
+    for (int part = 0; part < 3; part++)
+        printf("   %8zu spans, %6.1f MB, s: %s; %.2f us an event%s\n", w[part].events, 1e-6 * (double)w[part].bytes,
+               spread_words(words, seconds[part], runs, 3),
+               1e6 * stats_median(seconds[part], runs) / (double)w[part].events,
                part == 2 ? " (aim: at most 2 s, and the same for each)" : "");
-    }
     one_rank_destroy(&rank);
 }

@@ -134,20 +134,14 @@ static enum sort order_by; /* qsort hands nothing on */
 
 static double sort_key(const struct name_total *a)
 {
-    switch (order_by) {
-    case SORT_TOTAL:
-        return a->total_ns;
-    case SORT_MEAN:
-        return a->total_ns / a->calls;
-    case SORT_CALLS:
-        return a->calls;
-    case SORT_GFLOPS:
-        return a->total_ns > 0 ? a->flops / a->total_ns : 0;
-    case SORT_GBS:
-        return a->total_ns > 0 ? a->bytes / a->total_ns : 0;
-    default:
-        return isnan(a->self_ns) ? -1 : a->self_ns; /* last */
-    }
+    const double time = a->total_ns > 0 ? a->total_ns : INFINITY;                 /* without time, no rate */
+    const double key[SORTS] = {[SORT_SELF] = isnan(a->self_ns) ? -1 : a->self_ns, /* last */
+                               [SORT_TOTAL] = a->total_ns,
+                               [SORT_MEAN] = a->total_ns / a->calls,
+                               [SORT_CALLS] = a->calls,
+                               [SORT_GFLOPS] = a->flops / time,
+                               [SORT_GBS] = a->bytes / time};
+    return key[order_by];
 }
 
 static int by_order(const void *a, const void *b)

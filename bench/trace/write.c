@@ -92,19 +92,17 @@ static void put_range(struct trace_writer *w, const struct span *s, long id)
 /* "Input Dims" and "Input type", as Kineto writes them. */
 static void put_shapes(struct trace_writer *w, const struct operation_facts *facts, const size_t *sizes)
 {
+    const char *before = "[";
     trace_put(w, ", \"Input Dims\": [");
-    for (const char *c = facts->inputs; *c; c++) {
-        if (c == facts->inputs || c[-1] == ',')
-            trace_put(w, c == facts->inputs ? "[" : ", [");
-        else
-            trace_put(w, ", ");
-        trace_put_count(w, operation_size(facts->sizes, sizes, *c));
-        if (!c[1] || c[1] == ',') {
-            trace_put(w, "]");
-            c += c[1] == ',';
+    for (const char *c = facts->inputs; *c; c++)
+        if (*c == ',')
+            before = "], [";
+        else {
+            trace_put(w, before);
+            trace_put_count(w, operation_size(facts->sizes, sizes, *c));
+            before = ", ";
         }
-    }
-    trace_put(w, "], \"Input type\": [");
+    trace_put(w, *facts->inputs ? "]], \"Input type\": [" : "], \"Input type\": [");
     for (const char *c = facts->types; *c; c++) {
         trace_put(w, c == facts->types ? "\"" : ", \"");
         int bf16 = *c == 'h' || (*c == 'c' && w->trace->compute_bytes == 2);
@@ -221,13 +219,12 @@ static void put_head(struct trace_writer *w)
     const struct trace *t = w->trace;
     trace_put(w, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [");
     trace_put_device_properties(w);
-    trace_put(w, "],\n");
     /* Holistic Trace Analysis finds the rank by `"rank": ` with the space */
-    trace_print(w, "\"distributedInfo\": {\"backend\": \"%s\", \"rank\": %d, \"world_size\": %d, \"pg_count\": 1, ",
-                t->comm, t->rank, t->ranks);
-    trace_print(w, "\"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"%s:%s\", ",
-                t->device, t->comm);
-    trace_print(w, "\"pg_size\": %d, \"ranks\": [", t->ranks);
+    trace_print(w,
+                "],\n\"distributedInfo\": {\"backend\": \"%s\", \"rank\": %d, \"world_size\": %d, \"pg_count\": 1, "
+                "\"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"%s:%s\", "
+                "\"pg_size\": %d, \"ranks\": [",
+                t->comm, t->rank, t->ranks, t->device, t->comm, t->ranks);
     trace_put_group(w, 0);
     trace_put(w, "]}]");
     if (t->nccl_version)
