@@ -165,7 +165,7 @@ static void write_case(const struct bench *b, const struct kernel_case *k, const
 static void print_figures(const struct bench *b)
 {
     double enough = b->program.opened.on_gpu ? 0.8 : 0.5;
-    const char *separator = "";
+    const char *copy = b->cases.item[b->cases.copy].name;
     char slow[1024] = "";
     size_t at = 0;
     print_head(b);
@@ -179,15 +179,12 @@ static void print_figures(const struct bench *b)
         print_case(k, &f);
         if (b->program.tsv)
             write_case(b, k, &f);
-        if (k->memory_bound && f.ratio < enough && at < sizeof slow) {
-            at += (size_t)snprintf(slow + at, sizeof slow - at, "%s%s", separator, k->name);
-            separator = ", ";
-        }
+        if (k->memory_bound && f.ratio < enough && at < sizeof slow)
+            at += (size_t)snprintf(slow + at, sizeof slow - at, "%s%s", at ? ", " : "", k->name);
     }
     if (at)
-        printf("\nBelow %.0f %% of the bandwidth of the %s: %s.\n", 100 * enough, b->cases.item[b->cases.copy].name,
-               slow);
+        printf("\nBelow %.0f %% of the bandwidth of the %s: %s.\n", 100 * enough, copy, slow);
     else
         printf("\nEvery memory-bound operation reaches %.0f %% of the bandwidth of the %s or more.\n", 100 * enough,
-               b->cases.item[b->cases.copy].name);
+               copy);
 }

@@ -77,27 +77,21 @@ void trace_put_collective(struct trace_writer *w, size_t i)
 void trace_put_collectives(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
+    int call = t->nccl_version != NULL;
     /* where the numbers of streams are a GPU's own, those of the host's lanes are out of their way */
     int stream = STREAM_COMMUNICATION + (t->gpu ? 100000 : 0);
     for (size_t i = 0; i < t->collectives->n; i++) {
         const struct timed_collective *c = &t->collectives->item[i];
-        trace_ts_span_begin(w, "cpu_op", w->pid, trace_slot_thread(t, w->slot[i]), c->posted_ns - t->base_ns,
-                            c->completed_ns - t->base_ns, w->collective_id + (long)i);
-        trace_print(w, ", \"stream\": %d", stream + w->slot[i]);
-        trace_put_collective(w, i);
-        trace_print(w, "}, \"name\": \"%s:all_reduce\"}", t->comm);
-    }
-}
-
-void trace_put_calls_of_collectives(struct trace_writer *w)
-{
-    const struct trace *t = w->trace;
-    for (size_t i = 0; i < t->collectives->n; i++) {
-        const struct timed_collective *c = &t->collectives->item[i];
-        if (c->returned_ns <= c->queued_ns)
+        int64_t start = call ? c->queued_ns : c->posted_ns, end = call ? c->returned_ns : c->completed_ns;
+        if (call && end <= start)
             continue;
-        trace_ts_span_begin(w, "user_annotation", w->pid, t->thread, c->queued_ns - t->base_ns,
-                            c->returned_ns - t->base_ns, w->collective_id + (long)i);
+        trace_ts_span_begin(w, call ? "user_annotation" : "cpu_op", w->pid,
+                            call ? t->thread : trace_slot_thread(t, w->slot[i]), start - t->base_ns, end - t->base_ns,
+                            w->collective_id + (long)i);
+        if (!call) {
+            trace_print(w, ", \"stream\": %d", stream + w->slot[i]);
+            trace_put_collective(w, i);
+        }
         trace_print(w, "}, \"name\": \"%s:all_reduce\"}", t->comm);
     }
 }

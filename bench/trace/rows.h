@@ -86,10 +86,9 @@ void trace_put_group(struct trace_writer *w, int abbreviated);
 /* The arguments of collective i, behind others. */
 void trace_put_collective(struct trace_writer *w, size_t i);
 
-/* The collectives of a library that runs on the host, on lanes of their own; and the training thread's calls of those
+/* The collectives of a library that runs on the host, on lanes of their own; or the training thread's calls of those
  * that run on the GPU. */
 void trace_put_collectives(struct trace_writer *w);
-void trace_put_calls_of_collectives(struct trace_writer *w);
 
 /* ---- a GPU ---- */
 

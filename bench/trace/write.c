@@ -180,7 +180,7 @@ static void put_host(struct trace_writer *w)
             trace_put_annotation(w, host->span[i].name, host->span[i].queued_ns, host->span[i].returned_ns,
                                  w->host_id + (long)i);
     if (t->nccl_version)
-        trace_put_calls_of_collectives(w);
+        trace_put_collectives(w);
     if (t->without_cpu)
         return;
     for (size_t i = 0; i < host->n; i++)
