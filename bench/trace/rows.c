@@ -64,13 +64,19 @@ void trace_put_us(struct trace_writer *w, int64_t ns)
 void trace_put_string(struct trace_writer *w, const char *text)
 {
     trace_put(w, "\"");
-    for (const char *c = text; *c; c++)
+    for (const char *c = text; *c; c++) {
+        size_t plain = 0;
+        while (c[plain] >= ' ' && c[plain] <= '~' && c[plain] != '"' && c[plain] != '\\')
+            plain++;
+        put_bytes(w, c, plain);
+        c += plain;
+        if (!*c)
+            break;
         if (*c == '"' || *c == '\\')
             trace_print(w, "\\%c", *c);
-        else if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
-            trace_put(w, "?"); /* names of hosts and labels are ASCII; whatever is not stays readable */
         else
-            put_bytes(w, c, 1);
+            trace_put(w, "?"); /* names of hosts and labels are ASCII; whatever is not stays readable */
+    }
     trace_put(w, "\"");
 }
 
