@@ -25,17 +25,7 @@ static int progress_parse(const struct option *option, const char *text, void *f
     return 0;
 }
 
-static void progress_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    (void)option;
-    const struct comm_progress *progress = field;
-    if (progress->kind == PROGRESS_SLEEP)
-        snprintf(text, size, "sleep:%u", progress->sleep_us);
-    else
-        snprintf(text, size, "%s", progress->kind == PROGRESS_POLL ? "poll" : "auto");
-}
-
-static const struct option_kind option_progress = {VALUE_TEXT, progress_parse, progress_print};
+static const struct option_kind option_progress = {VALUE_TEXT, progress_parse, NULL};
 
 /* clang-format off */
 static const struct option rows[] = {

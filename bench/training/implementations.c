@@ -30,12 +30,6 @@ static int strategy_parse(const struct option *option, const char *text, void *f
     return strategy ? 0 : -1;
 }
 
-static void strategy_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    (void)option;
-    snprintf(text, size, "%s", (*(const struct strategy *const *)field)->name);
-}
-
 static int add_strategy(const struct option *option, struct strategy_list *list, const char *word)
 {
     const char *equal = strchr(word, '=');
@@ -73,19 +67,6 @@ static int strategies_parse(const struct option *option, const char *text, void 
     return 0;
 }
 
-static void strategies_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    (void)option;
-    const struct strategy_list *list = field;
-    size_t at = 0;
-    for (int i = 0; i < list->n && at < size; i++) {
-        const char *label = list->item[i].label, *name = list->item[i].strategy->name;
-        int same = !strcmp(label, name);
-        at +=
-            (size_t)snprintf(text + at, size - at, "%s%s%s%s", i ? "," : "", same ? "" : label, same ? "" : "=", name);
-    }
-}
-
 /* ---- bucket sizes ---- */
 
 static int buckets_parse(const struct option *option, const char *text, void *field)
@@ -107,15 +88,6 @@ static int buckets_parse(const struct option *option, const char *text, void *fi
         return error_report("--%s '%.200s': expected sizes in MiB such as 25 or 0.5,1,25", option->name, text);
     *(struct bucket_sizes *)field = sizes;
     return 0;
-}
-
-static void buckets_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    (void)option;
-    const struct bucket_sizes *sizes = field;
-    size_t at = 0;
-    for (int i = 0; i < sizes->n && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%s%s", i ? "," : "", sizes->item[i].words);
 }
 
 /* ---- a delay ---- */
@@ -161,19 +133,10 @@ static int delay_parse(const struct option *option, const char *text, void *fiel
     return 0;
 }
 
-static void delay_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    (void)option;
-    const struct delay *delay = field;
-    *text = 0;
-    if (delay->ms > 0)
-        snprintf(text, size, "rank=%d,ms=%g,phase=%s", delay->rank, delay->ms, phase_name[delay->phase]);
-}
-
-const struct option_kind option_strategy = {VALUE_TEXT, strategy_parse, strategy_print};
-const struct option_kind option_strategies = {VALUE_TEXT, strategies_parse, strategies_print};
-const struct option_kind option_buckets = {VALUE_TEXT, buckets_parse, buckets_print};
-const struct option_kind option_delay = {VALUE_TEXT, delay_parse, delay_print};
+const struct option_kind option_strategy = {VALUE_TEXT, strategy_parse, NULL};
+const struct option_kind option_strategies = {VALUE_TEXT, strategies_parse, NULL};
+const struct option_kind option_buckets = {VALUE_TEXT, buckets_parse, NULL};
+const struct option_kind option_delay = {VALUE_TEXT, delay_parse, NULL};
 
 /* ---- the rows ---- */
 

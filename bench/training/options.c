@@ -22,12 +22,7 @@ static int grad_dtype_parse(const struct option *option, const char *text, void 
     return choice < 0 ? -1 : 0;
 }
 
-static void grad_dtype_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    snprintf(text, size, "%s", option->choices[*(const enum comm_dtype *)field == COMM_BF16]);
-}
-
-static const struct option_kind option_grad_dtype = {VALUE_TEXT, grad_dtype_parse, grad_dtype_print};
+static const struct option_kind option_grad_dtype = {VALUE_TEXT, grad_dtype_parse, NULL};
 static const char *const regime_names[] = {"active", "warmup", NULL};
 
 /* clang-format off */
