@@ -129,7 +129,7 @@ int run_benchmark(const struct job *job, const struct run_options *options, cons
 {
     static const struct recording nothing;
     struct run run = {.job = job};
-    struct results results = {.telemetry_file = -1};
+    struct results results = {.telemetry.file = -1};
     struct results_target target = {"output", options->results.output, options->results.label, ""};
     int status = run_set_up(&run, options, &nothing, "benchmark", command, &target, &results);
     if (!status)
