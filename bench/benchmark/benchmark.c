@@ -2,7 +2,7 @@
 #include "benchmark/benchmark.h"
 
 #include "base/json.h"
-#include "benchmark/summary.h"
+#include "benchmark/ranking.h"
 #include "kernels/error.h"
 
 #include <errno.h>
@@ -59,10 +59,10 @@ static int write_summary(const struct run *run, const struct results *results, c
     ranking_create(&ranking, &run->measurements, o->implementation, run->job->size,
                    (double)(o->batch_size * o->workload.context_length), attainable_s);
     cJSON *summary = create_summary(run, results);
-    ranking_add_figures(&ranking, o->implementation, &figures);
-    ranking_add_table(&ranking, o->implementation, o->block_steps, summary);
+    ranking_add_figures(&ranking, &figures);
+    ranking_add_table(&ranking, o->block_steps, summary);
     buckets_add_table(o->implementation, run->reducer, o->n, summary);
-    ranking_add_verdict(&ranking, o->implementation, run->job->size, summary);
+    ranking_add_verdict(&ranking, run->job->size, summary);
     run_add_notes(run, summary);
     add_facts(run, summary);
     int status = results_write_summary(results, summary, &figures, results->label);
