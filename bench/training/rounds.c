@@ -5,11 +5,28 @@
 #include "base/text.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "training/telemetry.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ---- samples ---- */
+
+void measurements_create(struct measurements *m, int n, size_t capacity)
+{
+    *m = (struct measurements){n, capacity, 0, allocate((size_t)n * FIGURES * capacity, sizeof *m->seconds)};
+}
+
+void measurements_destroy(struct measurements *m)
+{
+    free(m->seconds);
+    *m = (struct measurements){0};
+}
+
+double *measurements_of(const struct measurements *m, int implementation, int figure)
+{
+    return m->seconds + ((size_t)implementation * FIGURES + (size_t)figure) * m->capacity;
+}
 
 /* Buffers of a block, allocated once; steps = DISCARDED_STEPS + block_steps. */
 struct scratch {

@@ -10,10 +10,70 @@
 #include "spans/spans.h"
 #include "training/attainable.h"
 #include "training/losses.h"
-#include "training/measurements.h"
-#include "training/memory.h"
 #include "training/options.h"
-#include "training/telemetry.h"
+
+enum { DISCARDED_STEPS = 2 }; /* at the start of a block, not timed */
+
+/* ---- samples: one for each block, that is for each round of each implementation ---- */
+
+/* A sample's figures, in seconds: a phase is its time per step, averaged over the timed steps of a block and over
+ * ranks; FIGURE_STEP is the block's time / timed steps on the slowest rank. */
+enum { FIGURE_STEP = PHASES, FIGURES };
+
+struct measurements {
+    int n;           /* implementations */
+    size_t capacity; /* rounds that there is room for */
+    size_t rounds;   /* complete rounds so far */
+    double *seconds; /* [n, FIGURES, capacity] */
+};
+
+/* Room for `capacity` rounds of n implementations, none measured yet. Release with measurements_destroy. */
+void measurements_create(struct measurements *measurements, int n, size_t capacity);
+void measurements_destroy(struct measurements *measurements); /* zeroed ones are fine */
+
+/* The samples [rounds] of one figure of one implementation. */
+double *measurements_of(const struct measurements *measurements, int implementation, int figure);
+
+/* ---- what a run will need, by part, known before anything is allocated ---- */
+
+enum memory_part {
+    MEMORY_WEIGHTS, /* the weights, and the copy that every block starts from */
+    MEMORY_GRADIENTS,
+    MEMORY_OPTIMIZER,     /* AdamW's two moments */
+    MEMORY_ACTIVATIONS,   /* what forward keeps for backward, and scratch */
+    MEMORY_COMMUNICATION, /* staged buffers, and the temporary copy that MPI makes while it reduces */
+    MEMORY_RECORDS,       /* the spans of a block's steps, and one sample of every block */
+    MEMORY_PARTS
+};
+extern const char *const memory_part_name[MEMORY_PARTS];
+
+/* What a run keeps for a capture of its steps; zeroed: nothing. */
+struct recording {
+    int operations, allocations; /* 1: of the device, as spans */
+    double buffer_mb;            /* for captured spans, MiB a rank */
+    const char *gpu_option;      /* an option that was given and is for GPUs alone; NULL: none */
+};
+
+/* Steps whose spans the buffer of a recording holds, of the epochs' steps at most. */
+size_t memory_capture_room(const struct recording *recording, const struct training_options *options,
+                           const struct model *model);
+
+/* Spans of each lane that a run has room for. */
+void memory_spans(const struct recording *recording, const struct training_options *options, const struct model *model,
+                  size_t spans[TIMELINE_LANES]);
+
+/* Bytes of one rank by part, from a planned model. */
+void memory_estimate(size_t bytes[MEMORY_PARTS], const struct recording *recording,
+                     const struct training_options *options, const struct model *model, int ranks);
+/* Their sum; and the parts in words. */
+size_t memory_total(const size_t bytes[MEMORY_PARTS]);
+const char *memory_words(const size_t bytes[MEMORY_PARTS], char text[256]);
+
+/* Returns 0 if what so many ranks need together fits into the bytes available in a GPU (there without the records) or
+ * in a host, which is called by its name; or -1, reported, with the parts. */
+int memory_check(const size_t bytes[MEMORY_PARTS], const char *name, int is_gpu, size_t available, int ranks);
+
+/* ---- the run ---- */
 
 /* What ran beside the blocks, and what spans were lost. */
 struct block_counts {
@@ -91,5 +151,35 @@ void run_report_losses(const struct run *run);
  * reader of the figures must know of the machine and the losses meanwhile. */
 void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON *summary);
 void run_add_notes(const struct run *run, cJSON *summary);
+
+/* Writes run.json: what was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
+int run_json_write(const struct run *run, const char *mode, const struct command *command,
+                   const struct results *results);
+
+/* ---- telemetry: rank_<r>_metrics.jsonl, a line of JSON for each step ---- */
+
+/* A block, as far as its lines say what it was. */
+struct block_facts {
+    const char *implementation; /* label of the row */
+    size_t round, block;
+    int steps, discarded; /* steps, the first `discarded` of which are not timed */
+    long schedule_step;   /* of the first step, in the schedule */
+    long steps_before;    /* that this process had run */
+    double other_cores;   /* that other processes used meanwhile */
+    int traced;           /* operations were recorded */
+    int64_t origin_ns;    /* where `start` counts from */
+    int log_grad_norm;    /* the norm is known in every step, not only in warm-up epochs */
+    int on_device;        /* communication is the device's own work (struct comm) */
+};
+
+/* Appends the steps of a block: times and overlap are [steps], record is [steps, RECORDS]. 0, or -1, reported. */
+int telemetry_write_block(struct results *results, const struct block_facts *block, const struct schedule *schedule,
+                          const struct step_times *times, const struct overlap *overlap, const float *record);
+
+/* Members of a line, each behind a comma: a number, or null for one that is not finite; the times of a step, from
+ * origin_ns; what is known of its overlap, with `traced` also what needs its operations. */
+void telemetry_print_number(FILE *out, const char *name, double value);
+void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times *step);
+void telemetry_print_overlap(FILE *out, const struct overlap *overlap, int traced, int on_device);
 
 #endif

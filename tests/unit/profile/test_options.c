@@ -217,7 +217,7 @@ static const struct {
     {"--inject-delay|rank=1,ms=5", {"phase=NAME, such as"}},
     {"--inject-delay|rank=1,phase=zero_grad", {"ms=TIME"}},
     {"--inject-delay|ms=1,phase=zero_grad", {"rank=R"}},
-    {"--inject-delay|rank=1,ms=5,phase=lunch", {"phase=lunch", "unknown phase", "zero_grad, data_loading"}},
+    {"--inject-delay|rank=1,ms=5,phase=lunch", {"phase lunch", "expected zero_grad, data_loading"}},
     {"--inject-delay|rank=1,ms=5,phase=", {"rank=R,ms=TIME,phase=NAME"}},
     {"--inject-delay|rank=1,ms=5,phase=zero_grad,", {"rank=R,ms=TIME,phase=NAME"}},
     {"--inject-delay|rank=1,,ms=5,phase=zero_grad", {"rank=R,ms=TIME,phase=NAME"}},
