@@ -466,7 +466,12 @@ START_TEST(csv_is_the_summary)
 {
     struct saved_run saved;
     read_saved(&saved, "active");
-    char *csv = read_text("active", "summary.csv"), *again = figures_csv(&saved.figures, "tiny");
+    char *csv = read_text("active", "summary.csv"), *again = NULL;
+    size_t length;
+    FILE *out = open_memstream(&again, &length);
+    fprintf(out, "label," FIGURES_CSV_COLUMNS "\n");
+    figures_print_csv(out, &saved.figures, "tiny,");
+    fclose(out);
     ck_assert_str_eq(csv, again);
     free(csv);
     free(again);
