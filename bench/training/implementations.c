@@ -1,5 +1,5 @@
 /* implementations.c - the rows of a comparison, and the kinds of option that they are made from. */
-#include "training/implementations.h"
+#include "training/options.h"
 
 #include "kernels/error.h"
 

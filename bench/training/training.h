@@ -8,8 +8,6 @@
 #include "monitor/monitor.h"
 #include "results/results.h"
 #include "spans/spans.h"
-#include "training/attainable.h"
-#include "training/losses.h"
 #include "training/options.h"
 
 enum { DISCARDED_STEPS = 2 }; /* at the start of a block, not timed */
@@ -33,6 +31,33 @@ void measurements_destroy(struct measurements *measurements); /* zeroed ones are
 
 /* The samples [rounds] of one figure of one implementation. */
 double *measurements_of(const struct measurements *measurements, int implementation, int figure);
+
+/* ---- losses: do the strategies train the same model? Every block starts from the same weights and data, so all that
+ * reduce the whole gradient in fp32 must find the same losses, up to the order of the sums. ---- */
+
+struct losses {
+    int steps;        /* of a block, the ones that are not timed included */
+    int judged;       /* the first step whose loss comes after an update that moved the weights; -1 if none does */
+    double *mean;     /* [steps] of the last block, over ranks */
+    double *expected; /* [steps] of the first block that must agree */
+    double *gathered; /* [ranks, steps] */
+    int have_expected;
+    double difference; /* largest relative difference so far, NAN before there were two to compare */
+    double wrong;      /* the same in the judged step, where only the order of the sums may tell */
+    int not_a_number;  /* a loss was NaN or infinite */
+};
+
+/* For blocks of that many steps on that many ranks; `judged` as in the struct. Release with losses_destroy. */
+void losses_create(struct losses *losses, int steps, int judged, int ranks);
+void losses_destroy(struct losses *losses); /* a zeroed one is fine */
+
+/* Takes this rank's loss of each step, mine[steps], of a block. must_agree: its strategy reduces the whole gradient in
+ * fp32. All ranks call it and know the same afterwards. */
+void losses_add(struct losses *losses, const struct job *job, const double *mine, int must_agree);
+
+/* Whether a gradient was reduced wrongly: the judged step differs by more than 1e-3, which no order of fp32 sums
+ * explains. */
+int losses_are_wrong(const struct losses *losses);
 
 /* ---- what a run will need, by part, known before anything is allocated ---- */
 
@@ -181,5 +206,38 @@ int telemetry_write_block(struct results *results, const struct block_facts *blo
 void telemetry_print_number(FILE *out, const char *name, double value);
 void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times *step);
 void telemetry_print_overlap(FILE *out, const struct overlap *overlap, int traced, int on_device);
+
+/* ---- what perfect overlap of each plan of collectives would reach (--attainable) ---- */
+
+/* Seconds from a step's start in which perfect overlap of a plan of n collectives would be done:
+ * max(C, max over i of (ready_i + sum over j >= i of alone_j)) + rest, where C is the end of backward, ready[i] when
+ * the last gradient of collective i is final (both without communication), alone[i] the time of that collective by
+ * itself, and rest clipping and optimizer. The order is that in which backward completes the buckets, also for a
+ * strategy that launches them in another one: the bound is what the same collectives could reach. */
+double attainable_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest);
+
+struct attainable;
+
+/* Room for `rounds` rounds of n implementations on a model of that many tensors. The reducers [n] must outlive it.
+ * Release with attainable_destroy; NULL is fine. */
+struct attainable *attainable_create(const struct reducer *reducer, int n, int tensors, size_t rounds);
+void attainable_destroy(struct attainable *attainable);
+
+/* After a block of an implementation, whose spans are still in the timeline (and stay there). From `none`: when each
+ * gradient was final in the timed steps. Of the others: the time of each collective by itself, with the ranks otherwise
+ * idle. All ranks call it. */
+void attainable_measure(struct attainable *attainable, struct run *run, const struct step_times *times,
+                        int implementation, size_t round);
+
+/* Of this rank in one round: the collectives of an implementation alone, together, in seconds; and how much longer they
+ * took in its block, whose spans are in the timeline: the median over the collectives of (mean duration in steps
+ * [first, n)) / (duration alone). 0 and NAN for one that does not reduce. */
+double attainable_alone(const struct attainable *attainable, int implementation, size_t round);
+double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int implementation,
+                           size_t round, int first, int n);
+
+/* seconds[n] = attainable step time of each implementation (METRICS: attainable), from medians over the first `rounds`
+ * rounds, of the slowest rank; NAN for one that does not reduce. All ranks call it. */
+void attainable_compute(const struct attainable *attainable, const struct job *job, size_t rounds, double *seconds);
 
 #endif
