@@ -118,19 +118,15 @@ static void cell_words(char cell[CELL_SIZE], const cJSON *column, const cJSON *r
     }
 }
 
-/* Line `line` of a heading, empty where it has fewer; returns how many it has. */
-static int heading_line(char cell[CELL_SIZE], const char *heading, int line)
+/* Line `line` of a heading, empty where it has fewer. */
+static const char *heading_line(char cell[CELL_SIZE], const char *heading, int line)
 {
-    int lines = 0;
-    *cell = 0;
-    for (const char *at = heading;; at++) {
-        size_t length = strcspn(at, "\n");
-        if (lines++ == line)
-            snprintf(cell, CELL_SIZE, "%.*s", (int)length, at);
-        at += length;
-        if (!*at)
-            return lines;
+    for (; line && *heading; line--) {
+        heading += strcspn(heading, "\n");
+        heading += *heading == '\n';
     }
+    snprintf(cell, CELL_SIZE, "%.*s", (int)strcspn(heading, "\n"), heading);
+    return cell;
 }
 
 /* The columns that are printed, and how wide. */
@@ -156,12 +152,11 @@ static struct layout layout_of(const cJSON *table)
         const char *heading = json_string(column, "heading");
         if (!cJSON_GetObjectItemCaseSensitive(column, "heading") || layout.n == COLUMNS_MOST)
             continue;
-        int i = layout.n++, lines = heading_line(cell, heading, 0);
+        int i = layout.n++;
         layout.column[i] = column;
         layout.width[i] = (int)fabs(json_number(column, "width"));
-        layout.lines = layout.lines > lines ? layout.lines : lines;
-        for (int line = 0; line < lines; line++) {
-            heading_line(cell, heading, line);
+        for (int line = 0; *heading_line(cell, heading, line); line++) {
+            layout.lines = layout.lines > line ? layout.lines : line + 1;
             widen(&layout, i, cell);
         }
     }

@@ -37,10 +37,9 @@ struct option_section open_device_options(struct device_options *options)
 
 struct option_section open_device_alone_options(struct device_options *options)
 {
-    return (struct option_section){.title = "Device",
-                                   .row = rows,
-                                   .rows = sizeof rows / sizeof *rows - 2,
-                                   .base = options}; /* without --share-gpu and --threads */
+    struct option_section section = open_device_options(options);
+    section.rows -= 2; /* without --share-gpu and --threads */
+    return section;
 }
 
 /* ---- opening ---- */
