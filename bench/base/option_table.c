@@ -239,11 +239,10 @@ static int check_needs(const struct option_table *table)
 /* --help [all], -h, --version: 1 for one of them. */
 static int is_help(struct option_table *table, const char *word, const char *behind)
 {
-    int all = !strcmp(word, "--help=all") || (behind && !strcmp(behind, "all"));
-    if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "--help=all"))
-        table->help = all ? HELP_ALL : HELP_COMMON;
-    else if (!strcmp(word, "--version"))
-        table->version = 1;
+    int all = !strcmp(word, "--help=all");
+    table->version = !strcmp(word, "--version");
+    if (all || !strcmp(word, "--help") || !strcmp(word, "-h"))
+        table->help = all || (behind && !strcmp(behind, "all")) ? HELP_ALL : HELP_COMMON;
     return table->help || table->version;
 }
 

@@ -33,15 +33,6 @@ static int plan_model(struct run *run, const struct recording *recording)
     return memory_check(run->memory, run->opened.gpu.name, 1, run->opened.gpu.free_memory, run->opened.sharing);
 }
 
-static int open_data(struct run *run)
-{
-    const struct training_options *o = run->options;
-    struct data_options data = {o->data,        o->workload.vocab_size, o->workload.context_length,
-                                o->batch_size,  o->grad_accumulation,   o->seed,
-                                run->job->rank, run->job->size};
-    return data_create(&run->data, &data);
-}
-
 static void create_trainer(struct run *run, const struct recording *recording)
 {
     const struct training_options *o = run->options;
@@ -97,21 +88,25 @@ int run_set_up(struct run *run, const struct run_options *options, const struct 
         return -1;
     run->device = run->opened.device;
     run->watches_cpu = options->monitor.cpu;
-    if (job_agree(run->job, plan_model(run, recording)) || job_agree(run->job, open_data(run)) ||
+    const struct training_options *o = run->options;
+    const struct data_options data = {o->data,        o->workload.vocab_size, o->workload.context_length,
+                                      o->batch_size,  o->grad_accumulation,   o->seed,
+                                      run->job->rank, run->job->size};
+    if (job_agree(run->job, plan_model(run, recording)) || job_agree(run->job, data_create(&run->data, &data)) ||
         job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
         job_agree(run->job, results_open(results, run->job, target)))
         return -1;
     size_t spans[TIMELINE_LANES];
-    memory_spans(recording, run->options, &run->model, spans);
+    memory_spans(recording, o, &run->model, spans);
     timeline_create(&run->timeline, spans);
     run->traced = recording->operations ? device_traced(run->device, &run->timeline) : NULL;
     const struct device *device = recording->allocations ? run->traced : run->device;
     if (create_comm(run, options, device))
         return -1;
     model_allocate(&run->model, device, run->gradient);
-    model_initialize(&run->model, run->options->seed);
+    model_initialize(&run->model, o->seed);
     create_trainer(run, recording);
-    measurements_create(&run->measurements, run->options->n, run->options->rounds);
+    measurements_create(&run->measurements, o->n, o->rounds);
     if (job_agree(run->job, run_json_write(run, mode, command, results)))
         return -1;
     open_device_explain(&run->opened);
