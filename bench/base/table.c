@@ -12,32 +12,24 @@ static const char *const kind_name[] = {"text", "text", "count", "count", "real"
 
 static void add_cell(cJSON *json, const struct column *column, const void *row)
 {
-    const char *field = (const char *)row + column->offset, *name;
+    const char *field = (const char *)row + column->offset;
+    const double *real = (const double *)field;
     char key[80];
-    switch (column->kind) {
-    case COLUMN_NAME:
-        name = *(const char *const *)field;
-        json_add_text(json, column->key, name ? name : "");
-        return;
-    case COLUMN_CHARS:
+    if (column->kind == COLUMN_NAME)
+        json_add_text(json, column->key, *(const char *const *)field ? *(const char *const *)field : "");
+    else if (column->kind == COLUMN_CHARS)
         json_add_text(json, column->key, field);
-        return;
-    case COLUMN_COUNT:
+    else if (column->kind == COLUMN_COUNT)
         json_add_number(json, column->key, (double)*(const size_t *)field);
-        return;
-    case COLUMN_INT:
+    else if (column->kind == COLUMN_INT)
         json_add_number(json, column->key, *(const int *)field);
-        return;
-    case COLUMN_REAL:
-        json_add_number(json, column->key, *(const double *)field);
-        return;
-    case COLUMN_INTERVAL:
+    else if (column->kind == COLUMN_REAL)
+        json_add_number(json, column->key, *real);
+    else
         for (int i = 0; i < 2; i++) {
             snprintf(key, sizeof key, i ? "%s_high" : "%s_low", column->key);
-            json_add_number(json, key, ((const double *)field)[i]);
+            json_add_number(json, key, real[i]);
         }
-        return;
-    }
 }
 
 cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, const void *row)
