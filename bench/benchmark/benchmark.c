@@ -125,10 +125,9 @@ int run_benchmark(const struct job *job, const struct run_options *options, cons
     int status = run_set_up(&run, options, &nothing, "benchmark", command, &target, &results);
     if (!status)
         status = measure(&run, &results);
+    int closed = results_close(&results);
     if (!status)
-        status = job_agree(job, results_close(&results));
-    else
-        results_close(&results);
+        status = job_agree(job, closed);
     if (!status && job->rank == 0)
         fprintf(stderr, "Results: %s\n", results.directory);
     run_tear_down(&run);
