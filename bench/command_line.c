@@ -4,7 +4,7 @@
 #include "benchmark/benchmark.h"
 #include "machine/machine.h"
 
-static void make_table(struct command_line *line)
+int command_line_parse(struct command_line *line, int argc, char *const argv[])
 {
     training_options_add(&line->table, &line->run.training);
     option_table_add(&line->table, open_device_options(&line->run.device));
@@ -12,11 +12,6 @@ static void make_table(struct command_line *line)
     option_table_add(&line->table, results_options_section(&line->run.results));
     option_table_add(&line->table, monitor_options_section(&line->run.monitor));
     profile_options_add(&line->table, &line->profile);
-}
-
-int command_line_parse(struct command_line *line, int argc, char *const argv[])
-{
-    make_table(line);
     if (option_table_parse(&line->table, argc, argv))
         return -1;
     if (line->table.help || line->table.version)
