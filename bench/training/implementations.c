@@ -110,7 +110,7 @@ static int delay_parse(const struct option *option, const char *text, void *fiel
     if (more < 0 || d.rank < 0 || d.ms <= 0 || phase < 0)
         return error_report("--%s %s: expected rank=R,ms=TIME,phase=NAME, such as rank=1,ms=5,phase=backward_pass",
                             option->name, text);
-    d.phase = (enum phase)phase;
+    d.phase = (enum step_phase)phase;
     *(struct delay *)field = d;
     return 0;
 }

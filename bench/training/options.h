@@ -51,7 +51,7 @@ extern const struct option_kind option_buckets;
 struct delay {
     int rank;
     double ms;
-    enum phase phase;
+    enum step_phase phase;
 };
 extern const struct option_kind option_delay;
 

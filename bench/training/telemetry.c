@@ -44,7 +44,7 @@ void telemetry_print_overlap(FILE *out, const struct overlap *o, int traced, int
     telemetry_print_number(out, "utilisation", overlap_utilisation(o));
 }
 
-int telemetry_write_block(struct results *results, const struct block_facts *block, const struct schedule *schedule,
+int telemetry_write_block(struct results *results, const struct block_facts *block, const struct lr_schedule *schedule,
                           const struct step_times *times, const struct overlap *overlap, const float *record)
 {
     char *text = NULL;

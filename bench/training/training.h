@@ -198,7 +198,7 @@ struct block_facts {
 };
 
 /* Appends the steps of a block: times and overlap are [steps], record is [steps, RECORDS]. 0, or -1, reported. */
-int telemetry_write_block(struct results *results, const struct block_facts *block, const struct schedule *schedule,
+int telemetry_write_block(struct results *results, const struct block_facts *block, const struct lr_schedule *schedule,
                           const struct step_times *times, const struct overlap *overlap, const float *record);
 
 /* Members of a line, each behind a comma: a number, or null for one that is not finite; the times of a step, from

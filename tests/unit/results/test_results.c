@@ -592,7 +592,7 @@ static void limit_files(rlim_t bytes)
 static int write_blocks(struct results *results, int blocks)
 {
     enum { N = 7 };
-    const struct schedule schedule = {0};
+    const struct lr_schedule schedule = {0};
     struct step_times times[N] = {{.start_ns = 5, .end_ns = 123456789}};
     struct overlap overlap[N] = {{0}};
     float record[N * RECORDS] = {NAN, INFINITY};
