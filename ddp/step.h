@@ -28,7 +28,7 @@ extern const char *const phase_name[PHASES];
 extern const char *const ready_name;
 
 /* What a step leaves per slot of trainer.record, on the device. */
-enum record { RECORD_LOSS, RECORD_GRAD_NORM, RECORDS };
+enum step_record { RECORD_LOSS, RECORD_GRAD_NORM, RECORDS };
 
 /* Everything that a step works on. The trainer owns only what trainer_create allocates. */
 struct trainer {
