@@ -1,14 +1,10 @@
 /* json.c - what a comparison found, as JSON. */
 #include "compare/outcome.h"
 
-#include "base/files.h"
 #include "base/json.h"
 #include "base/version.h"
-#include "kernels/error.h"
 
-#include <cJSON.h>
 #include <math.h>
-#include <stdio.h>
 
 static void add_runs(cJSON *json, const char *name, const char *label, const struct compare_run *run, size_t n)
 {
@@ -19,109 +15,65 @@ static void add_runs(cJSON *json, const char *name, const char *label, const str
         cJSON_AddItemToArray(list, json_text(run[i].saved.directory));
 }
 
-static void add_value(cJSON *json, const char *name, const char *value)
+void compare_add_heading(cJSON *json, const struct compare_options *o, const struct compare_run *run,
+                         const struct verdict_rules *rules)
 {
-    cJSON_AddItemToObject(json, name, value ? json_text(value) : cJSON_CreateNull());
+    json_add_number(json, "schema_version", RESULTS_SCHEMA);
+    json_add_text(json, "program", "ddpbench");
+    json_add_text(json, "version", version_text());
+    json_add_text(json, "mode", "compare");
+    json_add_number(json, "tolerance_percent", o->tolerance);
+    json_add_number(json, "floor_percent", o->floor);
+    json_add_number(json, "level", rules->level);
+    add_runs(json, "baseline", o->name[0], run, o->baselines);
+    add_runs(json, "candidate", o->name[1], run + o->baselines, o->candidates);
+    cJSON_AddArrayToObject(json, "differences");
+    cJSON_AddArrayToObject(json, "judged");
+    cJSON_AddArrayToObject(json, "figures");
 }
 
-static void add_differences(cJSON *json, const struct compare *c)
+/* A row of a figure, with its medians over the runs that have it; those of several sizes have none. Returns the ratio
+ * of the medians. */
+static double add_figure(cJSON *item, const struct verdict_figure *line, size_t sizes, const struct compare_options *o)
 {
-    cJSON *list = cJSON_AddArrayToObject(json, "differences");
-    for (size_t i = 0; i < c->differences.n; i++) {
-        const struct difference *d = &c->differences.item[i];
-        cJSON *item = json_add_row(list);
-        json_add_text(item, "key", d->key);
-        add_value(item, "baseline", d->baseline);
-        add_value(item, "other", d->other);
-        json_add_text(item, "side", d->whose);
-        cJSON_AddBoolToObject(item, "environment", d->environment);
-        cJSON_AddBoolToObject(item, "allowed", d->allowed);
-    }
+    size_t n[2] = {o->baselines, o->candidates};
+    double baseline = compare_median(line->baseline, n[0], &n[0]);
+    double candidate = compare_median(line->candidate, n[1], &n[1]);
+    json_add_text(item, "subject", line->figure->subject);
+    json_add_text(item, "name", line->figure->name);
+    json_add_text(item, "unit", line->figure->unit);
+    json_add_text(item, "better", figure_better_name[line->figure->better]);
+    json_add_number(item, "bytes", sizes == 1 ? line->figure->bytes : NAN);
+    json_add_number(item, "baseline", sizes == 1 ? baseline : NAN);
+    json_add_number(item, "candidate", sizes == 1 ? candidate : NAN);
+    json_add_number(item, "n_baseline", (double)(sizes == 1 ? n[0] : o->baselines));
+    json_add_number(item, "n_candidate", (double)(sizes == 1 ? n[1] : o->candidates));
+    return candidate / baseline;
 }
 
-static void add_figure(cJSON *item, const struct figure *figure)
+void compare_add_rows(cJSON *json, const struct compare_lines *lines, const struct verdicts *verdicts,
+                      const struct compare_options *o)
 {
-    json_add_text(item, "subject", figure->subject);
-    json_add_text(item, "name", figure->name);
-    json_add_text(item, "unit", figure->unit);
-    json_add_text(item, "better", figure_better_name[figure->better]);
-}
-
-static void add_judged(cJSON *json, const struct compare *c)
-{
-    cJSON *list = cJSON_AddArrayToObject(json, "judged");
-    for (size_t i = 0; i < c->verdicts.n; i++) {
-        const struct verdict_row *row = &c->verdicts.row[i];
-        const struct compare_line *line = &c->lines.item[c->line_of[i]];
-        cJSON *item = json_add_row(list);
-        add_figure(item, line->figure);
-        json_add_number(item, "bytes", row->sizes == 1 ? line->figure->bytes : NAN);
+    int by_spread = 0;
+    for (size_t i = 0; i < verdicts->n; i++) {
+        const struct verdict_row *row = &verdicts->row[i];
+        const struct verdict_figure *line = &lines->item[i];
+        if (i >= lines->judged) /* of several sizes */
+            for (line = lines->item; line->size_group != row->size_group;)
+                line++;
+        cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "judged"));
+        add_figure(item, line, row->sizes, o);
         json_add_number(item, "sizes", (double)row->sizes);
-        json_add_number(item, "baseline", row->baseline);
-        json_add_number(item, "candidate", row->candidate);
-        json_add_number(item, "n_baseline", (double)row->n_baseline);
-        json_add_number(item, "n_candidate", (double)row->n_candidate);
         json_add_number(item, "ratio", row->ratio);
         json_add_number(item, "ci_low", row->low);
         json_add_number(item, "ci_high", row->high);
         cJSON_AddBoolToObject(item, "wrong_elements", row->sizes == 1 && line->wrong);
         json_add_text(item, "verdict", verdict_name[row->verdict]);
+        by_spread |= isfinite(row->low);
     }
-}
-
-static void add_figures(cJSON *json, const struct compare *c)
-{
-    cJSON *list = cJSON_AddArrayToObject(json, "figures");
-    for (size_t i = 0; i < c->lines.n; i++) {
-        const struct compare_line *line = &c->lines.item[i];
-        if (line->judged)
-            continue;
-        struct compare_medians m = compare_medians(line, c->options->baselines, c->options->candidates);
-        cJSON *item = json_add_row(list);
-        add_figure(item, line->figure);
-        json_add_number(item, "bytes", line->figure->bytes);
-        json_add_number(item, "baseline", m.baseline);
-        json_add_number(item, "candidate", m.candidate);
-        json_add_number(item, "n_baseline", (double)m.n_baseline);
-        json_add_number(item, "n_candidate", (double)m.n_candidate);
-        json_add_number(item, "candidate_to_baseline", m.candidate / m.baseline);
+    for (size_t i = lines->judged; i < lines->n; i++) {
+        cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "figures"));
+        json_add_number(item, "candidate_to_baseline", add_figure(item, &lines->item[i], 1, o));
     }
-}
-
-static char *print_text(const struct compare *c)
-{
-    const struct compare_options *o = c->options;
-    cJSON *json = cJSON_CreateObject();
-    json_add_number(json, "schema_version", RESULTS_SCHEMA);
-    json_add_text(json, "program", "ddpbench");
-    json_add_text(json, "version", version_text());
-    json_add_text(json, "mode", "compare");
-    json_add_text(json, "verdict", compare_verdict(c));
-    json_add_number(json, "exit_status", c->status);
-    json_add_number(json, "tolerance_percent", o->tolerance);
-    json_add_number(json, "floor_percent", o->floor);
-    json_add_number(json, "level", c->rules.level);
-    cJSON_AddBoolToObject(json, "judged_by_spread", c->verdicts.with_spread > 0);
-    add_runs(json, "baseline", o->baseline_name, c->baseline, o->baselines);
-    add_runs(json, "candidate", o->candidate_name, c->candidate, o->candidates);
-    add_differences(json, c);
-    add_judged(json, c);
-    add_figures(json, c);
-    char *text = cJSON_Print(json);
-    cJSON_Delete(json);
-    if (!text)
-        FATAL("no memory to print the comparison");
-    return text;
-}
-
-int compare_write_json(const struct compare *c, const char *path)
-{
-    char *text = print_text(c);
-    int status = 0;
-    if (path)
-        status = files_replace_path("json", path, text);
-    else if (printf("%s\n", text) < 0 || fflush(stdout))
-        status = error_report("cannot write the comparison to standard output");
-    cJSON_free(text);
-    return status;
+    cJSON_AddBoolToObject(json, "judged_by_spread", by_spread);
 }

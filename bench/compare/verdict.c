@@ -12,43 +12,21 @@ const char *const verdict_name[VERDICTS] = {"ok", "new", "improved", "missing", 
 /* A row, and the runs behind it, turned so that more is worse. */
 struct hypothesis {
     struct verdict_row *row;
-    int higher_is_better, wrong;
+    int wrong;
     double *baseline, *candidate; /* [n_baseline], [n_candidate] of the row */
-    double weight, p_regressed, p_improved;
+    double p_regressed, p_improved;
     struct unpaired difference;
 };
 
-/* The figures above 0 among value[runs]; the caller frees kept. Returns how many there are. */
-static size_t keep_positive(const double *value, size_t runs, double **kept)
+/* The figures above 0 among value[runs], turned; the caller frees kept. Returns how many there are. */
+static size_t keep_positive(const double *value, size_t runs, int higher_is_better, double **kept)
 {
     size_t n = 0;
     *kept = allocate(runs, sizeof **kept);
     for (size_t i = 0; i < runs; i++)
         if (value[i] > 0 && isfinite(value[i]))
-            (*kept)[n++] = value[i];
+            (*kept)[n++] = higher_is_better ? 1 / value[i] : value[i];
     return n;
-}
-
-static void invert(double *value, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        value[i] = 1 / value[i];
-}
-
-static void take_figure(struct hypothesis *h, const struct verdict_figure *figure, size_t baselines, size_t candidates)
-{
-    struct verdict_row *row = h->row;
-    row->size_group = figure->size_group;
-    row->sizes = 1;
-    row->n_baseline = keep_positive(figure->baseline, baselines, &h->baseline);
-    row->n_candidate = keep_positive(figure->candidate, candidates, &h->candidate);
-    row->baseline = stats_median(h->baseline, row->n_baseline);
-    row->candidate = stats_median(h->candidate, row->n_candidate);
-    h->wrong = figure->wrong;
-    if (figure->higher_is_better) {
-        invert(h->baseline, row->n_baseline);
-        invert(h->candidate, row->n_candidate);
-    }
 }
 
 static int has_all(const struct verdict_row *row, size_t size_group, size_t baselines, size_t candidates)
@@ -66,12 +44,8 @@ static int take_sizes(struct hypothesis *h, size_t size_group, const struct hypo
         sizes += (size_t)has_all(single[g].row, size_group, baselines, candidates);
     if (sizes < 2)
         return 0;
-    *h->row = (struct verdict_row){.size_group = size_group,
-                                   .sizes = sizes,
-                                   .baseline = NAN,
-                                   .candidate = NAN,
-                                   .n_baseline = baselines,
-                                   .n_candidate = candidates};
+    *h->row = (struct verdict_row){
+        .size_group = size_group, .sizes = sizes, .n_baseline = baselines, .n_candidate = candidates};
     h->baseline = allocate(baselines, sizeof *h->baseline);
     h->candidate = allocate(candidates, sizeof *h->candidate);
     for (size_t g = 0; g < figures; g++) {
@@ -90,33 +64,21 @@ static int take_sizes(struct hypothesis *h, size_t size_group, const struct hypo
 
 /* ---- few runs: only what is far beyond every run ---- */
 
-static double least(const double *value, size_t n)
-{
-    return stats_quantile(value, n, 0);
-}
-
-static double most(const double *value, size_t n)
-{
-    return stats_quantile(value, n, 1);
-}
-
 static enum figure_verdict judge_extremes(const struct hypothesis *h, const struct verdict_rules *rules)
 {
     const struct verdict_row *row = h->row;
-    double far = (1 + rules->tolerance) * (1 + rules->floor);
-    if (least(h->candidate, row->n_candidate) / most(h->baseline, row->n_baseline) > far)
+    double far = (1 + rules->tolerance) * (1 + rules->floor), end[2]; /* least and most that the ratio of two runs is */
+    for (int i = 0; i < 2; i++)
+        end[i] =
+            stats_quantile(h->candidate, row->n_candidate, i) / stats_quantile(h->baseline, row->n_baseline, 1 - i);
+    if (end[0] > far)
         return VERDICT_REGRESSED;
-    if (most(h->candidate, row->n_candidate) / least(h->baseline, row->n_baseline) < 1 / far)
+    if (end[1] < 1 / far)
         return VERDICT_IMPROVED;
     return row->ratio > 1 + rules->tolerance ? VERDICT_AMBIGUOUS : VERDICT_OK;
 }
 
 /* ---- enough runs: the spread tells ---- */
-
-static int has_spread(const struct hypothesis *h)
-{
-    return h->row->n_baseline >= VERDICT_RUNS && isfinite(h->row->ratio);
-}
 
 /* What is not proven may still be so: if the typical run is slower than the tolerance, or their mean by tolerance and
  * floor. A late run now and then, which the spread explains, is neither. */
@@ -139,14 +101,14 @@ static void test(struct hypothesis *h, const struct verdict_rules *rules)
 }
 
 /* The weights of m hypotheses: those of several sizes share their part alike, and the single ones the rest. */
-static void weigh(struct hypothesis *h, size_t m)
+static void weigh(double *weight, const struct hypothesis *h, size_t m)
 {
-    size_t size_groups = 0;
+    size_t means = 0;
     for (size_t i = 0; i < m; i++)
-        size_groups += h[i].row->sizes > 1;
-    double part = size_groups ? VERDICT_SIZES_PART : 0;
+        means += h[i].row->sizes > 1;
+    double part = means ? VERDICT_SIZES_PART : 0;
     for (size_t i = 0; i < m; i++)
-        h[i].weight = h[i].row->sizes > 1 ? part / (double)size_groups : (1 - part) / (double)(m - size_groups);
+        weight[i] = h[i].row->sizes > 1 ? part / (double)means : (1 - part) / (double)(m - means);
 }
 
 /* Student's t beyond which lies `level`, kept while the level and the degrees of freedom stay as they are, as they do
@@ -167,10 +129,9 @@ static void judge_spread(const struct hypothesis *h, size_t m, const struct verd
     double *p = allocate(m, sizeof *p), *weight = allocate(m, sizeof *weight);
     double *worse = allocate(m, sizeof *worse), *better = allocate(m, sizeof *better); /* levels */
     struct quantile of_worse = {0}, of_better = {0};
-    for (size_t i = 0; i < m; i++) {
+    weigh(weight, h, m);
+    for (size_t i = 0; i < m; i++)
         p[i] = h[i].p_regressed;
-        weight[i] = h[i].weight;
-    }
     stats_holm_weighted(p, weight, m, rules->level, worse);
     for (size_t i = 0; i < m; i++)
         p[i] = h[i].p_improved;
@@ -193,14 +154,6 @@ static void judge_spread(const struct hypothesis *h, size_t m, const struct verd
 
 /* ---- all together ---- */
 
-static size_t count_size_groups(const struct verdict_figure *figure, size_t figures)
-{
-    size_t size_groups = 0;
-    for (size_t g = 0; g < figures; g++)
-        size_groups = figure[g].size_group >= size_groups ? figure[g].size_group + 1 : size_groups;
-    return size_groups;
-}
-
 static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct verdict_rules *rules, size_t candidates)
 {
     struct hypothesis *spread = allocate(verdicts->n, sizeof *spread);
@@ -214,34 +167,37 @@ static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct 
             row->verdict = VERDICT_NEW;
         else if (row->n_candidate < candidates)
             row->verdict = VERDICT_MISSING;
-        else if (has_spread(&h[i])) {
+        else if (row->n_baseline >= VERDICT_RUNS && isfinite(row->ratio)) {
             test(&h[i], rules);
             spread[m++] = h[i];
         } else {
             row->verdict = judge_extremes(&h[i], rules);
-            row->without_spread = 1;
-            verdicts->without_spread++;
         }
     }
-    weigh(spread, m);
     judge_spread(spread, m, rules);
-    verdicts->with_spread = m;
     free(spread);
 }
 
 void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
                      size_t figures, size_t baselines, size_t candidates)
 {
-    size_t size_groups = count_size_groups(figure, figures);
+    size_t size_groups = 0;
+    for (size_t g = 0; g < figures; g++)
+        size_groups = figure[g].size_group >= size_groups ? figure[g].size_group + 1 : size_groups;
     struct hypothesis *h = allocate(figures + size_groups, sizeof *h);
     *verdicts = (struct verdicts){.row = allocate(figures + size_groups, sizeof *verdicts->row), .n = figures};
     for (size_t g = 0; g < figures; g++) {
-        h[g].row = &verdicts->row[g];
-        take_figure(&h[g], &figure[g], baselines, candidates);
+        const struct verdict_figure *f = &figure[g];
+        h[g] = (struct hypothesis){.row = &verdicts->row[g], .wrong = f->wrong};
+        *h[g].row = (struct verdict_row){
+            .size_group = f->size_group,
+            .sizes = 1,
+            .n_baseline = keep_positive(f->baseline, baselines, f->higher_is_better, &h[g].baseline),
+            .n_candidate = keep_positive(f->candidate, candidates, f->higher_is_better, &h[g].candidate)};
     }
-    for (size_t f = 0; f < size_groups; f++) {
+    for (size_t group = 0; group < size_groups; group++) {
         h[verdicts->n].row = &verdicts->row[verdicts->n];
-        verdicts->n += (size_t)take_sizes(&h[verdicts->n], f, h, figures, baselines, candidates);
+        verdicts->n += (size_t)take_sizes(&h[verdicts->n], group, h, figures, baselines, candidates);
     }
     judge(verdicts, h, rules, candidates);
     for (size_t i = 0; i < verdicts->n; i++) {
