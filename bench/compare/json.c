@@ -25,6 +25,7 @@ void compare_add_heading(cJSON *json, const struct compare_options *o, const str
     json_add_number(json, "tolerance_percent", o->tolerance);
     json_add_number(json, "floor_percent", o->floor);
     json_add_number(json, "level", rules->level);
+    cJSON_AddBoolToObject(json, "judged_by_spread", 0);
     add_runs(json, "baseline", o->name[0], run, o->baselines);
     add_runs(json, "candidate", o->name[1], run + o->baselines, o->candidates);
     cJSON_AddArrayToObject(json, "differences");
@@ -54,7 +55,6 @@ static double add_figure(cJSON *item, const struct verdict_figure *line, size_t 
 void compare_add_rows(cJSON *json, const struct compare_lines *lines, const struct verdicts *verdicts,
                       const struct compare_options *o)
 {
-    int by_spread = 0;
     for (size_t i = 0; i < verdicts->n; i++) {
         const struct verdict_row *row = &verdicts->row[i];
         const struct verdict_figure *line = &lines->item[i];
@@ -69,11 +69,11 @@ void compare_add_rows(cJSON *json, const struct compare_lines *lines, const stru
         json_add_number(item, "ci_high", row->high);
         cJSON_AddBoolToObject(item, "wrong_elements", row->sizes == 1 && line->wrong);
         json_add_text(item, "verdict", verdict_name[row->verdict]);
-        by_spread |= isfinite(row->low);
+        if (isfinite(row->low))
+            cJSON_ReplaceItemInObjectCaseSensitive(json, "judged_by_spread", cJSON_CreateTrue());
     }
     for (size_t i = lines->judged; i < lines->n; i++) {
         cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "figures"));
         json_add_number(item, "candidate_to_baseline", add_figure(item, &lines->item[i], 1, o));
     }
-    cJSON_AddBoolToObject(json, "judged_by_spread", by_spread);
 }

@@ -17,29 +17,25 @@ static void print_point(FILE *out, double x, const struct grid_point *p, int wit
             1e3 * (has ? p->interval_s[1] : p->mean_s));
 }
 
-static int compare_buckets(const void *a, const void *b)
-{
-    const struct grid_point *const *x = a, *const *y = b;
-    return ((*x)->bucket_mb > (*y)->bucket_mb) - ((*x)->bucket_mb < (*y)->bucket_mb);
-}
-
 /* Point `first` and those behind it of the same implementation, by bucket size; nothing if one before it is of the
- * same.
- */
+ * same. */
 static void print_series(FILE *out, const struct grid_point *point, size_t n, size_t first)
 {
-    const struct grid_point **series = allocate(n, sizeof *series);
-    size_t m = 0;
-    for (size_t i = 0; i < n; i++)
+    const struct grid_point *next = NULL;
+    double last = 0;
+    for (size_t i = 0; i < first; i++)
         if (isfinite(point[i].bucket_mb) && !strcmp(point[i].implementation, point[first].implementation))
-            series[m++] = &point[i];
-    if (series[0] == &point[first]) {
-        qsort(series, m, sizeof *series, compare_buckets);
-        fprintf(out, "\n\n%s\n", point[first].implementation);
-        for (size_t i = 0; i < m; i++)
-            print_point(out, series[i]->bucket_mb, series[i], 1);
-    }
-    free(series);
+            return;
+    fprintf(out, "\n\n%s\n", point[first].implementation);
+    do {
+        next = NULL;
+        for (size_t i = first; i < n; i++)
+            if (point[i].bucket_mb > last && (!next || point[i].bucket_mb < next->bucket_mb) &&
+                !strcmp(point[i].implementation, point[first].implementation))
+                next = &point[i];
+        if (next)
+            print_point(out, last = next->bucket_mb, next, 1);
+    } while (next);
 }
 
 /* The points are sorted by their steps. */

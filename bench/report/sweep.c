@@ -83,10 +83,8 @@ static int take_run(struct grid *grid, FILE *csv, const struct place *place, con
     if (cJSON_GetArraySize(all) != 1 || !step || !(step->value > 0))
         return error_report("%s: is not the benchmark of one implementation, so it is no run of a sweep",
                             saved->directory);
-    struct grid_point *point = grid_find(grid, place->ranks, place->model, name, bucket, place->repeat);
-    snprintf(point->strategy, sizeof point->strategy, "%s", strategy);
-    point->step_s[place->repeat - 1] = step->value;
-    point->tokens_s[place->repeat - 1] = tokens ? tokens->value : NAN;
+    grid_add(grid, place->ranks, place->model, name, strategy, bucket,
+             (struct grid_sample){place->repeat, step->value, tokens ? tokens->value : NAN});
     derived = cJSON_GetObjectItemCaseSensitive(saved->run, "derived");
     char begin[600], size[32] = "";
     if (isfinite(bucket))
@@ -124,56 +122,45 @@ static int read_runs(struct grid *grid, FILE *csv, const char *directory, FILE *
 
 /* ---- the tables ---- */
 
+/* A point, and what a table says of it in words. */
 struct row {
-    const char *mark, *name;
+    struct grid_point point;
+    const char *mark;
     char bucket[24], ratio[CELL];
-    double step, interval[2], ratio_interval[2], tokens, efficiency;
-    size_t n;
 };
 
 #define FIELD(field) offsetof(struct row, field)
 /* clang-format off */
 static const struct column columns[] = {
     {.key = "mark", .heading = " ", .kind = COLUMN_NAME, .offset = FIELD(mark), .width = -2},
-    {.key = "implementation", .heading = "implementation", .kind = COLUMN_NAME, .offset = FIELD(name), .width = -18},
+    {.key = "implementation", .heading = "implementation", .kind = COLUMN_CHARS,
+     .offset = FIELD(point.implementation), .width = -18},
     {.key = "bucket", .heading = "bucket MiB", .kind = COLUMN_CHARS, .offset = FIELD(bucket), .width = 10},
-    {.key = "step", .heading = "step ms", .kind = COLUMN_REAL, .offset = FIELD(step), .unit = "s", .scale = 1e3,
-     .width = 10, .decimals = -4},
-    {.key = "step_95", .heading = "[95 % interval]", .kind = COLUMN_INTERVAL, .offset = FIELD(interval), .unit = "s",
-     .scale = 1e3, .width = -19, .decimals = -4},
-    {.key = "n", .heading = "n", .kind = COLUMN_COUNT, .offset = FIELD(n), .unit = "1", .width = 3},
+    {.key = "step", .heading = "step ms", .kind = COLUMN_REAL, .offset = FIELD(point.mean_s), .unit = "s",
+     .scale = 1e3, .width = 10, .decimals = -4},
+    {.key = "step_95", .heading = "[95 % interval]", .kind = COLUMN_INTERVAL, .offset = FIELD(point.interval_s),
+     .unit = "s", .scale = 1e3, .width = -19, .decimals = -4},
+    {.key = "n", .heading = "n", .kind = COLUMN_COUNT, .offset = FIELD(point.n), .unit = "1", .width = 3},
     {.key = "to_best", .heading = "/ best", .kind = COLUMN_CHARS, .offset = FIELD(ratio), .width = 7},
-    {.key = "to_best_95", .heading = "[95 %]", .kind = COLUMN_INTERVAL, .offset = FIELD(ratio_interval), .unit = "1",
-     .width = -14, .decimals = 3},
-    {.key = "tokens_per_second", .heading = "tokens/s", .kind = COLUMN_REAL, .offset = FIELD(tokens), .unit = "1/s",
-     .width = 9, .decimals = 0},
+    {.key = "to_best_95", .heading = "[95 %]", .kind = COLUMN_INTERVAL, .offset = FIELD(point.to_best.ci_low),
+     .unit = "1", .width = -14, .decimals = 3},
+    {.key = "tokens_per_second", .heading = "tokens/s", .kind = COLUMN_REAL, .offset = FIELD(point.tokens_mean_s),
+     .unit = "1/s", .width = 9, .decimals = 0},
     /* with several numbers of ranks only: */
-    {.key = "efficiency", .heading = "efficiency", .kind = COLUMN_REAL, .offset = FIELD(efficiency), .unit = "1",
-     .width = 10, .decimals = 3},
+    {.key = "efficiency", .heading = "efficiency", .kind = COLUMN_REAL, .offset = FIELD(point.efficiency),
+     .unit = "1", .width = 10, .decimals = 3},
 };
 /* clang-format on */
 
 static struct row row_of(const struct grid_point *p)
 {
-    struct row row = {.mark = p->verdict == GRID_BEST   ? "*"
-                              : p->verdict == GRID_TIED ? "="
-                                                        : "",
-                      .name = p->implementation,
-                      .step = p->mean_s,
-                      .interval = {p->interval_s[0], p->interval_s[1]},
-                      .ratio_interval = {p->to_best.ci_low, p->to_best.ci_high},
-                      .tokens = p->tokens_mean_s,
-                      .efficiency = p->efficiency,
-                      .n = p->n};
-    if (isfinite(p->bucket_mb))
-        snprintf(row.bucket, sizeof row.bucket, "%.10g", p->bucket_mb);
-    else
-        strcpy(row.bucket, "-");
+    struct row row = {.point = *p, .mark = p->verdict == GRID_TIED ? "=" : ""};
+    snprintf(row.bucket, sizeof row.bucket, isfinite(p->bucket_mb) ? "%.10g" : "-", p->bucket_mb);
+    text_ratio(row.ratio, p->to_best.ratio);
     if (p->verdict == GRID_BEST) {
+        row.mark = "*";
         strcpy(row.ratio, "best");
-        row.ratio_interval[0] = row.ratio_interval[1] = NAN;
-    } else {
-        text_ratio(row.ratio, p->to_best.ratio);
+        row.point.to_best.ci_low = NAN;
     }
     return row;
 }
@@ -183,16 +170,13 @@ static void print_name(FILE *out, const struct grid_point *p)
     fprintf(out, isfinite(p->bucket_mb) ? "%s at %.10g MiB" : "%s", p->implementation, p->bucket_mb);
 }
 
-/* What can be said of the points of a group, in words; the caller frees it. */
-static char *conclude(const struct grid_point *point, size_t n)
+/* What can be said of the points of a group. */
+static void conclude(FILE *out, const struct grid_point *point, size_t n)
 {
-    char *text = NULL, step[CELL];
-    size_t length = 0, tied = 0;
+    char step[CELL];
+    size_t tied = 0;
     const struct grid_point *best = NULL;
     int candidates = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for a sentence");
     for (size_t i = 0; i < n; i++) {
         best = point[i].verdict == GRID_BEST ? &point[i] : best;
         candidates |= point[i].verdict != GRID_CONTROL;
@@ -212,14 +196,11 @@ static char *conclude(const struct grid_point *point, size_t n)
         fprintf(out, "Fewer than %d repeats: no intervals and no verdict; use --repeats %d or more.\n", GRID_REPEATS,
                 GRID_REPEATS);
     }
-    if (fclose(out))
-        FATAL("no memory for a sentence");
-    return text;
 }
 
 static void print_group(FILE *out, const struct grid_point *point, size_t n, int scales)
 {
-    char title[200], *note = conclude(point, n);
+    char title[200];
     struct row *row = allocate(n, sizeof *row);
     for (size_t i = 0; i < n; i++)
         row[i] = row_of(&point[i]);
@@ -230,12 +211,11 @@ static void print_group(FILE *out, const struct grid_point *point, size_t n, int
                                              .columns = sizeof columns / sizeof *columns - !scales,
                                              .row = row,
                                              .rows = n,
-                                             .row_bytes = sizeof *row,
-                                             .note = note});
+                                             .row_bytes = sizeof *row});
     table_print(out, json);
+    conclude(out, point, n);
     cJSON_Delete(json);
     free(row);
-    free(note);
 }
 
 static void print_grid(FILE *out, const struct grid *grid)
