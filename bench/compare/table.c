@@ -4,25 +4,20 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "kernels/error.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- what was compared, and in what it differs ---- */
 
 static void print_runs(FILE *out, const cJSON *side)
 {
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(side, "directories"), *directory;
-    size_t n = (size_t)cJSON_GetArraySize(list), i = 0;
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(side, "directories");
+    size_t n = (size_t)cJSON_GetArraySize(list);
     fprintf(out, "%s: %zu run%s:", json_string(side, "label"), n, text_plural(n));
-    cJSON_ArrayForEach(directory, list)
-    {
-        fprintf(out, "%s %s", i++ ? "," : "", directory->valuestring);
-    }
-    fprintf(out, "\n");
+    for (const cJSON *directory = list->child; directory; directory = directory->next)
+        fprintf(out, " %s%s", directory->valuestring, directory->next ? "," : "\n");
 }
 
 static void print_setting(FILE *out, const char *whose, const cJSON *difference, const char *name)
@@ -79,61 +74,77 @@ static void print_allow(FILE *out, const cJSON *differences, const char *allow)
 
 /* ---- the tables ---- */
 
-/* A row in words: units differ from row to row. */
-struct words {
-    char name[180], size[CELL], median[2][CELL + 16], ratio[CELL], interval[CELL], verdict[96];
-};
-
-#define FIELD(field) offsetof(struct words, field)
-
-static void print_words(FILE *out, const struct compare_options *o, const struct words *row, size_t rows,
-                        const char *title, int columns)
+/* A table without rows, whose cells are words: units differ from row to row. */
+static cJSON *begin_table(const struct compare_options *o, const char *title, size_t columns)
 {
-    char heading[2][140];
-    snprintf(heading[0], sizeof heading[0], "%s (n=%zu)", o->name[0], o->baselines);
-    snprintf(heading[1], sizeof heading[1], "%s (n=%zu)", o->name[1], o->candidates);
-    /* clang-format off */
+    char baseline[140], candidate[140];
+    snprintf(baseline, sizeof baseline, "%s (n=%zu)", o->name[0], o->baselines);
+    snprintf(candidate, sizeof candidate, "%s (n=%zu)", o->name[1], o->candidates);
     const struct column column[] = {
-        {.key = "name", .heading = "figure", .kind = COLUMN_CHARS, .offset = FIELD(name), .width = -1},
-        {.key = "size", .heading = "size", .kind = COLUMN_CHARS, .offset = FIELD(size), .width = 9},
-        {.key = "baseline", .heading = heading[0], .kind = COLUMN_CHARS, .offset = FIELD(median[0]), .width = 16},
-        {.key = "candidate", .heading = heading[1], .kind = COLUMN_CHARS, .offset = FIELD(median[1]), .width = 16},
-        {.key = "ratio", .heading = "ratio", .kind = COLUMN_CHARS, .offset = FIELD(ratio), .width = 7},
-        {.key = "interval", .heading = "interval", .kind = COLUMN_CHARS, .offset = FIELD(interval), .width = 17},
-        {.key = "verdict", .heading = "verdict", .kind = COLUMN_CHARS, .offset = FIELD(verdict), .width = -1},
-    };
-    cJSON *json = table_json(&(struct table){.key = "compare", .title = title, .column = column,
-                                             .columns = (size_t)columns, .row = row, .rows = rows,
-                                             .row_bytes = sizeof *row});
-    /* clang-format on */
-    table_print(out, json);
-    cJSON_Delete(json);
+        {.key = "name", .heading = "figure", .width = -1},     {.key = "size", .heading = "size", .width = 9},
+        {.key = "baseline", .heading = baseline, .width = 16}, {.key = "candidate", .heading = candidate, .width = 16},
+        {.key = "ratio", .heading = "ratio", .width = 7},      {.key = "interval", .heading = "interval", .width = 17},
+        {.key = "verdict", .heading = "verdict", .width = -1}};
+    return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = columns});
 }
 
-/* A row of the JSON, judged or not. */
-static void put_into_words(struct words *words, const cJSON *row, const char *ratio, const struct compare_options *o)
+static void end_table(FILE *out, cJSON *table)
 {
-    double median[2] = {json_number(row, "baseline"), json_number(row, "candidate")};
-    double n[2] = {json_number(row, "n_baseline"), json_number(row, "n_candidate")};
-    double like = fmax(fabs(median[0]), fabs(median[1])); /* the other one, where one is not a number */
-    const char *verdict = json_string(row, "verdict");
-    char missing[64] = "";
-    snprintf(words->name, sizeof words->name, "%s %s", json_string(row, "subject"), json_string(row, "name"));
-    if (json_number(row, "sizes") > 1)
-        strcpy(words->size, "all sizes");
-    else
-        text_bytes(words->size, json_number(row, "bytes"));
-    for (int i = 0; i < 2; i++) {
-        size_t length = strlen(text_value_like(words->median[i], median[i], json_string(row, "unit"), like));
-        if (n[i] < (double)(i ? o->candidates : o->baselines) && isfinite(median[i]))
-            snprintf(words->median[i] + length, CELL + 16 - length, " (n=%.0f)", n[i]);
-    }
-    text_ratio(words->ratio, json_number(row, ratio));
-    text_range(words->interval, json_number(row, "ci_low"), json_number(row, "ci_high"));
+    table_print(out, table);
+    cJSON_Delete(table);
+}
+
+/* Begins a row of the table, for a figure. */
+static cJSON *add_row(cJSON *table, const cJSON *figure, const char *size)
+{
+    char name[180];
+    cJSON *row = json_add_row(cJSON_GetObjectItemCaseSensitive(table, "rows"));
+    snprintf(name, sizeof name, "%s %s", json_string(figure, "subject"), json_string(figure, "name"));
+    json_add_text(row, "name", name);
+    json_add_text(row, "size", size);
+    return row;
+}
+
+/* A median, with the unit that suits the greater of both, and over how many runs it is where that is not all. */
+static void add_median(cJSON *row, const cJSON *figure, const char *side, const char *count, size_t runs)
+{
+    double value = json_number(figure, side), n = json_number(figure, count);
+    double like = fmax(fabs(json_number(figure, "baseline")), fabs(json_number(figure, "candidate")));
+    char text[CELL + 16];
+    size_t length = strlen(text_value_like(text, value, json_string(figure, "unit"), like));
+    if (n < (double)runs && isfinite(value))
+        snprintf(text + length, sizeof text - length, " (n=%.0f)", n);
+    json_add_text(row, side, text);
+}
+
+/* A figure of the comparison, judged or not, as a row of the table. */
+static void add_figure(cJSON *table, const cJSON *figure, const char *ratio, const struct compare_options *o)
+{
+    const char *verdict = json_string(figure, "verdict");
+    char text[CELL], words[96], missing[64] = "";
+    int whole = json_number(figure, "sizes") > 1;
+    cJSON *row = add_row(table, figure, whole ? "all sizes" : text_bytes(text, json_number(figure, "bytes")));
+    add_median(row, figure, "baseline", "n_baseline", o->baselines);
+    add_median(row, figure, "candidate", "n_candidate", o->candidates);
+    json_add_text(row, "ratio", text_ratio(text, json_number(figure, ratio)));
+    json_add_text(row, "interval", text_range(text, json_number(figure, "ci_low"), json_number(figure, "ci_high")));
     if (!strcmp(verdict, verdict_name[VERDICT_MISSING]))
-        snprintf(missing, sizeof missing, " in %.0f of %zu", (double)o->candidates - n[1], o->candidates);
-    snprintf(words->verdict, sizeof words->verdict, "%.20s%s%s", verdict, missing,
-             cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "wrong_elements")) ? ": wrong elements" : "");
+        snprintf(missing, sizeof missing, " in %.0f of %zu", (double)o->candidates - json_number(figure, "n_candidate"),
+                 o->candidates);
+    snprintf(words, sizeof words, "%.20s%s%s", verdict, missing,
+             cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(figure, "wrong_elements")) ? ": wrong elements" : "");
+    json_add_text(row, "verdict", words);
+}
+
+/* The sizes of a figure that are ok, in one row. */
+static void add_ok(cJSON *table, const cJSON *figure, size_t sizes, double least, double most)
+{
+    char text[CELL];
+    snprintf(text, sizeof text, "%zu size%s", sizes, text_plural(sizes));
+    cJSON *row = add_row(table, figure, text);
+    json_add_text(row, "ratio", "ratios");
+    json_add_text(row, "interval", text_range(text, least, most));
+    json_add_text(row, "verdict", verdict_name[VERDICT_OK]);
 }
 
 static int same_figure(const cJSON *a, const cJSON *b)
@@ -143,61 +154,50 @@ static int same_figure(const cJSON *a, const cJSON *b)
 }
 
 /* The rows of single sizes come first. */
-static const cJSON *first_mean(const cJSON *json)
+static const cJSON *first_mean(const cJSON *judged)
 {
-    const cJSON *row = cJSON_GetObjectItemCaseSensitive(json, "judged")->child;
+    const cJSON *row = judged->child;
     while (row && json_number(row, "sizes") == 1)
         row = row->next;
     return row;
 }
 
 /* The sizes of a figure, those that are ok in one row unless all are asked for, and the mean over them. */
-static void print_judged(FILE *out, const cJSON *json, const struct compare_options *o)
+static void print_judged(FILE *out, const cJSON *judged, const struct compare_options *o)
 {
-    const cJSON *judged = cJSON_GetObjectItemCaseSensitive(json, "judged"), *singles_end = first_mean(json);
-    const cJSON *mean = singles_end;
-    struct words *words = allocate(2 * (size_t)cJSON_GetArraySize(judged), sizeof *words);
-    size_t n = 0;
-    for (const cJSON *row = judged->child, *first = row; row != singles_end; first = row) {
-        int whole = o->all || row->next == singles_end || !same_figure(row, row->next), ok = 0;
+    const cJSON *means = first_mean(judged), *mean = means;
+    cJSON *table = begin_table(o, "Medians over runs; ratio of their geometric means, above 1 is worse.", 7);
+    for (const cJSON *row = judged->child, *first = row; row != means; first = row) {
+        int whole = o->all || row->next == means || !same_figure(row, row->next);
+        size_t ok = 0;
         double least = INFINITY, most = 0;
-        for (; row != singles_end && same_figure(row, first); row = row->next)
+        for (; row != means && same_figure(row, first); row = row->next)
             if (whole || strcmp(json_string(row, "verdict"), verdict_name[VERDICT_OK]) != 0) {
-                put_into_words(&words[n++], row, "ratio", o);
+                add_figure(table, row, "ratio", o);
             } else {
                 ok++;
                 least = fmin(least, json_number(row, "ratio"));
                 most = fmax(most, json_number(row, "ratio"));
             }
-        if (ok) {
-            put_into_words(&words[n], first, "ratio", o);
-            snprintf(words[n].size, CELL, "%d size%s", ok, text_plural((size_t)ok));
-            strcpy(words[n].median[0], "");
-            strcpy(words[n].median[1], "");
-            strcpy(words[n].ratio, "ratios");
-            text_range(words[n].interval, least, most);
-            strcpy(words[n++].verdict, verdict_name[VERDICT_OK]);
-        }
+        if (ok)
+            add_ok(table, first, ok, least, most);
         if (same_figure(mean, first)) {
-            put_into_words(&words[n++], mean, "ratio", o);
+            add_figure(table, mean, "ratio", o);
             mean = mean->next;
         }
     }
-    print_words(out, o, words, n, "Medians over runs; ratio of their geometric means, above 1 is worse.", 7);
-    free(words);
+    end_table(out, table);
 }
 
 /* Figures that are not judged, reference against candidate. */
 static void print_others(FILE *out, const cJSON *figures, const struct compare_options *o)
 {
     char title[300];
-    size_t n = 0;
-    struct words *words = allocate((size_t)cJSON_GetArraySize(figures), sizeof *words);
-    for (const cJSON *row = figures->child; row; row = row->next)
-        put_into_words(&words[n++], row, "candidate_to_baseline", o);
     snprintf(title, sizeof title, "Other figures, medians over runs; ratio: %s / %s", o->name[1], o->name[0]);
-    print_words(out, o, words, n, title, 5);
-    free(words);
+    cJSON *table = begin_table(o, title, 5);
+    for (const cJSON *figure = figures->child; figure; figure = figure->next)
+        add_figure(table, figure, "candidate_to_baseline", o);
+    end_table(out, table);
 }
 
 /* ---- the verdict in words ---- */
@@ -225,11 +225,9 @@ static void print_confidence(FILE *out, const cJSON *json, const struct compare_
     enum { NAMED = 4 };
     char size[CELL];
     int few = o->baselines < VERDICT_RUNS, without = 0;
-    const cJSON *row, *judged = cJSON_GetObjectItemCaseSensitive(json, "judged");
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "judged_by_spread")))
         fprintf(out, "%g %% chance of any false alarm; ", 100 * json_number(json, "level"));
-    cJSON_ArrayForEach(row, judged)
-    {
+    for (const cJSON *row = cJSON_GetObjectItemCaseSensitive(json, "judged")->child; row; row = row->next) {
         double n = json_number(row, "n_baseline");
         int without_spread = n > 0 && n < VERDICT_RUNS && json_number(row, "n_candidate") == (double)o->candidates;
         if (few || !without_spread || without++ >= NAMED)
@@ -255,7 +253,7 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
                                                  VERDICT_IMPROVED};
     const cJSON *judged = cJSON_GetObjectItemCaseSensitive(json, "judged");
     size_t rows = (size_t)cJSON_GetArraySize(judged), means = 0;
-    for (const cJSON *row = first_mean(json); row; row = row->next)
+    for (const cJSON *row = first_mean(judged); row; row = row->next)
         means++;
     fprintf(out, "\nVerdict: %s: ", json_string(json, "verdict"));
     print_meaning(out, (enum compare_status)json_number(json, "exit_status"), o->tolerance);
@@ -284,7 +282,7 @@ void compare_print(FILE *out, const cJSON *json, const struct compare_options *o
         print_allow(out, differences, o->allow);
         return;
     }
-    print_judged(out, json, o);
+    print_judged(out, cJSON_GetObjectItemCaseSensitive(json, "judged"), o);
     if (*o->label)
         print_others(out, cJSON_GetObjectItemCaseSensitive(json, "figures"), o);
     print_verdict(out, json, o);

@@ -52,8 +52,8 @@ struct verdict_figure {
 struct verdict_row {
     enum figure_verdict verdict;
     size_t size_group;
-    size_t sizes; /* 1, or the sizes that the row is the mean of */
-    size_t n_baseline, n_candidate;
+    size_t sizes;     /* 1, or the sizes that the row is the mean of */
+    size_t n[2];      /* runs that have it: baselines and candidates */
     double ratio;     /* geometric means, above 1 is worse; NAN without both */
     double low, high; /* its interval, each end at the one-sided level at which the figure was tested; NAN with fewer
                          than VERDICT_RUNS baseline runs. regressed: low > 1 + tolerance, but not where it is for

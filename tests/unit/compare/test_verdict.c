@@ -45,7 +45,7 @@ static struct verdict_row judged(const double *baseline, size_t baselines, const
     ck_assert_uint_eq(verdicts.count[verdicts.row[0].verdict], 1);
     enum figure_verdict verdict = verdicts.row[0].verdict;
     int judged_at_all = verdict != VERDICT_NEW && verdict != VERDICT_MISSING;
-    ck_assert_int_eq(isfinite(verdicts.row[0].low) != 0, judged_at_all && verdicts.row[0].n_baseline >= VERDICT_RUNS);
+    ck_assert_int_eq(isfinite(verdicts.row[0].low) != 0, judged_at_all && verdicts.row[0].n[0] >= VERDICT_RUNS);
     return verdicts.row[0];
 }
 
@@ -66,7 +66,7 @@ START_TEST(known_interval)
     ck_assert_double_eq_tol(row.ratio, 1.2, 1e-12);
     ck_assert_double_eq_tol(row.low, 1.2 * exp(-reach), 1e-9);
     ck_assert_double_eq_tol(row.high, 1.2 * exp(reach), 1e-9);
-    ck_assert(row.n_baseline == 5 && row.n_candidate == 5 && row.sizes == 1);
+    ck_assert(row.n[0] == 5 && row.n[1] == 5 && row.sizes == 1);
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
 }
 END_TEST
@@ -155,7 +155,7 @@ START_TEST(missing_and_new)
     ck_assert_int_eq(judged(RUNS_OF(none), RUNS_OF(hole)).verdict, VERDICT_NEW);
     struct verdict_row row = judged(RUNS_OF(hole), RUNS_OF(spread)); /* four baselines are left */
     ck_assert_int_eq(row.verdict, VERDICT_OK);
-    ck_assert(row.n_baseline == 4 && isnan(row.low));
+    ck_assert(row.n[0] == 4 && isnan(row.low));
 }
 END_TEST
 
@@ -193,7 +193,7 @@ START_TEST(size_groups)
     verdicts_create(&verdicts, &rules, group, 4, 5, 5);
     ck_assert_uint_eq(verdicts.n, 5);
     struct verdict_row row = verdicts.row[4];
-    ck_assert(row.size_group == 1 && row.sizes == 2 && row.n_baseline == 5 && row.n_candidate == 5);
+    ck_assert(row.size_group == 1 && row.sizes == 2 && row.n[0] == 5 && row.n[1] == 5);
     ck_assert_double_eq_tol(row.ratio, sqrt(2), 1e-12);
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
     ck_assert_int_eq(verdicts.row[1].verdict, VERDICT_MISSING);
