@@ -59,16 +59,14 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
     if (check_twice(run, o->baselines) || check_twice(run + o->baselines, o->candidates))
         return COMPARE_USAGE;
     compare_add_heading(json, o, run, &rules);
-    cJSON *differences = cJSON_GetObjectItemCaseSensitive(json, "differences"), *difference;
+    cJSON *differences = cJSON_GetObjectItemCaseSensitive(json, "differences");
     for (size_t i = 1; i < runs; i++)
         differences_add(differences, &run[0], &run[i], i < o->baselines ? "another baseline" : "candidate");
     if (differences_allow(differences, o->allow, &run[0]))
         return COMPARE_USAGE;
-    cJSON_ArrayForEach(difference, differences)
-    {
+    for (const cJSON *difference = differences->child; difference; difference = difference->next)
         if (difference_is_refused(difference))
             return COMPARE_INCOMPARABLE;
-    }
     return judge(json, o, run, &rules);
 }
 

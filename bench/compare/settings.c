@@ -20,13 +20,10 @@ static int same_key(const char *a, const char *b)
 
 static const cJSON *find(const cJSON *settings, const char *key)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, settings)
-    {
-        if (same_key(item->string, key))
-            return item;
-    }
-    return NULL;
+    const cJSON *item = settings->child;
+    while (item && !same_key(item->string, key))
+        item = item->next;
+    return item;
 }
 
 void settings_add(cJSON *settings, const char *key, const char *value)
@@ -140,41 +137,34 @@ static void add_text_or_null(cJSON *json, const char *name, const char *text)
 static void add(cJSON *differences, const char *key, const char *baseline, const char *other, const char *side,
                 int environment)
 {
-    cJSON *new, *old;
     if (baseline && other && !strcmp(baseline, other))
         return;
-    new = cJSON_CreateObject();
+    cJSON *new = cJSON_CreateObject();
     json_add_text(new, "key", key);
     add_text_or_null(new, "baseline", baseline);
     add_text_or_null(new, "other", other);
     json_add_text(new, "side", side);
     cJSON_AddBoolToObject(new, "environment", environment || !baseline || !other);
     cJSON_AddBoolToObject(new, "allowed", 0);
-    cJSON_ArrayForEach(old, differences)
-    {
-        if (cJSON_Compare(old, new, 1)) {
-            cJSON_Delete(new);
-            return;
-        }
-    }
-    cJSON_AddItemToArray(differences, new);
+    const cJSON *old = differences->child;
+    while (old && !cJSON_Compare(old, new, 1))
+        old = old->next;
+    if (old)
+        cJSON_Delete(new);
+    else
+        cJSON_AddItemToArray(differences, new);
 }
 
 void differences_add(cJSON *differences, const struct compare_run *baseline, const struct compare_run *other,
                      const char *side)
 {
-    const cJSON *item;
     for (int kind = 0; kind < SETTING_KINDS; kind++) {
         const cJSON *a = baseline->setting[kind], *b = other->setting[kind];
-        cJSON_ArrayForEach(item, a)
-        {
+        for (const cJSON *item = a->child; item; item = item->next)
             add(differences, item->string, item->valuestring, settings_value(b, item->string), side, kind);
-        }
-        cJSON_ArrayForEach(item, b)
-        {
+        for (const cJSON *item = b->child; item; item = item->next)
             if (!find(a, item->string))
                 add(differences, item->string, NULL, item->valuestring, side, kind);
-        }
     }
 }
 
@@ -194,14 +184,11 @@ int differences_allow(cJSON *differences, const char *list, const struct compare
     while ((more = option_next_word(&list, word, sizeof word)) > 0) {
         int all = !strcmp(word, "all");
         int known = all || find(baseline->setting[SETTING], word) || find(baseline->setting[ENVIRONMENT], word);
-        cJSON *difference;
-        cJSON_ArrayForEach(difference, differences)
-        {
-            if (!all && !same_key(json_string(difference, "key"), word))
-                continue;
-            cJSON_ReplaceItemInObjectCaseSensitive(difference, "allowed", cJSON_CreateTrue());
-            known = 1;
-        }
+        for (cJSON *difference = differences->child; difference; difference = difference->next)
+            if (all || same_key(json_string(difference, "key"), word)) {
+                cJSON_ReplaceItemInObjectCaseSensitive(difference, "allowed", cJSON_CreateTrue());
+                known = 1;
+            }
         if (!known)
             return unknown(word, baseline);
     }

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "kernels/error.h"
 #include "report/grid.h"
-#include "report/plot.h"
 #include "results/results.h"
 
 #include <glob.h>
@@ -18,6 +17,21 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* A text in memory that is written like a file; the caller frees it. */
+static FILE *begin_text(char **text, size_t *length)
+{
+    FILE *out = open_memstream(text, length);
+    if (!out)
+        FATAL("no memory for the report");
+    return out;
+}
+
+static void end_text(FILE *out)
+{
+    if (fclose(out))
+        FATAL("no memory for the report");
+}
 
 /* ---- the runs ---- */
 
@@ -218,12 +232,92 @@ static void print_group(FILE *out, const struct grid_point *point, size_t n, int
     free(row);
 }
 
-static void print_grid(FILE *out, const struct grid *grid)
+/* ---- data for pictures of step time against bucket size ---- */
+
+static void print_point(FILE *out, double x, const struct grid_point *p, int with_interval)
 {
-    int scales = grid->point[0].ranks != grid->point[grid->n - 1].ranks;
-    for (size_t first = 0, end; first < grid->n; first = end) {
+    int has = with_interval && isfinite(p->interval_s[0]);
+    fprintf(out, "%.10g\t%.9g\t%.9g\t%.9g\n", x, 1e3 * p->mean_s, 1e3 * (has ? p->interval_s[0] : p->mean_s),
+            1e3 * (has ? p->interval_s[1] : p->mean_s));
+}
+
+/* Point `first` and those behind it of the same implementation, by bucket size; nothing if one before it is of the
+ * same. */
+static void print_series(FILE *out, const struct grid_point *point, size_t n, size_t first)
+{
+    const struct grid_point *next = NULL;
+    double last = 0;
+    for (size_t i = 0; i < first; i++)
+        if (isfinite(point[i].bucket_mb) && !strcmp(point[i].implementation, point[first].implementation))
+            return;
+    fprintf(out, "\n\n%s\n", point[first].implementation);
+    do {
+        next = NULL;
+        for (size_t i = first; i < n; i++)
+            if (point[i].bucket_mb > last && (!next || point[i].bucket_mb < next->bucket_mb) &&
+                !strcmp(point[i].implementation, point[first].implementation))
+                next = &point[i];
+        if (next)
+            print_point(out, last = next->bucket_mb, next, 1);
+    } while (next);
+}
+
+/* The points, sorted by their steps, as blocks of lines, two empty lines between them: the best bucket as x, y, words;
+ * then for each implementation its name, and lines of x (MiB), mean step and the ends of its interval (ms). One without
+ * buckets is a horizontal line, with its interval at a place of its own at the right. Nothing if none has buckets. */
+static void print_picture(FILE *out, const struct grid_point *point, size_t n)
+{
+    const struct grid_point *best = NULL;
+    double least = INFINITY, most = 0;
+    char step[CELL];
+    int lines = 0;
+    for (size_t i = n; i-- > 0;)
+        if (isfinite(point[i].bucket_mb)) {
+            best = &point[i];
+            least = fmin(least, point[i].bucket_mb);
+            most = fmax(most, point[i].bucket_mb);
+        }
+    if (!best)
+        return;
+    double space = most > least ? pow(most / least, 0.035) : 1.05;
+    fprintf(out, "best\n%.10g\t%.9g\tbest bucket: %.10g MiB, %s\n", best->bucket_mb, 1e3 * best->mean_s,
+            best->bucket_mb, text_value(step, best->mean_s, "s"));
+    for (size_t i = 0; i < n; i++) {
+        if (isfinite(point[i].bucket_mb)) {
+            print_series(out, point, n, i);
+            continue;
+        }
+        fprintf(out, "\n\n%s\n", point[i].implementation);
+        print_point(out, least / space, &point[i], 0);
+        print_point(out, most * pow(space, ++lines), &point[i], 1);
+    }
+}
+
+static int write_picture(const char *directory, const struct grid_point *point, size_t n)
+{
+    char *text, name[200];
+    size_t length;
+    int status = 0;
+    FILE *out = begin_text(&text, &length);
+    print_picture(out, point, n);
+    end_text(out);
+    snprintf(name, sizeof name, "sweep-%zu-%s.tsv", point->ranks, point->model);
+    if (length)
+        status = files_replace(directory, name, text);
+    free(text);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+/* Prints the tables, and writes the pictures' data. */
+static int print_grid(FILE *out, const struct grid *grid, const char *directory)
+{
+    int scales = grid->point[0].ranks != grid->point[grid->n - 1].ranks, status = 0;
+    for (size_t first = 0, end; first < grid->n && !status; first = end) {
         end = grid_group_end(grid, first);
         print_group(out, &grid->point[first], end - first, scales);
+        status = write_picture(directory, &grid->point[first], end - first);
     }
     fprintf(
         out,
@@ -233,25 +327,22 @@ static void print_grid(FILE *out, const struct grid *grid)
         "tell more apart.\n");
     if (scales)
         fprintf(out, "efficiency: tokens per second and rank, over those of the same row on the fewest ranks.\n");
+    return status;
 }
 
 int sweep_report(FILE *out, const char *directory, FILE *figures)
 {
     struct grid grid = {0};
-    char *text = NULL;
-    size_t length = 0;
-    FILE *csv = open_memstream(&text, &length);
-    if (!csv)
-        FATAL("no memory for sweep.csv");
+    char *text;
+    size_t length;
+    FILE *csv = begin_text(&text, &length);
     fprintf(csv, "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads," FIGURES_CSV_COLUMNS "\n");
     int runs = read_runs(&grid, csv, directory, figures), status = runs < 0 ? -1 : 0;
-    if (fclose(csv))
-        FATAL("no memory for sweep.csv");
+    end_text(csv);
     if (!status) {
         grid_judge(&grid);
         fprintf(out, "%s: %d run%s of a sweep\n", directory, runs, text_plural((size_t)runs));
-        print_grid(out, &grid);
-        status = files_replace(directory, "sweep.csv", text) || plot_write(&grid, directory) ? -1 : 0;
+        status = print_grid(out, &grid, directory) || files_replace(directory, "sweep.csv", text) ? -1 : 0;
     }
     free(text);
     grid_destroy(&grid);
