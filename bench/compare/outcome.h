@@ -2,10 +2,7 @@
 #ifndef BENCH_COMPARE_OUTCOME_H
 #define BENCH_COMPARE_OUTCOME_H
 
-#include "compare/match.h"
 #include "compare/options.h"
-#include "compare/settings.h"
-#include "compare/verdict.h"
 
 #include <cJSON.h>
 #include <stdio.h>
@@ -21,16 +18,10 @@ enum compare_status {
     COMPARE_INCOMPARABLE
 };
 
-/* Adds what is compared, run[baselines + candidates], and an empty list of each kind: "differences", "judged" rows, and
- * "figures" that are not judged. */
-void compare_add_heading(cJSON *json, const struct compare_options *options, const struct compare_run *run,
-                         const struct verdict_rules *rules);
-
-/* Adds the rows of the verdicts on the judged lines, and those of the other lines. */
-void compare_add_rows(cJSON *json, const struct compare_lines *lines, const struct verdicts *verdicts,
-                      const struct compare_options *options);
-
-/* In words: differences, table, figures side by side (with --label), and the verdict. */
+/* The comparison in words: differences, table, figures side by side (with --label), and the verdict. Its JSON holds
+ * schema_version, program, version, mode, the rules (tolerance_percent, floor_percent, level), judged_by_spread, both
+ * sides' label and directories, "differences" (settings.h), "judged" rows, "figures" that are not judged, verdict and
+ * exit_status. */
 void compare_print(FILE *out, const cJSON *json, const struct compare_options *options);
 
 #endif

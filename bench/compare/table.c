@@ -4,6 +4,8 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "compare/settings.h"
+#include "compare/verdict.h"
 
 #include <math.h>
 #include <stdio.h>
