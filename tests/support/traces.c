@@ -2,7 +2,6 @@
 #include "tests/support/traces.h"
 
 #include "kernels/error.h"
-#include "tests/support/json.h"
 #include "tests/support/made_up.h"
 
 #include <check.h>
@@ -78,6 +77,23 @@ char *trace_text(const struct trace *trace)
     return text;
 }
 
+void trace_is(const struct trace *trace, const char *name)
+{
+    char path[128], line[2000], *text = trace_text(trace), *at = text;
+    snprintf(path, sizeof path, "tests/support/fixture/%s", name);
+    FILE *file = fopen(path, getenv("TEST_UPDATE") ? "w+" : "r");
+    ck_assert_msg(file != NULL, "%s is missing; run from the top of the project", path);
+    if (getenv("TEST_UPDATE"))
+        fputs(text, file);
+    rewind(file);
+    for (int n = 1; fgets(line, sizeof line, file); at += strlen(line), n++)
+        ck_assert_msg(!strncmp(at, line, strlen(line)), "%s, line %d is\n%.*s, not\n%s", name, n,
+                      (int)strcspn(at, "\n"), at, line);
+    ck_assert_msg(!*at, "more than %s has: %s", name, at);
+    fclose(file);
+    free(text);
+}
+
 char *trace_text_merged(const struct rank_trace *t, int first, int ranks)
 {
     char *text = NULL;
@@ -93,10 +109,8 @@ char *trace_text_merged(const struct rank_trace *t, int first, int ranks)
 
 cJSON *trace_parse(const char *text)
 {
-    const char *wrong = json_error(text);
-    ck_assert_msg(!wrong, "not JSON at '%.60s'", wrong);
-    cJSON *json = cJSON_Parse(text);
-    ck_assert_ptr_nonnull(json);
+    cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);
+    ck_assert_msg(json != NULL, "not JSON at '%.60s'", cJSON_GetErrorPtr());
     return json;
 }
 

@@ -51,38 +51,14 @@ static void check_arguments(const char *name, const char *argument, const char *
 
 /* ---- the made-up step with the known answers ---- */
 
+/* Phases, operations and collectives; rank 0 waits 50 us for rank 1 in the second, and of the first the clocks cannot
+ * tell. Marks of gradients are ours alone, and memory was not asked for. */
 START_TEST(two_ranks_with_known_answers)
 {
-    static const double posted[] = {2230, 2280};
+    static const char *const name[] = {"cpu_rank_0_trace.json", "cpu_rank_1_trace.json"};
     rank_trace_two_ranks(&rank, _i);
-    timeline_add(
-        &rank.timeline, LANE_MEMORY,
-        (struct span){
-            .name = "allocate", .queued_ns = 0, .returned_ns = 0, .start_ns = 0, .end_ns = 0, .size = {16, 64}});
-    write_and_parse();
-    check_span(only("X", "ProfilerStep#1"), "user_annotation", 1000, 1900);
-    check_span(only("X", "warmup_epoch_1 (lr=0.25)"), "user_annotation", 1000, 1900);
-    check_span(only("X", "zero_grad"), "user_annotation", 1000, 10);
-    check_span(only("X", "data_loading"), "user_annotation", 1010, 90);
-    check_span(only("X", "forward_pass"), "user_annotation", 1100, 305);
-    check_span(only("X", "backward_pass"), "user_annotation", 1405, 817);
-    check_span(only("X", "gradient_sync"), "user_annotation", 2222, 313);
-    check_span(only("X", "optimizer_step"), "user_annotation", 2535, 165);
-    check_span(only("X", "lr_scheduling"), "user_annotation", 2700, 200);
-    ck_assert_int_eq(trace_rows(json, "X", "gradient_clipping_warmup"), 0);
-    ck_assert_int_eq(trace_rows(json, NULL, "ready"), 0); /* marks are ours */
-    check_span(only("X", "linear_forward"), "cpu_op", 1100, 300);
-    check_span(only("X", "linear_backward_weight"), "cpu_op", 1410, 400);
-    check_span(only("X", "linear_backward_input"), "cpu_op", 1820, 400);
-    check_span(only("X", "adamw"), "cpu_op", 2540, 150);
-    ck_assert_int_eq(trace_rows(json, "X", "mpi:all_reduce"), 2);
-    check_span(trace_row(json, "X", "mpi:all_reduce", 0), "cpu_op", 1830, 300);
-    check_span(trace_row(json, "X", "mpi:all_reduce", 1), "cpu_op", posted[_i], 2530 - posted[_i]);
-    for (int i = 0; i < 2; i++)
-        ck_assert_double_eq(row_number(trace_row(json, "X", "mpi:all_reduce", i), "tid"), (double)(4100 + _i));
-    ck_assert_double_eq(row_number(only("X", "adamw"), "tid"), (double)(4000 + _i));
-    ck_assert_double_eq(row_number(only("X", "adamw"), "stream"), 7);
-    ck_assert_int_eq(trace_rows(json, "C", NULL) + trace_rows(json, "i", NULL), 0); /* not asked for */
+    timeline_add(&rank.timeline, LANE_MEMORY, (struct span){.name = "allocate", .size = {16, 64}});
+    trace_is(&rank.trace, name[_i]);
 }
 END_TEST
 
@@ -205,44 +181,6 @@ END_TEST
 
 /* ---- collectives ---- */
 
-static void check_collective(const cJSON *row, int seq, size_t elements, const char *type)
-{
-    ck_assert_str_eq(row_text(row, "Collective name"), "allreduce");
-    ck_assert_double_eq(row_number(row, "In msg nelems"), (double)elements);
-    ck_assert_double_eq(row_number(row, "Out msg nelems"), (double)elements);
-    ck_assert_double_eq(row_number(row, "Group size"), rank.trace.ranks);
-    ck_assert_str_eq(row_text(row, "dtype"), type);
-    ck_assert_str_eq(row_text(row, "Process Group Name"), "0");
-    ck_assert_str_eq(row_text(row, "Process Group Description"), "default_pg");
-    ck_assert_str_eq(row_text(row, "Process Group Ranks"), "[0, 1]");
-    ck_assert_double_eq(row_number(row, "Seq"), seq);
-    ck_assert_double_eq(row_number(row, "bucket"), seq - 1);
-    ck_assert_double_eq(row_number(row, "parameters"), (double)rank.parameters[seq - 1]);
-    ck_assert_double_eq_tol(row_number(row, "queued_us"), 3, 1e-9);
-    ck_assert_double_eq(row_number(row, "stream"), 20);
-}
-
-/* Rank 0 waits 50 us for rank 1 in the second; of the first the clocks cannot tell. */
-START_TEST(collectives_say_who_waited)
-{
-    rank_trace_two_ranks(&rank, _i);
-    write_and_parse();
-    const cJSON *first = trace_row(json, "X", "mpi:all_reduce", 0), *second = trace_row(json, "X", "mpi:all_reduce", 1);
-    check_collective(first, 1, 105, "Float");
-    check_collective(second, 2, 35, "Float");
-    ck_assert_ptr_null(row_argument(first, "wait_us"));
-    ck_assert_ptr_null(row_argument(first, "transfer_us"));
-    ck_assert_ptr_null(row_argument(first, "last_rank"));
-    ck_assert_double_eq_tol(row_number(second, "wait_us"), _i ? 0 : 50, 1e-9);
-    ck_assert_double_eq_tol(row_number(second, "transfer_us"), 250, 1e-9);
-    ck_assert_double_eq(row_number(second, "last_rank"), 1);
-    /* 420 bytes in 300 us; twice a half of them on the bus, with two ranks; six digits are written */
-    ck_assert_double_eq_tol(row_number(first, "algbw"), 420.0 / 300000, 1e-8);
-    ck_assert_double_eq_tol(row_number(first, "busbw"), 420.0 / 300000, 1e-8);
-    ck_assert_double_eq(row_number(first, "bytes"), 420);
-}
-END_TEST
-
 /* Before the ranks have told each other, as in a trace that is written while steps go on. */
 START_TEST(nothing_is_said_of_waiting_before_it_is_known)
 {
@@ -269,19 +207,10 @@ START_TEST(collectives_of_two_bytes_and_of_no_time)
     rank.trace.comm_thread = 0;
     write_and_parse();
     const cJSON *row = only("X", "self:all_reduce");
-    check_collective(row, 1, 9, "BFloat16");
+    ck_assert_double_eq(row_number(row, "In msg nelems"), 9);
+    ck_assert_str_eq(row_text(row, "dtype"), "BFloat16");
     ck_assert_double_eq(row_number(row, "algbw"), 0);
     ck_assert_double_eq(row_number(row, "bytes"), 18);
-}
-END_TEST
-
-START_TEST(bus_bandwidth_is_that_of_nccl_tests)
-{
-    ck_assert_double_eq(comm_bus_factor(COMM_ALL_REDUCE, 1), 0);
-    ck_assert_double_eq(comm_bus_factor(COMM_ALL_REDUCE, 2), 1);
-    ck_assert_double_eq_tol(comm_bus_factor(COMM_ALL_REDUCE, 3), 4.0 / 3, 1e-15);
-    ck_assert_double_eq(comm_bus_factor(COMM_ALL_REDUCE, 8), 1.75);
-    ck_assert_double_eq(comm_bus_factor(COMM_ALL_REDUCE, 0), 0);
 }
 END_TEST
 
@@ -354,10 +283,8 @@ int main(void)
     tcase_add_test(tests, ranges_have_their_number);
     tcase_add_test(tests, operations_have_shapes_when_asked_for);
     tcase_add_test(tests, operations_have_flops_when_asked_for);
-    tcase_add_loop_test(tests, collectives_say_who_waited, 0, 2);
     tcase_add_test(tests, nothing_is_said_of_waiting_before_it_is_known);
     tcase_add_test(tests, collectives_of_two_bytes_and_of_no_time);
-    tcase_add_test(tests, bus_bandwidth_is_that_of_nccl_tests);
     tcase_add_test(tests, memory_when_asked_for);
     tcase_add_test(tests, counters_when_asked_for);
     suite_add_tcase(suite, tests);
