@@ -234,14 +234,6 @@ START_TEST(staged_gradients_come_back)
 }
 END_TEST
 
-START_TEST(strategies_are_found_by_name)
-{
-    for (int i = 0; strategies[i]; i++)
-        ck_assert_ptr_eq(strategy_find(strategies[i]->name), strategies[i]);
-    ck_assert_ptr_null(strategy_find("ddp_"));
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("plan");
@@ -253,7 +245,6 @@ int main(void)
     tcase_add_test(tests, buckets_keep_their_limit);
     tcase_add_test(tests, a_bucket_may_be_full);
     tcase_add_test(tests, staged_gradients_come_back);
-    tcase_add_test(tests, strategies_are_found_by_name);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
