@@ -39,25 +39,6 @@ static struct ranking compared(const struct implementation *rows, int ranks)
 
 /* ---- samples ---- */
 
-START_TEST(medians_of_rows)
-{
-    double step[1][12] = {{0.4, 0.1, 0.2}};
-    const struct implementation rows[] = {ROW(ddp)};
-    const double sync[] = {0.05};
-    fill(1, 3, step, sync);
-    struct ranking c = compared(rows, 2);
-    ck_assert_uint_eq(c.rounds, 3);
-    ck_assert_double_eq_tol(c.row[0].seconds[FIGURE_STEP].median, 0.2, 1e-15);
-    ck_assert_double_eq_tol(c.row[0].seconds[PHASE_FORWARD].median, 0.05, 1e-15);
-    ck_assert_double_eq(c.row[0].seconds[PHASE_BACKWARD].median, 0);
-    ck_assert_double_eq_tol(c.row[0].tokens_per_second.median, 1000 / 0.2, 1e-9);
-    ck_assert_double_eq_tol(c.row[0].communication_ratio.median, 0.25, 1e-15);
-    ck_assert_uint_eq(c.row[0].communication_ratio.n, 3);
-    ck_assert_double_nan(c.row[0].attainable);
-    ranking_destroy(&c);
-}
-END_TEST
-
 /* The median of the ratios, not the ratio of the medians. */
 START_TEST(ratios_are_by_round)
 {
@@ -266,7 +247,6 @@ int main(void)
 {
     Suite *suite = suite_create("ranking");
     TCase *known = tcase_create("known answers"), *noise = tcase_create("noise");
-    tcase_add_test(known, medians_of_rows);
     tcase_add_test(known, ratios_are_by_round);
     tcase_add_test(known, sync_cost_interval_by_hand);
     tcase_add_test(known, sync_cost_needs_none_and_rounds);

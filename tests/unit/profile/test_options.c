@@ -64,14 +64,6 @@ START_TEST(profile_makes_rows)
 }
 END_TEST
 
-START_TEST(the_benchmark_traces_nothing)
-{
-    const struct training_options *o = &parsed("")->run.training;
-    for (int i = 0; i < o->n; i++)
-        ck_assert(!o->implementation[i].traced && !o->implementation[i].after_backward);
-}
-END_TEST
-
 /* ---- what is taken ---- */
 
 static const struct {
@@ -99,20 +91,6 @@ static const struct {
 START_TEST(value_is_taken)
 {
     ck_assert_str_eq(value_of(parsed(taken[_i].line), taken[_i].name).text, taken[_i].value);
-}
-END_TEST
-
-START_TEST(sorts_have_names)
-{
-    static const char *const names[SORTS] = {
-        [SORT_SELF] = "self", [SORT_TOTAL] = "total",   [SORT_MEAN] = "mean", [SORT_CALLS] = "calls",
-        [SORT_NAME] = "name", [SORT_GFLOPS] = "gflops", [SORT_GBS] = "gbs"};
-    for (int i = 0; i < SORTS; i++) {
-        char line[64];
-        ck_assert_str_eq(sort_name[i], names[i]);
-        snprintf(line, sizeof line, "--profile|--profile-sort|%s", names[i]);
-        ck_assert_int_eq((int)parsed(line)->profile.sort, i);
-    }
 }
 END_TEST
 
@@ -264,9 +242,7 @@ int main(void)
     Suite *suite = suite_create("profile options");
     TCase *tests = tcase_create("profile options");
     tcase_add_loop_test(tests, profile_makes_rows, 0, (int)LENGTH(profiles));
-    tcase_add_test(tests, the_benchmark_traces_nothing);
     tcase_add_loop_test(tests, value_is_taken, 0, (int)LENGTH(taken));
-    tcase_add_test(tests, sorts_have_names);
     tcase_add_test(tests, delays_know_every_phase);
     tcase_add_test(tests, blocks_are_short);
     tcase_add_loop_test(tests, value_is_refused, 0, (int)LENGTH(refused));

@@ -311,23 +311,6 @@ START_TEST(events_that_nobody_waits_for_are_left_out)
 }
 END_TEST
 
-START_TEST(a_wait_for_what_is_not_known_says_so)
-{
-    gpu_trace_two_ranks(&gpu, 0);
-    gpu.activities.marks = 0;
-    for (size_t i = 0; i < gpu.activities.n; i++)
-        if (gpu.activities.of[i].kind == ACTIVITY_WAIT) {
-            gpu.activities.of[i].wait.stream = gpu.activities.of[i].wait.correlation = ACTIVITY_NONE;
-            gpu.activities.of[i].wait.event = gpu.activities.of[i].correlation == 104 ? 5 : ACTIVITY_NONE;
-        }
-    settle_and_write();
-    const cJSON *event = with_correlation("cuda_sync", 104), *stream = with_correlation("cuda_sync", 108);
-    ck_assert_double_eq(row_number(event, "wait_on_stream"), -1);
-    ck_assert_double_eq(row_number(event, "wait_on_cuda_event_record_corr_id"), -1);
-    ck_assert_ptr_null(row_argument(stream, "wait_on_stream"));
-}
-END_TEST
-
 /* What the host asked for before, between or behind the captured steps does not belong to them, whenever the GPU did
  * it; what it asked for in them belongs to them. */
 START_TEST(only_captured_steps_are_told_of)
@@ -501,7 +484,6 @@ int main(int argc, char *argv[])
     tcase_add_test(tests, several_kernels_of_a_collective_only_belong_to_it);
     tcase_add_test(tests, collectives_are_told_apart_without_the_others);
     tcase_add_test(tests, events_that_nobody_waits_for_are_left_out);
-    tcase_add_test(tests, a_wait_for_what_is_not_known_says_so);
     tcase_add_test(tests, only_captured_steps_are_told_of);
     tcase_add_test(tests, rows_that_overlap_get_lanes);
     tcase_add_test(tests, ranks_differ_in_the_merged_trace);
