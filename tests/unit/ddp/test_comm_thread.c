@@ -18,7 +18,6 @@ struct made_up {
     float *buffer[CAPACITY];
     size_t count[CAPACITY];
     int posts, tests, wrong, destroyed, slow;
-    int calls;
     int indices[4096];  /* of the collectives, in the order of their posts */
     _Atomic int inside; /* threads that are calling now */
 };
@@ -56,17 +55,6 @@ static int made_up_test(void *state, size_t slot)
     return done;
 }
 
-/* Blocking: the result is there at once, and it is not one of the posts. */
-static void made_up_call(void *state, const struct collective *c)
-{
-    struct made_up *m = state;
-    enter(m);
-    for (size_t i = 0; i < c->count; i++)
-        ((float *)c->buffer)[i] *= 2;
-    m->calls++;
-    m->inside--;
-}
-
 static void made_up_destroy(void *state)
 {
     ((struct made_up *)state)->destroyed = 1;
@@ -79,8 +67,7 @@ static struct comm *make(struct made_up *m, struct timeline *timeline, struct co
     *m = (struct made_up){.slow = slow};
     for (int i = 0; i < CAPACITY; i++)
         m->left[i] = -1;
-    struct transport transport = {
-        .post = made_up_post, .test = made_up_test, .call = made_up_call, .destroy = made_up_destroy, .state = m};
+    struct transport transport = {.post = made_up_post, .test = made_up_test, .destroy = made_up_destroy, .state = m};
     return comm_thread_create("made-up", transport, device_cpu(1), timeline, CAPACITY, progress);
 }
 

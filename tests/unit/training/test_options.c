@@ -232,32 +232,6 @@ START_TEST(batch_fits_ranks)
 }
 END_TEST
 
-/* What is suggested must itself be taken. */
-START_TEST(suggestions_fit)
-{
-    for (int ranks = 1; ranks <= 9; ranks++)
-        for (size_t micro = 1; micro <= 4; micro++)
-            for (size_t batch = 1; batch <= 40; batch++) {
-                struct training_options *o = &parsed("")->run.training;
-                o->batch_size = batch;
-                o->grad_accumulation = micro;
-                if (!training_options_fit(o, ranks))
-                    continue;
-                char *at = strstr(error_text(), "such as "), *end = at + 8;
-                ck_assert_ptr_nonnull(at);
-                size_t suggestions = 0;
-                do {
-                    size_t suggestion = strtoull(end, &end, 10);
-                    ck_assert_uint_gt(suggestion, 0);
-                    ck_assert_uint_eq(suggestion % ((size_t)ranks * micro), 0);
-                    suggestions++;
-                    end += strncmp(end, " or ", 4) ? 0 : 4;
-                } while (*end);
-                ck_assert_uint_eq(suggestions, batch < (size_t)ranks * micro ? 1 : 2);
-            }
-}
-END_TEST
-
 START_TEST(vocabulary_follows_data)
 {
     static const struct {
@@ -286,7 +260,6 @@ int main(void)
     tcase_add_loop_test(tests, list_makes_rows, 0, LISTS);
     tcase_add_loop_test(tests, epochs_make_steps, 0, STEPS);
     tcase_add_loop_test(tests, batch_fits_ranks, 0, FITS);
-    tcase_add_test(tests, suggestions_fit);
     tcase_add_test(tests, vocabulary_follows_data);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
