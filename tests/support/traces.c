@@ -77,9 +77,9 @@ char *trace_text(const struct trace *trace)
     return text;
 }
 
-void trace_is(const struct trace *trace, const char *name)
+void trace_is(char *text, const char *name)
 {
-    char path[128], line[2000], *text = trace_text(trace), *at = text;
+    char path[128], line[2000], *at = text;
     snprintf(path, sizeof path, "tests/support/fixture/%s", name);
     FILE *file = fopen(path, getenv("TEST_UPDATE") ? "w+" : "r");
     ck_assert_msg(file != NULL, "%s is missing; run from the top of the project", path);
@@ -91,6 +91,9 @@ void trace_is(const struct trace *trace, const char *name)
                       (int)strcspn(at, "\n"), at, line);
     ck_assert_msg(!*at, "more than %s has: %s", name, at);
     fclose(file);
+    cJSON *json = trace_parse(text);
+    trace_check_lanes(json);
+    cJSON_Delete(json);
     free(text);
 }
 

@@ -29,9 +29,9 @@ void rank_trace_two_ranks(struct rank_trace *t, int rank);
 /* Text of a trace file; release with free. */
 char *trace_text(const struct trace *trace);
 
-/* Fails the test unless the trace is that file of tests/support/fixture, to the letter. TEST_UPDATE=1 in the environment
- * makes the file anew: read what it changes. */
-void trace_is(const struct trace *trace, const char *name);
+/* Fails the test unless a trace is that file of tests/support/fixture, to the letter; frees the text. TEST_UPDATE=1 in
+ * the environment makes the file anew: read what it changes. */
+void trace_is(char *text, const char *name);
 
 /* The trace of the ranks t[first] to t[ranks - 1] in one; release with free. */
 char *trace_text_merged(const struct rank_trace *t, int first, int ranks);

@@ -153,82 +153,18 @@ END_TEST
 
 /* ---- all ranks in one ---- */
 
-static void begin_three(void)
+/* Rows are the ranks' own; processes and ids differ although hosts may number alike. --profile-ranks may leave rank 0
+ * out. */
+START_TEST(ranks_are_one_trace)
 {
+    static const char *const name[] = {"cpu_all_ranks_trace.json", "cpu_later_ranks_trace.json"};
     for (int r = 0; r < 3; r++) {
         rank_trace_begin(&rank[r], r, 3);
-        rank[r].trace.pid = rank[r].trace.thread = 77; /* hosts may number alike */
+        rank[r].trace.pid = rank[r].trace.thread = 77;
         made_up_two_ranks(&rank[r].timeline, r % 2);
         rank_trace_finish(&rank[r], 1);
     }
-}
-
-static void check_merged(int first)
-{
-    char *text = trace_text_merged(rank, first, 3);
-    cJSON *json = trace_parse(text);
-    int n = trace_rows(json, NULL, NULL), ids = 0, spans = trace_rows(json, "X", NULL);
-    double *id = allocate((size_t)n, sizeof *id);
-    for (int i = 0; i < spans; i++) {
-        id[ids] = row_number(trace_row(json, "X", NULL, i), "External id");
-        for (int j = 0; j < ids; j++)
-            ck_assert(id[j] != id[ids]);
-        ids++;
-    }
-    int processes = trace_rows(json, "M", "process_name");
-    ck_assert_int_eq(processes, 3 - first);
-    for (int i = 0; i < processes; i++) {
-        char name[32];
-        const cJSON *row = trace_row(json, "M", "process_name", i);
-        snprintf(name, sizeof name, "ddpbench rank %d", first + i);
-        ck_assert_str_eq(row_text(cJSON_GetObjectItemCaseSensitive(row, "args"), "name"), name);
-        for (int j = 0; j < i; j++)
-            ck_assert(row_number(trace_row(json, "M", "process_name", j), "pid") != row_number(row, "pid"));
-    }
-    trace_check_lanes(json);
-    ck_assert_str_eq(row_text(json, "traceName"), "ddp_all_ranks_trace.json");
-    free(id);
-    cJSON_Delete(json);
-    free(text);
-}
-
-START_TEST(all_ranks_are_one_trace)
-{
-    begin_three();
-    check_merged(0);
-}
-END_TEST
-
-/* --profile-ranks may leave rank 0 out. */
-START_TEST(later_ranks_are_one_trace_too)
-{
-    begin_three();
-    check_merged(1);
-}
-END_TEST
-
-/* A rank's own trace and its rows in the merged one are the same rows. */
-START_TEST(merged_rows_are_the_ranks_own)
-{
-    begin_three();
-    char *one = trace_text(&rank[2].trace), *all = trace_text_merged(rank, 0, 3);
-    cJSON *a = trace_parse(one), *b = trace_parse(all);
-    double pid = row_number(trace_row(b, "M", "process_name", 2), "pid");
-    int n = 0;
-    for (int i = 0; i < trace_rows(b, NULL, NULL); i++) {
-        const cJSON *row = trace_row(b, NULL, NULL, i);
-        if (row_number(row, "pid") != pid)
-            continue;
-        const cJSON *own = trace_row(a, NULL, NULL, n++);
-        ck_assert_str_eq(row_text(own, "name"), row_text(row, "name"));
-        ck_assert_double_eq(row_number(own, "ts"), row_number(row, "ts"));
-        ck_assert_double_eq(row_number(own, "tid"), row_number(row, "tid"));
-    }
-    ck_assert_int_eq(n, trace_rows(a, NULL, NULL));
-    cJSON_Delete(a);
-    cJSON_Delete(b);
-    free(one);
-    free(all);
+    trace_is(trace_text_merged(rank, _i, 3), name[_i]);
 }
 END_TEST
 
@@ -286,9 +222,7 @@ int main(void)
     tcase_add_test(tests, times_are_never_negative);
     tcase_add_test(tests, names_are_escaped);
     tcase_add_test(tests, long_names_are_cut);
-    tcase_add_test(tests, all_ranks_are_one_trace);
-    tcase_add_test(tests, later_ranks_are_one_trace_too);
-    tcase_add_test(tests, merged_rows_are_the_ranks_own);
+    tcase_add_loop_test(tests, ranks_are_one_trace, 0, 2);
     tcase_add_test(tests, a_failing_sink_is_told);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
