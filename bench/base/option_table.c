@@ -395,13 +395,19 @@ static void help_row(FILE *out, const struct option *o)
     fputc('\n', out);
 }
 
+/* Whether the rows of a section mean nothing without an option that stands elsewhere. */
+static int is_for_another(const struct option_table *table, const struct option_section *section)
+{
+    return section->needs && find(table, section->needs, strlen(section->needs), 0).section != section;
+}
+
 void option_table_help(FILE *out, const struct option_table *table, enum option_help which)
 {
     const struct option_section *last = NULL;
     if (which == HELP_COMMON)
         fprintf(out, "\nCommon options ([default]; --help all shows the others, too):\n");
     for (struct match match = {0}; table->sections && next(table, &match);) {
-        if (which == HELP_COMMON && !match.option->common)
+        if (which == HELP_COMMON && (!match.option->common || is_for_another(table, match.section)))
             continue;
         if (which == HELP_ALL && match.section != last)
             fprintf(out, "\n%s:\n", match.section->title);

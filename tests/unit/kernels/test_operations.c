@@ -1,5 +1,4 @@
-/* test_operations.c - names, sizes, shapes and work of the operations: every entry is whole, and has values that were
- * computed by hand. */
+/* test_operations.c - shapes and work of the operations: every entry has values that were computed by hand. */
 #include "kernels/operations.h"
 #include "tests/support/suite.h"
 
