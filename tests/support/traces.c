@@ -77,6 +77,20 @@ char *trace_text(const struct trace *trace)
     return text;
 }
 
+/* To the letter; rows have their members in any order. */
+static int same_line(const char *text, const char *line)
+{
+    if (!strncmp(text, line, strlen(line)))
+        return 1;
+    if (strncmp(text, "{\"ph\"", 5) || strncmp(line, "{\"ph\"", 5))
+        return 0;
+    cJSON *a = cJSON_ParseWithLength(text, strcspn(text, "\n")), *b = cJSON_Parse(line);
+    int same = cJSON_Compare(a, b, 1);
+    cJSON_Delete(a);
+    cJSON_Delete(b);
+    return same;
+}
+
 void trace_is(char *text, const char *name)
 {
     char path[128], line[2000], *at = text;
@@ -86,9 +100,8 @@ void trace_is(char *text, const char *name)
     if (getenv("TEST_UPDATE"))
         fputs(text, file);
     rewind(file);
-    for (int n = 1; fgets(line, sizeof line, file); at += strlen(line), n++)
-        ck_assert_msg(!strncmp(at, line, strlen(line)), "%s, line %d is\n%.*s, not\n%s", name, n,
-                      (int)strcspn(at, "\n"), at, line);
+    for (int n = 1; fgets(line, sizeof line, file); at += strcspn(at, "\n") + 1, n++)
+        ck_assert_msg(same_line(at, line), "%s, line %d is\n%.*s, not\n%s", name, n, (int)strcspn(at, "\n"), at, line);
     ck_assert_msg(!*at, "more than %s has: %s", name, at);
     fclose(file);
     cJSON *json = trace_parse(text);

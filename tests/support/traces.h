@@ -29,7 +29,8 @@ void rank_trace_two_ranks(struct rank_trace *t, int rank);
 /* Text of a trace file; release with free. */
 char *trace_text(const struct trace *trace);
 
-/* Fails the test unless a trace is that file of tests/support/fixture, to the letter; frees the text. TEST_UPDATE=1 in
+/* Fails the test unless a trace is that file of tests/support/fixture, to the letter, save the order of
+ * members in a row; frees the text. TEST_UPDATE=1 in
  * the environment makes the file anew: read what it changes. */
 void trace_is(char *text, const char *name);
 
