@@ -27,17 +27,7 @@ static int sizes_parse(const struct option *option, const char *text, void *fiel
     return 0;
 }
 
-static void sizes_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    (void)option;
-    const struct size_list *list = field;
-    size_t at = 0;
-    *text = 0;
-    for (size_t i = 0; i < list->n && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%s%zu", i ? "," : "", list->bytes[i]);
-}
-
-const struct option_kind option_sizes = {VALUE_TEXT, sizes_parse, sizes_print};
+const struct option_kind option_sizes = {VALUE_TEXT, sizes_parse, NULL};
 
 /* ---- the sizes ---- */
 

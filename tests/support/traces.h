@@ -29,9 +29,8 @@ void rank_trace_two_ranks(struct rank_trace *t, int rank);
 /* Text of a trace file; release with free. */
 char *trace_text(const struct trace *trace);
 
-/* Fails the test unless a trace is that file of tests/support/fixture, to the letter, save the order of
- * members in a row; frees the text. TEST_UPDATE=1 in
- * the environment makes the file anew: read what it changes. */
+/* Fails the test unless a trace is that file of tests/support/fixture, to the letter but for the order of members in a
+ * row; frees the text. TEST_UPDATE=1 in the environment makes the file anew: read what it changes. */
 void trace_is(char *text, const char *name);
 
 /* The trace of the ranks t[first] to t[ranks - 1] in one; release with free. */

@@ -79,7 +79,7 @@ static const struct {
      "busy=1,data_loading=30,exposed=2,memory=90"},
     {"--profile|--thresholds|busy=1,busy=2", "thresholds", "busy=2,data_loading=30,exposed=20,memory=90"},
     {"--inject-delay|rank=1,ms=5,phase=backward_pass", "inject-delay", "rank=1,ms=5,phase=backward_pass"},
-    {"--profile|--inject-delay|phase=zero_grad,ms=0.25,rank=0", "inject-delay", "rank=0,ms=0.25,phase=zero_grad"},
+    {"--profile|--inject-delay|phase=zero_grad,ms=0.25,rank=0", "inject-delay", "phase=zero_grad,ms=0.25,rank=0"},
     /* cycles that just fit ten steps */
     {"--profile|--profile-wait|9", "profile-wait", "9"},
     {"--profile|--profile-active|10", "profile-active", "10"},
@@ -151,7 +151,7 @@ static const struct {
     /* a delay */
     {"--inject-delay|5", {"--inject-delay 5", "rank=R,ms=TIME,phase=NAME"}},
     {"--inject-delay|rank=1,ms=5", {"phase=NAME, such as"}},
-    {"--inject-delay|rank=1,ms=5,phase=lunch", {"phase=lunch", "unknown phase", "zero_grad, data_loading"}},
+    {"--inject-delay|rank=1,ms=5,phase=lunch", {"phase lunch", "expected zero_grad, data_loading"}},
     {"--inject-delay|rank=1,ms=5,phase=zero_grad,", {"rank=R,ms=TIME,phase=NAME"}},
     {"--inject-delay|rank=-1,ms=5,phase=zero_grad", {"'rank=-1' is not rank=R"}},
     {"--inject-delay|rank=1,ms=0,phase=zero_grad", {"'ms=0'", "above 0, at most 60000"}},

@@ -1,4 +1,4 @@
-/* write.c - writes a timeline as a Chrome trace. */
+/* trace.c - writes a timeline as a Chrome trace. */
 #include "kernels/error.h"
 #include "kernels/operations.h"
 #include "trace/rows.h"
