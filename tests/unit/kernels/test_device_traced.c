@@ -148,6 +148,40 @@ START_TEST(a_model_is_recorded)
 }
 END_TEST
 
+/* The first of each name, with the sizes that the model has: 2 x 5 tokens, 19 words, 12 wide, 3 heads, 10 inside. */
+START_TEST(recorded_sizes_are_the_models)
+{
+    static const struct {
+        enum operation operation;
+        size_t size[SPAN_SIZES];
+    } known[] = {
+        {OPERATION_EMBEDDING_FORWARD, {10, 12}},
+        {OPERATION_EMBEDDING_BACKWARD, {10, 12}},
+        {OPERATION_LINEAR_BACKWARD_INPUT, {10, 12, 19}},
+        {OPERATION_LINEAR_BACKWARD_WEIGHT, {10, 12, 19}},
+        {OPERATION_RMSNORM_FORWARD, {10, 12}},
+        {OPERATION_RMSNORM_BACKWARD, {10, 12}},
+        {OPERATION_ROPE, {2, 5, 3, 4}},
+        {OPERATION_ATTENTION_FORWARD, {2, 5, 3, 4}},
+        {OPERATION_ATTENTION_BACKWARD, {2, 5, 3, 4}},
+        {OPERATION_SWIGLU_FORWARD, {100}},
+        {OPERATION_SWIGLU_BACKWARD, {100}},
+        {OPERATION_CROSS_ENTROPY, {10, 19}},
+    };
+    struct model model;
+    train_once(&model, device_traced(device_cpu(1), &timeline), 1);
+    const struct span *span = timeline.lane[LANE_COMPUTE].span, *end = span + timeline.lane[LANE_COMPUTE].n;
+    for (size_t i = 0; i < LENGTH(known); i++) {
+        const struct span *s = span;
+        while (s < end && s->index != (int)known[i].operation)
+            s++;
+        ck_assert_msg(s < end && !memcmp(s->size, known[i].size, sizeof s->size), "%s",
+                      operation_facts[known[i].operation].name);
+    }
+    model_destroy(&model);
+}
+END_TEST
+
 /* The matrix products are 6 FLOPs per token and parameter, as model_flops has it; attention's causal half is 2 T C per
  * token and layer forward, and 5 T C backward, where the scores are computed again. */
 START_TEST(recorded_work_is_the_models)
@@ -177,6 +211,7 @@ int main(void)
     tcase_add_test(tests, ranges_nest);
     tcase_add_test(tests, too_deep_ranges_are_left_out);
     tcase_add_loop_test(tests, a_model_is_recorded, 0, (int)LENGTH(layer_counts));
+    tcase_add_test(tests, recorded_sizes_are_the_models);
     tcase_add_test(tests, recorded_work_is_the_models);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
