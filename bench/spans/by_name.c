@@ -9,12 +9,7 @@
 #include <string.h>
 
 const char *const sort_name[SORTS + 1] = {"self", "total", "mean", "calls", "name", "gflops", "gbs", NULL};
-const char *const total_kind_name[KINDS] = {
-    [KIND_OPERATION] = "operation",
-    [KIND_PART] = "part",
-    [KIND_PHASE] = "phase",
-    [KIND_COLLECTIVE] = "collective",
-};
+const char *const total_kind_name[KINDS] = {"operation", "part", "phase", "collective"};
 
 /* A span, with the row that it counts for. */
 struct counted_span {

@@ -1,7 +1,7 @@
 /* collectives.c - every collective as all ranks saw it. */
 #include "base/stats.h"
 #include "kernels/error.h"
-#include "spans/intervals.h"
+#include "spans/spans.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +57,7 @@ int64_t collective_transfer(const struct timed_collective *c, int rank, int64_t 
     return collective_wait(c, rank, residual_ns) < 0 ? -1 : c->completed_ns - c->last_posted_ns;
 }
 
-/* For `count` collectives from number `from` on; posted[ranks, count]. */
-static void find_last(struct collectives *collectives, size_t from, size_t count, const int64_t *posted)
+void collectives_find_last(struct collectives *collectives, size_t from, size_t count, const int64_t *posted)
 {
     for (size_t i = 0; i < count; i++) {
         struct timed_collective *c = &collectives->item[from + i];
@@ -82,14 +81,9 @@ static void find_last(struct collectives *collectives, size_t from, size_t count
     }
 }
 
-void collectives_find_last(struct collectives *collectives, const int64_t *posted)
-{
-    find_last(collectives, 0, collectives->n, posted);
-}
-
 /* Stall time of this rank in gradient_sync because the given rank had not posted yet. */
 static int64_t stall_time_by_rank(const struct collectives *collectives, int rank, const struct interval *sync,
-                                  size_t syncs, struct interval *wait, struct interval *common)
+                                  size_t syncs, struct interval *wait)
 {
     size_t n = 0;
     for (size_t i = 0; i < collectives->n; i++) {
@@ -98,15 +92,15 @@ static int64_t stall_time_by_rank(const struct collectives *collectives, int ran
             wait[n++] = (struct interval){c->posted_ns, c->last_posted_ns};
     }
     n = intervals_unite(wait, n);
-    return intervals_length(common, intervals_intersect(wait, n, sync, syncs, common));
+    return intervals_common(wait, n, sync, syncs);
 }
 
 static void find_stragglers(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                             const struct alignment *alignment)
 {
-    size_t ranks = (size_t)collectives->ranks, n = 0, room = collectives->n + timeline->lane[LANE_HOST].n + 1;
-    struct interval *sync = allocate(room, sizeof *sync), *wait = allocate(room, sizeof *wait);
-    struct interval *common = allocate(2 * room, sizeof *common);
+    size_t ranks = (size_t)collectives->ranks, n = 0;
+    struct interval *sync = allocate(timeline->lane[LANE_HOST].n + 1, sizeof *sync);
+    struct interval *wait = allocate(collectives->n + 1, sizeof *wait);
     double *late = allocate(collectives->n + 1, sizeof *late);
     double *mine = allocate(ranks, sizeof *mine), *all = allocate(ranks * ranks, sizeof *all);
     for (size_t i = 0; i < timeline->lane[LANE_HOST].n; i++) {
@@ -117,7 +111,7 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
     }
     n = intervals_unite(sync, n);
     for (int r = 0; r < collectives->ranks; r++)
-        mine[r] = r == job->rank ? 0 : (double)stall_time_by_rank(collectives, r, sync, n, wait, common);
+        mine[r] = r == job->rank ? 0 : (double)stall_time_by_rank(collectives, r, sync, n, wait);
     job_gather(job, mine, ranks * sizeof *mine, all);
     for (size_t r = 0; r < ranks; r++) {
         struct straggler *straggler = &collectives->straggler[r];
@@ -131,7 +125,6 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
     }
     free(sync);
     free(wait);
-    free(common);
     free(late);
     free(mine);
     free(all);
@@ -148,7 +141,7 @@ void collectives_exchange(struct collectives *collectives, const struct job *job
         for (size_t i = 0; i < count; i++)
             mine[i] = collectives->item[from + i].posted_ns;
         job_gather(job, mine, count * sizeof *mine, all);
-        find_last(collectives, from, count, all);
+        collectives_find_last(collectives, from, count, all);
     }
     find_stragglers(collectives, job, timeline, alignment);
     free(mine);

@@ -53,12 +53,22 @@ double overlap_utilisation(const struct overlap *overlap);
  * an upper bound of it. */
 const char *overlap_span_name(int on_device);
 
+/* ---- intervals of time, in whole nanoseconds ---- */
+
 struct interval {
     int64_t start, end; /* [start, end) */
 };
 
-/* Fills v with the union of the spans that a lane has of one step: sorted and disjoint; v has room for all spans of the
- * step. *at is the position in the lane, 0 at first, for calls with rising steps. Returns the number of intervals. */
+/* Replaces v[n] by its union: sorted and disjoint, with touching intervals joined and empty ones removed. Returns how
+ * many are left. */
+size_t intervals_unite(struct interval *v, size_t n);
+
+/* Total length of a union; and of what two unions have in common. */
+int64_t intervals_length(const struct interval *v, size_t n);
+int64_t intervals_common(const struct interval *a, size_t na, const struct interval *b, size_t nb);
+
+/* Fills v with the union of the spans that a lane has of one step; v has room for all spans of the step. *at is the
+ * position in the lane, 0 at first, for calls with rising steps. Returns the number of intervals. */
 size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct interval *v);
 
 /* ---- collectives, as all ranks saw them ---- */
@@ -109,8 +119,9 @@ void collectives_destroy(struct collectives *collectives);
 void collectives_exchange(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                           const struct alignment *alignment);
 
-/* The part of it without messages: from posted[ranks, n] fills last_rank, last_posted_ns and late_ns. */
-void collectives_find_last(struct collectives *collectives, const int64_t *posted);
+/* The part of it without messages: from posted[ranks, count] fills last_rank, last_posted_ns and late_ns of `count`
+ * collectives from number `from` on. */
+void collectives_find_last(struct collectives *collectives, size_t from, size_t count, const int64_t *posted);
 
 /* ---- totals by name: what PyTorch's profiler calls key_averages ---- */
 

@@ -1,6 +1,6 @@
 /* steps.c - from the spans of a block to the times of its steps, and how computation and communication share them. */
 #include "kernels/error.h"
-#include "spans/intervals.h"
+#include "spans/spans.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -36,7 +36,52 @@ void steps_add_ready(const struct timeline *timeline, const struct step_times *s
     }
 }
 
-/* ---- overlap ---- */
+/* ---- intervals ---- */
+
+static int by_start(const void *a, const void *b)
+{
+    const struct interval *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+size_t intervals_unite(struct interval *v, size_t n)
+{
+    size_t out = 0;
+    qsort(v, n, sizeof *v, by_start);
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].end <= v[i].start)
+            continue;
+        if (out && v[i].start <= v[out - 1].end) {
+            if (v[i].end > v[out - 1].end)
+                v[out - 1].end = v[i].end;
+        } else
+            v[out++] = v[i];
+    }
+    return out;
+}
+
+int64_t intervals_length(const struct interval *v, size_t n)
+{
+    int64_t length = 0;
+    for (size_t i = 0; i < n; i++)
+        length += v[i].end - v[i].start;
+    return length;
+}
+
+int64_t intervals_common(const struct interval *a, size_t na, const struct interval *b, size_t nb)
+{
+    int64_t length = 0;
+    for (size_t i = 0, j = 0; i < na && j < nb;) {
+        int64_t start = a[i].start > b[j].start ? a[i].start : b[j].start;
+        int64_t end = a[i].end < b[j].end ? a[i].end : b[j].end;
+        length += start < end ? end - start : 0;
+        if (a[i].end < b[j].end)
+            i++;
+        else
+            j++;
+    }
+    return length;
+}
 
 size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct interval *v)
 {
@@ -48,20 +93,22 @@ size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct i
     return intervals_unite(v, n);
 }
 
-static size_t most_spans(const struct lane *lane)
-{
-    size_t most = 0, n = 0;
-    for (size_t i = 0; i < lane->n; i++) {
-        n = i && lane->span[i].step == lane->span[i - 1].step ? n + 1 : 1;
-        most = n > most ? n : most;
-    }
-    return most;
-}
+/* ---- overlap ---- */
 
-static void count_collectives(const struct lane *lane, const struct step_times *steps, int n, struct overlap *overlap)
+void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n, struct overlap *overlap)
 {
-    for (size_t i = 0; i < lane->n; i++) {
-        const struct span *span = &lane->span[i];
+    const struct lane *communication = &timeline->lane[LANE_COMMUNICATION], *compute = &timeline->lane[LANE_COMPUTE];
+    struct interval *x = allocate(communication->n + 1, sizeof *x), *y = allocate(compute->n + 1, sizeof *y);
+    size_t i = 0, j = 0;
+    for (int s = 0; s < n; s++) {
+        size_t nx = intervals_of_lane(communication, s, &i, x), ny = intervals_of_lane(compute, s, &j, y);
+        overlap[s] = (struct overlap){.step_ns = steps[s].end_ns - steps[s].start_ns,
+                                      .communication_ns = intervals_length(x, nx),
+                                      .compute_ns = intervals_length(y, ny),
+                                      .overlap_ns = intervals_common(x, nx, y, ny)};
+    }
+    for (size_t c = 0; c < communication->n; c++) {
+        const struct span *span = &communication->span[c];
         if (span->step >= n)
             continue;
         struct overlap *o = &overlap[span->step];
@@ -70,25 +117,8 @@ static void count_collectives(const struct lane *lane, const struct step_times *
         if (tail > o->exposed_tail_ns)
             o->exposed_tail_ns = tail;
     }
-}
-
-void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n, struct overlap *overlap)
-{
-    const struct lane *communication = &timeline->lane[LANE_COMMUNICATION], *compute = &timeline->lane[LANE_COMPUTE];
-    size_t a = most_spans(communication), b = most_spans(compute), i = 0, j = 0;
-    struct interval *x = allocate(a + 1, sizeof *x), *y = allocate(b + 1, sizeof *y);
-    struct interval *common = allocate(a + b + 1, sizeof *common);
-    for (int s = 0; s < n; s++) {
-        size_t nx = intervals_of_lane(communication, s, &i, x), ny = intervals_of_lane(compute, s, &j, y);
-        overlap[s] = (struct overlap){.step_ns = steps[s].end_ns - steps[s].start_ns,
-                                      .communication_ns = intervals_length(x, nx),
-                                      .compute_ns = intervals_length(y, ny)};
-        overlap[s].overlap_ns = intervals_length(common, intervals_intersect(x, nx, y, ny, common));
-    }
-    count_collectives(communication, steps, n, overlap);
     free(x);
     free(y);
-    free(common);
 }
 
 struct overlap overlap_sum(const struct overlap *overlap, int first, int count)
