@@ -6,7 +6,6 @@
 #include "kernels/clock.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- one sample ---- */
 
@@ -107,18 +106,10 @@ void cpu_tally_report(const struct cpu_tally *tally, struct monitor_report *repo
 
 /* ---- the file ---- */
 
-static const char column_names[] =
-    "seconds,user_percent,system_percent,iowait_percent,steal_percent,job_cores,other_processes_cores,load_1min,mhz_"
-    "min,mhz_mean,"
-    "thermal_throttle_count,quota_throttled_periods,quota_throttled_ms,memory_used_mib,memory_available_mib,"
-    "job_resident_mib,context_switches_per_s\n";
-
-int monitor_cpu_open(struct monitor_cpu *cpu, const char *path)
-{
-    if (lines_open(&cpu->csv, path))
-        return -1;
-    return lines_append(&cpu->csv, column_names, strlen(column_names)) ? lines_close(&cpu->csv) : 0;
-}
+const char cpu_column_names[] =
+    "seconds,user_percent,system_percent,iowait_percent,steal_percent,job_cores,other_processes_cores,load_1min,"
+    "mhz_min,mhz_mean,thermal_throttle_count,quota_throttled_periods,quota_throttled_ms,memory_used_mib,"
+    "memory_available_mib,job_resident_mib,context_switches_per_s\n";
 
 static void write_cpu_line(struct lines *csv, double seconds, const struct cpu_sample *s)
 {

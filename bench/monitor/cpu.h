@@ -51,8 +51,7 @@ struct monitor_cpu {
     struct lines csv; /* csv.file is -1 until it is opened */
 };
 
-/* Opens the file, with its line of column names. Returns 0; or -1, reported. */
-int monitor_cpu_open(struct monitor_cpu *cpu, const char *path);
+extern const char cpu_column_names[]; /* of its file, a line */
 
 /* Takes the first reading. */
 void monitor_cpu_begin(struct monitor_cpu *cpu);

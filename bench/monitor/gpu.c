@@ -16,59 +16,85 @@
 
 #define LIBRARY "libnvidia-ml.so.1"
 
-static const struct function {
-    size_t offset; /* in struct nvml */
-    int needed;
-    const char *name, *or_name; /* by either */
-} functions[] = {
-    {offsetof(struct nvml, init), 1, "nvmlInit_v2", NULL},
-    {offsetof(struct nvml, shutdown), 1, "nvmlShutdown", NULL},
-    {offsetof(struct nvml, count), 1, "nvmlDeviceGetCount_v2", NULL},
-    {offsetof(struct nvml, handle), 1, "nvmlDeviceGetHandleByIndex_v2", NULL},
-    {offsetof(struct nvml, error), 0, "nvmlErrorString", NULL},
-    {offsetof(struct nvml, name), 0, "nvmlDeviceGetName", NULL},
-    {offsetof(struct nvml, uuid), 0, "nvmlDeviceGetUUID", NULL},
-    {offsetof(struct nvml, utilization), 0, "nvmlDeviceGetUtilizationRates", NULL},
-    {offsetof(struct nvml, memory), 0, "nvmlDeviceGetMemoryInfo", NULL},
-    {offsetof(struct nvml, power), 0, "nvmlDeviceGetPowerUsage", NULL},
-    {offsetof(struct nvml, temperature), 0, "nvmlDeviceGetTemperature", NULL},
-    {offsetof(struct nvml, clock), 0, "nvmlDeviceGetClockInfo", NULL},
-    {offsetof(struct nvml, reasons), 0, "nvmlDeviceGetCurrentClocksThrottleReasons",
-     "nvmlDeviceGetCurrentClocksEventReasons"},
+/* Numbers, layouts and functions are those of the library's documented interface (NVML API Reference), which only
+ * grows. */
+enum { NVML_OK = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_SENSOR_GPU = 0, NVML_NAME = 96 };
+
+typedef struct nvml_device *nvml_device; /* the library's own handle */
+
+struct gpu {
+    unsigned index; /* the library's number of it */
+    nvml_device device;
+    char name[NVML_NAME], uuid[NVML_NAME]; /* empty where it has none */
 };
 
-/* The library's words for an error, behind a colon; "" if it has none. */
-static const char *error_words(const struct nvml *nvml, int error, char text[128])
-{
-    snprintf(text, 128, nvml->error ? ": %s" : "%s", nvml->error ? nvml->error(error) : "");
-    return text;
-}
+struct nvml_utilization {
+    unsigned gpu, memory; /* percent of the library's sampling period in which a kernel ran, memory was accessed */
+};
+
+struct nvml_memory {
+    unsigned long long total, free, used; /* bytes */
+};
+
+static const char *const function_name[] = {"nvmlInit_v2",
+                                            "nvmlShutdown",
+                                            "nvmlDeviceGetCount_v2",
+                                            "nvmlDeviceGetHandleByIndex_v2",
+                                            "nvmlErrorString",
+                                            "nvmlDeviceGetName",
+                                            "nvmlDeviceGetUUID",
+                                            "nvmlDeviceGetUtilizationRates",
+                                            "nvmlDeviceGetMemoryInfo",
+                                            "nvmlDeviceGetPowerUsage",
+                                            "nvmlDeviceGetTemperature",
+                                            "nvmlDeviceGetClockInfo",
+                                            "nvmlDeviceGetCurrentClocksThrottleReasons"};
+enum { FUNCTIONS = sizeof function_name / sizeof *function_name };
+
+static void *library; /* NULL: not open */
+
+/* The library's functions, in the order of their names; each but error returns NVML_OK or its error's number. */
+static union {
+    void *address[FUNCTIONS]; /* POSIX lets a function have a data pointer's form */
+    struct {
+        int (*init)(void);
+        int (*shutdown)(void);
+        int (*count)(unsigned *count);
+        int (*handle)(unsigned index, nvml_device *device);
+        const char *(*error)(int error);
+        int (*name)(nvml_device device, char *name, unsigned length);
+        int (*uuid)(nvml_device device, char *uuid, unsigned length);
+        int (*utilization)(nvml_device device, struct nvml_utilization *utilization);
+        int (*memory)(nvml_device device, struct nvml_memory *memory);
+        int (*power)(nvml_device device, unsigned *milliwatt);
+        int (*temperature)(nvml_device device, int sensor, unsigned *celsius);
+        int (*clock)(nvml_device device, int clock, unsigned *mhz);
+        int (*reasons)(nvml_device device, unsigned long long *reasons);
+    };
+} nvml;
 
 /* Returns 0; or -1, reported. */
-static int nvml_open(struct nvml *nvml)
+static int nvml_open(void)
 {
-    char words[128];
-    *nvml = (struct nvml){.library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL)};
-    if (!nvml->library)
+    library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
         return error_report("--monitor-gpu needs NVIDIA's management library, which comes with the driver: %s",
                             dlerror());
     int status = 0;
-    for (size_t i = 0; i < sizeof functions / sizeof *functions && !status; i++) {
-        const struct function *f = &functions[i];
-        void *found = dlsym(nvml->library, f->name);
-        if (!found && f->or_name)
-            found = dlsym(nvml->library, f->or_name);
-        if (!found && f->needed)
-            status = error_report("--monitor-gpu: %s has no %s; it needs a newer driver", LIBRARY, f->name);
-        memcpy((char *)nvml + f->offset, &found, sizeof found); /* POSIX lets a function have a data pointer's form */
+    for (size_t i = 0; i < FUNCTIONS && !status; i++) {
+        nvml.address[i] = dlsym(library, function_name[i]);
+        if (!nvml.address[i] && i == FUNCTIONS - 1) /* by its newer name */
+            nvml.address[i] = dlsym(library, "nvmlDeviceGetCurrentClocksEventReasons");
+        if (!nvml.address[i])
+            status = error_report("--monitor-gpu: %s has no %s; it needs a newer driver", LIBRARY, function_name[i]);
     }
-    int error = status ? NVML_OK : nvml->init();
+    int error = status ? NVML_OK : nvml.init();
     if (error != NVML_OK)
-        status = error_report("--monitor-gpu: %s cannot start (error %d%s); is the driver loaded? see nvidia-smi",
-                              LIBRARY, error, error_words(nvml, error, words));
+        status = error_report("--monitor-gpu: %s cannot start (error %d: %s); is the driver loaded? see nvidia-smi",
+                              LIBRARY, error, nvml.error(error));
     if (status) {
-        dlclose(nvml->library);
-        nvml->library = NULL;
+        dlclose(library);
+        library = NULL;
     }
     return status;
 }
@@ -129,45 +155,34 @@ void gpu_tally_report(const struct gpu_tally *tally, int n, struct monitor_repor
 
 /* ---- the file ---- */
 
-static const char column_names[] =
+const char gpu_column_names[] =
     "seconds,gpu,name,uuid,utilization_gpu_percent,utilization_memory_percent,memory_used_mib,memory_total_mib,power_w,"
     "temperature_c,sm_clock_mhz,memory_clock_mhz,throttle_reasons\n";
 
-static double clock_mhz(const struct nvml *nvml, nvml_device device, int clock)
-{
-    unsigned mhz;
-    return nvml->clock && nvml->clock(device, clock, &mhz) == NVML_OK ? (double)mhz : NAN;
-}
-
 /* A value that a GPU does not support stays unknown. */
-static void read_gpu(const struct nvml *nvml, nvml_device device, struct gpu_sample *sample)
+static void read_gpu(nvml_device device, struct gpu_sample *sample)
 {
     struct nvml_utilization utilization;
     struct nvml_memory memory;
     unsigned value;
     *sample = (struct gpu_sample){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0};
-    if (nvml->utilization && nvml->utilization(device, &utilization) == NVML_OK) {
+    if (nvml.utilization(device, &utilization) == NVML_OK) {
         sample->utilization_gpu = utilization.gpu;
         sample->utilization_memory = utilization.memory;
     }
-    if (nvml->memory && nvml->memory(device, &memory) == NVML_OK) {
+    if (nvml.memory(device, &memory) == NVML_OK) {
         sample->memory_used = (double)memory.used / MIB;
         sample->memory_total = (double)memory.total / MIB;
     }
-    if (nvml->power && nvml->power(device, &value) == NVML_OK)
+    if (nvml.power(device, &value) == NVML_OK)
         sample->power = 1e-3 * value;
-    if (nvml->temperature && nvml->temperature(device, NVML_SENSOR_GPU, &value) == NVML_OK)
+    if (nvml.temperature(device, NVML_SENSOR_GPU, &value) == NVML_OK)
         sample->temperature = value;
-    sample->sm_clock = clock_mhz(nvml, device, NVML_CLOCK_SM);
-    sample->memory_clock = clock_mhz(nvml, device, NVML_CLOCK_MEMORY);
-    sample->has_reasons = nvml->reasons && nvml->reasons(device, &sample->reasons) == NVML_OK;
-}
-
-int monitor_gpu_open(struct monitor_gpu *gpu, const char *path)
-{
-    if (lines_open(&gpu->csv, path))
-        return -1;
-    return lines_append(&gpu->csv, column_names, strlen(column_names)) ? lines_close(&gpu->csv) : 0;
+    if (nvml.clock(device, NVML_CLOCK_SM, &value) == NVML_OK)
+        sample->sm_clock = value;
+    if (nvml.clock(device, NVML_CLOCK_MEMORY, &value) == NVML_OK)
+        sample->memory_clock = value;
+    sample->has_reasons = nvml.reasons(device, &sample->reasons) == NVML_OK;
 }
 
 static void write_gpu_line(struct lines *csv, double seconds, const struct gpu *gpu, const struct gpu_sample *s)
@@ -190,7 +205,7 @@ void monitor_gpu_sample(struct monitor_gpu *gpu, double seconds)
 {
     for (int i = 0; i < gpu->n; i++) {
         struct gpu_sample sample;
-        read_gpu(&gpu->nvml, gpu->gpu[i].device, &sample);
+        read_gpu(gpu->gpu[i].device, &sample);
         gpu_tally_add(&gpu->tally[i], &sample);
         write_gpu_line(&gpu->csv, seconds, &gpu->gpu[i], &sample);
     }
@@ -200,47 +215,44 @@ void monitor_gpu_sample(struct monitor_gpu *gpu, double seconds)
 
 int monitor_gpu_create(struct monitor_gpu *monitor)
 {
-    const struct nvml *nvml = &monitor->nvml;
     unsigned count = 0;
-    char words[128];
     monitor->n = 0;
-    if (nvml_open(&monitor->nvml))
+    if (nvml_open())
         return -1;
-    int error = nvml->count(&count);
+    int error = nvml.count(&count);
     monitor->gpu = allocate(count, sizeof *monitor->gpu);
     monitor->tally = allocate(count, sizeof *monitor->tally);
     for (unsigned i = 0; i < count; i++) {
         struct gpu *gpu = &monitor->gpu[monitor->n];
-        int refused = nvml->handle(i, &gpu->device);
+        int refused = nvml.handle(i, &gpu->device);
         if (refused != NVML_OK) {
             error = refused;
             continue;
         }
         gpu->index = monitor->tally[monitor->n++].index = i;
-        if (!nvml->name || nvml->name(gpu->device, gpu->name, sizeof gpu->name) != NVML_OK)
+        if (nvml.name(gpu->device, gpu->name, sizeof gpu->name) != NVML_OK)
             *gpu->name = 0;
-        if (!nvml->uuid || nvml->uuid(gpu->device, gpu->uuid, sizeof gpu->uuid) != NVML_OK)
+        if (nvml.uuid(gpu->device, gpu->uuid, sizeof gpu->uuid) != NVML_OK)
             *gpu->uuid = 0;
     }
     if (monitor->n)
         return 0;
     int status = error == NVML_OK ? error_report("--monitor-gpu: the driver is there, but it knows no GPU")
-                                  : error_report("--monitor-gpu: no GPU can be asked (error %d%s); see nvidia-smi",
-                                                 error, error_words(nvml, error, words));
+                                  : error_report("--monitor-gpu: no GPU can be asked (error %d: %s); see nvidia-smi",
+                                                 error, nvml.error(error));
     monitor_gpu_destroy(monitor);
     return status;
 }
 
 void monitor_gpu_destroy(struct monitor_gpu *gpu)
 {
-    if (gpu->nvml.library) {
-        gpu->nvml.shutdown();
-        dlclose(gpu->nvml.library);
+    if (library) {
+        nvml.shutdown();
+        dlclose(library);
     }
-    gpu->nvml.library = NULL;
+    library = NULL;
     free(gpu->gpu);
     free(gpu->tally);
     gpu->gpu = NULL;
     gpu->tally = NULL;
-    gpu->n = 0;
 }

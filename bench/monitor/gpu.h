@@ -1,19 +1,12 @@
-/* gpu.h - what the GPUs of a host do: a line a second for each, and findings over all of them; by the few functions of
- * NVIDIA's management library that this needs, found at run time, so that the program is built and runs without it.
- *
- * Names, numbers and layouts of NVML_ and nvml_ are those of the library's documented interface (NVML API Reference),
- * which only grows. */
+/* gpu.h - what the GPUs of a host do: a line a second for each, and findings over all of them; by NVIDIA's management
+ * library (NVML), found at run time, so that the program is built and runs without it. */
 #ifndef BENCH_MONITOR_GPU_H
 #define BENCH_MONITOR_GPU_H
 
 #include "base/lines.h"
 #include "monitor/findings.h"
 
-/* ---- the library ---- */
-
-enum { NVML_OK = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_SENSOR_GPU = 0, NVML_NAME = 96 };
-
-/* Why clocks are below their maximum. */
+/* Why clocks are below their maximum, by the numbers of NVML. */
 enum nvml_reason {
     NVML_GPU_IDLE = 0x1,
     NVML_APPLICATIONS_CLOCKS = 0x2,
@@ -25,38 +18,6 @@ enum nvml_reason {
     NVML_HW_POWER_BRAKE = 0x80,
     NVML_DISPLAY_CLOCKS = 0x100,
 };
-
-typedef struct nvml_device *nvml_device; /* the library's own handle */
-
-struct nvml_utilization {
-    unsigned gpu, memory; /* percent of the library's sampling period in which a kernel ran, memory was accessed */
-};
-
-struct nvml_memory {
-    unsigned long long total, free, used; /* bytes */
-};
-
-/* The library's functions; each returns NVML_OK or its error's number. Those below the line may be NULL: an old library
- * may lack them. */
-struct nvml {
-    void *library; /* NULL: not open */
-    int (*init)(void);
-    int (*shutdown)(void);
-    int (*count)(unsigned *count);
-    int (*handle)(unsigned index, nvml_device *device);
-    /* ---- */
-    const char *(*error)(int error);
-    int (*name)(nvml_device device, char *name, unsigned length);
-    int (*uuid)(nvml_device device, char *uuid, unsigned length);
-    int (*utilization)(nvml_device device, struct nvml_utilization *utilization);
-    int (*memory)(nvml_device device, struct nvml_memory *memory);
-    int (*power)(nvml_device device, unsigned *milliwatt);
-    int (*temperature)(nvml_device device, int sensor, unsigned *celsius);
-    int (*clock)(nvml_device device, int clock, unsigned *mhz);
-    int (*reasons)(nvml_device device, unsigned long long *reasons);
-};
-
-/* ---- samples and findings ---- */
 
 /* The share of a GPU's memory above which it counts as nearly full. Clocks held back by power, temperature or hardware
  * always are a finding. */
@@ -92,13 +53,8 @@ const char *gpu_reasons_words(unsigned long long reasons, char text[GPU_REASONS_
 
 /* The monitor of a host's GPUs, of all that NVML gives access to, whether or not this run computes on them. */
 struct monitor_gpu {
-    struct nvml nvml;
     int n;
-    struct gpu {
-        unsigned index;
-        nvml_device device;
-        char name[NVML_NAME], uuid[NVML_NAME];
-    } * gpu;                 /* [n] */
+    struct gpu *gpu;         /* [n] */
     struct gpu_tally *tally; /* [n] */
     struct lines csv;        /* csv.file is -1 until it is opened */
 };
@@ -108,8 +64,7 @@ struct monitor_gpu {
 int monitor_gpu_create(struct monitor_gpu *gpu);
 void monitor_gpu_destroy(struct monitor_gpu *gpu); /* a zeroed one is fine; leaves csv alone */
 
-/* Opens the file, with its line of column names. Returns 0; or -1, reported. */
-int monitor_gpu_open(struct monitor_gpu *gpu, const char *path);
+extern const char gpu_column_names[]; /* of its file, a line */
 
 /* Reads every GPU and writes its line, with `seconds` as its time. */
 void monitor_gpu_sample(struct monitor_gpu *gpu, double seconds);

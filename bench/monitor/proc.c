@@ -26,54 +26,20 @@ static const char *after_key(const char *text, const char *key)
     return NULL;
 }
 
-/* The number that follows a key, times `scale`; `otherwise` if there is none. */
-static double number_after(const char *text, const char *key, double scale, double otherwise)
+/* The number that follows a key, times `scale`; NAN if there is none. */
+static double number_after(const char *text, const char *key, double scale)
 {
     const char *rest = after_key(text, key);
     char *end = NULL;
     double value = rest ? strtod(rest, &end) : 0;
-    return end != rest ? scale * value : otherwise;
+    return end != rest ? scale * value : NAN;
 }
 
-void proc_parse_stat(const char *text, double ticks_per_second, struct proc_counters *c)
+/* Adds the counters of a control group's cpu.stat, version 2 or 1; returns 0, or -1 if it has none. */
+static int add_group(const char *text, double *throttles, double *ms)
 {
-    double user, nice_, system, idle, iowait, irq, soft, steal, tick = 1 / ticks_per_second;
-    const char *cpu = after_key(text, "cpu ");
-    if (cpu && sscanf(cpu, "%lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice_, &system, &idle, &iowait, &irq, &soft,
-                      &steal) == 8) {
-        c->user = tick * (user + nice_);
-        c->system = tick * (system + irq + soft);
-        c->idle = tick * idle;
-        c->iowait = tick * iowait;
-        c->steal = tick * steal;
-    }
-    c->context_switches = number_after(text, "ctxt ", 1, c->context_switches);
-}
-
-void proc_parse_meminfo(const char *text, struct proc_counters *c)
-{
-    c->memory_total = number_after(text, "MemTotal:", 1 / 1024.0, c->memory_total);
-    c->memory_available = number_after(text, "MemAvailable:", 1 / 1024.0, c->memory_available);
-}
-
-int proc_parse_process(const char *text, double ticks_per_second, double page_bytes, double *seconds,
-                       double *resident_bytes)
-{
-    const char *rest = strrchr(text, ')'); /* the name before it may hold anything */
-    double user, system, pages;
-    if (!rest ||
-        sscanf(rest, ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf %*s %*s %*s %*s %*s %*s %*s %*s %lf", &user,
-               &system, &pages) != 3)
-        return -1;
-    *seconds = (user + system) / ticks_per_second;
-    *resident_bytes = pages * page_bytes;
-    return 0;
-}
-
-int proc_parse_group(const char *text, double *throttles, double *ms)
-{
-    double periods = number_after(text, "nr_throttled ", 1, NAN);
-    double duration = number_after(text, "throttled_usec ", 1e-3, number_after(text, "throttled_time ", 1e-6, NAN));
+    double periods = number_after(text, "nr_throttled ", 1), usec = number_after(text, "throttled_usec ", 1e-3);
+    double duration = isnan(usec) ? number_after(text, "throttled_time ", 1e-6) : usec;
     if (isnan(periods) || isnan(duration))
         return -1;
     *throttles += periods;
@@ -141,72 +107,93 @@ static const char *read_kernel_file(struct proc *proc, const char *path)
     return n < 0 ? "" : proc->text;
 }
 
-/* The number in a file that holds one, of a CPU; NAN if there is none. */
+/* The number in a file of a CPU that holds one; NAN if there is none, or the job may not use that CPU. */
 static double cpu_number(struct proc *proc, size_t cpu, const char *name)
 {
     char path[128];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/%s", cpu, name);
-    return number_after(read_kernel_file(proc, path), "", 1, NAN);
+    return CPU_ISSET(cpu, &proc->cpus) ? number_after(read_kernel_file(proc, path), "", 1) : NAN;
 }
 
 static void read_clocks(struct proc *proc, struct proc_counters *c)
 {
     int n = 0;
     for (size_t cpu = 0; cpu < CPU_SETSIZE && proc->has_clock; cpu++) {
-        double khz = CPU_ISSET(cpu, &proc->cpus) ? cpu_number(proc, cpu, "cpufreq/scaling_cur_freq") : NAN;
+        double khz = cpu_number(proc, cpu, "cpufreq/scaling_cur_freq");
         if (isfinite(khz))
             add_clock(c, n++, 1e-3 * khz);
     }
+    proc->has_clock = n > 0;
     if (!n)
         proc_parse_cpuinfo(read_kernel_file(proc, "/proc/cpuinfo"), &proc->cpus, c);
 }
 
 static void read_thermal(struct proc *proc, struct proc_counters *c)
 {
-    static const char *const names[] = {"thermal_throttle/core_throttle_count",
-                                        "thermal_throttle/package_throttle_count"};
-    for (size_t cpu = 0; cpu < CPU_SETSIZE && proc->has_thermal; cpu++)
-        for (size_t i = 0; i < 2 && CPU_ISSET(cpu, &proc->cpus); i++) {
-            double count = cpu_number(proc, cpu, names[i]);
-            if (isfinite(count))
-                c->thermal_throttles = isnan(c->thermal_throttles) ? count : c->thermal_throttles + count;
-        }
+    double all = 0;
+    int n = 0;
+    for (size_t cpu = 0; cpu < CPU_SETSIZE && proc->has_thermal; cpu++) {
+        const double count[] = {cpu_number(proc, cpu, "thermal_throttle/core_throttle_count"),
+                                cpu_number(proc, cpu, "thermal_throttle/package_throttle_count")};
+        for (int i = 0; i < 2; i++)
+            if (isfinite(count[i])) {
+                all += count[i];
+                n++;
+            }
+    }
+    proc->has_thermal = n > 0;
+    c->thermal_throttles = n ? all : NAN;
 }
 
 static void read_groups(struct proc *proc, struct proc_counters *c)
 {
     double throttles = 0, ms = 0;
     for (int i = 0; i < proc->groups; i++)
-        if (proc_parse_group(read_kernel_file(proc, proc->group[i]), &throttles, &ms))
+        if (add_group(read_kernel_file(proc, proc->group[i]), &throttles, &ms))
             return;
     c->quota_throttles = proc->groups ? throttles : NAN;
     c->quota_ms = proc->groups ? ms : NAN;
 }
 
-/* Unknown unless every process can be read. */
-static void read_processes(struct proc *proc, struct proc_counters *c)
+/* From /proc/<pid>/stat; unknown unless every process can be read. */
+static void read_processes(struct proc *proc, double tick, struct proc_counters *c)
 {
-    double ticks = (double)sysconf(_SC_CLK_TCK), page = (double)sysconf(_SC_PAGESIZE), all = 0, bytes = 0;
+    double seconds = 0, pages = 0;
     for (int i = 0; i < proc->pids; i++) {
         char path[64];
-        double seconds, resident;
+        double user, system, resident;
         snprintf(path, sizeof path, "/proc/%d/stat", proc->pid[i]);
-        if (proc_parse_process(read_kernel_file(proc, path), ticks, page, &seconds, &resident))
+        const char *rest = strrchr(read_kernel_file(proc, path), ')'); /* the name before it may hold anything */
+        if (!rest ||
+            sscanf(rest, ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf %*s %*s %*s %*s %*s %*s %*s %*s %lf",
+                   &user, &system, &resident) != 3)
             return;
-        all += seconds;
-        bytes += resident;
+        seconds += tick * (user + system);
+        pages += resident;
     }
-    c->job_seconds = proc->pids ? all : NAN;
-    c->job_resident = proc->pids ? bytes / MIB : NAN;
+    c->job_seconds = proc->pids ? seconds : NAN;
+    c->job_resident = proc->pids ? pages * (double)sysconf(_SC_PAGESIZE) / MIB : NAN;
 }
 
 void proc_read(struct proc *proc, struct proc_counters *c)
 {
+    double user, nice_, system, idle, iowait, irq, soft, steal, tick = 1 / (double)sysconf(_SC_CLK_TCK);
     *c = (struct proc_counters){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    proc_parse_stat(read_kernel_file(proc, "/proc/stat"), (double)sysconf(_SC_CLK_TCK), c);
-    read_processes(proc, c); /* right behind, since the two are subtracted from each other */
-    c->load = number_after(read_kernel_file(proc, "/proc/loadavg"), "", 1, NAN);
-    proc_parse_meminfo(read_kernel_file(proc, "/proc/meminfo"), c);
+    const char *text = read_kernel_file(proc, "/proc/stat"), *cpu = after_key(text, "cpu ");
+    if (cpu && sscanf(cpu, "%lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice_, &system, &idle, &iowait, &irq, &soft,
+                      &steal) == 8) {
+        c->user = tick * (user + nice_);
+        c->system = tick * (system + irq + soft);
+        c->idle = tick * idle;
+        c->iowait = tick * iowait;
+        c->steal = tick * steal;
+    }
+    c->context_switches = number_after(text, "ctxt ", 1);
+    read_processes(proc, tick, c); /* right behind, since the two are subtracted from each other */
+    c->load = number_after(read_kernel_file(proc, "/proc/loadavg"), "", 1);
+    text = read_kernel_file(proc, "/proc/meminfo");
+    c->memory_total = number_after(text, "MemTotal:", 1 / 1024.0);
+    c->memory_available = number_after(text, "MemAvailable:", 1 / 1024.0);
     read_clocks(proc, c);
     read_thermal(proc, c);
     read_groups(proc, c);
@@ -226,7 +213,7 @@ static int add_groups(struct proc *proc, const char *mount, const char *path)
         double throttles = 0, ms = 0;
         snprintf(file, sizeof file, "%s%s/cpu.stat", mount, level);
         if (strlen(file) < PROC_PATH && proc->groups < PROC_GROUPS &&
-            !proc_parse_group(read_kernel_file(proc, file), &throttles, &ms)) {
+            !add_group(read_kernel_file(proc, file), &throttles, &ms)) {
             memcpy(proc->group[proc->groups++], file, strlen(file) + 1);
             found = 1;
         }
@@ -259,16 +246,10 @@ static void find_groups(struct proc *proc)
 
 void proc_create(struct proc *proc, const char *root, const int *pid, int pids, const cpu_set_t *cpus)
 {
-    struct proc_counters c = {.thermal_throttles = NAN};
-    *proc = (struct proc){.pid = pid, .pids = pids, .cpus = *cpus, .room = 16384};
+    *proc = (struct proc){.pid = pid, .pids = pids, .cpus = *cpus, .has_clock = 1, .has_thermal = 1, .room = 16384};
     snprintf(proc->root, sizeof proc->root, "%s", root);
     proc->text = allocate(proc->room, 1);
     find_groups(proc);
-    proc->has_thermal = 1;
-    read_thermal(proc, &c);
-    proc->has_thermal = isfinite(c.thermal_throttles);
-    for (size_t cpu = 0; cpu < CPU_SETSIZE && !proc->has_clock; cpu++)
-        proc->has_clock = CPU_ISSET(cpu, cpus) && isfinite(cpu_number(proc, cpu, "cpufreq/scaling_cur_freq"));
 }
 
 void proc_destroy(struct proc *proc)

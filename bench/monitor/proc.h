@@ -26,11 +26,11 @@ enum { PROC_GROUPS = 16, PROC_PATH = 512 };
 
 /* Where to read. */
 struct proc {
-    char root[PROC_PATH]; /* "" for the machine itself */
-    const int *pid;       /* [pids], the caller's */
-    int pids;             /* 0: unknown */
-    cpu_set_t cpus;       /* that the job may use */
-    int has_clock, has_thermal;
+    char root[PROC_PATH];               /* "" for the machine itself */
+    const int *pid;                     /* [pids], the caller's */
+    int pids;                           /* 0: unknown */
+    cpu_set_t cpus;                     /* that the job may use */
+    int has_clock, has_thermal;         /* 0 once no CPU was found to have one */
     char group[PROC_GROUPS][PROC_PATH]; /* files cpu.stat with a quota's counters, below root */
     int groups;
     char *text; /* [room], a file's content */
@@ -44,15 +44,7 @@ void proc_destroy(struct proc *proc); /* a zeroed one is fine */
 /* Reads all counters now. */
 void proc_read(struct proc *proc, struct proc_counters *counters);
 
-/* Each takes the text of one kind of file, and leaves fields that it does not find unchanged. */
-void proc_parse_stat(const char *text, double ticks_per_second, struct proc_counters *counters); /* /proc/stat */
-void proc_parse_meminfo(const char *text, struct proc_counters *counters);                       /* /proc/meminfo */
-/* The clocks in /proc/cpuinfo of these CPUs. */
+/* The clocks in the text of /proc/cpuinfo of these CPUs; without any the fields stay as they are. */
 void proc_parse_cpuinfo(const char *text, const cpu_set_t *cpus, struct proc_counters *counters);
-/* /proc/<pid>/stat: returns 0 with CPU seconds and resident bytes; or -1 for anything else. */
-int proc_parse_process(const char *text, double ticks_per_second, double page_bytes, double *seconds,
-                       double *resident_bytes);
-/* cpu.stat of a control group, version 2 or 1: adds its counters; returns 0, or -1 if it has none. */
-int proc_parse_group(const char *text, double *throttles, double *ms);
 
 #endif

@@ -165,17 +165,23 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
     return m->with_gpu ? monitor_gpu_create(&m->gpu) : 0;
 }
 
+/* Creates directory/<kind>_monitor.csv, with the host in its name in a job of several, and its first line. Returns 0;
+ * or -1, reported. */
+static int open_csv(struct lines *csv, const char *directory, const char *kind, const char *host, const char *columns)
+{
+    char path[FILES_PATH];
+    snprintf(path, sizeof path, "%s/%s_monitor%s%s.csv", directory, kind, *host ? "_" : "", host);
+    if (lines_open(csv, path))
+        return -1;
+    return lines_append(csv, columns, strlen(columns)) ? lines_close(csv) : 0;
+}
+
 int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
 {
     if (!m || !(m->with_cpu || m->with_gpu))
         return 0;
-    char path[FILES_PATH];
-    const char *host = m->report.host, *dash = *host ? "_" : "";
-    snprintf(path, sizeof path, "%s/cpu_monitor%s%s.csv", directory, dash, host);
-    if (m->with_cpu && monitor_cpu_open(&m->cpu, path))
-        return -1;
-    snprintf(path, sizeof path, "%s/gpu_monitor%s%s.csv", directory, dash, host);
-    if (m->with_gpu && monitor_gpu_open(&m->gpu, path))
+    if ((m->with_cpu && open_csv(&m->cpu.csv, directory, "cpu", m->report.host, cpu_column_names)) ||
+        (m->with_gpu && open_csv(&m->gpu.csv, directory, "gpu", m->report.host, gpu_column_names)))
         return -1;
     m->origin_ns = origin_ns;
     m->start_ns = clock_now_ns();
