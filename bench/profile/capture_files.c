@@ -35,7 +35,8 @@ int trace_files_write(const struct profile_options *options, const struct result
         return 0;
     snprintf(path, sizeof path, "%.511s/%.63s_rank_%d_trace.json%s", results->top, options->implementation->name,
              results->rank, options->trace_gzip ? ".gz" : "");
-    return new_file_open(&file, path, options->trace_gzip) ? -1 : end_file(&file, trace_write(trace, &sink));
+    return new_file_open(&file, path, options->trace_gzip) ? -1
+                                                           : end_file(&file, trace_write(trace, &sink, TRACE_WHOLE));
 }
 
 /* ---- all ranks in one trace ---- */
@@ -66,7 +67,7 @@ int trace_files_write_all_ranks(const struct profile_options *options, const str
     if (job->rank) {
         struct trace_sink sink = {send_rows, (void *)job};
         if (writes)
-            trace_write_merged_rows(trace, &sink, job->rank == first);
+            trace_write(trace, &sink, job->rank == first ? TRACE_MERGED_FIRST_ROWS : TRACE_MERGED_ROWS);
         job_send(job, NULL, 0);
         return 0;
     }
@@ -77,11 +78,11 @@ int trace_files_write_all_ranks(const struct profile_options *options, const str
     struct new_file file = {.file = -1};
     struct trace_sink sink = {write_to_file, &file};
     int failed = files_make_directories("profile-output-dir", directory) ||
-                 new_file_open(&file, path, options->trace_gzip) || trace_write_merged_head(trace, &sink) ||
-                 (writes && trace_write_merged_rows(trace, &sink, 1));
+                 new_file_open(&file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_MERGED_HEAD) ||
+                 (writes && trace_write(trace, &sink, TRACE_MERGED_FIRST_ROWS));
     for (int r = 1; r < job->size; r++)
         failed = receive_rows(job, r, &file, failed);
-    return end_file(&file, failed || trace_write_merged_tail(trace, &sink));
+    return end_file(&file, failed || trace_write(trace, &sink, TRACE_MERGED_TAIL));
 }
 
 /* ---- telemetry ---- */

@@ -126,7 +126,8 @@ static struct written write_steps(struct one_rank *rank, const char *path, int s
     struct written written = {.events = one_rank_spans(rank)};
     struct trace_sink sink = {write_to_file, &written};
     int64_t start = clock_now_ns();
-    if (new_file_open(&written.file, path, 0) || trace_write(&trace, &sink) || new_file_commit(&written.file))
+    if (new_file_open(&written.file, path, 0) || trace_write(&trace, &sink, TRACE_WHOLE) ||
+        new_file_commit(&written.file))
         FATAL("cannot write %s: %s", path, error_text());
     written.seconds = 1e-9 * (double)(clock_now_ns() - start);
     remove(path);

@@ -4,32 +4,144 @@
  * Of the tracer's records those are written that a call in one of the captured steps led to. Calls lie on the threads
  * that made them, the GPU's work on the lanes of its streams, and waits and the phases' times on the GPU on lanes of
  * their own, since rows of a lane may not partly overlap. */
-#include "trace/gpu_rows.h"
+#include "trace/rows.h"
 
 #include "kernels/error.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- which records, and what they belong to; all in order of start ---- */
+
+/* A call of the runtime or the driver in a captured step. */
+struct gpu_call {
+    const struct activity *activity;
+    long id; /* external id of the operation that made it, or of the collective; 0: neither did */
+};
+
+#define NO_COLLECTIVE SIZE_MAX
+
+/* What the GPU did because of such a call, and waits. */
+struct gpu_row {
+    const struct activity *activity;
+    struct gpu_call *call;
+    int nccl;          /* a kernel of NCCL */
+    size_t lane;       /* where it is written */
+    size_t collective; /* whose only kernel it is; or NO_COLLECTIVE */
+};
+
+/* How many of n items of `size` bytes have, at that offset, a time of at most ns; they are in the order of these times.
+ */
+static size_t begun_by(const void *item, size_t n, size_t size, size_t offset, int64_t ns)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int64_t time;
+        memcpy(&time, (const char *)item + middle * size + offset, sizeof time);
+        if (time <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The operation that the training thread was asking for at that time: its external id, or 0. They are recorded one
+ * after the other. */
+static long operation_at(const struct trace_writer *w, int64_t ns)
+{
+    const struct lane *lane = &w->trace->timeline->lane[LANE_COMPUTE];
+    size_t n = begun_by(lane->span, lane->n, sizeof *lane->span, offsetof(struct span, queued_ns), ns);
+    return n && ns < lane->span[n - 1].returned_ns ? w->operation_id + (long)(n - 1) : 0;
+}
+
+/* The collective that the training thread was asking for at that time, or NO_COLLECTIVE; they are in that order. */
+static size_t collective_at(const struct trace *t, int64_t ns)
+{
+    const struct collectives *r = t->collectives;
+    ns = alignment_apply(t->alignment, ns);
+    size_t n = begun_by(r->item, r->n, sizeof *r->item, offsetof(struct timed_collective, queued_ns), ns);
+    return n && ns < r->item[n - 1].returned_ns ? n - 1 : NO_COLLECTIVE;
+}
+
+/* Chooses the calls of the captured steps; calls has room for all records. Returns how many. */
+static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
+{
+    const struct activities *all = w->trace->activities;
+    size_t steps = (size_t)w->trace->steps, n = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct activity *a = &all->of[i];
+        size_t begun = begun_by(w->step, steps, sizeof *w->step, offsetof(struct host_step, start_ns), a->start_ns);
+        if (a->kind != ACTIVITY_CALL || !begun || a->start_ns >= w->step[begun - 1].end_ns)
+            continue;
+        long id = (long)a->thread == w->trace->thread && !w->trace->without_cpu ? operation_at(w, a->start_ns) : 0;
+        calls[n++] = (struct gpu_call){a, id};
+    }
+    return n;
+}
+
+static int by_correlation(const void *a, const void *b)
+{
+    struct gpu_call *const *x = a, *const *y = b;
+    uint32_t p = (*x)->activity->correlation, q = (*y)->activity->correlation;
+    return (p > q) - (p < q);
+}
+
+/* Chooses the rows that calls led to; rows has room for all records. Returns how many. A kernel of NCCL belongs to the
+ * collective in whose call it was launched, and so does that call; it is that collective unless that has several. */
+static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, size_t ncalls, struct gpu_row *rows)
+{
+    const struct activities *all = w->trace->activities;
+    struct gpu_call **call = allocate(ncalls + 1, sizeof *call); /* by correlation */
+    size_t *kernels = allocate(w->trace->collectives->n + 1, sizeof *kernels), n = 0;
+    for (size_t i = 0; i < ncalls; i++)
+        call[i] = &calls[i];
+    qsort(call, ncalls, sizeof *call, by_correlation);
+    for (size_t i = 0; i < all->n; i++) {
+        const struct activity *a = &all->of[i];
+        struct gpu_call like = {a, 0}, *key = &like, **made;
+        if (a->kind == ACTIVITY_CALL || !(made = bsearch(&key, call, ncalls, sizeof *call, by_correlation)))
+            continue;
+        int nccl = a->kind == ACTIVITY_KERNEL &&
+                   (!strncmp(a->name, "ncclDevKernel", 13) || !strncmp(a->name, "ncclKernel", 10));
+        size_t collective = nccl ? collective_at(w->trace, (*made)->activity->start_ns) : NO_COLLECTIVE;
+        if (collective != NO_COLLECTIVE) {
+            (*made)->id = w->collective_id + (long)collective;
+            kernels[collective]++;
+        }
+        rows[n++] = (struct gpu_row){a, *made, nccl, 0, collective};
+    }
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].collective != NO_COLLECTIVE && kernels[rows[i].collective] > 1)
+            rows[i].collective = NO_COLLECTIVE;
+    free(call);
+    free(kernels);
+    return n;
+}
+
+/* ---- lanes ---- */
 
 /* Rows of the GPU's lanes that are no stream; as threads they are far from streams' numbers. */
 enum { LANE_OF_PHASES = 2 * MADE_UP_THREAD, LANE_OF_WAITS = 3 * MADE_UP_THREAD, LANE_BESIDE = 1000 };
 
 /* Rows of one stream that overlap get a lane each. */
-struct trace_gpu_lane {
+struct gpu_lane {
     uint32_t stream; /* ACTIVITY_NONE: waits */
     int beside;      /* 0 for the first of the stream */
     int nccl;        /* has kernels of NCCL */
     int64_t busy_ns; /* until then */
 };
 
-struct trace_gpu_lanes {
+struct gpu_lanes {
     size_t n;
-    struct trace_gpu_lane *lane;
+    struct gpu_lane *lane;
 };
 
-static long lane_thread(const struct trace_gpu_lane *lane)
+static long lane_thread(const struct gpu_lane *lane)
 {
     return lane->stream == ACTIVITY_NONE
                ? LANE_OF_WAITS + lane->beside
@@ -37,8 +149,7 @@ static long lane_thread(const struct trace_gpu_lane *lane)
 }
 
 /* The first lane of that stream which is free from then on; rows come in order of start. */
-static struct trace_gpu_lane *choose_lane(struct trace_gpu_lanes *lanes, uint32_t stream, int64_t start_ns,
-                                          int64_t end_ns)
+static struct gpu_lane *choose_lane(struct gpu_lanes *lanes, uint32_t stream, int64_t start_ns, int64_t end_ns)
 {
     int beside = 0;
     size_t i;
@@ -49,12 +160,12 @@ static struct trace_gpu_lane *choose_lane(struct trace_gpu_lanes *lanes, uint32_
             beside++;
         }
     if (i == lanes->n)
-        lanes->lane[lanes->n++] = (struct trace_gpu_lane){.stream = stream, .beside = beside};
+        lanes->lane[lanes->n++] = (struct gpu_lane){.stream = stream, .beside = beside};
     lanes->lane[i].busy_ns = end_ns;
     return &lanes->lane[i];
 }
 
-static void put_gpu_lanes(struct trace_writer *w, const struct trace_gpu_lanes *lanes)
+static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lanes *lanes)
 {
     const struct trace *t = w->trace;
     char labels[600];
@@ -63,7 +174,7 @@ static void put_gpu_lanes(struct trace_writer *w, const struct trace_gpu_lanes *
     trace_put_lane(w, "process", w->gpu_pid, 0, MADE_UP_THREAD + t->rank, labels, "ddpbench rank %d GPU", t->rank);
     trace_put_lane(w, "thread", w->gpu_pid, LANE_OF_PHASES, 0, NULL, "phases");
     for (size_t i = 0; i < lanes->n; i++) {
-        const struct trace_gpu_lane *lane = &lanes->lane[i];
+        const struct gpu_lane *lane = &lanes->lane[i];
         char name[64] = "waits", beside[32] = "";
         if (lane->stream != ACTIVITY_NONE)
             snprintf(name, sizeof name, "stream %" PRIu32 "%s", lane->stream, lane->nccl ? " (nccl)" : "");
@@ -127,7 +238,7 @@ static void put_wait(struct trace_writer *w, const struct activity *a)
 }
 
 /* From the call to what it led to. Ids are unique over ranks: correlations have 32 bits. */
-static void put_flow(struct trace_writer *w, const struct trace_gpu_row *row, long thread)
+static void put_flow(struct trace_writer *w, const struct gpu_row *row, long thread)
 {
     const struct trace *t = w->trace;
     const struct activity *call = row->call->activity;
@@ -142,7 +253,7 @@ static void put_flow(struct trace_writer *w, const struct trace_gpu_row *row, lo
     }
 }
 
-static void put_device_row(struct trace_writer *w, const struct trace_gpu_row *row, const struct trace_gpu_lane *lane)
+static void put_device_row(struct trace_writer *w, const struct gpu_row *row, const struct gpu_lane *lane)
 {
     static const char *const category[] = {[ACTIVITY_KERNEL] = "kernel",
                                            [ACTIVITY_COPY] = "gpu_memcpy",
@@ -168,7 +279,7 @@ static void put_device_row(struct trace_writer *w, const struct trace_gpu_row *r
 }
 
 /* A call is written unless nothing follows from it: most events only take a time. */
-static void put_call(struct trace_writer *w, const struct trace_gpu_call *call)
+static void put_call(struct trace_writer *w, const struct gpu_call *call)
 {
     const struct activity *a = call->activity;
     if (a->call.marks && !a->call.waited)
@@ -181,23 +292,26 @@ static void put_call(struct trace_writer *w, const struct trace_gpu_call *call)
 
 static void put_activities(struct trace_writer *w)
 {
-    struct trace_gpu_rows rows;
-    trace_gpu_rows_create(&rows, w);
-    struct trace_gpu_lanes lanes = {.lane = allocate(rows.n + 1, sizeof *lanes.lane)};
-    for (size_t i = 0; i < rows.n; i++) {
-        const struct activity *a = rows.row[i].activity;
+    size_t room = w->trace->activities->n + 1;
+    struct gpu_call *call = allocate(room, sizeof *call);
+    struct gpu_row *row = allocate(room, sizeof *row);
+    size_t calls = choose_calls(w, call), n = choose_rows(w, call, calls, row);
+    struct gpu_lanes lanes = {.lane = allocate(n + 1, sizeof *lanes.lane)};
+    for (size_t i = 0; i < n; i++) {
+        const struct activity *a = row[i].activity;
         uint32_t stream = a->kind == ACTIVITY_WAIT ? ACTIVITY_NONE : a->stream;
-        struct trace_gpu_lane *chosen = choose_lane(&lanes, stream, a->start_ns, a->end_ns);
-        chosen->nccl |= rows.row[i].nccl;
-        rows.row[i].lane = (size_t)(chosen - lanes.lane);
+        struct gpu_lane *chosen = choose_lane(&lanes, stream, a->start_ns, a->end_ns);
+        chosen->nccl |= row[i].nccl;
+        row[i].lane = (size_t)(chosen - lanes.lane);
     }
     put_gpu_lanes(w, &lanes);
-    for (size_t i = 0; i < rows.calls; i++)
-        put_call(w, &rows.call[i]);
-    for (size_t i = 0; i < rows.n; i++)
-        put_device_row(w, &rows.row[i], &lanes.lane[rows.row[i].lane]);
+    for (size_t i = 0; i < calls; i++)
+        put_call(w, &call[i]);
+    for (size_t i = 0; i < n; i++)
+        put_device_row(w, &row[i], &lanes.lane[row[i].lane]);
     free(lanes.lane);
-    trace_gpu_rows_destroy(&rows);
+    free(row);
+    free(call);
 }
 
 /* ---- times that the device stamped ---- */
@@ -206,8 +320,8 @@ static void put_stamped(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     const struct lane *compute = &t->timeline->lane[LANE_COMPUTE];
-    struct trace_gpu_lane lane[] = {{.stream = STREAM_COMPUTE}, {.stream = STREAM_COMMUNICATION, .nccl = 1}};
-    struct trace_gpu_lanes lanes = {t->nccl_version ? 2 : 1, lane};
+    struct gpu_lane lane[] = {{.stream = STREAM_COMPUTE}, {.stream = STREAM_COMMUNICATION, .nccl = 1}};
+    struct gpu_lanes lanes = {t->nccl_version ? 2 : 1, lane};
     put_gpu_lanes(w, &lanes);
     for (size_t i = 0; i < compute->n; i++) {
         const struct span *s = &compute->span[i];

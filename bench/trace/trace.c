@@ -242,56 +242,25 @@ static void put_tail(struct trace_writer *w, const char *ranks)
     trace_put(w, "\n}\n");
 }
 
-static struct trace_writer *start_writing(const struct trace *trace, const struct trace_sink *sink)
+int trace_write(const struct trace *trace, const struct trace_sink *sink, enum trace_part part)
 {
     struct trace_writer *w = allocate(1, sizeof *w);
+    int whole = part == TRACE_WHOLE; /* else processes are numbered by rank */
+    char ranks[32];
+    snprintf(ranks, sizeof ranks, whole ? "rank_%d" : "all_ranks", trace->rank);
     w->trace = trace;
     w->sink = sink;
-    w->pid = trace->pid;
-    w->gpu_pid = trace->gpu_index;
-    w->first = 1;
-    return w;
-}
-
-static int finish_writing(struct trace_writer *w)
-{
+    w->pid = whole ? trace->pid : trace->rank + 1;
+    w->gpu_pid = whole ? trace->gpu_index : trace->ranks + 1 + trace->rank;
+    w->id = whole ? 0 : (long)trace->rank << 32;
+    w->first = part != TRACE_MERGED_ROWS;
+    if (whole || part == TRACE_MERGED_HEAD)
+        put_head(w);
+    if (whole || part == TRACE_MERGED_ROWS || part == TRACE_MERGED_FIRST_ROWS)
+        put_rows(w);
+    if (whole || part == TRACE_MERGED_TAIL)
+        put_tail(w, ranks);
     int status = trace_flush(w);
     free(w);
     return status;
-}
-
-int trace_write(const struct trace *trace, const struct trace_sink *sink)
-{
-    struct trace_writer *w = start_writing(trace, sink);
-    char ranks[32];
-    snprintf(ranks, sizeof ranks, "rank_%d", trace->rank);
-    put_head(w);
-    put_rows(w);
-    put_tail(w, ranks);
-    return finish_writing(w);
-}
-
-int trace_write_merged_head(const struct trace *trace, const struct trace_sink *sink)
-{
-    struct trace_writer *w = start_writing(trace, sink);
-    put_head(w);
-    return finish_writing(w);
-}
-
-int trace_write_merged_rows(const struct trace *trace, const struct trace_sink *sink, int first)
-{
-    struct trace_writer *w = start_writing(trace, sink);
-    w->pid = trace->rank + 1;
-    w->gpu_pid = trace->ranks + 1 + trace->rank;
-    w->id = (long)trace->rank << 32;
-    w->first = first;
-    put_rows(w);
-    return finish_writing(w);
-}
-
-int trace_write_merged_tail(const struct trace *trace, const struct trace_sink *sink)
-{
-    struct trace_writer *w = start_writing(trace, sink);
-    put_tail(w, "all_ranks");
-    return finish_writing(w);
 }

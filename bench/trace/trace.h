@@ -51,13 +51,11 @@ struct trace_sink {
     void *context;
 };
 
-/* Writes a whole trace file of this rank. Returns 0; or -1, reported by the sink. */
-int trace_write(const struct trace *trace, const struct trace_sink *sink);
+/* A trace file of one rank; or the parts of one of all ranks: its head, the rows of each rank in turn (processes are
+ * numbered by rank), its tail. */
+enum trace_part { TRACE_WHOLE, TRACE_MERGED_HEAD, TRACE_MERGED_FIRST_ROWS, TRACE_MERGED_ROWS, TRACE_MERGED_TAIL };
 
-/* The parts of a trace of all ranks: its head, the rows of each rank in turn (processes numbered by rank; `first` for
- * the rank whose rows come first), its tail. Each returns 0; or -1, reported by the sink. */
-int trace_write_merged_head(const struct trace *trace, const struct trace_sink *sink);
-int trace_write_merged_rows(const struct trace *trace, const struct trace_sink *sink, int first);
-int trace_write_merged_tail(const struct trace *trace, const struct trace_sink *sink);
+/* Returns 0; or -1, reported by the sink. */
+int trace_write(const struct trace *trace, const struct trace_sink *sink, enum trace_part part);
 
 #endif

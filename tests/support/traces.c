@@ -72,7 +72,7 @@ char *trace_text(const struct trace *trace)
     char *text = NULL;
     size_t n = 0;
     struct trace_sink sink = {append, open_memstream(&text, &n)};
-    ck_assert_int_eq(trace_write(trace, &sink), 0);
+    ck_assert_int_eq(trace_write(trace, &sink, TRACE_WHOLE), 0);
     fclose(sink.context);
     return text;
 }
@@ -115,10 +115,10 @@ char *trace_text_merged(const struct rank_trace *t, int first, int ranks)
     char *text = NULL;
     size_t n = 0;
     struct trace_sink sink = {append, open_memstream(&text, &n)};
-    ck_assert_int_eq(trace_write_merged_head(&t[0].trace, &sink), 0);
+    ck_assert_int_eq(trace_write(&t[0].trace, &sink, TRACE_MERGED_HEAD), 0);
     for (int r = first; r < ranks; r++)
-        ck_assert_int_eq(trace_write_merged_rows(&t[r].trace, &sink, r == first), 0);
-    ck_assert_int_eq(trace_write_merged_tail(&t[0].trace, &sink), 0);
+        ck_assert_int_eq(trace_write(&t[r].trace, &sink, r == first ? TRACE_MERGED_FIRST_ROWS : TRACE_MERGED_ROWS), 0);
+    ck_assert_int_eq(trace_write(&t[0].trace, &sink, TRACE_MERGED_TAIL), 0);
     fclose(sink.context);
     return text;
 }

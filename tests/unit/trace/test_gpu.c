@@ -454,7 +454,7 @@ static int write_traces(const char *directory)
         }
         gpu_trace_two_ranks(&gpu, rank);
         gpu.rank.trace.activities = getenv("WITHOUT_TRACER") ? NULL : &gpu.activities;
-        status |= trace_write(&gpu.rank.trace, &sink) != 0;
+        status |= trace_write(&gpu.rank.trace, &sink, TRACE_WHOLE) != 0;
         status |= fclose(sink.context) != 0;
         gpu_trace_destroy(&gpu);
     }

@@ -194,21 +194,21 @@ START_TEST(a_failing_sink_is_told)
     rank_trace_finish(&rank[0], 0);
     struct failing whole = {.left = 1000};
     struct trace_sink sink = {refuse, &whole};
-    ck_assert_int_eq(trace_write(&rank[0].trace, &sink), 0);
+    ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_WHOLE), 0);
     ck_assert_int_gt(whole.calls, 2);
     for (int left = 0; left < whole.calls; left++) {
         struct failing f = {.left = left};
         sink.context = &f;
         error_clear();
-        ck_assert_int_eq(trace_write(&rank[0].trace, &sink), -1);
+        ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_WHOLE), -1);
         ck_assert_int_eq(f.calls, left + 1); /* and is left alone then */
         ck_assert_str_eq(error_text(), "a made-up failure");
     }
     struct failing at_once = {.left = 0};
     sink.context = &at_once;
-    ck_assert_int_eq(trace_write_merged_head(&rank[0].trace, &sink), -1);
-    ck_assert_int_eq(trace_write_merged_rows(&rank[0].trace, &sink, 1), -1);
-    ck_assert_int_eq(trace_write_merged_tail(&rank[0].trace, &sink), -1);
+    ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_MERGED_HEAD), -1);
+    ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_MERGED_FIRST_ROWS), -1);
+    ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_MERGED_TAIL), -1);
 }
 END_TEST
 
