@@ -198,12 +198,12 @@ static void declare_products(struct kernel_cases *cases, int quick)
 
 /* ---- the arrays ---- */
 
+/* Evenly from [low, low + 1), in fp32 or of the compute type. */
 static float *new_floats(struct kernel_arrays *x, size_t n, double low)
 {
     return x->memory[x->n++] = random_floats(x->device, n, low, low + 1);
 }
 
-/* Of the compute type. */
 static void *new_numbers(struct kernel_arrays *x, size_t n, double low)
 {
     return x->memory[x->n++] = random_numbers(x->device, n, low, low + 1);

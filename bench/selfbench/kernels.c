@@ -3,7 +3,6 @@
  *
  * Operations are timed by stamps of the device, and nothing waits between them: on a GPU the host issues a whole round
  * ahead of it. */
-#include "base/stats.h"
 #include "kernels/error.h"
 #include "selfbench/kernel_cases.h"
 #include "selfbench/program.h"
@@ -103,8 +102,8 @@ static void measure_cases(struct bench *b)
 /* ---- figures ---- */
 
 struct case_timing {
-    double median, least, most;            /* seconds of a call */
-    double ratio, ratio_least, ratio_most; /* of bytes per second to those of the copy in the same round */
+    struct spread seconds; /* of a call */
+    struct spread ratio;   /* of bytes per second to those of the copy in the same round */
 };
 
 static struct case_timing summarise(const struct bench *b, size_t i)
@@ -114,8 +113,7 @@ static struct case_timing summarise(const struct bench *b, size_t i)
     double *ratio = allocate(n, sizeof *ratio);
     for (size_t r = 0; r < n; r++)
         ratio[r] = b->cases.item[i].bytes / own[r] / (b->cases.item[c].bytes / copy[r]);
-    struct case_timing f = {stats_median(own, n),   stats_quantile(own, n, 0),   stats_quantile(own, n, 1),
-                            stats_median(ratio, n), stats_quantile(ratio, n, 0), stats_quantile(ratio, n, 1)};
+    struct case_timing f = {spread_of(own, n), spread_of(ratio, n)};
     free(ratio);
     return f;
 }
@@ -139,14 +137,14 @@ static void print_head(const struct bench *b)
 static void print_case(const struct kernel_case *k, const struct case_timing *f)
 {
     char spread[32];
-    snprintf(spread, sizeof spread, "%.3f..%.3f", 1e3 * f->least, 1e3 * f->most);
+    snprintf(spread, sizeof spread, "%.3f..%.3f", 1e3 * f->seconds.least, 1e3 * f->seconds.most);
     printf("%-23s %-26s %9.1f ", k->name, k->sizes, 1e-6 * k->bytes);
     if (k->memory_bound)
-        printf("%9s %9.3f %19s %8.1f %8s %6.2f\n", "-", 1e3 * f->median, spread, 1e-9 * k->bytes / f->median, "-",
-               f->ratio);
+        printf("%9s %9.3f %19s %8.1f %8s %6.2f\n", "-", 1e3 * f->seconds.median, spread,
+               1e-9 * k->bytes / f->seconds.median, "-", f->ratio.median);
     else
-        printf("%9.2f %9.3f %19s %8.1f %8.3f %6s\n", 1e-9 * k->flops, 1e3 * f->median, spread,
-               1e-9 * k->bytes / f->median, 1e-12 * k->flops / f->median, "-");
+        printf("%9.2f %9.3f %19s %8.1f %8.3f %6s\n", 1e-9 * k->flops, 1e3 * f->seconds.median, spread,
+               1e-9 * k->bytes / f->seconds.median, 1e-12 * k->flops / f->seconds.median, "-");
 }
 
 /* The columns of bench/peers/torch_kernels.py, and the ratio to the copy. */
@@ -154,10 +152,10 @@ static void write_case(const struct bench *b, const struct kernel_case *k, const
 {
     double amount = k->memory_bound ? k->bytes : k->flops;
     fprintf(b->program.tsv, "%s\t%s\t%s\t%s\t%.2f\t%.2f\t%zu\t%.4g\t%s", k->name, b->device->name, k->dtype, k->sizes,
-            1e6 * f->median, 1e6 * f->least, b->options.rounds, 1e-9 * amount / f->median,
+            1e6 * f->seconds.median, 1e6 * f->seconds.least, b->options.rounds, 1e-9 * amount / f->seconds.median,
             k->memory_bound ? "GB/s" : "GFLOP/s");
     if (k->memory_bound)
-        fprintf(b->program.tsv, "\t%.4g\t%.4g\t%.4g\n", f->ratio, f->ratio_least, f->ratio_most);
+        fprintf(b->program.tsv, "\t%.4g\t%.4g\t%.4g\n", f->ratio.median, f->ratio.least, f->ratio.most);
     else
         fprintf(b->program.tsv, "\tn/a\tn/a\tn/a\n");
 }
@@ -179,7 +177,7 @@ static void print_figures(const struct bench *b)
         print_case(k, &f);
         if (b->program.tsv)
             write_case(b, k, &f);
-        if (k->memory_bound && f.ratio < enough && at < sizeof slow)
+        if (k->memory_bound && f.ratio.median < enough && at < sizeof slow)
             at += (size_t)snprintf(slow + at, sizeof slow - at, "%s%s", at ? ", " : "", k->name);
     }
     if (at)

@@ -78,21 +78,20 @@ size_t one_rank_spans(const struct one_rank *rank)
     return n;
 }
 
-double one_rank_step(struct one_rank *rank, int slot)
+double one_rank_block_us(struct one_rank *rank, int steps, double *us)
 {
-    int64_t start = clock_now_ns();
-    while (clock_now_ns() - start < 100000)
-        ;
-    start = clock_now_ns();
-    step_run(&rank->trainer, slot);
-    return 1e-9 * (double)(clock_now_ns() - start);
-}
-
-double one_rank_block_us(struct one_rank *rank, int steps)
-{
-    double seconds = 0;
+    double sum = 0;
     timeline_clear(&rank->timeline);
-    for (int i = 0; i < steps; i++)
-        seconds += one_rank_step(rank, i);
-    return 1e6 * seconds / steps;
+    for (int i = 0; i < steps; i++) {
+        int64_t start = clock_now_ns();
+        while (clock_now_ns() - start < 100000)
+            ;
+        start = clock_now_ns();
+        step_run(&rank->trainer, i);
+        double step_us = 1e-3 * (double)(clock_now_ns() - start);
+        sum += step_us;
+        if (us)
+            us[i] = step_us;
+    }
+    return sum / steps;
 }

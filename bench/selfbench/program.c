@@ -104,9 +104,15 @@ void *random_numbers(const struct device *device, size_t n, double low, double h
     return array;
 }
 
+struct spread spread_of(const double *sample, size_t n)
+{
+    return (struct spread){stats_median(sample, n), stats_quantile(sample, n, 0), stats_quantile(sample, n, 1)};
+}
+
 const char *spread_words(char text[128], const double *sample, size_t n, int decimals)
 {
-    snprintf(text, 128, "median %.*f, min %.*f, max %.*f, n %zu", decimals, stats_median(sample, n), decimals,
-             stats_quantile(sample, n, 0), decimals, stats_quantile(sample, n, 1), n);
+    struct spread s = spread_of(sample, n);
+    snprintf(text, 128, "median %.*f, min %.*f, max %.*f, n %zu", decimals, s.median, decimals, s.least, decimals,
+             s.most, n);
     return text;
 }

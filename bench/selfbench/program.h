@@ -38,6 +38,11 @@ const char *program_words(const struct program *program, char text[300]);
 float *random_floats(const struct device *device, size_t n, double low, double high);
 void *random_numbers(const struct device *device, size_t n, double low, double high);
 
+struct spread {
+    double median, least, most;
+};
+struct spread spread_of(const double *sample, size_t n);
+
 /* "median 1.5, min 1.2, max 2.0, n 15", with so many decimals. */
 const char *spread_words(char text[128], const double *sample, size_t n, int decimals);
 

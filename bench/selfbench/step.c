@@ -183,10 +183,11 @@ static void write_figures(FILE *tsv, const struct step_and_products *pairs)
                              *const unit[FIRST_PHASE] = {"ms", "ms", "1", "TFLOP/s", "TFLOP/s", "1"};
     size_t n = pairs->pairs;
     fprintf(tsv, "figure\tunit\tmedian\tleast\tmost\tn\n");
-    for (int f = 0; f < FIGURES; f++)
+    for (int f = 0; f < FIGURES; f++) {
+        struct spread s = spread_of(samples_of(pairs, f), n);
         fprintf(tsv, "%s\t%s\t%.6g\t%.6g\t%.6g\t%zu\n", f < FIRST_PHASE ? name[f] : phase_name[f - FIRST_PHASE],
-                f < FIRST_PHASE ? unit[f] : "ms", median_of(pairs, f), stats_quantile(samples_of(pairs, f), n, 0),
-                stats_quantile(samples_of(pairs, f), n, 1), n);
+                f < FIRST_PHASE ? unit[f] : "ms", s.median, s.least, s.most, n);
+    }
 }
 
 static void compare_step(const struct program *program, const struct step_options *o)
@@ -227,13 +228,10 @@ static void measure_harness(const char *what, int threaded, int blocks, int step
     struct one_rank rank;
     char words[128];
     one_rank_create(&rank, device_null(), &small, threaded, steps);
-    double *us = allocate((size_t)blocks, sizeof *us), spans = 0;
-    for (int b = -1; b < blocks; b++) {
-        double of_a_step = one_rank_block_us(&rank, steps);
-        if (b >= 0)
-            us[b] = of_a_step;
-        spans = (double)one_rank_spans(&rank) / steps;
-    }
+    double *us = allocate((size_t)blocks, sizeof *us);
+    for (int b = 0; b <= blocks; b++) /* the first is not counted: the last has its place */
+        us[b % blocks] = one_rank_block_us(&rank, steps, NULL);
+    double spans = (double)one_rank_spans(&rank) / steps;
     printf("   %-34s %5.0f spans a step, us: %s blocks of %d (aim: at most %.1f)\n", what, spans,
            spread_words(words, us, (size_t)blocks, 1), steps, 20 + 0.05 * spans);
     free(us);
@@ -248,9 +246,7 @@ static void compare_late_steps(int blocks, int steps)
     one_rank_create(&rank, device_null(), &small, 0, steps);
     double *us = allocate((size_t)steps, sizeof *us), *ratio = allocate((size_t)blocks, sizeof *ratio);
     for (int b = 0; b < blocks; b++) {
-        timeline_clear(&rank.timeline);
-        for (int i = 0; i < steps; i++)
-            us[i] = 1e6 * one_rank_step(&rank, i);
+        one_rank_block_us(&rank, steps, us);
         ratio[b] = stats_median(us + 1000, AROUND) / stats_median(us + 10, AROUND);
     }
     printf("3. Steps 1000 to %d of a block of %d against its steps 10 to %d, ratio of medians: %s blocks (aim: 1).\n",

@@ -37,13 +37,6 @@ int main(int argc, char *argv[])
 
 /* ---- 1. recording ---- */
 
-/* Microseconds of a step. */
-static double block_us(struct one_rank *rank, const struct device *device, int steps)
-{
-    trainer_use(&rank->trainer, device, &rank->reducer);
-    return one_rank_block_us(rank, steps);
-}
-
 static void measure_recording(size_t blocks)
 {
     enum { STEPS = 200 };
@@ -54,13 +47,14 @@ static void measure_recording(size_t blocks)
     const struct device *traced = device_traced(device_null(), &rank.timeline);
     double *cost = allocate(blocks, sizeof *cost);
     size_t more = 0;
-    block_us(&rank, traced, STEPS);
-    for (size_t b = 0; b < blocks; b++) {
-        double with = block_us(&rank, traced, STEPS);
-        size_t with_spans = one_rank_spans(&rank) / STEPS;
-        double without = block_us(&rank, device_null(), STEPS);
-        more = with_spans - one_rank_spans(&rank) / STEPS;
-        cost[b] = 1e3 * (with - without) / (double)more;
+    for (size_t b = 0; b <= blocks; b++) { /* the first is not counted: the last pair has its place */
+        trainer_use(&rank.trainer, traced, &rank.reducer);
+        double with = one_rank_block_us(&rank, STEPS, NULL);
+        more = one_rank_spans(&rank) / STEPS;
+        trainer_use(&rank.trainer, device_null(), &rank.reducer);
+        double without = one_rank_block_us(&rank, STEPS, NULL);
+        more -= one_rank_spans(&rank) / STEPS;
+        cost[b % blocks] = 1e3 * (with - without) / (double)more;
     }
     printf(
         "1. Recording: %zu spans a step more when traced; what a span costs, ns: %s pairs of blocks of %d steps (aim: "
