@@ -41,23 +41,6 @@ void cpu_sample_between(const struct proc_counters *a, const struct proc_counter
 
 /* ---- all samples ---- */
 
-static void tally_clock(struct cpu_tally *tally, const struct cpu_sample *sample)
-{
-    double mhz = sample->now.mhz_mean;
-    if (!(sample->user + sample->system >= MONITOR_CLOCK_BUSY_PERCENT && isfinite(mhz)))
-        return;
-    tally->busy_seconds += sample->length;
-    tally->clock_most = fmax(tally->clock_most, mhz);
-    double fall = 1 - mhz / tally->clock_most;
-    if (fall > MONITOR_CLOCK_FALL)
-        tally->slow_seconds += sample->length;
-    if (fall > tally->fall) {
-        tally->fall = fall;
-        tally->fall_from = tally->clock_most;
-        tally->fall_to = mhz;
-    }
-}
-
 void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample)
 {
     tally->seconds += sample->length;
@@ -65,7 +48,16 @@ void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample)
     tally->other_processes_most = fmax(tally->other_processes_most, sample->other_processes_cores);
     tally->steal_seconds += sample->steal >= MONITOR_STEAL_PERCENT ? sample->length : 0;
     tally->steal_most = fmax(tally->steal_most, sample->steal);
-    tally_clock(tally, sample);
+    double mhz = sample->now.mhz_mean;
+    if (sample->user + sample->system >= MONITOR_CLOCK_BUSY_PERCENT && isfinite(mhz)) {
+        tally->busy_seconds += sample->length;
+        tally->clock_most = fmax(tally->clock_most, mhz);
+        tally->slow_seconds += 1 - mhz / tally->clock_most > MONITOR_CLOCK_FALL ? sample->length : 0;
+        if (tally->fall_from <= 0 || mhz / tally->clock_most < tally->fall_to / tally->fall_from) {
+            tally->fall_from = tally->clock_most;
+            tally->fall_to = mhz;
+        }
+    }
     if (sample->thermal_throttles > 0) {
         tally->thermal_seconds += sample->length;
         tally->thermal += sample->thermal_throttles;

@@ -1,5 +1,5 @@
 /* proc.c - reads and parses the kernel's files. */
-#include "monitor/proc.h"
+#include "monitor/cpu.h"
 
 #include "kernels/error.h"
 

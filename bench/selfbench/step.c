@@ -166,34 +166,22 @@ static void run_pair(struct step_and_products *pairs, int pair)
             f < FIRST_PHASE ? value[f] : 1e-6 * (double)times.phase_ns[f - FIRST_PHASE];
 }
 
-static const double *samples_of(const struct step_and_products *pairs, int figure)
-{
-    return pairs->sample + (size_t)figure * pairs->pairs;
-}
-
-static double median_of(const struct step_and_products *pairs, int figure)
-{
-    return stats_median(samples_of(pairs, figure), pairs->pairs);
-}
-
-static void write_figures(FILE *tsv, const struct step_and_products *pairs)
+static void write_figures(FILE *tsv, const struct spread *figure, size_t n)
 {
     static const char *const name[FIRST_PHASE] = {"products",       "step",       "step_to_products",
                                                   "matmul_ceiling", "model_rate", "mfu"},
                              *const unit[FIRST_PHASE] = {"ms", "ms", "1", "TFLOP/s", "TFLOP/s", "1"};
-    size_t n = pairs->pairs;
     fprintf(tsv, "figure\tunit\tmedian\tleast\tmost\tn\n");
-    for (int f = 0; f < FIGURES; f++) {
-        struct spread s = spread_of(samples_of(pairs, f), n);
+    for (int f = 0; f < FIGURES; f++)
         fprintf(tsv, "%s\t%s\t%.6g\t%.6g\t%.6g\t%zu\n", f < FIRST_PHASE ? name[f] : phase_name[f - FIRST_PHASE],
-                f < FIRST_PHASE ? unit[f] : "ms", s.median, s.least, s.most, n);
-    }
+                f < FIRST_PHASE ? unit[f] : "ms", figure[f].median, figure[f].least, figure[f].most, n);
 }
 
 static void compare_step(const struct program *program, const struct step_options *o)
 {
     const struct workload *m = &o->model;
     struct step_and_products pairs;
+    struct spread figure[FIGURES];
     char words[300];
     int discarded = program->opened.on_gpu ? 3 : 1; /* clocks rise, libraries choose kernels */
     step_and_products_create(&pairs, program->opened.device, o);
@@ -203,19 +191,21 @@ static void compare_step(const struct program *program, const struct step_option
            program_words(program, words), o->pairs, discarded, discarded == 1 ? "is" : "are");
     for (int i = -discarded; i < (int)o->pairs; i++)
         run_pair(&pairs, i);
-    printf("   products %.2f ms, step %.2f ms; step / products: %s%s\n", median_of(&pairs, PRODUCTS),
-           median_of(&pairs, STEP), spread_words(words, samples_of(&pairs, RATIO), o->pairs, 3),
+    for (int f = 0; f < FIGURES; f++)
+        figure[f] = spread_of(pairs.sample + (size_t)f * o->pairs, o->pairs);
+    printf("   products %.2f ms, step %.2f ms; step / products: %s%s\n", figure[PRODUCTS].median, figure[STEP].median,
+           spread_words(words, pairs.sample + RATIO * o->pairs, o->pairs, 3),
            program->opened.on_gpu ? "" : " (aim: at most 1.35)");
-    printf("   model %.3f TFLOP/s, ceiling (the products) %.3f TFLOP/s; mfu: %s%s\n   phases, ms:",
-           median_of(&pairs, MODEL), median_of(&pairs, CEILING),
-           spread_words(words, samples_of(&pairs, MFU), o->pairs, 3),
-           program->opened.on_gpu ? " (aim: at least 0.5)" : "");
+    printf(
+        "   model %.3f TFLOP/s, ceiling (the products) %.3f TFLOP/s; mfu: %s%s\n   phases, ms:", figure[MODEL].median,
+        figure[CEILING].median, spread_words(words, pairs.sample + MFU * o->pairs, o->pairs, 3),
+        program->opened.on_gpu ? " (aim: at least 0.5)" : "");
     for (int p = 0; p < PHASES; p++)
         if (p != PHASE_CLIPPING)
-            printf(" %s %.2f", phase_name[p], median_of(&pairs, FIRST_PHASE + p));
+            printf(" %s %.2f", phase_name[p], figure[FIRST_PHASE + p].median);
     printf("\n\n");
     if (program->tsv)
-        write_figures(program->tsv, &pairs);
+        write_figures(program->tsv, figure, o->pairs);
     step_and_products_destroy(&pairs);
 }
 

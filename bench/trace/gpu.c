@@ -201,40 +201,10 @@ static void put_phases(struct trace_writer *w)
 
 /* ---- records of the tracer ---- */
 
-static void put_kernel(struct trace_writer *w, const struct activity *a)
-{
-    const uint32_t *grid = a->kernel.grid, *block = a->kernel.block;
-    int multiprocessors = w->trace->gpu->multiprocessors;
-    double blocks = (double)grid[0] * grid[1] * grid[2] / (multiprocessors > 0 ? multiprocessors : 1);
-    double threads = (double)block[0] * block[1] * block[2];
-    trace_print(w, ", \"registers per thread\": %" PRIu32 ", \"shared memory\": %" PRIu32, a->kernel.registers,
-                a->kernel.shared_bytes);
-    trace_print(w, ", \"blocks per SM\": %.6g, \"warps per SM\": %.6g", blocks, blocks * threads / 32);
-    trace_print(w, ", \"grid\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", grid[0], grid[1], grid[2]);
-    trace_print(w, ", \"block\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", block[0], block[1], block[2]);
-}
-
-static void put_bytes(struct trace_writer *w, const struct activity *a)
-{
-    int64_t ns = a->end_ns - a->start_ns;
-    trace_print(w, ", \"bytes\": %zu, \"memory bandwidth (GB/s)\": %.6g", a->bytes,
-                ns > 0 ? (double)a->bytes / (double)ns : 0);
-}
-
 /* A number, -1 where it is unknown. */
 static void put_number(struct trace_writer *w, const char *name, uint32_t value)
 {
     trace_print(w, ", \"%s\": %lld", name, value == ACTIVITY_NONE ? -1 : (long long)value);
-}
-
-static void put_wait(struct trace_writer *w, const struct activity *a)
-{
-    trace_print(w, ", \"cuda_sync_kind\": \"%s\"", a->name);
-    if (a->wait.event == ACTIVITY_NONE)
-        return;
-    put_number(w, "wait_on_stream", a->wait.stream);
-    put_number(w, "wait_on_cuda_event_record_corr_id", a->wait.correlation);
-    put_number(w, "wait_on_cuda_event_id", a->wait.event);
 }
 
 /* From the call to what it led to. Ids are unique over ranks: correlations have 32 bits. */
@@ -265,12 +235,27 @@ static void put_device_row(struct trace_writer *w, const struct gpu_row *row, co
     trace_print(w, ", \"device\": %d, \"context\": %" PRIu32, t->gpu_index, a->context);
     put_number(w, "stream", a->stream);
     trace_print(w, ", \"correlation\": %" PRIu32, a->correlation);
-    if (a->kind == ACTIVITY_KERNEL)
-        put_kernel(w, a);
-    else if (a->kind == ACTIVITY_WAIT)
-        put_wait(w, a);
-    else
-        put_bytes(w, a);
+    if (a->kind == ACTIVITY_KERNEL) {
+        const uint32_t *grid = a->kernel.grid, *block = a->kernel.block;
+        double blocks =
+            (double)grid[0] * grid[1] * grid[2] / (t->gpu->multiprocessors > 0 ? t->gpu->multiprocessors : 1);
+        double warps = blocks * block[0] * block[1] * block[2] / 32;
+        trace_print(w, ", \"registers per thread\": %" PRIu32 ", \"shared memory\": %" PRIu32, a->kernel.registers,
+                    a->kernel.shared_bytes);
+        trace_print(w, ", \"blocks per SM\": %.6g, \"warps per SM\": %.6g", blocks, warps);
+        trace_print(w, ", \"grid\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", grid[0], grid[1], grid[2]);
+        trace_print(w, ", \"block\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", block[0], block[1], block[2]);
+    } else if (a->kind != ACTIVITY_WAIT)
+        trace_print(w, ", \"bytes\": %zu, \"memory bandwidth (GB/s)\": %.6g", a->bytes,
+                    a->end_ns > a->start_ns ? (double)a->bytes / (double)(a->end_ns - a->start_ns) : 0);
+    else {
+        trace_print(w, ", \"cuda_sync_kind\": \"%s\"", a->name);
+        if (a->wait.event != ACTIVITY_NONE) {
+            put_number(w, "wait_on_stream", a->wait.stream);
+            put_number(w, "wait_on_cuda_event_record_corr_id", a->wait.correlation);
+            put_number(w, "wait_on_cuda_event_id", a->wait.event);
+        }
+    }
     if (row->collective != NO_COLLECTIVE)
         trace_put_collective(w, row->collective);
     trace_span_end(w, a->name);
