@@ -28,28 +28,23 @@ void monitor_report_add(struct monitor_report *report, enum monitor_kind kind, c
     va_end(arguments);
 }
 
-static void join_report(struct monitor_findings *findings, const struct monitor_report *report)
-{
-    for (int i = 0; i < report->n; i++) {
-        if (findings->n == MONITOR_FINDINGS_MOST) {
-            findings->dropped++;
-            continue;
-        }
-        struct monitor_finding *joined = &findings->finding[findings->n++];
-        joined->kind = report->finding[i].kind;
-        snprintf(joined->text, sizeof joined->text, "%s%s%.*s", report->host, *report->host ? ": " : "",
-                 MONITOR_TEXT - MONITOR_HOST - 2, report->finding[i].text);
-    }
-}
-
 void monitor_findings_join(struct monitor_findings *findings, const struct monitor_report *all, int n)
 {
     double cpu_seconds = 0;
     *findings = (struct monitor_findings){0};
-    for (int r = 0; r < n; r++) {
-        join_report(findings, &all[r]);
-        findings->samples += all[r].samples;
-        cpu_seconds += all[r].cpu_seconds;
+    for (const struct monitor_report *report = all; report < all + n; report++) {
+        findings->samples += report->samples;
+        cpu_seconds += report->cpu_seconds;
+        for (int i = 0; i < report->n; i++) {
+            if (findings->n == MONITOR_FINDINGS_MOST) {
+                findings->dropped++;
+                continue;
+            }
+            struct monitor_finding *joined = &findings->finding[findings->n++];
+            joined->kind = report->finding[i].kind;
+            snprintf(joined->text, sizeof joined->text, "%s%s%.*s", report->host, *report->host ? ": " : "",
+                     MONITOR_TEXT - MONITOR_HOST - 2, report->finding[i].text);
+        }
     }
     findings->cpu_seconds = findings->samples > 0 ? cpu_seconds / findings->samples : NAN;
 }

@@ -35,22 +35,16 @@ struct monitor {
 
 /* ---- the thread ---- */
 
-/* Sleeps until a time, or until the thread is to stop; returns whether it is. */
-static int wait_for_stop(const struct monitor *m, int64_t ns)
-{
-    int64_t left = ns - clock_now_ns();
-    struct timespec timeout = {left > 0 ? left / 1000000000 : 0, left > 0 ? left % 1000000000 : 0};
-    struct pollfd end = {.fd = m->until[0]};
-    return ppoll(&end, 1, &timeout, NULL) > 0;
-}
-
+/* A line a second until the other end of the pipe is closed. */
 static void *watch_host(void *argument)
 {
     struct monitor *m = argument;
     const int64_t second = 1000000000;
     int64_t last = m->start_ns, next = last + second;
     for (int stop = 0; !stop;) {
-        stop = wait_for_stop(m, next);
+        int64_t left = next - clock_now_ns();
+        struct timespec timeout = {left > 0 ? left / second : 0, left > 0 ? left % second : 0};
+        stop = ppoll(&(struct pollfd){.fd = m->until[0]}, 1, &timeout, NULL) > 0;
         int64_t now = clock_now_ns();
         if (stop && now - last < (int64_t)(SHORTEST_S * 1e9))
             break;
@@ -68,18 +62,6 @@ static void *watch_host(void *argument)
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     m->report.cpu_seconds = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
     return NULL;
-}
-
-static void start_watching(struct monitor *m)
-{
-    sigset_t all, before; /* signals are for the training thread */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pipe2(m->until, O_CLOEXEC) ? errno : pthread_create(&m->thread, NULL, watch_host, m);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (status)
-        FATAL("cannot start the monitor's thread: error %d", status);
-    m->watching = 1;
 }
 
 static void stop_watching(struct monitor *m)
@@ -187,7 +169,14 @@ int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
     m->start_ns = clock_now_ns();
     if (m->with_cpu)
         monitor_cpu_begin(&m->cpu);
-    start_watching(m);
+    sigset_t all, before; /* signals are for the training thread */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int status = pipe2(m->until, O_CLOEXEC) ? errno : pthread_create(&m->thread, NULL, watch_host, m);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (status)
+        FATAL("cannot start the monitor's thread: error %d", status);
+    m->watching = 1;
     return 0;
 }
 

@@ -10,13 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct kernel_options {
-    size_t array_mib, rounds;
-};
-
 struct bench {
     struct program program;
-    struct kernel_options options;
+    size_t array_mib, rounds; /* options */
     const struct device *device;
     struct kernel_cases cases;
     int *calls;      /* [cases.n] of each timed stretch */
@@ -25,11 +21,11 @@ struct bench {
 
 /* clang-format off */
 static const struct option rows[] = {
-    {.name = "array-mib", .kind = &option_count, .offset = offsetof(struct kernel_options, array_mib), .initial = "0",
+    {.name = "array-mib", .kind = &option_count, .offset = offsetof(struct bench, array_mib), .initial = "0",
      .high = 65536,
      .help = "MiB of the arrays of memory-bound operations, at least; 0: 256, or 16 with --quick, which caches may "
      "hold"},
-    {.name = "rounds", .common = 1, .kind = &option_count, .offset = offsetof(struct kernel_options, rounds),
+    {.name = "rounds", .common = 1, .kind = &option_count, .offset = offsetof(struct bench, rounds),
      .initial = "20", .low = 1, .high = 10000, .help = "that are timed"},
 };
 /* clang-format on */
@@ -40,19 +36,19 @@ static void print_figures(const struct bench *b);
 int main(int argc, char *argv[])
 {
     struct bench b = {.program = {.name = "bench_kernels"}};
-    struct option_section own = {.title = "Sizes", OPTION_ROWS(rows), .base = &b.options};
+    struct option_section own = {.title = "Sizes", OPTION_ROWS(rows), .base = &b};
     int status = program_open(&b.program, &own, 1,
                               "Times each operation of the device next to a copy. On a GPU products and attention have "
                               "the sizes of\nbench/peers/torch_kernels.py, and --tsv the columns of its table.\n",
                               argc, argv);
     if (status >= 0)
         return status;
-    if (!b.options.array_mib)
-        b.options.array_mib = b.program.quick ? 16 : 256;
+    if (!b.array_mib)
+        b.array_mib = b.program.quick ? 16 : 256;
     b.device = b.program.opened.device;
-    kernel_cases_create(&b.cases, b.device, (int)b.program.threads, b.options.array_mib, b.program.quick);
+    kernel_cases_create(&b.cases, b.device, (int)b.program.threads, b.array_mib, b.program.quick);
     b.calls = allocate(b.cases.n, sizeof *b.calls);
-    b.seconds = allocate(b.cases.n * b.options.rounds, sizeof *b.seconds);
+    b.seconds = allocate(b.cases.n * b.rounds, sizeof *b.seconds);
     measure_cases(&b);
     print_figures(&b);
     free(b.calls);
@@ -94,8 +90,8 @@ static void measure_cases(struct bench *b)
     time_round(b, b->calls, once, 1);
     for (size_t i = 0; i < b->cases.n; i++)
         b->calls[i] = (int)fmax(1, fmin(20, 2e-3 / fmax(once[i], 1e-6)));
-    for (size_t round = 0; round < b->options.rounds; round++)
-        time_round(b, b->calls, b->seconds + round, b->options.rounds);
+    for (size_t round = 0; round < b->rounds; round++)
+        time_round(b, b->calls, b->seconds + round, b->rounds);
     free(once);
 }
 
@@ -108,7 +104,7 @@ struct case_timing {
 
 static struct case_timing summarise(const struct bench *b, size_t i)
 {
-    size_t n = b->options.rounds, c = b->cases.copy;
+    size_t n = b->rounds, c = b->cases.copy;
     const double *own = b->seconds + i * n, *copy = b->seconds + c * n;
     double *ratio = allocate(n, sizeof *ratio);
     for (size_t r = 0; r < n; r++)
@@ -128,7 +124,7 @@ static void print_head(const struct bench *b)
         "twice),\n"
         "whatever caches do; attention counts its causal half. The ratio is GB/s over that of the %s in the\n"
         "same round, median over rounds.\n\n",
-        program_words(&b->program, words), (double)b->cases.array_bytes / 1048576.0, b->options.rounds,
+        program_words(&b->program, words), (double)b->cases.array_bytes / 1048576.0, b->rounds,
         b->cases.item[b->cases.copy].name);
     printf("%-23s %-26s %9s %9s %9s %19s %8s %8s %6s\n", "operation", "sizes", "MB", "Gflop", "ms", "least..most",
            "GB/s", "TFLOP/s", "ratio");
@@ -152,7 +148,7 @@ static void write_case(const struct bench *b, const struct kernel_case *k, const
 {
     double amount = k->memory_bound ? k->bytes : k->flops;
     fprintf(b->program.tsv, "%s\t%s\t%s\t%s\t%.2f\t%.2f\t%zu\t%.4g\t%s", k->name, b->device->name, k->dtype, k->sizes,
-            1e6 * f->seconds.median, 1e6 * f->seconds.least, b->options.rounds, 1e-9 * amount / f->seconds.median,
+            1e6 * f->seconds.median, 1e6 * f->seconds.least, b->rounds, 1e-9 * amount / f->seconds.median,
             k->memory_bound ? "GB/s" : "GFLOP/s");
     if (k->memory_bound)
         fprintf(b->program.tsv, "\t%.4g\t%.4g\t%.4g\n", f->ratio.median, f->ratio.least, f->ratio.most);

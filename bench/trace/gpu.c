@@ -136,11 +136,6 @@ struct gpu_lane {
     int64_t busy_ns; /* until then */
 };
 
-struct gpu_lanes {
-    size_t n;
-    struct gpu_lane *lane;
-};
-
 static long lane_thread(const struct gpu_lane *lane)
 {
     return lane->stream == ACTIVITY_NONE
@@ -148,24 +143,25 @@ static long lane_thread(const struct gpu_lane *lane)
                : (long)lane->stream + (lane->beside ? MADE_UP_THREAD : 0) + (long)lane->beside * LANE_BESIDE;
 }
 
-/* The first lane of that stream which is free from then on; rows come in order of start. */
-static struct gpu_lane *choose_lane(struct gpu_lanes *lanes, uint32_t stream, int64_t start_ns, int64_t end_ns)
+/* The first lane of that stream, of lane[*lanes], which is free from then on, or a new one; rows come in order of
+ * start. */
+static size_t choose_lane(struct gpu_lane *lane, size_t *lanes, uint32_t stream, int64_t start_ns, int64_t end_ns)
 {
     int beside = 0;
     size_t i;
-    for (i = 0; i < lanes->n; i++)
-        if (lanes->lane[i].stream == stream) {
-            if (lanes->lane[i].busy_ns <= start_ns)
+    for (i = 0; i < *lanes; i++)
+        if (lane[i].stream == stream) {
+            if (lane[i].busy_ns <= start_ns)
                 break;
             beside++;
         }
-    if (i == lanes->n)
-        lanes->lane[lanes->n++] = (struct gpu_lane){.stream = stream, .beside = beside};
-    lanes->lane[i].busy_ns = end_ns;
-    return &lanes->lane[i];
+    if (i == *lanes)
+        lane[(*lanes)++] = (struct gpu_lane){.stream = stream, .beside = beside};
+    lane[i].busy_ns = end_ns;
+    return i;
 }
 
-static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lanes *lanes)
+static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lane *lane, size_t n)
 {
     const struct trace *t = w->trace;
     char labels[600];
@@ -173,8 +169,7 @@ static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lanes *lanes)
              t->activities ? "" : "; without a tracer, times are of CUDA events: ", t->activities ? "" : t->untraced);
     trace_put_lane(w, "process", w->gpu_pid, 0, MADE_UP_THREAD + t->rank, labels, "ddpbench rank %d GPU", t->rank);
     trace_put_lane(w, "thread", w->gpu_pid, LANE_OF_PHASES, 0, NULL, "phases");
-    for (size_t i = 0; i < lanes->n; i++) {
-        const struct gpu_lane *lane = &lanes->lane[i];
+    for (size_t i = 0; i < n; i++, lane++) {
         char name[64] = "waits", beside[32] = "";
         if (lane->stream != ACTIVITY_NONE)
             snprintf(name, sizeof name, "stream %" PRIu32 "%s", lane->stream, lane->nccl ? " (nccl)" : "");
@@ -281,20 +276,20 @@ static void put_activities(struct trace_writer *w)
     struct gpu_call *call = allocate(room, sizeof *call);
     struct gpu_row *row = allocate(room, sizeof *row);
     size_t calls = choose_calls(w, call), n = choose_rows(w, call, calls, row);
-    struct gpu_lanes lanes = {.lane = allocate(n + 1, sizeof *lanes.lane)};
+    struct gpu_lane *lane = allocate(n + 1, sizeof *lane);
+    size_t lanes = 0;
     for (size_t i = 0; i < n; i++) {
         const struct activity *a = row[i].activity;
         uint32_t stream = a->kind == ACTIVITY_WAIT ? ACTIVITY_NONE : a->stream;
-        struct gpu_lane *chosen = choose_lane(&lanes, stream, a->start_ns, a->end_ns);
-        chosen->nccl |= row[i].nccl;
-        row[i].lane = (size_t)(chosen - lanes.lane);
+        row[i].lane = choose_lane(lane, &lanes, stream, a->start_ns, a->end_ns);
+        lane[row[i].lane].nccl |= row[i].nccl;
     }
-    put_gpu_lanes(w, &lanes);
+    put_gpu_lanes(w, lane, lanes);
     for (size_t i = 0; i < calls; i++)
         put_call(w, &call[i]);
     for (size_t i = 0; i < n; i++)
-        put_device_row(w, &row[i], &lanes.lane[row[i].lane]);
-    free(lanes.lane);
+        put_device_row(w, &row[i], &lane[row[i].lane]);
+    free(lane);
     free(row);
     free(call);
 }
@@ -306,8 +301,7 @@ static void put_stamped(struct trace_writer *w)
     const struct trace *t = w->trace;
     const struct lane *compute = &t->timeline->lane[LANE_COMPUTE];
     struct gpu_lane lane[] = {{.stream = STREAM_COMPUTE}, {.stream = STREAM_COMMUNICATION, .nccl = 1}};
-    struct gpu_lanes lanes = {t->nccl_version ? 2 : 1, lane};
-    put_gpu_lanes(w, &lanes);
+    put_gpu_lanes(w, lane, t->nccl_version ? 2 : 1);
     for (size_t i = 0; i < compute->n; i++) {
         const struct span *s = &compute->span[i];
         trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[0]), s->start_ns, s->end_ns,

@@ -129,23 +129,23 @@ static void put_operation(struct trace_writer *w, const struct span *s, long id)
 
 /* ---- counters and memory ---- */
 
-static void put_counter(struct trace_writer *w, int step, const char *name, const char *series, double value)
-{
-    if (!isfinite(value))
-        return;
-    trace_row_begin(w, "C", w->pid, w->trace->thread, trace_row_time(w->trace, w->step[step].end_ns));
-    trace_print(w, ", \"name\": \"%s\", \"args\": {\"%s\": %.9g}}", name, series, value);
-}
-
 static void put_counters(struct trace_writer *w, int i)
 {
     const struct captured_step *s = &w->trace->step[i];
-    if (w->trace->memory)
-        put_counter(w, i, "memory", "resident bytes", (double)s->resident_bytes);
-    if (w->trace->counters) {
-        put_counter(w, i, "learning_rate", "value", (double)s->learning_rate);
-        put_counter(w, i, "loss", "value", (double)s->loss);
-        put_counter(w, i, "grad_norm", "value", (double)s->grad_norm);
+    const struct {
+        const char *name, *series;
+        double value;
+        int wanted;
+    } counter[] = {{"memory", "resident bytes", (double)s->resident_bytes, w->trace->memory},
+                   {"learning_rate", "value", (double)s->learning_rate, w->trace->counters},
+                   {"loss", "value", (double)s->loss, w->trace->counters},
+                   {"grad_norm", "value", (double)s->grad_norm, w->trace->counters}};
+    for (int c = 0; c < 4; c++) {
+        if (!counter[c].wanted || !isfinite(counter[c].value))
+            continue;
+        trace_row_begin(w, "C", w->pid, w->trace->thread, trace_row_time(w->trace, w->step[i].end_ns));
+        trace_print(w, ", \"name\": \"%s\", \"args\": {\"%s\": %.9g}}", counter[c].name, counter[c].series,
+                    counter[c].value);
     }
 }
 
