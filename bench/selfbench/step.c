@@ -73,27 +73,13 @@ struct step_and_products {
     double *sample; /* [FIGURES, pairs] */
 };
 
-/* Weights of the variance that model_initialize gives them, in a fraction of its time. */
-static void fill_weights(struct model *model)
-{
-    for (int i = 0; i < model->tensors; i++) {
-        const struct tensor *t = &model->tensor[i];
-        double most = sqrt(3) * (i == 0 ? 1 : sqrt(2 / (double)(t->rows + t->columns))); /* sqrt(3) deviations */
-        float *w = random_floats(model->device, t->count, t->rows == 1 ? 1 : -most, t->rows == 1 ? 1 : most);
-        model->device->copy(model->weight + t->offset, w, t->count);
-        model->device->synchronize();
-        model->device->release(w);
-    }
-    model_weights_changed(model);
-}
-
 static void step_and_products_create(struct step_and_products *pairs, const struct device *device,
                                      const struct step_options *o)
 {
     const struct model_sizes sizes = workload_sizes(&o->model, o->batch), *s = &sizes;
     size_t wide = s->ff > s->width ? s->ff : s->width, widest = s->vocabulary > wide ? s->vocabulary : wide;
     one_rank_create(&pairs->rank, device, s, 0, 1);
-    fill_weights(&pairs->rank.model);
+    model_initialize(&pairs->rank.model, 1);
     device->copy(pairs->rank.trainer.start, pairs->rank.model.weight, pairs->rank.model.arena);
     pairs->rows = s->batch * s->context;
     pairs->x = random_numbers(device, pairs->rows * wide, -sqrt(3), sqrt(3));
