@@ -95,7 +95,10 @@ static void number_words(char cell[CELL_SIZE], const cJSON *column, double value
 {
     int decimals = (int)json_number(column, "decimals");
     double shown = value * json_number(column, "scale");
-    snprintf(cell, CELL_SIZE, "%.*f", decimals < 0 ? decimals_of(shown, -decimals) : decimals, shown);
+    if (!isfinite(value))
+        snprintf(cell, CELL_SIZE, "n/a");
+    else
+        snprintf(cell, CELL_SIZE, "%.*f", decimals < 0 ? decimals_of(shown, -decimals) : decimals, shown);
 }
 
 static void cell_words(char cell[CELL_SIZE], const cJSON *column, const cJSON *row)
@@ -110,17 +113,15 @@ static void cell_words(char cell[CELL_SIZE], const cJSON *column, const cJSON *r
         snprintf(name, sizeof name, "%s_high", key);
         double to = json_number(row, name);
         *cell = 0;
-        if (!isfinite(from) || !isfinite(to))
+        if (!isfinite(from) && !isfinite(to))
             return;
         number_words(words, column, from);
         snprintf(low, sizeof low, "%.*s", (int)sizeof low - 1, words);
         number_words(words, column, to);
         snprintf(high, sizeof high, "%.*s", (int)sizeof high - 1, words);
         snprintf(cell, CELL_SIZE, "[%s, %s]", low, high);
-    } else if (isfinite(json_number(row, key))) {
-        number_words(cell, column, json_number(row, key));
     } else {
-        snprintf(cell, CELL_SIZE, "n/a");
+        number_words(cell, column, json_number(row, key));
     }
 }
 
