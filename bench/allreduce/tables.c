@@ -79,7 +79,7 @@ static const struct {
 void timing_table_create(struct growing_table *table, int show_cpu_time, int show_iterations, int in_place_only,
                          double bus_factor)
 {
-    const int shown =
+    const unsigned shown =
         SHOW_ALWAYS | (show_cpu_time ? SHOW_CPU_TIME : SHOW_TIME) | (show_iterations ? SHOW_ITERATIONS : 0);
     char note[320];
     memcpy(table->column, size_columns, sizeof size_columns);
