@@ -44,38 +44,23 @@ enum { OK = 0, FAILED = 1, USAGE = 2 };
 
 /* ---- set-up ---- */
 
-/* Whether the buffers and the samples of the ranks fit into the machine, and the buffers into the GPU. */
-static int check_memory(const struct allreduce *a, size_t most_bytes)
+static int check_memory(const char *where, double needed, size_t available)
 {
     char need[CELL], have[CELL];
-    const struct gpu_facts *gpu = &a->opened.gpu;
-    enum { LONGEST_ELEMENT = 8 }; /* a message has a whole one of each rank, at least */
-    size_t buffers = 2 * (most_bytes + LONGEST_ELEMENT * (size_t)a->job->size), available = host_memory_available();
-    size_t samples = timing_memory(&a->options->timing, a->sizes.n, a->job->size);
-    double needed = job_sum_machine(a->job, (double)(buffers + samples));
-    double on_gpu = a->opened.on_gpu ? (double)buffers * a->opened.sharing : 0;
-    if (needed > (double)available)
-        return error_report("the ranks of this machine (%d) need %s of memory for the largest message and it has %s; "
-                            "use a smaller --max-bytes",
-                            a->job->machine_size, text_memory(need, (size_t)fmin(needed, 1e19)),
-                            text_memory(have, available));
-    if (on_gpu > (double)gpu->free_memory)
-        return error_report("%s has %s free and its ranks (%d) need %s for the largest message; use a smaller "
-                            "--max-bytes",
-                            gpu->name, text_memory(have, gpu->free_memory), a->opened.sharing,
-                            text_memory(need, (size_t)fmin(on_gpu, 1e19)));
-    return 0;
+    if (needed <= (double)available)
+        return 0;
+    return error_report("the ranks need %s of memory for the largest message and %s has %s; use a smaller --max-bytes",
+                        text_memory(need, (size_t)fmin(needed, 1e19)), where, text_memory(have, available));
 }
 
-/* Before anything is measured: whether --output-file can be written. Rank 0 only. */
+/* Before anything is measured: whether --output-file can be written. */
 static int check_output_file(const char *path)
 {
     struct new_file file;
-    if (!*path)
-        return 0;
-    if (new_file_open(&file, path, 0))
+    if (*path && new_file_open(&file, path, 0))
         return -1;
-    new_file_abandon(&file);
+    if (*path)
+        new_file_abandon(&file);
     return 0;
 }
 
@@ -102,7 +87,9 @@ static int set_up(struct allreduce *a, const struct command *command)
 {
     const struct job *job = a->job;
     const struct allreduce_options *o = a->options;
-    size_t most_bytes = a->sizes.bytes[a->sizes.n - 1];
+    enum { LONGEST_ELEMENT = 8 }; /* a message has a whole one of each rank, at least */
+    size_t most_bytes = a->sizes.bytes[a->sizes.n - 1] + LONGEST_ELEMENT * (size_t)job->size;
+    size_t buffers = 2 * most_bytes, samples = timing_memory(&o->timing, a->sizes.n, job->size);
     double cores = host_cores_per_rank(job);
     struct results_target place = {"output", o->results.output, o->results.label, ""};
     a->origin_ns = clock_now_ns();
@@ -110,7 +97,9 @@ static int set_up(struct allreduce *a, const struct command *command)
     host_facts(&a->host);
     if (open_device(&a->opened, job, &o->device, a->threads))
         return -1;
-    if (job_agree(job, check_memory(a, most_bytes)) ||
+    double needed = job_sum_machine(job, (double)(buffers + samples)), on_gpu = (double)buffers * a->opened.sharing;
+    if (job_agree(job, check_memory("this machine", needed, host_memory_available())) ||
+        job_agree(job, check_memory(a->opened.gpu.name, on_gpu, a->opened.gpu.free_memory)) ||
         job_agree(job, job->rank ? 0 : check_output_file(o->output_file)) ||
         job_agree(job, monitor_create(&a->monitor, job, o->monitor.cpu, o->monitor.gpu)) ||
         job_agree(job, results_open(&a->results, job, &place)))
@@ -120,8 +109,6 @@ static int set_up(struct allreduce *a, const struct command *command)
     comm.core_to_spare = cores >= a->threads + 1;
     comm.shares_gpu = o->device.share_gpu;
     a->timing = timing_create(&o->choice, a->sizes.bytes, a->sizes.n, job->size, o->overlap, &a->timings);
-    for (size_t i = 0; i < a->timings; i++)
-        most_bytes = most_bytes > a->timing[i].bytes ? most_bytes : a->timing[i].bytes;
     if (endpoint_create(&a->endpoint, job, a->opened.device, &comm, most_bytes, o->overlap))
         return -1;
     if (o->overlap)

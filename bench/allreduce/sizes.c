@@ -6,21 +6,22 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+/* At its place, once. */
 static void add_size(struct sizes *sizes, size_t bytes)
 {
-    if (sizes->n % 64 == 0) {
+    size_t at = sizes->n;
+    while (at && sizes->bytes[at - 1] > bytes)
+        at--;
+    if (at && sizes->bytes[at - 1] == bytes)
+        return;
+    if (sizes->n % 64 == 0)
         sizes->bytes = realloc(sizes->bytes, (sizes->n + 64) * sizeof *sizes->bytes);
-        if (!sizes->bytes)
-            FATAL("no memory for %zu sizes", sizes->n + 64);
-    }
-    sizes->bytes[sizes->n++] = bytes;
-}
-
-static int compare_sizes(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
+    if (!sizes->bytes)
+        FATAL("no memory for %zu sizes", sizes->n + 64);
+    memmove(sizes->bytes + at + 1, sizes->bytes + at, (sizes->n++ - at) * sizeof *sizes->bytes);
+    sizes->bytes[at] = bytes;
 }
 
 static int of_range(struct sizes *sizes, const struct allreduce_options *o)
@@ -77,15 +78,7 @@ static int of_workload(struct sizes *sizes, struct workload *workload)
 
 int allreduce_sizes(struct sizes *sizes, struct allreduce_options *o)
 {
-    if (o->sizes_from_model ? of_workload(sizes, &o->workload)
-        : *o->sizes         ? of_list(sizes, o->sizes)
-                            : of_range(sizes, o))
-        return -1;
-    size_t kept = 0;
-    qsort(sizes->bytes, sizes->n, sizeof *sizes->bytes, compare_sizes);
-    for (size_t i = 0; i < sizes->n; i++)
-        if (!kept || sizes->bytes[i] != sizes->bytes[kept - 1])
-            sizes->bytes[kept++] = sizes->bytes[i];
-    sizes->n = kept;
-    return 0;
+    if (o->sizes_from_model)
+        return of_workload(sizes, &o->workload);
+    return *o->sizes ? of_list(sizes, o->sizes) : of_range(sizes, o);
 }
