@@ -187,18 +187,16 @@ static int flush_stdout(void)
 /* Rank 0: prints a row as soon as it is complete, and keeps the summary up to date within a second. */
 static int show_row(struct allreduce *a, const cJSON *row)
 {
-    int status = 0;
-    if (row) {
-        progress_end(&a->progress);
-        table_print_row(stdout, a->table.json, row);
-        status = flush_stdout();
-    }
-    if (!status && clock_now_ns() - a->written_ns >= 1000000000) {
-        cJSON *summary = make_summary(a);
-        a->written_ns = clock_now_ns();
-        status = results_write_summary(&a->results, summary, &a->figures, a->options->results.label);
-        cJSON_Delete(summary);
-    }
+    progress_end(&a->progress);
+    table_print_row(stdout, a->table.json, row);
+    if (flush_stdout())
+        return -1;
+    if (clock_now_ns() - a->written_ns < 1000000000)
+        return 0;
+    cJSON *summary = make_summary(a);
+    a->written_ns = clock_now_ns();
+    int status = results_write_summary(&a->results, summary, &a->figures, a->options->results.label);
+    cJSON_Delete(summary);
     return status;
 }
 
@@ -246,7 +244,7 @@ static int measure_one(struct allreduce *a, size_t i, size_t cycle)
             row = table_add_row(table->json, table->column, table->columns, t - (i && !t[-1].in_place));
     }
     a->finished = i + 1;
-    return job_agree(a->job, a->job->rank ? 0 : show_row(a, row));
+    return row ? job_agree(a->job, a->job->rank ? 0 : show_row(a, row)) : 0;
 }
 
 static int measure(struct allreduce *a)
