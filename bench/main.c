@@ -2,10 +2,10 @@
 #include "allreduce/allreduce.h"
 #include "base/version.h"
 #include "benchmark/benchmark.h"
-#include "command_line.h"
 #include "compare/compare.h"
 #include "ddp/job.h"
 #include "kernels/error.h"
+#include "machine/machine.h"
 #include "profile/profile.h"
 #include "report/report.h"
 
@@ -48,15 +48,54 @@ int main(int argc, char *argv[])
     return status;
 }
 
-/* Without a command: the benchmark, or with --profile the profile. */
+/* ---- without a command: the benchmark, or with --profile the profile ---- */
+
+/* Their joint command line. The table points into the other fields. */
+struct command_line {
+    struct run_options run;
+    struct profile_options profile;
+    struct option_table table;
+};
+
+static int parse(struct command_line *line, int argc, char *const argv[])
+{
+    training_options_add(&line->table, &line->run.training);
+    option_table_add(&line->table, open_device_options(&line->run.device));
+    option_table_add(&line->table, comm_options_section(&line->run.comm));
+    option_table_add(&line->table, results_options_section(&line->run.results));
+    option_table_add(&line->table, monitor_options_section(&line->run.monitor));
+    profile_options_add(&line->table, &line->profile);
+    if (option_table_parse(&line->table, argc, argv))
+        return -1;
+    if (line->table.help || line->table.version)
+        return 0;
+    if (line->profile.profile)
+        return profile_options_check(&line->profile, &line->table, &line->run.training);
+    return benchmark_options_check(&line->run.training);
+}
+
+static void print_help(const struct option_table *table)
+{
+    fputs("Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n"
+          "       mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...   the interconnect alone; has a --help\n"
+          "       ddpbench compare BASELINE... --candidate DIR...        whether runs got slower; has a --help\n"
+          "       ddpbench report DIR...                                 a run or a sweep in words; has a --help\n\n"
+          "Trains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
+          "what the strategies cost; or, with --profile, shows where the time of one of them goes. The defaults are\n"
+          "a GPU's; `make bench` has sizes for a laptop.\n",
+          stdout);
+    option_table_help(stdout, table, table->help);
+    training_options_help_implementations(stdout);
+}
+
 static int run_training(const struct job *job, int argc, char *const argv[])
 {
     struct command_line line = {0};
-    if (job_agree(job, command_line_parse(&line, argc, argv)))
+    if (job_agree(job, parse(&line, argc, argv)))
         return USAGE;
     if (line.table.help || line.table.version) {
         if (job->rank == 0 && line.table.help)
-            command_line_help(stdout, &line);
+            print_help(&line.table);
         else if (job->rank == 0)
             printf("ddpbench %s\n", version_text());
         return OK;

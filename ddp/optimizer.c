@@ -1,7 +1,7 @@
 /* optimizer.c - AdamW's state, and the learning rate over the steps. */
 #include "ddp/optimizer.h"
 
-float schedule_learning_rate(const struct schedule *schedule, long step)
+float schedule_learning_rate(const struct lr_schedule *schedule, long step)
 {
     if (step >= schedule->warmup_steps)
         return schedule->peak;
@@ -10,7 +10,7 @@ float schedule_learning_rate(const struct schedule *schedule, long step)
     return schedule->peak * (float)step / (float)schedule->warmup_steps;
 }
 
-int schedule_is_warmup(const struct schedule *schedule, long step)
+int schedule_is_warmup(const struct lr_schedule *schedule, long step)
 {
     return step < schedule->warmup_steps;
 }

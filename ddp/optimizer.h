@@ -6,12 +6,12 @@
 
 /* The learning rate rises linearly from 0 in step 0 to `peak` in step `warmup_steps` and stays there. Steps before that
  * are the warm-up, the only ones whose gradients are clipped; below step 0 the ramp has not begun and the rate is 0. */
-struct schedule {
+struct lr_schedule {
     float peak;
     long warmup_steps;
 };
-float schedule_learning_rate(const struct schedule *schedule, long step);
-int schedule_is_warmup(const struct schedule *schedule, long step);
+float schedule_learning_rate(const struct lr_schedule *schedule, long step);
+int schedule_is_warmup(const struct lr_schedule *schedule, long step);
 
 struct optimizer {
     struct adamw adamw;

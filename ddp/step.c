@@ -30,7 +30,7 @@ static void sleep_for_delay(struct trainer *t)
 
 /* Ends the phase that was going on and begins the next one (PHASES: none), with one stamp of the device, so that
  * phases follow one another without gaps. A delay that was asked for is slept at the start of its phase. */
-static void enter_phase(struct trainer *t, enum phase phase)
+static void enter_phase(struct trainer *t, enum step_phase phase)
 {
     int64_t stamp = t->device->stamp(), now = t->device->asynchronous ? clock_now_ns() : stamp;
     if (t->phase != PHASES)

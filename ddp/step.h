@@ -11,7 +11,7 @@
 /* The phases of a step, in order; each is a span of the host lane under its name. Data loading, forward and backward
  * occur once per micro-batch. gradient_sync is what remains visible after backward (the wait). gradient_clipping_warmup
  * occurs in warm-up steps alone. */
-enum phase {
+enum step_phase {
     PHASE_ZERO_GRAD,
     PHASE_DATA_LOADING,
     PHASE_FORWARD,
@@ -28,7 +28,7 @@ extern const char *const phase_name[PHASES];
 extern const char *const ready_name;
 
 /* What a step leaves per slot of trainer.record, on the device. */
-enum record { RECORD_LOSS, RECORD_GRAD_NORM, RECORDS };
+enum step_record { RECORD_LOSS, RECORD_GRAD_NORM, RECORDS };
 
 /* Everything that a step works on. The trainer owns only what trainer_create allocates. */
 struct trainer {
@@ -37,13 +37,13 @@ struct trainer {
     struct data *data;
     struct reducer *reducer;
     struct optimizer optimizer;
-    struct schedule schedule;
+    struct lr_schedule schedule;
     struct timeline *timeline;
     int ranks;
-    size_t micro_batches;     /* gradient accumulation: reduced in the last one only */
-    float max_norm;           /* of the gradient in warm-up steps */
-    int log_grad_norm;        /* compute the norm in the other steps as well */
-    enum phase delayed_phase; /* this rank sleeps for delay_ns at the start of that phase; 0 ns: it does not */
+    size_t micro_batches;          /* gradient accumulation: reduced in the last one only */
+    float max_norm;                /* of the gradient in warm-up steps */
+    int log_grad_norm;             /* compute the norm in the other steps as well */
+    enum step_phase delayed_phase; /* this rank sleeps for delay_ns at the start of that phase; 0 ns: it does not */
     int64_t delay_ns;
 
     long step;               /* where the schedule and the data stand */
@@ -51,7 +51,7 @@ struct trainer {
     int32_t *input, *target; /* [B, T] on the device */
     float *record;           /* [slots, RECORDS] on the device */
     float *start;            /* [arena] the weights that every block begins with, on the device */
-    enum phase phase;        /* that is going on, since then; PHASES between steps */
+    enum step_phase phase;   /* that is going on, since then; PHASES between steps */
     int64_t phase_start_ns, phase_start_stamp;
 };
 

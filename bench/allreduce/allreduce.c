@@ -326,7 +326,7 @@ int run_allreduce(const struct job *job, int argc, char *const argv[])
     struct allreduce_options options;
     struct option_table table;
     struct command command = {argc, argv, &table};
-    struct allreduce a = {.job = job, .options = &options, .results = {.telemetry_file = -1}};
+    struct allreduce a = {.job = job, .options = &options, .results = {.telemetry.file = -1}};
     int status = OK;
     if (job_agree(job, allreduce_options_parse(&options, &table, argc, argv)))
         status = USAGE;

@@ -36,16 +36,7 @@ static int names_parse(const struct option *option, const char *text, void *fiel
     return 0;
 }
 
-static void names_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    size_t at = 0;
-    *text = 0;
-    for (int i = 0; option->choices[i] && at < size; i++)
-        if (*(const unsigned *)field >> i & 1)
-            at += (size_t)snprintf(text + at, size - at, "%s%s", at ? "," : "", option->choices[i]);
-}
-
-static const struct option_kind option_names = {VALUE_TEXT, names_parse, names_print};
+static const struct option_kind option_names = {VALUE_TEXT, names_parse, NULL};
 
 /* ---- the rows ---- */
 

@@ -23,36 +23,31 @@ void figures_add(struct figure_list *list, const struct figure *figure)
     list->item[list->n++] = *figure;
 }
 
-static struct figure named(const char *subject, const char *name, const char *unit)
+static void set_names(struct figure *figure, const char *subject, const char *name, const char *unit)
 {
-    struct figure figure = {.low = NAN, .high = NAN};
-    snprintf(figure.subject, sizeof figure.subject, "%s", subject);
-    snprintf(figure.name, sizeof figure.name, "%s", name);
-    snprintf(figure.unit, sizeof figure.unit, "%s", unit);
-    return figure;
+    snprintf(figure->subject, sizeof figure->subject, "%s", subject);
+    snprintf(figure->name, sizeof figure->name, "%s", name);
+    snprintf(figure->unit, sizeof figure->unit, "%s", unit);
 }
 
 void figures_add_estimate(struct figure_list *list, const char *subject, const char *name, const char *unit,
                           const struct estimate *estimate, enum better better, int judged)
 {
-    struct figure figure = named(subject, name, unit);
-    figure.value = estimate->median;
-    figure.low = estimate->ci_low;
-    figure.high = estimate->ci_high;
-    figure.n = estimate->n;
-    figure.better = better;
-    figure.judged = judged;
+    struct figure figure = {.value = estimate->median,
+                            .low = estimate->ci_low,
+                            .high = estimate->ci_high,
+                            .n = estimate->n,
+                            .better = better,
+                            .judged = judged};
+    set_names(&figure, subject, name, unit);
     figures_add(list, &figure);
 }
 
 void figures_add_value(struct figure_list *list, const char *subject, const char *name, const char *unit, double value,
                        size_t n, enum better better)
 {
-    struct figure figure = named(subject, name, unit);
-    figure.value = value;
-    figure.n = n;
-    figure.better = better;
-    figures_add(list, &figure);
+    const struct estimate estimate = {value, NAN, NAN, NAN, NAN, n};
+    figures_add_estimate(list, subject, name, unit, &estimate, better, 0);
 }
 
 const struct figure *figures_find(const struct figure_list *list, const char *subject, const char *name, double bytes)
@@ -92,24 +87,24 @@ static int read_row(struct figure_list *list, const char *path, const cJSON *row
 {
     const char *subject = json_string(row, "subject"), *name = json_string(row, "name");
     const char *unit = json_string(row, "unit"), *better = json_string(row, "better");
-    struct figure figure = named(subject, name, unit);
     double n = json_number(row, "n"), bytes = json_number(row, "bytes");
     int direction = 0;
     while (direction <= BETTER_NONE && strcmp(better, figure_better_name[direction]) != 0)
         direction++;
-    figure.value = json_number(row, "value");
+    struct figure figure = {.bytes = isfinite(bytes) ? bytes : 0,
+                            .value = json_number(row, "value"),
+                            .low = json_number(row, "low"),
+                            .high = json_number(row, "high"),
+                            .better = (enum better)direction,
+                            .judged = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "judged"))};
     if (!*subject || !*name || !*unit || !isfinite(figure.value) || direction > BETTER_NONE || !(n >= 0) ||
         strlen(subject) >= sizeof figure.subject || strlen(name) >= sizeof figure.name ||
         strlen(unit) >= sizeof figure.unit || bytes < 0)
         return error_report("%s: figure %d has not all of subject, name, unit, value, n and better (lower, higher or "
                             "none)",
                             path, number);
-    figure.bytes = isfinite(bytes) ? bytes : 0;
-    figure.low = json_number(row, "low");
-    figure.high = json_number(row, "high");
     figure.n = (size_t)fmin(n, 1e15);
-    figure.better = (enum better)direction;
-    figure.judged = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "judged"));
+    set_names(&figure, subject, name, unit);
     figures_add(list, &figure);
     return 0;
 }
@@ -134,10 +129,7 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
 /* A comma, and the number; nothing after the comma for one that is not finite. */
 static void print_number(FILE *out, double value)
 {
-    if (isfinite(value))
-        fprintf(out, ",%.15g", value);
-    else
-        fprintf(out, ",");
+    fprintf(out, isfinite(value) ? ",%.15g" : ",", value);
 }
 
 void figures_print_csv(FILE *out, const struct figure_list *list, const char *begin)
@@ -152,21 +144,6 @@ void figures_print_csv(FILE *out, const struct figure_list *list, const char *be
         print_number(out, figure->high);
         fprintf(out, ",%zu,%s,%d\n", figure->n, figure_better_name[figure->better], figure->judged);
     }
-}
-
-char *figures_csv(const struct figure_list *list, const char *label)
-{
-    char *text = NULL, begin[300];
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for %zu figures", list->n);
-    snprintf(begin, sizeof begin, "%s,", label);
-    fprintf(out, "label," FIGURES_CSV_COLUMNS "\n");
-    figures_print_csv(out, list, begin);
-    if (fclose(out))
-        FATAL("no memory for %zu figures", list->n);
-    return text;
 }
 
 void figures_destroy(struct figure_list *list)

@@ -46,10 +46,8 @@ const struct figure *figures_find(const struct figure_list *list, const char *su
 cJSON *figures_json(const struct figure_list *list);
 int figures_read(struct figure_list *list, const char *path, const cJSON *json);
 
-/* As comma-separated values with a line of column names, `label` first in each line; the caller frees it. Or the lines
- * of the figures alone, each after `begin`, which holds fields that end with a comma. */
+/* The figures as lines of comma-separated values, each after `begin`, which holds fields that end with a comma. */
 #define FIGURES_CSV_COLUMNS "subject,name,bytes,unit,value,low,high,n,better,judged"
-char *figures_csv(const struct figure_list *list, const char *label);
 void figures_print_csv(FILE *out, const struct figure_list *list, const char *begin);
 
 void figures_destroy(struct figure_list *list); /* a zeroed list is fine */

@@ -71,6 +71,12 @@ void csv_add_number(struct csv_line *line, int decimals, double value)
     csv_add_text(line, text);
 }
 
+void csv_add_numbers(struct csv_line *line, int decimals, size_t n, const double *value)
+{
+    for (size_t i = 0; i < n; i++)
+        csv_add_number(line, decimals, value[i]);
+}
+
 void csv_end_line(struct csv_line *line, struct lines *lines)
 {
     line->text[line->length++] = '\n';

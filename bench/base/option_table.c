@@ -74,12 +74,6 @@ static int count_parse(const struct option *o, const char *text, void *field)
     return 0;
 }
 
-static void count_print(const struct option *o, const void *field, char *text, size_t size)
-{
-    (void)o;
-    snprintf(text, size, "%zu", *(const size_t *)field);
-}
-
 static int real_parse(const struct option *o, const char *text, void *field)
 {
     double number;
@@ -89,23 +83,11 @@ static int real_parse(const struct option *o, const char *text, void *field)
     return 0;
 }
 
-static void real_print(const struct option *o, const void *field, char *text, size_t size)
-{
-    (void)o;
-    snprintf(text, size, "%.9g", *(const double *)field);
-}
-
 static int text_parse(const struct option *o, const char *text, void *field)
 {
     (void)o;
     *(const char **)field = text;
     return 0;
-}
-
-static void text_print(const struct option *o, const void *field, char *text, size_t size)
-{
-    (void)o;
-    snprintf(text, size, "%s", *(const char *const *)field);
 }
 
 static int label_parse(const struct option *o, const char *text, void *field)
@@ -126,31 +108,13 @@ static int flag_parse(const struct option *o, const char *text, void *field)
     return 0;
 }
 
-static void flag_print(const struct option *o, const void *field, char *text, size_t size)
-{
-    (void)o;
-    snprintf(text, size, "%s", *(const int *)field ? "true" : "false");
-}
-
 static int bytes_parse(const struct option *o, const char *text, void *field)
 {
     char number[32];
     double value, unit = 1;
     size_t length = strcspn(text, "kKmMgG");
-    switch (text[length]) {
-    case 'k':
-    case 'K':
-        unit = 1 << 10;
-        break;
-    case 'm':
-    case 'M':
-        unit = 1 << 20;
-        break;
-    case 'g':
-    case 'G':
-        unit = 1 << 30;
-        break;
-    }
+    if (text[length])
+        unit = strchr("kK", text[length]) ? 0x1p10 : strchr("mM", text[length]) ? 0x1p20 : 0x1p30;
     int whole = length < sizeof number && strspn(text, "0123456789.") == length && (!text[length] || !text[length + 1]);
     snprintf(number, sizeof number, "%.*s", (int)(length < sizeof number ? length : 0), text);
     if (!whole || option_number(number, &value) || value * unit < o->low || value * unit > o->high ||
@@ -163,11 +127,6 @@ static int bytes_parse(const struct option *o, const char *text, void *field)
     return 0;
 }
 
-static void choice_print(const struct option *o, const void *field, char *text, size_t size)
-{
-    snprintf(text, size, "%s", o->choices[*(const int *)field]);
-}
-
 static int choice_parse(const struct option *o, const char *text, void *field)
 {
     int choice = option_choose(o, text, o->choices);
@@ -176,36 +135,28 @@ static int choice_parse(const struct option *o, const char *text, void *field)
     return choice < 0 ? -1 : 0;
 }
 
-const struct option_kind option_count = {VALUE_NUMBER, count_parse, count_print};
-const struct option_kind option_real = {VALUE_NUMBER, real_parse, real_print};
-const struct option_kind option_text = {VALUE_TEXT, text_parse, text_print};
-const struct option_kind option_label = {VALUE_TEXT, label_parse, text_print};
-const struct option_kind option_flag = {VALUE_FLAG, flag_parse, flag_print};
-const struct option_kind option_bytes = {VALUE_NUMBER, bytes_parse, count_print};
-const struct option_kind option_choice = {VALUE_TEXT, choice_parse, choice_print};
+const struct option_kind option_count = {VALUE_COUNT, count_parse, NULL};
+const struct option_kind option_real = {VALUE_REAL, real_parse, NULL};
+const struct option_kind option_text = {VALUE_TEXT, text_parse, NULL};
+const struct option_kind option_label = {VALUE_TEXT, label_parse, NULL};
+const struct option_kind option_flag = {VALUE_FLAG, flag_parse, NULL};
+const struct option_kind option_bytes = {VALUE_COUNT, bytes_parse, NULL};
+const struct option_kind option_choice = {VALUE_TEXT, choice_parse, NULL};
 
 /* ---- the command line ---- */
 
-/* An option of a table: its row, its section, and its number over all sections. */
-struct match {
-    const struct option_section *section;
-    const struct option *option;
-    size_t number;
-};
-
-/* Moves on to the next row, from a zeroed match on; 0 at the end. */
-static int next(const struct option_table *table, struct match *match)
+void option_table_add(struct option_table *table, struct option_section section)
 {
-    if (!match->section)
-        *match = (struct match){table->section, table->section[0].row - 1, (size_t)-1};
-    match->option++;
-    match->number++;
-    while (match->option == match->section->row + match->section->rows) {
-        if (++match->section == table->section + table->sections)
-            return 0;
-        match->option = match->section->row;
-    }
-    return 1;
+    if (table->sections == OPTION_SECTIONS || table->rows + section.rows > OPTIONS_MOST)
+        FATAL("more than %d sections or %d options", OPTION_SECTIONS, OPTIONS_MOST);
+    for (size_t i = 0; i < section.rows; i++)
+        table->row[table->rows++] = (struct option_row){.option = &section.row[i], .section = table->sections};
+    table->section[table->sections++] = section;
+}
+
+static void *field_of(const struct option_table *table, const struct option_row *row)
+{
+    return (char *)table->section[row->section].base + row->option->offset;
 }
 
 static int same_name(const char *name, const char *word, size_t length)
@@ -216,13 +167,16 @@ static int same_name(const char *name, const char *word, size_t length)
     return !name[length];
 }
 
-/* The option of that long name, or of that letter if name is NULL; option NULL if there is none. */
-static struct match find(const struct option_table *table, const char *name, size_t length, char letter)
+/* The row of that long name, or of that letter if name is NULL; the number of rows if there is none. */
+static size_t find(const struct option_table *table, const char *name, size_t length, char letter)
 {
-    for (struct match match = {0}; table->sections && next(table, &match);)
-        if (name ? same_name(match.option->name, name, length) : match.option->letter == letter)
-            return match;
-    return (struct match){0};
+    size_t i = 0;
+    for (; i < table->rows; i++) {
+        const struct option *option = table->row[i].option;
+        if (name ? same_name(option->name, name, length) : option->letter == letter)
+            break;
+    }
+    return i;
 }
 
 /* How many characters must be put in, left out or changed to make one word of the other (Levenshtein's distance); what
@@ -247,52 +201,24 @@ static int distance(const char *a, size_t n, const char *b)
 
 static int unknown(const struct option_table *table, const char *word, size_t length)
 {
-    enum { SHOWN = 3 };
-    const char *name = *word == '-' ? word + strspn(word, "-") : word;
-    const char *nearest[SHOWN] = {NULL};
-    int far[SHOWN], limit = 1 + (int)length / 3, shown = 0;
-    length -= (size_t)(name - word);
-    for (struct match match = {0}; table->sections && next(table, &match);) {
-        int d = distance(name, length, match.option->name), i = shown < SHOWN ? shown++ : SHOWN;
-        for (; i > 0 && d < far[i - 1]; i--)
-            if (i < SHOWN) {
-                far[i] = far[i - 1];
-                nearest[i] = nearest[i - 1];
-            }
-        if (i < SHOWN) {
-            far[i] = d;
-            nearest[i] = match.option->name;
-        }
-    }
+    size_t dashes = *word == '-' ? strspn(word, "-") : 0, at = 0;
+    int limit = 1 + (int)length / 3, shown = 0;
     char known[200] = "";
-    size_t at = 0;
-    for (int i = 0; i < shown && far[i] <= limit && at < sizeof known; i++)
-        at += (size_t)snprintf(known + at, sizeof known - at, "%s --%s", i ? "," : "; did you mean", nearest[i]);
-    return error_report("unknown option '%.*s'%s%s see --help all", (int)(name + length - word), word, known,
-                        at ? "?" : ";");
-}
-
-static void *field_of(const struct match *match)
-{
-    return (char *)match->section->base + match->option->offset;
-}
-
-void option_table_add(struct option_table *table, struct option_section section)
-{
-    size_t rows = section.rows;
-    for (size_t i = 0; i < table->sections; i++)
-        rows += table->section[i].rows;
-    if (table->sections == OPTION_SECTIONS || rows > OPTIONS_MOST)
-        FATAL("more than %d sections or %d options", OPTION_SECTIONS, OPTIONS_MOST);
-    table->section[table->sections++] = section;
+    for (int far = 0; far <= limit; far++)
+        for (size_t i = 0; i < table->rows && shown < 3 && at < sizeof known; i++)
+            if (distance(word + dashes, length - dashes, table->row[i].option->name) == far)
+                at += (size_t)snprintf(known + at, sizeof known - at, "%s --%s", shown++ ? "," : "; did you mean",
+                                       table->row[i].option->name);
+    return error_report("unknown option '%.*s'%s%s see --help all", (int)length, word, known, at ? "?" : ";");
 }
 
 static int set_defaults(struct option_table *table)
 {
-    memset(table->given, 0, sizeof table->given);
-    for (struct match match = {0}; table->sections && next(table, &match);) {
-        const struct option *o = match.option;
-        if (o->initial && o->kind->parse(o, o->initial, field_of(&match)))
+    for (size_t i = 0; i < table->rows; i++) {
+        struct option_row *row = &table->row[i];
+        row->given = 0;
+        row->text = row->option->initial;
+        if (row->text && row->option->kind->parse(row->option, row->text, field_of(table, row)))
             return -1;
     }
     return 0;
@@ -301,11 +227,11 @@ static int set_defaults(struct option_table *table)
 /* Each option that was given has the one that it needs. */
 static int check_needs(const struct option_table *table)
 {
-    for (struct match match = {0}; table->sections && next(table, &match);) {
-        const char *needs = match.option->needs ? match.option->needs : match.section->needs;
-        if (table->given[match.number] && needs && strcmp(needs, match.option->name) != 0 &&
-            !option_was_given(table, needs))
-            return error_report("--%s needs --%s", match.option->name, needs);
+    for (size_t i = 0; i < table->rows; i++) {
+        const struct option *option = table->row[i].option;
+        const char *needs = option->needs ? option->needs : table->section[table->row[i].section].needs;
+        if (table->row[i].given && needs && strcmp(needs, option->name) != 0 && !option_was_given(table, needs))
+            return error_report("--%s needs --%s", option->name, needs);
     }
     return 0;
 }
@@ -313,38 +239,39 @@ static int check_needs(const struct option_table *table)
 /* --help [all], -h, --version: 1 for one of them. */
 static int is_help(struct option_table *table, const char *word, const char *behind)
 {
-    int all = !strcmp(word, "--help=all") || (behind && !strcmp(behind, "all"));
-    if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "--help=all"))
-        table->help = all ? HELP_ALL : HELP_COMMON;
-    else if (!strcmp(word, "--version"))
-        table->version = 1;
+    int all = !strcmp(word, "--help=all");
+    table->version = !strcmp(word, "--version");
+    if (all || !strcmp(word, "--help") || !strcmp(word, "-h"))
+        table->help = all || (behind && !strcmp(behind, "all")) ? HELP_ALL : HELP_COMMON;
     return table->help || table->version;
 }
 
 /* Reads the option at argv[*i], and its value, which may be the next word: then *i moves on. */
 static int parse_option(struct option_table *table, int argc, char *const argv[], int *i)
 {
-    const char *word = argv[*i], *attached;
-    size_t length = strcspn(word, "=");
-    struct match match;
+    const char *word = argv[*i], *value;
+    size_t length = strcspn(word, "="), number;
     if (!strncmp(word, "--", 2)) {
-        match = find(table, word + 2, length - 2, 0);
-        attached = word[length] ? word + length + 1 : NULL;
+        number = find(table, word + 2, length - 2, 0);
+        value = word[length] ? word + length + 1 : NULL;
     } else {
-        match = find(table, NULL, 0, word[1]);
-        attached = word[2] ? word + 2 : NULL;
+        number = find(table, NULL, 0, word[1]);
+        value = word[2] ? word + 2 : NULL;
     }
-    const struct option *o = match.option;
-    if (!o)
+    if (number == table->rows)
         return unknown(table, word, length);
+    struct option_row *row = &table->row[number];
+    const struct option *o = row->option;
     int is_flag = o->kind->value == VALUE_FLAG;
-    if (is_flag && attached)
+    if (is_flag && value)
         return error_report("--%s takes no value", o->name);
-    const char *value = is_flag ? NULL : attached ? attached : ++*i < argc ? argv[*i] : NULL;
+    if (!is_flag && !value && ++*i < argc)
+        value = argv[*i];
     if (!is_flag && !value)
         return error_report("--%s needs a value: %s", o->name, o->help);
-    table->given[match.number] = 1;
-    return o->kind->parse(o, value, field_of(&match));
+    row->given = 1;
+    row->text = value;
+    return o->kind->parse(o, value, field_of(table, row));
 }
 
 int option_table_parse(struct option_table *table, int argc, char *const argv[])
@@ -369,50 +296,45 @@ int option_table_parse(struct option_table *table, int argc, char *const argv[])
 
 int option_was_given(const struct option_table *table, const char *name)
 {
-    struct match match = find(table, name, strlen(name), 0);
-    if (!match.option)
+    size_t number = find(table, name, strlen(name), 0);
+    if (number == table->rows)
         FATAL("there is no option --%s", name);
-    return table->given[match.number];
+    return table->row[number].given;
 }
 
 const char *option_given_of(const struct option_table *table, const struct option *rows)
 {
-    for (struct match match = {0}; table->sections && next(table, &match);)
-        if (match.section->row == rows && table->given[match.number])
-            return match.option->name;
+    for (size_t i = 0; i < table->rows; i++)
+        if (table->section[table->row[i].section].row == rows && table->row[i].given)
+            return table->row[i].option->name;
     return NULL;
 }
 
 /* ---- help and record ---- */
 
-static void help_row(FILE *out, const struct option *o)
-{
-    char name[64];
-    snprintf(name, sizeof name, o->letter ? "--%s, -%c" : "--%s", o->name, o->letter);
-    fprintf(out, "  %-22s %s", name, o->help);
-    if (o->initial && *o->initial)
-        fprintf(out, " [%s]", o->initial);
-    fputc('\n', out);
-}
-
 /* Whether the rows of a section mean nothing without an option that stands elsewhere. */
-static int is_for_another(const struct option_table *table, const struct option_section *section)
+static int is_for_another(const struct option_table *table, size_t section)
 {
-    return section->needs && find(table, section->needs, strlen(section->needs), 0).section != section;
+    const char *needs = table->section[section].needs;
+    size_t row = needs ? find(table, needs, strlen(needs), 0) : table->rows;
+    return row < table->rows && table->row[row].section != section;
 }
 
 void option_table_help(FILE *out, const struct option_table *table, enum option_help which)
 {
-    const struct option_section *last = NULL;
+    size_t titles = 0;
     if (which == HELP_COMMON)
         fprintf(out, "\nCommon options ([default]; --help all shows the others, too):\n");
-    for (struct match match = {0}; table->sections && next(table, &match);) {
-        if (which == HELP_COMMON && (!match.option->common || is_for_another(table, match.section)))
+    for (size_t i = 0; i < table->rows; i++) {
+        const struct option *o = table->row[i].option;
+        char name[64];
+        if (which == HELP_COMMON && (!o->common || is_for_another(table, table->row[i].section)))
             continue;
-        if (which == HELP_ALL && match.section != last)
-            fprintf(out, "\n%s:\n", match.section->title);
-        last = match.section;
-        help_row(out, match.option);
+        if (which == HELP_ALL && table->row[i].section == titles)
+            fprintf(out, "\n%s:\n", table->section[titles++].title);
+        snprintf(name, sizeof name, o->letter ? "--%s, -%c" : "--%s", o->name, o->letter);
+        fprintf(out, "  %-22s %s", name, o->help);
+        fprintf(out, o->initial && *o->initial ? " [%s]\n" : "\n", o->initial);
     }
     fprintf(out, "\nHelp:\n  %-22s print the common options, or all, and stop\n  %-22s print the version and stop\n",
             "--help [all], -h", "--version");
@@ -422,8 +344,20 @@ void option_table_each(const struct option_table *table,
                        void (*each)(void *context, const char *name, const char *value, int is_text), void *context)
 {
     char text[4096];
-    for (struct match match = {0}; table->sections && next(table, &match);) {
-        match.option->kind->print(match.option, field_of(&match), text, sizeof text);
-        each(context, match.option->name, text, match.option->kind->value == VALUE_TEXT);
+    for (size_t i = 0; i < table->rows; i++) {
+        const struct option_row *row = &table->row[i];
+        const struct option_kind *kind = row->option->kind;
+        const void *field = field_of(table, row);
+        if (kind->value == VALUE_COUNT)
+            snprintf(text, sizeof text, "%zu", *(const size_t *)field);
+        else if (kind->value == VALUE_REAL)
+            snprintf(text, sizeof text, "%.9g", *(const double *)field);
+        else if (kind->value == VALUE_FLAG)
+            snprintf(text, sizeof text, "%s", *(const int *)field ? "true" : "false");
+        else if (kind->print)
+            kind->print(row->option, field, text, sizeof text);
+        else
+            snprintf(text, sizeof text, "%s", row->text ? row->text : "");
+        each(context, row->option->name, text, kind->value == VALUE_TEXT);
     }
 }

@@ -7,11 +7,12 @@
 
 struct option;
 
-/* How values of one sort are read, and shown as they would be given. */
+/* How values of one sort are read. */
 struct option_kind {
-    enum { VALUE_TEXT, VALUE_NUMBER, VALUE_FLAG } value; /* a flag takes none, and is parsed with text NULL */
+    enum { VALUE_TEXT, VALUE_COUNT, VALUE_REAL, VALUE_FLAG } value; /* a flag takes none: its text is NULL */
     /* Returns 0; or -1, reported, with the field unchanged. */
     int (*parse)(const struct option *option, const char *text, void *field);
+    /* How a text is shown; NULL: as it was given. */
     void (*print)(const struct option *option, const void *field, char *text, size_t size);
 };
 
@@ -52,14 +53,19 @@ enum { OPTION_SECTIONS = 16, OPTIONS_MOST = 128 };
 
 /* A command line: what may stand there and, once parsed, what did. The handle for help, record and "was it given". */
 struct option_table {
-    size_t sections;
+    size_t sections, rows;
     struct option_section section[OPTION_SECTIONS];
+    struct option_row {
+        const struct option *option;
+        size_t section;   /* its number */
+        const char *text; /* as given, or by default; NULL for a flag */
+        int given;
+    } row[OPTIONS_MOST]; /* of all sections */
     /* Takes a word that is no option; returns 0, or -1, reported. NULL: such words are refused. */
     int (*word)(void *context, const char *word);
     void *context;
     enum option_help { HELP_NONE, HELP_COMMON, HELP_ALL } help; /* asked for by --help and --help all */
     int version;                                                /* asked for by --version */
-    unsigned char given[OPTIONS_MOST];                          /* by number of the row over all sections */
 };
 
 /* Appends a section. Sections are those of a zeroed table, in the order of the help. */

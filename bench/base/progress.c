@@ -4,51 +4,13 @@
 #include "base/text.h"
 #include "kernels/clock.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-/* The parent of a process and the name of its program; 0 if it cannot be told. */
-static int parent_of(int process, char name[32])
-{
-    char path[64];
-    int parent = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", process);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%*d (%31[^)]) %*c %d", name, &parent) != 2)
-        parent = 0;
-    fclose(file);
-    return parent;
-}
-
-/* Whether words on stderr reach a terminal. Under a launcher stderr is a pipe to it, so it is the launcher's own stderr
- * that tells: the first ancestor that is not part of MPICH's launcher ends the search. */
-static int stderr_reaches_terminal(void)
-{
-    char path[64], target[64], name[32];
-    if (isatty(STDERR_FILENO))
-        return 1;
-    for (int process = getppid(); process > 1; process = parent_of(process, name)) {
-        if (!parent_of(process, name) || (strncmp(name, "hydra", 5) && strncmp(name, "mpi", 3)))
-            return 0;
-        snprintf(path, sizeof path, "/proc/%d/fd/2", process);
-        ssize_t n = readlink(path, target, sizeof target - 1);
-        if (n < 0)
-            return 0;
-        target[n] = 0;
-        if (strncmp(target, "pipe:", 5))
-            return !strncmp(target, "/dev/pts/", 9) || !strncmp(target, "/dev/tty", 8);
-    }
-    return 0;
-}
 
 void progress_begin(struct progress *progress, size_t total)
 {
     int64_t now = clock_now_ns();
-    *progress = (struct progress){total, now, now, total && stderr_reaches_terminal()};
+    *progress = (struct progress){total, now, now, total && isatty(STDERR_FILENO)};
 }
 
 void progress_show(struct progress *progress, size_t done, const char *words)

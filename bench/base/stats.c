@@ -223,7 +223,7 @@ struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, siz
 }
 
 struct ranked {
-    double p;
+    double p, left; /* left: the weight of this one and those behind it */
     size_t index;
 };
 
@@ -232,14 +232,21 @@ static int compare_ranked(const void *a, const void *b)
     return compare(&((const struct ranked *)a)->p, &((const struct ranked *)b)->p);
 }
 
+/* p[i] / weight[i], or p[i] where weight is NULL, from the least on; the caller frees it. */
+static struct ranked *rank(const double *p, const double *weight, size_t m)
+{
+    struct ranked *ranked = allocate(m, sizeof *ranked);
+    for (size_t i = 0; i < m; i++)
+        ranked[i] = (struct ranked){.p = weight ? p[i] / weight[i] : p[i], .index = i};
+    qsort(ranked, m, sizeof *ranked, compare_ranked);
+    return ranked;
+}
+
 /* The i-th smallest p (from 0) is multiplied with the m - i hypotheses still standing, and never falls below the
  * one before it: where the procedure stops, it stops for all that follow. */
 void stats_holm(double *p, size_t m)
 {
-    struct ranked *ranked = allocate(m, sizeof *ranked);
-    for (size_t i = 0; i < m; i++)
-        ranked[i] = (struct ranked){p[i], i};
-    qsort(ranked, m, sizeof *ranked, compare_ranked);
+    struct ranked *ranked = rank(p, NULL, m);
     double adjusted = 0;
     for (size_t i = 0; i < m; i++) {
         adjusted = fmax(adjusted, fmin(1, (double)(m - i) * ranked[i].p));
@@ -250,20 +257,15 @@ void stats_holm(double *p, size_t m)
 
 void stats_holm_weighted(const double *p, const double *weight, size_t m, double level, double *step)
 {
-    struct ranked *ranked = allocate(m, sizeof *ranked);
-    double *left = allocate(m + 1, sizeof *left); /* weight of the i-th and those behind it */
-    for (size_t i = 0; i < m; i++)
-        ranked[i] = (struct ranked){p[i] / weight[i], i};
-    qsort(ranked, m, sizeof *ranked, compare_ranked);
+    struct ranked *ranked = rank(p, weight, m);
     for (size_t i = m; i-- > 0;)
-        left[i] = left[i + 1] + weight[ranked[i].index];
-    double standing = left[0];
+        ranked[i].left = weight[ranked[i].index] + (i + 1 < m ? ranked[i + 1].left : 0);
+    double standing = m ? ranked[0].left : 0;
     for (size_t i = 0, stopped = 0; i < m; i++) {
         size_t at = ranked[i].index;
-        standing = stopped ? standing : left[i];
+        standing = stopped ? standing : ranked[i].left;
         step[at] = level * weight[at] / standing;
         stopped = stopped || p[at] > step[at];
     }
-    free(left);
     free(ranked);
 }

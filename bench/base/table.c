@@ -1,4 +1,4 @@
-/* table.c - columns described once: words, JSON, comma-separated values. */
+/* table.c - columns described once: words and JSON. */
 #include "base/table.h"
 
 #include "base/json.h"
@@ -13,32 +13,23 @@ static const char *const kind_name[] = {"text", "text", "count", "count", "real"
 static void add_cell(cJSON *json, const struct column *column, const void *row)
 {
     const char *field = (const char *)row + column->offset;
+    const double *real = (const double *)field;
     char key[80];
-    double low_high[2];
-    switch (column->kind) {
-    case COLUMN_NAME:
+    if (column->kind == COLUMN_NAME)
         json_add_text(json, column->key, *(const char *const *)field ? *(const char *const *)field : "");
-        return;
-    case COLUMN_CHARS:
+    else if (column->kind == COLUMN_CHARS)
         json_add_text(json, column->key, field);
-        return;
-    case COLUMN_COUNT:
+    else if (column->kind == COLUMN_COUNT)
         json_add_number(json, column->key, (double)*(const size_t *)field);
-        return;
-    case COLUMN_INT:
+    else if (column->kind == COLUMN_INT)
         json_add_number(json, column->key, *(const int *)field);
-        return;
-    case COLUMN_REAL:
-        json_add_number(json, column->key, *(const double *)field);
-        return;
-    case COLUMN_INTERVAL:
-        memcpy(low_high, field, sizeof low_high);
-        snprintf(key, sizeof key, "%s_low", column->key);
-        json_add_number(json, key, low_high[0]);
-        snprintf(key, sizeof key, "%s_high", column->key);
-        json_add_number(json, key, low_high[1]);
-        return;
-    }
+    else if (column->kind == COLUMN_REAL)
+        json_add_number(json, column->key, *real);
+    else
+        for (int i = 0; i < 2; i++) {
+            snprintf(key, sizeof key, i ? "%s_high" : "%s_low", column->key);
+            json_add_number(json, key, real[i]);
+        }
 }
 
 cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, const void *row)
@@ -104,7 +95,7 @@ static void number_words(char cell[CELL_SIZE], const cJSON *column, double value
 static void cell_words(char cell[CELL_SIZE], const cJSON *column, const cJSON *row)
 {
     const char *key = json_string(column, "key"), *kind = json_string(column, "kind");
-    char name[80], high[CELL_SIZE / 3] = "", low[CELL_SIZE / 3] = "", words[CELL_SIZE];
+    char name[80], low[CELL_SIZE], high[CELL_SIZE];
     if (!strcmp(kind, "text")) {
         snprintf(cell, CELL_SIZE, "%s", json_string(row, key));
     } else if (!strcmp(kind, "interval")) {
@@ -112,32 +103,23 @@ static void cell_words(char cell[CELL_SIZE], const cJSON *column, const cJSON *r
         double from = json_number(row, name);
         snprintf(name, sizeof name, "%s_high", key);
         double to = json_number(row, name);
-        *cell = 0;
-        if (!isfinite(from) && !isfinite(to))
-            return;
-        number_words(words, column, from);
-        snprintf(low, sizeof low, "%.*s", (int)sizeof low - 1, words);
-        number_words(words, column, to);
-        snprintf(high, sizeof high, "%.*s", (int)sizeof high - 1, words);
-        snprintf(cell, CELL_SIZE, "[%s, %s]", low, high);
+        number_words(low, column, from);
+        number_words(high, column, to);
+        snprintf(cell, CELL_SIZE, isfinite(from) || isfinite(to) ? "[%.50s, %.50s]" : "", low, high);
     } else {
         number_words(cell, column, json_number(row, key));
     }
 }
 
-/* Line `line` of a heading, empty where it has fewer; returns how many it has. */
-static int heading_line(char cell[CELL_SIZE], const char *heading, int line)
+/* Line `line` of a heading, empty where it has fewer. */
+static const char *heading_line(char cell[CELL_SIZE], const char *heading, int line)
 {
-    int lines = 0;
-    *cell = 0;
-    for (const char *at = heading;; at++) {
-        size_t length = strcspn(at, "\n");
-        if (lines++ == line)
-            snprintf(cell, CELL_SIZE, "%.*s", (int)length, at);
-        at += length;
-        if (!*at)
-            return lines;
+    for (; line && *heading; line--) {
+        heading += strcspn(heading, "\n");
+        heading += *heading == '\n';
     }
+    snprintf(cell, CELL_SIZE, "%.*s", (int)strcspn(heading, "\n"), heading);
+    return cell;
 }
 
 /* The columns that are printed, and how wide. */
@@ -163,12 +145,11 @@ static struct layout layout_of(const cJSON *table)
         const char *heading = json_string(column, "heading");
         if (!cJSON_GetObjectItemCaseSensitive(column, "heading") || layout.n == COLUMNS_MOST)
             continue;
-        int i = layout.n++, lines = heading_line(cell, heading, 0);
+        int i = layout.n++;
         layout.column[i] = column;
         layout.width[i] = (int)fabs(json_number(column, "width"));
-        layout.lines = layout.lines > lines ? layout.lines : lines;
-        for (int line = 0; line < lines; line++) {
-            heading_line(cell, heading, line);
+        for (int line = 0; *heading_line(cell, heading, line); line++) {
+            layout.lines = layout.lines > line ? layout.lines : line + 1;
             widen(&layout, i, cell);
         }
     }
@@ -192,6 +173,14 @@ static void print_cells(FILE *out, const struct layout *layout, char cell[COLUMN
     fputc('\n', out);
 }
 
+static void print_row(FILE *out, const struct layout *layout, const cJSON *row)
+{
+    char cell[COLUMNS_MOST][CELL_SIZE];
+    for (int i = 0; i < layout->n; i++)
+        cell_words(cell[i], layout->column[i], row);
+    print_cells(out, layout, cell);
+}
+
 static void print_headings(FILE *out, const struct layout *layout)
 {
     char cell[COLUMNS_MOST][CELL_SIZE];
@@ -200,14 +189,6 @@ static void print_headings(FILE *out, const struct layout *layout)
             heading_line(cell[i], json_string(layout->column[i], "heading"), line);
         print_cells(out, layout, cell);
     }
-}
-
-static void print_row(FILE *out, const struct layout *layout, const cJSON *row)
-{
-    char cell[COLUMNS_MOST][CELL_SIZE];
-    for (int i = 0; i < layout->n; i++)
-        cell_words(cell[i], layout->column[i], row);
-    print_cells(out, layout, cell);
 }
 
 void table_print_headings(FILE *out, const cJSON *table)
@@ -224,76 +205,24 @@ void table_print_row(FILE *out, const cJSON *table, const cJSON *row)
 
 void table_print(FILE *out, const cJSON *table)
 {
-    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(table, "rows"), *row;
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(table, "rows");
     struct layout layout = layout_of(table);
     double shown = json_number(table, "shown");
-    int n = cJSON_GetArraySize(rows), most = shown >= 0 && shown < n ? (int)shown : n, printed = 0;
+    int n = cJSON_GetArraySize(rows), most = shown >= 0 && shown < n ? (int)shown : n, left = most;
     char cell[CELL_SIZE];
     if (!layout.n)
         return;
-    cJSON_ArrayForEach(row, rows)
-    {
-        for (int i = 0; i < layout.n && printed < most; i++) {
+    for (const cJSON *row = n ? rows->child : NULL; row && left > 0; row = row->next, left--)
+        for (int i = 0; i < layout.n; i++) {
             cell_words(cell, layout.column[i], row);
             widen(&layout, i, cell);
         }
-        printed++;
-    }
-    fprintf(out, "\n");
-    if (*json_string(table, "title"))
-        fprintf(out, "%s\n", json_string(table, "title"));
+    fprintf(out, *json_string(table, "title") ? "\n%s\n" : "\n", json_string(table, "title"));
     print_headings(out, &layout);
-    printed = 0;
-    cJSON_ArrayForEach(row, rows)
-    {
-        if (printed++ < most)
-            print_row(out, &layout, row);
-    }
+    left = most;
+    for (const cJSON *row = n ? rows->child : NULL; row && left > 0; row = row->next, left--)
+        print_row(out, &layout, row);
     if (most < n)
         fprintf(out, "... (%d more in summary.json)\n", n - most);
     fputs(json_string(table, "note"), out);
-}
-
-/* ---- comma-separated values ---- */
-
-static void csv_value(FILE *out, const cJSON *row, const char *key)
-{
-    if (isfinite(json_number(row, key)))
-        fprintf(out, "%.17g", json_number(row, key));
-    else
-        for (const char *c = json_string(row, key); *c; c++)
-            fputc(strchr(",\"\n", *c) ? ' ' : *c, out);
-}
-
-void table_csv(FILE *out, const cJSON *table)
-{
-    const cJSON *columns = cJSON_GetObjectItemCaseSensitive(table, "columns"), *column, *row;
-    const char *comma = "";
-    cJSON_ArrayForEach(column, columns)
-    {
-        const char *key = json_string(column, "key");
-        if (!strcmp(json_string(column, "kind"), "interval"))
-            fprintf(out, "%s%s_low,%s_high", comma, key, key);
-        else
-            fprintf(out, "%s%s", comma, key);
-        comma = ",";
-    }
-    fputc('\n', out);
-    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(table, "rows"))
-    {
-        comma = "";
-        cJSON_ArrayForEach(column, columns)
-        {
-            const char *key = json_string(column, "key");
-            int interval = !strcmp(json_string(column, "kind"), "interval");
-            for (int i = 0; i <= interval; i++) {
-                char name[80];
-                snprintf(name, sizeof name, "%s%s", key, !interval ? "" : i ? "_high" : "_low");
-                fputs(comma, out);
-                csv_value(out, row, name);
-                comma = ",";
-            }
-        }
-        fputc('\n', out);
-    }
 }

@@ -1,4 +1,4 @@
-/* table.h - one description of a column, from which words, JSON and comma-separated values are made.
+/* table.h - one description of a column, from which words and JSON are made.
  *
  * A table is made once, from an array of structures, as JSON that holds its columns and its rows; that is kept in
  * summary.json, and whoever prints it, now or from the file years later, prints the same words. */
@@ -19,7 +19,7 @@ enum column_kind {
 };
 
 struct column {
-    const char *key;     /* its name in JSON and CSV; an interval has <key>_low and <key>_high */
+    const char *key;     /* its name in JSON; an interval has <key>_low and <key>_high */
     const char *heading; /* in words, lines parted by a newline; NULL: the column is not printed */
     enum column_kind kind;
     size_t offset;    /* of its field in a row's structure */
@@ -51,8 +51,5 @@ cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, 
 void table_print(FILE *out, const cJSON *table);
 void table_print_headings(FILE *out, const cJSON *table);
 void table_print_row(FILE *out, const cJSON *table, const cJSON *row);
-
-/* As comma-separated values, with a line of keys. */
-void table_csv(FILE *out, const cJSON *table);
 
 #endif

@@ -24,7 +24,8 @@ static const struct {
     {"1", "", 0, 1},
 };
 
-const char *text_unit(double value, const char *unit, double *scale)
+/* How a number of about this size is shown: the unit in words ("" for 1), and in *scale what to multiply by. */
+static const char *unit_for(double value, const char *unit, double *scale)
 {
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (!strcmp(unit, units[i].kept) && !(fabs(value) < units[i].from)) {
@@ -38,13 +39,10 @@ const char *text_unit(double value, const char *unit, double *scale)
 const char *text_value_like(char text[CELL], double value, const char *unit, double like)
 {
     double scale;
-    const char *shown = text_unit(like, unit, &scale);
+    const char *shown = unit_for(like, unit, &scale);
     value *= scale;
     int whole = fabs(value) >= 10000 && fabs(value) < 1e15;
-    if (isfinite(value))
-        snprintf(text, CELL, whole ? "%.0f%s%s" : "%.4g%s%s", value, *shown ? " " : "", shown);
-    else
-        snprintf(text, CELL, "-");
+    snprintf(text, CELL, !isfinite(value) ? "-" : whole ? "%.0f%s%s" : "%.4g%s%s", value, *shown ? " " : "", shown);
     return text;
 }
 
@@ -59,28 +57,19 @@ const char *text_bytes(char text[CELL], double bytes)
     int i = 0;
     for (; i < 4 && bytes >= 1024 && fmod(bytes, 1024) == 0; i++)
         bytes /= 1024;
-    if (bytes > 0)
-        snprintf(text, CELL, bytes < 1e15 ? "%.0f %s" : "%.4g %s", bytes, unit[i]);
-    else
-        snprintf(text, CELL, "-");
+    snprintf(text, CELL, !(bytes > 0) ? "-" : bytes < 1e15 ? "%.0f %s" : "%.4g %s", bytes, unit[i]);
     return text;
 }
 
 const char *text_range(char text[CELL], double low, double high)
 {
-    if (isfinite(low))
-        snprintf(text, CELL, "%.3f to %.3f", low, high);
-    else
-        snprintf(text, CELL, "-");
+    snprintf(text, CELL, isfinite(low) ? "%.3f to %.3f" : "-", low, high);
     return text;
 }
 
 const char *text_ratio(char text[CELL], double ratio)
 {
-    if (isfinite(ratio))
-        snprintf(text, CELL, "%.3f", ratio);
-    else
-        snprintf(text, CELL, "-");
+    snprintf(text, CELL, isfinite(ratio) ? "%.3f" : "-", ratio);
     return text;
 }
 

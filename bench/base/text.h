@@ -7,10 +7,6 @@
 
 enum { CELL = 48 };
 
-/* How a number of about this size is shown, which is kept in s, B, B/s, FLOP/s, 1/s or 1: the unit in words ("" for 1),
- * such as ms or GB/s, and in *scale what to multiply by. */
-const char *text_unit(double value, const char *unit, double *scale);
-
 /* A number with the unit that suits it, such as 12.5 us. And with the unit that suits `like`, so that numbers beside
  * each other have the same. */
 const char *text_value(char text[CELL], double value, const char *unit);

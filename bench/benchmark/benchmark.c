@@ -2,7 +2,7 @@
 #include "benchmark/benchmark.h"
 
 #include "base/json.h"
-#include "benchmark/summary.h"
+#include "benchmark/ranking.h"
 #include "kernels/error.h"
 
 #include <errno.h>
@@ -35,23 +35,12 @@ static cJSON *create_summary(const struct run *run, const struct results *result
     return summary;
 }
 
-static void add_facts(const struct run *run, cJSON *summary)
-{
-    const struct block_counts *counts = &run->counts;
-    json_add_text(summary, "sample",
-                  "one block of a round; its step is the slowest rank's, its phases the mean over ranks");
-    json_add_number(summary, "largest_loss_difference", run->losses.difference);
-    json_add_number(summary, "blocks", (double)counts->blocks);
-    json_add_number(summary, "blocks_with_other_processes", (double)counts->with_other_processes);
-    json_add_number(summary, "communication_thread_cores", counts->comm_cpu_seconds / counts->comm_seconds);
-    monitor_findings_describe(&run->monitored, summary);
-}
-
 /* Compares what there is so far and writes it, on rank 0; attainable_s[n] or NULL. With `print`, tables and notes go to
  * stdout too, where the heading is already. Returns 0, or -1, reported. */
 static int write_summary(const struct run *run, const struct results *results, const double *attainable_s, int print)
 {
     const struct training_options *o = run->options;
+    const struct block_counts *counts = &run->counts;
     struct ranking ranking;
     struct figure_list figures = {0};
     if (run->job->rank)
@@ -59,12 +48,18 @@ static int write_summary(const struct run *run, const struct results *results, c
     ranking_create(&ranking, &run->measurements, o->implementation, run->job->size,
                    (double)(o->batch_size * o->workload.context_length), attainable_s);
     cJSON *summary = create_summary(run, results);
-    ranking_add_figures(&ranking, o->implementation, &figures);
-    ranking_add_table(&ranking, o->implementation, o->block_steps, summary);
+    ranking_add_figures(&ranking, &figures);
+    ranking_add_table(&ranking, o->block_steps, summary);
     buckets_add_table(o->implementation, run->reducer, o->n, summary);
-    ranking_add_verdict(&ranking, o->implementation, run->job->size, summary);
+    ranking_add_verdict(&ranking, run->job->size, summary);
     run_add_notes(run, summary);
-    add_facts(run, summary);
+    json_add_text(summary, "sample",
+                  "one block of a round; its step is the slowest rank's, its phases the mean over ranks");
+    json_add_number(summary, "largest_loss_difference", run->losses.difference);
+    json_add_number(summary, "blocks", (double)counts->blocks);
+    json_add_number(summary, "blocks_with_other_processes", (double)counts->with_other_processes);
+    json_add_number(summary, "communication_thread_cores", counts->comm_cpu_seconds / counts->comm_seconds);
+    monitor_findings_describe(&run->monitored, summary);
     int status = results_write_summary(results, summary, &figures, results->label);
     if (print) {
         results_print_body(stdout, summary);
@@ -90,22 +85,18 @@ static int write_so_far(void *context, struct run *run, const struct results *re
     return write_summary(run, results, NULL, 0);
 }
 
-static void print_heading(const struct run *run, const struct results *results)
-{
-    cJSON *summary = create_summary(run, results);
-    results_print_heading(stdout, summary);
-    fflush(stdout);
-    cJSON_Delete(summary);
-}
-
 static int measure(struct run *run, struct results *results)
 {
     const struct training_options *o = run->options;
     struct attainable *attainable =
         o->attainable ? attainable_create(run->reducer, o->n, run->model.tensors, o->rounds) : NULL;
     double attainable_s[MAX_IMPLEMENTATIONS];
-    if (run->job->rank == 0)
-        print_heading(run, results);
+    if (run->job->rank == 0) {
+        cJSON *summary = create_summary(run, results);
+        results_print_heading(stdout, summary);
+        fflush(stdout);
+        cJSON_Delete(summary);
+    }
     struct run_hooks hooks = {attainable, attainable ? measure_attainable : NULL, write_so_far};
     int status = run_rounds(run, results, &hooks);
     if (attainable && run->measurements.rounds)
@@ -129,15 +120,14 @@ int run_benchmark(const struct job *job, const struct run_options *options, cons
 {
     static const struct recording nothing;
     struct run run = {.job = job};
-    struct results results = {.telemetry_file = -1};
+    struct results results = {.telemetry.file = -1};
     struct results_target target = {"output", options->results.output, options->results.label, ""};
     int status = run_set_up(&run, options, &nothing, "benchmark", command, &target, &results);
     if (!status)
         status = measure(&run, &results);
+    int closed = results_close(&results);
     if (!status)
-        status = job_agree(job, results_close(&results));
-    else
-        results_close(&results);
+        status = job_agree(job, closed);
     if (!status && job->rank == 0)
         fprintf(stderr, "Results: %s\n", results.directory);
     run_tear_down(&run);

@@ -7,77 +7,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums up f(sync, step) over the rounds. */
-static struct estimate summary_of(const struct measurements *m, int i, double (*f)(double, double, double),
-                                  double tokens)
-{
-    double *value = allocate(m->rounds, sizeof *value);
-    const double *sync = measurements_of(m, i, PHASE_GRADIENT_SYNC), *step = measurements_of(m, i, FIGURE_STEP);
-    for (size_t r = 0; r < m->rounds; r++)
-        value[r] = f(sync[r], step[r], tokens);
-    struct estimate summary = stats_estimate(value, m->rounds);
-    free(value);
-    return summary;
-}
-
-static double rate(double sync, double step, double tokens)
-{
-    (void)sync;
-    return tokens / step;
-}
-
-static double share(double sync, double step, double tokens)
-{
-    (void)tokens;
-    return sync / step;
-}
-
 static void fill_row(struct row *row, const struct measurements *m, int i, int none, int communicates, double tokens)
 {
-    for (int metric = 0; metric < FIGURES; metric++)
-        row->seconds[metric] = stats_estimate(measurements_of(m, i, metric), m->rounds);
-    row->tokens_per_second = summary_of(m, i, rate, tokens);
-    row->communication_ratio = communicates ? summary_of(m, i, share, tokens) : stats_estimate(NULL, 0);
-    row->sync_cost = row->sync_cost_low = row->sync_cost_high = NAN;
+    const double *sync = measurements_of(m, i, PHASE_GRADIENT_SYNC), *step = measurements_of(m, i, FIGURE_STEP);
+    double *rate = allocate(m->rounds, sizeof *rate), *share = allocate(m->rounds, sizeof *share);
+    for (size_t r = 0; r < m->rounds; r++) {
+        rate[r] = tokens / step[r];
+        share[r] = sync[r] / step[r];
+    }
+    row->tokens_per_second = stats_estimate(rate, m->rounds);
+    row->communication_ratio = stats_estimate(share, communicates ? m->rounds : 0);
+    free(rate);
+    free(share);
+    for (int figure = 0; figure < FIGURES; figure++)
+        row->seconds[figure] = stats_estimate(measurements_of(m, i, figure), m->rounds);
+    row->sync_cost = row->sync_cost_95[0] = row->sync_cost_95[1] = NAN;
     if (none < 0 || none == i || !m->rounds)
         return;
     double base = stats_median(measurements_of(m, none, FIGURE_STEP), m->rounds);
-    row->against_none =
-        stats_paired(measurements_of(m, i, FIGURE_STEP), measurements_of(m, none, FIGURE_STEP), m->rounds, 0.95);
+    row->against_none = stats_paired(step, measurements_of(m, none, FIGURE_STEP), m->rounds, 0.95);
     row->sync_cost = (row->against_none.ratio - 1) * base;
-    row->sync_cost_low = (row->against_none.ci_low - 1) * base;
-    row->sync_cost_high = (row->against_none.ci_high - 1) * base;
+    row->sync_cost_95[0] = (row->against_none.ci_low - 1) * base;
+    row->sync_cost_95[1] = (row->against_none.ci_high - 1) * base;
 }
 
-static void compare_pairs(struct ranking *c, const struct measurements *m, const struct implementation *implementation)
+static void compare_pairs(struct ranking *c, const struct measurements *m)
 {
-    size_t n = (size_t)c->n;
+    size_t n = (size_t)c->n, rounds = m->rounds;
     c->pair = allocate(n * (n - 1) / 2, sizeof *c->pair);
+    double *p = allocate(n * (n - 1) / 2, sizeof *p);
     for (int a = 0; a < c->n; a++)
         for (int b = a + 1; b < c->n; b++)
-            if (implementation[a].strategy->reduces && implementation[b].strategy->reduces)
-                c->pair[c->pairs++] = (struct pair){.a = a, .b = b};
-    double *p = allocate((size_t)c->pairs, sizeof *p);
-    for (int i = 0; i < c->pairs; i++) {
-        struct pair *pair = &c->pair[i];
-        pair->paired = stats_paired(measurements_of(m, pair->a, FIGURE_STEP), measurements_of(m, pair->b, FIGURE_STEP),
-                                    m->rounds, 0.95);
-        p[i] = pair->paired.p;
-    }
+            if (c->row[a].reduces && c->row[b].reduces) {
+                struct paired paired =
+                    stats_paired(measurements_of(m, a, FIGURE_STEP), measurements_of(m, b, FIGURE_STEP), rounds, 0.95);
+                p[c->pairs] = paired.p;
+                c->pair[c->pairs++] = (struct pair){.a = a, .b = b, .paired = paired};
+            }
     stats_holm(p, (size_t)c->pairs);
     for (int i = 0; i < c->pairs; i++)
         c->pair[i].p = p[i];
     free(p);
-}
-
-/* What the pairs compare too, so that no row can be both the fastest and slower than another. */
-static double mean_log_step(const struct measurements *m, int i)
-{
-    const double *step = measurements_of(m, i, FIGURE_STEP);
-    double sum = 0;
-    for (size_t r = 0; r < m->rounds; r++)
-        sum += log(step[r]);
-    return sum / (double)m->rounds;
 }
 
 void ranking_create(struct ranking *c, const struct measurements *m, const struct implementation *implementation,
@@ -85,17 +55,23 @@ void ranking_create(struct ranking *c, const struct measurements *m, const struc
 {
     *c = (struct ranking){.n = m->n, .rounds = m->rounds, .fastest = -1};
     int none = -1;
-    for (int i = 0; i < m->n; i++)
-        if (implementation[i].strategy == &strategy_none && none < 0)
+    for (int i = m->n - 1; i >= 0; i--)
+        if (implementation[i].strategy == &strategy_none)
             none = i;
     for (int i = 0; i < m->n; i++) {
-        int reduces = implementation[i].strategy->reduces;
-        fill_row(&c->row[i], m, i, none, reduces && ranks > 1, tokens);
-        c->row[i].attainable = attainable_seconds ? attainable_seconds[i] : NAN;
-        if (reduces && m->rounds && (c->fastest < 0 || mean_log_step(m, i) < mean_log_step(m, c->fastest)))
+        struct row *row = &c->row[i];
+        row->label = implementation[i].label;
+        row->reduces = implementation[i].strategy->reduces;
+        fill_row(row, m, i, none, row->reduces && ranks > 1, tokens);
+        row->attainable = attainable_seconds ? attainable_seconds[i] : NAN;
+        row->step_to_attainable = row->seconds[FIGURE_STEP].median / row->attainable;
+        /* by what the pairs compare too, so that no row can be both the fastest and slower than another */
+        if (row->reduces && m->rounds &&
+            (c->fastest < 0 || stats_log_ratio(measurements_of(m, i, FIGURE_STEP), m->rounds,
+                                               measurements_of(m, c->fastest, FIGURE_STEP), m->rounds) < 0))
             c->fastest = i;
     }
-    compare_pairs(c, m, implementation);
+    compare_pairs(c, m);
 }
 
 void ranking_destroy(struct ranking *c)
@@ -104,13 +80,16 @@ void ranking_destroy(struct ranking *c)
     c->pair = NULL;
 }
 
+const struct pair *ranking_pair(const struct ranking *c, int i)
+{
+    for (const struct pair *pair = c->pair; pair < c->pair + c->pairs; pair++)
+        if ((pair->a == i && pair->b == c->fastest) || (pair->b == i && pair->a == c->fastest))
+            return pair;
+    return NULL;
+}
+
 int ranking_slower(const struct ranking *c, int implementation)
 {
-    for (int i = 0; i < c->pairs; i++) {
-        const struct pair *pair = &c->pair[i];
-        if ((pair->a == implementation && pair->b == c->fastest) ||
-            (pair->b == implementation && pair->a == c->fastest))
-            return pair->p < 0.05;
-    }
-    return 0;
+    const struct pair *pair = ranking_pair(c, implementation);
+    return pair && pair->p < 0.05;
 }

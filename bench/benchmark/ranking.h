@@ -8,13 +8,15 @@
 #include "training/training.h"
 
 struct row {
+    const char *label; /* of the implementation, which must outlive the ranking */
+    int reduces;
     struct estimate seconds[FIGURES];
     struct estimate tokens_per_second;
     struct estimate communication_ratio; /* gradient_sync / step; n is 0 where nothing is communicated */
     /* step(this) against step(none), paired by round; n is 0 without `none` in the comparison */
     struct paired against_none;
-    double sync_cost, sync_cost_low, sync_cost_high; /* seconds: (mean ratio - 1) x median step of none */
-    double attainable;                               /* seconds; NAN if not measured */
+    double sync_cost, sync_cost_95[2];     /* seconds: (mean ratio - 1) x median step of none, and its interval */
+    double attainable, step_to_attainable; /* seconds, and the ratio to it; NAN if not measured */
 };
 
 struct pair {
@@ -32,11 +34,28 @@ struct ranking {
 };
 
 /* tokens: of one step of all ranks. attainable[n] in seconds, or NULL. Release with ranking_destroy. */
-void ranking_create(struct ranking *comparison, const struct measurements *measurements,
+void ranking_create(struct ranking *ranking, const struct measurements *measurements,
                     const struct implementation *implementation, int ranks, double tokens, const double *attainable);
-void ranking_destroy(struct ranking *comparison); /* a zeroed one is fine */
+void ranking_destroy(struct ranking *ranking); /* a zeroed one is fine */
 
-/* Whether a pair with the fastest is different at the 5 % level over all pairs. */
-int ranking_slower(const struct ranking *comparison, int implementation);
+/* The pair of an implementation and the fastest, NULL if there is none; and whether it is different at the 5 % level
+ * over all pairs. */
+const struct pair *ranking_pair(const struct ranking *ranking, int implementation);
+int ranking_slower(const struct ranking *ranking, int implementation);
+
+/* ---- as parts of summary.json ---- */
+
+/* Every figure of every row, and the ratio of every pair. */
+void ranking_add_figures(const struct ranking *ranking, struct figure_list *figures);
+
+/* The table of the comparison; block_steps are the timed steps behind a sample. */
+void ranking_add_table(const struct ranking *ranking, size_t block_steps, cJSON *summary);
+
+/* The pairs with their p-values, the fastest, and those that do not differ significantly from it; and the verdict in
+ * words, for so many ranks. */
+void ranking_add_verdict(const struct ranking *ranking, int ranks, cJSON *summary);
+
+/* The buckets of those rows that have some, in the order of their reduction; reducer[n] as the rows. */
+void buckets_add_table(const struct implementation *row, const struct reducer *reducer, int n, cJSON *summary);
 
 #endif

@@ -1,5 +1,5 @@
 /* summary.c - a ranking as the figures, tables and notes of summary.json. */
-#include "benchmark/summary.h"
+#include "benchmark/ranking.h"
 
 #include "base/json.h"
 #include "base/table.h"
@@ -13,55 +13,42 @@
 
 /* ---- figures ---- */
 
-static const struct estimate none = {NAN, NAN, NAN, NAN, NAN, 0};
-
-static void add_row(struct figure_list *figures, const char *label, const struct row *row)
+static void add_row(struct figure_list *figures, const struct row *row)
 {
     const struct estimate *step = &row->seconds[FIGURE_STEP];
-    struct estimate cost = none;
-    cost.median = row->sync_cost;
-    cost.ci_low = row->sync_cost_low;
-    cost.ci_high = row->sync_cost_high;
-    cost.n = row->against_none.n;
-    figures_add_estimate(figures, label, "step", "s", step, BETTER_LOWER, 1);
-    figures_add_value(figures, label, "step_p5", "s", step->p5, step->n, BETTER_NONE);
-    figures_add_value(figures, label, "step_p95", "s", step->p95, step->n, BETTER_NONE);
+    const struct estimate cost = {.median = row->sync_cost,
+                                  .ci_low = row->sync_cost_95[0],
+                                  .ci_high = row->sync_cost_95[1],
+                                  .n = row->against_none.n};
+    figures_add_estimate(figures, row->label, "step", "s", step, BETTER_LOWER, 1);
+    figures_add_value(figures, row->label, "step_p5", "s", step->p5, step->n, BETTER_NONE);
+    figures_add_value(figures, row->label, "step_p95", "s", step->p95, step->n, BETTER_NONE);
     for (int p = 0; p < PHASES; p++)
-        figures_add_estimate(figures, label, phase_name[p], "s", &row->seconds[p], BETTER_LOWER, 0);
-    figures_add_estimate(figures, label, "tokens_per_second", "1/s", &row->tokens_per_second, BETTER_HIGHER, 0);
-    figures_add_estimate(figures, label, "communication_ratio", "1",
-                         row->communication_ratio.n ? &row->communication_ratio : &none, BETTER_LOWER, 0);
-    figures_add_estimate(figures, label, "sync_cost", "s", &cost, BETTER_LOWER, 0);
-    figures_add_value(figures, label, "attainable", "s", row->attainable, step->n, BETTER_NONE);
+        figures_add_estimate(figures, row->label, phase_name[p], "s", &row->seconds[p], BETTER_LOWER, 0);
+    figures_add_estimate(figures, row->label, "tokens_per_second", "1/s", &row->tokens_per_second, BETTER_HIGHER, 0);
+    figures_add_estimate(figures, row->label, "communication_ratio", "1", &row->communication_ratio, BETTER_LOWER, 0);
+    figures_add_estimate(figures, row->label, "sync_cost", "s", &cost, BETTER_LOWER, 0);
+    figures_add_value(figures, row->label, "attainable", "s", row->attainable, step->n, BETTER_NONE);
 }
 
-void ranking_add_figures(const struct ranking *c, const struct implementation *row, struct figure_list *figures)
+void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 {
     for (int i = 0; i < c->n; i++)
-        add_row(figures, row[i].label, &c->row[i]);
+        add_row(figures, &c->row[i]);
     for (int i = 0; i < c->pairs; i++) {
         const struct pair *pair = &c->pair[i];
-        struct estimate ratio = none;
+        const struct paired *paired = &pair->paired;
+        const struct estimate ratio = {
+            .median = paired->ratio, .ci_low = paired->ci_low, .ci_high = paired->ci_high, .n = paired->n};
         char subject[2 * IMPLEMENTATION_LABEL + 4];
-        snprintf(subject, sizeof subject, "%s / %s", row[pair->a].label, row[pair->b].label);
-        ratio.median = pair->paired.ratio;
-        ratio.ci_low = pair->paired.ci_low;
-        ratio.ci_high = pair->paired.ci_high;
-        ratio.n = pair->paired.n;
+        snprintf(subject, sizeof subject, "%s / %s", c->row[pair->a].label, c->row[pair->b].label);
         figures_add_estimate(figures, subject, "step_ratio", "1", &ratio, BETTER_NONE, 0);
     }
 }
 
 /* ---- tables ---- */
 
-/* A row of the comparison, as it is shown. */
-struct line {
-    const char *label;
-    double forward, backward, sync, optimizer, step;
-    double ratio, tokens, cost, interval[2], attainable, to_attainable;
-};
-
-#define FIELD(field) offsetof(struct line, field)
+#define FIELD(field) offsetof(struct row, field)
 /* Medians in ms: two decimals. */
 #define MS(name, title, field)                                                                                         \
     {                                                                                                                  \
@@ -72,73 +59,57 @@ struct line {
 /* clang-format off */
 static const struct column columns[] = {
     {.key = "implementation", .heading = "implementation", .kind = COLUMN_NAME, .offset = FIELD(label), .width = -14},
-    MS("forward_pass", "forward\nms", forward),
-    MS("backward_pass", "backward\nms", backward),
-    MS("gradient_sync", "sync\nms", sync),
-    MS("optimizer_step", "optimizer\nms", optimizer),
-    MS("step", "step\nms", step),
-    {.key = "communication_ratio", .heading = "comm\nratio", .kind = COLUMN_REAL, .offset = FIELD(ratio), .unit = "1",
-     .width = 6, .decimals = 3},
-    {.key = "tokens_per_second", .heading = "tokens\nper s", .kind = COLUMN_REAL, .offset = FIELD(tokens),
-     .unit = "1/s", .width = 9},
-    MS("sync_cost", "sync cost\nms", cost),
-    {.key = "sync_cost_95", .heading = "95 %\ninterval", .kind = COLUMN_INTERVAL, .offset = FIELD(interval),
+    MS("forward_pass", "forward\nms", seconds[PHASE_FORWARD].median),
+    MS("backward_pass", "backward\nms", seconds[PHASE_BACKWARD].median),
+    MS("gradient_sync", "sync\nms", seconds[PHASE_GRADIENT_SYNC].median),
+    MS("optimizer_step", "optimizer\nms", seconds[PHASE_OPTIMIZER].median),
+    MS("step", "step\nms", seconds[FIGURE_STEP].median),
+    {.key = "communication_ratio", .heading = "comm\nratio", .kind = COLUMN_REAL,
+     .offset = FIELD(communication_ratio.median), .unit = "1", .width = 6, .decimals = 3},
+    {.key = "tokens_per_second", .heading = "tokens\nper s", .kind = COLUMN_REAL,
+     .offset = FIELD(tokens_per_second.median), .unit = "1/s", .width = 9},
+    MS("sync_cost", "sync cost\nms", sync_cost),
+    {.key = "sync_cost_95", .heading = "95 %\ninterval", .kind = COLUMN_INTERVAL, .offset = FIELD(sync_cost_95),
      .unit = "s", .scale = 1e3, .width = -16, .decimals = 2},
     /* with --attainable only: */
     MS("attainable", "attain-\nable ms", attainable),
     {.key = "step_to_attainable", .heading = "step /\nattainable", .kind = COLUMN_REAL,
-     .offset = FIELD(to_attainable), .unit = "1", .width = 6, .decimals = 2},
+     .offset = FIELD(step_to_attainable), .unit = "1", .width = 6, .decimals = 2},
 };
 /* clang-format on */
 
-static struct line line_of(const char *label, const struct row *row)
+static void add_table(const struct table *table, cJSON *summary)
 {
-    double step = row->seconds[FIGURE_STEP].median;
-    return (struct line){.label = label,
-                         .forward = row->seconds[PHASE_FORWARD].median,
-                         .backward = row->seconds[PHASE_BACKWARD].median,
-                         .sync = row->seconds[PHASE_GRADIENT_SYNC].median,
-                         .optimizer = row->seconds[PHASE_OPTIMIZER].median,
-                         .step = step,
-                         .ratio = row->communication_ratio.n ? row->communication_ratio.median : NAN,
-                         .tokens = row->tokens_per_second.median,
-                         .cost = row->sync_cost,
-                         .interval = {row->sync_cost_low, row->sync_cost_high},
-                         .attainable = row->attainable,
-                         .to_attainable = step / row->attainable};
+    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), table_json(table));
 }
 
-void ranking_add_table(const struct ranking *c, const struct implementation *row, size_t block_steps, cJSON *summary)
+void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summary)
 {
     enum { WITH_ATTAINABLE = sizeof columns / sizeof *columns };
-    struct line line[MAX_IMPLEMENTATIONS];
     char note[1024];
     int attainable = 0, below = 0;
     for (int i = 0; i < c->n; i++) {
-        line[i] = line_of(row[i].label, &c->row[i]);
         attainable |= isfinite(c->row[i].attainable);
-        below |= line[i].to_attainable < 0.95;
+        below |= c->row[i].step_to_attainable < 0.95;
     }
-    int at =
-        snprintf(note, sizeof note,
-                 "Medians over %zu round%s; a sample is the mean of %zu timed step%s.\n"
-                 "sync: time spent waiting for communication after backward. sync cost: (geometric mean, over the\n"
-                 "rounds, of the step time over that of `none` in the same round - 1) x the median step of `none`.\n",
-                 c->rounds, text_plural(c->rounds), block_steps, text_plural(block_steps));
-    if (below)
-        snprintf(
-            note + at, sizeof note - (size_t)at,
-            "attainable counts the collectives one after the other, each as long as it took alone. A step below it\n"
-            "had several in flight at once, which hides the latency of each, or ran while the machine was less "
-            "busy.\n");
-    struct table table = {.key = "implementations",
-                          .column = columns,
-                          .columns = attainable ? WITH_ATTAINABLE : WITH_ATTAINABLE - 2,
-                          .row = line,
-                          .rows = (size_t)c->n,
-                          .row_bytes = sizeof *line,
-                          .note = note};
-    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), table_json(&table));
+    snprintf(note, sizeof note,
+             "Medians over %zu round%s; a sample is the mean of %zu timed step%s.\n"
+             "sync: time spent waiting for communication after backward. sync cost: (geometric mean, over the\n"
+             "rounds, of the step time over that of `none` in the same round - 1) x the median step of `none`.\n%s",
+             c->rounds, text_plural(c->rounds), block_steps, text_plural(block_steps),
+             below
+                 ? "attainable counts the collectives one after the other, each as long as it took alone. A step below "
+                   "it\nhad several in flight at once, which hides the latency of each, or ran while the machine was "
+                   "less busy.\n"
+                 : "");
+    add_table(&(struct table){.key = "implementations",
+                              .column = columns,
+                              .columns = attainable ? WITH_ATTAINABLE : WITH_ATTAINABLE - 2,
+                              .row = c->row,
+                              .rows = (size_t)c->n,
+                              .row_bytes = sizeof *c->row,
+                              .note = note},
+              summary);
 }
 
 /* ---- buckets ---- */
@@ -180,33 +151,25 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
             snprintf(b->sizes + at, sizeof b->sizes - at, ", ... (all in run.json)");
         single |= plan->n == 1;
     }
-    struct table table = {.key = "buckets",
-                          .title = "Buckets, in the order of their reduction",
-                          .column = bucket_columns,
-                          .columns = sizeof bucket_columns / sizeof *bucket_columns,
-                          .row = line,
-                          .rows = lines,
-                          .row_bytes = sizeof *line,
-                          .note = single ? "One bucket cannot overlap with backward; use a smaller --bucket-size-mb.\n"
-                                         : NULL};
+    const struct table table = {
+        .key = "buckets",
+        .title = "Buckets, in the order of their reduction",
+        .column = bucket_columns,
+        .columns = sizeof bucket_columns / sizeof *bucket_columns,
+        .row = line,
+        .rows = lines,
+        .row_bytes = sizeof *line,
+        .note = single ? "One bucket cannot overlap with backward; use a smaller --bucket-size-mb.\n" : NULL};
     if (lines)
-        cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), table_json(&table));
+        add_table(&table, summary);
 }
 
 /* ---- the verdict ---- */
 
-static const struct pair *pair_of(const struct ranking *c, int a, int b)
-{
-    for (int i = 0; i < c->pairs; i++)
-        if ((c->pair[i].a == a && c->pair[i].b == b) || (c->pair[i].a == b && c->pair[i].b == a))
-            return &c->pair[i];
-    return NULL;
-}
-
 /* Appends "label +3.2 % [+2.1, +4.4]": how much longer a step takes than that of the fastest. */
-static void append_slower(char *text, size_t size, const struct ranking *c, const char *label, int i)
+static void append_slower(char *text, size_t size, const struct ranking *c, int i)
 {
-    const struct pair *pair = pair_of(c, i, c->fastest);
+    const struct pair *pair = ranking_pair(c, i);
     double ratio = pair->paired.ratio, low = pair->paired.ci_low, high = pair->paired.ci_high;
     size_t at = strlen(text);
     if (pair->a != i) {
@@ -215,18 +178,18 @@ static void append_slower(char *text, size_t size, const struct ranking *c, cons
         high = upper;
         ratio = 1 / ratio;
     }
-    snprintf(text + at, size - at, "%s%s %+.1f %% [%+.1f, %+.1f]", at ? "; " : "", label, 100 * (ratio - 1),
+    snprintf(text + at, size - at, "%s%s %+.1f %% [%+.1f, %+.1f]", at ? "; " : "", c->row[i].label, 100 * (ratio - 1),
              100 * (low - 1), 100 * (high - 1));
 }
 
-static void add_fastest(const struct ranking *c, const struct implementation *row, cJSON *summary)
+static void add_fastest(const struct ranking *c, cJSON *summary)
 {
     char tied[4096] = "", slower[4096] = "";
     for (int i = 0; i < c->n; i++)
-        if (row[i].strategy->reduces && i != c->fastest)
-            append_slower(ranking_slower(c, i) ? slower : tied, sizeof tied, c, row[i].label, i);
+        if (c->row[i].reduces && i != c->fastest)
+            append_slower(ranking_slower(c, i) ? slower : tied, sizeof tied, c, i);
     results_add_line(summary, "notes", "Verdict: %s has the shortest step (geometric mean of %zu rounds).",
-                     row[c->fastest].label, c->rounds);
+                     c->row[c->fastest].label, c->rounds);
     if (*tied)
         results_add_line(summary, "notes", "Not significantly different from it: %s.", tied);
     if (*slower)
@@ -238,14 +201,14 @@ static void add_fastest(const struct ranking *c, const struct implementation *ro
         c->pairs, text_plural((size_t)c->pairs));
 }
 
-static void add_pairs(const struct ranking *c, const struct implementation *row, cJSON *summary)
+static void add_pairs(const struct ranking *c, cJSON *summary)
 {
     cJSON *pairs = cJSON_AddArrayToObject(summary, "comparisons");
     for (int i = 0; i < c->pairs; i++) {
         const struct pair *pair = &c->pair[i];
         cJSON *item = json_add_row(pairs);
-        json_add_text(item, "a", row[pair->a].label);
-        json_add_text(item, "b", row[pair->b].label);
+        json_add_text(item, "a", c->row[pair->a].label);
+        json_add_text(item, "b", c->row[pair->b].label);
         json_add_number(item, "step_ratio", pair->paired.ratio);
         json_add_number(item, "low", pair->paired.ci_low);
         json_add_number(item, "high", pair->paired.ci_high);
@@ -253,19 +216,19 @@ static void add_pairs(const struct ranking *c, const struct implementation *row,
     }
     if (c->fastest < 0)
         return;
-    json_add_text(summary, "fastest", row[c->fastest].label);
+    json_add_text(summary, "fastest", c->row[c->fastest].label);
     cJSON *tied = cJSON_AddArrayToObject(summary, "tied_with_fastest");
     for (int i = 0; i < c->n; i++)
-        if (row[i].strategy->reduces && i != c->fastest && !ranking_slower(c, i))
-            cJSON_AddItemToArray(tied, json_text(row[i].label));
+        if (c->row[i].reduces && i != c->fastest && !ranking_slower(c, i))
+            cJSON_AddItemToArray(tied, json_text(c->row[i].label));
 }
 
-void ranking_add_verdict(const struct ranking *c, const struct implementation *row, int ranks, cJSON *summary)
+void ranking_add_verdict(const struct ranking *c, int ranks, cJSON *summary)
 {
     int reducing = 0;
     for (int i = 0; i < c->n; i++)
-        reducing += row[i].strategy->reduces;
-    add_pairs(c, row, summary);
+        reducing += c->row[i].reduces;
+    add_pairs(c, summary);
     results_add_line(summary, "notes", "%s", "");
     if (ranks == 1)
         results_add_line(summary, "notes", "One rank has nothing to reduce; differences are the strategies' own work.");
@@ -274,5 +237,5 @@ void ranking_add_verdict(const struct ranking *c, const struct implementation *r
     else if (c->rounds < 2)
         results_add_line(summary, "notes", "Verdict: one round decides nothing; use --rounds 6 or more.");
     else
-        add_fastest(c, row, summary);
+        add_fastest(c, summary);
 }

@@ -32,7 +32,7 @@ static int check_twice(const struct compare_run *run, size_t n)
 }
 
 /* In what the runs differ, and whether that is allowed. */
-static int check_settings(struct compare *c)
+static int check_settings(struct comparison *c)
 {
     const struct compare_options *o = c->options;
     const struct settings *first = &c->baseline[0].settings;
@@ -43,7 +43,7 @@ static int check_settings(struct compare *c)
     return *o->allow ? differences_allow(&c->differences, o->allow, first) : 0;
 }
 
-static void judge(struct compare *c)
+static void judge(struct comparison *c)
 {
     const struct compare_options *o = c->options;
     struct verdict_figure *figure = allocate(c->lines.n, sizeof *figure);
@@ -70,7 +70,7 @@ static void judge(struct compare *c)
 }
 
 /* Returns the exit status for an error, reported; or 0. */
-static enum compare_status compare_runs(struct compare *c)
+static enum compare_status compare_runs(struct comparison *c)
 {
     const struct compare_options *o = c->options;
     if (read_runs(c->baseline, o->baseline, o->baselines) || read_runs(c->candidate, o->candidate, o->candidates))
@@ -89,7 +89,7 @@ static enum compare_status compare_runs(struct compare *c)
     return COMPARE_OK;
 }
 
-static int print(const struct compare *c)
+static int print(const struct comparison *c)
 {
     if (!strcmp(c->options->json, "-"))
         return compare_write_json(c, NULL);
@@ -99,7 +99,7 @@ static int print(const struct compare *c)
     return *c->options->json ? compare_write_json(c, c->options->json) : 0;
 }
 
-static void destroy(struct compare *c)
+static void destroy(struct comparison *c)
 {
     for (size_t i = 0; i < c->options->baselines; i++)
         compare_run_destroy(&c->baseline[i]);
@@ -117,10 +117,10 @@ int run_compare(int argc, char *argv[])
 {
     struct compare_options options;
     enum compare_status failed = compare_options_parse(&options, argc, argv) ? COMPARE_USAGE : COMPARE_OK;
-    struct compare c = {.options = &options,
-                        .baseline = allocate(options.baselines, sizeof *c.baseline),
-                        .candidate = allocate(options.candidates, sizeof *c.candidate),
-                        .rules = {options.tolerance / 100, options.floor / 100, LEVEL}};
+    struct comparison c = {.options = &options,
+                           .baseline = allocate(options.baselines, sizeof *c.baseline),
+                           .candidate = allocate(options.candidates, sizeof *c.candidate),
+                           .rules = {options.tolerance / 100, options.floor / 100, LEVEL}};
     if (!failed && options.help)
         compare_options_help(stdout, options.help);
     else if (!failed && options.version)

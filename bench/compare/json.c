@@ -24,7 +24,7 @@ static void add_value(cJSON *json, const char *name, const char *value)
     cJSON_AddItemToObject(json, name, value ? json_text(value) : cJSON_CreateNull());
 }
 
-static void add_differences(cJSON *json, const struct compare *c)
+static void add_differences(cJSON *json, const struct comparison *c)
 {
     cJSON *list = cJSON_AddArrayToObject(json, "differences");
     for (size_t i = 0; i < c->differences.n; i++) {
@@ -47,7 +47,7 @@ static void add_figure(cJSON *item, const struct figure *figure)
     json_add_text(item, "better", figure_better_name[figure->better]);
 }
 
-static void add_judged(cJSON *json, const struct compare *c)
+static void add_judged(cJSON *json, const struct comparison *c)
 {
     cJSON *list = cJSON_AddArrayToObject(json, "judged");
     for (size_t i = 0; i < c->verdicts.n; i++) {
@@ -69,7 +69,7 @@ static void add_judged(cJSON *json, const struct compare *c)
     }
 }
 
-static void add_figures(cJSON *json, const struct compare *c)
+static void add_figures(cJSON *json, const struct comparison *c)
 {
     cJSON *list = cJSON_AddArrayToObject(json, "figures");
     for (size_t i = 0; i < c->lines.n; i++) {
@@ -88,7 +88,7 @@ static void add_figures(cJSON *json, const struct compare *c)
     }
 }
 
-static char *print_text(const struct compare *c)
+static char *print_text(const struct comparison *c)
 {
     const struct compare_options *o = c->options;
     cJSON *json = cJSON_CreateObject();
@@ -114,7 +114,7 @@ static char *print_text(const struct compare *c)
     return text;
 }
 
-int compare_write_json(const struct compare *c, const char *path)
+int compare_write_json(const struct comparison *c, const char *path)
 {
     char *text = print_text(c);
     int status = 0;

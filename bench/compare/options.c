@@ -19,14 +19,7 @@ static int take_candidate(const struct option *option, const char *text, void *f
     return 0;
 }
 
-static void print_candidate(const struct option *option, const void *field, char *text, size_t size)
-{
-    const struct compare_options *options = field;
-    (void)option;
-    snprintf(text, size, "%s", options->candidates ? options->candidate[0] : "");
-}
-
-static const struct option_kind candidates = {VALUE_TEXT, take_candidate, print_candidate};
+static const struct option_kind candidates = {VALUE_TEXT, take_candidate, NULL};
 
 /* clang-format off */
 static const struct option rows[] = {

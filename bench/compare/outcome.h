@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-struct compare {
+struct comparison {
     const struct compare_options *options;
     struct compare_run *baseline, *candidate; /* [baselines], [candidates] of the options */
     struct differences differences;
@@ -21,13 +21,13 @@ struct compare {
 };
 
 /* Differences, table, figures side by side (with --label), and the verdict in words. */
-void compare_print(FILE *out, const struct compare *compare);
+void compare_print(FILE *out, const struct comparison *compare);
 
 /* The same as JSON into a file, complete or not at all, or to standard output if path is NULL. Returns 0; or -1,
  * reported. */
-int compare_write_json(const struct compare *compare, const char *path);
+int compare_write_json(const struct comparison *compare, const char *path);
 
 /* The verdict over all: ok, regressed, missing, ambiguous or incomparable. */
-const char *compare_verdict(const struct compare *compare);
+const char *compare_verdict(const struct comparison *compare);
 
 #endif

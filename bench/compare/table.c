@@ -38,7 +38,7 @@ static enum kind kind_of(const struct difference *d)
     return d->environment ? ENVIRONMENT : d->allowed ? ALLOWED : REFUSED;
 }
 
-static void print_differences(FILE *out, const struct compare *c, enum kind kind, const char *heading)
+static void print_differences(FILE *out, const struct comparison *c, enum kind kind, const char *heading)
 {
     for (size_t i = 0, n = 0; i < c->differences.n; i++) {
         const struct difference *d = &c->differences.item[i];
@@ -53,7 +53,7 @@ static void print_differences(FILE *out, const struct compare *c, enum kind kind
 }
 
 /* What to give to --allow for the runs to be compared anyway. */
-static void print_allow(FILE *out, const struct compare *c)
+static void print_allow(FILE *out, const struct comparison *c)
 {
     const char *separator = *c->options->allow ? "," : "";
     fprintf(out, "To compare them anyway: --allow %s", c->options->allow);
@@ -97,7 +97,8 @@ static void median_words(char text[CELL + 16], double value, const char *unit, d
         snprintf(text + length, CELL + 16 - length, " (n=%zu)", n);
 }
 
-static void add_medians(struct words *words, const struct compare *c, const struct compare_medians *m, const char *unit)
+static void add_medians(struct words *words, const struct comparison *c, const struct compare_medians *m,
+                        const char *unit)
 {
     double like = fmax(fabs(m->baseline), fabs(m->candidate)); /* the other one, where one is not a number */
     median_words(words->baseline, m->baseline, unit, like, m->n_baseline, c->options->baselines);
@@ -106,7 +107,7 @@ static void add_medians(struct words *words, const struct compare *c, const stru
 
 #define FIELD(field) offsetof(struct words, field)
 
-static void print_words(FILE *out, const struct compare *c, const struct rows *rows, const char *title, int columns)
+static void print_words(FILE *out, const struct comparison *c, const struct rows *rows, const char *title, int columns)
 {
     const struct compare_options *o = c->options;
     char baseline[140], candidate[140];
@@ -132,7 +133,7 @@ static void print_words(FILE *out, const struct compare *c, const struct rows *r
     cJSON_Delete(json);
 }
 
-static void add_verdict(struct rows *rows, const struct compare *c, size_t i)
+static void add_verdict(struct rows *rows, const struct comparison *c, size_t i)
 {
     const struct verdict_row *row = &c->verdicts.row[i];
     const struct compare_line *line = &c->lines.item[c->line_of[i]];
@@ -152,7 +153,7 @@ static void add_verdict(struct rows *rows, const struct compare *c, size_t i)
 }
 
 /* The sizes [first, end) of a group that are ok, in one row. */
-static void add_ok(struct rows *rows, const struct compare *c, size_t first, size_t end)
+static void add_ok(struct rows *rows, const struct comparison *c, size_t first, size_t end)
 {
     size_t ok = 0;
     double least = INFINITY, most = 0;
@@ -174,7 +175,7 @@ static void add_ok(struct rows *rows, const struct compare *c, size_t first, siz
 }
 
 /* The sizes of a figure, those that are ok in one row unless all are asked for, and the mean over them. */
-static size_t add_size_group(struct rows *rows, const struct compare *c, size_t first, size_t singles)
+static size_t add_size_group(struct rows *rows, const struct comparison *c, size_t first, size_t singles)
 {
     size_t end = first, size_group = c->verdicts.row[first].size_group;
     while (end < singles && c->verdicts.row[end].size_group == size_group)
@@ -191,7 +192,7 @@ static size_t add_size_group(struct rows *rows, const struct compare *c, size_t 
     return end;
 }
 
-static size_t count_singles(const struct compare *c)
+static size_t count_singles(const struct comparison *c)
 {
     size_t singles = 0;
     while (singles < c->verdicts.n && c->verdicts.row[singles].sizes == 1)
@@ -199,7 +200,7 @@ static size_t count_singles(const struct compare *c)
     return singles;
 }
 
-static void print_judged(FILE *out, const struct compare *c)
+static void print_judged(FILE *out, const struct comparison *c)
 {
     size_t singles = count_singles(c);
     struct rows rows = {.row = allocate(c->verdicts.n + c->lines.size_groups, sizeof *rows.row)};
@@ -210,7 +211,7 @@ static void print_judged(FILE *out, const struct compare *c)
 }
 
 /* Figures that are not judged, reference against candidate. */
-static void print_others(FILE *out, const struct compare *c)
+static void print_others(FILE *out, const struct comparison *c)
 {
     const struct compare_options *o = c->options;
     char title[300];
@@ -232,7 +233,7 @@ static void print_others(FILE *out, const struct compare *c)
 
 /* ---- the verdict in words ---- */
 
-const char *compare_verdict(const struct compare *c)
+const char *compare_verdict(const struct comparison *c)
 {
     static const char *const word[] = {[COMPARE_OK] = "ok",
                                        [COMPARE_REGRESSED] = "regressed",
@@ -242,7 +243,7 @@ const char *compare_verdict(const struct compare *c)
     return word[c->status];
 }
 
-static void print_meaning(FILE *out, const struct compare *c)
+static void print_meaning(FILE *out, const struct comparison *c)
 {
     const struct compare_options *o = c->options;
     switch (c->status) {
@@ -261,7 +262,7 @@ static void print_meaning(FILE *out, const struct compare *c)
 }
 
 /* Figures that too few baselines have to know their spread, the first few of them by name. */
-static void print_without_spread(FILE *out, const struct compare *c)
+static void print_without_spread(FILE *out, const struct comparison *c)
 {
     enum { NAMED = 4 };
     char size[CELL];
@@ -280,7 +281,7 @@ static void print_without_spread(FILE *out, const struct compare *c)
 }
 
 /* How far the verdicts can be trusted. */
-static void print_confidence(FILE *out, const struct compare *c)
+static void print_confidence(FILE *out, const struct comparison *c)
 {
     int few = c->options->baselines < VERDICT_RUNS;
     if (c->verdicts.with_spread)
@@ -295,7 +296,7 @@ static void print_confidence(FILE *out, const struct compare *c)
             (1 + c->rules.tolerance) * (1 + c->rules.floor), few ? "" : " of it");
 }
 
-static void print_verdict(FILE *out, const struct compare *c)
+static void print_verdict(FILE *out, const struct comparison *c)
 {
     const struct compare_options *o = c->options;
     static const enum figure_verdict listed[] = {VERDICT_REGRESSED, VERDICT_MISSING, VERDICT_AMBIGUOUS,
@@ -313,7 +314,7 @@ static void print_verdict(FILE *out, const struct compare *c)
     fprintf(out, "%zu against %zu run%s).\n", o->candidates, o->baselines, text_plural(o->baselines));
 }
 
-void compare_print(FILE *out, const struct compare *c)
+void compare_print(FILE *out, const struct comparison *c)
 {
     const struct compare_options *o = c->options;
     print_runs(out, o->baseline_name, c->baseline, o->baselines);

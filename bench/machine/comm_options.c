@@ -11,31 +11,21 @@
 static int progress_parse(const struct option *option, const char *text, void *field)
 {
     static const struct option sleep_us = {.name = "mpi-progress sleep:US", .low = 1, .high = 100000};
+    struct comm_progress progress = {PROGRESS_AUTO, 0};
     size_t us = 0;
-    if (!strcmp(text, "auto"))
-        *(struct comm_progress *)field = (struct comm_progress){PROGRESS_AUTO, 0};
-    else if (!strcmp(text, "poll"))
-        *(struct comm_progress *)field = (struct comm_progress){PROGRESS_POLL, 0};
+    if (!strcmp(text, "poll"))
+        progress.kind = PROGRESS_POLL;
     else if (!strncmp(text, "sleep:", 6)) {
         if (option_count.parse(&sleep_us, text + 6, &us))
             return -1;
-        *(struct comm_progress *)field = (struct comm_progress){PROGRESS_SLEEP, (unsigned)us};
-    } else
+        progress = (struct comm_progress){PROGRESS_SLEEP, (unsigned)us};
+    } else if (strcmp(text, "auto") != 0)
         return error_report("--%s %s: expected auto, poll or sleep:US (microseconds)", option->name, text);
+    *(struct comm_progress *)field = progress;
     return 0;
 }
 
-static void progress_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    (void)option;
-    const struct comm_progress *progress = field;
-    if (progress->kind == PROGRESS_SLEEP)
-        snprintf(text, size, "sleep:%u", progress->sleep_us);
-    else
-        snprintf(text, size, "%s", progress->kind == PROGRESS_POLL ? "poll" : "auto");
-}
-
-static const struct option_kind option_progress = {VALUE_TEXT, progress_parse, progress_print};
+static const struct option_kind option_progress = {VALUE_TEXT, progress_parse, NULL};
 
 /* clang-format off */
 static const struct option rows[] = {

@@ -1,10 +1,12 @@
 /* host.c - facts about this machine, by hwloc and the kernel. */
 #include "machine/machine.h"
 
+#include "base/json.h"
 #include "kernels/error.h"
 
 #include <hwloc.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,46 +72,44 @@ double host_cores_per_rank(const struct job *job)
     return cores;
 }
 
-/* The number in a file that holds one, or SIZE_MAX ("max", or no such file). */
-static size_t read_number(const char *path)
+/* Reads the first line of a file that begins as the format says; returns how many values it gave, 0 for no such line.
+ */
+__attribute__((format(scanf, 2, 3))) static int scan_line(const char *path, const char *format, ...)
 {
-    size_t value = SIZE_MAX;
+    char line[512];
+    int found = 0;
     FILE *file = fopen(path, "r");
-    if (file) {
-        if (fscanf(file, "%zu", &value) != 1)
-            value = SIZE_MAX;
-        fclose(file);
+    while (file && found < 1 && fgets(line, sizeof line, file)) {
+        va_list values;
+        va_start(values, format);
+        found = vsscanf(line, format, values);
+        va_end(values);
     }
-    return value;
+    if (file)
+        fclose(file);
+    return found < 1 ? 0 : found;
 }
 
-/* The value of a line "key value" in a file, or 0. */
-static size_t read_key(const char *path, const char *key)
-{
-    char name[128];
-    size_t value, found = 0;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return 0;
-    while (fscanf(file, "%127s %zu", name, &value) == 2)
-        if (!strcmp(name, key))
-            found = value;
-    fclose(file);
-    return found;
-}
-
-/* What one control group still allows, counting the file pages that it could give back; SIZE_MAX without a limit. */
+/* What one control group still allows, counting the file pages that it could give back; SIZE_MAX without a limit. The
+ * names are those of its files, and of the inactive pages in memory.stat. */
 static size_t group_left(const char *directory, const char *limit_name, const char *used_name, const char *inactive)
 {
     char path[640];
+    size_t limit, used, spare = 0;
     snprintf(path, sizeof path, "%s/%s", directory, limit_name);
-    size_t limit = read_number(path);
+    if (!scan_line(path, "%zu", &limit)) /* "max" */
+        return SIZE_MAX;
     snprintf(path, sizeof path, "%s/%s", directory, used_name);
-    size_t used = read_number(path);
-    if (limit == SIZE_MAX || used == SIZE_MAX)
+    if (!scan_line(path, "%zu", &used))
         return SIZE_MAX;
     snprintf(path, sizeof path, "%s/memory.stat", directory);
-    size_t spare = read_key(path, inactive);
+    FILE *file = fopen(path, "r");
+    char name[128];
+    for (size_t value; file && fscanf(file, "%127s %zu", name, &value) == 2;)
+        if (!strcmp(name, inactive))
+            spare = value;
+    if (file)
+        fclose(file);
     used -= spare < used ? spare : used;
     return limit > used ? limit - used : 0;
 }
@@ -156,28 +156,15 @@ int host_threads(size_t requested, double cores_per_rank)
 
 size_t host_memory_available(void)
 {
-    size_t available = SIZE_MAX, kib, group = group_memory_left();
-    char line[256];
-    FILE *file = fopen("/proc/meminfo", "r");
-    if (file) {
-        while (fgets(line, sizeof line, file))
-            if (sscanf(line, "MemAvailable: %zu kB", &kib) == 1)
-                available = kib * 1024;
-        fclose(file);
-    }
+    size_t kib, group = group_memory_left();
+    size_t available = scan_line("/proc/meminfo", "MemAvailable: %zu kB", &kib) ? kib * 1024 : SIZE_MAX;
     return available < group ? available : group;
 }
 
 size_t host_resident_memory(void)
 {
-    size_t pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%*u %zu", &pages) != 1)
-        pages = 0;
-    fclose(file);
-    return pages * (size_t)sysconf(_SC_PAGESIZE);
+    size_t pages;
+    return scan_line("/proc/self/statm", "%*u %zu", &pages) ? pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 size_t host_peak_memory(void)
@@ -197,27 +184,21 @@ double host_process_cpu_seconds(void)
 
 double host_machine_cpu_seconds(void)
 {
-    unsigned long long user = 0, nice_ = 0, system = 0, idle, wait, irq = 0, soft = 0, steal = 0;
-    FILE *file = fopen("/proc/stat", "r");
-    if (file) {
-        if (fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice_, &system, &idle, &wait, &irq,
-                   &soft, &steal) != 8)
-            user = nice_ = system = irq = soft = steal = 0;
-        fclose(file);
-    }
+    unsigned long long user, nice_, system, idle, wait, irq, soft, steal;
+    if (scan_line("/proc/stat", "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice_, &system, &idle, &wait,
+                  &irq, &soft, &steal) != 8)
+        return 0;
     return (double)(user + nice_ + system + irq + soft + steal) / (double)sysconf(_SC_CLK_TCK);
 }
 
 void host_describe(const struct host_facts *host, const struct job *job, cJSON *json)
 {
-    int size = job->size;
-    struct host_facts *all = allocate((size_t)size, sizeof *all);
+    struct host_facts *all = allocate((size_t)job->size, sizeof *all);
     job_gather(job, host, sizeof *host, all);
     cJSON *ranks = cJSON_AddArrayToObject(json, "ranks");
     cJSON *hosts = cJSON_AddObjectToObject(json, "hosts");
-    for (int r = 0; r < size; r++) {
-        cJSON *rank = cJSON_CreateObject();
-        cJSON_AddItemToArray(ranks, rank);
+    for (int r = 0; r < job->size; r++) {
+        cJSON *rank = json_add_row(ranks);
         cJSON_AddNumberToObject(rank, "rank", r);
         cJSON_AddStringToObject(rank, "host", all[r].name);
         cJSON_AddStringToObject(rank, "binding", all[r].binding);

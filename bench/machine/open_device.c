@@ -37,21 +37,12 @@ struct option_section open_device_options(struct device_options *options)
 
 struct option_section open_device_alone_options(struct device_options *options)
 {
-    return (struct option_section){.title = "Device",
-                                   .row = rows,
-                                   .rows = sizeof rows / sizeof *rows - 2,
-                                   .base = options}; /* without --share-gpu and --threads */
+    struct option_section section = open_device_options(options);
+    section.rows -= 2; /* without --share-gpu and --threads */
+    return section;
 }
 
 /* ---- opening ---- */
-
-/* Where auto finds no GPU: remembers why, unless the program was built without CUDA. */
-static void note_why_cpu(struct open_device *opened)
-{
-    if (strcmp(device_cuda_built(), "none"))
-        snprintf(opened->why_cpu, sizeof opened->why_cpu, "%s", error_text());
-    error_clear();
-}
 
 void open_device_explain(const struct open_device *opened)
 {
@@ -59,20 +50,24 @@ void open_device_explain(const struct open_device *opened)
         fprintf(stderr, "ddpbench: computing on the CPU: %s\n", opened->why_cpu);
 }
 
-/* Whether ranks compute on GPUs: 1 or 0; or -1, reported. */
-static int wants_gpu(struct open_device *opened, const struct job *job, const struct device_options *o)
+/* Whether this process computes on a GPU: 1 or 0; or -1, reported (by device_cuda_count, which has said why there is
+ * none). others: another rank sees one. Where auto finds none, remembers why, unless the program was built without
+ * CUDA. */
+static int wants_gpu(struct open_device *opened, const struct device_options *o, int sees, int others)
 {
-    if (o->kind == DEVICE_CPU)
-        return 0;
-    int sees = device_cuda_count() > 0, some = job_max(job, sees) > 0;
-    if (sees)
-        return 1;
-    if (some || o->kind == DEVICE_CUDA) /* device_cuda_count has reported why there is none */
+    if (o->kind == DEVICE_CPU || sees)
+        return sees;
+    if (others || o->kind == DEVICE_CUDA)
         return -1;
-    if (job->rank == 0)
-        note_why_cpu(opened);
+    if (strcmp(device_cuda_built(), "none"))
+        snprintf(opened->why_cpu, sizeof opened->why_cpu, "%s", error_text());
     error_clear();
     return 0;
+}
+
+static int sees_gpu(const struct device_options *o)
+{
+    return o->kind != DEVICE_CPU && device_cuda_count() > 0;
 }
 
 /* How many ranks have this GPU. */
@@ -125,7 +120,9 @@ static int open_cpu(struct open_device *opened, const struct device_options *o, 
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *o, int threads)
 {
     *opened = (struct open_device){0};
-    int gpu = wants_gpu(opened, job, o);
+    int sees = sees_gpu(o), gpu = wants_gpu(opened, o, sees, job_max(job, sees) > 0);
+    if (job->rank)
+        *opened->why_cpu = 0;
     if (job_agree(job, gpu < 0 ? -1 : 0))
         return -1;
     return gpu ? open_gpu(opened, job, o) : job_agree(job, open_cpu(opened, o, threads));
@@ -134,16 +131,14 @@ int open_device(struct open_device *opened, const struct job *job, const struct 
 int open_device_alone(struct open_device *opened, const struct device_options *o, int threads)
 {
     *opened = (struct open_device){0};
-    if (o->kind != DEVICE_CPU && device_cuda_count() > 0) {
-        opened->on_gpu = opened->sharing = 1;
-        return device_cuda_describe(0, &opened->gpu) ? -1 : device_cuda_open(0, o->precision, &opened->device);
-    }
-    if (o->kind == DEVICE_CUDA) /* device_cuda_count has reported why there is none */
+    int gpu = wants_gpu(opened, o, sees_gpu(o), 0);
+    if (gpu < 0)
         return -1;
-    if (o->kind == DEVICE_AUTO)
-        note_why_cpu(opened);
     open_device_explain(opened);
-    return open_cpu(opened, o, threads);
+    if (!gpu)
+        return open_cpu(opened, o, threads);
+    opened->on_gpu = opened->sharing = 1;
+    return device_cuda_describe(0, &opened->gpu) ? -1 : device_cuda_open(0, o->precision, &opened->device);
 }
 
 void open_device_describe(const struct open_device *opened, cJSON *json)

@@ -20,10 +20,10 @@ static double increase(double before, double after)
 void cpu_sample_between(const struct proc_counters *a, const struct proc_counters *b, double length_s,
                         struct cpu_sample *sample)
 {
-    double user = increase(a->user, b->user), system = increase(a->system, b->system),
-           idle = increase(a->idle, b->idle);
-    double iowait = increase(a->iowait, b->iowait), steal = increase(a->steal, b->steal);
-    double percent = 100 / (user + system + idle + iowait + steal), job = increase(a->job_seconds, b->job_seconds);
+    double user = increase(a->user, b->user), system = increase(a->system, b->system);
+    double idle = increase(a->idle, b->idle), iowait = increase(a->iowait, b->iowait);
+    double steal = increase(a->steal, b->steal), job = increase(a->job_seconds, b->job_seconds);
+    double percent = 100 / (user + system + idle + iowait + steal);
     *sample = (struct cpu_sample){
         .length = length_s,
         .user = percent * user,
@@ -120,26 +120,17 @@ int monitor_cpu_open(struct monitor_cpu *cpu, const char *path)
     return lines_append(&cpu->csv, column_names, strlen(column_names)) ? lines_close(&cpu->csv) : 0;
 }
 
-static void write_cpu_line(struct lines *csv, double seconds, const struct cpu_sample *sample)
+static void write_cpu_line(struct lines *csv, double seconds, const struct cpu_sample *s)
 {
+    const struct proc_counters *now = &s->now;
     struct csv_line line = {0};
     csv_add_number(&line, 3, seconds);
-    csv_add_number(&line, 1, sample->user);
-    csv_add_number(&line, 1, sample->system);
-    csv_add_number(&line, 1, sample->iowait);
-    csv_add_number(&line, 1, sample->steal);
-    csv_add_number(&line, 2, sample->job_cores);
-    csv_add_number(&line, 2, sample->other_processes_cores);
-    csv_add_number(&line, 2, sample->now.load);
-    csv_add_number(&line, 0, sample->now.mhz_min);
-    csv_add_number(&line, 0, sample->now.mhz_mean);
-    csv_add_number(&line, 0, sample->thermal_throttles);
-    csv_add_number(&line, 0, sample->quota_throttles);
-    csv_add_number(&line, 1, sample->quota_ms);
-    csv_add_number(&line, 0, sample->now.memory_total - sample->now.memory_available);
-    csv_add_number(&line, 0, sample->now.memory_available);
-    csv_add_number(&line, 0, sample->now.job_resident);
-    csv_add_number(&line, 0, sample->context_switches);
+    csv_add_numbers(&line, 1, 4, (double[]){s->user, s->system, s->iowait, s->steal});
+    csv_add_numbers(&line, 2, 3, (double[]){s->job_cores, s->other_processes_cores, now->load});
+    csv_add_numbers(&line, 0, 4, (double[]){now->mhz_min, now->mhz_mean, s->thermal_throttles, s->quota_throttles});
+    csv_add_number(&line, 1, s->quota_ms);
+    csv_add_numbers(&line, 0, 2, (double[]){now->memory_total - now->memory_available, now->memory_available});
+    csv_add_numbers(&line, 0, 2, (double[]){now->job_resident, s->context_switches});
     csv_end_line(&line, csv);
 }
 

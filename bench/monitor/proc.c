@@ -81,25 +81,11 @@ int proc_parse_group(const char *text, double *throttles, double *ms)
     return 0;
 }
 
-/* Clocks one by one, and then their figures. */
-struct clocks {
-    double min, sum;
-    int n;
-};
-
-static void add_clock(struct clocks *clocks, double mhz)
+/* Adds the n-th clock, from 0 on, to the figures. */
+static void add_clock(struct proc_counters *c, int n, double mhz)
 {
-    clocks->min = clocks->n ? fmin(clocks->min, mhz) : mhz;
-    clocks->sum += mhz;
-    clocks->n++;
-}
-
-static void set_clocks(const struct clocks *clocks, struct proc_counters *c)
-{
-    if (!clocks->n)
-        return;
-    c->mhz_min = clocks->min;
-    c->mhz_mean = clocks->sum / clocks->n;
+    c->mhz_min = n ? fmin(c->mhz_min, mhz) : mhz;
+    c->mhz_mean = n ? c->mhz_mean + (mhz - c->mhz_mean) / (n + 1) : mhz;
 }
 
 /* What follows the colon on a line "key    : value"; NULL if the line has another key. */
@@ -115,8 +101,8 @@ static const char *value_of(const char *line, const char *key)
 /* Not by sscanf, which goes to the end of the text on each call: that of a large machine has ten thousand lines. */
 void proc_parse_cpuinfo(const char *text, const cpu_set_t *cpus, struct proc_counters *c)
 {
-    struct clocks clocks = {0};
     size_t cpu = CPU_SETSIZE;
+    int n = 0;
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         const char *number = value_of(line, "processor"), *clock = value_of(line, "cpu MHz");
@@ -125,14 +111,13 @@ void proc_parse_cpuinfo(const char *text, const cpu_set_t *cpus, struct proc_cou
             cpu = strtoul(number, NULL, 10);
         double mhz = clock ? strtod(clock, &end) : 0;
         if (end != clock && cpu < CPU_SETSIZE && CPU_ISSET(cpu, cpus))
-            add_clock(&clocks, mhz);
+            add_clock(c, n++, mhz);
     }
-    set_clocks(&clocks, c);
 }
 
 /* ---- files ---- */
 
-/* The content of a file below the root, until the next call; NULL if it cannot be read. */
+/* The content of a file below the root, until the next call; "" if it cannot be read. */
 static const char *read_kernel_file(struct proc *proc, const char *path)
 {
     char whole[2 * PROC_PATH];
@@ -141,7 +126,7 @@ static const char *read_kernel_file(struct proc *proc, const char *path)
     snprintf(whole, sizeof whole, "%s%s", proc->root, path);
     int file = open(whole, O_RDONLY | O_CLOEXEC);
     if (file < 0)
-        return NULL;
+        return "";
     while ((n = read(file, proc->text + length, proc->room - length - 1)) > 0) {
         length += (size_t)n;
         if (length + 1 < proc->room)
@@ -153,7 +138,7 @@ static const char *read_kernel_file(struct proc *proc, const char *path)
     }
     close(file);
     proc->text[length] = 0;
-    return n < 0 ? NULL : proc->text;
+    return n < 0 ? "" : proc->text;
 }
 
 /* The number in a file that holds one, of a CPU; NAN if there is none. */
@@ -161,22 +146,19 @@ static double cpu_number(struct proc *proc, size_t cpu, const char *name)
 {
     char path[128];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/%s", cpu, name);
-    const char *text = read_kernel_file(proc, path);
-    return text ? number_after(text, "", 1, NAN) : NAN;
+    return number_after(read_kernel_file(proc, path), "", 1, NAN);
 }
 
 static void read_clocks(struct proc *proc, struct proc_counters *c)
 {
-    struct clocks clocks = {0};
+    int n = 0;
     for (size_t cpu = 0; cpu < CPU_SETSIZE && proc->has_clock; cpu++) {
         double khz = CPU_ISSET(cpu, &proc->cpus) ? cpu_number(proc, cpu, "cpufreq/scaling_cur_freq") : NAN;
         if (isfinite(khz))
-            add_clock(&clocks, 1e-3 * khz);
+            add_clock(c, n++, 1e-3 * khz);
     }
-    set_clocks(&clocks, c);
-    const char *text = clocks.n ? NULL : read_kernel_file(proc, "/proc/cpuinfo");
-    if (text)
-        proc_parse_cpuinfo(text, &proc->cpus, c);
+    if (!n)
+        proc_parse_cpuinfo(read_kernel_file(proc, "/proc/cpuinfo"), &proc->cpus, c);
 }
 
 static void read_thermal(struct proc *proc, struct proc_counters *c)
@@ -194,15 +176,11 @@ static void read_thermal(struct proc *proc, struct proc_counters *c)
 static void read_groups(struct proc *proc, struct proc_counters *c)
 {
     double throttles = 0, ms = 0;
-    for (int i = 0; i < proc->groups; i++) {
-        const char *text = read_kernel_file(proc, proc->group[i]);
-        if (!text || proc_parse_group(text, &throttles, &ms))
+    for (int i = 0; i < proc->groups; i++)
+        if (proc_parse_group(read_kernel_file(proc, proc->group[i]), &throttles, &ms))
             return;
-    }
-    if (!proc->groups)
-        return;
-    c->quota_throttles = throttles;
-    c->quota_ms = ms;
+    c->quota_throttles = proc->groups ? throttles : NAN;
+    c->quota_ms = proc->groups ? ms : NAN;
 }
 
 /* Unknown unless every process can be read. */
@@ -213,32 +191,22 @@ static void read_processes(struct proc *proc, struct proc_counters *c)
         char path[64];
         double seconds, resident;
         snprintf(path, sizeof path, "/proc/%d/stat", proc->pid[i]);
-        const char *text = read_kernel_file(proc, path);
-        if (!text || proc_parse_process(text, ticks, page, &seconds, &resident))
+        if (proc_parse_process(read_kernel_file(proc, path), ticks, page, &seconds, &resident))
             return;
         all += seconds;
         bytes += resident;
     }
-    if (!proc->pids)
-        return;
-    c->job_seconds = all;
-    c->job_resident = bytes / MIB;
+    c->job_seconds = proc->pids ? all : NAN;
+    c->job_resident = proc->pids ? bytes / MIB : NAN;
 }
 
 void proc_read(struct proc *proc, struct proc_counters *c)
 {
-    const char *text;
     *c = (struct proc_counters){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    text = read_kernel_file(proc, "/proc/stat");
-    if (text)
-        proc_parse_stat(text, (double)sysconf(_SC_CLK_TCK), c);
+    proc_parse_stat(read_kernel_file(proc, "/proc/stat"), (double)sysconf(_SC_CLK_TCK), c);
     read_processes(proc, c); /* right behind, since the two are subtracted from each other */
-    text = read_kernel_file(proc, "/proc/loadavg");
-    if (text)
-        c->load = number_after(text, "", 1, NAN);
-    text = read_kernel_file(proc, "/proc/meminfo");
-    if (text)
-        proc_parse_meminfo(text, c);
+    c->load = number_after(read_kernel_file(proc, "/proc/loadavg"), "", 1, NAN);
+    proc_parse_meminfo(read_kernel_file(proc, "/proc/meminfo"), c);
     read_clocks(proc, c);
     read_thermal(proc, c);
     read_groups(proc, c);
@@ -257,8 +225,8 @@ static int add_groups(struct proc *proc, const char *mount, const char *path)
         char file[2 * PROC_PATH];
         double throttles = 0, ms = 0;
         snprintf(file, sizeof file, "%s%s/cpu.stat", mount, level);
-        const char *text = strlen(file) < PROC_PATH ? read_kernel_file(proc, file) : NULL;
-        if (text && !proc_parse_group(text, &throttles, &ms) && proc->groups < PROC_GROUPS) {
+        if (strlen(file) < PROC_PATH && proc->groups < PROC_GROUPS &&
+            !proc_parse_group(read_kernel_file(proc, file), &throttles, &ms)) {
             memcpy(proc->group[proc->groups++], file, strlen(file) + 1);
             found = 1;
         }
@@ -272,8 +240,7 @@ static int add_groups(struct proc *proc, const char *mount, const char *path)
 /* The groups of this process: a line is "0::/path" in version 2, "4:cpu,cpuacct:/path" in version 1. */
 static void find_groups(struct proc *proc)
 {
-    const char *text = read_kernel_file(proc, "/proc/self/cgroup");
-    char *lines = text ? strdup(text) : NULL, *rest = lines;
+    char *lines = strdup(read_kernel_file(proc, "/proc/self/cgroup")), *rest = lines;
     for (char *line; lines && (line = strsep(&rest, "\n"));) {
         char mount[PROC_PATH], names[128] = "", path[PROC_PATH / 2] = "/";
         if (sscanf(line, "0::%255s", path) == 1) {

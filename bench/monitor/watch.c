@@ -7,6 +7,9 @@
 #include "monitor/gpu.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,9 +27,7 @@ struct monitor {
     int64_t origin_ns, start_ns;
     int watching; /* the thread is there */
     pthread_t thread;
-    pthread_mutex_t lock; /* guards stop */
-    pthread_cond_t wake;
-    int stop;
+    int until[2]; /* a pipe; the thread watches until its other end is closed */
 };
 
 /* A sample over less at the end of a run is left out, since the kernel counts CPU time in hundredths of a second. */
@@ -35,15 +36,12 @@ struct monitor {
 /* ---- the thread ---- */
 
 /* Sleeps until a time, or until the thread is to stop; returns whether it is. */
-static int wait_for_stop(struct monitor *m, int64_t ns)
+static int wait_for_stop(const struct monitor *m, int64_t ns)
 {
-    struct timespec until = {ns / 1000000000, ns % 1000000000};
-    pthread_mutex_lock(&m->lock);
-    while (!m->stop && clock_now_ns() < ns)
-        pthread_cond_timedwait(&m->wake, &m->lock, &until);
-    int stop = m->stop;
-    pthread_mutex_unlock(&m->lock);
-    return stop;
+    int64_t left = ns - clock_now_ns();
+    struct timespec timeout = {left > 0 ? left / 1000000000 : 0, left > 0 ? left % 1000000000 : 0};
+    struct pollfd end = {.fd = m->until[0]};
+    return ppoll(&end, 1, &timeout, NULL) > 0;
 }
 
 static void *watch_host(void *argument)
@@ -77,7 +75,7 @@ static void start_watching(struct monitor *m)
     sigset_t all, before; /* signals are for the training thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(&m->thread, NULL, watch_host, m);
+    int status = pipe2(m->until, O_CLOEXEC) ? errno : pthread_create(&m->thread, NULL, watch_host, m);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status)
         FATAL("cannot start the monitor's thread: error %d", status);
@@ -88,15 +86,27 @@ static void stop_watching(struct monitor *m)
 {
     if (!m->watching)
         return;
-    pthread_mutex_lock(&m->lock);
-    m->stop = 1;
-    pthread_cond_signal(&m->wake);
-    pthread_mutex_unlock(&m->lock);
+    close(m->until[1]);
     pthread_join(m->thread, NULL);
+    close(m->until[0]);
     m->watching = 0;
 }
 
 /* ---- what to watch ---- */
+
+/* clang-format off */
+static const struct option rows[] = {
+    {.name = "monitor-cpu", .kind = &option_flag, .offset = offsetof(struct monitor_options, cpu),
+     .help = "write what the CPUs do, for whom and how fast, every second"},
+    {.name = "monitor-gpu", .kind = &option_flag, .offset = offsetof(struct monitor_options, gpu),
+     .help = "write what NVIDIA GPUs do and what holds them back, every second"},
+};
+/* clang-format on */
+
+struct option_section monitor_options_section(struct monitor_options *options)
+{
+    return (struct option_section){.title = "Monitors", OPTION_ROWS(rows), .base = options};
+}
 
 /* The process of a rank. */
 struct rank_process {
@@ -132,32 +142,20 @@ static int find_processes(struct monitor *m, cpu_set_t *cpus)
     return known ? n : 0;
 }
 
-/* The host's name as part of a file's: letters, digits, - _ and . only. */
-static void name_host(char *name, size_t size)
-{
-    gethostname(name, size - 1);
-    for (char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
-            *c = '_';
-}
-
 int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int gpu)
 {
     *monitor = NULL;
     if (!cpu && !gpu)
         return 0;
     struct monitor *m = *monitor = allocate(1, sizeof *m);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&m->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    pthread_mutex_init(&m->lock, NULL);
     m->job = job;
     m->cpu.csv.file = m->gpu.csv.file = -1;
     m->pid = allocate((size_t)job->size, sizeof *m->pid);
     if (job->hosts > 1)
-        name_host(m->report.host, sizeof m->report.host);
+        gethostname(m->report.host, sizeof m->report.host - 1);
+    for (char *c = m->report.host; *c; c++) /* as part of a file's name: letters, digits, - _ and . only */
+        if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
+            *c = '_';
     cpu_set_t cpus;
     int pids = find_processes(m, &cpus);
     m->with_cpu = cpu && job->local_rank == 0;
@@ -214,8 +212,6 @@ void monitor_destroy(struct monitor *m)
     (void)lines_close(&m->gpu.csv);
     proc_destroy(&m->cpu.proc);
     monitor_gpu_destroy(&m->gpu);
-    pthread_cond_destroy(&m->wake);
-    pthread_mutex_destroy(&m->lock);
     free(m->pid);
     free(m);
 }

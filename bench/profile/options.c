@@ -71,15 +71,6 @@ static int ranks_parse(const struct option *option, const char *text, void *fiel
     return 0;
 }
 
-static void ranks_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    (void)option;
-    const struct rank_list *list = field;
-    size_t at = (size_t)snprintf(text, size, "%s", list->all ? "all" : "");
-    for (int i = 0; i < list->n && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%s%d", i ? "," : "", list->rank[i]);
-}
-
 int rank_list_check(const struct rank_list *list, int ranks)
 {
     for (int i = 0; i < list->n; i++)
@@ -98,7 +89,7 @@ int rank_list_has(const struct rank_list *list, int rank)
 }
 
 static const struct option_kind option_thresholds = {VALUE_TEXT, thresholds_parse, thresholds_print};
-static const struct option_kind option_ranks = {VALUE_TEXT, ranks_parse, ranks_print};
+static const struct option_kind option_ranks = {VALUE_TEXT, ranks_parse, NULL};
 
 /* ---- rows ---- */
 

@@ -44,7 +44,7 @@ int run_profile(const struct job *job, const struct run_options *options, const 
 {
     struct run run = {.job = job};
     struct profile p = {.options = o};
-    struct results results = {.telemetry_file = -1};
+    struct results results = {.telemetry.file = -1};
     const struct recording recording = profile_recording(o);
     const char *label = options->training.implementation[0].label;
     const struct results_target target = {"profile-output-dir", o->output_dir, options->results.label, label};

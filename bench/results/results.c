@@ -6,7 +6,6 @@
 
 #include <cJSON.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,24 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- options ---- */
+
+#define FIELD(field) offsetof(struct results_options, field)
+
+/* clang-format off */
+static const struct option rows[] = {
+    {.name = "output", .common = 1, .kind = &option_text, .offset = FIELD(output), .initial = "",
+     .help = "result directory; default results/<time>[-<label>]"},
+    {.name = "label", .kind = &option_label, .offset = FIELD(label), .initial = "",
+     .help = "a name for this run, kept in its results"},
+};
+/* clang-format on */
+
+struct option_section results_options_section(struct results_options *options)
+{
+    return (struct option_section){.title = "Results", OPTION_ROWS(rows), .base = options};
+}
 
 /* ---- the directory ---- */
 
@@ -53,15 +70,12 @@ static int open_rank(struct results *results, const char *option)
         return error_report("--%s %s already holds the results of a run; choose another directory", option,
                             results->directory);
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
-    results->telemetry_file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (results->telemetry_file < 0)
-        return error_report("--%s: cannot write %s: %s", option, path, strerror(errno));
-    return 0;
+    return lines_open(&results->telemetry, path);
 }
 
 int results_open(struct results *results, const struct job *job, const struct results_target *place)
 {
-    *results = (struct results){.rank = job->rank, .telemetry_file = -1};
+    *results = (struct results){.rank = job->rank, .telemetry.file = -1};
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is reported as a full disk is */
     if (strlen(place->given) >= sizeof results->top - 64)
         return error_report("--%s: the path is longer than %zu characters", place->option, sizeof results->top - 65);
@@ -73,26 +87,14 @@ int results_open(struct results *results, const struct job *job, const struct re
 
 int results_close(struct results *results)
 {
-    int failed = results->telemetry_file >= 0 && close(results->telemetry_file);
-    results->telemetry_file = -1;
-    if (failed) /* network file systems may find only now that the disk is full */
-        return error_report("cannot close %s/rank_%d_metrics.jsonl: %s", results->directory, results->rank,
-                            strerror(errno));
-    return 0;
+    return lines_close(&results->telemetry);
 }
 
 int results_append(struct results *results, char *text, size_t length)
 {
-    int status = 0;
-    if (files_write_all(results->telemetry_file, text, length)) {
-        status = error_report("cannot write %s/rank_%d_metrics.jsonl: %s; it holds what was written before",
-                              results->directory, results->rank, strerror(errno));
-        while (ftruncate(results->telemetry_file, results->length) && errno == EINTR)
-            ; /* any other failure leaves a part of a line behind, and there is nothing left to try */
-    } else
-        results->length += (long)length;
+    lines_append(&results->telemetry, text, length);
     free(text);
-    return status;
+    return lines_report(&results->telemetry);
 }
 
 /* ---- whole files ---- */

@@ -6,6 +6,7 @@
 
 #include "base/figures.h"
 #include "base/files.h"
+#include "base/lines.h"
 #include "base/option_table.h"
 #include "ddp/comm.h"
 #include "ddp/job.h"
@@ -30,8 +31,7 @@ struct results {
     char directory[576]; /* where the files are: the same, or in profile mode top/<implementation> */
     char label[104];     /* --label */
     int rank;
-    int telemetry_file; /* file descriptor of rank_<r>_metrics.jsonl, -1 if none */
-    long length;        /* of its complete blocks */
+    struct lines telemetry; /* rank_<r>_metrics.jsonl; its file is -1 before it is open */
 };
 
 /* Where results go: the directory that an option named, or "" for results/<time>[-<label>]; and below that. */

@@ -37,10 +37,10 @@ void results_add_line(cJSON *summary, const char *list, const char *format, ...)
     free(line);
 }
 
-static void print_lines(FILE *out, const cJSON *lines)
+static void print_lines(FILE *out, const cJSON *summary, const char *list)
 {
     const cJSON *line;
-    cJSON_ArrayForEach(line, lines)
+    cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(summary, list))
     {
         if (cJSON_IsString(line))
             fprintf(out, "%s\n", line->valuestring);
@@ -49,7 +49,7 @@ static void print_lines(FILE *out, const cJSON *lines)
 
 void results_print_heading(FILE *out, const cJSON *summary)
 {
-    print_lines(out, cJSON_GetObjectItemCaseSensitive(summary, "heading"));
+    print_lines(out, summary, "heading");
 }
 
 void results_print_body(FILE *out, const cJSON *summary)
@@ -59,7 +59,7 @@ void results_print_body(FILE *out, const cJSON *summary)
     {
         table_print(out, table);
     }
-    print_lines(out, cJSON_GetObjectItemCaseSensitive(summary, "notes"));
+    print_lines(out, summary, "notes");
 }
 
 void results_print_summary(FILE *out, const cJSON *summary)
@@ -71,14 +71,17 @@ void results_print_summary(FILE *out, const cJSON *summary)
 int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures,
                           const char *label)
 {
-    char *text = NULL, *csv = figures_csv(figures, label);
+    char *text = NULL, *csv = NULL, begin[sizeof results->label + 1];
     size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for summary.txt");
-    results_print_summary(out, summary);
-    if (fclose(out))
-        FATAL("no memory for summary.txt");
+    FILE *words = open_memstream(&text, &length), *lines = open_memstream(&csv, &length);
+    if (!words || !lines)
+        FATAL("no memory for summary.txt and summary.csv");
+    results_print_summary(words, summary);
+    snprintf(begin, sizeof begin, "%s,", label);
+    fprintf(lines, "label," FIGURES_CSV_COLUMNS "\n");
+    figures_print_csv(lines, figures, begin);
+    if (fclose(words) || fclose(lines))
+        FATAL("no memory for summary.txt and summary.csv");
     cJSON_DeleteItemFromObjectCaseSensitive(summary, "figures");
     cJSON_AddItemToObject(summary, "figures", figures_json(figures));
     char *json = cJSON_Print(summary);

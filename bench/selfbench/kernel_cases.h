@@ -5,17 +5,18 @@
 #define BENCH_SELFBENCH_KERNEL_CASES_H
 
 #include "kernels/device.h"
+#include "kernels/operations.h"
 
 struct kernel_arrays;
 
 struct kernel_case {
-    const char *name;  /* of the operation, as in operations.h; or "copy loop" */
-    const char *dtype; /* as PyTorch calls it: float32, tf32 or bfloat16 */
-    char sizes[64];    /* "N=512 I=768 O=3072" */
+    const char *name;         /* of the operation, as in operations.h; or "copy loop" */
+    enum operation operation; /* OPERATIONS: the loop */
+    const char *dtype;        /* as PyTorch calls it: float32, tf32 or bfloat16 */
+    char sizes[64];           /* "N=512 I=768 O=3072" */
     double bytes, flops;
     int memory_bound; /* compared with a copy */
     size_t size[4];   /* in the order of operations.h */
-    void (*run)(const struct kernel_arrays *arrays, const size_t *size);
 };
 
 struct kernel_cases {
@@ -31,5 +32,8 @@ struct kernel_cases {
 void kernel_cases_create(struct kernel_cases *cases, const struct device *device, int threads, size_t array_mib,
                          int quick);
 void kernel_cases_destroy(struct kernel_cases *cases);
+
+/* Asks the device for the operation; the loop runs at once. */
+void kernel_case_run(const struct kernel_arrays *arrays, const struct kernel_case *k);
 
 #endif

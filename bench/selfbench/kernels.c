@@ -42,7 +42,7 @@ int main(int argc, char *argv[])
 {
     struct bench b = {.program = {.name = "bench_kernels"}};
     struct option_section own = {.title = "Sizes", OPTION_ROWS(rows), .base = &b.options};
-    int status = program_open(&b.program, own,
+    int status = program_open(&b.program, &own, 1,
                               "Times each operation of the device next to a copy. On a GPU products and attention have "
                               "the sizes of\nbench/peers/torch_kernels.py, and --tsv the columns of its table.\n",
                               argc, argv);
@@ -70,14 +70,12 @@ static void time_round(const struct bench *b, const int *calls, double *out, siz
 {
     size_t n = b->cases.n;
     int64_t *stamp = allocate(2 * n, sizeof *stamp);
-    const struct kernel_case *copy = &b->cases.item[b->cases.copy];
     b->device->stamps_begin();
-    copy->run(b->cases.arrays, copy->size);
+    kernel_case_run(b->cases.arrays, &b->cases.item[b->cases.copy]);
     for (size_t i = 0; i < n; i++) {
-        const struct kernel_case *k = &b->cases.item[i];
         stamp[2 * i] = b->device->stamp();
         for (int call = 0; call < calls[i]; call++)
-            k->run(b->cases.arrays, k->size);
+            kernel_case_run(b->cases.arrays, &b->cases.item[i]);
         stamp[2 * i + 1] = b->device->stamp();
     }
     b->device->stamps_end();
@@ -167,7 +165,7 @@ static void write_case(const struct bench *b, const struct kernel_case *k, const
 static void print_figures(const struct bench *b)
 {
     double enough = b->program.opened.on_gpu ? 0.8 : 0.5;
-    const char *separator = "";
+    const char *copy = b->cases.item[b->cases.copy].name;
     char slow[1024] = "";
     size_t at = 0;
     print_head(b);
@@ -181,15 +179,12 @@ static void print_figures(const struct bench *b)
         print_case(k, &f);
         if (b->program.tsv)
             write_case(b, k, &f);
-        if (k->memory_bound && f.ratio < enough && at < sizeof slow) {
-            at += (size_t)snprintf(slow + at, sizeof slow - at, "%s%s", separator, k->name);
-            separator = ", ";
-        }
+        if (k->memory_bound && f.ratio < enough && at < sizeof slow)
+            at += (size_t)snprintf(slow + at, sizeof slow - at, "%s%s", at ? ", " : "", k->name);
     }
     if (at)
-        printf("\nBelow %.0f %% of the bandwidth of the %s: %s.\n", 100 * enough, b->cases.item[b->cases.copy].name,
-               slow);
+        printf("\nBelow %.0f %% of the bandwidth of the %s: %s.\n", 100 * enough, copy, slow);
     else
         printf("\nEvery memory-bound operation reaches %.0f %% of the bandwidth of the %s or more.\n", 100 * enough,
-               b->cases.item[b->cases.copy].name);
+               copy);
 }

@@ -87,3 +87,12 @@ double one_rank_step(struct one_rank *rank, int slot)
     step_run(&rank->trainer, slot);
     return 1e-9 * (double)(clock_now_ns() - start);
 }
+
+double one_rank_block_us(struct one_rank *rank, int steps)
+{
+    double seconds = 0;
+    timeline_clear(&rank->timeline);
+    for (int i = 0; i < steps; i++)
+        seconds += one_rank_step(rank, i);
+    return 1e6 * seconds / steps;
+}

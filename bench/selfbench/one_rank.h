@@ -27,4 +27,7 @@ size_t one_rank_spans(const struct one_rank *rank);
  * thread is given 100 us first, which are not counted. */
 double one_rank_step(struct one_rank *rank, int slot);
 
+/* Microseconds of a step, mean over a block of so many that begins with an empty timeline. */
+double one_rank_block_us(struct one_rank *rank, int steps);
+
 #endif

@@ -1,9 +1,9 @@
 /* program.c - the command line, the device and the table of figures of a measuring program of one process. */
 #include "selfbench/program.h"
 
+#include "base/stats.h"
 #include "base/version.h"
 #include "kernels/error.h"
-#include "results/results.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,21 +22,23 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-static int print_error(const struct program *program, int status)
+int program_error(const struct program *program, int status)
 {
     fprintf(stderr, "%s: %s\n", program->name, error_text());
     return status;
 }
 
-int program_open(struct program *program, struct option_section own, const char *words, int argc, char *const argv[])
+int program_open(struct program *program, const struct option_section *own, size_t sections, const char *words,
+                 int argc, char *const argv[])
 {
     struct option_table table = {0};
     char text[300];
     option_table_add(&table, open_device_alone_options(&program->options));
-    option_table_add(&table, own);
+    for (size_t i = 0; i < sections; i++)
+        option_table_add(&table, own[i]);
     option_table_add(&table, (struct option_section){.title = "Measuring", OPTION_ROWS(rows), .base = program});
     if (option_table_parse(&table, argc, argv))
-        return print_error(program, 2);
+        return program_error(program, 2);
     if (table.help) {
         printf("Usage: %s [OPTION VALUE]...\n", program->name);
         option_table_help(stdout, &table, HELP_ALL);
@@ -44,13 +46,13 @@ int program_open(struct program *program, struct option_section own, const char 
         return EXIT_SUCCESS;
     }
     if (open_device_alone(&program->opened, &program->options, (int)program->threads))
-        return print_error(program, 1);
+        return program_error(program, 1);
     if (!*program->tsv_path)
         return -1;
     program->tsv = fopen(program->tsv_path, "w");
     if (!program->tsv) {
         error_report("--tsv %s: cannot write it: %s", program->tsv_path, strerror(errno));
-        return print_error(program, 1);
+        return program_error(program, 1);
     }
     fprintf(program->tsv, "# ddpbench %s built with CUDA: %s; on %s\n", version_text(), device_cuda_built(),
             program_words(program, text));
@@ -64,7 +66,7 @@ int program_close(struct program *program)
     int wrong = ferror(program->tsv);
     if (fclose(program->tsv) || wrong) {
         error_report("--tsv %s: could not write all of it", program->tsv_path);
-        return print_error(program, 1);
+        return program_error(program, 1);
     }
     return EXIT_SUCCESS;
 }
@@ -74,5 +76,37 @@ const char *program_words(const struct program *program, char text[300])
     if (program->opened.on_gpu)
         return open_device_words(&program->opened, text);
     snprintf(text, 300, "cpu, %zu thread%s", program->threads, program->threads == 1 ? "" : "s");
+    return text;
+}
+
+float *random_floats(const struct device *device, size_t n, double low, double high)
+{
+    static uint32_t state = 2463534242u;
+    float *host = allocate(n, sizeof *host), *array = device->allocate(n * sizeof *array);
+    for (size_t i = 0; i < n; i++) {
+        state = state * 1664525u + 1013904223u; /* Knuth, TAOCP 2, 3.3.4 */
+        host[i] = (float)(low + (high - low) * (double)(state >> 8) * 0x1p-24);
+    }
+    device->upload(array, host, n * sizeof *host);
+    free(host);
+    return array;
+}
+
+void *random_numbers(const struct device *device, size_t n, double low, double high)
+{
+    float *floats = random_floats(device, n, low, high);
+    if (device->compute_bytes == sizeof *floats)
+        return floats;
+    void *array = device->allocate(n * device->compute_bytes);
+    device->pack_bf16(array, floats, n);
+    device->synchronize();
+    device->release(floats);
+    return array;
+}
+
+const char *spread_words(char text[128], const double *sample, size_t n, int decimals)
+{
+    snprintf(text, 128, "median %.*f, min %.*f, max %.*f, n %zu", decimals, stats_median(sample, n), decimals,
+             stats_quantile(sample, n, 0), decimals, stats_quantile(sample, n, 1), n);
     return text;
 }

@@ -17,16 +17,28 @@ struct program {
     FILE *tsv; /* --tsv; NULL without it */
 };
 
-/* Reads the command line with the program's own rows beside the common ones, opens the device, and begins the file of
+/* Reads the command line with the program's own sections beside the common ones, opens the device, and begins the file
+ * of
  * --tsv with a comment that says what was measured on. Returns -1 to go on, or the status to exit with: 0 after
  * --help, whose text ends with `words`; 2 for a bad command line, and 1 for what cannot be opened, reported on stderr.
  * End with program_close. */
-int program_open(struct program *program, struct option_section own, const char *words, int argc, char *const argv[]);
+int program_open(struct program *program, const struct option_section *own, size_t sections, const char *words,
+                 int argc, char *const argv[]);
+
+/* Prints the error that was reported on stderr; returns the status. */
+int program_error(const struct program *program, int status);
 
 /* Ends the file of --tsv. Returns the status to exit with: 0; or 1, reported on stderr, if it could not be written. */
 int program_close(struct program *program);
 
 /* What it computes on, in words such as "NVIDIA H200, bf16" or "cpu, 1 thread". */
 const char *program_words(const struct program *program, char text[300]);
+
+/* n numbers of the device, fp32 or of its compute type, drawn evenly from [low, high); the caller releases them. */
+float *random_floats(const struct device *device, size_t n, double low, double high);
+void *random_numbers(const struct device *device, size_t n, double low, double high);
+
+/* "median 1.5, min 1.2, max 2.0, n 15", with so many decimals. */
+const char *spread_words(char text[128], const double *sample, size_t n, int decimals);
 
 #endif

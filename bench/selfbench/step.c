@@ -1,6 +1,6 @@
 /* step.c - how much a training step costs beyond its matrix products, and what the harness around it costs.
  *
- * 1. A whole step of one rank against its weight-matrix products program: the same linear operations of the same device
+ * 1. A whole step of one rank against its weight-matrix products alone: the same linear operations of the same device
  * on the same weights and gradients, with nothing between them. The two alternate; the ratio is taken pair by pair.
  *    The rate of the products is the ceiling that the step's own rate of model FLOPs is set against (MFU).
  * 2. The harness: the same step on a device whose operations do nothing, so that what is left is the step's loop, the
@@ -12,33 +12,21 @@
 #include "selfbench/one_rank.h"
 #include "selfbench/program.h"
 #include "spans/spans.h"
+#include "training/options.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct step_options {
-    struct model_sizes sizes;
-    size_t pairs;
+    struct workload model;
+    size_t batch, pairs;
 };
 
 /* clang-format off */
 static const struct option rows[] = {
-    {.name = "batch-size", .common = 1, .kind = &option_count, .offset = offsetof(struct step_options, sizes.batch),
+    {.name = "batch-size", .common = 1, .kind = &option_count, .offset = offsetof(struct step_options, batch),
      .initial = "0", .high = 1e6, .help = "sequences in a step; 0: 32 on a GPU, 1 on the CPU"},
-    {.name = "context-length", .common = 1, .kind = &option_count,
-     .offset = offsetof(struct step_options, sizes.context), .initial = "512", .low = 1, .high = 1e6,
-     .help = "tokens of a sequence"},
-    {.name = "vocab-size", .kind = &option_count, .offset = offsetof(struct step_options, sizes.vocabulary),
-     .initial = "10000", .low = 2, .high = 65536, .help = "tokens known to the model"},
-    {.name = "d-model", .common = 1, .kind = &option_count, .offset = offsetof(struct step_options, sizes.width),
-     .initial = "768", .low = 2, .high = 1e6, .help = "width of the model"},
-    {.name = "num-layers", .common = 1, .kind = &option_count, .offset = offsetof(struct step_options, sizes.layers),
-     .initial = "12", .low = 1, .high = 10000, .help = "transformer blocks"},
-    {.name = "num-heads", .kind = &option_count, .offset = offsetof(struct step_options, sizes.heads),
-     .initial = "12", .low = 1, .high = 1e6, .help = "attention heads; must divide --d-model into even parts"},
-    {.name = "d-ff", .kind = &option_count, .offset = offsetof(struct step_options, sizes.ff), .initial = "3072",
-     .low = 1, .high = 1e7, .help = "width of the feed-forward"},
     {.name = "pairs", .kind = &option_count, .offset = offsetof(struct step_options, pairs), .initial = "0",
      .high = 10000, .help = "of a step and its products; 0: 7 on the CPU, 15 on a GPU, 3 with --quick"},
 };
@@ -50,22 +38,18 @@ static void compare_late_steps(int blocks, int steps);
 
 int main(int argc, char *argv[])
 {
-    struct step_options o = {.sizes.rope_theta = 10000};
+    struct step_options o = {.pairs = 0};
     struct program program = {.name = "bench_step"};
-    struct option_section own = {.title = "Model", OPTION_ROWS(rows), .base = &o};
-    int status = program_open(&program, own,
-                              "What a training step costs beyond its matrix products, and the harness "
-                              "around it.\n",
-                              argc, argv);
+    struct option_section own[] = {workload_model_options(&o.model), {.title = "Step", OPTION_ROWS(rows), .base = &o}};
+    int status =
+        program_open(&program, own, 2,
+                     "What a training step costs beyond its matrix products, and the harness around it.\n", argc, argv);
     if (status >= 0)
         return status;
-    if (o.sizes.width % o.sizes.heads || o.sizes.width / o.sizes.heads % 2) {
-        fprintf(stderr, "bench_step: --num-heads %zu does not divide --d-model %zu into heads of even width\n",
-                o.sizes.heads, o.sizes.width);
-        return 2;
-    }
-    if (!o.sizes.batch)
-        o.sizes.batch = program.opened.on_gpu ? 32 : 1;
+    if (workload_check(&o.model, "synthetic"))
+        return program_error(&program, 2);
+    if (!o.batch)
+        o.batch = program.opened.on_gpu ? 32 : 1;
     if (!o.pairs)
         o.pairs = program.quick ? 3 : program.opened.on_gpu ? 15 : 7;
     compare_step(&program, &o);
@@ -80,79 +64,43 @@ int main(int argc, char *argv[])
 
 /* ---- 1. a step against its products ---- */
 
-/* Samples of one figure, and how they are written. */
-struct step_figure {
-    const char *name, *unit;
-    double *sample; /* [pairs] */
-};
 enum { PRODUCTS, STEP, RATIO, CEILING, MODEL, MFU, FIRST_PHASE, FIGURES = FIRST_PHASE + PHASES };
 
 struct step_and_products {
     struct one_rank rank;
     void *x, *y, *dx; /* activations of the products, large enough for each */
-    size_t rows;
-    struct step_figure figure[FIGURES];
+    size_t rows, pairs;
+    double *sample; /* [FIGURES, pairs] */
 };
-
-static void fill_random(float *x, size_t n, double deviation)
-{
-    static uint32_t state = 2463534242u;
-    double scale = deviation * sqrt(12) / 0x1p24;
-    for (size_t i = 0; i < n; i++) {
-        state = state * 1664525u + 1013904223u; /* Knuth, TAOCP 2, 3.3.4 */
-        x[i] = (float)(scale * ((double)(state >> 8) - 0x1p23));
-    }
-}
 
 /* Weights of the variance that model_initialize gives them, in a fraction of its time. */
 static void fill_weights(struct model *model)
 {
     for (int i = 0; i < model->tensors; i++) {
         const struct tensor *t = &model->tensor[i];
-        float *w = allocate(t->count, sizeof *w);
-        fill_random(w, t->count, i == 0 ? 1 : sqrt(2 / (double)(t->rows + t->columns)));
-        for (size_t j = 0; t->rows == 1 && j < t->count; j++)
-            w[j] = 1;
-        model->device->upload(model->weight + t->offset, w, t->count * sizeof *w);
-        free(w);
+        double most = sqrt(3) * (i == 0 ? 1 : sqrt(2 / (double)(t->rows + t->columns))); /* sqrt(3) deviations */
+        float *w = random_floats(model->device, t->count, t->rows == 1 ? 1 : -most, t->rows == 1 ? 1 : most);
+        model->device->copy(model->weight + t->offset, w, t->count);
+        model->device->synchronize();
+        model->device->release(w);
     }
     model_weights_changed(model);
-}
-
-/* n numbers of the compute type, of variance 1. */
-static void *new_activation(const struct device *device, size_t n)
-{
-    float *host = allocate(n, sizeof *host), *floats = device->allocate(n * sizeof *floats);
-    fill_random(host, n, 1);
-    device->upload(floats, host, n * sizeof *host);
-    free(host);
-    if (device->compute_bytes == sizeof *floats)
-        return floats;
-    void *numbers = device->allocate(n * device->compute_bytes);
-    device->pack_bf16(numbers, floats, n);
-    device->synchronize();
-    device->release(floats);
-    return numbers;
 }
 
 static void step_and_products_create(struct step_and_products *pairs, const struct device *device,
                                      const struct step_options *o)
 {
-    static const char *const name[FIRST_PHASE] = {"products",       "step",       "step_to_products",
-                                                  "matmul_ceiling", "model_rate", "mfu"},
-                             *const unit[FIRST_PHASE] = {"ms", "ms", "1", "TFLOP/s", "TFLOP/s", "1"};
-    const struct model_sizes *s = &o->sizes;
+    const struct model_sizes sizes = workload_sizes(&o->model, o->batch), *s = &sizes;
     size_t wide = s->ff > s->width ? s->ff : s->width, widest = s->vocabulary > wide ? s->vocabulary : wide;
     one_rank_create(&pairs->rank, device, s, 0, 1);
     fill_weights(&pairs->rank.model);
     device->copy(pairs->rank.trainer.start, pairs->rank.model.weight, pairs->rank.model.arena);
     pairs->rows = s->batch * s->context;
-    pairs->x = new_activation(device, pairs->rows * wide);
-    pairs->y = device->allocate(pairs->rows * widest * device->compute_bytes);
+    pairs->x = random_numbers(device, pairs->rows * wide, -sqrt(3), sqrt(3));
+    pairs->y = random_numbers(device, pairs->rows * widest, -sqrt(3), sqrt(3));
     pairs->dx = device->allocate(pairs->rows * wide * device->compute_bytes);
-    for (int f = 0; f < FIGURES; f++)
-        pairs->figure[f] = (struct step_figure){f < FIRST_PHASE ? name[f] : phase_name[f - FIRST_PHASE],
-                                                f < FIRST_PHASE ? unit[f] : "ms", allocate(o->pairs, sizeof(double))};
+    pairs->pairs = o->pairs;
+    pairs->sample = allocate(FIGURES * o->pairs, sizeof *pairs->sample);
 }
 
 static void step_and_products_destroy(struct step_and_products *pairs)
@@ -161,8 +109,7 @@ static void step_and_products_destroy(struct step_and_products *pairs)
     device->release(pairs->x);
     device->release(pairs->y);
     device->release(pairs->dx);
-    for (int f = 0; f < FIGURES; f++)
-        free(pairs->figure[f].sample);
+    free(pairs->sample);
     one_rank_destroy(&pairs->rank);
 }
 
@@ -215,83 +162,80 @@ static void run_pair(struct step_and_products *pairs, int pair)
     const double value[FIRST_PHASE] = {1e3 * products_s, 1e3 * step_s, step_s / products_s,
                                        ceiling,          rate,         rate / ceiling};
     for (int f = 0; f < FIGURES; f++)
-        pairs->figure[f].sample[pair] = f < FIRST_PHASE ? value[f] : 1e-6 * (double)times.phase_ns[f - FIRST_PHASE];
+        pairs->sample[(size_t)f * pairs->pairs + (size_t)pair] =
+            f < FIRST_PHASE ? value[f] : 1e-6 * (double)times.phase_ns[f - FIRST_PHASE];
 }
 
-static double figure_median(const struct step_and_products *pairs, int figure, size_t n)
+static const double *samples_of(const struct step_and_products *pairs, int figure)
 {
-    return stats_median(pairs->figure[figure].sample, n);
+    return pairs->sample + (size_t)figure * pairs->pairs;
 }
 
-static void print_spread(const struct step_and_products *pairs, int figure, size_t n)
+static double median_of(const struct step_and_products *pairs, int figure)
 {
-    const double *sample = pairs->figure[figure].sample;
-    printf("median %.3f, min %.3f, max %.3f, n %zu", stats_median(sample, n), stats_quantile(sample, n, 0),
-           stats_quantile(sample, n, 1), n);
+    return stats_median(samples_of(pairs, figure), pairs->pairs);
 }
 
-static void write_figures(FILE *tsv, const struct step_and_products *pairs, size_t n)
+static void write_figures(FILE *tsv, const struct step_and_products *pairs)
 {
+    static const char *const name[FIRST_PHASE] = {"products",       "step",       "step_to_products",
+                                                  "matmul_ceiling", "model_rate", "mfu"},
+                             *const unit[FIRST_PHASE] = {"ms", "ms", "1", "TFLOP/s", "TFLOP/s", "1"};
+    size_t n = pairs->pairs;
     fprintf(tsv, "figure\tunit\tmedian\tleast\tmost\tn\n");
-    for (int i = 0; i < FIGURES; i++) {
-        const struct step_figure *f = &pairs->figure[i];
-        fprintf(tsv, "%s\t%s\t%.6g\t%.6g\t%.6g\t%zu\n", f->name, f->unit, stats_median(f->sample, n),
-                stats_quantile(f->sample, n, 0), stats_quantile(f->sample, n, 1), n);
-    }
+    for (int f = 0; f < FIGURES; f++)
+        fprintf(tsv, "%s\t%s\t%.6g\t%.6g\t%.6g\t%zu\n", f < FIRST_PHASE ? name[f] : phase_name[f - FIRST_PHASE],
+                f < FIRST_PHASE ? unit[f] : "ms", median_of(pairs, f), stats_quantile(samples_of(pairs, f), n, 0),
+                stats_quantile(samples_of(pairs, f), n, 1), n);
 }
 
 static void compare_step(const struct program *program, const struct step_options *o)
 {
-    const struct model_sizes *s = &o->sizes;
+    const struct workload *m = &o->model;
     struct step_and_products pairs;
     char words[300];
     int discarded = program->opened.on_gpu ? 3 : 1; /* clocks rise, libraries choose kernels */
     step_and_products_create(&pairs, program->opened.device, o);
     printf("1. Step against its weight-matrix products: d_model %zu, %zu layers, %zu heads, d_ff %zu, vocabulary %zu,\n"
            "   %zu x %zu tokens, on %s; %zu alternating pairs after %d that %s not counted.\n",
-           s->width, s->layers, s->heads, s->ff, s->vocabulary, s->batch, s->context, program_words(program, words),
-           o->pairs, discarded, discarded == 1 ? "is" : "are");
+           m->d_model, m->num_layers, m->num_heads, m->d_ff, m->vocab_size, o->batch, m->context_length,
+           program_words(program, words), o->pairs, discarded, discarded == 1 ? "is" : "are");
     for (int i = -discarded; i < (int)o->pairs; i++)
         run_pair(&pairs, i);
-    printf("   products %.2f ms, step %.2f ms; step / products: ", figure_median(&pairs, PRODUCTS, o->pairs),
-           figure_median(&pairs, STEP, o->pairs));
-    print_spread(&pairs, RATIO, o->pairs);
-    printf("%s\n   model %.3f TFLOP/s, ceiling (the products) %.3f TFLOP/s; mfu: ",
-           program->opened.on_gpu ? "" : " (aim: at most 1.35)", figure_median(&pairs, MODEL, o->pairs),
-           figure_median(&pairs, CEILING, o->pairs));
-    print_spread(&pairs, MFU, o->pairs);
-    printf("%s\n   phases, ms:", program->opened.on_gpu ? " (aim: at least 0.5)" : "");
+    printf("   products %.2f ms, step %.2f ms; step / products: %s%s\n", median_of(&pairs, PRODUCTS),
+           median_of(&pairs, STEP), spread_words(words, samples_of(&pairs, RATIO), o->pairs, 3),
+           program->opened.on_gpu ? "" : " (aim: at most 1.35)");
+    printf("   model %.3f TFLOP/s, ceiling (the products) %.3f TFLOP/s; mfu: %s%s\n   phases, ms:",
+           median_of(&pairs, MODEL), median_of(&pairs, CEILING),
+           spread_words(words, samples_of(&pairs, MFU), o->pairs, 3),
+           program->opened.on_gpu ? " (aim: at least 0.5)" : "");
     for (int p = 0; p < PHASES; p++)
         if (p != PHASE_CLIPPING)
-            printf(" %s %.2f", phase_name[p], figure_median(&pairs, FIRST_PHASE + p, o->pairs));
+            printf(" %s %.2f", phase_name[p], median_of(&pairs, FIRST_PHASE + p));
     printf("\n\n");
     if (program->tsv)
-        write_figures(program->tsv, &pairs, o->pairs);
+        write_figures(program->tsv, &pairs);
     step_and_products_destroy(&pairs);
 }
 
 /* ---- 2. and 3. the harness ---- */
 
+static const struct model_sizes small = {1, 1, 16, 4, 12, 2, 4, 10000};
+
 static void measure_harness(const char *what, int threaded, int blocks, int steps)
 {
-    struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
     struct one_rank rank;
-    one_rank_create(&rank, device_null(), &sizes, threaded, steps);
+    char words[128];
+    one_rank_create(&rank, device_null(), &small, threaded, steps);
     double *us = allocate((size_t)blocks, sizeof *us), spans = 0;
     for (int b = -1; b < blocks; b++) {
-        timeline_clear(&rank.timeline);
-        double seconds = 0;
-        for (int i = 0; i < steps; i++)
-            seconds += one_rank_step(&rank, i);
+        double of_a_step = one_rank_block_us(&rank, steps);
         if (b >= 0)
-            us[b] = 1e6 * seconds / steps;
+            us[b] = of_a_step;
         spans = (double)one_rank_spans(&rank) / steps;
     }
-    size_t n = (size_t)blocks;
-    printf(
-        "   %-34s %5.0f spans a step: median %6.1f us, min %6.1f, max %6.1f, n %d blocks of %d (aim: at most %.1f)\n",
-        what, spans, stats_median(us, n), stats_quantile(us, n, 0), stats_quantile(us, n, 1), blocks, steps,
-        20 + 0.05 * spans);
+    printf("   %-34s %5.0f spans a step, us: %s blocks of %d (aim: at most %.1f)\n", what, spans,
+           spread_words(words, us, (size_t)blocks, 1), steps, 20 + 0.05 * spans);
     free(us);
     one_rank_destroy(&rank);
 }
@@ -299,9 +243,9 @@ static void measure_harness(const char *what, int threaded, int blocks, int step
 static void compare_late_steps(int blocks, int steps)
 {
     enum { AROUND = 40 };
-    struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
     struct one_rank rank;
-    one_rank_create(&rank, device_null(), &sizes, 0, steps);
+    char words[128];
+    one_rank_create(&rank, device_null(), &small, 0, steps);
     double *us = allocate((size_t)steps, sizeof *us), *ratio = allocate((size_t)blocks, sizeof *ratio);
     for (int b = 0; b < blocks; b++) {
         timeline_clear(&rank.timeline);
@@ -309,12 +253,8 @@ static void compare_late_steps(int blocks, int steps)
             us[i] = 1e6 * one_rank_step(&rank, i);
         ratio[b] = stats_median(us + 1000, AROUND) / stats_median(us + 10, AROUND);
     }
-    size_t n = (size_t)blocks;
-    printf("3. Steps 1000 to %d of a block of %d against its steps 10 to %d, medians: ratio %.2f, min %.2f, max %.2f, "
-           "n %d "
-           "blocks (aim: 1).\n",
-           1000 + AROUND, steps, 10 + AROUND, stats_median(ratio, n), stats_quantile(ratio, n, 0),
-           stats_quantile(ratio, n, 1), blocks);
+    printf("3. Steps 1000 to %d of a block of %d against its steps 10 to %d, ratio of medians: %s blocks (aim: 1).\n",
+           1000 + AROUND, steps, 10 + AROUND, spread_words(words, ratio, (size_t)blocks, 2));
     free(us);
     free(ratio);
     one_rank_destroy(&rank);

@@ -11,6 +11,7 @@
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
 #include "selfbench/one_rank.h"
+#include "selfbench/program.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,17 +40,14 @@ int main(int argc, char *argv[])
 /* Microseconds of a step. */
 static double block_us(struct one_rank *rank, const struct device *device, int steps)
 {
-    double seconds = 0;
-    timeline_clear(&rank->timeline);
     trainer_use(&rank->trainer, device, &rank->reducer);
-    for (int i = 0; i < steps; i++)
-        seconds += one_rank_step(rank, i);
-    return 1e6 * seconds / steps;
+    return one_rank_block_us(rank, steps);
 }
 
 static void measure_recording(size_t blocks)
 {
     enum { STEPS = 200 };
+    char words[128];
     struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
     struct one_rank rank;
     one_rank_create(&rank, device_null(), &sizes, 0, STEPS);
@@ -64,26 +62,27 @@ static void measure_recording(size_t blocks)
         more = with_spans - one_rank_spans(&rank) / STEPS;
         cost[b] = 1e3 * (with - without) / (double)more;
     }
-    printf("1. Recording: %zu spans a step more when traced; a span costs %.1f ns (median of %zu pairs of blocks of %d "
-           "steps; min %.1f, max %.1f; aim: at most 1000 ns).\n",
-           more, stats_median(cost, blocks), blocks, STEPS, stats_quantile(cost, blocks, 0),
-           stats_quantile(cost, blocks, 1));
+    printf(
+        "1. Recording: %zu spans a step more when traced; what a span costs, ns: %s pairs of blocks of %d steps (aim: "
+        "at most 1000 ns).\n",
+        more, spread_words(words, cost, blocks, 1), STEPS);
     free(cost);
     one_rank_destroy(&rank);
 }
 
 /* ---- 2. and 3. writing ---- */
 
-static int write_to_file(void *file, const char *text, size_t n)
-{
-    return new_file_write(file, text, n);
-}
-
 struct written {
-    size_t events;
-    long bytes;
+    struct new_file file;
+    size_t events, bytes;
     double seconds;
 };
+
+static int write_to_file(void *written, const char *text, size_t n)
+{
+    ((struct written *)written)->bytes += n;
+    return new_file_write(&((struct written *)written)->file, text, n);
+}
 
 /* Trains `steps` steps and writes their trace, with everything that a trace can hold, to a file that is then removed.
  */
@@ -124,16 +123,12 @@ static struct written write_steps(struct one_rank *rank, const char *path, int s
                           .flops = 1,
                           .memory = 1,
                           .counters = 1};
-    struct new_file file;
-    struct trace_sink sink = {write_to_file, &file};
+    struct written written = {.events = one_rank_spans(rank)};
+    struct trace_sink sink = {write_to_file, &written};
     int64_t start = clock_now_ns();
-    if (new_file_open(&file, path, 0) || trace_write(&trace, &sink) || new_file_commit(&file))
+    if (new_file_open(&written.file, path, 0) || trace_write(&trace, &sink) || new_file_commit(&written.file))
         FATAL("cannot write %s: %s", path, error_text());
-    struct written written = {one_rank_spans(rank), 0, 1e-9 * (double)(clock_now_ns() - start)};
-    FILE *there = fopen(path, "r");
-    if (!there || fseek(there, 0, SEEK_END) || (written.bytes = ftell(there)) < 0)
-        FATAL("cannot read %s", path);
-    fclose(there);
+    written.seconds = 1e-9 * (double)(clock_now_ns() - start);
     remove(path);
     collectives_destroy(&collectives);
     free(step);
@@ -147,24 +142,23 @@ static void measure_writing(const char *path, size_t runs)
     struct model_sizes sizes = {32, 512, 10000, 768, 12, 12, 3072, 10000};
     struct one_rank rank;
     double seconds[3][64];
-    struct written w = {0};
+    char words[128];
+    struct written w[3];
     one_rank_create(&rank, device_null(), &sizes, 0, 2000);
-    w = write_steps(&rank, path, 10);
+    w[0] = write_steps(&rank, path, 10);
     printf("2. Ten steps of the default model, %zu spans, with shapes, flops, memory and counters: %.2f MB (aim: at "
-           "most 64 "
-           "MB a rank).\n3. Writing, in turn, %zu times:\n",
-           w.events, 1e-6 * (double)w.bytes, runs);
-    int steps_of_million = (int)(1000000 / (w.events / 10)) + 1;
+           "most 64 MB a rank).\n3. Writing, in turn, %zu times:\n",
+           w[0].events, 1e-6 * (double)w[0].bytes, runs);
+    int steps_of_million = (int)(1000000 / (w[0].events / 10)) + 1;
     for (size_t run = 0; run < runs; run++)
-        for (int part = 0; part < 3; part++)
-            seconds[part][run] = write_steps(&rank, path, steps_of_million >> (2 - part)).seconds;
-    for (int part = 0; part < 3; part++) {
-        w = write_steps(&rank, path, steps_of_million >> (2 - part));
-        double median = stats_median(seconds[part], runs);
-        printf("   %8zu spans, %6.1f MB: median %.3f s, min %.3f, max %.3f, n %zu; %.2f us an event%s\n", w.events,
-               1e-6 * (double)w.bytes, median, stats_quantile(seconds[part], runs, 0),
-               stats_quantile(seconds[part], runs, 1), runs, 1e6 * median / (double)w.events,
+        for (int part = 0; part < 3; part++) {
+            w[part] = write_steps(&rank, path, steps_of_million >> (2 - part));
+            seconds[part][run] = w[part].seconds;
+        }
+    for (int part = 0; part < 3; part++)
+        printf("   %8zu spans, %6.1f MB, s: %s; %.2f us an event%s\n", w[part].events, 1e-6 * (double)w[part].bytes,
+               spread_words(words, seconds[part], runs, 3),
+               1e6 * stats_median(seconds[part], runs) / (double)w[part].events,
                part == 2 ? " (aim: at most 2 s, and the same for each)" : "");
-    }
     one_rank_destroy(&rank);
 }

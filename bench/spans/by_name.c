@@ -19,7 +19,7 @@ const char *const total_kind_name[KINDS] = {
 /* A span, with the row that it counts for. */
 struct counted_span {
     int64_t start, end;
-    int row, depth_order;
+    int row, depth; /* depth: of its kind, among spans of the same time */
 };
 
 /* The number of a row, made if it is new. */
@@ -35,13 +35,9 @@ static int find_row(struct totals *a, const char *name, enum total_kind kind)
     return a->n++;
 }
 
-static void add_span(struct totals *a, struct counted_span *item, const struct span *span, enum timeline_lane lane)
+/* Returns the number of its row. */
+static int add_span(struct totals *a, const struct span *span, enum total_kind kind)
 {
-    int phase = lane == LANE_HOST ? step_phase_of(span) : -1;
-    enum total_kind kind = lane == LANE_COMPUTE         ? KIND_OPERATION
-                           : lane == LANE_COMMUNICATION ? KIND_COLLECTIVE
-                           : phase >= 0                 ? KIND_PHASE
-                                                        : KIND_PART;
     int row = find_row(a, span->name, kind);
     struct name_total *sum = &a->row[row];
     double length = (double)(span->end_ns - span->start_ns);
@@ -54,12 +50,9 @@ static void add_span(struct totals *a, struct counted_span *item, const struct s
         sum->bytes += operation_amount(facts->bytes, facts->sizes, span->size, a->compute_bytes);
     } else if (kind == KIND_COLLECTIVE)
         sum->bytes += (double)span->size[SIZE_BYTES];
-    if (kind == KIND_PHASE)
+    else if (kind == KIND_PHASE)
         a->step_ns += length;
-    *item = (struct counted_span){span->start_ns, span->end_ns, row,
-                                  kind == KIND_PHASE  ? 0
-                                  : kind == KIND_PART ? 1
-                                                      : 2};
+    return row;
 }
 
 /* Outer spans before the inner ones that begin with them. */
@@ -70,7 +63,7 @@ static int by_nesting(const void *a, const void *b)
         return x->start < y->start ? -1 : 1;
     if (x->end != y->end)
         return x->end > y->end ? -1 : 1;
-    return x->depth_order - y->depth_order;
+    return x->depth - y->depth;
 }
 
 /* Takes each span's time off the self time of the one that it lies in. */
@@ -115,23 +108,21 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
 void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,
                    int first, int count)
 {
-    static const enum timeline_lane order[] = {LANE_HOST, LANE_COMPUTE, LANE_COMMUNICATION};
     struct totals mine = {.compute_bytes = compute_bytes};
     size_t n = 0;
     struct counted_span *item =
         allocate(timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMPUTE].n + 1, sizeof *item);
-    struct counted_span beside;
-    for (size_t l = 0; l < sizeof order / sizeof *order; l++) {
-        const struct lane *lane = &timeline->lane[order[l]];
-        for (size_t i = 0; i < lane->n; i++) {
-            const struct span *span = &lane->span[i];
-            int counts = span->step >= first && span->step < first + count && span->name != ready_name;
-            if (counts && order[l] == LANE_COMMUNICATION)
-                add_span(&mine, &beside, span, order[l]);
-            else if (counts)
-                add_span(&mine, &item[n++], span, order[l]);
+    for (enum timeline_lane l = 0; l < TIMELINE_LANES; l++)
+        for (size_t i = 0; l != LANE_MEMORY && i < timeline->lane[l].n; i++) {
+            const struct span *span = &timeline->lane[l].span[i];
+            if (span->step < first || span->step >= first + count || span->name == ready_name)
+                continue;
+            int depth = l != LANE_HOST ? 2 : step_phase_of(span) < 0;
+            enum total_kind kind = l == LANE_COMPUTE ? KIND_OPERATION : depth ? KIND_PART : KIND_PHASE;
+            int row = add_span(&mine, span, l == LANE_COMMUNICATION ? KIND_COLLECTIVE : kind);
+            if (l != LANE_COMMUNICATION) /* which run beside the training thread */
+                item[n++] = (struct counted_span){span->start_ns, span->end_ns, row, depth};
         }
-    }
     subtract_children(&mine, item, n);
     sum_ranks(totals, job, &mine);
     free(item);
@@ -143,20 +134,14 @@ static enum sort order_by; /* qsort hands nothing on */
 
 static double sort_key(const struct name_total *a)
 {
-    switch (order_by) {
-    case SORT_TOTAL:
-        return a->total_ns;
-    case SORT_MEAN:
-        return a->total_ns / a->calls;
-    case SORT_CALLS:
-        return a->calls;
-    case SORT_GFLOPS:
-        return a->total_ns > 0 ? a->flops / a->total_ns : 0;
-    case SORT_GBS:
-        return a->total_ns > 0 ? a->bytes / a->total_ns : 0;
-    default:
-        return isnan(a->self_ns) ? -1 : a->self_ns; /* last */
-    }
+    const double time = a->total_ns > 0 ? a->total_ns : INFINITY;                 /* without time, no rate */
+    const double key[SORTS] = {[SORT_SELF] = isnan(a->self_ns) ? -1 : a->self_ns, /* last */
+                               [SORT_TOTAL] = a->total_ns,
+                               [SORT_MEAN] = a->total_ns / a->calls,
+                               [SORT_CALLS] = a->calls,
+                               [SORT_GFLOPS] = a->flops / time,
+                               [SORT_GBS] = a->bytes / time};
+    return key[order_by];
 }
 
 static int by_order(const void *a, const void *b)

@@ -4,11 +4,9 @@
  * Of the tracer's records those are written that a call in one of the captured steps led to. Calls lie on the threads
  * that made them, the GPU's work on the lanes of its streams, and waits and the phases' times on the GPU on lanes of
  * their own, since rows of a lane may not partly overlap. */
-#include "trace/gpu.h"
+#include "trace/gpu_rows.h"
 
 #include "kernels/error.h"
-#include "trace/collectives.h"
-#include "trace/gpu_rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,25 +57,19 @@ static struct trace_gpu_lane *choose_lane(struct trace_gpu_lanes *lanes, uint32_
 static void put_gpu_lanes(struct trace_writer *w, const struct trace_gpu_lanes *lanes)
 {
     const struct trace *t = w->trace;
-    char name[600];
-    snprintf(name, sizeof name, "ddpbench rank %d GPU", t->rank);
-    trace_put_metadata(w, "process_name", w->gpu_pid, 0, "name", name);
-    snprintf(name, sizeof name, "GPU %d %.60s%s%.400s", t->gpu_index, t->gpu->name,
+    char labels[600];
+    snprintf(labels, sizeof labels, "GPU %d %.60s%s%.400s", t->gpu_index, t->gpu->name,
              t->activities ? "" : "; without a tracer, times are of CUDA events: ", t->activities ? "" : t->untraced);
-    trace_put_metadata(w, "process_labels", w->gpu_pid, 0, "labels", name);
-    trace_put_sort_index(w, "process_sort_index", w->gpu_pid, 0, MADE_UP_THREAD + t->rank);
-    trace_put_metadata(w, "thread_name", w->gpu_pid, LANE_OF_PHASES, "name", "phases");
-    trace_put_sort_index(w, "thread_sort_index", w->gpu_pid, LANE_OF_PHASES, 0);
+    trace_put_lane(w, "process", w->gpu_pid, 0, MADE_UP_THREAD + t->rank, labels, "ddpbench rank %d GPU", t->rank);
+    trace_put_lane(w, "thread", w->gpu_pid, LANE_OF_PHASES, 0, NULL, "phases");
     for (size_t i = 0; i < lanes->n; i++) {
         const struct trace_gpu_lane *lane = &lanes->lane[i];
-        if (lane->stream == ACTIVITY_NONE)
-            snprintf(name, sizeof name, "waits");
-        else
+        char name[64] = "waits", beside[32] = "";
+        if (lane->stream != ACTIVITY_NONE)
             snprintf(name, sizeof name, "stream %" PRIu32 "%s", lane->stream, lane->nccl ? " (nccl)" : "");
         if (lane->beside)
-            snprintf(name + strlen(name), 40, ", %d at once", lane->beside + 1);
-        trace_put_metadata(w, "thread_name", w->gpu_pid, lane_thread(lane), "name", name);
-        trace_put_sort_index(w, "thread_sort_index", w->gpu_pid, lane_thread(lane), 1 + (int)i);
+            snprintf(beside, sizeof beside, ", %d at once", lane->beside + 1);
+        trace_put_lane(w, "thread", w->gpu_pid, lane_thread(lane), 1 + (int)i, NULL, "%s%s", name, beside);
     }
 }
 
@@ -90,8 +82,8 @@ static void put_phases(struct trace_writer *w)
         const struct span *s = &host->span[i];
         if (step_phase_of(s) < 0)
             continue;
-        trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, LANE_OF_PHASES, trace_row_time(t, s->start_ns),
-                         trace_row_time(t, s->end_ns), w->host_id + (long)i);
+        trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, LANE_OF_PHASES, s->start_ns, s->end_ns,
+                         w->host_id + (long)i);
         trace_span_end(w, s->name);
     }
 }
@@ -104,52 +96,49 @@ static void put_kernel(struct trace_writer *w, const struct activity *a)
     int multiprocessors = w->trace->gpu->multiprocessors;
     double blocks = (double)grid[0] * grid[1] * grid[2] / (multiprocessors > 0 ? multiprocessors : 1);
     double threads = (double)block[0] * block[1] * block[2];
-    trace_text_print(&w->out, ", \"registers per thread\": %" PRIu32 ", \"shared memory\": %" PRIu32,
-                     a->kernel.registers, a->kernel.shared_bytes);
-    trace_text_print(&w->out, ", \"blocks per SM\": %.6g, \"warps per SM\": %.6g", blocks, blocks * threads / 32);
-    trace_text_print(&w->out, ", \"grid\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", grid[0], grid[1], grid[2]);
-    trace_text_print(&w->out, ", \"block\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", block[0], block[1], block[2]);
+    trace_print(w, ", \"registers per thread\": %" PRIu32 ", \"shared memory\": %" PRIu32, a->kernel.registers,
+                a->kernel.shared_bytes);
+    trace_print(w, ", \"blocks per SM\": %.6g, \"warps per SM\": %.6g", blocks, blocks * threads / 32);
+    trace_print(w, ", \"grid\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", grid[0], grid[1], grid[2]);
+    trace_print(w, ", \"block\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", block[0], block[1], block[2]);
 }
 
 static void put_bytes(struct trace_writer *w, const struct activity *a)
 {
     int64_t ns = a->end_ns - a->start_ns;
-    trace_text_print(&w->out, ", \"bytes\": %zu, \"memory bandwidth (GB/s)\": %.6g", a->bytes,
-                     ns > 0 ? (double)a->bytes / (double)ns : 0);
+    trace_print(w, ", \"bytes\": %zu, \"memory bandwidth (GB/s)\": %.6g", a->bytes,
+                ns > 0 ? (double)a->bytes / (double)ns : 0);
 }
 
-static void put_number_if_known(struct trace_writer *w, const char *name, uint32_t value)
+/* A number, -1 where it is unknown. */
+static void put_number(struct trace_writer *w, const char *name, uint32_t value)
 {
-    if (value == ACTIVITY_NONE)
-        trace_text_print(&w->out, ", \"%s\": -1", name);
-    else
-        trace_text_print(&w->out, ", \"%s\": %" PRIu32, name, value);
+    trace_print(w, ", \"%s\": %lld", name, value == ACTIVITY_NONE ? -1 : (long long)value);
 }
 
 static void put_wait(struct trace_writer *w, const struct activity *a)
 {
-    trace_text_print(&w->out, ", \"cuda_sync_kind\": \"%s\"", a->name);
+    trace_print(w, ", \"cuda_sync_kind\": \"%s\"", a->name);
     if (a->wait.event == ACTIVITY_NONE)
         return;
-    put_number_if_known(w, "wait_on_stream", a->wait.stream);
-    put_number_if_known(w, "wait_on_cuda_event_record_corr_id", a->wait.correlation);
-    put_number_if_known(w, "wait_on_cuda_event_id", a->wait.event);
+    put_number(w, "wait_on_stream", a->wait.stream);
+    put_number(w, "wait_on_cuda_event_record_corr_id", a->wait.correlation);
+    put_number(w, "wait_on_cuda_event_id", a->wait.event);
 }
 
 /* From the call to what it led to. Ids are unique over ranks: correlations have 32 bits. */
 static void put_flow(struct trace_writer *w, const struct trace_gpu_row *row, long thread)
 {
     const struct trace *t = w->trace;
-    const struct activity *ends[] = {row->call, row->activity};
+    const struct activity *call = row->call->activity;
     uint64_t id = (uint64_t)t->rank << 32 | row->activity->correlation;
     for (int i = 0; i < 2; i++) {
-        trace_row_begin(w, i ? "f" : "s", i ? w->gpu_pid : w->pid, i ? thread : (long)row->call->thread);
-        trace_text_put(&w->out, ", \"ts\": ");
-        trace_text_us(&w->out, trace_row_time(t, ends[i]->start_ns));
-        trace_text_put(&w->out, ", \"id\": ");
-        trace_text_count(&w->out, id);
-        trace_text_put(&w->out, ", \"cat\": \"ac2g\", \"name\": \"ac2g\"");
-        trace_text_put(&w->out, i ? ", \"bp\": \"e\"}" : "}");
+        trace_row_begin(w, i ? "f" : "s", i ? w->gpu_pid : w->pid, i ? thread : (long)call->thread,
+                        trace_row_time(t, i ? row->activity->start_ns : call->start_ns));
+        trace_put(w, ", \"id\": ");
+        trace_put_count(w, id);
+        trace_put(w, ", \"cat\": \"ac2g\", \"name\": \"ac2g\"");
+        trace_put(w, i ? ", \"bp\": \"e\"}" : "}");
     }
 }
 
@@ -161,18 +150,17 @@ static void put_device_row(struct trace_writer *w, const struct trace_gpu_row *r
                                            [ACTIVITY_WAIT] = "cuda_sync"};
     const struct trace *t = w->trace;
     const struct activity *a = row->activity;
-    trace_span_begin(w, category[a->kind], w->gpu_pid, lane_thread(lane), trace_row_time(t, a->start_ns),
-                     trace_row_time(t, a->end_ns), row->id);
-    trace_text_print(&w->out, ", \"device\": %d, \"context\": %" PRIu32, t->gpu_index, a->context);
-    put_number_if_known(w, "stream", a->stream);
-    trace_text_print(&w->out, ", \"correlation\": %" PRIu32, a->correlation);
+    trace_span_begin(w, category[a->kind], w->gpu_pid, lane_thread(lane), a->start_ns, a->end_ns, row->call->id);
+    trace_print(w, ", \"device\": %d, \"context\": %" PRIu32, t->gpu_index, a->context);
+    put_number(w, "stream", a->stream);
+    trace_print(w, ", \"correlation\": %" PRIu32, a->correlation);
     if (a->kind == ACTIVITY_KERNEL)
         put_kernel(w, a);
     else if (a->kind == ACTIVITY_WAIT)
         put_wait(w, a);
     else
         put_bytes(w, a);
-    if (row->only_kernel)
+    if (row->collective != NO_COLLECTIVE)
         trace_put_collective(w, row->collective);
     trace_span_end(w, a->name);
     if (a->kind != ACTIVITY_WAIT)
@@ -185,9 +173,9 @@ static void put_call(struct trace_writer *w, const struct trace_gpu_call *call)
     const struct activity *a = call->activity;
     if (a->call.marks && !a->call.waited)
         return;
-    trace_span_begin(w, a->call.driver ? "cuda_driver" : "cuda_runtime", w->pid, (long)a->thread,
-                     trace_row_time(w->trace, a->start_ns), trace_row_time(w->trace, a->end_ns), call->id);
-    trace_text_print(&w->out, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
+    trace_span_begin(w, a->call.driver ? "cuda_driver" : "cuda_runtime", w->pid, (long)a->thread, a->start_ns,
+                     a->end_ns, call->id);
+    trace_print(w, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
     trace_span_end(w, a->name);
 }
 
@@ -196,20 +184,18 @@ static void put_activities(struct trace_writer *w)
     struct trace_gpu_rows rows;
     trace_gpu_rows_create(&rows, w);
     struct trace_gpu_lanes lanes = {.lane = allocate(rows.n + 1, sizeof *lanes.lane)};
-    size_t *lane = allocate(rows.n + 1, sizeof *lane);
     for (size_t i = 0; i < rows.n; i++) {
         const struct activity *a = rows.row[i].activity;
         uint32_t stream = a->kind == ACTIVITY_WAIT ? ACTIVITY_NONE : a->stream;
         struct trace_gpu_lane *chosen = choose_lane(&lanes, stream, a->start_ns, a->end_ns);
         chosen->nccl |= rows.row[i].nccl;
-        lane[i] = (size_t)(chosen - lanes.lane);
+        rows.row[i].lane = (size_t)(chosen - lanes.lane);
     }
     put_gpu_lanes(w, &lanes);
     for (size_t i = 0; i < rows.calls; i++)
         put_call(w, &rows.call[i]);
     for (size_t i = 0; i < rows.n; i++)
-        put_device_row(w, &rows.row[i], &lanes.lane[lane[i]]);
-    free(lane);
+        put_device_row(w, &rows.row[i], &lanes.lane[rows.row[i].lane]);
     free(lanes.lane);
     trace_gpu_rows_destroy(&rows);
 }
@@ -225,16 +211,16 @@ static void put_stamped(struct trace_writer *w)
     put_gpu_lanes(w, &lanes);
     for (size_t i = 0; i < compute->n; i++) {
         const struct span *s = &compute->span[i];
-        trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[0]), trace_row_time(t, s->start_ns),
-                         trace_row_time(t, s->end_ns), w->operation_id + (long)i);
-        trace_text_print(&w->out, ", \"stream\": %d", STREAM_COMPUTE);
+        trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[0]), s->start_ns, s->end_ns,
+                         w->operation_id + (long)i);
+        trace_print(w, ", \"stream\": %d", STREAM_COMPUTE);
         trace_span_end(w, s->name);
     }
     for (size_t i = 0; t->nccl_version && i < t->collectives->n; i++) {
         const struct timed_collective *c = &t->collectives->item[i];
-        trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[1]), c->posted_ns - t->base_ns,
-                         c->completed_ns - t->base_ns, w->collective_id + (long)i);
-        trace_text_print(&w->out, ", \"stream\": %d", STREAM_COMMUNICATION);
+        trace_ts_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[1]), c->posted_ns - t->base_ns,
+                            c->completed_ns - t->base_ns, w->collective_id + (long)i);
+        trace_print(w, ", \"stream\": %d", STREAM_COMMUNICATION);
         trace_put_collective(w, i);
         trace_span_end(w, "nccl:all_reduce");
     }
@@ -251,20 +237,20 @@ void trace_put_device(struct trace_writer *w)
     put_phases(w);
 }
 
-void trace_put_device_properties(struct trace_text *out, const struct gpu_facts *g, int index)
+void trace_put_device_properties(struct trace_writer *w)
 {
+    const struct gpu_facts *g = w->trace->gpu;
     if (!g)
         return;
-    trace_text_print(out, "{\"id\": %d, \"name\": ", index);
-    trace_text_string(out, g->name);
-    trace_text_print(
-        out,
-        ", \"totalGlobalMem\": %zu, \"computeMajor\": %d, \"computeMinor\": %d, \"maxThreadsPerBlock\": %d, "
-        "\"maxThreadsPerMultiprocessor\": %d, \"regsPerBlock\": %d, \"warpSize\": %d, \"sharedMemPerBlock\": "
-        "%zu, \"numSms\": %d}",
-        g->total_memory, g->compute_major, g->compute_minor, g->max_threads_per_block,
-        g->max_threads_per_multiprocessor, g->registers_per_block, g->warp_size, g->shared_memory_per_block,
-        g->multiprocessors);
+    trace_print(w, "{\"id\": %d, \"name\": ", w->trace->gpu_index);
+    trace_put_string(w, g->name);
+    trace_print(w,
+                ", \"totalGlobalMem\": %zu, \"computeMajor\": %d, \"computeMinor\": %d, \"maxThreadsPerBlock\": %d, "
+                "\"maxThreadsPerMultiprocessor\": %d, \"regsPerBlock\": %d, \"warpSize\": %d, \"sharedMemPerBlock\": "
+                "%zu, \"numSms\": %d}",
+                g->total_memory, g->compute_major, g->compute_minor, g->max_threads_per_block,
+                g->max_threads_per_multiprocessor, g->registers_per_block, g->warp_size, g->shared_memory_per_block,
+                g->multiprocessors);
 }
 
 int64_t trace_gpu_end(const struct trace *t)

@@ -14,11 +14,11 @@ struct trace_gpu_call {
 
 /* What the GPU did because of such a call, and waits. */
 struct trace_gpu_row {
-    const struct activity *activity, *call;
+    const struct activity *activity;
+    struct trace_gpu_call *call;
     int nccl;          /* a kernel of NCCL */
-    long id;           /* as the call's */
-    size_t collective; /* that it belongs to; or NO_COLLECTIVE */
-    int only_kernel;   /* of that collective */
+    size_t lane;       /* where it is written */
+    size_t collective; /* whose only kernel it is; or NO_COLLECTIVE */
 };
 
 struct trace_gpu_rows {

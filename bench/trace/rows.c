@@ -1,93 +1,158 @@
-/* rows.c - what all rows of a trace have. */
+/* rows.c - the text of a trace, and what all of its rows have. Numbers are put down digit by digit: printf would take
+ * most of the time of a large one. */
 #include "trace/rows.h"
 
-#include <math.h>
+#include "kernels/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- text ---- */
+
+int trace_flush(struct trace_writer *w)
+{
+    if (!w->failed && w->n)
+        w->failed = w->sink->write(w->sink->context, w->text, w->n) != 0;
+    w->n = 0;
+    return w->failed ? -1 : 0;
+}
+
+static void put_bytes(struct trace_writer *w, const char *text, size_t n)
+{
+    if (w->n + n > sizeof w->text)
+        (void)trace_flush(w);
+    memcpy(w->text + w->n, text, n);
+    w->n += n;
+}
+
+void trace_put(struct trace_writer *w, const char *text)
+{
+    put_bytes(w, text, strlen(text));
+}
+
+void trace_print(struct trace_writer *w, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (n < 0 || (size_t)n >= sizeof text)
+        FATAL("a trace row of %d characters", n);
+    put_bytes(w, text, (size_t)n);
+}
+
+void trace_put_count(struct trace_writer *w, uint64_t value)
+{
+    char digit[24];
+    size_t n = sizeof digit;
+    do
+        digit[--n] = (char)('0' + value % 10);
+    while (value /= 10);
+    put_bytes(w, digit + n, sizeof digit - n);
+}
+
+void trace_put_us(struct trace_writer *w, int64_t ns)
+{
+    uint64_t value = ns > 0 ? (uint64_t)ns : 0;
+    char decimals[4] = {'.', (char)('0' + value / 100 % 10), (char)('0' + value / 10 % 10), (char)('0' + value % 10)};
+    trace_put_count(w, value / 1000);
+    put_bytes(w, decimals, sizeof decimals);
+}
+
+void trace_put_string(struct trace_writer *w, const char *text)
+{
+    trace_put(w, "\"");
+    for (const char *c = text; *c; c++) {
+        size_t plain = 0;
+        while (c[plain] >= ' ' && c[plain] <= '~' && c[plain] != '"' && c[plain] != '\\')
+            plain++;
+        put_bytes(w, c, plain);
+        c += plain;
+        if (!*c)
+            break;
+        if (*c == '"' || *c == '\\')
+            trace_print(w, "\\%c", *c);
+        else
+            trace_put(w, "?"); /* names of hosts and labels are ASCII; whatever is not stays readable */
+    }
+    trace_put(w, "\"");
+}
+
+/* ---- rows ---- */
 
 int64_t trace_row_time(const struct trace *t, int64_t ns)
 {
     return alignment_apply(t->alignment, ns) - t->base_ns;
 }
 
-void trace_row_begin(struct trace_writer *w, const char *phase, long pid, long thread)
+void trace_row_begin(struct trace_writer *w, const char *phase, long pid, long thread, int64_t ts)
 {
-    trace_text_put(&w->out, w->first ? "\n{\"ph\": \"" : ",\n{\"ph\": \"");
+    trace_put(w, w->first ? "\n{\"ph\": \"" : ",\n{\"ph\": \"");
     w->first = 0;
-    trace_text_put(&w->out, phase);
-    trace_text_put(&w->out, "\", \"pid\": ");
-    trace_text_count(&w->out, (uint64_t)pid);
-    trace_text_put(&w->out, ", \"tid\": ");
-    trace_text_count(&w->out, (uint64_t)thread);
+    trace_put(w, phase);
+    trace_put(w, "\", \"pid\": ");
+    trace_put_count(w, (uint64_t)pid);
+    trace_put(w, ", \"tid\": ");
+    trace_put_count(w, (uint64_t)thread);
+    trace_put(w, ", \"ts\": ");
+    trace_put_us(w, ts);
 }
 
-void trace_span_begin(struct trace_writer *w, const char *category, long pid, long thread, int64_t start, int64_t end,
-                      long id)
+void trace_ts_span_begin(struct trace_writer *w, const char *category, long pid, long thread, int64_t start,
+                         int64_t end, long id)
 {
-    trace_row_begin(w, "X", pid, thread);
-    trace_text_put(&w->out, ", \"ts\": ");
-    trace_text_us(&w->out, start);
-    trace_text_put(&w->out, ", \"dur\": ");
-    trace_text_us(&w->out, end - (start > 0 ? start : 0));
-    trace_text_put(&w->out, ", \"cat\": \"");
-    trace_text_put(&w->out, category);
-    trace_text_put(&w->out, "\", \"args\": {\"External id\": ");
-    trace_text_count(&w->out, (uint64_t)id);
+    trace_row_begin(w, "X", pid, thread, start);
+    trace_put(w, ", \"dur\": ");
+    trace_put_us(w, end - (start > 0 ? start : 0));
+    trace_put(w, ", \"cat\": \"");
+    trace_put(w, category);
+    trace_put(w, "\", \"args\": {\"External id\": ");
+    trace_put_count(w, (uint64_t)id);
 }
 
-void trace_row_end(struct trace_writer *w)
+void trace_span_begin(struct trace_writer *w, const char *category, long pid, long thread, int64_t start_ns,
+                      int64_t end_ns, long id)
 {
-    trace_text_put(&w->out, "}}");
-}
-
-void trace_put_name(struct trace_writer *w, const char *name)
-{
-    trace_text_put(&w->out, ", \"name\": \"");
-    trace_text_put(&w->out, name);
-    trace_text_put(&w->out, "\"");
+    trace_ts_span_begin(w, category, pid, thread, trace_row_time(w->trace, start_ns), trace_row_time(w->trace, end_ns),
+                        id);
 }
 
 void trace_span_end(struct trace_writer *w, const char *name)
 {
-    trace_text_put(&w->out, "}, \"name\": ");
-    trace_text_string(&w->out, name);
-    trace_text_put(&w->out, "}");
+    trace_put(w, "}, \"name\": ");
+    trace_put_string(w, name);
+    trace_put(w, "}");
 }
 
-void trace_put_annotation(struct trace_writer *w, const char *name, int64_t start, int64_t end, long id)
+void trace_put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id)
 {
-    trace_span_begin(w, "user_annotation", w->pid, w->trace->thread, start, end, id);
-    trace_text_put(&w->out, "}");
-    trace_put_name(w, name);
-    trace_text_put(&w->out, "}");
+    trace_span_begin(w, "user_annotation", w->pid, w->trace->thread, start_ns, end_ns, id);
+    trace_span_end(w, name);
 }
 
-void trace_put_metadata(struct trace_writer *w, const char *kind, long pid, long thread, const char *key,
-                        const char *value)
+/* Rows <of>_<what>, such as thread_name. */
+static void put_metadata(struct trace_writer *w, const char *of, const char *what, long pid, long thread,
+                         const char *key, const char *value)
 {
-    trace_row_begin(w, "M", pid, thread);
-    trace_text_put(&w->out, ", \"ts\": 0.000");
-    trace_put_name(w, kind);
-    trace_text_print(&w->out, ", \"args\": {\"%s\": ", key);
-    trace_text_string(&w->out, value);
-    trace_row_end(w);
+    trace_row_begin(w, "M", pid, thread, 0);
+    trace_print(w, ", \"name\": \"%s_%s\", \"args\": {\"%s\": ", of, what, key);
+    trace_put_string(w, value);
+    trace_put(w, "}}");
 }
 
-void trace_put_sort_index(struct trace_writer *w, const char *kind, long pid, long thread, int index)
+void trace_put_lane(struct trace_writer *w, const char *of, long pid, long thread, int place, const char *labels,
+                    const char *format, ...)
 {
-    trace_row_begin(w, "M", pid, thread);
-    trace_text_put(&w->out, ", \"ts\": 0.000");
-    trace_put_name(w, kind);
-    trace_text_print(&w->out, ", \"args\": {\"sort_index\": %d", index);
-    trace_row_end(w);
-}
-
-void trace_put_counter(struct trace_writer *w, const char *name, int64_t ts, const char *series, double value)
-{
-    if (!isfinite(value))
-        return;
-    trace_row_begin(w, "C", w->pid, w->trace->thread);
-    trace_text_put(&w->out, ", \"ts\": ");
-    trace_text_us(&w->out, ts);
-    trace_put_name(w, name);
-    trace_text_print(&w->out, ", \"args\": {\"%s\": %.9g", series, value);
-    trace_row_end(w);
+    char name[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    put_metadata(w, of, "name", pid, thread, "name", name);
+    if (labels)
+        put_metadata(w, of, "labels", pid, thread, "labels", labels);
+    trace_row_begin(w, "M", pid, thread, 0);
+    trace_print(w, ", \"name\": \"%s_sort_index\", \"args\": {\"sort_index\": %d}}", of, place);
 }

@@ -1,8 +1,9 @@
-/* rows.h - what all rows of a trace have: the writer that they go to, and how a row is begun and ended. */
+/* rows.h - the text of a trace on its way to a sink, what all of its rows have, and the rows of collectives and of a
+ * GPU. */
 #ifndef BENCH_TRACE_ROWS_H
 #define BENCH_TRACE_ROWS_H
 
-#include "trace/text.h"
+#include "trace/trace.h"
 
 /* Lane numbers that analysers know as streams, where the lanes are threads of the host. */
 enum { STREAM_COMPUTE = 7, STREAM_COMMUNICATION = 20 };
@@ -20,8 +21,8 @@ struct host_step {
  * assigned before anything is written: span i of the host lane has host_id + i, operation i operation_id + i,
  * collective i collective_id + i. All other rows take the next free id. */
 struct trace_writer {
-    struct trace_text out;
     const struct trace *trace;
+    const struct trace_sink *sink;
     long pid, gpu_pid; /* process numbers of the rows */
     long id;           /* the last one in use */
     long host_id, operation_id, collective_id;
@@ -29,29 +30,75 @@ struct trace_writer {
     int *slot; /* [collectives] the lane of each, of those of the host's library */
     int slots;
     struct host_step *step; /* [steps] */
+    size_t n;               /* bytes of text that the sink has not got yet */
+    int failed;             /* nothing is written after a failure of the sink */
+    char text[1 << 16];
 };
+
+/* ---- text ---- */
+
+/* Adds a string (64 KiB at most); printf's text, of less than 1 KiB; a whole number; nanoseconds as microseconds with
+ * three decimals, 0 for a negative time; a JSON string. */
+void trace_put(struct trace_writer *w, const char *text);
+void trace_print(struct trace_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void trace_put_count(struct trace_writer *w, uint64_t value);
+void trace_put_us(struct trace_writer *w, int64_t ns);
+void trace_put_string(struct trace_writer *w, const char *text);
+
+/* Gives the sink what is left. Returns 0; or -1 if the sink failed. */
+int trace_flush(struct trace_writer *w);
+
+/* ---- rows ---- */
 
 /* A time of this rank's clock as ts: on rank 0's clock, from the base. */
 int64_t trace_row_time(const struct trace *trace, int64_t ns);
 
-/* Begins a row, up to where more members may follow; a span, up to where more of its "args" may follow, with `id` as
- * "External id". */
-void trace_row_begin(struct trace_writer *w, const char *phase, long pid, long thread);
-void trace_span_begin(struct trace_writer *w, const char *category, long pid, long thread, int64_t start, int64_t end,
-                      long id);
+/* Begins a row, up to where more members may follow. */
+void trace_row_begin(struct trace_writer *w, const char *phase, long pid, long thread, int64_t ts);
 
-/* Ends "args" and the row; a span, with its name behind "args", escaped. */
-void trace_row_end(struct trace_writer *w);
+/* Begins a span, up to where more of its "args" may follow, with `id` as "External id": between times of this rank's
+ * clock, or between two ts. Then ends "args" and the span, with its name. */
+void trace_span_begin(struct trace_writer *w, const char *category, long pid, long thread, int64_t start_ns,
+                      int64_t end_ns, long id);
+void trace_ts_span_begin(struct trace_writer *w, const char *category, long pid, long thread, int64_t start,
+                         int64_t end, long id);
 void trace_span_end(struct trace_writer *w, const char *name);
 
-/* `"name": ...` behind other members; the name needs no escapes. */
-void trace_put_name(struct trace_writer *w, const char *name);
+/* A span of the training thread without more "args", between times of this rank's clock. */
+void trace_put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id);
 
-/* Rows of no more than a name and a value. */
-void trace_put_annotation(struct trace_writer *w, const char *name, int64_t start, int64_t end, long id);
-void trace_put_metadata(struct trace_writer *w, const char *kind, long pid, long thread, const char *key,
-                        const char *value);
-void trace_put_sort_index(struct trace_writer *w, const char *kind, long pid, long thread, int index);
-void trace_put_counter(struct trace_writer *w, const char *name, int64_t ts, const char *series, double value);
+/* The name of a "process" (thread 0) or a "thread" (printf's, less than 600 bytes), its labels unless NULL, and its
+ * place among the others. */
+void trace_put_lane(struct trace_writer *w, const char *of, long pid, long thread, int place, const char *labels,
+                    const char *format, ...) __attribute__((format(printf, 7, 8)));
+
+/* ---- collectives ---- */
+
+/* Assigns a lane to each collective, so that those of one lane do not overlap: w->slot and w->slots. */
+void trace_choose_slots(struct trace_writer *w);
+
+/* The thread number of a lane: the comm's own thread for the first, if it has one. */
+long trace_slot_thread(const struct trace *trace, int slot);
+
+/* The ranks 0 to ranks - 1 as a list; abbreviated: the first of many and the last, as Kineto does. */
+void trace_put_group(struct trace_writer *w, int abbreviated);
+
+/* The arguments of collective i, behind others. */
+void trace_put_collective(struct trace_writer *w, size_t i);
+
+/* The collectives of a library that runs on the host, on lanes of their own; or the training thread's calls of those
+ * that run on the GPU. */
+void trace_put_collectives(struct trace_writer *w);
+
+/* ---- a GPU ---- */
+
+/* "deviceProperties"; nothing without one. */
+void trace_put_device_properties(struct trace_writer *w);
+
+/* The rows of the GPU, and of the calls that led to them. */
+void trace_put_device(struct trace_writer *w);
+
+/* When the last row of the GPU ends, in this rank's clock. */
+int64_t trace_gpu_end(const struct trace *trace);
 
 #endif

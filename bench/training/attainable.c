@@ -1,6 +1,4 @@
 /* attainable.c - measures what perfect overlap of each plan of collectives would reach. */
-#include "training/attainable.h"
-
 #include "base/stats.h"
 #include "kernels/error.h"
 #include "training/training.h"
@@ -8,15 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One rank's view; each series has room for all rounds. */
+/* One rank's view in series of [rounds] numbers, in seconds. */
 struct attainable {
     const struct reducer *reducer; /* [n] */
     int n, tensors;
     size_t rounds;
-    double *ready;        /* [tensors, rounds] of `none`: when each gradient is final, from the step's start */
-    double *backward_end; /* [rounds] of `none` */
-    double *rest;         /* [rounds] of `none`: clipping and optimizer */
-    double **alone;       /* [implementations] of [collectives, rounds]: each collective by itself */
+    double *none;   /* [tensors + 2, rounds] of `none`: when each gradient is final, from the step's start; the end of
+                       backward; clipping and optimizer */
+    double **alone; /* [implementations] of [collectives, rounds]: each collective by itself */
 };
 
 double attainable_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest)
@@ -33,9 +30,7 @@ struct attainable *attainable_create(const struct reducer *reducer, int n, int t
 {
     struct attainable *a = allocate(1, sizeof *a);
     *a = (struct attainable){.reducer = reducer, .n = n, .tensors = tensors, .rounds = rounds};
-    a->ready = allocate((size_t)tensors * rounds, sizeof(double));
-    a->backward_end = allocate(rounds, sizeof(double));
-    a->rest = allocate(rounds, sizeof(double));
+    a->none = allocate(((size_t)tensors + 2) * rounds, sizeof *a->none);
     a->alone = allocate((size_t)n, sizeof *a->alone);
     for (int i = 0; i < n; i++)
         a->alone[i] = allocate((size_t)reducer[i].plan.n * rounds, sizeof(double));
@@ -49,9 +44,7 @@ void attainable_destroy(struct attainable *attainable)
     for (int i = 0; i < attainable->n; i++)
         free(attainable->alone[i]);
     free(attainable->alone);
-    free(attainable->ready);
-    free(attainable->backward_end);
-    free(attainable->rest);
+    free(attainable->none);
     free(attainable);
 }
 
@@ -59,18 +52,15 @@ static void measure_none(struct attainable *attainable, const struct run *run, c
                          size_t round)
 {
     int steps = DISCARDED_STEPS + (int)run->options->block_steps, tensors = run->model.tensors;
-    double n = (double)run->options->block_steps, *ready = allocate((size_t)tensors, sizeof *ready);
-    steps_add_ready(&run->timeline, times, DISCARDED_STEPS, steps, n, ready);
-    for (int t = 0; t < tensors; t++)
-        attainable->ready[(size_t)t * attainable->rounds + round] = ready[t];
-    free(ready);
-    attainable->backward_end[round] = attainable->rest[round] = 0;
-    for (int i = DISCARDED_STEPS; i < steps; i++) {
-        const struct step_times *step = &times[i];
-        attainable->backward_end[round] += 1e-9 * (double)(step->backward_end_ns - step->start_ns) / n;
-        attainable->rest[round] +=
-            1e-9 * (double)(step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_OPTIMIZER]) / n;
+    double n = (double)run->options->block_steps, *mine = allocate((size_t)tensors + 2, sizeof *mine);
+    steps_add_ready(&run->timeline, times, DISCARDED_STEPS, steps, n, mine);
+    for (const struct step_times *step = times + DISCARDED_STEPS; step < times + steps; step++) {
+        mine[tensors] += 1e-9 * (double)(step->backward_end_ns - step->start_ns) / n;
+        mine[tensors + 1] += 1e-9 * (double)(step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_OPTIMIZER]) / n;
     }
+    for (int i = 0; i < tensors + 2; i++)
+        attainable->none[(size_t)i * attainable->rounds + round] = mine[i];
+    free(mine);
 }
 
 /* How long a collective takes with the ranks otherwise idle: its span, as in a step. */
@@ -89,9 +79,14 @@ static double seconds_alone(struct run *run, const struct collective *collective
     return seconds;
 }
 
-static void measure_alone(struct attainable *attainable, struct run *run, int implementation, size_t round)
+void attainable_measure(struct attainable *attainable, struct run *run, const struct step_times *times,
+                        int implementation, size_t round)
 {
     const struct reducer *reducer = &run->reducer[implementation];
+    if (!reducer->strategy->reduces) {
+        measure_none(attainable, run, times, round);
+        return;
+    }
     run->model.device->zero(run->model.gradient, run->model.arena); /* sums of sums would soon be infinite */
     for (int i = 0; i < reducer->plan.n; i++) {
         struct collective collective = reducer_collective(reducer, i);
@@ -126,22 +121,13 @@ double attainable_slowdown(const struct attainable *attainable, const struct tim
     return median;
 }
 
-void attainable_measure(struct attainable *attainable, struct run *run, const struct step_times *times,
-                        int implementation, size_t round)
-{
-    if (run->reducer[implementation].strategy->reduces)
-        measure_alone(attainable, run, implementation, round);
-    else
-        measure_none(attainable, run, times, round);
-}
-
-/* The median over the first rounds of each of n series with room for `room`, of the slowest rank; value[n]. */
-static void slowest_medians(const struct job *job, const double *series, int n, size_t rounds, size_t room,
-                            double *value)
+/* The median over the first rounds of each of n series, of the slowest rank; value[n]. */
+static void slowest_medians(const struct attainable *a, const struct job *job, const double *series, int n,
+                            size_t rounds, double *value)
 {
     double *all = allocate((size_t)n * (size_t)job->size, sizeof *all);
     for (int i = 0; i < n; i++)
-        value[i] = stats_median(series + (size_t)i * room, rounds);
+        value[i] = stats_median(series + (size_t)i * a->rounds, rounds);
     job_gather(job, value, (size_t)n * sizeof *value, all);
     for (int i = 0; i < n; i++)
         for (int r = 0; r < job->size; r++)
@@ -151,23 +137,21 @@ static void slowest_medians(const struct job *job, const double *series, int n, 
 
 void attainable_compute(const struct attainable *a, const struct job *job, size_t rounds, double *seconds)
 {
-    size_t tensors = (size_t)a->tensors;
-    double *ready = allocate(tensors, sizeof *ready), backward_end, rest;
-    double *alone = allocate(tensors, sizeof *alone), *bucket_ready = allocate(tensors, sizeof *bucket_ready);
-    slowest_medians(job, a->ready, a->tensors, rounds, a->rounds, ready);
-    slowest_medians(job, a->backward_end, 1, rounds, a->rounds, &backward_end);
-    slowest_medians(job, a->rest, 1, rounds, a->rounds, &rest);
+    int tensors = a->tensors;
+    double *none = allocate((size_t)tensors + 2, sizeof *none);
+    double *alone = allocate((size_t)tensors, sizeof *alone), *ready = allocate((size_t)tensors, sizeof *ready);
+    slowest_medians(a, job, a->none, tensors + 2, rounds, none);
     for (int i = 0; i < a->n; i++) {
         const struct plan *plan = &a->reducer[i].plan;
         seconds[i] = NAN;
         if (!a->reducer[i].strategy->reduces)
             continue;
-        slowest_medians(job, a->alone[i], plan->n, rounds, a->rounds, alone);
+        slowest_medians(a, job, a->alone[i], plan->n, rounds, alone);
         for (int b = 0; b < plan->n; b++)
-            bucket_ready[b] = ready[plan->bucket[b].last_tensor];
-        seconds[i] = attainable_of_plan(plan->n, bucket_ready, alone, backward_end, rest);
+            ready[b] = none[plan->bucket[b].last_tensor];
+        seconds[i] = attainable_of_plan(plan->n, ready, alone, none[tensors], none[tensors + 1]);
     }
-    free(ready);
+    free(none);
     free(alone);
-    free(bucket_ready);
+    free(ready);
 }

@@ -7,24 +7,13 @@
 #include <math.h>
 #include <stdio.h>
 
-static void add_memory(cJSON *summary, const size_t memory[MEMORY_PARTS])
-{
-    char line[512], words[CELL];
-    size_t at = 0;
-    for (int i = 0; i < MEMORY_PARTS && at < sizeof line; i++)
-        at += (size_t)snprintf(line + at, sizeof line - at, "%s %s %s", i ? "," : "", memory_part_name[i],
-                               text_memory(words, memory[i]));
-    results_add_line(summary, "heading", "memory    %s on each rank (estimated):%s",
-                     text_memory(words, memory_total(memory)), line);
-}
-
 void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON *summary)
 {
     const struct training_options *o = run->options;
     const struct workload *w = &o->workload;
     const struct job *job = run->job;
     const struct comm *comm = run->comm;
-    char on[300];
+    char on[300], total[CELL], parts[256];
     results_add_line(summary, "heading", "ddpbench %s on %d rank%s x %d thread%s on %d host%s (%s), comm %s, %s%s",
                      version_text(), job->size, text_plural((size_t)job->size), run->threads,
                      text_plural((size_t)run->threads), job->hosts, text_plural((size_t)job->hosts),
@@ -45,7 +34,8 @@ void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON 
     else
         results_add_line(summary, "heading", "data      synthetic");
     results_add_line(summary, "heading", "%s", epochs_or_regime);
-    add_memory(summary, run->memory);
+    results_add_line(summary, "heading", "memory    %s on each rank (estimated): %s",
+                     text_memory(total, memory_total(run->memory)), memory_words(run->memory, parts));
 }
 
 static void add_losses(cJSON *summary, const struct losses *losses)

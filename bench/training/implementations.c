@@ -1,5 +1,5 @@
 /* implementations.c - the rows of a comparison, and the kinds of option that they are made from. */
-#include "training/implementations.h"
+#include "training/options.h"
 
 #include "kernels/error.h"
 
@@ -10,30 +10,17 @@
 
 /* ---- strategies ---- */
 
-static const struct strategy *find_strategy(const struct option *option, const char *name)
+static int strategy_parse(const struct option *option, const char *text, void *field)
 {
     char known[256] = "";
     size_t at = 0;
-    const struct strategy *strategy = strategy_find(name);
+    const struct strategy *strategy = strategy_find(text);
     for (int i = 0; strategies[i] && at < sizeof known; i++)
         at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", strategies[i]->name);
     if (!strategy)
-        error_report("--%s: unknown implementation '%s'; known: %s", option->name, name, known);
-    return strategy;
-}
-
-static int strategy_parse(const struct option *option, const char *text, void *field)
-{
-    const struct strategy *strategy = find_strategy(option, text);
-    if (strategy)
-        *(const struct strategy **)field = strategy;
-    return strategy ? 0 : -1;
-}
-
-static void strategy_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    (void)option;
-    snprintf(text, size, "%s", (*(const struct strategy *const *)field)->name);
+        return error_report("--%s: unknown implementation '%s'; known: %s", option->name, text, known);
+    *(const struct strategy **)field = strategy;
+    return 0;
 }
 
 static int add_strategy(const struct option *option, struct strategy_list *list, const char *word)
@@ -42,8 +29,7 @@ static int add_strategy(const struct option *option, struct strategy_list *list,
     size_t length = equal ? (size_t)(equal - word) : strlen(word);
     if (list->n == MAX_IMPLEMENTATIONS)
         return error_report("--%s: more than %d rows", option->name, MAX_IMPLEMENTATIONS);
-    list->item[list->n].strategy = find_strategy(option, equal ? equal + 1 : word);
-    if (!list->item[list->n].strategy)
+    if (strategy_parse(option, equal ? equal + 1 : word, &list->item[list->n].strategy))
         return -1;
     char *label = list->item[list->n].label;
     if (!length || length >= sizeof list->item->label)
@@ -73,19 +59,6 @@ static int strategies_parse(const struct option *option, const char *text, void 
     return 0;
 }
 
-static void strategies_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    (void)option;
-    const struct strategy_list *list = field;
-    size_t at = 0;
-    for (int i = 0; i < list->n && at < size; i++) {
-        const char *label = list->item[i].label, *name = list->item[i].strategy->name;
-        int same = !strcmp(label, name);
-        at +=
-            (size_t)snprintf(text + at, size - at, "%s%s%s%s", i ? "," : "", same ? "" : label, same ? "" : "=", name);
-    }
-}
-
 /* ---- bucket sizes ---- */
 
 static int buckets_parse(const struct option *option, const char *text, void *field)
@@ -109,36 +82,16 @@ static int buckets_parse(const struct option *option, const char *text, void *fi
     return 0;
 }
 
-static void buckets_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    (void)option;
-    const struct bucket_sizes *sizes = field;
-    size_t at = 0;
-    for (int i = 0; i < sizes->n && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%s%s", i ? "," : "", sizes->item[i].words);
-}
-
 /* ---- a delay ---- */
-
-static int parse_phase(const struct option *option, const char *text, enum phase *phase)
-{
-    char known[256] = "";
-    for (int p = 0; p < PHASES; p++) {
-        if (!strcmp(text, phase_name[p])) {
-            *phase = (enum phase)p;
-            return 0;
-        }
-        size_t at = strlen(known);
-        snprintf(known + at, sizeof known - at, "%s%s", p ? ", " : "", phase_name[p]);
-    }
-    return error_report("--%s phase=%s: unknown phase; known: %s", option->name, text, known);
-}
 
 static int delay_parse(const struct option *option, const char *text, void *field)
 {
+    static const struct option of_delay = {.name = "inject-delay phase"};
+    const char *phases[PHASES + 1] = {NULL};
     char name[32], value[32];
     struct delay d = {-1, 0, PHASE_BACKWARD};
-    int more, phase = 0;
+    int more, phase = -1;
+    memcpy(phases, phase_name, sizeof phase_name);
     for (const char *at = text; (more = option_next_pair(&at, name, value)) > 0;) {
         double number = 0;
         int bad = strcmp(name, "phase") && option_number(value, &number);
@@ -147,33 +100,25 @@ static int delay_parse(const struct option *option, const char *text, void *fiel
         else if (!strcmp(name, "ms") && !bad && number > 0 && number <= 60000)
             d.ms = number;
         else if (!strcmp(name, "phase")) {
-            if (parse_phase(option, value, &d.phase))
+            phase = option_choose(&of_delay, value, phases);
+            if (phase < 0)
                 return -1;
-            phase = 1;
         } else
             return error_report("--%s %s: '%s=%s' is not rank=R, ms=TIME (above 0, at most 60000) or phase=NAME",
                                 option->name, text, name, value);
     }
-    if (more < 0 || d.rank < 0 || d.ms <= 0 || !phase)
+    if (more < 0 || d.rank < 0 || d.ms <= 0 || phase < 0)
         return error_report("--%s %s: expected rank=R,ms=TIME,phase=NAME, such as rank=1,ms=5,phase=backward_pass",
                             option->name, text);
+    d.phase = (enum step_phase)phase;
     *(struct delay *)field = d;
     return 0;
 }
 
-static void delay_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    (void)option;
-    const struct delay *delay = field;
-    *text = 0;
-    if (delay->ms > 0)
-        snprintf(text, size, "rank=%d,ms=%g,phase=%s", delay->rank, delay->ms, phase_name[delay->phase]);
-}
-
-const struct option_kind option_strategy = {VALUE_TEXT, strategy_parse, strategy_print};
-const struct option_kind option_strategies = {VALUE_TEXT, strategies_parse, strategies_print};
-const struct option_kind option_buckets = {VALUE_TEXT, buckets_parse, buckets_print};
-const struct option_kind option_delay = {VALUE_TEXT, delay_parse, delay_print};
+const struct option_kind option_strategy = {VALUE_TEXT, strategy_parse, NULL};
+const struct option_kind option_strategies = {VALUE_TEXT, strategies_parse, NULL};
+const struct option_kind option_buckets = {VALUE_TEXT, buckets_parse, NULL};
+const struct option_kind option_delay = {VALUE_TEXT, delay_parse, NULL};
 
 /* ---- the rows ---- */
 

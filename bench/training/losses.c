@@ -1,5 +1,5 @@
 /* losses.c - do the strategies train the same model? */
-#include "training/losses.h"
+#include "training/training.h"
 
 #include "kernels/error.h"
 

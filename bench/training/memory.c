@@ -1,15 +1,11 @@
 /* memory.c - what a run will need, by part. */
-#include "training/memory.h"
+#include "training/training.h"
 
 #include "base/text.h"
 #include "kernels/error.h"
-#include "machine/machine.h"
-#include "spans/spans.h"
-#include "training/measurements.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 const char *const memory_part_name[MEMORY_PARTS] = {
     [MEMORY_WEIGHTS] = "weights",         [MEMORY_GRADIENTS] = "gradients",         [MEMORY_OPTIMIZER] = "optimizer",
@@ -73,41 +69,25 @@ size_t memory_total(const size_t bytes[MEMORY_PARTS])
     return total;
 }
 
-/* The parts in words, in text[256]. */
-static const char *parts_words(const size_t bytes[MEMORY_PARTS], char text[256])
+const char *memory_words(const size_t bytes[MEMORY_PARTS], char text[256])
 {
     char part[CELL];
-    *text = 0;
-    for (int i = 0; i < MEMORY_PARTS; i++) {
-        size_t at = strlen(text);
-        snprintf(text + at, 256 - at, "%s%s for %s", i ? ", " : "", text_memory(part, bytes[i]), memory_part_name[i]);
-    }
+    size_t at = 0;
+    for (int i = 0; i < MEMORY_PARTS && at < 256; i++)
+        at += (size_t)snprintf(text + at, 256 - at, "%s%s %s", i ? ", " : "", memory_part_name[i],
+                               text_memory(part, bytes[i]));
     return text;
 }
 
-int memory_check_gpu(const size_t bytes[MEMORY_PARTS], const struct gpu_facts *gpu, int ranks)
+int memory_check(const size_t bytes[MEMORY_PARTS], const char *name, int is_gpu, size_t available, int ranks)
 {
     char need[CELL], have[CELL], parts[256];
-    double needed = (double)(memory_total(bytes) - bytes[MEMORY_RECORDS]) * ranks;
-    if (needed <= (double)gpu->free_memory)
-        return 0;
-    return error_report("%s has %s free and %d rank%s on it need%s %s: a rank needs %s; use a smaller --batch-size, "
-                        "--context-length, --num-layers or --d-model, --dtype bf16, or more GPUs",
-                        gpu->name, text_memory(have, gpu->free_memory), ranks, ranks > 1 ? "s" : "",
-                        ranks > 1 ? "" : "s", text_memory(need, (size_t)fmin(needed, 1e19)), parts_words(bytes, parts));
-}
-
-int memory_check(const size_t bytes[MEMORY_PARTS], const struct job *job)
-{
-    char need[CELL], have[CELL], parts[256];
-    double needed = (double)memory_total(bytes) * job->machine_size;
-    size_t available = host_memory_available();
+    double needed = (double)(memory_total(bytes) - (is_gpu ? bytes[MEMORY_RECORDS] : 0)) * ranks;
     if (needed <= (double)available)
         return 0;
-    parts_words(bytes, parts);
-    return error_report(
-        "the %d rank%s of this machine need %s of memory together and it has %s: a rank needs %s; use a smaller "
-        "--batch-size, --context-length, --num-layers, --d-model or --steps-per-block, or more hosts",
-        job->machine_size, job->machine_size == 1 ? "" : "s", text_memory(need, (size_t)fmin(needed, 1e19)),
-        text_memory(have, available), parts);
+    return error_report("%s has %s of memory free and %d rank%s on it need%s %s: a rank needs %s; use a smaller "
+                        "--batch-size, --context-length, --num-layers or --d-model, %s",
+                        name, text_memory(have, available), ranks, text_plural((size_t)ranks), ranks > 1 ? "" : "s",
+                        text_memory(need, (size_t)fmin(needed, 1e19)), memory_words(bytes, parts),
+                        is_gpu ? "--dtype bf16, or more GPUs" : "fewer --steps-per-block, or more hosts");
 }

@@ -22,12 +22,7 @@ static int grad_dtype_parse(const struct option *option, const char *text, void 
     return choice < 0 ? -1 : 0;
 }
 
-static void grad_dtype_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    snprintf(text, size, "%s", option->choices[*(const enum comm_dtype *)field == COMM_BF16]);
-}
-
-static const struct option_kind option_grad_dtype = {VALUE_TEXT, grad_dtype_parse, grad_dtype_print};
+static const struct option_kind option_grad_dtype = {VALUE_TEXT, grad_dtype_parse, NULL};
 static const char *const regime_names[] = {"active", "warmup", NULL};
 
 /* clang-format off */
@@ -47,9 +42,6 @@ static const struct option model_rows[] = {
     {.name = "rope-theta", .kind = &option_real, .offset = WORKLOAD(rope_theta), .initial = "10000", .low = 1,
      .high = HUGE_COUNT, .help = "base of the rotary position angles"},
 };
-/* clang-format on */
-
-/* clang-format off */
 static const struct option strategy_rows[] = {
     {.name = "implementations", .common = 1, .kind = &option_strategies, .offset = WORKLOAD(strategies),
      .initial = "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed",
@@ -60,9 +52,6 @@ static const struct option strategy_rows[] = {
     {.name = "grad-dtype", .kind = &option_grad_dtype, .offset = WORKLOAD(grad_dtype), .initial = "fp32",
      .choices = grad_dtype_names, .help = "type on the wire of ddp_individual_v2: fp32 or bf16"},
 };
-/* clang-format on */
-
-/* clang-format off */
 static const struct option batch_rows[] = {
     {.name = "batch-size", .common = 1, .kind = &option_count, .offset = FIELD(batch_size), .initial = "32", .low = 1,
      .high = 1e9, .help = "sequences in a step, divided over the ranks"},
@@ -75,9 +64,6 @@ static const struct option batch_rows[] = {
     {.name = "seed", .kind = &option_count, .offset = FIELD(seed), .initial = "0", .high = HUGE_COUNT,
      .help = "fixes initial weights and the order of the data"},
 };
-/* clang-format on */
-
-/* clang-format off */
 static const struct option schedule_rows[] = {
     {.name = "num-epochs", .common = 1, .kind = &option_count, .offset = FIELD(num_epochs), .initial = "10", .low = 1,
      .high = 1e9, .help = "epochs, the warm-up epochs included"},
@@ -94,9 +80,6 @@ static const struct option schedule_rows[] = {
     {.name = "log-grad-norm", .kind = &option_flag, .offset = FIELD(log_grad_norm),
      .help = "compute the gradient norm in every step"},
 };
-/* clang-format on */
-
-/* clang-format off */
 static const struct option block_rows[] = {
     {.name = "regime", .kind = &option_choice, .offset = FIELD(regime), .initial = "active", .choices = regime_names,
      .help = "which epochs are timed: active, or warmup (learning rate ramps, gradients are clipped)"},
@@ -124,8 +107,7 @@ struct option_section workload_strategy_options(struct workload *workload)
 void training_options_add(struct option_table *table, struct training_options *options)
 {
     option_table_add(table, workload_model_options(&options->workload));
-    option_table_add(table,
-                     (struct option_section){.title = "Batch and data", OPTION_ROWS(batch_rows), .base = options});
+    option_table_add(table, (struct option_section){"Batch and data", OPTION_ROWS(batch_rows), options, NULL});
     option_table_add(table, (struct option_section){.title = "Training", OPTION_ROWS(schedule_rows), .base = options});
     option_table_add(table, workload_strategy_options(&options->workload));
     option_table_add(table, (struct option_section){.title = "Timed blocks", OPTION_ROWS(block_rows), .base = options});
@@ -148,17 +130,11 @@ static int check_heads(const struct workload *o)
                         o->num_heads, o->d_model, fit);
 }
 
-/* Of the data if none is given. */
-static size_t vocabulary_of(const char *data)
-{
-    enum data_kind kind = data_kind_of(data);
-    return kind == DATA_BYTES ? 256 : kind == DATA_TOKENS ? 65536 : 10000;
-}
-
 int workload_check(struct workload *workload, const char *data)
 {
+    enum data_kind kind = data_kind_of(data);
     if (!workload->vocab_size)
-        workload->vocab_size = vocabulary_of(data);
+        workload->vocab_size = kind == DATA_BYTES ? 256 : kind == DATA_TOKENS ? 65536 : 10000;
     return check_heads(workload);
 }
 
@@ -207,18 +183,14 @@ int training_options_fit(struct training_options *o, int ranks)
                             o->batch_size_per_rank, o->grad_accumulation, o->grad_accumulation);
     if (o->batch_size_per_rank)
         o->batch_size = o->batch_size_per_rank * (size_t)ranks;
-    if (o->batch_size % parts) {
-        size_t below = o->batch_size / parts * parts;
-        char fits[64];
-        if (below)
-            snprintf(fits, sizeof fits, "%zu or %zu", below, below + parts);
-        else
-            snprintf(fits, sizeof fits, "%zu", parts);
-        return error_report("a batch of %zu does not divide over %d ranks x %zu micro-batches: use a multiple of %zu, "
-                            "such as %s",
-                            o->batch_size, ranks, o->grad_accumulation, parts, fits);
-    }
-    return 0;
+    if (o->batch_size % parts == 0)
+        return 0;
+    size_t below = o->batch_size / parts * parts;
+    char fits[64];
+    snprintf(fits, sizeof fits, below ? "%zu or %zu" : "%zu", below ? below : parts, below + parts);
+    return error_report("a batch of %zu does not divide over %d ranks x %zu micro-batches: use a multiple of %zu, "
+                        "such as %s",
+                        o->batch_size, ranks, o->grad_accumulation, parts, fits);
 }
 
 void training_options_help_implementations(FILE *out)

@@ -5,11 +5,28 @@
 #include "base/text.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "training/telemetry.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ---- samples ---- */
+
+void measurements_create(struct measurements *m, int n, size_t capacity)
+{
+    *m = (struct measurements){n, capacity, 0, allocate((size_t)n * FIGURES * capacity, sizeof *m->seconds)};
+}
+
+void measurements_destroy(struct measurements *m)
+{
+    free(m->seconds);
+    *m = (struct measurements){0};
+}
+
+double *measurements_of(const struct measurements *m, int implementation, int figure)
+{
+    return m->seconds + ((size_t)implementation * FIGURES + (size_t)figure) * m->capacity;
+}
 
 /* Buffers of a block, allocated once; steps = DISCARDED_STEPS + block_steps. */
 struct scratch {
@@ -106,28 +123,10 @@ static double other_processes_cores(const struct run *run, const struct block_re
     return job_max(run->job, mine->around) < 0.2 ? NAN : worst;
 }
 
-/* Counts a block, and what ran beside it. */
-static void count_block(struct run *run, int implementation, const struct block_report *rank_0, double others)
-{
-    struct block_counts *counts = &run->counts;
-    counts->blocks++;
-    counts->with_other_processes += others >= MONITOR_OTHER_CORES;
-    counts->other_cores = fmax(counts->other_cores, others);
-    if (run->reducer[implementation].strategy->reduces) {
-        counts->comm_cpu_seconds += rank_0->communication_cpu;
-        counts->comm_seconds += rank_0->seconds;
-    }
-}
-
-/* A strategy that reduces all of the gradient in fp32 must find the losses that the others find. */
-static int must_agree(const struct reducer *reducer)
-{
-    return reducer->strategy->reduces && (!reducer->staged || reducer->staged_dtype == COMM_FLOAT32);
-}
-
 static int run_block(struct run *run, struct scratch *s, struct results *results, int implementation, size_t round)
 {
     int steps = DISCARDED_STEPS + (int)run->options->block_steps;
+    struct block_counts *counts = &run->counts;
     struct block_report mine;
     run_steps(run, implementation, &mine);
 
@@ -143,12 +142,14 @@ static int run_block(struct run *run, struct scratch *s, struct results *results
         s->loss[i] = (double)s->record[i * RECORDS + RECORD_LOSS];
     job_gather(run->job, &mine, sizeof mine, s->all);
     keep_sample(run, implementation, round, s->all);
-    losses_add(&run->losses, run->job, s->loss, must_agree(&run->reducer[implementation]));
+    const struct reducer *reducer = &run->reducer[implementation];
+    int in_fp32 = !reducer->staged || reducer->staged_dtype == COMM_FLOAT32;
+    losses_add(&run->losses, run->job, s->loss, reducer->strategy->reduces && in_fp32);
     double others = other_processes_cores(run, &mine);
     struct block_facts facts = {
         .implementation = run->options->implementation[implementation].label,
         .round = round,
-        .block = run->counts.blocks,
+        .block = counts->blocks,
         .steps = steps,
         .discarded = DISCARDED_STEPS,
         .schedule_step = block_start(run->options),
@@ -160,7 +161,13 @@ static int run_block(struct run *run, struct scratch *s, struct results *results
         .on_device = run->comm->on_device,
     };
     run->steps_run += steps;
-    count_block(run, implementation, &s->all[0], others);
+    counts->blocks++;
+    counts->with_other_processes += others >= MONITOR_OTHER_CORES;
+    counts->other_cores = fmax(counts->other_cores, others);
+    if (reducer->strategy->reduces) {
+        counts->comm_cpu_seconds += s->all[0].communication_cpu;
+        counts->comm_seconds += s->all[0].seconds;
+    }
     return telemetry_write_block(results, &facts, &run->trainer.schedule, s->times, s->overlap, s->record);
 }
 
@@ -207,14 +214,6 @@ static void show_progress(struct progress *progress, const struct run *run, size
     progress_show(progress, done, words);
 }
 
-/* The first step of a block whose loss comes after an update that moved the weights: in the active regime the second;
- * in the warm-up regime the rate is 0 until the second step of the ramp. */
-static int judged_step(const struct training_options *options)
-{
-    int step = options->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
-    return step < DISCARDED_STEPS + (int)options->block_steps ? step : -1;
-}
-
 /* Blocks of one round. */
 static int run_round(struct run *run, struct results *results, struct scratch *s, const struct run_hooks *hooks,
                      struct progress *progress)
@@ -241,7 +240,10 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
                         allocate(steps * RECORDS, sizeof *s.record), allocate(steps, sizeof *s.loss),
                         allocate((size_t)run->job->size, sizeof *s.all)};
     int status = 0;
-    losses_create(&run->losses, (int)steps, judged_step(o), run->job->size);
+    /* the weights have moved after the first step; in the warm-up regime, where the rate is 0 until the second step of
+     * the ramp, after that */
+    int judged = o->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
+    losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1, run->job->size);
     estimate(run, results, units);
     progress_begin(&progress, run->job->rank ? 0 : units);
     int64_t written = clock_now_ns();

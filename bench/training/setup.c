@@ -2,7 +2,6 @@
 #include "kernels/clock.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
-#include "training/run_json.h"
 #include "training/training.h"
 
 #include "ddp/comm_create.h"
@@ -27,28 +26,11 @@ static int plan_model(struct run *run, const struct recording *recording)
                             recording->buffer_mb);
     memory_estimate(run->memory, recording, o, &run->model, run->job->size);
     if (!run->opened.on_gpu)
-        return memory_check(run->memory, run->job);
+        return memory_check(run->memory, "this machine", 0, host_memory_available(), run->job->machine_size);
     if (run->model.sizes.width / run->model.sizes.heads > DEVICE_CUDA_MOST_HEAD_WIDTH)
         return error_report("heads of width %zu: on a GPU they are at most %d wide; use more --num-heads",
                             run->model.sizes.width / run->model.sizes.heads, DEVICE_CUDA_MOST_HEAD_WIDTH);
-    return memory_check_gpu(run->memory, &run->opened.gpu, run->opened.sharing);
-}
-
-static int open_data(struct run *run)
-{
-    const struct training_options *o = run->options;
-    struct data_options data = {o->data,        o->workload.vocab_size, o->workload.context_length,
-                                o->batch_size,  o->grad_accumulation,   o->seed,
-                                run->job->rank, run->job->size};
-    return data_create(&run->data, &data);
-}
-
-static void create_timeline(struct run *run, const struct recording *recording)
-{
-    size_t spans[TIMELINE_LANES];
-    memory_spans(recording, run->options, &run->model, spans);
-    timeline_create(&run->timeline, spans);
-    run->traced = recording->operations ? device_traced(run->device, &run->timeline) : NULL;
+    return memory_check(run->memory, run->opened.gpu.name, 1, run->opened.gpu.free_memory, run->opened.sharing);
 }
 
 static void create_trainer(struct run *run, const struct recording *recording)
@@ -106,18 +88,25 @@ int run_set_up(struct run *run, const struct run_options *options, const struct 
         return -1;
     run->device = run->opened.device;
     run->watches_cpu = options->monitor.cpu;
-    if (job_agree(run->job, plan_model(run, recording)) || job_agree(run->job, open_data(run)) ||
+    const struct training_options *o = run->options;
+    const struct data_options data = {o->data,        o->workload.vocab_size, o->workload.context_length,
+                                      o->batch_size,  o->grad_accumulation,   o->seed,
+                                      run->job->rank, run->job->size};
+    if (job_agree(run->job, plan_model(run, recording)) || job_agree(run->job, data_create(&run->data, &data)) ||
         job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
         job_agree(run->job, results_open(results, run->job, target)))
         return -1;
-    create_timeline(run, recording);
+    size_t spans[TIMELINE_LANES];
+    memory_spans(recording, o, &run->model, spans);
+    timeline_create(&run->timeline, spans);
+    run->traced = recording->operations ? device_traced(run->device, &run->timeline) : NULL;
     const struct device *device = recording->allocations ? run->traced : run->device;
     if (create_comm(run, options, device))
         return -1;
     model_allocate(&run->model, device, run->gradient);
-    model_initialize(&run->model, run->options->seed);
+    model_initialize(&run->model, o->seed);
     create_trainer(run, recording);
-    measurements_create(&run->measurements, run->options->n, run->options->rounds);
+    measurements_create(&run->measurements, o->n, o->rounds);
     if (job_agree(run->job, run_json_write(run, mode, command, results)))
         return -1;
     open_device_explain(&run->opened);

@@ -1,23 +1,15 @@
 /* telemetry.c - a line of telemetry for each step. */
-#include "training/telemetry.h"
+#include "training/training.h"
 
-#include "base/files.h"
 #include "kernels/error.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* JSON knows no NaN and no infinity. */
 void telemetry_print_number(FILE *out, const char *name, double value)
 {
-    if (isfinite(value))
-        fprintf(out, ", \"%s\": %.9g", name, value);
-    else
-        fprintf(out, ", \"%s\": null", name);
+    fprintf(out, isfinite(value) ? ", \"%s\": %.9g" : ", \"%s\": null", name, value);
 }
 
 static void print_ms(FILE *out, const char *name, int64_t ns)
@@ -52,20 +44,14 @@ void telemetry_print_overlap(FILE *out, const struct overlap *o, int traced, int
     telemetry_print_number(out, "utilisation", overlap_utilisation(o));
 }
 
-static FILE *begin(char **text, size_t *length)
-{
-    FILE *out = open_memstream(text, length);
-    if (!out)
-        FATAL("no memory for the metrics of a block");
-    return out;
-}
-
-int telemetry_write_block(struct results *results, const struct block_facts *block, const struct schedule *schedule,
+int telemetry_write_block(struct results *results, const struct block_facts *block, const struct lr_schedule *schedule,
                           const struct step_times *times, const struct overlap *overlap, const float *record)
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *out = begin(&text, &length);
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        FATAL("no memory for the telemetry of a block");
     for (int i = 0; i < block->steps; i++) {
         long at = block->schedule_step + i;
         int warmup = schedule_is_warmup(schedule, at);

@@ -109,11 +109,11 @@ refuse "not a number" 2 '--lr nan: expected a number' --lr nan
 refuse "a number that overflows" 2 '--batch-size 18446744073709551622: .*to 1000000000' --batch-size 18446744073709551622
 refuse "a regime without epochs" 2 '--regime warmup has no epochs' --regime warmup --warmup-epochs 0 --steps-per-block 0
 
-refuse "more memory than there is, by width" 2 'need [0-9.]+ [GTP]iB of memory .* it has .*--d-model' --d-model 100000
-refuse "more memory than there is, by depth" 2 'need [0-9.]+ [GTP]iB of memory' --d-model 4096 --num-layers 10000
-refuse "more memory than there is, by batch" 2 'need [0-9.]+ [GTP]iB of memory' --batch-size 600000000
-refuse "more memory than there is, by context" 2 'need [0-9.]+ [GTP]iB of memory' --batch-size 600000 --context-length 1000000
-refuse "more memory than there is, by steps" 2 'need [0-9.]+ [GTP]iB of memory .*--steps-per-block' --steps-per-block 1000000 --num-layers 1000
+refuse "more memory than there is, by width" 2 'this machine has .* of memory free and .* needs? [0-9.]+ [GTP]iB: .*--d-model' --d-model 100000
+refuse "more memory than there is, by depth" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB' --d-model 4096 --num-layers 10000
+refuse "more memory than there is, by batch" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB' --batch-size 600000000
+refuse "more memory than there is, by context" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB' --batch-size 600000 --context-length 1000000
+refuse "more memory than there is, by steps" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB: .*--steps-per-block' --steps-per-block 1000000 --num-layers 1000
 refuse "sizes whose product overflows" 2 'no machine has that much memory' \
     --d-model 1000000 --d-ff 10000000 --num-layers 10000 --batch-size 1000000000 --context-length 1000000 --vocab-size 65536
 
@@ -142,7 +142,7 @@ refuse "a directory where none can be" 2 '--output /proc/run: cannot make the di
 refuse "a directory with results" 2 '--output .*out1 already holds the results of a run; choose another' --output "$temporary/out1"
 refuse "a path that is too long" 2 '--output: the path is longer than [0-9]+ characters' --output "$(printf '%1000s' '' | tr ' ' x)"
 mkdir -p "$temporary/blocked/rank_1_metrics.jsonl"
-refuse "what only rank 1 cannot write" 2 'rank 1: --output: cannot write .*rank_1_metrics.jsonl' --output "$temporary/blocked"
+refuse "what only rank 1 cannot write" 2 'rank 1: cannot write .*rank_1_metrics.jsonl' --output "$temporary/blocked"
 
 # Launchers that are not this MPI's start ranks that do not know each other.
 for variable in SLURM_STEP_NUM_TASKS OMPI_COMM_WORLD_SIZE; do

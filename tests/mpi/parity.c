@@ -87,7 +87,7 @@ static void train(struct one_rank *rig, const struct strategy *strategy, size_t 
     timeline_settle(&rig->timeline, rig->model.device->stamp_ns);
 }
 
-static float recorded(const struct one_rank *rig, int step, enum record what)
+static float recorded(const struct one_rank *rig, int step, enum step_record what)
 {
     return float_of(rig->model.device, rig->trainer.record + step * RECORDS + what);
 }

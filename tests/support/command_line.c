@@ -1,10 +1,29 @@
 /* command_line.c - options from a line of words. */
 #include "tests/support/command_line.h"
 
+#include "benchmark/benchmark.h"
 #include "kernels/error.h"
+#include "machine/machine.h"
 
 #include <check.h>
 #include <string.h>
+
+static int parse_words(struct command_line *line, int argc, char *const argv[])
+{
+    training_options_add(&line->table, &line->run.training);
+    option_table_add(&line->table, open_device_options(&line->run.device));
+    option_table_add(&line->table, comm_options_section(&line->run.comm));
+    option_table_add(&line->table, results_options_section(&line->run.results));
+    option_table_add(&line->table, monitor_options_section(&line->run.monitor));
+    profile_options_add(&line->table, &line->profile);
+    if (option_table_parse(&line->table, argc, argv))
+        return -1;
+    if (line->table.help || line->table.version)
+        return 0;
+    if (line->profile.profile)
+        return profile_options_check(&line->profile, &line->table, &line->run.training);
+    return benchmark_options_check(&line->run.training);
+}
 
 struct command_line *parse(const char *line)
 {
@@ -24,7 +43,7 @@ struct command_line *parse(const char *line)
     }
     error_clear();
     parsed = (struct command_line){0};
-    return command_line_parse(&parsed, argc, argv) ? NULL : &parsed;
+    return parse_words(&parsed, argc, argv) ? NULL : &parsed;
 }
 
 struct command_line *parsed(const char *line)

@@ -2,7 +2,16 @@
 #ifndef TESTS_SUPPORT_COMMAND_LINE_H
 #define TESTS_SUPPORT_COMMAND_LINE_H
 
-#include "bench/command_line.h"
+#include "profile/profile.h"
+#include "training/training.h"
+
+/* The joint command line of the benchmark and the profile, made of the sections and checks that main.c makes it of. The
+ * table points into the other fields: not to be copied. */
+struct command_line {
+    struct run_options run;
+    struct profile_options profile;
+    struct option_table table;
+};
 
 enum { MAX_LINE = 4096 };
 

@@ -23,7 +23,7 @@ static struct span plain(const char *name, int index, int64_t start_ns, int64_t 
                          .index = index};
 }
 
-void made_up_phase(struct timeline *timeline, enum phase phase, int64_t start_ns, int64_t end_ns)
+void made_up_phase(struct timeline *timeline, enum step_phase phase, int64_t start_ns, int64_t end_ns)
 {
     timeline_add(timeline, LANE_HOST, plain(phase_name[phase], (int)phase, start_ns, end_ns));
 }

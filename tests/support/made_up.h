@@ -11,7 +11,7 @@ enum { US = 1000 }; /* nanoseconds */
 void made_up_create(struct timeline *timeline, size_t spans);
 
 /* One span in the timeline's current step; times in nanoseconds. */
-void made_up_phase(struct timeline *timeline, enum phase phase, int64_t start_ns, int64_t end_ns);
+void made_up_phase(struct timeline *timeline, enum step_phase phase, int64_t start_ns, int64_t end_ns);
 void made_up_ready(struct timeline *timeline, int tensor, int64_t ns);
 void made_up_range(struct timeline *timeline, const char *name, int number, int64_t start_ns, int64_t end_ns);
 void made_up_operation(struct timeline *timeline, enum operation operation, const size_t sizes[SPAN_SIZES],

@@ -74,7 +74,7 @@ static void wait(struct activities *activities, int rank, uint32_t record, int64
                                                   .wait = {5, ACTIVITY_NONE, ACTIVITY_NONE}});
 }
 
-static void phase(struct timeline *timeline, enum phase phase, int64_t queued, int64_t returned, int64_t start,
+static void phase(struct timeline *timeline, enum step_phase phase, int64_t queued, int64_t returned, int64_t start,
                   int64_t end)
 {
     timeline_add(timeline, LANE_HOST,

@@ -40,7 +40,7 @@ void saved_file(const char *directory, const char *name, const char *text)
 
 void saved_run(const char *directory, const char *mode, const char *settings, const struct figure_list *figures)
 {
-    struct results results = {.telemetry_file = -1};
+    struct results results = {.telemetry.file = -1};
     char run[1000];
     snprintf(run, sizeof run,
              "{\"schema_version\": %d, \"program\": \"ddpbench\", \"version\": \"test\", \"mode\": \"%s\", "

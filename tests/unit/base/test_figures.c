@@ -76,9 +76,13 @@ END_TEST
 START_TEST(comma_separated)
 {
     add_some();
-    char *text = figures_csv(&list, "mine");
-    ck_assert_str_eq(text, "label,subject,name,bytes,unit,value,low,high,n,better,judged\n"
-                           "mine,ddp,step,,s,2.5,2,3,6,lower,1\n"
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    figures_print_csv(out, &list, "mine,");
+    fclose(out);
+    ck_assert_str_eq(FIGURES_CSV_COLUMNS, "subject,name,bytes,unit,value,low,high,n,better,judged");
+    ck_assert_str_eq(text, "mine,ddp,step,,s,2.5,2,3,6,lower,1\n"
                            "mine,ddp,tokens_per_second,,1/s,800,,,6,higher,0\n"
                            "mine,broadcast float none root 0 in_place,time,8,s,1e-06,,,3,lower,1\n"
                            "mine,broadcast float none root 0 in_place,time,16,s,1e-06,,,3,lower,1\n");

@@ -117,8 +117,8 @@ START_TEST(sync_cost_of_a_factor)
     fill(2, 4, step, NULL);
     struct ranking c = compared(rows, 2);
     ck_assert_double_eq_tol(c.row[0].sync_cost, 2.5, 1e-12);
-    ck_assert_double_eq_tol(c.row[0].sync_cost_low, 2.5, 1e-12);
-    ck_assert_double_eq_tol(c.row[0].sync_cost_high, 2.5, 1e-12);
+    ck_assert_double_eq_tol(c.row[0].sync_cost_95[0], 2.5, 1e-12);
+    ck_assert_double_eq_tol(c.row[0].sync_cost_95[1], 2.5, 1e-12);
     ck_assert_uint_eq(c.row[0].against_none.n, 4);
     ck_assert_double_nan(c.row[1].sync_cost); /* none against itself says nothing */
     ck_assert_uint_eq(c.row[1].against_none.n, 0);
@@ -139,8 +139,8 @@ START_TEST(sync_cost_interval_by_hand)
         s += (log(step[1][r]) - mean) * (log(step[1][r]) - mean);
     s = sqrt(s / 2 / 3);
     ck_assert_double_eq_tol(c.row[1].sync_cost, exp(mean) - 1, 1e-12);
-    ck_assert_double_eq_tol(c.row[1].sync_cost_low, exp(mean - 4.302652730 * s) - 1, 1e-8);
-    ck_assert_double_eq_tol(c.row[1].sync_cost_high, exp(mean + 4.302652730 * s) - 1, 1e-8);
+    ck_assert_double_eq_tol(c.row[1].sync_cost_95[0], exp(mean - 4.302652730 * s) - 1, 1e-8);
+    ck_assert_double_eq_tol(c.row[1].sync_cost_95[1], exp(mean + 4.302652730 * s) - 1, 1e-8);
     ck_assert_double_eq_tol(c.row[1].sync_cost, 0.9574, 1e-4);
     ranking_destroy(&c);
 }
@@ -153,14 +153,14 @@ START_TEST(sync_cost_needs_none_and_rounds)
     fill(2, 2, step, NULL);
     struct ranking c = compared(without, 2);
     ck_assert_double_nan(c.row[0].sync_cost);
-    ck_assert_double_nan(c.row[1].sync_cost_low);
+    ck_assert_double_nan(c.row[1].sync_cost_95[0]);
     ck_assert_uint_eq(c.row[0].against_none.n, 0);
     ranking_destroy(&c);
 
     measurements.rounds = 1; /* a cost, but no interval */
     c = compared(with, 2);
     ck_assert_double_eq_tol(c.row[0].sync_cost, -1, 1e-12);
-    ck_assert_double_nan(c.row[0].sync_cost_low);
+    ck_assert_double_nan(c.row[0].sync_cost_95[0]);
     ranking_destroy(&c);
 
     measurements.rounds = 0; /* nothing at all, and no crash */

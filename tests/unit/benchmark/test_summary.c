@@ -1,7 +1,7 @@
 /* test_summary.c - a ranking with known samples, as figures, tables and notes. */
 #include "base/json.h"
 #include "base/table.h"
-#include "benchmark/summary.h"
+#include "benchmark/ranking.h"
 #include "results/results.h"
 #include "tests/support/suite.h"
 
@@ -45,7 +45,7 @@ static void teardown(void)
 
 START_TEST(figures_are_in_seconds)
 {
-    ranking_add_figures(&ranking, row, &figures);
+    ranking_add_figures(&ranking, &figures);
     const struct figure *step = figures_find(&figures, "ddp", "step", 0);
     ck_assert_ptr_nonnull(step);
     ck_assert(step->judged && step->better == BETTER_LOWER && step->n == ROUNDS && !strcmp(step->unit, "s"));
@@ -74,8 +74,8 @@ static char *printed(void)
 
 START_TEST(words_say_what_the_figures_say)
 {
-    ranking_add_table(&ranking, row, 3, summary);
-    ranking_add_verdict(&ranking, row, 2, summary);
+    ranking_add_table(&ranking, 3, summary);
+    ranking_add_verdict(&ranking, 2, summary);
     char *text = printed();
     ck_assert_msg(strstr(text, "Verdict: fast has the shortest step (geometric mean of 8 rounds).") != NULL, "%s",
                   text);
@@ -95,7 +95,7 @@ START_TEST(one_rank_and_one_round_decide_nothing)
     ranking_destroy(&ranking);
     measurements.rounds = 1;
     ranking_create(&ranking, &measurements, row, 1, 1000, NULL);
-    ranking_add_verdict(&ranking, row, 1, summary);
+    ranking_add_verdict(&ranking, 1, summary);
     char *text = printed();
     ck_assert_ptr_nonnull(strstr(text, "One rank has nothing to reduce"));
     ck_assert_ptr_nonnull(strstr(text, "one round decides nothing; use --rounds 6 or more"));
@@ -108,8 +108,8 @@ START_TEST(attainable_is_shown_where_it_was_measured)
     static const double seconds[ROWS] = {NAN, 0.008, 0.014};
     ranking_destroy(&ranking);
     ranking_create(&ranking, &measurements, row, 2, 1000, seconds);
-    ranking_add_table(&ranking, row, 3, summary);
-    ranking_add_figures(&ranking, row, &figures);
+    ranking_add_table(&ranking, 3, summary);
+    ranking_add_figures(&ranking, &figures);
     char *text = printed();
     ck_assert_double_eq(figures_find(&figures, "ddp", "attainable", 0)->value, 0.008);
     ck_assert_msg(strstr(text, "2.00\n") != NULL, "%s", text);                    /* ddp: step / attainable */

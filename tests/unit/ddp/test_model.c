@@ -302,7 +302,7 @@ END_TEST
 
 START_TEST(the_learning_rate_ramps_from_zero)
 {
-    struct schedule schedule = {0.001f, 4};
+    struct lr_schedule schedule = {0.001f, 4};
     ck_assert_float_eq(schedule_learning_rate(&schedule, -2), 0);
     ck_assert_float_eq(schedule_learning_rate(&schedule, 0), 0);
     ck_assert_float_eq_tol(schedule_learning_rate(&schedule, 1), 0.00025f, 1e-9f);
@@ -310,7 +310,7 @@ START_TEST(the_learning_rate_ramps_from_zero)
     ck_assert_float_eq(schedule_learning_rate(&schedule, 4), 0.001f);
     ck_assert_float_eq(schedule_learning_rate(&schedule, 1000), 0.001f);
     ck_assert(schedule_is_warmup(&schedule, 3) && !schedule_is_warmup(&schedule, 4));
-    struct schedule flat = {0.5f, 0};
+    struct lr_schedule flat = {0.5f, 0};
     ck_assert_float_eq(schedule_learning_rate(&flat, 0), 0.5f);
 }
 END_TEST

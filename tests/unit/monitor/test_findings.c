@@ -175,9 +175,11 @@ START_TEST(all_gpu_findings_fit)
     struct monitor_report report = {0};
     struct gpu_tally tally[101];
     for (int i = 0; i < 101; i++)
-        tally[i] = (struct gpu_tally){1000000 + (unsigned)i, 10000000, {9999999, 9999999, 9999999, 9999999}, 100};
+        tally[i] = (struct gpu_tally){1000000 + (unsigned)i, 10000000, {0}, 100};
+    for (int i = 0; i < 101 * MONITOR_KINDS; i++)
+        tally[i / MONITOR_KINDS].count[i % MONITOR_KINDS] = 9999999;
     gpu_tally_report(tally, 101, &report);
-    ck_assert_int_eq(report.n, GPU_KINDS);
+    ck_assert_int_eq(report.n, MONITOR_KINDS - MONITOR_GPU_POWER);
     for (int i = 0; i < report.n; i++) {
         ck_assert_uint_lt(strlen(report.finding[i].text), MONITOR_TEXT - MONITOR_HOST - 2);
         ck_assert_ptr_nonnull(strstr(report.finding[i].text, "; 100 more GPUs likewise"));

@@ -101,7 +101,7 @@ static const struct {
      "busy=1,data_loading=30,exposed=2,memory=90"},
     {"--profile|--thresholds|busy=1,busy=2", "thresholds", "busy=2,data_loading=30,exposed=20,memory=90"},
     {"--inject-delay|rank=1,ms=5,phase=backward_pass", "inject-delay", "rank=1,ms=5,phase=backward_pass"},
-    {"--profile|--inject-delay|phase=zero_grad,ms=0.25,rank=0", "inject-delay", "rank=0,ms=0.25,phase=zero_grad"},
+    {"--profile|--inject-delay|phase=zero_grad,ms=0.25,rank=0", "inject-delay", "phase=zero_grad,ms=0.25,rank=0"},
     {"--inject-delay=rank=30,ms=60000,phase=lr_scheduling", "inject-delay", "rank=30,ms=60000,phase=lr_scheduling"},
     /* cycles that just fit ten steps */
     {"--profile|--profile-wait|9", "profile-wait", "9"},
@@ -217,7 +217,7 @@ static const struct {
     {"--inject-delay|rank=1,ms=5", {"phase=NAME, such as"}},
     {"--inject-delay|rank=1,phase=zero_grad", {"ms=TIME"}},
     {"--inject-delay|ms=1,phase=zero_grad", {"rank=R"}},
-    {"--inject-delay|rank=1,ms=5,phase=lunch", {"phase=lunch", "unknown phase", "zero_grad, data_loading"}},
+    {"--inject-delay|rank=1,ms=5,phase=lunch", {"phase lunch", "expected zero_grad, data_loading"}},
     {"--inject-delay|rank=1,ms=5,phase=", {"rank=R,ms=TIME,phase=NAME"}},
     {"--inject-delay|rank=1,ms=5,phase=zero_grad,", {"rank=R,ms=TIME,phase=NAME"}},
     {"--inject-delay|rank=1,,ms=5,phase=zero_grad", {"rank=R,ms=TIME,phase=NAME"}},

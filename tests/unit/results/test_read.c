@@ -185,7 +185,7 @@ START_TEST(a_summary_in_words)
     const struct column column = {
         .key = "time", .heading = "ms", .kind = COLUMN_REAL, .unit = "s", .scale = 1e3, .decimals = 1, .width = 6};
     const struct table table = {"times", "Times", &column, 1, &row, 1, sizeof row, 0, "A note of the table.\n"};
-    struct results results = {.telemetry_file = -1};
+    struct results results = {.telemetry.file = -1};
     struct figure_list none = {0};
     char *text = NULL, line[100];
     size_t length = 0;
@@ -218,7 +218,7 @@ END_TEST
 /* A summary that cannot be written leaves the one before it. */
 START_TEST(a_summary_is_replaced_whole)
 {
-    struct results results = {.telemetry_file = -1};
+    struct results results = {.telemetry.file = -1};
     struct figure_list list = some_figures();
     write_run(below("run"));
     snprintf(results.directory, sizeof results.directory, "%s", below("run"));

@@ -6,7 +6,7 @@
 
 static struct timeline timeline;
 
-static void add_phase(enum phase phase, int64_t start, int64_t end, int slot)
+static void add_phase(enum step_phase phase, int64_t start, int64_t end, int slot)
 {
     timeline.step = slot;
     timeline_add(&timeline, LANE_HOST,

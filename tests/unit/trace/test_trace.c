@@ -1,4 +1,4 @@
-/* test_write.c - the form of traces: strict JSON, what tools look for at the top, lanes that nest, times, escaped
+/* test_trace.c - the form of traces: strict JSON, what tools look for at the top, lanes that nest, times, escaped
  * names, all ranks in one, and failing writes. */
 #include "kernels/error.h"
 #include "tests/support/json.h"
