@@ -1,24 +1,20 @@
 /* compare.c - `ddpbench compare`: reads, checks, judges, prints. */
 #include "compare/compare.h"
 
+#include "base/files.h"
+#include "base/json.h"
 #include "base/version.h"
+#include "compare/match.h"
 #include "compare/outcome.h"
 #include "kernels/error.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The chance, over the whole call, that any figure is called regressed although none is. */
 #define LEVEL 0.05
-
-static int read_runs(struct compare_run *run, const char *const *directory, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (compare_run_read(&run[i], directory[i]))
-            return -1;
-    return 0;
-}
 
 /* A run that counts twice would make its group look sure of itself. */
 static int check_twice(const struct compare_run *run, size_t n)
@@ -31,109 +27,183 @@ static int check_twice(const struct compare_run *run, size_t n)
     return 0;
 }
 
-/* In what the runs differ, and whether that is allowed. */
-static int check_settings(struct comparison *c)
+/* ---- what is found, as JSON ---- */
+
+static void add_runs(cJSON *json, const char *name, const char *label, const struct compare_run *run, size_t n)
 {
-    const struct compare_options *o = c->options;
-    const struct settings *first = &c->baseline[0].settings;
-    for (size_t i = 1; i < o->baselines; i++)
-        differences_add(&c->differences, first, &c->baseline[i].settings, "another baseline");
-    for (size_t i = 0; i < o->candidates; i++)
-        differences_add(&c->differences, first, &c->candidate[i].settings, "candidate");
-    return *o->allow ? differences_allow(&c->differences, o->allow, first) : 0;
+    cJSON *runs = cJSON_AddObjectToObject(json, name);
+    json_add_text(runs, "label", label);
+    cJSON *list = cJSON_AddArrayToObject(runs, "directories");
+    for (size_t i = 0; i < n; i++)
+        cJSON_AddItemToArray(list, json_text(run[i].saved.directory));
 }
 
-static void judge(struct comparison *c)
+/* What is compared, and an empty list of each kind. */
+static void add_heading(cJSON *json, const struct compare_options *o, const struct compare_run *run,
+                        const struct verdict_rules *rules)
 {
-    const struct compare_options *o = c->options;
-    struct verdict_figure *figure = allocate(c->lines.n, sizeof *figure);
-    size_t n = 0;
-    c->line_of = allocate(c->lines.n + c->lines.size_groups, sizeof *c->line_of);
-    for (size_t i = 0; i < c->lines.n; i++) {
-        const struct compare_line *line = &c->lines.item[i];
-        if (!line->judged)
-            continue;
-        c->line_of[n] = i;
-        figure[n++] = (struct verdict_figure){line->size_group, line->figure->better == BETTER_HIGHER, line->wrong,
-                                              line->baseline, line->candidate};
+    json_add_number(json, "schema_version", RESULTS_SCHEMA);
+    json_add_text(json, "program", "ddpbench");
+    json_add_text(json, "version", version_text());
+    json_add_text(json, "mode", "compare");
+    json_add_number(json, "tolerance_percent", o->tolerance);
+    json_add_number(json, "floor_percent", o->floor);
+    json_add_number(json, "level", rules->level);
+    cJSON_AddBoolToObject(json, "judged_by_spread", 0);
+    add_runs(json, "baseline", o->name[0], run, o->baselines);
+    add_runs(json, "candidate", o->name[1], run + o->baselines, o->candidates);
+    cJSON_AddArrayToObject(json, "differences");
+    cJSON_AddArrayToObject(json, "judged");
+    cJSON_AddArrayToObject(json, "figures");
+}
+
+/* A row of a figure, with its medians over the runs that have it; those of several sizes have none. Returns the ratio
+ * of the medians. */
+static double add_figure(cJSON *item, const struct verdict_figure *line, size_t sizes, const struct compare_options *o)
+{
+    size_t n[2] = {o->baselines, o->candidates};
+    double baseline = compare_median(line->baseline, n[0], &n[0]);
+    double candidate = compare_median(line->candidate, n[1], &n[1]);
+    json_add_text(item, "subject", line->figure->subject);
+    json_add_text(item, "name", line->figure->name);
+    json_add_text(item, "unit", line->figure->unit);
+    json_add_text(item, "better", figure_better_name[line->figure->better]);
+    json_add_number(item, "bytes", sizes == 1 ? line->figure->bytes : NAN);
+    json_add_number(item, "baseline", sizes == 1 ? baseline : NAN);
+    json_add_number(item, "candidate", sizes == 1 ? candidate : NAN);
+    json_add_number(item, "n_baseline", (double)(sizes == 1 ? n[0] : o->baselines));
+    json_add_number(item, "n_candidate", (double)(sizes == 1 ? n[1] : o->candidates));
+    return candidate / baseline;
+}
+
+/* The rows of the verdicts on the judged lines, and those of the other lines. */
+static void add_rows(cJSON *json, const struct compare_lines *lines, const struct verdicts *verdicts,
+                     const struct compare_options *o)
+{
+    for (size_t i = 0; i < verdicts->n; i++) {
+        const struct verdict_row *row = &verdicts->row[i];
+        const struct verdict_figure *line = &lines->item[i];
+        if (i >= lines->judged) /* of several sizes */
+            for (line = lines->item; line->size_group != row->size_group;)
+                line++;
+        cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "judged"));
+        add_figure(item, line, row->sizes, o);
+        json_add_number(item, "sizes", (double)row->sizes);
+        json_add_number(item, "ratio", row->ratio);
+        json_add_number(item, "ci_low", row->low);
+        json_add_number(item, "ci_high", row->high);
+        cJSON_AddBoolToObject(item, "wrong_elements", row->sizes == 1 && line->wrong);
+        json_add_text(item, "verdict", verdict_name[row->verdict]);
+        if (isfinite(row->low))
+            cJSON_ReplaceItemInObjectCaseSensitive(json, "judged_by_spread", cJSON_CreateTrue());
     }
-    verdicts_create(&c->verdicts, &c->rules, figure, n, o->baselines, o->candidates);
-    for (size_t i = n; i < c->verdicts.n; i++)
-        for (size_t g = n; g-- > 0;)
-            c->line_of[i] = figure[g].size_group == c->verdicts.row[i].size_group ? c->line_of[g] : c->line_of[i];
-    free(figure);
-    const size_t *count = c->verdicts.count;
-    c->status = count[VERDICT_REGRESSED]   ? COMPARE_REGRESSED
-                : count[VERDICT_MISSING]   ? COMPARE_MISSING
-                : count[VERDICT_AMBIGUOUS] ? COMPARE_AMBIGUOUS
-                                           : COMPARE_OK;
+    for (size_t i = lines->judged; i < lines->n; i++) {
+        cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "figures"));
+        json_add_number(item, "candidate_to_baseline", add_figure(item, &lines->item[i], 1, o));
+    }
 }
 
-/* Returns the exit status for an error, reported; or 0. */
-static enum compare_status compare_runs(struct comparison *c)
+/* ---- all together ---- */
+
+static enum compare_status judge(cJSON *json, const struct compare_options *o, const struct compare_run *run,
+                                 const struct verdict_rules *rules)
 {
-    const struct compare_options *o = c->options;
-    if (read_runs(c->baseline, o->baseline, o->baselines) || read_runs(c->candidate, o->candidate, o->candidates))
-        return COMPARE_FAILED;
-    if (check_twice(c->baseline, o->baselines) || check_twice(c->candidate, o->candidates) || check_settings(c))
+    struct compare_lines lines;
+    struct verdicts verdicts = {0};
+    enum compare_status status = COMPARE_FAILED;
+    if (!compare_match(&lines, run, o->baselines, o->candidates)) {
+        if (compare_choose(&lines, o->metrics)) {
+            status = *o->metrics ? COMPARE_USAGE : COMPARE_FAILED;
+        } else {
+            verdicts_create(&verdicts, rules, lines.item, lines.judged, o->baselines, o->candidates);
+            add_rows(json, &lines, &verdicts, o);
+            status = verdicts.count[VERDICT_REGRESSED]   ? COMPARE_REGRESSED
+                     : verdicts.count[VERDICT_MISSING]   ? COMPARE_MISSING
+                     : verdicts.count[VERDICT_AMBIGUOUS] ? COMPARE_AMBIGUOUS
+                                                         : COMPARE_OK;
+        }
+    }
+    compare_lines_destroy(&lines);
+    verdicts_destroy(&verdicts);
+    return status;
+}
+
+/* Puts what is found into the JSON. Errors are reported. */
+static enum compare_status compare_runs(cJSON *json, const struct compare_options *o, struct compare_run *run)
+{
+    const struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, LEVEL};
+    size_t runs = o->baselines + o->candidates;
+    for (size_t i = 0; i < runs; i++)
+        if (compare_run_read(&run[i], o->directory[i]))
+            return COMPARE_FAILED;
+    if (check_twice(run, o->baselines) || check_twice(run + o->baselines, o->candidates))
         return COMPARE_USAGE;
-    if (differences_refused(&c->differences)) {
-        c->status = COMPARE_INCOMPARABLE;
-        return COMPARE_OK;
-    }
-    if (compare_match(&c->lines, c->baseline, o->baselines, c->candidate, o->candidates))
-        return COMPARE_FAILED;
-    if (compare_choose(&c->lines, o->baselines, o->candidates, o->metrics))
-        return *o->metrics ? COMPARE_USAGE : COMPARE_FAILED;
-    judge(c);
-    return COMPARE_OK;
+    add_heading(json, o, run, &rules);
+    cJSON *differences = cJSON_GetObjectItemCaseSensitive(json, "differences");
+    for (size_t i = 1; i < runs; i++)
+        differences_add(differences, &run[0], &run[i], i < o->baselines ? "another baseline" : "candidate");
+    if (differences_allow(differences, o->allow, &run[0]))
+        return COMPARE_USAGE;
+    for (const cJSON *difference = differences->child; difference; difference = difference->next)
+        if (difference_is_refused(difference))
+            return COMPARE_INCOMPARABLE;
+    return judge(json, o, run, &rules);
 }
 
-static int print(const struct comparison *c)
+static int print(const cJSON *json, const struct compare_options *o)
 {
-    if (!strcmp(c->options->json, "-"))
-        return compare_write_json(c, NULL);
-    compare_print(stdout, c);
+    char *text = cJSON_Print(json);
+    int status = 0, instead = !strcmp(o->json, "-");
+    if (!text)
+        FATAL("no memory to print the comparison");
+    if (instead)
+        printf("%s\n", text);
+    else
+        compare_print(stdout, json, o);
     if (fflush(stdout) || ferror(stdout))
-        return error_report("cannot write the comparison to standard output");
-    return *c->options->json ? compare_write_json(c, c->options->json) : 0;
+        status = error_report("cannot write the comparison to standard output");
+    else if (*o->json && !instead)
+        status = files_replace_path("json", o->json, text);
+    cJSON_free(text);
+    return status;
 }
 
-static void destroy(struct comparison *c)
+static enum compare_status compare_and_print(const struct compare_options *o)
 {
-    for (size_t i = 0; i < c->options->baselines; i++)
-        compare_run_destroy(&c->baseline[i]);
-    for (size_t i = 0; i < c->options->candidates; i++)
-        compare_run_destroy(&c->candidate[i]);
-    free(c->baseline);
-    free(c->candidate);
-    free(c->line_of);
-    differences_destroy(&c->differences);
-    compare_lines_destroy(&c->lines);
-    verdicts_destroy(&c->verdicts);
+    static const char *const verdict[] = {[COMPARE_OK] = "ok",
+                                          [COMPARE_REGRESSED] = "regressed",
+                                          [COMPARE_AMBIGUOUS] = "ambiguous",
+                                          [COMPARE_MISSING] = "missing",
+                                          [COMPARE_INCOMPARABLE] = "incomparable"};
+    struct compare_run *run = allocate(o->baselines + o->candidates, sizeof *run);
+    cJSON *json = cJSON_CreateObject();
+    enum compare_status status = compare_runs(json, o, run);
+    if (status != COMPARE_FAILED && status != COMPARE_USAGE) {
+        json_add_text(json, "verdict", verdict[status]);
+        json_add_number(json, "exit_status", status);
+        status = print(json, o) ? COMPARE_FAILED : status;
+    }
+    cJSON_Delete(json);
+    for (size_t i = 0; i < o->baselines + o->candidates; i++)
+        compare_run_destroy(&run[i]);
+    free(run);
+    return status;
 }
 
 int run_compare(int argc, char *argv[])
 {
     struct compare_options options;
-    enum compare_status failed = compare_options_parse(&options, argc, argv) ? COMPARE_USAGE : COMPARE_OK;
-    struct comparison c = {.options = &options,
-                           .baseline = allocate(options.baselines, sizeof *c.baseline),
-                           .candidate = allocate(options.candidates, sizeof *c.candidate),
-                           .rules = {options.tolerance / 100, options.floor / 100, LEVEL}};
-    if (!failed && options.help)
-        compare_options_help(stdout, options.help);
-    else if (!failed && options.version)
+    enum compare_status status = COMPARE_OK;
+    if (compare_options_parse(&options, argc, argv))
+        status = COMPARE_USAGE;
+    else if (options.table.help)
+        compare_options_help(stdout, &options);
+    else if (options.table.version)
         printf("ddpbench %s\n", version_text());
-    else if (!failed) {
-        failed = compare_runs(&c);
-        if (!failed && print(&c))
-            failed = COMPARE_FAILED;
-    }
-    if (failed)
+    else
+        status = compare_and_print(&options);
+    if (status == COMPARE_FAILED || status == COMPARE_USAGE)
         fprintf(stderr, "ddpbench: %s\n", error_text());
-    enum compare_status status = failed ? failed : c.status;
-    destroy(&c);
     compare_options_destroy(&options);
     return (int)status;
 }

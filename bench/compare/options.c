@@ -1,22 +1,33 @@
 /* options.c - the command line of `ddpbench compare`. */
 #include "compare/options.h"
 
-#include "base/option_table.h"
 #include "kernels/error.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FIELD(field) offsetof(struct compare_options, field)
 
-/* --candidate: as many directories as it is given. argv is long enough for all of its words. */
+/* argv is long enough for all of its words. */
+static int add_directory(struct compare_options *options, size_t *n, const char *word)
+{
+    options->directory[options->baselines + options->candidates] = word;
+    ++*n;
+    return *word ? 0 : error_report("an empty word stands where a result directory is expected");
+}
+
+static int take_word(void *context, const char *word)
+{
+    struct compare_options *options = context;
+    return add_directory(options, options->candidates ? &options->candidates : &options->baselines, word);
+}
+
+/* --candidate: as many directories as it is given. */
 static int take_candidate(const struct option *option, const char *text, void *field)
 {
     struct compare_options *options = field;
     (void)option;
-    options->candidate[options->candidates++] = text;
-    return 0;
+    return add_directory(options, &options->candidates, text);
 }
 
 static const struct option_kind candidates = {VALUE_TEXT, take_candidate, NULL};
@@ -41,97 +52,62 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-static struct option_table table_of(struct compare_options *options)
-{
-    struct option_table table = {.context = options};
-    option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = options});
-    return table;
-}
-
-static int take_word(void *context, const char *word)
-{
-    struct compare_options *options = context;
-    if (!*word)
-        return error_report("an empty word stands where a result directory is expected");
-    if (options->candidates)
-        options->candidate[options->candidates++] = word;
-    else
-        options->baseline[options->baselines++] = word;
-    return 0;
-}
-
 static int check_directories(struct compare_options *o)
 {
     if (!o->candidates && o->baselines == 2) /* yesterday and today */
-        o->candidate[o->candidates++] = o->baseline[--o->baselines];
+        o->baselines = o->candidates = 1;
     if (!o->baselines)
         return error_report("no baseline: name the result directories of baseline runs before --candidate; see --help");
     if (!o->candidates)
         return error_report("no candidate: name the result directories to judge after --candidate; see --help");
-    for (size_t i = 0; i < o->candidates; i++)
-        if (!*o->candidate[i])
-            return error_report("an empty word stands where a result directory is expected");
     return 0;
 }
 
 static int take_names(struct compare_options *o)
 {
-    const char *comma = strchr(o->label, ',');
-    size_t baseline = strcspn(o->label, ",");
-    strcpy(o->baseline_name, "baseline");
-    strcpy(o->candidate_name, "candidate");
-    if (!*o->label)
-        return 0;
-    for (const char *c = o->label; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("_-+.,", *c))
-            return error_report("--label '%.100s': names may hold letters, digits, _, -, + and . only", o->label);
-    if (!comma || strchr(comma + 1, ',') || !baseline || !comma[1])
+    const struct option label = {.name = "label"};
+    const char *at = *o->label ? o->label : "baseline,candidate", *name;
+    for (int i = 0; i < 2; i++) {
+        if (option_next_word(&at, o->name[i], sizeof o->name[i]) <= 0)
+            return error_report("--label '%.100s': expected two names, REFERENCE,CANDIDATE", o->label);
+        if (option_label.parse(&label, o->name[i], &name))
+            return -1;
+    }
+    if (*at)
         return error_report("--label '%.100s': expected two names, REFERENCE,CANDIDATE", o->label);
-    if (baseline > 100 || strlen(comma + 1) > 100)
-        return error_report("--label: a name is longer than 100 characters");
-    snprintf(o->baseline_name, sizeof o->baseline_name, "%.*s", (int)baseline, o->label);
-    snprintf(o->candidate_name, sizeof o->candidate_name, "%s", comma + 1);
-    if (!strcmp(o->baseline_name, o->candidate_name))
-        return error_report("--label '%.100s': both names are the same", o->label);
-    return 0;
+    return strcmp(o->name[0], o->name[1]) ? 0 : error_report("--label '%.100s': both names are the same", o->label);
 }
 
 int compare_options_parse(struct compare_options *options, int argc, char *const argv[])
 {
-    *options = (struct compare_options){.baseline = allocate((size_t)argc, sizeof *options->baseline),
-                                        .candidate = allocate((size_t)argc, sizeof *options->candidate)};
-    struct option_table table = table_of(options);
-    table.word = take_word;
-    if (option_table_parse(&table, argc, argv))
+    *options = (struct compare_options){.table = {.word = take_word, .context = options},
+                                        .directory = allocate((size_t)argc, sizeof *options->directory)};
+    option_table_add(&options->table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = options});
+    if (option_table_parse(&options->table, argc, argv))
         return -1;
-    options->help = table.help;
-    options->version = table.version;
-    if (options->help || options->version)
+    if (options->table.help || options->table.version)
         return 0;
     return check_directories(options) || take_names(options) ? -1 : 0;
 }
 
 void compare_options_destroy(struct compare_options *options)
 {
-    free(options->baseline);
-    free(options->candidate);
+    free(options->directory);
     *options = (struct compare_options){0};
 }
 
-void compare_options_help(FILE *out, enum option_help which)
+void compare_options_help(FILE *out, const struct compare_options *options)
 {
-    struct compare_options defaults = {0};
-    struct option_table table = table_of(&defaults);
     fprintf(out, "Usage: ddpbench compare BASELINE... --candidate DIR... [OPTION VALUE]...\n"
                  "       ddpbench compare BASELINE CANDIDATE [OPTION VALUE]...\n\n"
                  "Judges whether runs got slower, from their result directories, whatever kind of run left them. Run\n"
                  "the same command 5 times or more for the baseline, and some times for the candidate: a difference\n"
                  "counts as a regression when it is significant beside the variation from run to run.\n");
-    option_table_help(out, &table, which);
+    option_table_help(out, &options->table, options->table.help);
     fprintf(out, "\nExit status, the first that holds:\n"
                  "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
                  "  3 regressed    5 missing    4 ambiguous    0 none of these\n");
-    if (which != HELP_ALL)
+    if (options->table.help != HELP_ALL)
         return;
     fprintf(
         out,

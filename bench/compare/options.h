@@ -8,21 +8,21 @@
 #include <stdio.h>
 
 struct compare_options {
-    const char **baseline, **candidate; /* directories, into argv */
+    struct option_table table; /* that it was parsed with */
+    const char **directory;    /* [baselines + candidates], into argv */
     size_t baselines, candidates;
     double tolerance, floor; /* percent */
     const char *allow, *metrics, *label, *json;
-    char baseline_name[104], candidate_name[104]; /* of the columns */
+    char name[2][101]; /* of the columns: baseline and candidate */
     int all;
-    enum option_help help; /* asked for, as is the version */
-    int version;
 };
 
-/* Reads argv[1..]. Returns 0; or -1, reported. Release with destroy in either case. */
+/* Reads argv[1..]; help and version, which may be asked for, are the table's. Returns 0; or -1, reported. Release with
+ * destroy in either case. */
 int compare_options_parse(struct compare_options *options, int argc, char *const argv[]);
 void compare_options_destroy(struct compare_options *options);
 
-/* Options; with HELP_ALL also verdicts and exit statuses. */
-void compare_options_help(FILE *out, enum option_help which);
+/* The help that was asked for: options; with HELP_ALL also verdicts and exit statuses. */
+void compare_options_help(FILE *out, const struct compare_options *options);
 
 #endif

@@ -1,33 +1,27 @@
-/* outcome.h - what a comparison found, and how it is printed: as a table for people and as JSON. */
+/* outcome.h - what a comparison found: put together once as JSON, from which it is also printed in words. */
 #ifndef BENCH_COMPARE_OUTCOME_H
 #define BENCH_COMPARE_OUTCOME_H
 
-#include "compare/compare.h"
-#include "compare/match.h"
 #include "compare/options.h"
-#include "compare/verdict.h"
 
+#include <cJSON.h>
 #include <stdio.h>
 
-struct comparison {
-    const struct compare_options *options;
-    struct compare_run *baseline, *candidate; /* [baselines], [candidates] of the options */
-    struct differences differences;
-    struct verdict_rules rules;
-    struct compare_lines lines; /* none if the runs are incomparable */
-    size_t *line_of;            /* [of verdicts] number of each row's line; of a row of several sizes, the first */
-    struct verdicts verdicts;
-    enum compare_status status;
+/* Exit statuses; of the last four, incomparable comes first, then regressed, missing, ambiguous. */
+enum compare_status {
+    COMPARE_OK,
+    COMPARE_FAILED, /* something cannot be read or written */
+    COMPARE_USAGE,
+    COMPARE_REGRESSED,
+    COMPARE_AMBIGUOUS,
+    COMPARE_MISSING,
+    COMPARE_INCOMPARABLE
 };
 
-/* Differences, table, figures side by side (with --label), and the verdict in words. */
-void compare_print(FILE *out, const struct comparison *compare);
-
-/* The same as JSON into a file, complete or not at all, or to standard output if path is NULL. Returns 0; or -1,
- * reported. */
-int compare_write_json(const struct comparison *compare, const char *path);
-
-/* The verdict over all: ok, regressed, missing, ambiguous or incomparable. */
-const char *compare_verdict(const struct comparison *compare);
+/* The comparison in words: differences, table, figures side by side (with --label), and the verdict. Its JSON holds
+ * schema_version, program, version, mode, the rules (tolerance_percent, floor_percent, level), judged_by_spread, both
+ * sides' label and directories, "differences" (settings.h), "judged" rows, "figures" that are not judged, verdict and
+ * exit_status. */
+void compare_print(FILE *out, const cJSON *json, const struct compare_options *options);
 
 #endif

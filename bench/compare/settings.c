@@ -1,140 +1,202 @@
-/* settings.c - with what runs were made, and in what they differ. */
+/* settings.c - with what runs were made, from their run.json, and in what they differ. */
 #include "compare/settings.h"
 
+#include "base/json.h"
+#include "base/option_table.h"
 #include "kernels/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char *copy(const char *text)
+/* ---- the settings of a run ---- */
+
+static int same_key(const char *a, const char *b)
 {
-    char *own = strdup(text);
-    if (!own)
-        FATAL("no memory to copy a string");
-    return own;
+    while (*a && (*a == *b || (*b && strchr("-_", *a) && strchr("-_", *b))))
+        a++, b++;
+    return *a == *b;
 }
 
-static int same_key(const char *a, const char *b, size_t length)
+static const cJSON *find(const cJSON *settings, const char *key)
 {
-    for (size_t i = 0; i < length; i++)
-        if (!a[i] || (a[i] == '-' ? '_' : a[i]) != (b[i] == '-' ? '_' : b[i]))
-            return 0;
-    return !a[length];
+    const cJSON *item = settings->child;
+    while (item && !same_key(item->string, key))
+        item = item->next;
+    return item;
 }
 
-static struct setting *find(const struct settings *settings, const char *key, size_t length)
+void settings_add(cJSON *settings, const char *key, const char *value)
 {
-    for (size_t i = 0; i < settings->n; i++)
-        if (same_key(settings->item[i].key, key, length))
-            return &settings->item[i];
-    return NULL;
+    const cJSON *old = find(settings, key);
+    if (old)
+        cJSON_ReplaceItemInObjectCaseSensitive(settings, old->string, json_text(value));
+    else
+        json_add_text(settings, key, value);
 }
 
-void settings_add(struct settings *settings, const char *key, const char *value, int environment)
+const char *settings_value(const cJSON *settings, const char *key)
 {
-    struct setting *old = find(settings, key, strlen(key));
-    if (old) {
-        free(old->value);
-        old->value = copy(value);
+    return cJSON_GetStringValue(find(settings, key));
+}
+
+static int is_one_of(const char *name, const char *const *list)
+{
+    while (*list && strcmp(name, *list) != 0)
+        list++;
+    return *list != NULL;
+}
+
+static void add_value(struct compare_run *run, const char *key, const cJSON *value, int kind)
+{
+    char *printed = cJSON_IsString(value) ? NULL : cJSON_PrintUnformatted(value);
+    settings_add(run->setting[kind], key, printed ? printed : value->valuestring);
+    cJSON_free(printed);
+}
+
+static void add_members(struct compare_run *run, const char *name, int kind)
+{
+    static const char *const apart[] = {/* names of the run, and where its files go */
+                                        "label", "output", "output-file", "profile-output-dir", "profile-sort",
+                                        "thresholds", "trace-gzip", "timeout", "report-cputime", "iteration-times",
+                                        "SLURM_JOB_ID", "SLURM_JOB_NAME",
+                                        /* what follows from the configuration alone */
+                                        "parameters", "tokens_per_step", "model_flops_per_step",
+                                        "memory_bytes_per_rank", "timed_steps_per_block", NULL};
+    static const char *const environment[] = {"monitor-cpu", "monitor-gpu", "mpi_library", "cores_per_rank", NULL};
+    const cJSON *item;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->saved.run, name))
+    {
+        if (!is_one_of(item->string, apart))
+            add_value(run, item->string, item, is_one_of(item->string, environment) ? ENVIRONMENT : kind);
+    }
+}
+
+/* Adds one word for each rank, where ranks in a row with the same share one: of the rank itself, or of its host. */
+static void add_ranks(struct compare_run *run, const char *name, const cJSON *hosts)
+{
+    char *text = NULL;
+    size_t size = 0;
+    const char *last = NULL;
+    const cJSON *rank;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        FATAL("no memory to join %s", name);
+    cJSON_ArrayForEach(rank, cJSON_GetObjectItemCaseSensitive(run->saved.run, "ranks"))
+    {
+        const cJSON *of = hosts ? cJSON_GetObjectItemCaseSensitive(hosts, json_string(rank, "host")) : rank;
+        const char *word = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(of, name));
+        word = word ? word : "?";
+        if (!last || strcmp(last, word) != 0)
+            fprintf(out, "%s%s", last ? "; " : "", word);
+        last = word;
+    }
+    if (fclose(out))
+        FATAL("no memory to join %s", name);
+    settings_add(run->setting[ENVIRONMENT], name, text);
+    free(text);
+}
+
+int compare_run_read(struct compare_run *run, const char *directory)
+{
+    static const char *const made_by[] = {"program", "version"};
+    if (results_read(&run->saved, directory))
+        return -1;
+    const cJSON *json = run->saved.run, *hosts = cJSON_GetObjectItemCaseSensitive(json, "hosts"), *value;
+    for (int kind = 0; kind < SETTING_KINDS; kind++)
+        run->setting[kind] = cJSON_CreateObject();
+    settings_add(run->setting[SETTING], "mode", json_string(json, "mode"));
+    add_members(run, "configuration", SETTING);
+    add_members(run, "derived", SETTING); /* such as the threads in use, in place of those that were asked for */
+    for (size_t i = 0; i < sizeof made_by / sizeof *made_by; i++)
+        if ((value = cJSON_GetObjectItemCaseSensitive(json, made_by[i]))) /* another program's may lack it */
+            add_value(run, made_by[i], value, ENVIRONMENT);
+    add_ranks(run, "host", NULL);
+    add_ranks(run, "binding", NULL);
+    add_ranks(run, "cpu", hosts);
+    add_ranks(run, "kernel", hosts);
+    add_members(run, "environment", ENVIRONMENT);
+    return 0;
+}
+
+void compare_run_destroy(struct compare_run *run)
+{
+    for (int kind = 0; kind < SETTING_KINDS; kind++)
+        cJSON_Delete(run->setting[kind]);
+    saved_run_destroy(&run->saved);
+    *run = (struct compare_run){0};
+}
+
+/* ---- in what runs differ ---- */
+
+static void add_text_or_null(cJSON *json, const char *name, const char *text)
+{
+    cJSON_AddItemToObject(json, name, text ? json_text(text) : cJSON_CreateNull());
+}
+
+static void add(cJSON *differences, const char *key, const char *baseline, const char *other, const char *side,
+                int environment)
+{
+    if (baseline && other && !strcmp(baseline, other))
         return;
-    }
-    settings->item = realloc(settings->item, (settings->n + 1) * sizeof *settings->item);
-    if (!settings->item)
-        FATAL("no memory for %zu settings", settings->n + 1);
-    settings->item[settings->n++] = (struct setting){copy(key), copy(value), environment};
+    cJSON *new = cJSON_CreateObject();
+    json_add_text(new, "key", key);
+    add_text_or_null(new, "baseline", baseline);
+    add_text_or_null(new, "other", other);
+    json_add_text(new, "side", side);
+    cJSON_AddBoolToObject(new, "environment", environment || !baseline || !other);
+    cJSON_AddBoolToObject(new, "allowed", 0);
+    const cJSON *old = differences->child;
+    while (old && !cJSON_Compare(old, new, 1))
+        old = old->next;
+    if (old)
+        cJSON_Delete(new);
+    else
+        cJSON_AddItemToArray(differences, new);
 }
 
-const char *settings_value(const struct settings *settings, const char *key)
+void differences_add(cJSON *differences, const struct compare_run *baseline, const struct compare_run *other,
+                     const char *side)
 {
-    const struct setting *setting = find(settings, key, strlen(key));
-    return setting ? setting->value : NULL;
-}
-
-void settings_destroy(struct settings *settings)
-{
-    for (size_t i = 0; i < settings->n; i++) {
-        free(settings->item[i].key);
-        free(settings->item[i].value);
-    }
-    free(settings->item);
-    *settings = (struct settings){0};
-}
-
-static int same_text(const char *a, const char *b)
-{
-    return a && b ? !strcmp(a, b) : a == b;
-}
-
-static void add(struct differences *differences, struct difference new)
-{
-    if (same_text(new.baseline, new.other))
-        return;
-    new.environment = new.environment || !new.baseline || !new.other;
-    for (size_t i = 0; i < differences->n; i++) {
-        const struct difference *d = &differences->item[i];
-        if (!strcmp(d->key, new.key) && same_text(d->other, new.other) && !strcmp(d->whose, new.whose))
-            return;
-    }
-    differences->item = realloc(differences->item, (differences->n + 1) * sizeof *differences->item);
-    if (!differences->item)
-        FATAL("no memory for %zu differences", differences->n + 1);
-    differences->item[differences->n++] = new;
-}
-
-void differences_add(struct differences *differences, const struct settings *baseline, const struct settings *other,
-                     const char *whose)
-{
-    for (size_t i = 0; i < baseline->n; i++) {
-        const struct setting *s = &baseline->item[i];
-        add(differences,
-            (struct difference){s->key, s->value, settings_value(other, s->key), whose, s->environment, 0});
-    }
-    for (size_t i = 0; i < other->n; i++) {
-        const struct setting *s = &other->item[i];
-        if (!settings_value(baseline, s->key))
-            add(differences, (struct difference){s->key, NULL, s->value, whose, s->environment, 0});
+    for (int kind = 0; kind < SETTING_KINDS; kind++) {
+        const cJSON *a = baseline->setting[kind], *b = other->setting[kind];
+        for (const cJSON *item = a->child; item; item = item->next)
+            add(differences, item->string, item->valuestring, settings_value(b, item->string), side, kind);
+        for (const cJSON *item = b->child; item; item = item->next)
+            if (!find(a, item->string))
+                add(differences, item->string, NULL, item->valuestring, side, kind);
     }
 }
 
-static int allow(struct differences *differences, const char *word, size_t length, const struct settings *baseline)
+static int unknown(const char *word, const struct compare_run *baseline)
 {
-    int all = same_key("all", word, length), known = all || find(baseline, word, length);
-    for (size_t i = 0; i < differences->n; i++)
-        if (all || same_key(differences->item[i].key, word, length))
-            differences->item[i].allowed = known = 1;
-    if (known)
-        return 0;
     char keys[900] = "";
     size_t at = 0;
-    for (size_t i = 0; i < baseline->n && at < sizeof keys; i++)
-        if (!baseline->item[i].environment)
-            at += (size_t)snprintf(keys + at, sizeof keys - at, " %s", baseline->item[i].key);
-    return error_report("--allow '%.*s': the runs have no such setting; known: all%s", (int)length, word, keys);
+    for (const cJSON *item = baseline->setting[SETTING]->child; item && at < sizeof keys; item = item->next)
+        at += (size_t)snprintf(keys + at, sizeof keys - at, " %s", item->string);
+    return error_report("--allow '%s': the runs have no such setting; known: all%s", word, keys);
 }
 
-int differences_allow(struct differences *differences, const char *list, const struct settings *baseline)
+int differences_allow(cJSON *differences, const char *list, const struct compare_run *baseline)
 {
-    for (const char *word = list;; word++) {
-        size_t length = strcspn(word, ",");
-        if (*list && allow(differences, word, length, baseline))
-            return -1;
-        word += length;
-        if (!*word)
-            return 0;
+    char word[128];
+    int more;
+    while ((more = option_next_word(&list, word, sizeof word)) > 0) {
+        int all = !strcmp(word, "all");
+        int known = all || find(baseline->setting[SETTING], word) || find(baseline->setting[ENVIRONMENT], word);
+        for (cJSON *difference = differences->child; difference; difference = difference->next)
+            if (all || same_key(json_string(difference, "key"), word)) {
+                cJSON_ReplaceItemInObjectCaseSensitive(difference, "allowed", cJSON_CreateTrue());
+                known = 1;
+            }
+        if (!known)
+            return unknown(word, baseline);
     }
+    return more ? unknown(list, baseline) : 0;
 }
 
-size_t differences_refused(const struct differences *differences)
+int difference_is_refused(const cJSON *difference)
 {
-    size_t refused = 0;
-    for (size_t i = 0; i < differences->n; i++)
-        refused += !differences->item[i].allowed && !differences->item[i].environment;
-    return refused;
-}
-
-void differences_destroy(struct differences *differences)
-{
-    free(differences->item);
-    *differences = (struct differences){0};
+    return !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(difference, "allowed")) &&
+           !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(difference, "environment"));
 }

@@ -1,48 +1,41 @@
-/* settings.h - with what runs were made, as keys and values, and in what they differ. */
+/* settings.h - with what runs were made, as keys and values, and in what they differ. In keys - and _ are the same. */
 #ifndef BENCH_COMPARE_SETTINGS_H
 #define BENCH_COMPARE_SETTINGS_H
 
-#include <stddef.h>
+#include "results/results.h"
 
-struct setting {
-    char *key, *value;
-    int environment; /* a difference is listed; others make runs incomparable unless they are allowed */
-};
-struct settings {
-    struct setting *item;
-    size_t n;
-};
+#include <cJSON.h>
 
-/* Appends a copy; a key that is there already (- and _ are the same in keys) takes the new value. */
-void settings_add(struct settings *settings, const char *key, const char *value, int environment);
-/* NULL if there is no such key. */
-const char *settings_value(const struct settings *settings, const char *key);
-void settings_destroy(struct settings *settings); /* zeroed ones are fine */
+/* A difference of the environment is listed; one of a setting makes runs incomparable unless it is allowed. */
+enum { SETTING, ENVIRONMENT, SETTING_KINDS };
 
-/* What the first baseline has, and what another has instead; NULL where one does not have the key. Points to what it
- * was made from. */
-struct difference {
-    const char *key, *baseline, *other;
-    const char *whose; /* the other is, such as "candidate" */
-    int environment; /* listed only; also a key that one side lacks: another version of the program has other options */
-    int allowed;
-};
-struct differences {
-    struct difference *item;
-    size_t n;
+/* One run that is compared: what it left, and the settings it was made with, as objects of strings; the mode first. */
+struct compare_run {
+    struct saved_run saved;
+    cJSON *setting[SETTING_KINDS];
 };
 
-/* Appends in what another differs from the first baseline, except for what was listed of one like it before. */
-void differences_add(struct differences *differences, const struct settings *baseline, const struct settings *other,
-                     const char *whose);
+/* Reads the results in a directory. What only names a run or says where its files go (label, output, times) is no
+ * setting, nor is what follows from others. Returns 0; or -1, reported. Release with destroy in either case. */
+int compare_run_read(struct compare_run *run, const char *directory);
+void compare_run_destroy(struct compare_run *run); /* a zeroed one is fine */
+
+/* Adds a value to an object of them; a key that is there already takes the new one. And finds one: NULL if there is no
+ * such key. */
+void settings_add(cJSON *settings, const char *key, const char *value);
+const char *settings_value(const cJSON *settings, const char *key);
+
+/* Appends to an array in what another run differs from the first baseline, but for what was listed of one like it:
+ * {key, baseline, other (null where one does not have the key), side, such as "candidate", environment, allowed}. A key
+ * that one side lacks is of the environment: another version of the program has other options. */
+void differences_add(cJSON *differences, const struct compare_run *baseline, const struct compare_run *other,
+                     const char *side);
 
 /* Marks as allowed the keys of a comma list, in which `all` stands for every key. Returns 0; or -1, reported: a word
  * that is no key of the baseline nor of a difference. */
-int differences_allow(struct differences *differences, const char *list, const struct settings *baseline);
+int differences_allow(cJSON *differences, const char *list, const struct compare_run *baseline);
 
-/* How many are neither allowed nor of the environment. */
-size_t differences_refused(const struct differences *differences);
-
-void differences_destroy(struct differences *differences); /* zeroed ones are fine */
+/* Whether a difference makes runs incomparable: it is neither allowed nor of the environment. */
+int difference_is_refused(const cJSON *difference);
 
 #endif

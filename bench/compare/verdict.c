@@ -12,120 +12,75 @@ const char *const verdict_name[VERDICTS] = {"ok", "new", "improved", "missing", 
 /* A row, and the runs behind it, turned so that more is worse. */
 struct hypothesis {
     struct verdict_row *row;
-    int higher_is_better, wrong;
-    double *baseline, *candidate; /* [n_baseline], [n_candidate] of the row */
-    double weight, p_regressed, p_improved;
+    int wrong;
+    double *run[2]; /* [n] of the row */
+    double p[2];    /* that it is not worse, and that it is not better */
     struct unpaired difference;
 };
 
-/* The figures above 0 among value[runs]; the caller frees kept. Returns how many there are. */
-static size_t keep_positive(const double *value, size_t runs, double **kept)
+/* The figures above 0 among value[runs], turned; the caller frees kept. Returns how many there are. */
+static size_t keep_positive(const double *value, size_t runs, int higher_is_better, double **kept)
 {
     size_t n = 0;
     *kept = allocate(runs, sizeof **kept);
     for (size_t i = 0; i < runs; i++)
         if (value[i] > 0 && isfinite(value[i]))
-            (*kept)[n++] = value[i];
+            (*kept)[n++] = higher_is_better ? 1 / value[i] : value[i];
     return n;
 }
 
-static void invert(double *value, size_t n)
+static int has_all(const struct verdict_row *row, size_t size_group, const size_t runs[2])
 {
-    for (size_t i = 0; i < n; i++)
-        value[i] = 1 / value[i];
-}
-
-static void take_figure(struct hypothesis *h, const struct verdict_figure *figure, size_t baselines, size_t candidates)
-{
-    struct verdict_row *row = h->row;
-    row->size_group = figure->size_group;
-    row->sizes = 1;
-    row->n_baseline = keep_positive(figure->baseline, baselines, &h->baseline);
-    row->n_candidate = keep_positive(figure->candidate, candidates, &h->candidate);
-    row->baseline = stats_median(h->baseline, row->n_baseline);
-    row->candidate = stats_median(h->candidate, row->n_candidate);
-    h->wrong = figure->wrong;
-    if (figure->higher_is_better) {
-        invert(h->baseline, row->n_baseline);
-        invert(h->candidate, row->n_candidate);
-    }
-}
-
-static int has_all(const struct verdict_row *row, size_t size_group, size_t baselines, size_t candidates)
-{
-    return row->size_group == size_group && row->n_baseline == baselines && row->n_candidate == candidates;
+    return row->size_group == size_group && row->n[0] == runs[0] && row->n[1] == runs[1];
 }
 
 /* The mean over the sizes of a group that all runs have: geometric means, one for each run. Returns 0, with nothing
  * taken, if there are not two such sizes. */
 static int take_sizes(struct hypothesis *h, size_t size_group, const struct hypothesis *single, size_t figures,
-                      size_t baselines, size_t candidates)
+                      const size_t runs[2])
 {
     size_t sizes = 0;
     for (size_t g = 0; g < figures; g++)
-        sizes += (size_t)has_all(single[g].row, size_group, baselines, candidates);
+        sizes += (size_t)has_all(single[g].row, size_group, runs);
     if (sizes < 2)
         return 0;
-    *h->row = (struct verdict_row){.size_group = size_group,
-                                   .sizes = sizes,
-                                   .baseline = NAN,
-                                   .candidate = NAN,
-                                   .n_baseline = baselines,
-                                   .n_candidate = candidates};
-    h->baseline = allocate(baselines, sizeof *h->baseline);
-    h->candidate = allocate(candidates, sizeof *h->candidate);
-    for (size_t g = 0; g < figures; g++) {
-        int has = has_all(single[g].row, size_group, baselines, candidates);
-        for (size_t i = 0; has && i < baselines; i++)
-            h->baseline[i] += log(single[g].baseline[i]) / (double)sizes;
-        for (size_t i = 0; has && i < candidates; i++)
-            h->candidate[i] += log(single[g].candidate[i]) / (double)sizes;
+    *h->row = (struct verdict_row){.size_group = size_group, .sizes = sizes, .n = {runs[0], runs[1]}};
+    for (int side = 0; side < 2; side++) {
+        h->run[side] = allocate(runs[side], sizeof *h->run[side]);
+        for (size_t g = 0; g < figures; g++)
+            for (size_t i = 0; has_all(single[g].row, size_group, runs) && i < runs[side]; i++)
+                h->run[side][i] += log(single[g].run[side][i]) / (double)sizes;
+        for (size_t i = 0; i < runs[side]; i++)
+            h->run[side][i] = exp(h->run[side][i]);
     }
-    for (size_t i = 0; i < baselines; i++)
-        h->baseline[i] = exp(h->baseline[i]);
-    for (size_t i = 0; i < candidates; i++)
-        h->candidate[i] = exp(h->candidate[i]);
     return 1;
+}
+
+/* Candidates over baselines, both at quantile q and at 1 - q: the least, the typical and the most that it can be. */
+static double ratio_at(const struct hypothesis *h, double q)
+{
+    return stats_quantile(h->run[1], h->row->n[1], q) / stats_quantile(h->run[0], h->row->n[0], 1 - q);
 }
 
 /* ---- few runs: only what is far beyond every run ---- */
 
-static double least(const double *value, size_t n)
-{
-    return stats_quantile(value, n, 0);
-}
-
-static double most(const double *value, size_t n)
-{
-    return stats_quantile(value, n, 1);
-}
-
 static enum figure_verdict judge_extremes(const struct hypothesis *h, const struct verdict_rules *rules)
 {
-    const struct verdict_row *row = h->row;
     double far = (1 + rules->tolerance) * (1 + rules->floor);
-    if (least(h->candidate, row->n_candidate) / most(h->baseline, row->n_baseline) > far)
-        return VERDICT_REGRESSED;
-    if (most(h->candidate, row->n_candidate) / least(h->baseline, row->n_baseline) < 1 / far)
-        return VERDICT_IMPROVED;
-    return row->ratio > 1 + rules->tolerance ? VERDICT_AMBIGUOUS : VERDICT_OK;
+    return ratio_at(h, 0) > far                   ? VERDICT_REGRESSED
+           : ratio_at(h, 1) < 1 / far             ? VERDICT_IMPROVED
+           : h->row->ratio > 1 + rules->tolerance ? VERDICT_AMBIGUOUS
+                                                  : VERDICT_OK;
 }
 
 /* ---- enough runs: the spread tells ---- */
-
-static int has_spread(const struct hypothesis *h)
-{
-    return h->row->n_baseline >= VERDICT_RUNS && isfinite(h->row->ratio);
-}
 
 /* What is not proven may still be so: if the typical run is slower than the tolerance, or their mean by tolerance and
  * floor. A late run now and then, which the spread explains, is neither. */
 static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *rules)
 {
-    const struct verdict_row *row = h->row;
-    double typical = stats_median(h->candidate, row->n_candidate) / stats_median(h->baseline, row->n_baseline);
-    return row->ratio > (1 + rules->tolerance) * (1 + rules->floor) ||
-           (row->ratio > 1 + rules->tolerance && typical > 1 + rules->tolerance);
+    double ratio = h->row->ratio, edge = 1 + rules->tolerance;
+    return ratio > edge * (1 + rules->floor) || (ratio > edge && ratio_at(h, 0.5) > edge);
 }
 
 /* One-sided: of a ratio up to 1 + tolerance, and of one down to 1 / (1 + tolerance). */
@@ -133,20 +88,20 @@ static void test(struct hypothesis *h, const struct verdict_rules *rules)
 {
     struct unpaired *d = &h->difference;
     double edge = log1p(rules->tolerance);
-    *d = stats_unpaired(h->candidate, h->row->n_candidate, h->baseline, h->row->n_baseline, VERDICT_LEAST_SD);
-    h->p_regressed = stats_t_cdf((edge - d->difference) / d->error, d->df);
-    h->p_improved = stats_t_cdf((d->difference + edge) / d->error, d->df);
+    *d = stats_unpaired(h->run[1], h->row->n[1], h->run[0], h->row->n[0], VERDICT_LEAST_SD);
+    h->p[0] = stats_t_cdf((edge - d->difference) / d->error, d->df);
+    h->p[1] = stats_t_cdf((d->difference + edge) / d->error, d->df);
 }
 
 /* The weights of m hypotheses: those of several sizes share their part alike, and the single ones the rest. */
-static void weigh(struct hypothesis *h, size_t m)
+static void weigh(double *weight, const struct hypothesis *h, size_t m)
 {
-    size_t size_groups = 0;
+    size_t means = 0;
     for (size_t i = 0; i < m; i++)
-        size_groups += h[i].row->sizes > 1;
-    double part = size_groups ? VERDICT_SIZES_PART : 0;
+        means += h[i].row->sizes > 1;
+    double part = means ? VERDICT_SIZES_PART : 0;
     for (size_t i = 0; i < m; i++)
-        h[i].weight = h[i].row->sizes > 1 ? part / (double)size_groups : (1 - part) / (double)(m - size_groups);
+        weight[i] = h[i].row->sizes > 1 ? part / (double)means : (1 - part) / (double)(m - means);
 }
 
 /* Student's t beyond which lies `level`, kept while the level and the degrees of freedom stay as they are, as they do
@@ -164,42 +119,33 @@ static double t_beyond(struct quantile *kept, double level, double df)
 
 static void judge_spread(const struct hypothesis *h, size_t m, const struct verdict_rules *rules)
 {
-    double *p = allocate(m, sizeof *p), *weight = allocate(m, sizeof *weight);
-    double *worse = allocate(m, sizeof *worse), *better = allocate(m, sizeof *better); /* levels */
-    struct quantile of_worse = {0}, of_better = {0};
-    for (size_t i = 0; i < m; i++) {
-        p[i] = h[i].p_regressed;
-        weight[i] = h[i].weight;
+    double *weight = allocate(m, sizeof *weight), *p = allocate(m, sizeof *p);
+    double *level[2]; /* at which worse, and better, are tested */
+    struct quantile t[2] = {{0}};
+    weigh(weight, h, m);
+    for (int side = 0; side < 2; side++) {
+        level[side] = allocate(m, sizeof *level[side]);
+        for (size_t i = 0; i < m; i++)
+            p[i] = h[i].p[side];
+        stats_holm_weighted(p, weight, m, rules->level, level[side]);
     }
-    stats_holm_weighted(p, weight, m, rules->level, worse);
-    for (size_t i = 0; i < m; i++)
-        p[i] = h[i].p_improved;
-    stats_holm_weighted(p, weight, m, rules->level, better);
     for (size_t i = 0; i < m; i++) {
         struct verdict_row *row = h[i].row;
         const struct unpaired *d = &h[i].difference;
-        row->low = exp(d->difference - t_beyond(&of_worse, worse[i], d->df) * d->error);
-        row->high = exp(d->difference + t_beyond(&of_better, better[i], d->df) * d->error);
-        row->verdict = h[i].p_regressed <= worse[i]   ? VERDICT_REGRESSED
-                       : h[i].p_improved <= better[i] ? VERDICT_IMPROVED
-                       : may_be_worse(&h[i], rules)   ? VERDICT_AMBIGUOUS
-                                                      : VERDICT_OK;
+        row->low = exp(d->difference - t_beyond(&t[0], level[0][i], d->df) * d->error);
+        row->high = exp(d->difference + t_beyond(&t[1], level[1][i], d->df) * d->error);
+        row->verdict = h[i].p[0] <= level[0][i]     ? VERDICT_REGRESSED
+                       : h[i].p[1] <= level[1][i]   ? VERDICT_IMPROVED
+                       : may_be_worse(&h[i], rules) ? VERDICT_AMBIGUOUS
+                                                    : VERDICT_OK;
     }
     free(p);
     free(weight);
-    free(worse);
-    free(better);
+    free(level[0]);
+    free(level[1]);
 }
 
 /* ---- all together ---- */
-
-static size_t count_size_groups(const struct verdict_figure *figure, size_t figures)
-{
-    size_t size_groups = 0;
-    for (size_t g = 0; g < figures; g++)
-        size_groups = figure[g].size_group >= size_groups ? figure[g].size_group + 1 : size_groups;
-    return size_groups;
-}
 
 static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct verdict_rules *rules, size_t candidates)
 {
@@ -208,47 +154,51 @@ static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct 
     for (size_t i = 0; i < verdicts->n; i++) {
         struct verdict_row *row = h[i].row;
         row->low = row->high = row->ratio = NAN;
-        if (row->n_baseline && row->n_candidate)
-            row->ratio = exp(stats_log_ratio(h[i].candidate, row->n_candidate, h[i].baseline, row->n_baseline));
-        if (!row->n_baseline)
+        if (row->n[0] && row->n[1])
+            row->ratio = exp(stats_log_ratio(h[i].run[1], row->n[1], h[i].run[0], row->n[0]));
+        if (!row->n[0])
             row->verdict = VERDICT_NEW;
-        else if (row->n_candidate < candidates)
+        else if (row->n[1] < candidates)
             row->verdict = VERDICT_MISSING;
-        else if (has_spread(&h[i])) {
+        else if (row->n[0] >= VERDICT_RUNS && isfinite(row->ratio)) {
             test(&h[i], rules);
             spread[m++] = h[i];
         } else {
             row->verdict = judge_extremes(&h[i], rules);
-            row->without_spread = 1;
-            verdicts->without_spread++;
         }
     }
-    weigh(spread, m);
     judge_spread(spread, m, rules);
-    verdicts->with_spread = m;
     free(spread);
 }
 
 void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
                      size_t figures, size_t baselines, size_t candidates)
 {
-    size_t size_groups = count_size_groups(figure, figures);
+    const size_t runs[2] = {baselines, candidates};
+    size_t size_groups = 0;
+    for (size_t g = 0; g < figures; g++)
+        size_groups = figure[g].size_group >= size_groups ? figure[g].size_group + 1 : size_groups;
     struct hypothesis *h = allocate(figures + size_groups, sizeof *h);
     *verdicts = (struct verdicts){.row = allocate(figures + size_groups, sizeof *verdicts->row), .n = figures};
     for (size_t g = 0; g < figures; g++) {
-        h[g].row = &verdicts->row[g];
-        take_figure(&h[g], &figure[g], baselines, candidates);
+        const struct verdict_figure *f = &figure[g];
+        h[g] = (struct hypothesis){.row = &verdicts->row[g], .wrong = f->wrong};
+        *h[g].row =
+            (struct verdict_row){.size_group = f->size_group,
+                                 .sizes = 1,
+                                 .n = {keep_positive(f->baseline, baselines, f->higher_is_better, &h[g].run[0]),
+                                       keep_positive(f->candidate, candidates, f->higher_is_better, &h[g].run[1])}};
     }
-    for (size_t f = 0; f < size_groups; f++) {
+    for (size_t group = 0; group < size_groups; group++) {
         h[verdicts->n].row = &verdicts->row[verdicts->n];
-        verdicts->n += (size_t)take_sizes(&h[verdicts->n], f, h, figures, baselines, candidates);
+        verdicts->n += (size_t)take_sizes(&h[verdicts->n], group, h, figures, runs);
     }
     judge(verdicts, h, rules, candidates);
     for (size_t i = 0; i < verdicts->n; i++) {
         verdicts->row[i].verdict = h[i].wrong ? VERDICT_REGRESSED : verdicts->row[i].verdict;
         verdicts->count[verdicts->row[i].verdict]++;
-        free(h[i].baseline);
-        free(h[i].candidate);
+        free(h[i].run[0]);
+        free(h[i].run[1]);
     }
     free(h);
 }

@@ -45,27 +45,25 @@ struct verdict_figure {
     int higher_is_better;
     int wrong;                          /* a candidate run found wrong data: regressed, whatever it took */
     const double *baseline, *candidate; /* [baselines], [candidates] */
+    const struct figure *figure;        /* of the first run that has it; here for those who show it */
+    int judged;                         /* is to be; the same */
 };
 
 struct verdict_row {
     enum figure_verdict verdict;
     size_t size_group;
-    size_t sizes;               /* 1, or the sizes that the row is the mean of */
-    double baseline, candidate; /* medians over runs; NAN in a row of several sizes, or without runs */
-    size_t n_baseline, n_candidate;
-    double ratio;       /* geometric means, above 1 is worse; NAN without both */
-    double low, high;   /* its interval, each end at the one-sided level at which the figure was tested; NAN with fewer
-                           than VERDICT_RUNS baseline runs. regressed: low > 1 + tolerance, but not where it is for
-                           wrong data; improved: high < 1 / (1 + tolerance) */
-    int without_spread; /* judged without an interval: it is in fewer than VERDICT_RUNS baseline runs */
+    size_t sizes;     /* 1, or the sizes that the row is the mean of */
+    size_t n[2];      /* runs that have it: baselines and candidates */
+    double ratio;     /* geometric means, above 1 is worse; NAN without both */
+    double low, high; /* its interval, each end at the one-sided level at which the figure was tested; NAN with fewer
+                         than VERDICT_RUNS baseline runs. regressed: low > 1 + tolerance, but not where it is for
+                         wrong data; improved: high < 1 / (1 + tolerance) */
 };
 
 /* row[figures] first, in their order, then one for each group of two sizes or more. Release with verdicts_destroy. */
 struct verdicts {
     struct verdict_row *row;
     size_t n;
-    size_t with_spread;     /* rows that were judged by the spread of runs */
-    size_t without_spread;  /* rows that were judged without; the others are new or missing */
     size_t count[VERDICTS]; /* rows with each verdict */
 };
 void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,

@@ -4,113 +4,96 @@
 #include "kernels/error.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <stdio.h>
 
 #define LEVEL 0.95
 
 /* ---- the points ---- */
 
-static double *widen(double *sample, size_t from, size_t to)
+static void *grow(void *list, size_t n, size_t size)
 {
-    sample = realloc(sample, to * sizeof *sample);
-    if (!sample)
-        FATAL("no memory for %zu repeats", to);
-    for (size_t i = from; i < to; i++)
-        sample[i] = NAN;
-    return sample;
+    list = realloc(list, n * size);
+    if (!list)
+        FATAL("no memory for %zu runs", n);
+    return list;
 }
 
-struct grid_point *grid_find(struct grid *grid, size_t ranks, const char *model, const char *implementation,
-                             double bucket_mb, size_t repeat)
+static int same_place(const struct grid_point *p, const char *model, const char *implementation, double bucket_mb)
 {
-    size_t at = 0, repeats = repeat > grid->repeats ? repeat : grid->repeats;
-    for (size_t i = 0; i < grid->n && repeats > grid->repeats; i++) {
-        grid->point[i].step_s = widen(grid->point[i].step_s, grid->repeats, repeats);
-        grid->point[i].tokens_s = widen(grid->point[i].tokens_s, grid->repeats, repeats);
+    return !strcmp(p->model, model) && !strcmp(p->implementation, implementation) &&
+           (p->bucket_mb == bucket_mb || (isnan(p->bucket_mb) && isnan(bucket_mb)));
+}
+
+void grid_add(struct grid *grid, size_t ranks, const char *model, const char *implementation, const char *strategy,
+              double bucket_mb, struct grid_sample sample)
+{
+    size_t at = 0, like = 0;
+    while (at < grid->n &&
+           (grid->point[at].ranks != ranks || !same_place(&grid->point[at], model, implementation, bucket_mb)))
+        at++;
+    if (at == grid->n) {
+        while (like < grid->n && strcmp(grid->point[like].model, model) != 0)
+            like++;
+        grid->point = grow(grid->point, grid->n + 1, sizeof *grid->point);
+        struct grid_point *new = &grid->point[grid->n++];
+        *new = (struct grid_point){
+            .ranks = ranks, .model_number = like < at ? grid->point[like].model_number : at, .bucket_mb = bucket_mb};
+        snprintf(new->model, sizeof new->model, "%s", model);
+        snprintf(new->implementation, sizeof new->implementation, "%s", implementation);
+        snprintf(new->strategy, sizeof new->strategy, "%s", strategy);
     }
-    grid->repeats = repeats;
-    for (; at < grid->n; at++) {
-        const struct grid_point *p = &grid->point[at];
-        if (p->ranks == ranks && !strcmp(p->model, model) && !strcmp(p->implementation, implementation) &&
-            (p->bucket_mb == bucket_mb || (isnan(p->bucket_mb) && isnan(bucket_mb))))
-            return &grid->point[at];
-    }
-    grid->point = realloc(grid->point, (grid->n + 1) * sizeof *grid->point);
-    if (!grid->point)
-        FATAL("no memory for %zu points", grid->n + 1);
-    struct grid_point *point = &grid->point[grid->n++];
-    *point = (struct grid_point){.ranks = ranks, .bucket_mb = bucket_mb};
-    snprintf(point->model, sizeof point->model, "%s", model);
-    snprintf(point->implementation, sizeof point->implementation, "%s", implementation);
-    point->step_s = widen(NULL, 0, repeats);
-    point->tokens_s = widen(NULL, 0, repeats);
-    return point;
+    struct grid_point *point = &grid->point[at];
+    point->sample = grow(point->sample, point->n + 1, sizeof *point->sample);
+    point->sample[point->n++] = sample;
 }
 
 void grid_destroy(struct grid *grid)
 {
-    for (size_t i = 0; i < grid->n; i++) {
-        free(grid->point[i].step_s);
-        free(grid->point[i].tokens_s);
-    }
+    for (size_t i = 0; i < grid->n; i++)
+        free(grid->point[i].sample);
     free(grid->point);
     *grid = (struct grid){0};
 }
 
 /* ---- figures of one point ---- */
 
-static double mean(const double *sample, size_t size, size_t *n)
+static void describe(struct grid_point *p)
 {
-    double sum = 0;
-    *n = 0;
-    for (size_t i = 0; i < size; i++)
-        if (isfinite(sample[i])) {
-            sum += sample[i];
-            ++*n;
-        }
-    return sum / (double)*n;
-}
-
-static void describe(struct grid_point *p, size_t repeats)
-{
-    double squares = 0;
-    size_t of_tokens;
-    p->tokens_mean_s = mean(p->tokens_s, repeats, &of_tokens);
-    p->mean_s = mean(p->step_s, repeats, &p->n);
-    p->interval_s[0] = p->interval_s[1] = p->efficiency = NAN;
+    double n = (double)p->n, sum = 0, logs = 0, tokens = 0, squares = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        sum += p->sample[i].step_s;
+        logs += log(p->sample[i].step_s);
+        tokens += p->sample[i].tokens_s;
+    }
+    p->mean_s = sum / n;
+    p->geometric_mean_s = exp(logs / n);
+    p->tokens_mean_s = tokens / n;
+    p->interval_s[0] = p->interval_s[1] = NAN;
     p->to_best = (struct paired){NAN, NAN, NAN, 1, 0};
     if (p->n < GRID_REPEATS)
         return;
-    for (size_t i = 0; i < repeats; i++)
-        squares += isfinite(p->step_s[i]) ? (p->step_s[i] - p->mean_s) * (p->step_s[i] - p->mean_s) : 0;
-    double df = (double)(p->n - 1), half = stats_t_quantile((1 + LEVEL) / 2, df) * sqrt(squares / df / (double)p->n);
+    for (size_t i = 0; i < p->n; i++)
+        squares += (p->sample[i].step_s - p->mean_s) * (p->sample[i].step_s - p->mean_s);
+    double half = stats_t_quantile((1 + LEVEL) / 2, n - 1) * sqrt(squares / (n - 1) / n);
     p->interval_s[0] = p->mean_s - half;
     p->interval_s[1] = p->mean_s + half;
-}
-
-static double geometric_mean(const struct grid_point *p, size_t repeats)
-{
-    double sum = 0;
-    for (size_t i = 0; i < repeats; i++)
-        sum += isfinite(p->step_s[i]) ? log(p->step_s[i]) : 0;
-    return exp(sum / (double)p->n);
 }
 
 /* ---- a group: the points of the same ranks and model ---- */
 
 /* a over b, of the repeats that both have. */
-static struct paired compare(const struct grid_point *a, const struct grid_point *b, size_t repeats)
+static struct paired compare(const struct grid_point *a, const struct grid_point *b)
 {
-    double *of_a = allocate(repeats, sizeof *of_a), *of_b = allocate(repeats, sizeof *of_b);
+    double *of_a = allocate(a->n, sizeof *of_a), *of_b = allocate(a->n, sizeof *of_b);
     size_t n = 0;
-    for (size_t i = 0; i < repeats; i++)
-        if (isfinite(a->step_s[i]) && isfinite(b->step_s[i])) {
-            of_a[n] = a->step_s[i];
-            of_b[n++] = b->step_s[i];
-        }
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t j = 0; j < b->n; j++)
+            if (a->sample[i].repeat == b->sample[j].repeat) {
+                of_a[n] = a->sample[i].step_s;
+                of_b[n++] = b->sample[j].step_s;
+            }
     struct paired paired = stats_paired(of_a, of_b, n, LEVEL);
     free(of_a);
     free(of_b);
@@ -127,18 +110,18 @@ static int reduces(const struct grid_point *p)
 }
 
 /* The verdicts of point[n], sorted by their geometric means, against point[best]. */
-static void judge_group(struct grid_point *point, size_t n, size_t best, size_t repeats)
+static void judge_group(struct grid_point *point, size_t n, size_t best)
 {
     double *p = allocate(n * n, sizeof *p); /* of the pairs of points that reduce */
     size_t pairs = 0, *pair_of = allocate(n, sizeof *pair_of);
     for (size_t i = 0; i < n; i++) {
-        point[i].to_best = compare(&point[i], &point[best], repeats);
+        point[i].to_best = compare(&point[i], &point[best]);
         for (size_t j = 0; j < i && reduces(&point[i]); j++) {
             if (!reduces(&point[j]))
                 continue;
             if (i == best || j == best)
                 pair_of[i == best ? j : i] = pairs;
-            p[pairs++] = compare(&point[i], &point[j], repeats).p;
+            p[pairs++] = compare(&point[i], &point[j]).p;
         }
     }
     stats_holm(p, pairs);
@@ -161,73 +144,43 @@ size_t grid_group_end(const struct grid *grid, size_t first)
 {
     size_t end = first;
     while (end < grid->n && grid->point[end].ranks == grid->point[first].ranks &&
-           !strcmp(grid->point[end].model, grid->point[first].model))
+           grid->point[end].model_number == grid->point[first].model_number)
         end++;
     return end;
 }
 
 /* ---- all of them ---- */
 
-/* What points are sorted by. */
-struct order {
-    size_t ranks, model;
-    double seconds;
-    struct grid_point point;
-};
-
-static int compare_order(const void *a, const void *b)
+static int compare_points(const void *a, const void *b)
 {
-    const struct order *x = a, *y = b;
+    const struct grid_point *x = a, *y = b;
     if (x->ranks != y->ranks)
         return x->ranks < y->ranks ? -1 : 1;
-    if (x->model != y->model)
-        return x->model < y->model ? -1 : 1;
-    return (x->seconds > y->seconds) - (x->seconds < y->seconds);
-}
-
-static void sort(struct grid *grid)
-{
-    struct order *order = allocate(grid->n, sizeof *order);
-    for (size_t i = 0; i < grid->n; i++) {
-        const struct grid_point *p = &grid->point[i];
-        order[i] = (struct order){p->ranks, 0, geometric_mean(p, grid->repeats), *p};
-        while (strcmp(grid->point[order[i].model].model, p->model) != 0)
-            order[i].model++;
-    }
-    qsort(order, grid->n, sizeof *order, compare_order);
-    for (size_t i = 0; i < grid->n; i++)
-        grid->point[i] = order[i].point;
-    free(order);
-}
-
-/* Against the same implementation and bucket size of the same model on the fewest ranks. */
-static void find_efficiency(struct grid *grid, struct grid_point *p)
-{
-    for (size_t i = 0; i < grid->n; i++) {
-        const struct grid_point *first = &grid->point[i];
-        int same_bucket = first->bucket_mb == p->bucket_mb || (isnan(first->bucket_mb) && isnan(p->bucket_mb));
-        if (strcmp(first->model, p->model) != 0 || strcmp(first->implementation, p->implementation) != 0 ||
-            !same_bucket)
-            continue;
-        p->efficiency = p->tokens_mean_s / (double)p->ranks / (first->tokens_mean_s / (double)first->ranks);
-        return;
-    }
+    if (x->model_number != y->model_number)
+        return x->model_number < y->model_number ? -1 : 1;
+    return (x->geometric_mean_s > y->geometric_mean_s) - (x->geometric_mean_s < y->geometric_mean_s);
 }
 
 void grid_judge(struct grid *grid)
 {
     for (size_t i = 0; i < grid->n; i++)
-        describe(&grid->point[i], grid->repeats);
-    sort(grid);
-    for (size_t i = 0; i < grid->n; i++)
-        find_efficiency(grid, &grid->point[i]);
+        describe(&grid->point[i]);
+    if (grid->n)
+        qsort(grid->point, grid->n, sizeof *grid->point, compare_points);
+    for (size_t i = 0; i < grid->n; i++) {
+        struct grid_point *p = &grid->point[i];
+        const struct grid_point *fewest = grid->point; /* ranks, of the same implementation and bucket size */
+        while (!same_place(fewest, p->model, p->implementation, p->bucket_mb))
+            fewest++;
+        p->efficiency = p->tokens_mean_s / (double)p->ranks / (fewest->tokens_mean_s / (double)fewest->ranks);
+    }
     for (size_t first = 0, end; first < grid->n; first = end) {
         size_t best = first;
         end = grid_group_end(grid, first);
         while (best < end && !reduces(&grid->point[best]))
             best++;
         if (best < end)
-            judge_group(&grid->point[first], end - first, best - first, grid->repeats);
+            judge_group(&grid->point[first], end - first, best - first);
         for (size_t i = first; i < end && best == end; i++)
             grid->point[i].verdict = GRID_CONTROL;
     }

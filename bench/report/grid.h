@@ -22,17 +22,23 @@ enum grid_verdict {
     GRID_SLOWER
 };
 
+/* One run of a point. */
+struct grid_sample {
+    size_t repeat;
+    double step_s, tokens_s; /* median step, and tokens per second */
+};
+
 struct grid_point {
-    size_t ranks;
+    size_t ranks, model_number; /* models are numbered as they first come */
     char model[128], implementation[128], strategy[64];
-    double bucket_mb;          /* NAN: it has no buckets */
-    double *step_s, *tokens_s; /* [repeats] median step, and tokens per second; NAN where there is no run. Owned. */
+    double bucket_mb;           /* NAN: it has no buckets */
+    struct grid_sample *sample; /* [n], owned */
+    size_t n;
 
     /* Found by grid_judge: */
-    size_t n;              /* repeats that it was run in */
-    double mean_s;         /* mean step */
-    double interval_s[2];  /* its 95 % interval by Student's t; NAN below GRID_REPEATS */
-    double tokens_mean_s;  /* mean tokens per second */
+    double mean_s, geometric_mean_s; /* step */
+    double interval_s[2];            /* of the mean, 95 % by Student's t; NAN below GRID_REPEATS */
+    double tokens_mean_s;            /* mean tokens per second */
     double efficiency;     /* tokens per second and rank, over those of the same point on the fewest ranks; NAN */
     struct paired to_best; /* step over that of the best in the same repeats; its interval NAN below GRID_REPEATS */
     enum grid_verdict verdict;
@@ -40,13 +46,12 @@ struct grid_point {
 
 struct grid {
     struct grid_point *point;
-    size_t n, repeats;
+    size_t n;
 };
 
-/* The point of these ranks, model, implementation and bucket size; made, at the end, where there is none. Room for
- * `repeat` (from 1) is made in all points. Points move. */
-struct grid_point *grid_find(struct grid *grid, size_t ranks, const char *model, const char *implementation,
-                             double bucket_mb, size_t repeat);
+/* Adds a run to its point: the one of these ranks, model, implementation and bucket size. */
+void grid_add(struct grid *grid, size_t ranks, const char *model, const char *implementation, const char *strategy,
+              double bucket_mb, struct grid_sample sample);
 
 /* Sorts the points by ranks, models as they first came, and geometric mean step; and judges each group of the same
  * ranks and model: the best is the one with the least geometric mean among those that reduce, and another is slower if

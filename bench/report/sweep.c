@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "kernels/error.h"
 #include "report/grid.h"
-#include "report/plot.h"
 #include "results/results.h"
 
 #include <glob.h>
@@ -18,6 +17,21 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* A text in memory that is written like a file; the caller frees it. */
+static FILE *begin_text(char **text, size_t *length)
+{
+    FILE *out = open_memstream(text, length);
+    if (!out)
+        FATAL("no memory for the report");
+    return out;
+}
+
+static void end_text(FILE *out)
+{
+    if (fclose(out))
+        FATAL("no memory for the report");
+}
 
 /* ---- the runs ---- */
 
@@ -83,10 +97,8 @@ static int take_run(struct grid *grid, FILE *csv, const struct place *place, con
     if (cJSON_GetArraySize(all) != 1 || !step || !(step->value > 0))
         return error_report("%s: is not the benchmark of one implementation, so it is no run of a sweep",
                             saved->directory);
-    struct grid_point *point = grid_find(grid, place->ranks, place->model, name, bucket, place->repeat);
-    snprintf(point->strategy, sizeof point->strategy, "%s", strategy);
-    point->step_s[place->repeat - 1] = step->value;
-    point->tokens_s[place->repeat - 1] = tokens ? tokens->value : NAN;
+    grid_add(grid, place->ranks, place->model, name, strategy, bucket,
+             (struct grid_sample){place->repeat, step->value, tokens ? tokens->value : NAN});
     derived = cJSON_GetObjectItemCaseSensitive(saved->run, "derived");
     char begin[600], size[32] = "";
     if (isfinite(bucket))
@@ -124,56 +136,45 @@ static int read_runs(struct grid *grid, FILE *csv, const char *directory, FILE *
 
 /* ---- the tables ---- */
 
+/* A point, and what a table says of it in words. */
 struct row {
-    const char *mark, *name;
+    struct grid_point point;
+    const char *mark;
     char bucket[24], ratio[CELL];
-    double step, interval[2], ratio_interval[2], tokens, efficiency;
-    size_t n;
 };
 
 #define FIELD(field) offsetof(struct row, field)
 /* clang-format off */
 static const struct column columns[] = {
     {.key = "mark", .heading = " ", .kind = COLUMN_NAME, .offset = FIELD(mark), .width = -2},
-    {.key = "implementation", .heading = "implementation", .kind = COLUMN_NAME, .offset = FIELD(name), .width = -18},
+    {.key = "implementation", .heading = "implementation", .kind = COLUMN_CHARS,
+     .offset = FIELD(point.implementation), .width = -18},
     {.key = "bucket", .heading = "bucket MiB", .kind = COLUMN_CHARS, .offset = FIELD(bucket), .width = 10},
-    {.key = "step", .heading = "step ms", .kind = COLUMN_REAL, .offset = FIELD(step), .unit = "s", .scale = 1e3,
-     .width = 10, .decimals = -4},
-    {.key = "step_95", .heading = "[95 % interval]", .kind = COLUMN_INTERVAL, .offset = FIELD(interval), .unit = "s",
-     .scale = 1e3, .width = -19, .decimals = -4},
-    {.key = "n", .heading = "n", .kind = COLUMN_COUNT, .offset = FIELD(n), .unit = "1", .width = 3},
+    {.key = "step", .heading = "step ms", .kind = COLUMN_REAL, .offset = FIELD(point.mean_s), .unit = "s",
+     .scale = 1e3, .width = 10, .decimals = -4},
+    {.key = "step_95", .heading = "[95 % interval]", .kind = COLUMN_INTERVAL, .offset = FIELD(point.interval_s),
+     .unit = "s", .scale = 1e3, .width = -19, .decimals = -4},
+    {.key = "n", .heading = "n", .kind = COLUMN_COUNT, .offset = FIELD(point.n), .unit = "1", .width = 3},
     {.key = "to_best", .heading = "/ best", .kind = COLUMN_CHARS, .offset = FIELD(ratio), .width = 7},
-    {.key = "to_best_95", .heading = "[95 %]", .kind = COLUMN_INTERVAL, .offset = FIELD(ratio_interval), .unit = "1",
-     .width = -14, .decimals = 3},
-    {.key = "tokens_per_second", .heading = "tokens/s", .kind = COLUMN_REAL, .offset = FIELD(tokens), .unit = "1/s",
-     .width = 9, .decimals = 0},
+    {.key = "to_best_95", .heading = "[95 %]", .kind = COLUMN_INTERVAL, .offset = FIELD(point.to_best.ci_low),
+     .unit = "1", .width = -14, .decimals = 3},
+    {.key = "tokens_per_second", .heading = "tokens/s", .kind = COLUMN_REAL, .offset = FIELD(point.tokens_mean_s),
+     .unit = "1/s", .width = 9, .decimals = 0},
     /* with several numbers of ranks only: */
-    {.key = "efficiency", .heading = "efficiency", .kind = COLUMN_REAL, .offset = FIELD(efficiency), .unit = "1",
-     .width = 10, .decimals = 3},
+    {.key = "efficiency", .heading = "efficiency", .kind = COLUMN_REAL, .offset = FIELD(point.efficiency),
+     .unit = "1", .width = 10, .decimals = 3},
 };
 /* clang-format on */
 
 static struct row row_of(const struct grid_point *p)
 {
-    struct row row = {.mark = p->verdict == GRID_BEST   ? "*"
-                              : p->verdict == GRID_TIED ? "="
-                                                        : "",
-                      .name = p->implementation,
-                      .step = p->mean_s,
-                      .interval = {p->interval_s[0], p->interval_s[1]},
-                      .ratio_interval = {p->to_best.ci_low, p->to_best.ci_high},
-                      .tokens = p->tokens_mean_s,
-                      .efficiency = p->efficiency,
-                      .n = p->n};
-    if (isfinite(p->bucket_mb))
-        snprintf(row.bucket, sizeof row.bucket, "%.10g", p->bucket_mb);
-    else
-        strcpy(row.bucket, "-");
+    struct row row = {.point = *p, .mark = p->verdict == GRID_TIED ? "=" : ""};
+    snprintf(row.bucket, sizeof row.bucket, isfinite(p->bucket_mb) ? "%.10g" : "-", p->bucket_mb);
+    text_ratio(row.ratio, p->to_best.ratio);
     if (p->verdict == GRID_BEST) {
+        row.mark = "*";
         strcpy(row.ratio, "best");
-        row.ratio_interval[0] = row.ratio_interval[1] = NAN;
-    } else {
-        text_ratio(row.ratio, p->to_best.ratio);
+        row.point.to_best.ci_low = NAN;
     }
     return row;
 }
@@ -183,16 +184,13 @@ static void print_name(FILE *out, const struct grid_point *p)
     fprintf(out, isfinite(p->bucket_mb) ? "%s at %.10g MiB" : "%s", p->implementation, p->bucket_mb);
 }
 
-/* What can be said of the points of a group, in words; the caller frees it. */
-static char *conclude(const struct grid_point *point, size_t n)
+/* What can be said of the points of a group. */
+static void conclude(FILE *out, const struct grid_point *point, size_t n)
 {
-    char *text = NULL, step[CELL];
-    size_t length = 0, tied = 0;
+    char step[CELL];
+    size_t tied = 0;
     const struct grid_point *best = NULL;
     int candidates = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for a sentence");
     for (size_t i = 0; i < n; i++) {
         best = point[i].verdict == GRID_BEST ? &point[i] : best;
         candidates |= point[i].verdict != GRID_CONTROL;
@@ -212,14 +210,11 @@ static char *conclude(const struct grid_point *point, size_t n)
         fprintf(out, "Fewer than %d repeats: no intervals and no verdict; use --repeats %d or more.\n", GRID_REPEATS,
                 GRID_REPEATS);
     }
-    if (fclose(out))
-        FATAL("no memory for a sentence");
-    return text;
 }
 
 static void print_group(FILE *out, const struct grid_point *point, size_t n, int scales)
 {
-    char title[200], *note = conclude(point, n);
+    char title[200];
     struct row *row = allocate(n, sizeof *row);
     for (size_t i = 0; i < n; i++)
         row[i] = row_of(&point[i]);
@@ -230,20 +225,99 @@ static void print_group(FILE *out, const struct grid_point *point, size_t n, int
                                              .columns = sizeof columns / sizeof *columns - !scales,
                                              .row = row,
                                              .rows = n,
-                                             .row_bytes = sizeof *row,
-                                             .note = note});
+                                             .row_bytes = sizeof *row});
     table_print(out, json);
+    conclude(out, point, n);
     cJSON_Delete(json);
     free(row);
-    free(note);
 }
 
-static void print_grid(FILE *out, const struct grid *grid)
+/* ---- data for pictures of step time against bucket size ---- */
+
+static void print_point(FILE *out, double x, const struct grid_point *p, int with_interval)
 {
-    int scales = grid->point[0].ranks != grid->point[grid->n - 1].ranks;
-    for (size_t first = 0, end; first < grid->n; first = end) {
+    int has = with_interval && isfinite(p->interval_s[0]);
+    fprintf(out, "%.10g\t%.9g\t%.9g\t%.9g\n", x, 1e3 * p->mean_s, 1e3 * (has ? p->interval_s[0] : p->mean_s),
+            1e3 * (has ? p->interval_s[1] : p->mean_s));
+}
+
+/* Point `first` and those behind it of the same implementation, by bucket size; nothing if one before it is of the
+ * same. */
+static void print_series(FILE *out, const struct grid_point *point, size_t n, size_t first)
+{
+    const struct grid_point *next = NULL;
+    double last = 0;
+    for (size_t i = 0; i < first; i++)
+        if (isfinite(point[i].bucket_mb) && !strcmp(point[i].implementation, point[first].implementation))
+            return;
+    fprintf(out, "\n\n%s\n", point[first].implementation);
+    do {
+        next = NULL;
+        for (size_t i = first; i < n; i++)
+            if (point[i].bucket_mb > last && (!next || point[i].bucket_mb < next->bucket_mb) &&
+                !strcmp(point[i].implementation, point[first].implementation))
+                next = &point[i];
+        if (next)
+            print_point(out, last = next->bucket_mb, next, 1);
+    } while (next);
+}
+
+/* The points, sorted by their steps, as blocks of lines, two empty lines between them: the best bucket as x, y, words;
+ * then for each implementation its name, and lines of x (MiB), mean step and the ends of its interval (ms). One without
+ * buckets is a horizontal line, with its interval at a place of its own at the right. Nothing if none has buckets. */
+static void print_picture(FILE *out, const struct grid_point *point, size_t n)
+{
+    const struct grid_point *best = NULL;
+    double least = INFINITY, most = 0;
+    char step[CELL];
+    int lines = 0;
+    for (size_t i = n; i-- > 0;)
+        if (isfinite(point[i].bucket_mb)) {
+            best = &point[i];
+            least = fmin(least, point[i].bucket_mb);
+            most = fmax(most, point[i].bucket_mb);
+        }
+    if (!best)
+        return;
+    double space = most > least ? pow(most / least, 0.035) : 1.05;
+    fprintf(out, "best\n%.10g\t%.9g\tbest bucket: %.10g MiB, %s\n", best->bucket_mb, 1e3 * best->mean_s,
+            best->bucket_mb, text_value(step, best->mean_s, "s"));
+    for (size_t i = 0; i < n; i++) {
+        if (isfinite(point[i].bucket_mb)) {
+            print_series(out, point, n, i);
+            continue;
+        }
+        fprintf(out, "\n\n%s\n", point[i].implementation);
+        print_point(out, least / space, &point[i], 0);
+        print_point(out, most * pow(space, ++lines), &point[i], 1);
+    }
+}
+
+static int write_picture(const char *directory, const struct grid_point *point, size_t n)
+{
+    char *text, name[200];
+    size_t length;
+    int status = 0;
+    FILE *out = begin_text(&text, &length);
+    print_picture(out, point, n);
+    end_text(out);
+    snprintf(name, sizeof name, "sweep-%zu-%s.tsv", point->ranks, point->model);
+    if (length)
+        status = files_replace(directory, name, text);
+    free(text);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+/* Prints the tables, and writes the pictures' data. */
+static int print_grid(FILE *out, const struct grid *grid, const char *directory)
+{
+    int scales = grid->point[0].ranks != grid->point[grid->n - 1].ranks, status = 0;
+    for (size_t first = 0, end; first < grid->n && !status; first = end) {
         end = grid_group_end(grid, first);
         print_group(out, &grid->point[first], end - first, scales);
+        status = write_picture(directory, &grid->point[first], end - first);
     }
     fprintf(
         out,
@@ -253,25 +327,22 @@ static void print_grid(FILE *out, const struct grid *grid)
         "tell more apart.\n");
     if (scales)
         fprintf(out, "efficiency: tokens per second and rank, over those of the same row on the fewest ranks.\n");
+    return status;
 }
 
 int sweep_report(FILE *out, const char *directory, FILE *figures)
 {
     struct grid grid = {0};
-    char *text = NULL;
-    size_t length = 0;
-    FILE *csv = open_memstream(&text, &length);
-    if (!csv)
-        FATAL("no memory for sweep.csv");
+    char *text;
+    size_t length;
+    FILE *csv = begin_text(&text, &length);
     fprintf(csv, "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads," FIGURES_CSV_COLUMNS "\n");
     int runs = read_runs(&grid, csv, directory, figures), status = runs < 0 ? -1 : 0;
-    if (fclose(csv))
-        FATAL("no memory for sweep.csv");
+    end_text(csv);
     if (!status) {
         grid_judge(&grid);
         fprintf(out, "%s: %d run%s of a sweep\n", directory, runs, text_plural((size_t)runs));
-        print_grid(out, &grid);
-        status = files_replace(directory, "sweep.csv", text) || plot_write(&grid, directory) ? -1 : 0;
+        status = print_grid(out, &grid, directory) || files_replace(directory, "sweep.csv", text) ? -1 : 0;
     }
     free(text);
     grid_destroy(&grid);

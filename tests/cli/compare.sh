@@ -185,7 +185,7 @@ awk '/^figure / { ratio = index($0, "  ratio") + 6; interval = index($0, "interv
     / sizes .* ratios / { seen++; wrong += substr($0, ratio - 5, 6) != "ratios" || substr($0, interval, 3) !~ /^[0-9] o$/ }
     END { exit !(ratio && seen == 2 && !wrong) }' printed && good=0 || good=1
 result "$good" "its ratios stand under ratio and interval"
-expect 0 '^all_reduce float sum in_place time +1 MiB +[0-9.]+ us .* ok$' "--all shows each" "${sweeps[@]}" sweep1 --all
+expect 0 '^all_reduce float sum in_place time +1 MiB +[0-9.]+ [mu]s .* ok$' "--all shows each" "${sweeps[@]}" sweep1 --all
 expect 3 '^all_reduce float sum in_place time +all sizes .* 1[.]075 .* regressed$' "all sizes slower" \
     "${sweeps[@]}" slower_sweep{1..5}
 expect 3 '^all_reduce .* 8 B .* regressed: wrong elements$' "wrong elements" "${sweeps[@]}" sweep1 wrong

@@ -65,7 +65,7 @@ static void replace(int i, double seconds, double wrong)
 static int match(const char *metrics)
 {
     compare_lines_destroy(&lines);
-    return compare_match(&lines, run, 2, run + 2, 1) || compare_choose(&lines, 2, 1, metrics) ? -1 : 0;
+    return compare_match(&lines, run, 2, 1) || compare_choose(&lines, metrics) ? -1 : 0;
 }
 
 START_TEST(matched)
@@ -80,8 +80,10 @@ START_TEST(matched)
     ck_assert_uint_eq(lines.n, 3 * 4 + 3);
     size_t n = 0;
     for (size_t i = 0; i < lines.n; i++) {
-        const struct compare_line *l = &lines.item[i];
-        ck_assert(i == 0 || l[-1].size_group < l->size_group || l[-1].figure->bytes < l->figure->bytes);
+        const struct verdict_figure *l = &lines.item[i];
+        ck_assert(i == 0 || i == lines.judged || l[-1].size_group < l->size_group ||
+                  l[-1].figure->bytes < l->figure->bytes);
+        ck_assert_int_eq(l->judged, i < lines.judged);
         ck_assert_int_eq(l->judged, !strcmp(l->figure->name, "time"));
         ck_assert_int_eq(l->wrong, l->figure->bytes == 64);
         if (!l->judged)
@@ -95,8 +97,9 @@ START_TEST(matched)
         n++;
     }
     ck_assert_uint_eq(n, 4);
-    struct compare_medians m = compare_medians(&lines.item[0], 2, 1);
-    ck_assert(m.baseline == 10.5 && m.candidate == 12 && m.n_baseline == 2 && m.n_candidate == 1);
+    ck_assert(compare_median(lines.item[0].baseline, 2, &n) == 10.5 && n == 2);
+    ck_assert(compare_median(lines.item[2].baseline, 2, &n) == 30 && n == 1);
+    ck_assert(isnan(compare_median(lines.item[1].baseline, 2, &n)) && n == 0);
 }
 END_TEST
 

@@ -30,39 +30,39 @@ START_TEST(directories)
 {
     ck_assert_int_eq(parse("--tolerance 3 a b c --candidate d e --all f --candidate=g"), 0);
     ck_assert(options.baselines == 3 && options.candidates == 4);
-    ck_assert_str_eq(options.baseline[2], "c");
+    ck_assert_str_eq(options.directory[2], "c");
     const char *const candidates[] = {"d", "e", "f", "g"};
     for (int i = 0; i < 4; i++)
-        ck_assert_str_eq(options.candidate[i], candidates[i]);
+        ck_assert_str_eq(options.directory[options.baselines + (size_t)i], candidates[i]);
     ck_assert(options.tolerance == 3 && options.all);
     ck_assert_int_eq(parse("a b"), 0); /* one of each */
     ck_assert(options.baselines == 1 && options.candidates == 1);
-    ck_assert_str_eq(options.baseline[0], "a");
-    ck_assert_str_eq(options.candidate[0], "b");
+    ck_assert_str_eq(options.directory[0], "a");
+    ck_assert_str_eq(options.directory[1], "b");
 }
 END_TEST
 
 START_TEST(values)
 {
     ck_assert_int_eq(parse("a b"), 0);
-    ck_assert(options.tolerance == 5 && options.floor == 10 && !options.all && !options.help);
+    ck_assert(options.tolerance == 5 && options.floor == 10 && !options.all && !options.table.help);
     ck_assert(!*options.allow && !*options.metrics && !*options.label && !*options.json);
-    ck_assert_str_eq(options.baseline_name, "baseline");
-    ck_assert_str_eq(options.candidate_name, "candidate");
+    ck_assert_str_eq(options.name[0], "baseline");
+    ck_assert_str_eq(options.name[1], "candidate");
     ck_assert_int_eq(
         parse("a b --tolerance 2.5 --floor 0 --allow threads,data --metrics step --label cuda,rocm-6.1 --json -"), 0);
     ck_assert(options.tolerance == 2.5 && options.floor == 0);
     ck_assert_str_eq(options.allow, "threads,data");
     ck_assert_str_eq(options.metrics, "step");
     ck_assert_str_eq(options.json, "-");
-    ck_assert_str_eq(options.baseline_name, "cuda");
-    ck_assert_str_eq(options.candidate_name, "rocm-6.1");
+    ck_assert_str_eq(options.name[0], "cuda");
+    ck_assert_str_eq(options.name[1], "rocm-6.1");
     ck_assert_int_eq(parse("--help"), 0);
-    ck_assert_int_eq(options.help, HELP_COMMON);
+    ck_assert_int_eq(options.table.help, HELP_COMMON);
     ck_assert_int_eq(parse("a --help all"), 0);
-    ck_assert_int_eq(options.help, HELP_ALL);
+    ck_assert_int_eq(options.table.help, HELP_ALL);
     ck_assert_int_eq(parse("--version"), 0);
-    ck_assert(options.version);
+    ck_assert(options.table.version);
 }
 END_TEST
 
@@ -86,7 +86,7 @@ START_TEST(refused)
         {"a b --label one,", "expected two names"},
         {"a b --label ,two", "expected two names"},
         {"a b --label one,two,three", "expected two names"},
-        {"a b --label one,tw/o", "names may hold letters"},
+        {"a b --label one,tw/o", "may hold letters"},
         {"a b --label one,one", "both names are the same"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

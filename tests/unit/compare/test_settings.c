@@ -5,82 +5,115 @@
 
 #include <string.h>
 
-static struct settings first, second;
-static struct differences differences;
+static struct compare_run first, second;
+static cJSON *differences;
 
 static void make(void)
 {
-    settings_add(&first, "mode", "benchmark", 0);
-    settings_add(&first, "d-model", "32", 0);
-    settings_add(&first, "threads", "0", 0);
-    settings_add(&first, "ranks", "2", 0);
-    settings_add(&first, "kernel", "Linux 6.1", 1);
-    settings_add(&second, "mode", "benchmark", 0);
-    settings_add(&second, "d-model", "64", 0);
-    settings_add(&second, "ranks", "4", 0);
-    settings_add(&second, "kernel", "Linux 6.2", 1);
-    settings_add(&second, "data", "", 0);
+    for (int kind = 0; kind < SETTING_KINDS; kind++) {
+        first.setting[kind] = cJSON_CreateObject();
+        second.setting[kind] = cJSON_CreateObject();
+    }
+    settings_add(first.setting[SETTING], "mode", "benchmark");
+    settings_add(first.setting[SETTING], "d-model", "32");
+    settings_add(first.setting[SETTING], "threads", "0");
+    settings_add(first.setting[SETTING], "ranks", "2");
+    settings_add(first.setting[ENVIRONMENT], "kernel", "Linux 6.1");
+    settings_add(second.setting[SETTING], "mode", "benchmark");
+    settings_add(second.setting[SETTING], "d-model", "64");
+    settings_add(second.setting[SETTING], "ranks", "4");
+    settings_add(second.setting[ENVIRONMENT], "kernel", "Linux 6.2");
+    settings_add(second.setting[SETTING], "data", "");
+    differences = cJSON_CreateArray();
 }
 
 static void destroy(void)
 {
-    settings_destroy(&first);
-    settings_destroy(&second);
-    differences_destroy(&differences);
+    compare_run_destroy(&first);
+    compare_run_destroy(&second);
+    cJSON_Delete(differences);
     error_clear();
 }
 
-static void is(size_t i, const char *key, const char *baseline, const char *other, int environment)
+static int count(void)
 {
-    const struct difference *d = &differences.item[i];
-    ck_assert_str_eq(d->key, key);
-    ck_assert_pstr_eq(d->baseline, baseline);
-    ck_assert_pstr_eq(d->other, other);
-    ck_assert_int_eq(d->environment, environment);
-    ck_assert_int_eq(d->allowed, 0);
+    return cJSON_GetArraySize(differences);
+}
+
+static int refused(void)
+{
+    int n = 0;
+    for (int i = 0; i < count(); i++)
+        n += difference_is_refused(cJSON_GetArrayItem(differences, i));
+    return n;
+}
+
+static const cJSON *member(int i, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(differences, i), name);
+}
+
+static void is(int i, const char *key, const char *baseline, const char *other, int environment)
+{
+    ck_assert_str_eq(member(i, "key")->valuestring, key);
+    ck_assert_pstr_eq(cJSON_GetStringValue(member(i, "baseline")), baseline);
+    ck_assert_pstr_eq(cJSON_GetStringValue(member(i, "other")), other);
+    ck_assert_int_eq(cJSON_IsTrue(member(i, "environment")), environment);
+    ck_assert(cJSON_IsFalse(member(i, "allowed")));
 }
 
 START_TEST(values)
 {
-    ck_assert_str_eq(settings_value(&first, "d_model"), "32");
-    ck_assert_ptr_null(settings_value(&first, "d-mode"));
-    ck_assert_ptr_null(settings_value(&first, "d-models"));
-    settings_add(&first, "d_model", "48", 0); /* what was made of an option stands in its place */
-    ck_assert_str_eq(settings_value(&first, "d-model"), "48");
-    ck_assert_uint_eq(first.n, 5);
+    cJSON *settings = first.setting[SETTING];
+    ck_assert_str_eq(settings_value(settings, "d_model"), "32");
+    ck_assert_ptr_null(settings_value(settings, "d-mode"));
+    ck_assert_ptr_null(settings_value(settings, "d-models"));
+    settings_add(settings, "d_model", "48"); /* what was made of an option stands in its place */
+    ck_assert_str_eq(settings_value(settings, "d-model"), "48");
+    ck_assert_int_eq(cJSON_GetArraySize(settings), 4);
 }
 END_TEST
 
 START_TEST(all_differences)
 {
-    differences_add(&differences, &first, &second, "candidate");
-    ck_assert_uint_eq(differences.n, 5);
+    differences_add(differences, &first, &second, "candidate");
+    ck_assert_int_eq(count(), 5);
     is(0, "d-model", "32", "64", 0);
     is(1, "threads", "0", NULL, 1);
     is(2, "ranks", "2", "4", 0);
-    is(3, "kernel", "Linux 6.1", "Linux 6.2", 1);
-    is(4, "data", NULL, "", 1);
-    ck_assert_uint_eq(differences_refused(&differences), 2);     /* the kernel, and what one side lacks, is only told */
-    differences_add(&differences, &first, &second, "candidate"); /* another run like it */
-    ck_assert_uint_eq(differences.n, 5);
-    differences_add(&differences, &first, &second, "another baseline");
-    ck_assert_uint_eq(differences.n, 10);
-    differences_add(&differences, &first, &first, "candidate");
-    ck_assert_uint_eq(differences.n, 10);
+    is(3, "data", NULL, "", 1);
+    is(4, "kernel", "Linux 6.1", "Linux 6.2", 1);
+    ck_assert_int_eq(refused(), 2);                             /* the kernel, and what one side lacks, is only told */
+    differences_add(differences, &first, &second, "candidate"); /* another run like it */
+    ck_assert_int_eq(count(), 5);
+    differences_add(differences, &first, &second, "another baseline");
+    ck_assert_int_eq(count(), 10);
+    differences_add(differences, &first, &first, "candidate");
+    ck_assert_int_eq(count(), 10);
 }
 END_TEST
 
+/* Which differences are allowed, a digit for each. */
+static const char *allowed_ones(void)
+{
+    static char text[32];
+    for (int i = 0; i < count(); i++)
+        text[i] = cJSON_IsTrue(member(i, "allowed")) ? '1' : '0';
+    text[count()] = 0;
+    return text;
+}
+
 START_TEST(allowed)
 {
-    differences_add(&differences, &first, &second, "candidate");
-    ck_assert_int_eq(differences_allow(&differences, "d_model,mode", &first), 0);
-    ck_assert_uint_eq(differences_refused(&differences), 1);
-    ck_assert(differences.item[0].allowed && !differences.item[1].allowed && !differences.item[4].allowed);
-    ck_assert_int_eq(differences_allow(&differences, "threads,data", &first), 0);
-    ck_assert(differences.item[1].allowed && !differences.item[2].allowed && differences.item[4].allowed);
-    ck_assert_int_eq(differences_allow(&differences, "ranks", &first), 0);
-    ck_assert_uint_eq(differences_refused(&differences), 0);
-    ck_assert_int_eq(differences_allow(&differences, "", &first), 0);
+    differences_add(differences, &first, &second, "candidate");
+    ck_assert_int_eq(differences_allow(differences, "d_model,mode", &first), 0);
+    ck_assert_int_eq(refused(), 1);
+    ck_assert_str_eq(allowed_ones(), "10000");
+    ck_assert_int_eq(differences_allow(differences, "threads,data", &first), 0);
+    ck_assert_str_eq(allowed_ones(), "11010");
+    ck_assert_int_eq(differences_allow(differences, "ranks,kernel", &first), 0);
+    ck_assert_int_eq(refused(), 0);
+    ck_assert_int_eq(differences_allow(differences, "", &first), 0);
 }
 END_TEST
 
@@ -88,12 +121,11 @@ START_TEST(all_allowed)
 {
     static const char *const lists[] = {"all", "all,threads", "mode,all"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        differences_destroy(&differences);
-        differences_add(&differences, &first, &second, "candidate");
-        ck_assert_int_eq(differences_allow(&differences, lists[i], &first), 0);
-        for (size_t k = 0; k < differences.n; k++)
-            ck_assert_int_eq(differences.item[k].allowed, 1);
-        ck_assert_uint_eq(differences.n, 5);
+        cJSON_Delete(differences);
+        differences = cJSON_CreateArray();
+        differences_add(differences, &first, &second, "candidate");
+        ck_assert_int_eq(differences_allow(differences, lists[i], &first), 0);
+        ck_assert_str_eq(allowed_ones(), "11111");
     }
 }
 END_TEST
@@ -102,9 +134,9 @@ START_TEST(unknown_refused)
 {
     static const char *const bad[] = {"thread",       "threads,", ",threads", "threads,,mode",
                                       "threads mode", "ALL",      "all,",     "al"};
-    differences_add(&differences, &first, &second, "candidate");
+    differences_add(differences, &first, &second, "candidate");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ck_assert_int_eq(differences_allow(&differences, bad[i], &first), -1);
+        ck_assert_int_eq(differences_allow(differences, bad[i], &first), -1);
         ck_assert_msg(strstr(error_text(), "no such setting; known: all mode d-model threads") != NULL, "%s: %s",
                       bad[i], error_text());
         error_clear();

@@ -19,10 +19,8 @@ static void add(size_t ranks, const char *name, const char *strategy, double buc
     for (size_t i = 0; i < 8; i++) {
         if (step[i] == 0)
             continue;
-        struct grid_point *p = grid_find(&grid, ranks, "m", name, bucket_mb, i + 1);
-        strcpy(p->strategy, strategy);
-        p->step_s[i] = step[i];
-        p->tokens_s[i] = 1000 * (double)ranks / step[i];
+        grid_add(&grid, ranks, "m", name, strategy, bucket_mb,
+                 (struct grid_sample){i + 1, step[i], 1000 * (double)ranks / step[i]});
     }
 }
 
