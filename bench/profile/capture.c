@@ -6,8 +6,6 @@
 #include "ddp/comm_nccl.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "profile/captured_steps.h"
-#include "training/training.h"
 
 #include <math.h>
 #include <signal.h>
@@ -21,9 +19,6 @@
  * first step, then after some seconds, later when there is a quarter more, so that a long capture does not write most
  * of the time. */
 enum { WRITE_EVERY_S = 3 };
-
-/* Ranks ask each other this often whether one was interrupted, so that all stop after the same step. */
-enum { ASK_EVERY_S = 1 };
 
 static volatile sig_atomic_t signal_seen; /* its number, or 0 */
 
@@ -53,10 +48,11 @@ static void start_tracer(struct capture *capture, const struct run *run)
 static void prepare_trace(struct capture *capture, const struct run *run)
 {
     const struct profile_options *o = capture->options;
-    int64_t base[2] = {run->origin_ns, 0}, *all = allocate(2 * (size_t)run->job->size, sizeof *all);
+    int64_t *all = allocate(2 * (size_t)run->job->size, sizeof *all);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    base[1] = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (clock_now_ns() - run->origin_ns);
+    int64_t unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    const int64_t base[2] = {run->origin_ns, unix_ns - (clock_now_ns() - run->origin_ns)};
     job_gather(run->job, base, sizeof base, all); /* rank 0's count */
     capture->trace = (struct trace){
         .implementation = run->options->implementation[0].label,
@@ -166,11 +162,11 @@ static void collect_steps(struct capture *capture, struct run *run)
 
 /* Between two steps: what was captured so far goes into a whole trace of this rank. Returns 0; or -1 on every rank,
  * reported. */
-static int write_so_far(struct capture *capture, struct run *run, const struct trace_files *files)
+static int write_so_far(struct capture *capture, struct run *run, const struct results *results)
 {
     gpu_tracer_hold(&capture->gpu_tracer);
     collect_steps(capture, run);
-    int status = trace_files_write(files, &capture->trace);
+    int status = trace_files_write(capture->options, results, &capture->trace);
     gpu_tracer_release(&capture->gpu_tracer);
     return job_agree(run->job, status);
 }
@@ -220,15 +216,10 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
     run->steps_run++;
 }
 
-/* About how many steps take that long; at least 1, and the same on every rank. */
-static size_t steps_in(const struct capture *capture, int64_t seconds)
+static int run_epochs(struct capture *capture, struct run *run, const struct results *results)
 {
-    return 1 + (size_t)(seconds * 1000000000 / (capture->step_ns + 1));
-}
-
-static int run_epochs(struct capture *capture, struct run *run, const struct trace_files *files)
-{
-    size_t steps = capture_steps(&capture->schedule), ask_every = steps_in(capture, ASK_EVERY_S), due = 1;
+    size_t steps = capture_steps(&capture->schedule), due = 1;
+    size_t a_second = 1 + (size_t)(1000000000 / (capture->step_ns + 1)); /* steps; the same on every rank */
     int status = 0;
     int64_t shown_ns = clock_now_ns();
     struct progress progress;
@@ -242,12 +233,11 @@ static int run_epochs(struct capture *capture, struct run *run, const struct tra
         run_step(capture, run, step, state);
         show_step(&progress, run, step, &shown_ns);
         size_t done = step + 1;
-        if (done % ask_every == 0 || done == steps)
+        if (done % a_second == 0 || done == steps) /* so that all stop after the same step */
             capture->interrupted = job_max(run->job, signal_seen) > 0;
         if (done == due && done < steps) {
-            status = write_so_far(capture, run, files);
-            size_t more = steps_in(capture, WRITE_EVERY_S);
-            due += due / 4 > more ? due / 4 : more;
+            status = write_so_far(capture, run, results);
+            due += due / 4 > WRITE_EVERY_S * a_second ? due / 4 : WRITE_EVERY_S * a_second;
         }
     }
     progress_end(&progress);
@@ -256,7 +246,7 @@ static int run_epochs(struct capture *capture, struct run *run, const struct tra
 }
 
 /* The steps, between two comparisons of the clocks. */
-static int run_between_clocks(struct capture *capture, struct run *run, const struct trace_files *files)
+static int run_between_clocks(struct capture *capture, struct run *run, const struct results *results)
 {
     /* a second signal ends the rank at once, wherever it is */
     struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
@@ -265,7 +255,7 @@ static int run_between_clocks(struct capture *capture, struct run *run, const st
     sigaction(SIGTERM, &note, &before_term);
     job_compare_clocks(run->job, clock_now_ns, &capture->alignment.before);
     job_barrier(run->job);
-    int status = run_epochs(capture, run, files);
+    int status = run_epochs(capture, run, results);
     job_barrier(run->job);
     job_compare_clocks(run->job, clock_now_ns, &capture->alignment.after);
     sigaction(SIGINT, &before_int, NULL);
@@ -276,55 +266,36 @@ static int run_between_clocks(struct capture *capture, struct run *run, const st
 
 /* ---- after the steps ---- */
 
-/* The steps of active epochs follow those of the warm-up; without any, the warm-up is all there is. */
-static int first_counted_step(const struct capture *capture)
-{
-    int first = 0;
-    while (first < capture->n && capture->step[first].warmup)
-        first++;
-    return first < capture->n ? first : 0;
-}
-
-static void print_end(const struct capture *capture)
-{
-    if (capture->interrupted)
-        fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", capture->n);
-    if (capture->full)
-        fprintf(stderr,
-                "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
-                capture->n, capture->options->buffer_mb);
-}
-
-/* The status after one more thing that all ranks did: what fails after a failure, which has been reported, only follows
- * from it. */
-static int add_status(const struct job *job, int status, int more)
-{
-    if (status)
-        error_clear();
-    return status ? status : job_agree(job, more);
-}
-
 int capture_run(struct capture *capture, struct run *run, const struct profile_options *options,
-                const struct trace_files *files, struct results *results)
+                struct results *results)
 {
     capture->options = options;
     create_capture(capture, run);
     warm_up(capture, run);
     if (run->job->rank == 0)
-        print_plan(capture, files->top);
-    int status = run_between_clocks(capture, run, files);
+        print_plan(capture, results->top);
+    int status = run_between_clocks(capture, run, results);
     gpu_tracer_end(&capture->gpu_tracer);
     collect_steps(capture, run);
     overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
-    capture->first = capture->collectives.first = first_counted_step(capture);
+    while (capture->first < capture->n && capture->step[capture->first].warmup)
+        capture->first++;
+    capture->first = capture->first < capture->n ? capture->first : 0; /* the warm-up may be all there is */
+    capture->collectives.first = capture->first;
     collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment);
-    if (run->job->rank == 0)
-        print_end(capture);
-    status = add_status(run->job, status, trace_files_write(files, &capture->trace));
-    status = add_status(run->job, status, trace_files_write_all_ranks(files, &capture->trace));
-    return add_status(
-        run->job, status,
-        captured_steps_write(results, &capture->trace, capture->overlap, run->origin_ns, run->comm->on_device));
+    if (run->job->rank == 0 && capture->interrupted)
+        fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", capture->n);
+    if (run->job->rank == 0 && capture->full)
+        fprintf(stderr,
+                "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
+                capture->n, options->buffer_mb);
+    int failed = trace_files_write(options, results, &capture->trace);
+    failed |= trace_files_write_all_ranks(options, results, run->job, &capture->trace);
+    failed |= captured_steps_write(results, &capture->trace, capture->overlap, run->origin_ns, run->comm->on_device);
+    if (!status)
+        return job_agree(run->job, failed);
+    error_clear(); /* reported already, and what failed now follows from it */
+    return status;
 }
 
 void capture_destroy(struct capture *capture)

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const struct estimate not_known = {NAN, NAN, NAN, NAN, NAN, 0};
-
 void controls_create(struct controls *controls, const struct implementation *row, const struct reducer *reducer, int n,
                      int tensors, int ranks, size_t rounds)
 {
@@ -82,55 +80,33 @@ static struct estimate mean_ratio(const double *a, const double *b, size_t n)
     return (struct estimate){paired.ratio, paired.ci_low, paired.ci_high, NAN, NAN, paired.n};
 }
 
-static void compare_with_none(struct controls *c, const double *step, const struct measurements *m)
-{
-    size_t n = c->rounds;
-    const double *none = measurements_of(m, c->none_row, FIGURE_STEP);
-    c->step_to_none = mean_ratio(step, none, n);
-    c->compute_slowdown = mean_ratio(c->compute, c->compute + (size_t)c->none_row * c->room, n);
-    c->step_none = stats_estimate(none, n);
-    c->backward_none = stats_estimate(measurements_of(m, c->none_row, PHASE_BACKWARD), n);
-    double median = c->step_none.median;
-    c->sync_cost = (struct estimate){median * (c->step_to_none.median - 1),
-                                     median * (c->step_to_none.ci_low - 1),
-                                     median * (c->step_to_none.ci_high - 1),
-                                     NAN,
-                                     NAN,
-                                     n};
-}
-
-static void compare_communication(struct controls *c, const struct job *job, const double *step,
-                                  const struct measurements *m)
-{
-    double attainable[MAX_IMPLEMENTATIONS];
-    c->comm_alone = stats_estimate(c->alone, c->rounds);
-    attainable_compute(c->attainable_of, job, c->rounds, attainable);
-    c->attainable = attainable[0];
-    if (c->after_backward_row < 0)
-        return;
-    const double *after_backward = measurements_of(m, c->after_backward_row, FIGURE_STEP);
-    c->step_after_backward = stats_estimate(after_backward, c->rounds);
-    c->comm_slowdown = stats_estimate(c->slowdown, c->rounds);
-    c->overlap_efficiency =
-        controls_efficiency(step, after_backward, c->alone, measurements_of(m, c->none_row, PHASE_BACKWARD), c->rounds);
-}
-
 void controls_compute(struct controls *c, const struct job *job, const struct measurements *m)
 {
-    c->rounds = m->rounds;
-    c->step = c->step_untraced = c->step_after_backward = c->step_none = c->backward_none = not_known;
-    c->comm_alone = c->comm_slowdown = c->overlap_efficiency = c->sync_cost = not_known;
-    c->profiling_overhead = c->step_to_none = c->compute_slowdown = not_known;
-    c->attainable = NAN;
-    if (!c->rounds)
-        return;
-    const double *step = measurements_of(m, 0, FIGURE_STEP),
-                 *untraced = measurements_of(m, c->untraced_row, FIGURE_STEP);
-    c->step = stats_estimate(step, c->rounds);
-    c->step_untraced = stats_estimate(untraced, c->rounds);
-    c->profiling_overhead = mean_ratio(step, untraced, c->rounds);
-    if (c->none_row >= 0)
-        compare_with_none(c, step, m);
-    if (c->communicates)
-        compare_communication(c, job, step, m);
+    /* what does not apply is an estimate of no rounds; the row that it would be made from is not looked at */
+    size_t n = c->rounds = m->rounds, of_none = c->none_row < 0 ? 0 : n, of_communication = c->communicates ? n : 0;
+    size_t of_overlap = c->after_backward_row < 0 ? 0 : of_communication;
+    int none_row = of_none ? c->none_row : 0, after_backward_row = of_overlap ? c->after_backward_row : 0;
+    const double *step = measurements_of(m, 0, FIGURE_STEP), *none = measurements_of(m, none_row, FIGURE_STEP);
+    const double *untraced = measurements_of(m, c->untraced_row, FIGURE_STEP);
+    const double *after_backward = measurements_of(m, after_backward_row, FIGURE_STEP);
+    const double *backward = measurements_of(m, none_row, PHASE_BACKWARD);
+    double attainable[MAX_IMPLEMENTATIONS] = {NAN};
+    c->step = stats_estimate(step, n);
+    c->step_untraced = stats_estimate(untraced, n);
+    c->step_after_backward = stats_estimate(after_backward, of_overlap);
+    c->step_none = stats_estimate(none, of_none);
+    c->backward_none = stats_estimate(backward, of_none);
+    c->comm_alone = stats_estimate(c->alone, of_communication);
+    c->comm_slowdown = stats_estimate(c->slowdown, of_overlap);
+    c->overlap_efficiency = controls_efficiency(step, after_backward, c->alone, backward, of_overlap);
+    c->profiling_overhead = mean_ratio(step, untraced, n);
+    c->step_to_none = mean_ratio(step, none, of_none);
+    c->compute_slowdown = mean_ratio(c->compute, c->compute + (size_t)none_row * c->room, of_none);
+    double median = c->step_none.median;
+    const struct estimate *r = &c->step_to_none;
+    c->sync_cost = (struct estimate){
+        median * (r->median - 1), median * (r->ci_low - 1), median * (r->ci_high - 1), NAN, NAN, of_none};
+    if (of_communication)
+        attainable_compute(c->attainable_of, job, n, attainable);
+    c->attainable = attainable[0];
 }

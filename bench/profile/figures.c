@@ -1,5 +1,5 @@
 /* figures.c - what the captured steps say, of every rank. */
-#include "profile/figures.h"
+#include "profile/outcome.h"
 
 #include "base/stats.h"
 #include "kernels/error.h"
@@ -10,11 +10,12 @@
 
 static void find_phases(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
+    static const char *const usual[PHASES + 1] = {[PHASE_DATA_LOADING] = " up to 5-10 %",
+                                                  [PHASE_FORWARD] = " 30-40 %",
+                                                  [PHASE_BACKWARD] = " 40-50 %",
+                                                  [PHASE_OPTIMIZER] = " 5-10 %"};
     size_t steps = (size_t)figures->steps, n = steps * (size_t)job->size;
-    double *mine = allocate(steps + 1, sizeof *mine), *all = allocate(n + 1, sizeof *all), step_mean = 0;
-    for (int r = 1; r < figures->ranks; r++)
-        if (figures->rank[r].sum.step_ns > figures->rank[figures->slowest].sum.step_ns)
-            figures->slowest = r;
+    double *mine = allocate(steps + 1, sizeof *mine), *all = allocate(n + 1, sizeof *all);
     for (int p = PHASES; p >= 0; p--) { /* the step first: shares are of it */
         double sum = 0;
         for (size_t i = 0; i < steps; i++) {
@@ -24,41 +25,19 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
         job_gather(job, mine, steps * sizeof *mine, all);
         for (size_t i = 0; i < n; i++)
             sum += all[i];
-        double mean = sum / (double)n;
-        step_mean = p == PHASES ? mean : step_mean;
-        figures->phase[p] = (struct phase_figure){p == PHASES ? "step" : phase_name[p], mean, stats_median(all, n),
-                                                  stats_quantile(all + (size_t)figures->slowest * steps, steps, 0.95),
-                                                  mean / step_mean};
+        struct phase_figure *f = &figures->phase[p];
+        f->name = p == PHASES ? "step" : phase_name[p];
+        f->usual = usual[p];
+        f->mean = sum / (double)n;
+        f->median = stats_median(all, n);
+        f->p95_steps = stats_quantile(all + (size_t)figures->slowest * steps, steps, 0.95);
+        f->share = f->mean / figures->phase[PHASES].mean;
     }
     free(mine);
     free(all);
 }
 
-static void find_ranks(struct profile_figures *figures, const struct job *job, const struct capture *capture)
-{
-    struct rank_figure mine = {overlap_sum(capture->overlap, figures->first, figures->steps), capture->alignment};
-    figures->rank = allocate((size_t)job->size, sizeof *figures->rank);
-    job_gather(job, &mine, sizeof mine, figures->rank);
-}
-
 /* ---- collectives ---- */
-
-/* What is known of each collective; all times of a rank's own. */
-enum { QUEUED, DURATION, WAIT, TRANSFER, TIMES };
-
-static int64_t time_of(const struct collectives *all, const struct timed_collective *r, int rank, int time)
-{
-    switch (time) {
-    case QUEUED:
-        return r->posted_ns - r->queued_ns;
-    case DURATION:
-        return r->completed_ns - r->posted_ns;
-    case WAIT: /* the last rank does not wait */
-        return r->last_rank == rank ? -1 : collective_wait(r, rank, all->residual_ns);
-    default:
-        return collective_transfer(r, rank, all->residual_ns);
-    }
-}
 
 static int larger_first(const void *a, const void *b)
 {
@@ -84,23 +63,8 @@ static void list_payloads(struct profile_figures *figures, const struct capture 
     qsort(figures->collective, (size_t)figures->collectives, sizeof *figures->collective, larger_first);
 }
 
-/* The median over the calls of all ranks, and how many are known: one time of one payload at once, so that what is
- * gathered stays small. mine has room for all collectives, all for those of all ranks. */
-static double median_of(const struct collective_figure *c, const struct profile_figures *figures, const struct job *job,
-                        const struct collectives *r, int time, double *mine, double *all, size_t *known)
-{
-    size_t n = 0;
-    *known = 0;
-    for (size_t i = 0; i < r->n; i++)
-        if (r->item[i].bytes == c->bytes && r->item[i].step >= figures->first)
-            mine[n++] = 1e-9 * (double)time_of(r, &r->item[i], job->rank, time);
-    job_gather(job, mine, n * sizeof *mine, all);
-    for (size_t i = 0; i < n * (size_t)job->size; i++)
-        if (all[i] >= 0)
-            all[(*known)++] = all[i];
-    return stats_median(all, *known);
-}
-
+/* Medians over the calls of all ranks for which a time is known: one time of one payload is gathered at once, so that
+ * this stays small. */
 static void find_collectives(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;
@@ -109,13 +73,28 @@ static void find_collectives(struct profile_figures *figures, const struct job *
     for (int c = 0; c < figures->collectives; c++)
         most = figures->collective[c].calls > most ? figures->collective[c].calls : most;
     double *mine = allocate(most + 1, sizeof *mine), *all = allocate((most + 1) * (size_t)job->size, sizeof *all);
-    for (int i = 0; i < figures->collectives; i++) {
-        struct collective_figure *c = &figures->collective[i];
-        size_t known;
-        c->queued = median_of(c, figures, job, r, QUEUED, mine, all, &known);
-        c->wait = median_of(c, figures, job, r, WAIT, mine, all, &c->waited);
-        c->transfer = median_of(c, figures, job, r, TRANSFER, mine, all, &known);
-        c->duration = median_of(c, figures, job, r, DURATION, mine, all, &c->calls);
+    for (struct collective_figure *c = figures->collective; c < figures->collective + figures->collectives; c++) {
+        enum { QUEUED, DURATION, WAIT, TRANSFER, TIMES };
+        double *const median[TIMES] = {&c->queued, &c->duration, &c->wait, &c->transfer};
+        size_t known[TIMES] = {0};
+        for (int time = 0; time < TIMES; time++) {
+            size_t n = 0;
+            for (const struct timed_collective *one = r->item; one < r->item + r->n; one++) {
+                int waits = one->last_rank != job->rank; /* the last rank does not */
+                const int64_t ns[TIMES] = {one->posted_ns - one->queued_ns, one->completed_ns - one->posted_ns,
+                                           waits ? collective_wait(one, job->rank, r->residual_ns) : -1,
+                                           collective_transfer(one, job->rank, r->residual_ns)};
+                if (one->bytes == c->bytes && one->step >= figures->first)
+                    mine[n++] = 1e-9 * (double)ns[time];
+            }
+            job_gather(job, mine, n * sizeof *mine, all);
+            for (size_t i = 0; i < n * (size_t)job->size; i++)
+                if (all[i] >= 0)
+                    all[known[time]++] = all[i];
+            *median[time] = stats_median(all, known[time]);
+        }
+        c->calls = known[DURATION];
+        c->waited = known[WAIT];
         c->algbw = c->duration > 0 ? (double)c->bytes / c->duration : NAN;
         c->busbw = c->algbw * comm_bus_factor(COMM_ALL_REDUCE, figures->ranks);
     }
@@ -125,9 +104,16 @@ static void find_collectives(struct profile_figures *figures, const struct job *
 
 void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
-    *figures =
-        (struct profile_figures){.first = capture->first, .steps = capture->n - capture->first, .ranks = job->size};
-    find_ranks(figures, job, capture);
+    *figures = (struct profile_figures){.first = capture->first,
+                                        .steps = capture->n - capture->first,
+                                        .epochs = capture->step[capture->first].warmup ? "warm-up" : "active",
+                                        .ranks = job->size};
+    struct rank_figure mine = {overlap_sum(capture->overlap, figures->first, figures->steps), capture->alignment};
+    figures->rank = allocate((size_t)job->size, sizeof *figures->rank);
+    job_gather(job, &mine, sizeof mine, figures->rank);
+    for (int r = 1; r < figures->ranks; r++)
+        if (figures->rank[r].sum.step_ns > figures->rank[figures->slowest].sum.step_ns)
+            figures->slowest = r;
     find_phases(figures, job, capture);
     find_collectives(figures, job, capture);
 }

@@ -1,5 +1,5 @@
 /* findings.c - what a profile's figures mean. */
-#include "profile/findings.h"
+#include "profile/outcome.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -8,31 +8,6 @@
 const char *const level_name[] = {[LEVEL_NOTE] = "note", [LEVEL_WARNING] = "warning", [LEVEL_HIGH] = "high"};
 
 /* ---- did overlap happen? ---- */
-
-/* Why communication was not hidden, as far as the run can tell; tail is the exposed tail of a step in seconds. */
-static void explain_no_overlap(const struct profile_facts *facts, double tail, const struct controls *c, char text[192])
-{
-    double alone = c->comm_alone.median, backward = c->backward_none.median;
-    if (facts->buckets == 1)
-        snprintf(text, 192, "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb");
-    else if (!facts->on_gpu && facts->cores_per_rank < facts->threads)
-        snprintf(text, 192,
-                 "CPUs are oversubscribed: a rank has more threads than cores, so communication has to wait for one");
-    else if (tail > 0.8 * alone)
-        snprintf(text, 192, "no progress: %.1f ms of the collectives' %.1f ms came after backward; try %s", 1e3 * tail,
-                 1e3 * alone,
-                 facts->comm_on_device ? "a smaller --bucket-size-mb or another --nccl-max-ctas"
-                                       : "--mpi-progress poll or another sleep:US");
-    else if (alone > backward)
-        snprintf(text, 192, "communication alone (%.1f ms) is longer than backward (%.1f ms)", 1e3 * alone,
-                 1e3 * backward);
-    else if (facts->hosts == 1 && !facts->on_gpu)
-        snprintf(text, 192,
-                 "the ranks share one machine's memory: moving the gradients is work for the same cores, so there is "
-                 "nothing to hide");
-    else
-        snprintf(text, 192, "communication slows computation down as much as it is hidden");
-}
 
 static void set_verdict(struct overlap_verdict *verdict, const char *overlap, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -51,38 +26,63 @@ static double percent(double x)
     return round(100 * x) + 0.0;
 }
 
+/* Why communication was not hidden, as far as the run can tell; tail is the exposed tail of a step in seconds. */
+static const char *why_no_overlap(const struct profile_facts *facts, double tail, const struct controls *c,
+                                  char text[192])
+{
+    double alone = c->comm_alone.median, backward = c->backward_none.median;
+    if (facts->buckets == 1)
+        return "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb";
+    if (!facts->on_gpu && facts->cores_per_rank < facts->threads)
+        return "CPUs are oversubscribed: a rank has more threads than cores, so communication has to wait for one";
+    if (!(tail > 0.8 * alone) && !(alone > backward))
+        return facts->hosts == 1 && !facts->on_gpu
+                   ? "the ranks share one machine's memory: moving the gradients is work for the same cores, so there "
+                     "is nothing to hide"
+                   : "communication slows computation down as much as it is hidden";
+    if (tail > 0.8 * alone)
+        snprintf(text, 192, "no progress: %.1f ms of the collectives' %.1f ms came after backward; try %s", 1e3 * tail,
+                 1e3 * alone,
+                 facts->comm_on_device ? "a smaller --bucket-size-mb or another --nccl-max-ctas"
+                                       : "--mpi-progress poll or another sleep:US");
+    else
+        snprintf(text, 192, "communication alone (%.1f ms) is longer than backward (%.1f ms)", 1e3 * alone,
+                 1e3 * backward);
+    return text;
+}
+
 /* From the overlap efficiency, which has an interval. */
 static void judge_efficiency(struct overlap_verdict *v, const struct profile_facts *facts, double tail,
                              const struct controls *c)
 {
     const struct estimate *e = &c->overlap_efficiency;
     double alone = c->comm_alone.median, backward = c->backward_none.median;
-    char rest[192] = "", why[192];
+    char text[192] = "";
     if (e->ci_low > 0 && e->median >= 0.1) {
         if (alone > backward)
-            snprintf(rest, sizeof rest,
+            snprintf(text, sizeof text,
                      " Communication alone (%.1f ms) is longer than backward (%.1f ms), so %.1f ms cannot be hidden.",
                      1e3 * alone, 1e3 * backward, 1e3 * (alone - backward));
         set_verdict(v, "yes",
                     "Overlap happened: it saved %.1f ms a step, %.0f %% of what could be hidden (95 %% interval %.0f "
                     "to %.0f %%, n = %zu rounds).%s",
                     1e3 * (c->step_after_backward.median - c->step.median), percent(e->median), percent(e->ci_low),
-                    percent(e->ci_high), e->n, rest);
+                    percent(e->ci_high), e->n, text);
         return;
     }
-    int little = e->ci_low > 0, unclear = !little && e->ci_high > 0.1 && facts->buckets > 1;
-    explain_no_overlap(facts, tail, c, why);
-    if (unclear)
-        snprintf(why, sizeof why, "run-to-run variation exceeds the effect; use more --rounds%s",
-                 facts->hosts > 1 || facts->on_gpu
-                     ? ""
-                     : ", but ranks that share one machine's memory usually have nothing to hide");
-    set_verdict(v, unclear ? "unclear" : "no",
-                "%s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.",
-                little    ? "Overlap hardly happened"
-                : unclear ? "Overlap is not significantly different from none"
-                          : "Overlap did not happen",
-                percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n, why);
+    const char *overlap = "no", *words = "Overlap did not happen", *why = why_no_overlap(facts, tail, c, text);
+    if (e->ci_low > 0)
+        words = "Overlap hardly happened";
+    else if (e->ci_high > 0.1 && facts->buckets > 1) {
+        overlap = "unclear";
+        words = "Overlap is not significantly different from none";
+        why = facts->hosts > 1 || facts->on_gpu
+                  ? "run-to-run variation exceeds the effect; use more --rounds"
+                  : "run-to-run variation exceeds the effect; use more --rounds, but ranks that share one machine's "
+                    "memory usually have nothing to hide";
+    }
+    set_verdict(v, overlap, "%s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.",
+                words, percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n, why);
 }
 
 static void judge_overlap(struct overlap_verdict *v, const struct profile_facts *facts,
@@ -109,12 +109,18 @@ static void judge_overlap(struct overlap_verdict *v, const struct profile_facts 
 
 /* ---- thresholds ---- */
 
-static struct finding *add_finding(struct findings *f, const char *name, enum level level, double value,
-                                   double threshold, const char *advice)
+/* Adds one whose figure is told by printf's format; values are percent. */
+static void add_finding(struct findings *f, const char *name, enum level level, double value, double threshold,
+                        const char *advice, const char *format, ...) __attribute__((format(printf, 7, 8)));
+static void add_finding(struct findings *f, const char *name, enum level level, double value, double threshold,
+                        const char *advice, const char *format, ...)
 {
-    struct finding *finding = &f->finding[f->n < FINDINGS_MOST ? f->n++ : FINDINGS_MOST - 1];
+    struct finding *finding = &f->finding[f->n++];
+    va_list arguments;
     *finding = (struct finding){.name = name, .level = level, .value = value, .threshold = threshold, .advice = advice};
-    return finding;
+    va_start(arguments, format);
+    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
 }
 
 static double exposed_share(const struct overlap *o)
@@ -148,30 +154,25 @@ static void check_busy(struct findings *f, double threshold, const struct profil
 {
     char ranks[96];
     double value;
-    if (!list_ranks(figures, overlap_utilisation, threshold, 1, ranks, &value))
-        return;
-    struct finding *finding =
+    if (list_ranks(figures, overlap_utilisation, threshold, 1, ranks, &value))
         add_finding(f, "device_busy", value < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, value, threshold,
                     "see in the table of phases what the rest is: a larger --batch-size gives computation more weight, "
-                    "overlap and a faster link give communication less");
-    snprintf(
-        finding->text, sizeof finding->text,
-        "operations ran in only %.1f %% of the step on the rank with the least (threshold %g %%; below it: rank %s)",
-        value, threshold, ranks);
+                    "overlap and a faster link give communication less",
+                    "operations ran in only %.1f %% of the step on the rank with the least (threshold %g %%; below it: "
+                    "rank %s)",
+                    value, threshold, ranks);
 }
 
 static void check_data(struct findings *f, double threshold, const struct profile_figures *figures)
 {
-    double note = threshold / 3, value = 100 * figures->phase[PHASE_DATA_LOADING].share;
-    if (!(value > note))
-        return;
+    double value = 100 * figures->phase[PHASE_DATA_LOADING].share,
+           limit = value > threshold ? threshold : threshold / 3;
     enum level level = value > threshold * 5 / 3 ? LEVEL_HIGH : value > threshold ? LEVEL_WARNING : LEVEL_NOTE;
-    struct finding *finding =
-        add_finding(f, "data_loading", level, value, value > threshold ? threshold : note,
+    if (value > limit)
+        add_finding(f, "data_loading", level, value, limit,
                     "put --data on a faster disk, or train longer on each batch; the next batch is already fetched "
-                    "while this one trains");
-    snprintf(finding->text, sizeof finding->text, "data loading takes %.1f %% of the step (threshold %g %%; all ranks)",
-             value, finding->threshold);
+                    "while this one trains",
+                    "data loading takes %.1f %% of the step (threshold %g %%; all ranks)", value, limit);
 }
 
 static void check_exposed(struct findings *f, double threshold, const struct profile_figures *figures)
@@ -182,71 +183,62 @@ static void check_exposed(struct findings *f, double threshold, const struct pro
     double value, note = threshold * 3 / 4;
     int n = list_ranks(figures, exposed_share, threshold, 0, ranks, &value);
     double of_backward = value * figures->phase[PHASES].mean / figures->phase[PHASE_BACKWARD].mean;
-    if (n) {
-        struct finding *finding = add_finding(f, "exposed_communication", LEVEL_WARNING, value, threshold, advice);
-        snprintf(finding->text, sizeof finding->text,
-                 "exposed communication takes %.1f %% of the step on the rank with the most (threshold %g %%; above "
-                 "it: rank %s)",
-                 value, threshold, ranks);
-    } else if (of_backward > note) {
-        struct finding *finding = add_finding(f, "exposed_communication", LEVEL_NOTE, of_backward, note, advice);
-        snprintf(finding->text, sizeof finding->text,
-                 "exposed communication is %.1f %% of backward (a note from %g %%)", of_backward, note);
-    }
+    if (n)
+        add_finding(f, "exposed_communication", LEVEL_WARNING, value, threshold, advice,
+                    "exposed communication takes %.1f %% of the step on the rank with the most (threshold %g %%; above "
+                    "it: rank %s)",
+                    value, threshold, ranks);
+    else if (of_backward > note)
+        add_finding(f, "exposed_communication", LEVEL_NOTE, of_backward, note, advice,
+                    "exposed communication is %.1f %% of backward (a note from %g %%)", of_backward, note);
 }
 
 static void check_collectives(struct findings *f, const struct controls *c)
 {
     double value = 100 * c->comm_alone.median / c->backward_none.median, threshold = 15;
-    if (!(value > threshold)) /* also without controls, which is NAN */
-        return;
-    struct finding *finding =
+    if (value > threshold) /* not without controls, which is NAN */
         add_finding(f, "collectives", value > 2 * threshold ? LEVEL_HIGH : LEVEL_NOTE, value, threshold,
                     "a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or more computation for "
-                    "each reduction");
-    snprintf(finding->text, sizeof finding->text,
-             "the collectives alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of `none` (a note "
-             "from %g %%, high from %g %%; %zu rounds)",
-             1e3 * c->comm_alone.median, value, threshold, 2 * threshold, c->rounds);
+                    "each reduction",
+                    "the collectives alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of `none` (a "
+                    "note from %g %%, high from %g %%; %zu rounds)",
+                    1e3 * c->comm_alone.median, value, threshold, 2 * threshold, c->rounds);
 }
 
 static void check_memory(struct findings *f, double threshold, const struct profile_facts *facts)
 {
+    static const char *const advice = "use a smaller --batch-size or --context-length, or --grad-accumulation";
     int sharing = facts->on_gpu ? 1 : facts->machine_ranks;
     double value = 100 * (double)facts->peak_bytes * sharing / (double)facts->memory_bytes;
     if (!facts->memory_bytes || !(value > threshold))
         return;
-    struct finding *finding = add_finding(f, "memory", LEVEL_WARNING, value, threshold,
-                                          "use a smaller --batch-size or --context-length, or --grad-accumulation");
     if (facts->on_gpu)
-        snprintf(finding->text, sizeof finding->text,
-                 "%.1f %% of the memory of the fullest GPU is in use, by all processes (threshold %g %%)", value,
-                 threshold);
+        add_finding(f, "memory", LEVEL_WARNING, value, threshold, advice,
+                    "%.1f %% of the memory of the fullest GPU is in use, by all processes (threshold %g %%)", value,
+                    threshold);
     else
-        snprintf(
-            finding->text, sizeof finding->text,
-            "the %d ranks of rank 0's machine together reach %.1f %% of its memory (threshold %g %%; the whole run)",
-            sharing, value, threshold);
+        add_finding(f, "memory", LEVEL_WARNING, value, threshold, advice,
+                    "the %d ranks of rank 0's machine together reach %.1f %% of its memory (threshold %g %%; the whole "
+                    "run)",
+                    sharing, value, threshold);
 }
 
 static void check_stragglers(struct findings *f, const struct profile_figures *figures, const struct collectives *c)
 {
-    double step = 1e9 * figures->phase[PHASES].mean * figures->steps, threshold = 5;
+    double threshold = 5;
     int rank = 0; /* the costliest */
     for (int r = 1; r < c->ranks; r++)
         if (c->straggler[r].cost_ns > c->straggler[rank].cost_ns)
             rank = r;
     const struct straggler *s = &c->straggler[rank];
-    double value = 100 * s->cost_ns / step;
-    if (!(value > threshold))
-        return;
-    struct finding *finding = add_finding(f, "straggler", LEVEL_WARNING, value, threshold,
-                                          "look at that rank's phases in its trace: other work on its cores, a slower "
-                                          "clock, or more data to load");
-    snprintf(finding->text, sizeof finding->text,
-             "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% of the "
-             "step (threshold %g %%)",
-             rank, s->last, c->attributed, 1e-6 * s->most_ns, value, threshold);
+    double value = 100 * s->cost_ns / (1e9 * figures->phase[PHASES].mean * figures->steps);
+    if (value > threshold)
+        add_finding(f, "straggler", LEVEL_WARNING, value, threshold,
+                    "look at that rank's phases in its trace: other work on its cores, a slower clock, or more data to "
+                    "load",
+                    "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% "
+                    "of the step (threshold %g %%)",
+                    rank, s->last, c->attributed, 1e-6 * s->most_ns, value, threshold);
 }
 
 void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,

@@ -1,11 +1,9 @@
 /* gpu_tracer.c - the tracer of a GPU during a capture. */
-#include "profile/gpu_tracer.h"
-
 #include "kernels/device_cuda.h"
 #include "kernels/error.h"
+#include "profile/capture.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Records that a step leaves at most, about: of an operation some kernels with their launches and two stamps, of a
  * collective its kernel, stamps, events and waits, and stamps of phases and ranges. */

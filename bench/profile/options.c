@@ -1,5 +1,5 @@
 /* options.c - what a profile captures and writes, as the command line says it. */
-#include "profile/options.h"
+#include "profile/profile.h"
 
 #include "kernels/error.h"
 
@@ -10,37 +10,29 @@
 
 /* ---- thresholds and ranks ---- */
 
-static const char *const threshold_name[] = {"busy", "data_loading", "exposed", "memory"};
-
-static double *threshold_of(struct thresholds *t, size_t i)
-{
-    double *const field[] = {&t->busy, &t->data_loading, &t->exposed, &t->memory};
-    return field[i];
-}
-
 static int thresholds_parse(const struct option *option, const char *text, void *field)
 {
-    struct thresholds *thresholds = field;
     (void)option;
+    static const char *const known[] = {"busy", "data_loading", "exposed", "memory", NULL};
+    struct thresholds t = *(struct thresholds *)field;
+    double *const value_of[] = {&t.busy, &t.data_loading, &t.exposed, &t.memory};
     char name[32], value[32];
-    struct thresholds t = *thresholds;
     int more;
-    enum { KNOWN = sizeof threshold_name / sizeof *threshold_name };
     for (const char *at = text; (more = option_next_pair(&at, name, value)) > 0;) {
         double percent;
         size_t i = 0;
-        while (i < KNOWN && strcmp(name, threshold_name[i]))
+        while (known[i] && strcmp(name, known[i]))
             i++;
-        if (i == KNOWN || option_number(value, &percent) || percent <= 0 || percent > 100)
+        if (!known[i] || option_number(value, &percent) || percent <= 0 || percent > 100)
             return error_report(
                 "--thresholds %s=%s: expected busy, data_loading, exposed or memory = a percentage above 0, at "
                 "most 100",
                 name, value);
-        *threshold_of(&t, i) = percent;
+        *value_of[i] = percent;
     }
     if (more < 0 || !*text)
         return error_report("--thresholds '%s': expected a list such as busy=70,exposed=20", text);
-    *thresholds = t;
+    *(struct thresholds *)field = t;
     return 0;
 }
 
@@ -59,13 +51,11 @@ static int ranks_parse(const struct option *option, const char *text, void *fiel
     int more = 0;
     for (const char *at = text; !list.all && (more = option_next_word(&at, word, sizeof word)) > 0;) {
         long rank = *word >= '0' && *word <= '9' ? strtol(word, &end, 10) : -1;
-        if (rank < 0 || *end || rank > 1000000 || list.n == (int)(sizeof list.rank / sizeof *list.rank)) {
-            more = -1;
+        if (rank < 0 || *end || rank > 1000000 || list.n == (int)(sizeof list.rank / sizeof *list.rank))
             break;
-        }
         list.rank[list.n++] = (int)rank;
     }
-    if (more < 0 || (!list.all && !list.n))
+    if (more || (!list.all && !list.n)) /* it did not come to the end */
         return error_report("--%s %s: expected all, or a list such as 0,3", option->name, text);
     *(struct rank_list *)field = list;
     return 0;
@@ -151,8 +141,7 @@ void profile_options_add(struct option_table *table, struct profile_options *opt
 /* The steps of the epochs must hold the cycles that were asked for. */
 static int check_cycles(const struct profile_options *o, size_t steps)
 {
-    size_t active = o->active ? o->active : 1, cycle = o->wait + o->warmup + active;
-    size_t cycles = o->repeat ? o->repeat : 1;
+    size_t cycle = o->wait + o->warmup + (o->active ? o->active : 1), cycles = o->repeat ? o->repeat : 1;
     if (!o->active && o->repeat > 1)
         return error_report("--profile-repeat %zu needs --profile-active: how many steps of a cycle to keep",
                             o->repeat);

@@ -1,11 +1,99 @@
-/* outcome.h - all that a profile found, and its summary. */
+/* outcome.h - all that a profile found: figures of the captured steps, what they mean, and the summary of it. */
 #ifndef BENCH_PROFILE_OUTCOME_H
 #define BENCH_PROFILE_OUTCOME_H
 
 #include "base/figures.h"
 #include "profile/capture.h"
-#include "profile/findings.h"
-#include "spans/spans.h"
+#include "profile/controls.h"
+
+/* ---- figures: phases, overlap and collectives of every rank, all from whole nanoseconds; definitions are those of the
+ * README's list of metrics ---- */
+
+/* In seconds a step. */
+struct phase_figure {
+    const char *name;    /* of the phase, or "step" */
+    const char *usual;   /* share when well tuned, in words; NULL: nothing is usual */
+    double mean, median; /* over the steps of all ranks (n = ranks x steps) */
+    double p95_steps;    /* over the steps of the slowest rank */
+    double share;        /* of the steps' time */
+};
+
+/* Collectives of one payload, over all ranks and steps. Times are medians in seconds over the calls for which they are
+ * known; NAN where they are for none. */
+struct collective_figure {
+    size_t bytes, parameters; /* of one; parameters of the largest */
+    size_t calls, waited;     /* of all ranks; those that are known to have waited */
+    double queued, duration;  /* from the request to the post; from post to completion */
+    double wait, transfer;    /* until the last rank posts, of ranks that are not the last; from then to completion */
+    double algbw, busbw;      /* bytes/s of the median duration */
+};
+
+struct rank_figure {
+    struct overlap sum; /* of its steps */
+    struct alignment alignment;
+};
+
+struct profile_figures {
+    int first, steps;   /* slots that the figures are about: the steps of active epochs, or all if there are none */
+    const char *epochs; /* these are "active" or "warm-up" ones */
+    int ranks;
+    int slowest;                           /* rank whose steps took longest together */
+    struct phase_figure phase[PHASES + 1]; /* the last: the step */
+    struct rank_figure *rank;              /* [ranks] */
+    struct collective_figure *collective;  /* [collectives], the largest payload first */
+    int collectives;
+};
+
+/* All ranks call and know the same afterwards. Release with profile_figures_destroy. */
+void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture);
+void profile_figures_destroy(struct profile_figures *figures); /* zeroed ones are fine */
+
+/* ---- findings: whether communication was hidden, and where time could be saved ---- */
+
+/* What was profiled, and on what. */
+struct profile_facts {
+    const char *label; /* of the implementation */
+    const struct strategy *strategy;
+    int buckets;                     /* of its plan */
+    int ranks, hosts, machine_ranks; /* all; their hosts; those on rank 0's machine */
+    int on_gpu, comm_on_device;      /* ranks compute on GPUs; communication is the device's own work (struct comm) */
+    int threads;                     /* of a rank */
+    double cores_per_rank;
+    double tokens, flops; /* of a step: tokens of all ranks; of the model */
+    size_t block_steps;   /* timed steps of a block */
+    size_t memory_bytes;  /* of rank 0's GPU or machine; 0 if unknown */
+    size_t peak_bytes;    /* the largest open_device_memory of a rank so far */
+};
+
+enum level { LEVEL_NOTE, LEVEL_WARNING, LEVEL_HIGH };
+extern const char *const level_name[];
+
+struct finding {
+    const char *name;
+    enum level level;
+    double value, threshold; /* percent */
+    char text[320];          /* the figure in words: of what, which ranks */
+    const char *advice;
+};
+
+/* Whether overlap happened, in one line, and why if not. */
+struct overlap_verdict {
+    const char *overlap; /* "yes", "no", "unclear" or "n/a" */
+    char text[640];
+};
+
+struct findings {
+    struct overlap_verdict verdict;
+    int n;
+    struct finding finding[8]; /* of each name at most one */
+};
+
+/* Compares the figures with the thresholds. controls may have no round yet. */
+void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
+                     const struct profile_figures *figures, const struct collectives *collectives,
+                     const struct controls *controls);
+
+/* ---- the summary ---- */
 
 struct profile {
     const struct profile_options *options;
@@ -24,16 +112,14 @@ void profile_add_tables(const struct profile *profile, cJSON *summary);
 void profile_add_findings(const struct profile *profile, cJSON *summary);
 void profile_add_figures(const struct profile *profile, struct figure_list *list);
 
-/* What the controls tell: a figure, "" for one that is only shown, and a row of a table, without a meaning for one that
- * is not shown. */
+/* What the controls tell: a figure, NULL for one that is only shown, and a row of a table, without a meaning for one
+ * that is not shown. An estimate whose median is NAN does not apply. */
 struct control_row {
     const char *subject, *figure, *name, *meaning, *unit;
     struct estimate estimate;
     enum better better;
 };
-enum { CONTROLS_MOST = 16 };
-
-/* Those that apply, ended by one without a name. */
-void profile_controls(const struct profile *profile, struct control_row row[CONTROLS_MOST]);
+enum { CONTROLS = 15 };
+void profile_controls(const struct profile *profile, struct control_row row[CONTROLS]);
 
 #endif

@@ -1,21 +1,14 @@
 /* profile.c - profile mode: the capture first, then rounds of blocks that the captured implementation is compared with.
  * The summary is written after the capture and again as rounds go by. */
-#include "profile/profile.h"
-
-#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
 #include "profile/outcome.h"
-#include "training/training.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static int measure(struct profile *p, struct run *run, struct results *results);
 
 static struct profile_facts facts_of(const struct run *run)
 {
@@ -37,6 +30,108 @@ static struct profile_facts facts_of(const struct run *run)
         .block_steps = o->block_steps,
         .memory_bytes = run->opened.on_gpu ? run->opened.gpu.total_memory : run->host.memory_bytes,
     };
+}
+
+/* ---- the summary ---- */
+
+/* What is known before the capture. */
+static cJSON *create_summary(const struct run *run, const struct results *results)
+{
+    const struct training_options *o = run->options;
+    cJSON *summary = results_summary_create("profile", results->label, (double)run->measurements.rounds,
+                                            (double)o->rounds, "rounds");
+    char epochs[160];
+    snprintf(epochs, sizeof epochs, "epochs    %zu of %zu step%s, %zu of them warm-up; controls run in %s epochs",
+             o->num_epochs, o->steps_per_epoch, text_plural(o->steps_per_epoch), o->warmup_epochs,
+             o->regime == REGIME_WARMUP ? "warm-up" : "active");
+    run_add_heading(run, epochs, summary);
+    return summary;
+}
+
+/* Writes the summary of what there is so far; with `print`, on stdout too. All ranks call. */
+static int write_summary(struct profile *p, const struct run *run, const struct results *results, int print)
+{
+    struct figure_list figures = {0};
+    p->facts.peak_bytes = (size_t)job_max(run->job, (double)open_device_memory(&run->opened));
+    p->comm_thread_cores = run->counts.comm_cpu_seconds > 0 && run->job->size > 1
+                               ? run->counts.comm_cpu_seconds / run->counts.comm_seconds
+                               : NAN;
+    controls_compute(&p->controls, run->job, &run->measurements);
+    findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives,
+                    &p->controls);
+    if (run->job->rank)
+        return 0;
+    cJSON *summary = create_summary(run, results);
+    profile_add_tables(p, summary);
+    profile_add_findings(p, summary);
+    profile_add_figures(p, &figures);
+    run_add_notes(run, summary);
+    cJSON *memory = cJSON_AddObjectToObject(summary, "memory_bytes");
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
+    json_add_number(memory, "peak", (double)p->facts.peak_bytes);
+    json_add_number(summary, "blocks", (double)run->counts.blocks);
+    json_add_number(summary, "blocks_with_other_processes", (double)run->counts.with_other_processes);
+    monitor_findings_describe(&run->monitored, summary);
+    int status = results_write_summary(results, summary, &figures, results->label);
+    if (print) { /* the heading is there already */
+        results_print_body(stdout, summary);
+        if (fflush(stdout) || ferror(stdout))
+            status = error_report("cannot write the summary to the standard output: %s", strerror(errno));
+    }
+    cJSON_Delete(summary);
+    figures_destroy(&figures);
+    return status;
+}
+
+/* ---- the run ---- */
+
+static int write_so_far(void *context, struct run *run, const struct results *results)
+{
+    return write_summary(context, run, results, 0);
+}
+
+static void take_block(void *context, struct run *run, const struct step_times *times, const struct overlap *overlap,
+                       int implementation, size_t round)
+{
+    struct controls *c = &((struct profile *)context)->controls;
+    if (controls_measures(c, implementation))
+        attainable_measure(c->attainable_of, run, times, implementation, round);
+    controls_add_block(c, run->job, &run->timeline, overlap, (int)run->options->block_steps, implementation, round);
+}
+
+static int measure(struct profile *p, struct run *run, struct results *results)
+{
+    if (run->job->rank == 0) {
+        cJSON *summary = create_summary(run, results);
+        results_print_heading(stdout, summary);
+        fflush(stdout);
+        cJSON_Delete(summary);
+    }
+    int status = capture_run(&p->capture, run, p->options, results);
+    if (!p->capture.n) /* it failed before the first step that counts */
+        return -1;
+    profile_figures_create(&p->figures, run->job, &p->capture);
+    totals_create(&p->totals, run->job, &run->timeline, run->device->compute_bytes, p->figures.first, p->figures.steps);
+    totals_sort(&p->totals, p->options->sort);
+    int wrote = write_summary(p, run, results, 0);
+    if (status)
+        error_clear(); /* reported already, and this one follows from it */
+    if (status || job_agree(run->job, wrote))
+        return -1;
+    const struct run_hooks hooks = {p, take_block, write_so_far};
+    if (run->options->rounds && !p->capture.interrupted)
+        status = run_rounds(run, results, &hooks);
+    if (run_stop_monitor(run))
+        status = -1;
+    wrote = write_summary(p, run, results, 1);
+    if (status)
+        error_clear();
+    else
+        status = job_agree(run->job, wrote);
+    if (run->measurements.rounds)
+        run_report_losses(run);
+    return status || p->capture.interrupted || losses_are_wrong(&run->losses) ? -1 : 0;
 }
 
 int run_profile(const struct job *job, const struct run_options *options, const struct profile_options *o,
@@ -67,147 +162,4 @@ int run_profile(const struct job *job, const struct run_options *options, const 
     capture_destroy(&p.capture);
     run_tear_down(&run);
     return status;
-}
-
-/* ---- the summary ---- */
-
-/* What is known before the capture. */
-static cJSON *create_summary(const struct run *run, const struct results *results)
-{
-    const struct training_options *o = run->options;
-    cJSON *summary = results_summary_create("profile", results->label, (double)run->measurements.rounds,
-                                            (double)o->rounds, "rounds");
-    char epochs[160];
-    snprintf(epochs, sizeof epochs, "epochs    %zu of %zu step%s, %zu of them warm-up; controls run in %s epochs",
-             o->num_epochs, o->steps_per_epoch, text_plural(o->steps_per_epoch), o->warmup_epochs,
-             o->regime == REGIME_WARMUP ? "warm-up" : "active");
-    run_add_heading(run, epochs, summary);
-    return summary;
-}
-
-static void add_facts(const struct run *run, const struct profile *p, cJSON *summary)
-{
-    cJSON *memory = cJSON_AddObjectToObject(summary, "memory_bytes");
-    for (int i = 0; i < MEMORY_PARTS; i++)
-        json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
-    json_add_number(memory, "peak", (double)p->facts.peak_bytes);
-    json_add_number(summary, "blocks", (double)run->counts.blocks);
-    json_add_number(summary, "blocks_with_other_processes", (double)run->counts.with_other_processes);
-    monitor_findings_describe(&run->monitored, summary);
-}
-
-/* The text of the summary beside the traces too. */
-static int write_text(const cJSON *summary, const struct results *results, const char *label)
-{
-    char *text = NULL, name[128];
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for the summary");
-    results_print_summary(out, summary);
-    fclose(out);
-    snprintf(name, sizeof name, "%.63s_summary.txt", label);
-    int status = files_replace(results->top, name, text);
-    free(text);
-    return status;
-}
-
-/* Writes the summary of what there is so far; with `print`, on stdout too. All ranks call. */
-static int write_summary(struct profile *p, const struct run *run, const struct results *results, int print)
-{
-    struct figure_list figures = {0};
-    p->facts.peak_bytes = (size_t)job_max(run->job, (double)open_device_memory(&run->opened));
-    p->comm_thread_cores = run->counts.comm_cpu_seconds > 0 && run->job->size > 1
-                               ? run->counts.comm_cpu_seconds / run->counts.comm_seconds
-                               : NAN;
-    controls_compute(&p->controls, run->job, &run->measurements);
-    findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives,
-                    &p->controls);
-    if (run->job->rank)
-        return 0;
-    cJSON *summary = create_summary(run, results);
-    profile_add_tables(p, summary);
-    profile_add_findings(p, summary);
-    profile_add_figures(p, &figures);
-    run_add_notes(run, summary);
-    add_facts(run, p, summary);
-    int status = write_text(summary, results, p->facts.label);
-    if (results_write_summary(results, summary, &figures, results->label))
-        status = -1;
-    if (print) { /* the heading is there already */
-        results_print_body(stdout, summary);
-        if (fflush(stdout) || ferror(stdout))
-            status = error_report("cannot write the summary to the standard output: %s", strerror(errno));
-    }
-    cJSON_Delete(summary);
-    figures_destroy(&figures);
-    return status;
-}
-
-/* ---- the run ---- */
-
-static int write_so_far(void *context, struct run *run, const struct results *results)
-{
-    return write_summary(context, run, results, 0);
-}
-
-static void take_block(void *context, struct run *run, const struct step_times *times, const struct overlap *overlap,
-                       int implementation, size_t round)
-{
-    struct controls *c = &((struct profile *)context)->controls;
-    if (controls_measures(c, implementation))
-        attainable_measure(c->attainable_of, run, times, implementation, round);
-    controls_add_block(c, run->job, &run->timeline, overlap, (int)run->options->block_steps, implementation, round);
-}
-
-static void print_heading(const struct run *run, const struct results *results)
-{
-    cJSON *summary = create_summary(run, results);
-    results_print_heading(stdout, summary);
-    fflush(stdout);
-    cJSON_Delete(summary);
-}
-
-/* Makes the figures of the captured steps. */
-static void take_figures(struct profile *p, const struct run *run)
-{
-    profile_figures_create(&p->figures, run->job, &p->capture);
-    totals_create(&p->totals, run->job, &run->timeline, run->device->compute_bytes, p->figures.first, p->figures.steps);
-    totals_sort(&p->totals, p->options->sort);
-}
-
-static int measure(struct profile *p, struct run *run, struct results *results)
-{
-    const struct trace_files files = {.job = run->job,
-                                      .ranks = &p->options->ranks,
-                                      .label = p->facts.label,
-                                      .top = results->top,
-                                      .directory = results->directory,
-                                      .gzip = p->options->trace_gzip};
-    if (job_agree(run->job, trace_files_check(&files)))
-        return -1;
-    if (run->job->rank == 0)
-        print_heading(run, results);
-    int status = capture_run(&p->capture, run, p->options, &files, results);
-    if (!p->capture.n) /* it failed before the first step that counts */
-        return -1;
-    take_figures(p, run);
-    int wrote = write_summary(p, run, results, 0);
-    if (status)
-        error_clear(); /* reported already, and this one follows from it */
-    if (status || job_agree(run->job, wrote))
-        return -1;
-    const struct run_hooks hooks = {p, take_block, write_so_far};
-    if (run->options->rounds && !p->capture.interrupted)
-        status = run_rounds(run, results, &hooks);
-    if (run_stop_monitor(run))
-        status = -1;
-    wrote = write_summary(p, run, results, 1);
-    if (status)
-        error_clear();
-    else
-        status = job_agree(run->job, wrote);
-    if (run->measurements.rounds)
-        run_report_losses(run);
-    return status || p->capture.interrupted || losses_are_wrong(&run->losses) ? -1 : 0;
 }

@@ -1,36 +1,33 @@
-/* schedule.c - which steps of a profile are captured. */
-#include "profile/schedule.h"
+/* schedule.c - which steps of a profile are captured: the cycles of torch.profiler.schedule, cut off by the epochs. */
+#include "profile/capture.h"
 
-/* Steps of a cycle: before its active ones, and those. */
-struct cycle {
-    size_t quiet, active;
-};
-
-static struct cycle cycle_of(const struct capture_schedule *s)
+/* Steps of a cycle that are not active, and its active ones. */
+static size_t quiet_of(const struct capture_schedule *s)
 {
-    size_t quiet = s->wait + s->warmup;
-    return (struct cycle){quiet, s->active ? s->active : s->steps - quiet};
+    return s->wait + s->warmup;
+}
+
+static size_t active_of(const struct capture_schedule *s)
+{
+    return s->active ? s->active : s->steps - quiet_of(s);
 }
 
 size_t capture_steps(const struct capture_schedule *s)
 {
-    struct cycle cycle = cycle_of(s);
-    size_t length = cycle.quiet + cycle.active;
+    size_t length = quiet_of(s) + active_of(s);
     return s->repeat && s->repeat <= s->steps / length ? s->repeat * length : s->steps;
 }
 
 size_t capture_active_steps(const struct capture_schedule *s)
 {
-    struct cycle cycle = cycle_of(s);
-    size_t steps = capture_steps(s), length = cycle.quiet + cycle.active, rest = steps % length;
-    return steps / length * cycle.active + (rest > cycle.quiet ? rest - cycle.quiet : 0);
+    size_t steps = capture_steps(s), length = quiet_of(s) + active_of(s), rest = steps % length;
+    return steps / length * active_of(s) + (rest > quiet_of(s) ? rest - quiet_of(s) : 0);
 }
 
 enum capture_state capture_state(const struct capture_schedule *s, size_t step)
 {
-    struct cycle cycle = cycle_of(s);
-    size_t within = step % (cycle.quiet + cycle.active);
+    size_t within = step % (quiet_of(s) + active_of(s));
     if (step >= capture_steps(s))
         return CAPTURE_OVER;
-    return within < s->wait ? CAPTURE_WAIT : within < cycle.quiet ? CAPTURE_WARMUP : CAPTURE_ACTIVE;
+    return within < s->wait ? CAPTURE_WAIT : within < quiet_of(s) ? CAPTURE_WARMUP : CAPTURE_ACTIVE;
 }

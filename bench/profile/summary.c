@@ -67,16 +67,9 @@ void profile_add_findings(const struct profile *p, cJSON *summary)
 
 /* ---- figures ---- */
 
-/* A figure of the captured steps. */
-static void add_figure(struct figure_list *list, const char *subject, const char *name, double bytes, const char *unit,
-                       double value, size_t n, enum better better, int judged)
+static struct estimate without_interval(double value, size_t n)
 {
-    struct figure figure = {
-        .bytes = bytes, .value = value, .low = NAN, .high = NAN, .n = n, .better = better, .judged = judged};
-    snprintf(figure.subject, sizeof figure.subject, "%s", subject);
-    snprintf(figure.name, sizeof figure.name, "%s", name);
-    snprintf(figure.unit, sizeof figure.unit, "%s", unit);
-    figures_add(list, &figure);
+    return (struct estimate){value, NAN, NAN, NAN, NAN, n};
 }
 
 static void add_steps(const struct profile *p, struct figure_list *list)
@@ -85,8 +78,10 @@ static void add_steps(const struct profile *p, struct figure_list *list)
     const struct profile_figures *f = &p->figures;
     size_t n = (size_t)f->ranks * (size_t)f->steps;
     double step = f->phase[PHASES].mean;
-    for (int i = 0; i <= PHASES; i++)
-        add_figure(list, label, f->phase[i].name, 0, "s", f->phase[i].median, n, BETTER_LOWER, i == PHASES);
+    for (int i = 0; i <= PHASES; i++) {
+        struct estimate phase = without_interval(f->phase[i].median, n);
+        figures_add_estimate(list, label, f->phase[i].name, "s", &phase, BETTER_LOWER, i == PHASES);
+    }
     figures_add_value(list, label, "tokens_per_second", "1/s", p->facts.tokens / step, n, BETTER_HIGHER);
     figures_add_value(list, label, "model_flops_per_second", "FLOP/s", p->facts.flops / step, n, BETTER_HIGHER);
     figures_add_value(list, label, "communication_ratio", "1", f->phase[PHASE_GRADIENT_SYNC].share, n, BETTER_LOWER);
@@ -100,15 +95,8 @@ static void add_overlap(const struct profile *p, struct figure_list *list)
     size_t n = (size_t)f->ranks * (size_t)f->steps;
     double per_step = 1e-9 / (double)n;
     struct overlap sum = {0};
-    for (int r = 0; r < f->ranks; r++) {
-        const struct overlap *o = &f->rank[r].sum;
-        sum.step_ns += o->step_ns;
-        sum.communication_ns += o->communication_ns;
-        sum.compute_ns += o->compute_ns;
-        sum.overlap_ns += o->overlap_ns;
-        sum.exposed_tail_ns += o->exposed_tail_ns;
-        sum.collectives += o->collectives;
-    }
+    for (int r = 0; r < f->ranks; r++)
+        sum = overlap_sum((struct overlap[]){sum, f->rank[r].sum}, 0, 2);
     figures_add_value(list, label, "comm_busy", "s", per_step * (double)sum.communication_ns, n, BETTER_LOWER);
     figures_add_value(list, label, "compute_busy", "s", per_step * (double)sum.compute_ns, n, BETTER_LOWER);
     figures_add_value(list, label, "overlap", "s", per_step * (double)sum.overlap_ns, n, BETTER_HIGHER);
@@ -122,29 +110,29 @@ static void add_overlap(const struct profile *p, struct figure_list *list)
 
 static void add_collectives(const struct profile *p, struct figure_list *list)
 {
-    const char *label = p->facts.label;
     for (int i = 0; i < p->figures.collectives; i++) {
         const struct collective_figure *c = &p->figures.collective[i];
         double bytes = (double)c->bytes;
-        add_figure(list, label, "collective", bytes, "s", c->duration, c->calls, BETTER_LOWER, 0);
-        add_figure(list, label, "wait", bytes, "s", c->wait, c->waited, BETTER_LOWER, 0);
-        add_figure(list, label, "transfer", bytes, "s", c->transfer, c->calls, BETTER_LOWER, 0);
-        add_figure(list, label, "algbw", bytes, "B/s", c->algbw, c->calls, BETTER_HIGHER, 0);
-        add_figure(list, label, "busbw", bytes, "B/s", c->busbw, c->calls, BETTER_HIGHER, 0);
+        struct figure figures[] = {
+            {"", "collective", "s", bytes, c->duration, NAN, NAN, c->calls, BETTER_LOWER, 0},
+            {"", "wait", "s", bytes, c->wait, NAN, NAN, c->waited, BETTER_LOWER, 0},
+            {"", "transfer", "s", bytes, c->transfer, NAN, NAN, c->calls, BETTER_LOWER, 0},
+            {"", "algbw", "B/s", bytes, c->algbw, NAN, NAN, c->calls, BETTER_HIGHER, 0},
+            {"", "busbw", "B/s", bytes, c->busbw, NAN, NAN, c->calls, BETTER_HIGHER, 0},
+        };
+        for (size_t k = 0; k < sizeof figures / sizeof *figures; k++) {
+            snprintf(figures[k].subject, sizeof figures[k].subject, "%s", p->facts.label);
+            figures_add(list, &figures[k]);
+        }
     }
 }
 
-static struct estimate without_interval(double value, size_t n)
-{
-    return (struct estimate){value, NAN, NAN, NAN, NAN, n};
-}
-
-void profile_controls(const struct profile *p, struct control_row row[CONTROLS_MOST])
+void profile_controls(const struct profile *p, struct control_row row[CONTROLS])
 {
     const struct controls *c = &p->controls;
     const char *label = p->facts.label;
-    const struct control_row rows[] = {
-        {label, "", label, "traced, as captured", "s", c->step, BETTER_LOWER},
+    const struct control_row rows[CONTROLS] = {
+        {label, NULL, label, "traced, as captured", "s", c->step, BETTER_LOWER},
         {"untraced", "step", "untraced", "records phases and collectives alone", "s", c->step_untraced, BETTER_LOWER},
         {"after_backward", "step", "after backward", "the same collectives, all after backward", "s",
          c->step_after_backward, BETTER_LOWER},
@@ -156,7 +144,7 @@ void profile_controls(const struct profile *p, struct control_row row[CONTROLS_M
          BETTER_LOWER},
         {label, "attainable", "attainable", "with perfect overlap of this plan", "s",
          without_interval(c->attainable, c->rounds), BETTER_NONE},
-        {label, "", "step / attainable", "1 is as good as it gets", "1",
+        {label, NULL, "step / attainable", "1 is as good as it gets", "1",
          without_interval(c->step.median / c->attainable, c->rounds), BETTER_LOWER},
         {label, "overlap_efficiency", "overlap efficiency",
          "saved by overlap, of the smaller of comm alone and backward", "1", c->overlap_efficiency, BETTER_HIGHER},
@@ -170,27 +158,18 @@ void profile_controls(const struct profile *p, struct control_row row[CONTROLS_M
         {label, "communication_thread_cores", "comm thread", "cores used by rank 0's communication thread", "1",
          without_interval(p->comm_thread_cores, c->rounds), BETTER_LOWER},
     };
-    size_t n = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (isfinite(rows[i].estimate.median))
-            row[n++] = rows[i];
-    row[n] = (struct control_row){0};
-}
-
-static void add_controls(const struct profile *p, struct figure_list *list)
-{
-    struct control_row row[CONTROLS_MOST];
-    profile_controls(p, row);
-    for (const struct control_row *r = row; r->name; r++)
-        if (*r->figure)
-            figures_add_estimate(list, r->subject, r->figure, r->unit, &r->estimate, r->better,
-                                 !strcmp(r->figure, "step"));
+    memcpy(row, rows, sizeof rows);
 }
 
 void profile_add_figures(const struct profile *p, struct figure_list *list)
 {
+    struct control_row row[CONTROLS];
+    profile_controls(p, row);
     add_steps(p, list);
-    add_controls(p, list);
+    for (const struct control_row *r = row; r < row + CONTROLS; r++)
+        if (r->figure)
+            figures_add_estimate(list, r->subject, r->figure, r->unit, &r->estimate, r->better,
+                                 !strcmp(r->figure, "step"));
     add_overlap(p, list);
     add_collectives(p, list);
     figures_add_value(list, p->facts.label, "memory_peak", "B", (double)p->facts.peak_bytes, 1, BETTER_LOWER);

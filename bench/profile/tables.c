@@ -18,51 +18,32 @@ static void add_table(cJSON *summary, const struct table *table)
     cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), table_json(table));
 }
 
-static const char *epochs_of(const struct profile *p)
-{
-    return p->capture.step[p->figures.first].warmup ? "warm-up" : "active";
-}
-
 /* ---- phases ---- */
 
-struct phase_row {
-    struct phase_figure figure;
-    const char *usual;
-};
-#define FIELD(field) offsetof(struct phase_row, field)
-/* clang-format off */
 static const struct column phase_columns[] = {
-    {"name", "", COLUMN_NAME, FIELD(figure.name), NULL, 0, -26, 0},
-    {"mean", "mean", COLUMN_REAL, FIELD(figure.mean), "s", 1e3, 10, 3},
-    {"median", "median", COLUMN_REAL, FIELD(figure.median), "s", 1e3, 10, 3},
-    {"p95_steps", "p95_steps", COLUMN_REAL, FIELD(figure.p95_steps), "s", 1e3, 10, 3},
-    {"share", "share, %", COLUMN_REAL, FIELD(figure.share), "1", 100, 8, 1},
-    {"usual", " usual when well tuned", COLUMN_NAME, FIELD(usual), NULL, 0, -1, 0},
+    {"name", "", COLUMN_NAME, offsetof(struct phase_figure, name), NULL, 0, -26, 0},
+    {"mean", "mean", COLUMN_REAL, offsetof(struct phase_figure, mean), "s", 1e3, 10, 3},
+    {"median", "median", COLUMN_REAL, offsetof(struct phase_figure, median), "s", 1e3, 10, 3},
+    {"p95_steps", "p95_steps", COLUMN_REAL, offsetof(struct phase_figure, p95_steps), "s", 1e3, 10, 3},
+    {"share", "share, %", COLUMN_REAL, offsetof(struct phase_figure, share), "1", 100, 8, 1},
+    {"usual", " usual when well tuned", COLUMN_NAME, offsetof(struct phase_figure, usual), NULL, 0, -1, 0},
 };
-/* clang-format on */
-#undef FIELD
 
 static void add_phases(const struct profile *p, cJSON *summary)
 {
-    static const char *const usual[PHASES + 1] = {[PHASE_DATA_LOADING] = " up to 5-10 %",
-                                                  [PHASE_FORWARD] = " 30-40 %",
-                                                  [PHASE_BACKWARD] = " 40-50 %",
-                                                  [PHASE_OPTIMIZER] = " 5-10 %"};
     const struct profile_figures *f = &p->figures;
-    struct phase_row row[PHASES + 1];
     char title[160], note[320];
     double step = f->phase[PHASES].mean;
-    for (int i = 0; i <= PHASES; i++)
-        row[i] = (struct phase_row){f->phase[i], usual[i]};
     snprintf(title, sizeof title, "Phases of %s in %d captured step%s of %s epochs on %d rank%s, ms a step",
-             p->facts.label, f->steps, text_plural((size_t)f->steps), epochs_of(p), f->ranks,
+             p->facts.label, f->steps, text_plural((size_t)f->steps), f->epochs, f->ranks,
              text_plural((size_t)f->ranks));
     snprintf(note, sizeof note,
              "n = ranks x steps = %d; p95_steps is over the steps of rank %d, the slowest.\n"
              "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (gradient_sync / step) %.3f.\n",
              f->ranks * f->steps, f->slowest, p->facts.tokens / step, 1e-9 * p->facts.flops / step,
              f->phase[PHASE_GRADIENT_SYNC].share);
-    add_table(summary, &(struct table){"phases", title, COLUMNS(phase_columns), row, PHASES + 1, sizeof *row, 0, note});
+    add_table(summary, &(struct table){"phases", title, COLUMNS(phase_columns), f->phase, PHASES + 1, sizeof *f->phase,
+                                       0, note});
 }
 
 /* ---- operations ---- */
@@ -71,21 +52,17 @@ struct operation_row {
     const char *name, *kind;
     double calls, total, self, mean, share, flops, bandwidth;
 };
-#define FIELD(field) offsetof(struct operation_row, field)
-/* clang-format off */
 static const struct column operation_columns[] = {
-    {"name", "name", COLUMN_NAME, FIELD(name), NULL, 0, -26, 0},
-    {"kind", "kind", COLUMN_NAME, FIELD(kind), NULL, 0, -10, 0},
-    {"calls", "calls", COLUMN_REAL, FIELD(calls), "1", 1, 8, 0},
-    {"total", "total, ms", COLUMN_REAL, FIELD(total), "s", 1e3, 11, 3},
-    {"self", "self, ms", COLUMN_REAL, FIELD(self), "s", 1e3, 11, 3},
-    {"mean", "mean, us", COLUMN_REAL, FIELD(mean), "s", 1e6, 10, 2},
-    {"share", "self, %", COLUMN_REAL, FIELD(share), "1", 100, 7, 1},
-    {"flops", "GFLOP/s", COLUMN_REAL, FIELD(flops), "FLOP/s", 1e-9, 8, 1},
-    {"bandwidth", "GB/s", COLUMN_REAL, FIELD(bandwidth), "B/s", 1e-9, 7, 2},
+    {"name", "name", COLUMN_NAME, offsetof(struct operation_row, name), NULL, 0, -26, 0},
+    {"kind", "kind", COLUMN_NAME, offsetof(struct operation_row, kind), NULL, 0, -10, 0},
+    {"calls", "calls", COLUMN_REAL, offsetof(struct operation_row, calls), "1", 1, 8, 0},
+    {"total", "total, ms", COLUMN_REAL, offsetof(struct operation_row, total), "s", 1e3, 11, 3},
+    {"self", "self, ms", COLUMN_REAL, offsetof(struct operation_row, self), "s", 1e3, 11, 3},
+    {"mean", "mean, us", COLUMN_REAL, offsetof(struct operation_row, mean), "s", 1e6, 10, 2},
+    {"share", "self, %", COLUMN_REAL, offsetof(struct operation_row, share), "1", 100, 7, 1},
+    {"flops", "GFLOP/s", COLUMN_REAL, offsetof(struct operation_row, flops), "FLOP/s", 1e-9, 8, 1},
+    {"bandwidth", "GB/s", COLUMN_REAL, offsetof(struct operation_row, bandwidth), "B/s", 1e-9, 7, 2},
 };
-/* clang-format on */
-#undef FIELD
 
 static void add_operations(const struct profile *p, cJSON *summary)
 {
@@ -116,22 +93,18 @@ static void add_operations(const struct profile *p, cJSON *summary)
 
 /* ---- collectives ---- */
 
-#define FIELD(field) offsetof(struct collective_figure, field)
-/* clang-format off */
 static const struct column collective_columns[] = {
-    {"bytes", "bytes", COLUMN_COUNT, FIELD(bytes), "B", 1, 12, 0},
-    {"parameters", "parameters", COLUMN_COUNT, FIELD(parameters), "1", 1, 11, 0},
-    {"calls", "calls", COLUMN_COUNT, FIELD(calls), "1", 1, 7, 0},
-    {"calls_that_waited", NULL, COLUMN_COUNT, FIELD(waited), "1", 1, 0, 0},
-    {"queued", "queued", COLUMN_REAL, FIELD(queued), "s", 1e6, 10, 1},
-    {"duration", "duration", COLUMN_REAL, FIELD(duration), "s", 1e6, 10, 1},
-    {"wait", "wait", COLUMN_REAL, FIELD(wait), "s", 1e6, 10, 1},
-    {"transfer", "transfer", COLUMN_REAL, FIELD(transfer), "s", 1e6, 10, 1},
-    {"algbw", "algbw", COLUMN_REAL, FIELD(algbw), "B/s", 1e-9, 8, 3},
-    {"busbw", "busbw", COLUMN_REAL, FIELD(busbw), "B/s", 1e-9, 8, 3},
+    {"bytes", "bytes", COLUMN_COUNT, offsetof(struct collective_figure, bytes), "B", 1, 12, 0},
+    {"parameters", "parameters", COLUMN_COUNT, offsetof(struct collective_figure, parameters), "1", 1, 11, 0},
+    {"calls", "calls", COLUMN_COUNT, offsetof(struct collective_figure, calls), "1", 1, 7, 0},
+    {"calls_that_waited", NULL, COLUMN_COUNT, offsetof(struct collective_figure, waited), "1", 1, 0, 0},
+    {"queued", "queued", COLUMN_REAL, offsetof(struct collective_figure, queued), "s", 1e6, 10, 1},
+    {"duration", "duration", COLUMN_REAL, offsetof(struct collective_figure, duration), "s", 1e6, 10, 1},
+    {"wait", "wait", COLUMN_REAL, offsetof(struct collective_figure, wait), "s", 1e6, 10, 1},
+    {"transfer", "transfer", COLUMN_REAL, offsetof(struct collective_figure, transfer), "s", 1e6, 10, 1},
+    {"algbw", "algbw", COLUMN_REAL, offsetof(struct collective_figure, algbw), "B/s", 1e-9, 8, 3},
+    {"busbw", "busbw", COLUMN_REAL, offsetof(struct collective_figure, busbw), "B/s", 1e-9, 8, 3},
 };
-/* clang-format on */
-#undef FIELD
 
 static void add_collectives(const struct profile *p, cJSON *summary)
 {
@@ -155,18 +128,14 @@ struct straggler_row {
     size_t last;
     double share, late, most, cost;
 };
-#define FIELD(field) offsetof(struct straggler_row, field)
-/* clang-format off */
 static const struct column straggler_columns[] = {
-    {"rank", "rank", COLUMN_INT, FIELD(rank), "1", 1, 6, 0},
-    {"last", "last", COLUMN_COUNT, FIELD(last), "1", 1, 8, 0},
-    {"share", "share, %", COLUMN_REAL, FIELD(share), "1", 100, 8, 1},
-    {"late", "late by, us", COLUMN_REAL, FIELD(late), "s", 1e6, 14, 1},
-    {"late_most", "at most, us", COLUMN_REAL, FIELD(most), "s", 1e6, 14, 1},
-    {"cost", "cost, ms a step", COLUMN_REAL, FIELD(cost), "s", 1e3, 18, 3},
+    {"rank", "rank", COLUMN_INT, offsetof(struct straggler_row, rank), "1", 1, 6, 0},
+    {"last", "last", COLUMN_COUNT, offsetof(struct straggler_row, last), "1", 1, 8, 0},
+    {"share", "share, %", COLUMN_REAL, offsetof(struct straggler_row, share), "1", 100, 8, 1},
+    {"late", "late by, us", COLUMN_REAL, offsetof(struct straggler_row, late), "s", 1e6, 14, 1},
+    {"late_most", "at most, us", COLUMN_REAL, offsetof(struct straggler_row, most), "s", 1e6, 14, 1},
+    {"cost", "cost, ms a step", COLUMN_REAL, offsetof(struct straggler_row, cost), "s", 1e3, 18, 3},
 };
-/* clang-format on */
-#undef FIELD
 
 static void add_stragglers(const struct profile *p, cJSON *summary)
 {
@@ -202,36 +171,30 @@ struct rank_row {
     double collectives;                          /* a step */
     double offset, drift, drift_error, residual; /* of its clock: seconds, seconds a second */
 };
-#define FIELD(field) offsetof(struct rank_row, field)
-enum { SPAN = 7 }; /* the column whose name depends on what communicates */
-static const struct column rank_columns[] = {
-    {"rank", "rank", COLUMN_INT, FIELD(rank), "1", 1, 6, 0},
-    {"step", NULL, COLUMN_REAL, FIELD(step), "s", 1e3, 0, 3},
-    {"compute_busy", "compute\nbusy", COLUMN_REAL, FIELD(compute), "s", 1e3, 10, 3},
-    {"comm_busy", "comm\nbusy", COLUMN_REAL, FIELD(communication), "s", 1e3, 10, 3},
-    {"overlap", "overlap", COLUMN_REAL, FIELD(overlap), "s", 1e3, 10, 3},
-    {"exposed", "exposed", COLUMN_REAL, FIELD(exposed), "s", 1e3, 10, 3},
-    {"exposed_tail", "exposed\ntail", COLUMN_REAL, FIELD(exposed_tail), "s", 1e3, 10, 3},
-    [SPAN] = {NULL, NULL, COLUMN_REAL, FIELD(span), "1", 1, 12, 3},
-    {"compute_coverage", "compute\ncoverage", COLUMN_REAL, FIELD(coverage), "1", 1, 10, 3},
-    {"utilisation", "busy, %", COLUMN_REAL, FIELD(utilisation), "1", 100, 8, 1},
-    {"collectives", NULL, COLUMN_REAL, FIELD(collectives), "1", 1, 0, 0},
-    {"clock_offset", NULL, COLUMN_REAL, FIELD(offset), "s", 1e6, 0, 2},
-    {"clock_drift", NULL, COLUMN_REAL, FIELD(drift), "1", 1e6, 0, 3},
-    {"clock_drift_error", NULL, COLUMN_REAL, FIELD(drift_error), "1", 1e6, 0, 3},
-    {"clock_residual", NULL, COLUMN_REAL, FIELD(residual), "s", 1e6, 0, 2},
-};
-#undef FIELD
 
 static void add_ranks(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;
     int on_device = p->facts.comm_on_device;
     struct rank_row *row = allocate((size_t)f->ranks, sizeof *row);
-    struct column column[sizeof rank_columns / sizeof *rank_columns];
-    memcpy(column, rank_columns, sizeof rank_columns);
-    column[SPAN].key = overlap_span_name(on_device);
-    column[SPAN].heading = on_device ? "hidden\nratio" : "span overlap\n(upper bound)";
+    const struct column columns[] = {
+        {"rank", "rank", COLUMN_INT, offsetof(struct rank_row, rank), "1", 1, 6, 0},
+        {"step", NULL, COLUMN_REAL, offsetof(struct rank_row, step), "s", 1e3, 0, 3},
+        {"compute_busy", "compute\nbusy", COLUMN_REAL, offsetof(struct rank_row, compute), "s", 1e3, 10, 3},
+        {"comm_busy", "comm\nbusy", COLUMN_REAL, offsetof(struct rank_row, communication), "s", 1e3, 10, 3},
+        {"overlap", "overlap", COLUMN_REAL, offsetof(struct rank_row, overlap), "s", 1e3, 10, 3},
+        {"exposed", "exposed", COLUMN_REAL, offsetof(struct rank_row, exposed), "s", 1e3, 10, 3},
+        {"exposed_tail", "exposed\ntail", COLUMN_REAL, offsetof(struct rank_row, exposed_tail), "s", 1e3, 10, 3},
+        {overlap_span_name(on_device), on_device ? "hidden\nratio" : "span overlap\n(upper bound)", COLUMN_REAL,
+         offsetof(struct rank_row, span), "1", 1, 12, 3},
+        {"compute_coverage", "compute\ncoverage", COLUMN_REAL, offsetof(struct rank_row, coverage), "1", 1, 10, 3},
+        {"utilisation", "busy, %", COLUMN_REAL, offsetof(struct rank_row, utilisation), "1", 100, 8, 1},
+        {"collectives", NULL, COLUMN_REAL, offsetof(struct rank_row, collectives), "1", 1, 0, 0},
+        {"clock_offset", NULL, COLUMN_REAL, offsetof(struct rank_row, offset), "s", 1e6, 0, 2},
+        {"clock_drift", NULL, COLUMN_REAL, offsetof(struct rank_row, drift), "1", 1e6, 0, 3},
+        {"clock_drift_error", NULL, COLUMN_REAL, offsetof(struct rank_row, drift_error), "1", 1e6, 0, 3},
+        {"clock_residual", NULL, COLUMN_REAL, offsetof(struct rank_row, residual), "s", 1e6, 0, 2},
+    };
     char title[160], note[320];
     double per_step = 1e-9 / f->steps;
     for (int r = 0; r < f->ranks; r++) {
@@ -253,7 +216,7 @@ static void add_ranks(const struct profile *p, cJSON *summary)
                                    .drift_error = 1e-9 * alignment_drift_error(a),
                                    .residual = 1e-9 * (double)alignment_residual_ns(a)};
     }
-    snprintf(title, sizeof title, "Overlap in the captured steps of %s epochs, ms a step", epochs_of(p));
+    snprintf(title, sizeof title, "Overlap in the captured steps of %s epochs, ms a step", f->epochs);
     if (on_device)
         snprintf(note, sizeof note,
                  "comm busy: while the GPU worked on collectives, waiting for other ranks included. hidden ratio: the "
@@ -264,7 +227,7 @@ static void add_ranks(const struct profile *p, cJSON *summary)
                  "upper bound\nof what was hidden. %s\n",
                  p->controls.rounds ? "The controls below measure it." : "Controls (--rounds) would measure it.");
     add_table(summary,
-              &(struct table){"ranks", title, COLUMNS(column), row, (size_t)f->ranks, sizeof *row, SHOWN, note});
+              &(struct table){"ranks", title, COLUMNS(columns), row, (size_t)f->ranks, sizeof *row, SHOWN, note});
     free(row);
 }
 
@@ -274,10 +237,10 @@ static void add_ranks(const struct profile *p, cJSON *summary)
 static void add_controls(cJSON *summary, const char *key, const char *title, const char *heading, const char *unit,
                          double scale, const struct control_row *all, const char *note)
 {
-    struct control_row row[CONTROLS_MOST];
+    struct control_row row[CONTROLS];
     size_t n = 0;
-    for (const struct control_row *r = all; r->name; r++)
-        if (r->meaning && !strcmp(r->unit, unit))
+    for (const struct control_row *r = all; r < all + CONTROLS; r++)
+        if (r->meaning && !strcmp(r->unit, unit) && isfinite(r->estimate.median))
             row[n++] = *r;
     const struct column columns[] = {
         {"name", "", COLUMN_NAME, offsetof(struct control_row, name), NULL, 0, -20, 0},
@@ -293,7 +256,7 @@ static void add_controls(cJSON *summary, const char *key, const char *title, con
 void profile_add_tables(const struct profile *p, cJSON *summary)
 {
     const struct controls *c = &p->controls;
-    struct control_row row[CONTROLS_MOST];
+    struct control_row row[CONTROLS];
     char title[160];
     add_phases(p, summary);
     add_operations(p, summary);

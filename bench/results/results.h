@@ -71,7 +71,8 @@ cJSON *results_summary_create(const char *mode, const char *label, double done, 
 void results_add_line(cJSON *summary, const char *list, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts the figures into the summary, and replaces summary.json, summary.csv (the figures) and summary.txt (what
- * results_print_summary prints). Rank 0 only. 0, or -1, reported. */
+ * results_print_summary prints), and where they lie below what the user named, <below>_summary.txt there. Rank 0 only.
+ * 0, or -1, reported. */
 int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures,
                           const char *label);
 

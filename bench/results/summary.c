@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 cJSON *results_summary_create(const char *mode, const char *label, double done, double planned, const char *of)
 {
@@ -90,6 +91,11 @@ int results_write_summary(const struct results *results, cJSON *summary, const s
     int failed = files_replace(results->directory, "summary.json", json) ||
                  files_replace(results->directory, "summary.csv", csv) ||
                  files_replace(results->directory, "summary.txt", text);
+    if (!failed && *results->top && strcmp(results->top, results->directory)) {
+        char name[128];
+        snprintf(name, sizeof name, "%.63s_summary.txt", results->directory + strlen(results->top) + 1);
+        failed = files_replace(results->top, name, text);
+    }
     cJSON_free(json);
     free(csv);
     free(text);

@@ -1,5 +1,5 @@
 /* check_mistakes.cu - what the emulated GPU is for: a mistake shows. A barrier that is missing, memory that is not the
- * kernel's, work of streams or of the host in no order, and ranks that differ. */
+ * kernel's, work of streams in no order, and ranks that differ. */
 #include "kernels/cuda/kernel.cuh"
 #include "tests/gpu/emulator/hazards.h"
 
@@ -95,41 +95,6 @@ START_TEST(missing_barriers)
 }
 END_TEST
 
-__global__ void half_a_shuffle_kernel(float *x)
-{
-    if (threadIdx.x < 16)
-        x[threadIdx.x] = __shfl_xor_sync(WHOLE_WARP, x[threadIdx.x], 1);
-}
-__global__ void hang_kernel(float *)
-{
-    if (threadIdx.x >= 48)
-        __syncwarp();
-    __syncthreads();
-}
-/* Threads that have ended are no longer waited for. */
-__global__ void early_end_kernel(float *x)
-{
-    if (threadIdx.x >= 32)
-        return;
-    __syncthreads();
-    x[threadIdx.x] = 7;
-}
-
-template <void (*kernel)(float *)> static int run()
-{
-    Numbers x(64);
-    launch(kernel, 1, 64, 0, x.gpu);
-    return x.read()[0] != 7;
-}
-
-START_TEST(divergence)
-{
-    ck_assert(ends_with(run<half_a_shuffle_kernel>, "of its warp"));
-    ck_assert(ends_with(run<hang_kernel>, "16 of the 32 lanes of the warp from thread 32 wait at __syncwarp"));
-    ck_assert_int_eq(wrong_orders(run<early_end_kernel>), 0);
-}
-END_TEST
-
 /* ---- memory ---- */
 
 __global__ void read_shared_kernel(float *x, int at)
@@ -218,8 +183,6 @@ static cudaStream_t new_stream()
     return stream;
 }
 
-/* ---- what may be missing between two streams ---- */
-
 /* One stream adds 1, another copies to the host, with an event between the two or without. */
 template <int event> static int hand_over()
 {
@@ -243,56 +206,6 @@ START_TEST(order_of_streams)
 {
     ck_assert_int_eq(wrong_orders(hand_over<1>), 0);
     ck_assert_int_ge(wrong_orders(hand_over<0>), 3);
-}
-END_TEST
-
-/* ---- what may be missing between the host and a stream ---- */
-
-/* The host changes what it has just sent, having waited or not. */
-template <int wait> static int send()
-{
-    float back[N], *host, *x = zeros();
-    cuda_stream = new_stream();
-    CUDA_CHECK(cudaMallocHost(&host, sizeof back));
-    for (int i = 0; i < N; i++)
-        host[i] = 1;
-    CUDA_CHECK(cudaMemcpyAsync(x, host, sizeof back, cudaMemcpyHostToDevice, cuda_stream));
-    if (wait)
-        CUDA_CHECK(cudaStreamSynchronize(cuda_stream));
-    host[N - 1] = 2;
-    CUDA_CHECK(cudaMemcpyAsync(back, x, sizeof back, cudaMemcpyDeviceToHost, cuda_stream));
-    CUDA_CHECK(cudaFreeHost(host));
-    CUDA_CHECK(cudaFree(x));
-    return back[N - 1] != 1;
-}
-
-/* The host reads what it has asked for, having polled an event or not. */
-template <int wait> static int receive()
-{
-    float *host, *x = zeros();
-    cudaEvent_t copied;
-    cuda_stream = new_stream();
-    CUDA_CHECK(cudaEventCreate(&copied));
-    CUDA_CHECK(cudaMallocHost(&host, N * sizeof *host));
-    launch(add_kernel, 1, 32, 0, x, 1.0f);
-    CUDA_CHECK(cudaMemcpyAsync(host, x, N * sizeof *host, cudaMemcpyDeviceToHost, cuda_stream));
-    CUDA_CHECK(cudaEventRecord(copied, cuda_stream));
-    while (wait && cudaEventQuery(copied) == cudaErrorNotReady)
-        ;
-    int wrong = host[N - 1] != 1;
-    CUDA_CHECK(cudaFreeHost(host));
-    CUDA_CHECK(cudaFree(x));
-    CUDA_CHECK(cudaEventDestroy(copied));
-    return wrong;
-}
-
-START_TEST(order_with_host)
-{
-    ck_assert_int_eq(wrong_orders(send<1>), 0);
-    ck_assert_int_ge(wrong_orders(send<0>), 3);
-    ck_assert_int_eq(wrong_orders(receive<1>), 0);
-    ck_assert_int_ge(wrong_orders(receive<0>), 3);
-    ck_assert_int_le(wrong_orders(receive<0>), 19); /* and sometimes the GPU is quick */
 }
 END_TEST
 
@@ -366,7 +279,7 @@ int main()
     suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 120);
     for (const TTest *test :
-         {missing_barriers, divergence, memory, order_of_streams, order_with_host, ranks_that_differ})
+         {missing_barriers, memory, order_of_streams, ranks_that_differ})
         tcase_add_test(tcase, test);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

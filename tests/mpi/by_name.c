@@ -96,21 +96,6 @@ START_TEST(time_of_its_own)
 }
 END_TEST
 
-START_TEST(no_steps_no_rows)
-{
-    record_step(0, 1000);
-    totals_create(&totals, &job, &timeline, sizeof(float), 0, 0);
-    ck_assert_int_eq(totals.n, 0);
-    totals_create(&totals, &job, &timeline, sizeof(float), 1, 5);
-    ck_assert_int_eq(totals.n, 0);
-    ck_assert_double_eq(totals.step_ns, 0);
-    totals_sort(&totals, SORT_SELF);
-    totals_create(&totals, &job, &timeline, sizeof(float), 0, 1);
-    ck_assert_int_eq(totals.n, 9);
-    ck_assert_double_eq(totals.step_ns, 350.0 * job.size);
-}
-END_TEST
-
 /* ---- order ---- */
 
 static const struct name_total unsorted[] = {
@@ -167,7 +152,6 @@ int main(void)
     TCase *tests = tcase_create("averages");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, time_of_its_own);
-    tcase_add_test(tests, no_steps_no_rows);
     tcase_add_loop_test(tests, rows_are_sorted, 0, SORTS);
     tcase_add_test(tests, a_row_without_time_has_no_rate);
     suite_add_tcase(suite, tests);

@@ -236,25 +236,17 @@ END_TEST
 
 START_TEST(progress_is_recorded)
 {
-    struct timeline timeline;
-    size_t spans[TIMELINE_LANES] = {1, 1};
-    timeline_create(&timeline, spans);
-    struct comm *comm = comm_mpi_create(
-        &job, device_cpu(1), &timeline, 1,
-        &(struct comm_options){.progress = (struct comm_progress){PROGRESS_AUTO, 0}, .core_to_spare = 0});
-    ck_assert_str_eq(comm->progress, "sleep:500");
-    comm->destroy(comm);
-    comm = comm_mpi_create(
-        &job, device_cpu(1), &timeline, 1,
-        &(struct comm_options){.progress = (struct comm_progress){PROGRESS_AUTO, 0}, .core_to_spare = 1});
-    ck_assert_str_eq(comm->progress, "poll");
-    comm->destroy(comm);
-    comm = comm_mpi_create(
-        &job, device_cpu(1), &timeline, 1,
-        &(struct comm_options){.progress = (struct comm_progress){PROGRESS_SLEEP, 70}, .core_to_spare = 1});
-    ck_assert_str_eq(comm->progress, "sleep:70");
-    comm->destroy(comm);
-    timeline_destroy(&timeline);
+    static const struct {
+        struct comm_options options;
+        const char *words;
+    } rows[] = {{{.progress = {PROGRESS_AUTO, 0}, .core_to_spare = 0}, "sleep:500"},
+                {{.progress = {PROGRESS_AUTO, 0}, .core_to_spare = 1}, "poll"},
+                {{.progress = {PROGRESS_SLEEP, 70}, .core_to_spare = 1}, "sleep:70"}};
+    for (int i = 0; i < 3; i++) {
+        struct comm *comm = comm_mpi_create(&job, device_cpu(1), NULL, 1, &rows[i].options);
+        ck_assert_str_eq(comm->progress, rows[i].words);
+        comm->destroy(comm);
+    }
 }
 END_TEST
 

@@ -31,7 +31,7 @@ void arrays_begin(const struct device *on, const char *name)
     random_state = 2463534242u;
 }
 
-float array_random(float low, float high)
+static float array_random(float low, float high)
 {
     random_state ^= random_state << 13; /* Marsaglia, Xorshift RNGs, 2003 */
     random_state ^= random_state >> 17;

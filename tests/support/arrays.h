@@ -43,8 +43,6 @@ double *array_wide(const struct array *a);
 void array_set(struct array *a, size_t i, double value);
 double array_rounded(const struct array *a, double value);
 
-float array_random(float low, float high);
-
 /* Sends all arrays to the device as they were before; fetches all arrays, which in pass 1 must be bit by bit what
  * pass 0 fetched. */
 void arrays_upload(void);

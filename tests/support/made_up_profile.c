@@ -1,7 +1,7 @@
 /* made_up_profile.c - controls of a profile with known ratios. */
 #include "tests/support/made_up_profile.h"
 
-#include "profile/options.h"
+#include "profile/profile.h"
 
 #include <check.h>
 #include <math.h>

@@ -26,13 +26,17 @@ void rank_trace_destroy(struct rank_trace *t);
 /* The step of made_up_two_ranks, with what is known of the other rank's collectives; release with destroy. */
 void rank_trace_two_ranks(struct rank_trace *t, int rank);
 
-/* Text of a trace file, checked to be strict JSON; release with free. */
+/* Text of a trace file; release with free. */
 char *trace_text(const struct trace *trace);
+
+/* Fails the test unless a trace is that file of tests/support/fixture, to the letter but for the order of members in a
+ * row; frees the text. TEST_UPDATE=1 in the environment makes the file anew: read what it changes. */
+void trace_is(char *text, const char *name);
 
 /* The trace of the ranks t[first] to t[ranks - 1] in one; release with free. */
 char *trace_text_merged(const struct rank_trace *t, int first, int ranks);
 
-/* Parses, and fails the test unless it is strict JSON. */
+/* Parses, and fails the test unless it is one JSON value. */
 cJSON *trace_parse(const char *text);
 
 /* The i-th row with that ph and name, of a parsed trace; NULL if there are no more. */

@@ -79,12 +79,8 @@ START_TEST(too_little_is_no_model)
         {3, {8, 16, 32}, {1, 2, 3}, 0},
         {4, {8, 16, 32, 64}, {1, 2, 3, 4}, 1},
         {5, {0, 8, 16, 32, 64}, {1, 2, 3, 4, 5}, 0},
-        {5, {-1, 8, 16, 32, 64}, {1, 2, 3, 4, 5}, 0},
         {5, {8, 16, 32, 64, NAN}, {1, 2, 3, 4, 5}, 0},
-        {5, {8, 16, 32, 64, INFINITY}, {1, 2, 3, 4, 5}, 0},
         {5, {8, 16, 32, 64, 128}, {1, 2, 0, 4, 5}, 0},
-        {5, {8, 16, 32, 64, 128}, {1, 2, -3, 4, 5}, 0},
-        {5, {8, 16, 32, 64, 128}, {NAN, 2, 3, 4, 5}, 0},
         {5, {8, 16, 32, 64, 128}, {1, 2, 3, INFINITY, 5}, 0},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -147,41 +143,6 @@ START_TEST(line_and_intervals_by_the_normal_equations)
     ck_assert_double_eq_tol(r->bandwidth_interval[0] * (slope + slope_reach), 1, 1e-8);
     ck_assert_double_eq_tol(r->bandwidth_interval[1] * (slope - slope_reach), 1, 1e-8);
     ck_assert_double_eq_tol(r->residual, sqrt(squares / FEW), 1e-9);
-}
-END_TEST
-
-static double squares_of(double latency, double slope)
-{
-    double squares = 0;
-    for (int i = 0; i < FEW; i++)
-        squares += pow((seconds[i] - latency - slope * few_bytes[i]) / seconds[i], 2);
-    return squares;
-}
-
-/* Noise of 60 % takes the latency or the slope below 0 now and then: no other line within the bounds leaves less. */
-START_TEST(line_is_the_best_within_the_bounds)
-{
-    int no_slope = 0, no_latency = 0;
-    noise_start(3);
-    for (int round = 0; round < 500; round++) {
-        struct link_regime r[LINK_REGIMES];
-        for (int i = 0; i < FEW; i++)
-            seconds[i] = ((round % 2 ? 1e-8 : 1e-6) + few_bytes[i] * 1e-10) * exp(0.6 * noise_normal());
-        ck_assert_int_eq(link_model_fit(r, few_bytes, seconds, FEW), 1);
-        double slope = 1 / r->bandwidth, best = squares_of(r->latency, slope);
-        ck_assert_double_eq_tol(sqrt(best / FEW), r->residual, 1e-9);
-        for (double angle = 0; angle < 6; angle += 0.7853981633974483)
-            ck_assert_double_ge(
-                squares_of(fmax(0, r->latency + 1e-9 * cos(angle)), fmax(0, slope + 1e-13 * sin(angle))), best - 1e-12);
-        ck_assert(0 <= r->latency_interval[0] && r->latency_interval[0] <= r->latency);
-        ck_assert(r->latency <= r->latency_interval[1]);
-        ck_assert(0 <= r->bandwidth_interval[0] && r->bandwidth_interval[0] <= r->bandwidth);
-        ck_assert(r->bandwidth <= r->bandwidth_interval[1]);
-        no_slope += isinf(r->bandwidth);
-        no_latency += r->latency == 0;
-    }
-    ck_assert_int_gt(no_slope, 10);
-    ck_assert_int_gt(no_latency, 10);
 }
 END_TEST
 
@@ -299,7 +260,6 @@ int main(void)
     tcase_add_test(known, too_little_is_no_model);
     tcase_add_test(known, a_regime_has_four_sizes);
     tcase_add_test(known, line_and_intervals_by_the_normal_equations);
-    tcase_add_test(known, line_is_the_best_within_the_bounds);
     tcase_add_test(known, rounding_is_nothing);
     tcase_add_test(noise, regimes_are_those_of_the_link);
     tcase_add_test(noise, uneven_noise_seldom_cuts);

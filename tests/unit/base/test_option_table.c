@@ -112,6 +112,8 @@ START_TEST(every_spelling_is_taken)
     ck_assert(v.bytes == 65536 && v.count == 7 && v.real == 1.5 && !strcmp(v.text, "bf16") && v.flag == 1);
     ck_assert_int_eq(read_line(&v, "--min_bytes 1.5G --min-bytes 12", NULL), 0);
     ck_assert_uint_eq(v.bytes, 12);
+    ck_assert_int_eq(read_line(&v, "--iters 0007 --factor .5e1", NULL), 0);
+    ck_assert(v.count == 7 && v.real == 5);
 }
 END_TEST
 
@@ -144,7 +146,27 @@ static const char *const refused[][2] = {
     {"-b 0.3", "expected a size"},
     {"-b -8", "expected a size"},
     {"-b 8X", "expected a size"},
-    {"-n 101", "from 0 to 100"},
+    {"-n 101", "--iters 101: expected a whole number from 0 to 100"},
+    {"-n 18446744073709551617", "whole number"},
+    {"--iters=", "whole number"},
+    {"-n -1", "whole number"},
+    {"-n +1", "whole number"},
+    {"-n 3x", "whole number"},
+    {"-n \t3", "whole number"},
+    {"-n 3\t", "whole number"},
+    {"-n 3.0", "whole number"},
+    {"-n 1e1", "whole number"},
+    {"-n 0x10", "whole number"},
+    {"-n nan", "whole number"},
+    {"-f 0.5", "--factor 0.5: expected a number from 1 to 10"},
+    {"--factor=", "expected a number"},
+    {"-f 2x", "expected a number"},
+    {"-f \t2", "expected a number"},
+    {"-f 2,5", "expected a number"},
+    {"-f nan", "expected a number"},
+    {"-f inf", "expected a number"},
+    {"-f 1e999", "expected a number"},
+    {"-f 1e-999", "expected a number"},
     {"-x 3", "unknown option '-x'"},
     {"-b", "--min-bytes needs a value: a size"},
     {"word", "options begin with --"},
@@ -152,6 +174,7 @@ static const char *const refused[][2] = {
     {"--check=1", "--check takes no value"},
     {"--min", "unknown option"},
     {"--", "unknown option"},
+    {"--=3", "unknown option"},
     {"--min-bytesx 3", "unknown option '--min-bytesx'; did you mean --min-bytes?"},
     {"--iter=3", "did you mean --iters"},
     {"--itres", "did you mean --iters"},

@@ -16,23 +16,11 @@
 START_TEST(t_cdf_known)
 {
     static const double known[][3] = {
-        {0.5, 1, 0.64758361765043327},
-        {2, 1, 0.85241638234956673},
-        {-3, 2, 0.047732983133354566},
-        {1, 3, 0.80449889052211468},
-        {2.5, 4.5, 0.97004715674889973},
-        {0.001, 7, 0.50038499137750058},
-        {-12, 9, 3.849943111492826e-7},
-        {2, 29, 0.97252818140851641},
-        {1.7, 100, 0.95388033649849037},
-        {-4, 250, 4.1735100729350625e-5},
-        {2, 1000, 0.97711482675337418},
-        {1, 1e5, 0.84134353621794499},
-        {0.01, 1e6, 0.50398935531722616},
-        {3, 1e6, 0.9986500687292891},
-        {1e-6, 0.5, 0.50000026967630059},
-        {50, 0.5, 0.95464739359703362},
-        {0, 5, 0.5},
+        {0.5, 1, 0.64758361765043327},    {2, 1, 0.85241638234956673},
+        {-3, 2, 0.047732983133354566},    {1, 3, 0.80449889052211468},
+        {2.5, 4.5, 0.97004715674889973},  {-12, 9, 3.849943111492826e-7},
+        {-4, 250, 4.1735100729350625e-5}, {3, 1e6, 0.9986500687292891},
+        {1e-6, 0.5, 0.50000026967630059}, {0, 5, 0.5},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const double *k = known[i];
@@ -227,20 +215,6 @@ START_TEST(holm_weighted_known)
     for (int i = 0; i < 4; i++)
         ck_assert_double_eq_tol(step[i], expected[i], 1e-15);
     stats_holm_weighted(p, weight, 0, 0.05, step);
-
-    /* with equal weights, what stats_holm rejects */
-    noise_start(7);
-    for (int r = 0; r < 1000; r++) {
-        double q[6], adjusted[6], level[6], equal[6];
-        for (int i = 0; i < 6; i++) {
-            q[i] = adjusted[i] = noise_uniform() * noise_uniform() * 0.2;
-            equal[i] = 0.3;
-        }
-        stats_holm(adjusted, 6);
-        stats_holm_weighted(q, equal, 6, 0.05, level);
-        for (int i = 0; i < 6; i++)
-            ck_assert_int_eq(q[i] <= level[i], adjusted[i] <= 0.05);
-    }
 }
 END_TEST
 
@@ -351,72 +325,24 @@ START_TEST(unpaired_error)
 }
 END_TEST
 
-/* Independent nulls with unequal weights: the error of the whole is just below 5 %, and each has its share of it. */
-START_TEST(holm_weighted_family_error)
-{
-    enum { M = 8 };
-    int repetitions = noise_repetitions(20000);
-    const double weight[M] = {10, 1, 1, 1, 1, 1, 1, 4};
-    int wrong = 0, heavy = 0;
-    noise_start(6);
-    for (int r = 0; r < repetitions; r++) {
-        double p[M], step[M];
-        int any = 0;
-        for (int i = 0; i < M; i++)
-            p[i] = noise_uniform();
-        stats_holm_weighted(p, weight, M, 0.05, step);
-        for (int i = 0; i < M; i++)
-            any = any || p[i] <= step[i];
-        wrong += any;
-        heavy += p[0] <= step[0];
-    }
-    ck_assert_double_eq_tol((double)wrong / repetitions, 0.049, noise_three_errors(0.049, repetitions));
-    ck_assert_double_eq_tol((double)heavy / repetitions, 0.025, noise_three_errors(0.025, repetitions) + 0.0005);
-}
-END_TEST
-
-static int any_below(const double *p, size_t m, double level)
-{
-    for (size_t i = 0; i < m; i++)
-        if (p[i] <= level)
-            return 1;
-    return 0;
-}
-
-/* All 15 null: m independent p-values, where the error is known to be 1 - (1 - 0.05 / 15)^15 = 4.88 %, and all
- * pairs of six equal strategies over 12 rounds, which depend on each other. */
+/* All 15 null and independent: the error is known to be 1 - (1 - 0.05 / 15)^15 = 4.88 %. Pairs that depend on each
+ * other are in the test of the ranking. */
 START_TEST(holm_family_error)
 {
-    enum { STRATEGIES = 6, ROUNDS = 12, PAIRS = 15 };
-    int repetitions = noise_repetitions(20000), dependent = noise_repetitions(4000);
-    double p[PAIRS], sample[STRATEGIES][ROUNDS];
-    int wrong = 0;
+    enum { PAIRS = 15 };
+    int repetitions = noise_repetitions(20000), wrong = 0;
+    double p[PAIRS];
     noise_start(4);
     for (int r = 0; r < repetitions; r++) {
         for (int i = 0; i < PAIRS; i++)
             p[i] = noise_uniform();
         stats_holm(p, PAIRS);
-        wrong += any_below(p, PAIRS, 0.05);
+        int any = 0;
+        for (int i = 0; i < PAIRS; i++)
+            any |= p[i] <= 0.05;
+        wrong += any;
     }
     ck_assert_double_eq_tol((double)wrong / repetitions, 0.0488, noise_three_errors(0.0488, repetitions));
-
-    wrong = 0;
-    for (int r = 0; r < dependent; r++) {
-        size_t m = 0;
-        for (int i = 0; i < ROUNDS; i++) {
-            double drift = noise_normal();
-            for (int s = 0; s < STRATEGIES; s++)
-                sample[s][i] = exp(drift + 0.02 * noise_normal());
-        }
-        for (int s = 0; s < STRATEGIES; s++)
-            for (int t = 0; t < s; t++)
-                p[m++] = stats_paired(sample[s], sample[t], ROUNDS, 0.95).p;
-        ck_assert_uint_eq(m, PAIRS);
-        stats_holm(p, m);
-        wrong += any_below(p, m, 0.05);
-    }
-    ck_assert_double_le((double)wrong / dependent, 0.05 + noise_three_errors(0.05, dependent));
-    ck_assert_double_ge((double)wrong / dependent, 0.01);
 }
 END_TEST
 
@@ -440,7 +366,6 @@ int main(void)
     tcase_add_test(promises, paired_interval_is_narrow);
     tcase_add_test(promises, unpaired_error);
     tcase_add_test(promises, holm_family_error);
-    tcase_add_test(promises, holm_weighted_family_error);
     suite_add_tcase(suite, known);
     suite_add_tcase(suite, promises);
     return suite_run(suite);

@@ -80,21 +80,6 @@ START_TEST(words_are_aligned_and_scaled)
 }
 END_TEST
 
-START_TEST(a_file_prints_what_the_run_printed)
-{
-    cJSON *json = table_json(&table);
-    char *file = cJSON_Print(json);
-    cJSON *again = cJSON_Parse(file);
-    char *before = printed(table_print, json), *after = printed(table_print, again);
-    ck_assert_str_eq(before, after);
-    free(before);
-    free(after);
-    cJSON_free(file);
-    cJSON_Delete(again);
-    cJSON_Delete(json);
-}
-END_TEST
-
 /* To the last bit: one that is off rounds otherwise when it is shown. */
 START_TEST(a_file_holds_the_numbers_of_the_tree)
 {
@@ -182,7 +167,6 @@ int main(void)
     Suite *suite = suite_create("table");
     TCase *all = tcase_create("tables");
     tcase_add_test(all, words_are_aligned_and_scaled);
-    tcase_add_test(all, a_file_prints_what_the_run_printed);
     tcase_add_test(all, a_file_holds_the_numbers_of_the_tree);
     tcase_add_test(all, values_are_kept_in_their_unit);
     tcase_add_test(all, rows_beyond_the_most_are_counted);

@@ -33,21 +33,15 @@ START_TEST(values)
         {0.0125, "s", "12.5 ms"},
         {0.9999, "s", "999.9 ms"},
         {1, "s", "1 s"},
-        {12345.6, "s", "12346 s"},
         {9.999e-4, "s", "999.9 us"},
         {0, "s", "0 us"},
         {-0.00025, "s", "-250 us"},
         {1.23456, "1", "1.235"},
         {1e-5, "1", "1e-05"},
-        {123456.7, "1/s", "123457 1/s"},
-        {1000, "B", "1000 B"},
         {1536, "B", "1.5 KiB"},
         {3 << 20, "B", "3 MiB"},
-        {0x1.8p40, "B", "1536 GiB"},
         {12.5e9, "B/s", "12.5 GB/s"},
-        {2.5e6, "B/s", "2.5 MB/s"},
         {1.25e11, "FLOP/s", "125 GFLOP/s"},
-        {4.5e14, "FLOP/s", "450 TFLOP/s"},
         {5, "an unknown", "5 an unknown"},
         {999999999999999, "1", "999999999999999"},
         {1e15, "1", "1e+15"},
@@ -110,20 +104,8 @@ START_TEST(seconds_in_words)
     static const struct {
         double seconds;
         const char *words;
-    } known[] = {{0, "1 s"},
-                 {0.2, "1 s"},
-                 {1.4, "1 s"},
-                 {59.4, "59 s"},
-                 {59.7, "1 min 00 s"},
-                 {60, "1 min 00 s"},
-                 {80, "1 min 20 s"},
-                 {3599, "59 min 59 s"},
-                 {3600, "1 h 00 min"},
-                 {5400, "1 h 30 min"},
-                 {7199, "1 h 59 min"},
-                 {7200, "2 h 00 min"},
-                 {10800, "3 h 00 min"},
-                 {360000, "100 h 00 min"}};
+    } known[] = {{0, "1 s"},           {59.4, "59 s"},       {59.7, "1 min 00 s"},    {3599, "59 min 59 s"},
+                 {3600, "1 h 00 min"}, {7200, "2 h 00 min"}, {360000, "100 h 00 min"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         char words[CELL];
         ck_assert_str_eq(text_duration(words, known[i].seconds), known[i].words);
@@ -136,13 +118,8 @@ START_TEST(bytes_in_words)
     static const struct {
         size_t bytes;
         const char *words;
-    } known[] = {{0, "0 B"},
-                 {999, "999 B"},
-                 {1024, "1.0 KiB"},
-                 {1536, "1.5 KiB"},
-                 {(size_t)100 << 20, "100 MiB"},
-                 {(size_t)5 << 29, "2.5 GiB"},
-                 {(size_t)3 << 40, "3.0 TiB"}};
+    } known[] = {
+        {0, "0 B"}, {1024, "1.0 KiB"}, {1536, "1.5 KiB"}, {(size_t)5 << 29, "2.5 GiB"}, {(size_t)3 << 40, "3.0 TiB"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         char words[CELL];
         ck_assert_str_eq(text_memory(words, known[i].bytes), known[i].words);

@@ -267,17 +267,6 @@ START_TEST(false_regressed)
 }
 END_TEST
 
-START_TEST(false_improved)
-{
-    int n = noise_repetitions(2000);
-    noise_start(2);
-    for (int common = 0; common < 2; common++) {
-        double wrong = share(VERDICT_IMPROVED, n, RUNS, common, 1 / 1.05, -1);
-        ck_assert_double_le(wrong, 0.05 + noise_three_errors(0.05, n));
-    }
-}
-END_TEST
-
 START_TEST(found)
 {
     int n = noise_repetitions(1000);
@@ -313,7 +302,6 @@ int main(void)
     tcase_add_checked_fixture(often, NULL, free_verdicts);
     tcase_set_timeout(often, 120);
     tcase_add_test(often, false_regressed);
-    tcase_add_test(often, false_improved);
     tcase_add_test(often, found);
     suite_add_tcase(suite, single);
     suite_add_tcase(suite, often);

@@ -18,7 +18,6 @@ struct made_up {
     float *buffer[CAPACITY];
     size_t count[CAPACITY];
     int posts, tests, wrong, destroyed, slow;
-    int calls;
     int indices[4096];  /* of the collectives, in the order of their posts */
     _Atomic int inside; /* threads that are calling now */
 };
@@ -56,17 +55,6 @@ static int made_up_test(void *state, size_t slot)
     return done;
 }
 
-/* Blocking: the result is there at once, and it is not one of the posts. */
-static void made_up_call(void *state, const struct collective *c)
-{
-    struct made_up *m = state;
-    enter(m);
-    for (size_t i = 0; i < c->count; i++)
-        ((float *)c->buffer)[i] *= 2;
-    m->calls++;
-    m->inside--;
-}
-
 static void made_up_destroy(void *state)
 {
     ((struct made_up *)state)->destroyed = 1;
@@ -79,8 +67,7 @@ static struct comm *make(struct made_up *m, struct timeline *timeline, struct co
     *m = (struct made_up){.slow = slow};
     for (int i = 0; i < CAPACITY; i++)
         m->left[i] = -1;
-    struct transport transport = {
-        .post = made_up_post, .test = made_up_test, .call = made_up_call, .destroy = made_up_destroy, .state = m};
+    struct transport transport = {.post = made_up_post, .test = made_up_test, .destroy = made_up_destroy, .state = m};
     return comm_thread_create("made-up", transport, device_cpu(1), timeline, CAPACITY, progress);
 }
 
@@ -238,76 +225,6 @@ START_TEST(nothing_is_asked_while_nothing_is_in_flight)
 }
 END_TEST
 
-static int refusals; /* left for the next collective */
-static int64_t refused_ns;
-
-static int made_up_ready(void *state, size_t slot)
-{
-    struct made_up *m = state;
-    enter(m);
-    m->wrong += m->left[slot] >= 0;
-    int ready = refusals-- <= 0;
-    if (ready)
-        refusals = 40;
-    else
-        refused_ns = clock_now_ns();
-    m->inside--;
-    return ready;
-}
-
-/* One that is not ready keeps those behind it waiting, too, and counts as posted only then. */
-START_TEST(what_is_not_ready_is_not_posted)
-{
-    struct made_up m = {.slow = 2};
-    struct timeline timeline;
-    size_t spans[TIMELINE_LANES] = {1, 100};
-    float x[3] = {1, 2, 3};
-    for (int i = 0; i < CAPACITY; i++)
-        m.left[i] = -1;
-    refusals = 40;
-    refused_ns = INT64_MAX; /* it was not asked */
-    timeline_create(&timeline, spans);
-    struct transport transport = {.ready = made_up_ready,
-                                  .post = made_up_post,
-                                  .test = made_up_test,
-                                  .call = made_up_call,
-                                  .destroy = made_up_destroy,
-                                  .state = &m};
-    struct comm *comm = comm_thread_create("made-up", transport, device_cpu(1), &timeline, CAPACITY, progresses[_i]);
-    for (int i = 0; i < 3; i++) {
-        struct collective c = {.buffer = &x[i], .count = 1, .index = i};
-        comm->start(comm, &c);
-    }
-    comm->join(comm, 3);
-    const struct span *last = &timeline.lane[LANE_COMMUNICATION].span[2];
-    for (int i = 0; i < 3; i++) {
-        ck_assert_int_eq(m.indices[i], i);
-        ck_assert_float_eq(x[i], 2 * (float)(i + 1));
-    }
-    ck_assert_int_eq(last->index, 2);
-    ck_assert_int_ge(last->start_ns, refused_ns);
-    finish(comm, &m, &timeline);
-}
-END_TEST
-
-START_TEST(a_call_is_the_transports_own)
-{
-    struct made_up m;
-    struct timeline timeline;
-    float x[2] = {1, 2};
-    struct comm *comm = make(&m, &timeline, (struct comm_progress){PROGRESS_SLEEP, 100}, 3);
-    struct collective c = {.buffer = x, .count = 2};
-    comm->call(comm, &c);
-    ck_assert(x[0] == 2 && x[1] == 4);
-    ck_assert(m.calls == 1 && m.posts == 0 && m.tests == 0);
-    ck_assert_uint_eq(timeline.lane[LANE_COMMUNICATION].n, 0);
-    comm->run_blocking(comm, &c); /* and tickets go on as if it had not been */
-    ck_assert_float_eq(x[1], 8);
-    comm->destroy(comm);
-    timeline_destroy(&timeline);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("comm thread");
@@ -319,8 +236,6 @@ int main(void)
     tcase_add_loop_test(tests, the_rest_goes_on_after_a_join, 0, n);
     tcase_add_loop_test(tests, collectives_progress_without_join, 0, n);
     tcase_add_loop_test(tests, nothing_is_asked_while_nothing_is_in_flight, 0, n);
-    tcase_add_loop_test(tests, what_is_not_ready_is_not_posted, 0, n);
-    tcase_add_test(tests, a_call_is_the_transports_own);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -75,18 +75,6 @@ START_TEST(what_finds_no_room_is_counted)
 }
 END_TEST
 
-/* The GPU's memory for times may run out. */
-START_TEST(what_has_no_times_is_counted)
-{
-    add(ACTIVITY_KERNEL, 1, 0, 0);
-    add(ACTIVITY_KERNEL, 2, 10, 0);
-    add(ACTIVITY_KERNEL, 3, 0, 10);
-    add(ACTIVITY_KERNEL, 4, 10, 10);
-    ck_assert_uint_eq(all.untimed, 3);
-    ck_assert_uint_eq(all.n, 1);
-}
-END_TEST
-
 /* An event is recorded again and again, and records come in any order. */
 START_TEST(a_wait_is_for_the_last_record_before_it)
 {
@@ -128,7 +116,6 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, order_is_by_time);
     tcase_add_test(tests, what_finds_no_room_is_counted);
-    tcase_add_test(tests, what_has_no_times_is_counted);
     tcase_add_test(tests, a_wait_is_for_the_last_record_before_it);
     tcase_add_test(tests, calls_know_that_they_are_waited_for);
     suite_add_tcase(suite, tests);

@@ -318,52 +318,39 @@ static double matmul_error(size_t K)
     return product_error(K) + 4.0 * sqrt((double)K) * rounding;
 }
 
-static const size_t linear_sizes[][2] = {{1, 1}, {3, 17}, {17, 3}, {64, 130}, {131, 65}}; /* I, O */
-
-static void test_linear_forward(void)
+static void linear_case(size_t N, size_t I, size_t O)
 {
-    for (size_t r = 0; r < LENGTH(row_counts); r++)
-        for (size_t s = 0; s < LENGTH(linear_sizes); s++) {
-            size_t N = row_counts[r], I = linear_sizes[s][0], O = linear_sizes[s][1];
-            struct array *y = array_numbers(N * O, -1.0f, 1.0f), *x = array_numbers(N * I, -1.0f, 1.0f);
-            struct array *w = array_numbers(O * I, -1.0f, 1.0f);
-            RUN(linear_forward, array_device(y), array_device(x), array_device(w), N, I, O);
-            double *want = array_doubles(N * O);
-            reference_linear_forward(want, array_wide(x), array_wide(w), N, I, O);
-            array_near(y, want, 0.0, matmul_error(I));
-            arrays_finish();
-        }
+    struct array *y = array_numbers(N * O, -1.0f, 1.0f), *x = array_numbers(N * I, -1.0f, 1.0f);
+    struct array *w = array_numbers(O * I, -1.0f, 1.0f);
+    RUN(linear_forward, array_device(y), array_device(x), array_device(w), N, I, O);
+    double *want = array_doubles(N * O);
+    reference_linear_forward(want, array_wide(x), array_wide(w), N, I, O);
+    array_near(y, want, 0.0, matmul_error(I));
+    arrays_finish();
+    for (int accumulate = 0; accumulate < 2; accumulate++) {
+        struct array *dx = array_numbers(N * I, -1.0f, 1.0f), *dy = array_numbers(N * O, -1.0f, 1.0f);
+        w = array_numbers(O * I, -1.0f, 1.0f);
+        RUN(linear_backward_input, array_device(dx), array_device(dy), array_device(w), N, I, O, accumulate);
+        want = array_wide(dx);
+        reference_linear_backward_input(want, array_wide(dy), array_wide(w), N, I, O, accumulate);
+        array_near(dx, want, 0.0, matmul_error(O));
+        arrays_finish();
+    }
+    struct array *dw = array_floats(O * I, -1.0f, 1.0f), *dy = array_numbers(N * O, -1.0f, 1.0f);
+    x = array_numbers(N * I, -1.0f, 1.0f);
+    RUN(linear_backward_weight, array_device(dw), array_device(dy), array_device(x), N, I, O);
+    want = array_wide(dw);
+    reference_linear_backward_weight(want, array_wide(dy), array_wide(x), N, I, O);
+    array_near(dw, want, 0.0, matmul_error(N));
+    arrays_finish();
 }
 
-static void test_linear_backward_input(void)
+static void test_linear(void)
 {
+    static const size_t sizes[][2] = {{1, 1}, {3, 17}, {17, 3}, {64, 130}, {131, 65}}; /* I, O */
     for (size_t r = 0; r < LENGTH(row_counts); r++)
-        for (size_t s = 0; s < LENGTH(linear_sizes); s++)
-            for (int accumulate = 0; accumulate < 2; accumulate++) {
-                size_t N = row_counts[r], I = linear_sizes[s][0], O = linear_sizes[s][1];
-                struct array *dx = array_numbers(N * I, -1.0f, 1.0f), *dy = array_numbers(N * O, -1.0f, 1.0f);
-                struct array *w = array_numbers(O * I, -1.0f, 1.0f);
-                RUN(linear_backward_input, array_device(dx), array_device(dy), array_device(w), N, I, O, accumulate);
-                double *want = array_wide(dx);
-                reference_linear_backward_input(want, array_wide(dy), array_wide(w), N, I, O, accumulate);
-                array_near(dx, want, 0.0, matmul_error(O));
-                arrays_finish();
-            }
-}
-
-static void test_linear_backward_weight(void)
-{
-    for (size_t r = 0; r < LENGTH(row_counts); r++)
-        for (size_t s = 0; s < LENGTH(linear_sizes); s++) {
-            size_t N = row_counts[r], I = linear_sizes[s][0], O = linear_sizes[s][1];
-            struct array *dw = array_floats(O * I, -1.0f, 1.0f), *dy = array_numbers(N * O, -1.0f, 1.0f);
-            struct array *x = array_numbers(N * I, -1.0f, 1.0f);
-            RUN(linear_backward_weight, array_device(dw), array_device(dy), array_device(x), N, I, O);
-            double *want = array_wide(dw);
-            reference_linear_backward_weight(want, array_wide(dy), array_wide(x), N, I, O);
-            array_near(dw, want, 0.0, matmul_error(N));
-            arrays_finish();
-        }
+        for (size_t s = 0; s < LENGTH(sizes); s++)
+            linear_case(row_counts[r], sizes[s][0], sizes[s][1]);
 }
 
 static const size_t norm_widths[] = {1, 3, 17, 64, 257, 1032}; /* one warp a row, or several */
@@ -676,9 +663,9 @@ static const struct {
     ROW(unpack_bf16, test_unpack_bf16),
     ROW(embedding_forward, test_embedding_forward),
     ROW(embedding_backward, test_embedding_backward),
-    ROW(linear_forward, test_linear_forward),
-    ROW(linear_backward_input, test_linear_backward_input),
-    ROW(linear_backward_weight, test_linear_backward_weight),
+    ROW(linear_forward, test_linear),
+    ROW(linear_backward_input, test_linear),
+    ROW(linear_backward_weight, test_linear),
     ROW(rmsnorm_forward, test_rmsnorm_forward),
     ROW(rmsnorm_backward, test_rmsnorm_backward),
     ROW(rope, test_rope),

@@ -78,25 +78,6 @@ START_TEST(more_than_there_is_room_for)
 }
 END_TEST
 
-START_TEST(nothing_found_prints_nothing)
-{
-    struct monitor_report all[2] = {{.samples = 3}};
-    char *text = NULL;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    join(all, 2);
-    monitor_findings_print(out, &findings);
-    fflush(out);
-    ck_assert_str_eq(text, "");
-    monitor_report_add(&all[1], MONITOR_STEAL, "a sentence");
-    join(all, 2);
-    monitor_findings_print(out, &findings);
-    fclose(out);
-    ck_assert_str_eq(text, "Note: a sentence.\n");
-    free(text);
-}
-END_TEST
-
 /* ---- GPUs ---- */
 
 START_TEST(reasons_in_words)
@@ -170,34 +151,15 @@ START_TEST(the_worst_gpu_is_named)
 }
 END_TEST
 
-START_TEST(all_gpu_findings_fit)
-{
-    struct monitor_report report = {0};
-    struct gpu_tally tally[101];
-    for (int i = 0; i < 101; i++)
-        tally[i] = (struct gpu_tally){1000000 + (unsigned)i, 10000000, {0}, 100};
-    for (int i = 0; i < 101 * MONITOR_KINDS; i++)
-        tally[i / MONITOR_KINDS].count[i % MONITOR_KINDS] = 9999999;
-    gpu_tally_report(tally, 101, &report);
-    ck_assert_int_eq(report.n, MONITOR_KINDS - MONITOR_GPU_POWER);
-    for (int i = 0; i < report.n; i++) {
-        ck_assert_uint_lt(strlen(report.finding[i].text), MONITOR_TEXT - MONITOR_HOST - 2);
-        ck_assert_ptr_nonnull(strstr(report.finding[i].text, "; 100 more GPUs likewise"));
-    }
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("monitor_findings");
     TCase *tests = tcase_create("monitor_findings");
     tcase_add_test(tests, reports_follow_one_another);
     tcase_add_test(tests, more_than_there_is_room_for);
-    tcase_add_test(tests, nothing_found_prints_nothing);
     tcase_add_test(tests, reasons_in_words);
     tcase_add_loop_test(tests, gpu_finding_is, 0, (int)(sizeof gpu_cases / sizeof *gpu_cases));
     tcase_add_test(tests, the_worst_gpu_is_named);
-    tcase_add_test(tests, all_gpu_findings_fit);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

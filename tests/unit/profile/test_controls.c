@@ -80,30 +80,6 @@ static void check_nothing_beside_none(const struct controls *c)
     check_no_estimate(&c->sync_cost, "sync_cost");
 }
 
-START_TEST(rows_are_found)
-{
-    static const struct {
-        const struct strategy *strategy;
-        int untraced, after_backward, none;
-    } rows[] = {
-        {&strategy_none, 1, -1, -1},
-        {&strategy_ddp, 1, -1, 2},
-        {&strategy_ddp_flat, 1, -1, 2},
-        {&strategy_ddp_individual, 1, 2, 3},
-        {&strategy_ddp_individual_v2, 1, 2, 3},
-        {&strategy_ddp_bucketed, 1, 2, 3},
-    };
-    const struct job job = {.size = 1};
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        made_up_profile_create(&p, job.size, rows[i].strategy);
-        ck_assert_int_eq(p.controls.untraced_row, rows[i].untraced);
-        ck_assert_int_eq(p.controls.after_backward_row, rows[i].after_backward);
-        ck_assert_int_eq(p.controls.none_row, rows[i].none);
-        made_up_profile_destroy(&p);
-    }
-}
-END_TEST
-
 START_TEST(one_rank_has_no_communication)
 {
     const struct job job = {.size = 1};
@@ -159,7 +135,6 @@ int main(void)
     tcase_add_loop_test(tests, efficiency_is, 0, (int)LENGTH(efficiencies));
     tcase_add_test(tests, efficiency_is_paired_by_round);
     tcase_add_test(tests, efficiency_of_no_rounds_is_nothing);
-    tcase_add_test(tests, rows_are_found);
     tcase_add_loop_test(tests, one_rank_has_no_communication, 0, 2);
     tcase_add_loop_test(tests, none_is_compared_with_itself_untraced, 1, 3);
     tcase_add_loop_test(tests, before_the_first_round_there_is_nothing, 0, 2);

@@ -25,11 +25,6 @@ static void after_backward(void)
     h.facts.strategy = &strategy_ddp;
 }
 
-static void all_in_one_after_backward(void)
-{
-    h.facts.strategy = &strategy_ddp_flat;
-}
-
 static void no_rounds(void)
 {
     h.controls = (struct controls){
@@ -101,12 +96,6 @@ static void single_bucket(void)
     h.facts.buckets = 1;
 }
 
-static void single_bucket_in_noise(void)
-{
-    single_bucket();
-    h.controls.overlap_efficiency.ci_high = 0.9;
-}
-
 static void a_little(void)
 {
     one_memory();
@@ -142,12 +131,6 @@ static void no_progress_on_gpus(void)
     on_gpus();
 }
 
-static void noise_on_gpus(void)
-{
-    noise();
-    on_gpus();
-}
-
 static const struct {
     void (*spoil)(void);
     const char *overlap, *words[6];
@@ -155,7 +138,6 @@ static const struct {
     {one_rank, "n/a", {"one rank does not communicate"}},
     {no_strategy, "n/a", {"none communicates nothing"}},
     {after_backward, "no", {"ddp starts", "when backward is over, by design"}},
-    {all_in_one_after_backward, "no", {"ddp_flat starts", "by design"}},
     {no_rounds, "unclear", {"not measured", "--rounds 6 or more"}},
     {five_rounds, "unclear", {"50 %", "5 rounds are too few", "--rounds 6 or more"}},
     {nothing, "yes", {"happened", "saved 3.0 ms a step", "50 % of what", "40 to 60 %", "n = 12 rounds"}},
@@ -170,7 +152,6 @@ static const struct {
     {no_progress, "no", {"did not happen", "no progress: 64.0 ms of the collectives' 80.0 ms", "--mpi-progress"}},
     {oversubscribed, "no", {"did not happen", "CPUs are oversubscribed", "more threads than cores"}},
     {single_bucket, "no", {"did not happen", "single bucket", "smaller --bucket-size-mb"}},
-    {single_bucket_in_noise, "no", {"did not happen", "single bucket"}},
     {a_little, "no", {"hardly happened", "(5 % of", "2 to 8 %"}},
     {noise,
      "unclear",
@@ -178,7 +159,6 @@ static const struct {
     {noise_on_hosts, "unclear", {"not significantly different from none", "exceeds the effect; use more --rounds."}},
     {slowed_down_on_gpus, "no", {"did not happen", "slows computation down"}},
     {no_progress_on_gpus, "no", {"did not happen", "no progress: 64.0 ms of", "--nccl-max-ctas"}},
-    {noise_on_gpus, "unclear", {"not significantly different from none", "exceeds the effect; use more --rounds."}},
 };
 
 START_TEST(verdict_is)

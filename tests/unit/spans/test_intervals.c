@@ -13,43 +13,12 @@
 
 /* ---- unions ---- */
 
-enum { MOST = 6 };
-static const struct {
-    const char *what;
-    size_t n, left;
-    struct interval v[MOST], want[MOST];
-} unions[] = {
-    {"none", 0, 0, {{0, 0}}, {{0, 0}}},
-    {"one", 1, 1, {{3, 7}}, {{3, 7}}},
-    {"one without length", 1, 0, {{3, 3}}, {{0, 0}}},
-    {"one that ends before it starts", 1, 0, {{7, 3}}, {{0, 0}}},
-    {"apart", 2, 2, {{0, 2}, {3, 4}}, {{0, 2}, {3, 4}}},
-    {"touching", 3, 1, {{0, 2}, {2, 3}, {3, 9}}, {{0, 9}}},
-    {"nested", 3, 1, {{0, 9}, {2, 3}, {4, 9}}, {{0, 9}}},
-    {"the inner one first", 2, 1, {{2, 3}, {0, 9}}, {{0, 9}}},
-    {"the same twice", 3, 1, {{5, 6}, {5, 6}, {5, 6}}, {{5, 6}}},
-    {"the same start", 3, 1, {{5, 6}, {5, 9}, {5, 7}}, {{5, 9}}},
-    {"partly", 2, 1, {{0, 5}, {3, 8}}, {{0, 8}}},
-    {"out of order", 4, 2, {{8, 9}, {0, 1}, {7, 8}, {1, 2}}, {{0, 2}, {7, 9}}},
-    {"empty ones between", 4, 2, {{0, 1}, {5, 5}, {9, 9}, {6, 8}}, {{0, 1}, {6, 8}}},
-    {"an empty one bridges nothing", 3, 2, {{0, 2}, {2, 2}, {3, 4}}, {{0, 2}, {3, 4}}},
-    {"below zero", 2, 1, {{-5, -2}, {-3, 4}}, {{-5, 4}}},
-    {"far from zero",
-     2,
-     2,
-     {{INT64_MAX - 3, INT64_MAX}, {INT64_MIN, INT64_MIN + 2}},
-     {{INT64_MIN, INT64_MIN + 2}, {INT64_MAX - 3, INT64_MAX}}},
-};
-
-START_TEST(union_is)
+START_TEST(far_from_zero_and_backwards)
 {
-    struct interval v[MOST];
-    memcpy(v, unions[_i].v, sizeof v);
-    size_t n = intervals_unite(v, unions[_i].n);
-    ck_assert_msg(n == unions[_i].left, "%s: %zu left, not %zu", unions[_i].what, n, unions[_i].left);
-    for (size_t i = 0; i < n; i++)
-        ck_assert_msg(v[i].start == unions[_i].want[i].start && v[i].end == unions[_i].want[i].end,
-                      "%s: number %zu is wrong", unions[_i].what, i);
+    struct interval v[] = {{INT64_MAX - 3, INT64_MAX}, {7, 3}, {INT64_MIN, INT64_MIN + 2}};
+    ck_assert_uint_eq(intervals_unite(v, 3), 2);
+    ck_assert(v[0].start == INT64_MIN && v[0].end == INT64_MIN + 2);
+    ck_assert(v[1].start == INT64_MAX - 3 && v[1].end == INT64_MAX);
 }
 END_TEST
 
@@ -108,16 +77,6 @@ START_TEST(random_ones_agree_with_a_count)
         check_union(common, n, in_both);
         ck_assert_uint_eq(intervals_intersect(b, nb, a, na, common), n);
     }
-}
-END_TEST
-
-START_TEST(touching_ones_have_nothing_in_common)
-{
-    struct interval a[] = {{0, 5}, {8, 9}}, b[] = {{5, 8}, {9, 11}}, common[4];
-    ck_assert_uint_eq(intervals_intersect(a, 2, b, 2, common), 0);
-    ck_assert_uint_eq(intervals_intersect(a, 2, b, 0, common), 0);
-    ck_assert_uint_eq(intervals_intersect(a, 0, b, 2, common), 0);
-    ck_assert_int_eq(intervals_length(common, 0), 0);
 }
 END_TEST
 
@@ -203,25 +162,6 @@ START_TEST(steps_are_apart)
 }
 END_TEST
 
-/* Steps behind the last one that was asked for, and an empty timeline. */
-START_TEST(other_steps_do_not_count)
-{
-    made_up_two_ranks(&timeline, 0);
-    timeline.step = 1;
-    made_up_two_ranks(&timeline, 0);
-    compute_overlap(1);
-    ck_assert_int_eq(overlap->communication_ns, 600 * US);
-    ck_assert_uint_eq(overlap->collectives, 2);
-    timeline_clear(&timeline);
-    compute_overlap(2);
-    for (int s = 0; s < 2; s++) {
-        ck_assert_int_eq(overlap[s].step_ns, 0);
-        ck_assert_int_eq(overlap[s].communication_ns + overlap[s].compute_ns + overlap[s].overlap_ns, 0);
-        ck_assert_int_eq(overlap[s].exposed_tail_ns, 0);
-    }
-}
-END_TEST
-
 /* Communication without a record of operations, as in a run that is not traced. */
 START_TEST(nothing_is_hidden_by_nothing)
 {
@@ -289,13 +229,11 @@ int main(void)
 {
     Suite *suite = suite_create("intervals");
     TCase *tests = tcase_create("intervals"), *steps = tcase_create("overlap");
-    tcase_add_loop_test(tests, union_is, 0, (int)LENGTH(unions));
+    tcase_add_test(tests, far_from_zero_and_backwards);
     tcase_add_test(tests, random_ones_agree_with_a_count);
-    tcase_add_test(tests, touching_ones_have_nothing_in_common);
     tcase_add_checked_fixture(steps, setup, teardown);
     tcase_add_loop_test(steps, two_ranks_with_known_answers, 0, 2);
     tcase_add_test(steps, steps_are_apart);
-    tcase_add_test(steps, other_steps_do_not_count);
     tcase_add_test(steps, nothing_is_hidden_by_nothing);
     tcase_add_loop_test(steps, ratios_are, 0, (int)LENGTH(ratios));
     tcase_add_test(steps, a_lane_is_read_step_by_step);

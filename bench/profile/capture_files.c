@@ -1,0 +1,164 @@
+/* capture_files.c - the files that captured steps are written to: a trace of each rank, one of all, and telemetry. */
+#include "base/files.h"
+#include "kernels/error.h"
+#include "profile/capture.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the trace of a rank ---- */
+
+static int write_to_file(void *file, const char *text, size_t n)
+{
+    const struct new_file *f = file;
+    return new_file_write(file, text, n) ? error_report("cannot write %s: %s", f->path, strerror(errno)) : 0;
+}
+
+/* Gives a file its name, or leaves nothing behind if writing it failed. */
+static int end_file(struct new_file *file, int failed)
+{
+    if (!failed)
+        return new_file_commit(file);
+    new_file_abandon(file);
+    return -1;
+}
+
+int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace)
+{
+    char path[FILES_PATH];
+    struct new_file file;
+    struct trace_sink sink = {write_to_file, &file};
+    if (!rank_list_has(&options->ranks, results->rank))
+        return 0;
+    snprintf(path, sizeof path, "%.511s/%.63s_rank_%d_trace.json%s", results->top, options->implementation->name,
+             results->rank, options->trace_gzip ? ".gz" : "");
+    return new_file_open(&file, path, options->trace_gzip) ? -1 : end_file(&file, trace_write(trace, &sink));
+}
+
+/* ---- all ranks in one trace ---- */
+
+static int send_rows(void *job, const char *text, size_t n)
+{
+    job_send(job, text, n);
+    return 0;
+}
+
+/* Takes the rows of one rank; after a failure they are still taken, and dropped. */
+static int receive_rows(const struct job *job, int rank, struct new_file *file, int failed)
+{
+    enum { PIECE = 1 << 16 };
+    char *text = allocate(PIECE, 1);
+    for (size_t n; (n = job_receive(job, rank, text, PIECE)) > 0;)
+        failed = failed || write_to_file(file, text, n);
+    free(text);
+    return failed;
+}
+
+int trace_files_write_all_ranks(const struct profile_options *options, const struct results *results,
+                                const struct job *job, const struct trace *trace)
+{
+    int first = 0, writes = rank_list_has(&options->ranks, job->rank); /* first: the rank that heads the rows */
+    while (!rank_list_has(&options->ranks, first))
+        first++;
+    if (job->rank) {
+        struct trace_sink sink = {send_rows, (void *)job};
+        if (writes)
+            trace_write_merged_rows(trace, &sink, job->rank == first);
+        job_send(job, NULL, 0);
+        return 0;
+    }
+    char directory[FILES_PATH], path[FILES_PATH];
+    snprintf(directory, sizeof directory, "%.550s/all_ranks", results->directory);
+    snprintf(path, sizeof path, "%.600s/%.63s_all_ranks_trace.json%s", directory, options->implementation->name,
+             options->trace_gzip ? ".gz" : "");
+    struct new_file file = {.file = -1};
+    struct trace_sink sink = {write_to_file, &file};
+    int failed = files_make_directories("profile-output-dir", directory) ||
+                 new_file_open(&file, path, options->trace_gzip) || trace_write_merged_head(trace, &sink) ||
+                 (writes && trace_write_merged_rows(trace, &sink, 1));
+    for (int r = 1; r < job->size; r++)
+        failed = receive_rows(job, r, &file, failed);
+    return end_file(&file, failed || trace_write_merged_tail(trace, &sink));
+}
+
+/* ---- telemetry ---- */
+
+/* Joins intervals of a union that are less than `gap` apart. */
+static size_t bridge_gaps(struct interval *v, size_t n, int64_t gap)
+{
+    size_t out = 0;
+    for (size_t i = 0; i < n; i++)
+        if (out && v[i].start - v[out - 1].end < gap)
+            v[out - 1].end = v[i].end;
+        else
+            v[out++] = v[i];
+    return out;
+}
+
+/* The pieces of the step in which the same lanes were active, where any was. Both unions end with an interval that
+ * never begins. */
+static void print_segments(FILE *out, const struct interval *compute, const struct interval *comm,
+                           const struct step_times *step)
+{
+    const char *comma = "";
+    fprintf(out, ", \"active_segments\": [");
+    for (int64_t t = step->start_ns, end; t < step->end_ns; t = end) {
+        while (compute->end <= t)
+            compute++;
+        while (comm->end <= t)
+            comm++;
+        int a = compute->start <= t, b = comm->start <= t;
+        int64_t x = a ? compute->end : compute->start, y = b ? comm->end : comm->start;
+        end = x < y ? x : y;
+        end = end < step->end_ns ? end : step->end_ns;
+        if (!a && !b)
+            continue;
+        fprintf(out, "%s{\"start_ms\": %.6f, \"end_ms\": %.6f, \"lanes\": [%s%s%s]}", comma,
+                1e-6 * (double)(t - step->start_ns), 1e-6 * (double)(end - step->start_ns), a ? "\"compute\"" : "",
+                a && b ? ", " : "", b ? "\"communication\"" : "");
+        comma = ", ";
+    }
+    fprintf(out, "]");
+}
+
+static void print_step(FILE *out, const char *implementation, const struct captured_step *step)
+{
+    fprintf(out, "{\"implementation\": \"%s\", \"captured\": true, \"profiler_step\": %ld, \"global_step\": %ld",
+            implementation, step->number + 1, step->global_step);
+    fprintf(out, ", \"epoch\": %ld, \"epoch_kind\": \"%s\"", step->epoch + 1, step->warmup ? "warmup" : "active");
+    telemetry_print_number(out, "loss", (double)step->loss);
+    telemetry_print_number(out, "learning_rate", (double)step->learning_rate);
+    if (isfinite(step->grad_norm))
+        telemetry_print_number(out, "grad_norm", (double)step->grad_norm);
+}
+
+int captured_steps_write(struct results *results, const struct trace *trace, const struct overlap *overlap,
+                         int64_t origin_ns, int on_device)
+{
+    static const struct interval never = {INT64_MAX, INT64_MAX};
+    enum { GAP_NS = 10000 }; /* the moments between one operation and the next are no pause */
+    const struct lane *compute = &trace->timeline->lane[LANE_COMPUTE];
+    const struct lane *communication = &trace->timeline->lane[LANE_COMMUNICATION];
+    struct interval *x = allocate(compute->n + 1, sizeof *x), *y = allocate(communication->n + 1, sizeof *y);
+    size_t i = 0, j = 0, length = 0;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        FATAL("no memory for the telemetry of %d steps", trace->steps);
+    for (int s = 0; s < trace->steps; s++) {
+        x[bridge_gaps(x, intervals_of_lane(compute, s, &i, x), GAP_NS)] = never;
+        y[intervals_of_lane(communication, s, &j, y)] = never;
+        print_step(out, trace->implementation, &trace->step[s]);
+        telemetry_print_times(out, origin_ns, &trace->times[s]);
+        telemetry_print_overlap(out, &overlap[s], 1, on_device);
+        print_segments(out, x, y, &trace->times[s]);
+        fprintf(out, "}\n");
+    }
+    fclose(out);
+    free(x);
+    free(y);
+    return results_append(results, text, length);
+}
