@@ -174,7 +174,7 @@ static struct row row_of(const struct grid_point *p)
     if (p->verdict == GRID_BEST) {
         row.mark = "*";
         strcpy(row.ratio, "best");
-        row.point.to_best.ci_low = NAN;
+        row.point.to_best.ci_low = row.point.to_best.ci_high = NAN;
     }
     return row;
 }
