@@ -126,23 +126,17 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
 
 /* ---- CSV ---- */
 
-/* A comma, and the number; nothing after the comma for one that is not finite. */
-static void print_number(FILE *out, double value)
-{
-    fprintf(out, isfinite(value) ? ",%.15g" : ",", value);
-}
-
 void figures_print_csv(FILE *out, const struct figure_list *list, const char *begin)
 {
     for (size_t i = 0; i < list->n; i++) {
         const struct figure *figure = &list->item[i];
-        fprintf(out, "%s%s,%s", begin, figure->subject, figure->name);
-        print_number(out, figure->bytes > 0 ? figure->bytes : NAN);
-        fprintf(out, ",%s", figure->unit);
-        print_number(out, figure->value);
-        print_number(out, figure->low);
-        print_number(out, figure->high);
-        fprintf(out, ",%zu,%s,%d\n", figure->n, figure_better_name[figure->better], figure->judged);
+        const double number[] = {figure->bytes > 0 ? figure->bytes : NAN, figure->value, figure->low, figure->high};
+        char text[4][32] = {""}; /* nothing for one that is not finite */
+        for (int k = 0; k < 4; k++)
+            if (isfinite(number[k]))
+                snprintf(text[k], sizeof text[k], "%.15g", number[k]);
+        fprintf(out, "%s%s,%s,%s,%s,%s,%s,%s,%zu,%s,%d\n", begin, figure->subject, figure->name, text[0], figure->unit,
+                text[1], text[2], text[3], figure->n, figure_better_name[figure->better], figure->judged);
     }
 }
 

@@ -1,6 +1,7 @@
 /* option_table.c - command lines read by a table. */
 #include "base/option_table.h"
 
+#include "base/json.h"
 #include "kernels/error.h"
 
 #include <ctype.h>
@@ -340,24 +341,25 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
             "--help [all], -h", "--version");
 }
 
-void option_table_each(const struct option_table *table,
-                       void (*each)(void *context, const char *name, const char *value, int is_text), void *context)
+cJSON *option_table_json(const struct option_table *table)
 {
+    cJSON *json = cJSON_CreateObject();
     char text[4096];
     for (size_t i = 0; i < table->rows; i++) {
         const struct option_row *row = &table->row[i];
         const struct option_kind *kind = row->option->kind;
         const void *field = field_of(table, row);
         if (kind->value == VALUE_COUNT)
-            snprintf(text, sizeof text, "%zu", *(const size_t *)field);
+            json_add_number(json, row->option->name, (double)*(const size_t *)field);
         else if (kind->value == VALUE_REAL)
-            snprintf(text, sizeof text, "%.9g", *(const double *)field);
+            json_add_number(json, row->option->name, *(const double *)field);
         else if (kind->value == VALUE_FLAG)
-            snprintf(text, sizeof text, "%s", *(const int *)field ? "true" : "false");
-        else if (kind->print)
+            cJSON_AddBoolToObject(json, row->option->name, *(const int *)field);
+        else if (kind->print) {
             kind->print(row->option, field, text, sizeof text);
-        else
-            snprintf(text, sizeof text, "%s", row->text ? row->text : "");
-        each(context, row->option->name, text, kind->value == VALUE_TEXT);
+            json_add_text(json, row->option->name, text);
+        } else
+            json_add_text(json, row->option->name, row->text ? row->text : "");
     }
+    return json;
 }
