@@ -180,24 +180,18 @@ static size_t find(const struct option_table *table, const char *name, size_t le
     return i;
 }
 
-/* How many characters must be put in, left out or changed to make one word of the other (Levenshtein's distance); what
- * b has behind a's end counts a little only, since people cut names short. */
+/* How many letters one word has and the other lacks, in whatever order: none where two are swapped, 1 where one is left
+ * out, 2 where one is another. What b has behind a's end counts 1 only, since people cut names short. */
 static int distance(const char *a, size_t n, const char *b)
 {
-    int row[64], m = (int)strlen(b) < 63 ? (int)strlen(b) : 63;
-    for (int j = 0; j <= m; j++)
-        row[j] = j;
-    for (size_t i = 0; i < n; i++) {
-        int diagonal = row[0];
-        row[0] = (int)i + 1;
-        for (int j = 1; j <= m; j++) {
-            int change = diagonal + ((a[i] == '_' ? '-' : a[i]) != b[j - 1]), above = row[j] + 1, left = row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = change < above ? change : above;
-            row[j] = row[j] < left ? row[j] : left;
-        }
-    }
-    return strncmp(a, b, n) ? row[m] : 1;
+    int count[256] = {0}, sum = 0;
+    for (size_t i = 0; i < n; i++)
+        count[(unsigned char)(a[i] == '_' ? '-' : a[i])]++;
+    for (size_t i = 0; b[i]; i++)
+        count[(unsigned char)b[i]]--;
+    for (int c = 0; c < 256; c++)
+        sum += abs(count[c]);
+    return strncmp(a, b, n) ? sum : 1;
 }
 
 static int unknown(const struct option_table *table, const char *word, size_t length)

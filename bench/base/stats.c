@@ -92,19 +92,13 @@ static double gamma_ratio(double a)
 static double beta_fraction(double x, double a, double b)
 {
     const double tiny = 1e-300;
-    double c = 1, d = 1 - (a + b) * x / (a + 1);
-    d = 1 / (fabs(d) < tiny ? tiny : d);
-    double value = d;
-    for (int m = 1; m < 1000000; m++) {
-        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-        d = 1 + even * d;
-        c = 1 + even / c;
-        d = 1 / (fabs(d) < tiny ? tiny : d);
-        c = fabs(c) < tiny ? tiny : c;
-        value *= c * d;
-        d = 1 + odd * d;
-        c = 1 + odd / c;
+    double value = 1, c = 1 / tiny, d = 1;
+    for (int turn = 1; turn < 2000000; turn++) {
+        int m = turn / 2;
+        double term = turn % 2 ? -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+                               : m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        d = 1 + term * d;
+        c = 1 + term / c;
         d = 1 / (fabs(d) < tiny ? tiny : d);
         c = fabs(c) < tiny ? tiny : c;
         value *= c * d;
@@ -166,21 +160,12 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
     if (n == 0)
         return paired;
     double first = log(a[0] / b[0]), sum = 0, squares = 0;
-    int equal = 1;
-    for (size_t i = 0; i < n; i++) {
-        double x = log(a[i] / b[i]);
-        sum += x;
-        equal = equal && x == first;
-    }
-    double mean = equal ? first : sum / (double)n;
+    for (size_t i = 0; i < n; i++)
+        sum += log(a[i] / b[i]) - first; /* exactly 0 where all are equal */
+    double mean = first + sum / (double)n;
     paired.ratio = exp(mean);
     if (n < 2)
         return paired;
-    if (equal) {
-        paired.ci_low = paired.ci_high = paired.ratio;
-        paired.p = mean == 0 ? 1 : 0;
-        return paired;
-    }
     for (size_t i = 0; i < n; i++) {
         double deviation = log(a[i] / b[i]) - mean;
         squares += deviation * deviation;
@@ -189,7 +174,7 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
     double reach = stats_t_quantile(0.5 + level / 2, df) * error;
     paired.ci_low = exp(mean - reach);
     paired.ci_high = exp(mean + reach);
-    paired.p = 2 * t_tail(fabs(mean) / error, df);
+    paired.p = error > 0 ? 2 * t_tail(fabs(mean) / error, df) : mean == 0;
     return paired;
 }
 

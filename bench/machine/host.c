@@ -91,7 +91,7 @@ __attribute__((format(scanf, 2, 3))) static int scan_line(const char *path, cons
 }
 
 /* What one control group still allows, counting the file pages that it could give back; SIZE_MAX without a limit. The
- * names are those of its files, and of the inactive pages in memory.stat. */
+ * names are those of its files; inactive is the format of the inactive pages' line in memory.stat. */
 static size_t group_left(const char *directory, const char *limit_name, const char *used_name, const char *inactive)
 {
     char path[640];
@@ -103,13 +103,7 @@ static size_t group_left(const char *directory, const char *limit_name, const ch
     if (!scan_line(path, "%zu", &used))
         return SIZE_MAX;
     snprintf(path, sizeof path, "%s/memory.stat", directory);
-    FILE *file = fopen(path, "r");
-    char name[128];
-    for (size_t value; file && fscanf(file, "%127s %zu", name, &value) == 2;)
-        if (!strcmp(name, inactive))
-            spare = value;
-    if (file)
-        fclose(file);
+    scan_line(path, inactive, &spare);
     used -= spare < used ? spare : used;
     return limit > used ? limit - used : 0;
 }
@@ -129,7 +123,7 @@ static size_t group_memory_left(void)
         if (!strncmp(line, "0::", 3))
             for (;;) {
                 snprintf(directory, sizeof directory, "/sys/fs/cgroup%s", path);
-                size_t level = group_left(directory, "memory.max", "memory.current", "inactive_file");
+                size_t level = group_left(directory, "memory.max", "memory.current", "inactive_file %zu");
                 left = level < left ? level : left;
                 if (!*path)
                     break;
@@ -138,7 +132,7 @@ static size_t group_memory_left(void)
         else if (strstr(line, ":memory:")) {
             snprintf(directory, sizeof directory, "/sys/fs/cgroup/memory%s", path);
             size_t level =
-                group_left(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file");
+                group_left(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file %zu");
             left = level < left ? level : left;
         }
     }
