@@ -111,20 +111,17 @@ static int flag_parse(const struct option *o, const char *text, void *field)
 
 static int bytes_parse(const struct option *o, const char *text, void *field)
 {
-    char number[32];
-    double value, unit = 1;
-    size_t length = strcspn(text, "kKmMgG");
-    if (text[length])
-        unit = strchr("kK", text[length]) ? 0x1p10 : strchr("mM", text[length]) ? 0x1p20 : 0x1p30;
-    int whole = length < sizeof number && strspn(text, "0123456789.") == length && (!text[length] || !text[length + 1]);
-    snprintf(number, sizeof number, "%.*s", (int)(length < sizeof number ? length : 0), text);
-    if (!whole || option_number(number, &value) || value * unit < o->low || value * unit > o->high ||
-        value * unit != floor(value * unit))
+    static const char suffixes[] = "kKmMgG";
+    char *end;
+    size_t digits = strspn(text, "0123456789."), suffix = strcspn(suffixes, &text[digits]);
+    double value = strtod(text, &end) * (text[digits] ? exp2(10 * (1 + (double)(suffix / 2))) : 1);
+    if (!digits || end != text + digits || strlen(end) > 1 || (*end && !suffixes[suffix]) || value < o->low ||
+        value > o->high || value != floor(value))
         return error_report(
             "--%s %s: expected a size in bytes, or with K, M or G (binary), such as 8, 64K or 1.5G, from "
             "%.0f to %.0f",
             o->name, text, o->low, o->high);
-    *(size_t *)field = (size_t)(value * unit);
+    *(size_t *)field = (size_t)value;
     return 0;
 }
 
@@ -207,18 +204,6 @@ static int unknown(const struct option_table *table, const char *word, size_t le
     return error_report("unknown option '%.*s'%s%s see --help all", (int)length, word, known, at ? "?" : ";");
 }
 
-static int set_defaults(struct option_table *table)
-{
-    for (size_t i = 0; i < table->rows; i++) {
-        struct option_row *row = &table->row[i];
-        row->given = 0;
-        row->text = row->option->initial;
-        if (row->text && row->option->kind->parse(row->option, row->text, field_of(table, row)))
-            return -1;
-    }
-    return 0;
-}
-
 /* Each option that was given has the one that it needs. */
 static int check_needs(const struct option_table *table)
 {
@@ -271,8 +256,12 @@ static int parse_option(struct option_table *table, int argc, char *const argv[]
 
 int option_table_parse(struct option_table *table, int argc, char *const argv[])
 {
-    if (set_defaults(table))
-        return -1;
+    for (struct option_row *row = table->row; row < table->row + table->rows; row++) {
+        row->given = 0;
+        row->text = row->option->initial;
+        if (row->text && row->option->kind->parse(row->option, row->text, field_of(table, row)))
+            return -1;
+    }
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         if (is_help(table, word, i + 1 < argc ? argv[i + 1] : NULL))

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PI 3.14159265358979323846
 
@@ -18,8 +19,7 @@ static int compare(const void *a, const void *b)
 static double *sorted_copy(const double *sample, size_t n)
 {
     double *sorted = allocate(n, sizeof *sorted);
-    for (size_t i = 0; i < n; i++)
-        sorted[i] = sample[i];
+    memcpy(sorted, sample, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, compare);
     return sorted;
 }
@@ -142,15 +142,11 @@ double stats_t_quantile(double p, double df)
         low = high;
         high *= 2;
     }
-    for (;;) {
-        double middle = low + (high - low) / 2;
-        if (middle <= low || middle >= high)
-            break;
+    for (double middle = low + (high - low) / 2; middle > low && middle < high; middle = low + (high - low) / 2)
         if (t_tail(middle, df) > tail)
             low = middle;
         else
             high = middle;
-    }
     return p < 0.5 ? -high : high;
 }
 
@@ -208,7 +204,7 @@ struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, siz
 }
 
 struct ranked {
-    double p, left; /* left: the weight of this one and those behind it */
+    double p;
     size_t index;
 };
 
@@ -243,12 +239,12 @@ void stats_holm(double *p, size_t m)
 void stats_holm_weighted(const double *p, const double *weight, size_t m, double level, double *step)
 {
     struct ranked *ranked = rank(p, weight, m);
-    for (size_t i = m; i-- > 0;)
-        ranked[i].left = weight[ranked[i].index] + (i + 1 < m ? ranked[i + 1].left : 0);
-    double standing = m ? ranked[0].left : 0;
+    double left = 0, standing = 0;
+    for (size_t i = m; i-- > 0;) /* at first, the weight of this one and those behind it */
+        step[ranked[i].index] = left += weight[ranked[i].index];
     for (size_t i = 0, stopped = 0; i < m; i++) {
         size_t at = ranked[i].index;
-        standing = stopped ? standing : ranked[i].left;
+        standing = stopped ? standing : step[at];
         step[at] = level * weight[at] / standing;
         stopped = stopped || p[at] > step[at];
     }
