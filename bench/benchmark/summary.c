@@ -45,8 +45,7 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 
 /* ---- tables ---- */
 
-#define FIELD(field)     offsetof(struct row, field)
-#define COLUMNS(columns) columns, sizeof columns / sizeof *columns
+#define FIELD(field) offsetof(struct row, field)
 
 /* clang-format off */
 static const struct column row_columns[] = {
@@ -131,8 +130,8 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
         single |= plan->n == 1;
     }
     if (lines)
-        add_table(&(struct table){"buckets", "Buckets, in the order of their reduction", COLUMNS(columns), line, lines,
-                                  sizeof *line, 0,
+        add_table(&(struct table){"buckets", "Buckets, in the order of their reduction", columns,
+                                  sizeof columns / sizeof *columns, line, lines, sizeof *line, 0,
                                   single ? "One bucket cannot overlap with backward; use a smaller --bucket-size-mb.\n"
                                          : NULL},
                   summary);

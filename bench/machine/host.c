@@ -5,6 +5,7 @@
 #include "kernels/error.h"
 
 #include <hwloc.h>
+#include <math.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,21 +56,17 @@ double host_cores_per_rank(const struct job *job)
     if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus))
         CPU_SET(0, &mine.cpus);
     struct affinity *all = allocate((size_t)job->size, sizeof *all);
-    int *shared = allocate((size_t)job->size + 1, sizeof *shared); /* CPUs by the number of ranks that may use them */
     job_gather(job, &mine, sizeof mine, all);
+    double cores = 0;
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, &mine.cpus)) {
             int ranks = 0;
             for (int r = 0; r < job->size; r++)
                 ranks += all[r].machine == job->machine && CPU_ISSET(cpu, &all[r].cpus);
-            shared[ranks]++;
+            cores += 1.0 / ranks;
         }
-    double cores = 0; /* whole shares stay whole numbers: 6 CPUs of 3 ranks are 2 each, not 1.9999999999999998 */
-    for (int ranks = 1; ranks <= job->size; ranks++)
-        cores += (double)shared[ranks] / ranks;
-    free(shared);
     free(all);
-    return cores;
+    return round(1e9 * cores) / 1e9; /* whole shares are whole numbers: 6 CPUs of 3 ranks 2, not 1.9999999999999998 */
 }
 
 /* Reads the first line of a file that begins as the format says; returns how many values it gave, 0 for no such line.
