@@ -157,21 +157,13 @@ static void *field_of(const struct option_table *table, const struct option_row 
     return (char *)table->section[row->section].base + row->option->offset;
 }
 
-static int same_name(const char *name, const char *word, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if (!name[i] || (word[i] == '_' ? '-' : word[i]) != name[i])
-            return 0;
-    return !name[length];
-}
-
-/* The row of that long name, or of that letter if name is NULL; the number of rows if there is none. */
-static size_t find(const struct option_table *table, const char *name, size_t length, char letter)
+/* The row of that letter, or of that long name if the letter is 0; the number of rows if there is none. */
+static size_t find(const struct option_table *table, const char *name, char letter)
 {
     size_t i = 0;
     for (; i < table->rows; i++) {
         const struct option *option = table->row[i].option;
-        if (name ? same_name(option->name, name, length) : option->letter == letter)
+        if (letter ? option->letter == letter : !strcmp(option->name, name))
             break;
     }
     return i;
@@ -229,15 +221,16 @@ static int is_help(struct option_table *table, const char *word, const char *beh
 /* Reads the option at argv[*i], and its value, which may be the next word: then *i moves on. */
 static int parse_option(struct option_table *table, int argc, char *const argv[], int *i)
 {
-    const char *word = argv[*i], *value;
-    size_t length = strcspn(word, "="), number;
-    if (!strncmp(word, "--", 2)) {
-        number = find(table, word + 2, length - 2, 0);
+    const char *word = argv[*i], *value = word[2] ? word + 2 : NULL;
+    size_t length = strcspn(word, "=");
+    char letter = word[1], name[64] = ""; /* a longer name is no option's */
+    if (letter == '-') {
+        letter = 0;
+        for (size_t c = 0; c + 2 < length && c < sizeof name - 1; c++)
+            name[c] = word[c + 2] == '_' ? '-' : word[c + 2];
         value = word[length] ? word + length + 1 : NULL;
-    } else {
-        number = find(table, NULL, 0, word[1]);
-        value = word[2] ? word + 2 : NULL;
     }
+    size_t number = find(table, name, letter);
     if (number == table->rows)
         return unknown(table, word, length);
     struct option_row *row = &table->row[number];
@@ -280,7 +273,7 @@ int option_table_parse(struct option_table *table, int argc, char *const argv[])
 
 int option_was_given(const struct option_table *table, const char *name)
 {
-    size_t number = find(table, name, strlen(name), 0);
+    size_t number = find(table, name, 0);
     if (number == table->rows)
         FATAL("there is no option --%s", name);
     return table->row[number].given;
@@ -300,7 +293,7 @@ const char *option_given_of(const struct option_table *table, const struct optio
 static int is_for_another(const struct option_table *table, size_t section)
 {
     const char *needs = table->section[section].needs;
-    size_t row = needs ? find(table, needs, strlen(needs), 0) : table->rows;
+    size_t row = needs ? find(table, needs, 0) : table->rows;
     return row < table->rows && table->row[row].section != section;
 }
 

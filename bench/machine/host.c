@@ -110,26 +110,22 @@ static size_t group_left(const char *directory, const char *limit_name, const ch
 static size_t group_memory_left(void)
 {
     char line[512], directory[600];
-    size_t left = SIZE_MAX;
+    size_t left = SIZE_MAX, level;
     FILE *file = fopen("/proc/self/cgroup", "r");
     while (file && fgets(line, sizeof line, file)) {
         char *path = strchr(line, '/');
         if (!path)
             continue;
         path[strcspn(path, "\n")] = 0;
-        if (!strncmp(line, "0::", 3))
-            for (;;) {
-                snprintf(directory, sizeof directory, "/sys/fs/cgroup%s", path);
-                size_t level = group_left(directory, "memory.max", "memory.current", "inactive_file %zu");
-                left = level < left ? level : left;
-                if (!*path)
-                    break;
-                *strrchr(path, '/') = 0;
-            }
-        else if (strstr(line, ":memory:")) {
+        for (char *end = strchr(path, 0); end && !strncmp(line, "0::", 3); end = strrchr(path, '/')) {
+            *end = 0;
+            snprintf(directory, sizeof directory, "/sys/fs/cgroup%s", path);
+            level = group_left(directory, "memory.max", "memory.current", "inactive_file %zu");
+            left = level < left ? level : left;
+        }
+        if (strstr(line, ":memory:")) {
             snprintf(directory, sizeof directory, "/sys/fs/cgroup/memory%s", path);
-            size_t level =
-                group_left(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file %zu");
+            level = group_left(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file %zu");
             left = level < left ? level : left;
         }
     }

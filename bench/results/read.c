@@ -52,9 +52,8 @@ static int find_directory(struct saved_run *saved, const char *directory)
     if (!S_ISDIR(status.st_mode))
         return error_report("%s: is not a directory; give the directory that a run left its results in", directory);
     snprintf(saved->directory, sizeof saved->directory, "%s", directory);
-    size_t length = strlen(saved->directory);
-    while (length > 1 && saved->directory[length - 1] == '/')
-        saved->directory[--length] = 0;
+    for (size_t n = strlen(saved->directory); n > 1 && saved->directory[n - 1] == '/'; n--)
+        saved->directory[n - 1] = 0;
     if (!holds(saved->directory, "run.json")) {
         int n = count_below(saved->directory, below, sizeof below);
         if (n > 1)
