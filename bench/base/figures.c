@@ -83,66 +83,52 @@ cJSON *figures_json(const struct figure_list *list)
     return array;
 }
 
-static int read_row(struct figure_list *list, const char *path, const cJSON *row, int number)
-{
-    const char *subject = json_string(row, "subject"), *name = json_string(row, "name");
-    const char *unit = json_string(row, "unit"), *better = json_string(row, "better");
-    double n = json_number(row, "n"), bytes = json_number(row, "bytes");
-    int direction = 0;
-    while (direction <= BETTER_NONE && strcmp(better, figure_better_name[direction]) != 0)
-        direction++;
-    struct figure figure = {.bytes = isfinite(bytes) ? bytes : 0,
-                            .value = json_number(row, "value"),
-                            .low = json_number(row, "low"),
-                            .high = json_number(row, "high"),
-                            .better = (enum better)direction,
-                            .judged = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "judged"))};
-    if (!*subject || !*name || !*unit || !isfinite(figure.value) || direction > BETTER_NONE || !(n >= 0) ||
-        strlen(subject) >= sizeof figure.subject || strlen(name) >= sizeof figure.name ||
-        strlen(unit) >= sizeof figure.unit || bytes < 0)
-        return error_report("%s: figure %d has not all of subject, name, unit, value, n and better (lower, higher or "
-                            "none)",
-                            path, number);
-    figure.n = (size_t)fmin(n, 1e15);
-    set_names(&figure, subject, name, unit);
-    figures_add(list, &figure);
-    return 0;
-}
-
 int figures_read(struct figure_list *list, const char *path, const cJSON *json)
 {
     const cJSON *row;
-    int number = 0;
     *list = (struct figure_list){0};
     if (!cJSON_IsArray(json))
         return error_report("%s: has no list \"figures\", so it is no summary of ddpbench", path);
     cJSON_ArrayForEach(row, json)
     {
-        if (read_row(list, path, row, ++number))
-            return -1;
+        const char *subject = json_string(row, "subject"), *name = json_string(row, "name");
+        const char *unit = json_string(row, "unit"), *better = json_string(row, "better");
+        double n = json_number(row, "n"), bytes = json_number(row, "bytes");
+        int direction = 0;
+        while (direction <= BETTER_NONE && strcmp(better, figure_better_name[direction]) != 0)
+            direction++;
+        struct figure figure = {.bytes = isfinite(bytes) ? bytes : 0,
+                                .value = json_number(row, "value"),
+                                .low = json_number(row, "low"),
+                                .high = json_number(row, "high"),
+                                .n = n >= 0 ? (size_t)fmin(n, 1e15) : 0,
+                                .better = (enum better)direction,
+                                .judged = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "judged"))};
+        if (!*subject || !*name || !*unit || !isfinite(figure.value) || direction > BETTER_NONE || !(n >= 0) ||
+            strlen(subject) >= sizeof figure.subject || strlen(name) >= sizeof figure.name ||
+            strlen(unit) >= sizeof figure.unit || bytes < 0)
+            return error_report("%s: figure %zu has not all of subject, name, unit, value, n and better (lower, "
+                                "higher or none)",
+                                path, list->n + 1);
+        set_names(&figure, subject, name, unit);
+        figures_add(list, &figure);
     }
     return 0;
 }
 
 /* ---- CSV ---- */
 
-/* A comma, and the number; nothing after the comma for one that is not finite. */
-static void print_number(FILE *out, double value)
-{
-    fprintf(out, isfinite(value) ? ",%.15g" : ",", value);
-}
-
 void figures_print_csv(FILE *out, const struct figure_list *list, const char *begin)
 {
     for (size_t i = 0; i < list->n; i++) {
         const struct figure *figure = &list->item[i];
-        fprintf(out, "%s%s,%s", begin, figure->subject, figure->name);
-        print_number(out, figure->bytes > 0 ? figure->bytes : NAN);
-        fprintf(out, ",%s", figure->unit);
-        print_number(out, figure->value);
-        print_number(out, figure->low);
-        print_number(out, figure->high);
-        fprintf(out, ",%zu,%s,%d\n", figure->n, figure_better_name[figure->better], figure->judged);
+        const double number[] = {figure->bytes > 0 ? figure->bytes : NAN, figure->value, figure->low, figure->high};
+        char text[4][32] = {""}; /* nothing for one that is not finite */
+        for (int k = 0; k < 4; k++)
+            if (isfinite(number[k]))
+                snprintf(text[k], sizeof text[k], "%.15g", number[k]);
+        fprintf(out, "%s%s,%s,%s,%s,%s,%s,%s,%zu,%s,%d\n", begin, figure->subject, figure->name, text[0], figure->unit,
+                text[1], text[2], text[3], figure->n, figure_better_name[figure->better], figure->judged);
     }
 }
 

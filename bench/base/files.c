@@ -10,42 +10,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int is_directory(const char *path)
-{
-    struct stat status;
-    int why = errno, yes = !stat(path, &status) && S_ISDIR(status.st_mode);
-    errno = why;
-    return yes;
-}
-
 int files_make_directories(const char *option, const char *path)
 {
     char part[FILES_PATH];
+    struct stat status;
     snprintf(part, sizeof part, "%s", path);
     for (char *slash = *part ? strchr(part + 1, '/') : NULL;; slash = strchr(slash + 1, '/')) {
         if (slash)
             *slash = 0;
-        if (mkdir(part, 0777) && !is_directory(part))
+        int why = mkdir(part, 0777) ? errno : 0;
+        if (why && (stat(part, &status) || !S_ISDIR(status.st_mode)))
             return error_report("--%s %s: cannot make the directory %s: %s", option, path, part,
-                                strerror(errno == EEXIST ? ENOTDIR : errno));
+                                strerror(why == EEXIST ? ENOTDIR : why));
         if (!slash)
             return 0;
         *slash = '/';
     }
-}
-
-int files_write_all(int file, const char *text, size_t n)
-{
-    while (n) {
-        ssize_t written = write(file, text, n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return -1;
-        text += written;
-        n -= (size_t)written;
-    }
-    return 0;
 }
 
 static int cannot_write(const struct new_file *file, int why)
@@ -55,39 +35,34 @@ static int cannot_write(const struct new_file *file, int why)
 
 int new_file_open(struct new_file *file, const char *path, int gzip)
 {
-    *file = (struct new_file){.file = -1};
+    *file = (struct new_file){0};
     snprintf(file->path, sizeof file->path, "%s", path);
     snprintf(file->temporary, sizeof file->temporary, "%s.tmp", path);
-    file->file = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file->file < 0)
+    int descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (descriptor < 0)
         return cannot_write(file, errno);
-    if (gzip) {
-        file->zip = gzdopen(file->file, "wb1");
-        if (!file->zip)
-            FATAL("no memory to compress %s", path);
-    }
+    file->file = gzdopen(descriptor, gzip ? "wb1" : "wbT"); /* T: as it is, without compression */
+    if (!file->file)
+        FATAL("no memory to write %s", path);
     return 0;
 }
 
 int new_file_write(struct new_file *file, const char *text, size_t n)
 {
-    if (!file->zip)
-        return files_write_all(file->file, text, n);
-    return n && gzwrite(file->zip, text, (unsigned)n) != (int)n ? -1 : 0;
+    return n && gzwrite(file->file, text, (unsigned)n) != (int)n ? -1 : 0;
 }
 
 static int close_file(struct new_file *file)
 {
+    gzFile open_file = file->file;
+    file->file = NULL;
     errno = 0;
-    int failed = file->zip ? gzclose(file->zip) != Z_OK : close(file->file);
-    file->zip = NULL;
-    file->file = -1;
-    return failed ? -1 : 0;
+    return gzclose(open_file);
 }
 
 void new_file_abandon(struct new_file *file)
 {
-    if (file->file < 0)
+    if (!file->file)
         return;
     close_file(file);
     unlink(file->temporary);
@@ -95,7 +70,7 @@ void new_file_abandon(struct new_file *file)
 
 int new_file_commit(struct new_file *file)
 {
-    if (close_file(file) || rename(file->temporary, file->path)) {
+    if (close_file(file) != Z_OK || rename(file->temporary, file->path)) {
         int why = errno ? errno : ENOSPC;
         unlink(file->temporary);
         return cannot_write(file, why);

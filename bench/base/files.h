@@ -10,14 +10,10 @@ enum { FILES_PATH = 800 };
 /* Makes a directory and those above it. Returns 0; or -1, reported with the option that named it. */
 int files_make_directories(const char *option, const char *path);
 
-/* Writes n bytes to a file descriptor. Returns 0; or -1 with errno, and then a part may have been written. */
-int files_write_all(int file, const char *text, size_t n);
-
 /* A file on its way: written under a temporary name until it is complete. */
 struct new_file {
     char path[FILES_PATH], temporary[FILES_PATH + 8];
-    int file;
-    gzFile zip; /* NULL for plain text */
+    gzFile file; /* zlib's, for plain text too; NULL when it is closed */
 };
 
 /* Begins a file, compressed by gzip or not. Returns 0; or -1, reported. */

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Whether text is UTF-8 (RFC 3629: shortest form, no surrogates, up to U+10FFFF), as JSON has to be. */
 static int is_utf8(const char *text)
@@ -87,44 +86,26 @@ const char *json_string(const cJSON *object, const char *name)
     return cJSON_IsString(item) ? item->valuestring : "";
 }
 
-/* The whole file; the caller frees it. NULL, reported, if it cannot be read. */
-static char *read_text(const char *path)
-{
-    struct stat status;
-    FILE *file = fopen(path, "rb");
-    if (!file || fstat(fileno(file), &status) || !S_ISREG(status.st_mode)) {
-        error_report("cannot read %s: %s", path, file ? "it is not a regular file" : strerror(errno));
-        if (file)
-            fclose(file);
-        return NULL;
-    }
-    char *text = allocate((size_t)status.st_size + 1, 1);
-    size_t n = fread(text, 1, (size_t)status.st_size, file);
-    int failed = ferror(file) || n < (size_t)status.st_size || strlen(text) < n;
-    fclose(file);
-    if (!failed)
-        return text;
-    error_report("cannot read %s: it ends early or holds bytes that are no text", path);
-    free(text);
-    return NULL;
-}
-
 cJSON *json_read(const char *directory, const char *name)
 {
-    char path[FILES_PATH + 64];
+    char path[FILES_PATH + 64], *text = NULL;
     const char *end = NULL;
+    size_t room = 0, line = 1;
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    char *text = read_text(path);
-    if (!text)
-        return NULL;
-    cJSON *json = cJSON_ParseWithOpts(text, &end, 1);
-    if (!json) {
-        size_t line = 1;
-        for (const char *c = text; end && c < end; c++)
-            line += *c == '\n';
+    FILE *file = fopen(path, "rb");
+    ssize_t n = file ? getdelim(&text, &room, 0, file) : -1; /* all of it, since text holds no 0 */
+    int why = !file || ferror(file) ? errno : 0;
+    if (file)
+        fclose(file);
+    cJSON *json = n >= 0 && strlen(text) == (size_t)n ? cJSON_ParseWithOpts(text, &end, 1) : NULL;
+    for (const char *c = text; end && c < end; c++)
+        line += *c == '\n';
+    if (why)
+        error_report("cannot read %s: %s", path, strerror(why));
+    else if (!json)
         error_report("%s: is not valid JSON (line %zu); the run that wrote it may have been cut off or the file edited",
                      path, line);
-    } else if (!cJSON_IsObject(json)) {
+    else if (!cJSON_IsObject(json)) {
         error_report("%s: holds no JSON object", path);
         cJSON_Delete(json);
         json = NULL;

@@ -1,6 +1,7 @@
 /* option_table.c - command lines read by a table. */
 #include "base/option_table.h"
 
+#include "base/json.h"
 #include "kernels/error.h"
 
 #include <ctype.h>
@@ -110,20 +111,17 @@ static int flag_parse(const struct option *o, const char *text, void *field)
 
 static int bytes_parse(const struct option *o, const char *text, void *field)
 {
-    char number[32];
-    double value, unit = 1;
-    size_t length = strcspn(text, "kKmMgG");
-    if (text[length])
-        unit = strchr("kK", text[length]) ? 0x1p10 : strchr("mM", text[length]) ? 0x1p20 : 0x1p30;
-    int whole = length < sizeof number && strspn(text, "0123456789.") == length && (!text[length] || !text[length + 1]);
-    snprintf(number, sizeof number, "%.*s", (int)(length < sizeof number ? length : 0), text);
-    if (!whole || option_number(number, &value) || value * unit < o->low || value * unit > o->high ||
-        value * unit != floor(value * unit))
+    static const char suffixes[] = "kKmMgG";
+    char *end;
+    size_t digits = strspn(text, "0123456789."), suffix = strcspn(suffixes, &text[digits]);
+    double value = strtod(text, &end) * (text[digits] ? exp2(10 * (1 + (double)(suffix / 2))) : 1);
+    if (!digits || end != text + digits || strlen(end) > 1 || (*end && !suffixes[suffix]) || value < o->low ||
+        value > o->high || value != floor(value))
         return error_report(
             "--%s %s: expected a size in bytes, or with K, M or G (binary), such as 8, 64K or 1.5G, from "
             "%.0f to %.0f",
             o->name, text, o->low, o->high);
-    *(size_t *)field = (size_t)(value * unit);
+    *(size_t *)field = (size_t)value;
     return 0;
 }
 
@@ -159,44 +157,30 @@ static void *field_of(const struct option_table *table, const struct option_row 
     return (char *)table->section[row->section].base + row->option->offset;
 }
 
-static int same_name(const char *name, const char *word, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if (!name[i] || (word[i] == '_' ? '-' : word[i]) != name[i])
-            return 0;
-    return !name[length];
-}
-
-/* The row of that long name, or of that letter if name is NULL; the number of rows if there is none. */
-static size_t find(const struct option_table *table, const char *name, size_t length, char letter)
+/* The row of that letter, or of that long name if the letter is 0; the number of rows if there is none. */
+static size_t find(const struct option_table *table, const char *name, char letter)
 {
     size_t i = 0;
     for (; i < table->rows; i++) {
         const struct option *option = table->row[i].option;
-        if (name ? same_name(option->name, name, length) : option->letter == letter)
+        if (letter ? option->letter == letter : !strcmp(option->name, name))
             break;
     }
     return i;
 }
 
-/* How many characters must be put in, left out or changed to make one word of the other (Levenshtein's distance); what
- * b has behind a's end counts a little only, since people cut names short. */
+/* How many letters one word has and the other lacks, in whatever order: none where two are swapped, 1 where one is left
+ * out, 2 where one is another. What b has behind a's end counts 1 only, since people cut names short. */
 static int distance(const char *a, size_t n, const char *b)
 {
-    int row[64], m = (int)strlen(b) < 63 ? (int)strlen(b) : 63;
-    for (int j = 0; j <= m; j++)
-        row[j] = j;
-    for (size_t i = 0; i < n; i++) {
-        int diagonal = row[0];
-        row[0] = (int)i + 1;
-        for (int j = 1; j <= m; j++) {
-            int change = diagonal + ((a[i] == '_' ? '-' : a[i]) != b[j - 1]), above = row[j] + 1, left = row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = change < above ? change : above;
-            row[j] = row[j] < left ? row[j] : left;
-        }
-    }
-    return strncmp(a, b, n) ? row[m] : 1;
+    int count[256] = {0}, sum = 0;
+    for (size_t i = 0; i < n; i++)
+        count[(unsigned char)(a[i] == '_' ? '-' : a[i])]++;
+    for (size_t i = 0; b[i]; i++)
+        count[(unsigned char)b[i]]--;
+    for (int c = 0; c < 256; c++)
+        sum += abs(count[c]);
+    return strncmp(a, b, n) ? sum : 1;
 }
 
 static int unknown(const struct option_table *table, const char *word, size_t length)
@@ -210,18 +194,6 @@ static int unknown(const struct option_table *table, const char *word, size_t le
                 at += (size_t)snprintf(known + at, sizeof known - at, "%s --%s", shown++ ? "," : "; did you mean",
                                        table->row[i].option->name);
     return error_report("unknown option '%.*s'%s%s see --help all", (int)length, word, known, at ? "?" : ";");
-}
-
-static int set_defaults(struct option_table *table)
-{
-    for (size_t i = 0; i < table->rows; i++) {
-        struct option_row *row = &table->row[i];
-        row->given = 0;
-        row->text = row->option->initial;
-        if (row->text && row->option->kind->parse(row->option, row->text, field_of(table, row)))
-            return -1;
-    }
-    return 0;
 }
 
 /* Each option that was given has the one that it needs. */
@@ -249,15 +221,16 @@ static int is_help(struct option_table *table, const char *word, const char *beh
 /* Reads the option at argv[*i], and its value, which may be the next word: then *i moves on. */
 static int parse_option(struct option_table *table, int argc, char *const argv[], int *i)
 {
-    const char *word = argv[*i], *value;
-    size_t length = strcspn(word, "="), number;
-    if (!strncmp(word, "--", 2)) {
-        number = find(table, word + 2, length - 2, 0);
+    const char *word = argv[*i], *value = word[2] ? word + 2 : NULL;
+    size_t length = strcspn(word, "=");
+    char letter = word[1], name[64] = ""; /* a longer name is no option's */
+    if (letter == '-') {
+        letter = 0;
+        for (size_t c = 0; c + 2 < length && c < sizeof name - 1; c++)
+            name[c] = word[c + 2] == '_' ? '-' : word[c + 2];
         value = word[length] ? word + length + 1 : NULL;
-    } else {
-        number = find(table, NULL, 0, word[1]);
-        value = word[2] ? word + 2 : NULL;
     }
+    size_t number = find(table, name, letter);
     if (number == table->rows)
         return unknown(table, word, length);
     struct option_row *row = &table->row[number];
@@ -276,8 +249,12 @@ static int parse_option(struct option_table *table, int argc, char *const argv[]
 
 int option_table_parse(struct option_table *table, int argc, char *const argv[])
 {
-    if (set_defaults(table))
-        return -1;
+    for (struct option_row *row = table->row; row < table->row + table->rows; row++) {
+        row->given = 0;
+        row->text = row->option->initial;
+        if (row->text && row->option->kind->parse(row->option, row->text, field_of(table, row)))
+            return -1;
+    }
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         if (is_help(table, word, i + 1 < argc ? argv[i + 1] : NULL))
@@ -296,7 +273,7 @@ int option_table_parse(struct option_table *table, int argc, char *const argv[])
 
 int option_was_given(const struct option_table *table, const char *name)
 {
-    size_t number = find(table, name, strlen(name), 0);
+    size_t number = find(table, name, 0);
     if (number == table->rows)
         FATAL("there is no option --%s", name);
     return table->row[number].given;
@@ -316,7 +293,7 @@ const char *option_given_of(const struct option_table *table, const struct optio
 static int is_for_another(const struct option_table *table, size_t section)
 {
     const char *needs = table->section[section].needs;
-    size_t row = needs ? find(table, needs, strlen(needs), 0) : table->rows;
+    size_t row = needs ? find(table, needs, 0) : table->rows;
     return row < table->rows && table->row[row].section != section;
 }
 
@@ -340,24 +317,25 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
             "--help [all], -h", "--version");
 }
 
-void option_table_each(const struct option_table *table,
-                       void (*each)(void *context, const char *name, const char *value, int is_text), void *context)
+cJSON *option_table_json(const struct option_table *table)
 {
+    cJSON *json = cJSON_CreateObject();
     char text[4096];
     for (size_t i = 0; i < table->rows; i++) {
         const struct option_row *row = &table->row[i];
         const struct option_kind *kind = row->option->kind;
         const void *field = field_of(table, row);
         if (kind->value == VALUE_COUNT)
-            snprintf(text, sizeof text, "%zu", *(const size_t *)field);
+            json_add_number(json, row->option->name, (double)*(const size_t *)field);
         else if (kind->value == VALUE_REAL)
-            snprintf(text, sizeof text, "%.9g", *(const double *)field);
+            json_add_number(json, row->option->name, *(const double *)field);
         else if (kind->value == VALUE_FLAG)
-            snprintf(text, sizeof text, "%s", *(const int *)field ? "true" : "false");
-        else if (kind->print)
+            cJSON_AddBoolToObject(json, row->option->name, *(const int *)field);
+        else if (kind->print) {
             kind->print(row->option, field, text, sizeof text);
-        else
-            snprintf(text, sizeof text, "%s", row->text ? row->text : "");
-        each(context, row->option->name, text, kind->value == VALUE_TEXT);
+            json_add_text(json, row->option->name, text);
+        } else
+            json_add_text(json, row->option->name, row->text ? row->text : "");
     }
+    return json;
 }

@@ -2,6 +2,7 @@
 #ifndef BENCH_BASE_OPTION_TABLE_H
 #define BENCH_BASE_OPTION_TABLE_H
 
+#include <cJSON.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -84,10 +85,9 @@ const char *option_given_of(const struct option_table *table, const struct optio
 /* Prints options with default and meaning: the common ones, or all by section. */
 void option_table_help(FILE *out, const struct option_table *table, enum option_help which);
 
-/* Calls each with every option's name and value as text, as given or by default; is_text is 0 for numbers, true and
- * false. */
-void option_table_each(const struct option_table *table,
-                       void (*each)(void *context, const char *name, const char *value, int is_text), void *context);
+/* Every option's value, as given or by default: a JSON object of numbers, true and false, and texts. The caller owns
+ * it. */
+cJSON *option_table_json(const struct option_table *table);
 
 /* A finite number, the whole text; -1 without a report. */
 int option_number(const char *text, double *value);

@@ -20,14 +20,12 @@ void progress_show(struct progress *progress, size_t done, const char *words)
     if (!progress->total || !done)
         return;
     double left = 1e-9 * (double)(now - progress->start_ns) / (double)done * (double)(progress->total - done);
-    char text[CELL], bar[WIDTH + 1];
+    char text[CELL];
     text_duration(text, left);
     if (progress->terminal) {
-        size_t full = done * WIDTH / progress->total;
-        for (size_t i = 0; i < WIDTH; i++)
-            bar[i] = i < full ? '#' : '.';
-        bar[WIDTH] = 0;
-        fprintf(stderr, "[%s] %3zu %%, %s left  %.70s\033[K\r", bar, done * 100 / progress->total, text, words);
+        int full = (int)(done * WIDTH / progress->total);
+        fprintf(stderr, "[%.*s%.*s] %3zu %%, %s left  %.70s\033[K\r", full, "##############################",
+                WIDTH - full, "..............................", done * 100 / progress->total, text, words);
     } else if (now - progress->shown_ns > (int64_t)LINE_SECONDS * 1000000000) {
         progress->shown_ns = now;
         fprintf(stderr, "%3zu %%, about %s left; %s\n", done * 100 / progress->total, text, words);

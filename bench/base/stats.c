@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PI 3.14159265358979323846
 
@@ -18,8 +19,7 @@ static int compare(const void *a, const void *b)
 static double *sorted_copy(const double *sample, size_t n)
 {
     double *sorted = allocate(n, sizeof *sorted);
-    for (size_t i = 0; i < n; i++)
-        sorted[i] = sample[i];
+    memcpy(sorted, sample, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, compare);
     return sorted;
 }
@@ -92,19 +92,13 @@ static double gamma_ratio(double a)
 static double beta_fraction(double x, double a, double b)
 {
     const double tiny = 1e-300;
-    double c = 1, d = 1 - (a + b) * x / (a + 1);
-    d = 1 / (fabs(d) < tiny ? tiny : d);
-    double value = d;
-    for (int m = 1; m < 1000000; m++) {
-        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-        d = 1 + even * d;
-        c = 1 + even / c;
-        d = 1 / (fabs(d) < tiny ? tiny : d);
-        c = fabs(c) < tiny ? tiny : c;
-        value *= c * d;
-        d = 1 + odd * d;
-        c = 1 + odd / c;
+    double value = 1, c = 1 / tiny, d = 1;
+    for (int turn = 1; turn < 2000000; turn++) {
+        int m = turn / 2;
+        double term = turn % 2 ? -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+                               : m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        d = 1 + term * d;
+        c = 1 + term / c;
         d = 1 / (fabs(d) < tiny ? tiny : d);
         c = fabs(c) < tiny ? tiny : c;
         value *= c * d;
@@ -148,15 +142,11 @@ double stats_t_quantile(double p, double df)
         low = high;
         high *= 2;
     }
-    for (;;) {
-        double middle = low + (high - low) / 2;
-        if (middle <= low || middle >= high)
-            break;
+    for (double middle = low + (high - low) / 2; middle > low && middle < high; middle = low + (high - low) / 2)
         if (t_tail(middle, df) > tail)
             low = middle;
         else
             high = middle;
-    }
     return p < 0.5 ? -high : high;
 }
 
@@ -166,21 +156,12 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
     if (n == 0)
         return paired;
     double first = log(a[0] / b[0]), sum = 0, squares = 0;
-    int equal = 1;
-    for (size_t i = 0; i < n; i++) {
-        double x = log(a[i] / b[i]);
-        sum += x;
-        equal = equal && x == first;
-    }
-    double mean = equal ? first : sum / (double)n;
+    for (size_t i = 0; i < n; i++)
+        sum += log(a[i] / b[i]) - first; /* exactly 0 where all are equal */
+    double mean = first + sum / (double)n;
     paired.ratio = exp(mean);
     if (n < 2)
         return paired;
-    if (equal) {
-        paired.ci_low = paired.ci_high = paired.ratio;
-        paired.p = mean == 0 ? 1 : 0;
-        return paired;
-    }
     for (size_t i = 0; i < n; i++) {
         double deviation = log(a[i] / b[i]) - mean;
         squares += deviation * deviation;
@@ -189,7 +170,7 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
     double reach = stats_t_quantile(0.5 + level / 2, df) * error;
     paired.ci_low = exp(mean - reach);
     paired.ci_high = exp(mean + reach);
-    paired.p = 2 * t_tail(fabs(mean) / error, df);
+    paired.p = error > 0 ? 2 * t_tail(fabs(mean) / error, df) : mean == 0;
     return paired;
 }
 
@@ -223,7 +204,7 @@ struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, siz
 }
 
 struct ranked {
-    double p, left; /* left: the weight of this one and those behind it */
+    double p;
     size_t index;
 };
 
@@ -258,12 +239,12 @@ void stats_holm(double *p, size_t m)
 void stats_holm_weighted(const double *p, const double *weight, size_t m, double level, double *step)
 {
     struct ranked *ranked = rank(p, weight, m);
-    for (size_t i = m; i-- > 0;)
-        ranked[i].left = weight[ranked[i].index] + (i + 1 < m ? ranked[i + 1].left : 0);
-    double standing = m ? ranked[0].left : 0;
+    double left = 0, standing = 0;
+    for (size_t i = m; i-- > 0;) /* at first, the weight of this one and those behind it */
+        step[ranked[i].index] = left += weight[ranked[i].index];
     for (size_t i = 0, stopped = 0; i < m; i++) {
         size_t at = ranked[i].index;
-        standing = stopped ? standing : ranked[i].left;
+        standing = stopped ? standing : step[at];
         step[at] = level * weight[at] / standing;
         stopped = stopped || p[at] > step[at];
     }

@@ -13,22 +13,20 @@ static const char *const kind_name[] = {"text", "text", "count", "count", "real"
 static void add_cell(cJSON *json, const struct column *column, const void *row)
 {
     const char *field = (const char *)row + column->offset;
-    const double *real = (const double *)field;
+    const char *text = column->kind == COLUMN_NAME ? *(const char *const *)field : field;
     char key[80];
-    if (column->kind == COLUMN_NAME)
-        json_add_text(json, column->key, *(const char *const *)field ? *(const char *const *)field : "");
-    else if (column->kind == COLUMN_CHARS)
-        json_add_text(json, column->key, field);
+    if (column->kind == COLUMN_NAME || column->kind == COLUMN_CHARS)
+        json_add_text(json, column->key, text ? text : "");
     else if (column->kind == COLUMN_COUNT)
         json_add_number(json, column->key, (double)*(const size_t *)field);
     else if (column->kind == COLUMN_INT)
         json_add_number(json, column->key, *(const int *)field);
     else if (column->kind == COLUMN_REAL)
-        json_add_number(json, column->key, *real);
+        json_add_number(json, column->key, *(const double *)field);
     else
         for (int i = 0; i < 2; i++) {
             snprintf(key, sizeof key, i ? "%s_high" : "%s_low", column->key);
-            json_add_number(json, key, real[i]);
+            json_add_number(json, key, ((const double *)field)[i]);
         }
 }
 
@@ -40,28 +38,24 @@ cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, 
     return json;
 }
 
-static void add_column(cJSON *columns, const struct column *column)
-{
-    cJSON *json = json_add_row(columns);
-    json_add_text(json, "key", column->key);
-    json_add_text(json, "kind", kind_name[column->kind]);
-    if (column->heading)
-        json_add_text(json, "heading", column->heading);
-    if (column->unit)
-        json_add_text(json, "unit", column->unit);
-    json_add_number(json, "scale", column->scale == 0 ? 1 : column->scale);
-    json_add_number(json, "width", column->width);
-    json_add_number(json, "decimals", column->decimals);
-}
-
 cJSON *table_json(const struct table *table)
 {
     cJSON *json = cJSON_CreateObject();
     json_add_text(json, "key", table->key);
     json_add_text(json, "title", table->title ? table->title : "");
     cJSON *columns = cJSON_AddArrayToObject(json, "columns");
-    for (size_t i = 0; i < table->columns; i++)
-        add_column(columns, &table->column[i]);
+    for (const struct column *column = table->column; column < table->column + table->columns; column++) {
+        cJSON *row = json_add_row(columns);
+        json_add_text(row, "key", column->key);
+        json_add_text(row, "kind", kind_name[column->kind]);
+        if (column->heading)
+            json_add_text(row, "heading", column->heading);
+        if (column->unit)
+            json_add_text(row, "unit", column->unit);
+        json_add_number(row, "scale", column->scale == 0 ? 1 : column->scale);
+        json_add_number(row, "width", column->width);
+        json_add_number(row, "decimals", column->decimals);
+    }
     cJSON_AddArrayToObject(json, "rows");
     for (size_t i = 0; i < table->rows; i++)
         table_add_row(json, table->column, table->columns, (const char *)table->row + i * table->row_bytes);
@@ -129,43 +123,53 @@ struct layout {
     int width[COLUMNS_MOST];
 };
 
-static void widen(struct layout *layout, int i, const char *cell)
+static int wider(int width, const char *cell)
 {
     int length = (int)strlen(cell);
-    layout->width[i] = layout->width[i] > length ? layout->width[i] : length;
+    return width > length ? width : length;
 }
 
-static struct layout layout_of(const cJSON *table)
+/* As wide as the columns are described, their headings, and the first rows. */
+static struct layout layout_of(const cJSON *table, int rows)
 {
     struct layout layout = {0};
-    const cJSON *column;
+    const cJSON *column, *all = cJSON_GetObjectItemCaseSensitive(table, "rows");
     char cell[CELL_SIZE];
     cJSON_ArrayForEach(column, cJSON_GetObjectItemCaseSensitive(table, "columns"))
     {
         const char *heading = json_string(column, "heading");
+        int width = (int)fabs(json_number(column, "width"));
         if (!cJSON_GetObjectItemCaseSensitive(column, "heading") || layout.n == COLUMNS_MOST)
             continue;
-        int i = layout.n++;
-        layout.column[i] = column;
-        layout.width[i] = (int)fabs(json_number(column, "width"));
         for (int line = 0; *heading_line(cell, heading, line); line++) {
             layout.lines = layout.lines > line ? layout.lines : line + 1;
-            widen(&layout, i, cell);
+            width = wider(width, cell);
         }
+        const cJSON *row = rows ? all->child : NULL;
+        for (int i = 0; i < rows; i++, row = row->next) {
+            cell_words(cell, column, row);
+            width = wider(width, cell);
+        }
+        layout.column[layout.n] = column;
+        layout.width[layout.n++] = width;
     }
     return layout;
 }
 
-/* One line of cells, a space between them and none at the end. */
-static void print_cells(FILE *out, const struct layout *layout, char cell[COLUMNS_MOST][CELL_SIZE])
+/* The cells of a row, or where it is NULL a line of the headings; a space between them and none at the end. */
+static void print_line(FILE *out, const struct layout *layout, const cJSON *row, int line)
 {
+    char cell[CELL_SIZE];
     int owed = 0; /* spaces, before the next cell that is not empty */
     for (int i = 0; i < layout->n; i++) {
-        int length = (int)strlen(cell[i]), left = json_number(layout->column[i], "width") < 0;
-        int pad = layout->width[i] > length ? layout->width[i] - length : 0;
+        if (row)
+            cell_words(cell, layout->column[i], row);
+        else
+            heading_line(cell, json_string(layout->column[i], "heading"), line);
+        int pad = wider(layout->width[i], cell) - (int)strlen(cell), left = json_number(layout->column[i], "width") < 0;
         owed += (i > 0) + (left ? 0 : pad);
-        if (length) {
-            fprintf(out, "%*s%s", owed, "", cell[i]);
+        if (*cell) {
+            fprintf(out, "%*s%s", owed, "", cell);
             owed = 0;
         }
         owed += left ? pad : 0;
@@ -173,55 +177,37 @@ static void print_cells(FILE *out, const struct layout *layout, char cell[COLUMN
     fputc('\n', out);
 }
 
-static void print_row(FILE *out, const struct layout *layout, const cJSON *row)
-{
-    char cell[COLUMNS_MOST][CELL_SIZE];
-    for (int i = 0; i < layout->n; i++)
-        cell_words(cell[i], layout->column[i], row);
-    print_cells(out, layout, cell);
-}
-
 static void print_headings(FILE *out, const struct layout *layout)
 {
-    char cell[COLUMNS_MOST][CELL_SIZE];
-    for (int line = 0; line < layout->lines; line++) {
-        for (int i = 0; i < layout->n; i++)
-            heading_line(cell[i], json_string(layout->column[i], "heading"), line);
-        print_cells(out, layout, cell);
-    }
+    for (int line = 0; line < layout->lines; line++)
+        print_line(out, layout, NULL, line);
 }
 
 void table_print_headings(FILE *out, const cJSON *table)
 {
-    struct layout layout = layout_of(table);
+    struct layout layout = layout_of(table, 0);
     print_headings(out, &layout);
 }
 
 void table_print_row(FILE *out, const cJSON *table, const cJSON *row)
 {
-    struct layout layout = layout_of(table);
-    print_row(out, &layout, row);
+    struct layout layout = layout_of(table, 0);
+    print_line(out, &layout, row, 0);
 }
 
 void table_print(FILE *out, const cJSON *table)
 {
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(table, "rows");
-    struct layout layout = layout_of(table);
     double shown = json_number(table, "shown");
-    int n = cJSON_GetArraySize(rows), most = shown >= 0 && shown < n ? (int)shown : n, left = most;
-    char cell[CELL_SIZE];
+    int n = cJSON_GetArraySize(rows), most = shown >= 0 && shown < n ? (int)shown : n;
+    struct layout layout = layout_of(table, most);
     if (!layout.n)
         return;
-    for (const cJSON *row = n ? rows->child : NULL; row && left > 0; row = row->next, left--)
-        for (int i = 0; i < layout.n; i++) {
-            cell_words(cell, layout.column[i], row);
-            widen(&layout, i, cell);
-        }
     fprintf(out, *json_string(table, "title") ? "\n%s\n" : "\n", json_string(table, "title"));
     print_headings(out, &layout);
-    left = most;
-    for (const cJSON *row = n ? rows->child : NULL; row && left > 0; row = row->next, left--)
-        print_row(out, &layout, row);
+    const cJSON *row = most ? rows->child : NULL;
+    for (int i = 0; i < most; i++, row = row->next)
+        print_line(out, &layout, row, 0);
     if (most < n)
         fprintf(out, "... (%d more in summary.json)\n", n - most);
     fputs(json_string(table, "note"), out);

@@ -46,11 +46,6 @@ const char *text_value_like(char text[CELL], double value, const char *unit, dou
     return text;
 }
 
-const char *text_value(char text[CELL], double value, const char *unit)
-{
-    return text_value_like(text, value, unit, value);
-}
-
 const char *text_bytes(char text[CELL], double bytes)
 {
     static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};

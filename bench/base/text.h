@@ -7,9 +7,7 @@
 
 enum { CELL = 48 };
 
-/* A number with the unit that suits it, such as 12.5 us. And with the unit that suits `like`, so that numbers beside
- * each other have the same. */
-const char *text_value(char text[CELL], double value, const char *unit);
+/* A number, such as 12.5 us, with the unit that suits `like`: itself, or a number beside it that has the same. */
 const char *text_value_like(char text[CELL], double value, const char *unit, double like);
 
 /* A whole number of bytes with a binary unit; 0 is none. */

@@ -16,10 +16,8 @@
 static void add_row(struct figure_list *figures, const struct row *row)
 {
     const struct estimate *step = &row->seconds[FIGURE_STEP];
-    const struct estimate cost = {.median = row->sync_cost,
-                                  .ci_low = row->sync_cost_95[0],
-                                  .ci_high = row->sync_cost_95[1],
-                                  .n = row->against_none.n};
+    const struct estimate cost = {row->sync_cost,     row->sync_cost_95[0], row->sync_cost_95[1], NAN, NAN,
+                                  row->against_none.n};
     figures_add_estimate(figures, row->label, "step", "s", step, BETTER_LOWER, 1);
     figures_add_value(figures, row->label, "step_p5", "s", step->p5, step->n, BETTER_NONE);
     figures_add_value(figures, row->label, "step_p95", "s", step->p95, step->n, BETTER_NONE);
@@ -38,8 +36,7 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
     for (int i = 0; i < c->pairs; i++) {
         const struct pair *pair = &c->pair[i];
         const struct paired *paired = &pair->paired;
-        const struct estimate ratio = {
-            .median = paired->ratio, .ci_low = paired->ci_low, .ci_high = paired->ci_high, .n = paired->n};
+        const struct estimate ratio = {paired->ratio, paired->ci_low, paired->ci_high, NAN, NAN, paired->n};
         char subject[2 * IMPLEMENTATION_LABEL + 4];
         snprintf(subject, sizeof subject, "%s / %s", c->row[pair->a].label, c->row[pair->b].label);
         figures_add_estimate(figures, subject, "step_ratio", "1", &ratio, BETTER_NONE, 0);
@@ -49,32 +46,22 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 /* ---- tables ---- */
 
 #define FIELD(field) offsetof(struct row, field)
-/* Medians in ms: two decimals. */
-#define MS(name, title, field)                                                                                         \
-    {                                                                                                                  \
-        .key = (name), .heading = (title), .kind = COLUMN_REAL, .offset = FIELD(field), .unit = "s", .scale = 1e3,     \
-        .width = 9, .decimals = 2                                                                                      \
-    }
 
 /* clang-format off */
-static const struct column columns[] = {
-    {.key = "implementation", .heading = "implementation", .kind = COLUMN_NAME, .offset = FIELD(label), .width = -14},
-    MS("forward_pass", "forward\nms", seconds[PHASE_FORWARD].median),
-    MS("backward_pass", "backward\nms", seconds[PHASE_BACKWARD].median),
-    MS("gradient_sync", "sync\nms", seconds[PHASE_GRADIENT_SYNC].median),
-    MS("optimizer_step", "optimizer\nms", seconds[PHASE_OPTIMIZER].median),
-    MS("step", "step\nms", seconds[FIGURE_STEP].median),
-    {.key = "communication_ratio", .heading = "comm\nratio", .kind = COLUMN_REAL,
-     .offset = FIELD(communication_ratio.median), .unit = "1", .width = 6, .decimals = 3},
-    {.key = "tokens_per_second", .heading = "tokens\nper s", .kind = COLUMN_REAL,
-     .offset = FIELD(tokens_per_second.median), .unit = "1/s", .width = 9},
-    MS("sync_cost", "sync cost\nms", sync_cost),
-    {.key = "sync_cost_95", .heading = "95 %\ninterval", .kind = COLUMN_INTERVAL, .offset = FIELD(sync_cost_95),
-     .unit = "s", .scale = 1e3, .width = -16, .decimals = 2},
+static const struct column row_columns[] = {
+    {"implementation", "implementation", COLUMN_NAME, FIELD(label), NULL, 1, -14, 0},
+    {"forward_pass", "forward\nms", COLUMN_REAL, FIELD(seconds[PHASE_FORWARD].median), "s", 1e3, 9, 2},
+    {"backward_pass", "backward\nms", COLUMN_REAL, FIELD(seconds[PHASE_BACKWARD].median), "s", 1e3, 9, 2},
+    {"gradient_sync", "sync\nms", COLUMN_REAL, FIELD(seconds[PHASE_GRADIENT_SYNC].median), "s", 1e3, 9, 2},
+    {"optimizer_step", "optimizer\nms", COLUMN_REAL, FIELD(seconds[PHASE_OPTIMIZER].median), "s", 1e3, 9, 2},
+    {"step", "step\nms", COLUMN_REAL, FIELD(seconds[FIGURE_STEP].median), "s", 1e3, 9, 2},
+    {"communication_ratio", "comm\nratio", COLUMN_REAL, FIELD(communication_ratio.median), "1", 1, 6, 3},
+    {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_per_second.median), "1/s", 1, 9, 0},
+    {"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost), "s", 1e3, 9, 2},
+    {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(sync_cost_95), "s", 1e3, -16, 2},
     /* with --attainable only: */
-    MS("attainable", "attain-\nable ms", attainable),
-    {.key = "step_to_attainable", .heading = "step /\nattainable", .kind = COLUMN_REAL,
-     .offset = FIELD(step_to_attainable), .unit = "1", .width = 6, .decimals = 2},
+    {"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable), "s", 1e3, 9, 2},
+    {"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable), "1", 1, 6, 2},
 };
 /* clang-format on */
 
@@ -85,7 +72,7 @@ static void add_table(const struct table *table, cJSON *summary)
 
 void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summary)
 {
-    enum { WITH_ATTAINABLE = sizeof columns / sizeof *columns };
+    enum { WITH_ATTAINABLE = sizeof row_columns / sizeof *row_columns };
     char note[1024];
     int attainable = 0, below = 0;
     for (int i = 0; i < c->n; i++) {
@@ -102,13 +89,8 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
                    "it\nhad several in flight at once, which hides the latency of each, or ran while the machine was "
                    "less busy.\n"
                  : "");
-    add_table(&(struct table){.key = "implementations",
-                              .column = columns,
-                              .columns = attainable ? WITH_ATTAINABLE : WITH_ATTAINABLE - 2,
-                              .row = c->row,
-                              .rows = (size_t)c->n,
-                              .row_bytes = sizeof *c->row,
-                              .note = note},
+    add_table(&(struct table){"implementations", NULL, row_columns, WITH_ATTAINABLE - (attainable ? 0 : 2), c->row,
+                              (size_t)c->n, sizeof *c->row, 0, note},
               summary);
 }
 
@@ -123,16 +105,12 @@ struct bucket_row {
 void buckets_add_table(const struct implementation *row, const struct reducer *reducer, int n, cJSON *summary)
 {
     enum { SHOWN = 8 };
-    /* clang-format off */
-    static const struct column bucket_columns[] = {
-        {.key = "implementation", .heading = "implementation", .kind = COLUMN_NAME,
-         .offset = offsetof(struct bucket_row, label), .width = -14},
-        {.key = "buckets", .heading = "buckets", .kind = COLUMN_INT, .offset = offsetof(struct bucket_row, buckets),
-         .unit = "1", .width = 7},
-        {.key = "sizes", .heading = "size (number of parameter tensors)", .kind = COLUMN_CHARS,
-         .offset = offsetof(struct bucket_row, sizes), .width = -20},
+    static const struct column columns[] = {
+        {"implementation", "implementation", COLUMN_NAME, offsetof(struct bucket_row, label), NULL, 1, -14, 0},
+        {"buckets", "buckets", COLUMN_INT, offsetof(struct bucket_row, buckets), "1", 1, 7, 0},
+        {"sizes", "size (number of parameter tensors)", COLUMN_CHARS, offsetof(struct bucket_row, sizes), NULL, 1, -20,
+         0},
     };
-    /* clang-format on */
     struct bucket_row line[MAX_IMPLEMENTATIONS];
     size_t lines = 0;
     int single = 0;
@@ -151,17 +129,12 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
             snprintf(b->sizes + at, sizeof b->sizes - at, ", ... (all in run.json)");
         single |= plan->n == 1;
     }
-    const struct table table = {
-        .key = "buckets",
-        .title = "Buckets, in the order of their reduction",
-        .column = bucket_columns,
-        .columns = sizeof bucket_columns / sizeof *bucket_columns,
-        .row = line,
-        .rows = lines,
-        .row_bytes = sizeof *line,
-        .note = single ? "One bucket cannot overlap with backward; use a smaller --bucket-size-mb.\n" : NULL};
     if (lines)
-        add_table(&table, summary);
+        add_table(&(struct table){"buckets", "Buckets, in the order of their reduction", columns,
+                                  sizeof columns / sizeof *columns, line, lines, sizeof *line, 0,
+                                  single ? "One bucket cannot overlap with backward; use a smaller --bucket-size-mb.\n"
+                                         : NULL},
+                  summary);
 }
 
 /* ---- the verdict ---- */

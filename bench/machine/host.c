@@ -5,6 +5,7 @@
 #include "kernels/error.h"
 
 #include <hwloc.h>
+#include <math.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,21 +56,17 @@ double host_cores_per_rank(const struct job *job)
     if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus))
         CPU_SET(0, &mine.cpus);
     struct affinity *all = allocate((size_t)job->size, sizeof *all);
-    int *shared = allocate((size_t)job->size + 1, sizeof *shared); /* CPUs by the number of ranks that may use them */
     job_gather(job, &mine, sizeof mine, all);
+    double cores = 0;
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, &mine.cpus)) {
             int ranks = 0;
             for (int r = 0; r < job->size; r++)
                 ranks += all[r].machine == job->machine && CPU_ISSET(cpu, &all[r].cpus);
-            shared[ranks]++;
+            cores += 1.0 / ranks;
         }
-    double cores = 0; /* whole shares stay whole numbers: 6 CPUs of 3 ranks are 2 each, not 1.9999999999999998 */
-    for (int ranks = 1; ranks <= job->size; ranks++)
-        cores += (double)shared[ranks] / ranks;
-    free(shared);
     free(all);
-    return cores;
+    return round(1e9 * cores) / 1e9; /* whole shares are whole numbers: 6 CPUs of 3 ranks 2, not 1.9999999999999998 */
 }
 
 /* Reads the first line of a file that begins as the format says; returns how many values it gave, 0 for no such line.
@@ -91,7 +88,7 @@ __attribute__((format(scanf, 2, 3))) static int scan_line(const char *path, cons
 }
 
 /* What one control group still allows, counting the file pages that it could give back; SIZE_MAX without a limit. The
- * names are those of its files, and of the inactive pages in memory.stat. */
+ * names are those of its files; inactive is the format of the inactive pages' line in memory.stat. */
 static size_t group_left(const char *directory, const char *limit_name, const char *used_name, const char *inactive)
 {
     char path[640];
@@ -103,13 +100,7 @@ static size_t group_left(const char *directory, const char *limit_name, const ch
     if (!scan_line(path, "%zu", &used))
         return SIZE_MAX;
     snprintf(path, sizeof path, "%s/memory.stat", directory);
-    FILE *file = fopen(path, "r");
-    char name[128];
-    for (size_t value; file && fscanf(file, "%127s %zu", name, &value) == 2;)
-        if (!strcmp(name, inactive))
-            spare = value;
-    if (file)
-        fclose(file);
+    scan_line(path, inactive, &spare);
     used -= spare < used ? spare : used;
     return limit > used ? limit - used : 0;
 }
@@ -119,26 +110,22 @@ static size_t group_left(const char *directory, const char *limit_name, const ch
 static size_t group_memory_left(void)
 {
     char line[512], directory[600];
-    size_t left = SIZE_MAX;
+    size_t left = SIZE_MAX, level;
     FILE *file = fopen("/proc/self/cgroup", "r");
     while (file && fgets(line, sizeof line, file)) {
         char *path = strchr(line, '/');
         if (!path)
             continue;
         path[strcspn(path, "\n")] = 0;
-        if (!strncmp(line, "0::", 3))
-            for (;;) {
-                snprintf(directory, sizeof directory, "/sys/fs/cgroup%s", path);
-                size_t level = group_left(directory, "memory.max", "memory.current", "inactive_file");
-                left = level < left ? level : left;
-                if (!*path)
-                    break;
-                *strrchr(path, '/') = 0;
-            }
-        else if (strstr(line, ":memory:")) {
+        for (char *end = strchr(path, 0); end && !strncmp(line, "0::", 3); end = strrchr(path, '/')) {
+            *end = 0;
+            snprintf(directory, sizeof directory, "/sys/fs/cgroup%s", path);
+            level = group_left(directory, "memory.max", "memory.current", "inactive_file %zu");
+            left = level < left ? level : left;
+        }
+        if (strstr(line, ":memory:")) {
             snprintf(directory, sizeof directory, "/sys/fs/cgroup/memory%s", path);
-            size_t level =
-                group_left(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file");
+            level = group_left(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file %zu");
             left = level < left ? level : left;
         }
     }

@@ -75,7 +75,7 @@ int trace_files_write_all_ranks(const struct profile_options *options, const str
     snprintf(directory, sizeof directory, "%.550s/all_ranks", results->directory);
     snprintf(path, sizeof path, "%.600s/%.63s_all_ranks_trace.json%s", directory, options->implementation->name,
              options->trace_gzip ? ".gz" : "");
-    struct new_file file = {.file = -1};
+    struct new_file file = {0};
     struct trace_sink sink = {write_to_file, &file};
     int failed = files_make_directories("profile-output-dir", directory) ||
                  new_file_open(&file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_MERGED_HEAD) ||

@@ -198,7 +198,7 @@ static void conclude(FILE *out, const struct grid_point *point, size_t n)
     if (best) {
         fprintf(out, "Best: ");
         print_name(out, best);
-        fprintf(out, ", %s a step (n = %zu runs)", text_value(step, best->mean_s, "s"), best->n);
+        fprintf(out, ", %s a step (n = %zu runs)", text_value_like(step, best->mean_s, "s", best->mean_s), best->n);
         for (size_t i = 0; i < n; i++) {
             if (point[i].verdict != GRID_TIED)
                 continue;
@@ -281,7 +281,7 @@ static void print_picture(FILE *out, const struct grid_point *point, size_t n)
         return;
     double space = most > least ? pow(most / least, 0.035) : 1.05;
     fprintf(out, "best\n%.10g\t%.9g\tbest bucket: %.10g MiB, %s\n", best->bucket_mb, 1e3 * best->mean_s,
-            best->bucket_mb, text_value(step, best->mean_s, "s"));
+            best->bucket_mb, text_value_like(step, best->mean_s, "s", best->mean_s));
     for (size_t i = 0; i < n; i++) {
         if (isfinite(point[i].bucket_mb)) {
             print_series(out, point, n, i);

@@ -29,7 +29,7 @@ static int count_below(const char *directory, char *below, size_t size)
     if (!open)
         return 0;
     for (const struct dirent *entry; (entry = readdir(open));) { /* NOLINT(concurrency-mt-unsafe) */
-        char name[FILES_PATH + 300];
+        char name[FILES_PATH];
         snprintf(name, sizeof name, "%s/%s", directory, entry->d_name);
         if (*entry->d_name == '.' || !holds(name, "run.json"))
             continue;
@@ -43,26 +43,23 @@ static int count_below(const char *directory, char *below, size_t size)
 static int find_directory(struct saved_run *saved, const char *directory)
 {
     struct stat status;
-    char below[FILES_PATH + 300];
-    if (strlen(directory) >= sizeof saved->directory - 64)
+    char below[FILES_PATH + 16];
+    if (strlen(directory) >= sizeof saved->directory - 300) /* leaves room for a name below */
         return error_report("%.100s...: the path is longer than %zu characters", directory,
-                            sizeof saved->directory - 65);
+                            sizeof saved->directory - 301);
     if (stat(directory, &status))
         return error_report("cannot read %s: %s", directory, strerror(errno));
     if (!S_ISDIR(status.st_mode))
         return error_report("%s: is not a directory; give the directory that a run left its results in", directory);
     snprintf(saved->directory, sizeof saved->directory, "%s", directory);
-    size_t length = strlen(saved->directory);
-    while (length > 1 && saved->directory[length - 1] == '/')
-        saved->directory[--length] = 0;
+    for (size_t n = strlen(saved->directory); n > 1 && saved->directory[n - 1] == '/'; n--)
+        saved->directory[n - 1] = 0;
     if (!holds(saved->directory, "run.json")) {
         int n = count_below(saved->directory, below, sizeof below);
         if (n > 1)
             return error_report("%s: holds the results of %d runs; name one of them, such as %s", directory, n, below);
         if (!n)
             return error_report("%s: holds no run.json, so it is not a result directory of ddpbench", directory);
-        if (strlen(below) >= sizeof saved->directory)
-            return error_report("%.100s...: the path is too long", below);
         memcpy(saved->directory, below, strlen(below) + 1);
     }
     snprintf(below, sizeof below, "%s/run.json", saved->directory);

@@ -61,20 +61,25 @@ void check_refused(const char *line, const char *const *words, int n)
     ck_assert_ptr_null(strchr(error_text(), '\n'));
 }
 
-static void keep(void *context, const char *name, const char *text, int is_text)
-{
-    struct value *value = context;
-    if (!strcmp(name, value->name)) {
-        value->seen++;
-        value->is_text = is_text;
-        snprintf(value->text, sizeof value->text, "%s", text);
-    }
-}
-
 struct value value_of(const struct command_line *line, const char *name)
 {
     struct value value = {.name = name};
-    option_table_each(&line->table, keep, &value);
+    cJSON *json = option_table_json(&line->table);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, json)
+    {
+        if (strcmp(name, item->string) != 0)
+            continue;
+        value.seen++;
+        value.is_text = cJSON_IsString(item);
+        if (value.is_text)
+            snprintf(value.text, sizeof value.text, "%s", item->valuestring);
+        else if (cJSON_IsNumber(item))
+            snprintf(value.text, sizeof value.text, "%.15g", item->valuedouble);
+        else
+            snprintf(value.text, sizeof value.text, "%s", cJSON_IsTrue(item) ? "true" : "false");
+    }
+    cJSON_Delete(json);
     ck_assert_msg(value.seen == 1, "--%s is listed %d times", name, value.seen);
     return value;
 }

@@ -247,20 +247,16 @@ START_TEST(the_table_knows_what_was_given)
 }
 END_TEST
 
-static void join_values(void *context, const char *name, const char *value, int is_text)
-{
-    char *text = context;
-    size_t at = strlen(text);
-    snprintf(text + at, 256 - at, "%s=%s%s ", name, value, is_text ? "*" : "");
-}
-
 START_TEST(every_value_is_recorded)
 {
     struct values v;
-    char text[256] = "";
     ck_assert_int_eq(read_line(&v, "-b 1K --colour red", NULL), 0);
-    option_table_each(&table, join_values, text);
-    ck_assert_str_eq(text, "min-bytes=1024 iters=20 factor=2 dtype=float* check=false colour=red* tint=false ");
+    cJSON *json = option_table_json(&table);
+    char *text = cJSON_PrintUnformatted(json);
+    ck_assert_str_eq(text, "{\"min-bytes\":1024,\"iters\":20,\"factor\":2,\"dtype\":\"float\",\"check\":false,"
+                           "\"colour\":\"red\",\"tint\":false}");
+    cJSON_free(text);
+    cJSON_Delete(json);
 }
 END_TEST
 
