@@ -228,17 +228,17 @@ static void check_stragglers(struct findings *f, const struct profile_figures *f
     double threshold = 5;
     int rank = 0; /* the costliest */
     for (int r = 1; r < c->ranks; r++)
-        if (c->straggler[r].cost_ns > c->straggler[rank].cost_ns)
+        if (c->straggler[r].cost > c->straggler[rank].cost)
             rank = r;
     const struct straggler *s = &c->straggler[rank];
-    double value = 100 * s->cost_ns / (1e9 * figures->phase[PHASES].mean * figures->steps);
+    double value = 100 * s->cost / figures->phase[PHASES].mean;
     if (value > threshold)
         add_finding(f, "straggler", LEVEL_WARNING, value, threshold,
                     "look at that rank's phases in its trace: other work on its cores, a slower clock, or more data to "
                     "load",
                     "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% "
                     "of the step (threshold %g %%)",
-                    rank, s->last, c->attributed, 1e-6 * s->most_ns, value, threshold);
+                    rank, s->last, c->attributed, 1e3 * s->most, value, threshold);
 }
 
 void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
