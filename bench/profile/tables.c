@@ -49,7 +49,7 @@ static void add_phases(const struct profile *p, cJSON *summary)
 /* ---- operations ---- */
 
 static const struct column operation_columns[] = {
-    {"name", "name", COLUMN_NAME, offsetof(struct name_total, name), NULL, 0, -26, 0},
+    {"name", "name", COLUMN_CHARS, offsetof(struct name_total, name), NULL, 0, -26, 0},
     {"kind", "kind", COLUMN_NAME, offsetof(struct name_total, kind_name), NULL, 0, -10, 0},
     {"calls", "calls", COLUMN_REAL, offsetof(struct name_total, calls), "1", 1, 8, 0},
     {"total", "total, ms", COLUMN_REAL, offsetof(struct name_total, total), "s", 1e3, 11, 3},
