@@ -185,16 +185,15 @@ int run_json_write(const struct run *run, const char *mode, const struct command
 
 /* A block, as far as its lines say what it was. */
 struct block_facts {
-    const char *implementation; /* label of the row */
+    const struct implementation *row;
     size_t round, block;
-    int steps, discarded; /* steps, the first `discarded` of which are not timed */
-    long schedule_step;   /* of the first step, in the schedule */
-    long steps_before;    /* that this process had run */
-    double other_cores;   /* that other processes used meanwhile */
-    int traced;           /* operations were recorded */
-    int64_t origin_ns;    /* where `start` counts from */
-    int log_grad_norm;    /* the norm is known in every step, not only in warm-up epochs */
-    int on_device;        /* communication is the device's own work (struct comm) */
+    int steps;          /* the DISCARDED_STEPS included */
+    long schedule_step; /* of the first step, in the schedule */
+    long steps_before;  /* that this process had run */
+    double other_cores; /* that other processes used meanwhile */
+    int64_t origin_ns;  /* where `start` counts from */
+    int log_grad_norm;  /* the norm is known in every step, not only in warm-up epochs */
+    int on_device;      /* communication is the device's own work (struct comm) */
 };
 
 /* Appends the steps of a block: times and overlap are [steps], record is [steps, RECORDS]. 0, or -1, reported. */
