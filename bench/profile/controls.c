@@ -55,9 +55,10 @@ void controls_add_block(struct controls *c, struct run *run, const struct step_t
     c->compute[(size_t)row * c->room + round] = mean_over_ranks(job, 1e-9 * (double)sum.compute_ns / steps);
     if (row || !c->communicates)
         return;
-    c->slowdown[round] = mean_over_ranks(
-        job, attainable_slowdown(c->attainable_of, &run->timeline, 0, round, DISCARDED_STEPS, DISCARDED_STEPS + steps));
-    c->alone[round] = job_max(job, attainable_alone(c->attainable_of, 0, round));
+    double alone, slowdown = attainable_slowdown(c->attainable_of, &run->timeline, 0, round, DISCARDED_STEPS,
+                                                 DISCARDED_STEPS + steps, &alone);
+    c->slowdown[round] = mean_over_ranks(job, slowdown);
+    c->alone[round] = job_max(job, alone);
 }
 
 struct estimate controls_efficiency(const double *step, const double *after_backward, const double *alone,

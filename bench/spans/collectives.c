@@ -58,8 +58,7 @@ int64_t collective_transfer(const struct timed_collective *c, int rank, int64_t 
     return collective_wait(c, rank, residual_ns) < 0 ? -1 : c->completed_ns - c->last_posted_ns;
 }
 
-/* For `count` collectives from number `from` on; posted[ranks, count]. */
-static void find_last(struct collectives *collectives, size_t from, size_t count, const int64_t *posted)
+void collectives_find_last(struct collectives *collectives, size_t from, size_t count, const int64_t *posted)
 {
     for (size_t i = 0; i < count; i++) {
         struct timed_collective *c = &collectives->item[from + i];
@@ -81,11 +80,6 @@ static void find_last(struct collectives *collectives, size_t from, size_t count
         collectives->considered += c->step >= collectives->first;
         collectives->attributed += known && c->step >= collectives->first;
     }
-}
-
-void collectives_find_last(struct collectives *collectives, const int64_t *posted)
-{
-    find_last(collectives, 0, collectives->n, posted);
 }
 
 /* Stall time of this rank in gradient_sync because the given rank had not posted yet. */
@@ -153,7 +147,7 @@ void collectives_exchange(struct collectives *collectives, const struct job *job
         for (size_t i = 0; i < count; i++)
             mine[i] = collectives->item[from + i].posted_ns;
         job_gather(job, mine, count * sizeof *mine, all);
-        find_last(collectives, from, count, all);
+        collectives_find_last(collectives, from, count, all);
     }
     find_stragglers(collectives, job, timeline, alignment);
     free(mine);

@@ -111,8 +111,9 @@ void collectives_destroy(struct collectives *collectives);
 void collectives_exchange(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                           const struct alignment *alignment);
 
-/* The part of it without messages: from posted[ranks, n] fills last_rank, last_posted_ns and late_ns. */
-void collectives_find_last(struct collectives *collectives, const int64_t *posted);
+/* The part of it without messages, for `count` collectives from number `from` on: from posted[ranks, count] fills
+ * last_rank, last_posted_ns and late_ns. */
+void collectives_find_last(struct collectives *collectives, size_t from, size_t count, const int64_t *posted);
 
 /* ---- totals by name: what PyTorch's profiler calls key_averages ---- */
 

@@ -228,12 +228,11 @@ void attainable_destroy(struct attainable *attainable);
 void attainable_measure(struct attainable *attainable, struct run *run, const struct step_times *times,
                         int implementation, size_t round);
 
-/* Of this rank in one round: the collectives of an implementation alone, together, in seconds; and how much longer they
- * took in its block, whose spans are in the timeline: the median over the collectives of (mean duration in steps
- * [first, n)) / (duration alone). 0 and NAN for one that does not reduce. */
-double attainable_alone(const struct attainable *attainable, int implementation, size_t round);
+/* Of this rank in one round of an implementation that reduces: how much longer its collectives took in its block, whose
+ * spans are in the timeline: the median over the collectives of (mean duration in steps [first, n)) / (duration alone);
+ * and in *alone the seconds of all of them alone. */
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int implementation,
-                           size_t round, int first, int n);
+                           size_t round, int first, int n, double *alone);
 
 /* seconds[n] = attainable step time of each implementation (METRICS: attainable), from medians over the first `rounds`
  * rounds, of the slowest rank; NAN for one that does not reduce. All ranks call it. */

@@ -68,7 +68,7 @@ START_TEST(none_are_none)
 {
     create(2, 10);
     ck_assert_uint_eq(collectives.n, 0);
-    collectives_find_last(&collectives, NULL);
+    collectives_find_last(&collectives, 0, collectives.n, NULL);
     ck_assert_uint_eq(collectives.attributed, 0);
     collectives_destroy(&collectives);
     ck_assert_ptr_null(collectives.item);
@@ -107,7 +107,7 @@ START_TEST(last_is)
     enum { LENGTH_NS = 4000 };
     made_up_collective(&timeline, 1, 0, 1, cases[_i].posted[0], cases[_i].posted[0] + LENGTH_NS);
     create(cases[_i].ranks, cases[_i].residual);
-    collectives_find_last(&collectives, cases[_i].posted);
+    collectives_find_last(&collectives, 0, collectives.n, cases[_i].posted);
     struct timed_collective r = collectives.item[0];
     ck_assert_msg(r.last_rank == cases[_i].last, "%s: last is %d", cases[_i].what, r.last_rank);
     ck_assert_int_eq(r.late_ns, cases[_i].late);

@@ -163,7 +163,7 @@ static void gpu_trace_two_ranks(struct gpu_trace *t, int rank)
     copy(a, rank);
     activities_settle(a);
     rank_trace_finish(&t->rank, 1);
-    collectives_find_last(&t->rank.collectives, posted);
+    collectives_find_last(&t->rank.collectives, 0, t->rank.collectives.n, posted);
     t->rank.trace.device = "cuda";
     t->rank.trace.comm = "nccl";
     t->rank.trace.comm_thread = 0;
