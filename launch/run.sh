@@ -52,7 +52,7 @@ find_mpirun() {
         die "${mpirun[0]} is Open MPI's; ddpbench needs MPICH's mpiexec: launch/setup.sh installs it, or set MPIRUN to it"
 }
 
-# What tells the cores that a process may use, on any host.
+# Prints the cores that a process may use, on any host.
 # shellcheck disable=SC2016 # meant for the shell there
 layout='LC_ALL=C taskset -cp $$ && LC_ALL=C lscpu -p=CPU,NODE,SOCKET,CORE'
 
@@ -166,7 +166,7 @@ place_on_hosts() {
 
 place_here() {
     IFS=, read -ra cores <<<"$(sh -c "$layout" 2>/dev/null | cores_in)"
-    [ ${#cores[@]} -gt 0 ] || die "lscpu does not tell this machine's cores"
+    [ ${#cores[@]} -gt 0 ] || die "lscpu does not list this machine's cores"
     most=$ranks share=$((${#cores[@]} / ranks))
 }
 

@@ -123,7 +123,7 @@ run_on_cpu() {
         done
     done
     for source in tests/cli/*.sh; do
-        [ "$only" != cpu ] || [[ $source == tests/cli/@(allreduce|benchmark|comm|compare|profile).sh ]] || continue
+        [ "$only" != cpu ] || [[ $source == tests/cli/@(allreduce|benchmark|comm|compare|help|profile|report).sh ]] || continue
         run_one lines "${source#tests/}" "$source" "$build"
     done
 }

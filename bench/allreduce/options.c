@@ -45,18 +45,18 @@ static const char *const rank_time_numbers[] = {"0", "1", "2", "3", NULL};
 
 /* clang-format off */
 static const struct option range_rows[] = {
-    {.name = "min-bytes", .letter = 'b', .common = 1, .kind = &option_bytes, .offset = FIELD(range.low),
+    {.name = "min-bytes", .letter = 'b', .common = 1, .kind = &option_bytes, .offset = FIELD(min_bytes),
      .initial = "8", .low = 1, .high = MESSAGE_MOST_BYTES, .help = "smallest message"},
-    {.name = "max-bytes", .letter = 'e', .common = 1, .kind = &option_bytes, .offset = FIELD(range.high),
+    {.name = "max-bytes", .letter = 'e', .common = 1, .kind = &option_bytes, .offset = FIELD(max_bytes),
      .initial = "64M", .low = 1, .high = MESSAGE_MOST_BYTES, .help = "largest message; K, M, G are binary"},
-    {.name = "step-factor", .letter = 'f', .common = 1, .kind = &option_real, .offset = FIELD(range.factor),
+    {.name = "step-factor", .letter = 'f', .common = 1, .kind = &option_real, .offset = FIELD(step_factor),
      .initial = "2", .low = 1.001, .high = 1e6, .help = "each size is the last times this"},
-    {.name = "step-bytes", .letter = 'i', .kind = &option_bytes, .offset = FIELD(range.step), .initial = "0",
+    {.name = "step-bytes", .letter = 'i', .kind = &option_bytes, .offset = FIELD(step_bytes), .initial = "0",
      .high = MESSAGE_MOST_BYTES, .help = "or the last plus this; 0: use the factor"},
 };
 
 static const struct option size_rows[] = {
-    {.name = "sizes", .common = 1, .kind = &option_sizes, .offset = FIELD(list), .low = 1, .high = MESSAGE_MOST_BYTES,
+    {.name = "sizes", .common = 1, .kind = &option_text, .offset = FIELD(sizes), .initial = "",
      .help = "just these: a list such as 8,64K,25M"},
     {.name = "sizes-from-model", .common = 1, .kind = &option_flag, .offset = FIELD(sizes_from_model),
      .help = "those that the strategies send for a model, with their bucket plans"},
@@ -99,9 +99,9 @@ static const struct option timing_rows[] = {
     {.name = "average", .letter = 'a', .kind = &option_choice, .offset = FIELD(timing.time), .initial = "1",
      .choices = rank_time_numbers,
      .help = "an iteration's time is that of: 0 rank 0, 1 the mean of the ranks, 2 the fastest, 3 the slowest"},
-    {.name = "report-cputime", .letter = 'C', .kind = &option_count, .offset = FIELD(view.cpu_time), .initial = "0",
+    {.name = "report-cputime", .letter = 'C', .kind = &option_count, .offset = FIELD(show_cpu_time), .initial = "0",
      .high = 1, .help = "1: the table shows CPU time of a rank instead of elapsed time"},
-    {.name = "iteration-times", .letter = 'I', .kind = &option_count, .offset = FIELD(view.iterations),
+    {.name = "iteration-times", .letter = 'I', .kind = &option_count, .offset = FIELD(show_iterations),
      .initial = "0", .high = 1, .help = "1: the table also shows min, median, p95, p99 and max over the iterations"},
 };
 
@@ -113,12 +113,6 @@ static const struct option file_rows[] = {
 
 /* ---- the command line ---- */
 
-static struct option_section rows_of(const char *title, const struct option *row, size_t rows,
-                                     struct allreduce_options *options)
-{
-    return (struct option_section){.title = title, .row = row, .rows = rows, .base = options};
-}
-
 static void make_table(struct option_table *table, struct allreduce_options *o)
 {
     struct option_section model = workload_model_options(&o->workload);
@@ -127,15 +121,15 @@ static void make_table(struct option_table *table, struct allreduce_options *o)
     implementations.title = "Strategies of --sizes-from-model";
     model.needs = implementations.needs = "sizes-from-model";
     *table = (struct option_table){0};
-    option_table_add(table, rows_of("Range of sizes", OPTION_ROWS(range_rows), o));
-    option_table_add(table, rows_of("Or sizes", OPTION_ROWS(size_rows), o));
-    option_table_add(table, rows_of("Collective", OPTION_ROWS(collective_rows), o));
-    option_table_add(table, rows_of("Measurement", OPTION_ROWS(measure_rows), o));
-    option_table_add(table, rows_of("Timing, without --overlap", OPTION_ROWS(timing_rows), o));
+    option_table_add(table, (struct option_section){"Range of sizes", OPTION_ROWS(range_rows), o, NULL});
+    option_table_add(table, (struct option_section){"Or sizes", OPTION_ROWS(size_rows), o, NULL});
+    option_table_add(table, (struct option_section){"Collective", OPTION_ROWS(collective_rows), o, NULL});
+    option_table_add(table, (struct option_section){"Measurement", OPTION_ROWS(measure_rows), o, NULL});
+    option_table_add(table, (struct option_section){"Timing, without --overlap", OPTION_ROWS(timing_rows), o, NULL});
     option_table_add(table, open_device_options(&o->device));
     option_table_add(table, comm_options_section(&o->comm));
     option_table_add(table, results_options_section(&o->results));
-    option_table_add(table, rows_of("Summary", OPTION_ROWS(file_rows), o));
+    option_table_add(table, (struct option_section){"Summary", OPTION_ROWS(file_rows), o, NULL});
     option_table_add(table, monitor_options_section(&o->monitor));
     option_table_add(table, model);
     option_table_add(table, implementations);
@@ -165,12 +159,15 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
     if (table->help || table->version)
         return 0;
     const char *range = option_given_of(table, range_rows), *timing = option_given_of(table, timing_rows);
-    if (o->list.n && o->sizes_from_model)
+    int list = option_was_given(table, "sizes");
+    if (list && !*o->sizes)
+        return error_report("--sizes '': expected a list such as 8,64K,25M");
+    if (list && o->sizes_from_model)
         return error_report("--sizes and --sizes-from-model both say the sizes; use one");
-    if ((o->list.n || o->sizes_from_model) && range)
-        return error_report("--%s does not go with %s, which says the sizes itself", range,
-                            o->list.n ? "--sizes" : "--sizes-from-model");
-    if (option_was_given(table, "step-factor") && o->range.step)
+    if ((list || o->sizes_from_model) && range)
+        return error_report("--%s does not go with --%s, which says the sizes itself", range,
+                            list ? "sizes" : "sizes-from-model");
+    if (option_was_given(table, "step-factor") && o->step_bytes)
         return error_report("--step-factor and --step-bytes are two ways to step; use one");
     if (o->overlap && timing)
         return error_report("--%s does not go with --overlap, which measures in a way of its own", timing);

@@ -14,28 +14,11 @@ size_t overlap_timing_edge(const struct device *device)
     return device->asynchronous ? 1024 : 64;
 }
 
-/* The computation: so many products y = x w^T. */
+/* The computation: so many products y = x w^T of three matrices that lie one after the other. */
 struct work {
-    const struct device *device;
-    float *x, *w, *y;
-    size_t edge, products;
+    float *matrix;
+    size_t products;
 };
-
-static struct work work_create(const struct device *device)
-{
-    struct work work = {.device = device, .edge = overlap_timing_edge(device)};
-    float **const matrix[] = {&work.x, &work.w, &work.y};
-    for (int i = 0; i < 3; i++)
-        *matrix[i] = device->allocate(work.edge * work.edge * sizeof(float));
-    return work;
-}
-
-static void work_destroy(struct work *work)
-{
-    work->device->release(work->x);
-    work->device->release(work->w);
-    work->device->release(work->y);
-}
 
 /* ---- one round ---- */
 
@@ -52,13 +35,14 @@ static struct run_times run_once(struct endpoint *e, const struct collective *c,
     const struct device *device = e->device;
     struct run_times times = {0};
     long ticket = 0;
+    size_t edge = overlap_timing_edge(device), size = edge * edge;
     device->stamps_begin();
     int64_t start = clock_now_ns();
     if (c)
         ticket = e->comm->start(e->comm, c);
     int64_t compute_start = device->stamp();
     for (size_t i = 0; work && i < work->products; i++)
-        device->linear_forward(work->y, work->x, work->w, work->edge, work->edge, work->edge);
+        device->linear_forward(work->matrix, work->matrix + size, work->matrix + 2 * size, edge, edge, edge);
     int64_t compute_end = device->stamp();
     if (c)
         e->comm->join(e->comm, ticket);
@@ -130,14 +114,15 @@ struct overlap_timing overlap_timing_measure(struct endpoint *e, const struct co
 {
     char words[TIMING_WORDS];
     struct collective c = timing->collective;
-    struct overlap_timing o = {.collective = c, .bytes = timing->bytes};
+    struct overlap_timing o = {.of = *timing};
     struct estimate *const estimate[] = {&o.comm,    &o.compute,          &o.both,
                                          &o.overlap, &o.compute_slowdown, &o.comm_slowdown};
     enum { SERIES = sizeof estimate / sizeof *estimate };
     c.buffer = e->buffer;
     timing_words(timing, words);
     watchdog_begin(e->comm->watchdog, "overlap round", words);
-    struct work work = work_create(e->device);
+    size_t edge = overlap_timing_edge(e->device);
+    struct work work = {.matrix = e->device->allocate(3 * edge * edge * sizeof(float))};
     size_t n = calibrate(e, &c, &work, rounds);
     double *series = allocate(n * SERIES, sizeof *series);
     for (size_t i = 0; i < n; i++) {
@@ -157,6 +142,6 @@ struct overlap_timing overlap_timing_measure(struct endpoint *e, const struct co
     for (size_t s = 0; s < SERIES; s++)
         *estimate[s] = stats_estimate(series + s * n, n);
     free(series);
-    work_destroy(&work);
+    e->device->release(work.matrix);
     return o;
 }

@@ -6,19 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Whole numbers up to this size are exact in the type, and so are sums that do not exceed it. */
-static int64_t limit_of(enum comm_dtype dtype)
-{
-    static const int64_t limit[COMM_DTYPES] = {1 << 24, (int64_t)1 << 53, 1 << 8, 1 << 30};
-    return limit[dtype];
-}
-
-/* The most ranks that the ramp goes over: its positive half then sums up to at most a quarter of the limit. */
-static int64_t ramp_of(enum comm_dtype dtype)
-{
-    return dtype == COMM_BF16 ? 16 : 4096;
-}
-
 /* The output function of Steele, Lea and Flood's SplitMix, OOPSLA 2014. */
 static uint64_t mix(uint64_t x)
 {
@@ -38,9 +25,11 @@ struct rule {
 
 static struct rule rule_of(const struct payload *p)
 {
-    int64_t ramp = ramp_of(p->collective.dtype), limit = limit_of(p->collective.dtype);
-    if (ramp > p->ranks)
-        ramp = p->ranks;
+    /* whole numbers up to the limit are exact in the type, and so are sums that do not exceed it; the ramp's positive
+       half sums up to at most a quarter of it */
+    static const int64_t limits[COMM_DTYPES] = {1 << 24, (int64_t)1 << 53, 1 << 8, 1 << 30};
+    int64_t limit = limits[p->collective.dtype], most_ramp = p->collective.dtype == COMM_BF16 ? 16 : 4096;
+    int64_t ramp = most_ramp < p->ranks ? most_ramp : p->ranks;
     /* An average needs the base of every rank to stay whole; a largest adds nothing up. */
     int64_t carriers = p->collective.op == COMM_SUM ? ramp : p->ranks;
     int64_t reach = p->collective.op == COMM_MAX ? limit - ramp : (limit - (ramp / 2 + 1) * (ramp / 2 + 1)) / carriers;
@@ -72,41 +61,29 @@ static int64_t own_value(const struct rule *rule, int64_t rank, size_t element)
     return whole(mix((element ^ rule->round) + ((uint64_t)rank << 40)), rule->most);
 }
 
-/* Writes a whole number in a type; returns its size. */
-static size_t encode(enum comm_dtype dtype, int64_t value, unsigned char bytes[8])
+/* Writes a whole number as element i of an array of a type. */
+static void put(enum comm_dtype dtype, void *array, size_t i, int64_t value)
 {
     float f = (float)value;
     double d = (double)value;
-    int32_t i = (int32_t)value;
+    int32_t n = (int32_t)value;
     uint16_t b = bf16_narrow(f);
-    const void *from[COMM_DTYPES] = {&f, &d, &b, &i};
-    memcpy(bytes, from[dtype], comm_dtype_bytes(dtype));
-    return comm_dtype_bytes(dtype);
-}
-
-static void put(enum comm_dtype dtype, void *array, size_t i, int64_t value)
-{
-    unsigned char bytes[8];
-    size_t size = encode(dtype, value, bytes);
-    memcpy((char *)array + i * size, bytes, size);
+    const void *from[COMM_DTYPES] = {&f, &d, &b, &n};
+    size_t size = comm_dtype_bytes(dtype);
+    memcpy((char *)array + i * size, from[dtype], size);
 }
 
 static int differs(enum comm_dtype dtype, const void *array, size_t i, int64_t value)
 {
     unsigned char bytes[8];
-    size_t size = encode(dtype, value, bytes);
+    size_t size = comm_dtype_bytes(dtype);
+    put(dtype, bytes, 0, value);
     return memcmp((const char *)array + i * size, bytes, size) != 0;
 }
 
 static int gathers(const struct collective *c)
 {
     return c->kind == COMM_ALL_GATHER || c->kind == COMM_BROADCAST;
-}
-
-/* Elements that a rank has to give. */
-static size_t input_count(const struct collective *c, int ranks)
-{
-    return c->kind == COMM_REDUCE_SCATTER ? c->count * (size_t)ranks : c->count;
 }
 
 size_t payload_result(const struct collective *c, int ranks)
@@ -128,10 +105,10 @@ void payload_fill(const struct payload *p, void *in, void *buffer)
 {
     const struct collective *c = &p->collective;
     struct rule rule = rule_of(p);
-    size_t inputs = input_count(c, p->ranks), outputs = payload_result(c, p->ranks);
+    size_t inputs = c->kind == COMM_REDUCE_SCATTER ? c->count * (size_t)p->ranks : c->count;
     char *own =
         (char *)buffer + (c->kind == COMM_ALL_GATHER ? (size_t)p->rank * c->count : 0) * comm_dtype_bytes(c->dtype);
-    for (size_t i = 0; i < outputs; i++)
+    for (size_t i = 0; i < payload_result(c, p->ranks); i++)
         put(c->dtype, buffer, i, result_value(p, &rule, i) == 1 ? 2 : 1);
     if (c->kind == COMM_BROADCAST && p->rank != c->root)
         return;
@@ -149,18 +126,12 @@ static double tolerance_of(const struct payload *p, const struct rule *rule)
     return exact ? 0 : (p->ranks + 2) * rounding[c->dtype] * (double)(rule->reach + rule->ramp);
 }
 
-static double decode(enum comm_dtype dtype, const void *array, size_t i)
+/* Of floating point: only those have a tolerance. */
+static double value_at(enum comm_dtype dtype, const void *array, size_t i)
 {
-    switch (dtype) {
-    case COMM_FLOAT32:
-        return (double)((const float *)array)[i];
-    case COMM_FLOAT64:
-        return ((const double *)array)[i];
-    case COMM_BF16:
-        return (double)bf16_widen(((const uint16_t *)array)[i]);
-    default:
-        return ((const int32_t *)array)[i];
-    }
+    return dtype == COMM_FLOAT64 ? ((const double *)array)[i]
+           : dtype == COMM_BF16  ? (double)bf16_widen(((const uint16_t *)array)[i])
+                                 : (double)((const float *)array)[i];
 }
 
 size_t payload_wrong(const struct payload *p, const void *result)
@@ -171,7 +142,7 @@ size_t payload_wrong(const struct payload *p, const void *result)
     size_t wrong = 0;
     for (size_t i = 0; i < payload_result(c, p->ranks); i++) {
         int64_t value = result_value(p, &rule, i);
-        wrong += (size_t)(tolerance > 0 ? !(fabs(decode(c->dtype, result, i) - (double)value) <= tolerance)
+        wrong += (size_t)(tolerance > 0 ? !(fabs(value_at(c->dtype, result, i) - (double)value) <= tolerance)
                                         : differs(c->dtype, result, i, value));
     }
     return wrong;

@@ -1,69 +1,36 @@
 /* sizes.c - the sizes of messages: a range, a list, or those that a model's strategies send. */
-#include "allreduce/sizes.h"
+#include "allreduce/options.h"
 
 #include "ddp/plan.h"
 #include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* ---- the option ---- */
-
-static int sizes_parse(const struct option *option, const char *text, void *field)
-{
-    struct size_list *list = field;
-    char word[32];
-    size_t n = 0;
-    int more;
-    for (const char *at = text; (more = option_next_word(&at, word, sizeof word)) > 0;) {
-        if (n == sizeof list->bytes / sizeof *list->bytes)
-            return error_report("--%s: more than %zu sizes", option->name, n);
-        if (option_bytes.parse(option, word, &list->bytes[n++]))
-            return -1;
-    }
-    if (more < 0 || !n)
-        return error_report("--%s '%.200s': expected a list such as 8,64K,25M", option->name, text);
-    list->n = n;
-    return 0;
-}
-
-const struct option_kind option_sizes = {VALUE_TEXT, sizes_parse, NULL};
-
-/* ---- the sizes ---- */
-
+/* At its place, once. */
 static void add_size(struct sizes *sizes, size_t bytes)
 {
-    if (sizes->n % 64 == 0) {
+    size_t at = sizes->n;
+    while (at && sizes->bytes[at - 1] > bytes)
+        at--;
+    if (at && sizes->bytes[at - 1] == bytes)
+        return;
+    if (sizes->n % 64 == 0)
         sizes->bytes = realloc(sizes->bytes, (sizes->n + 64) * sizeof *sizes->bytes);
-        if (!sizes->bytes)
-            FATAL("no memory for %zu sizes", sizes->n + 64);
-    }
-    sizes->bytes[sizes->n++] = bytes;
+    if (!sizes->bytes)
+        FATAL("no memory for %zu sizes", sizes->n + 64);
+    memmove(sizes->bytes + at + 1, sizes->bytes + at, (sizes->n++ - at) * sizeof *sizes->bytes);
+    sizes->bytes[at] = bytes;
 }
 
-static int compare_sizes(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void sort_once_each(struct sizes *sizes)
-{
-    size_t kept = 0;
-    qsort(sizes->bytes, sizes->n, sizeof *sizes->bytes, compare_sizes);
-    for (size_t i = 0; i < sizes->n; i++)
-        if (!kept || sizes->bytes[i] != sizes->bytes[kept - 1])
-            sizes->bytes[kept++] = sizes->bytes[i];
-    sizes->n = kept;
-}
-
-int sizes_of_range(struct sizes *sizes, const struct size_range *range)
+static int of_range(struct sizes *sizes, const struct allreduce_options *o)
 {
     enum { MOST_SIZES = 100000 };
-    if (range->high < range->low)
-        return error_report("--max-bytes %zu is less than --min-bytes %zu", range->high, range->low);
-    for (double bytes = (double)range->low; bytes <= (double)range->high;
-         bytes = range->step ? bytes + (double)range->step : fmax(bytes + 1, floor(bytes * range->factor))) {
+    if (o->max_bytes < o->min_bytes)
+        return error_report("--max-bytes %zu is less than --min-bytes %zu", o->max_bytes, o->min_bytes);
+    for (double bytes = (double)o->min_bytes; bytes <= (double)o->max_bytes;
+         bytes = o->step_bytes ? bytes + (double)o->step_bytes : fmax(bytes + 1, floor(bytes * o->step_factor))) {
         if (sizes->n == MOST_SIZES)
             return error_report("more than %d sizes from --min-bytes to --max-bytes; use a larger step", MOST_SIZES);
         add_size(sizes, (size_t)bytes);
@@ -71,15 +38,21 @@ int sizes_of_range(struct sizes *sizes, const struct size_range *range)
     return 0;
 }
 
-int sizes_of_list(struct sizes *sizes, const struct size_list *list)
+static int of_list(struct sizes *sizes, const char *text)
 {
-    for (size_t i = 0; i < list->n; i++)
-        add_size(sizes, list->bytes[i]);
-    sort_once_each(sizes);
-    return 0;
+    static const struct option option = {.name = "sizes", .low = 1, .high = MESSAGE_MOST_BYTES};
+    char word[32];
+    size_t bytes;
+    int more;
+    for (const char *at = text; (more = option_next_word(&at, word, sizeof word)) > 0;) {
+        if (option_bytes.parse(&option, word, &bytes))
+            return -1;
+        add_size(sizes, bytes);
+    }
+    return more < 0 || !sizes->n ? error_report("--sizes '%.200s': expected a list such as 8,64K,25M", text) : 0;
 }
 
-int sizes_of_workload(struct sizes *sizes, struct workload *workload)
+static int of_workload(struct sizes *sizes, struct workload *workload)
 {
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     int n = implementations_make(implementation, &workload->strategies, &workload->bucket_sizes);
@@ -100,12 +73,12 @@ int sizes_of_workload(struct sizes *sizes, struct workload *workload)
         plan_destroy(&plan);
     }
     model_destroy(&model);
-    sort_once_each(sizes);
     return sizes->n ? 0 : error_report("--sizes-from-model: none of the --implementations sends anything");
 }
 
-void sizes_destroy(struct sizes *sizes)
+int allreduce_sizes(struct sizes *sizes, struct allreduce_options *o)
 {
-    free(sizes->bytes);
-    *sizes = (struct sizes){0};
+    if (o->sizes_from_model)
+        return of_workload(sizes, &o->workload);
+    return *o->sizes ? of_list(sizes, o->sizes) : of_range(sizes, o);
 }

@@ -1,38 +1,35 @@
-/* tables.h - the tables of timings, of overlaps and of the link, in the columns of nccl-tests where it has them. */
+/* tables.h - the tables of timings, of overlaps and of the link, in the columns of nccl-tests where it has them; and
+ * the list of figures that every summary.json holds, which are those of the columns. */
 #ifndef BENCH_ALLREDUCE_TABLES_H
 #define BENCH_ALLREDUCE_TABLES_H
 
 #include "allreduce/overlap.h"
+#include "base/figures.h"
 #include "base/table.h"
 
-/* A table that is printed as it grows: as JSON, with the columns of its rows. */
+/* A table that is printed as it grows: as JSON, with the columns for table_add_row. Delete the JSON. */
 struct growing_table {
     cJSON *json;
     struct column column[48];
     size_t columns;
 };
 
-/* What of the timings is shown; all of it is kept. */
-struct timing_view {
-    size_t cpu_time;   /* 1: CPU time instead of time */
-    size_t iterations; /* 1: also min, median, p95, p99 and max over the iterations */
-};
-
-/* An empty table whose rows are sizes: with both placements side by side, or in place alone. bus_factor is for the
- * note. Delete the JSON. */
-void timing_table_create(struct growing_table *table, const struct timing_view *view, int in_place_only,
+/* An empty table whose rows are sizes: a struct collective_timing out of place and the one in place behind it, or that
+ * in place alone. It shows CPU time instead of time if show_cpu_time, and also min, median, p95, p99 and max over the
+ * iterations if show_iterations; all of it is kept. bus_factor is for the note. */
+void timing_table_create(struct growing_table *table, int show_cpu_time, int show_iterations, int in_place_only,
                          double bus_factor);
 
-/* Adds the line that ends with a timing in place, and returns it; before[-1] of it is out of place unless there is
- * none. */
-const cJSON *timing_table_add(struct growing_table *table, const struct collective_timing *in_place);
-
-/* The same for overlaps, each of which is a row. */
+/* An empty table whose rows are struct overlap_timing. */
 void overlap_table_create(struct growing_table *table, const struct device *device, const struct comm *comm);
-const cJSON *overlap_table_add(struct growing_table *table, const struct overlap_timing *overlap);
 
-/* Fits a model of the link (link_model.h) to the timings of each type, operation and placement, and makes the table of
- * them; NULL if nothing could be fitted. The caller owns it. */
+/* Appends the figures of a timing that is finished, or of an overlap. Their subject is such as "all_reduce float sum
+ * out_of_place", with "root 1" behind it where there is a root. */
+void timing_figures(struct figure_list *list, const struct collective_timing *timing);
+void overlap_timing_figures(struct figure_list *list, const struct overlap_timing *overlap);
+
+/* Fits a model of the link (link_model.h) to the timings of each type, operation and placement, in the order of
+ * timing_create, and makes the table of them; NULL if nothing could be fitted. The caller owns it. */
 cJSON *link_table(const struct collective_timing *timing, size_t n, int ranks);
 
 #endif

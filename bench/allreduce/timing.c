@@ -4,6 +4,7 @@
 #include "allreduce/payload.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "ddp/comm_create.h"
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
@@ -18,34 +19,60 @@ enum { MOST_ITERATIONS = 2000 }; /* that are timed unless more are asked for */
 
 const char *const rank_time_name[RANK_TIMES] = {"rank 0", "mean of ranks", "fastest rank", "slowest rank"};
 
+/* ---- the endpoint ---- */
+
+/* Floats of a buffer that holds a message: buffers are cleared as floats. */
+static size_t buffer_floats(size_t message_bytes)
+{
+    return (message_bytes + sizeof(float) - 1) / sizeof(float);
+}
+
+int endpoint_create(struct endpoint *e, const struct job *job, const struct device *device,
+                    const struct comm_options *options, size_t most_bytes, int record_spans)
+{
+    enum { IN_FLIGHT = 8 };
+    size_t spans[TIMELINE_LANES] = {[LANE_HOST] = 1, [LANE_COMMUNICATION] = 16, [LANE_COMPUTE] = 1};
+    size_t bytes = buffer_floats(most_bytes) * sizeof(float);
+    *e = (struct endpoint){.job = job, .device = device};
+    timeline_create(&e->timeline, spans);
+    e->comm = comm_create(job, device, record_spans ? &e->timeline : NULL, IN_FLIGHT, options);
+    if (!e->comm)
+        return -1;
+    e->in = e->comm->allocate(e->comm, bytes);
+    e->buffer = e->comm->allocate(e->comm, bytes);
+    e->host_in = device->host_reads_memory ? e->in : device->allocate_host(bytes);
+    e->host_buffer = device->host_reads_memory ? e->buffer : device->allocate_host(bytes);
+    return 0;
+}
+
+void endpoint_destroy(struct endpoint *e)
+{
+    if (e->device && !e->device->host_reads_memory) {
+        e->device->release_host(e->host_in);
+        e->device->release_host(e->host_buffer);
+    }
+    if (e->comm) {
+        e->comm->release(e->comm, e->in);
+        e->comm->release(e->comm, e->buffer);
+        e->comm->destroy(e->comm);
+    }
+    timeline_destroy(&e->timeline);
+    *e = (struct endpoint){0};
+}
+
+/* ---- which collectives ---- */
+
 static int reduces(enum comm_kind kind)
 {
     return kind == COMM_ALL_REDUCE || kind == COMM_REDUCE_SCATTER;
 }
 
-/* ---- which collectives ---- */
-
-const char *timing_op(const struct collective *c)
-{
-    return reduces(c->kind) ? comm_op_name[c->op] : "none";
-}
-
-int timing_root(const struct collective *c)
-{
-    return c->kind == COMM_BROADCAST ? c->root : -1;
-}
-
-const char *timing_placement(const struct collective_timing *t)
-{
-    return t->in_place ? "in_place" : "out_of_place";
-}
-
 void timing_words(const struct collective_timing *t, char words[TIMING_WORDS])
 {
-    const struct collective *c = &t->collective;
     char size[CELL];
-    snprintf(words, TIMING_WORDS, "%s of %s (%s%s%s, %s)", comm_kind_name[c->kind], text_memory(size, t->bytes),
-             comm_dtype_name[c->dtype], reduces(c->kind) ? " " : "", reduces(c->kind) ? comm_op_name[c->op] : "",
+    int reduced = reduces(t->collective.kind);
+    snprintf(words, TIMING_WORDS, "%s of %s (%s%s%s, %s)", comm_kind_name[t->collective.kind],
+             text_memory(size, t->bytes), t->dtype, reduced ? " " : "", reduced ? t->op : "",
              t->in_place ? "in place" : "out of place");
 }
 
@@ -68,8 +95,14 @@ struct collective_timing *timing_create(const struct collective_choice *choice, 
                     continue;
                 c.count = count;
                 for (int in_place = kind == COMM_BROADCAST || in_place_only; in_place < 2; in_place++)
-                    timing[(*n)++] = (struct collective_timing){
-                        .collective = c, .in_place = in_place, .bytes = count * whole, .wrong = NAN};
+                    timing[(*n)++] = (struct collective_timing){.collective = c,
+                                                                .in_place = in_place,
+                                                                .dtype = comm_dtype_name[d],
+                                                                .op = reduces(kind) ? comm_op_name[op] : "none",
+                                                                .placement = in_place ? "in_place" : "out_of_place",
+                                                                .root = kind == COMM_BROADCAST ? c.root : -1,
+                                                                .bytes = count * whole,
+                                                                .wrong = NAN};
             }
         }
     return timing;
@@ -130,21 +163,6 @@ static size_t check_once(struct endpoint *e, const struct timing_options *option
     return payload_wrong(&payload, result);
 }
 
-static void check(struct endpoint *e, const struct timing_options *options, struct collective_timing *t,
-                  const struct collective *c, const char *words)
-{
-    double wrong = 0, *all = allocate((size_t)e->job->size, sizeof *all);
-    watchdog_begin(e->comm->watchdog, "check", words);
-    for (size_t i = 0; i < options->check; i++)
-        wrong += (double)check_once(e, options, t, c, i);
-    watchdog_rest(e->comm->watchdog);
-    job_gather(e->job, &wrong, sizeof wrong, all);
-    t->wrong = 0;
-    for (int r = 0; r < e->job->size; r++)
-        t->wrong += all[r];
-    free(all);
-}
-
 /* Iterations that are not timed; returns the seconds of the fastest. */
 static double warm_up(struct endpoint *e, const struct timing_options *options, const struct collective *c)
 {
@@ -186,11 +204,16 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
     c.in = t->in_place ? NULL : e->in;
     c.buffer = e->buffer;
     timing_words(t, words);
-    if (cycle == 0 && options->check)
-        check(e, options, t, &c, words);
+    if (cycle == 0 && options->check) {
+        watchdog_begin(e->comm->watchdog, "check", words);
+        t->wrong = 0;
+        for (size_t i = 0; i < options->check; i++)
+            t->wrong += (double)check_once(e, options, t, &c, i);
+        watchdog_rest(e->comm->watchdog);
+    }
     /* zeros: sums in place stay what they are, however often */
-    e->device->zero(e->in, endpoint_buffer_bytes(t->bytes) / sizeof(float));
-    e->device->zero(e->buffer, endpoint_buffer_bytes(t->bytes) / sizeof(float));
+    e->device->zero(e->in, buffer_floats(t->bytes));
+    e->device->zero(e->buffer, buffer_floats(t->bytes));
     e->device->synchronize();
 
     watchdog_begin(e->comm->watchdog, "warm-up iteration", words);
@@ -251,27 +274,27 @@ static double time_of(enum rank_time time, const double *all, size_t n, int rank
         least = fmin(least, x);
         most = fmax(most, x);
     }
-    const double times[RANK_TIMES] = {
-        [TIME_OF_RANK0] = all[i], [TIME_MEAN] = mean, [TIME_OF_FASTEST] = least, [TIME_OF_SLOWEST] = most};
-    return times[time];
+    return time == TIME_OF_RANK0 ? all[i] : time == TIME_MEAN ? mean : time == TIME_OF_FASTEST ? least : most;
 }
 
 void timing_finish(const struct job *job, enum rank_time time, struct collective_timing *t)
 {
     int ranks = job->size;
+    const double mine[] = {t->cpu_seconds, t->wrong};
     double *all = allocate(t->n * (size_t)ranks, sizeof *all), *series = allocate(t->n, sizeof *series);
-    double *median = allocate((size_t)ranks, sizeof *median), *cpu = allocate((size_t)ranks, sizeof *cpu);
+    double *median = allocate((size_t)ranks, sizeof *median), *sums = allocate((size_t)ranks, sizeof mine);
     job_gather(job, t->seconds, t->n * sizeof *all, all);
-    job_gather(job, &t->cpu_seconds, sizeof *cpu, cpu);
+    job_gather(job, mine, sizeof mine, sums);
     for (size_t i = 0; i < t->n; i++)
         series[i] = time_of(time, all, t->n, ranks, i);
     t->slowest_rank = 0;
-    t->cpu_time = 0;
+    t->cpu_time = t->wrong = 0;
     for (int r = 0; r < ranks; r++) {
         median[r] = stats_median(all + (size_t)r * t->n, t->n);
         if (median[r] > median[t->slowest_rank])
             t->slowest_rank = r;
-        t->cpu_time += cpu[r] / ranks / (double)t->n;
+        t->cpu_time += sums[2 * r] / ranks / (double)t->n;
+        t->wrong += sums[2 * r + 1];
     }
     t->iterations = spread_of(series, t->n);
     t->ranks = spread_of(median, (size_t)ranks);
@@ -281,5 +304,5 @@ void timing_finish(const struct job *job, enum rank_time time, struct collective
     free(all);
     free(series);
     free(median);
-    free(cpu);
+    free(sums);
 }

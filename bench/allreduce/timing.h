@@ -2,9 +2,28 @@
 #ifndef BENCH_ALLREDUCE_TIMING_H
 #define BENCH_ALLREDUCE_TIMING_H
 
-#include "allreduce/endpoint.h"
+#include "ddp/comm.h"
+#include "ddp/job.h"
+#include "kernels/device.h"
 
 #include <stdint.h>
+
+/* What a rank runs collectives with: a comm, its device, and two buffers for the largest message. */
+struct endpoint {
+    const struct job *job;
+    const struct device *device;
+    struct comm *comm;
+    struct timeline timeline;    /* of the comm's spans, if they are recorded */
+    void *in, *buffer;           /* [most bytes], in the device's memory */
+    void *host_in, *host_buffer; /* what the host reads and writes of them: the same memory where it can */
+};
+
+/* Makes the comm and the buffers. most_bytes: of the largest message. record_spans: 1 for those who read the timeline;
+ * recording costs time. All ranks call. Returns 0; or -1 on every rank, and rank 0 has said why. Destroy in either
+ * case. */
+int endpoint_create(struct endpoint *endpoint, const struct job *job, const struct device *device,
+                    const struct comm_options *options, size_t most_bytes, int record_spans);
+void endpoint_destroy(struct endpoint *endpoint); /* leaves the device alone; a zeroed endpoint is fine */
 
 /* Which collectives: every size is timed for each type and operation chosen. */
 struct collective_choice {
@@ -36,12 +55,14 @@ struct time_spread {
 struct collective_timing {
     struct collective collective; /* without buffers */
     int in_place;
+    const char *dtype, *op, *placement; /* in words: op is "none" where nothing is reduced; out_of_place or in_place */
+    int root;                           /* -1: there is none */
     size_t bytes; /* of the whole message: what a rank ends up with, or, reduce-scatter, what it starts with */
 
     size_t n;           /* iterations timed so far */
     double *seconds;    /* [n] of this rank, all cycles */
     double cpu_seconds; /* of this rank's threads, in the n iterations */
-    double wrong;       /* elements over all ranks; NAN: not checked */
+    double wrong;       /* elements of this rank, when finished of all ranks; NAN: not checked */
     size_t planned;     /* iterations in all cycles; 0 before the first */
     size_t last_n;      /* iterations of the last cycle, */
     int64_t start_ns;   /* which began then, on this rank's clock */
@@ -74,12 +95,8 @@ void timing_measure(struct endpoint *endpoint, const struct timing_options *opti
 /* Makes the figures from the samples of all ranks. All ranks call. */
 void timing_finish(const struct job *job, enum rank_time time, struct collective_timing *timing);
 
-/* The operation's name, or "none" where nothing is reduced; its root, or -1 where there is none; out_of_place or
- * in_place; all of a timing in words, for messages. */
+/* All of it in words, for messages. */
 enum { TIMING_WORDS = 128 };
-const char *timing_op(const struct collective *collective);
-int timing_root(const struct collective *collective);
-const char *timing_placement(const struct collective_timing *timing);
 void timing_words(const struct collective_timing *timing, char words[TIMING_WORDS]);
 
 #endif

@@ -86,7 +86,10 @@ static void number_words(char cell[CELL_SIZE], const cJSON *column, double value
 {
     int decimals = (int)json_number(column, "decimals");
     double shown = value * json_number(column, "scale");
-    snprintf(cell, CELL_SIZE, "%.*f", decimals < 0 ? decimals_of(shown, -decimals) : decimals, shown);
+    if (!isfinite(value))
+        snprintf(cell, CELL_SIZE, "n/a");
+    else
+        snprintf(cell, CELL_SIZE, "%.*f", decimals < 0 ? decimals_of(shown, -decimals) : decimals, shown);
 }
 
 static void cell_words(char cell[CELL_SIZE], const cJSON *column, const cJSON *row)
@@ -102,11 +105,9 @@ static void cell_words(char cell[CELL_SIZE], const cJSON *column, const cJSON *r
         double to = json_number(row, name);
         number_words(low, column, from);
         number_words(high, column, to);
-        snprintf(cell, CELL_SIZE, isfinite(from) && isfinite(to) ? "[%.50s, %.50s]" : "", low, high);
-    } else if (isfinite(json_number(row, key))) {
-        number_words(cell, column, json_number(row, key));
+        snprintf(cell, CELL_SIZE, isfinite(from) || isfinite(to) ? "[%.50s, %.50s]" : "", low, high);
     } else {
-        snprintf(cell, CELL_SIZE, "n/a");
+        number_words(cell, column, json_number(row, key));
     }
 }
 

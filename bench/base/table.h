@@ -15,7 +15,7 @@ enum column_kind {
     COLUMN_COUNT,   /* size_t */
     COLUMN_INT,     /* int */
     COLUMN_REAL,    /* double; NAN: n/a */
-    COLUMN_INTERVAL /* double[2], low and high, printed as [low, high]; NAN: an empty cell */
+    COLUMN_INTERVAL /* double[2], low and high, printed as [low, high]; NAN: n/a, both: an empty cell */
 };
 
 struct column {

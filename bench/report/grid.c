@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEVEL 0.95
+#define CONFIDENCE 0.95
 
 /* ---- the points ---- */
 
@@ -76,7 +76,7 @@ static void describe(struct grid_point *p)
         return;
     for (size_t i = 0; i < p->n; i++)
         squares += (p->sample[i].step_s - p->mean_s) * (p->sample[i].step_s - p->mean_s);
-    double half = stats_t_quantile((1 + LEVEL) / 2, n - 1) * sqrt(squares / (n - 1) / n);
+    double half = stats_t_quantile((1 + CONFIDENCE) / 2, n - 1) * sqrt(squares / (n - 1) / n);
     p->interval_s[0] = p->mean_s - half;
     p->interval_s[1] = p->mean_s + half;
 }
@@ -94,7 +94,7 @@ static struct paired compare(const struct grid_point *a, const struct grid_point
                 of_a[n] = a->sample[i].step_s;
                 of_b[n++] = b->sample[j].step_s;
             }
-    struct paired paired = stats_paired(of_a, of_b, n, LEVEL);
+    struct paired paired = stats_paired(of_a, of_b, n, CONFIDENCE);
     free(of_a);
     free(of_b);
     if (n < GRID_REPEATS) {
@@ -134,7 +134,7 @@ static void judge_group(struct grid_point *point, size_t n, size_t best)
         else if (i == best)
             a->verdict = GRID_BEST;
         else
-            a->verdict = p[pair_of[i]] < 1 - LEVEL && a->to_best.ratio > 1 ? GRID_SLOWER : GRID_TIED;
+            a->verdict = p[pair_of[i]] < 1 - CONFIDENCE && a->to_best.ratio > 1 ? GRID_SLOWER : GRID_TIED;
     }
     free(p);
     free(pair_of);

@@ -108,9 +108,24 @@ static FILE *open_text(char **text, size_t *length)
     return out;
 }
 
-/* Nothing is printed or written of directories of which one cannot be read. */
+/* Whether every run can be read; a sweep is read as a whole before anything is written into it. */
+static int check_runs(const struct report_options *options)
+{
+    int status = 0;
+    for (size_t i = 0; i < options->directories && !status; i++)
+        if (!sweep_is(options->directory[i])) {
+            struct saved_run saved;
+            status = results_read(&saved, options->directory[i]);
+            saved_run_destroy(&saved);
+        }
+    return status;
+}
+
+/* Nothing is printed of directories of which one cannot be read. */
 static int report_all(const struct report_options *options)
 {
+    if (check_runs(options))
+        return -1;
     char *words = NULL, *csv = NULL;
     size_t length = 0, csv_length = 0;
     FILE *out = open_text(&words, &length), *figures = open_text(&csv, &csv_length);

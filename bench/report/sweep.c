@@ -61,18 +61,18 @@ int sweep_is(const char *directory)
 }
 
 /* What the name of a run's directory says. */
-struct place {
+struct run_name {
     size_t ranks, repeat;
     char model[128];
 };
 
 /* Returns 1; or 0 for another name, such as that of a run that has failed. */
-static int parse_place(struct place *place, const char *name)
+static int parse_run_name(struct run_name *parts, const char *name)
 {
     int end = 0;
-    return sscanf(name, "ranks=%zu/model=%127[^/,]/%*[^/]/repeat-%zu%n", &place->ranks, place->model, &place->repeat,
+    return sscanf(name, "ranks=%zu/model=%127[^/,]/%*[^/]/repeat-%zu%n", &parts->ranks, parts->model, &parts->repeat,
                   &end) == 3 &&
-           end && !name[end] && place->ranks && place->repeat && place->repeat < 10000;
+           end && !name[end] && parts->ranks && parts->repeat && parts->repeat < 10000;
 }
 
 /* The bucket size in MiB, as the run was asked for it: bytes are rounded. NAN where there are no buckets. */
@@ -86,7 +86,7 @@ static double bucket_of(const cJSON *run, const cJSON *implementation)
 }
 
 /* Puts a run into the grid, and its figures into sweep.csv. */
-static int take_run(struct grid *grid, FILE *csv, const struct place *place, const struct saved_run *saved)
+static int take_run(struct grid *grid, FILE *csv, const struct run_name *parts, const struct saved_run *saved)
 {
     const cJSON *all = cJSON_GetObjectItemCaseSensitive(saved->run, "implementations");
     const cJSON *implementation = cJSON_GetArrayItem(all, 0), *derived;
@@ -97,14 +97,14 @@ static int take_run(struct grid *grid, FILE *csv, const struct place *place, con
     if (cJSON_GetArraySize(all) != 1 || !step || !(step->value > 0))
         return error_report("%s: is not the benchmark of one implementation, so it is no run of a sweep",
                             saved->directory);
-    grid_add(grid, place->ranks, place->model, name, strategy, bucket,
-             (struct grid_sample){place->repeat, step->value, tokens ? tokens->value : NAN});
+    grid_add(grid, parts->ranks, parts->model, name, strategy, bucket,
+             (struct grid_sample){parts->repeat, step->value, tokens ? tokens->value : NAN});
     derived = cJSON_GetObjectItemCaseSensitive(saved->run, "derived");
     char begin[600], size[32] = "";
     if (isfinite(bucket))
         snprintf(size, sizeof size, "%.10g", bucket);
-    snprintf(begin, sizeof begin, "%zu,%s,%s,%s,%zu,%s,%.0f,%.0f,", place->ranks, place->model, name, size,
-             place->repeat, strategy, json_number(derived, "host_count"), json_number(derived, "threads"));
+    snprintf(begin, sizeof begin, "%zu,%s,%s,%s,%zu,%s,%.0f,%.0f,", parts->ranks, parts->model, name, size,
+             parts->repeat, strategy, json_number(derived, "host_count"), json_number(derived, "threads"));
     figures_print_csv(csv, &saved->figures, begin);
     return 0;
 }
@@ -118,11 +118,11 @@ static int read_runs(struct grid *grid, FILE *csv, const char *directory, FILE *
     make_pattern(path, directory, "ranks=*/model=*/*/repeat-*");
     int none = glob(path, 0, NULL, &found);
     for (size_t i = 0; !none && i < found.gl_pathc && !status; i++) {
-        struct place place;
+        struct run_name parts;
         struct saved_run saved = {0};
-        if (!parse_place(&place, found.gl_pathv[i] + strlen(directory) + 1))
+        if (!parse_run_name(&parts, found.gl_pathv[i] + strlen(directory) + 1))
             continue;
-        status = results_read(&saved, found.gl_pathv[i]) || take_run(grid, csv, &place, &saved) ? -1 : 0;
+        status = results_read(&saved, found.gl_pathv[i]) || take_run(grid, csv, &parts, &saved) ? -1 : 0;
         if (!status)
             results_print_csv(figures, &saved);
         runs++;
@@ -174,7 +174,7 @@ static struct row row_of(const struct grid_point *p)
     if (p->verdict == GRID_BEST) {
         row.mark = "*";
         strcpy(row.ratio, "best");
-        row.point.to_best.ci_low = NAN;
+        row.point.to_best.ci_low = row.point.to_best.ci_high = NAN;
     }
     return row;
 }
@@ -264,7 +264,7 @@ static void print_series(FILE *out, const struct grid_point *point, size_t n, si
 
 /* The points, sorted by their steps, as blocks of lines, two empty lines between them: the best bucket as x, y, words;
  * then for each implementation its name, and lines of x (MiB), mean step and the ends of its interval (ms). One without
- * buckets is a horizontal line, with its interval at a place of its own at the right. Nothing if none has buckets. */
+ * buckets is a horizontal line, with its interval at a parts of its own at the right. Nothing if none has buckets. */
 static void print_picture(FILE *out, const struct grid_point *point, size_t n)
 {
     const struct grid_point *best = NULL;
@@ -322,9 +322,10 @@ static int print_grid(FILE *out, const struct grid *grid, const char *directory)
     fprintf(
         out,
         "\nstep: mean over the runs (n) of a run's median step, with Student's 95 %% interval. / best: geometric mean "
-        "of the\nratios to the best (*) in the same repeat. =: not slower than the best at the 5 %% level (paired t "
-        "test of the\nlogarithms, adjusted by Holm over all pairs of these ranks and model); use more --repeats to "
-        "tell more apart.\n");
+        "of the\nratios to the best (*) in the same repeat. =: not significantly different from the best at the 5 %% "
+        "level "
+        "(paired t test\nof the logarithms, adjusted by Holm over all pairs of these ranks and model); --repeats "
+        "narrows the intervals.\n");
     if (scales)
         fprintf(out, "efficiency: tokens per second and rank, over those of the same row on the fewest ranks.\n");
     return status;

@@ -61,7 +61,7 @@ expect "percentiles are in order" awk -F, "$by_size"' END { for (k in bytes)
     if (!(x[k, "time_min"] <= x[k, "time_median"] && x[k, "time_median"] <= x[k, "time_p95"] &&
           x[k, "time_p95"] <= x[k, "time_p99"] && x[k, "time_p99"] <= x[k, "time_max"])) { print k; bad = 1 }
     exit bad }' out/summary.csv
-expect "what was printed is summary.txt" diff -w printed out/summary.txt
+expect "what was printed is summary.txt" diff printed out/summary.txt
 expect "only the time is judged" equal "$(awk -F, 'FNR > 1 && $11 == 1 { print $3 }' out/summary.csv | sort -u)" time
 
 status=0
@@ -115,7 +115,7 @@ expect "and its figures" equal "$(awk -F, 'FNR > 1 { print $3 }' out/summary.csv
     "both comm comm_slowdown compute compute_slowdown overlap "
 expect "over rounds" equal "$(figures n | sort -u)" 8
 expect "its summary is JSON" valid out/summary.json
-expect "and what was printed" diff -w printed out/summary.txt
+expect "and what was printed" diff printed out/summary.txt
 
 measure 2 --sizes 64K -n 20000 --monitor-cpu # for more than the 0.2 s of a shortest line
 expect "the CPUs are watched beside it" grep -q '^[0-9.]*,[0-9.]*,' out/cpu_monitor.csv

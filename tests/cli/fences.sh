@@ -131,7 +131,7 @@ good() {
     printf '#include "training/training.h"\n#include "profile/figures.h"\n' >>"$1/bench/profile/profile.c"
     printf '#include "results/results.h"\n#include "base/text.h"\n' >>"$1/bench/compare/compare.c"
     printf '#include "trace/rows.h"\n#include "profile/profile.h"\n' >>"$1/bench/selfbench/selfbench.c"
-    printf '#include "command_line.h"\n#include "profile/profile.h"\n#include "kernels/device.h"\n' >"$1/bench/main.c"
+    printf '#include "helper.h"\n#include "profile/profile.h"\n#include "kernels/device.h"\n' >"$1/bench/main.c"
     printf '/* #if in words */\nint if_else;\n' >>"$1/bench/main.c"
     printf '#include "spans/spans.h"\n#include "ddp/job.h"\n' >"$1/tests/test_spans.c"
 }
@@ -192,7 +192,7 @@ expect names kernels/cpu/linear.c '#include "job.h"'
 expect names kernels/device.h '#include "../ddp/absent.h"'
 expect names ddp/job.h '#include <bench/absent.h>'
 expect names bench/spans/spans.c '#include "bench/spans/steps.h"'
-expect names bench/spans/spans.c '#include "command_line.h"'
+expect names bench/spans/spans.c '#include "helper.h"'
 expect floors kernels/cpu/linear.c '#include "ddp/job.h"'
 expect floors ddp/job.c '#include "spans/spans.h"'
 expect floors ddp/job.h '#include <base/stats.h>'

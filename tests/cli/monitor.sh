@@ -142,7 +142,7 @@ busy() { timeout "$1" sh -c 'while :; do :; done' || true; }
 # One busy loop beside two runs that sleep nearly all of the time.
 (sleep 1.5 && busy 3) &
 busy=$!
-# blocks of more than 0.2 s, which without the monitor are enough to tell of other work
+# blocks of more than 0.2 s, which without the monitor are enough to show other work
 begin_benchmark beside 1 "${slow[@]}" --rounds 10 --steps-per-block 12 --monitor-cpu
 begin profile 1 "$program" "${tiny[@]}" "${slow[@]}" --profile --profile-implementation ddp --num-epochs 20 \
     --profile-output-dir "$temporary/profile" --monitor-cpu
@@ -155,21 +155,21 @@ most=$(column "$out/cpu_monitor.csv" job_cores | sort -n | tail -n 1)
 succeeds "a busy loop is not taken for the rank, which sleeps most of the time ($most cores)" \
     awk -v most="$most" 'BEGIN { exit !(most < 0.6) }'
 if grep -q 'other processes used up to' printed; then good=1; else good=0; fi
-result "$good" "a busy loop is not told a second time, by blocks"
+result "$good" "a busy loop is not reported a second time, by blocks"
 grep -q '"blocks_with_other_processes":.*[1-9]' "$out/summary.json" && good=0 || good=1
 result "$good" "though blocks were beside it"
 for file in printed "$out/summary.txt"; do
     grep -qE '^Note: other processes used 0.25 cores or more in [0-9]+ of [0-9]+ s, [0-9.]+ at most\.$' "$file" && good=0 || good=1
-    result "$good" "a busy loop is told in $(basename "$file")"
+    result "$good" "a busy loop is reported in $(basename "$file")"
 done
 grep -q '"other_processes"' "$out/summary.json" && valid "$out/summary.json" >>said && good=0 || good=1
-result "$good" "a busy loop is told in summary.json"
+result "$good" "a busy loop is reported in summary.json"
 
 end profile
 succeeds "a profile: whole lines" whole "$temporary/profile/ddp/cpu_monitor.csv"
 grep -q '^Note: other processes used' printed && grep -q '"other_processes"' "$temporary/profile/ddp/summary.json" &&
     valid "$temporary/profile/ddp/summary.json" >>said && good=$status || good=1
-result "$good" "a profile tells of a busy loop beside it"
+result "$good" "a profile reports a busy loop"
 
 # ---- several hosts ----
 
@@ -228,10 +228,10 @@ for words in "host GPU 0 (NVML's number) was held back by its power limit in" \
     "host GPU 0 (NVML's number) was throttled because of its temperature in" \
     "host GPU 0 (NVML's number) had its memory nearly full in [0-9]* of [0-9]* samples (95.0 % at most, threshold 90 %)"; do
     grep -q "^Note: $words" printed && good=0 || good=1
-    result "$good" "GPUs: told: ${words%% in*}"
+    result "$good" "GPUs: reported: ${words%% in*}"
 done
 [ "$(grep -c '^Note: host GPU' printed)" = 3 ] && valid "$out/summary.json" >>said && good=0 || good=1
-result "$good" "GPUs: nothing else is told of them"
+result "$good" "GPUs: nothing else is reported of them"
 [ "$(cat gpus.shutdown)" = shutdown ] && good=0 || good=1
 result "$good" "GPUs: one rank of the host used the library, and shut it down"
 

@@ -135,7 +135,7 @@ fi
 try "$program" compare ours2 --candidate theirs2 --allow implementations --label ddpbench,torch
 cp printed said
 succeeds "compare takes both, whichever is faster" test "$status" = 0 -o "$status" = 3 -o "$status" = 4
-succeeds "and tells the programs" grep -qx '  program: baseline ddpbench, candidate torch_ddp[.]py' printed
+succeeds "and names the programs" grep -qx '  program: baseline ddpbench, candidate torch_ddp[.]py' printed
 succeeds "and has all strategies side by side" test \
     "$(grep -cE '^(none|ddp[a-z_0-9]*) step .* (ok|ambiguous|regressed|improved)$' printed)" = 6
 succeeds "and the one that only PyTorch has" grep -qE '^torch_ddp step .* new$' printed

@@ -78,7 +78,7 @@ plan sockets-take-turns 2 0+2,1+3 -n 2
 plan unknown-cores 1 0,1 -n 2
 OMP_NUM_THREADS=1 plan eight-cores 1 0+1,4+5 -n 2
 PATH=$temporary/two-cores:$PATH try "$run" -n 3 --dry-run -- "$program"
-check 0 "more ranks than cores are told" '^run.sh: 3 ranks on this machine, 1 thread each, not pinned: there are more ranks than cores$'
+check 0 "more ranks than cores are reported" '^run.sh: 3 ranks on this machine, 1 thread each, not pinned: there are more ranks than cores$'
 PATH=$temporary/eight-cores:$PATH try "$run" -n 2 --dry-run -- "$program"
 check 0 "what it does is one line" '^run.sh: 2 ranks on this machine, 3 threads each, pinned to 4 cores, of which one is for communication$'
 [ "$(wc -l <said)" = 1 ] && good=0 || good=1
@@ -126,10 +126,10 @@ on_hosts "one listed twice" 'large1\nsmall2\nlarge1\n' 'large1:2,small2:1 -n 3 -
 on_hosts "more ranks than cores on one" 'small1 slots=2\nsmall2 slots=3\n' 'small1:2,small2:3 -n 5 -genv OMP_NUM_THREADS 1'
 printf 'large1\nsmall2\n' >hosts
 HYDRA_LAUNCHER_EXEC="$temporary/ssh" try "$run" --hosts hosts --dry-run -- prog
-check 0 "hosts with different cores are told" '2 ranks on 2 hosts, 2 threads each, not pinned: the hosts have different cores$'
+check 0 "hosts with different cores are reported" '2 ranks on 2 hosts, 2 threads each, not pinned: the hosts have different cores$'
 printf 'large1\nnowhere\n' >hosts
 HYDRA_LAUNCHER_EXEC="$temporary/ssh" try "$run" --hosts hosts -- prog
-check 1 "a host that cannot be reached is told" '^run.sh: host nowhere cannot be used: ssh: .*No route to host; .*: ssh nowhere lscpu$'
+check 1 "a host that cannot be reached is reported" '^run.sh: host nowhere cannot be used: ssh: .*No route to host; .*: ssh nowhere lscpu$'
 # what ssh says beside the cause comes before it, with a carriage return
 cat >warning <<'END'
 #!/bin/sh

@@ -170,7 +170,7 @@ check 0 "paths may have blanks" '^sweep.sh: 1 run: 0 were there, 1 made, 0 faile
 # ---- what fails ----
 
 try "$sweep" --program "$program" --implementations ddp --ranks 1,3 --model "tiny:$sizes" --repeats 1 --rounds 2 --output part -- --steps-per-block 1
-check 1 "a failing point is told" '^sweep.sh: part/ranks=3/.*/ddp/repeat-1 failed with status 2: ddpbench: .*batch of 4 .*3 ranks'
+check 1 "a failing point is reported" '^sweep.sh: part/ranks=3/.*/ddp/repeat-1 failed with status 2: ddpbench: .*batch of 4 .*3 ranks'
 grep -q '^sweep.sh: 2 runs: 0 were there, 1 made, 1 failed' said && good=0 || good=1
 result $good "the rest goes on"
 is "only what was complete is in the results" "$(cd part/ && echo ranks=*/*/ddp/repeat-1 && cut -d, -f1 sweep.csv | sort -u | tr '\n' ' ')" \

@@ -150,7 +150,7 @@ int main(void)
     if (job_begin(&job))
         return 1;
     Suite *suite = suite_create("by_name");
-    TCase *tests = tcase_create("averages");
+    TCase *tests = tcase_create("totals");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, time_of_its_own);
     tcase_add_loop_test(tests, rows_are_sorted, 0, SORTS);

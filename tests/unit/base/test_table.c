@@ -131,6 +131,7 @@ END_TEST
 
 START_TEST(a_table_grows_row_by_row)
 {
+    static const struct fruit open_ended = {"plum", 1, 1, {0.001, INFINITY}, 0};
     struct table empty = table;
     empty.rows = 0;
     cJSON *json = table_json(&empty);
@@ -139,11 +140,13 @@ START_TEST(a_table_grows_row_by_row)
     FILE *out = open_memstream(&text, &length);
     table_print_headings(out, json);
     table_print_row(out, json, table_add_row(json, columns, table.columns, &fruits[0]));
+    table_print_row(out, json, table_add_row(json, columns, table.columns, &open_ended));
     fclose(out);
     ck_assert_str_eq(text, "fruit   size     time [95 %]\n"
                            "           B       ms\n"
-                           "apple   1024     1.23 [1.0, 2.0]\n");
-    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(json, "rows")), 1);
+                           "apple   1024     1.23 [1.0, 2.0]\n"
+                           "plum       1     1000 [1.0, n/a]\n");
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(json, "rows")), 2);
     free(text);
     cJSON_Delete(json);
 }
