@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Whether text is UTF-8 (RFC 3629: shortest form, no surrogates, up to U+10FFFF), as JSON has to be. */
 static int is_utf8(const char *text)
@@ -92,7 +93,9 @@ cJSON *json_read(const char *directory, const char *name)
     const char *end = NULL;
     size_t room = 0, line = 1;
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    FILE *file = fopen(path, "rb");
+    struct stat status;
+    int other = !stat(path, &status) && !S_ISREG(status.st_mode); /* opening a pipe would wait for its writer */
+    FILE *file = other ? NULL : fopen(path, "rb");
     ssize_t n = file ? getdelim(&text, &room, 0, file) : -1; /* all of it, since text holds no 0 */
     int why = !file || ferror(file) ? errno : 0;
     if (file)
@@ -100,8 +103,8 @@ cJSON *json_read(const char *directory, const char *name)
     cJSON *json = n >= 0 && strlen(text) == (size_t)n ? cJSON_ParseWithOpts(text, &end, 1) : NULL;
     for (const char *c = text; end && c < end; c++)
         line += *c == '\n';
-    if (why)
-        error_report("cannot read %s: %s", path, strerror(why));
+    if (other || why)
+        error_report("cannot read %s: %s", path, other ? "it is not a regular file" : strerror(why));
     else if (!json)
         error_report("%s: is not valid JSON (line %zu); the run that wrote it may have been cut off or the file edited",
                      path, line);

@@ -188,7 +188,7 @@ static int unknown(const struct option_table *table, const char *word, size_t le
     size_t dashes = *word == '-' ? strspn(word, "-") : 0, at = 0;
     int limit = 1 + (int)length / 3, shown = 0;
     char known[200] = "";
-    for (int far = 0; far <= limit; far++)
+    for (int far = 0; far <= limit && length > dashes; far++)
         for (size_t i = 0; i < table->rows && shown < 3 && at < sizeof known; i++)
             if (distance(word + dashes, length - dashes, table->row[i].option->name) == far)
                 at += (size_t)snprintf(known + at, sizeof known - at, "%s --%s", shown++ ? "," : "; did you mean",

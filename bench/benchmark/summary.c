@@ -169,8 +169,8 @@ static void add_fastest(const struct ranking *c, cJSON *summary)
         results_add_line(summary, "notes", "Slower: %s.", slower);
     results_add_line(
         summary, "notes",
-        "(step time against the shortest, paired by round, with a 95 %% interval each; slower: at the 5 %% "
-        "level over all %d pair%s together)",
+        "(step time against the shortest, paired by round, each with its own 95 %% interval; slower: significant "
+        "at the 5 %% level with Holm's correction over all %d pair%s)",
         c->pairs, text_plural((size_t)c->pairs));
 }
 

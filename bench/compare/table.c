@@ -123,7 +123,7 @@ static void add_median(cJSON *row, const cJSON *figure, const char *side, const 
 static void add_figure(cJSON *table, const cJSON *figure, const char *ratio, const struct compare_options *o)
 {
     const char *verdict = json_string(figure, "verdict");
-    char text[CELL], words[96], missing[64] = "";
+    char text[CELL], words[128], missing[64] = "";
     int whole = json_number(figure, "sizes") > 1;
     cJSON *row = add_row(table, figure, whole ? "all sizes" : text_bytes(text, json_number(figure, "bytes")));
     add_median(row, figure, "baseline", "n_baseline", o->baselines);

@@ -282,6 +282,7 @@ int capture_run(struct capture *capture, struct run *run, const struct profile_o
         capture->first++;
     capture->first = capture->first < capture->n ? capture->first : 0; /* the warm-up may be all there is */
     capture->collectives.first = capture->first;
+    capture->collectives.steps = capture->n - capture->first;
     collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment);
     if (run->job->rank == 0 && capture->interrupted)
         fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", capture->n);

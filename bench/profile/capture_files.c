@@ -47,17 +47,6 @@ static int send_rows(void *job, const char *text, size_t n)
     return 0;
 }
 
-/* Takes the rows of one rank; after a failure they are still taken, and dropped. */
-static int receive_rows(const struct job *job, int rank, struct new_file *file, int failed)
-{
-    enum { PIECE = 1 << 16 };
-    char *text = allocate(PIECE, 1);
-    for (size_t n; (n = job_receive(job, rank, text, PIECE)) > 0;)
-        failed = failed || write_to_file(file, text, n);
-    free(text);
-    return failed;
-}
-
 int trace_files_write_all_ranks(const struct profile_options *options, const struct results *results,
                                 const struct job *job, const struct trace *trace)
 {
@@ -71,6 +60,7 @@ int trace_files_write_all_ranks(const struct profile_options *options, const str
         job_send(job, NULL, 0);
         return 0;
     }
+    enum { PIECE = 1 << 16 };
     char directory[FILES_PATH], path[FILES_PATH];
     snprintf(directory, sizeof directory, "%.550s/all_ranks", results->directory);
     snprintf(path, sizeof path, "%.600s/%.63s_all_ranks_trace.json%s", directory, options->implementation->name,
@@ -80,8 +70,11 @@ int trace_files_write_all_ranks(const struct profile_options *options, const str
     int failed = files_make_directories("profile-output-dir", directory) ||
                  new_file_open(&file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_MERGED_HEAD) ||
                  (writes && trace_write(trace, &sink, TRACE_MERGED_FIRST_ROWS));
-    for (int r = 1; r < job->size; r++)
-        failed = receive_rows(job, r, &file, failed);
+    char *text = allocate(PIECE, 1);
+    for (int r = 1; r < job->size; r++) /* after a failure their rows are still taken, and dropped */
+        for (size_t n; (n = job_receive(job, r, text, PIECE)) > 0;)
+            failed = failed || write_to_file(&file, text, n);
+    free(text);
     return end_file(&file, failed || trace_write(trace, &sink, TRACE_MERGED_TAIL));
 }
 

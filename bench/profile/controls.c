@@ -1,5 +1,5 @@
 /* controls.c - what a profile is compared with. */
-#include "profile/controls.h"
+#include "profile/outcome.h"
 
 #include "kernels/error.h"
 
@@ -44,22 +44,21 @@ static double mean_over_ranks(const struct job *job, double mine)
     return sum / job->size;
 }
 
-int controls_measures(const struct controls *controls, int row)
+void controls_add_block(struct controls *c, struct run *run, const struct step_times *times,
+                        const struct overlap *overlap, int row, size_t round)
 {
-    return controls->communicates && (row == 0 || row == controls->none_row);
-}
-
-void controls_add_block(struct controls *c, const struct job *job, const struct timeline *timeline,
-                        const struct overlap *overlap, int steps, int row, size_t round)
-{
+    const struct job *job = run->job;
+    int steps = (int)run->options->block_steps;
+    if (c->communicates && (row == 0 || row == c->none_row))
+        attainable_measure(c->attainable_of, run, times, row, round);
     struct overlap sum = overlap_sum(overlap, DISCARDED_STEPS, steps);
     c->compute[(size_t)row * c->room + round] = mean_over_ranks(job, 1e-9 * (double)sum.compute_ns / steps);
     if (row || !c->communicates)
         return;
-    double slowdown =
-        attainable_slowdown(c->attainable_of, timeline, 0, round, DISCARDED_STEPS, DISCARDED_STEPS + steps);
+    double alone, slowdown = attainable_slowdown(c->attainable_of, &run->timeline, 0, round, DISCARDED_STEPS,
+                                                 DISCARDED_STEPS + steps, &alone);
     c->slowdown[round] = mean_over_ranks(job, slowdown);
-    c->alone[round] = job_max(job, attainable_alone(c->attainable_of, 0, round));
+    c->alone[round] = job_max(job, alone);
 }
 
 struct estimate controls_efficiency(const double *step, const double *after_backward, const double *alone,

@@ -9,17 +9,6 @@ const char *const level_name[] = {[LEVEL_NOTE] = "note", [LEVEL_WARNING] = "warn
 
 /* ---- did overlap happen? ---- */
 
-static void set_verdict(struct overlap_verdict *verdict, const char *overlap, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static void set_verdict(struct overlap_verdict *verdict, const char *overlap, const char *format, ...)
-{
-    va_list arguments;
-    verdict->overlap = overlap;
-    va_start(arguments, format);
-    vsnprintf(verdict->text, sizeof verdict->text, format, arguments);
-    va_end(arguments);
-}
-
 /* Whole percent, without a negative zero. */
 static double percent(double x)
 {
@@ -63,46 +52,51 @@ static void judge_efficiency(struct overlap_verdict *v, const struct profile_fac
             snprintf(text, sizeof text,
                      " Communication alone (%.1f ms) is longer than backward (%.1f ms), so %.1f ms cannot be hidden.",
                      1e3 * alone, 1e3 * backward, 1e3 * (alone - backward));
-        set_verdict(v, "yes",
-                    "Overlap happened: it saved %.1f ms a step, %.0f %% of what could be hidden (95 %% interval %.0f "
-                    "to %.0f %%, n = %zu rounds).%s",
-                    1e3 * (c->step_after_backward.median - c->step.median), percent(e->median), percent(e->ci_low),
-                    percent(e->ci_high), e->n, text);
+        v->overlap = "yes";
+        snprintf(v->text, sizeof v->text,
+                 "Overlap happened: it saved %.1f ms a step, %.0f %% of what could be hidden (95 %% interval %.0f to "
+                 "%.0f %%, n = %zu rounds).%s",
+                 1e3 * (c->step_after_backward.median - c->step.median), percent(e->median), percent(e->ci_low),
+                 percent(e->ci_high), e->n, text);
         return;
     }
-    const char *overlap = "no", *words = "Overlap did not happen", *why = why_no_overlap(facts, tail, c, text);
+    const char *words = "Overlap did not happen", *why = why_no_overlap(facts, tail, c, text);
+    v->overlap = "no";
     if (e->ci_low > 0)
         words = "Overlap hardly happened";
     else if (e->ci_high > 0.1 && facts->buckets > 1) {
-        overlap = "unclear";
+        v->overlap = "unclear";
         words = "Overlap is not significantly different from none";
         why = facts->hosts > 1 || facts->on_gpu
                   ? "run-to-run variation exceeds the effect; use more --rounds"
                   : "run-to-run variation exceeds the effect; use more --rounds, but ranks that share one machine's "
                     "memory usually have nothing to hide";
     }
-    set_verdict(v, overlap, "%s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.",
-                words, percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n, why);
+    snprintf(v->text, sizeof v->text,
+             "%s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.", words,
+             percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n, why);
 }
 
 static void judge_overlap(struct overlap_verdict *v, const struct profile_facts *facts,
                           const struct profile_figures *figures, const struct controls *c)
 {
     const struct estimate *e = &c->overlap_efficiency;
+    int nothing = facts->ranks == 1 || !facts->strategy->reduces;
+    v->overlap = nothing ? "n/a" : !facts->strategy->overlaps ? "no" : "unclear";
     if (facts->ranks == 1)
-        set_verdict(v, "n/a", "Overlap: n/a, one rank does not communicate.");
+        snprintf(v->text, sizeof v->text, "Overlap: n/a, one rank does not communicate.");
     else if (!facts->strategy->reduces)
-        set_verdict(v, "n/a", "Overlap: n/a, %s communicates nothing.", facts->strategy->name);
+        snprintf(v->text, sizeof v->text, "Overlap: n/a, %s communicates nothing.", facts->strategy->name);
     else if (!facts->strategy->overlaps)
-        set_verdict(v, "no", "Overlap: none, %s starts to communicate when backward is over, by design.",
-                    facts->strategy->name);
+        snprintf(v->text, sizeof v->text, "Overlap: none, %s starts to communicate when backward is over, by design.",
+                 facts->strategy->name);
     else if (!c->rounds)
-        set_verdict(v, "unclear", "Overlap: not measured; use --rounds 6 or more.");
+        snprintf(v->text, sizeof v->text, "Overlap: not measured; use --rounds 6 or more.");
     else if (!isfinite(e->ci_low))
-        set_verdict(v, "unclear",
-                    "Overlap: %.0f %% of what could be hidden was, but %zu rounds are too few for an interval; use "
-                    "--rounds 6 or more.",
-                    percent(e->median), c->rounds);
+        snprintf(v->text, sizeof v->text,
+                 "Overlap: %.0f %% of what could be hidden was, but %zu rounds are too few for an interval; use "
+                 "--rounds 6 or more.",
+                 percent(e->median), c->rounds);
     else
         judge_efficiency(v, facts, 1e-9 * (double)figures->rank[0].sum.exposed_tail_ns / figures->steps, c);
 }
@@ -228,17 +222,17 @@ static void check_stragglers(struct findings *f, const struct profile_figures *f
     double threshold = 5;
     int rank = 0; /* the costliest */
     for (int r = 1; r < c->ranks; r++)
-        if (c->straggler[r].cost_ns > c->straggler[rank].cost_ns)
+        if (c->straggler[r].cost > c->straggler[rank].cost)
             rank = r;
     const struct straggler *s = &c->straggler[rank];
-    double value = 100 * s->cost_ns / (1e9 * figures->phase[PHASES].mean * figures->steps);
+    double value = 100 * s->cost / figures->phase[PHASES].mean;
     if (value > threshold)
         add_finding(f, "straggler", LEVEL_WARNING, value, threshold,
                     "look at that rank's phases in its trace: other work on its cores, a slower clock, or more data to "
                     "load",
                     "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% "
                     "of the step (threshold %g %%)",
-                    rank, s->last, c->attributed, 1e-6 * s->most_ns, value, threshold);
+                    rank, s->last, c->attributed, 1e3 * s->most, value, threshold);
 }
 
 void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,

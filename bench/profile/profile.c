@@ -48,9 +48,10 @@ static cJSON *create_summary(const struct run *run, const struct results *result
     return summary;
 }
 
-/* Writes the summary of what there is so far; with `print`, on stdout too. All ranks call. */
-static int write_summary(struct profile *p, const struct run *run, const struct results *results, int print)
+/* Writes the summary of what there is so far; of the whole run, on stdout too. All ranks call. */
+static int write_summary(void *context, struct run *run, const struct results *results)
 {
+    struct profile *p = context;
     struct figure_list figures = {0};
     p->facts.peak_bytes = (size_t)job_max(run->job, (double)open_device_memory(&run->opened));
     p->comm_thread_cores = run->counts.comm_cpu_seconds > 0 && run->job->size > 1
@@ -74,7 +75,7 @@ static int write_summary(struct profile *p, const struct run *run, const struct 
     json_add_number(summary, "blocks_with_other_processes", (double)run->counts.with_other_processes);
     monitor_findings_describe(&run->monitored, summary);
     int status = results_write_summary(results, summary, &figures, results->label);
-    if (print) { /* the heading is there already */
+    if (p->complete) { /* the heading is there already */
         results_print_body(stdout, summary);
         if (fflush(stdout) || ferror(stdout))
             status = error_report("cannot write the summary to the standard output: %s", strerror(errno));
@@ -86,18 +87,10 @@ static int write_summary(struct profile *p, const struct run *run, const struct 
 
 /* ---- the run ---- */
 
-static int write_so_far(void *context, struct run *run, const struct results *results)
-{
-    return write_summary(context, run, results, 0);
-}
-
 static void take_block(void *context, struct run *run, const struct step_times *times, const struct overlap *overlap,
                        int implementation, size_t round)
 {
-    struct controls *c = &((struct profile *)context)->controls;
-    if (controls_measures(c, implementation))
-        attainable_measure(c->attainable_of, run, times, implementation, round);
-    controls_add_block(c, run->job, &run->timeline, overlap, (int)run->options->block_steps, implementation, round);
+    controls_add_block(&((struct profile *)context)->controls, run, times, overlap, implementation, round);
 }
 
 static int measure(struct profile *p, struct run *run, struct results *results)
@@ -114,17 +107,18 @@ static int measure(struct profile *p, struct run *run, struct results *results)
     profile_figures_create(&p->figures, run->job, &p->capture);
     totals_create(&p->totals, run->job, &run->timeline, run->device->compute_bytes, p->figures.first, p->figures.steps);
     totals_sort(&p->totals, p->options->sort);
-    int wrote = write_summary(p, run, results, 0);
+    int wrote = write_summary(p, run, results);
     if (status)
         error_clear(); /* reported already, and this one follows from it */
     if (status || job_agree(run->job, wrote))
         return -1;
-    const struct run_hooks hooks = {p, take_block, write_so_far};
+    const struct run_hooks hooks = {p, take_block, write_summary};
     if (run->options->rounds && !p->capture.interrupted)
         status = run_rounds(run, results, &hooks);
     if (run_stop_monitor(run))
         status = -1;
-    wrote = write_summary(p, run, results, 1);
+    p->complete = 1;
+    wrote = write_summary(p, run, results);
     if (status)
         error_clear();
     else

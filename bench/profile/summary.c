@@ -72,12 +72,14 @@ static struct estimate without_interval(double value, size_t n)
     return (struct estimate){value, NAN, NAN, NAN, NAN, n};
 }
 
-static void add_steps(const struct profile *p, struct figure_list *list)
+/* Of the captured steps, over all ranks together, a step. */
+static void add_captured(const struct profile *p, struct figure_list *list)
 {
     const char *label = p->facts.label;
     const struct profile_figures *f = &p->figures;
     size_t n = (size_t)f->ranks * (size_t)f->steps;
-    double step = f->phase[PHASES].mean;
+    double step = f->phase[PHASES].mean, per_step = 1e-9 / (double)n;
+    struct overlap sum = {0};
     for (int i = 0; i <= PHASES; i++) {
         struct estimate phase = without_interval(f->phase[i].median, n);
         figures_add_estimate(list, label, f->phase[i].name, "s", &phase, BETTER_LOWER, i == PHASES);
@@ -85,16 +87,7 @@ static void add_steps(const struct profile *p, struct figure_list *list)
     figures_add_value(list, label, "tokens_per_second", "1/s", p->facts.tokens / step, n, BETTER_HIGHER);
     figures_add_value(list, label, "model_flops_per_second", "FLOP/s", p->facts.flops / step, n, BETTER_HIGHER);
     figures_add_value(list, label, "communication_ratio", "1", f->phase[PHASE_GRADIENT_SYNC].share, n, BETTER_LOWER);
-}
 
-/* Over all ranks together, a step. */
-static void add_overlap(const struct profile *p, struct figure_list *list)
-{
-    const char *label = p->facts.label;
-    const struct profile_figures *f = &p->figures;
-    size_t n = (size_t)f->ranks * (size_t)f->steps;
-    double per_step = 1e-9 / (double)n;
-    struct overlap sum = {0};
     for (int r = 0; r < f->ranks; r++)
         sum = overlap_sum((struct overlap[]){sum, f->rank[r].sum}, 0, 2);
     figures_add_value(list, label, "comm_busy", "s", per_step * (double)sum.communication_ns, n, BETTER_LOWER);
@@ -165,12 +158,11 @@ void profile_add_figures(const struct profile *p, struct figure_list *list)
 {
     struct control_row row[CONTROLS];
     profile_controls(p, row);
-    add_steps(p, list);
+    add_captured(p, list);
     for (const struct control_row *r = row; r < row + CONTROLS; r++)
         if (r->figure)
             figures_add_estimate(list, r->subject, r->figure, r->unit, &r->estimate, r->better,
                                  !strcmp(r->figure, "step"));
-    add_overlap(p, list);
     add_collectives(p, list);
     figures_add_value(list, p->facts.label, "memory_peak", "B", (double)p->facts.peak_bytes, 1, BETTER_LOWER);
 }

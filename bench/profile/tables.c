@@ -48,47 +48,29 @@ static void add_phases(const struct profile *p, cJSON *summary)
 
 /* ---- operations ---- */
 
-struct operation_row {
-    const char *name, *kind;
-    double calls, total, self, mean, share, flops, bandwidth;
-};
 static const struct column operation_columns[] = {
-    {"name", "name", COLUMN_NAME, offsetof(struct operation_row, name), NULL, 0, -26, 0},
-    {"kind", "kind", COLUMN_NAME, offsetof(struct operation_row, kind), NULL, 0, -10, 0},
-    {"calls", "calls", COLUMN_REAL, offsetof(struct operation_row, calls), "1", 1, 8, 0},
-    {"total", "total, ms", COLUMN_REAL, offsetof(struct operation_row, total), "s", 1e3, 11, 3},
-    {"self", "self, ms", COLUMN_REAL, offsetof(struct operation_row, self), "s", 1e3, 11, 3},
-    {"mean", "mean, us", COLUMN_REAL, offsetof(struct operation_row, mean), "s", 1e6, 10, 2},
-    {"share", "self, %", COLUMN_REAL, offsetof(struct operation_row, share), "1", 100, 7, 1},
-    {"flops", "GFLOP/s", COLUMN_REAL, offsetof(struct operation_row, flops), "FLOP/s", 1e-9, 8, 1},
-    {"bandwidth", "GB/s", COLUMN_REAL, offsetof(struct operation_row, bandwidth), "B/s", 1e-9, 7, 2},
+    {"name", "name", COLUMN_CHARS, offsetof(struct name_total, name), NULL, 0, -26, 0},
+    {"kind", "kind", COLUMN_NAME, offsetof(struct name_total, kind_name), NULL, 0, -10, 0},
+    {"calls", "calls", COLUMN_REAL, offsetof(struct name_total, calls), "1", 1, 8, 0},
+    {"total", "total, ms", COLUMN_REAL, offsetof(struct name_total, total), "s", 1e3, 11, 3},
+    {"self", "self, ms", COLUMN_REAL, offsetof(struct name_total, self), "s", 1e3, 11, 3},
+    {"mean", "mean, us", COLUMN_REAL, offsetof(struct name_total, mean), "s", 1e6, 10, 2},
+    {"share", "self, %", COLUMN_REAL, offsetof(struct name_total, share), "1", 100, 7, 1},
+    {"flops", "GFLOP/s", COLUMN_REAL, offsetof(struct name_total, flops_per_second), "FLOP/s", 1e-9, 8, 1},
+    {"bandwidth", "GB/s", COLUMN_REAL, offsetof(struct name_total, bytes_per_second), "B/s", 1e-9, 7, 2},
 };
 
 static void add_operations(const struct profile *p, cJSON *summary)
 {
-    struct operation_row row[TOTALS_MOST];
     char title[160], note[320];
-    for (int i = 0; i < p->totals.n; i++) {
-        const struct name_total *t = &p->totals.row[i];
-        double per_second = t->total_ns > 0 ? 1e9 / t->total_ns : NAN;
-        row[i] = (struct operation_row){.name = t->name,
-                                        .kind = total_kind_name[t->kind],
-                                        .calls = t->calls,
-                                        .total = 1e-9 * t->total_ns,
-                                        .self = 1e-9 * t->self_ns,
-                                        .mean = 1e-9 * t->total_ns / t->calls,
-                                        .share = t->self_ns / p->totals.step_ns,
-                                        .flops = t->flops > 0 ? t->flops * per_second : NAN,
-                                        .bandwidth = t->bytes > 0 ? t->bytes * per_second : NAN};
-    }
     snprintf(title, sizeof title, "Operations in the same steps, all ranks together, by %s (--profile-sort)",
              sort_name[p->options->sort]);
     snprintf(note, sizeof note,
              "self: without the named operations inside, and its share of the steps. A collective runs beside\n%s.\n",
              p->facts.comm_on_device ? "the operations, on a stream of its own"
                                      : "the training thread, from post to completion");
-    add_table(summary, &(struct table){"operations", title, COLUMNS(operation_columns), row, (size_t)p->totals.n,
-                                       sizeof *row, 0, note});
+    add_table(summary, &(struct table){"operations", title, COLUMNS(operation_columns), p->totals.row,
+                                       (size_t)p->totals.n, sizeof *p->totals.row, 0, note});
 }
 
 /* ---- collectives ---- */
@@ -123,18 +105,13 @@ static void add_collectives(const struct profile *p, cJSON *summary)
                                        sizeof *f->collective, SHOWN, note});
 }
 
-struct straggler_row {
-    int rank;
-    size_t last;
-    double share, late, most, cost;
-};
 static const struct column straggler_columns[] = {
-    {"rank", "rank", COLUMN_INT, offsetof(struct straggler_row, rank), "1", 1, 6, 0},
-    {"last", "last", COLUMN_COUNT, offsetof(struct straggler_row, last), "1", 1, 8, 0},
-    {"share", "share, %", COLUMN_REAL, offsetof(struct straggler_row, share), "1", 100, 8, 1},
-    {"late", "late by, us", COLUMN_REAL, offsetof(struct straggler_row, late), "s", 1e6, 14, 1},
-    {"late_most", "at most, us", COLUMN_REAL, offsetof(struct straggler_row, most), "s", 1e6, 14, 1},
-    {"cost", "cost, ms a step", COLUMN_REAL, offsetof(struct straggler_row, cost), "s", 1e3, 18, 3},
+    {"rank", "rank", COLUMN_INT, offsetof(struct straggler, rank), "1", 1, 6, 0},
+    {"last", "last", COLUMN_COUNT, offsetof(struct straggler, last), "1", 1, 8, 0},
+    {"share", "share, %", COLUMN_REAL, offsetof(struct straggler, share), "1", 100, 8, 1},
+    {"late", "late by, us", COLUMN_REAL, offsetof(struct straggler, late), "s", 1e6, 14, 1},
+    {"late_most", "at most, us", COLUMN_REAL, offsetof(struct straggler, most), "s", 1e6, 14, 1},
+    {"cost", "cost, ms a step", COLUMN_REAL, offsetof(struct straggler, cost), "s", 1e3, 18, 3},
 };
 
 static void add_stragglers(const struct profile *p, cJSON *summary)
@@ -143,23 +120,12 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
     char title[160];
     if (c->ranks == 1 || !c->considered)
         return;
-    struct straggler_row *row = allocate((size_t)c->ranks, sizeof *row);
-    for (int r = 0; r < c->ranks; r++) {
-        const struct straggler *s = &c->straggler[r];
-        row[r] = (struct straggler_row){.rank = r,
-                                        .last = s->last,
-                                        .share = c->attributed ? (double)s->last / (double)c->attributed : 0,
-                                        .late = 1e-9 * s->late_ns,
-                                        .most = 1e-9 * s->most_ns,
-                                        .cost = 1e-9 * s->cost_ns / p->figures.steps};
-    }
     snprintf(title, sizeof title, "Stragglers in the same steps: last rank, known for %zu of %zu collectives",
              c->attributed, c->considered);
-    add_table(summary, &(struct table){"stragglers", title, COLUMNS(straggler_columns), row, (size_t)c->ranks,
-                                       sizeof *row, 2 * SHOWN,
+    add_table(summary, &(struct table){"stragglers", title, COLUMNS(straggler_columns), c->straggler, (size_t)c->ranks,
+                                       sizeof *c->straggler, 2 * SHOWN,
                                        "late by: median, behind the last but one. cost: stall time of the other ranks "
                                        "in gradient_sync until this one\nposts (mean over the other ranks).\n"});
-    free(row);
 }
 
 /* ---- overlap ---- */

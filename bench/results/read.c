@@ -30,7 +30,7 @@ static int count_below(const char *directory, char *below, size_t size)
         return 0;
     for (const struct dirent *entry; (entry = readdir(open));) { /* NOLINT(concurrency-mt-unsafe) */
         char name[FILES_PATH];
-        snprintf(name, sizeof name, "%s/%s", directory, entry->d_name);
+        snprintf(name, sizeof name, "%.500s/%.255s", directory, entry->d_name);
         if (*entry->d_name == '.' || !holds(name, "run.json"))
             continue;
         n++;

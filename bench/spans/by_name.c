@@ -35,10 +35,10 @@ static int add_span(struct totals *a, const struct span *span, enum total_kind k
 {
     int row = find_row(a, span->name, kind);
     struct name_total *sum = &a->row[row];
-    double length = (double)(span->end_ns - span->start_ns);
+    double length = 1e-9 * (double)(span->end_ns - span->start_ns);
     sum->calls++;
-    sum->total_ns += length;
-    sum->self_ns += kind == KIND_COLLECTIVE ? NAN : length;
+    sum->total += length;
+    sum->self += kind == KIND_COLLECTIVE ? NAN : length;
     if (kind == KIND_OPERATION) {
         const struct operation_facts *facts = &operation_facts[span->index];
         sum->flops += operation_amount(facts->flops, facts->sizes, span->size, a->compute_bytes);
@@ -46,7 +46,7 @@ static int add_span(struct totals *a, const struct span *span, enum total_kind k
     } else if (kind == KIND_COLLECTIVE)
         sum->bytes += (double)span->size[SIZE_BYTES];
     else if (kind == KIND_PHASE)
-        a->step_ns += length;
+        a->step += length;
     return row;
 }
 
@@ -72,7 +72,7 @@ static void subtract_children(struct totals *a, struct counted_span *item, size_
         while (depth && open[depth - 1]->end <= item[i].start)
             depth--;
         if (depth)
-            a->row[open[depth - 1]->row].self_ns -= (double)(item[i].end - item[i].start);
+            a->row[open[depth - 1]->row].self -= 1e-9 * (double)(item[i].end - item[i].start);
         if (depth == DEEPEST)
             FATAL("spans nest deeper than %d", DEEPEST);
         open[depth++] = &item[i];
@@ -86,13 +86,13 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
     job_gather(job, mine, sizeof *mine, all);
     *sum = (struct totals){.compute_bytes = mine->compute_bytes};
     for (int r = 0; r < job->size; r++) {
-        sum->step_ns += all[r].step_ns;
+        sum->step += all[r].step;
         for (int i = 0; i < all[r].n; i++) {
             const struct name_total *from = &all[r].row[i];
             struct name_total *to = &sum->row[find_row(sum, from->name, from->kind)];
             to->calls += from->calls;
-            to->total_ns += from->total_ns;
-            to->self_ns += from->self_ns;
+            to->total += from->total;
+            to->self += from->self;
             to->flops += from->flops;
             to->bytes += from->bytes;
         }
@@ -129,14 +129,8 @@ static enum sort order_by; /* qsort hands nothing on */
 
 static double sort_key(const struct name_total *a)
 {
-    const double time = a->total_ns > 0 ? a->total_ns : INFINITY;                 /* without time, no rate */
-    const double key[SORTS] = {[SORT_SELF] = isnan(a->self_ns) ? -1 : a->self_ns, /* last */
-                               [SORT_TOTAL] = a->total_ns,
-                               [SORT_MEAN] = a->total_ns / a->calls,
-                               [SORT_CALLS] = a->calls,
-                               [SORT_GFLOPS] = a->flops / time,
-                               [SORT_GBS] = a->bytes / time};
-    return key[order_by];
+    const double key[SORTS] = {a->self, a->total, a->mean, a->calls, 0, a->flops_per_second, a->bytes_per_second};
+    return isnan(key[order_by]) ? -1 : key[order_by]; /* what is unknown comes last */
 }
 
 static int by_order(const void *a, const void *b)
@@ -150,6 +144,13 @@ static int by_order(const void *a, const void *b)
 
 void totals_sort(struct totals *totals, enum sort by)
 {
+    for (struct name_total *a = totals->row; a < totals->row + totals->n; a++) {
+        a->kind_name = total_kind_name[a->kind];
+        a->mean = a->total / a->calls;
+        a->share = a->self / totals->step;
+        a->flops_per_second = a->flops > 0 && a->total > 0 ? a->flops / a->total : NAN;
+        a->bytes_per_second = a->bytes > 0 && a->total > 0 ? a->bytes / a->total : NAN;
+    }
     order_by = by;
     qsort(totals->row, (size_t)totals->n, sizeof *totals->row, by_order);
 }

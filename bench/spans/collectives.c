@@ -20,6 +20,7 @@ void collectives_create(struct collectives *collectives, const struct timeline *
                                         .item = allocate(lane->n + 1, sizeof *collectives->item),
                                         .residual_ns = alignment_residual_ns(alignment),
                                         .ranks = ranks,
+                                        .steps = 1,
                                         .straggler = allocate((size_t)ranks, sizeof *collectives->straggler)};
     for (size_t i = 0; i < lane->n; i++) {
         const struct span *s = &lane->span[i];
@@ -115,13 +116,17 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
     job_gather(job, mine, ranks * sizeof *mine, all);
     for (size_t r = 0; r < ranks; r++) {
         struct straggler *straggler = &collectives->straggler[r];
+        straggler->rank = (int)r;
         for (size_t i = 0; i < collectives->n; i++)
             if (collectives->item[i].last_rank == (int)r && collectives->item[i].step >= collectives->first)
-                late[straggler->last++] = (double)collectives->item[i].late_ns;
-        straggler->late_ns = straggler->last ? stats_median(late, straggler->last) : 0;
-        straggler->most_ns = straggler->last ? stats_quantile(late, straggler->last, 1) : 0;
+                late[straggler->last++] = 1e-9 * (double)collectives->item[i].late_ns;
+        if (straggler->last) {
+            straggler->share = (double)straggler->last / (double)collectives->attributed;
+            straggler->late = stats_median(late, straggler->last);
+            straggler->most = stats_quantile(late, straggler->last, 1);
+        }
         for (size_t q = 0; q < ranks && ranks > 1; q++)
-            straggler->cost_ns += all[q * ranks + r] / (double)(ranks - 1);
+            straggler->cost += 1e-9 * all[q * ranks + r] / (double)(ranks - 1) / collectives->steps;
     }
     free(sync);
     free(wait);

@@ -90,13 +90,14 @@ struct timed_collective {
 int64_t collective_wait(const struct timed_collective *collective, int rank, int64_t residual_ns);
 int64_t collective_transfer(const struct timed_collective *collective, int rank, int64_t residual_ns);
 
-/* What one rank cost the others. */
+/* What one rank cost the others; times in seconds. */
 struct straggler {
-    size_t last;    /* collectives that it posted last */
-    double late_ns; /* median delay of those behind the last but one */
-    double most_ns; /* largest delay */
-    double cost_ns; /* stall time of another rank in gradient_sync because of it: mean over the other ranks, total over
-                       the steps considered */
+    int rank;
+    size_t last;  /* collectives that it posted last */
+    double share; /* of those whose last rank is known */
+    double late;  /* median delay of those that it posted last behind the last but one */
+    double most;  /* largest delay */
+    double cost;  /* stall time of another rank in gradient_sync because of it: a step, mean over the other ranks */
 };
 
 struct collectives {
@@ -104,7 +105,8 @@ struct collectives {
     struct timed_collective *item; /* [n], in the order of tickets */
     int64_t residual_ns;           /* of the clocks: the largest of all ranks, once exchanged */
     int ranks;
-    int first;                     /* slot from which on stragglers are counted: 0, unless set before the exchange */
+    int first, steps; /* stragglers are counted in so many slots from there on, the last ones: set before the exchange
+                         to other than 0 and 1 */
     size_t considered, attributed; /* collectives from then on; those of them whose last rank is known */
     struct straggler *straggler;   /* [ranks] */
 };
@@ -135,15 +137,21 @@ struct name_total {
     char name[48];
     enum total_kind kind;
     double calls;
-    double total_ns;
-    double self_ns;      /* without the named spans inside; NAN for collectives, which run beside the training thread */
+    double total; /* seconds */
+    double self;  /* the same without the named spans inside; NAN for collectives, which run beside the training thread
+                   */
     double flops, bytes; /* of its own; 0 if unknown */
+
+    /* filled by totals_sort */
+    const char *kind_name;
+    double mean, share;                        /* seconds a call; self / the steps */
+    double flops_per_second, bytes_per_second; /* NAN if unknown */
 };
 
 struct totals {
     int n;
     struct name_total row[TOTALS_MOST];
-    double step_ns;       /* of the steps counted, of all ranks together: 100 % of the shares */
+    double step;          /* seconds of the steps counted, of all ranks together: 100 % of the shares */
     size_t compute_bytes; /* of a number of the device's compute type */
 };
 
@@ -155,7 +163,7 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
 enum sort { SORT_SELF, SORT_TOTAL, SORT_MEAN, SORT_CALLS, SORT_NAME, SORT_GFLOPS, SORT_GBS, SORTS };
 extern const char *const sort_name[SORTS + 1]; /* self, total, mean, calls, name, gflops, gbs; then NULL */
 
-/* Sorts the rows in decreasing order; names from a to z. */
+/* Works out means, shares and rates, and sorts the rows in decreasing order; names from a to z. */
 void totals_sort(struct totals *totals, enum sort by);
 
 #endif

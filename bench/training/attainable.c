@@ -94,28 +94,21 @@ void attainable_measure(struct attainable *attainable, struct run *run, const st
     }
 }
 
-double attainable_alone(const struct attainable *attainable, int implementation, size_t round)
-{
-    const struct reducer *reducer = &attainable->reducer[implementation];
-    double sum = 0;
-    for (int i = 0; reducer->strategy->reduces && i < reducer->plan.n; i++)
-        sum += attainable->alone[implementation][(size_t)i * attainable->rounds + round];
-    return sum;
-}
-
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int implementation,
-                           size_t round, int first, int n)
+                           size_t round, int first, int n, double *alone)
 {
-    if (!attainable->reducer[implementation].strategy->reduces)
-        return NAN;
     const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
     size_t plan = (size_t)attainable->reducer[implementation].plan.n;
     double *ratio = allocate(plan, sizeof *ratio), median;
     for (size_t i = 0; i < lane->n; i++)
         if (lane->span[i].step >= first)
             ratio[lane->span[i].index] += 1e-9 * (double)(lane->span[i].end_ns - lane->span[i].start_ns) / (n - first);
-    for (size_t i = 0; i < plan; i++)
-        ratio[i] /= attainable->alone[implementation][i * attainable->rounds + round];
+    *alone = 0;
+    for (size_t i = 0; i < plan; i++) {
+        double seconds = attainable->alone[implementation][i * attainable->rounds + round];
+        ratio[i] /= seconds;
+        *alone += seconds;
+    }
     median = stats_median(ratio, plan);
     free(ratio);
     return median;

@@ -38,8 +38,11 @@ void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON 
                      text_memory(total, memory_total(run->memory)), memory_words(run->memory, parts));
 }
 
-static void add_losses(cJSON *summary, const struct losses *losses)
+void run_add_notes(const struct run *run, cJSON *summary)
 {
+    const struct block_counts *counts = &run->counts;
+    const struct losses *losses = &run->losses;
+    char words[CELL];
     if (losses->not_a_number)
         results_add_line(summary, "notes", "Warning: a loss was not a finite number: training diverged.");
     else if (losses->difference == 0)
@@ -48,11 +51,10 @@ static void add_losses(cJSON *summary, const struct losses *losses)
         results_add_line(summary, "notes",
                          "Losses of the synchronising fp32 strategies differ by at most %.1e, relatively.",
                          losses->difference);
-}
-
-static void add_machine(cJSON *summary, const struct run *run)
-{
-    const struct block_counts *counts = &run->counts;
+    for (int i = 0; i < run->options->n; i++)
+        if (run->reducer[i].staged && run->reducer[i].staged_dtype == COMM_BF16)
+            results_add_line(summary, "notes", "%s sends bfloat16 (--grad-dtype); its losses are its own.",
+                             run->options->implementation[i].label);
     if (run->cores_per_rank < run->threads)
         results_add_line(
             summary, "notes",
@@ -71,18 +73,6 @@ static void add_machine(cJSON *summary, const struct run *run)
         results_add_line(summary, "notes",
                          "Note: %d more findings of monitors; see cpu_monitor*.csv and gpu_monitor*.csv.",
                          run->monitored.dropped);
-}
-
-void run_add_notes(const struct run *run, cJSON *summary)
-{
-    const struct block_counts *counts = &run->counts;
-    char words[CELL];
-    add_losses(summary, &run->losses);
-    for (int i = 0; i < run->options->n; i++)
-        if (run->reducer[i].staged && run->reducer[i].staged_dtype == COMM_BF16)
-            results_add_line(summary, "notes", "%s sends bfloat16 (--grad-dtype); its losses are its own.",
-                             run->options->implementation[i].label);
-    add_machine(summary, run);
     if (counts->comm_cpu_seconds > 0)
         results_add_line(summary, "notes",
                          "The communication thread of rank 0 used %.2f cores beside the computation (progress %s).",

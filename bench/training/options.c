@@ -115,27 +115,22 @@ void training_options_add(struct option_table *table, struct training_options *o
 
 /* ---- checks ---- */
 
-static int check_heads(const struct workload *o)
-{
-    char fit[256] = "";
-    size_t at = 0;
-    if (o->d_model % o->num_heads == 0 && o->d_model / o->num_heads % 2 == 0)
-        return 0;
-    for (size_t h = 1; h <= o->d_model / 2 && at < sizeof fit - 24; h++)
-        if (o->d_model % h == 0 && o->d_model / h % 2 == 0)
-            at += (size_t)snprintf(fit + at, sizeof fit - at, "%s%zu", at ? ", " : "", h);
-    if (!at)
-        return error_report("--d-model %zu is odd; RoPE needs heads of even width", o->d_model);
-    return error_report("--num-heads %zu does not divide --d-model %zu into heads of even width; these do: %s",
-                        o->num_heads, o->d_model, fit);
-}
-
-int workload_check(struct workload *workload, const char *data)
+int workload_check(struct workload *w, const char *data)
 {
     enum data_kind kind = data_kind_of(data);
-    if (!workload->vocab_size)
-        workload->vocab_size = kind == DATA_BYTES ? 256 : kind == DATA_TOKENS ? 65536 : 10000;
-    return check_heads(workload);
+    char fit[256] = "";
+    size_t at = 0;
+    if (!w->vocab_size)
+        w->vocab_size = kind == DATA_BYTES ? 256 : kind == DATA_TOKENS ? 65536 : 10000;
+    if (w->d_model % w->num_heads == 0 && w->d_model / w->num_heads % 2 == 0)
+        return 0;
+    for (size_t h = 1; h <= w->d_model / 2 && at < sizeof fit - 24; h++)
+        if (w->d_model % h == 0 && w->d_model / h % 2 == 0)
+            at += (size_t)snprintf(fit + at, sizeof fit - at, "%s%zu", at ? ", " : "", h);
+    if (!at)
+        return error_report("--d-model %zu is odd; RoPE needs heads of even width", w->d_model);
+    return error_report("--num-heads %zu does not divide --d-model %zu into heads of even width; these do: %s",
+                        w->num_heads, w->d_model, fit);
 }
 
 struct model_sizes workload_sizes(const struct workload *w, size_t batch)

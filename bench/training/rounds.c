@@ -98,19 +98,15 @@ static void run_steps(struct run *run, int implementation, struct block_report *
 /* Keeps a block's sample: phases as the mean over ranks, the step of the slowest. */
 static void keep_sample(struct run *run, int implementation, size_t round, const struct block_report *all)
 {
-    int ranks = run->job->size;
-    double steps = (double)run->options->block_steps, slowest = 0;
-    for (int p = 0; p < PHASES; p++) {
-        double sum = 0;
-        for (int r = 0; r < ranks; r++)
-            sum += all[r].phase[p];
-        measurements_of(&run->measurements, implementation, p)[round] = sum / ranks;
-    }
-    for (int r = 0; r < ranks; r++) {
-        slowest = all[r].seconds > slowest ? all[r].seconds : slowest;
+    double *sample = measurements_of(&run->measurements, implementation, 0) + round;
+    size_t next = run->measurements.capacity; /* from one figure to the next */
+    for (int r = 0; r < run->job->size; r++) {
+        for (size_t p = 0; p < PHASES; p++)
+            sample[p * next] += all[r].phase[p] / run->job->size;
+        sample[FIGURE_STEP * next] =
+            fmax(sample[FIGURE_STEP * next], all[r].seconds / (double)run->options->block_steps);
         run->counts.dropped_spans += all[r].dropped;
     }
-    measurements_of(&run->measurements, implementation, FIGURE_STEP)[round] = slowest / steps;
 }
 
 /* Cores of the busiest machine that something else than its ranks used around a block, at least 0; NAN for a block too
@@ -147,15 +143,13 @@ static int run_block(struct run *run, struct scratch *s, struct results *results
     losses_add(&run->losses, run->job, s->loss, reducer->strategy->reduces && in_fp32);
     double others = other_processes_cores(run, &mine);
     struct block_facts facts = {
-        .implementation = run->options->implementation[implementation].label,
+        .row = &run->options->implementation[implementation],
         .round = round,
         .block = counts->blocks,
         .steps = steps,
-        .discarded = DISCARDED_STEPS,
         .schedule_step = block_start(run->options),
         .other_cores = others,
         .steps_before = run->steps_run,
-        .traced = run->options->implementation[implementation].traced,
         .origin_ns = run->origin_ns,
         .log_grad_norm = run->options->log_grad_norm,
         .on_device = run->comm->on_device,
@@ -214,23 +208,6 @@ static void show_progress(struct progress *progress, const struct run *run, size
     progress_show(progress, done, words);
 }
 
-/* Blocks of one round. */
-static int run_round(struct run *run, struct results *results, struct scratch *s, const struct run_hooks *hooks,
-                     struct progress *progress)
-{
-    int n = run->options->n, status = 0;
-    size_t round = run->measurements.rounds;
-    for (int j = 0; j < n && !status; j++) {
-        int i = rotated(round, j, n), wrote = run_block(run, s, results, i, round);
-        if (hooks->block)
-            hooks->block(hooks->context, run, s->times, s->overlap, i, round);
-        status = job_agree(run->job, wrote);
-        if (!status)
-            show_progress(progress, run, round * (size_t)n + (size_t)j + 1, i, round);
-    }
-    return status;
-}
-
 int run_rounds(struct run *run, struct results *results, const struct run_hooks *hooks)
 {
     const struct training_options *o = run->options;
@@ -247,12 +224,19 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
     estimate(run, results, units);
     progress_begin(&progress, run->job->rank ? 0 : units);
     int64_t written = clock_now_ns();
-    while (run->measurements.rounds < o->rounds && !status) {
-        status = run_round(run, results, &s, hooks, &progress);
+    for (size_t done = 0; done < units && !status;) { /* blocks */
+        size_t round = run->measurements.rounds;
+        int i = rotated(round, (int)(done % (size_t)o->n), o->n), wrote = run_block(run, &s, results, i, round);
+        if (hooks->block)
+            hooks->block(hooks->context, run, s.times, s.overlap, i, round);
+        status = job_agree(run->job, wrote);
         if (status)
             break;
+        show_progress(&progress, run, ++done, i, round);
+        if (done % (size_t)o->n)
+            continue;
         run->measurements.rounds++;
-        int due = run->measurements.rounds < o->rounds && clock_now_ns() - written > 2000000000;
+        int due = done < units && clock_now_ns() - written > 2000000000;
         if (job_max(run->job, due) > 0) {
             status = job_agree(run->job, hooks->summary(hooks->context, run, results));
             written = clock_now_ns();

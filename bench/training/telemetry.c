@@ -56,7 +56,7 @@ int telemetry_write_block(struct results *results, const struct block_facts *blo
         long at = block->schedule_step + i;
         int warmup = schedule_is_warmup(schedule, at);
         fprintf(out, "{\"implementation\": \"%s\", \"round\": %zu, \"block\": %zu, \"step\": %d, \"timed\": %s",
-                block->implementation, block->round, block->block, i, i < block->discarded ? "false" : "true");
+                block->row->label, block->round, block->block, i, i < DISCARDED_STEPS ? "false" : "true");
         fprintf(out, ", \"global_step\": %ld, \"epoch_kind\": \"%s\"", block->steps_before + i,
                 warmup ? "warmup" : "active");
         telemetry_print_times(out, block->origin_ns, &times[i]);
@@ -64,7 +64,7 @@ int telemetry_write_block(struct results *results, const struct block_facts *blo
         telemetry_print_number(out, "learning_rate", (double)schedule_learning_rate(schedule, at));
         if (warmup || block->log_grad_norm)
             telemetry_print_number(out, "grad_norm", (double)record[i * RECORDS + RECORD_GRAD_NORM]);
-        telemetry_print_overlap(out, &overlap[i], block->traced, block->on_device);
+        telemetry_print_overlap(out, &overlap[i], block->row->traced, block->on_device);
         telemetry_print_number(out, "other_processes_cores", block->other_cores);
         fprintf(out, "}\n");
     }

@@ -185,16 +185,15 @@ int run_json_write(const struct run *run, const char *mode, const struct command
 
 /* A block, as far as its lines say what it was. */
 struct block_facts {
-    const char *implementation; /* label of the row */
+    const struct implementation *row;
     size_t round, block;
-    int steps, discarded; /* steps, the first `discarded` of which are not timed */
-    long schedule_step;   /* of the first step, in the schedule */
-    long steps_before;    /* that this process had run */
-    double other_cores;   /* that other processes used meanwhile */
-    int traced;           /* operations were recorded */
-    int64_t origin_ns;    /* where `start` counts from */
-    int log_grad_norm;    /* the norm is known in every step, not only in warm-up epochs */
-    int on_device;        /* communication is the device's own work (struct comm) */
+    int steps;          /* the DISCARDED_STEPS included */
+    long schedule_step; /* of the first step, in the schedule */
+    long steps_before;  /* that this process had run */
+    double other_cores; /* that other processes used meanwhile */
+    int64_t origin_ns;  /* where `start` counts from */
+    int log_grad_norm;  /* the norm is known in every step, not only in warm-up epochs */
+    int on_device;      /* communication is the device's own work (struct comm) */
 };
 
 /* Appends the steps of a block: times and overlap are [steps], record is [steps, RECORDS]. 0, or -1, reported. */
@@ -229,12 +228,11 @@ void attainable_destroy(struct attainable *attainable);
 void attainable_measure(struct attainable *attainable, struct run *run, const struct step_times *times,
                         int implementation, size_t round);
 
-/* Of this rank in one round: the collectives of an implementation alone, together, in seconds; and how much longer they
- * took in its block, whose spans are in the timeline: the median over the collectives of (mean duration in steps
- * [first, n)) / (duration alone). 0 and NAN for one that does not reduce. */
-double attainable_alone(const struct attainable *attainable, int implementation, size_t round);
+/* Of this rank in one round of an implementation that reduces: how much longer its collectives took in its block, whose
+ * spans are in the timeline: the median over the collectives of (mean duration in steps [first, n)) / (duration alone);
+ * and in *alone the seconds of all of them alone. */
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int implementation,
-                           size_t round, int first, int n);
+                           size_t round, int first, int n, double *alone);
 
 /* seconds[n] = attainable step time of each implementation (METRICS: attainable), from medians over the first `rounds`
  * rounds, of the slowest rank; NAN for one that does not reduce. All ranks call it. */

@@ -61,10 +61,11 @@ static void check(const struct collectives *r)
         const struct straggler *s = &r->straggler[q];
         int last = q == job.size - 1 && q > 0, first = q == 0 && job.size > 1;
         ck_assert_uint_eq(s->last, last ? 3 : first ? 1 : 0);
-        ck_assert_double_eq(s->late_ns, last ? 50.0 * US : first ? 30.0 * US : 0); /* the median of 50, 70 and 20 */
-        ck_assert_double_eq(s->most_ns, last ? 70.0 * US : first ? 30.0 * US : 0);
+        ck_assert_double_eq_tol(s->late, last ? 50e-6 : first ? 30e-6 : 0, 1e-15); /* the median of 50, 70 and 20 */
+        ck_assert_double_eq_tol(s->most, last ? 70e-6 : first ? 30e-6 : 0, 1e-15);
+        ck_assert_double_eq(s->share, last ? 0.75 : first ? 0.25 : 0);
         /* 50, of 70 those from 60 on, and of 20 none, since gradient_sync begins later; 20 of rank 0's 30 */
-        ck_assert_double_eq_tol(s->cost_ns, last ? 60.0 * US : first ? 20.0 * US : 0, 1e-6);
+        ck_assert_double_eq_tol(s->cost, last ? 60e-6 : first ? 20e-6 : 0, 1e-15);
     }
 }
 
@@ -100,14 +101,14 @@ START_TEST(waits_at_once_count_once)
     collectives_exchange(&collectives, &job, &timeline, &alignment);
     const struct straggler *s = &collectives.straggler[job.size - 1];
     ck_assert_uint_eq(s->last, job.size > 1 ? 2 : 0);
-    ck_assert_double_eq_tol(s->cost_ns, job.size > 1 ? 280 : 0, 1e-9);
+    ck_assert_double_eq_tol(s->cost, job.size > 1 ? 280e-9 : 0, 1e-15);
     collectives_destroy(&collectives);
 
     timeline_clear(&timeline);
     collectives_create(&collectives, &timeline, &alignment, job.size);
     collectives_exchange(&collectives, &job, &timeline, &alignment);
     ck_assert_uint_eq(collectives.n + collectives.attributed + collectives.straggler[0].last, 0);
-    ck_assert_double_eq(collectives.straggler[0].cost_ns, 0);
+    ck_assert_double_eq(collectives.straggler[0].cost, 0);
     collectives_destroy(&collectives);
     timeline_destroy(&timeline);
 }

@@ -97,9 +97,7 @@ static void add_block(const struct step_times *times, const struct overlap *over
     run.options = &options;
     run.reducer = p.reducer;
     run.model.tensors = PROFILE_TENSORS;
-    if (controls_measures(&p.controls, row))
-        attainable_measure(p.controls.attainable_of, &run, times, row, round);
-    controls_add_block(&p.controls, &job, &run.timeline, overlap, STEPS - DISCARDED_STEPS, row, round);
+    controls_add_block(&p.controls, &run, times, overlap, row, round);
 }
 
 START_TEST(blocks_of_none_give_the_bound)

@@ -81,7 +81,7 @@ START_TEST(words_say_what_the_figures_say)
                   text);
     ck_assert_msg(strstr(text, "Slower: ddp +33.3 % [+33.3, +33.3].") != NULL, "%s", text);
     ck_assert_ptr_null(strstr(text, "Not significantly"));
-    ck_assert_msg(strstr(text, "over all 1 pair together") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "correction over all 1 pair)") != NULL, "%s", text);
     ck_assert_msg(strstr(text, "0.250") != NULL, "%s", text);
     ck_assert_msg(strstr(text, "attainable") == NULL, "%s", text);
     ck_assert_str_eq(json_string(summary, "fastest"), "fast");

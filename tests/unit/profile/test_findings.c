@@ -54,8 +54,8 @@ static void gpu_memory(double percent) /* of one GPU, however many ranks the mac
 
 static void straggling(double percent) /* of three steps of 0.1 s */
 {
-    h.straggler[0] = (struct straggler){.last = 30, .most_ns = 1e6, .cost_ns = 1e5};
-    h.straggler[1] = (struct straggler){.last = 20, .most_ns = 2.5e6, .cost_ns = percent / 100 * 3e8};
+    h.straggler[0] = (struct straggler){.last = 30, .most = 1e-3, .cost = 1e-4 / 3};
+    h.straggler[1] = (struct straggler){.last = 20, .most = 2.5e-3, .cost = percent / 100 * 0.1};
 }
 
 static const struct {
@@ -200,8 +200,9 @@ START_TEST(the_costliest_straggler_is_named)
         healthy_create(&h);
         h.collectives.ranks = h.figures.ranks = 4;
         for (int r = 0; r < 4; r++)
-            h.straggler[r] = (struct straggler){.last = r == costliest ? 3 : 15, .most_ns = 1e5, .cost_ns = 1.6e7 + r};
-        h.straggler[costliest].cost_ns = 3e7;
+            h.straggler[r] =
+                (struct straggler){.last = r == costliest ? 3 : 15, .most = 1e-4, .cost = 0.0053 + 1e-9 * r};
+        h.straggler[costliest].cost = 0.01;
         healthy_find(&h, &findings);
         ck_assert_int_eq(findings.n, 1);
         int named = -1;

@@ -447,8 +447,8 @@ START_TEST(what_is_not_finite_is_null)
     ck_assert_int_eq(lines_open(&results.telemetry, path), 0);
     for (int i = 0; i < N * RECORDS; i++)
         record[i] = i % 2 ? INFINITY : NAN;
-    struct block_facts facts = {
-        .implementation = "x", .steps = N, .discarded = 1, .other_cores = NAN, .log_grad_norm = 1};
+    const struct implementation row = {.label = "x"};
+    struct block_facts facts = {.row = &row, .steps = N, .other_cores = NAN, .log_grad_norm = 1};
     ck_assert_int_eq(telemetry_write_block(&results, &facts, &schedule, times, overlap, record), 0);
     results_close(&results);
     char *all = read_text("", "rank_3_metrics.jsonl");
