@@ -176,6 +176,6 @@ if [ "$programs" = 0 ]; then
     echo "FAILED no tests were found in $PWD/tests"
     failed=1
 fi
-echo "The slowest: $(sort -rn "$times" | head -n 5 | awk -F'\t' '{ printf "%s%s %s s", NR > 1 ? ", " : "", $2, $1 }')"
+echo "The slowest: $(sort -rn "$times" | head -n 5 | awk -F'\t' '{ printf "%s%s %s s", (NR > 1 ? ", " : ""), $2, $1 }')"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && { [ "$only" != gpu ] || [ "$skipped" = 0 ]; }
