@@ -115,9 +115,9 @@ struct overlap_timing overlap_timing_measure(struct endpoint *e, const struct co
     char words[TIMING_WORDS];
     struct collective c = timing->collective;
     struct overlap_timing o = {.of = *timing};
-    struct estimate *const estimate[] = {&o.comm,    &o.compute,          &o.both,
-                                         &o.overlap, &o.compute_slowdown, &o.comm_slowdown};
-    enum { SERIES = sizeof estimate / sizeof *estimate };
+    enum { SERIES = 6 };
+    struct estimate *const estimate[SERIES] = {&o.comm,    &o.compute,          &o.both,
+                                               &o.overlap, &o.compute_slowdown, &o.comm_slowdown};
     c.buffer = e->buffer;
     timing_words(timing, words);
     watchdog_begin(e->comm->watchdog, "overlap round", words);

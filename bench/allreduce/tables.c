@@ -117,11 +117,13 @@ void timing_figures(struct figure_list *list, const struct collective_timing *t)
 
 #define OVERLAP(field) offsetof(struct overlap_timing, field)
 /* An estimate's interval lies behind its median, as two numbers. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a member's name takes none */
 #define ESTIMATE(key, heading, heading_of_interval, field, unit, scale, width, decimals)                               \
-    {key, heading, COLUMN_REAL, OVERLAP(field.median), unit, scale, width, decimals},                                  \
+    {(key), (heading), COLUMN_REAL, OVERLAP(field.median), (unit), (scale), (width), (decimals)},                      \
     {                                                                                                                  \
-        key, heading_of_interval, COLUMN_INTERVAL, OVERLAP(field.ci_low), unit, scale, -20, decimals                   \
+        (key), (heading_of_interval), COLUMN_INTERVAL, OVERLAP(field.ci_low), (unit), (scale), -20, (decimals)         \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* clang-format off */
 static const struct column overlap_columns[] = {
@@ -161,7 +163,8 @@ void overlap_timing_figures(struct figure_list *list, const struct overlap_timin
         if (column->kind != COLUMN_REAL)
             continue;
         struct figure figure = figure_of(&overlap->of, column, column->key, overlap);
-        const double *interval = (const double *)((const char *)overlap + column[1].offset);
+        const void *behind = (const char *)overlap + column[1].offset; /* its interval */
+        const double *interval = behind;
         figure.low = interval[0];
         figure.high = interval[1];
         figure.n = overlap->overlap.n;

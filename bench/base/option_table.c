@@ -113,8 +113,8 @@ static int bytes_parse(const struct option *o, const char *text, void *field)
 {
     static const char suffixes[] = "kKmMgG";
     char *end;
-    size_t digits = strspn(text, "0123456789."), suffix = strcspn(suffixes, &text[digits]);
-    double value = strtod(text, &end) * (text[digits] ? exp2(10 * (1 + (double)(suffix / 2))) : 1);
+    size_t digits = strspn(text, "0123456789."), suffix = strcspn(suffixes, &text[digits]), power = suffix / 2 + 1;
+    double value = strtod(text, &end) * (text[digits] ? exp2(10 * (double)power) : 1);
     if (!digits || end != text + digits || strlen(end) > 1 || (*end && !suffixes[suffix]) || value < o->low ||
         value > o->high || value != floor(value))
         return error_report(

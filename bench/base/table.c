@@ -12,7 +12,7 @@ static const char *const kind_name[] = {"text", "text", "count", "count", "real"
 
 static void add_cell(cJSON *json, const struct column *column, const void *row)
 {
-    const char *field = (const char *)row + column->offset;
+    const void *field = (const char *)row + column->offset;
     const char *text = column->kind == COLUMN_NAME ? *(const char *const *)field : field;
     char key[80];
     if (column->kind == COLUMN_NAME || column->kind == COLUMN_CHARS)

@@ -109,7 +109,7 @@ static struct case_timing summarise(const struct bench *b, size_t i)
     double *ratio = allocate(n, sizeof *ratio);
     for (size_t r = 0; r < n; r++)
         ratio[r] = b->cases.item[i].bytes / own[r] / (b->cases.item[c].bytes / copy[r]);
-    struct case_timing f = {spread_of(own, n), spread_of(ratio, n)};
+    struct case_timing f = {sample_spread(own, n), sample_spread(ratio, n)};
     free(ratio);
     return f;
 }

@@ -104,14 +104,14 @@ void *random_numbers(const struct device *device, size_t n, double low, double h
     return array;
 }
 
-struct spread spread_of(const double *sample, size_t n)
+struct spread sample_spread(const double *sample, size_t n)
 {
     return (struct spread){stats_median(sample, n), stats_quantile(sample, n, 0), stats_quantile(sample, n, 1)};
 }
 
 const char *spread_words(char text[128], const double *sample, size_t n, int decimals)
 {
-    struct spread s = spread_of(sample, n);
+    struct spread s = sample_spread(sample, n);
     snprintf(text, 128, "median %.*f, min %.*f, max %.*f, n %zu", decimals, s.median, decimals, s.least, decimals,
              s.most, n);
     return text;

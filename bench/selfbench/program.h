@@ -41,7 +41,7 @@ void *random_numbers(const struct device *device, size_t n, double low, double h
 struct spread {
     double median, least, most;
 };
-struct spread spread_of(const double *sample, size_t n);
+struct spread sample_spread(const double *sample, size_t n);
 
 /* "median 1.5, min 1.2, max 2.0, n 15", with so many decimals. */
 const char *spread_words(char text[128], const double *sample, size_t n, int decimals);

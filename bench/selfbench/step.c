@@ -178,7 +178,7 @@ static void compare_step(const struct program *program, const struct step_option
     for (int i = -discarded; i < (int)o->pairs; i++)
         run_pair(&pairs, i);
     for (int f = 0; f < FIGURES; f++)
-        figure[f] = spread_of(pairs.sample + (size_t)f * o->pairs, o->pairs);
+        figure[f] = sample_spread(pairs.sample + (size_t)f * o->pairs, o->pairs);
     printf("   products %.2f ms, step %.2f ms; step / products: %s%s\n", figure[PRODUCTS].median, figure[STEP].median,
            spread_words(words, pairs.sample + RATIO * o->pairs, o->pairs, 3),
            program->opened.on_gpu ? "" : " (aim: at most 1.35)");

@@ -96,15 +96,16 @@ static int by_correlation(const void *a, const void *b)
 static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, size_t ncalls, struct gpu_row *rows)
 {
     const struct activities *all = w->trace->activities;
-    struct gpu_call **call = allocate(ncalls + 1, sizeof *call); /* by correlation */
+    struct gpu_call **call = allocate(ncalls + 1, sizeof(struct gpu_call *)); /* by correlation */
     size_t *kernels = allocate(w->trace->collectives->n + 1, sizeof *kernels), n = 0;
     for (size_t i = 0; i < ncalls; i++)
         call[i] = &calls[i];
-    qsort(call, ncalls, sizeof *call, by_correlation);
+    qsort(call, ncalls, sizeof(struct gpu_call *), by_correlation);
     for (size_t i = 0; i < all->n; i++) {
         const struct activity *a = &all->of[i];
         struct gpu_call like = {a, 0}, *key = &like, **made;
-        if (a->kind == ACTIVITY_CALL || !(made = bsearch(&key, call, ncalls, sizeof *call, by_correlation)))
+        if (a->kind == ACTIVITY_CALL ||
+            !(made = bsearch(&key, call, ncalls, sizeof(struct gpu_call *), by_correlation)))
             continue;
         int nccl = a->kind == ACTIVITY_KERNEL &&
                    (!strncmp(a->name, "ncclDevKernel", 13) || !strncmp(a->name, "ncclKernel", 10));

@@ -278,8 +278,7 @@ int main()
     TCase *tcase = tcase_create("mistakes");
     suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 120);
-    for (const TTest *test :
-         {missing_barriers, memory, order_of_streams, ranks_that_differ})
+    for (const TTest *test : {missing_barriers, memory, order_of_streams, ranks_that_differ})
         tcase_add_test(tcase, test);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
