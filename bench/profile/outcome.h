@@ -5,8 +5,8 @@
 #include "base/figures.h"
 #include "profile/capture.h"
 
-/* ---- figures: phases, overlap and collectives of every rank, all from whole nanoseconds; definitions are those of the
- * README's list of metrics ---- */
+/* ---- figures: phases, overlap and collectives of every rank, all from whole nanoseconds; as defined in
+ * results/README.md ---- */
 
 /* In seconds a step. */
 struct phase_figure {

@@ -234,8 +234,8 @@ void attainable_measure(struct attainable *attainable, struct run *run, const st
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int implementation,
                            size_t round, int first, int n, double *alone);
 
-/* seconds[n] = attainable step time of each implementation (METRICS: attainable), from medians over the first `rounds`
- * rounds, of the slowest rank; NAN for one that does not reduce. All ranks call it. */
+/* seconds[n] = attainable step time of each implementation (defined in results/README.md), from medians over the first
+ * `rounds` rounds, of the slowest rank; NAN for one that does not reduce. All ranks call it. */
 void attainable_compute(const struct attainable *attainable, const struct job *job, size_t rounds, double *seconds);
 
 #endif
