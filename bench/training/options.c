@@ -104,13 +104,18 @@ struct option_section workload_strategy_options(struct workload *workload)
     return (struct option_section){.title = "Strategies", OPTION_ROWS(strategy_rows), .base = workload};
 }
 
-void training_options_add(struct option_table *table, struct training_options *options)
+void run_options_add(struct option_table *table, struct run_options *run)
 {
+    struct training_options *options = &run->training;
     option_table_add(table, workload_model_options(&options->workload));
     option_table_add(table, (struct option_section){"Batch and data", OPTION_ROWS(batch_rows), options, NULL});
     option_table_add(table, (struct option_section){.title = "Training", OPTION_ROWS(schedule_rows), .base = options});
     option_table_add(table, workload_strategy_options(&options->workload));
     option_table_add(table, (struct option_section){.title = "Timed blocks", OPTION_ROWS(block_rows), .base = options});
+    option_table_add(table, open_device_options(&run->device));
+    option_table_add(table, comm_options_section(&run->comm));
+    option_table_add(table, results_options_section(&run->results));
+    option_table_add(table, monitor_options_section(&run->monitor));
 }
 
 /* ---- checks ---- */

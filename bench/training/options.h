@@ -106,7 +106,7 @@ struct run_options {
 /* The sections of a table that fill these structures. */
 struct option_section workload_model_options(struct workload *workload);
 struct option_section workload_strategy_options(struct workload *workload);
-void training_options_add(struct option_table *table, struct training_options *options);
+void run_options_add(struct option_table *table, struct run_options *options); /* all of them */
 
 /* Checks the model's sizes, and takes the vocabulary from the data where none was given. 0, or -1, reported. */
 int workload_check(struct workload *workload, const char *data);

@@ -3,18 +3,13 @@
 
 #include "benchmark/benchmark.h"
 #include "kernels/error.h"
-#include "machine/machine.h"
 
 #include <check.h>
 #include <string.h>
 
 static int parse_words(struct command_line *line, int argc, char *const argv[])
 {
-    training_options_add(&line->table, &line->run.training);
-    option_table_add(&line->table, open_device_options(&line->run.device));
-    option_table_add(&line->table, comm_options_section(&line->run.comm));
-    option_table_add(&line->table, results_options_section(&line->run.results));
-    option_table_add(&line->table, monitor_options_section(&line->run.monitor));
+    run_options_add(&line->table, &line->run);
     profile_options_add(&line->table, &line->profile);
     if (option_table_parse(&line->table, argc, argv))
         return -1;
