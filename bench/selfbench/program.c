@@ -45,6 +45,10 @@ int program_open(struct program *program, const struct option_section *own, size
         printf("\n%s", words);
         return EXIT_SUCCESS;
     }
+    if (table.version) {
+        printf("ddpbench %s\n", version_text());
+        return EXIT_SUCCESS;
+    }
     if (open_device_alone(&program->opened, &program->options, (int)program->threads))
         return program_error(program, 1);
     if (!*program->tsv_path)
