@@ -10,7 +10,6 @@
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,12 +175,6 @@ static cJSON *make_summary(const struct allreduce *a)
     return json;
 }
 
-static int flush_stdout(void)
-{
-    return fflush(stdout) || ferror(stdout) ? error_report("cannot write to the standard output: %s", strerror(errno))
-                                            : 0;
-}
-
 /* ---- measuring ---- */
 
 /* Rank 0: prints a row as soon as it is complete, and keeps the summary up to date within a second. */
@@ -189,13 +182,13 @@ static int show_row(struct allreduce *a, const cJSON *row)
 {
     progress_end(&a->progress);
     table_print_row(stdout, a->table.json, row);
-    if (flush_stdout())
+    if (files_flush_stdout())
         return -1;
     if (clock_now_ns() - a->written_ns < 1000000000)
         return 0;
     cJSON *summary = make_summary(a);
     a->written_ns = clock_now_ns();
-    int status = results_write_summary(&a->results, summary, &a->figures, a->options->results.label);
+    int status = results_write_summary(&a->results, summary, &a->figures);
     cJSON_Delete(summary);
     return status;
 }
@@ -270,7 +263,7 @@ static void print_head(const struct allreduce *a)
 {
     cJSON *summary = make_summary(a);
     const char *title = json_string(a->table.json, "title");
-    results_print_heading(stdout, summary);
+    results_show_heading(summary);
     printf("\n%s%s", title, *title ? "\n" : "");
     table_print_headings(stdout, a->table.json);
     fflush(stdout);
@@ -282,8 +275,8 @@ static void print_head(const struct allreduce *a)
 static int finish(struct allreduce *a, int print)
 {
     cJSON *summary = make_summary(a);
-    const char *label = a->options->results.label, *output_file = a->options->output_file;
-    int status = a->finished ? results_write_summary(&a->results, summary, &a->figures, label) : 0;
+    const char *output_file = a->options->output_file;
+    int status = a->finished ? results_write_summary(&a->results, summary, &a->figures) : 0;
     if (!status && *output_file && a->finished) {
         char *text = cJSON_Print(summary);
         if (!text)
@@ -294,8 +287,8 @@ static int finish(struct allreduce *a, int print)
     if (print) {
         fputs(json_string(a->table.json, "note"), stdout);
         cJSON_DeleteItemFromArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), 0); /* printed by now */
-        results_print_body(stdout, summary);
-        status = flush_stdout() ? -1 : status;
+        if (results_show_body(summary))
+            status = -1;
     }
     cJSON_Delete(summary);
     return status;

@@ -107,3 +107,9 @@ int files_replace_path(const char *option, const char *path, const char *text)
         return error_report("--%s %s: is not a regular file; name a file", option, path);
     return replace(path, text);
 }
+
+int files_flush_stdout(void)
+{
+    return fflush(stdout) || ferror(stdout) ? error_report("cannot write to the standard output: %s", strerror(errno))
+                                            : 0;
+}

@@ -36,4 +36,7 @@ int files_replace(const char *directory, const char *name, const char *text);
  * not be replaced by a file. Returns 0; or -1, reported, with the option where the path is refused. */
 int files_replace_path(const char *option, const char *path, const char *text);
 
+/* Whether all that was printed to the standard output got there. 0; or -1, reported. */
+int files_flush_stdout(void);
+
 #endif

@@ -5,10 +5,7 @@
 #include "benchmark/ranking.h"
 #include "kernels/error.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 int benchmark_options_check(struct training_options *o)
 {
@@ -56,16 +53,10 @@ static int write_summary(const struct run *run, const struct results *results, c
     json_add_text(summary, "sample",
                   "one block of a round; its step is the slowest rank's, its phases the mean over ranks");
     json_add_number(summary, "largest_loss_difference", run->losses.difference);
-    json_add_number(summary, "blocks", (double)counts->blocks);
-    json_add_number(summary, "blocks_with_other_processes", (double)counts->with_other_processes);
     json_add_number(summary, "communication_thread_cores", counts->comm_cpu_seconds / counts->comm_seconds);
-    monitor_findings_describe(&run->monitored, summary);
-    int status = results_write_summary(results, summary, &figures, results->label);
-    if (print) {
-        results_print_body(stdout, summary);
-        if (fflush(stdout) || ferror(stdout))
-            status = error_report("cannot write the table to the standard output: %s", strerror(errno));
-    }
+    int status = results_write_summary(results, summary, &figures);
+    if (print && results_show_body(summary))
+        status = -1;
     cJSON_Delete(summary);
     figures_destroy(&figures);
     ranking_destroy(&ranking);
@@ -93,8 +84,7 @@ static int measure(struct run *run, struct results *results)
     double attainable_s[MAX_IMPLEMENTATIONS];
     if (run->job->rank == 0) {
         cJSON *summary = create_summary(run, results);
-        results_print_heading(stdout, summary);
-        fflush(stdout);
+        results_show_heading(summary);
         cJSON_Delete(summary);
     }
     struct run_hooks hooks = {attainable, attainable ? measure_attainable : NULL, write_so_far};

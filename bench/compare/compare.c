@@ -153,16 +153,15 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
 static int print(const cJSON *json, const struct compare_options *o)
 {
     char *text = cJSON_Print(json);
-    int status = 0, instead = !strcmp(o->json, "-");
+    int instead = !strcmp(o->json, "-");
     if (!text)
         FATAL("no memory to print the comparison");
     if (instead)
         printf("%s\n", text);
     else
         compare_print(stdout, json, o);
-    if (fflush(stdout) || ferror(stdout))
-        status = error_report("cannot write the comparison to standard output");
-    else if (*o->json && !instead)
+    int status = files_flush_stdout();
+    if (!status && *o->json && !instead)
         status = files_replace_path("json", o->json, text);
     cJSON_free(text);
     return status;

@@ -5,10 +5,8 @@
 #include "kernels/error.h"
 #include "profile/outcome.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static struct profile_facts facts_of(const struct run *run)
 {
@@ -71,15 +69,9 @@ static int write_summary(void *context, struct run *run, const struct results *r
     for (int i = 0; i < MEMORY_PARTS; i++)
         json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
     json_add_number(memory, "peak", (double)p->facts.peak_bytes);
-    json_add_number(summary, "blocks", (double)run->counts.blocks);
-    json_add_number(summary, "blocks_with_other_processes", (double)run->counts.with_other_processes);
-    monitor_findings_describe(&run->monitored, summary);
-    int status = results_write_summary(results, summary, &figures, results->label);
-    if (p->complete) { /* the heading is there already */
-        results_print_body(stdout, summary);
-        if (fflush(stdout) || ferror(stdout))
-            status = error_report("cannot write the summary to the standard output: %s", strerror(errno));
-    }
+    int status = results_write_summary(results, summary, &figures);
+    if (p->complete && results_show_body(summary)) /* the heading is there already */
+        status = -1;
     cJSON_Delete(summary);
     figures_destroy(&figures);
     return status;
@@ -97,8 +89,7 @@ static int measure(struct profile *p, struct run *run, struct results *results)
 {
     if (run->job->rank == 0) {
         cJSON *summary = create_summary(run, results);
-        results_print_heading(stdout, summary);
-        fflush(stdout);
+        results_show_heading(summary);
         cJSON_Delete(summary);
     }
     int status = capture_run(&p->capture, run, p->options, results);

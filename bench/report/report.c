@@ -139,8 +139,10 @@ static int report_all(const struct report_options *options)
         FATAL("no memory for the report");
     if (!status && *options->csv && !instead)
         status = files_replace_path("csv", options->csv, csv);
-    if (!status && (fputs(instead ? csv : words, stdout) < 0 || fflush(stdout)))
-        status = error_report("cannot write the report to standard output");
+    if (!status) {
+        fputs(instead ? csv : words, stdout);
+        status = files_flush_stdout();
+    }
     free(words);
     free(csv);
     return status;

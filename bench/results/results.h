@@ -73,13 +73,15 @@ void results_add_line(cJSON *summary, const char *list, const char *format, ...)
 /* Puts the figures into the summary, and replaces summary.json, summary.csv (the figures) and summary.txt (what
  * results_print_summary prints), and where they lie below what the user named, <below>_summary.txt there. Rank 0 only.
  * 0, or -1, reported. */
-int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures,
-                          const char *label);
+int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures);
 
-/* A summary in words: the lines of its heading, which may be printed before the run; its tables and notes. */
-void results_print_heading(FILE *out, const cJSON *summary);
-void results_print_body(FILE *out, const cJSON *summary);
-void results_print_summary(FILE *out, const cJSON *summary); /* both */
+/* A summary in words: the lines of its heading, its tables and its notes. */
+void results_print_summary(FILE *out, const cJSON *summary);
+
+/* The same on the standard output in two parts: the heading, before the run; and tables and notes after it: 0, or -1,
+ * reported. */
+void results_show_heading(const cJSON *summary);
+int results_show_body(const cJSON *summary);
 
 /* Replaces a file by a JSON tree, which is deleted. 0, or -1, reported. */
 int results_replace_json(const struct results *results, const char *name, cJSON *json);

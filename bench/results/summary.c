@@ -20,7 +20,6 @@ cJSON *results_summary_create(const char *mode, const char *label, double done, 
     json_add_number(json, "planned", planned);
     json_add_text(json, "of", of);
     cJSON_AddArrayToObject(json, "heading");
-    cJSON_AddArrayToObject(json, "figures");
     cJSON_AddArrayToObject(json, "tables");
     cJSON_AddArrayToObject(json, "notes");
     return json;
@@ -48,12 +47,7 @@ static void print_lines(FILE *out, const cJSON *summary, const char *list)
     }
 }
 
-void results_print_heading(FILE *out, const cJSON *summary)
-{
-    print_lines(out, summary, "heading");
-}
-
-void results_print_body(FILE *out, const cJSON *summary)
+static void print_body(FILE *out, const cJSON *summary)
 {
     const cJSON *table;
     cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
@@ -65,12 +59,23 @@ void results_print_body(FILE *out, const cJSON *summary)
 
 void results_print_summary(FILE *out, const cJSON *summary)
 {
-    results_print_heading(out, summary);
-    results_print_body(out, summary);
+    print_lines(out, summary, "heading");
+    print_body(out, summary);
 }
 
-int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures,
-                          const char *label)
+void results_show_heading(const cJSON *summary)
+{
+    print_lines(stdout, summary, "heading");
+    fflush(stdout);
+}
+
+int results_show_body(const cJSON *summary)
+{
+    print_body(stdout, summary);
+    return files_flush_stdout();
+}
+
+int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures)
 {
     char *text = NULL, *csv = NULL, begin[sizeof results->label + 1];
     size_t length = 0;
@@ -78,7 +83,7 @@ int results_write_summary(const struct results *results, cJSON *summary, const s
     if (!words || !lines)
         FATAL("no memory for summary.txt and summary.csv");
     results_print_summary(words, summary);
-    snprintf(begin, sizeof begin, "%s,", label);
+    snprintf(begin, sizeof begin, "%s,", results->label);
     fprintf(lines, "label," FIGURES_CSV_COLUMNS "\n");
     figures_print_csv(lines, figures, begin);
     if (fclose(words) || fclose(lines))

@@ -1,5 +1,6 @@
 /* heading.c - what was run, and what a reader of the figures must know of the machine and the losses meanwhile, in
  * lines: the same for the benchmark and the profile. */
+#include "base/json.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "training/training.h"
@@ -83,4 +84,7 @@ void run_add_notes(const struct run *run, cJSON *summary)
     results_add_line(summary, "notes", "%s, measured: %s.",
                      run->opened.on_gpu ? "Memory in use on the GPU of rank 0" : "Peak memory of rank 0",
                      text_memory(words, open_device_memory(&run->opened)));
+    json_add_number(summary, "blocks", (double)counts->blocks);
+    json_add_number(summary, "blocks_with_other_processes", (double)counts->with_other_processes);
+    monitor_findings_describe(&run->monitored, summary);
 }

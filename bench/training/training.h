@@ -173,7 +173,8 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
 void run_report_losses(const struct run *run);
 
 /* Adds to a summary (results_summary_create) the lines that say what was run, as its heading; and as its notes what a
- * reader of the figures must know of the machine and the losses meanwhile. */
+ * reader of the figures must know of the machine and the losses meanwhile, with the counts of blocks and what the
+ * monitors found as members. */
 void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON *summary);
 void run_add_notes(const struct run *run, cJSON *summary);
 

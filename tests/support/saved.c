@@ -40,7 +40,7 @@ void saved_file(const char *directory, const char *name, const char *text)
 
 void saved_run(const char *directory, const char *mode, const char *settings, const struct figure_list *figures)
 {
-    struct results results = {.telemetry.file = -1};
+    struct results results = {.telemetry.file = -1, .label = "l"};
     char run[1000];
     snprintf(run, sizeof run,
              "{\"schema_version\": %d, \"program\": \"ddpbench\", \"version\": \"test\", \"mode\": \"%s\", "
@@ -52,7 +52,7 @@ void saved_run(const char *directory, const char *mode, const char *settings, co
     cJSON *summary = results_summary_create(mode, "l", 2, 2, "rounds");
     results_add_line(summary, "heading", "a %s of %d ranks", mode, 2);
     results_add_line(summary, "notes", "a note");
-    if (results_write_summary(&results, summary, figures, "l"))
+    if (results_write_summary(&results, summary, figures))
         FATAL("%s", error_text());
     cJSON_Delete(summary);
 }

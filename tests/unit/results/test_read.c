@@ -196,7 +196,7 @@ START_TEST(a_summary_in_words)
     results_add_line(summary, "heading", "second");
     results_add_line(summary, "notes", "last \xff");
     cJSON_AddItemToArray(cJSON_GetObjectItem(summary, "tables"), table_json(&table));
-    ck_assert_int_eq(results_write_summary(&results, summary, &none, ""), 0);
+    ck_assert_int_eq(results_write_summary(&results, summary, &none), 0);
     cJSON_Delete(summary);
     ck_assert_int_eq(results_read(&saved, results.directory), 0);
     FILE *out = open_memstream(&text, &length);
@@ -225,7 +225,7 @@ START_TEST(a_summary_is_replaced_whole)
     cJSON *summary = results_summary_create("benchmark", "other", 1, 1, "rounds");
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){200, RLIM_INFINITY});
-    ck_assert_int_eq(results_write_summary(&results, summary, &list, "other"), -1);
+    ck_assert_int_eq(results_write_summary(&results, summary, &list), -1);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
     cJSON_Delete(summary);
     figures_destroy(&list);
