@@ -1,4 +1,4 @@
-/* comm.h - collectives that run beside the device.
+/* comm.h - collectives that run concurrently with the device.
  *
  * Two rules are the whole contract. A collective starts after the device work that was issued before it; and `join`
  * makes device work that is issued later wait for it. Collectives start in the order of their tickets and several may
@@ -92,8 +92,8 @@ struct comm {
     void (*destroy)(struct comm *comm); /* nothing may be in flight */
 };
 
-/* How the thread that drives MPI beside the training thread waits between tests of collectives in flight. In `join` and
- * `run_blocking` the training thread itself tests, without pause. */
+/* How the thread that drives MPI waits between tests of collectives in flight. In `join` and `run_blocking` the
+ * training thread itself tests, without pause. */
 struct comm_progress {
     enum { PROGRESS_AUTO, PROGRESS_POLL, PROGRESS_SLEEP } kind; /* auto: poll where each rank has a core to spare */
     unsigned sleep_us;                                          /* with PROGRESS_SLEEP */
@@ -106,7 +106,7 @@ extern const char *const comm_library_name[COMM_LIBRARIES + 1]; /* auto, mpi, nc
 struct comm_options {
     enum comm_library library;
     struct comm_progress progress;
-    int core_to_spare;    /* each rank of this host has a core beside those of its compute threads */
+    int core_to_spare;    /* each rank of this host has a core more than its compute threads */
     int shares_gpu;       /* ranks may have been given the same GPU */
     size_t nccl_max_ctas; /* most thread blocks that an NCCL collective takes up; 0: as NCCL chooses */
     double timeout_s;     /* a collective without progress for so long ends the job; 0: never */

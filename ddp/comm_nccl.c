@@ -1,4 +1,4 @@
-/* comm_nccl.c - collectives by NCCL, on a stream of their own beside the device's.
+/* comm_nccl.c - collectives by NCCL, on a stream of their own, concurrently with the device's.
  *
  * Order between the two streams is kept by events alone: the host waits for nothing but NCCL's own set-up. */
 #include "ddp/comm_nccl.h"

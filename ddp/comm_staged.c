@@ -60,7 +60,7 @@ static void copy_out(struct staged *s, size_t index, const struct collective *c)
     slot->wanted = slot->staged = *c;
     slot->staged.buffer = slot->host;
     slot->staged.in = NULL;
-    s->device->beside_out((char *)slot->host + own, c->in ? c->in : (char *)c->buffer + own, bytes, mark_out(index));
+    s->device->stage_out((char *)slot->host + own, c->in ? c->in : (char *)c->buffer + own, bytes, mark_out(index));
 }
 
 /* Begins to copy the result to where the collective wants it. */
@@ -72,7 +72,7 @@ static void copy_in(struct staged *s, size_t index)
     if (c->kind == COMM_BROADCAST && (size_t)c->root == s->rank)
         bytes = 0;
     slot->copying_in = 1;
-    s->device->beside_in(c->buffer, slot->host, bytes, mark_in(index));
+    s->device->stage_in(c->buffer, slot->host, bytes, mark_in(index));
 }
 
 static void staged_queue(void *state, size_t index, const struct collective *c)
@@ -83,7 +83,7 @@ static void staged_queue(void *state, size_t index, const struct collective *c)
 /* Whether the input is in host memory. */
 static int staged_ready(void *state, size_t index)
 {
-    return ((struct staged *)state)->device->beside_reached(mark_out(index));
+    return ((struct staged *)state)->device->stage_reached(mark_out(index));
 }
 
 static void staged_post(void *state, size_t index, const struct collective *c)
@@ -100,7 +100,7 @@ static int staged_test(void *state, size_t index)
     struct staged_buffer *slot = &s->slot[index];
     if (!slot->copying_in && s->inner.test(s->inner.state, index))
         copy_in(s, index);
-    return slot->copying_in && s->device->beside_reached(mark_in(index));
+    return slot->copying_in && s->device->stage_reached(mark_in(index));
 }
 
 static void staged_call(void *state, const struct collective *c)
@@ -108,11 +108,11 @@ static void staged_call(void *state, const struct collective *c)
     struct staged *s = state;
     size_t index = s->capacity;
     copy_out(s, index, c);
-    while (!s->device->beside_reached(mark_out(index)))
+    while (!s->device->stage_reached(mark_out(index)))
         ;
     s->inner.call(s->inner.state, &s->slot[index].staged);
     copy_in(s, index);
-    while (!s->device->beside_reached(mark_in(index)))
+    while (!s->device->stage_reached(mark_in(index)))
         ;
 }
 
@@ -122,7 +122,7 @@ static void staged_destroy(void *state)
     s->inner.destroy(s->inner.state);
     for (size_t i = 0; i <= s->capacity; i++)
         s->device->release_host(s->slot[i].host);
-    s->device->beside_destroy();
+    s->device->staging_destroy();
     free(s->slot);
     free(s);
 }
@@ -136,7 +136,7 @@ struct transport comm_staged(struct transport inner, const struct device *device
                          .ranks = (size_t)ranks,
                          .slot = allocate(capacity + 1, sizeof *s->slot),
                          .capacity = capacity};
-    device->beside_create(2 * (capacity + 1));
+    device->staging_create(2 * (capacity + 1));
     return (struct transport){.queue = staged_queue,
                               .ready = staged_ready,
                               .post = staged_post,

@@ -1,6 +1,6 @@
 /* comm_staged.h - collectives by a host library on device memory that the host cannot read: staged through the host's.
  *
- * A collective's input is copied to host memory beside the operations, once those issued before it are done; the
+ * A collective's input is copied to host memory concurrently with operations, once those issued before it are done; the
  * library works there, in place; the result is copied back. The library is given collectives in the order of their
  * tickets, which is the same on every rank, however the copies fare. */
 #ifndef DDP_COMM_STAGED_H

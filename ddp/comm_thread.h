@@ -12,8 +12,8 @@
 #include "kernels/device.h"
 
 struct transport {
-    /* Told of a collective before it is queued, by the training thread at any time; the slot is free. NULL: it need not
-     * be. */
+    /* Prepares a collective before it is queued, called by the training thread at any time; the slot is free. NULL:
+     * nothing to prepare. */
     void (*queue)(void *state, size_t slot, const struct collective *collective);
     /* 1 if the next collective that was queued, in that slot, may begin (asked again and again until it may), else 0.
      * NULL: it always may. */

@@ -20,7 +20,8 @@ static void end_job(int status)
     MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-/* Launchers tell each process how many they started; MPI that does not know its launcher reports 1 all the same. */
+/* Launchers set in each process how many they started; an MPI that does not know its launcher reports 1 all the same.
+ */
 static int refuse_singletons(int size)
 {
     static const char *const variables[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS",

@@ -58,19 +58,19 @@ struct device {
     void (*stamps_end)(void);
     int64_t (*stamp_ns)(int64_t ticket);
 
-    /* ---- copies beside the operations, for communication by the host ---- */
+    /* ---- asynchronous copies, for communication by the host ---- */
     /* Host memory that copies are fast to and from; fatal when memory runs out. */
     void *(*allocate_host)(size_t bytes);
     void (*release_host)(void *memory);
-    /* A mark on the lane of such copies: [0, marks) after beside_create (one at a time), any number of times each.
-     * beside_out copies once all operations issued so far are done, beside_in at once; both return before they have
-     * copied, and set the mark behind the copy. beside_out is called by the thread that issues operations, beside_in by
+    /* A mark on the lane of such copies: [0, marks) after staging_create (one at a time), any number of times each.
+     * stage_out copies once all operations issued so far are done, stage_in at once; both return before they have
+     * copied, and set the mark behind the copy. stage_out is called by the thread that issues operations, stage_in by
      * any one thread. */
-    void (*beside_create)(size_t marks);
-    void (*beside_destroy)(void);
-    void (*beside_out)(void *to_host, const void *from, size_t bytes, size_t mark);
-    void (*beside_in)(void *to, const void *from_host, size_t bytes, size_t mark);
-    int (*beside_reached)(size_t mark); /* 1: everything up to the mark is done, else 0; from any thread */
+    void (*staging_create)(size_t marks);
+    void (*staging_destroy)(void);
+    void (*stage_out)(void *to_host, const void *from, size_t bytes, size_t mark);
+    void (*stage_in)(void *to, const void *from_host, size_t bytes, size_t mark);
+    int (*stage_reached)(size_t mark); /* 1: everything up to the mark is done, else 0; from any thread */
 
     /* ---- naming what follows ---- */
     /* What follows belongs to this phase of a step (NULL: to none), for the vendor's own profilers. */

@@ -105,15 +105,15 @@ static int64_t null_stamp_ns(int64_t ticket)
 {
     return ticket;
 }
-static void null_beside_create(size_t marks)
+static void null_staging_create(size_t marks)
 {
     (void)marks;
 }
-static void null_beside_copy(void *to, const void *from, size_t bytes, size_t mark)
+static void null_stage_copy(void *to, const void *from, size_t bytes, size_t mark)
 {
     (void)to, (void)from, (void)bytes, (void)mark;
 }
-static int null_beside_reached(size_t mark)
+static int null_stage_reached(size_t mark)
 {
     (void)mark;
     return 1;
@@ -138,11 +138,11 @@ static const struct device table = {
     .stamp_ns = null_stamp_ns,
     .allocate_host = null_allocate,
     .release_host = free,
-    .beside_create = null_beside_create,
-    .beside_destroy = null_synchronize,
-    .beside_out = null_beside_copy,
-    .beside_in = null_beside_copy,
-    .beside_reached = null_beside_reached,
+    .staging_create = null_staging_create,
+    .staging_destroy = null_synchronize,
+    .stage_out = null_stage_copy,
+    .stage_in = null_stage_copy,
+    .stage_reached = null_stage_reached,
     .phase = null_phase,
     .range_begin = null_range_begin,
     .range_end = null_synchronize,

@@ -255,11 +255,11 @@ const struct device *device_traced(const struct device *device, struct timeline 
     table.stamp_ns = device->stamp_ns;
     table.allocate_host = device->allocate_host;
     table.release_host = device->release_host;
-    table.beside_create = device->beside_create;
-    table.beside_destroy = device->beside_destroy;
-    table.beside_out = device->beside_out;
-    table.beside_in = device->beside_in;
-    table.beside_reached = device->beside_reached;
+    table.staging_create = device->staging_create;
+    table.staging_destroy = device->staging_destroy;
+    table.stage_out = device->stage_out;
+    table.stage_in = device->stage_in;
+    table.stage_reached = device->stage_reached;
     table.phase = device->phase;
     return &table;
 }

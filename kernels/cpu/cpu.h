@@ -13,7 +13,7 @@ extern int cpu_threads;
  * when asked for more than ever before and is otherwise reused, so that only a program's first step allocates. */
 float *cpu_scratch(size_t n);
 
-/* Tells every CBLAS that is loaded how many threads to use. */
+/* Sets the number of threads of every CBLAS that is loaded. */
 void cpu_blas_set_threads(int threads);
 
 /* Put around parallel regions whose threads each call BLAS. A BLAS built on OpenMP sees by itself that it is called
@@ -77,9 +77,9 @@ void cpu_download(void *to_host, const void *from, size_t bytes);
 void cpu_synchronize(void);
 int64_t cpu_stamp(void);
 int64_t cpu_stamp_ns(int64_t ticket);
-void cpu_beside_create(size_t marks);
-void cpu_beside_copy(void *to, const void *from, size_t bytes, size_t mark);
-int cpu_beside_reached(size_t mark);
+void cpu_staging_create(size_t marks);
+void cpu_stage_copy(void *to, const void *from, size_t bytes, size_t mark);
+int cpu_stage_reached(size_t mark);
 void cpu_phase(const char *name);
 void cpu_range_begin(const char *name, int number);
 void cpu_range_end(void);

@@ -26,11 +26,11 @@ static const struct device table = {
     .stamp_ns = cpu_stamp_ns,
     .allocate_host = cpu_allocate,
     .release_host = cpu_release,
-    .beside_create = cpu_beside_create,
-    .beside_destroy = cpu_synchronize,
-    .beside_out = cpu_beside_copy,
-    .beside_in = cpu_beside_copy,
-    .beside_reached = cpu_beside_reached,
+    .staging_create = cpu_staging_create,
+    .staging_destroy = cpu_synchronize,
+    .stage_out = cpu_stage_copy,
+    .stage_in = cpu_stage_copy,
+    .stage_reached = cpu_stage_reached,
     .phase = cpu_phase,
     .range_begin = cpu_range_begin,
     .range_end = cpu_range_end,
@@ -124,18 +124,18 @@ int64_t cpu_stamp_ns(int64_t ticket)
     return ticket; /* stamps are times already */
 }
 
-void cpu_beside_create(size_t marks)
+void cpu_staging_create(size_t marks)
 {
     (void)marks; /* copies are done when they return */
 }
 
-void cpu_beside_copy(void *to, const void *from, size_t bytes, size_t mark)
+void cpu_stage_copy(void *to, const void *from, size_t bytes, size_t mark)
 {
     (void)mark;
     memcpy(to, from, bytes);
 }
 
-int cpu_beside_reached(size_t mark)
+int cpu_stage_reached(size_t mark)
 {
     (void)mark;
     return 1;

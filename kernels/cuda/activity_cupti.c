@@ -42,7 +42,7 @@ static struct {
         size_t valid;
     } kept[BUFFERS]; /* came while it paused */
     int keeps;
-    size_t dropped; /* by CUPTI, and not told yet */
+    size_t dropped; /* by CUPTI, and not reported yet */
 } tracer = {.pool = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- records ---- */

@@ -1,7 +1,7 @@
 /* attention.cuh - what attention forward and backward share: tiles in shared memory, their products, masks.
  *
  * A block of ATTENTION_WARPS warps keeps the rows that it computes results for in shared memory, and streams the rows
- * that these meet past them, in two buffers: one is filled by copies beside the arithmetic while the other is used.
+ * that these meet past them, in two buffers: one is filled by copies during the arithmetic while the other is used.
  * Of the rows that stay, a warp owns 16 M, for M products at a time share each operand read from a streamed tile;
  * reading shared memory is what limits products of this shape. No warp waits for another's results. Sources: Dao,
  * FlashAttention-2, 2023, arXiv:2307.08691, for the work's division and the loops; machine.cuh for the layouts of sums

@@ -18,7 +18,7 @@ template <typename Products, int DEPTH> struct forward_plan {
     static constexpr int KEYS = BYTES <= 256 ? 64 : BYTES == 512 ? 32 : 16;
     static constexpr int ROW = attention_tile<Number, DEPTH>::ROW;
     static constexpr size_t SHARED = (QUERIES + 4 * KEYS) * ROW * sizeof(Number);
-    /* The queries fit registers beside the rest, and need not be read from shared memory for each key tile. */
+    /* The queries fit into registers with the rest, and need not be read from shared memory for each key tile. */
     static constexpr bool QUERIES_STAY = BYTES <= 128 && Products::WORDS == 1;
 };
 

@@ -115,11 +115,11 @@ template <typename Number> static struct device make_table(enum precision precis
     d.stamp_ns = cuda_stamp_ns;
     d.allocate_host = cuda_allocate_host;
     d.release_host = cuda_release_host;
-    d.beside_create = cuda_beside_create;
-    d.beside_destroy = cuda_beside_destroy;
-    d.beside_out = cuda_beside_out;
-    d.beside_in = cuda_beside_in;
-    d.beside_reached = cuda_beside_reached;
+    d.staging_create = cuda_staging_create;
+    d.staging_destroy = cuda_staging_destroy;
+    d.stage_out = cuda_stage_out;
+    d.stage_in = cuda_stage_in;
+    d.stage_reached = cuda_stage_reached;
     d.phase = cuda_phase;
     d.range_begin = cuda_range_begin;
     d.range_end = cuda_range_end;

@@ -1,4 +1,4 @@
-/* gpu_memory.c - the GPU's memory, copies to and from it, and copies beside the operations. */
+/* gpu_memory.c - the GPU's memory, copies to and from it, and asynchronous copies. */
 #include "kernels/cuda/gpu_memory.h"
 
 #include "kernels/cuda/runtime.h"
@@ -85,7 +85,7 @@ void cuda_synchronize(void)
     CUDA_CHECK(cudaDeviceSynchronize());
 }
 
-/* ---- copies beside the operations ---- */
+/* ---- asynchronous copies ---- */
 
 static cudaStream_t out_lane, in_lane; /* both directions at once */
 static cudaEvent_t issued;             /* by the operations, before the copy that is asked for */
@@ -117,11 +117,11 @@ static void choose_gpu(void)
     chosen = 1;
 }
 
-void cuda_beside_create(size_t n)
+void cuda_staging_create(size_t n)
 {
     int lowest, highest;
     if (mark)
-        FATAL("two communications want the copies beside the operations");
+        FATAL("two communications want the asynchronous copies");
     CUDA_CHECK(cudaGetDevice(&gpu));
     CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
     CUDA_CHECK(cudaStreamCreateWithPriority(&out_lane, cudaStreamNonBlocking, highest));
@@ -133,7 +133,7 @@ void cuda_beside_create(size_t n)
         CUDA_CHECK(cudaEventCreateWithFlags(&mark[i], cudaEventDisableTiming));
 }
 
-void cuda_beside_destroy(void)
+void cuda_staging_destroy(void)
 {
     for (size_t i = 0; i < marks; i++)
         CUDA_CHECK(cudaEventDestroy(mark[i]));
@@ -145,7 +145,7 @@ void cuda_beside_destroy(void)
     CUDA_CHECK(cudaStreamDestroy(in_lane));
 }
 
-void cuda_beside_out(void *to_host, const void *from, size_t bytes, size_t i)
+void cuda_stage_out(void *to_host, const void *from, size_t bytes, size_t i)
 {
     CUDA_CHECK(cudaEventRecord(issued, cuda_stream));
     CUDA_CHECK(cudaStreamWaitEvent(out_lane, issued, 0));
@@ -153,14 +153,14 @@ void cuda_beside_out(void *to_host, const void *from, size_t bytes, size_t i)
     CUDA_CHECK(cudaEventRecord(mark[i], out_lane));
 }
 
-void cuda_beside_in(void *to, const void *from_host, size_t bytes, size_t i)
+void cuda_stage_in(void *to, const void *from_host, size_t bytes, size_t i)
 {
     choose_gpu();
     CUDA_CHECK(cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, in_lane));
     CUDA_CHECK(cudaEventRecord(mark[i], in_lane));
 }
 
-int cuda_beside_reached(size_t i)
+int cuda_stage_reached(size_t i)
 {
     choose_gpu();
     cudaError_t code = cudaEventQuery(mark[i]);

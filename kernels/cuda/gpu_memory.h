@@ -12,10 +12,10 @@ void cuda_synchronize(void);
 
 void *cuda_allocate_host(size_t bytes);
 void cuda_release_host(void *memory);
-void cuda_beside_create(size_t n);
-void cuda_beside_destroy(void);
-void cuda_beside_out(void *to_host, const void *from, size_t bytes, size_t i);
-void cuda_beside_in(void *to, const void *from_host, size_t bytes, size_t i);
-int cuda_beside_reached(size_t i);
+void cuda_staging_create(size_t n);
+void cuda_staging_destroy(void);
+void cuda_stage_out(void *to_host, const void *from, size_t bytes, size_t i);
+void cuda_stage_in(void *to, const void *from_host, size_t bytes, size_t i);
+int cuda_stage_reached(size_t i);
 
 #endif

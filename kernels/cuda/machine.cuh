@@ -1,5 +1,5 @@
 /* machine.cuh - what CUDA C++ has no words for: memory shared by a block whose size is known at launch, products of
- * small matrices by a warp on tensor cores, and copies to shared memory that run beside the arithmetic. sm_80 and
+ * small matrices by a warp on tensor cores, and copies to shared memory that run during the arithmetic. sm_80 and
  * later.
  *
  * A warp's lanes are cut into groups of four: g = lane / 4, t = lane % 4. Every lane of the warp makes each call that

@@ -9,7 +9,7 @@
 constexpr int PLAIN_THREADS = 256; /* of a block of the plain kernels */
 
 /* How many blocks sum dw at most. Fixed, so that all GPUs give the same bits; enough to fill them, few enough for the
- * sums of the blocks to be small beside dx. */
+ * sums of the blocks to be small compared with dx. */
 constexpr size_t PARTIALS = 512;
 
 /* Threads of a block: one row's, or several warps with a row each, as many as their registers allow. */

@@ -85,7 +85,7 @@ void cuda_stamps_begin(void)
     last = first;
 }
 
-/* The times of all stamps since the last call. Streams run beside each other, so a stamp may be earlier than the one
+/* The times of all stamps since the last call. Streams run concurrently, so a stamp may be earlier than the one
  * before; anchors are those that moved forward. */
 static void ask(void)
 {

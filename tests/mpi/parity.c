@@ -29,67 +29,67 @@ struct one_rank {
     struct trainer trainer;
 };
 
-static void one_rank_create(struct one_rank *rig, int rank, int ranks, size_t micro_batches, long warmup_steps)
+static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t micro_batches, long warmup_steps)
 {
-    *rig = (struct one_rank){0};
+    *one = (struct one_rank){0};
     struct model_sizes sizes = {BATCH / (size_t)ranks / micro_batches, 9, 61, 24, 2, 3, 40, 10000};
     struct data_options data = {"synthetic", 61, 9, BATCH, micro_batches, 11, rank, ranks};
     const struct device *device = on_device(job.rank);
-    model_plan(&rig->model, &sizes, device->compute_bytes);
-    model_allocate(&rig->model, device, NULL);
-    model_initialize(&rig->model, 3);
-    ck_assert_int_eq(data_create(&rig->data, &data), 0);
+    model_plan(&one->model, &sizes, device->compute_bytes);
+    model_allocate(&one->model, device, NULL);
+    model_initialize(&one->model, 3);
+    ck_assert_int_eq(data_create(&one->data, &data), 0);
     size_t spans[TIMELINE_LANES];
-    step_spans(&rig->model, micro_batches, 0, spans);
+    step_spans(&one->model, micro_batches, 0, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= STEPS;
-    timeline_create(&rig->timeline, spans);
+    timeline_create(&one->timeline, spans);
     struct comm_options how = {.library = library, .shares_gpu = library != COMM_NCCL, .timeout_s = 60};
     int alone = ranks < job.size || (ranks == 1 && library != COMM_NCCL);
-    rig->comm = alone ? comm_self_create(device, &rig->timeline)
-                      : comm_create(&job, device, &rig->timeline, (size_t)rig->model.tensors, &how);
-    ck_assert_ptr_nonnull(rig->comm);
-    rig->trainer = (struct trainer){.device = rig->model.device,
-                                    .model = &rig->model,
-                                    .data = rig->data,
-                                    .reducer = &rig->reducer,
+    one->comm = alone ? comm_self_create(device, &one->timeline)
+                      : comm_create(&job, device, &one->timeline, (size_t)one->model.tensors, &how);
+    ck_assert_ptr_nonnull(one->comm);
+    one->trainer = (struct trainer){.device = one->model.device,
+                                    .model = &one->model,
+                                    .data = one->data,
+                                    .reducer = &one->reducer,
                                     .schedule = {0.01f, warmup_steps},
-                                    .timeline = &rig->timeline,
+                                    .timeline = &one->timeline,
                                     .ranks = ranks,
                                     .micro_batches = micro_batches,
                                     .max_norm = 0.1f};
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
-    trainer_create(&rig->trainer, &adamw, STEPS);
+    trainer_create(&one->trainer, &adamw, STEPS);
 }
 
-static void one_rank_destroy(struct one_rank *rig)
+static void one_rank_destroy(struct one_rank *one)
 {
-    reducer_destroy(&rig->reducer);
-    trainer_destroy(&rig->trainer);
-    rig->comm->destroy(rig->comm);
-    timeline_destroy(&rig->timeline);
-    data_destroy(rig->data);
-    model_destroy(&rig->model);
+    reducer_destroy(&one->reducer);
+    trainer_destroy(&one->trainer);
+    one->comm->destroy(one->comm);
+    timeline_destroy(&one->timeline);
+    data_destroy(one->data);
+    model_destroy(&one->model);
 }
 
 /* Trains from the start with a strategy. */
-static void train(struct one_rank *rig, const struct strategy *strategy, size_t bucket_bytes, enum comm_dtype dtype,
+static void train(struct one_rank *one, const struct strategy *strategy, size_t bucket_bytes, enum comm_dtype dtype,
                   int steps)
 {
-    reducer_destroy(&rig->reducer);
-    reducer_create(&rig->reducer, strategy, &rig->model, rig->comm, bucket_bytes, dtype);
-    trainer_reset(&rig->trainer, rig->trainer.schedule.warmup_steps ? 0 : 1);
-    timeline_clear(&rig->timeline);
-    rig->model.device->stamps_begin();
+    reducer_destroy(&one->reducer);
+    reducer_create(&one->reducer, strategy, &one->model, one->comm, bucket_bytes, dtype);
+    trainer_reset(&one->trainer, one->trainer.schedule.warmup_steps ? 0 : 1);
+    timeline_clear(&one->timeline);
+    one->model.device->stamps_begin();
     for (int i = 0; i < steps; i++)
-        step_run(&rig->trainer, i);
-    rig->model.device->stamps_end();
-    timeline_settle(&rig->timeline, rig->model.device->stamp_ns);
+        step_run(&one->trainer, i);
+    one->model.device->stamps_end();
+    timeline_settle(&one->timeline, one->model.device->stamp_ns);
 }
 
-static float recorded(const struct one_rank *rig, int step, enum step_record what)
+static float recorded(const struct one_rank *one, int step, enum step_record what)
 {
-    return float_of(rig->model.device, rig->trainer.record + step * RECORDS + what);
+    return float_of(one->model.device, one->trainer.record + step * RECORDS + what);
 }
 
 /* Largest difference of a tensor's gradients, relative to its largest element; the worst tensor's. */
@@ -314,13 +314,13 @@ END_TEST
 /* The spans of a step: phases without gaps in their order, and one collective per slice inside it. */
 START_TEST(a_step_records_its_phases)
 {
-    struct one_rank rig;
-    one_rank_create(&rig, job.rank, job.size, 2, 0);
-    train(&rig, &strategy_ddp_bucketed, 2000, COMM_FLOAT32, 1);
+    struct one_rank one;
+    one_rank_create(&one, job.rank, job.size, 2, 0);
+    train(&one, &strategy_ddp_bucketed, 2000, COMM_FLOAT32, 1);
     static const int expected[] = {PHASE_ZERO_GRAD,    PHASE_DATA_LOADING, PHASE_FORWARD,  PHASE_BACKWARD,
                                    PHASE_DATA_LOADING, PHASE_FORWARD,      PHASE_BACKWARD, PHASE_GRADIENT_SYNC,
                                    PHASE_OPTIMIZER,    PHASE_LR_SCHEDULING};
-    const struct lane *lane = &rig.timeline.lane[LANE_HOST];
+    const struct lane *lane = &one.timeline.lane[LANE_HOST];
     int64_t at = 0, begin = lane->span[0].start_ns;
     size_t phase = 0;
     int marks = 0;
@@ -335,13 +335,13 @@ START_TEST(a_step_records_its_phases)
         at = s->end_ns;
     }
     ck_assert_uint_eq(phase, sizeof expected / sizeof *expected);
-    ck_assert_int_eq(marks, rig.model.tensors);
-    const struct lane *comm = &rig.timeline.lane[LANE_COMMUNICATION];
-    ck_assert_uint_eq(comm->n, (size_t)rig.reducer.plan.n);
+    ck_assert_int_eq(marks, one.model.tensors);
+    const struct lane *comm = &one.timeline.lane[LANE_COMMUNICATION];
+    ck_assert_uint_eq(comm->n, (size_t)one.reducer.plan.n);
     for (size_t i = 0; i < comm->n; i++)
         ck_assert(comm->span[i].start_ns >= begin && comm->span[i].end_ns <= at);
     ck_assert_uint_eq(lane->dropped + comm->dropped, 0);
-    one_rank_destroy(&rig);
+    one_rank_destroy(&one);
 }
 END_TEST
 
@@ -349,25 +349,25 @@ END_TEST
  * clipping left over from the step before. */
 START_TEST(the_optimizer_is_told_each_step)
 {
-    struct one_rank rig;
-    one_rank_create(&rig, job.rank, job.size, 1, STEPS - 2);
-    train(&rig, &strategy_ddp, 0, COMM_FLOAT32, 0);
+    struct one_rank one;
+    one_rank_create(&one, job.rank, job.size, 1, STEPS - 2);
+    train(&one, &strategy_ddp, 0, COMM_FLOAT32, 0);
     for (int i = 0; i < STEPS; i++) {
-        float *scalars = on_host(rig.model.device, rig.trainer.optimizer.scalars, SCALARS);
+        float *scalars = on_host(one.model.device, one.trainer.optimizer.scalars, SCALARS);
         ck_assert_float_eq(scalars[SCALAR_STEP], (float)(i + 1));
-        ck_assert_float_eq(scalars[SCALAR_LEARNING_RATE], schedule_learning_rate(&rig.trainer.schedule, i));
+        ck_assert_float_eq(scalars[SCALAR_LEARNING_RATE], schedule_learning_rate(&one.trainer.schedule, i));
         ck_assert_float_eq(scalars[SCALAR_CLIP], 1);
         free(scalars);
-        step_run(&rig.trainer, i);
+        step_run(&one.trainer, i);
         /* warm-up steps compute the norm; this model's is far above the limit */
-        float norm = recorded(&rig, i, RECORD_GRAD_NORM);
+        float norm = recorded(&one, i, RECORD_GRAD_NORM);
         if (i < STEPS - 2)
-            ck_assert_float_gt(norm, rig.trainer.max_norm);
+            ck_assert_float_gt(norm, one.trainer.max_norm);
         else
             ck_assert_float_eq(norm, 0);
     }
-    ck_assert_int_eq(rig.trainer.step, STEPS);
-    one_rank_destroy(&rig);
+    ck_assert_int_eq(one.trainer.step, STEPS);
+    one_rank_destroy(&one);
 }
 END_TEST
 

@@ -27,7 +27,7 @@ static struct late operation[MOST_LATE], copy[MOST_LATE];
 static size_t operations, operations_done, copies, copies_done; /* all ever, modulo MOST_LATE in the arrays */
 static size_t *last_copy, marks;                                /* of each mark, counted from 1; 0: none */
 static uint64_t dice = 1;
-static int wrong, in_beside_in;
+static int wrong, in_stage_in;
 
 static char *shown(const void *device_memory)
 {
@@ -123,13 +123,13 @@ static void delayed_release_host(void *memory)
     free(memory);
 }
 
-static void delayed_beside_create(size_t n)
+static void delayed_staging_create(size_t n)
 {
     last_copy = allocate(n, sizeof *last_copy);
     marks = n;
 }
 
-static void delayed_beside_destroy(void)
+static void delayed_staging_destroy(void)
 {
     wrong += copies_done != copies;
     free(last_copy);
@@ -143,25 +143,25 @@ static void beside(void *to, const void *from, size_t bytes, size_t after, size_
     last_copy[mark] = copies;
 }
 
-static void delayed_beside_out(void *to_host, const void *from, size_t bytes, size_t mark)
+static void delayed_stage_out(void *to_host, const void *from, size_t bytes, size_t mark)
 {
     pthread_mutex_lock(&lock);
     beside(to_host, shown(from), bytes, operations, mark);
     pthread_mutex_unlock(&lock);
 }
 
-static void delayed_beside_in(void *to, const void *from_host, size_t bytes, size_t mark)
+static void delayed_stage_in(void *to, const void *from_host, size_t bytes, size_t mark)
 {
     pthread_mutex_lock(&lock);
-    wrong += in_beside_in++;
+    wrong += in_stage_in++;
     pthread_mutex_unlock(&lock);
     pthread_mutex_lock(&lock);
     beside(shown(to), from_host, bytes, 0, mark);
-    in_beside_in--;
+    in_stage_in--;
     pthread_mutex_unlock(&lock);
 }
 
-static int delayed_beside_reached(size_t mark)
+static int delayed_stage_reached(size_t mark)
 {
     pthread_mutex_lock(&lock);
     wrong += mark >= marks;
@@ -184,11 +184,11 @@ const struct device *delayed_device(void)
         .synchronize = delayed_synchronize,
         .allocate_host = delayed_allocate_host,
         .release_host = delayed_release_host,
-        .beside_create = delayed_beside_create,
-        .beside_destroy = delayed_beside_destroy,
-        .beside_out = delayed_beside_out,
-        .beside_in = delayed_beside_in,
-        .beside_reached = delayed_beside_reached,
+        .staging_create = delayed_staging_create,
+        .staging_destroy = delayed_staging_destroy,
+        .stage_out = delayed_stage_out,
+        .stage_in = delayed_stage_in,
+        .stage_reached = delayed_stage_reached,
         .zero = delayed_zero,
     };
     return &table;

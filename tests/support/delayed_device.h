@@ -11,7 +11,7 @@
  * static. */
 const struct device *delayed_device(void);
 
-/* Calls that were not allowed, since the process began: two threads in beside_in at once, marks that do not exist,
+/* Calls that were not allowed, since the process began: two threads in stage_in at once, marks that do not exist,
  * memory released while a copy to or from it was put off. */
 int delayed_device_wrong(void);
 

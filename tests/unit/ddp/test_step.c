@@ -11,7 +11,7 @@
 
 enum { STEPS = 2 };
 
-/* One way of training; a rig is everything that it takes, on one rank. */
+/* One way of training; struct one_rank holds everything that it takes, on one rank. */
 struct way {
     const struct strategy *strategy;
     size_t layers, micro_batches;
@@ -29,56 +29,56 @@ struct one_rank {
     size_t spans[TIMELINE_LANES]; /* of one step */
 };
 
-static void one_rank_create(struct one_rank *rig, const struct way *way)
+static void one_rank_create(struct one_rank *one, const struct way *way)
 {
     struct model_sizes sizes = {2, 5, 19, 12, way->layers, 3, 10, 10000};
     struct data_options options = {"synthetic", 19, 5, 2 * way->micro_batches, way->micro_batches, 1, 0, 1};
     size_t capacity[TIMELINE_LANES];
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
-    *rig = (struct one_rank){.data = NULL};
-    model_plan(&rig->model, &sizes, sizeof(float));
-    step_spans(&rig->model, way->micro_batches, way->traced, rig->spans);
+    *one = (struct one_rank){.data = NULL};
+    model_plan(&one->model, &sizes, sizeof(float));
+    step_spans(&one->model, way->micro_batches, way->traced, one->spans);
     for (int l = 0; l < TIMELINE_LANES; l++)
-        capacity[l] = STEPS * rig->spans[l];
-    timeline_create(&rig->timeline, capacity);
-    const struct device *plain = device_cpu(1), *device = way->traced ? device_traced(plain, &rig->timeline) : plain;
-    model_allocate(&rig->model, plain, NULL);
-    model_initialize(&rig->model, 1);
-    ck_assert_int_eq(data_create(&rig->data, &options), 0);
-    rig->comm = comm_self_create(rig->model.device, &rig->timeline);
-    rig->trainer = (struct trainer){.device = plain,
-                                    .model = &rig->model,
-                                    .data = rig->data,
+        capacity[l] = STEPS * one->spans[l];
+    timeline_create(&one->timeline, capacity);
+    const struct device *plain = device_cpu(1), *device = way->traced ? device_traced(plain, &one->timeline) : plain;
+    model_allocate(&one->model, plain, NULL);
+    model_initialize(&one->model, 1);
+    ck_assert_int_eq(data_create(&one->data, &options), 0);
+    one->comm = comm_self_create(one->model.device, &one->timeline);
+    one->trainer = (struct trainer){.device = plain,
+                                    .model = &one->model,
+                                    .data = one->data,
                                     .schedule = {0.01f, way->warmup_steps},
-                                    .timeline = &rig->timeline,
+                                    .timeline = &one->timeline,
                                     .ranks = 1,
                                     .micro_batches = way->micro_batches,
                                     .max_norm = 0.1f,
                                     .log_grad_norm = way->log_grad_norm};
-    trainer_create(&rig->trainer, &adamw, STEPS);
-    reducer_create(&rig->reducer, way->strategy, &rig->model, rig->comm, 1000, COMM_BF16);
-    rig->reducer.after_backward = way->after_backward;
-    trainer_use(&rig->trainer, device, &rig->reducer);
-    timeline_clear(&rig->timeline);
+    trainer_create(&one->trainer, &adamw, STEPS);
+    reducer_create(&one->reducer, way->strategy, &one->model, one->comm, 1000, COMM_BF16);
+    one->reducer.after_backward = way->after_backward;
+    trainer_use(&one->trainer, device, &one->reducer);
+    timeline_clear(&one->timeline);
     for (int s = 0; s < STEPS; s++)
-        step_run(&rig->trainer, s);
+        step_run(&one->trainer, s);
 }
 
-static void one_rank_destroy(struct one_rank *rig)
+static void one_rank_destroy(struct one_rank *one)
 {
-    reducer_destroy(&rig->reducer);
-    trainer_destroy(&rig->trainer);
-    rig->comm->destroy(rig->comm);
-    data_destroy(rig->data);
-    model_destroy(&rig->model);
-    timeline_destroy(&rig->timeline);
+    reducer_destroy(&one->reducer);
+    trainer_destroy(&one->trainer);
+    one->comm->destroy(one->comm);
+    data_destroy(one->data);
+    model_destroy(&one->model);
+    timeline_destroy(&one->timeline);
 }
 
 /* Spans of one step on each lane; each step records as many. */
-static void count_spans(const struct one_rank *rig, size_t n[TIMELINE_LANES])
+static void count_spans(const struct one_rank *one, size_t n[TIMELINE_LANES])
 {
     for (int l = 0; l < TIMELINE_LANES; l++) {
-        const struct lane *lane = &rig->timeline.lane[l];
+        const struct lane *lane = &one->timeline.lane[l];
         n[l] = 0;
         for (size_t i = 0; i < lane->n; i++) {
             ck_assert(lane->span[i].step == 0 || lane->span[i].step == 1);
@@ -96,20 +96,20 @@ START_TEST(every_strategy_fits)
     size_t most[TIMELINE_LANES] = {0}, spans[TIMELINE_LANES] = {0}, n[TIMELINE_LANES];
     for (int s = 0; strategies[s]; s++)
         for (int variant = 0; variant < 4; variant++) {
-            struct one_rank rig;
+            struct one_rank one;
             way.strategy = strategies[s];
             way.warmup_steps = variant == 1 ? 10 : 0;
             way.log_grad_norm = variant == 2;
             way.after_backward = variant == 3 && strategies[s]->overlaps;
-            one_rank_create(&rig, &way);
-            count_spans(&rig, n);
+            one_rank_create(&one, &way);
+            count_spans(&one, n);
             for (int l = 0; l < TIMELINE_LANES; l++) {
-                ck_assert_uint_le(n[l], rig.spans[l]);
+                ck_assert_uint_le(n[l], one.spans[l]);
                 most[l] = n[l] > most[l] ? n[l] : most[l];
-                spans[l] = rig.spans[l];
+                spans[l] = one.spans[l];
             }
-            ck_assert_uint_ge(n[LANE_COMPUTE], way.micro_batches * model_operations(&rig.model) + 3);
-            one_rank_destroy(&rig);
+            ck_assert_uint_ge(n[LANE_COMPUTE], way.micro_batches * model_operations(&one.model) + 3);
+            one_rank_destroy(&one);
         }
     ck_assert_uint_eq(most[LANE_COMPUTE], spans[LANE_COMPUTE]);
     ck_assert_uint_eq(most[LANE_COMMUNICATION], spans[LANE_COMMUNICATION]);

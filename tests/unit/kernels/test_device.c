@@ -117,23 +117,23 @@ static void test_stamps(void)
 }
 
 /* What goes out is what was computed before, and what comes in is there once its mark is reached. */
-static void test_beside(void)
+static void test_staging(void)
 {
     enum { MARKS = 3 };
     size_t n = 100003, bytes = n * sizeof(float);
     struct array *from = array_floats(n, -1.0f, 1.0f), *to = array_floats(n, -1.0f, 1.0f);
     struct array *source = array_floats(n, -1.0f, 1.0f);
-    CALL(beside_create)(MARKS);
+    CALL(staging_create)(MARKS);
     float *host = CALL(allocate_host)(bytes);
     arrays_upload();
     device->copy(array_device(from), array_device(source), n);
     for (size_t mark = 0; mark < MARKS; mark++) {
-        CALL(beside_out)(host, array_device(from), bytes, mark);
-        while (!CALL(beside_reached)(mark))
+        CALL(stage_out)(host, array_device(from), bytes, mark);
+        while (!CALL(stage_reached)(mark))
             ;
         ck_assert_msg(memcmp(host, array_before(source), bytes) == 0, "what came out is not what was computed");
-        CALL(beside_in)(array_device(to), host, bytes, mark);
-        while (!device->beside_reached(mark))
+        CALL(stage_in)(array_device(to), host, bytes, mark);
+        while (!device->stage_reached(mark))
             ;
     }
     device->synchronize();
@@ -141,7 +141,7 @@ static void test_beside(void)
     array_equal(from, array_before(source));
     array_equal(to, array_before(source));
     CALL(release_host)(host);
-    CALL(beside_destroy)();
+    CALL(staging_destroy)();
     arrays_finish();
 }
 
@@ -647,13 +647,13 @@ static const struct {
     ROW(stamps_begin, test_stamps),
     ROW(stamps_end, test_stamps),
     ROW(stamp_ns, test_stamps),
-    ROW(allocate_host, test_beside),
-    ROW(release_host, test_beside),
-    ROW(beside_create, test_beside),
-    ROW(beside_destroy, test_beside),
-    ROW(beside_out, test_beside),
-    ROW(beside_in, test_beside),
-    ROW(beside_reached, test_beside),
+    ROW(allocate_host, test_staging),
+    ROW(release_host, test_staging),
+    ROW(staging_create, test_staging),
+    ROW(staging_destroy, test_staging),
+    ROW(stage_out, test_staging),
+    ROW(stage_in, test_staging),
+    ROW(stage_reached, test_staging),
     ROW(phase, test_ranges),
     ROW(range_begin, test_ranges),
     ROW(range_end, test_ranges),

@@ -71,7 +71,7 @@ static void check_no_communication(const struct controls *c)
     ck_assert_double_nan(c->attainable);
 }
 
-static void check_nothing_beside_none(const struct controls *c)
+static void check_no_ratio_to_none(const struct controls *c)
 {
     check_no_estimate(&c->step_to_none, "step_to_none");
     check_no_estimate(&c->compute_slowdown, "compute_slowdown");
@@ -107,7 +107,7 @@ START_TEST(none_is_compared_with_itself_untraced)
     ck_assert_uint_eq(p.controls.rounds, PROFILE_ROUNDS);
     check_ratio(&p.controls.profiling_overhead, 1.25, "profiling_overhead");
     check_estimate(&p.controls.step, made_up_median(0.1), "step");
-    check_nothing_beside_none(&p.controls);
+    check_no_ratio_to_none(&p.controls);
     check_no_communication(&p.controls);
     made_up_profile_destroy(&p);
 }
@@ -122,7 +122,7 @@ START_TEST(before_the_first_round_there_is_nothing)
     ck_assert_uint_eq(p.controls.rounds, 0);
     check_no_estimate(&p.controls.profiling_overhead, "profiling_overhead");
     check_no_estimate(&p.controls.step, "step");
-    check_nothing_beside_none(&p.controls);
+    check_no_ratio_to_none(&p.controls);
     check_no_communication(&p.controls);
     made_up_profile_destroy(&p);
 }

@@ -29,7 +29,7 @@ static void exposed(double percent) /* of rank 0; the other has 2 %. Backward is
     h.figures.phase[PHASE_BACKWARD].mean = 10;
 }
 
-static void exposed_beside_backward(double percent) /* which is half of the step */
+static void exposed_and_backward(double percent) /* which is half of the step */
 {
     exposed(percent / 2);
     h.figures.phase[PHASE_BACKWARD].mean = 0.05;
@@ -76,16 +76,9 @@ static const struct {
     {"data_loading", data_loading, 9.9, 49.9, LEVEL_WARNING, 30, 49.9, {"49.9 %"}},
     {"data_loading", data_loading, 9.9, 50.1, LEVEL_HIGH, 30, 50.1, {"50.1 %"}},
     {"exposed_communication", exposed, 20, 20.1, LEVEL_WARNING, 20, 20.1, {"20.1 % of the step", "20 %", "rank 0)"}},
-    {"exposed_communication",
-     exposed_beside_backward,
-     14.8,
-     15.2,
-     LEVEL_NOTE,
-     15,
-     15.2,
-     {"15.2 % of backward", "15 %"}},
-    {"exposed_communication", exposed_beside_backward, 14.8, 40, LEVEL_NOTE, 15, 40, {"40.0 % of backward"}},
-    {"exposed_communication", exposed_beside_backward, 14.8, 40.2, LEVEL_WARNING, 20, 20.1, {"20.1 % of the step"}},
+    {"exposed_communication", exposed_and_backward, 14.8, 15.2, LEVEL_NOTE, 15, 15.2, {"15.2 % of backward", "15 %"}},
+    {"exposed_communication", exposed_and_backward, 14.8, 40, LEVEL_NOTE, 15, 40, {"40.0 % of backward"}},
+    {"exposed_communication", exposed_and_backward, 14.8, 40.2, LEVEL_WARNING, 20, 20.1, {"20.1 % of the step"}},
     {"collectives", collectives, 14.9, 15.2, LEVEL_NOTE, 15, 15.2, {"15.2 %", "7.6 ms", "12 rounds", "from 15 %"}},
     {"collectives", collectives, 14.9, 29.9, LEVEL_NOTE, 15, 29.9, {"29.9 %"}},
     {"collectives", collectives, 14.9, 30.1, LEVEL_HIGH, 15, 30.1, {"30.1 %", "high from 30 %"}},
@@ -149,7 +142,7 @@ START_TEST(options_move_the_limits)
         {"data_loading", data_loading, {70, 60, 20, 90}, 19.9, 99.9, LEVEL_WARNING},
         {"data_loading", data_loading, {70, 6, 20, 90}, 1.9, 10.1, LEVEL_HIGH},
         {"exposed_communication", exposed, {70, 30, 60, 90}, 60, 60.1, LEVEL_WARNING},
-        {"exposed_communication", exposed_beside_backward, {70, 30, 40, 90}, 29.8, 30.2, LEVEL_NOTE},
+        {"exposed_communication", exposed_and_backward, {70, 30, 40, 90}, 29.8, 30.2, LEVEL_NOTE},
         {"memory", memory, {70, 30, 20, 40}, 40, 40.1, LEVEL_WARNING},
     };
     for (size_t i = 0; i < LENGTH(moved); i++)

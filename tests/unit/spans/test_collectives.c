@@ -81,7 +81,7 @@ static const struct {
     const char *what;
     int ranks;
     int64_t residual, posted[3]; /* of each rank */
-    int last;                    /* -1: the clocks cannot tell */
+    int last;                    /* -1: unknown within the residual of the clocks */
     int64_t late, wait[3];       /* -1: nor that */
 } cases[] = {
     {"one rank waits for nobody", 1, 0, {500}, -1, 0, {-1}},

@@ -393,8 +393,8 @@ static int labels_say(const char *words)
     return said;
 }
 
-/* Without a tracer the device's stamps tell of operations and collectives; nothing is called a kernel. */
-START_TEST(stamps_tell_where_there_is_no_tracer)
+/* Without a tracer the device's stamps time operations and collectives; nothing is called a kernel. */
+START_TEST(stamps_time_what_no_tracer_records)
 {
     gpu_trace_two_ranks(&gpu, 0);
     write_and_parse();
@@ -476,7 +476,7 @@ int main(int argc, char *argv[])
     tcase_add_test(tests, only_captured_steps_are_told_of);
     tcase_add_test(tests, rows_that_overlap_get_lanes);
     tcase_add_test(tests, activities_that_were_not_asked_for_are_not_there);
-    tcase_add_test(tests, stamps_tell_where_there_is_no_tracer);
+    tcase_add_test(tests, stamps_time_what_no_tracer_records);
     tcase_add_test(tests, collectives_of_the_host_stay_there);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

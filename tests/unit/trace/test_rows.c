@@ -44,8 +44,8 @@ static void check_span(const cJSON *row, const char *category, double ts, double
 
 /* ---- the made-up step with the known answers ---- */
 
-/* Phases, operations and collectives; rank 0 waits 50 us for rank 1 in the second, and of the first the clocks cannot
- * tell. Marks of gradients are ours alone, and memory was not asked for. */
+/* Phases, operations and collectives; rank 0 waits 50 us for rank 1 in the second, and of the first the last
+ * rank is unknown. Marks of gradients are ours alone, and memory was not asked for. */
 START_TEST(two_ranks_with_known_answers)
 {
     static const char *const name[] = {"cpu_rank_0_trace.json", "cpu_rank_1_trace.json"};
@@ -158,7 +158,7 @@ END_TEST
 
 /* ---- collectives ---- */
 
-/* Before the ranks have told each other, as in a trace that is written while steps go on. */
+/* Before the ranks have exchanged them, as in a trace that is written while steps go on. */
 START_TEST(nothing_is_said_of_waiting_before_it_is_known)
 {
     rank_trace_two_ranks(&rank, 0);
