@@ -51,8 +51,8 @@ void controls_add_block(struct controls *c, struct run *run, const struct step_t
     int steps = (int)run->options->block_steps;
     if (c->communicates && (row == 0 || row == c->none_row))
         attainable_measure(c->attainable_of, run, times, row, round);
-    struct overlap sum = overlap_sum(overlap, DISCARDED_STEPS, steps);
-    c->compute[(size_t)row * c->room + round] = mean_over_ranks(job, 1e-9 * (double)sum.compute_ns / steps);
+    double compute = overlap_mean(overlap, DISCARDED_STEPS, steps).compute;
+    c->compute[(size_t)row * c->room + round] = mean_over_ranks(job, compute);
     if (row || !c->communicates)
         return;
     double alone, slowdown = attainable_slowdown(c->attainable_of, &run->timeline, 0, round, DISCARDED_STEPS,

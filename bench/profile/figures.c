@@ -108,12 +108,23 @@ void profile_figures_create(struct profile_figures *figures, const struct job *j
                                         .steps = capture->n - capture->first,
                                         .epochs = capture->step[capture->first].warmup ? "warm-up" : "active",
                                         .ranks = job->size};
-    struct rank_figure mine = {overlap_sum(capture->overlap, figures->first, figures->steps), capture->alignment};
+    const struct alignment *a = &capture->alignment;
+    const struct rank_figure mine = {.rank = job->rank,
+                                     .mean = overlap_mean(capture->overlap, figures->first, figures->steps),
+                                     .offset = 1e-9 * (double)a->before.offset_ns,
+                                     .drift = 1e-9 * alignment_drift(a),
+                                     .drift_error = 1e-9 * alignment_drift_error(a),
+                                     .residual = 1e-9 * (double)alignment_residual_ns(a)};
+    struct overlap *all = allocate((size_t)job->size, sizeof *all);
     figures->rank = allocate((size_t)job->size, sizeof *figures->rank);
     job_gather(job, &mine, sizeof mine, figures->rank);
-    for (int r = 1; r < figures->ranks; r++)
-        if (figures->rank[r].sum.step_ns > figures->rank[figures->slowest].sum.step_ns)
+    for (int r = 0; r < figures->ranks; r++) {
+        all[r] = figures->rank[r].mean;
+        if (all[r].step > all[figures->slowest].step)
             figures->slowest = r;
+    }
+    figures->mean = overlap_mean(all, 0, figures->ranks);
+    free(all);
     find_phases(figures, job, capture);
     find_collectives(figures, job, capture);
 }

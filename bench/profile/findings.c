@@ -98,7 +98,7 @@ static void judge_overlap(struct overlap_verdict *v, const struct profile_facts 
                  "--rounds 6 or more.",
                  percent(e->median), c->rounds);
     else
-        judge_efficiency(v, facts, 1e-9 * (double)figures->rank[0].sum.exposed_tail_ns / figures->steps, c);
+        judge_efficiency(v, facts, figures->rank[0].mean.exposed_tail, c);
 }
 
 /* ---- thresholds ---- */
@@ -117,24 +117,19 @@ static void add_finding(struct findings *f, const char *name, enum level level, 
     va_end(arguments);
 }
 
-static double exposed_share(const struct overlap *o)
-{
-    return (double)overlap_exposed(o) / (double)o->step_ns;
-}
-
-/* Ranks for which a figure is beyond its threshold, such as "0, 2, 3"; returns their number. extreme is the figure of
- * the rank with the most, or the least if `below`, in percent. */
-static int list_ranks(const struct profile_figures *figures, double (*figure)(const struct overlap *), double threshold,
-                      int below, char text[96], double *extreme)
+/* Lists the ranks that have more exposed communication than the threshold, or with `busy` less computation, such as
+ * "0, 2, 3"; returns their number. extreme is that of the rank with the most, or least. All in percent of a step. */
+static int list_ranks(const struct profile_figures *figures, int busy, double threshold, char text[96], double *extreme)
 {
     int n = 0;
     size_t at = 0;
     *text = 0;
     *extreme = NAN;
     for (int r = 0; r < figures->ranks; r++) {
-        double value = 100 * figure(&figures->rank[r].sum);
-        *extreme = below ? fmin(*extreme, value) : fmax(*extreme, value);
-        if (!(below ? value < threshold : value > threshold))
+        const struct overlap *o = &figures->rank[r].mean;
+        double value = 100 * (busy ? o->utilisation : o->exposed / o->step);
+        *extreme = busy ? fmin(*extreme, value) : fmax(*extreme, value);
+        if (!(busy ? value < threshold : value > threshold))
             continue;
         if (n++ < 8)
             at += (size_t)snprintf(text + at, 96 - at, "%s%d", n > 1 ? ", " : "", r);
@@ -148,7 +143,7 @@ static void check_busy(struct findings *f, double threshold, const struct profil
 {
     char ranks[96];
     double value;
-    if (list_ranks(figures, overlap_utilisation, threshold, 1, ranks, &value))
+    if (list_ranks(figures, 1, threshold, ranks, &value))
         add_finding(f, "device_busy", value < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, value, threshold,
                     "see in the table of phases what the rest is: a larger --batch-size gives computation more weight, "
                     "overlap and a faster link give communication less",
@@ -175,7 +170,7 @@ static void check_exposed(struct findings *f, double threshold, const struct pro
                                       "link, a larger batch, or --grad-accumulation";
     char ranks[96];
     double value, note = threshold * 3 / 4;
-    int n = list_ranks(figures, exposed_share, threshold, 0, ranks, &value);
+    int n = list_ranks(figures, 0, threshold, ranks, &value);
     double of_backward = value * figures->phase[PHASES].mean / figures->phase[PHASE_BACKWARD].mean;
     if (n)
         add_finding(f, "exposed_communication", LEVEL_WARNING, value, threshold, advice,

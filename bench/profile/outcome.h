@@ -28,8 +28,9 @@ struct collective_figure {
 };
 
 struct rank_figure {
-    struct overlap sum; /* of its steps */
-    struct alignment alignment;
+    int rank;
+    struct overlap mean;                         /* of its steps */
+    double offset, drift, drift_error, residual; /* of its clock: seconds; drifts in seconds a second */
 };
 
 struct profile_figures {
@@ -39,6 +40,7 @@ struct profile_figures {
     int slowest;                           /* rank whose steps took longest together */
     struct phase_figure phase[PHASES + 1]; /* the last: the step */
     struct rank_figure *rank;              /* [ranks] */
+    struct overlap mean;                   /* of the steps of all ranks */
     struct collective_figure *collective;  /* [collectives], the largest payload first */
     int collectives;
 };

@@ -78,8 +78,7 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     const char *label = p->facts.label;
     const struct profile_figures *f = &p->figures;
     size_t n = (size_t)f->ranks * (size_t)f->steps;
-    double step = f->phase[PHASES].mean, per_step = 1e-9 / (double)n;
-    struct overlap sum = {0};
+    double step = f->phase[PHASES].mean;
     for (int i = 0; i <= PHASES; i++) {
         struct estimate phase = without_interval(f->phase[i].median, n);
         figures_add_estimate(list, label, f->phase[i].name, "s", &phase, BETTER_LOWER, i == PHASES);
@@ -87,18 +86,14 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     figures_add_value(list, label, "tokens_per_second", "1/s", p->facts.tokens / step, n, BETTER_HIGHER);
     figures_add_value(list, label, "model_flops_per_second", "FLOP/s", p->facts.flops / step, n, BETTER_HIGHER);
     figures_add_value(list, label, "communication_ratio", "1", f->phase[PHASE_GRADIENT_SYNC].share, n, BETTER_LOWER);
-
-    for (int r = 0; r < f->ranks; r++)
-        sum = overlap_sum((struct overlap[]){sum, f->rank[r].sum}, 0, 2);
-    figures_add_value(list, label, "comm_busy", "s", per_step * (double)sum.communication_ns, n, BETTER_LOWER);
-    figures_add_value(list, label, "compute_busy", "s", per_step * (double)sum.compute_ns, n, BETTER_LOWER);
-    figures_add_value(list, label, "overlap", "s", per_step * (double)sum.overlap_ns, n, BETTER_HIGHER);
-    figures_add_value(list, label, "exposed", "s", per_step * (double)overlap_exposed(&sum), n, BETTER_LOWER);
-    figures_add_value(list, label, "exposed_tail", "s", per_step * (double)sum.exposed_tail_ns, n, BETTER_LOWER);
-    figures_add_value(list, label, overlap_span_name(p->facts.comm_on_device), "1", overlap_span(&sum), n,
-                      BETTER_HIGHER);
-    figures_add_value(list, label, "compute_coverage", "1", overlap_coverage(&sum), n, BETTER_HIGHER);
-    figures_add_value(list, label, "utilisation", "1", overlap_utilisation(&sum), n, BETTER_HIGHER);
+    figures_add_value(list, label, "comm_busy", "s", f->mean.communication, n, BETTER_LOWER);
+    figures_add_value(list, label, "compute_busy", "s", f->mean.compute, n, BETTER_LOWER);
+    figures_add_value(list, label, "overlap", "s", f->mean.overlap, n, BETTER_HIGHER);
+    figures_add_value(list, label, "exposed", "s", f->mean.exposed, n, BETTER_LOWER);
+    figures_add_value(list, label, "exposed_tail", "s", f->mean.exposed_tail, n, BETTER_LOWER);
+    figures_add_value(list, label, overlap_span_name(p->facts.comm_on_device), "1", f->mean.span, n, BETTER_HIGHER);
+    figures_add_value(list, label, "compute_coverage", "1", f->mean.coverage, n, BETTER_HIGHER);
+    figures_add_value(list, label, "utilisation", "1", f->mean.utilisation, n, BETTER_HIGHER);
 }
 
 static void add_collectives(const struct profile *p, struct figure_list *list)

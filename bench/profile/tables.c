@@ -130,58 +130,31 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
 
 /* ---- overlap ---- */
 
-struct rank_row {
-    int rank;
-    double step, compute, communication, overlap, exposed, exposed_tail; /* seconds a step */
-    double span, coverage, utilisation;
-    double collectives;                          /* a step */
-    double offset, drift, drift_error, residual; /* of its clock: seconds, seconds a second */
-};
-
 static void add_ranks(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;
     int on_device = p->facts.comm_on_device;
-    struct rank_row *row = allocate((size_t)f->ranks, sizeof *row);
     const struct column columns[] = {
-        {"rank", "rank", COLUMN_INT, offsetof(struct rank_row, rank), "1", 1, 6, 0},
-        {"step", NULL, COLUMN_REAL, offsetof(struct rank_row, step), "s", 1e3, 0, 3},
-        {"compute_busy", "compute\nbusy", COLUMN_REAL, offsetof(struct rank_row, compute), "s", 1e3, 10, 3},
-        {"comm_busy", "comm\nbusy", COLUMN_REAL, offsetof(struct rank_row, communication), "s", 1e3, 10, 3},
-        {"overlap", "overlap", COLUMN_REAL, offsetof(struct rank_row, overlap), "s", 1e3, 10, 3},
-        {"exposed", "exposed", COLUMN_REAL, offsetof(struct rank_row, exposed), "s", 1e3, 10, 3},
-        {"exposed_tail", "exposed\ntail", COLUMN_REAL, offsetof(struct rank_row, exposed_tail), "s", 1e3, 10, 3},
+        {"rank", "rank", COLUMN_INT, offsetof(struct rank_figure, rank), "1", 1, 6, 0},
+        {"step", NULL, COLUMN_REAL, offsetof(struct rank_figure, mean.step), "s", 1e3, 0, 3},
+        {"compute_busy", "compute\nbusy", COLUMN_REAL, offsetof(struct rank_figure, mean.compute), "s", 1e3, 10, 3},
+        {"comm_busy", "comm\nbusy", COLUMN_REAL, offsetof(struct rank_figure, mean.communication), "s", 1e3, 10, 3},
+        {"overlap", "overlap", COLUMN_REAL, offsetof(struct rank_figure, mean.overlap), "s", 1e3, 10, 3},
+        {"exposed", "exposed", COLUMN_REAL, offsetof(struct rank_figure, mean.exposed), "s", 1e3, 10, 3},
+        {"exposed_tail", "exposed\ntail", COLUMN_REAL, offsetof(struct rank_figure, mean.exposed_tail), "s", 1e3, 10,
+         3},
         {overlap_span_name(on_device), on_device ? "hidden\nratio" : "span overlap\n(upper bound)", COLUMN_REAL,
-         offsetof(struct rank_row, span), "1", 1, 12, 3},
-        {"compute_coverage", "compute\ncoverage", COLUMN_REAL, offsetof(struct rank_row, coverage), "1", 1, 10, 3},
-        {"utilisation", "busy, %", COLUMN_REAL, offsetof(struct rank_row, utilisation), "1", 100, 8, 1},
-        {"collectives", NULL, COLUMN_REAL, offsetof(struct rank_row, collectives), "1", 1, 0, 0},
-        {"clock_offset", NULL, COLUMN_REAL, offsetof(struct rank_row, offset), "s", 1e6, 0, 2},
-        {"clock_drift", NULL, COLUMN_REAL, offsetof(struct rank_row, drift), "1", 1e6, 0, 3},
-        {"clock_drift_error", NULL, COLUMN_REAL, offsetof(struct rank_row, drift_error), "1", 1e6, 0, 3},
-        {"clock_residual", NULL, COLUMN_REAL, offsetof(struct rank_row, residual), "s", 1e6, 0, 2},
+         offsetof(struct rank_figure, mean.span), "1", 1, 12, 3},
+        {"compute_coverage", "compute\ncoverage", COLUMN_REAL, offsetof(struct rank_figure, mean.coverage), "1", 1, 10,
+         3},
+        {"utilisation", "busy, %", COLUMN_REAL, offsetof(struct rank_figure, mean.utilisation), "1", 100, 8, 1},
+        {"collectives", NULL, COLUMN_REAL, offsetof(struct rank_figure, mean.collectives), "1", 1, 0, 0},
+        {"clock_offset", NULL, COLUMN_REAL, offsetof(struct rank_figure, offset), "s", 1e6, 0, 2},
+        {"clock_drift", NULL, COLUMN_REAL, offsetof(struct rank_figure, drift), "1", 1e6, 0, 3},
+        {"clock_drift_error", NULL, COLUMN_REAL, offsetof(struct rank_figure, drift_error), "1", 1e6, 0, 3},
+        {"clock_residual", NULL, COLUMN_REAL, offsetof(struct rank_figure, residual), "s", 1e6, 0, 2},
     };
     char title[160], note[320];
-    double per_step = 1e-9 / f->steps;
-    for (int r = 0; r < f->ranks; r++) {
-        const struct overlap *o = &f->rank[r].sum;
-        const struct alignment *a = &f->rank[r].alignment;
-        row[r] = (struct rank_row){.rank = r,
-                                   .step = per_step * (double)o->step_ns,
-                                   .compute = per_step * (double)o->compute_ns,
-                                   .communication = per_step * (double)o->communication_ns,
-                                   .overlap = per_step * (double)o->overlap_ns,
-                                   .exposed = per_step * (double)overlap_exposed(o),
-                                   .exposed_tail = per_step * (double)o->exposed_tail_ns,
-                                   .span = overlap_span(o),
-                                   .coverage = overlap_coverage(o),
-                                   .utilisation = overlap_utilisation(o),
-                                   .collectives = (double)o->collectives / f->steps,
-                                   .offset = 1e-9 * (double)a->before.offset_ns,
-                                   .drift = 1e-9 * alignment_drift(a),
-                                   .drift_error = 1e-9 * alignment_drift_error(a),
-                                   .residual = 1e-9 * (double)alignment_residual_ns(a)};
-    }
     snprintf(title, sizeof title, "Overlap in the captured steps of %s epochs, ms a step", f->epochs);
     if (on_device)
         snprintf(note, sizeof note,
@@ -192,9 +165,8 @@ static void add_ranks(const struct profile *p, cJSON *summary)
                  "comm busy: from post to completion; MPI does not show when data moves, so span overlap is only an "
                  "upper bound\nof what was hidden. %s\n",
                  p->controls.rounds ? "The controls below measure it." : "Controls (--rounds) would measure it.");
-    add_table(summary,
-              &(struct table){"ranks", title, COLUMNS(columns), row, (size_t)f->ranks, sizeof *row, SHOWN, note});
-    free(row);
+    add_table(summary, &(struct table){"ranks", title, COLUMNS(columns), f->rank, (size_t)f->ranks, sizeof *f->rank,
+                                       SHOWN, note});
 }
 
 /* ---- controls ---- */

@@ -29,27 +29,21 @@ void steps_add_ready(const struct timeline *timeline, const struct step_times *s
  * host library, from post to completion, so waiting for other ranks and for the library's thread is included. Compute
  * is the union of the operations of a traced step. */
 struct overlap {
-    int64_t step_ns, communication_ns, compute_ns, overlap_ns;
-    int64_t exposed_tail_ns; /* max(0, end of the last collective - end of backward) */
-    size_t collectives;
+    double step, communication, compute, overlap; /* seconds */
+    double exposed;                               /* communication without computation at the same time */
+    double exposed_tail;                          /* max(0, end of the last collective - end of backward) */
+    double collectives;                           /* how many */
+    double span, coverage, utilisation; /* overlap / communication, overlap / compute, compute / step; NAN without
+                                           communication (the last: in no time), or with nothing to divide by */
 };
 
 /* Fills overlap[n] for the steps in slots [0, n) of a timeline. */
 void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n, struct overlap *overlap);
 
-/* The sum over `count` steps from `first` on. */
-struct overlap overlap_sum(const struct overlap *overlap, int first, int count);
+/* The mean over `count` of these from `first` on, with the ratios of the means. */
+struct overlap overlap_mean(const struct overlap *overlap, int first, int count);
 
-/* Communication without computation at the same time, in ns. */
-int64_t overlap_exposed(const struct overlap *overlap);
-
-/* overlap / communication, overlap / compute, compute / step; NAN without communication, or with nothing to divide by.
- */
-double overlap_span(const struct overlap *overlap);
-double overlap_coverage(const struct overlap *overlap);
-double overlap_utilisation(const struct overlap *overlap);
-
-/* The key of overlap_span in results: "hidden_ratio" where communication is the device's own work, else "span_overlap",
+/* The key of overlap.span in results: "hidden_ratio" where communication is the device's own work, else "span_overlap",
  * an upper bound of it. */
 const char *overlap_span_name(int on_device);
 

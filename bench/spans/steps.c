@@ -95,6 +95,14 @@ size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct i
 
 /* ---- overlap ---- */
 
+static struct overlap with_ratios(struct overlap o)
+{
+    o.span = o.overlap / o.communication;
+    o.coverage = o.communication > 0 ? o.overlap / o.compute : NAN;
+    o.utilisation = o.compute / o.step;
+    return o;
+}
+
 void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n, struct overlap *overlap)
 {
     const struct lane *communication = &timeline->lane[LANE_COMMUNICATION], *compute = &timeline->lane[LANE_COMPUTE];
@@ -102,57 +110,36 @@ void overlap_of_steps(const struct timeline *timeline, const struct step_times *
     size_t i = 0, j = 0;
     for (int s = 0; s < n; s++) {
         size_t nx = intervals_of_lane(communication, s, &i, x), ny = intervals_of_lane(compute, s, &j, y);
-        overlap[s] = (struct overlap){.step_ns = steps[s].end_ns - steps[s].start_ns,
-                                      .communication_ns = intervals_length(x, nx),
-                                      .compute_ns = intervals_length(y, ny),
-                                      .overlap_ns = intervals_common(x, nx, y, ny)};
+        int64_t busy = intervals_length(x, nx), both = intervals_common(x, nx, y, ny);
+        overlap[s] = with_ratios((struct overlap){.step = 1e-9 * (double)(steps[s].end_ns - steps[s].start_ns),
+                                                  .communication = 1e-9 * (double)busy,
+                                                  .compute = 1e-9 * (double)intervals_length(y, ny),
+                                                  .overlap = 1e-9 * (double)both,
+                                                  .exposed = 1e-9 * (double)(busy - both)});
     }
-    for (size_t c = 0; c < communication->n; c++) {
-        const struct span *span = &communication->span[c];
-        if (span->step >= n)
-            continue;
-        struct overlap *o = &overlap[span->step];
-        int64_t tail = span->end_ns - steps[span->step].backward_end_ns;
-        o->collectives++;
-        if (tail > o->exposed_tail_ns)
-            o->exposed_tail_ns = tail;
-    }
+    for (const struct span *span = communication->span; span < communication->span + communication->n; span++)
+        if (span->step < n) {
+            struct overlap *o = &overlap[span->step];
+            o->collectives++;
+            o->exposed_tail = fmax(o->exposed_tail, 1e-9 * (double)(span->end_ns - steps[span->step].backward_end_ns));
+        }
     free(x);
     free(y);
 }
 
-struct overlap overlap_sum(const struct overlap *overlap, int first, int count)
+struct overlap overlap_mean(const struct overlap *overlap, int first, int count)
 {
-    struct overlap sum = {0};
-    for (int i = first; i < first + count; i++) {
-        sum.step_ns += overlap[i].step_ns;
-        sum.communication_ns += overlap[i].communication_ns;
-        sum.compute_ns += overlap[i].compute_ns;
-        sum.overlap_ns += overlap[i].overlap_ns;
-        sum.exposed_tail_ns += overlap[i].exposed_tail_ns;
-        sum.collectives += overlap[i].collectives;
+    struct overlap mean = {0};
+    for (const struct overlap *o = overlap + first; o < overlap + first + count; o++) {
+        mean.step += o->step / count;
+        mean.communication += o->communication / count;
+        mean.compute += o->compute / count;
+        mean.overlap += o->overlap / count;
+        mean.exposed += o->exposed / count;
+        mean.exposed_tail += o->exposed_tail / count;
+        mean.collectives += o->collectives / count;
     }
-    return sum;
-}
-
-int64_t overlap_exposed(const struct overlap *o)
-{
-    return o->communication_ns - o->overlap_ns;
-}
-
-double overlap_span(const struct overlap *o)
-{
-    return o->communication_ns ? (double)o->overlap_ns / (double)o->communication_ns : NAN;
-}
-
-double overlap_coverage(const struct overlap *o)
-{
-    return o->communication_ns && o->compute_ns ? (double)o->overlap_ns / (double)o->compute_ns : NAN;
-}
-
-double overlap_utilisation(const struct overlap *o)
-{
-    return o->step_ns ? (double)o->compute_ns / (double)o->step_ns : NAN;
+    return with_ratios(mean);
 }
 
 const char *overlap_span_name(int on_device)

@@ -12,36 +12,36 @@ void telemetry_print_number(FILE *out, const char *name, double value)
     fprintf(out, isfinite(value) ? ", \"%s\": %.9g" : ", \"%s\": null", name, value);
 }
 
-static void print_ms(FILE *out, const char *name, int64_t ns)
+static void print_ms(FILE *out, const char *name, double seconds)
 {
-    fprintf(out, ", \"%s\": %.6f", name, 1e-6 * (double)ns);
+    fprintf(out, ", \"%s\": %.6f", name, 1e3 * seconds);
 }
 
 void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times *step)
 {
     telemetry_print_number(out, "start", 1e-9 * (double)(step->start_ns - origin_ns));
-    print_ms(out, "step_ms", step->end_ns - step->start_ns);
+    print_ms(out, "step_ms", 1e-9 * (double)(step->end_ns - step->start_ns));
     for (int p = 0; p < PHASES; p++) {
         char name[64];
         snprintf(name, sizeof name, "%s_ms", phase_name[p]);
-        print_ms(out, name, step->phase_ns[p]);
+        print_ms(out, name, 1e-9 * (double)step->phase_ns[p]);
     }
 }
 
 /* Computation is known of traced steps only. */
 void telemetry_print_overlap(FILE *out, const struct overlap *o, int traced, int on_device)
 {
-    fprintf(out, ", \"collectives\": %zu", o->collectives);
-    print_ms(out, "communication_ms", o->communication_ns);
-    print_ms(out, "exposed_tail_ms", o->exposed_tail_ns);
+    fprintf(out, ", \"collectives\": %.0f", o->collectives);
+    print_ms(out, "communication_ms", o->communication);
+    print_ms(out, "exposed_tail_ms", o->exposed_tail);
     if (!traced)
         return;
-    print_ms(out, "compute_ms", o->compute_ns);
-    print_ms(out, "overlap_ms", o->overlap_ns);
-    print_ms(out, "exposed_ms", overlap_exposed(o));
-    telemetry_print_number(out, overlap_span_name(on_device), overlap_span(o));
-    telemetry_print_number(out, "compute_coverage", overlap_coverage(o));
-    telemetry_print_number(out, "utilisation", overlap_utilisation(o));
+    print_ms(out, "compute_ms", o->compute);
+    print_ms(out, "overlap_ms", o->overlap);
+    print_ms(out, "exposed_ms", o->exposed);
+    telemetry_print_number(out, overlap_span_name(on_device), o->span);
+    telemetry_print_number(out, "compute_coverage", o->coverage);
+    telemetry_print_number(out, "utilisation", o->utilisation);
 }
 
 int telemetry_write_block(struct results *results, const struct block_facts *block, const struct lr_schedule *schedule,

@@ -85,7 +85,7 @@ static void block_of_none(struct step_times *times, struct overlap *overlap)
             made_up_ready(&run.timeline, t, at + 10 * MS - t * MS);
         made_up_phase(&run.timeline, PHASE_CLIPPING, at + 10 * MS + more, at + 11 * MS + more);
         made_up_phase(&run.timeline, PHASE_OPTIMIZER, at + 11 * MS + more, at + 13 * MS + more);
-        overlap[s].compute_ns = s < DISCARDED_STEPS ? 1 : llround(computed(job.rank) * 1e9) + (s % 2 ? 7 : -7);
+        overlap[s].compute = s < DISCARDED_STEPS ? 1e-9 : computed(job.rank) + (s % 2 ? 7e-9 : -7e-9);
     }
     steps_from_timeline(&run.timeline, times, STEPS);
 }

@@ -31,11 +31,7 @@ void healthy_create(struct healthy *h)
     h->figures.phase[PHASE_BACKWARD] = (struct phase_figure){.mean = 0.05, .share = 0.5};
     h->figures.phase[PHASE_DATA_LOADING] = (struct phase_figure){.mean = 0.005, .share = 0.05};
     for (int r = 0; r < HEALTHY_RANKS; r++)
-        h->rank[r].sum = (struct overlap){.step_ns = 100000,
-                                          .compute_ns = 80000,
-                                          .communication_ns = 20000,
-                                          .overlap_ns = 18000,
-                                          .exposed_tail_ns = 3000000};
+        h->rank[r].mean = (struct overlap){.step = 1, .utilisation = 0.8, .exposed = 0.02, .exposed_tail = 1e-3};
 }
 
 void healthy_find(const struct healthy *h, struct findings *findings)

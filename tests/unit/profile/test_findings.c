@@ -13,7 +13,7 @@ static struct findings findings;
 
 static void busy(double percent) /* of rank 1; the other has 80 % */
 {
-    h.rank[1].sum.compute_ns = (int64_t)(percent * 1000);
+    h.rank[1].mean.utilisation = percent / 100;
 }
 
 static void data_loading(double percent)
@@ -23,9 +23,7 @@ static void data_loading(double percent)
 
 static void exposed(double percent) /* of rank 0; the other has 2 %. Backward is so long that its share says nothing */
 {
-    h.rank[0].sum.overlap_ns = h.rank[0].sum.communication_ns - (int64_t)(percent * 1000);
-    h.rank[0].sum.communication_ns += 50000;
-    h.rank[0].sum.overlap_ns += 50000;
+    h.rank[0].mean.exposed = percent / 100;
     h.figures.phase[PHASE_BACKWARD].mean = 10;
 }
 
@@ -166,9 +164,9 @@ START_TEST(all_ranks_beyond_a_limit_are_named)
 {
     healthy_create(&h);
     h.figures.ranks = 4;
-    h.rank[0].sum.compute_ns = 60000;
-    h.rank[2].sum.compute_ns = 55000;
-    h.rank[3].sum.compute_ns = 69999;
+    h.rank[0].mean.utilisation = 0.6;
+    h.rank[2].mean.utilisation = 0.55;
+    h.rank[3].mean.utilisation = 0.69999;
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 1);
     ck_assert_double_eq_tol(findings.finding[0].value, 55, 1e-9);
@@ -176,7 +174,7 @@ START_TEST(all_ranks_beyond_a_limit_are_named)
     healthy_create(&h);
     h.figures.ranks = HEALTHY_RANKS;
     for (int r = 0; r < HEALTHY_RANKS; r++)
-        h.rank[r].sum = (struct overlap){100000, 21000 + r * 10, 80000, r == 4 ? 20000 : 0, 0, 1};
+        h.rank[r].mean.exposed = r == 4 ? 0.0104 : 0.21 + r * 1e-4;
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 1);
     ck_assert_str_eq(findings.finding[0].name, "exposed_communication");

@@ -68,20 +68,20 @@ static void longer_than_backward(void)
     h.controls.comm_alone.median = 0.08;
 }
 
-static void exposed_tail(int64_t ns)
+static void exposed_tail(double seconds)
 {
     longer_than_backward(); /* 80 ms alone */
-    h.rank[0].sum.exposed_tail_ns = ns * h.figures.steps;
+    h.rank[0].mean.exposed_tail = seconds;
 }
 
 static void just_some_progress(void)
 {
-    exposed_tail(63999999);
+    exposed_tail(0.063999999);
 }
 
 static void no_progress(void)
 {
-    exposed_tail(64000001);
+    exposed_tail(0.064000001);
 }
 
 static void oversubscribed(void)
