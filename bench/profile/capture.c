@@ -1,5 +1,5 @@
 /* capture.c - trains the epochs of a profile and keeps what its schedule selects. */
-#include "profile/capture.h"
+#include "profile/outcome.h"
 
 #include "base/progress.h"
 #include "base/text.h"
@@ -27,22 +27,21 @@ static void note_signal(int number)
     signal_seen = number;
 }
 
-/* ---- before the steps ---- */
+/* ---- the schedule: cycles of torch.profiler.schedule, cut off by the end of the epochs ---- */
 
-static void start_tracer(struct capture *capture, const struct run *run)
+size_t capture_steps(const struct profile_options *o, size_t steps)
 {
-    struct gpu_tracer *tracer = &capture->gpu_tracer;
-    size_t spans[TIMELINE_LANES];
-    *tracer = (struct gpu_tracer){.device = run->device, .profiler_range = capture->options->cuda_profiler_range};
-    if (!run->opened.on_gpu || capture->options->activities == TRACE_CPU)
-        return;
-    step_spans(&run->model, run->options->grad_accumulation, 1, spans);
-    gpu_tracer_start(tracer, (size_t)capture->room, spans);
-    if (*tracer->untraced && run->job->rank == 0) {
-        char words[640];
-        fprintf(stderr, "%s.\n", gpu_tracer_words(tracer, words));
-    }
+    size_t cycle = o->wait + o->warmup + o->active;
+    return o->active && o->repeat && o->repeat <= steps / cycle ? o->repeat * cycle : steps;
 }
+
+enum capture_state capture_state(const struct profile_options *o, size_t step)
+{
+    size_t within = o->active ? step % (o->wait + o->warmup + o->active) : step;
+    return within < o->wait ? CAPTURE_WAIT : within < o->wait + o->warmup ? CAPTURE_WARMUP : CAPTURE_ACTIVE;
+}
+
+/* ---- before the steps ---- */
 
 /* What the traces are written from, as far as it is known before the steps. */
 static void prepare_trace(struct capture *capture, const struct run *run)
@@ -88,30 +87,35 @@ static void prepare_trace(struct capture *capture, const struct run *run)
     free(all);
 }
 
-static void create_capture(struct capture *capture, const struct run *run)
+static void create_capture(struct capture *capture, const struct run *run, const struct profile_options *o)
 {
-    const struct profile_options *o = capture->options;
     const struct recording recording = profile_recording(o);
     const struct plan *plan = &run->reducer[0].plan;
-    size_t room = memory_capture_room(&recording, run->options, &run->model);
-    capture->room = (int)room;
-    capture->schedule = (struct capture_schedule){run->options->num_epochs * run->options->steps_per_epoch, o->wait,
-                                                  o->warmup, o->active, o->repeat};
-    capture->step = allocate(room, sizeof *capture->step);
-    capture->times = allocate(room, sizeof *capture->times);
-    capture->overlap = allocate(room, sizeof *capture->overlap);
-    capture->record = allocate(room * RECORDS, sizeof *capture->record);
-    capture->parameters = allocate((size_t)plan->n, sizeof *capture->parameters);
+    size_t room = memory_capture_room(&recording, run->options, &run->model), spans[TIMELINE_LANES];
+    *capture = (struct capture){.options = o,
+                                .room = (int)room,
+                                .step = allocate(room, sizeof *capture->step),
+                                .times = allocate(room, sizeof *capture->times),
+                                .overlap = allocate(room, sizeof *capture->overlap),
+                                .parameters = allocate((size_t)plan->n, sizeof *capture->parameters),
+                                .gpu_tracer = {.device = run->device, .profiler_range = o->cuda_profiler_range}};
     for (int i = 0; i < plan->n; i++)
         capture->parameters[i] = bucket_parameters(run->model.tensor, &plan->bucket[i]);
-    start_tracer(capture, run);
-    prepare_trace(capture, run);
+    if (!run->opened.on_gpu || o->activities == TRACE_CPU)
+        return;
+    step_spans(&run->model, run->options->grad_accumulation, 1, spans);
+    gpu_tracer_start(&capture->gpu_tracer, room, spans);
+    if (*capture->gpu_tracer.missing && run->job->rank == 0)
+        fprintf(stderr, "%s.\n", capture->gpu_tracer.missing);
 }
 
-/* Steps that touch everything once, and say how long a step takes. */
-static void warm_up(struct capture *capture, struct run *run)
+/* Runs steps that touch everything once, and says how long the `steps` of the capture will take. Returns about how long
+ * one takes, the same on every rank. */
+static int64_t warm_up(const struct capture *capture, struct run *run, size_t steps, const char *directory)
 {
     int64_t start = 0;
+    size_t active = 0;
+    char words[CELL];
     run_start(run, 0, 0);
     for (int i = 0; i < DISCARDED_STEPS; i++) {
         start = clock_now_ns();
@@ -119,22 +123,21 @@ static void warm_up(struct capture *capture, struct run *run)
         run->trainer.device->synchronize();
         run->steps_run++;
     }
-    capture->step_ns = (int64_t)job_max(run->job, (double)(clock_now_ns() - start));
+    int64_t step_ns = (int64_t)job_max(run->job, (double)(clock_now_ns() - start));
     run_start(run, 0, 0);
-}
-
-static void print_plan(const struct capture *capture, const char *directory)
-{
-    size_t steps = capture_steps(&capture->schedule), active = capture_active_steps(&capture->schedule);
-    double step_s = 1e-9 * (double)capture->step_ns;
-    char words[CELL];
+    if (run->job->rank)
+        return step_ns;
+    for (size_t i = 0; i < steps; i++)
+        active += capture_state(capture->options, i) == CAPTURE_ACTIVE;
     if (active > (size_t)capture->room)
         fprintf(stderr,
                 "The buffer of %g MiB holds %d of the %zu steps to capture; use a larger --profile-buffer-mb.\n",
                 capture->options->buffer_mb, capture->room, active);
     else
         fprintf(stderr, "A step takes %.1f ms; %zu of them, %zu captured, will take about %s. Traces go to %s.\n",
-                1e3 * step_s, steps, active, text_duration(words, step_s * (double)steps), directory);
+                1e-6 * (double)step_ns, steps, active, text_duration(words, 1e-9 * (double)step_ns * (double)steps),
+                directory);
+    return step_ns;
 }
 
 /* ---- the steps ---- */
@@ -142,67 +145,29 @@ static void print_plan(const struct capture *capture, const char *directory)
 /* Takes over what the steps left so far, as far as this rank knows it. */
 static void collect_steps(struct capture *capture, struct run *run)
 {
-    size_t numbers = (size_t)capture->n * RECORDS;
+    float *record = allocate((size_t)capture->n * RECORDS + 1, sizeof *record);
     for (int i = 0; i < TIMELINE_LANES; i++)
         if (run->timeline.lane[i].dropped)
             FATAL("%zu spans found lane %d of the timeline full", run->timeline.lane[i].dropped, i);
     run->device->stamps_end();
     timeline_settle(&run->timeline, run->device->stamp_ns);
-    run->device->download(capture->record, run->trainer.record, numbers * sizeof *capture->record);
+    run->device->download(record, run->trainer.record, (size_t)capture->n * RECORDS * sizeof *record);
     for (int i = 0; i < capture->n; i++) {
         struct captured_step *s = &capture->step[i];
-        s->loss = capture->record[i * RECORDS + RECORD_LOSS];
-        s->grad_norm = s->warmup || run->options->log_grad_norm ? capture->record[i * RECORDS + RECORD_GRAD_NORM] : NAN;
+        s->loss = record[i * RECORDS + RECORD_LOSS];
+        s->grad_norm = s->warmup || run->options->log_grad_norm ? record[i * RECORDS + RECORD_GRAD_NORM] : NAN;
     }
+    free(record);
     steps_from_timeline(&run->timeline, capture->times, capture->n);
     collectives_destroy(&capture->collectives);
     collectives_create(&capture->collectives, &run->timeline, &capture->alignment, run->job->size);
     capture->trace.steps = capture->n;
 }
 
-/* Between two steps: what was captured so far goes into a whole trace of this rank. Returns 0; or -1 on every rank,
- * reported. */
-static int write_so_far(struct capture *capture, struct run *run, const struct results *results)
-{
-    gpu_tracer_hold(&capture->gpu_tracer);
-    collect_steps(capture, run);
-    int status = trace_files_write(capture->options, results, &capture->trace);
-    gpu_tracer_release(&capture->gpu_tracer);
-    return job_agree(run->job, status);
-}
-
-static void note_step(struct capture *capture, const struct run *run, size_t step)
-{
-    const struct trainer *t = &run->trainer;
-    capture->step[capture->n++] = (struct captured_step){
-        .number = (long)step,
-        .global_step = run->steps_run,
-        .epoch = (long)(step / run->options->steps_per_epoch),
-        .warmup = schedule_is_warmup(&t->schedule, (long)step),
-        .learning_rate = schedule_learning_rate(&t->schedule, (long)step),
-        .resident_bytes = capture->options->memory ? host_resident_memory() : 0,
-    };
-}
-
-static void show_step(struct progress *progress, const struct run *run, size_t step, int64_t *shown_ns)
-{
-    char words[160];
-    float loss;
-    int64_t now = clock_now_ns();
-    if (!progress->total || now - *shown_ns < 500000000)
-        return;
-    *shown_ns = now;
-    run->device->download(&loss, run->trainer.record + run->timeline.step * RECORDS + RECORD_LOSS, sizeof loss);
-    snprintf(words, sizeof words, "step %zu, %s epoch %zu, lr %g, loss %.4f", step + 1,
-             schedule_is_warmup(&run->trainer.schedule, (long)step) ? "warmup" : "active",
-             step / run->options->steps_per_epoch + 1,
-             (double)schedule_learning_rate(&run->trainer.schedule, (long)step), (double)loss);
-    progress_show(progress, step + 1, words);
-}
-
 /* One step of the schedule; only an active one leaves spans. */
 static void run_step(struct capture *capture, struct run *run, size_t step, enum capture_state state)
 {
+    const struct lr_schedule *schedule = &run->trainer.schedule;
     struct timeline_mark mark = timeline_mark(&run->timeline);
     gpu_tracer_step(&capture->gpu_tracer, state == CAPTURE_ACTIVE);
     trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->reducer[0]);
@@ -210,33 +175,60 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
     step_run(&run->trainer, capture->n);
     run->device->range_end();
     if (state == CAPTURE_ACTIVE)
-        note_step(capture, run, step);
+        capture->step[capture->n++] =
+            (struct captured_step){.number = (long)step,
+                                   .global_step = run->steps_run,
+                                   .epoch = (long)(step / run->options->steps_per_epoch),
+                                   .warmup = schedule_is_warmup(schedule, (long)step),
+                                   .learning_rate = schedule_learning_rate(schedule, (long)step),
+                                   .resident_bytes = capture->options->memory ? host_resident_memory() : 0};
     else
         timeline_rewind(&run->timeline, &mark);
     run->steps_run++;
 }
 
-static int run_epochs(struct capture *capture, struct run *run, const struct results *results)
+/* The step that was run last. */
+static void show_step(struct progress *progress, const struct lr_schedule *schedule, size_t step,
+                      size_t steps_per_epoch, float loss)
 {
-    size_t steps = capture_steps(&capture->schedule), due = 1;
-    size_t a_second = 1 + (size_t)(1000000000 / (capture->step_ns + 1)); /* steps; the same on every rank */
+    char words[160];
+    snprintf(words, sizeof words, "step %zu, %s epoch %zu, lr %g, loss %.4f", step + 1,
+             schedule_is_warmup(schedule, (long)step) ? "warmup" : "active", step / steps_per_epoch + 1,
+             (double)schedule_learning_rate(schedule, (long)step), (double)loss);
+    progress_show(progress, step + 1, words);
+}
+
+/* The steps of the capture, step_ns each. Returns 0; or -1 on every rank, reported: a trace could not be written. */
+static int run_epochs(struct capture *capture, struct run *run, const struct results *results, size_t steps,
+                      int64_t step_ns)
+{
+    const struct training_options *o = run->options;
+    size_t due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps; the same on every rank */
     int status = 0;
     int64_t shown_ns = clock_now_ns();
     struct progress progress;
     progress_begin(&progress, run->job->rank ? 0 : steps);
     for (size_t step = 0; step < steps && !status && !capture->interrupted; step++) {
-        enum capture_state state = capture_state(&capture->schedule, step);
+        enum capture_state state = capture_state(capture->options, step);
         if (state == CAPTURE_ACTIVE && capture->n == capture->room) {
             capture->full = 1;
             break;
         }
         run_step(capture, run, step, state);
-        show_step(&progress, run, step, &shown_ns);
+        if (progress.total && clock_now_ns() - shown_ns >= 500000000) {
+            float loss;
+            shown_ns = clock_now_ns();
+            run->device->download(&loss, run->trainer.record + run->timeline.step * RECORDS + RECORD_LOSS, sizeof loss);
+            show_step(&progress, &run->trainer.schedule, step, o->steps_per_epoch, loss);
+        }
         size_t done = step + 1;
         if (done % a_second == 0 || done == steps) /* so that all stop after the same step */
             capture->interrupted = job_max(run->job, signal_seen) > 0;
         if (done == due && done < steps) {
-            status = write_so_far(capture, run, results);
+            gpu_tracer_hold(&capture->gpu_tracer);
+            collect_steps(capture, run);
+            status = job_agree(run->job, trace_files_write(capture->options, results, &capture->trace));
+            gpu_tracer_release(&capture->gpu_tracer);
             due += due / 4 > WRITE_EVERY_S * a_second ? due / 4 : WRITE_EVERY_S * a_second;
         }
     }
@@ -245,45 +237,35 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
     return status;
 }
 
-/* The steps, between two comparisons of the clocks. */
-static int run_between_clocks(struct capture *capture, struct run *run, const struct results *results)
+int capture_run(struct capture *capture, struct run *run, const struct profile_options *options,
+                struct results *results)
 {
     /* a second signal ends the rank at once, wherever it is */
-    struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    const struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
     struct sigaction before_int, before_term;
+    size_t steps = capture_steps(options, run->options->num_epochs * run->options->steps_per_epoch);
+    create_capture(capture, run, options);
+    prepare_trace(capture, run);
+    int64_t step_ns = warm_up(capture, run, steps, results->top);
     sigaction(SIGINT, &note, &before_int);
     sigaction(SIGTERM, &note, &before_term);
     job_compare_clocks(run->job, clock_now_ns, &capture->alignment.before);
     job_barrier(run->job);
-    int status = run_epochs(capture, run, results);
+    int status = run_epochs(capture, run, results, steps, step_ns);
     job_barrier(run->job);
     job_compare_clocks(run->job, clock_now_ns, &capture->alignment.after);
     sigaction(SIGINT, &before_int, NULL);
     sigaction(SIGTERM, &before_term, NULL);
-    capture->interrupted = job_max(run->job, signal_seen) > 0; /* also by a signal since they last asked each other */
-    return status;
-}
+    capture->interrupted = job_max(run->job, signal_seen) > 0; /* also by a signal after the last step that asked */
 
-/* ---- after the steps ---- */
-
-int capture_run(struct capture *capture, struct run *run, const struct profile_options *options,
-                struct results *results)
-{
-    capture->options = options;
-    create_capture(capture, run);
-    warm_up(capture, run);
-    if (run->job->rank == 0)
-        print_plan(capture, results->top);
-    int status = run_between_clocks(capture, run, results);
     gpu_tracer_end(&capture->gpu_tracer);
     collect_steps(capture, run);
     overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
     while (capture->first < capture->n && capture->step[capture->first].warmup)
         capture->first++;
     capture->first = capture->first < capture->n ? capture->first : 0; /* the warm-up may be all there is */
-    capture->collectives.first = capture->first;
-    capture->collectives.steps = capture->n - capture->first;
-    collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment);
+    collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment, capture->first,
+                         capture->n - capture->first);
     if (run->job->rank == 0 && capture->interrupted)
         fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", capture->n);
     if (run->job->rank == 0 && capture->full)
@@ -304,7 +286,6 @@ void capture_destroy(struct capture *capture)
     free(capture->step);
     free(capture->times);
     free(capture->overlap);
-    free(capture->record);
     free(capture->parameters);
     collectives_destroy(&capture->collectives);
     gpu_tracer_destroy(&capture->gpu_tracer);

@@ -1,7 +1,7 @@
 /* capture_files.c - the files that captured steps are written to: a trace of each rank, one of all, and telemetry. */
 #include "base/files.h"
 #include "kernels/error.h"
-#include "profile/capture.h"
+#include "profile/outcome.h"
 
 #include <errno.h>
 #include <math.h>
@@ -118,17 +118,6 @@ static void print_segments(FILE *out, const struct interval *compute, const stru
     fprintf(out, "]");
 }
 
-static void print_step(FILE *out, const char *implementation, const struct captured_step *step)
-{
-    fprintf(out, "{\"implementation\": \"%s\", \"captured\": true, \"profiler_step\": %ld, \"global_step\": %ld",
-            implementation, step->number + 1, step->global_step);
-    fprintf(out, ", \"epoch\": %ld, \"epoch_kind\": \"%s\"", step->epoch + 1, step->warmup ? "warmup" : "active");
-    telemetry_print_number(out, "loss", (double)step->loss);
-    telemetry_print_number(out, "learning_rate", (double)step->learning_rate);
-    if (isfinite(step->grad_norm))
-        telemetry_print_number(out, "grad_norm", (double)step->grad_norm);
-}
-
 int captured_steps_write(struct results *results, const struct trace *trace, const struct overlap *overlap,
                          int64_t origin_ns, int on_device)
 {
@@ -143,9 +132,16 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
     if (!out)
         FATAL("no memory for the telemetry of %d steps", trace->steps);
     for (int s = 0; s < trace->steps; s++) {
+        const struct captured_step *step = &trace->step[s];
         x[bridge_gaps(x, intervals_of_lane(compute, s, &i, x), GAP_NS)] = never;
         y[intervals_of_lane(communication, s, &j, y)] = never;
-        print_step(out, trace->implementation, &trace->step[s]);
+        fprintf(out, "{\"implementation\": \"%s\", \"captured\": true, \"profiler_step\": %ld, \"global_step\": %ld",
+                trace->implementation, step->number + 1, step->global_step);
+        fprintf(out, ", \"epoch\": %ld, \"epoch_kind\": \"%s\"", step->epoch + 1, step->warmup ? "warmup" : "active");
+        telemetry_print_number(out, "loss", (double)step->loss);
+        telemetry_print_number(out, "learning_rate", (double)step->learning_rate);
+        if (isfinite(step->grad_norm))
+            telemetry_print_number(out, "grad_norm", (double)step->grad_norm);
         telemetry_print_times(out, origin_ns, &trace->times[s]);
         telemetry_print_overlap(out, &overlap[s], 1, on_device);
         print_segments(out, x, y, &trace->times[s]);

@@ -41,7 +41,7 @@ static const char *why_no_overlap(const struct profile_facts *facts, double tail
 }
 
 /* From the overlap efficiency, which has an interval. */
-static void judge_efficiency(struct overlap_verdict *v, const struct profile_facts *facts, double tail,
+static void judge_efficiency(struct findings *f, const struct profile_facts *facts, double tail,
                              const struct controls *c)
 {
     const struct estimate *e = &c->overlap_efficiency;
@@ -52,8 +52,8 @@ static void judge_efficiency(struct overlap_verdict *v, const struct profile_fac
             snprintf(text, sizeof text,
                      " Communication alone (%.1f ms) is longer than backward (%.1f ms), so %.1f ms cannot be hidden.",
                      1e3 * alone, 1e3 * backward, 1e3 * (alone - backward));
-        v->overlap = "yes";
-        snprintf(v->text, sizeof v->text,
+        f->overlap = "yes";
+        snprintf(f->verdict, sizeof f->verdict,
                  "Overlap happened: it saved %.1f ms a step, %.0f %% of what could be hidden (95 %% interval %.0f to "
                  "%.0f %%, n = %zu rounds).%s",
                  1e3 * (c->step_after_backward.median - c->step.median), percent(e->median), percent(e->ci_low),
@@ -61,44 +61,44 @@ static void judge_efficiency(struct overlap_verdict *v, const struct profile_fac
         return;
     }
     const char *words = "Overlap did not happen", *why = why_no_overlap(facts, tail, c, text);
-    v->overlap = "no";
+    f->overlap = "no";
     if (e->ci_low > 0)
         words = "Overlap hardly happened";
     else if (e->ci_high > 0.1 && facts->buckets > 1) {
-        v->overlap = "unclear";
+        f->overlap = "unclear";
         words = "Overlap is not significantly different from none";
         why = facts->hosts > 1 || facts->on_gpu
                   ? "run-to-run variation exceeds the effect; use more --rounds"
                   : "run-to-run variation exceeds the effect; use more --rounds, but ranks that share one machine's "
                     "memory usually have nothing to hide";
     }
-    snprintf(v->text, sizeof v->text,
+    snprintf(f->verdict, sizeof f->verdict,
              "%s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.", words,
              percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n, why);
 }
 
-static void judge_overlap(struct overlap_verdict *v, const struct profile_facts *facts,
-                          const struct profile_figures *figures, const struct controls *c)
+static void judge_overlap(struct findings *f, const struct profile_facts *facts, const struct profile_figures *figures,
+                          const struct controls *c)
 {
     const struct estimate *e = &c->overlap_efficiency;
     int nothing = facts->ranks == 1 || !facts->strategy->reduces;
-    v->overlap = nothing ? "n/a" : !facts->strategy->overlaps ? "no" : "unclear";
+    f->overlap = nothing ? "n/a" : !facts->strategy->overlaps ? "no" : "unclear";
     if (facts->ranks == 1)
-        snprintf(v->text, sizeof v->text, "Overlap: n/a, one rank does not communicate.");
+        snprintf(f->verdict, sizeof f->verdict, "Overlap: n/a, one rank does not communicate.");
     else if (!facts->strategy->reduces)
-        snprintf(v->text, sizeof v->text, "Overlap: n/a, %s communicates nothing.", facts->strategy->name);
+        snprintf(f->verdict, sizeof f->verdict, "Overlap: n/a, %s communicates nothing.", facts->strategy->name);
     else if (!facts->strategy->overlaps)
-        snprintf(v->text, sizeof v->text, "Overlap: none, %s starts to communicate when backward is over, by design.",
-                 facts->strategy->name);
+        snprintf(f->verdict, sizeof f->verdict,
+                 "Overlap: none, %s starts to communicate when backward is over, by design.", facts->strategy->name);
     else if (!c->rounds)
-        snprintf(v->text, sizeof v->text, "Overlap: not measured; use --rounds 6 or more.");
+        snprintf(f->verdict, sizeof f->verdict, "Overlap: not measured; use --rounds 6 or more.");
     else if (!isfinite(e->ci_low))
-        snprintf(v->text, sizeof v->text,
+        snprintf(f->verdict, sizeof f->verdict,
                  "Overlap: %.0f %% of what could be hidden was, but %zu rounds are too few for an interval; use "
                  "--rounds 6 or more.",
                  percent(e->median), c->rounds);
     else
-        judge_efficiency(v, facts, figures->rank[0].mean.exposed_tail, c);
+        judge_efficiency(f, facts, figures->rank[0].mean.exposed_tail, c);
 }
 
 /* ---- thresholds ---- */
@@ -235,7 +235,7 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
                      const struct controls *controls)
 {
     *findings = (struct findings){0};
-    judge_overlap(&findings->verdict, facts, figures, controls);
+    judge_overlap(findings, facts, figures, controls);
     check_busy(findings, thresholds->busy, figures);
     check_data(findings, thresholds->data_loading, figures);
     check_exposed(findings, thresholds->exposed, figures);

@@ -1,7 +1,7 @@
 /* gpu_tracer.c - the tracer of a GPU during a capture. */
 #include "kernels/device_cuda.h"
 #include "kernels/error.h"
-#include "profile/capture.h"
+#include "profile/outcome.h"
 
 #include <stdio.h>
 
@@ -18,6 +18,8 @@ void gpu_tracer_start(struct gpu_tracer *t, size_t steps, const size_t spans[TIM
     if (t->on)
         return;
     snprintf(t->untraced, sizeof t->untraced, "%s", error_text());
+    snprintf(t->missing, sizeof t->missing,
+             "CUPTI unavailable (%s): traces hold operations timed by CUDA events, no kernels", t->untraced);
     error_clear();
     activities_destroy(&t->activities);
 }
@@ -84,21 +86,12 @@ void gpu_tracer_end(struct gpu_tracer *t)
     if (!t->keeps)
         activities_rewind(&t->activities, &t->kept);
     activities_settle(&t->activities);
-}
-
-const char *gpu_tracer_words(const struct gpu_tracer *t, char words[640])
-{
-    const struct activities *a = &t->activities;
-    *words = 0;
-    if (*t->untraced)
-        snprintf(words, 640, "CUPTI unavailable (%s): traces hold operations timed by CUDA events, no kernels",
-                 t->untraced);
-    else if (a->dropped)
-        snprintf(words, 640,
+    if (t->activities.dropped)
+        snprintf(t->missing, sizeof t->missing,
                  "%zu records of rank 0's GPU did not fit into the tracer's memory and are missing in its trace; use a "
                  "larger --profile-buffer-mb",
-                 a->dropped);
-    else if (a->untimed)
-        snprintf(words, 640, "%zu records of rank 0's GPU had no times and are missing in its trace", a->untimed);
-    return words;
+                 t->activities.dropped);
+    else if (t->activities.untimed)
+        snprintf(t->missing, sizeof t->missing, "%zu records of rank 0's GPU had no times and are missing in its trace",
+                 t->activities.untimed);
 }

@@ -1,9 +1,91 @@
-/* outcome.h - all that a profile found: figures of the captured steps, what they mean, and the summary of it. */
+/* outcome.h - what a profile keeps of its steps, and all that it found: figures, what they mean, and the summary. */
 #ifndef BENCH_PROFILE_OUTCOME_H
 #define BENCH_PROFILE_OUTCOME_H
 
 #include "base/figures.h"
-#include "profile/capture.h"
+#include "kernels/activity.h"
+#include "profile/profile.h"
+#include "trace/trace.h"
+
+/* ---- which steps are captured: cycles as of torch.profiler.schedule, cut off by the end of the epochs ---- */
+
+/* What happens in a step: nothing, tracing without keeping, tracing. */
+enum capture_state { CAPTURE_WAIT, CAPTURE_WARMUP, CAPTURE_ACTIVE };
+enum capture_state capture_state(const struct profile_options *options, size_t step);
+
+/* The steps until the last cycle has ended, of the epochs' `steps`, which hold a cycle at least. */
+size_t capture_steps(const struct profile_options *options, size_t steps);
+
+/* ---- the tracer of a GPU, which records while steps that are kept run ---- */
+
+struct gpu_tracer {
+    const struct device *device;
+    int on;                       /* a tracer records */
+    int profiler_range;           /* the steps that are kept are bracketed by cudaProfilerStart and Stop */
+    int in_range;                 /* Start was called, and not yet Stop */
+    int keeps;                    /* the steps that run now are kept */
+    struct activities activities; /* of the steps that are kept, once held */
+    struct activities_mark kept;  /* where they ended after the last of these */
+    char untraced[512];           /* why no tracer records; "": one does, or was not asked for */
+    char missing[640];            /* what the traces lack, in words; "": nothing, or nothing was asked for */
+};
+
+/* Starts the tracer, with memory for so many steps that leave at most so many spans each; where that is not possible,
+ * untraced and missing say why. */
+void gpu_tracer_start(struct gpu_tracer *tracer, size_t steps, const size_t spans[TIMELINE_LANES]);
+void gpu_tracer_destroy(struct gpu_tracer *tracer); /* a zeroed one is fine */
+
+/* A step is going to run which is kept, or not. Waits for the device where the one before was of the other kind. With
+ * profiler_range NVIDIA's profilers record from the first one that is kept until gpu_tracer_end. */
+void gpu_tracer_step(struct gpu_tracer *tracer, int keep);
+
+/* Between two steps: waits for the device, and then the activities are those of all steps that were kept, in order; the
+ * tracer adds none until gpu_tracer_release. */
+void gpu_tracer_hold(struct gpu_tracer *tracer);
+void gpu_tracer_release(struct gpu_tracer *tracer);
+
+/* After the last step: the same, and the tracer ends. */
+void gpu_tracer_end(struct gpu_tracer *tracer);
+
+/* ---- the steps ---- */
+
+struct capture {
+    const struct profile_options *options;
+    int n, room;     /* steps kept, and how many there is memory for */
+    int full;        /* the memory ended before the schedule did */
+    int interrupted; /* by SIGINT or SIGTERM, of any rank */
+    int first; /* figures are about the steps from this one on: those of active epochs, or all if there are none */
+    struct captured_step *step; /* [n] */
+    struct step_times *times;   /* [n] */
+    struct overlap *overlap;    /* [n] */
+    size_t *parameters;         /* of each collective of the plan */
+    struct alignment alignment;
+    struct collectives collectives;
+    struct gpu_tracer gpu_tracer;
+    struct trace trace;
+};
+
+/* Runs the steps with the run's first implementation, then aligns the clocks, and writes the trace of this rank, the
+ * trace of all ranks, and the telemetry. The spans stay in the run's timeline. Returns 0; or -1 on every rank, and rank
+ * 0 has said why. Release with capture_destroy either way. */
+int capture_run(struct capture *capture, struct run *run, const struct profile_options *options,
+                struct results *results);
+void capture_destroy(struct capture *capture); /* a zeroed one is fine */
+
+/* ---- their files: each trace appears when it is complete, and then replaces an older one ---- */
+
+/* Writes <implementation>_rank_<r>_trace.json of this rank, if it writes one. Returns 0; or -1, reported. */
+int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace);
+
+/* Writes the trace of all ranks that write one: each sends its rows to rank 0, which puts them one behind the other.
+ * All ranks call. Returns 0; or -1, reported. */
+int trace_files_write_all_ranks(const struct profile_options *options, const struct results *results,
+                                const struct job *job, const struct trace *trace);
+
+/* Appends the steps to the metrics of this rank; overlap is [trace->steps], times count from origin_ns, on_device as in
+ * struct comm. 0, or -1, reported. */
+int captured_steps_write(struct results *results, const struct trace *trace, const struct overlap *overlap,
+                         int64_t origin_ns, int on_device);
 
 /* ---- figures: phases, overlap and collectives of every rank, all from whole nanoseconds; as defined in
  * results/README.md ---- */
@@ -122,14 +204,9 @@ struct finding {
     const char *advice;
 };
 
-/* Whether overlap happened, in one line, and why if not. */
-struct overlap_verdict {
-    const char *overlap; /* "yes", "no", "unclear" or "n/a" */
-    char text[640];
-};
-
 struct findings {
-    struct overlap_verdict verdict;
+    const char *overlap; /* whether it happened: "yes", "no", "unclear" or "n/a" */
+    char verdict[640];   /* the same in one line, and why if not */
     int n;
     struct finding finding[8]; /* of each name at most one */
 };

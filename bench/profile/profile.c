@@ -8,28 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 
-static struct profile_facts facts_of(const struct run *run)
-{
-    const struct training_options *o = run->options;
-    size_t tokens = o->batch_size * o->workload.context_length;
-    return (struct profile_facts){
-        .label = o->implementation[0].label,
-        .strategy = run->reducer[0].strategy,
-        .buckets = run->reducer[0].plan.n,
-        .ranks = run->job->size,
-        .hosts = run->job->hosts,
-        .machine_ranks = run->job->machine_size,
-        .on_gpu = run->opened.on_gpu,
-        .comm_on_device = run->comm->on_device,
-        .threads = run->threads,
-        .cores_per_rank = run->cores_per_rank,
-        .tokens = (double)tokens,
-        .flops = model_flops(&run->model, tokens),
-        .block_steps = o->block_steps,
-        .memory_bytes = run->opened.on_gpu ? run->opened.gpu.total_memory : run->host.memory_bytes,
-    };
-}
-
 /* ---- the summary ---- */
 
 /* What is known before the capture. */
@@ -130,7 +108,23 @@ int run_profile(const struct job *job, const struct run_options *options, const 
     const struct results_target target = {"profile-output-dir", o->output_dir, options->results.label, label};
     int status = run_set_up(&run, options, &recording, "profile", command, &target, &results);
     if (!status) {
-        p.facts = facts_of(&run);
+        size_t tokens = run.options->batch_size * run.options->workload.context_length;
+        p.facts = (struct profile_facts){
+            .label = label,
+            .strategy = run.reducer[0].strategy,
+            .buckets = run.reducer[0].plan.n,
+            .ranks = job->size,
+            .hosts = job->hosts,
+            .machine_ranks = job->machine_size,
+            .on_gpu = run.opened.on_gpu,
+            .comm_on_device = run.comm->on_device,
+            .threads = run.threads,
+            .cores_per_rank = run.cores_per_rank,
+            .tokens = (double)tokens,
+            .flops = model_flops(&run.model, tokens),
+            .block_steps = run.options->block_steps,
+            .memory_bytes = run.opened.on_gpu ? run.opened.gpu.total_memory : run.host.memory_bytes,
+        };
         controls_create(&p.controls, run.options->implementation, run.reducer, run.options->n, run.model.tensors,
                         job->size, run.options->rounds);
         status = measure(&p, &run, &results);

@@ -9,48 +9,42 @@
 
 /* ---- capture and findings ---- */
 
-static void add_capture(const struct profile *p, cJSON *summary)
+void profile_add_findings(const struct profile *p, cJSON *summary)
 {
+    const struct findings *f = &p->findings;
     const struct capture *c = &p->capture;
+    long first = c->step[c->first].number + 1, last = c->step[c->n - 1].number + 1;
+    int warmup = 0;
+    json_add_text(summary, "implementation", p->facts.label);
     cJSON *capture = cJSON_AddObjectToObject(summary, "capture");
     cJSON *steps = cJSON_AddArrayToObject(capture, "steps");
-    char missing[640];
-    int warmup = 0;
     for (int i = 0; i < c->n; i++) {
         cJSON_AddItemToArray(steps, cJSON_CreateNumber((double)c->step[i].number + 1));
         warmup += c->step[i].warmup;
     }
-    json_add_number(capture, "first_counted_step", (double)c->step[c->first].number + 1);
+    json_add_number(capture, "first_counted_step", (double)first);
     json_add_number(capture, "counted_steps", p->figures.steps);
     json_add_number(capture, "slowest_rank", p->figures.slowest);
     json_add_number(capture, "clock_residual", 1e-9 * (double)c->collectives.residual_ns);
     cJSON_AddBoolToObject(capture, "buffer_full", c->full);
     cJSON_AddBoolToObject(capture, "interrupted", c->interrupted);
+    results_add_line(summary, "notes", "%s", "");
     results_add_line(summary, "notes", "Captured: %d step%s, ProfilerStep#%ld to #%ld; %d of warm-up epochs.", c->n,
-                     text_plural((size_t)c->n), c->step[0].number + 1, c->step[c->n - 1].number + 1, warmup);
+                     text_plural((size_t)c->n), c->step[0].number + 1, last, warmup);
     if (c->full)
         results_add_line(summary, "notes",
                          "Then the buffer of %g MiB was full; use a larger --profile-buffer-mb for more.",
                          p->options->buffer_mb);
-    if (*gpu_tracer_words(&c->gpu_tracer, missing)) {
-        json_add_text(capture, "missing_in_traces", missing);
-        results_add_line(summary, "notes", "%s.", missing);
+    if (*c->gpu_tracer.missing) {
+        json_add_text(capture, "missing_in_traces", c->gpu_tracer.missing);
+        results_add_line(summary, "notes", "%s.", c->gpu_tracer.missing);
     }
-}
-
-void profile_add_findings(const struct profile *p, cJSON *summary)
-{
-    const struct findings *f = &p->findings;
-    const struct capture *c = &p->capture;
-    json_add_text(summary, "implementation", p->facts.label);
-    results_add_line(summary, "notes", "%s", "");
-    add_capture(p, summary);
-    json_add_text(summary, "overlap_happened", f->verdict.overlap);
-    json_add_text(summary, "overlap_verdict", f->verdict.text);
+    json_add_text(summary, "overlap_happened", f->overlap);
+    json_add_text(summary, "overlap_verdict", f->verdict);
     cJSON *list = cJSON_AddArrayToObject(summary, "findings");
-    results_add_line(summary, "notes", "%s", f->verdict.text);
-    results_add_line(summary, "notes", "Findings in ProfilerStep#%ld to #%ld:%s", c->step[c->first].number + 1,
-                     c->step[c->n - 1].number + 1, f->n ? "" : " none; no figure is beyond its threshold.");
+    results_add_line(summary, "notes", "%s", f->verdict);
+    results_add_line(summary, "notes", "Findings in ProfilerStep#%ld to #%ld:%s", first, last,
+                     f->n ? "" : " none; no figure is beyond its threshold.");
     for (int i = 0; i < f->n; i++) {
         const struct finding *finding = &f->finding[i];
         cJSON *row = json_add_row(list);

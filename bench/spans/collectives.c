@@ -20,7 +20,6 @@ void collectives_create(struct collectives *collectives, const struct timeline *
                                         .item = allocate(lane->n + 1, sizeof *collectives->item),
                                         .residual_ns = alignment_residual_ns(alignment),
                                         .ranks = ranks,
-                                        .steps = 1,
                                         .straggler = allocate((size_t)ranks, sizeof *collectives->straggler)};
     for (size_t i = 0; i < lane->n; i++) {
         const struct span *s = &lane->span[i];
@@ -82,52 +81,38 @@ void collectives_find_last(struct collectives *collectives, size_t from, size_t 
     }
 }
 
-/* Stall time of this rank in gradient_sync because the given rank had not posted yet. */
-static int64_t stall_time_by_rank(const struct collectives *collectives, int rank, const struct interval *sync,
-                                  size_t syncs, struct interval *wait)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < collectives->n; i++) {
-        const struct timed_collective *c = &collectives->item[i];
-        if (c->last_rank == rank && c->step >= collectives->first)
-            wait[n++] = (struct interval){c->posted_ns, c->last_posted_ns};
-    }
-    n = intervals_unite(wait, n);
-    return intervals_common(wait, n, sync, syncs);
-}
-
+/* A rank's cost is the stall time of the others in gradient_sync while they wait for it to post. */
 static void find_stragglers(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                             const struct alignment *alignment)
 {
-    size_t ranks = (size_t)collectives->ranks, n = 0;
-    struct interval *sync = allocate(timeline->lane[LANE_HOST].n + 1, sizeof *sync);
-    struct interval *wait = allocate(collectives->n + 1, sizeof *wait);
+    const struct lane *host = &timeline->lane[LANE_HOST];
+    size_t ranks = (size_t)collectives->ranks, syncs = 0;
+    struct interval *sync = allocate(host->n + 1, sizeof *sync), *wait = allocate(collectives->n + 1, sizeof *wait);
     double *late = allocate(collectives->n + 1, sizeof *late);
     double *mine = allocate(ranks, sizeof *mine), *all = allocate(ranks * ranks, sizeof *all);
-    for (size_t i = 0; i < timeline->lane[LANE_HOST].n; i++) {
-        const struct span *s = &timeline->lane[LANE_HOST].span[i];
+    for (const struct span *s = host->span; s < host->span + host->n; s++)
         if (step_phase_of(s) == PHASE_GRADIENT_SYNC)
-            sync[n++] =
+            sync[syncs++] =
                 (struct interval){alignment_apply(alignment, s->start_ns), alignment_apply(alignment, s->end_ns)};
-    }
-    n = intervals_unite(sync, n);
-    for (int r = 0; r < collectives->ranks; r++)
-        mine[r] = r == job->rank ? 0 : (double)stall_time_by_rank(collectives, r, sync, n, wait);
-    job_gather(job, mine, ranks * sizeof *mine, all);
+    syncs = intervals_unite(sync, syncs);
     for (size_t r = 0; r < ranks; r++) {
         struct straggler *straggler = &collectives->straggler[r];
         straggler->rank = (int)r;
-        for (size_t i = 0; i < collectives->n; i++)
-            if (collectives->item[i].last_rank == (int)r && collectives->item[i].step >= collectives->first)
-                late[straggler->last++] = 1e-9 * (double)collectives->item[i].late_ns;
+        for (const struct timed_collective *c = collectives->item; c < collectives->item + collectives->n; c++)
+            if (c->last_rank == (int)r && c->step >= collectives->first) {
+                wait[straggler->last] = (struct interval){c->posted_ns, c->last_posted_ns}; /* empty on rank r */
+                late[straggler->last++] = 1e-9 * (double)c->late_ns;
+            }
+        mine[r] = 1e-9 * (double)intervals_common(wait, intervals_unite(wait, straggler->last), sync, syncs);
         if (straggler->last) {
             straggler->share = (double)straggler->last / (double)collectives->attributed;
             straggler->late = stats_median(late, straggler->last);
             straggler->most = stats_quantile(late, straggler->last, 1);
         }
-        for (size_t q = 0; q < ranks && ranks > 1; q++)
-            straggler->cost += 1e-9 * all[q * ranks + r] / (double)(ranks - 1) / collectives->steps;
     }
+    job_gather(job, mine, ranks * sizeof *mine, all);
+    for (size_t i = 0; i < ranks * ranks && ranks > 1; i++)
+        collectives->straggler[i % ranks].cost += all[i] / (double)(ranks - 1) / collectives->steps;
     free(sync);
     free(wait);
     free(late);
@@ -136,10 +121,12 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
 }
 
 void collectives_exchange(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
-                          const struct alignment *alignment)
+                          const struct alignment *alignment, int first, int steps)
 {
     enum { AT_ONCE = 4096 }; /* what all ranks posted at a time: memory does not grow with the length of the capture */
     int64_t *mine = allocate(AT_ONCE, sizeof *mine), *all = allocate((size_t)AT_ONCE * (size_t)job->size, sizeof *all);
+    collectives->first = first;
+    collectives->steps = steps;
     collectives->residual_ns = (int64_t)job_max(job, (double)collectives->residual_ns);
     for (size_t from = 0; from < collectives->n; from += AT_ONCE) {
         size_t count = collectives->n - from < AT_ONCE ? collectives->n - from : AT_ONCE;

@@ -99,8 +99,7 @@ struct collectives {
     struct timed_collective *item; /* [n], in the order of tickets */
     int64_t residual_ns;           /* of the clocks: the largest of all ranks, once exchanged */
     int ranks;
-    int first, steps; /* stragglers are counted in so many slots from there on, the last ones: set before the exchange
-                         to other than 0 and 1 */
+    int first, steps;              /* what is counted: so many slots from there on, the last ones */
     size_t considered, attributed; /* collectives from then on; those of them whose last rank is known */
     struct straggler *straggler;   /* [ranks] */
 };
@@ -111,9 +110,10 @@ void collectives_create(struct collectives *collectives, const struct timeline *
                         const struct alignment *alignment, int ranks);
 void collectives_destroy(struct collectives *collectives);
 
-/* Finds, with all ranks, who was last, and the stragglers. All ranks call, with the same number of collectives. */
+/* Finds, with all ranks, who was last, and the stragglers in the last `steps` slots, from `first` on. All ranks call,
+ * with the same number of collectives. */
 void collectives_exchange(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
-                          const struct alignment *alignment);
+                          const struct alignment *alignment, int first, int steps);
 
 /* The part of it without messages: from posted[ranks, count] fills last_rank, last_posted_ns and late_ns of `count`
  * collectives from number `from` on. */

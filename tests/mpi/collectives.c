@@ -79,7 +79,7 @@ START_TEST(stragglers_are_found)
     record(&timeline);
     collectives_create(&collectives, &timeline, &alignment, job.size);
     ck_assert_uint_eq(collectives.n, COLLECTIVES);
-    collectives_exchange(&collectives, &job, &timeline, &alignment);
+    collectives_exchange(&collectives, &job, &timeline, &alignment, 0, 1);
     check(&collectives);
     collectives_destroy(&collectives);
     timeline_destroy(&timeline);
@@ -98,7 +98,7 @@ START_TEST(waits_at_once_count_once)
     made_up_collective(&timeline, 2, 1, 1, late ? 400 : 150, 500);
     made_up_phase(&timeline, PHASE_GRADIENT_SYNC, 120, 500);
     collectives_create(&collectives, &timeline, &alignment, job.size);
-    collectives_exchange(&collectives, &job, &timeline, &alignment);
+    collectives_exchange(&collectives, &job, &timeline, &alignment, 0, 1);
     const struct straggler *s = &collectives.straggler[job.size - 1];
     ck_assert_uint_eq(s->last, job.size > 1 ? 2 : 0);
     ck_assert_double_eq_tol(s->cost, job.size > 1 ? 280e-9 : 0, 1e-15);
@@ -106,7 +106,7 @@ START_TEST(waits_at_once_count_once)
 
     timeline_clear(&timeline);
     collectives_create(&collectives, &timeline, &alignment, job.size);
-    collectives_exchange(&collectives, &job, &timeline, &alignment);
+    collectives_exchange(&collectives, &job, &timeline, &alignment, 0, 1);
     ck_assert_uint_eq(collectives.n + collectives.attributed + collectives.straggler[0].last, 0);
     ck_assert_double_eq(collectives.straggler[0].cost, 0);
     collectives_destroy(&collectives);

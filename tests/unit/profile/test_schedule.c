@@ -1,10 +1,12 @@
 /* test_schedule.c - which steps a profile captures: the cycles of torch.profiler.schedule, cut off by the epochs. */
-#include "profile/capture.h"
+#include "profile/outcome.h"
 #include "tests/support/suite.h"
+
+#include <string.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* What happens in each step: w waits, u warms up, A is active, and behind the last there is nothing to do. */
+/* What happens in each step: w waits, u warms up, A is active; then the schedule has ended. */
 static const struct {
     size_t epochs, steps, wait, warmup, active, repeat;
     const char *states;
@@ -23,42 +25,32 @@ static const struct {
     {4, 1, 3, 0, 1, 1, "wwwA"}, /* a cycle as long as the run */
 };
 
-static struct capture_schedule schedule_of(size_t i)
-{
-    return (struct capture_schedule){schedules[i].epochs * schedules[i].steps, schedules[i].wait, schedules[i].warmup,
-                                     schedules[i].active, schedules[i].repeat};
-}
-
 START_TEST(schedule_is)
 {
     static const char letter[] = {[CAPTURE_WAIT] = 'w', [CAPTURE_WARMUP] = 'u', [CAPTURE_ACTIVE] = 'A'};
-    struct capture_schedule schedule = schedule_of((size_t)_i);
-    size_t step = 0;
-    for (const char *c = schedules[_i].states; *c; c++, step++) {
-        enum capture_state state = capture_state(&schedule, step);
-        ck_assert_msg(state != CAPTURE_OVER && letter[state] == *c, "step %zu of %s", step, schedules[_i].states);
-    }
-    for (size_t more = 0; more < 30; more++) /* and it stays over */
-        ck_assert_int_eq(capture_state(&schedule, step + more), CAPTURE_OVER);
-    ck_assert_int_eq(capture_state(&schedule, 1000000000000), CAPTURE_OVER);
+    const struct profile_options o = {.wait = schedules[_i].wait,
+                                      .warmup = schedules[_i].warmup,
+                                      .active = schedules[_i].active,
+                                      .repeat = schedules[_i].repeat};
+    const char *states = schedules[_i].states;
+    for (size_t step = 0; states[step]; step++)
+        ck_assert_msg(letter[capture_state(&o, step)] == states[step], "step %zu of %s", step, states);
+    ck_assert_uint_eq(capture_steps(&o, schedules[_i].epochs * schedules[_i].steps), strlen(states));
 }
 END_TEST
 
 /* Walks through the cycles of a schedule step by step, and says how many steps were as expected: states in turn. */
-static size_t walk(const struct capture_schedule *o, size_t *active)
+static size_t walk(const struct profile_options *o, size_t steps)
 {
     const struct {
         enum capture_state state;
         size_t n;
     } part[] = {{CAPTURE_WAIT, o->wait}, {CAPTURE_WARMUP, o->warmup}, {CAPTURE_ACTIVE, o->active}};
     size_t step = 0;
-    *active = 0;
-    for (size_t cycle = 0; step < o->steps && (!o->repeat || cycle < o->repeat); cycle++)
+    for (size_t cycle = 0; step < steps && (!o->repeat || cycle < o->repeat); cycle++)
         for (size_t p = 0; p < LENGTH(part); p++)
-            for (size_t i = 0; i < part[p].n && step < o->steps; i++, step++) {
+            for (size_t i = 0; i < part[p].n && step < steps; i++, step++)
                 ck_assert_int_eq(capture_state(o, step), part[p].state);
-                *active += part[p].state == CAPTURE_ACTIVE;
-            }
     return step;
 }
 
@@ -66,11 +58,9 @@ START_TEST(cycles_follow_one_another)
 {
     enum { STEPS = 39 };
     for (size_t i = 0; i < (size_t)4 * 4 * 3 * 6; i++) {
-        struct capture_schedule o = {STEPS, i % 4, i / 4 % 4, 1 + i / 16 % 3, i / 48};
-        size_t active, steps = walk(&o, &active);
-        ck_assert_int_eq(capture_state(&o, steps), CAPTURE_OVER);
-        ck_assert_uint_eq(capture_steps(&o), steps);
-        ck_assert_uint_eq(capture_active_steps(&o), active);
+        const struct profile_options o = {
+            .wait = i % 4, .warmup = i / 4 % 4, .active = 1 + i / 16 % 3, .repeat = i / 48};
+        ck_assert_uint_eq(capture_steps(&o, STEPS), walk(&o, STEPS));
     }
 }
 END_TEST
