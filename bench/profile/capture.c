@@ -142,7 +142,7 @@ static int64_t warm_up(const struct capture *capture, struct run *run, size_t st
 
 /* ---- the steps ---- */
 
-/* Takes over what the steps left so far, as far as this rank knows it. */
+/* Reads what this rank has recorded of the steps so far. */
 static void collect_steps(struct capture *capture, struct run *run)
 {
     float *record = allocate((size_t)capture->n * RECORDS + 1, sizeof *record);

@@ -71,7 +71,7 @@ int trace_files_write_all_ranks(const struct profile_options *options, const str
                  new_file_open(&file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_MERGED_HEAD) ||
                  (writes && trace_write(trace, &sink, TRACE_MERGED_FIRST_ROWS));
     char *text = allocate(PIECE, 1);
-    for (int r = 1; r < job->size; r++) /* after a failure their rows are still taken, and dropped */
+    for (int r = 1; r < job->size; r++) /* after a failure their rows are still received, and discarded */
         for (size_t n; (n = job_receive(job, r, text, PIECE)) > 0;)
             failed = failed || write_to_file(&file, text, n);
     free(text);
@@ -79,18 +79,6 @@ int trace_files_write_all_ranks(const struct profile_options *options, const str
 }
 
 /* ---- telemetry ---- */
-
-/* Joins intervals of a union that are less than `gap` apart. */
-static size_t bridge_gaps(struct interval *v, size_t n, int64_t gap)
-{
-    size_t out = 0;
-    for (size_t i = 0; i < n; i++)
-        if (out && v[i].start - v[out - 1].end < gap)
-            v[out - 1].end = v[i].end;
-        else
-            v[out++] = v[i];
-    return out;
-}
 
 /* The pieces of the step in which the same lanes were active, where any was. Both unions end with an interval that
  * never begins. */
@@ -122,7 +110,7 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
                          int64_t origin_ns, int on_device)
 {
     static const struct interval never = {INT64_MAX, INT64_MAX};
-    enum { GAP_NS = 10000 }; /* the moments between one operation and the next are no pause */
+    enum { GAP_NS = 9999 }; /* less than 10 us between one operation and the next is no pause */
     const struct lane *compute = &trace->timeline->lane[LANE_COMPUTE];
     const struct lane *communication = &trace->timeline->lane[LANE_COMMUNICATION];
     struct interval *x = allocate(compute->n + 1, sizeof *x), *y = allocate(communication->n + 1, sizeof *y);
@@ -133,8 +121,8 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
         FATAL("no memory for the telemetry of %d steps", trace->steps);
     for (int s = 0; s < trace->steps; s++) {
         const struct captured_step *step = &trace->step[s];
-        x[bridge_gaps(x, intervals_of_lane(compute, s, &i, x), GAP_NS)] = never;
-        y[intervals_of_lane(communication, s, &j, y)] = never;
+        x[intervals_of_lane(compute, s, GAP_NS, &i, x)] = never;
+        y[intervals_of_lane(communication, s, 0, &j, y)] = never;
         fprintf(out, "{\"implementation\": \"%s\", \"captured\": true, \"profiler_step\": %ld, \"global_step\": %ld",
                 trace->implementation, step->number + 1, step->global_step);
         fprintf(out, ", \"epoch\": %ld, \"epoch_kind\": \"%s\"", step->epoch + 1, step->warmup ? "warmup" : "active");

@@ -39,28 +39,27 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
 
 /* ---- collectives ---- */
 
-static int larger_first(const void *a, const void *b)
-{
-    const struct collective_figure *x = a, *y = b;
-    return (x->bytes < y->bytes) - (x->bytes > y->bytes);
-}
-
-/* One figure for each payload that occurs. */
-static void list_payloads(struct profile_figures *figures, const struct capture *capture)
+/* One figure for each payload that occurs, the largest first. Returns the most calls of one, of this rank; all ranks
+ * have as many. */
+static size_t list_payloads(struct profile_figures *figures, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;
-    figures->collective = allocate(r->n + 1, sizeof *figures->collective);
-    for (size_t i = 0; i < r->n; i++) {
+    struct collective_figure *list = figures->collective = allocate(r->n + 1, sizeof *list);
+    size_t most = 0;
+    for (const struct timed_collective *one = r->item; one < r->item + r->n; one++) {
         int c = 0;
-        while (c < figures->collectives && figures->collective[c].bytes != r->item[i].bytes)
+        while (c < figures->collectives && list[c].bytes > one->bytes)
             c++;
-        figures->collectives += c == figures->collectives;
-        figures->collective[c].bytes = r->item[i].bytes;
-        figures->collective[c].calls += r->item[i].step >= capture->first; /* of this rank: all have as many */
-        if (capture->parameters[r->item[i].index] > figures->collective[c].parameters)
-            figures->collective[c].parameters = capture->parameters[r->item[i].index];
+        if (c == figures->collectives || list[c].bytes != one->bytes) {
+            memmove(&list[c + 1], &list[c], (size_t)(figures->collectives++ - c) * sizeof *list);
+            list[c] = (struct collective_figure){.bytes = one->bytes};
+        }
+        list[c].calls += one->step >= capture->first;
+        most = list[c].calls > most ? list[c].calls : most;
+        if (capture->parameters[one->index] > list[c].parameters)
+            list[c].parameters = capture->parameters[one->index];
     }
-    qsort(figures->collective, (size_t)figures->collectives, sizeof *figures->collective, larger_first);
+    return most;
 }
 
 /* Medians over the calls of all ranks for which a time is known: one time of one payload is gathered at once, so that
@@ -68,10 +67,7 @@ static void list_payloads(struct profile_figures *figures, const struct capture 
 static void find_collectives(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;
-    size_t most = 0;
-    list_payloads(figures, capture);
-    for (int c = 0; c < figures->collectives; c++)
-        most = figures->collective[c].calls > most ? figures->collective[c].calls : most;
+    size_t most = list_payloads(figures, capture);
     double *mine = allocate(most + 1, sizeof *mine), *all = allocate((most + 1) * (size_t)job->size, sizeof *all);
     for (struct collective_figure *c = figures->collective; c < figures->collective + figures->collectives; c++) {
         enum { QUEUED, DURATION, WAIT, TRANSFER, TIMES };

@@ -103,11 +103,10 @@ static void judge_overlap(struct findings *f, const struct profile_facts *facts,
 
 /* ---- thresholds ---- */
 
-/* Adds one whose figure is told by printf's format; values are percent. */
-static void add_finding(struct findings *f, const char *name, enum level level, double value, double threshold,
-                        const char *advice, const char *format, ...) __attribute__((format(printf, 7, 8)));
-static void add_finding(struct findings *f, const char *name, enum level level, double value, double threshold,
-                        const char *advice, const char *format, ...)
+/* Adds one with printf's text; values are percent. */
+__attribute__((format(printf, 7, 8))) static void add_finding(struct findings *f, const char *name, enum level level,
+                                                              double value, double threshold, const char *advice,
+                                                              const char *format, ...)
 {
     struct finding *finding = &f->finding[f->n++];
     va_list arguments;

@@ -42,19 +42,13 @@ static void pause_tracer(struct gpu_tracer *t)
         activities_rewind(&t->activities, &t->kept);
 }
 
-static void set_range(struct gpu_tracer *t, int on)
-{
-    if (on == t->in_range || !t->profiler_range)
-        return;
-    t->device->synchronize();
-    device_cuda_profiler(on);
-    t->in_range = on;
-}
-
 void gpu_tracer_step(struct gpu_tracer *t, int keep)
 {
-    if (keep)
-        set_range(t, 1);
+    if (keep && t->profiler_range && !t->in_range) {
+        t->device->synchronize();
+        device_cuda_profiler(1);
+        t->in_range = 1;
+    }
     if (!t->on || keep == t->keeps)
         return;
     pause_tracer(t);
@@ -78,7 +72,11 @@ void gpu_tracer_release(struct gpu_tracer *t)
 
 void gpu_tracer_end(struct gpu_tracer *t)
 {
-    set_range(t, 0);
+    if (t->in_range) {
+        t->device->synchronize();
+        device_cuda_profiler(0);
+        t->in_range = 0;
+    }
     if (!t->on)
         return;
     pause_tracer(t);

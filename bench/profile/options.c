@@ -12,26 +12,23 @@
 
 static int thresholds_parse(const struct option *option, const char *text, void *field)
 {
-    (void)option;
     static const char *const known[] = {"busy", "data_loading", "exposed", "memory", NULL};
     struct thresholds t = *(struct thresholds *)field;
-    double *const value_of[] = {&t.busy, &t.data_loading, &t.exposed, &t.memory};
+    double *const value_of[] = {&t.busy, &t.data_loading, &t.exposed, &t.memory}, percent;
     char name[32], value[32];
     int more;
     for (const char *at = text; (more = option_next_pair(&at, name, value)) > 0;) {
-        double percent;
         size_t i = 0;
         while (known[i] && strcmp(name, known[i]))
             i++;
         if (!known[i] || option_number(value, &percent) || percent <= 0 || percent > 100)
             return error_report(
-                "--thresholds %s=%s: expected busy, data_loading, exposed or memory = a percentage above 0, at "
-                "most 100",
-                name, value);
+                "--%s %s=%s: expected busy, data_loading, exposed or memory = a percentage above 0, at most 100",
+                option->name, name, value);
         *value_of[i] = percent;
     }
     if (more < 0 || !*text)
-        return error_report("--thresholds '%s': expected a list such as busy=70,exposed=20", text);
+        return error_report("--%s '%s': expected a list such as busy=70,exposed=20", option->name, text);
     *(struct thresholds *)field = t;
     return 0;
 }
@@ -138,21 +135,6 @@ void profile_options_add(struct option_table *table, struct profile_options *opt
 
 /* ---- checks ---- */
 
-/* The steps of the epochs must hold the cycles that were asked for. */
-static int check_cycles(const struct profile_options *o, size_t steps)
-{
-    size_t cycle = o->wait + o->warmup + (o->active ? o->active : 1), cycles = o->repeat ? o->repeat : 1;
-    if (!o->active && o->repeat > 1)
-        return error_report("--profile-repeat %zu needs --profile-active: how many steps of a cycle to keep",
-                            o->repeat);
-    if (cycle * cycles > steps)
-        return error_report(
-            "the %zu x %zu steps of --profile-wait, --profile-warmup and --profile-active are more than the "
-            "%zu steps of the run: raise --num-epochs or --steps-per-epoch",
-            cycles, cycle, steps);
-    return 0;
-}
-
 static void add_row(struct training_options *t, const char *label, const struct strategy *strategy, int traced,
                     int after_backward)
 {
@@ -188,8 +170,18 @@ int profile_options_check(const struct profile_options *o, const struct option_t
     if (t->workload.bucket_sizes.n > 1)
         return error_report("--bucket-size-mb: --profile takes one size, and there are %d", t->workload.bucket_sizes.n);
     enum { BLOCK_STEPS = 3 }; /* of the blocks that a profile is compared with, unless the warm-up has fewer */
-    if (training_options_check(t, BLOCK_STEPS) || check_cycles(o, t->num_epochs * t->steps_per_epoch))
+    if (training_options_check(t, BLOCK_STEPS))
         return -1;
+    size_t cycle = o->wait + o->warmup + (o->active ? o->active : 1), cycles = o->repeat ? o->repeat : 1;
+    size_t steps = t->num_epochs * t->steps_per_epoch;
+    if (!o->active && o->repeat > 1)
+        return error_report("--profile-repeat %zu needs --profile-active: how many steps of a cycle to keep",
+                            o->repeat);
+    if (cycle * cycles > steps)
+        return error_report(
+            "the %zu x %zu steps of --profile-wait, --profile-warmup and --profile-active are more than the "
+            "%zu steps of the run: raise --num-epochs or --steps-per-epoch",
+            cycles, cycle, steps);
     profile_rows_make(t, strategy);
     return 0;
 }

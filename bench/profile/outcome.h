@@ -3,7 +3,6 @@
 #define BENCH_PROFILE_OUTCOME_H
 
 #include "base/figures.h"
-#include "kernels/activity.h"
 #include "profile/profile.h"
 #include "trace/trace.h"
 
@@ -77,8 +76,8 @@ void capture_destroy(struct capture *capture); /* a zeroed one is fine */
 /* Writes <implementation>_rank_<r>_trace.json of this rank, if it writes one. Returns 0; or -1, reported. */
 int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace);
 
-/* Writes the trace of all ranks that write one: each sends its rows to rank 0, which puts them one behind the other.
- * All ranks call. Returns 0; or -1, reported. */
+/* Writes the trace of all ranks that write one: each sends its rows to rank 0, which concatenates them. All
+ * ranks call. Returns 0; or -1, reported. */
 int trace_files_write_all_ranks(const struct profile_options *options, const struct results *results,
                                 const struct job *job, const struct trace *trace);
 
@@ -135,13 +134,13 @@ void profile_figures_destroy(struct profile_figures *figures); /* zeroed ones ar
  * collectives after backward, and `none` ---- */
 
 struct controls {
-    int untraced_row, after_backward_row, none_row; /* beside row 0, the profiled one; -1 if there is none */
+    int untraced_row, after_backward_row, none_row; /* row 0 is the profiled one; -1 if there is none */
     int communicates;                               /* more than one rank, and row 0 reduces */
     struct attainable *attainable_of;               /* the times of row 0's collectives alone, and of gradients */
     size_t room;                                    /* rounds that there is room for */
     double *compute;  /* [rows, room] seconds of a step in which operations ran, mean over ranks */
     double *alone;    /* [room] seconds of row 0's collectives alone, slowest rank */
-    double *slowdown; /* [room] how much longer row 0's collectives took beside its steps, mean over ranks */
+    double *slowdown; /* [room] duration of row 0's collectives during its steps / alone, mean over ranks */
 
     /* What controls_compute finds, over `rounds` rounds, in seconds and ratios. What does not apply (one rank, nothing
      * to reduce, nothing that overlaps) has n = 0 and NAN. */
@@ -236,7 +235,7 @@ void profile_add_tables(const struct profile *profile, cJSON *summary);
 void profile_add_findings(const struct profile *profile, cJSON *summary);
 void profile_add_figures(const struct profile *profile, struct figure_list *list);
 
-/* What the controls tell: a figure, NULL for one that is only shown, and a row of a table, without a meaning for one
+/* A result of the controls: a figure, NULL for one that is only shown, and a row of a table, without a meaning for one
  * that is not shown. An estimate whose median is NAN does not apply. */
 struct control_row {
     const char *subject, *figure, *name, *meaning, *unit;

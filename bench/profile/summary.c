@@ -1,4 +1,5 @@
-/* summary.c - what a profile's summary says beside its tables: capture, clock, findings, and the list of figures. */
+/* summary.c - what a profile's summary holds apart from its tables: capture, clock, findings, and the list of figures.
+ */
 #include "base/json.h"
 #include "base/text.h"
 #include "profile/outcome.h"

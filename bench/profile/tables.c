@@ -65,10 +65,11 @@ static void add_operations(const struct profile *p, cJSON *summary)
     char title[160], note[320];
     snprintf(title, sizeof title, "Operations in the same steps, all ranks together, by %s (--profile-sort)",
              sort_name[p->options->sort]);
-    snprintf(note, sizeof note,
-             "self: without the named operations inside, and its share of the steps. A collective runs beside\n%s.\n",
-             p->facts.comm_on_device ? "the operations, on a stream of its own"
-                                     : "the training thread, from post to completion");
+    snprintf(
+        note, sizeof note,
+        "self: without the named operations inside, and its share of the steps. Collectives run in parallel\nto %s.\n",
+        p->facts.comm_on_device ? "the operations, on a stream of their own"
+                                : "the training thread, from post to completion");
     add_table(summary, &(struct table){"operations", title, COLUMNS(operation_columns), p->totals.row,
                                        (size_t)p->totals.n, sizeof *p->totals.row, 0, note});
 }

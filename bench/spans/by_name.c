@@ -14,40 +14,21 @@ const char *const total_kind_name[KINDS] = {"operation", "part", "phase", "colle
 /* A span, with the row that it counts for. */
 struct counted_span {
     int64_t start, end;
-    int row, depth; /* depth: of its kind, among spans of the same time */
+    struct name_total *row;
+    int depth; /* of its kind, among spans of the same time */
 };
 
-/* The number of a row, made if it is new. */
-static int find_row(struct totals *a, const char *name, enum total_kind kind)
+/* A row, made if it is new. */
+static struct name_total *find_row(struct totals *a, const char *name, enum total_kind kind)
 {
     for (int i = 0; i < a->n; i++)
         if (!strcmp(a->row[i].name, name) && a->row[i].kind == kind)
-            return i;
+            return &a->row[i];
     if (a->n == TOTALS_MOST)
         FATAL("more than %d names in a profile", TOTALS_MOST);
     snprintf(a->row[a->n].name, sizeof a->row->name, "%s", name);
     a->row[a->n].kind = kind;
-    return a->n++;
-}
-
-/* Returns the number of its row. */
-static int add_span(struct totals *a, const struct span *span, enum total_kind kind)
-{
-    int row = find_row(a, span->name, kind);
-    struct name_total *sum = &a->row[row];
-    double length = 1e-9 * (double)(span->end_ns - span->start_ns);
-    sum->calls++;
-    sum->total += length;
-    sum->self += kind == KIND_COLLECTIVE ? NAN : length;
-    if (kind == KIND_OPERATION) {
-        const struct operation_facts *facts = &operation_facts[span->index];
-        sum->flops += operation_amount(facts->flops, facts->sizes, span->size, a->compute_bytes);
-        sum->bytes += operation_amount(facts->bytes, facts->sizes, span->size, a->compute_bytes);
-    } else if (kind == KIND_COLLECTIVE)
-        sum->bytes += (double)span->size[SIZE_BYTES];
-    else if (kind == KIND_PHASE)
-        a->step += length;
-    return row;
+    return &a->row[a->n++];
 }
 
 /* Outer spans before the inner ones that begin with them. */
@@ -62,7 +43,7 @@ static int by_nesting(const void *a, const void *b)
 }
 
 /* Takes each span's time off the self time of the one that it lies in. */
-static void subtract_children(struct totals *a, struct counted_span *item, size_t n)
+static void subtract_children(struct counted_span *item, size_t n)
 {
     enum { DEEPEST = 32 };
     const struct counted_span *open[DEEPEST];
@@ -72,7 +53,7 @@ static void subtract_children(struct totals *a, struct counted_span *item, size_
         while (depth && open[depth - 1]->end <= item[i].start)
             depth--;
         if (depth)
-            a->row[open[depth - 1]->row].self -= 1e-9 * (double)(item[i].end - item[i].start);
+            open[depth - 1]->row->self -= 1e-9 * (double)(item[i].end - item[i].start);
         if (depth == DEEPEST)
             FATAL("spans nest deeper than %d", DEEPEST);
         open[depth++] = &item[i];
@@ -84,12 +65,12 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
 {
     struct totals *all = allocate((size_t)job->size, sizeof *all);
     job_gather(job, mine, sizeof *mine, all);
-    *sum = (struct totals){.compute_bytes = mine->compute_bytes};
+    *sum = (struct totals){0};
     for (int r = 0; r < job->size; r++) {
         sum->step += all[r].step;
         for (int i = 0; i < all[r].n; i++) {
             const struct name_total *from = &all[r].row[i];
-            struct name_total *to = &sum->row[find_row(sum, from->name, from->kind)];
+            struct name_total *to = find_row(sum, from->name, from->kind);
             to->calls += from->calls;
             to->total += from->total;
             to->self += from->self;
@@ -103,7 +84,7 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
 void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,
                    int first, int count)
 {
-    struct totals mine = {.compute_bytes = compute_bytes};
+    struct totals mine = {0};
     size_t n = 0;
     struct counted_span *item =
         allocate(timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMPUTE].n + 1, sizeof *item);
@@ -113,19 +94,33 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
             if (span->step < first || span->step >= first + count || span->name == ready_name)
                 continue;
             int depth = l != LANE_HOST ? 2 : step_phase_of(span) < 0;
-            enum total_kind kind = l == LANE_COMPUTE ? KIND_OPERATION : depth ? KIND_PART : KIND_PHASE;
-            int row = add_span(&mine, span, l == LANE_COMMUNICATION ? KIND_COLLECTIVE : kind);
-            if (l != LANE_COMMUNICATION) /* which run beside the training thread */
+            enum total_kind kind = l == LANE_COMMUNICATION ? KIND_COLLECTIVE
+                                   : l == LANE_COMPUTE     ? KIND_OPERATION
+                                   : depth                 ? KIND_PART
+                                                           : KIND_PHASE;
+            struct name_total *row = find_row(&mine, span->name, kind);
+            double length = 1e-9 * (double)(span->end_ns - span->start_ns);
+            row->calls++;
+            row->total += length;
+            row->self += kind == KIND_COLLECTIVE ? NAN : length;
+            mine.step += kind == KIND_PHASE ? length : 0;
+            if (kind == KIND_OPERATION) {
+                const struct operation_facts *facts = &operation_facts[span->index];
+                row->flops += operation_amount(facts->flops, facts->sizes, span->size, compute_bytes);
+                row->bytes += operation_amount(facts->bytes, facts->sizes, span->size, compute_bytes);
+            } else if (kind == KIND_COLLECTIVE)
+                row->bytes += (double)span->size[SIZE_BYTES];
+            if (kind != KIND_COLLECTIVE) /* which run in parallel to the training thread */
                 item[n++] = (struct counted_span){span->start_ns, span->end_ns, row, depth};
         }
-    subtract_children(&mine, item, n);
+    subtract_children(item, n);
     sum_ranks(totals, job, &mine);
     free(item);
 }
 
 /* ---- order ---- */
 
-static enum sort order_by; /* qsort hands nothing on */
+static enum sort order_by; /* which qsort cannot pass to by_order */
 
 static double sort_key(const struct name_total *a)
 {

@@ -53,17 +53,16 @@ struct interval {
     int64_t start, end; /* [start, end) */
 };
 
-/* Replaces v[n] by its union: sorted and disjoint, with touching intervals joined and empty ones removed. Returns how
- * many are left. */
-size_t intervals_unite(struct interval *v, size_t n);
+/* Replaces v[n] by its union: sorted and disjoint, with intervals joined that are at most gap_ns apart (0: that touch)
+ * and empty ones removed. Returns how many are left. */
+size_t intervals_unite(struct interval *v, size_t n, int64_t gap_ns);
 
-/* Total length of a union; and of what two unions have in common. */
-int64_t intervals_length(const struct interval *v, size_t n);
+/* Total length of what two unions have in common; of a union with itself: its length. */
 int64_t intervals_common(const struct interval *a, size_t na, const struct interval *b, size_t nb);
 
-/* Fills v with the union of the spans that a lane has of one step; v has room for all spans of the step. *at is the
- * position in the lane, 0 at first, for calls with rising steps. Returns the number of intervals. */
-size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct interval *v);
+/* Fills v with the union of the spans that a lane has of one step, gap_ns as above; v has room for all spans of the
+ * step. *at is the position in the lane, 0 at first, for calls with rising steps. Returns the number of intervals. */
+size_t intervals_of_lane(const struct lane *lane, int step, int64_t gap_ns, size_t *at, struct interval *v);
 
 /* ---- collectives, as all ranks saw them ---- */
 
@@ -73,7 +72,7 @@ struct timed_collective {
     int64_t returned_ns; /* when the training thread went on; before queued_ns if unknown */
     size_t bytes, elements, ticket;
     int step, index;        /* slot of the step; place in the plan */
-    int last_rank;          /* the rank that posted it last; -1 if the clocks cannot tell */
+    int last_rank;          /* the rank that posted it last; -1 if unknown: the clocks are not precise enough */
     int64_t last_posted_ns; /* when that was */
     int64_t late_ns;        /* how long after the last but one */
 };
@@ -132,7 +131,8 @@ struct name_total {
     enum total_kind kind;
     double calls;
     double total; /* seconds */
-    double self;  /* the same without the named spans inside; NAN for collectives, which run beside the training thread
+    double self;  /* the same without the named spans inside; NAN for collectives, which run in parallel to the training
+                   * thread
                    */
     double flops, bytes; /* of its own; 0 if unknown */
 
@@ -145,12 +145,12 @@ struct name_total {
 struct totals {
     int n;
     struct name_total row[TOTALS_MOST];
-    double step;          /* seconds of the steps counted, of all ranks together: 100 % of the shares */
-    size_t compute_bytes; /* of a number of the device's compute type */
+    double step; /* seconds of the steps counted, of all ranks together: 100 % of the shares */
 };
 
 /* Adds up the steps in slots [first, first + count) of every rank's timeline; all ranks call. Collectives last from
- * post to completion and have no parent, so shares may sum to more than 1. */
+ * post to completion and have no parent, so shares may sum to more than 1. compute_bytes: of a number of the device's
+ * compute type. */
 void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,
                    int first, int count);
 
