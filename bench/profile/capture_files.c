@@ -29,14 +29,13 @@ static int end_file(struct new_file *file, int failed)
 int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace)
 {
     char path[FILES_PATH];
-    struct new_file file;
+    struct new_file file = {0};
     struct trace_sink sink = {write_to_file, &file};
     if (!rank_list_has(&options->ranks, results->rank))
         return 0;
     snprintf(path, sizeof path, "%.511s/%.63s_rank_%d_trace.json%s", results->top, options->implementation->name,
              results->rank, options->trace_gzip ? ".gz" : "");
-    return new_file_open(&file, path, options->trace_gzip) ? -1
-                                                           : end_file(&file, trace_write(trace, &sink, TRACE_WHOLE));
+    return end_file(&file, new_file_open(&file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_WHOLE));
 }
 
 /* ---- all ranks in one trace ---- */

@@ -1,12 +1,10 @@
 /* tables.c - the tables of a profile, column by column: {key, heading, kind, field, unit, scale, width, decimals}. */
 #include "base/table.h"
 #include "base/text.h"
-#include "kernels/error.h"
 #include "profile/outcome.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SHOWN = 16 }; /* rows at most, of ranks and of sizes */
@@ -131,29 +129,29 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
 
 /* ---- overlap ---- */
 
+#define RANK(field) offsetof(struct rank_figure, field)
+
 static void add_ranks(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;
     int on_device = p->facts.comm_on_device;
     const struct column columns[] = {
-        {"rank", "rank", COLUMN_INT, offsetof(struct rank_figure, rank), "1", 1, 6, 0},
-        {"step", NULL, COLUMN_REAL, offsetof(struct rank_figure, mean.step), "s", 1e3, 0, 3},
-        {"compute_busy", "compute\nbusy", COLUMN_REAL, offsetof(struct rank_figure, mean.compute), "s", 1e3, 10, 3},
-        {"comm_busy", "comm\nbusy", COLUMN_REAL, offsetof(struct rank_figure, mean.communication), "s", 1e3, 10, 3},
-        {"overlap", "overlap", COLUMN_REAL, offsetof(struct rank_figure, mean.overlap), "s", 1e3, 10, 3},
-        {"exposed", "exposed", COLUMN_REAL, offsetof(struct rank_figure, mean.exposed), "s", 1e3, 10, 3},
-        {"exposed_tail", "exposed\ntail", COLUMN_REAL, offsetof(struct rank_figure, mean.exposed_tail), "s", 1e3, 10,
-         3},
+        {"rank", "rank", COLUMN_INT, RANK(rank), "1", 1, 6, 0},
+        {"step", NULL, COLUMN_REAL, RANK(mean.step), "s", 1e3, 0, 3},
+        {"compute_busy", "compute\nbusy", COLUMN_REAL, RANK(mean.compute), "s", 1e3, 10, 3},
+        {"comm_busy", "comm\nbusy", COLUMN_REAL, RANK(mean.communication), "s", 1e3, 10, 3},
+        {"overlap", "overlap", COLUMN_REAL, RANK(mean.overlap), "s", 1e3, 10, 3},
+        {"exposed", "exposed", COLUMN_REAL, RANK(mean.exposed), "s", 1e3, 10, 3},
+        {"exposed_tail", "exposed\ntail", COLUMN_REAL, RANK(mean.exposed_tail), "s", 1e3, 10, 3},
         {overlap_span_name(on_device), on_device ? "hidden\nratio" : "span overlap\n(upper bound)", COLUMN_REAL,
-         offsetof(struct rank_figure, mean.span), "1", 1, 12, 3},
-        {"compute_coverage", "compute\ncoverage", COLUMN_REAL, offsetof(struct rank_figure, mean.coverage), "1", 1, 10,
-         3},
-        {"utilisation", "busy, %", COLUMN_REAL, offsetof(struct rank_figure, mean.utilisation), "1", 100, 8, 1},
-        {"collectives", NULL, COLUMN_REAL, offsetof(struct rank_figure, mean.collectives), "1", 1, 0, 0},
-        {"clock_offset", NULL, COLUMN_REAL, offsetof(struct rank_figure, offset), "s", 1e6, 0, 2},
-        {"clock_drift", NULL, COLUMN_REAL, offsetof(struct rank_figure, drift), "1", 1e6, 0, 3},
-        {"clock_drift_error", NULL, COLUMN_REAL, offsetof(struct rank_figure, drift_error), "1", 1e6, 0, 3},
-        {"clock_residual", NULL, COLUMN_REAL, offsetof(struct rank_figure, residual), "s", 1e6, 0, 2},
+         RANK(mean.span), "1", 1, 12, 3},
+        {"compute_coverage", "compute\ncoverage", COLUMN_REAL, RANK(mean.coverage), "1", 1, 10, 3},
+        {"utilisation", "busy, %", COLUMN_REAL, RANK(mean.utilisation), "1", 100, 8, 1},
+        {"collectives", NULL, COLUMN_REAL, RANK(mean.collectives), "1", 1, 0, 0},
+        {"clock_offset", NULL, COLUMN_REAL, RANK(offset), "s", 1e6, 0, 2},
+        {"clock_drift", NULL, COLUMN_REAL, RANK(drift), "1", 1e6, 0, 3},
+        {"clock_drift_error", NULL, COLUMN_REAL, RANK(drift_error), "1", 1e6, 0, 3},
+        {"clock_residual", NULL, COLUMN_REAL, RANK(residual), "s", 1e6, 0, 2},
     };
     char title[160], note[320];
     snprintf(title, sizeof title, "Overlap in the captured steps of %s epochs, ms a step", f->epochs);
