@@ -261,11 +261,12 @@ int capture_run(struct capture *capture, struct run *run, const struct profile_o
     gpu_tracer_end(&capture->gpu_tracer);
     collect_steps(capture, run);
     overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
-    while (capture->first < capture->n && capture->step[capture->first].warmup)
-        capture->first++;
-    capture->first = capture->first < capture->n ? capture->first : 0; /* the warm-up may be all there is */
-    collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment, capture->first,
-                         capture->n - capture->first);
+    int first = 0;
+    while (first < capture->n && capture->step[first].warmup)
+        first++;
+    first = first < capture->n ? first : 0; /* the warm-up may be all there is */
+    collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment, first,
+                         capture->n - first);
     if (run->job->rank == 0 && capture->interrupted)
         fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", capture->n);
     if (run->job->rank == 0 && capture->full)

@@ -54,7 +54,7 @@ static size_t list_payloads(struct profile_figures *figures, const struct captur
             memmove(&list[c + 1], &list[c], (size_t)(figures->collectives++ - c) * sizeof *list);
             list[c] = (struct collective_figure){.bytes = one->bytes};
         }
-        list[c].calls += one->step >= capture->first;
+        list[c].calls += one->step >= figures->first;
         most = list[c].calls > most ? list[c].calls : most;
         if (capture->parameters[one->index] > list[c].parameters)
             list[c].parameters = capture->parameters[one->index];
@@ -100,10 +100,11 @@ static void find_collectives(struct profile_figures *figures, const struct job *
 
 void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
-    *figures = (struct profile_figures){.first = capture->first,
-                                        .steps = capture->n - capture->first,
-                                        .epochs = capture->step[capture->first].warmup ? "warm-up" : "active",
-                                        .ranks = job->size};
+    *figures =
+        (struct profile_figures){.first = capture->collectives.first,
+                                 .steps = capture->collectives.steps,
+                                 .epochs = capture->step[capture->collectives.first].warmup ? "warm-up" : "active",
+                                 .ranks = job->size};
     const struct alignment *a = &capture->alignment;
     const struct rank_figure mine = {.rank = job->rank,
                                      .mean = overlap_mean(capture->overlap, figures->first, figures->steps),

@@ -50,16 +50,15 @@ void gpu_tracer_end(struct gpu_tracer *tracer);
 
 struct capture {
     const struct profile_options *options;
-    int n, room;     /* steps kept, and how many there is memory for */
-    int full;        /* the memory ended before the schedule did */
-    int interrupted; /* by SIGINT or SIGTERM, of any rank */
-    int first; /* figures are about the steps from this one on: those of active epochs, or all if there are none */
+    int n, room;                /* steps kept, and how many there is memory for */
+    int full;                   /* the memory ended before the schedule did */
+    int interrupted;            /* by SIGINT or SIGTERM, of any rank */
     struct captured_step *step; /* [n] */
     struct step_times *times;   /* [n] */
     struct overlap *overlap;    /* [n] */
     size_t *parameters;         /* of each collective of the plan */
     struct alignment alignment;
-    struct collectives collectives;
+    struct collectives collectives; /* counts those of active epochs, or all if there are none, as all figures do */
     struct gpu_tracer gpu_tracer;
     struct trace trace;
 };
@@ -115,7 +114,7 @@ struct rank_figure {
 };
 
 struct profile_figures {
-    int first, steps;   /* slots that the figures are about: the steps of active epochs, or all if there are none */
+    int first, steps;   /* slots that the figures are about, as in capture.collectives */
     const char *epochs; /* these are "active" or "warm-up" ones */
     int ranks;
     int slowest;                           /* rank whose steps took longest together */

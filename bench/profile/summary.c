@@ -14,7 +14,7 @@ void profile_add_findings(const struct profile *p, cJSON *summary)
 {
     const struct findings *f = &p->findings;
     const struct capture *c = &p->capture;
-    long first = c->step[c->first].number + 1, last = c->step[c->n - 1].number + 1;
+    long first = c->step[p->figures.first].number + 1, last = c->step[c->n - 1].number + 1;
     int warmup = 0;
     json_add_text(summary, "implementation", p->facts.label);
     cJSON *capture = cJSON_AddObjectToObject(summary, "capture");

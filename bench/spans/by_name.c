@@ -120,21 +120,10 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
 
 /* ---- order ---- */
 
-static enum sort order_by; /* which qsort cannot pass to by_order */
-
-static double sort_key(const struct name_total *a)
-{
-    const double key[SORTS] = {a->self, a->total, a->mean, a->calls, 0, a->flops_per_second, a->bytes_per_second};
-    return isnan(key[order_by]) ? -1 : key[order_by]; /* what is unknown comes last */
-}
-
-static int by_order(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
     const struct name_total *x = a, *y = b;
-    double p = sort_key(x), q = sort_key(y);
-    if (order_by == SORT_NAME || p == q)
-        return strcmp(x->name, y->name);
-    return p > q ? -1 : 1;
+    return x->key == y->key ? strcmp(x->name, y->name) : x->key > y->key ? -1 : 1;
 }
 
 void totals_sort(struct totals *totals, enum sort by)
@@ -145,7 +134,8 @@ void totals_sort(struct totals *totals, enum sort by)
         a->share = a->self / totals->step;
         a->flops_per_second = a->flops > 0 && a->total > 0 ? a->flops / a->total : NAN;
         a->bytes_per_second = a->bytes > 0 && a->total > 0 ? a->bytes / a->total : NAN;
+        const double key[SORTS] = {a->self, a->total, a->mean, a->calls, 0, a->flops_per_second, a->bytes_per_second};
+        a->key = isnan(key[by]) ? -1 : key[by]; /* what is unknown comes last */
     }
-    order_by = by;
-    qsort(totals->row, (size_t)totals->n, sizeof *totals->row, by_order);
+    qsort(totals->row, (size_t)totals->n, sizeof *totals->row, by_key);
 }

@@ -140,6 +140,7 @@ struct name_total {
     const char *kind_name;
     double mean, share;                        /* seconds a call; self / the steps */
     double flops_per_second, bytes_per_second; /* NAN if unknown */
+    double key;                                /* the rows are in decreasing order of it */
 };
 
 struct totals {

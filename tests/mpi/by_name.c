@@ -99,11 +99,11 @@ END_TEST
 /* ---- order ---- */
 
 static const struct name_total unsorted[] = {
-    {"bee", KIND_OPERATION, 4, 400, 300, 8000, 1200, NULL, 0, 0, 0, 0}, /* mean 100, rates 20 and 3 */
-    {"ant", KIND_OPERATION, 2, 800, 100, 800, 800, NULL, 0, 0, 0, 0},   /* mean 400, 1, 1 */
-    {"eel", KIND_OPERATION, 9, 90, 50, 0, 180, NULL, 0, 0, 0, 0},       /* mean 10, 0, 2 */
-    {"dog", KIND_OPERATION, 1, 200, 200, 2000, 0, NULL, 0, 0, 0, 0},    /* mean 200, 10, 0 */
-    {"cat", KIND_OPERATION, 4, 600, 50, 600, 6000, NULL, 0, 0, 0, 0},   /* mean 150, 1, 10 */
+    {"bee", KIND_OPERATION, 4, 400, 300, 8000, 1200, NULL, 0, 0, 0, 0, 0}, /* mean 100, rates 20 and 3 */
+    {"ant", KIND_OPERATION, 2, 800, 100, 800, 800, NULL, 0, 0, 0, 0, 0},   /* mean 400, 1, 1 */
+    {"eel", KIND_OPERATION, 9, 90, 50, 0, 180, NULL, 0, 0, 0, 0, 0},       /* mean 10, 0, 2 */
+    {"dog", KIND_OPERATION, 1, 200, 200, 2000, 0, NULL, 0, 0, 0, 0, 0},    /* mean 200, 10, 0 */
+    {"cat", KIND_OPERATION, 4, 600, 50, 600, 6000, NULL, 0, 0, 0, 0, 0},   /* mean 150, 1, 10 */
 };
 enum { ROWS = sizeof unsorted / sizeof *unsorted };
 static const char *const orders[SORTS] = {
