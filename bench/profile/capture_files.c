@@ -49,7 +49,7 @@ static int send_rows(void *job, const char *text, size_t n)
 int trace_files_write_all_ranks(const struct profile_options *options, const struct results *results,
                                 const struct job *job, const struct trace *trace)
 {
-    int first = 0, writes = rank_list_has(&options->ranks, job->rank); /* first: the rank that heads the rows */
+    int first = 0, writes = rank_list_has(&options->ranks, job->rank); /* first: the rank whose rows come first */
     while (!rank_list_has(&options->ranks, first))
         first++;
     if (job->rank) {

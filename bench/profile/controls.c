@@ -81,7 +81,7 @@ static struct estimate mean_ratio(const double *a, const double *b, size_t n)
 
 void controls_compute(struct controls *c, const struct job *job, const struct measurements *m)
 {
-    /* what does not apply is an estimate of no rounds; the row that it would be made from is not looked at */
+    /* what does not apply is an estimate of no rounds; the row that it would be made from is not read */
     size_t n = c->rounds = m->rounds, of_none = c->none_row < 0 ? 0 : n, of_communication = c->communicates ? n : 0;
     size_t of_overlap = c->after_backward_row < 0 ? 0 : of_communication;
     int none_row = of_none ? c->none_row : 0, after_backward_row = of_overlap ? c->after_backward_row : 0;

@@ -1,4 +1,4 @@
-/* options.c - what a profile captures and writes, as the command line says it. */
+/* options.c - what a profile captures and writes: its part of the command line. */
 #include "profile/profile.h"
 
 #include "kernels/error.h"
@@ -52,7 +52,7 @@ static int ranks_parse(const struct option *option, const char *text, void *fiel
             break;
         list.rank[list.n++] = (int)rank;
     }
-    if (more || (!list.all && !list.n)) /* it did not come to the end */
+    if (more || (!list.all && !list.n)) /* the loop ended before the text */
         return error_report("--%s %s: expected all, or a list such as 0,3", option->name, text);
     *(struct rank_list *)field = list;
     return 0;

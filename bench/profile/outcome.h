@@ -162,7 +162,7 @@ void controls_create(struct controls *controls, const struct implementation *row
 void controls_destroy(struct controls *controls);
 
 /* Takes a block that is over, its spans still in the timeline; times and overlap are of all its steps. Times the
- * collectives by themselves where that is to be known. All ranks call. */
+ * collectives by themselves where a figure needs that. All ranks call. */
 void controls_add_block(struct controls *controls, struct run *run, const struct step_times *times,
                         const struct overlap *overlap, int row, size_t round);
 

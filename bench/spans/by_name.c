@@ -60,7 +60,7 @@ static void subtract_children(struct counted_span *item, size_t n)
     }
 }
 
-/* Adds up the rows of all ranks by name: a rank may have some that others lack (a delay that was put in). */
+/* Adds up the rows of all ranks by name: a rank may have some that others lack (an injected delay). */
 static void sum_ranks(struct totals *sum, const struct job *job, const struct totals *mine)
 {
     struct totals *all = allocate((size_t)job->size, sizeof *all);
