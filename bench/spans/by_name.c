@@ -9,7 +9,7 @@
 #include <string.h>
 
 const char *const sort_name[SORTS + 1] = {"self", "total", "mean", "calls", "name", "gflops", "gbs", NULL};
-const char *const total_kind_name[KINDS] = {"operation", "part", "phase", "collective"};
+static const char *const kind_name[] = {"operation", "part", "phase", "collective"};
 
 /* A span, with the row that it counts for. */
 struct counted_span {
@@ -129,7 +129,7 @@ static int by_key(const void *a, const void *b)
 void totals_sort(struct totals *totals, enum sort by)
 {
     for (struct name_total *a = totals->row; a < totals->row + totals->n; a++) {
-        a->kind_name = total_kind_name[a->kind];
+        a->kind_name = kind_name[a->kind];
         a->mean = a->total / a->calls;
         a->share = a->self / totals->step;
         a->flops_per_second = a->flops > 0 && a->total > 0 ? a->flops / a->total : NAN;

@@ -122,8 +122,7 @@ void collectives_find_last(struct collectives *collectives, size_t from, size_t 
 
 enum { TOTALS_MOST = 64 };
 
-enum total_kind { KIND_OPERATION, KIND_PART, KIND_PHASE, KIND_COLLECTIVE, KINDS };
-extern const char *const total_kind_name[KINDS]; /* operation, part (of the model), phase, collective */
+enum total_kind { KIND_OPERATION, KIND_PART, KIND_PHASE, KIND_COLLECTIVE }; /* a part is one of the model */
 
 /* Of one name, over all ranks together. */
 struct name_total {

@@ -29,7 +29,7 @@ static const struct name_total *find(const char *name, enum total_kind kind)
     for (int i = 0; i < totals.n; i++)
         if (!strcmp(totals.row[i].name, name) && totals.row[i].kind == kind)
             return &totals.row[i];
-    ck_abort_msg("no %s %s", total_kind_name[kind], name);
+    ck_abort_msg("no %s of kind %d", name, (int)kind);
 }
 
 static void check(const char *name, enum total_kind kind, double calls, double total, double self)
