@@ -130,9 +130,8 @@ struct name_total {
     enum total_kind kind;
     double calls;
     double total; /* seconds */
-    double self;  /* the same without the named spans inside; NAN for collectives, which run in parallel to the training
-                   * thread
-                   */
+    double self;  /* the same without the named spans inside; NAN for collectives, which overlap with those of the
+                     training thread */
     double flops, bytes; /* of its own; 0 if unknown */
 
     /* filled by totals_sort */
