@@ -14,9 +14,9 @@
 #include <string.h>
 
 /* The chance, over the whole call, that any figure is called regressed although none is. */
-#define LEVEL 0.05
+#define FALSE_ALARM_CHANCE 0.05
 
-/* A run that counts twice would make its group look sure of itself. */
+/* A run that counts twice would understate the spread. */
 static int check_twice(const struct compare_run *run, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -110,28 +110,27 @@ static enum compare_status judge(cJSON *json, const struct compare_options *o, c
 {
     struct compare_lines lines;
     struct verdicts verdicts = {0};
-    enum compare_status status = COMPARE_FAILED;
-    if (!compare_match(&lines, run, o->baselines, o->candidates)) {
-        if (compare_choose(&lines, o->metrics)) {
-            status = *o->metrics ? COMPARE_USAGE : COMPARE_FAILED;
-        } else {
-            verdicts_create(&verdicts, rules, lines.item, lines.judged, o->baselines, o->candidates);
-            add_rows(json, &lines, &verdicts, o);
-            status = verdicts.count[VERDICT_REGRESSED]   ? COMPARE_REGRESSED
-                     : verdicts.count[VERDICT_MISSING]   ? COMPARE_MISSING
-                     : verdicts.count[VERDICT_AMBIGUOUS] ? COMPARE_AMBIGUOUS
-                                                         : COMPARE_OK;
-        }
+    enum compare_status status;
+    if (compare_match(&lines, run, o->baselines, o->candidates)) {
+        status = COMPARE_FAILED;
+    } else if (compare_choose(&lines, o->metrics)) {
+        status = *o->metrics ? COMPARE_USAGE : COMPARE_FAILED;
+    } else {
+        verdicts_create(&verdicts, rules, lines.item, lines.judged, o->baselines, o->candidates);
+        add_rows(json, &lines, &verdicts, o);
+        status = verdicts.count[VERDICT_REGRESSED]   ? COMPARE_REGRESSED
+                 : verdicts.count[VERDICT_MISSING]   ? COMPARE_MISSING
+                 : verdicts.count[VERDICT_AMBIGUOUS] ? COMPARE_AMBIGUOUS
+                                                     : COMPARE_OK;
     }
     compare_lines_destroy(&lines);
     verdicts_destroy(&verdicts);
     return status;
 }
 
-/* Puts what is found into the JSON. Errors are reported. */
 static enum compare_status compare_runs(cJSON *json, const struct compare_options *o, struct compare_run *run)
 {
-    const struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, LEVEL};
+    const struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE};
     size_t runs = o->baselines + o->candidates;
     for (size_t i = 0; i < runs; i++)
         if (compare_run_read(&run[i], o->directory[i]))

@@ -43,22 +43,6 @@ static void append(struct compare_lines *lines, const struct figure *figure, siz
     lines->n++;
 }
 
-/* Some collectives count the elements that they got wrong: their times are no times. */
-static int is_wrong(const struct figure *figure)
-{
-    return !strcmp(figure->name, "wrong_elements") && figure->value > 0;
-}
-
-/* Marks all figures of the same subject and size. */
-static void mark_wrong(struct compare_lines *lines, const struct figure *wrong)
-{
-    for (size_t i = 0; i < lines->n; i++) {
-        const struct figure *figure = lines->item[i].figure;
-        lines->item[i].wrong |= figure->bytes == wrong->bytes && !strcmp(figure->subject, wrong->subject);
-    }
-}
-
-/* Puts the figures of run number r into the lines' values. */
 static int add_run(struct compare_lines *lines, const struct saved_run *saved, size_t r, size_t baselines)
 {
     for (size_t i = 0, at = 0; i < saved->figures.n; i++, at++) {
@@ -69,7 +53,7 @@ static int add_run(struct compare_lines *lines, const struct saved_run *saved, s
         double *value = &lines->values[at * lines->runs + r];
         if (!isnan(*value))
             return error_report("%s: summary.json has %s of %s twice", saved->directory, figure->name, figure->subject);
-        if (is_wrong(figure) && r < baselines)
+        if (r < baselines && !strcmp(figure->name, "wrong_elements") && figure->value > 0)
             return error_report("%s: found wrong elements in %s of %.0f bytes, so it is no baseline; leave it out",
                                 saved->directory, figure->subject, figure->bytes);
         *value = figure->value;
@@ -90,10 +74,13 @@ int compare_match(struct compare_lines *lines, const struct compare_run *run, si
     for (size_t r = 0; r < runs; r++)
         if (add_run(lines, &run[r].saved, r, baselines))
             return -1;
-    for (size_t r = baselines; r < runs; r++)
-        for (size_t i = 0; i < run[r].saved.figures.n; i++)
-            if (is_wrong(&run[r].saved.figures.item[i]))
-                mark_wrong(lines, &run[r].saved.figures.item[i]);
+    for (size_t i = 0; i < lines->n; i++) /* wrong elements spoil all figures of their subject and size */
+        for (size_t r = baselines; r < runs && !lines->item[i].wrong; r++) {
+            const struct figure *figure = lines->item[i].figure,
+                                *wrong = figures_find(&run[r].saved.figures, figure->subject, "wrong_elements",
+                                                      figure->bytes);
+            lines->item[i].wrong = wrong && wrong->value > 0;
+        }
     return 0;
 }
 
@@ -141,7 +128,7 @@ static int check_values(const struct verdict_figure *line, size_t runs, const ch
         if (value <= 0 && *metrics)
             return error_report("--metrics %s: has values of 0 or less, so no ratio; it is shown with --label", name);
         if (value <= 0)
-            return error_report("%s of %s is %g in a run, which is no time; judge others with --metrics", name,
+            return error_report("%s of %s is %g in a run, so it has no ratio; judge other figures with --metrics", name,
                                 line->figure->subject, value);
     }
     return 0;

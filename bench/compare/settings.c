@@ -35,23 +35,11 @@ void settings_add(cJSON *settings, const char *key, const char *value)
         json_add_text(settings, key, value);
 }
 
-const char *settings_value(const cJSON *settings, const char *key)
-{
-    return cJSON_GetStringValue(find(settings, key));
-}
-
 static int is_one_of(const char *name, const char *const *list)
 {
     while (*list && strcmp(name, *list) != 0)
         list++;
     return *list != NULL;
-}
-
-static void add_value(struct compare_run *run, const char *key, const cJSON *value, int kind)
-{
-    char *printed = cJSON_IsString(value) ? NULL : cJSON_PrintUnformatted(value);
-    settings_add(run->setting[kind], key, printed ? printed : value->valuestring);
-    cJSON_free(printed);
 }
 
 static void add_members(struct compare_run *run, const char *name, int kind)
@@ -67,8 +55,12 @@ static void add_members(struct compare_run *run, const char *name, int kind)
     const cJSON *item;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->saved.run, name))
     {
-        if (!is_one_of(item->string, apart))
-            add_value(run, item->string, item, is_one_of(item->string, environment) ? ENVIRONMENT : kind);
+        if (is_one_of(item->string, apart))
+            continue;
+        char *printed = cJSON_IsString(item) ? NULL : cJSON_PrintUnformatted(item);
+        settings_add(run->setting[is_one_of(item->string, environment) ? ENVIRONMENT : kind], item->string,
+                     printed ? printed : item->valuestring);
+        cJSON_free(printed);
     }
 }
 
@@ -102,15 +94,15 @@ int compare_run_read(struct compare_run *run, const char *directory)
     static const char *const made_by[] = {"program", "version"};
     if (results_read(&run->saved, directory))
         return -1;
-    const cJSON *json = run->saved.run, *hosts = cJSON_GetObjectItemCaseSensitive(json, "hosts"), *value;
+    const cJSON *json = run->saved.run, *hosts = cJSON_GetObjectItemCaseSensitive(json, "hosts");
     for (int kind = 0; kind < SETTING_KINDS; kind++)
         run->setting[kind] = cJSON_CreateObject();
     settings_add(run->setting[SETTING], "mode", json_string(json, "mode"));
     add_members(run, "configuration", SETTING);
     add_members(run, "derived", SETTING); /* such as the threads in use, in place of those that were asked for */
     for (size_t i = 0; i < sizeof made_by / sizeof *made_by; i++)
-        if ((value = cJSON_GetObjectItemCaseSensitive(json, made_by[i]))) /* another program's may lack it */
-            add_value(run, made_by[i], value, ENVIRONMENT);
+        if (*json_string(json, made_by[i])) /* another program's may lack it */
+            settings_add(run->setting[ENVIRONMENT], made_by[i], json_string(json, made_by[i]));
     add_ranks(run, "host", NULL);
     add_ranks(run, "binding", NULL);
     add_ranks(run, "cpu", hosts);
@@ -129,11 +121,6 @@ void compare_run_destroy(struct compare_run *run)
 
 /* ---- in what runs differ ---- */
 
-static void add_text_or_null(cJSON *json, const char *name, const char *text)
-{
-    cJSON_AddItemToObject(json, name, text ? json_text(text) : cJSON_CreateNull());
-}
-
 static void add(cJSON *differences, const char *key, const char *baseline, const char *other, const char *side,
                 int environment)
 {
@@ -141,8 +128,8 @@ static void add(cJSON *differences, const char *key, const char *baseline, const
         return;
     cJSON *new = cJSON_CreateObject();
     json_add_text(new, "key", key);
-    add_text_or_null(new, "baseline", baseline);
-    add_text_or_null(new, "other", other);
+    cJSON_AddItemToObject(new, "baseline", baseline ? json_text(baseline) : cJSON_CreateNull());
+    cJSON_AddItemToObject(new, "other", other ? json_text(other) : cJSON_CreateNull());
     json_add_text(new, "side", side);
     cJSON_AddBoolToObject(new, "environment", environment || !baseline || !other);
     cJSON_AddBoolToObject(new, "allowed", 0);
@@ -161,7 +148,7 @@ void differences_add(cJSON *differences, const struct compare_run *baseline, con
     for (int kind = 0; kind < SETTING_KINDS; kind++) {
         const cJSON *a = baseline->setting[kind], *b = other->setting[kind];
         for (const cJSON *item = a->child; item; item = item->next)
-            add(differences, item->string, item->valuestring, settings_value(b, item->string), side, kind);
+            add(differences, item->string, item->valuestring, cJSON_GetStringValue(find(b, item->string)), side, kind);
         for (const cJSON *item = b->child; item; item = item->next)
             if (!find(a, item->string))
                 add(differences, item->string, NULL, item->valuestring, side, kind);

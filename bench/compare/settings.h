@@ -20,10 +20,8 @@ struct compare_run {
 int compare_run_read(struct compare_run *run, const char *directory);
 void compare_run_destroy(struct compare_run *run); /* a zeroed one is fine */
 
-/* Adds a value to an object of them; a key that is there already takes the new one. And finds one: NULL if there is no
- * such key. */
+/* Adds a value to an object of them, or replaces it. */
 void settings_add(cJSON *settings, const char *key, const char *value);
-const char *settings_value(const cJSON *settings, const char *key);
 
 /* Appends to an array in what another run differs from the first baseline, but for what was listed of one like it:
  * {key, baseline, other (null where one does not have the key), side, such as "candidate", environment, allowed}. A key

@@ -56,21 +56,33 @@ static void print_differences(FILE *out, const cJSON *differences)
         }
 }
 
-/* What to give to --allow for the runs to be compared anyway. */
-static void print_allow(FILE *out, const cJSON *differences, const char *allow)
+/* The first refused difference of a key; NULL: none. */
+static const cJSON *refused(const cJSON *differences, const char *key)
 {
+    const cJSON *d = differences->child;
+    while (d && (!difference_is_refused(d) || strcmp(json_string(d, "key"), key) != 0))
+        d = d->next;
+    return d;
+}
+
+/* Why the runs are incomparable, and the --allow with which they are compared anyway. Runs of different modes have
+ * hardly an option in common: the modes say it all. */
+static void print_incomparable(FILE *out, const cJSON *differences, const char *allow)
+{
+    const cJSON *mode = refused(differences, "mode");
     const char *separator = *allow ? "," : "";
-    fprintf(out, "To compare them anyway: --allow %s", allow);
-    for (const cJSON *d = differences->child; d; d = d->next) {
-        const cJSON *first = differences->child;
-        while (first != d &&
-               (!difference_is_refused(first) || strcmp(json_string(first, "key"), json_string(d, "key")) != 0))
-            first = first->next;
-        if (first == d && difference_is_refused(d)) {
+    if (mode)
+        fprintf(out, "Modes differ: baseline %s, %s %s.\nTo compare them anyway: --allow all",
+                json_string(mode, "baseline"), json_string(mode, "side"), json_string(mode, "other"));
+    else {
+        print_differences(out, differences);
+        fprintf(out, "To compare them anyway: --allow %s", allow);
+    }
+    for (const cJSON *d = differences->child; d && !mode; d = d->next)
+        if (d == refused(differences, json_string(d, "key"))) {
             fprintf(out, "%s%s", separator, json_string(d, "key"));
             separator = ",";
         }
-    }
     fprintf(out, "\n\nVerdict: incomparable: the runs were made with different settings.\n");
 }
 
@@ -88,12 +100,6 @@ static cJSON *begin_table(const struct compare_options *o, const char *title, si
         {.key = "ratio", .heading = "ratio", .width = 7},      {.key = "interval", .heading = "interval", .width = 17},
         {.key = "verdict", .heading = "verdict", .width = -1}};
     return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = columns});
-}
-
-static void end_table(FILE *out, cJSON *table)
-{
-    table_print(out, table);
-    cJSON_Delete(table);
 }
 
 /* Begins a row of the table, for a figure. */
@@ -188,7 +194,8 @@ static void print_judged(FILE *out, const cJSON *judged, const struct compare_op
             mean = mean->next;
         }
     }
-    end_table(out, table);
+    table_print(out, table);
+    cJSON_Delete(table);
 }
 
 /* Figures that are not judged, reference against candidate. */
@@ -199,27 +206,11 @@ static void print_others(FILE *out, const cJSON *figures, const struct compare_o
     cJSON *table = begin_table(o, title, 5);
     for (const cJSON *figure = figures->child; figure; figure = figure->next)
         add_figure(table, figure, "candidate_to_baseline", o);
-    end_table(out, table);
+    table_print(out, table);
+    cJSON_Delete(table);
 }
 
 /* ---- the verdict in words ---- */
-
-static void print_meaning(FILE *out, enum compare_status status, double tolerance)
-{
-    switch (status) {
-    case COMPARE_REGRESSED:
-        fprintf(out, "the marked figures are worse by more than %g %%, or have wrong elements", tolerance);
-        break;
-    case COMPARE_MISSING:
-        fprintf(out, "the baseline has figures that a candidate run does not have");
-        break;
-    case COMPARE_AMBIGUOUS:
-        fprintf(out, "figures are worse by more than %g %%, but not significantly; use more runs", tolerance);
-        break;
-    default:
-        fprintf(out, "no figure is worse by more than %g %%", tolerance);
-    }
-}
 
 /* How far the verdicts can be trusted; rows that were judged without spread, the first few of them by name. */
 static void print_confidence(FILE *out, const cJSON *json, const struct compare_options *o)
@@ -255,10 +246,21 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
                                                  VERDICT_IMPROVED};
     const cJSON *judged = cJSON_GetObjectItemCaseSensitive(json, "judged");
     size_t rows = (size_t)cJSON_GetArraySize(judged), means = 0;
+    double status = json_number(json, "exit_status");
     for (const cJSON *row = first_mean(judged); row; row = row->next)
         means++;
     fprintf(out, "\nVerdict: %s: ", json_string(json, "verdict"));
-    print_meaning(out, (enum compare_status)json_number(json, "exit_status"), o->tolerance);
+    if (status == COMPARE_MISSING)
+        fprintf(out, "the baseline has figures that a candidate run does not have");
+    else
+        fprintf(out, "%s worse by more than %g %%%s",
+                status == COMPARE_REGRESSED   ? "the marked figures are"
+                : status == COMPARE_AMBIGUOUS ? "figures are"
+                                              : "no figure is",
+                o->tolerance,
+                status == COMPARE_REGRESSED   ? ", or have wrong elements"
+                : status == COMPARE_AMBIGUOUS ? ", but not significantly; use more runs"
+                                              : "");
     fprintf(out, " (%zu judged", rows - means);
     if (means)
         fprintf(out, " and %zu means over sizes", means);
@@ -279,11 +281,11 @@ void compare_print(FILE *out, const cJSON *json, const struct compare_options *o
     const cJSON *differences = cJSON_GetObjectItemCaseSensitive(json, "differences");
     print_runs(out, cJSON_GetObjectItemCaseSensitive(json, "baseline"));
     print_runs(out, cJSON_GetObjectItemCaseSensitive(json, "candidate"));
-    print_differences(out, differences);
     if (json_number(json, "exit_status") == COMPARE_INCOMPARABLE) {
-        print_allow(out, differences, o->allow);
+        print_incomparable(out, differences, o->allow);
         return;
     }
+    print_differences(out, differences);
     print_judged(out, cJSON_GetObjectItemCaseSensitive(json, "judged"), o);
     if (*o->label)
         print_others(out, cJSON_GetObjectItemCaseSensitive(json, "figures"), o);

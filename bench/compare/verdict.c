@@ -14,7 +14,6 @@ struct hypothesis {
     struct verdict_row *row;
     int wrong;
     double *run[2]; /* [n] of the row */
-    double p[2];    /* that it is not worse, and that it is not better */
     struct unpaired difference;
 };
 
@@ -73,7 +72,7 @@ static enum figure_verdict judge_extremes(const struct hypothesis *h, const stru
                                                   : VERDICT_OK;
 }
 
-/* ---- enough runs: the spread tells ---- */
+/* ---- enough runs: tests that use their spread ---- */
 
 /* What is not proven may still be so: if the typical run is slower than the tolerance, or their mean by tolerance and
  * floor. A late run now and then, which the spread explains, is neither. */
@@ -81,27 +80,6 @@ static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *
 {
     double ratio = h->row->ratio, edge = 1 + rules->tolerance;
     return ratio > edge * (1 + rules->floor) || (ratio > edge && ratio_at(h, 0.5) > edge);
-}
-
-/* One-sided: of a ratio up to 1 + tolerance, and of one down to 1 / (1 + tolerance). */
-static void test(struct hypothesis *h, const struct verdict_rules *rules)
-{
-    struct unpaired *d = &h->difference;
-    double edge = log1p(rules->tolerance);
-    *d = stats_unpaired(h->run[1], h->row->n[1], h->run[0], h->row->n[0], VERDICT_LEAST_SD);
-    h->p[0] = stats_t_cdf((edge - d->difference) / d->error, d->df);
-    h->p[1] = stats_t_cdf((d->difference + edge) / d->error, d->df);
-}
-
-/* The weights of m hypotheses: those of several sizes share their part alike, and the single ones the rest. */
-static void weigh(double *weight, const struct hypothesis *h, size_t m)
-{
-    size_t means = 0;
-    for (size_t i = 0; i < m; i++)
-        means += h[i].row->sizes > 1;
-    double part = means ? VERDICT_SIZES_PART : 0;
-    for (size_t i = 0; i < m; i++)
-        weight[i] = h[i].row->sizes > 1 ? part / (double)means : (1 - part) / (double)(m - means);
 }
 
 /* Student's t beyond which lies `level`, kept while the level and the degrees of freedom stay as they are, as they do
@@ -117,32 +95,38 @@ static double t_beyond(struct quantile *kept, double level, double df)
     return kept->t;
 }
 
-static void judge_spread(const struct hypothesis *h, size_t m, const struct verdict_rules *rules)
+/* One-sided tests: of a ratio up to 1 + tolerance, and of one down to 1 / (1 + tolerance). Hypotheses of several sizes
+ * share their part of the weight evenly, and the single ones the rest. */
+static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_rules *rules)
 {
-    double *weight = allocate(m, sizeof *weight), *p = allocate(m, sizeof *p);
-    double *level[2]; /* at which worse, and better, are tested */
+    double *weight = allocate(5 * m, sizeof *weight), edge = log1p(rules->tolerance);
+    double *p[2] = {weight + m, weight + 2 * m};         /* that it is not worse, and that it is not better */
+    double *level[2] = {weight + 3 * m, weight + 4 * m}; /* at which the two are tested */
     struct quantile t[2] = {{0}};
-    weigh(weight, h, m);
-    for (int side = 0; side < 2; side++) {
-        level[side] = allocate(m, sizeof *level[side]);
-        for (size_t i = 0; i < m; i++)
-            p[i] = h[i].p[side];
-        stats_holm_weighted(p, weight, m, rules->level, level[side]);
+    size_t means = 0;
+    for (size_t i = 0; i < m; i++)
+        means += h[i].row->sizes > 1;
+    double part = means ? VERDICT_SIZES_PART : 0;
+    for (size_t i = 0; i < m; i++) {
+        struct unpaired *d = &h[i].difference;
+        *d = stats_unpaired(h[i].run[1], h[i].row->n[1], h[i].run[0], h[i].row->n[0], VERDICT_LEAST_SD);
+        weight[i] = h[i].row->sizes > 1 ? part / (double)means : (1 - part) / (double)(m - means);
+        p[0][i] = stats_t_cdf((edge - d->difference) / d->error, d->df);
+        p[1][i] = stats_t_cdf((edge + d->difference) / d->error, d->df);
     }
+    for (int side = 0; side < 2; side++)
+        stats_holm_weighted(p[side], weight, m, rules->level, level[side]);
     for (size_t i = 0; i < m; i++) {
         struct verdict_row *row = h[i].row;
         const struct unpaired *d = &h[i].difference;
         row->low = exp(d->difference - t_beyond(&t[0], level[0][i], d->df) * d->error);
         row->high = exp(d->difference + t_beyond(&t[1], level[1][i], d->df) * d->error);
-        row->verdict = h[i].p[0] <= level[0][i]     ? VERDICT_REGRESSED
-                       : h[i].p[1] <= level[1][i]   ? VERDICT_IMPROVED
+        row->verdict = p[0][i] <= level[0][i]       ? VERDICT_REGRESSED
+                       : p[1][i] <= level[1][i]     ? VERDICT_IMPROVED
                        : may_be_worse(&h[i], rules) ? VERDICT_AMBIGUOUS
                                                     : VERDICT_OK;
     }
-    free(p);
     free(weight);
-    free(level[0]);
-    free(level[1]);
 }
 
 /* ---- all together ---- */
@@ -160,12 +144,10 @@ static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct 
             row->verdict = VERDICT_NEW;
         else if (row->n[1] < candidates)
             row->verdict = VERDICT_MISSING;
-        else if (row->n[0] >= VERDICT_RUNS && isfinite(row->ratio)) {
-            test(&h[i], rules);
+        else if (row->n[0] >= VERDICT_RUNS && isfinite(row->ratio))
             spread[m++] = h[i];
-        } else {
+        else
             row->verdict = judge_extremes(&h[i], rules);
-        }
     }
     judge_spread(spread, m, rules);
     free(spread);

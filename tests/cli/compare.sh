@@ -161,7 +161,7 @@ expect 3 '^none step .* regressed$' "a profile's control" profile profile2
 grep -q '^ddp_bucketed step .* ok$' printed && grep -q '^after_backward step .* ok$' printed && good=0 || good=1
 result "$good" "a profile's steps"
 expect 0 '^ddp_bucketed compute_coverage ' "a profile by its own directory" profile/ddp_bucketed profile --label a,b
-expect 6 '^  mode: baseline profile, candidate benchmark$' "a profile against a benchmark" profile base1
+expect 6 '^Modes differ: baseline profile, candidate benchmark[.]$' "a profile against a benchmark" profile base1
 
 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,1K,4K,1M --iters 20 --output real_sweep >said 2>&1 && good=0 || good=1
 result "$good" "a sweep of collectives"
