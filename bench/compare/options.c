@@ -39,7 +39,7 @@ static const struct option rows[] = {
     {.name = "tolerance", .common = 1, .kind = &option_real, .offset = FIELD(tolerance), .initial = "5", .high = 1000,
      .help = "how much worse is accepted, in percent"},
     {.name = "floor", .kind = &option_real, .offset = FIELD(floor), .initial = "10", .high = 1000,
-     .help = "how far beyond the tolerance a difference counts as one without statistics, in percent; see below"},
+     .help = "how far beyond the tolerance a difference counts even without statistics, in percent; see below"},
     {.name = "metrics", .common = 1, .kind = &option_text, .offset = FIELD(metrics), .initial = "",
      .help = "figures to judge, such as step,backward_pass; default: every step, or the time of every size"},
     {.name = "allow", .common = 1, .kind = &option_text, .offset = FIELD(allow), .initial = "",
@@ -52,29 +52,16 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-static int check_directories(struct compare_options *o)
-{
-    if (!o->candidates && o->baselines == 2) /* yesterday and today */
-        o->baselines = o->candidates = 1;
-    if (!o->baselines)
-        return error_report("no baseline: name the result directories of baseline runs before --candidate; see --help");
-    if (!o->candidates)
-        return error_report("no candidate: name the result directories to judge after --candidate; see --help");
-    return 0;
-}
-
 static int take_names(struct compare_options *o)
 {
     const struct option label = {.name = "label"};
     const char *at = *o->label ? o->label : "baseline,candidate", *name;
     for (int i = 0; i < 2; i++) {
-        if (option_next_word(&at, o->name[i], sizeof o->name[i]) <= 0)
+        if (option_next_word(&at, o->name[i], sizeof o->name[i]) <= 0 || (i && *at))
             return error_report("--label '%.100s': expected two names, REFERENCE,CANDIDATE", o->label);
         if (option_label.parse(&label, o->name[i], &name))
             return -1;
     }
-    if (*at)
-        return error_report("--label '%.100s': expected two names, REFERENCE,CANDIDATE", o->label);
     return strcmp(o->name[0], o->name[1]) ? 0 : error_report("--label '%.100s': both names are the same", o->label);
 }
 
@@ -87,7 +74,13 @@ int compare_options_parse(struct compare_options *options, int argc, char *const
         return -1;
     if (options->table.help || options->table.version)
         return 0;
-    return check_directories(options) || take_names(options) ? -1 : 0;
+    if (!options->candidates && options->baselines == 2) /* yesterday and today */
+        options->baselines = options->candidates = 1;
+    if (!options->baselines)
+        return error_report("no baseline: name the result directories of baseline runs before --candidate; see --help");
+    if (!options->candidates)
+        return error_report("no candidate: name the result directories to judge after --candidate; see --help");
+    return take_names(options);
 }
 
 void compare_options_destroy(struct compare_options *options)
@@ -100,9 +93,9 @@ void compare_options_help(FILE *out, const struct compare_options *options)
 {
     fprintf(out, "Usage: ddpbench compare BASELINE... --candidate DIR... [OPTION VALUE]...\n"
                  "       ddpbench compare BASELINE CANDIDATE [OPTION VALUE]...\n\n"
-                 "Judges whether runs got slower, from their result directories, whatever kind of run left them. Run\n"
-                 "the same command 5 times or more for the baseline, and some times for the candidate: a difference\n"
-                 "counts as a regression when it is significant beside the variation from run to run.\n");
+                 "Judges whether runs of any mode got slower, from their result directories. Run the same command 5\n"
+                 "times or more for the baseline, and some times for the candidate: a difference counts as a\n"
+                 "regression when it is significant, given the variation from run to run.\n");
     option_table_help(out, &options->table, options->table.help);
     fprintf(out, "\nExit status, the first that holds:\n"
                  "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
@@ -122,5 +115,5 @@ void compare_options_help(FILE *out, const struct compare_options *options)
         "With 5 baselines or more the chance of one false `regressed` among all figures is at most 5 %%. With fewer,\n"
         "there is no interval: regressed is what is beyond tolerance and floor in every candidate against every\n"
         "baseline, ambiguous what is beyond the tolerance. Runs with other settings are incomparable, unless --allow\n"
-        "names them; an option that one side does not know is listed, not compared.\n");
+        "names them; an option that only one version has is listed, not compared.\n");
 }

@@ -1,11 +1,11 @@
 /* verdict.h - whether candidate runs are slower than baseline runs: figures of several runs in, verdicts out.
  *
  * The unit is a run: a figure is one number per run. Worked on as logarithms, so that a difference is a ratio; ratios
- * are turned so that above 1 is worse. With VERDICT_RUNS baseline runs or more, the spread of the runs tells how far a
- * ratio can be trusted: Student's t of two groups with a common spread (a single candidate: the interval in which the
+ * are turned so that above 1 is worse. With VERDICT_RUNS baseline runs or more, the spread of the runs bounds the
+ * error of a ratio: Student's t of two groups with a common spread (a single candidate: the interval in which the
  * baselines predict it), and the chance that any figure is called regressed although none is slower than the
  * tolerance is at most `level` over the whole call (weighted Holm, one-sided); the same apart for improved. With
- * fewer runs nothing is known of the spread, and only figures of which the best candidate run is worse than the
+ * fewer runs the spread is unknown, and only figures of which the best candidate run is worse than the
  * worst baseline run by more than tolerance and floor are called regressed. Pure. */
 #ifndef BENCH_COMPARE_VERDICT_H
 #define BENCH_COMPARE_VERDICT_H
@@ -45,8 +45,8 @@ struct verdict_figure {
     int higher_is_better;
     int wrong;                          /* a candidate run found wrong data: regressed, whatever it took */
     const double *baseline, *candidate; /* [baselines], [candidates] */
-    const struct figure *figure;        /* of the first run that has it; here for those who show it */
-    int judged;                         /* is to be; the same */
+    const struct figure *figure;        /* of the first run that has it; this and `judged` are for compare/match.h */
+    int judged;                         /* by the verdicts; the other figures are only shown */
 };
 
 struct verdict_row {
