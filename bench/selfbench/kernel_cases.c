@@ -22,7 +22,7 @@ struct kernel_arrays {
     const struct device *device;
     int threads;
     size_t numbers;                  /* in each of y, z, a, b and v */
-    size_t half;                     /* numbers: where the second part of y, z and a begins, in attention */
+    size_t half_bytes;               /* where the second part of y, z and a begins, in attention */
     size_t heads;                    /* rows of heads in attention */
     void *y, *z, *a, *b, *v;         /* of the compute type */
     float *y32, *z32, *a32, *v32;    /* where that is fp32, the same arrays */
@@ -34,16 +34,11 @@ struct kernel_arrays {
     size_t n;
 };
 
-static void *second_half(const struct kernel_arrays *x, void *array)
-{
-    return (char *)array + x->half * x->device->compute_bytes;
-}
-
 void kernel_case_run(const struct kernel_arrays *x, const struct kernel_case *k)
 {
     static const struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     const struct device *d = x->device;
-    const size_t *s = k->size;
+    const size_t *s = k->size, half = x->half_bytes;
     switch (k->operation) {
     case OPERATION_ZERO:
         d->zero(x->y32, s[0]);
@@ -85,8 +80,8 @@ void kernel_case_run(const struct kernel_arrays *x, const struct kernel_case *k)
         d->attention_forward(x->z, x->lse, x->a, x->b, x->v, s[0], s[1], s[2], s[3]);
         break;
     case OPERATION_ATTENTION_BACKWARD: /* follows forward of the same sizes, whose o and lse it reads */
-        d->attention_backward(x->y, second_half(x, x->y), second_half(x, x->z), second_half(x, x->a), x->z, x->lse,
-                              x->a, x->b, x->v, s[0], s[1], s[2], s[3]);
+        d->attention_backward(x->y, (char *)x->y + half, (char *)x->z + half, (char *)x->a + half, x->z, x->lse, x->a,
+                              x->b, x->v, s[0], s[1], s[2], s[3]);
         break;
     case OPERATION_SWIGLU_FORWARD:
         d->swiglu_forward(x->y, x->a, x->b, s[0]);
@@ -172,7 +167,8 @@ static void declare_products_of(struct kernel_cases *cases, const char *letters,
             declare_case(cases, o, size);
     for (int i = 0; i < 4; i++)
         x->numbers = needed[i] > x->numbers ? needed[i] : x->numbers;
-    x->half = activation > x->half ? activation : x->half;
+    activation *= x->device->compute_bytes;
+    x->half_bytes = activation > x->half_bytes ? activation : x->half_bytes;
     x->heads = activation && heads > x->heads ? heads : x->heads;
 }
 
@@ -198,15 +194,10 @@ static void declare_products(struct kernel_cases *cases, int quick)
 
 /* ---- the arrays ---- */
 
-/* Evenly from [low, low + 1), in fp32 or of the compute type. */
-static float *new_floats(struct kernel_arrays *x, size_t n, double low)
+/* Evenly from [low, low + 1). */
+static void *new_numbers(struct kernel_arrays *x, size_t number_bytes, size_t n, double low)
 {
-    return x->memory[x->n++] = random_floats(x->device, n, low, low + 1);
-}
-
-static void *new_numbers(struct kernel_arrays *x, size_t n, double low)
-{
-    return x->memory[x->n++] = random_numbers(x->device, n, low, low + 1);
+    return x->memory[x->n++] = random_numbers(x->device, number_bytes, n, low, low + 1);
 }
 
 static void *new_copy(struct kernel_arrays *x, const void *host, size_t bytes)
@@ -218,25 +209,24 @@ static void *new_copy(struct kernel_arrays *x, const void *host, size_t bytes)
 
 static void create_arrays(struct kernel_arrays *x, size_t bytes)
 {
-    size_t floats = bytes / sizeof(float), N = bytes / x->device->compute_bytes / C;
-    int narrow = x->device->compute_bytes < sizeof(float);
-    floats = x->numbers > floats ? x->numbers : floats;
-    x->y = new_numbers(x, x->numbers, -0.5);
-    x->z = new_numbers(x, x->numbers, -0.5);
-    x->a = new_numbers(x, x->numbers, -0.5);
-    x->b = new_numbers(x, x->numbers, -0.5);
-    x->v = new_numbers(x, x->numbers, 0);
-    x->y32 = narrow ? new_floats(x, floats, -0.5) : x->y;
-    x->z32 = narrow ? new_floats(x, floats, -0.5) : x->z;
-    x->a32 = narrow ? new_floats(x, floats, -0.5) : x->a;
-    x->v32 = narrow ? new_floats(x, floats, 0) : x->v;
-    x->table = new_numbers(x, (size_t)V * C, -0.5);
-    x->w = new_numbers(x, C, -0.5);
-    x->dtable = new_floats(x, (size_t)V * C, -0.5);
-    x->dw = new_floats(x, C, -0.5);
-    x->rope_table = new_floats(x, (size_t)T * D, -0.5);
-    x->rstd = new_floats(x, N, 0.5);
-    x->lse = new_floats(x, x->heads, 0);
+    const size_t wide = sizeof(float), e = x->device->compute_bytes, N = bytes / e / C;
+    size_t floats = x->numbers > bytes / wide ? x->numbers : bytes / wide;
+    x->y = new_numbers(x, e, x->numbers, -0.5);
+    x->z = new_numbers(x, e, x->numbers, -0.5);
+    x->a = new_numbers(x, e, x->numbers, -0.5);
+    x->b = new_numbers(x, e, x->numbers, -0.5);
+    x->v = new_numbers(x, e, x->numbers, 0);
+    x->y32 = e < wide ? new_numbers(x, wide, floats, -0.5) : x->y;
+    x->z32 = e < wide ? new_numbers(x, wide, floats, -0.5) : x->z;
+    x->a32 = e < wide ? new_numbers(x, wide, floats, -0.5) : x->a;
+    x->v32 = e < wide ? new_numbers(x, wide, floats, 0) : x->v;
+    x->table = new_numbers(x, e, (size_t)V * C, -0.5);
+    x->w = new_numbers(x, e, C, -0.5);
+    x->dtable = new_numbers(x, wide, (size_t)V * C, -0.5);
+    x->dw = new_numbers(x, wide, C, -0.5);
+    x->rope_table = new_numbers(x, wide, (size_t)T * D, -0.5);
+    x->rstd = new_numbers(x, wide, N, 0.5);
+    x->lse = new_numbers(x, wide, x->heads, 0);
 
     int32_t *token = allocate(N, sizeof *token);
     for (size_t i = 0; i < N; i++)

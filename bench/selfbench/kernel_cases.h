@@ -17,6 +17,8 @@ struct kernel_case {
     double bytes, flops;
     int memory_bound; /* compared with a copy */
     size_t size[4];   /* in the order of operations.h */
+    int calls;        /* of each timed stretch; for who times it, as the next */
+    double *seconds;  /* [rounds] of a call */
 };
 
 struct kernel_cases {

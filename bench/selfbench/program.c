@@ -2,6 +2,7 @@
 #include "selfbench/program.h"
 
 #include "base/stats.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "kernels/error.h"
 
@@ -32,7 +33,6 @@ int program_open(struct program *program, const struct option_section *own, size
                  int argc, char *const argv[])
 {
     struct option_table table = {0};
-    char text[300];
     option_table_add(&table, open_device_alone_options(&program->options));
     for (size_t i = 0; i < sections; i++)
         option_table_add(&table, own[i]);
@@ -51,6 +51,10 @@ int program_open(struct program *program, const struct option_section *own, size
     }
     if (open_device_alone(&program->opened, &program->options, (int)program->threads))
         return program_error(program, 1);
+    if (program->opened.on_gpu)
+        open_device_words(&program->opened, program->on);
+    else
+        snprintf(program->on, sizeof program->on, "cpu, %zu thread%s", program->threads, text_plural(program->threads));
     if (!*program->tsv_path)
         return -1;
     program->tsv = fopen(program->tsv_path, "w");
@@ -59,7 +63,7 @@ int program_open(struct program *program, const struct option_section *own, size
         return program_error(program, 1);
     }
     fprintf(program->tsv, "# ddpbench %s built with CUDA: %s; on %s\n", version_text(), device_cuda_built(),
-            program_words(program, text));
+            program->on);
     return -1;
 }
 
@@ -75,33 +79,19 @@ int program_close(struct program *program)
     return EXIT_SUCCESS;
 }
 
-const char *program_words(const struct program *program, char text[300])
-{
-    if (program->opened.on_gpu)
-        return open_device_words(&program->opened, text);
-    snprintf(text, 300, "cpu, %zu thread%s", program->threads, program->threads == 1 ? "" : "s");
-    return text;
-}
-
-float *random_floats(const struct device *device, size_t n, double low, double high)
+void *random_numbers(const struct device *device, size_t number_bytes, size_t n, double low, double high)
 {
     static uint32_t state = 2463534242u;
-    float *host = allocate(n, sizeof *host), *array = device->allocate(n * sizeof *array);
+    float *host = allocate(n, sizeof *host), *floats = device->allocate(n * sizeof *floats);
     for (size_t i = 0; i < n; i++) {
         state = state * 1664525u + 1013904223u; /* Knuth, TAOCP 2, 3.3.4 */
         host[i] = (float)(low + (high - low) * (double)(state >> 8) * 0x1p-24);
     }
-    device->upload(array, host, n * sizeof *host);
+    device->upload(floats, host, n * sizeof *host);
     free(host);
-    return array;
-}
-
-void *random_numbers(const struct device *device, size_t n, double low, double high)
-{
-    float *floats = random_floats(device, n, low, high);
-    if (device->compute_bytes == sizeof *floats)
+    if (number_bytes == sizeof *floats)
         return floats;
-    void *array = device->allocate(n * device->compute_bytes);
+    void *array = device->allocate(n * number_bytes);
     device->pack_bf16(array, floats, n);
     device->synchronize();
     device->release(floats);

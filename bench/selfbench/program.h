@@ -14,14 +14,14 @@ struct program {
     const char *tsv_path;
 
     struct open_device opened;
-    FILE *tsv; /* --tsv; NULL without it */
+    char on[300]; /* what it computes on, such as "NVIDIA H200, bf16" or "cpu, 1 thread" */
+    FILE *tsv;    /* --tsv; NULL without it */
 };
 
-/* Reads the command line with the program's own sections beside the common ones, opens the device, and begins the file
- * of
- * --tsv with a comment that says what was measured on. Returns -1 to go on, or the status to exit with: 0 after
- * --help, whose text ends with `words`; 2 for a bad command line, and 1 for what cannot be opened, reported on stderr.
- * End with program_close. */
+/* Reads the command line with the program's own sections besides the common ones, opens the device, and begins the file
+ * of --tsv with a comment that names it. Returns -1 to go on, or the status to exit with: 0 after --help, whose text
+ * ends with `words`, and --version; 2 for a bad command line, and 1 for what cannot be opened, reported on stderr. End
+ * with program_close. */
 int program_open(struct program *program, const struct option_section *own, size_t sections, const char *words,
                  int argc, char *const argv[]);
 
@@ -31,12 +31,9 @@ int program_error(const struct program *program, int status);
 /* Ends the file of --tsv. Returns the status to exit with: 0; or 1, reported on stderr, if it could not be written. */
 int program_close(struct program *program);
 
-/* What it computes on, in words such as "NVIDIA H200, bf16" or "cpu, 1 thread". */
-const char *program_words(const struct program *program, char text[300]);
-
-/* n numbers of the device, fp32 or of its compute type, drawn evenly from [low, high); the caller releases them. */
-float *random_floats(const struct device *device, size_t n, double low, double high);
-void *random_numbers(const struct device *device, size_t n, double low, double high);
+/* n numbers in memory of the device, drawn evenly from [low, high); the caller releases them. number_bytes: of fp32, or
+ * of the device's compute type. */
+void *random_numbers(const struct device *device, size_t number_bytes, size_t n, double low, double high);
 
 struct spread {
     double median, least, most;

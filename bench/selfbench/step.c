@@ -32,36 +32,6 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-static void compare_step(const struct program *program, const struct step_options *o);
-static void measure_harness(const char *what, int threaded, int blocks, int steps);
-static void compare_late_steps(int blocks, int steps);
-
-int main(int argc, char *argv[])
-{
-    struct step_options o = {.pairs = 0};
-    struct program program = {.name = "bench_step"};
-    struct option_section own[] = {workload_model_options(&o.model), {.title = "Step", OPTION_ROWS(rows), .base = &o}};
-    int status =
-        program_open(&program, own, 2,
-                     "What a training step costs beyond its matrix products, and the harness around it.\n", argc, argv);
-    if (status >= 0)
-        return status;
-    if (workload_check(&o.model, "synthetic"))
-        return program_error(&program, 2);
-    if (!o.batch)
-        o.batch = program.opened.on_gpu ? 32 : 1;
-    if (!o.pairs)
-        o.pairs = program.quick ? 3 : program.opened.on_gpu ? 15 : 7;
-    compare_step(&program, &o);
-    printf("2. Harness: 12 layers on a device that does nothing, ddp_individual (a collective per tensor); a pause\n"
-           "   of 100 us between steps, in which the next batch is fetched, is not counted.\n");
-    measure_harness("one rank", 0, 15, 200);
-    measure_harness("with the communication thread", 1, 15, 200);
-    printf("\n");
-    compare_late_steps(9, 1100);
-    return program_close(&program);
-}
-
 /* ---- 1. a step against its products ---- */
 
 enum { PRODUCTS, STEP, RATIO, CEILING, MODEL, MFU, FIRST_PHASE, FIGURES = FIRST_PHASE + PHASES };
@@ -82,8 +52,8 @@ static void step_and_products_create(struct step_and_products *pairs, const stru
     model_initialize(&pairs->rank.model, 1);
     device->copy(pairs->rank.trainer.start, pairs->rank.model.weight, pairs->rank.model.arena);
     pairs->rows = s->batch * s->context;
-    pairs->x = random_numbers(device, pairs->rows * wide, -sqrt(3), sqrt(3));
-    pairs->y = random_numbers(device, pairs->rows * widest, -sqrt(3), sqrt(3));
+    pairs->x = random_numbers(device, device->compute_bytes, pairs->rows * wide, -sqrt(3), sqrt(3));
+    pairs->y = random_numbers(device, device->compute_bytes, pairs->rows * widest, -sqrt(3), sqrt(3));
     pairs->dx = device->allocate(pairs->rows * wide * device->compute_bytes);
     pairs->pairs = o->pairs;
     pairs->sample = allocate(FIGURES * o->pairs, sizeof *pairs->sample);
@@ -168,13 +138,13 @@ static void compare_step(const struct program *program, const struct step_option
     const struct workload *m = &o->model;
     struct step_and_products pairs;
     struct spread figure[FIGURES];
-    char words[300];
+    char words[128];
     int discarded = program->opened.on_gpu ? 3 : 1; /* clocks rise, libraries choose kernels */
     step_and_products_create(&pairs, program->opened.device, o);
     printf("1. Step against its weight-matrix products: d_model %zu, %zu layers, %zu heads, d_ff %zu, vocabulary %zu,\n"
            "   %zu x %zu tokens, on %s; %zu alternating pairs after %d that %s not counted.\n",
-           m->d_model, m->num_layers, m->num_heads, m->d_ff, m->vocab_size, o->batch, m->context_length,
-           program_words(program, words), o->pairs, discarded, discarded == 1 ? "is" : "are");
+           m->d_model, m->num_layers, m->num_heads, m->d_ff, m->vocab_size, o->batch, m->context_length, program->on,
+           o->pairs, discarded, discarded == 1 ? "is" : "are");
     for (int i = -discarded; i < (int)o->pairs; i++)
         run_pair(&pairs, i);
     for (int f = 0; f < FIGURES; f++)
@@ -199,35 +169,59 @@ static void compare_step(const struct program *program, const struct step_option
 
 static const struct model_sizes small = {1, 1, 16, 4, 12, 2, 4, 10000};
 
-static void measure_harness(const char *what, int threaded, int blocks, int steps)
+static void measure_harness(const char *what, int threaded)
 {
+    enum { BLOCKS = 15, STEPS = 200 };
     struct one_rank rank;
     char words[128];
-    one_rank_create(&rank, device_null(), &small, threaded, steps);
-    double *us = allocate((size_t)blocks, sizeof *us);
-    for (int b = 0; b <= blocks; b++) /* the first is not counted: the last has its place */
-        us[b % blocks] = one_rank_block_us(&rank, steps, NULL);
-    double spans = (double)one_rank_spans(&rank) / steps;
+    double us[BLOCKS];
+    one_rank_create(&rank, device_null(), &small, threaded, STEPS);
+    for (int b = 0; b <= BLOCKS; b++) /* the first is not counted: the last has its place */
+        us[b % BLOCKS] = one_rank_block_us(&rank, STEPS, NULL);
+    double spans = (double)one_rank_spans(&rank) / STEPS;
     printf("   %-34s %5.0f spans a step, us: %s blocks of %d (aim: at most %.1f)\n", what, spans,
-           spread_words(words, us, (size_t)blocks, 1), steps, 20 + 0.05 * spans);
-    free(us);
+           spread_words(words, us, BLOCKS, 1), STEPS, 20 + 0.05 * spans);
     one_rank_destroy(&rank);
 }
 
-static void compare_late_steps(int blocks, int steps)
+static void compare_late_steps(void)
 {
-    enum { AROUND = 40 };
+    enum { BLOCKS = 9, STEPS = 1100, AROUND = 40 };
     struct one_rank rank;
     char words[128];
-    one_rank_create(&rank, device_null(), &small, 0, steps);
-    double *us = allocate((size_t)steps, sizeof *us), *ratio = allocate((size_t)blocks, sizeof *ratio);
-    for (int b = 0; b < blocks; b++) {
-        one_rank_block_us(&rank, steps, us);
+    double us[STEPS], ratio[BLOCKS];
+    one_rank_create(&rank, device_null(), &small, 0, STEPS);
+    for (int b = 0; b < BLOCKS; b++) {
+        one_rank_block_us(&rank, STEPS, us);
         ratio[b] = stats_median(us + 1000, AROUND) / stats_median(us + 10, AROUND);
     }
     printf("3. Steps 1000 to %d of a block of %d against its steps 10 to %d, ratio of medians: %s blocks (aim: 1).\n",
-           1000 + AROUND, steps, 10 + AROUND, spread_words(words, ratio, (size_t)blocks, 2));
-    free(us);
-    free(ratio);
+           1000 + AROUND, STEPS, 10 + AROUND, spread_words(words, ratio, BLOCKS, 2));
     one_rank_destroy(&rank);
+}
+
+int main(int argc, char *argv[])
+{
+    struct step_options o = {.pairs = 0};
+    struct program program = {.name = "bench_step"};
+    struct option_section own[] = {workload_model_options(&o.model), {.title = "Step", OPTION_ROWS(rows), .base = &o}};
+    int status =
+        program_open(&program, own, 2,
+                     "What a training step costs beyond its matrix products, and the harness around it.\n", argc, argv);
+    if (status >= 0)
+        return status;
+    if (workload_check(&o.model, "synthetic"))
+        return program_error(&program, 2);
+    if (!o.batch)
+        o.batch = program.opened.on_gpu ? 32 : 1;
+    if (!o.pairs)
+        o.pairs = program.quick ? 3 : program.opened.on_gpu ? 15 : 7;
+    compare_step(&program, &o);
+    printf("2. Harness: 12 layers on a device that does nothing, ddp_individual (a collective per tensor); a pause\n"
+           "   of 100 us between steps, in which the next batch is fetched, is not counted.\n");
+    measure_harness("one rank", 0);
+    measure_harness("with the communication thread", 1);
+    printf("\n");
+    compare_late_steps();
+    return program_close(&program);
 }

@@ -18,49 +18,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void measure_recording(size_t blocks);
-static void measure_writing(const char *path, size_t runs);
-
-int main(int argc, char *argv[])
-{
-    const char *directory = getenv("TMPDIR");
-    char path[FILES_PATH];
-    if (argc > 1) {
-        fprintf(stderr, "bench_trace: unknown option '%s'; there are none (TMPDIR says where it writes)\n", argv[1]);
-        return 2;
-    }
-    snprintf(path, sizeof path, "%.700s/bench_trace.json", directory ? directory : "/tmp");
-    measure_recording(15);
-    measure_writing(path, 7);
-    return 0;
-}
-
 /* ---- 1. recording ---- */
 
-static void measure_recording(size_t blocks)
+static void measure_recording(void)
 {
-    enum { STEPS = 200 };
+    enum { BLOCKS = 15, STEPS = 200 };
     char words[128];
+    double cost[BLOCKS];
     struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
     struct one_rank rank;
     one_rank_create(&rank, device_null(), &sizes, 0, STEPS);
     const struct device *traced = device_traced(device_null(), &rank.timeline);
-    double *cost = allocate(blocks, sizeof *cost);
     size_t more = 0;
-    for (size_t b = 0; b <= blocks; b++) { /* the first is not counted: the last pair has its place */
+    for (int b = 0; b <= BLOCKS; b++) { /* the first is not counted: the last pair has its place */
         trainer_use(&rank.trainer, traced, &rank.reducer);
         double with = one_rank_block_us(&rank, STEPS, NULL);
         more = one_rank_spans(&rank) / STEPS;
         trainer_use(&rank.trainer, device_null(), &rank.reducer);
         double without = one_rank_block_us(&rank, STEPS, NULL);
         more -= one_rank_spans(&rank) / STEPS;
-        cost[b % blocks] = 1e3 * (with - without) / (double)more;
+        cost[b % BLOCKS] = 1e3 * (with - without) / (double)more;
     }
     printf(
         "1. Recording: %zu spans a step more when traced; what a span costs, ns: %s pairs of blocks of %d steps (aim: "
         "at most 1000 ns).\n",
-        more, spread_words(words, cost, blocks, 1), STEPS);
-    free(cost);
+        more, spread_words(words, cost, BLOCKS, 1), STEPS);
     one_rank_destroy(&rank);
 }
 
@@ -132,28 +114,43 @@ static struct written write_steps(struct one_rank *rank, const char *path, int s
     return written;
 }
 
-static void measure_writing(const char *path, size_t runs)
+static void measure_writing(const char *path)
 {
+    enum { RUNS = 7 };
     struct model_sizes sizes = {32, 512, 10000, 768, 12, 12, 3072, 10000};
     struct one_rank rank;
-    double seconds[3][64];
+    double seconds[3][RUNS];
     char words[128];
     struct written w[3];
     one_rank_create(&rank, device_null(), &sizes, 0, 2000);
     w[0] = write_steps(&rank, path, 10);
     printf("2. Ten steps of the default model, %zu spans, with shapes, flops, memory and counters: %.2f MB (aim: at "
-           "most 64 MB a rank).\n3. Writing, in turn, %zu times:\n",
-           w[0].events, 1e-6 * (double)w[0].bytes, runs);
+           "most 64 MB a rank).\n3. Writing, in turn, %d times:\n",
+           w[0].events, 1e-6 * (double)w[0].bytes, RUNS);
     int steps_of_million = (int)(1000000 / (w[0].events / 10)) + 1;
-    for (size_t run = 0; run < runs; run++)
+    for (int run = 0; run < RUNS; run++)
         for (int part = 0; part < 3; part++) {
             w[part] = write_steps(&rank, path, steps_of_million >> (2 - part));
             seconds[part][run] = w[part].seconds;
         }
     for (int part = 0; part < 3; part++)
         printf("   %8zu spans, %6.1f MB, s: %s; %.2f us an event%s\n", w[part].events, 1e-6 * (double)w[part].bytes,
-               spread_words(words, seconds[part], runs, 3),
-               1e6 * stats_median(seconds[part], runs) / (double)w[part].events,
+               spread_words(words, seconds[part], RUNS, 3),
+               1e6 * stats_median(seconds[part], RUNS) / (double)w[part].events,
                part == 2 ? " (aim: at most 2 s, and the same for each)" : "");
     one_rank_destroy(&rank);
+}
+
+int main(int argc, char *argv[])
+{
+    const char *directory = getenv("TMPDIR");
+    char path[FILES_PATH];
+    if (argc > 1) {
+        fprintf(stderr, "bench_trace: unknown option '%s'; there are none (TMPDIR says where it writes)\n", argv[1]);
+        return 2;
+    }
+    snprintf(path, sizeof path, "%.700s/bench_trace.json", directory ? directory : "/tmp");
+    measure_recording();
+    measure_writing(path);
+    return 0;
 }
