@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/stats.h"
 #include "base/version.h"
 #include "compare/match.h"
 #include "compare/outcome.h"
@@ -57,13 +58,27 @@ static void add_heading(cJSON *json, const struct compare_options *o, const stru
     cJSON_AddArrayToObject(json, "figures");
 }
 
+/* The median of value[*n] over the runs that have the figure, of which there are *n then; NAN where none has it. */
+static double median_of(const double *value, size_t *n)
+{
+    size_t runs = *n;
+    double *have = allocate(runs, sizeof *have);
+    *n = 0;
+    for (size_t i = 0; i < runs; i++)
+        if (!isnan(value[i]))
+            have[(*n)++] = value[i];
+    double median = stats_median(have, *n);
+    free(have);
+    return median;
+}
+
 /* A row of a figure, with its medians over the runs that have it; those of several sizes have none. Returns the ratio
  * of the medians. */
 static double add_figure(cJSON *item, const struct verdict_figure *line, size_t sizes, const struct compare_options *o)
 {
     size_t n[2] = {o->baselines, o->candidates};
-    double baseline = compare_median(line->baseline, n[0], &n[0]);
-    double candidate = compare_median(line->candidate, n[1], &n[1]);
+    double baseline = median_of(line->baseline, &n[0]);
+    double candidate = median_of(line->candidate, &n[1]);
     json_add_text(item, "subject", line->figure->subject);
     json_add_text(item, "name", line->figure->name);
     json_add_text(item, "unit", line->figure->unit);
@@ -82,17 +97,13 @@ static void add_rows(cJSON *json, const struct compare_lines *lines, const struc
 {
     for (size_t i = 0; i < verdicts->n; i++) {
         const struct verdict_row *row = &verdicts->row[i];
-        const struct verdict_figure *line = &lines->item[i];
-        if (i >= lines->judged) /* of several sizes */
-            for (line = lines->item; line->size_group != row->size_group;)
-                line++;
         cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "judged"));
-        add_figure(item, line, row->sizes, o);
+        add_figure(item, row->figure, row->sizes, o);
         json_add_number(item, "sizes", (double)row->sizes);
         json_add_number(item, "ratio", row->ratio);
         json_add_number(item, "ci_low", row->low);
         json_add_number(item, "ci_high", row->high);
-        cJSON_AddBoolToObject(item, "wrong_elements", row->sizes == 1 && line->wrong);
+        cJSON_AddBoolToObject(item, "wrong_elements", row->sizes == 1 && row->figure->wrong);
         json_add_text(item, "verdict", verdict_name[row->verdict]);
         if (isfinite(row->low))
             cJSON_ReplaceItemInObjectCaseSensitive(json, "judged_by_spread", cJSON_CreateTrue());

@@ -2,7 +2,6 @@
 #include "compare/match.h"
 
 #include "base/option_table.h"
-#include "base/stats.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -15,23 +14,16 @@ static int same_size_group(const struct figure *a, const struct figure *b)
     return !strcmp(a->name, b->name) && !strcmp(a->subject, b->subject);
 }
 
-/* The line of a figure, from `hint` on around to it, since runs have their figures in the same order; n if there is
- * none. */
-static size_t find(const struct compare_lines *lines, const struct figure *figure, size_t hint)
+/* The line of a figure, which is appended if there is none. */
+static size_t line_of(struct compare_lines *lines, const struct figure *figure, size_t baselines)
 {
-    for (size_t k = 0; k < lines->n; k++) {
-        size_t i = (hint + k) % lines->n;
-        if (lines->item[i].figure->bytes == figure->bytes && same_size_group(lines->item[i].figure, figure))
-            return i;
-    }
-    return lines->n;
-}
-
-static void append(struct compare_lines *lines, const struct figure *figure, size_t baselines)
-{
-    size_t of = 0;
-    while (of < lines->n && !same_size_group(lines->item[of].figure, figure))
-        of++;
+    size_t of = lines->n;
+    for (size_t i = lines->n; i-- > 0;)
+        if (same_size_group(lines->item[i].figure, figure)) {
+            if (lines->item[i].figure->bytes == figure->bytes)
+                return i;
+            of = i;
+        }
     double *values = &lines->values[lines->n * lines->runs];
     lines->item[lines->n] =
         (struct verdict_figure){.size_group = of < lines->n ? lines->item[of].size_group : lines->size_groups++,
@@ -40,17 +32,14 @@ static void append(struct compare_lines *lines, const struct figure *figure, siz
                                 .candidate = values + baselines,
                                 .figure = figure,
                                 .judged = figure->judged};
-    lines->n++;
+    return lines->n++;
 }
 
 static int add_run(struct compare_lines *lines, const struct saved_run *saved, size_t r, size_t baselines)
 {
-    for (size_t i = 0, at = 0; i < saved->figures.n; i++, at++) {
+    for (size_t i = 0; i < saved->figures.n; i++) {
         const struct figure *figure = &saved->figures.item[i];
-        at = find(lines, figure, at);
-        if (at == lines->n)
-            append(lines, figure, baselines);
-        double *value = &lines->values[at * lines->runs + r];
+        double *value = &lines->values[line_of(lines, figure, baselines) * lines->runs + r];
         if (!isnan(*value))
             return error_report("%s: summary.json has %s of %s twice", saved->directory, figure->name, figure->subject);
         if (r < baselines && !strcmp(figure->name, "wrong_elements") && figure->value > 0)
@@ -154,18 +143,6 @@ int compare_choose(struct compare_lines *lines, const char *metrics)
         if (check_values(&lines->item[lines->judged++], lines->runs, metrics))
             return -1;
     return lines->judged ? 0 : error_report("the runs have no figure to judge; name some with --metrics");
-}
-
-double compare_median(const double *value, size_t runs, size_t *n)
-{
-    double *have = allocate(runs, sizeof *have);
-    *n = 0;
-    for (size_t i = 0; i < runs; i++)
-        if (!isnan(value[i]))
-            have[(*n)++] = value[i];
-    double middle = stats_median(have, *n);
-    free(have);
-    return middle;
 }
 
 void compare_lines_destroy(struct compare_lines *lines)

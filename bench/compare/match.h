@@ -20,9 +20,6 @@ int compare_match(struct compare_lines *lines, const struct compare_run *run, si
  * high nor low values of it are better. */
 int compare_choose(struct compare_lines *lines, const char *metrics);
 
-/* The median over the runs that have the figure, of which there are *n; NAN where none has it. */
-double compare_median(const double *value, size_t runs, size_t *n);
-
 void compare_lines_destroy(struct compare_lines *lines); /* zeroed ones are fine */
 
 #endif

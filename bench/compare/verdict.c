@@ -12,7 +12,6 @@ const char *const verdict_name[VERDICTS] = {"ok", "new", "improved", "missing", 
 /* A row, and the runs behind it, turned so that more is worse. */
 struct hypothesis {
     struct verdict_row *row;
-    int wrong;
     double *run[2]; /* [n] of the row */
     struct unpaired difference;
 };
@@ -28,31 +27,31 @@ static size_t keep_positive(const double *value, size_t runs, int higher_is_bett
     return n;
 }
 
-static int has_all(const struct verdict_row *row, size_t size_group, const size_t runs[2])
-{
-    return row->size_group == size_group && row->n[0] == runs[0] && row->n[1] == runs[1];
-}
-
 /* The mean over the sizes of a group that all runs have: geometric means, one for each run. Returns 0, with nothing
  * taken, if there are not two such sizes. */
-static int take_sizes(struct hypothesis *h, size_t size_group, const struct hypothesis *single, size_t figures,
+static int take_sizes(struct hypothesis *mean, size_t size_group, const struct hypothesis *single, size_t figures,
                       const size_t runs[2])
 {
-    size_t sizes = 0;
-    for (size_t g = 0; g < figures; g++)
-        sizes += (size_t)has_all(single[g].row, size_group, runs);
-    if (sizes < 2)
-        return 0;
-    *h->row = (struct verdict_row){.size_group = size_group, .sizes = sizes, .n = {runs[0], runs[1]}};
-    for (int side = 0; side < 2; side++) {
-        h->run[side] = allocate(runs[side], sizeof *h->run[side]);
-        for (size_t g = 0; g < figures; g++)
-            for (size_t i = 0; has_all(single[g].row, size_group, runs) && i < runs[side]; i++)
-                h->run[side][i] += log(single[g].run[side][i]) / (double)sizes;
-        for (size_t i = 0; i < runs[side]; i++)
-            h->run[side][i] = exp(h->run[side][i]);
+    *mean->row = (struct verdict_row){.n = {runs[0], runs[1]}};
+    for (int side = 0; side < 2; side++)
+        mean->run[side] = allocate(runs[side], sizeof *mean->run[side]);
+    for (const struct hypothesis *h = single; h < single + figures; h++) {
+        if (h->row->figure->size_group != size_group || h->row->n[0] != runs[0] || h->row->n[1] != runs[1])
+            continue;
+        mean->row->figure = h->row->figure;
+        mean->row->sizes++;
+        for (int side = 0; side < 2; side++)
+            for (size_t i = 0; i < runs[side]; i++)
+                mean->run[side][i] += log(h->run[side][i]);
     }
-    return 1;
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < runs[side]; i++)
+            mean->run[side][i] = exp(mean->run[side][i] / (double)mean->row->sizes);
+    if (mean->row->sizes >= 2)
+        return 1;
+    free(mean->run[0]);
+    free(mean->run[1]);
+    return 0;
 }
 
 /* Candidates over baselines, both at quantile q and at 1 - q: the least, the typical and the most that it can be. */
@@ -164,9 +163,9 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
     *verdicts = (struct verdicts){.row = allocate(figures + size_groups, sizeof *verdicts->row), .n = figures};
     for (size_t g = 0; g < figures; g++) {
         const struct verdict_figure *f = &figure[g];
-        h[g] = (struct hypothesis){.row = &verdicts->row[g], .wrong = f->wrong};
+        h[g].row = &verdicts->row[g];
         *h[g].row =
-            (struct verdict_row){.size_group = f->size_group,
+            (struct verdict_row){.figure = f,
                                  .sizes = 1,
                                  .n = {keep_positive(f->baseline, baselines, f->higher_is_better, &h[g].run[0]),
                                        keep_positive(f->candidate, candidates, f->higher_is_better, &h[g].run[1])}};
@@ -177,8 +176,10 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
     }
     judge(verdicts, h, rules, candidates);
     for (size_t i = 0; i < verdicts->n; i++) {
-        verdicts->row[i].verdict = h[i].wrong ? VERDICT_REGRESSED : verdicts->row[i].verdict;
-        verdicts->count[verdicts->row[i].verdict]++;
+        struct verdict_row *row = h[i].row;
+        if (row->sizes == 1 && row->figure->wrong)
+            row->verdict = VERDICT_REGRESSED;
+        verdicts->count[row->verdict]++;
         free(h[i].run[0]);
         free(h[i].run[1]);
     }

@@ -51,16 +51,17 @@ struct verdict_figure {
 
 struct verdict_row {
     enum figure_verdict verdict;
-    size_t size_group;
-    size_t sizes;     /* 1, or the sizes that the row is the mean of */
-    size_t n[2];      /* runs that have it: baselines and candidates */
-    double ratio;     /* geometric means, above 1 is worse; NAN without both */
+    const struct verdict_figure *figure; /* or one of its sizes */
+    size_t sizes;                        /* 1, or the sizes that the row is the mean of */
+    size_t n[2];                         /* runs that have it: baselines and candidates */
+    double ratio;                        /* geometric means, above 1 is worse; NAN without both */
     double low, high; /* its interval, each end at the one-sided level at which the figure was tested; NAN with fewer
                          than VERDICT_RUNS baseline runs. regressed: low > 1 + tolerance, but not where it is for
                          wrong data; improved: high < 1 / (1 + tolerance) */
 };
 
-/* row[figures] first, in their order, then one for each group of two sizes or more. Release with verdicts_destroy. */
+/* row[figures] first, in their order, then one for each group of two sizes or more; they point to the figures. Release
+ * with verdicts_destroy. */
 struct verdicts {
     struct verdict_row *row;
     size_t n;

@@ -193,7 +193,7 @@ START_TEST(size_groups)
     verdicts_create(&verdicts, &rules, group, 4, 5, 5);
     ck_assert_uint_eq(verdicts.n, 5);
     struct verdict_row row = verdicts.row[4];
-    ck_assert(row.size_group == 1 && row.sizes == 2 && row.n[0] == 5 && row.n[1] == 5);
+    ck_assert(row.figure->size_group == 1 && row.sizes == 2 && row.n[0] == 5 && row.n[1] == 5);
     ck_assert_double_eq_tol(row.ratio, sqrt(2), 1e-12);
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
     ck_assert_int_eq(verdicts.row[1].verdict, VERDICT_MISSING);
