@@ -115,5 +115,5 @@ void compare_options_help(FILE *out, const struct compare_options *options)
         "With 5 baselines or more the chance of one false `regressed` among all figures is at most 5 %%. With fewer,\n"
         "there is no interval: regressed is what is beyond tolerance and floor in every candidate against every\n"
         "baseline, ambiguous what is beyond the tolerance. Runs with other settings are incomparable, unless --allow\n"
-        "names them; an option that only one version has is listed, not compared.\n");
+        "names them; an option that only one run has is listed, not compared.\n");
 }

@@ -16,7 +16,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct step_options {
     struct workload model;
