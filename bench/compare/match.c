@@ -104,7 +104,7 @@ static int judge_list(struct compare_lines *lines, const char *list)
     return more ? unknown(lines, list) : 0;
 }
 
-/* There is no ratio to a value that is not above 0; it must not pass for one that is not there. */
+/* A value of 0 or less has no ratio, but must not pass for a missing one. */
 static int check_values(const struct verdict_figure *line, size_t runs, const char *metrics)
 {
     const char *name = line->figure->name;

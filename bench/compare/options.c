@@ -74,7 +74,7 @@ int compare_options_parse(struct compare_options *options, int argc, char *const
         return -1;
     if (options->table.help || options->table.version)
         return 0;
-    if (!options->candidates && options->baselines == 2) /* yesterday and today */
+    if (!options->candidates && options->baselines == 2) /* one of each */
         options->baselines = options->candidates = 1;
     if (!options->baselines)
         return error_report("no baseline: name the result directories of baseline runs before --candidate; see --help");

@@ -66,18 +66,17 @@ static const cJSON *refused(const cJSON *differences, const char *key)
 }
 
 /* Why the runs are incomparable, and the --allow with which they are compared anyway. Runs of different modes have
- * hardly an option in common: the modes say it all. */
+ * few options in common, so only the modes are printed. */
 static void print_incomparable(FILE *out, const cJSON *differences, const char *allow)
 {
     const cJSON *mode = refused(differences, "mode");
     const char *separator = *allow ? "," : "";
     if (mode)
-        fprintf(out, "Modes differ: baseline %s, %s %s.\nTo compare them anyway: --allow all",
-                json_string(mode, "baseline"), json_string(mode, "side"), json_string(mode, "other"));
-    else {
+        fprintf(out, "Modes differ: baseline %s, %s %s.\n", json_string(mode, "baseline"), json_string(mode, "side"),
+                json_string(mode, "other"));
+    else
         print_differences(out, differences);
-        fprintf(out, "To compare them anyway: --allow %s", allow);
-    }
+    fprintf(out, "To compare them anyway: --allow %s", mode ? "all" : allow);
     for (const cJSON *d = differences->child; d && !mode; d = d->next)
         if (d == refused(differences, json_string(d, "key"))) {
             fprintf(out, "%s%s", separator, json_string(d, "key"));

@@ -73,8 +73,8 @@ static enum figure_verdict judge_extremes(const struct hypothesis *h, const stru
 
 /* ---- enough runs: tests that use their spread ---- */
 
-/* What is not proven may still be so: if the typical run is slower than the tolerance, or their mean by tolerance and
- * floor. A late run now and then, which the spread explains, is neither. */
+/* Of what is not significant: whether the median of the runs is slower than the tolerance, or their mean by tolerance
+ * and floor. An occasional late run, which the spread explains, is neither. */
 static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *rules)
 {
     double ratio = h->row->ratio, edge = 1 + rules->tolerance;
