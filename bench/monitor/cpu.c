@@ -1,7 +1,5 @@
 /* cpu.c - what the CPUs do, second by second. */
-#include "monitor/cpu.h"
-
-#include "monitor/monitor.h"
+#include "monitor/watch.h"
 
 #include "kernels/clock.h"
 
@@ -58,42 +56,39 @@ void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample)
             tally->fall_to = mhz;
         }
     }
-    if (sample->thermal_throttles > 0) {
-        tally->thermal_seconds += sample->length;
-        tally->thermal += sample->thermal_throttles;
-    }
-    if (sample->quota_throttles > 0) {
-        tally->quota_seconds += sample->length;
-        tally->quota += sample->quota_throttles;
-        tally->quota_ms += sample->quota_ms;
-    }
+    int throttled = sample->quota_throttles > 0;
+    tally->thermal_seconds += sample->thermal_throttles > 0 ? sample->length : 0;
+    tally->thermal += fmax(sample->thermal_throttles, 0); /* NAN counts for nothing, too */
+    tally->quota_seconds += throttled ? sample->length : 0;
+    tally->quota += throttled ? sample->quota_throttles : 0;
+    tally->quota_ms += throttled ? sample->quota_ms : 0;
 }
 
-void cpu_tally_report(const struct cpu_tally *tally, struct monitor_report *report)
+void cpu_tally_report(const struct cpu_tally *tally, struct monitor_findings *findings)
 {
     if (tally->other_processes_seconds > 0)
-        monitor_report_add(report, MONITOR_OTHER_PROCESSES,
-                           "other processes used %g cores or more in %.0f of %.0f s, %.2f at most", MONITOR_OTHER_CORES,
-                           tally->other_processes_seconds, tally->seconds, tally->other_processes_most);
+        monitor_findings_add(
+            findings, "other_processes", "other processes used %g cores or more in %.0f of %.0f s, %.2f at most",
+            MONITOR_OTHER_CORES, tally->other_processes_seconds, tally->seconds, tally->other_processes_most);
     if (tally->steal_seconds > 0)
-        monitor_report_add(report, MONITOR_STEAL,
-                           "the hypervisor gave %g %% or more of the CPU time to other machines in %.0f of %.0f s, "
-                           "%.1f %% at most",
-                           MONITOR_STEAL_PERCENT, tally->steal_seconds, tally->seconds, tally->steal_most);
+        monitor_findings_add(findings, "steal",
+                             "the hypervisor gave %g %% or more of the CPU time to other machines in %.0f of %.0f s, "
+                             "%.1f %% at most",
+                             MONITOR_STEAL_PERCENT, tally->steal_seconds, tally->seconds, tally->steal_most);
     if (tally->slow_seconds > 0)
-        monitor_report_add(report, MONITOR_CPU_CLOCK,
-                           "the mean clock of the busy cores was more than %.0f %% below its maximum in %.0f of %.0f "
-                           "s: it fell from %.0f to %.0f MHz",
-                           100 * MONITOR_CLOCK_FALL, tally->slow_seconds, tally->busy_seconds, tally->fall_from,
-                           tally->fall_to);
+        monitor_findings_add(findings, "cpu_clock",
+                             "the mean clock of the busy cores was more than %.0f %% below its maximum in %.0f of %.0f "
+                             "s: it fell from %.0f to %.0f MHz",
+                             100 * MONITOR_CLOCK_FALL, tally->slow_seconds, tally->busy_seconds, tally->fall_from,
+                             tally->fall_to);
     if (tally->thermal > 0)
-        monitor_report_add(report, MONITOR_CPU_THERMAL,
-                           "cores were throttled because of their temperature in %.0f of %.0f s (%.0f times)",
-                           tally->thermal_seconds, tally->seconds, tally->thermal);
+        monitor_findings_add(findings, "cpu_thermal_throttling",
+                             "cores were throttled because of their temperature in %.0f of %.0f s (%.0f times)",
+                             tally->thermal_seconds, tally->seconds, tally->thermal);
     if (tally->quota > 0)
-        monitor_report_add(report, MONITOR_CPU_QUOTA,
-                           "the CPU quota of the control group stopped it in %.0f of %.0f s (%.0f times, %.0f ms)",
-                           tally->quota_seconds, tally->seconds, tally->quota, tally->quota_ms);
+        monitor_findings_add(findings, "cpu_quota_throttling",
+                             "the CPU quota of the control group stopped it in %.0f of %.0f s (%.0f times, %.0f ms)",
+                             tally->quota_seconds, tally->seconds, tally->quota, tally->quota_ms);
 }
 
 /* ---- the file ---- */
@@ -115,12 +110,6 @@ static void write_cpu_line(struct lines *csv, double seconds, const struct cpu_s
     csv_add_numbers(&line, 0, 2, (double[]){now->memory_total - now->memory_available, now->memory_available});
     csv_add_numbers(&line, 0, 2, (double[]){now->job_resident, s->context_switches});
     csv_end_line(&line, csv);
-}
-
-void monitor_cpu_begin(struct monitor_cpu *cpu)
-{
-    cpu->last_ns = clock_now_ns();
-    proc_read(&cpu->proc, &cpu->last);
 }
 
 void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds)

@@ -1,6 +1,6 @@
 /* test_cpu.c - the kernel's files as they are on several machines, made up below a directory; what is made of
  * two readings of them; and each finding from both sides of its threshold. */
-#include "monitor/cpu.h"
+#include "monitor/watch.h"
 
 #include "base/files.h"
 #include "tests/support/suite.h"
@@ -154,7 +154,7 @@ END_TEST
 START_TEST(cpuinfo_of_a_large_machine)
 {
     enum { CPUS = 512 };
-    struct proc_counters c = {0};
+    struct proc_counters c;
     char *text = NULL, flags[1024];
     size_t length;
     FILE *out = open_memstream(&text, &length);
@@ -170,8 +170,9 @@ START_TEST(cpuinfo_of_a_large_machine)
             CPU_SET(cpu, &cpus);
     }
     fclose(out);
+    make("proc", "cpuinfo", text);
     clock_t begin = clock();
-    proc_parse_cpuinfo(text, &cpus, &c);
+    read_all(NULL, 0, &c);
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
     SAME(c.mhz_min, 1100.5);
     SAME(c.mhz_mean, 1305.5);
@@ -321,7 +322,7 @@ static const struct limit {
 };
 
 /* Five seconds; the second is as given, the third has the most. */
-static void five_seconds(const struct limit *limit, double second, double third, struct monitor_report *report)
+static void five_seconds(const struct limit *limit, double second, double third, struct monitor_findings *report)
 {
     struct cpu_tally tally = {0};
     memset(report, 0, sizeof *report);
@@ -339,14 +340,14 @@ static void five_seconds(const struct limit *limit, double second, double third,
 START_TEST(finding_is)
 {
     const struct limit *limit = &limits[_i];
-    struct monitor_report report;
+    struct monitor_findings report;
     five_seconds(limit, limit->silent, limit->silent, &report);
     ck_assert_msg(report.n == 0, "%s at %g", report.finding[0].text, limit->silent);
     five_seconds(limit, NAN, NAN, &report);
     ck_assert_msg(report.n == 0, "%s where it is unknown", report.finding[0].text);
     five_seconds(limit, limit->beyond, limit->most, &report);
     ck_assert_int_eq(report.n, 1);
-    ck_assert_str_eq(monitor_kind_name[report.finding[0].kind], limit->name);
+    ck_assert_str_eq(report.finding[0].name, limit->name);
     for (size_t i = 0; i < LENGTH(limit->words) && limit->words[i]; i++)
         ck_assert_msg(strstr(report.finding[0].text, limit->words[i]) != NULL, "no '%s' in: %s", limit->words[i],
                       report.finding[0].text);
@@ -359,7 +360,7 @@ END_TEST
 START_TEST(clocks_that_may_be_low)
 {
     struct cpu_tally tally = {0};
-    struct monitor_report report = {0};
+    struct monitor_findings report = {0};
     for (int i = 0; i < 4; i++) {
         struct cpu_sample sample = healthy();
         sample.now.mhz_mean = 1000 + 300 * i;
