@@ -265,7 +265,7 @@ static void print_head(const struct allreduce *a)
     const char *title = json_string(a->table.json, "title");
     results_show_heading(summary);
     printf("\n%s%s", title, *title ? "\n" : "");
-    table_print_headings(stdout, a->table.json);
+    table_print_row(stdout, a->table.json, NULL);
     fflush(stdout);
     cJSON_Delete(summary);
 }
