@@ -75,11 +75,7 @@ static int write_run(const struct allreduce *a, const struct command *command)
     open_device_describe(&a->opened, derived);
     provenance_add_comm(derived, a->endpoint.comm);
     host_describe(&a->host, a->job, json);
-    provenance_add_environment(json);
-    if (a->job->rank == 0)
-        return results_replace_json(&a->results, "run.json", json);
-    cJSON_Delete(json);
-    return 0;
+    return provenance_write(&a->results, json);
 }
 
 static int set_up(struct allreduce *a, const struct command *command)
