@@ -117,10 +117,9 @@ static int bytes_parse(const struct option *o, const char *text, void *field)
     double value = strtod(text, &end) * (text[digits] ? exp2(10 * (double)power) : 1);
     if (!digits || end != text + digits || strlen(end) > 1 || (*end && !suffixes[suffix]) || value < o->low ||
         value > o->high || value != floor(value))
-        return error_report(
-            "--%s %s: expected a size in bytes, or with K, M or G (binary), such as 8, 64K or 1.5G, from "
-            "%.0f to %.0f",
-            o->name, text, o->low, o->high);
+        return error_report("--%s %s: expected a size in bytes, or with K, M or G (binary), such as 8, 64K or 1.5G, "
+                            "from %.0f to %.0f",
+                            o->name, text, o->low, o->high);
     *(size_t *)field = (size_t)value;
     return 0;
 }
