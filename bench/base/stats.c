@@ -197,14 +197,9 @@ struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, siz
 }
 
 struct ranked {
-    double p;
+    double p; /* first, since compare reads it */
     size_t index;
 };
-
-static int compare_ranked(const void *a, const void *b)
-{
-    return compare(&((const struct ranked *)a)->p, &((const struct ranked *)b)->p);
-}
 
 /* p[i] / weight[i], or p[i] where weight is NULL, from the least on; the caller frees it. */
 static struct ranked *rank(const double *p, const double *weight, size_t m)
@@ -212,7 +207,7 @@ static struct ranked *rank(const double *p, const double *weight, size_t m)
     struct ranked *ranked = allocate(m, sizeof *ranked);
     for (size_t i = 0; i < m; i++)
         ranked[i] = (struct ranked){.p = weight ? p[i] / weight[i] : p[i], .index = i};
-    qsort(ranked, m, sizeof *ranked, compare_ranked);
+    qsort(ranked, m, sizeof *ranked, compare);
     return ranked;
 }
 

@@ -14,14 +14,13 @@ static double increase(double before, double after)
     return difference < 0 ? 0 : difference;
 }
 
-void cpu_sample_between(const struct proc_counters *a, const struct proc_counters *b, double length_s,
-                        struct cpu_sample *sample)
+struct cpu_sample cpu_sample_between(const struct proc_counters *a, const struct proc_counters *b, double length_s)
 {
     double user = increase(a->user, b->user), system = increase(a->system, b->system);
     double idle = increase(a->idle, b->idle), iowait = increase(a->iowait, b->iowait);
     double steal = increase(a->steal, b->steal), job = increase(a->job_seconds, b->job_seconds);
     double percent = 100 / (user + system + idle + iowait + steal);
-    *sample = (struct cpu_sample){
+    return (struct cpu_sample){
         .length = length_s,
         .user = percent * user,
         .system = percent * system,
@@ -115,11 +114,9 @@ static void write_cpu_line(struct lines *csv, double seconds, const struct cpu_s
 void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds)
 {
     struct proc_counters counters;
-    struct cpu_sample sample;
     int64_t now = clock_now_ns();
-    double length = 1e-9 * (double)(now - cpu->last_ns);
     proc_read(&cpu->proc, &counters);
-    cpu_sample_between(&cpu->last, &counters, length, &sample);
+    struct cpu_sample sample = cpu_sample_between(&cpu->last, &counters, 1e-9 * (double)(now - cpu->last_ns));
     cpu_tally_add(&cpu->tally, &sample);
     write_cpu_line(&cpu->csv, seconds, &sample);
     cpu->last = counters;

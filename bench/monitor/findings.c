@@ -22,16 +22,15 @@ void monitor_findings_join(struct monitor_findings *findings, const struct monit
         findings->samples += of_rank->samples;
         findings->cpu_seconds += of_rank->cpu_seconds;
         for (int i = 0; i < of_rank->n; i++) {
-            struct monitor_finding *joined = &findings->finding[findings->n];
             if (findings->n == MONITOR_FINDINGS_MOST) {
                 findings->dropped++;
                 continue;
             }
+            struct monitor_finding *joined = &findings->finding[findings->n++];
             *joined = of_rank->finding[i];
             if (*of_rank->host)
                 snprintf(joined->text, sizeof joined->text, "%s: %.*s", of_rank->host, MONITOR_TEXT - MONITOR_HOST - 2,
                          of_rank->finding[i].text);
-            findings->n++;
         }
     }
 }

@@ -78,8 +78,8 @@ struct cpu_sample {
 };
 
 /* length_s is the time between the two. */
-void cpu_sample_between(const struct proc_counters *before, const struct proc_counters *after, double length_s,
-                        struct cpu_sample *sample);
+struct cpu_sample cpu_sample_between(const struct proc_counters *before, const struct proc_counters *after,
+                                     double length_s);
 
 /* Totals and extremes of all samples. */
 struct cpu_tally {

@@ -89,7 +89,7 @@ int results_show_body(const cJSON *summary);
 
 struct saved_run {
     char directory[FILES_PATH]; /* where run.json and summary.json are */
-    dev_t device;               /* of run.json, with its inode: the same for two names of one run */
+    dev_t device;               /* of summary.json, with its inode: the same for two names of one run */
     ino_t inode;
     cJSON *run, *summary;
     struct figure_list figures; /* of the summary */

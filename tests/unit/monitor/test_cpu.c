@@ -256,8 +256,7 @@ START_TEST(differences)
                               .quota_ms = 100,
                               .job_seconds = 11,
                               .load = 2};
-    struct cpu_sample sample;
-    cpu_sample_between(&a, &b, 2, &sample);
+    struct cpu_sample sample = cpu_sample_between(&a, &b, 2);
     SAME(sample.user, 37.5);
     SAME(sample.system, 12.5);
     SAME(sample.iowait, 6.25);
@@ -271,11 +270,11 @@ START_TEST(differences)
     SAME(sample.now.load, 2);
     b.job_seconds = 13; /* more than the machine counted */
     b.iowait = 0.9;     /* back */
-    cpu_sample_between(&a, &b, 2, &sample);
+    sample = cpu_sample_between(&a, &b, 2);
     SAME(sample.other_processes_cores, 0);
     SAME(sample.iowait, 0);
     b.job_seconds = b.steal = NAN;
-    cpu_sample_between(&a, &b, 2, &sample);
+    sample = cpu_sample_between(&a, &b, 2);
     ck_assert(isnan(sample.job_cores) && isnan(sample.other_processes_cores) && isnan(sample.user));
     SAME(sample.context_switches, 200);
 }
