@@ -97,28 +97,22 @@ const char cpu_column_names[] =
     "mhz_min,mhz_mean,thermal_throttle_count,quota_throttled_periods,quota_throttled_ms,memory_used_mib,"
     "memory_available_mib,job_resident_mib,context_switches_per_s\n";
 
-static void write_cpu_line(struct lines *csv, double seconds, const struct cpu_sample *s)
-{
-    const struct proc_counters *now = &s->now;
-    struct csv_line line = {0};
-    csv_add_number(&line, 3, seconds);
-    csv_add_numbers(&line, 1, 4, (double[]){s->user, s->system, s->iowait, s->steal});
-    csv_add_numbers(&line, 2, 3, (double[]){s->job_cores, s->other_processes_cores, now->load});
-    csv_add_numbers(&line, 0, 4, (double[]){now->mhz_min, now->mhz_mean, s->thermal_throttles, s->quota_throttles});
-    csv_add_number(&line, 1, s->quota_ms);
-    csv_add_numbers(&line, 0, 2, (double[]){now->memory_total - now->memory_available, now->memory_available});
-    csv_add_numbers(&line, 0, 2, (double[]){now->job_resident, s->context_switches});
-    csv_end_line(&line, csv);
-}
-
 void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds)
 {
     struct proc_counters counters;
-    int64_t now = clock_now_ns();
+    struct csv_line line = {0};
+    int64_t now_ns = clock_now_ns();
     proc_read(&cpu->proc, &counters);
-    struct cpu_sample sample = cpu_sample_between(&cpu->last, &counters, 1e-9 * (double)(now - cpu->last_ns));
-    cpu_tally_add(&cpu->tally, &sample);
-    write_cpu_line(&cpu->csv, seconds, &sample);
+    struct cpu_sample s = cpu_sample_between(&cpu->last, &counters, 1e-9 * (double)(now_ns - cpu->last_ns));
     cpu->last = counters;
-    cpu->last_ns = now;
+    cpu->last_ns = now_ns;
+    cpu_tally_add(&cpu->tally, &s);
+    csv_add_number(&line, 3, seconds);
+    csv_add_numbers(&line, 1, 4, (double[]){s.user, s.system, s.iowait, s.steal});
+    csv_add_numbers(&line, 2, 3, (double[]){s.job_cores, s.other_processes_cores, s.now.load});
+    csv_add_numbers(&line, 0, 4, (double[]){s.now.mhz_min, s.now.mhz_mean, s.thermal_throttles, s.quota_throttles});
+    csv_add_number(&line, 1, s.quota_ms);
+    csv_add_numbers(&line, 0, 2, (double[]){s.now.memory_total - s.now.memory_available, s.now.memory_available});
+    csv_add_numbers(&line, 0, 2, (double[]){s.now.job_resident, s.context_switches});
+    csv_end_line(&line, &cpu->csv);
 }

@@ -192,29 +192,24 @@ static void read_gpu(nvml_device device, struct gpu_sample *sample)
     sample->has_reasons = nvml.reasons && nvml.reasons(device, &sample->reasons) == NVML_OK;
 }
 
-static void write_gpu_line(struct lines *csv, double seconds, const struct gpu *gpu, const struct gpu_sample *s)
+void monitor_gpu_sample(struct monitor_gpu *monitor, double seconds)
 {
     char words[GPU_REASONS_TEXT];
     struct csv_line line = {0};
-    csv_add_number(&line, 3, seconds);
-    csv_add_number(&line, 0, gpu->index);
-    csv_add_text(&line, gpu->name);
-    csv_add_text(&line, gpu->uuid);
-    csv_add_numbers(&line, 0, 4,
-                    (double[]){s->utilization_gpu, s->utilization_memory, s->memory_used, s->memory_total});
-    csv_add_number(&line, 1, s->power);
-    csv_add_numbers(&line, 0, 3, (double[]){s->temperature, s->sm_clock, s->memory_clock});
-    csv_add_text(&line, s->has_reasons ? gpu_reasons_words(s->reasons, words) : "");
-    csv_end_line(&line, csv);
-}
-
-void monitor_gpu_sample(struct monitor_gpu *monitor, double seconds)
-{
     for (struct gpu *gpu = monitor->gpu; gpu < monitor->gpu + monitor->n; gpu++) {
-        struct gpu_sample sample;
-        read_gpu(gpu->device, &sample);
-        gpu_tally_add(gpu, &sample);
-        write_gpu_line(&monitor->csv, seconds, gpu, &sample);
+        struct gpu_sample s;
+        read_gpu(gpu->device, &s);
+        gpu_tally_add(gpu, &s);
+        csv_add_number(&line, 3, seconds);
+        csv_add_number(&line, 0, gpu->index);
+        csv_add_text(&line, gpu->name);
+        csv_add_text(&line, gpu->uuid);
+        csv_add_numbers(&line, 0, 4,
+                        (double[]){s.utilization_gpu, s.utilization_memory, s.memory_used, s.memory_total});
+        csv_add_number(&line, 1, s.power);
+        csv_add_numbers(&line, 0, 3, (double[]){s.temperature, s.sm_clock, s.memory_clock});
+        csv_add_text(&line, s.has_reasons ? gpu_reasons_words(s.reasons, words) : "");
+        csv_end_line(&line, &monitor->csv);
     }
 }
 

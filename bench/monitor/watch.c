@@ -100,12 +100,10 @@ struct rank_process {
 static int find_processes(struct monitor *m, cpu_set_t *cpus)
 {
     const struct job *job = m->job;
-    struct rank_process mine, *all = allocate((size_t)job->size, sizeof *all);
+    struct rank_process mine = {.machine = job->machine, .pid = (int)getpid()};
+    struct rank_process *all = allocate((size_t)job->size, sizeof *all);
     struct stat facts;
     int n = 0, known = 1;
-    memset(&mine, 0, sizeof mine);
-    mine.machine = job->machine;
-    mine.pid = (int)getpid();
     mine.namespace = stat("/proc/self/ns/pid", &facts) ? 0 : facts.st_ino;
     if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus))
         CPU_ZERO(&mine.cpus);
