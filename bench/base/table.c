@@ -16,10 +16,12 @@ cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, 
     cJSON *json = json_add_row(cJSON_GetObjectItemCaseSensitive(table, "rows"));
     for (; columns; columns--, column++) {
         const void *field = (const char *)row + column->offset;
-        const char *text = column->kind == COLUMN_NAME ? *(const char *const *)field : field;
+        const char *const *name = field;
         char key[80];
-        if (column->kind == COLUMN_NAME || column->kind == COLUMN_CHARS)
-            json_add_text(json, column->key, text ? text : "");
+        if (column->kind == COLUMN_NAME)
+            json_add_text(json, column->key, *name ? *name : "");
+        else if (column->kind == COLUMN_CHARS)
+            json_add_text(json, column->key, field);
         else if (column->kind == COLUMN_COUNT)
             json_add_number(json, column->key, (double)*(const size_t *)field);
         else if (column->kind == COLUMN_INT)
