@@ -161,10 +161,9 @@ START_TEST(a_description_from_elsewhere_is_bounded)
                                             {"1, \"decimals\": -3", "n/a\n"}};
     for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
         char json[256];
-        snprintf(json, sizeof json,
-                 "{\"columns\": [{\"key\": \"a\", \"heading\": \"\", \"width\": %s}],"
-                 " \"rows\": [{\"a\": 1.5}]}",
-                 column[i][0]);
+        const char *form =
+            "{\"columns\": [{\"key\": \"a\", \"heading\": \"\", \"width\": %s}], \"rows\": [{\"a\": 1.5}]}";
+        snprintf(json, sizeof json, form, column[i][0]);
         cJSON *parsed = cJSON_Parse(json);
         char *text = printed(table_print, parsed);
         ck_assert_uint_lt(strlen(text), 200);

@@ -287,37 +287,18 @@ static struct cpu_sample healthy(void)
     return (struct cpu_sample){.length = 1, .user = 90, .system = 5, .job_cores = 1.9, .now.mhz_mean = 2000};
 }
 
+#define FIELD(field) offsetof(struct cpu_sample, field)
 static const struct limit {
     const char *name;
     size_t field;
     double silent, beyond, most; /* the second and third of the rows in which it is found */
     const char *words[3];
 } limits[] = {
-    {"other_processes",
-     offsetof(struct cpu_sample, other_processes_cores),
-     0.24,
-     0.25,
-     1.5,
-     {"0.25 cores or more in 2 of 5 s", "1.50 at most"}},
-    {"steal", offsetof(struct cpu_sample, steal), 1.9, 2, 12.5, {"2 % or more", "in 2 of 5 s", "12.5 %"}},
-    {"cpu_clock",
-     offsetof(struct cpu_sample, now.mhz_mean),
-     1801,
-     1799,
-     1500,
-     {"more than 10 % below", "in 2 of 5 s", "from 2000 to 1500 MHz"}},
-    {"cpu_thermal_throttling",
-     offsetof(struct cpu_sample, thermal_throttles),
-     0,
-     1,
-     3,
-     {"temperature in 2 of 5 s (4 times)"}},
-    {"cpu_quota_throttling",
-     offsetof(struct cpu_sample, quota_throttles),
-     0,
-     2,
-     3,
-     {"stopped it in 2 of 5 s (5 times, 25 ms)"}},
+    {"other_processes", FIELD(other_processes_cores), 0.24, 0.25, 1.5, {"0.25 cores or more in 2 of 5 s", "1.50 at"}},
+    {"steal", FIELD(steal), 1.9, 2, 12.5, {"2 % or more", "in 2 of 5 s", "12.5 %"}},
+    {"cpu_clock", FIELD(now.mhz_mean), 1801, 1799, 1500, {"more than 10 % below", "in 2 of 5 s", "2000 to 1500 MHz"}},
+    {"cpu_thermal_throttling", FIELD(thermal_throttles), 0, 1, 3, {"temperature in 2 of 5 s (4 times)"}},
+    {"cpu_quota_throttling", FIELD(quota_throttles), 0, 2, 3, {"stopped it in 2 of 5 s (5 times, 25 ms)"}},
 };
 
 /* Five seconds; the second is as given, the third has the most. */
