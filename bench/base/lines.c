@@ -66,18 +66,14 @@ void csv_add_text(struct csv_line *line, const char *text)
         add_char(line, (unsigned char)*text < ' ' || *text == ',' || *text == '"' ? ' ' : *text);
 }
 
-void csv_add_number(struct csv_line *line, int decimals, double value)
-{
-    char text[64] = "";
-    if (isfinite(value))
-        snprintf(text, sizeof text, "%.*f", decimals, value);
-    csv_add_text(line, text);
-}
-
 void csv_add_numbers(struct csv_line *line, int decimals, size_t n, const double *value)
 {
-    for (size_t i = 0; i < n; i++)
-        csv_add_number(line, decimals, value[i]);
+    for (size_t i = 0; i < n; i++) {
+        char text[64] = "";
+        if (isfinite(value[i]))
+            snprintf(text, sizeof text, "%.*f", decimals, value[i]);
+        csv_add_text(line, text);
+    }
 }
 
 void csv_end_line(struct csv_line *line, struct lines *lines)

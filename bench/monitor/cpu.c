@@ -107,11 +107,11 @@ void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds)
     cpu->last = counters;
     cpu->last_ns = now_ns;
     cpu_tally_add(&cpu->tally, &s);
-    csv_add_number(&line, 3, seconds);
+    csv_add_numbers(&line, 3, 1, &seconds);
     csv_add_numbers(&line, 1, 4, (double[]){s.user, s.system, s.iowait, s.steal});
     csv_add_numbers(&line, 2, 3, (double[]){s.job_cores, s.other_processes_cores, s.now.load});
     csv_add_numbers(&line, 0, 4, (double[]){s.now.mhz_min, s.now.mhz_mean, s.thermal_throttles, s.quota_throttles});
-    csv_add_number(&line, 1, s.quota_ms);
+    csv_add_numbers(&line, 1, 1, &s.quota_ms);
     csv_add_numbers(&line, 0, 2, (double[]){s.now.memory_total - s.now.memory_available, s.now.memory_available});
     csv_add_numbers(&line, 0, 2, (double[]){s.now.job_resident, s.context_switches});
     csv_end_line(&line, &cpu->csv);

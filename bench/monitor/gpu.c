@@ -22,14 +22,6 @@ enum { NVML_OK = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_SENSOR_GPU = 
 
 typedef struct nvml_device *nvml_device;
 
-struct nvml_utilization {
-    unsigned gpu, memory; /* percent of the library's sampling period in which a kernel ran, memory was accessed */
-};
-
-struct nvml_memory {
-    unsigned long long total, free, used; /* bytes */
-};
-
 /* The library has to have the first ones; a value whose function it lacks is unknown. */
 static const char *const function_name[] = {"nvmlInit_v2",
                                             "nvmlShutdown",
@@ -59,8 +51,9 @@ static union {
         const char *(*error)(int error);
         int (*name)(nvml_device device, char *name, unsigned length);
         int (*uuid)(nvml_device device, char *uuid, unsigned length);
-        int (*utilization)(nvml_device device, struct nvml_utilization *utilization);
-        int (*memory)(nvml_device device, struct nvml_memory *memory);
+        /* percent of the library's sampling period in which a kernel ran, and in which memory was accessed */
+        int (*utilization)(nvml_device device, unsigned percent[2]);
+        int (*memory)(nvml_device device, unsigned long long bytes[3]); /* total, free, used */
         int (*power)(nvml_device device, unsigned *milliwatt);
         int (*temperature)(nvml_device device, int sensor, unsigned *celsius);
         int (*clock)(nvml_device device, int clock, unsigned *mhz);
@@ -169,17 +162,16 @@ const char gpu_column_names[] =
 /* A value that a GPU, or the library, does not support stays unknown. */
 static void read_gpu(nvml_device device, struct gpu_sample *sample)
 {
-    struct nvml_utilization utilization;
-    struct nvml_memory memory;
-    unsigned value;
+    unsigned percent[2], value;
+    unsigned long long bytes[3];
     *sample = (struct gpu_sample){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0};
-    if (nvml.utilization && nvml.utilization(device, &utilization) == NVML_OK) {
-        sample->utilization_gpu = utilization.gpu;
-        sample->utilization_memory = utilization.memory;
+    if (nvml.utilization && nvml.utilization(device, percent) == NVML_OK) {
+        sample->utilization_gpu = percent[0];
+        sample->utilization_memory = percent[1];
     }
-    if (nvml.memory && nvml.memory(device, &memory) == NVML_OK) {
-        sample->memory_used = (double)memory.used / MIB;
-        sample->memory_total = (double)memory.total / MIB;
+    if (nvml.memory && nvml.memory(device, bytes) == NVML_OK) {
+        sample->memory_used = (double)bytes[2] / MIB;
+        sample->memory_total = (double)bytes[0] / MIB;
     }
     if (nvml.power && nvml.power(device, &value) == NVML_OK)
         sample->power = 1e-3 * value;
@@ -200,13 +192,13 @@ void monitor_gpu_sample(struct monitor_gpu *monitor, double seconds)
         struct gpu_sample s;
         read_gpu(gpu->device, &s);
         gpu_tally_add(gpu, &s);
-        csv_add_number(&line, 3, seconds);
-        csv_add_number(&line, 0, gpu->index);
+        csv_add_numbers(&line, 3, 1, &seconds);
+        csv_add_numbers(&line, 0, 1, (double[]){gpu->index});
         csv_add_text(&line, gpu->name);
         csv_add_text(&line, gpu->uuid);
         csv_add_numbers(&line, 0, 4,
                         (double[]){s.utilization_gpu, s.utilization_memory, s.memory_used, s.memory_total});
-        csv_add_number(&line, 1, s.power);
+        csv_add_numbers(&line, 1, 1, &s.power);
         csv_add_numbers(&line, 0, 3, (double[]){s.temperature, s.sm_clock, s.memory_clock});
         csv_add_text(&line, s.has_reasons ? gpu_reasons_words(s.reasons, words) : "");
         csv_end_line(&line, &monitor->csv);
@@ -238,9 +230,9 @@ int monitor_gpu_create(struct monitor_gpu *monitor)
     }
     if (monitor->n)
         return 0;
-    return error == NVML_OK ? error_report("--monitor-gpu: the driver is there, but it knows no GPU")
-                            : error_report("--monitor-gpu: no GPU can be asked (error %d: %s); see nvidia-smi", error,
-                                           nvml.error(error));
+    return error == NVML_OK ? error_report("--monitor-gpu: the driver is loaded, but reports no GPU")
+                            : error_report("--monitor-gpu: no GPU can be accessed (error %d: %s); see nvidia-smi",
+                                           error, nvml.error(error));
 }
 
 void monitor_gpu_destroy(struct monitor_gpu *monitor)

@@ -96,7 +96,7 @@ struct rank_process {
 };
 
 /* Gathers the processes of this machine's ranks, and the CPUs that they may use together. Returns how many processes; 0
- * if one of them lives in another namespace. */
+ * if one of them is in another namespace. */
 static int find_processes(struct monitor *m, cpu_set_t *cpus)
 {
     const struct job *job = m->job;

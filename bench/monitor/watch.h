@@ -26,7 +26,7 @@ struct proc_counters {
     /* CPU seconds of the machine since boot; user with nice, system with interrupts */
     double user, system, idle, iowait, steal;
     double context_switches;               /* of the machine since boot */
-    double load;                           /* processes that run or want to, averaged over a minute */
+    double load;                           /* processes that run or are ready to, averaged over a minute */
     double mhz_min, mhz_mean;              /* clocks now, over the CPUs that the job may use */
     double thermal_throttles;              /* increments of the throttle counters of those CPUs since boot; what holds
                                               for a package is counted by each of its CPUs */

@@ -1,6 +1,6 @@
 /* results.h - the files of one run, in a directory of its own: run.json (what was run, where, with what),
  * rank_<r>_metrics.jsonl, and summary.json, .csv and .txt. Whole lines and whole files only: what is there is valid
- * whenever the run ends. Knows no mode: each part of the program describes itself into the JSON objects. */
+ * whenever the run ends. Independent of the mode: each part of the program describes itself into the JSON objects. */
 #ifndef BENCH_RESULTS_RESULTS_H
 #define BENCH_RESULTS_RESULTS_H
 

@@ -242,7 +242,7 @@ result "$good" "both monitors: both files"
 
 with_gpus many many 2 "${slow[@]}" --rounds 2 --monitor-gpu
 end many
-is "100 GPUs: all are asked" "$(column many/gpu_monitor.csv gpu | sort -n | uniq | tail -n 1) $status" "99 0"
+is "100 GPUs: all are read" "$(column many/gpu_monitor.csv gpu | sort -n | uniq | tail -n 1) $status" "99 0"
 
 # refused WORDS PATTERN: the launch before failed in one line of words, and left nothing.
 refused() {
@@ -256,7 +256,7 @@ end no_driver
 refused "GPUs without a driver" '--monitor-gpu: libnvidia-ml[.]so[.]1 cannot start [(]error 9: Driver Not Loaded[)]'
 with_gpus no_gpu no_gpu 2 --monitor-gpu
 end no_gpu
-refused "a driver without GPUs" '--monitor-gpu: the driver is there, but it knows no GPU'
+refused "a driver without GPUs" '--monitor-gpu: the driver is loaded, but reports no GPU'
 sed 's/nvmlDeviceGetHandleByIndex_v2/nvmlDeviceGetHandleByIndex/' "$root/tests/support/fixture/fake_nvml.c" >old/old.c
 "$cc" -shared -fPIC -o old/libnvidia-ml.so.1 old/old.c
 library=old with_gpus '' too_old 2 --monitor-gpu
