@@ -75,11 +75,7 @@ static int write_run(const struct allreduce *a, const struct command *command)
     open_device_describe(&a->opened, derived);
     provenance_add_comm(derived, a->endpoint.comm);
     host_describe(&a->host, a->job, json);
-    provenance_add_environment(json);
-    if (a->job->rank == 0)
-        return results_replace_json(&a->results, "run.json", json);
-    cJSON_Delete(json);
-    return 0;
+    return provenance_write(&a->results, json);
 }
 
 static int set_up(struct allreduce *a, const struct command *command)
@@ -265,7 +261,7 @@ static void print_head(const struct allreduce *a)
     const char *title = json_string(a->table.json, "title");
     results_show_heading(summary);
     printf("\n%s%s", title, *title ? "\n" : "");
-    table_print_headings(stdout, a->table.json);
+    table_print_row(stdout, a->table.json, NULL);
     fflush(stdout);
     cJSON_Delete(summary);
 }

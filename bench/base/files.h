@@ -10,7 +10,7 @@ enum { FILES_PATH = 800 };
 /* Makes a directory and those above it. Returns 0; or -1, reported with the option that named it. */
 int files_make_directories(const char *option, const char *path);
 
-/* A file on its way: written under a temporary name until it is complete. */
+/* A file that is being written, under a temporary name until it is complete. */
 struct new_file {
     char path[FILES_PATH], temporary[FILES_PATH + 8];
     gzFile file; /* zlib's, for plain text too; NULL when it is closed */

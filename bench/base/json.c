@@ -32,16 +32,12 @@ static int is_utf8(const char *text)
 
 cJSON *json_text(const char *text)
 {
-    if (is_utf8(text))
-        return cJSON_CreateString(text);
-    char *ascii = strdup(text);
-    if (!ascii)
+    cJSON *json = cJSON_CreateString(text);
+    if (!json)
         FATAL("no memory to copy a string");
-    for (char *c = ascii; *c; c++)
-        if (*c & 0x80)
-            *c = '?';
-    cJSON *json = cJSON_CreateString(ascii);
-    free(ascii);
+    if (!is_utf8(text))
+        for (char *c = json->valuestring; *c; c++)
+            *c = (char)(*c & 0x80 ? '?' : *c);
     return json;
 }
 

@@ -9,7 +9,7 @@
 cJSON *json_text(const char *text);
 void json_add_text(cJSON *object, const char *name, const char *text);
 
-/* A number, or null for one that is not finite: JSON knows no NaN and no infinity. */
+/* A number, or null for one that is not finite: JSON has no NaN and no infinity. */
 void json_add_number(cJSON *object, const char *name, double value);
 
 /* An empty object at the end of an array, which owns it. */

@@ -18,33 +18,21 @@ int lines_open(struct lines *lines, const char *path)
     return lines->file < 0 ? error_report("cannot write %s: %s", path, strerror(errno)) : 0;
 }
 
-/* Returns 0; or -1 with errno, and then a part may have been written. */
-static int write_all(int file, const char *text, size_t n)
-{
-    while (n) {
-        ssize_t written = write(file, text, n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return -1;
-        text += written;
-        n -= (size_t)written;
-    }
-    return 0;
-}
-
 int lines_append(struct lines *lines, const char *text, size_t length)
 {
-    if (lines->error)
-        return -1;
-    if (write_all(lines->file, text, length)) {
-        lines->error = errno;
+    for (size_t done = 0; done < length && !lines->error;) {
+        ssize_t n = write(lines->file, text + done, length - done);
+        if (n >= 0)
+            done += (size_t)n;
+        else if (errno != EINTR)
+            lines->error = errno;
+    }
+    if (!lines->error)
+        lines->length += (off_t)length;
+    else
         while (ftruncate(lines->file, lines->length) && errno == EINTR)
             ; /* any other failure leaves a part of a line behind, and there is nothing left to try */
-        return -1;
-    }
-    lines->length += (off_t)length;
-    return 0;
+    return lines->error ? -1 : 0;
 }
 
 int lines_report(const struct lines *lines)
@@ -78,18 +66,14 @@ void csv_add_text(struct csv_line *line, const char *text)
         add_char(line, (unsigned char)*text < ' ' || *text == ',' || *text == '"' ? ' ' : *text);
 }
 
-void csv_add_number(struct csv_line *line, int decimals, double value)
-{
-    char text[64] = "";
-    if (isfinite(value))
-        snprintf(text, sizeof text, "%.*f", decimals, value);
-    csv_add_text(line, text);
-}
-
 void csv_add_numbers(struct csv_line *line, int decimals, size_t n, const double *value)
 {
-    for (size_t i = 0; i < n; i++)
-        csv_add_number(line, decimals, value[i]);
+    for (size_t i = 0; i < n; i++) {
+        char text[64] = "";
+        if (isfinite(value[i]))
+            snprintf(text, sizeof text, "%.*f", decimals, value[i]);
+        csv_add_text(line, text);
+    }
 }
 
 void csv_end_line(struct csv_line *line, struct lines *lines)

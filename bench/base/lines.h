@@ -33,9 +33,8 @@ struct csv_line {
     char text[1024]; /* the rest of a longer line is dropped */
 };
 
-/* Adds a field: a number, empty if it is not finite, or n of them; or text, in which commas, quotes and control
- * characters become spaces. */
-void csv_add_number(struct csv_line *line, int decimals, double value);
+/* Adds fields: n numbers, empty where one is not finite; or a text, in which commas, quotes and control characters
+ * become spaces. */
 void csv_add_numbers(struct csv_line *line, int decimals, size_t n, const double *value);
 void csv_add_text(struct csv_line *line, const char *text);
 

@@ -25,14 +25,11 @@ int option_choose(const struct option *option, const char *text, const char *con
     char known[256] = "";
     size_t at = 0;
     for (int i = 0; name[i]; i++) {
+        const char *before = !i ? "" : name[i + 1] ? ", " : " or ";
         if (!strcmp(text, name[i]))
             return i;
         if (at < sizeof known)
-            at += (size_t)snprintf(known + at, sizeof known - at, "%s%s",
-                                   !i            ? ""
-                                   : name[i + 1] ? ", "
-                                                 : " or ",
-                                   name[i]);
+            at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", before, name[i]);
     }
     return error_report("--%s %s: expected %s", option->name, text, known);
 }
@@ -52,17 +49,9 @@ int option_next_word(const char **at, char *word, size_t size)
 
 int option_next_pair(const char **at, char name[32], char value[32])
 {
-    char word[64];
+    char word[64], rest;
     int more = option_next_word(at, word, sizeof word);
-    char *equal = more > 0 ? strchr(word, '=') : NULL;
-    if (more <= 0)
-        return more;
-    if (!equal || equal == word || !equal[1] || equal - word >= 32 || strlen(equal + 1) >= 32)
-        return -1;
-    *equal = 0;
-    strcpy(name, word);
-    strcpy(value, equal + 1);
-    return 1;
+    return more > 0 && sscanf(word, "%31[^=]=%31[^\n]%c", name, value, &rest) != 2 ? -1 : more;
 }
 
 static int count_parse(const struct option *o, const char *text, void *field)
@@ -117,10 +106,9 @@ static int bytes_parse(const struct option *o, const char *text, void *field)
     double value = strtod(text, &end) * (text[digits] ? exp2(10 * (double)power) : 1);
     if (!digits || end != text + digits || strlen(end) > 1 || (*end && !suffixes[suffix]) || value < o->low ||
         value > o->high || value != floor(value))
-        return error_report(
-            "--%s %s: expected a size in bytes, or with K, M or G (binary), such as 8, 64K or 1.5G, from "
-            "%.0f to %.0f",
-            o->name, text, o->low, o->high);
+        return error_report("--%s %s: expected a size in bytes, or with K, M or G (binary), such as 8, 64K or 1.5G, "
+                            "from %.0f to %.0f",
+                            o->name, text, o->low, o->high);
     *(size_t *)field = (size_t)value;
     return 0;
 }
@@ -161,11 +149,9 @@ static void *field_of(const struct option_table *table, const struct option_row 
 static size_t find(const struct option_table *table, const char *name, char letter)
 {
     size_t i = 0;
-    for (; i < table->rows; i++) {
-        const struct option *option = table->row[i].option;
-        if (letter ? option->letter == letter : !strcmp(option->name, name))
+    for (; i < table->rows; i++)
+        if (letter ? table->row[i].option->letter == letter : !strcmp(table->row[i].option->name, name))
             break;
-    }
     return i;
 }
 

@@ -29,7 +29,7 @@ extern const struct option_kind option_bytes; /* size_t */
 
 struct option {
     const char *name; /* without dashes; on the command line _ may stand for - */
-    char letter;      /* a short name beside the long one, 0 for none */
+    char letter;      /* a short name, too; 0: none */
     int common;       /* 1: --help shows it; 0: --help all does */
     const struct option_kind *kind;
     size_t offset;              /* of its field in the section's base */

@@ -15,7 +15,7 @@ struct progress {
 /* A progress of total 0 shows nothing (ranks other than 0). */
 void progress_begin(struct progress *progress, size_t total);
 
-/* `done` units are over; `words` says what the last of them was. */
+/* `done` units are over; `words` describes the last of them. */
 void progress_show(struct progress *progress, size_t done, const char *words);
 
 /* Clears the bar, so that other output can follow. */

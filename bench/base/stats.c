@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PI 3.14159265358979323846
-
 static int compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -120,7 +118,7 @@ static double t_tail(double t, double df)
         return 0;
     double x = 1 / (1 + ratio), y = ratio / (1 + ratio);
     /* x^a y^b / beta(a, b), where x^a by way of log1p keeps its digits when df is large and x almost 1 */
-    double front = exp(-a * log1p(ratio)) * sqrt(y) * gamma_ratio(a) / sqrt(PI);
+    double front = exp(-a * log1p(ratio)) * sqrt(y) * gamma_ratio(a) / sqrt(M_PI);
     if (x < (a + 1) / (a + b + 2))
         return front / a * beta_fraction(x, a, b) / 2;
     return (1 - front / b * beta_fraction(y, b, a)) / 2;
@@ -190,11 +188,6 @@ static double squares_log(const double *sample, size_t n, double mean)
     return squares;
 }
 
-double stats_log_ratio(const double *a, size_t n_a, const double *b, size_t n_b)
-{
-    return mean_log(a, n_a) - mean_log(b, n_b);
-}
-
 struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, size_t n_b, double least_sd)
 {
     double mean_a = mean_log(a, n_a), mean_b = mean_log(b, n_b), df = (double)(n_a + n_b) - 2;
@@ -204,14 +197,9 @@ struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, siz
 }
 
 struct ranked {
-    double p;
+    double p; /* first, since compare reads it */
     size_t index;
 };
-
-static int compare_ranked(const void *a, const void *b)
-{
-    return compare(&((const struct ranked *)a)->p, &((const struct ranked *)b)->p);
-}
 
 /* p[i] / weight[i], or p[i] where weight is NULL, from the least on; the caller frees it. */
 static struct ranked *rank(const double *p, const double *weight, size_t m)
@@ -219,7 +207,7 @@ static struct ranked *rank(const double *p, const double *weight, size_t m)
     struct ranked *ranked = allocate(m, sizeof *ranked);
     for (size_t i = 0; i < m; i++)
         ranked[i] = (struct ranked){.p = weight ? p[i] / weight[i] : p[i], .index = i};
-    qsort(ranked, m, sizeof *ranked, compare_ranked);
+    qsort(ranked, m, sizeof *ranked, compare);
     return ranked;
 }
 

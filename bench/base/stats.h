@@ -29,14 +29,10 @@ struct paired {
 };
 struct paired stats_paired(const double *a, const double *b, size_t n, double level);
 
-/* mean log a - mean log b: the logarithm of the ratio of the geometric means of a[n_a] and b[n_b]. Samples above 0, at
- * least 1 of each. */
-double stats_log_ratio(const double *a, size_t n_a, const double *b, size_t n_b);
-
 /* How a[n_a] compares with b[n_b], not paired: difference = mean log a - mean log b, and its standard error from the
  * spread of both around their own means (pooled), taken as least_sd where it is smaller; on df = n_a + n_b - 2 degrees
  * of freedom. With n_a = 1 this is the error of predicting one more sample of b. Samples above 0; n_a and n_b at least
- * 1, together at least 3. */
+ * 1, together at least 3 for the error. */
 struct unpaired {
     double difference, error, df;
 };

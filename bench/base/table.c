@@ -4,37 +4,36 @@
 #include "base/json.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const kind_name[] = {"text", "text", "count", "count", "real", "interval"};
 
 /* ---- from structures to JSON ---- */
 
-static void add_cell(cJSON *json, const struct column *column, const void *row)
-{
-    const void *field = (const char *)row + column->offset;
-    const char *text = column->kind == COLUMN_NAME ? *(const char *const *)field : field;
-    char key[80];
-    if (column->kind == COLUMN_NAME || column->kind == COLUMN_CHARS)
-        json_add_text(json, column->key, text ? text : "");
-    else if (column->kind == COLUMN_COUNT)
-        json_add_number(json, column->key, (double)*(const size_t *)field);
-    else if (column->kind == COLUMN_INT)
-        json_add_number(json, column->key, *(const int *)field);
-    else if (column->kind == COLUMN_REAL)
-        json_add_number(json, column->key, *(const double *)field);
-    else
-        for (int i = 0; i < 2; i++) {
-            snprintf(key, sizeof key, i ? "%s_high" : "%s_low", column->key);
-            json_add_number(json, key, ((const double *)field)[i]);
-        }
-}
-
 cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, const void *row)
 {
     cJSON *json = json_add_row(cJSON_GetObjectItemCaseSensitive(table, "rows"));
-    for (size_t i = 0; i < columns; i++)
-        add_cell(json, &column[i], row);
+    for (; columns; columns--, column++) {
+        const void *field = (const char *)row + column->offset;
+        const char *const *name = field;
+        char key[80];
+        if (column->kind == COLUMN_NAME)
+            json_add_text(json, column->key, *name ? *name : "");
+        else if (column->kind == COLUMN_CHARS)
+            json_add_text(json, column->key, field);
+        else if (column->kind == COLUMN_COUNT)
+            json_add_number(json, column->key, (double)*(const size_t *)field);
+        else if (column->kind == COLUMN_INT)
+            json_add_number(json, column->key, *(const int *)field);
+        else if (column->kind == COLUMN_REAL)
+            json_add_number(json, column->key, *(const double *)field);
+        else
+            for (int i = 0; i < 2; i++) {
+                snprintf(key, sizeof key, i ? "%s_high" : "%s_low", column->key);
+                json_add_number(json, key, ((const double *)field)[i]);
+            }
+    }
     return json;
 }
 
@@ -69,21 +68,22 @@ cJSON *table_json(const struct table *table)
 
 enum { CELL_SIZE = 160, COLUMNS_MOST = 32 };
 
-/* The digits behind the point that show so many significant ones. */
-static int decimals_of(double value, int significant)
+/* A whole number in a column's description, which a file may have from elsewhere: at most `most` either way, or 0. */
+static int described(const cJSON *column, const char *key, int most)
 {
-    int before = value == 0 ? 1 : (int)floor(log10(fabs(value))) + 1;
-    return before >= significant ? 0 : significant - before < 5 ? significant - before : 5;
+    double value = json_number(column, key);
+    return isfinite(value) ? (int)fmax(-most, fmin(value, most)) : 0;
 }
 
 static void number_words(char cell[CELL_SIZE], const cJSON *column, double value)
 {
-    int decimals = (int)json_number(column, "decimals");
+    int decimals = described(column, "decimals", 15);
     double shown = value * json_number(column, "scale");
-    if (!isfinite(value))
-        snprintf(cell, CELL_SIZE, "n/a");
-    else
-        snprintf(cell, CELL_SIZE, "%.*f", decimals < 0 ? decimals_of(shown, -decimals) : decimals, shown);
+    if (decimals < 0) { /* significant digits: as many of them behind the point as are not before it, at most 5 */
+        int before = shown == 0 || !isfinite(shown) ? 1 : (int)floor(log10(fabs(shown))) + 1;
+        decimals = before >= -decimals ? 0 : -decimals - before < 5 ? -decimals - before : 5;
+    }
+    snprintf(cell, CELL_SIZE, isfinite(shown) ? "%.*f" : "n/a", decimals, shown);
 }
 
 static void cell_words(char cell[CELL_SIZE], const cJSON *column, const cJSON *row)
@@ -138,7 +138,7 @@ static struct layout layout_of(const cJSON *table, int rows)
     cJSON_ArrayForEach(column, cJSON_GetObjectItemCaseSensitive(table, "columns"))
     {
         const char *heading = json_string(column, "heading");
-        int width = (int)fabs(json_number(column, "width"));
+        int width = abs(described(column, "width", CELL_SIZE));
         if (!cJSON_GetObjectItemCaseSensitive(column, "heading") || layout.n == COLUMNS_MOST)
             continue;
         for (int line = 0; *heading_line(cell, heading, line); line++) {
@@ -156,43 +156,34 @@ static struct layout layout_of(const cJSON *table, int rows)
     return layout;
 }
 
-/* The cells of a row, or where it is NULL a line of the headings; a space between them and none at the end. */
-static void print_line(FILE *out, const struct layout *layout, const cJSON *row, int line)
+/* The cells of a row, or where it is NULL the headings; a space between them and none at the end of a line. */
+static void print_row(FILE *out, const struct layout *layout, const cJSON *row)
 {
     char cell[CELL_SIZE];
-    int owed = 0; /* spaces, before the next cell that is not empty */
-    for (int i = 0; i < layout->n; i++) {
-        if (row)
-            cell_words(cell, layout->column[i], row);
-        else
-            heading_line(cell, json_string(layout->column[i], "heading"), line);
-        int pad = wider(layout->width[i], cell) - (int)strlen(cell), left = json_number(layout->column[i], "width") < 0;
-        owed += (i > 0) + (left ? 0 : pad);
-        if (*cell) {
-            fprintf(out, "%*s%s", owed, "", cell);
-            owed = 0;
+    for (int line = 0; line < (row ? 1 : layout->lines); line++) {
+        int owed = 0; /* spaces, before the next cell that is not empty */
+        for (int i = 0; i < layout->n; i++) {
+            const cJSON *column = layout->column[i];
+            if (row)
+                cell_words(cell, column, row);
+            else
+                heading_line(cell, json_string(column, "heading"), line);
+            int pad = wider(layout->width[i], cell) - (int)strlen(cell), left = json_number(column, "width") < 0;
+            owed += (i > 0) + (left ? 0 : pad);
+            if (*cell) {
+                fprintf(out, "%*s%s", owed, "", cell);
+                owed = 0;
+            }
+            owed += left ? pad : 0;
         }
-        owed += left ? pad : 0;
+        fputc('\n', out);
     }
-    fputc('\n', out);
-}
-
-static void print_headings(FILE *out, const struct layout *layout)
-{
-    for (int line = 0; line < layout->lines; line++)
-        print_line(out, layout, NULL, line);
-}
-
-void table_print_headings(FILE *out, const cJSON *table)
-{
-    struct layout layout = layout_of(table, 0);
-    print_headings(out, &layout);
 }
 
 void table_print_row(FILE *out, const cJSON *table, const cJSON *row)
 {
     struct layout layout = layout_of(table, 0);
-    print_line(out, &layout, row, 0);
+    print_row(out, &layout, row);
 }
 
 void table_print(FILE *out, const cJSON *table)
@@ -204,10 +195,10 @@ void table_print(FILE *out, const cJSON *table)
     if (!layout.n)
         return;
     fprintf(out, *json_string(table, "title") ? "\n%s\n" : "\n", json_string(table, "title"));
-    print_headings(out, &layout);
+    print_row(out, &layout, NULL);
     const cJSON *row = most ? rows->child : NULL;
     for (int i = 0; i < most; i++, row = row->next)
-        print_line(out, &layout, row, 0);
+        print_row(out, &layout, row);
     if (most < n)
         fprintf(out, "... (%d more in summary.json)\n", n - most);
     fputs(json_string(table, "note"), out);

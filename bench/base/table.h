@@ -46,10 +46,9 @@ cJSON *table_json(const struct table *table);
 /* A structure as one more row of such an object, for a table that is printed as it grows; returns the row. */
 cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, const void *row);
 
-/* In words: an empty line and the title, headings, rows, note. Or the headings and one row alone, whose columns are as
- * wide as they are described. What is no table prints nothing. */
+/* In words: an empty line and the title, headings, rows, note. Or one row alone, or the headings (row NULL), whose
+ * columns are as wide as they are described. What is no table prints nothing. */
 void table_print(FILE *out, const cJSON *table);
-void table_print_headings(FILE *out, const cJSON *table);
 void table_print_row(FILE *out, const cJSON *table, const cJSON *row);
 
 #endif

@@ -24,35 +24,28 @@ static const struct {
     {"1", "", 0, 1},
 };
 
-/* How a number of about this size is shown: the unit in words ("" for 1), and in *scale what to multiply by. */
-static const char *unit_for(double value, const char *unit, double *scale)
-{
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (!strcmp(unit, units[i].kept) && !(fabs(value) < units[i].from)) {
-            *scale = units[i].scale;
-            return units[i].shown;
-        }
-    *scale = 1;
-    return unit;
-}
-
 const char *text_value_like(char text[CELL], double value, const char *unit, double like)
 {
-    double scale;
-    const char *shown = unit_for(like, unit, &scale);
-    value *= scale;
+    const char *shown = unit;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (!strcmp(unit, units[i].kept) && !(fabs(like) < units[i].from)) {
+            value *= units[i].scale;
+            shown = units[i].shown;
+            break;
+        }
     int whole = fabs(value) >= 10000 && fabs(value) < 1e15;
     snprintf(text, CELL, !isfinite(value) ? "-" : whole ? "%.0f%s%s" : "%.4g%s%s", value, *shown ? " " : "", shown);
     return text;
 }
 
+static const char *const binary_unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+
 const char *text_bytes(char text[CELL], double bytes)
 {
-    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     int i = 0;
     for (; i < 4 && bytes >= 1024 && fmod(bytes, 1024) == 0; i++)
         bytes /= 1024;
-    snprintf(text, CELL, !(bytes > 0) ? "-" : bytes < 1e15 ? "%.0f %s" : "%.4g %s", bytes, unit[i]);
+    snprintf(text, CELL, !(bytes > 0) ? "-" : bytes < 1e15 ? "%.0f %s" : "%.4g %s", bytes, binary_unit[i]);
     return text;
 }
 
@@ -70,14 +63,11 @@ const char *text_ratio(char text[CELL], double ratio)
 
 const char *text_memory(char text[CELL], size_t bytes)
 {
-    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     double value = (double)bytes;
     int i = 0;
-    while (value >= 1000 && i < 5) {
+    for (; i < 5 && value >= 1000; i++)
         value /= 1024;
-        i++;
-    }
-    snprintf(text, CELL, i && value < 100 ? "%.1f %s" : "%.0f %s", value, unit[i]);
+    snprintf(text, CELL, i && value < 100 ? "%.1f %s" : "%.0f %s", value, binary_unit[i]);
     return text;
 }
 

@@ -7,7 +7,7 @@
 
 enum { CELL = 48 };
 
-/* A number, such as 12.5 us, with the unit that suits `like`: itself, or a number beside it that has the same. */
+/* A number, such as 12.5 us, with the unit that suits `like`: itself, or the number that it is compared with. */
 const char *text_value_like(char text[CELL], double value, const char *unit, double like);
 
 /* A whole number of bytes with a binary unit; 0 is none. */

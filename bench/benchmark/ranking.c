@@ -66,9 +66,10 @@ void ranking_create(struct ranking *c, const struct measurements *m, const struc
         row->attainable = attainable_seconds ? attainable_seconds[i] : NAN;
         row->step_to_attainable = row->seconds[FIGURE_STEP].median / row->attainable;
         /* by what the pairs compare too, so that no row can be both the fastest and slower than another */
+        const double *step = measurements_of(m, i, FIGURE_STEP);
         if (row->reduces && m->rounds &&
-            (c->fastest < 0 || stats_log_ratio(measurements_of(m, i, FIGURE_STEP), m->rounds,
-                                               measurements_of(m, c->fastest, FIGURE_STEP), m->rounds) < 0))
+            (c->fastest < 0 ||
+             stats_paired(step, measurements_of(m, c->fastest, FIGURE_STEP), m->rounds, 0.95).ratio < 1))
             c->fastest = i;
     }
     compare_pairs(c, m);

@@ -138,7 +138,7 @@ static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct 
         struct verdict_row *row = h[i].row;
         row->low = row->high = row->ratio = NAN;
         if (row->n[0] && row->n[1])
-            row->ratio = exp(stats_log_ratio(h[i].run[1], row->n[1], h[i].run[0], row->n[0]));
+            row->ratio = exp(stats_unpaired(h[i].run[1], row->n[1], h[i].run[0], row->n[0], 0).difference);
         if (!row->n[0])
             row->verdict = VERDICT_NEW;
         else if (row->n[1] < candidates)

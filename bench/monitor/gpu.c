@@ -1,11 +1,11 @@
 /* gpu.c - what the GPUs of a host do, second by second. */
-#include "monitor/gpu.h"
+#include "monitor/watch.h"
 
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <dlfcn.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,24 +18,11 @@
 
 /* Numbers, layouts and functions are those of the library's documented interface (NVML API Reference), which only
  * grows. */
-enum { NVML_OK = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_SENSOR_GPU = 0, NVML_NAME = 96 };
+enum { NVML_OK = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_SENSOR_GPU = 0 };
 
-typedef struct nvml_device *nvml_device; /* the library's own handle */
+typedef struct nvml_device *nvml_device;
 
-struct gpu {
-    unsigned index; /* the library's number of it */
-    nvml_device device;
-    char name[NVML_NAME], uuid[NVML_NAME]; /* empty where it has none */
-};
-
-struct nvml_utilization {
-    unsigned gpu, memory; /* percent of the library's sampling period in which a kernel ran, memory was accessed */
-};
-
-struct nvml_memory {
-    unsigned long long total, free, used; /* bytes */
-};
-
+/* The library has to have the first ones; a value whose function it lacks is unknown. */
 static const char *const function_name[] = {"nvmlInit_v2",
                                             "nvmlShutdown",
                                             "nvmlDeviceGetCount_v2",
@@ -49,11 +36,11 @@ static const char *const function_name[] = {"nvmlInit_v2",
                                             "nvmlDeviceGetTemperature",
                                             "nvmlDeviceGetClockInfo",
                                             "nvmlDeviceGetCurrentClocksThrottleReasons"};
-enum { FUNCTIONS = sizeof function_name / sizeof *function_name };
+enum { FUNCTIONS = sizeof function_name / sizeof *function_name, NEEDED = 5 };
 
 static void *library; /* NULL: not open */
 
-/* The library's functions, in the order of their names; each but error returns NVML_OK or its error's number. */
+/* In the order of their names; each but error returns NVML_OK or its error's number. */
 static union {
     void *address[FUNCTIONS]; /* POSIX lets a function have a data pointer's form */
     struct {
@@ -64,8 +51,9 @@ static union {
         const char *(*error)(int error);
         int (*name)(nvml_device device, char *name, unsigned length);
         int (*uuid)(nvml_device device, char *uuid, unsigned length);
-        int (*utilization)(nvml_device device, struct nvml_utilization *utilization);
-        int (*memory)(nvml_device device, struct nvml_memory *memory);
+        /* percent of the library's sampling period in which a kernel ran, and in which memory was accessed */
+        int (*utilization)(nvml_device device, unsigned percent[2]);
+        int (*memory)(nvml_device device, unsigned long long bytes[3]); /* total, free, used */
         int (*power)(nvml_device device, unsigned *milliwatt);
         int (*temperature)(nvml_device device, int sensor, unsigned *celsius);
         int (*clock)(nvml_device device, int clock, unsigned *mhz);
@@ -83,11 +71,11 @@ static int nvml_open(void)
     int status = 0;
     for (size_t i = 0; i < FUNCTIONS && !status; i++) {
         nvml.address[i] = dlsym(library, function_name[i]);
-        if (!nvml.address[i] && i == FUNCTIONS - 1) /* by its newer name */
-            nvml.address[i] = dlsym(library, "nvmlDeviceGetCurrentClocksEventReasons");
-        if (!nvml.address[i])
+        if (!nvml.address[i] && i < NEEDED)
             status = error_report("--monitor-gpu: %s has no %s; it needs a newer driver", LIBRARY, function_name[i]);
     }
+    if (!nvml.reasons) /* by its newer name */
+        nvml.address[FUNCTIONS - 1] = dlsym(library, "nvmlDeviceGetCurrentClocksEventReasons");
     int error = status ? NVML_OK : nvml.init();
     if (error != NVML_OK)
         status = error_report("--monitor-gpu: %s cannot start (error %d: %s); is the driver loaded? see nvidia-smi",
@@ -118,38 +106,50 @@ const char *gpu_reasons_words(unsigned long long reasons, char text[GPU_REASONS_
 
 /* ---- findings ---- */
 
-void gpu_tally_add(struct gpu_tally *tally, const struct gpu_sample *sample)
+/* Why clocks are below their maximum, by the numbers of NVML. */
+enum { SW_POWER_CAP = 0x4, HW_SLOWDOWN = 0x8, SW_THERMAL = 0x20, HW_THERMAL = 0x40, HW_POWER_BRAKE = 0x80 };
+
+static const struct {
+    const char *name, *text;
+    unsigned long long reasons; /* any of them */
+} conditions[GPU_FINDINGS] = {
+    {"gpu_power_cap", "was held back by its power limit", SW_POWER_CAP | HW_POWER_BRAKE},
+    {"gpu_thermal_throttling", "was throttled because of its temperature", SW_THERMAL | HW_THERMAL},
+    {"gpu_hardware_slowdown", "was slowed down by its hardware", HW_SLOWDOWN},
+    {"gpu_memory", "had its memory nearly full", 0},
+};
+enum { GPU_MEMORY = GPU_FINDINGS - 1 };
+
+void gpu_tally_add(struct gpu *gpu, const struct gpu_sample *sample)
 {
     unsigned long long reasons = sample->has_reasons ? sample->reasons : 0;
     double memory = 100 * sample->memory_used / sample->memory_total;
-    tally->samples++;
-    tally->count[MONITOR_GPU_POWER] += (reasons & (NVML_SW_POWER_CAP | NVML_HW_POWER_BRAKE)) != 0;
-    tally->count[MONITOR_GPU_THERMAL] += (reasons & (NVML_SW_THERMAL | NVML_HW_THERMAL)) != 0;
-    tally->count[MONITOR_GPU_SLOWDOWN] += (reasons & NVML_HW_SLOWDOWN) != 0;
-    tally->count[MONITOR_GPU_MEMORY] += memory > MONITOR_GPU_MEMORY_PERCENT;
-    tally->memory_most = fmax(tally->memory_most, memory);
+    gpu->samples++;
+    for (int i = 0; i < GPU_FINDINGS; i++)
+        gpu->count[i] += (reasons & conditions[i].reasons) != 0;
+    gpu->count[GPU_MEMORY] += memory > MONITOR_GPU_MEMORY_PERCENT;
+    gpu->memory_most = fmax(gpu->memory_most, memory);
 }
 
-void gpu_tally_report(const struct gpu_tally *tally, int n, struct monitor_report *report)
+void gpu_tally_report(const struct gpu *gpu, int n, struct monitor_findings *findings)
 {
-    static const char *const text[] = {"was held back by its power limit", "was throttled because of its temperature",
-                                       "was slowed down by its hardware", "had its memory nearly full"};
-    for (enum monitor_kind kind = MONITOR_GPU_POWER; kind < MONITOR_KINDS; kind++) {
+    for (int k = 0; k < GPU_FINDINGS; k++) {
         char more[64] = "", most[64] = "";
-        int worst = 0, others = -1;
+        const struct gpu *worst = gpu;
+        int others = -1; /* that had it too */
         for (int i = 0; i < n; i++) {
-            others += tally[i].count[kind] > 0;
-            worst = tally[i].count[kind] > tally[worst].count[kind] ? i : worst;
+            others += gpu[i].count[k] > 0;
+            worst = gpu[i].count[k] > worst->count[k] ? &gpu[i] : worst;
         }
         if (others < 0)
             continue;
         if (others)
-            snprintf(more, sizeof more, "; %d more GPU%s likewise", others, others == 1 ? "" : "s");
-        if (kind == MONITOR_GPU_MEMORY)
-            snprintf(most, sizeof most, " (%.1f %% at most, threshold %g %%)", tally[worst].memory_most,
+            snprintf(more, sizeof more, "; %d more GPU%s likewise", others, text_plural((size_t)others));
+        if (k == GPU_MEMORY)
+            snprintf(most, sizeof most, " (%.1f %% at most, threshold %g %%)", worst->memory_most,
                      MONITOR_GPU_MEMORY_PERCENT);
-        monitor_report_add(report, kind, "host GPU %u (NVML's number) %s in %d of %d samples%s%s", tally[worst].index,
-                           text[kind - MONITOR_GPU_POWER], tally[worst].count[kind], tally[worst].samples, most, more);
+        monitor_findings_add(findings, conditions[k].name, "host GPU %u (NVML's number) %s in %d of %d samples%s%s",
+                             worst->index, conditions[k].text, worst->count[k], worst->samples, most, more);
     }
 }
 
@@ -159,55 +159,49 @@ const char gpu_column_names[] =
     "seconds,gpu,name,uuid,utilization_gpu_percent,utilization_memory_percent,memory_used_mib,memory_total_mib,power_w,"
     "temperature_c,sm_clock_mhz,memory_clock_mhz,throttle_reasons\n";
 
-/* A value that a GPU does not support stays unknown. */
+/* A value that a GPU, or the library, does not support stays unknown. */
 static void read_gpu(nvml_device device, struct gpu_sample *sample)
 {
-    struct nvml_utilization utilization;
-    struct nvml_memory memory;
-    unsigned value;
+    unsigned percent[2], value;
+    unsigned long long bytes[3];
     *sample = (struct gpu_sample){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0};
-    if (nvml.utilization(device, &utilization) == NVML_OK) {
-        sample->utilization_gpu = utilization.gpu;
-        sample->utilization_memory = utilization.memory;
+    if (nvml.utilization && nvml.utilization(device, percent) == NVML_OK) {
+        sample->utilization_gpu = percent[0];
+        sample->utilization_memory = percent[1];
     }
-    if (nvml.memory(device, &memory) == NVML_OK) {
-        sample->memory_used = (double)memory.used / MIB;
-        sample->memory_total = (double)memory.total / MIB;
+    if (nvml.memory && nvml.memory(device, bytes) == NVML_OK) {
+        sample->memory_used = (double)bytes[2] / MIB;
+        sample->memory_total = (double)bytes[0] / MIB;
     }
-    if (nvml.power(device, &value) == NVML_OK)
+    if (nvml.power && nvml.power(device, &value) == NVML_OK)
         sample->power = 1e-3 * value;
-    if (nvml.temperature(device, NVML_SENSOR_GPU, &value) == NVML_OK)
+    if (nvml.temperature && nvml.temperature(device, NVML_SENSOR_GPU, &value) == NVML_OK)
         sample->temperature = value;
-    if (nvml.clock(device, NVML_CLOCK_SM, &value) == NVML_OK)
+    if (nvml.clock && nvml.clock(device, NVML_CLOCK_SM, &value) == NVML_OK)
         sample->sm_clock = value;
-    if (nvml.clock(device, NVML_CLOCK_MEMORY, &value) == NVML_OK)
+    if (nvml.clock && nvml.clock(device, NVML_CLOCK_MEMORY, &value) == NVML_OK)
         sample->memory_clock = value;
-    sample->has_reasons = nvml.reasons(device, &sample->reasons) == NVML_OK;
+    sample->has_reasons = nvml.reasons && nvml.reasons(device, &sample->reasons) == NVML_OK;
 }
 
-static void write_gpu_line(struct lines *csv, double seconds, const struct gpu *gpu, const struct gpu_sample *s)
+void monitor_gpu_sample(struct monitor_gpu *monitor, double seconds)
 {
     char words[GPU_REASONS_TEXT];
     struct csv_line line = {0};
-    csv_add_number(&line, 3, seconds);
-    csv_add_number(&line, 0, gpu->index);
-    csv_add_text(&line, gpu->name);
-    csv_add_text(&line, gpu->uuid);
-    csv_add_numbers(&line, 0, 4,
-                    (double[]){s->utilization_gpu, s->utilization_memory, s->memory_used, s->memory_total});
-    csv_add_number(&line, 1, s->power);
-    csv_add_numbers(&line, 0, 3, (double[]){s->temperature, s->sm_clock, s->memory_clock});
-    csv_add_text(&line, s->has_reasons ? gpu_reasons_words(s->reasons, words) : "");
-    csv_end_line(&line, csv);
-}
-
-void monitor_gpu_sample(struct monitor_gpu *gpu, double seconds)
-{
-    for (int i = 0; i < gpu->n; i++) {
-        struct gpu_sample sample;
-        read_gpu(gpu->gpu[i].device, &sample);
-        gpu_tally_add(&gpu->tally[i], &sample);
-        write_gpu_line(&gpu->csv, seconds, &gpu->gpu[i], &sample);
+    for (struct gpu *gpu = monitor->gpu; gpu < monitor->gpu + monitor->n; gpu++) {
+        struct gpu_sample s;
+        read_gpu(gpu->device, &s);
+        gpu_tally_add(gpu, &s);
+        csv_add_numbers(&line, 3, 1, &seconds);
+        csv_add_numbers(&line, 0, 1, (double[]){gpu->index});
+        csv_add_text(&line, gpu->name);
+        csv_add_text(&line, gpu->uuid);
+        csv_add_numbers(&line, 0, 4,
+                        (double[]){s.utilization_gpu, s.utilization_memory, s.memory_used, s.memory_total});
+        csv_add_numbers(&line, 1, 1, &s.power);
+        csv_add_numbers(&line, 0, 3, (double[]){s.temperature, s.sm_clock, s.memory_clock});
+        csv_add_text(&line, s.has_reasons ? gpu_reasons_words(s.reasons, words) : "");
+        csv_end_line(&line, &monitor->csv);
     }
 }
 
@@ -216,12 +210,10 @@ void monitor_gpu_sample(struct monitor_gpu *gpu, double seconds)
 int monitor_gpu_create(struct monitor_gpu *monitor)
 {
     unsigned count = 0;
-    monitor->n = 0;
     if (nvml_open())
         return -1;
     int error = nvml.count(&count);
     monitor->gpu = allocate(count, sizeof *monitor->gpu);
-    monitor->tally = allocate(count, sizeof *monitor->tally);
     for (unsigned i = 0; i < count; i++) {
         struct gpu *gpu = &monitor->gpu[monitor->n];
         int refused = nvml.handle(i, &gpu->device);
@@ -229,30 +221,26 @@ int monitor_gpu_create(struct monitor_gpu *monitor)
             error = refused;
             continue;
         }
-        gpu->index = monitor->tally[monitor->n++].index = i;
-        if (nvml.name(gpu->device, gpu->name, sizeof gpu->name) != NVML_OK)
+        monitor->n++;
+        gpu->index = i;
+        if (!nvml.name || nvml.name(gpu->device, gpu->name, sizeof gpu->name) != NVML_OK)
             *gpu->name = 0;
-        if (nvml.uuid(gpu->device, gpu->uuid, sizeof gpu->uuid) != NVML_OK)
+        if (!nvml.uuid || nvml.uuid(gpu->device, gpu->uuid, sizeof gpu->uuid) != NVML_OK)
             *gpu->uuid = 0;
     }
     if (monitor->n)
         return 0;
-    int status = error == NVML_OK ? error_report("--monitor-gpu: the driver is there, but it knows no GPU")
-                                  : error_report("--monitor-gpu: no GPU can be asked (error %d: %s); see nvidia-smi",
-                                                 error, nvml.error(error));
-    monitor_gpu_destroy(monitor);
-    return status;
+    return error == NVML_OK ? error_report("--monitor-gpu: the driver is loaded, but reports no GPU")
+                            : error_report("--monitor-gpu: no GPU can be accessed (error %d: %s); see nvidia-smi",
+                                           error, nvml.error(error));
 }
 
-void monitor_gpu_destroy(struct monitor_gpu *gpu)
+void monitor_gpu_destroy(struct monitor_gpu *monitor)
 {
     if (library) {
         nvml.shutdown();
         dlclose(library);
     }
     library = NULL;
-    free(gpu->gpu);
-    free(gpu->tally);
-    gpu->gpu = NULL;
-    gpu->tally = NULL;
+    free(monitor->gpu);
 }

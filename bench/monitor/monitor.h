@@ -12,7 +12,6 @@
 
 #include <cJSON.h>
 #include <stdint.h>
-#include <stdio.h>
 
 /* Other processes count from so many cores on, on average over a second or a block. */
 #define MONITOR_OTHER_CORES 0.25
@@ -34,34 +33,20 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
  * not writable. */
 int monitor_start(struct monitor *monitor, const char *directory, int64_t origin_ns);
 
-/* Conditions that make measured times doubtful. */
-enum monitor_kind {
-    MONITOR_OTHER_PROCESSES,
-    MONITOR_STEAL,
-    MONITOR_CPU_CLOCK,
-    MONITOR_CPU_THERMAL,
-    MONITOR_CPU_QUOTA,
-    MONITOR_GPU_POWER,
-    MONITOR_GPU_THERMAL,
-    MONITOR_GPU_SLOWDOWN,
-    MONITOR_GPU_MEMORY,
-    MONITOR_KINDS
-};
-extern const char *const monitor_kind_name[MONITOR_KINDS]; /* such as "other_processes" */
+enum { MONITOR_HOST = 64, MONITOR_TEXT = 320, MONITOR_FINDINGS_MOST = 24 };
 
-enum { MONITOR_TEXT = 320, MONITOR_FINDINGS_MOST = 24 };
-
+/* Something that makes measured times doubtful. */
 struct monitor_finding {
-    enum monitor_kind kind;
+    char name[32];           /* of its kind, such as "other_processes" */
     char text[MONITOR_TEXT]; /* a sentence without its full stop; begins with the host if the job has several */
 };
 
-/* What the monitors of all hosts found, host by host. */
+/* What the monitor of a host found, or the monitors of all, host by host. */
 struct monitor_findings {
-    int n, dropped; /* findings kept; findings that there was no room for */
+    char host[MONITOR_HOST]; /* its name; empty in a job of one host, and of all together */
+    int n, dropped;          /* findings kept; findings that there was no room for */
     struct monitor_finding finding[MONITOR_FINDINGS_MOST];
-    double samples;     /* of all monitors */
-    double cpu_seconds; /* of a sample, on average; NAN without samples */
+    double samples, cpu_seconds; /* taken, and what they cost */
 };
 
 /* Ends the watching. All ranks call, and get what all monitors found since the start. Returns 0; or -1, reported, if a
@@ -70,10 +55,8 @@ int monitor_stop(struct monitor *monitor, struct monitor_findings *findings);
 
 void monitor_destroy(struct monitor *monitor); /* NULL, or one that still watches, is fine */
 
-/* One line "Note: text." for each finding; nothing without any. */
-void monitor_findings_print(FILE *out, const struct monitor_findings *findings);
-
-/* Adds "monitor" to a JSON object: the findings, the number of samples and what one cost; nothing without samples. */
+/* Adds "monitor" to a JSON object: the findings, the number of samples and the CPU seconds that one cost; nothing
+ * without samples. */
 void monitor_findings_describe(const struct monitor_findings *findings, cJSON *json);
 
 #endif

@@ -1,9 +1,6 @@
 /* proc.c - reads and parses the kernel's files. */
-#include "monitor/cpu.h"
+#include "monitor/watch.h"
 
-#include "kernels/error.h"
-
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,8 +61,9 @@ static const char *value_of(const char *line, const char *key)
     return *line == ':' ? line + 1 : NULL;
 }
 
-/* Not by sscanf, which goes to the end of the text on each call: that of a large machine has ten thousand lines. */
-void proc_parse_cpuinfo(const char *text, const cpu_set_t *cpus, struct proc_counters *c)
+/* The clocks in the text of /proc/cpuinfo of these CPUs; without any the fields stay as they are. Not by sscanf, which
+ * goes to the end of the text on each call: that of a large machine has ten thousand lines. */
+static void parse_cpuinfo(const char *text, const cpu_set_t *cpus, struct proc_counters *c)
 {
     size_t cpu = CPU_SETSIZE;
     int n = 0;
@@ -87,24 +85,12 @@ void proc_parse_cpuinfo(const char *text, const cpu_set_t *cpus, struct proc_cou
 static const char *read_kernel_file(struct proc *proc, const char *path)
 {
     char whole[2 * PROC_PATH];
-    size_t length = 0;
-    ssize_t n;
     snprintf(whole, sizeof whole, "%s%s", proc->root, path);
-    int file = open(whole, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return "";
-    while ((n = read(file, proc->text + length, proc->room - length - 1)) > 0) {
-        length += (size_t)n;
-        if (length + 1 < proc->room)
-            continue;
-        proc->room *= 2;
-        proc->text = realloc(proc->text, proc->room);
-        if (!proc->text)
-            FATAL("no memory for the %zu bytes of %s", proc->room, whole);
-    }
-    close(file);
-    proc->text[length] = 0;
-    return n < 0 ? "" : proc->text;
+    FILE *file = fopen(whole, "re");
+    ssize_t n = file ? getdelim(&proc->text, &proc->room, 0, file) : -1; /* all of it, since it holds no 0 */
+    if (file)
+        fclose(file);
+    return n > 0 ? proc->text : "";
 }
 
 /* The number in a file of a CPU that holds one; NAN if there is none, or the job may not use that CPU. */
@@ -125,7 +111,7 @@ static void read_clocks(struct proc *proc, struct proc_counters *c)
     }
     proc->has_clock = n > 0;
     if (!n)
-        proc_parse_cpuinfo(read_kernel_file(proc, "/proc/cpuinfo"), &proc->cpus, c);
+        parse_cpuinfo(read_kernel_file(proc, "/proc/cpuinfo"), &proc->cpus, c);
 }
 
 static void read_thermal(struct proc *proc, struct proc_counters *c)
@@ -246,9 +232,8 @@ static void find_groups(struct proc *proc)
 
 void proc_create(struct proc *proc, const char *root, const int *pid, int pids, const cpu_set_t *cpus)
 {
-    *proc = (struct proc){.pid = pid, .pids = pids, .cpus = *cpus, .has_clock = 1, .has_thermal = 1, .room = 16384};
+    *proc = (struct proc){.pid = pid, .pids = pids, .cpus = *cpus, .has_clock = 1, .has_thermal = 1};
     snprintf(proc->root, sizeof proc->root, "%s", root);
-    proc->text = allocate(proc->room, 1);
     find_groups(proc);
 }
 

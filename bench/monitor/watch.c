@@ -1,10 +1,8 @@
 /* watch.c - the thread that watches a host, a line a second. */
-#include "monitor/monitor.h"
+#include "monitor/watch.h"
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "monitor/cpu.h"
-#include "monitor/gpu.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -23,7 +21,7 @@ struct monitor {
     int *pid;               /* [job->size], of the ranks of this machine */
     struct monitor_cpu cpu;
     struct monitor_gpu gpu;
-    struct monitor_report report; /* of this rank */
+    struct monitor_findings found; /* by this rank */
     int64_t origin_ns, start_ns;
     int watching; /* the thread is there */
     pthread_t thread;
@@ -53,14 +51,14 @@ static void *watch_host(void *argument)
             monitor_cpu_sample(&m->cpu, seconds);
         if (m->with_gpu)
             monitor_gpu_sample(&m->gpu, seconds);
-        m->report.samples++;
+        m->found.samples++;
         last = now;
         while (next <= now) /* deadlines that were missed are left out */
             next += second;
     }
     struct timespec t = {0};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    m->report.cpu_seconds = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    m->found.cpu_seconds = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
     return NULL;
 }
 
@@ -98,16 +96,14 @@ struct rank_process {
 };
 
 /* Gathers the processes of this machine's ranks, and the CPUs that they may use together. Returns how many processes; 0
- * if one of them lives in another namespace. */
+ * if one of them is in another namespace. */
 static int find_processes(struct monitor *m, cpu_set_t *cpus)
 {
     const struct job *job = m->job;
-    struct rank_process mine, *all = allocate((size_t)job->size, sizeof *all);
+    struct rank_process mine = {.machine = job->machine, .pid = (int)getpid()};
+    struct rank_process *all = allocate((size_t)job->size, sizeof *all);
     struct stat facts;
     int n = 0, known = 1;
-    memset(&mine, 0, sizeof mine);
-    mine.machine = job->machine;
-    mine.pid = (int)getpid();
     mine.namespace = stat("/proc/self/ns/pid", &facts) ? 0 : facts.st_ino;
     if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus))
         CPU_ZERO(&mine.cpus);
@@ -134,8 +130,8 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
     m->cpu.csv.file = m->gpu.csv.file = -1;
     m->pid = allocate((size_t)job->size, sizeof *m->pid);
     if (job->hosts > 1)
-        gethostname(m->report.host, sizeof m->report.host - 1);
-    for (char *c = m->report.host; *c; c++) /* as part of a file's name: letters, digits, - _ and . only */
+        gethostname(m->found.host, sizeof m->found.host - 1);
+    for (char *c = m->found.host; *c; c++) /* as part of a file's name: letters, digits, - _ and . only */
         if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
             *c = '_';
     cpu_set_t cpus;
@@ -162,13 +158,14 @@ int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
 {
     if (!m || !(m->with_cpu || m->with_gpu))
         return 0;
-    if ((m->with_cpu && open_csv(&m->cpu.csv, directory, "cpu", m->report.host, cpu_column_names)) ||
-        (m->with_gpu && open_csv(&m->gpu.csv, directory, "gpu", m->report.host, gpu_column_names)))
+    if ((m->with_cpu && open_csv(&m->cpu.csv, directory, "cpu", m->found.host, cpu_column_names)) ||
+        (m->with_gpu && open_csv(&m->gpu.csv, directory, "gpu", m->found.host, gpu_column_names)))
         return -1;
     m->origin_ns = origin_ns;
     m->start_ns = clock_now_ns();
+    m->cpu.last_ns = m->start_ns;
     if (m->with_cpu)
-        monitor_cpu_begin(&m->cpu);
+        proc_read(&m->cpu.proc, &m->cpu.last);
     sigset_t all, before; /* signals are for the training thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -188,11 +185,11 @@ int monitor_stop(struct monitor *m, struct monitor_findings *findings)
     stop_watching(m);
     int cpu_failed = lines_close(&m->cpu.csv), gpu_failed = lines_close(&m->gpu.csv);
     if (m->with_cpu)
-        cpu_tally_report(&m->cpu.tally, &m->report);
+        cpu_tally_report(&m->cpu.tally, &m->found);
     if (m->with_gpu)
-        gpu_tally_report(m->gpu.tally, m->gpu.n, &m->report);
-    struct monitor_report *all = allocate((size_t)m->job->size, sizeof *all);
-    job_gather(m->job, &m->report, sizeof m->report, all);
+        gpu_tally_report(m->gpu.gpu, m->gpu.n, &m->found);
+    struct monitor_findings *all = allocate((size_t)m->job->size, sizeof *all);
+    job_gather(m->job, &m->found, sizeof m->found, all);
     monitor_findings_join(findings, all, m->job->size);
     free(all);
     return cpu_failed || gpu_failed ? -1 : 0;

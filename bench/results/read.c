@@ -10,15 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- the directory ---- */
 
-static int holds(const char *directory, const char *name)
+static int holds(const char *directory, const char *name, struct stat *status)
 {
     char path[2 * FILES_PATH];
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    return !access(path, F_OK);
+    return !stat(path, status);
 }
 
 /* The directories just below that hold a run.json: how many, and one of them. */
@@ -29,9 +28,10 @@ static int count_below(const char *directory, char *below, size_t size)
     if (!open)
         return 0;
     for (const struct dirent *entry; (entry = readdir(open));) { /* NOLINT(concurrency-mt-unsafe) */
+        struct stat status;
         char name[FILES_PATH];
         snprintf(name, sizeof name, "%.500s/%.255s", directory, entry->d_name);
-        if (*entry->d_name == '.' || !holds(name, "run.json"))
+        if (*entry->d_name == '.' || !holds(name, "run.json", &status))
             continue;
         n++;
         snprintf(below, size, "%s", name);
@@ -54,7 +54,7 @@ static int find_directory(struct saved_run *saved, const char *directory)
     snprintf(saved->directory, sizeof saved->directory, "%s", directory);
     for (size_t n = strlen(saved->directory); n > 1 && saved->directory[n - 1] == '/'; n--)
         saved->directory[n - 1] = 0;
-    if (!holds(saved->directory, "run.json")) {
+    if (!holds(saved->directory, "run.json", &status)) {
         int n = count_below(saved->directory, below, sizeof below);
         if (n > 1)
             return error_report("%s: holds the results of %d runs; name one of them, such as %s", directory, n, below);
@@ -62,13 +62,10 @@ static int find_directory(struct saved_run *saved, const char *directory)
             return error_report("%s: holds no run.json, so it is not a result directory of ddpbench", directory);
         memcpy(saved->directory, below, strlen(below) + 1);
     }
-    snprintf(below, sizeof below, "%s/run.json", saved->directory);
-    if (stat(below, &status))
-        return error_report("cannot read %s: %s", below, strerror(errno));
+    if (!holds(saved->directory, "summary.json", &status))
+        return error_report("%s: holds no summary.json: the run has not finished", saved->directory);
     saved->device = status.st_dev;
     saved->inode = status.st_ino;
-    if (!holds(saved->directory, "summary.json"))
-        return error_report("%s: holds no summary.json: the run has not finished", saved->directory);
     return 0;
 }
 

@@ -62,21 +62,9 @@ static void name_directory(struct results *results, const struct job *job, const
     free(all);
 }
 
-static int open_rank(struct results *results, const char *option)
-{
-    char path[FILES_PATH];
-    if (files_make_directories(option, results->directory))
-        return -1;
-    snprintf(path, sizeof path, "%s/run.json", results->directory);
-    if (!access(path, F_OK))
-        return error_report("--%s %s already holds the results of a run; choose another directory", option,
-                            results->directory);
-    snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
-    return lines_open(&results->telemetry, path);
-}
-
 int results_open(struct results *results, const struct job *job, const struct results_target *place)
 {
+    char path[FILES_PATH];
     *results = (struct results){.rank = job->rank, .telemetry.file = -1};
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is reported as a full disk is */
     if (strlen(place->given) >= sizeof results->top - 64)
@@ -84,7 +72,14 @@ int results_open(struct results *results, const struct job *job, const struct re
     snprintf(results->label, sizeof results->label, "%s", place->label);
     name_directory(results, job, place->given, place->label);
     snprintf(results->directory, sizeof results->directory, *place->below ? "%s/%s" : "%s", results->top, place->below);
-    return open_rank(results, place->option);
+    if (files_make_directories(place->option, results->directory))
+        return -1;
+    snprintf(path, sizeof path, "%s/run.json", results->directory);
+    if (!access(path, F_OK))
+        return error_report("--%s %s already holds the results of a run; choose another directory", place->option,
+                            results->directory);
+    snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
+    return lines_open(&results->telemetry, path);
 }
 
 int results_close(struct results *results)
@@ -99,29 +94,16 @@ int results_append(struct results *results, char *text, size_t length)
     return lines_report(&results->telemetry);
 }
 
-/* ---- whole files ---- */
-
-int results_replace_json(const struct results *results, const char *name, cJSON *json)
-{
-    char *text = cJSON_Print(json);
-    cJSON_Delete(json);
-    if (!text)
-        FATAL("no memory to print %s", name);
-    int status = files_replace(results->directory, name, text);
-    free(text);
-    return status;
-}
-
-/* ---- what was run, where and with what: what the run.json of every mode has in common ---- */
+/* ---- run.json: what was run, where and with what ---- */
 
 void provenance_add_comm(cJSON *json, const struct comm *comm)
 {
-    cJSON_AddStringToObject(json, "comm", comm->name);
-    cJSON_AddStringToObject(json, comm->on_device ? "nccl" : "mpi_progress", comm->progress);
-    cJSON_AddStringToObject(json, "mpi_library", job_library());
+    json_add_text(json, "comm", comm->name);
+    json_add_text(json, comm->on_device ? "nccl" : "mpi_progress", comm->progress);
+    json_add_text(json, "mpi_library", job_library());
 }
 
-void provenance_add_environment(cJSON *json)
+static void add_environment(cJSON *json)
 {
     /* not all of SLURM_J: SLURM_JWT is a password */
     static const char *const allowed[] = {"OMP_",        "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
@@ -134,7 +116,7 @@ void provenance_add_environment(cJSON *json)
             if (!strncmp(*e, allowed[i], strlen(allowed[i])) && strchr(*e, '=')) {
                 char name[128];
                 snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
-                cJSON_AddItemToObject(environment, name, json_text(strchr(*e, '=') + 1));
+                json_add_text(environment, name, strchr(*e, '=') + 1);
                 break;
             }
 }
@@ -145,15 +127,27 @@ cJSON *provenance_create(const char *mode, const char *label, const struct comma
     char stamp[64];
     time_t now = time(NULL);
     strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S%z", localtime(&now));
-    cJSON_AddNumberToObject(json, "schema_version", RESULTS_SCHEMA);
-    cJSON_AddStringToObject(json, "program", "ddpbench");
-    cJSON_AddStringToObject(json, "version", version_text());
-    cJSON_AddStringToObject(json, "mode", mode);
-    cJSON_AddStringToObject(json, "time", stamp);
-    cJSON_AddStringToObject(json, "label", label);
+    json_add_number(json, "schema_version", RESULTS_SCHEMA);
+    json_add_text(json, "program", "ddpbench");
+    json_add_text(json, "version", version_text());
+    json_add_text(json, "mode", mode);
+    json_add_text(json, "time", stamp);
+    json_add_text(json, "label", label);
     cJSON *words = cJSON_AddArrayToObject(json, "argv");
     for (int i = 0; i < command->argc; i++)
         cJSON_AddItemToArray(words, json_text(command->argv[i]));
     cJSON_AddItemToObject(json, "configuration", option_table_json(command->table));
     return json;
+}
+
+int provenance_write(const struct results *results, cJSON *json)
+{
+    add_environment(json);
+    char *text = cJSON_Print(json);
+    cJSON_Delete(json);
+    if (!text)
+        FATAL("no memory to print run.json");
+    int status = results->rank ? 0 : files_replace(results->directory, "run.json", text);
+    free(text);
+    return status;
 }

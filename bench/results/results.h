@@ -1,6 +1,6 @@
 /* results.h - the files of one run, in a directory of its own: run.json (what was run, where, with what),
  * rank_<r>_metrics.jsonl, and summary.json, .csv and .txt. Whole lines and whole files only: what is there is valid
- * whenever the run ends. Knows no mode: each part of the program describes itself into the JSON objects. */
+ * whenever the run ends. Independent of the mode: each part of the program describes itself into the JSON objects. */
 #ifndef BENCH_RESULTS_RESULTS_H
 #define BENCH_RESULTS_RESULTS_H
 
@@ -57,11 +57,13 @@ struct command {
 };
 
 /* Begins a run.json: schema version, program, version, mode, time, label, argv, and every option's value as
- * "configuration". The caller owns it. To that, the part of the environment that matters; and what sends, how it
- * advances or what NCCL it is, and the MPI library. */
+ * "configuration". The caller owns it. To that, what sends, how it advances or what NCCL it is, and the MPI library. */
 cJSON *provenance_create(const char *mode, const char *label, const struct command *command);
-void provenance_add_environment(cJSON *json);
 void provenance_add_comm(cJSON *json, const struct comm *comm);
+
+/* Adds the part of the environment that matters, and writes run.json on rank 0; deletes the JSON on every rank. 0, or
+ * -1, reported. */
+int provenance_write(const struct results *results, cJSON *json);
 
 /* Begins a summary.json: schema version, mode, label, how many rounds or rows (`of`) are done of those planned, and
  * empty heading, tables and notes. The caller owns it, and fills it. */
@@ -83,14 +85,11 @@ void results_print_summary(FILE *out, const cJSON *summary);
 void results_show_heading(const cJSON *summary);
 int results_show_body(const cJSON *summary);
 
-/* Replaces a file by a JSON tree, which is deleted. 0, or -1, reported. */
-int results_replace_json(const struct results *results, const char *name, cJSON *json);
-
 /* ---- reading back ---- */
 
 struct saved_run {
     char directory[FILES_PATH]; /* where run.json and summary.json are */
-    dev_t device;               /* of run.json, with its inode: the same for two names of one run */
+    dev_t device;               /* of summary.json, with its inode: the same for two names of one run */
     ino_t inode;
     cJSON *run, *summary;
     struct figure_list figures; /* of the summary */

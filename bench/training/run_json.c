@@ -52,10 +52,5 @@ int run_json_write(const struct run *run, const char *mode, const struct command
         json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
     add_implementations(json, run);
     host_describe(&run->host, run->job, json);
-    provenance_add_environment(json);
-    if (run->job->rank) {
-        cJSON_Delete(json);
-        return 0;
-    }
-    return results_replace_json(results, "run.json", json);
+    return provenance_write(results, json);
 }

@@ -119,7 +119,7 @@ expect "and what was printed" diff printed out/summary.txt
 
 measure 2 --sizes 64K -n 20000 --monitor-cpu # for more than the 0.2 s of a shortest line
 expect "the CPUs are watched beside it" grep -q '^[0-9.]*,[0-9.]*,' out/cpu_monitor.csv
-expect "which the summary holds" grep -q '"cpu_us_per_sample"' out/summary.json
+expect "which the summary holds" grep -q '"cpu_seconds_per_sample"' out/summary.json
 
 # ---- bad input ----
 

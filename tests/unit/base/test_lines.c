@@ -53,14 +53,13 @@ START_TEST(fields_and_lines)
     struct csv_line line = {0};
     ck_assert_int_eq(open_file("m.csv"), 0);
     ck_assert_int_eq(lines_append(&lines, "a,b,c\n", 6), 0);
-    csv_add_number(&line, 2, 1.005001);
-    csv_add_number(&line, 0, NAN);
+    csv_add_numbers(&line, 2, 2, (double[]){1.005001, NAN});
     csv_add_text(&line, "a, \"b\"\n");
     check_file("m.csv", "a,b,c\n"); /* nothing of a line before its end */
     csv_end_line(&line, &lines);
     check_file("m.csv", "a,b,c\n1.01,,a   b  \n");
     csv_add_text(&line, "");
-    csv_add_number(&line, 0, -3);
+    csv_add_numbers(&line, 0, 1, (double[]){-3});
     csv_end_line(&line, &lines);
     ck_assert_int_eq(lines_report(&lines), 0);
     ck_assert_int_eq(lines_close(&lines), 0);

@@ -138,7 +138,7 @@ START_TEST(a_table_grows_row_by_row)
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
-    table_print_headings(out, json);
+    table_print_row(out, json, NULL);
     table_print_row(out, json, table_add_row(json, columns, table.columns, &fruits[0]));
     table_print_row(out, json, table_add_row(json, columns, table.columns, &open_ended));
     fclose(out);
@@ -149,6 +149,28 @@ START_TEST(a_table_grows_row_by_row)
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(json, "rows")), 2);
     free(text);
     cJSON_Delete(json);
+}
+END_TEST
+
+/* Widths, decimals and scales of a file that somebody else wrote: too large, or none. */
+START_TEST(a_description_from_elsewhere_is_bounded)
+{
+    static const char *const column[][2] = {{"1e300, \"decimals\": 1e300, \"scale\": 1", "1.500000000000000\n"},
+                                            {"-1e300, \"decimals\": -1e300, \"scale\": 1", "1.50000\n"},
+                                            {"[], \"decimals\": null, \"scale\": 1", "2\n"},
+                                            {"1, \"decimals\": -3", "n/a\n"}};
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
+        char json[256];
+        const char *form =
+            "{\"columns\": [{\"key\": \"a\", \"heading\": \"\", \"width\": %s}], \"rows\": [{\"a\": 1.5}]}";
+        snprintf(json, sizeof json, form, column[i][0]);
+        cJSON *parsed = cJSON_Parse(json);
+        char *text = printed(table_print, parsed);
+        ck_assert_uint_lt(strlen(text), 200);
+        ck_assert_msg(strstr(text, column[i][1]) != NULL, "%s", text);
+        free(text);
+        cJSON_Delete(parsed);
+    }
 }
 END_TEST
 
@@ -174,6 +196,7 @@ int main(void)
     tcase_add_test(all, values_are_kept_in_their_unit);
     tcase_add_test(all, rows_beyond_the_most_are_counted);
     tcase_add_test(all, a_table_grows_row_by_row);
+    tcase_add_test(all, a_description_from_elsewhere_is_bounded);
     tcase_add_test(all, what_is_no_table_prints_nothing);
     suite_add_tcase(suite, all);
     return suite_run(suite);

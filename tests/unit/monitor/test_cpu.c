@@ -1,6 +1,6 @@
 /* test_cpu.c - the kernel's files as they are on several machines, made up below a directory; what is made of
  * two readings of them; and each finding from both sides of its threshold. */
-#include "monitor/cpu.h"
+#include "monitor/watch.h"
 
 #include "base/files.h"
 #include "tests/support/suite.h"
@@ -154,7 +154,7 @@ END_TEST
 START_TEST(cpuinfo_of_a_large_machine)
 {
     enum { CPUS = 512 };
-    struct proc_counters c = {0};
+    struct proc_counters c;
     char *text = NULL, flags[1024];
     size_t length;
     FILE *out = open_memstream(&text, &length);
@@ -170,8 +170,9 @@ START_TEST(cpuinfo_of_a_large_machine)
             CPU_SET(cpu, &cpus);
     }
     fclose(out);
+    make("proc", "cpuinfo", text);
     clock_t begin = clock();
-    proc_parse_cpuinfo(text, &cpus, &c);
+    read_all(NULL, 0, &c);
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
     SAME(c.mhz_min, 1100.5);
     SAME(c.mhz_mean, 1305.5);
@@ -255,8 +256,7 @@ START_TEST(differences)
                               .quota_ms = 100,
                               .job_seconds = 11,
                               .load = 2};
-    struct cpu_sample sample;
-    cpu_sample_between(&a, &b, 2, &sample);
+    struct cpu_sample sample = cpu_sample_between(&a, &b, 2);
     SAME(sample.user, 37.5);
     SAME(sample.system, 12.5);
     SAME(sample.iowait, 6.25);
@@ -270,11 +270,11 @@ START_TEST(differences)
     SAME(sample.now.load, 2);
     b.job_seconds = 13; /* more than the machine counted */
     b.iowait = 0.9;     /* back */
-    cpu_sample_between(&a, &b, 2, &sample);
+    sample = cpu_sample_between(&a, &b, 2);
     SAME(sample.other_processes_cores, 0);
     SAME(sample.iowait, 0);
     b.job_seconds = b.steal = NAN;
-    cpu_sample_between(&a, &b, 2, &sample);
+    sample = cpu_sample_between(&a, &b, 2);
     ck_assert(isnan(sample.job_cores) && isnan(sample.other_processes_cores) && isnan(sample.user));
     SAME(sample.context_switches, 200);
 }
@@ -287,41 +287,22 @@ static struct cpu_sample healthy(void)
     return (struct cpu_sample){.length = 1, .user = 90, .system = 5, .job_cores = 1.9, .now.mhz_mean = 2000};
 }
 
+#define FIELD(field) offsetof(struct cpu_sample, field)
 static const struct limit {
     const char *name;
     size_t field;
     double silent, beyond, most; /* the second and third of the rows in which it is found */
     const char *words[3];
 } limits[] = {
-    {"other_processes",
-     offsetof(struct cpu_sample, other_processes_cores),
-     0.24,
-     0.25,
-     1.5,
-     {"0.25 cores or more in 2 of 5 s", "1.50 at most"}},
-    {"steal", offsetof(struct cpu_sample, steal), 1.9, 2, 12.5, {"2 % or more", "in 2 of 5 s", "12.5 %"}},
-    {"cpu_clock",
-     offsetof(struct cpu_sample, now.mhz_mean),
-     1801,
-     1799,
-     1500,
-     {"more than 10 % below", "in 2 of 5 s", "from 2000 to 1500 MHz"}},
-    {"cpu_thermal_throttling",
-     offsetof(struct cpu_sample, thermal_throttles),
-     0,
-     1,
-     3,
-     {"temperature in 2 of 5 s (4 times)"}},
-    {"cpu_quota_throttling",
-     offsetof(struct cpu_sample, quota_throttles),
-     0,
-     2,
-     3,
-     {"stopped it in 2 of 5 s (5 times, 25 ms)"}},
+    {"other_processes", FIELD(other_processes_cores), 0.24, 0.25, 1.5, {"0.25 cores or more in 2 of 5 s", "1.50 at"}},
+    {"steal", FIELD(steal), 1.9, 2, 12.5, {"2 % or more", "in 2 of 5 s", "12.5 %"}},
+    {"cpu_clock", FIELD(now.mhz_mean), 1801, 1799, 1500, {"more than 10 % below", "in 2 of 5 s", "2000 to 1500 MHz"}},
+    {"cpu_thermal_throttling", FIELD(thermal_throttles), 0, 1, 3, {"temperature in 2 of 5 s (4 times)"}},
+    {"cpu_quota_throttling", FIELD(quota_throttles), 0, 2, 3, {"stopped it in 2 of 5 s (5 times, 25 ms)"}},
 };
 
 /* Five seconds; the second is as given, the third has the most. */
-static void five_seconds(const struct limit *limit, double second, double third, struct monitor_report *report)
+static void five_seconds(const struct limit *limit, double second, double third, struct monitor_findings *report)
 {
     struct cpu_tally tally = {0};
     memset(report, 0, sizeof *report);
@@ -339,14 +320,14 @@ static void five_seconds(const struct limit *limit, double second, double third,
 START_TEST(finding_is)
 {
     const struct limit *limit = &limits[_i];
-    struct monitor_report report;
+    struct monitor_findings report;
     five_seconds(limit, limit->silent, limit->silent, &report);
     ck_assert_msg(report.n == 0, "%s at %g", report.finding[0].text, limit->silent);
     five_seconds(limit, NAN, NAN, &report);
     ck_assert_msg(report.n == 0, "%s where it is unknown", report.finding[0].text);
     five_seconds(limit, limit->beyond, limit->most, &report);
     ck_assert_int_eq(report.n, 1);
-    ck_assert_str_eq(monitor_kind_name[report.finding[0].kind], limit->name);
+    ck_assert_str_eq(report.finding[0].name, limit->name);
     for (size_t i = 0; i < LENGTH(limit->words) && limit->words[i]; i++)
         ck_assert_msg(strstr(report.finding[0].text, limit->words[i]) != NULL, "no '%s' in: %s", limit->words[i],
                       report.finding[0].text);
@@ -359,7 +340,7 @@ END_TEST
 START_TEST(clocks_that_may_be_low)
 {
     struct cpu_tally tally = {0};
-    struct monitor_report report = {0};
+    struct monitor_findings report = {0};
     for (int i = 0; i < 4; i++) {
         struct cpu_sample sample = healthy();
         sample.now.mhz_mean = 1000 + 300 * i;

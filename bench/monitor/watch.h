@@ -1,12 +1,21 @@
-/* cpu.h - what the CPUs of a machine do, and for whom: a line a second, and findings over all of them. */
-#ifndef BENCH_MONITOR_CPU_H
-#define BENCH_MONITOR_CPU_H
+/* watch.h - the parts of the monitor of a host: the kernel's counters, CPUs, GPUs, and findings over all samples. */
+#ifndef BENCH_MONITOR_WATCH_H
+#define BENCH_MONITOR_WATCH_H
 
 #include "base/lines.h"
-#include "monitor/findings.h"
+#include "monitor/monitor.h"
 
 #include <sched.h>
 #include <stddef.h>
+
+/* ---- findings ---- */
+
+/* Adds a finding (printf's format, without a full stop) to those of a host, one of each name at most. */
+void monitor_findings_add(struct monitor_findings *findings, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts those of all ranks, all[n], one after the other; all zero of a rank that watched nothing. */
+void monitor_findings_join(struct monitor_findings *findings, const struct monitor_findings *all, int n);
 
 /* ---- what the kernel counts of a machine and of some processes: CPU time, clocks, throttling, memory ----
  *
@@ -17,7 +26,7 @@ struct proc_counters {
     /* CPU seconds of the machine since boot; user with nice, system with interrupts */
     double user, system, idle, iowait, steal;
     double context_switches;               /* of the machine since boot */
-    double load;                           /* processes that run or want to, averaged over a minute */
+    double load;                           /* processes that run or are ready to, averaged over a minute */
     double mhz_min, mhz_mean;              /* clocks now, over the CPUs that the job may use */
     double thermal_throttles;              /* increments of the throttle counters of those CPUs since boot; what holds
                                               for a package is counted by each of its CPUs */
@@ -49,13 +58,10 @@ void proc_destroy(struct proc *proc); /* a zeroed one is fine */
 /* Reads all counters now. */
 void proc_read(struct proc *proc, struct proc_counters *counters);
 
-/* The clocks in the text of /proc/cpuinfo of these CPUs; without any the fields stay as they are. */
-void proc_parse_cpuinfo(const char *text, const cpu_set_t *cpus, struct proc_counters *counters);
+/* ---- CPUs ---- */
 
-/* ---- what follows from it ---- */
-
-/* Thresholds of findings, beside MONITOR_OTHER_CORES. Throttling, by temperature or by quota, always is one. A clock
- * counts while the machine is busy, since idle cores slow down by themselves. */
+/* Thresholds of findings, in addition to MONITOR_OTHER_CORES. Throttling, by temperature or by quota, always is one. A
+ * clock counts while the machine is busy, since idle cores slow down by themselves. */
 #define MONITOR_STEAL_PERCENT      2.0  /* of a second's CPU time */
 #define MONITOR_CLOCK_FALL         0.10 /* of the mean clock, below its largest value so far */
 #define MONITOR_CLOCK_BUSY_PERCENT 50.0 /* of the machine's CPU time */
@@ -72,8 +78,8 @@ struct cpu_sample {
 };
 
 /* length_s is the time between the two. */
-void cpu_sample_between(const struct proc_counters *before, const struct proc_counters *after, double length_s,
-                        struct cpu_sample *sample);
+struct cpu_sample cpu_sample_between(const struct proc_counters *before, const struct proc_counters *after,
+                                     double length_s);
 
 /* Totals and extremes of all samples. */
 struct cpu_tally {
@@ -88,9 +94,9 @@ struct cpu_tally {
 };
 
 void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample); /* zeroed to begin with */
-void cpu_tally_report(const struct cpu_tally *tally, struct monitor_report *report);
+void cpu_tally_report(const struct cpu_tally *tally, struct monitor_findings *findings);
 
-/* The monitor of a machine. */
+/* The monitor of a machine; last and last_ns are of the first reading to begin with. */
 struct monitor_cpu {
     struct proc proc;
     struct proc_counters last;
@@ -101,10 +107,60 @@ struct monitor_cpu {
 
 extern const char cpu_column_names[]; /* of its file, a line */
 
-/* Takes the first reading. */
-void monitor_cpu_begin(struct monitor_cpu *cpu);
-
-/* Takes another one and writes the line of the time since the last, with `seconds` as its time. */
+/* Takes another reading and writes the line of the time since the last, with `seconds` as its time. */
 void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds);
+
+/* ---- GPUs, by NVIDIA's management library (NVML), found at run time: the program is built and runs without it ---- */
+
+/* The share of a GPU's memory above which it counts as nearly full. Clocks held back by power, temperature or hardware
+ * always are a finding. */
+#define MONITOR_GPU_MEMORY_PERCENT 90.0
+
+/* The state of a GPU; NAN is unknown. */
+struct gpu_sample {
+    double utilization_gpu, utilization_memory; /* percent */
+    double memory_used, memory_total;           /* MiB */
+    double power, temperature;                  /* W, degrees Celsius */
+    double sm_clock, memory_clock;              /* MHz */
+    int has_reasons;
+    unsigned long long reasons; /* why clocks are below their maximum, by the bits of NVML */
+};
+
+enum { GPU_FINDINGS = 4, GPU_NAME = 96 };
+
+/* A GPU, and counts over all its samples. */
+struct gpu {
+    unsigned index;                      /* the library's number of it */
+    struct nvml_device *device;          /* the library's handle */
+    char name[GPU_NAME], uuid[GPU_NAME]; /* empty where it has none */
+    int samples, count[GPU_FINDINGS];    /* all; those with that finding */
+    double memory_most;                  /* percent */
+};
+
+void gpu_tally_add(struct gpu *gpu, const struct gpu_sample *sample);
+
+/* Findings of n GPUs: of each kind, the GPU that had it in most samples, and how many more had it too. */
+void gpu_tally_report(const struct gpu *gpu, int n, struct monitor_findings *findings);
+
+enum { GPU_REASONS_TEXT = 192 };
+/* Reasons as words joined by |; "none" without one; "other" for bits without a name. */
+const char *gpu_reasons_words(unsigned long long reasons, char text[GPU_REASONS_TEXT]);
+
+/* The monitor of a host's GPUs, of all that NVML gives access to, whether or not this run computes on them. */
+struct monitor_gpu {
+    int n;
+    struct gpu *gpu;  /* [n] */
+    struct lines csv; /* csv.file is -1 until it is opened */
+};
+
+/* Loads libnvidia-ml.so.1, starts it and finds the GPUs. Returns 0; or -1, reported: no library, one without a function
+ * that is needed, one that cannot start (no driver), or no GPU. */
+int monitor_gpu_create(struct monitor_gpu *monitor);
+void monitor_gpu_destroy(struct monitor_gpu *monitor); /* a zeroed one is fine; leaves csv alone */
+
+extern const char gpu_column_names[]; /* of its file, a line */
+
+/* Reads every GPU and writes its line, with `seconds` as its time. */
+void monitor_gpu_sample(struct monitor_gpu *monitor, double seconds);
 
 #endif
