@@ -12,6 +12,41 @@
 
 enum { ROUNDS = 21, SIZES = 24 }; /* sizes from 8 B to 64 MiB */
 
+static int compare(struct endpoint *endpoint, const struct timing_options *options, struct collective_timing *t);
+
+int main(int argc, char *argv[])
+{
+    struct job job;
+    struct endpoint endpoint;
+    struct collective_choice choice = {.kind = COMM_ALL_REDUCE, .dtypes = 1 << COMM_FLOAT32, .ops = 1 << COMM_SUM};
+    struct timing_options options = {.warmup_iters = 5, .cycles = ROUNDS, .time = TIME_MEAN};
+    struct comm_options comm = {.library = COMM_MPI, .timeout_s = 300};
+    size_t bytes[SIZES], n, agree = 0;
+    if (job_begin(&job))
+        FATAL("%s", error_text());
+    if (argc > 1)
+        FATAL("unknown option '%s'; there are none", argv[1]);
+    for (size_t i = 0; i < SIZES; i++)
+        bytes[i] = (size_t)8 << i;
+    if (endpoint_create(&endpoint, &job, device_cpu(1), &comm, bytes[SIZES - 1], 0))
+        return 1;
+    struct collective_timing *timing = timing_create(&choice, bytes, SIZES, job.size, 0, &n);
+    if (job.rank == 0)
+        printf("MPI_Allreduce of floats on %d ranks, us a call: a plain loop around it, and ddpbench, %d rounds in "
+               "turn\n%10s %-12s %10s %10s %7s %-14s %10s %7s\n",
+               job.size, ROUNDS, "bytes", "", "plain", "ddpbench", "ratio", "[95 %]", "its time", "calls");
+    for (size_t i = 0; i < n; i++)
+        agree += (size_t)compare(&endpoint, &options, &timing[i]);
+    if (job.rank == 0)
+        printf("plain, ddpbench: medians over the rounds of the mean of a loop; ratio: median of the rounds' own; its "
+               "time: what `ddpbench allreduce` prints. %zu of %zu agree within max(3 %%, 0.2 us).\n",
+               agree, n);
+    timing_destroy(timing, n);
+    endpoint_destroy(&endpoint);
+    job_end(&job);
+    return agree == n ? 0 : 1;
+}
+
 static double mean_of_ranks(const struct job *job, double seconds)
 {
     double sum;
@@ -62,37 +97,4 @@ static int compare(struct endpoint *endpoint, const struct timing_options *optio
                t->n, agree ? "agree" : "DIFFER");
     fflush(stdout);
     return agree;
-}
-
-int main(int argc, char *argv[])
-{
-    struct job job;
-    struct endpoint endpoint;
-    struct collective_choice choice = {.kind = COMM_ALL_REDUCE, .dtypes = 1 << COMM_FLOAT32, .ops = 1 << COMM_SUM};
-    struct timing_options options = {.warmup_iters = 5, .cycles = ROUNDS, .time = TIME_MEAN};
-    struct comm_options comm = {.library = COMM_MPI, .timeout_s = 300};
-    size_t bytes[SIZES], n, agree = 0;
-    if (job_begin(&job))
-        FATAL("%s", error_text());
-    if (argc > 1)
-        FATAL("unknown option '%s'; there are none", argv[1]);
-    for (size_t i = 0; i < SIZES; i++)
-        bytes[i] = (size_t)8 << i;
-    if (endpoint_create(&endpoint, &job, device_cpu(1), &comm, bytes[SIZES - 1], 0))
-        return 1;
-    struct collective_timing *timing = timing_create(&choice, bytes, SIZES, job.size, 0, &n);
-    if (job.rank == 0)
-        printf("MPI_Allreduce of floats on %d ranks, us a call: a plain loop around it, and ddpbench, %d rounds in "
-               "turn\n%10s %-12s %10s %10s %7s %-14s %10s %7s\n",
-               job.size, ROUNDS, "bytes", "", "plain", "ddpbench", "ratio", "[95 %]", "its time", "calls");
-    for (size_t i = 0; i < n; i++)
-        agree += (size_t)compare(&endpoint, &options, &timing[i]);
-    if (job.rank == 0)
-        printf("plain, ddpbench: medians over the rounds of the mean of a loop; ratio: median of the rounds' own; its "
-               "time: what `ddpbench allreduce` prints. %zu of %zu agree within max(3 %%, 0.2 us).\n",
-               agree, n);
-    timing_destroy(timing, n);
-    endpoint_destroy(&endpoint);
-    job_end(&job);
-    return agree == n ? 0 : 1;
 }

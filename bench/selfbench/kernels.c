@@ -27,6 +27,32 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
+static void measure_cases(const struct bench *b);
+static void print_figures(const struct bench *b);
+
+int main(int argc, char *argv[])
+{
+    struct bench b = {.program = {.name = "bench_kernels"}};
+    struct option_section own = {.title = "Sizes", OPTION_ROWS(rows), .base = &b};
+    int status = program_open(&b.program, &own, 1,
+                              "Times each operation of the device next to a copy. On a GPU products and attention have "
+                              "the sizes of\nbench/peers/torch_kernels.py, and --tsv the columns of its table.\n",
+                              argc, argv);
+    if (status >= 0)
+        return status;
+    if (!b.array_mib)
+        b.array_mib = b.program.quick ? 16 : 256;
+    kernel_cases_create(&b.cases, b.program.opened.device, (int)b.program.threads, b.array_mib, b.program.quick);
+    double *seconds = allocate(b.cases.n * b.rounds, sizeof *seconds);
+    for (size_t i = 0; i < b.cases.n; i++)
+        b.cases.item[i].seconds = seconds + i * b.rounds;
+    measure_cases(&b);
+    print_figures(&b);
+    free(seconds);
+    kernel_cases_destroy(&b.cases);
+    return program_close(&b.program);
+}
+
 /* ---- measuring ---- */
 
 /* Runs every case as often as it says, and keeps the seconds of a call. An untimed copy goes first, so that the device
@@ -129,27 +155,4 @@ static void print_figures(const struct bench *b)
     else
         printf("\nEvery memory-bound operation reaches %.0f %% of the bandwidth of the %s or more.\n", 100 * enough,
                copy);
-}
-
-int main(int argc, char *argv[])
-{
-    struct bench b = {.program = {.name = "bench_kernels"}};
-    struct option_section own = {.title = "Sizes", OPTION_ROWS(rows), .base = &b};
-    int status = program_open(&b.program, &own, 1,
-                              "Times each operation of the device next to a copy. On a GPU products and attention have "
-                              "the sizes of\nbench/peers/torch_kernels.py, and --tsv the columns of its table.\n",
-                              argc, argv);
-    if (status >= 0)
-        return status;
-    if (!b.array_mib)
-        b.array_mib = b.program.quick ? 16 : 256;
-    kernel_cases_create(&b.cases, b.program.opened.device, (int)b.program.threads, b.array_mib, b.program.quick);
-    double *seconds = allocate(b.cases.n * b.rounds, sizeof *seconds);
-    for (size_t i = 0; i < b.cases.n; i++)
-        b.cases.item[i].seconds = seconds + i * b.rounds;
-    measure_cases(&b);
-    print_figures(&b);
-    free(seconds);
-    kernel_cases_destroy(&b.cases);
-    return program_close(&b.program);
 }

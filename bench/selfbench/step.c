@@ -31,6 +31,36 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
+static void compare_step(const struct program *program, const struct step_options *o);
+static void measure_harness(const char *what, int threaded);
+static void compare_late_steps(void);
+
+int main(int argc, char *argv[])
+{
+    struct step_options o = {.pairs = 0};
+    struct program program = {.name = "bench_step"};
+    struct option_section own[] = {workload_model_options(&o.model), {.title = "Step", OPTION_ROWS(rows), .base = &o}};
+    int status =
+        program_open(&program, own, 2,
+                     "What a training step costs beyond its matrix products, and the harness around it.\n", argc, argv);
+    if (status >= 0)
+        return status;
+    if (workload_check(&o.model, "synthetic"))
+        return program_error(&program, 2);
+    if (!o.batch)
+        o.batch = program.opened.on_gpu ? 32 : 1;
+    if (!o.pairs)
+        o.pairs = program.quick ? 3 : program.opened.on_gpu ? 15 : 7;
+    compare_step(&program, &o);
+    printf("2. Harness: 12 layers on a device that does nothing, ddp_individual (a collective per tensor); a pause\n"
+           "   of 100 us between steps, in which the next batch is fetched, is not counted.\n");
+    measure_harness("one rank", 0);
+    measure_harness("with the communication thread", 1);
+    printf("\n");
+    compare_late_steps();
+    return program_close(&program);
+}
+
 /* ---- 1. a step against its products ---- */
 
 enum { PRODUCTS, STEP, RATIO, CEILING, MODEL, MFU, FIRST_PHASE, FIGURES = FIRST_PHASE + PHASES };
@@ -197,30 +227,4 @@ static void compare_late_steps(void)
     printf("3. Steps 1000 to %d of a block of %d against its steps 10 to %d, ratio of medians: %s blocks (aim: 1).\n",
            1000 + AROUND, STEPS, 10 + AROUND, spread_words(words, ratio, BLOCKS, 2));
     one_rank_destroy(&rank);
-}
-
-int main(int argc, char *argv[])
-{
-    struct step_options o = {.pairs = 0};
-    struct program program = {.name = "bench_step"};
-    struct option_section own[] = {workload_model_options(&o.model), {.title = "Step", OPTION_ROWS(rows), .base = &o}};
-    int status =
-        program_open(&program, own, 2,
-                     "What a training step costs beyond its matrix products, and the harness around it.\n", argc, argv);
-    if (status >= 0)
-        return status;
-    if (workload_check(&o.model, "synthetic"))
-        return program_error(&program, 2);
-    if (!o.batch)
-        o.batch = program.opened.on_gpu ? 32 : 1;
-    if (!o.pairs)
-        o.pairs = program.quick ? 3 : program.opened.on_gpu ? 15 : 7;
-    compare_step(&program, &o);
-    printf("2. Harness: 12 layers on a device that does nothing, ddp_individual (a collective per tensor); a pause\n"
-           "   of 100 us between steps, in which the next batch is fetched, is not counted.\n");
-    measure_harness("one rank", 0);
-    measure_harness("with the communication thread", 1);
-    printf("\n");
-    compare_late_steps();
-    return program_close(&program);
 }

@@ -17,6 +17,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static void measure_recording(void);
+static void measure_writing(const char *path);
+
+int main(int argc, char *argv[])
+{
+    const char *directory = getenv("TMPDIR");
+    char path[FILES_PATH];
+    if (argc > 1) {
+        fprintf(stderr, "bench_trace: unknown option '%s'; there are none (TMPDIR says where it writes)\n", argv[1]);
+        return 2;
+    }
+    snprintf(path, sizeof path, "%.700s/bench_trace.json", directory ? directory : "/tmp");
+    measure_recording();
+    measure_writing(path);
+    return 0;
+}
+
 /* ---- 1. recording ---- */
 
 static void measure_recording(void)
@@ -138,18 +155,4 @@ static void measure_writing(const char *path)
                1e6 * stats_median(seconds[part], RUNS) / (double)w[part].events,
                part == 2 ? " (aim: at most 2 s, and the same for each)" : "");
     one_rank_destroy(&rank);
-}
-
-int main(int argc, char *argv[])
-{
-    const char *directory = getenv("TMPDIR");
-    char path[FILES_PATH];
-    if (argc > 1) {
-        fprintf(stderr, "bench_trace: unknown option '%s'; there are none (TMPDIR says where it writes)\n", argv[1]);
-        return 2;
-    }
-    snprintf(path, sizeof path, "%.700s/bench_trace.json", directory ? directory : "/tmp");
-    measure_recording();
-    measure_writing(path);
-    return 0;
 }
