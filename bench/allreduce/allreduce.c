@@ -19,7 +19,6 @@
 struct allreduce {
     const struct job *job;
     const struct allreduce_options *options;
-    struct sizes sizes;
     struct open_device opened;
     struct host_facts host;
     int threads;
@@ -83,8 +82,8 @@ static int set_up(struct allreduce *a, const struct command *command)
     const struct job *job = a->job;
     const struct allreduce_options *o = a->options;
     enum { LONGEST_ELEMENT = 8 }; /* a message has a whole one of each rank, at least */
-    size_t most_bytes = a->sizes.bytes[a->sizes.n - 1] + LONGEST_ELEMENT * (size_t)job->size;
-    size_t buffers = 2 * most_bytes, samples = timing_memory(&o->timing, a->sizes.n, job->size);
+    size_t most_bytes = o->messages.bytes[o->messages.n - 1] + LONGEST_ELEMENT * (size_t)job->size;
+    size_t buffers = 2 * most_bytes, samples = timing_memory(&o->timing, o->messages.n, job->size);
     double cores = host_cores_per_rank(job);
     struct results_target place = {"output", o->results.output, o->results.label, ""};
     a->origin_ns = clock_now_ns();
@@ -103,7 +102,7 @@ static int set_up(struct allreduce *a, const struct command *command)
     struct comm_options comm = o->comm;
     comm.core_to_spare = cores >= a->threads + 1;
     comm.shares_gpu = o->device.share_gpu;
-    a->timing = timing_create(&o->choice, a->sizes.bytes, a->sizes.n, job->size, o->overlap, &a->timings);
+    a->timing = timing_create(&o->choice, o->messages.bytes, o->messages.n, job->size, o->overlap, &a->timings);
     if (endpoint_create(&a->endpoint, job, a->opened.device, &comm, most_bytes, o->overlap))
         return -1;
     if (o->overlap)
@@ -324,8 +323,7 @@ int run_allreduce(const struct job *job, int argc, char *const argv[])
             allreduce_options_help(stdout, &table);
         else if (job->rank == 0)
             printf("ddpbench %s\n", version_text());
-    } else if (job_agree(job, allreduce_sizes(&a.sizes, &options)) ||
-               job_agree(job, allreduce_options_fit(&options, a.sizes.bytes[a.sizes.n - 1], job->size)))
+    } else if (job_agree(job, allreduce_options_fit(&options, job->size)))
         status = USAGE;
     else if (set_up(&a, &command) || run(&a))
         status = FAILED;
@@ -335,6 +333,6 @@ int run_allreduce(const struct job *job, int argc, char *const argv[])
     timing_destroy(a.timing, a.timings);
     figures_destroy(&a.figures);
     cJSON_Delete(a.table.json);
-    free(a.sizes.bytes);
+    free(options.messages.bytes);
     return status;
 }

@@ -5,63 +5,10 @@
 
 #include <math.h>
 
-/* Weighted means and products of n points about them; weights are 1 / seconds^2. */
-struct moments {
-    double n, weight, bytes, seconds; /* number of points, sum of weights, means */
-    double bytes_bytes, bytes_seconds;
-    double least_seconds;
-};
-
-static struct moments moments_of(const double *bytes, const double *seconds, size_t n)
-{
-    struct moments m = {.n = (double)n, .least_seconds = INFINITY};
-    for (size_t i = 0; i < n; i++) {
-        double w = 1 / (seconds[i] * seconds[i]);
-        m.weight += w;
-        m.bytes += w * bytes[i];
-        m.seconds += w * seconds[i];
-        m.least_seconds = fmin(m.least_seconds, seconds[i]);
-    }
-    m.bytes /= m.weight;
-    m.seconds /= m.weight;
-    for (size_t i = 0; i < n; i++) { /* in a second pass, which cancels no digits */
-        double w = 1 / (seconds[i] * seconds[i]), x = bytes[i] - m.bytes;
-        m.bytes_bytes += w * x * x;
-        m.bytes_seconds += w * x * (seconds[i] - m.seconds);
-    }
-    return m;
-}
-
 /* A line with the standard errors of its numbers, for residuals of standard deviation 1, and its degrees of freedom. */
 struct line {
     double latency, slope, latency_error, slope_error, df;
 };
-
-static struct line free_line(const struct moments *m)
-{
-    double slope = m->bytes_seconds / m->bytes_bytes;
-    return (struct line){.latency = m->seconds - slope * m->bytes,
-                         .slope = slope,
-                         .latency_error = sqrt(1 / m->weight + m->bytes * m->bytes / m->bytes_bytes),
-                         .slope_error = 1 / sqrt(m->bytes_bytes),
-                         .df = m->n - 2};
-}
-
-/* The best line with both numbers at least 0. Of the free line at most one is below 0, since it goes through the means,
- * which are above 0; the best line then has 0 there. What no clock shows, 1e-9 of the shortest time, is 0 as well. */
-static struct line best_line(const struct moments *m, double most_bytes)
-{
-    struct line line = free_line(m);
-    double least = 1e-9 * m->least_seconds;
-    if (line.latency < least) { /* through 0: sum w x t / sum w x^2 */
-        double squares = m->bytes_bytes + m->weight * m->bytes * m->bytes;
-        double product = m->bytes_seconds + m->weight * m->bytes * m->seconds;
-        return (struct line){0, product / squares, 0, 1 / sqrt(squares), m->n - 1};
-    }
-    if (line.slope * most_bytes < least)
-        return (struct line){m->seconds, 0, 1 / sqrt(m->weight), 0, m->n - 1};
-    return line;
-}
 
 static double squares_left(const struct line *line, const double *bytes, const double *seconds, size_t n)
 {
@@ -73,19 +20,46 @@ static double squares_left(const struct line *line, const double *bytes, const d
     return squares;
 }
 
-/* Where a number is 0 because the free line has it below, its interval reaches as high as the free line's. */
+/* The line of least squares, with weights 1 / seconds^2, into *any; and returns the best with both numbers at least 0.
+ * Of *any at most one is below 0, since it goes through the means, which are above 0; the best line then has 0 there.
+ * What no clock shows, 1e-9 of the shortest time, is 0 as well. */
+static struct line fit_line(const double *bytes, const double *seconds, size_t n, struct line *any)
+{
+    double weight = 0, x_mean = 0, t_mean = 0, xx = 0, xt = 0, shortest = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        double w = 1 / (seconds[i] * seconds[i]);
+        weight += w;
+        x_mean += w * bytes[i];
+        t_mean += w * seconds[i];
+        shortest = fmin(shortest, seconds[i]);
+    }
+    x_mean /= weight;
+    t_mean /= weight;
+    for (size_t i = 0; i < n; i++) { /* about the means, in a second pass, which cancels no digits */
+        double w = 1 / (seconds[i] * seconds[i]), x = bytes[i] - x_mean;
+        xx += w * x * x;
+        xt += w * x * (seconds[i] - t_mean);
+    }
+    double slope = xt / xx, squares = xx + weight * x_mean * x_mean, df = (double)n - 2;
+    *any = (struct line){t_mean - slope * x_mean, slope, sqrt(1 / weight + x_mean * x_mean / xx), 1 / sqrt(xx), df};
+    if (any->latency < 1e-9 * shortest) /* through 0: sum w x t / sum w x^2 */
+        return (struct line){0, (xt + weight * x_mean * t_mean) / squares, 0, 1 / sqrt(squares), df + 1};
+    if (slope * bytes[n - 1] < 1e-9 * shortest)
+        return (struct line){t_mean, 0, 1 / sqrt(weight), 0, df + 1};
+    return *any;
+}
+
+/* Where a number is 0 because the line of least squares has it below, its interval reaches as high as that line's. */
 static struct link_regime regime_of(const double *bytes, const double *seconds, size_t n)
 {
-    struct moments m = moments_of(bytes, seconds, n);
-    struct line line = best_line(&m, bytes[n - 1]), any = free_line(&m);
-    double left = squares_left(&line, bytes, seconds, n);
+    struct line any, line = fit_line(bytes, seconds, n, &any);
+    double left = squares_left(&line, bytes, seconds, n), left_any = squares_left(&any, bytes, seconds, n);
     double reach = stats_t_quantile(0.975, line.df) * sqrt(left / line.df);
-    double reach_of_any = stats_t_quantile(0.975, any.df) * sqrt(squares_left(&any, bytes, seconds, n) / any.df);
-    double latency_high = line.latency + reach * line.latency_error, slope_high = line.slope + reach * line.slope_error;
-    if (line.latency == 0)
-        latency_high = fmax(0, any.latency + reach_of_any * any.latency_error);
-    if (line.slope == 0)
-        slope_high = fmax(0, any.slope + reach_of_any * any.slope_error);
+    double reach_any = stats_t_quantile(0.975, any.df) * sqrt(left_any / any.df);
+    double latency_high = line.latency == 0 ? fmax(0, any.latency + reach_any * any.latency_error)
+                                            : line.latency + reach * line.latency_error;
+    double slope_high =
+        line.slope == 0 ? fmax(0, any.slope + reach_any * any.slope_error) : line.slope + reach * line.slope_error;
     return (struct link_regime){
         .from_bytes = bytes[0],
         .to_bytes = bytes[n - 1],
@@ -100,8 +74,7 @@ static struct link_regime regime_of(const double *bytes, const double *seconds, 
 
 static double squares_of(const double *bytes, const double *seconds, size_t n)
 {
-    struct moments m = moments_of(bytes, seconds, n);
-    struct line line = best_line(&m, bytes[n - 1]);
+    struct line any, line = fit_line(bytes, seconds, n, &any);
     return squares_left(&line, bytes, seconds, n);
 }
 

@@ -1,15 +1,17 @@
-/* options.c - the command line of `ddpbench allreduce`: the names and letters are nccl-tests' where it has them. */
+/* options.c - the command line of `ddpbench allreduce`: the names and letters are nccl-tests' where it has them; and
+ * the sizes of messages that it asks for: a range, a list, or those that a model's strategies send. */
 #include "allreduce/options.h"
 
 #include "ddp/comm_mpi.h"
+#include "ddp/plan.h"
 #include "kernels/error.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELD(field) offsetof(struct allreduce_options, field)
+#define MESSAGE_MOST_BYTES 1099511627776.0 /* 1 TiB */
+#define FIELD(field)       offsetof(struct allreduce_options, field)
 
 /* ---- lists of names ---- */
 
@@ -18,18 +20,14 @@ static int names_parse(const struct option *option, const char *text, void *fiel
 {
     unsigned names = 0;
     char word[32];
-    int more, choice;
-    if (!strcmp(text, "all")) {
+    int more = 0, choice;
+    if (!strcmp(text, "all"))
         for (int i = 0; option->choices[i]; i++)
             names |= 1u << i;
-        *(unsigned *)field = names;
-        return 0;
-    }
-    for (const char *at = text; (more = option_next_word(&at, word, sizeof word)) > 0; names |= 1u << choice) {
-        choice = option_choose(option, word, option->choices);
-        if (choice < 0)
-            return -1;
-    }
+    else
+        for (const char *at = text; (more = option_next_word(&at, word, sizeof word)) > 0; names |= 1u << choice)
+            if ((choice = option_choose(option, word, option->choices)) < 0)
+                return -1;
     if (more < 0 || !names) /* no list: reported with the names that there are */
         return option_choose(option, *text ? text : "''", option->choices);
     *(unsigned *)field = names;
@@ -111,6 +109,76 @@ static const struct option file_rows[] = {
 };
 /* clang-format on */
 
+/* ---- the sizes of messages ---- */
+
+/* At its place, once. */
+static void add_size(struct message_sizes *sizes, size_t bytes)
+{
+    size_t at = sizes->n;
+    while (at && sizes->bytes[at - 1] > bytes)
+        at--;
+    if (at && sizes->bytes[at - 1] == bytes)
+        return;
+    if (sizes->n % 64 == 0)
+        sizes->bytes = realloc(sizes->bytes, (sizes->n + 64) * sizeof *sizes->bytes);
+    if (!sizes->bytes)
+        FATAL("no memory for %zu sizes", sizes->n + 64);
+    memmove(sizes->bytes + at + 1, sizes->bytes + at, (sizes->n++ - at) * sizeof *sizes->bytes);
+    sizes->bytes[at] = bytes;
+}
+
+static int of_range(struct message_sizes *sizes, const struct allreduce_options *o)
+{
+    enum { MOST_SIZES = 100000 };
+    if (o->max_bytes < o->min_bytes)
+        return error_report("--max-bytes %zu is less than --min-bytes %zu", o->max_bytes, o->min_bytes);
+    for (double bytes = (double)o->min_bytes; bytes <= (double)o->max_bytes;
+         bytes = o->step_bytes ? bytes + (double)o->step_bytes : fmax(bytes + 1, floor(bytes * o->step_factor))) {
+        if (sizes->n == MOST_SIZES)
+            return error_report("more than %d sizes from --min-bytes to --max-bytes; use a larger step", MOST_SIZES);
+        add_size(sizes, (size_t)bytes);
+    }
+    return 0;
+}
+
+static int of_list(struct message_sizes *sizes, const char *text)
+{
+    static const struct option option = {.name = "sizes", .low = 1, .high = MESSAGE_MOST_BYTES};
+    char word[32];
+    size_t bytes;
+    int more;
+    for (const char *at = text; (more = option_next_word(&at, word, sizeof word)) > 0;) {
+        if (option_bytes.parse(&option, word, &bytes))
+            return -1;
+        add_size(sizes, bytes);
+    }
+    return more < 0 || !sizes->n ? error_report("--sizes '%.200s': expected a list such as 8,64K,25M", text) : 0;
+}
+
+static int of_workload(struct message_sizes *sizes, struct workload *workload)
+{
+    struct implementation implementation[MAX_IMPLEMENTATIONS];
+    int n = implementations_make(implementation, &workload->strategies, &workload->bucket_sizes);
+    if (n < 0 || workload_check(workload, "synthetic"))
+        return -1;
+    struct model_sizes of_model = workload_sizes(workload, 1);
+    struct model model;
+    model_plan(&model, &of_model, sizeof(float));
+    for (int i = 0; i < n; i++) {
+        const struct strategy *strategy = implementation[i].strategy;
+        enum comm_dtype dtype = strategy->stages ? workload->grad_dtype : COMM_FLOAT32;
+        struct plan plan;
+        if (!strategy->reduces)
+            continue;
+        strategy->plan(&plan, model.tensor, model.tensors, implementation[i].bucket_bytes);
+        for (int bucket = 0; bucket < plan.n; bucket++)
+            add_size(sizes, plan.bucket[bucket].count * comm_dtype_bytes(dtype));
+        plan_destroy(&plan);
+    }
+    model_destroy(&model);
+    return sizes->n ? 0 : error_report("--sizes-from-model: none of the --implementations sends anything");
+}
+
 /* ---- the command line ---- */
 
 static void make_table(struct option_table *table, struct allreduce_options *o)
@@ -160,8 +228,6 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
         return 0;
     const char *range = option_given_of(table, range_rows), *timing = option_given_of(table, timing_rows);
     int list = option_was_given(table, "sizes");
-    if (list && !*o->sizes)
-        return error_report("--sizes '': expected a list such as 8,64K,25M");
     if (list && o->sizes_from_model)
         return error_report("--sizes and --sizes-from-model both say the sizes; use one");
     if ((list || o->sizes_from_model) && range)
@@ -171,12 +237,17 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
         return error_report("--step-factor and --step-bytes are two ways to step; use one");
     if (o->overlap && timing)
         return error_report("--%s does not go with --overlap, which measures in a way of its own", timing);
-    return read_flip_bit(&o->timing);
+    if (read_flip_bit(&o->timing))
+        return -1;
+    return o->sizes_from_model ? of_workload(&o->messages, &o->workload)
+           : list              ? of_list(&o->messages, o->sizes)
+                               : of_range(&o->messages, o);
 }
 
-int allreduce_options_fit(const struct allreduce_options *o, size_t most_bytes, int ranks)
+int allreduce_options_fit(const struct allreduce_options *o, int ranks)
 {
     enum comm_kind kind = o->choice.kind;
+    size_t most_bytes = o->messages.bytes[o->messages.n - 1];
     if (o->choice.root >= (size_t)ranks)
         return error_report("--root %zu: there are ranks 0 to %d", o->choice.root, ranks - 1);
     if (o->overlap && ranks == 1)

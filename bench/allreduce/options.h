@@ -5,7 +5,10 @@
 #include "allreduce/tables.h"
 #include "training/training.h"
 
-#define MESSAGE_MOST_BYTES 1099511627776.0 /* 1 TiB */
+struct message_sizes {
+    size_t *bytes; /* [n], increasing */
+    size_t n;
+};
 
 struct allreduce_options {
     /* sizes: from min to max, each the last times the factor; or, where step_bytes is above 0, plus that */
@@ -14,6 +17,7 @@ struct allreduce_options {
     const char *sizes;    /* or a list; "": none */
     int sizes_from_model; /* or 1: what is sent for `workload` */
     struct workload workload;
+    struct message_sizes messages; /* what these come to */
     struct collective_choice choice;
     struct timing_options timing;
     int overlap;                           /* 1: overlaps are measured instead of timings */
@@ -25,21 +29,14 @@ struct allreduce_options {
     struct monitor_options monitor;
 };
 
-/* Makes the table that fills the options, parses argv (argv[0] is the command's name) strictly, and checks what can be
- * checked without ranks. Returns 0; or -1, reported. */
+/* Makes the table that fills the options, parses argv (argv[0] is the command's name) strictly, makes the sizes of
+ * messages, and checks what can be checked without ranks. The caller frees messages.bytes in any case. Returns 0; or
+ * -1, reported. */
 int allreduce_options_parse(struct allreduce_options *options, struct option_table *table, int argc,
                             char *const argv[]);
 
-struct sizes {
-    size_t *bytes; /* [n], increasing */
-    size_t n;
-};
-
-/* Makes *sizes, zeroed before, as the options say; the caller frees its bytes. Returns 0; or -1, reported. */
-int allreduce_sizes(struct sizes *sizes, struct allreduce_options *options);
-
-/* Checks the rest, once the largest message and the ranks are known. Returns 0; or -1, reported. */
-int allreduce_options_fit(const struct allreduce_options *options, size_t most_bytes, int ranks);
+/* Checks the rest, once the ranks are known. Returns 0; or -1, reported. */
+int allreduce_options_fit(const struct allreduce_options *options, int ranks);
 
 /* Prints the help that was asked for. */
 void allreduce_options_help(FILE *out, const struct option_table *table);
