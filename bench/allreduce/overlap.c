@@ -1,5 +1,5 @@
 /* overlap.c - how much of a collective computation hides. */
-#include "allreduce/overlap.h"
+#include "allreduce/timing.h"
 
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"

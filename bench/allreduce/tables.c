@@ -69,8 +69,8 @@ static const struct {
     {NAMES("time_p99"), SAME("\ni_p99\n(us)"), SHOW_ITERATIONS, BETTER_LOWER, US(iterations.p99)},
     {NAMES("time_max"), SAME("\ni_max\n(us)"), SHOW_ITERATIONS, BETTER_LOWER, US(iterations.max)},
     {NAMES("iterations"), SAME(NULL), SHOW_NEVER, BETTER_NONE, {NULL, NULL, COLUMN_COUNT, TIMING(n), NULL, 1, 0, 0}},
-    {NAMES("least_rank_median"), SAME(NULL), SHOW_NEVER, BETTER_NONE, US(ranks.min)},
-    {NAMES("largest_rank_median"), SAME(NULL), SHOW_NEVER, BETTER_NONE, US(ranks.max)},
+    {NAMES("least_rank_median"), SAME(NULL), SHOW_NEVER, BETTER_NONE, US(least_rank_median)},
+    {NAMES("largest_rank_median"), SAME(NULL), SHOW_NEVER, BETTER_NONE, US(largest_rank_median)},
     {NAMES("slowest_rank"), SAME(NULL), SHOW_NEVER, BETTER_NONE,
      {NULL, NULL, COLUMN_INT, TIMING(slowest_rank), NULL, 1, 0, 0}},
 };
@@ -116,27 +116,24 @@ void timing_figures(struct figure_list *list, const struct collective_timing *t)
 /* ---- overlaps ---- */
 
 #define OVERLAP(field) offsetof(struct overlap_timing, field)
-/* An estimate's interval lies behind its median, as two numbers. */
-/* NOLINTBEGIN(bugprone-macro-parentheses): a member's name takes none */
-#define ESTIMATE(key, heading, heading_of_interval, field, unit, scale, width, decimals)                               \
-    {(key), (heading), COLUMN_REAL, OVERLAP(field.median), (unit), (scale), (width), (decimals)},                      \
-    {                                                                                                                  \
-        (key), (heading_of_interval), COLUMN_INTERVAL, OVERLAP(field.ci_low), (unit), (scale), -20, (decimals)         \
-    }
-/* NOLINTEND(bugprone-macro-parentheses) */
-
 /* clang-format off */
 static const struct column overlap_columns[] = {
     {"bytes", "#       size\n#        (B)", COLUMN_COUNT, OVERLAP(of.bytes), "B", 1, 12, 0},
     {"count", "count\n(elements)", COLUMN_COUNT, OVERLAP(of.collective.count), NULL, 1, 12, 0},
     {"dtype", "type", COLUMN_NAME, OVERLAP(of.dtype), NULL, 1, 6, 0},
     {"op", "redop", COLUMN_NAME, OVERLAP(of.op), NULL, 1, 5, 0},
-    ESTIMATE("compute", "compute\n(us)", NULL, compute, "s", 1e6, 10, 1),
-    ESTIMATE("comm", "comm\n(us)", NULL, comm, "s", 1e6, 10, 1),
-    ESTIMATE("both", "both\n(us)", NULL, both, "s", 1e6, 10, 1),
-    ESTIMATE("overlap", "overlap\n(%)", "[95 % interval]", overlap, "1", 100, 8, 1),
-    ESTIMATE("compute_slowdown", "compute\nslowdown", NULL, compute_slowdown, "1", 1, 9, 2),
-    ESTIMATE("comm_slowdown", "comm\nslowdown", NULL, comm_slowdown, "1", 1, 9, 2),
+    {"compute", "compute\n(us)", COLUMN_REAL, OVERLAP(compute.median), "s", 1e6, 10, 1},
+    {"compute", NULL, COLUMN_INTERVAL, OVERLAP(compute.ci_low), "s", 1e6, -20, 1},
+    {"comm", "comm\n(us)", COLUMN_REAL, OVERLAP(comm.median), "s", 1e6, 10, 1},
+    {"comm", NULL, COLUMN_INTERVAL, OVERLAP(comm.ci_low), "s", 1e6, -20, 1},
+    {"both", "both\n(us)", COLUMN_REAL, OVERLAP(both.median), "s", 1e6, 10, 1},
+    {"both", NULL, COLUMN_INTERVAL, OVERLAP(both.ci_low), "s", 1e6, -20, 1},
+    {"overlap", "overlap\n(%)", COLUMN_REAL, OVERLAP(overlap.median), "1", 100, 8, 1},
+    {"overlap", "[95 % interval]", COLUMN_INTERVAL, OVERLAP(overlap.ci_low), "1", 100, -20, 1},
+    {"compute_slowdown", "compute\nslowdown", COLUMN_REAL, OVERLAP(compute_slowdown.median), "1", 1, 9, 2},
+    {"compute_slowdown", NULL, COLUMN_INTERVAL, OVERLAP(compute_slowdown.ci_low), "1", 1, -20, 2},
+    {"comm_slowdown", "comm\nslowdown", COLUMN_REAL, OVERLAP(comm_slowdown.median), "1", 1, 9, 2},
+    {"comm_slowdown", NULL, COLUMN_INTERVAL, OVERLAP(comm_slowdown.ci_low), "1", 1, -20, 2},
     {"rounds", "rounds", COLUMN_COUNT, OVERLAP(overlap.n), NULL, 1, 6, 0},
     {"matrix_products", NULL, COLUMN_COUNT, OVERLAP(products), NULL, 1, 6, 0},
 };

@@ -3,7 +3,7 @@
 #ifndef BENCH_ALLREDUCE_TABLES_H
 #define BENCH_ALLREDUCE_TABLES_H
 
-#include "allreduce/overlap.h"
+#include "allreduce/timing.h"
 #include "base/figures.h"
 #include "base/table.h"
 

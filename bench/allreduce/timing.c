@@ -2,7 +2,6 @@
 #include "allreduce/timing.h"
 
 #include "allreduce/payload.h"
-#include "base/stats.h"
 #include "base/text.h"
 #include "ddp/comm_create.h"
 #include "ddp/watchdog.h"
@@ -163,27 +162,6 @@ static size_t check_once(struct endpoint *e, const struct timing_options *option
     return payload_wrong(&payload, result);
 }
 
-/* Iterations that are not timed; returns the seconds of the fastest. */
-static double warm_up(struct endpoint *e, const struct timing_options *options, const struct collective *c)
-{
-    double fastest = INFINITY;
-    for (size_t i = 0; i < options->warmup_iters; i++) {
-        int64_t start = clock_now_ns();
-        watchdog_mark(e->comm->watchdog, start, (long)i);
-        call(e, c, options->nonblocking);
-        fastest = fmin(fastest, 1e-9 * (double)(clock_now_ns() - start));
-    }
-    return fastest;
-}
-
-/* How many iterations all ranks will time, from the seconds of this rank's fastest. */
-static size_t plan_iterations(const struct job *job, const struct timing_options *options, double seconds)
-{
-    const double budget_s = 0.2, least = fmax(5, (double)options->cycles);
-    double slowest = job_max(job, seconds);
-    return options->iters ? options->iters : (size_t)fmax(least, fmin(MOST_ITERATIONS, budget_s / slowest));
-}
-
 static void time_calls(struct endpoint *e, const struct collective *c, int nonblocking, double *seconds, size_t n)
 {
     call(e, c, nonblocking); /* ranks leave a barrier one after the other */
@@ -199,6 +177,8 @@ static void time_calls(struct endpoint *e, const struct collective *c, int nonbl
 
 void timing_measure(struct endpoint *e, const struct timing_options *options, struct collective_timing *t, size_t cycle)
 {
+    const double budget_s = 0.2;
+    double fastest = INFINITY; /* call of this rank in the warm-up, in seconds */
     struct collective c = t->collective;
     char words[TIMING_WORDS];
     c.in = t->in_place ? NULL : e->in;
@@ -218,9 +198,16 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
 
     watchdog_begin(e->comm->watchdog, "warm-up iteration", words);
     job_barrier(e->job);
-    double fastest = warm_up(e, options, &c);
-    if (!t->planned)
-        t->planned = plan_iterations(e->job, options, fastest);
+    for (size_t i = 0; i < options->warmup_iters; i++) {
+        int64_t start = clock_now_ns();
+        watchdog_mark(e->comm->watchdog, start, (long)i);
+        call(e, &c, options->nonblocking);
+        fastest = fmin(fastest, 1e-9 * (double)(clock_now_ns() - start));
+    }
+    if (!t->planned) {
+        double slowest = job_max(e->job, fastest), least = fmax(5, (double)options->cycles);
+        t->planned = options->iters ? options->iters : (size_t)fmax(least, fmin(MOST_ITERATIONS, budget_s / slowest));
+    }
     size_t n = t->planned * (cycle + 1) / options->cycles - t->planned * cycle / options->cycles;
     if (!t->seconds)
         t->seconds = allocate(t->planned, sizeof *t->seconds);
@@ -282,27 +269,27 @@ void timing_finish(const struct job *job, enum rank_time time, struct collective
     int ranks = job->size;
     const double mine[] = {t->cpu_seconds, t->wrong};
     double *all = allocate(t->n * (size_t)ranks, sizeof *all), *series = allocate(t->n, sizeof *series);
-    double *median = allocate((size_t)ranks, sizeof *median), *sums = allocate((size_t)ranks, sizeof mine);
+    double *sums = allocate((size_t)ranks, sizeof mine);
     job_gather(job, t->seconds, t->n * sizeof *all, all);
     job_gather(job, mine, sizeof mine, sums);
     for (size_t i = 0; i < t->n; i++)
         series[i] = time_of(time, all, t->n, ranks, i);
-    t->slowest_rank = 0;
-    t->cpu_time = t->wrong = 0;
+    t->cpu_time = t->wrong = t->largest_rank_median = 0;
+    t->least_rank_median = INFINITY;
     for (int r = 0; r < ranks; r++) {
-        median[r] = stats_median(all + (size_t)r * t->n, t->n);
-        if (median[r] > median[t->slowest_rank])
+        double median = stats_median(all + (size_t)r * t->n, t->n);
+        if (median > t->largest_rank_median)
             t->slowest_rank = r;
+        t->least_rank_median = fmin(t->least_rank_median, median);
+        t->largest_rank_median = fmax(t->largest_rank_median, median);
         t->cpu_time += sums[2 * r] / ranks / (double)t->n;
         t->wrong += sums[2 * r + 1];
     }
     t->iterations = spread_of(series, t->n);
-    t->ranks = spread_of(median, (size_t)ranks);
     t->time = median_of_means(series, t->n);
     t->algbw = (double)t->bytes / t->time;
     t->busbw = t->algbw * comm_bus_factor(t->collective.kind, ranks);
     free(all);
     free(series);
-    free(median);
     free(sums);
 }

@@ -1,7 +1,8 @@
-/* timing.h - times one collective of one size. */
+/* timing.h - times one collective of one size: alone, and how much of it computation hides. */
 #ifndef BENCH_ALLREDUCE_TIMING_H
 #define BENCH_ALLREDUCE_TIMING_H
 
+#include "base/stats.h"
 #include "ddp/comm.h"
 #include "ddp/job.h"
 #include "kernels/device.h"
@@ -72,8 +73,8 @@ struct collective_timing {
                     consecutive iterations, of their mean. A mean alone follows every hiccup of the machine, and a
                     median alone the faster half where a link alternates between bursts and pauses */
     struct time_spread iterations; /* over iterations, of the time that enum rank_time says */
-    struct time_spread ranks;      /* over ranks, of their medians */
-    int slowest_rank;
+    double least_rank_median, largest_rank_median;
+    int slowest_rank;    /* whose median is the largest */
     double cpu_time;     /* CPU seconds of an iteration, mean of ranks */
     double algbw, busbw; /* bytes / second */
 };
@@ -98,5 +99,29 @@ void timing_finish(const struct job *job, enum rank_time time, struct collective
 /* All of it in words, for messages. */
 enum { TIMING_WORDS = 128 };
 void timing_words(const struct collective_timing *timing, char words[TIMING_WORDS]);
+
+/* ---- overlap.c ---- */
+
+/* One collective beside computation. A sample is a round, the mean over ranks. */
+struct overlap_timing {
+    struct collective_timing of;         /* which collective, in place; never timed */
+    size_t products;                     /* matrix products of the computation, about as long as the collective alone */
+    struct estimate compute, comm, both; /* seconds: each alone, and both at once */
+    struct estimate overlap;             /* 1 - (both - compute) / comm, not clamped: below 0 where both at once take
+                                            longer than one after the other. Source: osu_iallreduce */
+    struct estimate compute_slowdown;    /* time of the computation while the collective was in flight / alone */
+    struct estimate comm_slowdown;       /* from post to completion beside the computation / alone */
+};
+
+/* The overlap of one round, from the seconds of each alone and of both at once. */
+double overlap_timing_ratio(double compute, double comm, double both);
+
+/* Measures the collective of a timing in place, in `rounds` rounds of three runs, in turn: each alone, and both at once
+ * (0: as many rounds as fit into 1 s, 10 to 200). The endpoint records spans. All ranks call, all get the same. */
+struct overlap_timing overlap_timing_measure(struct endpoint *endpoint, const struct collective_timing *timing,
+                                             size_t rounds);
+
+/* Edge of the square matrices of the computation. */
+size_t overlap_timing_edge(const struct device *device);
 
 #endif
