@@ -181,28 +181,6 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
 
 /* ---- the command line ---- */
 
-static void make_table(struct option_table *table, struct allreduce_options *o)
-{
-    struct option_section model = workload_model_options(&o->workload);
-    struct option_section implementations = workload_strategy_options(&o->workload);
-    model.title = "Model of --sizes-from-model";
-    implementations.title = "Strategies of --sizes-from-model";
-    model.needs = implementations.needs = "sizes-from-model";
-    *table = (struct option_table){0};
-    option_table_add(table, (struct option_section){"Range of sizes", OPTION_ROWS(range_rows), o, NULL});
-    option_table_add(table, (struct option_section){"Or sizes", OPTION_ROWS(size_rows), o, NULL});
-    option_table_add(table, (struct option_section){"Collective", OPTION_ROWS(collective_rows), o, NULL});
-    option_table_add(table, (struct option_section){"Measurement", OPTION_ROWS(measure_rows), o, NULL});
-    option_table_add(table, (struct option_section){"Timing, without --overlap", OPTION_ROWS(timing_rows), o, NULL});
-    option_table_add(table, open_device_options(&o->device));
-    option_table_add(table, comm_options_section(&o->comm));
-    option_table_add(table, results_options_section(&o->results));
-    option_table_add(table, (struct option_section){"Summary", OPTION_ROWS(file_rows), o, NULL});
-    option_table_add(table, monitor_options_section(&o->monitor));
-    option_table_add(table, model);
-    option_table_add(table, implementations);
-}
-
 /* The bit of rank 0's result that is flipped before it is checked, so that a test sees it found. */
 static int read_flip_bit(struct timing_options *timing)
 {
@@ -221,7 +199,24 @@ static int read_flip_bit(struct timing_options *timing)
 int allreduce_options_parse(struct allreduce_options *o, struct option_table *table, int argc, char *const argv[])
 {
     *o = (struct allreduce_options){0};
-    make_table(table, o);
+    *table = (struct option_table){0};
+    struct option_section model = workload_model_options(&o->workload);
+    struct option_section implementations = workload_strategy_options(&o->workload);
+    model.title = "Model of --sizes-from-model";
+    implementations.title = "Strategies of --sizes-from-model";
+    model.needs = implementations.needs = "sizes-from-model";
+    option_table_add(table, (struct option_section){"Range of sizes", OPTION_ROWS(range_rows), o, NULL});
+    option_table_add(table, (struct option_section){"Or sizes", OPTION_ROWS(size_rows), o, NULL});
+    option_table_add(table, (struct option_section){"Collective", OPTION_ROWS(collective_rows), o, NULL});
+    option_table_add(table, (struct option_section){"Measurement", OPTION_ROWS(measure_rows), o, NULL});
+    option_table_add(table, (struct option_section){"Timing, without --overlap", OPTION_ROWS(timing_rows), o, NULL});
+    option_table_add(table, open_device_options(&o->device));
+    option_table_add(table, comm_options_section(&o->comm));
+    option_table_add(table, results_options_section(&o->results));
+    option_table_add(table, (struct option_section){"Summary", OPTION_ROWS(file_rows), o, NULL});
+    option_table_add(table, monitor_options_section(&o->monitor));
+    option_table_add(table, model);
+    option_table_add(table, implementations);
     if (option_table_parse(table, argc, argv))
         return -1;
     if (table->help || table->version)

@@ -7,8 +7,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* On the CPU the matrices stay in a core's own cache; on a GPU a product must take longer than its launch. */
+/* On the CPU the matrices fit into a core's own cache; on a GPU a product must take longer than its launch. */
 size_t overlap_timing_edge(const struct device *device)
 {
     return device->asynchronous ? 1024 : 64;
@@ -65,6 +66,7 @@ static void run_round(struct endpoint *e, const struct collective *c, const stru
                       struct run_times times[RUNS])
 {
     struct run_times mine[RUNS], *all = allocate((size_t)e->job->size * RUNS, sizeof *all);
+    memset(times, 0, sizeof mine);
     for (size_t i = 0; i < RUNS; i++) {
         size_t run = (round + i) % RUNS;
         job_barrier(e->job);
@@ -72,13 +74,10 @@ static void run_round(struct endpoint *e, const struct collective *c, const stru
         mine[run] = run_once(e, run == COMPUTE ? NULL : c, run == COMM ? NULL : work);
     }
     job_gather(e->job, mine, sizeof mine, all);
-    for (int run = 0; run < RUNS; run++) {
-        times[run] = (struct run_times){0};
-        for (int r = 0; r < e->job->size; r++) {
-            times[run].total += all[r * RUNS + run].total / e->job->size;
-            times[run].compute += all[r * RUNS + run].compute / e->job->size;
-            times[run].comm += all[r * RUNS + run].comm / e->job->size;
-        }
+    for (int i = 0; i < e->job->size * RUNS; i++) {
+        times[i % RUNS].total += all[i].total / e->job->size;
+        times[i % RUNS].compute += all[i].compute / e->job->size;
+        times[i % RUNS].comm += all[i].comm / e->job->size;
     }
     free(all);
 }
@@ -128,10 +127,11 @@ struct overlap_timing overlap_timing_measure(struct endpoint *e, const struct co
     for (size_t i = 0; i < n; i++) {
         struct run_times t[RUNS];
         run_round(e, &c, &work, i, t);
-        const double sample[SERIES] = {t[COMM].total,
-                                       t[COMPUTE].total,
-                                       t[BOTH].total,
-                                       overlap_timing_ratio(t[COMPUTE].total, t[COMM].total, t[BOTH].total),
+        const double comm = t[COMM].total, compute = t[COMPUTE].total, both = t[BOTH].total;
+        const double sample[SERIES] = {comm,
+                                       compute,
+                                       both,
+                                       overlap_timing_ratio(compute, comm, both),
                                        t[BOTH].compute / t[COMPUTE].compute,
                                        t[BOTH].comm / t[COMM].comm};
         for (size_t s = 0; s < SERIES; s++)

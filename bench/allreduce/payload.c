@@ -116,16 +116,6 @@ void payload_fill(const struct payload *p, void *in, void *buffer)
         put(c->dtype, in ? in : own, i, gathers(c) ? own_value(&rule, p->rank, i) : input_value(&rule, p->rank, i));
 }
 
-/* How far a result may be off. A rounded 1 / n makes each input wrong by two roundings, and each of the n - 1 additions
- * by one more of at most the largest partial sum. */
-static double tolerance_of(const struct payload *p, const struct rule *rule)
-{
-    static const double rounding[COMM_DTYPES] = {0x1p-24, 0x1p-53, 0x1p-8, 0};
-    const struct collective *c = &p->collective;
-    int exact = c->op != COMM_AVG || gathers(c) || !p->rounds_average || (p->ranks & (p->ranks - 1)) == 0;
-    return exact ? 0 : (p->ranks + 2) * rounding[c->dtype] * (double)(rule->reach + rule->ramp);
-}
-
 /* Of floating point: only those have a tolerance. */
 static double value_at(enum comm_dtype dtype, const void *array, size_t i)
 {
@@ -138,7 +128,11 @@ size_t payload_wrong(const struct payload *p, const void *result)
 {
     const struct collective *c = &p->collective;
     struct rule rule = rule_of(p);
-    double tolerance = tolerance_of(p, &rule);
+    static const double rounding[COMM_DTYPES] = {0x1p-24, 0x1p-53, 0x1p-8, 0};
+    int exact = c->op != COMM_AVG || gathers(c) || !p->rounds_average || (p->ranks & (p->ranks - 1)) == 0;
+    /* A rounded 1 / n makes each input wrong by two roundings, and each of the n - 1 additions by one more of at most
+     * the largest partial sum. */
+    double tolerance = exact ? 0 : (p->ranks + 2) * rounding[c->dtype] * (double)(rule.reach + rule.ramp);
     size_t wrong = 0;
     for (size_t i = 0; i < payload_result(c, p->ranks); i++) {
         int64_t value = result_value(p, &rule, i);

@@ -226,17 +226,6 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
 
 /* ---- figures ---- */
 
-static struct time_spread spread_of(const double *x, size_t n)
-{
-    struct time_spread s = {INFINITY, 0, stats_median(x, n), stats_quantile(x, n, 0.95), stats_quantile(x, n, 0.99), 0};
-    for (size_t i = 0; i < n; i++) {
-        s.min = fmin(s.min, x[i]);
-        s.max = fmax(s.max, x[i]);
-        s.mean += x[i] / (double)n;
-    }
-    return s;
-}
-
 /* The median of the means of up to ten stretches. */
 static double median_of_means(const double *x, size_t n)
 {
@@ -272,8 +261,16 @@ void timing_finish(const struct job *job, enum rank_time time, struct collective
     double *sums = allocate((size_t)ranks, sizeof mine);
     job_gather(job, t->seconds, t->n * sizeof *all, all);
     job_gather(job, mine, sizeof mine, sums);
-    for (size_t i = 0; i < t->n; i++)
+    t->iterations.mean = 0;
+    for (size_t i = 0; i < t->n; i++) {
         series[i] = time_of(time, all, t->n, ranks, i);
+        t->iterations.mean += series[i] / (double)t->n;
+    }
+    t->iterations.min = stats_quantile(series, t->n, 0);
+    t->iterations.median = stats_median(series, t->n);
+    t->iterations.p95 = stats_quantile(series, t->n, 0.95);
+    t->iterations.p99 = stats_quantile(series, t->n, 0.99);
+    t->iterations.max = stats_quantile(series, t->n, 1);
     t->cpu_time = t->wrong = t->largest_rank_median = 0;
     t->least_rank_median = INFINITY;
     for (int r = 0; r < ranks; r++) {
@@ -285,7 +282,6 @@ void timing_finish(const struct job *job, enum rank_time time, struct collective
         t->cpu_time += sums[2 * r] / ranks / (double)t->n;
         t->wrong += sums[2 * r + 1];
     }
-    t->iterations = spread_of(series, t->n);
     t->time = median_of_means(series, t->n);
     t->algbw = (double)t->bytes / t->time;
     t->busbw = t->algbw * comm_bus_factor(t->collective.kind, ranks);

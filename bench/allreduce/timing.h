@@ -47,11 +47,6 @@ struct timing_options {
     int nonblocking; /* 1: started, tested and yielding; 0: the library's own call */
 };
 
-/* Figures of a series of times, in seconds. */
-struct time_spread {
-    double min, mean, median, p95, p99, max;
-};
-
 /* One collective, and what its iterations took. */
 struct collective_timing {
     struct collective collective; /* without buffers */
@@ -72,7 +67,9 @@ struct collective_timing {
     double time; /* seconds of one iteration, and what rates are made of: the median, over up to ten stretches of
                     consecutive iterations, of their mean. A mean alone follows every hiccup of the machine, and a
                     median alone the faster half where a link alternates between bursts and pauses */
-    struct time_spread iterations; /* over iterations, of the time that enum rank_time says */
+    struct {
+        double min, mean, median, p95, p99, max;
+    } iterations; /* seconds, over iterations, of the time that enum rank_time says */
     double least_rank_median, largest_rank_median;
     int slowest_rank;    /* whose median is the largest */
     double cpu_time;     /* CPU seconds of an iteration, mean of ranks */
