@@ -9,6 +9,7 @@
 #include "report/report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Exit statuses. */
@@ -16,14 +17,25 @@ enum { OK = 0, FAILED = 1, USAGE = 2 };
 
 static int run_training(const struct job *job, int argc, char *const argv[]);
 
+/* The number that a launcher gave this process, or 0, without MPI. */
+static long launched_rank(void)
+{
+    const char *rank = getenv("PMI_RANK");
+    if (!rank)
+        rank = getenv("SLURM_PROCID");
+    return rank ? strtol(rank, NULL, 10) : 0;
+}
+
 int main(int argc, char *argv[])
 {
     struct job job;
-    /* these two read files only, so they need neither ranks nor a launcher */
-    if (argc > 1 && !strcmp(argv[1], "compare"))
-        return run_compare(argc - 1, argv + 1);
-    if (argc > 1 && !strcmp(argv[1], "report"))
-        return run_report(argc - 1, argv + 1);
+    /* these two read files only, so they need neither ranks nor a launcher; of several ranks one does it */
+    int (*reads)(int, char *[]) = argc < 2                      ? NULL
+                                  : !strcmp(argv[1], "compare") ? run_compare
+                                  : !strcmp(argv[1], "report")  ? run_report
+                                                                : NULL;
+    if (reads)
+        return launched_rank() > 0 ? OK : reads(argc - 1, argv + 1);
     if (job_begin(&job)) { /* these ranks cannot talk to each other, so each has to say it */
         fprintf(stderr, "ddpbench: %s\n", error_text());
         job_end(&job);

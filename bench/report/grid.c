@@ -29,17 +29,14 @@ static int same_place(const struct grid_point *p, const char *model, const char 
 void grid_add(struct grid *grid, size_t ranks, const char *model, const char *implementation, const char *strategy,
               double bucket_mb, struct grid_sample sample)
 {
-    size_t at = 0, like = 0;
+    size_t at = 0;
     while (at < grid->n &&
            (grid->point[at].ranks != ranks || !same_place(&grid->point[at], model, implementation, bucket_mb)))
         at++;
     if (at == grid->n) {
-        while (like < grid->n && strcmp(grid->point[like].model, model) != 0)
-            like++;
         grid->point = grow(grid->point, grid->n + 1, sizeof *grid->point);
         struct grid_point *new = &grid->point[grid->n++];
-        *new = (struct grid_point){
-            .ranks = ranks, .model_number = like < at ? grid->point[like].model_number : at, .bucket_mb = bucket_mb};
+        *new = (struct grid_point){.ranks = ranks, .bucket_mb = bucket_mb};
         snprintf(new->model, sizeof new->model, "%s", model);
         snprintf(new->implementation, sizeof new->implementation, "%s", implementation);
         snprintf(new->strategy, sizeof new->strategy, "%s", strategy);
@@ -72,6 +69,7 @@ static void describe(struct grid_point *p)
     p->tokens_mean_s = tokens / n;
     p->interval_s[0] = p->interval_s[1] = NAN;
     p->to_best = (struct paired){NAN, NAN, NAN, 1, 0};
+    p->verdict = GRID_CONTROL; /* until it is found to reduce */
     if (p->n < GRID_REPEATS)
         return;
     for (size_t i = 0; i < p->n; i++)
@@ -113,9 +111,10 @@ static int reduces(const struct grid_point *p)
 static void judge_group(struct grid_point *point, size_t n, size_t best)
 {
     double *p = allocate(n * n, sizeof *p); /* of the pairs of points that reduce */
-    size_t pairs = 0, *pair_of = allocate(n, sizeof *pair_of);
+    size_t pairs = 0, candidates = 0, *pair_of = allocate(n, sizeof *pair_of);
     for (size_t i = 0; i < n; i++) {
         point[i].to_best = compare(&point[i], &point[best]);
+        candidates += (size_t)reduces(&point[i]);
         for (size_t j = 0; j < i && reduces(&point[i]); j++) {
             if (!reduces(&point[j]))
                 continue;
@@ -128,7 +127,9 @@ static void judge_group(struct grid_point *point, size_t n, size_t best)
     for (size_t i = 0; i < n; i++) {
         struct grid_point *a = &point[i];
         if (!reduces(a))
-            a->verdict = GRID_CONTROL;
+            continue;
+        if (candidates == 1)
+            a->verdict = GRID_ONLY;
         else if (point[best].n < GRID_REPEATS || a->to_best.n < GRID_REPEATS)
             a->verdict = GRID_UNDECIDED;
         else if (i == best)
@@ -144,7 +145,7 @@ size_t grid_group_end(const struct grid *grid, size_t first)
 {
     size_t end = first;
     while (end < grid->n && grid->point[end].ranks == grid->point[first].ranks &&
-           grid->point[end].model_number == grid->point[first].model_number)
+           !strcmp(grid->point[end].model, grid->point[first].model))
         end++;
     return end;
 }
@@ -156,8 +157,9 @@ static int compare_points(const void *a, const void *b)
     const struct grid_point *x = a, *y = b;
     if (x->ranks != y->ranks)
         return x->ranks < y->ranks ? -1 : 1;
-    if (x->model_number != y->model_number)
-        return x->model_number < y->model_number ? -1 : 1;
+    int models = strcmp(x->model, y->model);
+    if (models)
+        return models;
     return (x->geometric_mean_s > y->geometric_mean_s) - (x->geometric_mean_s < y->geometric_mean_s);
 }
 
@@ -181,7 +183,5 @@ void grid_judge(struct grid *grid)
             best++;
         if (best < end)
             judge_group(&grid->point[first], end - first, best - first);
-        for (size_t i = first; i < end && best == end; i++)
-            grid->point[i].verdict = GRID_CONTROL;
     }
 }

@@ -17,6 +17,7 @@ enum { GRID_REPEATS = 3 };
 enum grid_verdict {
     GRID_UNDECIDED, /* too few repeats */
     GRID_CONTROL,   /* does not reduce, so it is no candidate */
+    GRID_ONLY,      /* the only candidate: there is nothing to compare it with */
     GRID_BEST,
     GRID_TIED, /* not significantly different from the best */
     GRID_SLOWER
@@ -29,7 +30,7 @@ struct grid_sample {
 };
 
 struct grid_point {
-    size_t ranks, model_number; /* models are numbered as they first come */
+    size_t ranks;
     char model[128], implementation[128], strategy[64];
     double bucket_mb;           /* NAN: it has no buckets */
     struct grid_sample *sample; /* [n], owned */
@@ -53,7 +54,7 @@ struct grid {
 void grid_add(struct grid *grid, size_t ranks, const char *model, const char *implementation, const char *strategy,
               double bucket_mb, struct grid_sample sample);
 
-/* Sorts the points by ranks, models as they first came, and geometric mean step; and judges each group of the same
+/* Sorts the points by ranks, model, and geometric mean step; and judges each group of the same
  * ranks and model: the best is the one with the least geometric mean among those that reduce, and another is slower if
  * the paired t test of the logarithms says so at the 5 % level, by Holm over all pairs of the group that reduce, since
  * the best is chosen by the same data. */

@@ -100,14 +100,6 @@ static int report_directory(FILE *out, FILE *figures, const char *directory)
 
 /* ---- all of them ---- */
 
-static FILE *open_text(char **text, size_t *length)
-{
-    FILE *out = open_memstream(text, length);
-    if (!out)
-        FATAL("no memory for the report");
-    return out;
-}
-
 /* Whether every run can be read; a sweep is read as a whole before anything is written into it. */
 static int check_runs(const struct report_options *options)
 {
@@ -128,15 +120,15 @@ static int report_all(const struct report_options *options)
         return -1;
     char *words = NULL, *csv = NULL;
     size_t length = 0, csv_length = 0;
-    FILE *out = open_text(&words, &length), *figures = open_text(&csv, &csv_length);
+    FILE *out = report_text_begin(&words, &length), *figures = report_text_begin(&csv, &csv_length);
     int status = 0, instead = !strcmp(options->csv, "-");
     fprintf(figures, "directory,label," FIGURES_CSV_COLUMNS "\n");
     for (size_t i = 0; i < options->directories && !status; i++) {
         fprintf(out, "%s", i ? "\n" : "");
         status = report_directory(out, figures, options->directory[i]);
     }
-    if (fclose(out) || fclose(figures))
-        FATAL("no memory for the report");
+    report_text_end(out);
+    report_text_end(figures);
     if (!status && *options->csv && !instead)
         status = files_replace_path("csv", options->csv, csv);
     if (!status) {

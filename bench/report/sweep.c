@@ -18,8 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A text in memory that is written like a file; the caller frees it. */
-static FILE *begin_text(char **text, size_t *length)
+FILE *report_text_begin(char **text, size_t *length)
 {
     FILE *out = open_memstream(text, length);
     if (!out)
@@ -27,7 +26,7 @@ static FILE *begin_text(char **text, size_t *length)
     return out;
 }
 
-static void end_text(FILE *out)
+void report_text_end(FILE *out)
 {
     if (fclose(out))
         FATAL("no memory for the report");
@@ -35,7 +34,7 @@ static void end_text(FILE *out)
 
 /* ---- the runs ---- */
 
-/* directory/pattern, in which no character of the directory means more than itself. */
+/* directory/pattern, with every special character of the directory escaped. */
 static void make_pattern(char path[2 * FILES_PATH], const char *directory, const char *pattern)
 {
     size_t at = 0;
@@ -60,7 +59,7 @@ int sweep_is(const char *directory)
     return is;
 }
 
-/* What the name of a run's directory says. */
+/* What is read from the name of a run's directory. */
 struct run_name {
     size_t ranks, repeat;
     char model[128];
@@ -136,7 +135,7 @@ static int read_runs(struct grid *grid, FILE *csv, const char *directory, FILE *
 
 /* ---- the tables ---- */
 
-/* A point, and what a table says of it in words. */
+/* A point, and the cells of its row that are text. */
 struct row {
     struct grid_point point;
     const char *mark;
@@ -146,23 +145,17 @@ struct row {
 #define FIELD(field) offsetof(struct row, field)
 /* clang-format off */
 static const struct column columns[] = {
-    {.key = "mark", .heading = " ", .kind = COLUMN_NAME, .offset = FIELD(mark), .width = -2},
-    {.key = "implementation", .heading = "implementation", .kind = COLUMN_CHARS,
-     .offset = FIELD(point.implementation), .width = -18},
-    {.key = "bucket", .heading = "bucket MiB", .kind = COLUMN_CHARS, .offset = FIELD(bucket), .width = 10},
-    {.key = "step", .heading = "step ms", .kind = COLUMN_REAL, .offset = FIELD(point.mean_s), .unit = "s",
-     .scale = 1e3, .width = 10, .decimals = -4},
-    {.key = "step_95", .heading = "[95 % interval]", .kind = COLUMN_INTERVAL, .offset = FIELD(point.interval_s),
-     .unit = "s", .scale = 1e3, .width = -19, .decimals = -4},
-    {.key = "n", .heading = "n", .kind = COLUMN_COUNT, .offset = FIELD(point.n), .unit = "1", .width = 3},
-    {.key = "to_best", .heading = "/ best", .kind = COLUMN_CHARS, .offset = FIELD(ratio), .width = 7},
-    {.key = "to_best_95", .heading = "[95 %]", .kind = COLUMN_INTERVAL, .offset = FIELD(point.to_best.ci_low),
-     .unit = "1", .width = -14, .decimals = 3},
-    {.key = "tokens_per_second", .heading = "tokens/s", .kind = COLUMN_REAL, .offset = FIELD(point.tokens_mean_s),
-     .unit = "1/s", .width = 9, .decimals = 0},
+    {"mark", " ", COLUMN_NAME, FIELD(mark), NULL, 0, -2, 0},
+    {"implementation", "implementation", COLUMN_CHARS, FIELD(point.implementation), NULL, 0, -18, 0},
+    {"bucket", "bucket MiB", COLUMN_CHARS, FIELD(bucket), NULL, 0, 10, 0},
+    {"step", "step ms", COLUMN_REAL, FIELD(point.mean_s), "s", 1e3, 10, -4},
+    {"step_95", "[95 % interval]", COLUMN_INTERVAL, FIELD(point.interval_s), "s", 1e3, -19, -4},
+    {"n", "n", COLUMN_COUNT, FIELD(point.n), "1", 0, 3, 0},
+    {"to_best", "/ best", COLUMN_CHARS, FIELD(ratio), NULL, 0, 7, 0},
+    {"to_best_95", "[95 %]", COLUMN_INTERVAL, FIELD(point.to_best.ci_low), "1", 0, -14, 3},
+    {"tokens_per_second", "tokens/s", COLUMN_REAL, FIELD(point.tokens_mean_s), "1/s", 0, 9, 0},
     /* with several numbers of ranks only: */
-    {.key = "efficiency", .heading = "efficiency", .kind = COLUMN_REAL, .offset = FIELD(point.efficiency),
-     .unit = "1", .width = 10, .decimals = 3},
+    {"efficiency", "efficiency", COLUMN_REAL, FIELD(point.efficiency), "1", 0, 10, 3},
 };
 /* clang-format on */
 
@@ -171,9 +164,9 @@ static struct row row_of(const struct grid_point *p)
     struct row row = {.point = *p, .mark = p->verdict == GRID_TIED ? "=" : ""};
     snprintf(row.bucket, sizeof row.bucket, isfinite(p->bucket_mb) ? "%.10g" : "-", p->bucket_mb);
     text_ratio(row.ratio, p->to_best.ratio);
-    if (p->verdict == GRID_BEST) {
+    if (p->verdict == GRID_BEST || p->verdict == GRID_ONLY) {
         row.mark = "*";
-        strcpy(row.ratio, "best");
+        strcpy(row.ratio, p->verdict == GRID_BEST ? "best" : "only");
         row.point.to_best.ci_low = row.point.to_best.ci_high = NAN;
     }
     return row;
@@ -184,32 +177,32 @@ static void print_name(FILE *out, const struct grid_point *p)
     fprintf(out, isfinite(p->bucket_mb) ? "%s at %.10g MiB" : "%s", p->implementation, p->bucket_mb);
 }
 
-/* What can be said of the points of a group. */
+/* What can be said of the points of a group: nothing of controls alone. */
 static void conclude(FILE *out, const struct grid_point *point, size_t n)
 {
     char step[CELL];
-    size_t tied = 0;
-    const struct grid_point *best = NULL;
-    int candidates = 0;
-    for (size_t i = 0; i < n; i++) {
-        best = point[i].verdict == GRID_BEST ? &point[i] : best;
-        candidates |= point[i].verdict != GRID_CONTROL;
-    }
-    if (best) {
-        fprintf(out, "Best: ");
-        print_name(out, best);
-        fprintf(out, ", %s a step (n = %zu runs)", text_value_like(step, best->mean_s, "s", best->mean_s), best->n);
-        for (size_t i = 0; i < n; i++) {
-            if (point[i].verdict != GRID_TIED)
-                continue;
-            fprintf(out, "%s", tied++ ? "; " : "; not significantly different from it: ");
-            print_name(out, &point[i]);
-        }
-        fprintf(out, ".\n");
-    } else if (candidates) {
+    size_t tied = 0, first = 0; /* candidate, which is the best if one is */
+    while (first < n && point[first].verdict == GRID_CONTROL)
+        first++;
+    const struct grid_point *best = &point[first];
+    if (first == n)
+        return;
+    if (best->verdict == GRID_UNDECIDED) {
         fprintf(out, "Fewer than %d repeats: no intervals and no verdict; use --repeats %d or more.\n", GRID_REPEATS,
                 GRID_REPEATS);
+        return;
     }
+    fprintf(out, best->verdict == GRID_ONLY ? "Nothing to compare: the only candidate is " : "Best: ");
+    print_name(out, best);
+    fprintf(out, ", %s a step (n = %zu run%s)", text_value_like(step, best->mean_s, "s", best->mean_s), best->n,
+            text_plural(best->n));
+    for (size_t i = 0; i < n; i++) {
+        if (point[i].verdict != GRID_TIED)
+            continue;
+        fprintf(out, "%s", tied++ ? "; " : "; not significantly different from it: ");
+        print_name(out, &point[i]);
+    }
+    fprintf(out, ".\n");
 }
 
 static void print_group(FILE *out, const struct grid_point *point, size_t n, int scales)
@@ -241,30 +234,19 @@ static void print_point(FILE *out, double x, const struct grid_point *p, int wit
             1e3 * (has ? p->interval_s[1] : p->mean_s));
 }
 
-/* Point `first` and those behind it of the same implementation, by bucket size; nothing if one before it is of the
- * same. */
-static void print_series(FILE *out, const struct grid_point *point, size_t n, size_t first)
+/* The point of an implementation with the smallest bucket above `mb`, or NULL. */
+static const struct grid_point *next_bucket(const struct grid_point *point, size_t n, const char *name, double mb)
 {
     const struct grid_point *next = NULL;
-    double last = 0;
-    for (size_t i = 0; i < first; i++)
-        if (isfinite(point[i].bucket_mb) && !strcmp(point[i].implementation, point[first].implementation))
-            return;
-    fprintf(out, "\n\n%s\n", point[first].implementation);
-    do {
-        next = NULL;
-        for (size_t i = first; i < n; i++)
-            if (point[i].bucket_mb > last && (!next || point[i].bucket_mb < next->bucket_mb) &&
-                !strcmp(point[i].implementation, point[first].implementation))
-                next = &point[i];
-        if (next)
-            print_point(out, last = next->bucket_mb, next, 1);
-    } while (next);
+    for (const struct grid_point *p = point; p < point + n; p++)
+        if (p->bucket_mb > mb && (!next || p->bucket_mb < next->bucket_mb) && !strcmp(p->implementation, name))
+            next = p;
+    return next;
 }
 
 /* The points, sorted by their steps, as blocks of lines, two empty lines between them: the best bucket as x, y, words;
  * then for each implementation its name, and lines of x (MiB), mean step and the ends of its interval (ms). One without
- * buckets is a horizontal line, with its interval at a parts of its own at the right. Nothing if none has buckets. */
+ * buckets is a horizontal line, with its interval at a place of its own at the right. Nothing if none has buckets. */
 static void print_picture(FILE *out, const struct grid_point *point, size_t n)
 {
     const struct grid_point *best = NULL;
@@ -283,13 +265,19 @@ static void print_picture(FILE *out, const struct grid_point *point, size_t n)
     fprintf(out, "best\n%.10g\t%.9g\tbest bucket: %.10g MiB, %s\n", best->bucket_mb, 1e3 * best->mean_s,
             best->bucket_mb, text_value_like(step, best->mean_s, "s", best->mean_s));
     for (size_t i = 0; i < n; i++) {
-        if (isfinite(point[i].bucket_mb)) {
-            print_series(out, point, n, i);
-            continue;
+        const char *name = point[i].implementation;
+        int buckets = isfinite(point[i].bucket_mb);
+        if (buckets && next_bucket(point, i, name, 0))
+            continue; /* it has had its block */
+        fprintf(out, "\n\n%s\n", name);
+        if (buckets)
+            for (const struct grid_point *p = next_bucket(point, n, name, 0); p;
+                 p = next_bucket(point, n, name, p->bucket_mb))
+                print_point(out, p->bucket_mb, p, 1);
+        else {
+            print_point(out, least / space, &point[i], 0);
+            print_point(out, most * pow(space, ++lines), &point[i], 1);
         }
-        fprintf(out, "\n\n%s\n", point[i].implementation);
-        print_point(out, least / space, &point[i], 0);
-        print_point(out, most * pow(space, ++lines), &point[i], 1);
     }
 }
 
@@ -298,9 +286,9 @@ static int write_picture(const char *directory, const struct grid_point *point, 
     char *text, name[200];
     size_t length;
     int status = 0;
-    FILE *out = begin_text(&text, &length);
+    FILE *out = report_text_begin(&text, &length);
     print_picture(out, point, n);
-    end_text(out);
+    report_text_end(out);
     snprintf(name, sizeof name, "sweep-%zu-%s.tsv", point->ranks, point->model);
     if (length)
         status = files_replace(directory, name, text);
@@ -336,10 +324,10 @@ int sweep_report(FILE *out, const char *directory, FILE *figures)
     struct grid grid = {0};
     char *text;
     size_t length;
-    FILE *csv = begin_text(&text, &length);
+    FILE *csv = report_text_begin(&text, &length);
     fprintf(csv, "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads," FIGURES_CSV_COLUMNS "\n");
     int runs = read_runs(&grid, csv, directory, figures), status = runs < 0 ? -1 : 0;
-    end_text(csv);
+    report_text_end(csv);
     if (!status) {
         grid_judge(&grid);
         fprintf(out, "%s: %d run%s of a sweep\n", directory, runs, text_plural((size_t)runs));

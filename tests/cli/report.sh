@@ -126,10 +126,12 @@ is "twice the best" "$(row twice)" " twice 0.5 22.00 [17.03, 26.97] 3 2.000 [2.0
 is "a noisy one" "$(row noisy)" "= noisy 4 11.77 [5.939, 17.59] 3 1.059 [0.734, 1.528] 1177 1.000"
 is "one that is slower only without Holm" "$(row close)" "= close - 12.18 [8.529, 15.84] 3 1.105 [1.026, 1.191] 1218 1.000"
 is "none is no candidate" "$(row none)" " none - 10.00 [7.516, 12.48] 3 0.909 [0.888, 0.930] 1000 1.000"
-is "more ranks, and how they scale" "$(row best 2)" "* best - 11.00 [8.516, 13.48] 3 best 1100 0.500"
+is "more ranks, and how they scale" "$(row best 2)" "* best - 11.00 [8.516, 13.48] 3 only 1100 0.500"
 is "two repeats decide nothing" "$(row two)" " two - 11.00 2 1.000 1100 1.000"
 grep -qx 'Fewer than 3 repeats: no intervals and no verdict; use --repeats 3 or more[.]' printed && good=0 || good=1
 result "$good" "and the report says so"
+is "a single candidate is not called the best" "$(grep -c '^Best: ' printed) $(grep '^Nothing' printed)" \
+    "1 Nothing to compare: the only candidate is best, 11 ms a step (n = 3 runs)."
 is "ranks in order" "$(sed -nE 's/^([0-9]+) ranks?, model m$/\1/p' printed | tr '\n' ' ')" "2 4 10 "
 is "the sentence" "$(sed -n 's/^Best: best, //p' printed | head -n 1)" \
     "11 ms a step (n = 3 runs); not significantly different from it: noisy at 4 MiB; close."
@@ -142,6 +144,8 @@ is "and a series for each implementation" "$(grep -cE '^(best|none|close|twice|n
 cp printed words
 try "$program" report known --csv -
 is "all of its figures, by directory" "$(wc -l <printed) $(grep -c '^known/ranks=2/model=m/noisy-4/repeat-3,,noisy,step,' printed)" "45 1"
+"${run[@]}" report known >printed 2>said && cmp printed words && good=0 || good=1
+result "$good" "two ranks print once"
 try "$program" report known/
 is "a path may end with /" "$(tail -n +2 printed | cmp - <(tail -n +2 words) && echo same)" same
 mv copy 'a [*]?\ sweep'
