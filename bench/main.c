@@ -30,12 +30,10 @@ int main(int argc, char *argv[])
 {
     struct job job;
     /* these two read files only, so they need neither ranks nor a launcher; of several ranks one does it */
-    int (*reads)(int, char *[]) = argc < 2                      ? NULL
-                                  : !strcmp(argv[1], "compare") ? run_compare
-                                  : !strcmp(argv[1], "report")  ? run_report
-                                                                : NULL;
-    if (reads)
-        return launched_rank() > 0 ? OK : reads(argc - 1, argv + 1);
+    if (argc > 1 && !strcmp(argv[1], "compare"))
+        return launched_rank() ? OK : run_compare(argc - 1, argv + 1);
+    if (argc > 1 && !strcmp(argv[1], "report"))
+        return launched_rank() ? OK : run_report(argc - 1, argv + 1);
     if (job_begin(&job)) { /* these ranks cannot talk to each other, so each has to say it */
         fprintf(stderr, "ddpbench: %s\n", error_text());
         job_end(&job);

@@ -42,23 +42,19 @@ static int64_t whole(uint64_t hash, int64_t reach)
     return (int64_t)(hash >> 8) % (2 * reach + 1) - reach;
 }
 
-static int64_t input_value(const struct rule *rule, int64_t rank, size_t element)
+static int gathers(const struct collective *c)
 {
+    return c->kind == COMM_ALL_GATHER || c->kind == COMM_BROADCAST;
+}
+
+static int64_t input_value(const struct collective *c, const struct rule *rule, int64_t rank, size_t element)
+{
+    if (gathers(c))
+        return whole(mix((element ^ rule->round) + ((uint64_t)rank << 40)), rule->most);
     uint64_t hash = mix(element ^ rule->round);
     int64_t slot = (rank + (int64_t)(hash & 0xff)) % rule->ranks;
     return (slot < rule->carriers ? whole(hash, rule->reach) : 0) +
            (slot < rule->ramp ? 2 * slot - (rule->ramp - 1) : 0);
-}
-
-static int64_t reduced_value(const struct rule *rule, enum comm_op op, size_t element)
-{
-    int64_t h = whole(mix(element ^ rule->round), rule->reach);
-    return op == COMM_SUM ? rule->carriers * h : op == COMM_AVG ? h : h + rule->ramp - 1;
-}
-
-static int64_t own_value(const struct rule *rule, int64_t rank, size_t element)
-{
-    return whole(mix((element ^ rule->round) + ((uint64_t)rank << 40)), rule->most);
 }
 
 /* Writes a whole number as element i of an array of a type. */
@@ -81,11 +77,6 @@ static int differs(enum comm_dtype dtype, const void *array, size_t i, int64_t v
     return memcmp((const char *)array + i * size, bytes, size) != 0;
 }
 
-static int gathers(const struct collective *c)
-{
-    return c->kind == COMM_ALL_GATHER || c->kind == COMM_BROADCAST;
-}
-
 size_t payload_result(const struct collective *c, int ranks)
 {
     return c->kind == COMM_ALL_GATHER ? c->count * (size_t)ranks : c->count;
@@ -95,10 +86,12 @@ static int64_t result_value(const struct payload *p, const struct rule *rule, si
 {
     const struct collective *c = &p->collective;
     if (c->kind == COMM_ALL_GATHER)
-        return own_value(rule, (int64_t)(i / c->count), i % c->count);
+        return input_value(c, rule, (int64_t)(i / c->count), i % c->count);
     if (c->kind == COMM_BROADCAST)
-        return own_value(rule, c->root, i);
-    return reduced_value(rule, c->op, i + (c->kind == COMM_REDUCE_SCATTER ? (size_t)p->rank * c->count : 0));
+        return input_value(c, rule, c->root, i);
+    size_t element = i + (c->kind == COMM_REDUCE_SCATTER ? (size_t)p->rank * c->count : 0);
+    int64_t base = whole(mix(element ^ rule->round), rule->reach);
+    return c->op == COMM_SUM ? rule->carriers * base : c->op == COMM_AVG ? base : base + rule->ramp - 1;
 }
 
 void payload_fill(const struct payload *p, void *in, void *buffer)
@@ -113,7 +106,7 @@ void payload_fill(const struct payload *p, void *in, void *buffer)
     if (c->kind == COMM_BROADCAST && p->rank != c->root)
         return;
     for (size_t i = 0; i < inputs; i++)
-        put(c->dtype, in ? in : own, i, gathers(c) ? own_value(&rule, p->rank, i) : input_value(&rule, p->rank, i));
+        put(c->dtype, in ? in : own, i, input_value(c, &rule, p->rank, i));
 }
 
 /* Of floating point: only those have a tolerance. */

@@ -20,26 +20,21 @@ static void *grow(void *list, size_t n, size_t size)
     return list;
 }
 
-static int same_place(const struct grid_point *p, const char *model, const char *implementation, double bucket_mb)
+/* But for the number of ranks. */
+static int same_place(const struct grid_point *a, const struct grid_point *b)
 {
-    return !strcmp(p->model, model) && !strcmp(p->implementation, implementation) &&
-           (p->bucket_mb == bucket_mb || (isnan(p->bucket_mb) && isnan(bucket_mb)));
+    return !strcmp(a->model, b->model) && !strcmp(a->implementation, b->implementation) &&
+           (a->bucket_mb == b->bucket_mb || (isnan(a->bucket_mb) && isnan(b->bucket_mb)));
 }
 
-void grid_add(struct grid *grid, size_t ranks, const char *model, const char *implementation, const char *strategy,
-              double bucket_mb, struct grid_sample sample)
+void grid_add(struct grid *grid, const struct grid_point *of, struct grid_sample sample)
 {
     size_t at = 0;
-    while (at < grid->n &&
-           (grid->point[at].ranks != ranks || !same_place(&grid->point[at], model, implementation, bucket_mb)))
+    while (at < grid->n && (grid->point[at].ranks != of->ranks || !same_place(&grid->point[at], of)))
         at++;
     if (at == grid->n) {
         grid->point = grow(grid->point, grid->n + 1, sizeof *grid->point);
-        struct grid_point *new = &grid->point[grid->n++];
-        *new = (struct grid_point){.ranks = ranks, .bucket_mb = bucket_mb};
-        snprintf(new->model, sizeof new->model, "%s", model);
-        snprintf(new->implementation, sizeof new->implementation, "%s", implementation);
-        snprintf(new->strategy, sizeof new->strategy, "%s", strategy);
+        grid->point[grid->n++] = *of;
     }
     struct grid_point *point = &grid->point[at];
     point->sample = grow(point->sample, point->n + 1, sizeof *point->sample);
@@ -172,7 +167,7 @@ void grid_judge(struct grid *grid)
     for (size_t i = 0; i < grid->n; i++) {
         struct grid_point *p = &grid->point[i];
         const struct grid_point *fewest = grid->point; /* ranks, of the same implementation and bucket size */
-        while (!same_place(fewest, p->model, p->implementation, p->bucket_mb))
+        while (!same_place(fewest, p))
             fewest++;
         p->efficiency = p->tokens_mean_s / (double)p->ranks / (fewest->tokens_mean_s / (double)fewest->ranks);
     }

@@ -50,9 +50,9 @@ struct grid {
     size_t n;
 };
 
-/* Adds a run to its point: the one of these ranks, model, implementation and bucket size. */
-void grid_add(struct grid *grid, size_t ranks, const char *model, const char *implementation, const char *strategy,
-              double bucket_mb, struct grid_sample sample);
+/* Adds a run to its point, the one with the ranks, model, implementation and bucket size of `of`, which has no samples.
+ */
+void grid_add(struct grid *grid, const struct grid_point *of, struct grid_sample sample);
 
 /* Sorts the points by ranks, model, and geometric mean step; and judges each group of the same
  * ranks and model: the best is the one with the least geometric mean among those that reduce, and another is slower if

@@ -100,28 +100,21 @@ static int report_directory(FILE *out, FILE *figures, const char *directory)
 
 /* ---- all of them ---- */
 
-/* Whether every run can be read; a sweep is read as a whole before anything is written into it. */
-static int check_runs(const struct report_options *options)
+/* Nothing is printed of directories of which one cannot be read, and nothing written into a sweep's. */
+static int report_all(const struct report_options *options)
 {
-    int status = 0;
+    int status = 0, instead = !strcmp(options->csv, "-");
     for (size_t i = 0; i < options->directories && !status; i++)
-        if (!sweep_is(options->directory[i])) {
+        if (!sweep_is(options->directory[i])) { /* a sweep is read as a whole before anything is written into it */
             struct saved_run saved;
             status = results_read(&saved, options->directory[i]);
             saved_run_destroy(&saved);
         }
-    return status;
-}
-
-/* Nothing is printed of directories of which one cannot be read. */
-static int report_all(const struct report_options *options)
-{
-    if (check_runs(options))
+    if (status)
         return -1;
     char *words = NULL, *csv = NULL;
     size_t length = 0, csv_length = 0;
     FILE *out = report_text_begin(&words, &length), *figures = report_text_begin(&csv, &csv_length);
-    int status = 0, instead = !strcmp(options->csv, "-");
     fprintf(figures, "directory,label," FIGURES_CSV_COLUMNS "\n");
     for (size_t i = 0; i < options->directories && !status; i++) {
         fprintf(out, "%s", i ? "\n" : "");

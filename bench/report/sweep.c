@@ -59,19 +59,14 @@ int sweep_is(const char *directory)
     return is;
 }
 
-/* What is read from the name of a run's directory. */
-struct run_name {
-    size_t ranks, repeat;
-    char model[128];
-};
-
-/* Returns 1; or 0 for another name, such as that of a run that has failed. */
-static int parse_run_name(struct run_name *parts, const char *name)
+/* Ranks, model and repeat from the name of a run's directory. Returns 1; or 0 for another name, such as that of a run
+ * that has failed. */
+static int parse_run_name(struct grid_point *point, size_t *repeat, const char *name)
 {
     int end = 0;
-    return sscanf(name, "ranks=%zu/model=%127[^/,]/%*[^/]/repeat-%zu%n", &parts->ranks, parts->model, &parts->repeat,
-                  &end) == 3 &&
-           end && !name[end] && parts->ranks && parts->repeat && parts->repeat < 10000;
+    return sscanf(name, "ranks=%zu/model=%127[^/,]/%*[^/]/repeat-%zu%n", &point->ranks, point->model, repeat, &end) ==
+               3 &&
+           end && !name[end] && point->ranks && *repeat && *repeat < 10000;
 }
 
 /* The bucket size in MiB, as the run was asked for it: bytes are rounded. NAN where there are no buckets. */
@@ -84,26 +79,27 @@ static double bucket_of(const cJSON *run, const cJSON *implementation)
                                                                                : bytes / 0x1p20;
 }
 
-/* Puts a run into the grid, and its figures into sweep.csv. */
-static int take_run(struct grid *grid, FILE *csv, const struct run_name *parts, const struct saved_run *saved)
+/* Puts a run into the grid, at a point whose ranks and model are known, and its figures into sweep.csv. */
+static int take_run(struct grid *grid, FILE *csv, struct grid_point *point, size_t repeat,
+                    const struct saved_run *saved)
 {
     const cJSON *all = cJSON_GetObjectItemCaseSensitive(saved->run, "implementations");
-    const cJSON *implementation = cJSON_GetArrayItem(all, 0), *derived;
-    const char *name = json_string(implementation, "name"), *strategy = json_string(implementation, "strategy");
-    double bucket = bucket_of(saved->run, implementation);
-    const struct figure *step = figures_find(&saved->figures, name, "step", 0);
-    const struct figure *tokens = figures_find(&saved->figures, name, "tokens_per_second", 0);
+    const cJSON *derived = cJSON_GetObjectItemCaseSensitive(saved->run, "derived");
+    const cJSON *implementation = cJSON_GetArrayItem(all, 0);
+    snprintf(point->implementation, sizeof point->implementation, "%s", json_string(implementation, "name"));
+    snprintf(point->strategy, sizeof point->strategy, "%s", json_string(implementation, "strategy"));
+    point->bucket_mb = bucket_of(saved->run, implementation);
+    const struct figure *step = figures_find(&saved->figures, point->implementation, "step", 0);
+    const struct figure *tokens = figures_find(&saved->figures, point->implementation, "tokens_per_second", 0);
     if (cJSON_GetArraySize(all) != 1 || !step || !(step->value > 0))
         return error_report("%s: is not the benchmark of one implementation, so it is no run of a sweep",
                             saved->directory);
-    grid_add(grid, parts->ranks, parts->model, name, strategy, bucket,
-             (struct grid_sample){parts->repeat, step->value, tokens ? tokens->value : NAN});
-    derived = cJSON_GetObjectItemCaseSensitive(saved->run, "derived");
+    grid_add(grid, point, (struct grid_sample){repeat, step->value, tokens ? tokens->value : NAN});
     char begin[600], size[32] = "";
-    if (isfinite(bucket))
-        snprintf(size, sizeof size, "%.10g", bucket);
-    snprintf(begin, sizeof begin, "%zu,%s,%s,%s,%zu,%s,%.0f,%.0f,", parts->ranks, parts->model, name, size,
-             parts->repeat, strategy, json_number(derived, "host_count"), json_number(derived, "threads"));
+    if (isfinite(point->bucket_mb))
+        snprintf(size, sizeof size, "%.10g", point->bucket_mb);
+    snprintf(begin, sizeof begin, "%zu,%s,%s,%s,%zu,%s,%.0f,%.0f,", point->ranks, point->model, point->implementation,
+             size, repeat, point->strategy, json_number(derived, "host_count"), json_number(derived, "threads"));
     figures_print_csv(csv, &saved->figures, begin);
     return 0;
 }
@@ -117,11 +113,12 @@ static int read_runs(struct grid *grid, FILE *csv, const char *directory, FILE *
     make_pattern(path, directory, "ranks=*/model=*/*/repeat-*");
     int none = glob(path, 0, NULL, &found);
     for (size_t i = 0; !none && i < found.gl_pathc && !status; i++) {
-        struct run_name parts;
+        struct grid_point point = {0};
         struct saved_run saved = {0};
-        if (!parse_run_name(&parts, found.gl_pathv[i] + strlen(directory) + 1))
+        size_t repeat;
+        if (!parse_run_name(&point, &repeat, found.gl_pathv[i] + strlen(directory) + 1))
             continue;
-        status = results_read(&saved, found.gl_pathv[i]) || take_run(grid, csv, &parts, &saved) ? -1 : 0;
+        status = results_read(&saved, found.gl_pathv[i]) || take_run(grid, csv, &point, repeat, &saved) ? -1 : 0;
         if (!status)
             results_print_csv(figures, &saved);
         runs++;

@@ -16,12 +16,12 @@ static void destroy(void)
 /* Adds runs with these step times, in repeats from 1 on, 0 for one that is not there. */
 static void add(size_t ranks, const char *name, const char *strategy, double bucket_mb, const double step[8])
 {
-    for (size_t i = 0; i < 8; i++) {
-        if (step[i] == 0)
-            continue;
-        grid_add(&grid, ranks, "m", name, strategy, bucket_mb,
-                 (struct grid_sample){i + 1, step[i], 1000 * (double)ranks / step[i]});
-    }
+    struct grid_point of = {.ranks = ranks, .model = "m", .bucket_mb = bucket_mb};
+    strcpy(of.implementation, name);
+    strcpy(of.strategy, strategy);
+    for (size_t i = 0; i < 8; i++)
+        if (step[i] > 0)
+            grid_add(&grid, &of, (struct grid_sample){i + 1, step[i], 1000 * (double)ranks / step[i]});
 }
 
 static const struct grid_point *point(const char *name)
