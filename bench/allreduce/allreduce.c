@@ -83,7 +83,9 @@ static int set_up(struct allreduce *a, const struct command *command)
     const struct allreduce_options *o = a->options;
     enum { LONGEST_ELEMENT = 8 }; /* a message has a whole one of each rank, at least */
     size_t most_bytes = o->messages.bytes[o->messages.n - 1] + LONGEST_ELEMENT * (size_t)job->size;
-    size_t buffers = 2 * most_bytes, samples = timing_memory(&o->timing, o->messages.n, job->size);
+    size_t most_iterations = o->timing.iters ? o->timing.iters : TIMING_MOST_ITERATIONS;
+    size_t buffers = 2 * most_bytes; /* and of all sizes the samples, which are gathered for one size at a time */
+    size_t samples = most_iterations * sizeof(double) * (2 * o->messages.n + (size_t)job->size);
     double cores = host_cores_per_rank(job);
     struct results_target place = {"output", o->results.output, o->results.label, ""};
     a->origin_ns = clock_now_ns();
@@ -309,6 +311,18 @@ static int run(struct allreduce *a)
     return a->wrong > 0 ? -1 : 0;
 }
 
+static void print_help(const struct option_table *table)
+{
+    fputs("Usage: mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...\n\n"
+          "Times a collective over a range of sizes, out of place and in place, checks its results, and fits latency\n"
+          "and bandwidth to the times. Options and columns are those of nccl-tests where it has them. Exit status:\n"
+          "0 fine; 1 the run failed, or a result was wrong; 2 the options make no sense.\n",
+          stdout);
+    option_table_help(stdout, table, table->help);
+    if (table->help == HELP_ALL)
+        training_options_help_implementations(stdout);
+}
+
 int run_allreduce(const struct job *job, int argc, char *const argv[])
 {
     struct allreduce_options options;
@@ -320,7 +334,7 @@ int run_allreduce(const struct job *job, int argc, char *const argv[])
         status = USAGE;
     else if (table.help || table.version) {
         if (job->rank == 0 && table.help)
-            allreduce_options_help(stdout, &table);
+            print_help(&table);
         else if (job->rank == 0)
             printf("ddpbench %s\n", version_text());
     } else if (job_agree(job, allreduce_options_fit(&options, job->size)))

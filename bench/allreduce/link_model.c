@@ -5,20 +5,11 @@
 
 #include <math.h>
 
-/* A line with the standard errors of its numbers, for residuals of standard deviation 1, and its degrees of freedom. */
+/* A line with the standard errors of its numbers, for residuals of standard deviation 1, its degrees of freedom, and
+ * the sum of squared relative residuals. */
 struct line {
-    double latency, slope, latency_error, slope_error, df;
+    double latency, slope, latency_error, slope_error, df, left;
 };
-
-static double squares_left(const struct line *line, const double *bytes, const double *seconds, size_t n)
-{
-    double squares = 0;
-    for (size_t i = 0; i < n; i++) {
-        double residual = (seconds[i] - line->latency - line->slope * bytes[i]) / seconds[i];
-        squares += residual * residual;
-    }
-    return squares;
-}
 
 /* The line of least squares, with weights 1 / seconds^2, into *any; and returns the best with both numbers at least 0.
  * Of *any at most one is below 0, since it goes through the means, which are above 0; the best line then has 0 there.
@@ -41,21 +32,27 @@ static struct line fit_line(const double *bytes, const double *seconds, size_t n
         xt += w * x * (seconds[i] - t_mean);
     }
     double slope = xt / xx, squares = xx + weight * x_mean * x_mean, df = (double)n - 2;
-    *any = (struct line){t_mean - slope * x_mean, slope, sqrt(1 / weight + x_mean * x_mean / xx), 1 / sqrt(xx), df};
-    if (any->latency < 1e-9 * shortest) /* through 0: sum w x t / sum w x^2 */
-        return (struct line){0, (xt + weight * x_mean * t_mean) / squares, 0, 1 / sqrt(squares), df + 1};
-    if (slope * bytes[n - 1] < 1e-9 * shortest)
-        return (struct line){t_mean, 0, 1 / sqrt(weight), 0, df + 1};
-    return *any;
+    *any = (struct line){t_mean - slope * x_mean, slope, sqrt(1 / weight + x_mean * x_mean / xx), 1 / sqrt(xx), df, 0};
+    struct line line = *any;
+    if (line.latency < 1e-9 * shortest) /* through 0: sum w x t / sum w x^2 */
+        line = (struct line){0, (xt + weight * x_mean * t_mean) / squares, 0, 1 / sqrt(squares), df + 1, 0};
+    else if (slope * bytes[n - 1] < 1e-9 * shortest)
+        line = (struct line){t_mean, 0, 1 / sqrt(weight), 0, df + 1, 0};
+    for (size_t i = 0; i < n; i++) {
+        double of_line = (seconds[i] - line.latency - line.slope * bytes[i]) / seconds[i];
+        double of_any = (seconds[i] - any->latency - any->slope * bytes[i]) / seconds[i];
+        line.left += of_line * of_line;
+        any->left += of_any * of_any;
+    }
+    return line;
 }
 
 /* Where a number is 0 because the line of least squares has it below, its interval reaches as high as that line's. */
 static struct link_regime regime_of(const double *bytes, const double *seconds, size_t n)
 {
     struct line any, line = fit_line(bytes, seconds, n, &any);
-    double left = squares_left(&line, bytes, seconds, n), left_any = squares_left(&any, bytes, seconds, n);
-    double reach = stats_t_quantile(0.975, line.df) * sqrt(left / line.df);
-    double reach_any = stats_t_quantile(0.975, any.df) * sqrt(left_any / any.df);
+    double reach = stats_t_quantile(0.975, line.df) * sqrt(line.left / line.df);
+    double reach_any = stats_t_quantile(0.975, any.df) * sqrt(any.left / any.df);
     double latency_high = line.latency == 0 ? fmax(0, any.latency + reach_any * any.latency_error)
                                             : line.latency + reach * line.latency_error;
     double slope_high =
@@ -68,26 +65,21 @@ static struct link_regime regime_of(const double *bytes, const double *seconds, 
         .latency_interval = {fmax(0, line.latency - reach * line.latency_error), latency_high},
         .bandwidth = 1 / line.slope, /* of 0: INFINITY */
         .bandwidth_interval = {1 / slope_high, 1 / fmax(0, line.slope - reach * line.slope_error)},
-        .residual = sqrt(left / (double)n),
+        .residual = sqrt(line.left / (double)n),
     };
-}
-
-static double squares_of(const double *bytes, const double *seconds, size_t n)
-{
-    struct line any, line = fit_line(bytes, seconds, n, &any);
-    return squares_left(&line, bytes, seconds, n);
 }
 
 /* How many sizes the first of two regimes has; n: one line will do. */
 static size_t find_cut(const double *bytes, const double *seconds, size_t n)
 {
     const double good_enough = 0.02, level = 0.001;
-    double one = squares_of(bytes, seconds, n), two = INFINITY;
+    struct line any;
+    double one = fit_line(bytes, seconds, n, &any).left, two = INFINITY;
     size_t cut = n;
     if (one <= good_enough * good_enough * (double)n)
         return n;
     for (size_t i = LINK_SIZES; i + LINK_SIZES <= n; i++) {
-        double left = squares_of(bytes, seconds, i) + squares_of(bytes + i, seconds + i, n - i);
+        double left = fit_line(bytes, seconds, i, &any).left + fit_line(bytes + i, seconds + i, n - i, &any).left;
         if (left < two) {
             two = left;
             cut = i;

@@ -181,21 +181,6 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
 
 /* ---- the command line ---- */
 
-/* The bit of rank 0's result that is flipped before it is checked, so that a test sees it found. */
-static int read_flip_bit(struct timing_options *timing)
-{
-    const char *text = getenv("DDPBENCH_TEST_FLIP_BIT");
-    double bit;
-    if (!text)
-        return 0;
-    if (option_number(text, &bit) || !(bit >= 1 && bit <= 1e15) || bit != floor(bit))
-        return error_report("DDPBENCH_TEST_FLIP_BIT=%s: expected a whole number from 1 to 1e15", text);
-    if (!timing->check)
-        return error_report("DDPBENCH_TEST_FLIP_BIT needs results that are checked, and --check is 0");
-    timing->flip_bit = (size_t)bit;
-    return 0;
-}
-
 int allreduce_options_parse(struct allreduce_options *o, struct option_table *table, int argc, char *const argv[])
 {
     *o = (struct allreduce_options){0};
@@ -221,6 +206,8 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
         return -1;
     if (table->help || table->version)
         return 0;
+    static const struct option flip = {.name = "DDPBENCH_TEST_FLIP_BIT", .low = 1, .high = 1e15};
+    const char *bit = getenv(flip.name);
     const char *range = option_given_of(table, range_rows), *timing = option_given_of(table, timing_rows);
     int list = option_was_given(table, "sizes");
     if (list && o->sizes_from_model)
@@ -232,8 +219,10 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
         return error_report("--step-factor and --step-bytes are two ways to step; use one");
     if (o->overlap && timing)
         return error_report("--%s does not go with --overlap, which measures in a way of its own", timing);
-    if (read_flip_bit(&o->timing))
+    if (bit && option_count.parse(&flip, bit, &o->timing.flip_bit))
         return -1;
+    if (bit && !o->timing.check)
+        return error_report("%s needs results that are checked, and --check is 0", flip.name);
     return o->sizes_from_model ? of_workload(&o->messages, &o->workload)
            : list              ? of_list(&o->messages, o->sizes)
                                : of_range(&o->messages, o);
@@ -254,16 +243,4 @@ int allreduce_options_fit(const struct allreduce_options *o, int ranks)
                                 "which is the most",
                                 comm_kind_name[kind], most_bytes, comm_dtype_name[d], ranks, COMM_MPI_PIECE);
     return 0;
-}
-
-void allreduce_options_help(FILE *out, const struct option_table *table)
-{
-    fputs("Usage: mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...\n\n"
-          "Times a collective over a range of sizes, out of place and in place, checks its results, and fits latency\n"
-          "and bandwidth to the times. Options and columns are those of nccl-tests where it has them. Exit status:\n"
-          "0 fine; 1 the run failed, or a result was wrong; 2 the options make no sense.\n",
-          out);
-    option_table_help(out, table, table->help);
-    if (table->help == HELP_ALL)
-        training_options_help_implementations(out);
 }

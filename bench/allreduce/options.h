@@ -38,7 +38,4 @@ int allreduce_options_parse(struct allreduce_options *options, struct option_tab
 /* Checks the rest, once the ranks are known. Returns 0; or -1, reported. */
 int allreduce_options_fit(const struct allreduce_options *options, int ranks);
 
-/* Prints the help that was asked for. */
-void allreduce_options_help(FILE *out, const struct option_table *table);
-
 #endif

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ITERATIONS = 2000 }; /* that are timed unless more are asked for */
-
 const char *const rank_time_name[RANK_TIMES] = {"rank 0", "mean of ranks", "fastest rank", "slowest rank"};
 
 /* ---- the endpoint ---- */
@@ -114,12 +112,6 @@ void timing_destroy(struct collective_timing *timing, size_t n)
     free(timing);
 }
 
-size_t timing_memory(const struct timing_options *options, size_t sizes, int ranks)
-{
-    size_t samples = options->iters ? options->iters : MOST_ITERATIONS;
-    return samples * sizeof(double) * (2 * sizes + (size_t)ranks);
-}
-
 /* ---- one cycle ---- */
 
 static void call(struct endpoint *e, const struct collective *c, int nonblocking)
@@ -206,7 +198,8 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
     }
     if (!t->planned) {
         double slowest = job_max(e->job, fastest), least = fmax(5, (double)options->cycles);
-        t->planned = options->iters ? options->iters : (size_t)fmax(least, fmin(MOST_ITERATIONS, budget_s / slowest));
+        t->planned =
+            options->iters ? options->iters : (size_t)fmax(least, fmin(TIMING_MOST_ITERATIONS, budget_s / slowest));
     }
     size_t n = t->planned * (cycle + 1) / options->cycles - t->planned * cycle / options->cycles;
     if (!t->seconds)

@@ -37,6 +37,7 @@ struct collective_choice {
 enum rank_time { TIME_OF_RANK0, TIME_MEAN, TIME_OF_FASTEST, TIME_OF_SLOWEST, RANK_TIMES };
 extern const char *const rank_time_name[RANK_TIMES]; /* in words */
 
+enum { TIMING_MOST_ITERATIONS = 2000 }; /* unless more are asked for */
 struct timing_options {
     size_t iters;        /* timed iterations; 0: as many as fit into 0.2 s */
     size_t warmup_iters; /* before them, at least 1 */
@@ -82,9 +83,6 @@ struct collective_timing {
 struct collective_timing *timing_create(const struct collective_choice *choice, const size_t *bytes, size_t sizes,
                                         int ranks, int in_place_only, size_t *n);
 void timing_destroy(struct collective_timing *timing, size_t n);
-
-/* Bytes of memory that samples of so many sizes take on a rank, at most. */
-size_t timing_memory(const struct timing_options *options, size_t sizes, int ranks);
 
 /* One cycle of a collective: checks its results (in cycle 0), warms up, times. All ranks call. */
 void timing_measure(struct endpoint *endpoint, const struct timing_options *options, struct collective_timing *timing,

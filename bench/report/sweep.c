@@ -243,12 +243,14 @@ static const struct grid_point *next_bucket(const struct grid_point *point, size
 
 /* The points, sorted by their steps, as blocks of lines, two empty lines between them: the best bucket as x, y, words;
  * then for each implementation its name, and lines of x (MiB), mean step and the ends of its interval (ms). One without
- * buckets is a horizontal line, with its interval at a place of its own at the right. Nothing if none has buckets. */
-static void print_picture(FILE *out, const struct grid_point *point, size_t n)
+ * buckets is a horizontal line, with its interval at a place of its own at the right. No file if none has buckets.
+ * Returns 0; or -1, reported. */
+static int write_picture(const char *directory, const struct grid_point *point, size_t n)
 {
     const struct grid_point *best = NULL;
     double least = INFINITY, most = 0;
-    char step[CELL];
+    char step[CELL], file[200], *text;
+    size_t length;
     int lines = 0;
     for (size_t i = n; i-- > 0;)
         if (isfinite(point[i].bucket_mb)) {
@@ -257,7 +259,8 @@ static void print_picture(FILE *out, const struct grid_point *point, size_t n)
             most = fmax(most, point[i].bucket_mb);
         }
     if (!best)
-        return;
+        return 0;
+    FILE *out = report_text_begin(&text, &length);
     double space = most > least ? pow(most / least, 0.035) : 1.05;
     fprintf(out, "best\n%.10g\t%.9g\tbest bucket: %.10g MiB, %s\n", best->bucket_mb, 1e3 * best->mean_s,
             best->bucket_mb, text_value_like(step, best->mean_s, "s", best->mean_s));
@@ -276,19 +279,9 @@ static void print_picture(FILE *out, const struct grid_point *point, size_t n)
             print_point(out, most * pow(space, ++lines), &point[i], 1);
         }
     }
-}
-
-static int write_picture(const char *directory, const struct grid_point *point, size_t n)
-{
-    char *text, name[200];
-    size_t length;
-    int status = 0;
-    FILE *out = report_text_begin(&text, &length);
-    print_picture(out, point, n);
     report_text_end(out);
-    snprintf(name, sizeof name, "sweep-%zu-%s.tsv", point->ranks, point->model);
-    if (length)
-        status = files_replace(directory, name, text);
+    snprintf(file, sizeof file, "sweep-%zu-%s.tsv", point->ranks, point->model);
+    int status = files_replace(directory, file, text);
     free(text);
     return status;
 }
