@@ -23,7 +23,7 @@ struct allreduce {
     struct host_facts host;
     int threads;
     struct endpoint endpoint;
-    struct collective_timing *timing; /* [timings]; with --overlap they only say what is measured */
+    struct collective_timing *timing; /* [timings]; with --overlap only the collectives to measure */
     size_t timings, finished;         /* of them: their figures are made */
     double wrong;                     /* elements, so far */
     double busbw;                     /* sum over the finished */

@@ -1,5 +1,5 @@
 /* options.c - the command line of `ddpbench allreduce`: the names and letters are nccl-tests' where it has them; and
- * the sizes of messages that it asks for: a range, a list, or those that a model's strategies send. */
+ * the message sizes that it specifies: a range, a list, or those that a model's strategies send. */
 #include "allreduce/options.h"
 
 #include "ddp/comm_mpi.h"
@@ -211,9 +211,9 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
     const char *range = option_given_of(table, range_rows), *timing = option_given_of(table, timing_rows);
     int list = option_was_given(table, "sizes");
     if (list && o->sizes_from_model)
-        return error_report("--sizes and --sizes-from-model both say the sizes; use one");
+        return error_report("--sizes and --sizes-from-model both specify the sizes; use one");
     if ((list || o->sizes_from_model) && range)
-        return error_report("--%s does not go with --%s, which says the sizes itself", range,
+        return error_report("--%s does not go with --%s, which specifies the sizes itself", range,
                             list ? "sizes" : "sizes-from-model");
     if (option_was_given(table, "step-factor") && o->step_bytes)
         return error_report("--step-factor and --step-bytes are two ways to step; use one");

@@ -69,14 +69,6 @@ static void put(enum comm_dtype dtype, void *array, size_t i, int64_t value)
     memcpy((char *)array + i * size, from[dtype], size);
 }
 
-static int differs(enum comm_dtype dtype, const void *array, size_t i, int64_t value)
-{
-    unsigned char bytes[8];
-    size_t size = comm_dtype_bytes(dtype);
-    put(dtype, bytes, 0, value);
-    return memcmp((const char *)array + i * size, bytes, size) != 0;
-}
-
 size_t payload_result(const struct collective *c, int ranks)
 {
     return c->kind == COMM_ALL_GATHER ? c->count * (size_t)ranks : c->count;
@@ -126,11 +118,14 @@ size_t payload_wrong(const struct payload *p, const void *result)
     /* A rounded 1 / n makes each input wrong by two roundings, and each of the n - 1 additions by one more of at most
      * the largest partial sum. */
     double tolerance = exact ? 0 : (p->ranks + 2) * rounding[c->dtype] * (double)(rule.reach + rule.ramp);
-    size_t wrong = 0;
+    size_t wrong = 0, size = comm_dtype_bytes(c->dtype);
     for (size_t i = 0; i < payload_result(c, p->ranks); i++) {
         int64_t value = result_value(p, &rule, i);
-        wrong += (size_t)(tolerance > 0 ? !(fabs(value_at(c->dtype, result, i) - (double)value) <= tolerance)
-                                        : differs(c->dtype, result, i, value));
+        unsigned char right[8];
+        put(c->dtype, right, 0, value);
+        if (tolerance > 0 ? !(fabs(value_at(c->dtype, result, i) - (double)value) <= tolerance)
+                          : memcmp((const char *)result + i * size, right, size) != 0)
+            wrong++;
     }
     return wrong;
 }

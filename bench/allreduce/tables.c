@@ -10,12 +10,6 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-static void create(struct growing_table *table, const char *key, const char *title, const char *note)
-{
-    struct table empty = {.key = key, .title = title, .column = table->column, .columns = table->columns, .note = note};
-    table->json = table_json(&empty);
-}
-
 /* The figure that a column shows of a row, without its interval. */
 static struct figure figure_of(const struct collective_timing *t, const struct column *column, const char *name,
                                const void *row)
@@ -96,7 +90,8 @@ void timing_table_create(struct growing_table *table, int show_cpu_time, int sho
              "# time: median, over up to ten stretches of iterations, of their mean%s.\n"
              "# algbw = size / time, busbw = algbw x %.4g.\n",
              show_cpu_time ? "; cputime: mean CPU time of a rank in one iteration" : "", bus_factor);
-    create(table, "timings", "", note);
+    table->json =
+        table_json(&(struct table){.key = "timings", .column = table->column, .columns = table->columns, .note = note});
 }
 
 void timing_figures(struct figure_list *list, const struct collective_timing *t)
@@ -148,10 +143,12 @@ void overlap_table_create(struct growing_table *table, const struct device *devi
     snprintf(title, sizeof title,
              "# Collectives in place, started before %zu x %zu matrix products and joined after them; %s%s", edge, edge,
              comm->on_device ? "" : "progress ", comm->progress);
-    create(table, "overlaps", title,
-           "# Medians over rounds of means over ranks. overlap = 1 - (both - compute) / comm, as osu_iallreduce, not\n"
-           "# clamped: below 0 both at once take longer than one after the other. slowdown: time beside the other / "
-           "alone.\n");
+    static const char note[] =
+        "# Medians over rounds of means over ranks. overlap = 1 - (both - compute) / comm, as osu_iallreduce, not\n"
+        "# clamped: below 0 both at once take longer than one after the other. slowdown: time with the other / "
+        "alone.\n";
+    table->json = table_json(&(struct table){
+        .key = "overlaps", .title = title, .column = table->column, .columns = table->columns, .note = note});
 }
 
 void overlap_timing_figures(struct figure_list *list, const struct overlap_timing *overlap)
@@ -160,8 +157,8 @@ void overlap_timing_figures(struct figure_list *list, const struct overlap_timin
         if (column->kind != COLUMN_REAL)
             continue;
         struct figure figure = figure_of(&overlap->of, column, column->key, overlap);
-        const void *behind = (const char *)overlap + column[1].offset; /* its interval */
-        const double *interval = behind;
+        double interval[2]; /* the next column */
+        memcpy(interval, (const char *)overlap + column[1].offset, sizeof interval);
         figure.low = interval[0];
         figure.high = interval[1];
         figure.n = overlap->overlap.n;

@@ -14,7 +14,7 @@ struct growing_table {
     size_t columns;
 };
 
-/* An empty table whose rows are sizes: a struct collective_timing out of place and the one in place behind it, or that
+/* An empty table whose rows are sizes: a struct collective_timing out of place followed by the one in place, or that
  * in place alone. It shows CPU time instead of time if show_cpu_time, and also min, median, p95, p99 and max over the
  * iterations if show_iterations; all of it is kept. bus_factor is for the note. */
 void timing_table_create(struct growing_table *table, int show_cpu_time, int show_iterations, int in_place_only,
@@ -24,7 +24,7 @@ void timing_table_create(struct growing_table *table, int show_cpu_time, int sho
 void overlap_table_create(struct growing_table *table, const struct device *device, const struct comm *comm);
 
 /* Appends the figures of a timing that is finished, or of an overlap. Their subject is such as "all_reduce float sum
- * out_of_place", with "root 1" behind it where there is a root. */
+ * out_of_place", followed by "root 1" where there is a root. */
 void timing_figures(struct figure_list *list, const struct collective_timing *timing);
 void overlap_timing_figures(struct figure_list *list, const struct overlap_timing *overlap);
 

@@ -19,9 +19,9 @@ struct endpoint {
     void *host_in, *host_buffer; /* what the host reads and writes of them: the same memory where it can */
 };
 
-/* Makes the comm and the buffers. most_bytes: of the largest message. record_spans: 1 for those who read the timeline;
- * recording costs time. All ranks call. Returns 0; or -1 on every rank, and rank 0 has said why. Destroy in either
- * case. */
+/* Makes the comm and the buffers. most_bytes: of the largest message. record_spans: 1 for callers that read the
+ * timeline; recording costs time. All ranks call. Returns 0; or -1 on every rank, and rank 0 has said why. Destroy in
+ * either case. */
 int endpoint_create(struct endpoint *endpoint, const struct job *job, const struct device *device,
                     const struct comm_options *options, size_t most_bytes, int record_spans);
 void endpoint_destroy(struct endpoint *endpoint); /* leaves the device alone; a zeroed endpoint is fine */
@@ -70,7 +70,7 @@ struct collective_timing {
                     median alone the faster half where a link alternates between bursts and pauses */
     struct {
         double min, mean, median, p95, p99, max;
-    } iterations; /* seconds, over iterations, of the time that enum rank_time says */
+    } iterations; /* seconds, over iterations, of the time that enum rank_time selects */
     double least_rank_median, largest_rank_median;
     int slowest_rank;    /* whose median is the largest */
     double cpu_time;     /* CPU seconds of an iteration, mean of ranks */
@@ -97,7 +97,7 @@ void timing_words(const struct collective_timing *timing, char words[TIMING_WORD
 
 /* ---- overlap.c ---- */
 
-/* One collective beside computation. A sample is a round, the mean over ranks. */
+/* One collective concurrent with computation. A sample is a round, the mean over ranks. */
 struct overlap_timing {
     struct collective_timing of;         /* which collective, in place; never timed */
     size_t products;                     /* matrix products of the computation, about as long as the collective alone */
@@ -105,7 +105,7 @@ struct overlap_timing {
     struct estimate overlap;             /* 1 - (both - compute) / comm, not clamped: below 0 where both at once take
                                             longer than one after the other. Source: osu_iallreduce */
     struct estimate compute_slowdown;    /* time of the computation while the collective was in flight / alone */
-    struct estimate comm_slowdown;       /* from post to completion beside the computation / alone */
+    struct estimate comm_slowdown;       /* from post to completion, with computation / alone */
 };
 
 /* The overlap of one round, from the seconds of each alone and of both at once. */

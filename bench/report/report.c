@@ -41,17 +41,6 @@ static int take_word(void *context, const char *word)
     return 0;
 }
 
-static void print_help(FILE *out, const struct option_table *table)
-{
-    fprintf(out,
-            "Usage: ddpbench report DIR... [OPTION VALUE]...\n\n"
-            "Prints what a run found, again from its result directory: when it was run, with what command, and the\n"
-            "words it printed. Of a sweep (launch/sweep.sh): the step times of all points, the best bucket size, and\n"
-            "what is not significantly different from it; also writes sweep.csv there, and data for the pictures.\n");
-    option_table_help(out, table, table->help);
-    fprintf(out, "\nExit status: 0 fine, 1 something cannot be read or written, 2 the command line is wrong.\n");
-}
-
 /* ---- a run ---- */
 
 /* A word as a shell would take it. */
@@ -141,9 +130,15 @@ int run_report(int argc, char *argv[])
     option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = &options});
     if (option_table_parse(&table, argc, argv))
         status = USAGE;
-    else if (table.help)
-        print_help(stdout, &table);
-    else if (table.version)
+    else if (table.help) {
+        printf(
+            "Usage: ddpbench report DIR... [OPTION VALUE]...\n\n"
+            "Prints what a run found, again from its result directory: when it was run, with what command, and the\n"
+            "words it printed. Of a sweep (launch/sweep.sh): the step times of all points, the best bucket size, and\n"
+            "what is not significantly different from it; also writes sweep.csv there, and data for the pictures.\n");
+        option_table_help(stdout, &table, table.help);
+        printf("\nExit status: 0 fine, 1 something cannot be read or written, 2 the command line is wrong.\n");
+    } else if (table.version)
         printf("ddpbench %s\n", version_text());
     else if (options.directories)
         status = report_all(&options) ? FAILED : OK;

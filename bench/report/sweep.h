@@ -8,8 +8,7 @@
 FILE *report_text_begin(char **text, size_t *length);
 void report_text_end(FILE *out);
 
-/* Whether the directory holds runs below ranks=<n>/model=<name>/<implementation>/repeat-<k>, or says it is a sweep's.
- */
+/* Whether the directory holds runs below ranks=<n>/model=<name>/<implementation>/repeat-<k>, or sweep.txt. */
 int sweep_is(const char *directory);
 
 /* Prints, for each number of ranks and model, the step times of all points with the best, and what is not significantly
