@@ -254,16 +254,17 @@ void timing_finish(const struct job *job, enum rank_time time, struct collective
     double *sums = allocate((size_t)ranks, sizeof mine);
     job_gather(job, t->seconds, t->n * sizeof *all, all);
     job_gather(job, mine, sizeof mine, sums);
-    t->iterations.mean = 0;
+    t->iterations.min = INFINITY;
+    t->iterations.mean = t->iterations.max = 0;
     for (size_t i = 0; i < t->n; i++) {
         series[i] = time_of(time, all, t->n, ranks, i);
+        t->iterations.min = fmin(t->iterations.min, series[i]);
         t->iterations.mean += series[i] / (double)t->n;
+        t->iterations.max = fmax(t->iterations.max, series[i]);
     }
-    t->iterations.min = stats_quantile(series, t->n, 0);
     t->iterations.median = stats_median(series, t->n);
     t->iterations.p95 = stats_quantile(series, t->n, 0.95);
     t->iterations.p99 = stats_quantile(series, t->n, 0.99);
-    t->iterations.max = stats_quantile(series, t->n, 1);
     t->cpu_time = t->wrong = t->largest_rank_median = 0;
     t->least_rank_median = INFINITY;
     for (int r = 0; r < ranks; r++) {
