@@ -66,7 +66,7 @@ static int parse(struct command_line *line, int argc, char *const argv[])
         return 0;
     if (line->profile.profile)
         return profile_options_check(&line->profile, &line->table, &line->run.training);
-    return benchmark_options_check(&line->run.training);
+    return benchmark_options_check(&line->run.training, &line->table);
 }
 
 static void print_help(const struct option_table *table)

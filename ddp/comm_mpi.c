@@ -57,7 +57,7 @@ static void max_bf16(void *in, void *inout, int *n, MPI_Datatype *type)
 
 static MPI_Datatype type_of(enum comm_dtype dtype)
 {
-    static const MPI_Datatype type[COMM_DTYPES] = {MPI_FLOAT, MPI_DOUBLE, MPI_UINT16_T, MPI_INT32_T};
+    static const MPI_Datatype type[COMM_DTYPES] = {MPI_FLOAT, MPI_UINT16_T, MPI_DOUBLE, MPI_INT32_T};
     return type[dtype];
 }
 

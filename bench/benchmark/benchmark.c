@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-int benchmark_options_check(struct training_options *o)
+int benchmark_options_check(struct training_options *o, const struct option_table *table)
 {
     int none = 0;
     if (!o->rounds)
@@ -17,7 +17,7 @@ int benchmark_options_check(struct training_options *o)
         none += o->implementation[i].strategy == &strategy_none;
     if (o->n > 0 && o->attainable && !none) /* the bound is made from when gradients are final without communication */
         return error_report("--attainable needs none among the --implementations");
-    return o->n < 0 ? -1 : training_options_check(o, 0);
+    return o->n < 0 ? -1 : training_options_check(o, table, 0);
 }
 
 static cJSON *create_summary(const struct run *run, const struct results *results)
@@ -67,7 +67,7 @@ static void measure_attainable(void *context, struct run *run, const struct step
                                const struct overlap *overlap, int implementation, size_t round)
 {
     (void)overlap;
-    attainable_measure(context, run, times, implementation, round);
+    attainable_measure(context, run->job, &run->timeline, times, (int)run->options->block_steps, implementation, round);
 }
 
 static int write_so_far(void *context, struct run *run, const struct results *results)

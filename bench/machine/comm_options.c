@@ -31,7 +31,7 @@ static const struct option_kind option_progress = {VALUE_TEXT, progress_parse, N
 static const struct option rows[] = {
     {.name = "comm", .kind = &option_choice, .offset = FIELD(library), .initial = "auto",
      .choices = comm_library_name,
-     .help = "what sends: mpi, nccl (between GPUs), or auto (nccl where each rank has a GPU of its own)"},
+     .help = "library for collectives: mpi, nccl (between GPUs), or auto (nccl where each rank has a GPU of its own)"},
     {.name = "nccl-max-ctas", .kind = &option_count, .offset = FIELD(nccl_max_ctas), .initial = "0", .high = 1024,
      .help = "thread blocks of a GPU that a collective of NCCL may take up; 0: as NCCL chooses"},
     {.name = "mpi-progress", .kind = &option_progress, .offset = FIELD(progress), .initial = "auto",

@@ -1,9 +1,10 @@
 /* heading.c - what was run, and what a reader of the figures must know of the machine and the losses meanwhile, in
  * lines: the same for the benchmark and the profile. */
+#include "training/parts.h"
+
 #include "base/json.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "training/training.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,7 +77,7 @@ void run_add_notes(const struct run *run, cJSON *summary)
                          run->monitored.dropped);
     if (counts->comm_cpu_seconds > 0)
         results_add_line(summary, "notes",
-                         "The communication thread of rank 0 used %.2f cores beside the computation (progress %s).",
+                         "The communication thread of rank 0 used %.2f cores during the computation (progress %s).",
                          counts->comm_cpu_seconds / counts->comm_seconds, run->comm->progress);
     if (counts->dropped_spans)
         results_add_line(summary, "notes", "Warning: %d spans found the timeline full; phase times are incomplete.",

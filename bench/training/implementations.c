@@ -73,6 +73,9 @@ static int buckets_parse(const struct option *option, const char *text, void *fi
         if (option_number(word, &mb) || mb < option->low || mb > option->high)
             return error_report("--%s %s: expected a size in MiB from %g to %g, such as 25 or 0.5", option->name, word,
                                 option->low, option->high);
+        for (int i = 0; i < sizes.n; i++)
+            if (!strcmp(sizes.item[i].words, word))
+                return error_report("--%s: %s is listed twice", option->name, word);
         strcpy(sizes.item[sizes.n].words, word);
         sizes.item[sizes.n].bytes = (size_t)(mb * 1048576);
     }

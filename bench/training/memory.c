@@ -1,5 +1,5 @@
 /* memory.c - what a run will need, by part. */
-#include "training/training.h"
+#include "training/parts.h"
 
 #include "base/text.h"
 #include "kernels/error.h"
@@ -79,15 +79,19 @@ const char *memory_words(const size_t bytes[MEMORY_PARTS], char text[256])
     return text;
 }
 
-int memory_check(const size_t bytes[MEMORY_PARTS], const char *name, int is_gpu, size_t available, int ranks)
+int memory_check(const struct run *run)
 {
+    const struct gpu_facts *gpu = run->opened.on_gpu ? &run->opened.gpu : NULL;
+    int ranks = gpu ? run->opened.sharing : run->job->machine_size;
+    size_t available = gpu ? gpu->free_memory : host_memory_available();
+    double needed = (double)(memory_total(run->memory) - (gpu ? run->memory[MEMORY_RECORDS] : 0)) * ranks;
     char need[CELL], have[CELL], parts[256];
-    double needed = (double)(memory_total(bytes) - (is_gpu ? bytes[MEMORY_RECORDS] : 0)) * ranks;
     if (needed <= (double)available)
         return 0;
     return error_report("%s has %s of memory free and %d rank%s on it need%s %s: a rank needs %s; use a smaller "
                         "--batch-size, --context-length, --num-layers or --d-model, %s",
-                        name, text_memory(have, available), ranks, text_plural((size_t)ranks), ranks > 1 ? "" : "s",
-                        text_memory(need, (size_t)fmin(needed, 1e19)), memory_words(bytes, parts),
-                        is_gpu ? "--dtype bf16, or more GPUs" : "fewer --steps-per-block, or more hosts");
+                        gpu ? gpu->name : "this machine", text_memory(have, available), ranks,
+                        text_plural((size_t)ranks), ranks > 1 ? "" : "s", text_memory(need, (size_t)fmin(needed, 1e19)),
+                        memory_words(run->memory, parts),
+                        gpu ? "--dtype bf16, or more GPUs" : "fewer --steps-per-block, or more hosts");
 }

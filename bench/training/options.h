@@ -73,6 +73,7 @@ struct workload {
 };
 
 enum regime { REGIME_ACTIVE, REGIME_WARMUP };
+enum { DISCARDED_STEPS = 2 }; /* at the start of a block, not timed */
 
 struct training_options {
     struct workload workload;
@@ -92,6 +93,8 @@ struct training_options {
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     int n;
     size_t warmup_steps, block_steps; /* steps of warm-up epochs; timed steps of a block */
+    long block_start; /* where the schedule stands when a block begins: in the active regime behind the warm-up, in the
+                         warm-up regime so that the first timed step is the first of the ramp */
 };
 
 /* What a run takes, whichever command it is of. */
@@ -113,9 +116,9 @@ int workload_check(struct workload *workload, const char *data);
 /* The sizes of one rank's part of a micro-batch, for model_plan. */
 struct model_sizes workload_sizes(const struct workload *workload, size_t batch);
 
-/* Checks what can be checked without ranks, and sets warmup_steps and block_steps: the steps of the regime's epochs,
+/* Checks what can be checked without ranks, and sets the steps: those of a block are the steps of the regime's epochs,
  * but at most most_block_steps (0: no limit), unless --steps-per-block was given. 0, or -1, reported. */
-int training_options_check(struct training_options *options, size_t most_block_steps);
+int training_options_check(struct training_options *options, const struct option_table *table, size_t most_block_steps);
 
 /* Fits the options to a number of ranks: sets batch_size to the global batch. 0; or -1, reported, for a batch that does
  * not divide (the message says which sizes fit), or a rank that there is not. */

@@ -1,7 +1,8 @@
 /* run_json.c - run.json of a training. */
+#include "training/parts.h"
+
 #include "base/json.h"
 #include "base/version.h"
-#include "training/training.h"
 
 static void add_implementations(cJSON *json, const struct run *run)
 {

@@ -1,12 +1,12 @@
 /* setup.c - everything that a run needs, planned, checked and allocated before the first step. */
+#include "training/parts.h"
+
+#include "ddp/comm_create.h"
 #include "kernels/clock.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
-#include "training/training.h"
 
-#include "ddp/comm_create.h"
 #include <stdlib.h>
-#include <string.h>
 
 /* Lays the model out and asks whether it fits, before anything is allocated. */
 static int plan_model(struct run *run, const struct recording *recording)
@@ -25,12 +25,10 @@ static int plan_model(struct run *run, const struct recording *recording)
         return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
                             recording->buffer_mb);
     memory_estimate(run->memory, recording, o, &run->model, run->job->size);
-    if (!run->opened.on_gpu)
-        return memory_check(run->memory, "this machine", 0, host_memory_available(), run->job->machine_size);
-    if (run->model.sizes.width / run->model.sizes.heads > DEVICE_CUDA_MOST_HEAD_WIDTH)
+    if (run->opened.on_gpu && sizes.width / sizes.heads > DEVICE_CUDA_MOST_HEAD_WIDTH)
         return error_report("heads of width %zu: on a GPU they are at most %d wide; use more --num-heads",
-                            run->model.sizes.width / run->model.sizes.heads, DEVICE_CUDA_MOST_HEAD_WIDTH);
-    return memory_check(run->memory, run->opened.gpu.name, 1, run->opened.gpu.free_memory, run->opened.sharing);
+                            sizes.width / sizes.heads, DEVICE_CUDA_MOST_HEAD_WIDTH);
+    return memory_check(run);
 }
 
 static void create_trainer(struct run *run, const struct recording *recording)
@@ -63,19 +61,6 @@ static void create_trainer(struct run *run, const struct recording *recording)
     trainer_create(&run->trainer, &adamw, slots > captured ? slots : captured);
 }
 
-/* The comm, and in memory that it is fast in, the gradient. */
-static int create_comm(struct run *run, const struct run_options *options, const struct device *device)
-{
-    struct comm_options how = options->comm;
-    how.core_to_spare = run->cores_per_rank >= run->threads + 1;
-    how.shares_gpu = options->device.share_gpu;
-    run->comm = comm_create(run->job, device, &run->timeline, (size_t)run->model.tensors, &how);
-    if (!run->comm)
-        return -1;
-    run->gradient = run->comm->allocate(run->comm, run->model.arena * sizeof *run->gradient);
-    return 0;
-}
-
 int run_set_up(struct run *run, const struct run_options *options, const struct recording *recording, const char *mode,
                const struct command *command, const struct results_target *target, struct results *results)
 {
@@ -101,9 +86,14 @@ int run_set_up(struct run *run, const struct run_options *options, const struct 
     timeline_create(&run->timeline, spans);
     run->traced = recording->operations ? device_traced(run->device, &run->timeline) : NULL;
     const struct device *device = recording->allocations ? run->traced : run->device;
-    if (create_comm(run, options, device))
+    struct comm_options how = options->comm;
+    how.core_to_spare = run->cores_per_rank >= run->threads + 1;
+    how.shares_gpu = options->device.share_gpu;
+    run->comm = comm_create(run->job, device, &run->timeline, (size_t)run->model.tensors, &how);
+    if (!run->comm)
         return -1;
-    model_allocate(&run->model, device, run->gradient);
+    /* in memory that the comm is fast in */
+    model_allocate(&run->model, device, run->comm->allocate(run->comm, run->model.arena * sizeof(float)));
     model_initialize(&run->model, o->seed);
     create_trainer(run, recording);
     measurements_create(&run->measurements, o->n, o->rounds);
@@ -128,7 +118,7 @@ void run_tear_down(struct run *run)
         reducer_destroy(&run->reducer[i]);
     free(run->reducer);
     if (run->comm) {
-        run->comm->release(run->comm, run->gradient);
+        run->comm->release(run->comm, run->model.gradient);
         run->comm->destroy(run->comm);
     }
     timeline_destroy(&run->timeline);

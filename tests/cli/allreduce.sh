@@ -130,7 +130,7 @@ refuse() {
     [ "$status" = 2 ] && grep -qE "^ddpbench: .*($pattern)" said && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && [ ! -e out ] && good=0 || good=1
     result "$good" "refused: $words"
 }
-refuse "an unknown type" '--datatype half: expected float, double, bf16 or int32' -d half
+refuse "an unknown type" '--datatype half: expected float, bf16, double or int32' -d half
 refuse "an unknown operation" '--op prod: expected sum, max or avg' -o prod
 refuse "an unknown collective" '--collective alltoall: expected all_reduce' --collective alltoall
 refuse "an empty list" "--datatype '': expected float" --datatype=
