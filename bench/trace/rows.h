@@ -1,5 +1,4 @@
-/* rows.h - the text of a trace on its way to a sink, what all of its rows have, and the rows of collectives and of a
- * GPU. */
+/* rows.h - the text of a trace on its way to a sink, what all of its rows have, and the rows of a GPU. */
 #ifndef BENCH_TRACE_ROWS_H
 #define BENCH_TRACE_ROWS_H
 
@@ -64,31 +63,13 @@ void trace_ts_span_begin(struct trace_writer *w, const char *category, long pid,
                          int64_t end, long id);
 void trace_span_end(struct trace_writer *w, const char *name);
 
-/* A span of the training thread without more "args", between times of this rank's clock. */
-void trace_put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id);
-
 /* The name of a "process" (thread 0) or a "thread" (printf's, less than 600 bytes), its labels unless NULL, and its
  * place among the others. */
 void trace_put_lane(struct trace_writer *w, const char *of, long pid, long thread, int place, const char *labels,
                     const char *format, ...) __attribute__((format(printf, 7, 8)));
 
-/* ---- collectives ---- */
-
-/* Assigns a lane to each collective, so that those of one lane do not overlap: w->slot and w->slots. */
-void trace_choose_slots(struct trace_writer *w);
-
-/* The thread number of a lane: the comm's own thread for the first, if it has one. */
-long trace_slot_thread(const struct trace *trace, int slot);
-
-/* The ranks 0 to ranks - 1 as a list; abbreviated: the first of many and the last, as Kineto does. */
-void trace_put_group(struct trace_writer *w, int abbreviated);
-
 /* The arguments of collective i, behind others. */
 void trace_put_collective(struct trace_writer *w, size_t i);
-
-/* The collectives of a library that runs on the host, on lanes of their own; or the training thread's calls of those
- * that run on the GPU. */
-void trace_put_collectives(struct trace_writer *w);
 
 /* ---- a GPU ---- */
 

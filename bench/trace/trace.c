@@ -1,7 +1,9 @@
 /* trace.c - writes a timeline as a Chrome trace. */
+#include "trace/rows.h"
+
+#include "ddp/comm.h"
 #include "kernels/error.h"
 #include "kernels/operations.h"
-#include "trace/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +11,29 @@
 #include <string.h>
 
 /* ---- lanes ---- */
+
+/* Collectives in flight at once overlap, and rows of a thread may not: each goes to the first lane that is free. */
+static void choose_slots(struct trace_writer *w)
+{
+    const struct collectives *collectives = w->trace->collectives;
+    int64_t *busy_until = allocate(collectives->n + 1, sizeof *busy_until);
+    w->slot = allocate(collectives->n + 1, sizeof *w->slot);
+    for (size_t i = 0; i < collectives->n; i++) {
+        int s = 0;
+        while (s < w->slots && busy_until[s] > collectives->item[i].posted_ns)
+            s++;
+        w->slots += s == w->slots;
+        busy_until[s] = collectives->item[i].completed_ns;
+        w->slot[i] = s;
+    }
+    free(busy_until);
+}
+
+/* The thread number of a lane: the comm's own thread for the first, if it has one. */
+static long slot_thread(const struct trace *t, int slot)
+{
+    return slot == 0 && t->comm_thread ? t->comm_thread : MADE_UP_THREAD + slot;
+}
 
 static void put_lanes(struct trace_writer *w)
 {
@@ -21,8 +46,7 @@ static void put_lanes(struct trace_writer *w)
         if (s == 0 && t->comm_thread)
             trace_put_lane(w, "thread", w->pid, t->comm_thread, 1, NULL, "%.20s (thread %ld)", t->comm, t->comm_thread);
         else
-            trace_put_lane(w, "thread", w->pid, trace_slot_thread(t, s), 1 + s, NULL, "%.20s, %d in flight", t->comm,
-                           s + 1);
+            trace_put_lane(w, "thread", w->pid, slot_thread(t, s), 1 + s, NULL, "%.20s, %d in flight", t->comm, s + 1);
 }
 
 /* ---- steps, phases, ranges, operations ---- */
@@ -43,6 +67,13 @@ static void find_host_steps(struct trace_writer *w)
     }
 }
 
+/* A span of the training thread between times of this rank's clock. */
+static void put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id)
+{
+    trace_span_begin(w, "user_annotation", w->pid, w->trace->thread, start_ns, end_ns, id);
+    trace_span_end(w, name);
+}
+
 static void put_step(struct trace_writer *w, int i)
 {
     const struct trace *t = w->trace;
@@ -55,10 +86,10 @@ static void put_step(struct trace_writer *w, int i)
             last++;
         snprintf(name, sizeof name, "%s_epoch_%ld (lr=%.6g)", s->warmup ? "warmup" : "active", s->epoch + 1,
                  (double)s->learning_rate);
-        trace_put_annotation(w, name, w->step[i].start_ns, w->step[last].end_ns, ++w->id);
+        put_annotation(w, name, w->step[i].start_ns, w->step[last].end_ns, ++w->id);
     }
     snprintf(name, sizeof name, "ProfilerStep#%ld", s->number + 1);
-    trace_put_annotation(w, name, w->step[i].start_ns, w->step[i].end_ns, ++w->id);
+    put_annotation(w, name, w->step[i].start_ns, w->step[i].end_ns, ++w->id);
 }
 
 /* Holistic Trace Analysis drops what starts in the last step, so that has to be one in which nothing starts. */
@@ -127,6 +158,79 @@ static void put_operation(struct trace_writer *w, const struct span *s, long id)
     trace_span_end(w, s->name);
 }
 
+/* ---- collectives ---- */
+
+/* The ranks 0 to ranks - 1 as a list; abbreviated: the first of many and the last, as Kineto does. */
+static void put_group(struct trace_writer *w, int abbreviated)
+{
+    enum { SHOWN = 29 };
+    int ranks = w->trace->ranks;
+    for (int r = 0; r < ranks; r++)
+        if (abbreviated && ranks > SHOWN + 1 && r == SHOWN) {
+            trace_put(w, ", ...");
+            r = ranks - 2;
+        } else
+            trace_print(w, "%s%d", r ? ", " : "", r);
+}
+
+/* Microseconds; nothing below 0, which means unknown. */
+static void put_us_if_known(struct trace_writer *w, const char *name, int64_t ns)
+{
+    if (ns < 0)
+        return;
+    trace_print(w, ", \"%s\": ", name);
+    trace_put_us(w, ns);
+}
+
+void trace_put_collective(struct trace_writer *w, size_t i)
+{
+    const struct trace *t = w->trace;
+    const struct collectives *all = t->collectives;
+    const struct timed_collective *c = &all->item[i];
+    int64_t busy = c->completed_ns - c->posted_ns;
+    double algbw = busy > 0 ? (double)c->bytes / (double)busy : 0; /* bytes per nanosecond are GB/s */
+    trace_print(w, ", \"Collective name\": \"allreduce\", \"In msg nelems\": %zu, \"Out msg nelems\": %zu", c->elements,
+                c->elements);
+    trace_print(w, ", \"Group size\": %d, \"dtype\": \"%s\"", t->ranks,
+                c->bytes == 2 * c->elements ? "BFloat16" : "Float");
+    trace_put(
+        w,
+        ", \"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", \"Process Group Ranks\": \"[");
+    put_group(w, 1);
+    trace_print(w, "]\", \"Seq\": %zu, \"bucket\": %d, \"bytes\": %zu, \"parameters\": %zu", c->ticket, c->index,
+                c->bytes, t->parameters[c->index]);
+    put_us_if_known(w, "queued_us", c->posted_ns - c->queued_ns);
+    put_us_if_known(w, "wait_us", collective_wait(c, t->rank, all->residual_ns));
+    put_us_if_known(w, "transfer_us", collective_transfer(c, t->rank, all->residual_ns));
+    if (c->last_rank >= 0)
+        trace_print(w, ", \"last_rank\": %d", c->last_rank);
+    trace_print(w, ", \"algbw\": %.6g, \"busbw\": %.6g", algbw, algbw * comm_bus_factor(COMM_ALL_REDUCE, t->ranks));
+}
+
+/* The collectives of a library that runs on the host, on lanes of their own; or the training thread's calls of those
+ * that run on the GPU. */
+static void put_collectives(struct trace_writer *w)
+{
+    const struct trace *t = w->trace;
+    int call = t->nccl_version != NULL;
+    /* where the numbers of streams are a GPU's own, those of the host's lanes are out of their way */
+    int stream = STREAM_COMMUNICATION + (t->gpu ? 100000 : 0);
+    for (size_t i = 0; i < t->collectives->n; i++) {
+        const struct timed_collective *c = &t->collectives->item[i];
+        int64_t start = call ? c->queued_ns : c->posted_ns, end = call ? c->returned_ns : c->completed_ns;
+        if (call && end <= start)
+            continue;
+        trace_ts_span_begin(w, call ? "user_annotation" : "cpu_op", w->pid,
+                            call ? t->thread : slot_thread(t, w->slot[i]), start - t->base_ns, end - t->base_ns,
+                            w->collective_id + (long)i);
+        if (!call) {
+            trace_print(w, ", \"stream\": %d", stream + w->slot[i]);
+            trace_put_collective(w, i);
+        }
+        trace_print(w, "}, \"name\": \"%s:all_reduce\"}", t->comm);
+    }
+}
+
 /* ---- counters and memory ---- */
 
 static void put_counters(struct trace_writer *w, int i)
@@ -177,10 +281,10 @@ static void put_host(struct trace_writer *w)
         put_step(w, i);
     for (size_t i = 0; i < host->n; i++)
         if (step_phase_of(&host->span[i]) >= 0)
-            trace_put_annotation(w, host->span[i].name, host->span[i].queued_ns, host->span[i].returned_ns,
-                                 w->host_id + (long)i);
+            put_annotation(w, host->span[i].name, host->span[i].queued_ns, host->span[i].returned_ns,
+                           w->host_id + (long)i);
     if (t->nccl_version)
-        trace_put_collectives(w);
+        put_collectives(w);
     if (t->without_cpu)
         return;
     for (size_t i = 0; i < host->n; i++)
@@ -193,7 +297,7 @@ static void put_host(struct trace_writer *w)
 static void put_rows(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
-    trace_choose_slots(w);
+    choose_slots(w);
     find_host_steps(w);
     w->host_id = w->id + 1;
     w->operation_id = w->host_id + (long)t->timeline->lane[LANE_HOST].n;
@@ -204,7 +308,7 @@ static void put_rows(struct trace_writer *w)
         put_memory(w);
     put_host(w);
     if (!t->nccl_version)
-        trace_put_collectives(w);
+        put_collectives(w);
     if (t->gpu && !t->without_cuda)
         trace_put_device(w);
     for (int i = 0; i < t->steps; i++)
@@ -225,7 +329,7 @@ static void put_head(struct trace_writer *w)
                 "\"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"%s:%s\", "
                 "\"pg_size\": %d, \"ranks\": [",
                 t->comm, t->rank, t->ranks, t->device, t->comm, t->ranks);
-    trace_put_group(w, 0);
+    put_group(w, 0);
     trace_put(w, "]}]");
     if (t->nccl_version)
         trace_print(w, ", \"nccl_version\": \"%.40s\"", t->nccl_version);
@@ -233,10 +337,11 @@ static void put_head(struct trace_writer *w)
                 (long long)t->base_unix_ns);
 }
 
-static void put_tail(struct trace_writer *w, const char *ranks)
+static void put_tail(struct trace_writer *w, int whole)
 {
     char name[128];
-    snprintf(name, sizeof name, "%.64s_%s_trace.json", w->trace->implementation, ranks);
+    snprintf(name, sizeof name, whole ? "%.64s_rank_%d_trace.json" : "%.64s_all_ranks_trace.json",
+             w->trace->implementation, w->trace->rank);
     trace_put(w, "\n],\n\"traceName\": ");
     trace_put_string(w, name);
     trace_put(w, "\n}\n");
@@ -246,8 +351,6 @@ int trace_write(const struct trace *trace, const struct trace_sink *sink, enum t
 {
     struct trace_writer *w = allocate(1, sizeof *w);
     int whole = part == TRACE_WHOLE; /* else processes are numbered by rank */
-    char ranks[32];
-    snprintf(ranks, sizeof ranks, whole ? "rank_%d" : "all_ranks", trace->rank);
     w->trace = trace;
     w->sink = sink;
     w->pid = whole ? trace->pid : trace->rank + 1;
@@ -259,7 +362,7 @@ int trace_write(const struct trace *trace, const struct trace_sink *sink, enum t
     if (whole || part == TRACE_MERGED_ROWS || part == TRACE_MERGED_FIRST_ROWS)
         put_rows(w);
     if (whole || part == TRACE_MERGED_TAIL)
-        put_tail(w, ranks);
+        put_tail(w, whole);
     int status = trace_flush(w);
     free(w);
     return status;

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- samples ---- */
 
@@ -26,6 +27,63 @@ void measurements_destroy(struct measurements *m)
 double *measurements_of(const struct measurements *m, int implementation, int figure)
 {
     return m->seconds + ((size_t)implementation * FIGURES + (size_t)figure) * m->capacity;
+}
+
+/* ---- losses ---- */
+
+void losses_create(struct losses *l, int steps, int judged)
+{
+    *l = (struct losses){.steps = steps, .judged = judged, .difference = NAN};
+    l->mean = allocate((size_t)steps, sizeof *l->mean);
+}
+
+void losses_destroy(struct losses *l)
+{
+    free(l->mean);
+    free(l->expected);
+    *l = (struct losses){0};
+}
+
+void losses_add(struct losses *l, const struct job *job, const double *mine, int must_agree)
+{
+    size_t bytes = (size_t)l->steps * sizeof *mine;
+    double *all = allocate((size_t)job->size, bytes);
+    job_gather(job, mine, bytes, all);
+    for (int i = 0; i < l->steps; i++) {
+        l->mean[i] = 0;
+        for (int r = 0; r < job->size; r++)
+            l->mean[i] += all[r * l->steps + i] / job->size;
+        l->not_a_number |= !isfinite(l->mean[i]);
+    }
+    free(all);
+    int first = must_agree && !l->expected;
+    if (first)
+        l->expected = memcpy(allocate(1, bytes), l->mean, bytes);
+    for (int i = 0; must_agree && !first && i < l->steps; i++) {
+        double difference = fabs(l->mean[i] - l->expected[i]) / fabs(l->expected[i]);
+        if (!isfinite(l->mean[i]) || !isfinite(l->expected[i])) /* training may diverge, but then everywhere */
+            difference = isfinite(l->mean[i]) == isfinite(l->expected[i]) ? 0 : INFINITY;
+        l->difference = fmax(l->difference, difference);
+        if (i == l->judged)
+            l->wrong = fmax(l->wrong, difference);
+    }
+}
+
+int losses_are_wrong(const struct losses *l)
+{
+    return l->wrong > 1e-3;
+}
+
+void run_report_losses(const struct run *run)
+{
+    const struct losses *l = &run->losses;
+    if (run->job->rank == 0 && l->not_a_number)
+        fprintf(stderr, "ddpbench: warning: a loss was not a finite number: training diverged; use a smaller --lr\n");
+    if (run->job->rank == 0 && losses_are_wrong(l))
+        fprintf(stderr,
+                "ddpbench: the losses of strategies that must agree differ by %.1e, relatively, in step %d of a block: "
+                "gradients were not reduced correctly\n",
+                l->wrong, l->judged);
 }
 
 /* ---- one block ---- */
@@ -225,16 +283,4 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
     free(b.record);
     free(b.loss);
     return status;
-}
-
-void run_report_losses(const struct run *run)
-{
-    const struct losses *l = &run->losses;
-    if (run->job->rank == 0 && l->not_a_number)
-        fprintf(stderr, "ddpbench: warning: a loss was not a finite number: training diverged; use a smaller --lr\n");
-    if (run->job->rank == 0 && losses_are_wrong(l))
-        fprintf(stderr,
-                "ddpbench: the losses of strategies that must agree differ by %.1e, relatively, in step %d of a block: "
-                "gradients were not reduced correctly\n",
-                l->wrong, l->judged);
 }
