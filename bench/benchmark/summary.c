@@ -13,24 +13,21 @@
 
 /* ---- figures ---- */
 
-static void add_row(struct figure_list *figures, const struct row *row)
-{
-    const struct estimate *step = &row->seconds[FIGURE_STEP];
-    figures_add_estimate(figures, row->label, "step", "s", step, BETTER_LOWER, 1);
-    figures_add_value(figures, row->label, "step_p5", "s", step->p5, step->n, BETTER_NONE);
-    figures_add_value(figures, row->label, "step_p95", "s", step->p95, step->n, BETTER_NONE);
-    for (int p = 0; p < PHASES; p++)
-        figures_add_estimate(figures, row->label, phase_name[p], "s", &row->seconds[p], BETTER_LOWER, 0);
-    figures_add_estimate(figures, row->label, "tokens_per_second", "1/s", &row->tokens_per_second, BETTER_HIGHER, 0);
-    figures_add_estimate(figures, row->label, "communication_ratio", "1", &row->communication_ratio, BETTER_LOWER, 0);
-    figures_add_estimate(figures, row->label, "sync_cost", "s", &row->sync_cost, BETTER_LOWER, 0);
-    figures_add_value(figures, row->label, "attainable", "s", row->attainable, step->n, BETTER_NONE);
-}
-
 void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 {
-    for (int i = 0; i < c->n; i++)
-        add_row(figures, &c->row[i]);
+    for (const struct row *row = c->row; row < c->row + c->n; row++) {
+        const struct estimate *step = &row->seconds[FIGURE_STEP];
+        const char *label = row->label;
+        figures_add_estimate(figures, label, "step", "s", step, BETTER_LOWER, 1);
+        figures_add_value(figures, label, "step_p5", "s", step->p5, step->n, BETTER_NONE);
+        figures_add_value(figures, label, "step_p95", "s", step->p95, step->n, BETTER_NONE);
+        for (int p = 0; p < PHASES; p++)
+            figures_add_estimate(figures, label, phase_name[p], "s", &row->seconds[p], BETTER_LOWER, 0);
+        figures_add_estimate(figures, label, "tokens_per_second", "1/s", &row->tokens_per_second, BETTER_HIGHER, 0);
+        figures_add_estimate(figures, label, "communication_ratio", "1", &row->communication_ratio, BETTER_LOWER, 0);
+        figures_add_estimate(figures, label, "sync_cost", "s", &row->sync_cost, BETTER_LOWER, 0);
+        figures_add_value(figures, label, "attainable", "s", row->attainable, step->n, BETTER_NONE);
+    }
     for (int i = 0; i < c->pairs; i++) {
         const struct pair *pair = &c->pair[i];
         const struct paired *paired = &pair->paired;

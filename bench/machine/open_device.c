@@ -70,18 +70,6 @@ static int sees_gpu(const struct device_options *o)
     return o->kind != DEVICE_CPU && device_cuda_count() > 0;
 }
 
-/* How many ranks have this GPU. */
-static int count_sharing(const struct job *job, const struct gpu_facts *mine)
-{
-    struct gpu_facts *all = allocate((size_t)job->size, sizeof *all);
-    int sharing = 0;
-    job_gather(job, mine, sizeof *mine, all);
-    for (int i = 0; i < job->size; i++)
-        sharing += !strcmp(all[i].id, mine->id);
-    free(all);
-    return sharing;
-}
-
 static int open_gpu(struct open_device *opened, const struct job *job, const struct device_options *o)
 {
     int index;
@@ -89,7 +77,11 @@ static int open_gpu(struct open_device *opened, const struct job *job, const str
         return -1;
     opened->on_gpu = 1;
     int status = device_cuda_describe(index, &opened->gpu);
-    opened->sharing = count_sharing(job, &opened->gpu);
+    struct gpu_facts *all = allocate((size_t)job->size, sizeof *all);
+    job_gather(job, &opened->gpu, sizeof opened->gpu, all);
+    for (int i = 0; i < job->size; i++)
+        opened->sharing += !strcmp(all[i].id, opened->gpu.id);
+    free(all);
     return job_agree(job, status ? status : device_cuda_open(index, o->precision, &opened->device));
 }
 

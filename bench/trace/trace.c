@@ -110,16 +110,6 @@ static void put_sentinel(struct trace_writer *w)
     trace_span_end(w, name);
 }
 
-static void put_range(struct trace_writer *w, const struct span *s, long id)
-{
-    int layer = !strcmp(s->name, "layer");
-    trace_span_begin(w, "cpu_op", w->pid, w->trace->thread, s->queued_ns, s->returned_ns, id);
-    if (s->index < 0)
-        trace_span_end(w, s->name);
-    else
-        trace_print(w, "}, \"name\": \"layers.%d%s%s\"}", s->index, layer ? "" : ".", layer ? "" : s->name);
-}
-
 /* "Input Dims" and "Input type", as Kineto writes them. */
 static void put_shapes(struct trace_writer *w, const struct operation_facts *facts, const size_t *sizes)
 {
@@ -287,9 +277,17 @@ static void put_host(struct trace_writer *w)
         put_collectives(w);
     if (t->without_cpu)
         return;
-    for (size_t i = 0; i < host->n; i++)
-        if (step_phase_of(&host->span[i]) < 0 && host->span[i].name != ready_name)
-            put_range(w, &host->span[i], w->host_id + (long)i);
+    for (size_t i = 0; i < host->n; i++) {
+        const struct span *s = &host->span[i];
+        int layer = !strcmp(s->name, "layer");
+        if (step_phase_of(s) >= 0 || s->name == ready_name)
+            continue;
+        trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, w->host_id + (long)i);
+        if (s->index < 0)
+            trace_span_end(w, s->name);
+        else
+            trace_print(w, "}, \"name\": \"layers.%d%s%s\"}", s->index, layer ? "" : ".", layer ? "" : s->name);
+    }
     for (size_t i = 0; i < compute->n; i++)
         put_operation(w, &compute->span[i], w->operation_id + (long)i);
 }
@@ -337,16 +335,6 @@ static void put_head(struct trace_writer *w)
                 (long long)t->base_unix_ns);
 }
 
-static void put_tail(struct trace_writer *w, int whole)
-{
-    char name[128];
-    snprintf(name, sizeof name, whole ? "%.64s_rank_%d_trace.json" : "%.64s_all_ranks_trace.json",
-             w->trace->implementation, w->trace->rank);
-    trace_put(w, "\n],\n\"traceName\": ");
-    trace_put_string(w, name);
-    trace_put(w, "\n}\n");
-}
-
 int trace_write(const struct trace *trace, const struct trace_sink *sink, enum trace_part part)
 {
     struct trace_writer *w = allocate(1, sizeof *w);
@@ -361,8 +349,14 @@ int trace_write(const struct trace *trace, const struct trace_sink *sink, enum t
         put_head(w);
     if (whole || part == TRACE_MERGED_ROWS || part == TRACE_MERGED_FIRST_ROWS)
         put_rows(w);
-    if (whole || part == TRACE_MERGED_TAIL)
-        put_tail(w, whole);
+    if (whole || part == TRACE_MERGED_TAIL) {
+        char name[128];
+        snprintf(name, sizeof name, whole ? "%.64s_rank_%d_trace.json" : "%.64s_all_ranks_trace.json",
+                 trace->implementation, trace->rank);
+        trace_put(w, "\n],\n\"traceName\": ");
+        trace_put_string(w, name);
+        trace_put(w, "\n}\n");
+    }
     int status = trace_flush(w);
     free(w);
     return status;

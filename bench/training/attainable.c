@@ -13,10 +13,16 @@ struct attainable {
     const struct reducer *reducer; /* [n] */
     int n, tensors;
     size_t rounds;
-    double *none;   /* [tensors + 2, rounds] of `none`: when each gradient is final, from the step's start; the end of
-                       backward; clipping and optimizer */
-    double **alone; /* [implementations] of [collectives, rounds]: each collective by itself */
+    double *none;  /* [tensors + 2, rounds] of `none`: when each gradient is final, from the step's start; the end of
+                      backward; clipping and optimizer */
+    double *alone; /* [n, tensors, rounds]: each collective of an implementation by itself, of at most so many */
 };
+
+/* The series of a collective by itself. */
+static double *alone_of(const struct attainable *a, int implementation, int collective)
+{
+    return a->alone + ((size_t)implementation * (size_t)a->tensors + (size_t)collective) * a->rounds;
+}
 
 double attainable_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest)
 {
@@ -33,9 +39,7 @@ struct attainable *attainable_create(const struct reducer *reducer, int n, int t
     struct attainable *a = allocate(1, sizeof *a);
     *a = (struct attainable){.reducer = reducer, .n = n, .tensors = tensors, .rounds = rounds};
     a->none = allocate(((size_t)tensors + 2) * rounds, sizeof *a->none);
-    a->alone = allocate((size_t)n, sizeof *a->alone);
-    for (int i = 0; i < n; i++)
-        a->alone[i] = allocate((size_t)reducer[i].plan.n * rounds, sizeof(double));
+    a->alone = allocate((size_t)n * (size_t)tensors * rounds, sizeof *a->alone);
     return a;
 }
 
@@ -43,8 +47,6 @@ void attainable_destroy(struct attainable *attainable)
 {
     if (!attainable)
         return;
-    for (int i = 0; i < attainable->n; i++)
-        free(attainable->alone[i]);
     free(attainable->alone);
     free(attainable->none);
     free(attainable);
@@ -92,26 +94,25 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
     const struct bucket *last = &reducer->plan.bucket[reducer->plan.n - 1];
     reducer->device->zero(reducer->gradient, last->offset + last->count); /* sums of sums would soon be infinite */
     for (int i = 0; i < reducer->plan.n; i++)
-        attainable->alone[implementation][(size_t)i * attainable->rounds + round] =
-            seconds_alone(job, timeline, reducer, i);
+        alone_of(attainable, implementation, i)[round] = seconds_alone(job, timeline, reducer, i);
 }
 
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int timed,
                            size_t round, double *alone)
 {
     const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
-    size_t plan = (size_t)attainable->reducer->plan.n;
-    double *ratio = allocate(plan, sizeof *ratio), median;
+    int plan = attainable->reducer->plan.n;
+    double *ratio = allocate((size_t)plan, sizeof *ratio), median;
     for (const struct span *span = lane->span; span < lane->span + lane->n; span++)
         if (span->step >= DISCARDED_STEPS)
             ratio[span->index] += 1e-9 * (double)(span->end_ns - span->start_ns) / timed;
     *alone = 0;
-    for (size_t i = 0; i < plan; i++) {
-        double seconds = attainable->alone[0][i * attainable->rounds + round];
+    for (int i = 0; i < plan; i++) {
+        double seconds = alone_of(attainable, 0, i)[round];
         ratio[i] /= seconds;
         *alone += seconds;
     }
-    median = stats_median(ratio, plan);
+    median = stats_median(ratio, (size_t)plan);
     free(ratio);
     return median;
 }
@@ -141,7 +142,7 @@ void attainable_compute(const struct attainable *a, const struct job *job, size_
         seconds[i] = NAN;
         if (!a->reducer[i].strategy->reduces)
             continue;
-        slowest_medians(a, job, a->alone[i], plan->n, rounds, alone);
+        slowest_medians(a, job, alone_of(a, i, 0), plan->n, rounds, alone);
         for (int b = 0; b < plan->n; b++)
             ready[b] = none[plan->bucket[b].last_tensor];
         seconds[i] = attainable_of_plan(plan->n, ready, alone, none[tensors], none[tensors + 1]);

@@ -130,14 +130,8 @@ int workload_check(struct workload *w, const char *data)
 
 struct model_sizes workload_sizes(const struct workload *w, size_t batch)
 {
-    return (struct model_sizes){.batch = batch,
-                                .context = w->context_length,
-                                .vocabulary = w->vocab_size,
-                                .width = w->d_model,
-                                .layers = w->num_layers,
-                                .heads = w->num_heads,
-                                .ff = w->d_ff,
-                                .rope_theta = (float)w->rope_theta};
+    return (struct model_sizes){batch,         w->context_length, w->vocab_size, w->d_model,
+                                w->num_layers, w->num_heads,      w->d_ff,       (float)w->rope_theta};
 }
 
 int training_options_check(struct training_options *o, const struct option_table *table, size_t most_block_steps)
