@@ -99,8 +99,7 @@ static int run_training(const struct job *job, int argc, char *const argv[])
         job_agree(job, rank_list_check(&line.profile.ranks, job->size)))
         return USAGE;
     struct command command = {argc, argv, &line.table};
-    return (line.profile.profile ? run_profile(job, &line.run, &line.profile, &command)
-                                 : run_benchmark(job, &line.run, &command))
-               ? FAILED
-               : OK;
+    int failed = line.profile.profile ? run_profile(job, &line.run, &line.profile, &command)
+                                      : run_benchmark(job, &line.run, &command);
+    return failed ? FAILED : OK;
 }

@@ -97,22 +97,20 @@ static int measure(struct run *run, struct results *results)
     if (run->measurements.rounds) {
         int wrote = write_summary(run, results, attainable ? attainable_s : NULL, 1);
         if (status)
-            error_clear(); /* the first failure has been told, and this one follows from it */
+            error_clear(); /* the first failure has been reported, and this one follows from it */
         else
             status = job_agree(run->job, wrote);
     }
-    run_report_losses(run);
     attainable_destroy(attainable);
-    return status || losses_are_wrong(&run->losses) ? -1 : 0;
+    return run_check_losses(run) ? -1 : status;
 }
 
 int run_benchmark(const struct job *job, const struct run_options *options, const struct command *command)
 {
-    static const struct recording nothing;
     struct run run = {.job = job};
     struct results results = {.telemetry.file = -1};
     struct results_target target = {"output", options->results.output, options->results.label, ""};
-    int status = run_set_up(&run, options, &nothing, "benchmark", command, &target, &results);
+    int status = run_set_up(&run, options, "benchmark", command, &target, &results);
     if (!status)
         status = measure(&run, &results);
     int closed = results_close(&results);

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define FIELD(field) offsetof(struct device_options, field)
 
@@ -94,8 +95,10 @@ const char *open_device_words(const struct open_device *opened, char text[300])
 size_t open_device_memory(const struct open_device *opened)
 {
     struct gpu_facts now;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
     if (!opened->on_gpu)
-        return host_peak_memory();
+        return (size_t)usage.ru_maxrss * 1024;
     if (device_cuda_describe(opened->gpu.index, &now))
         FATAL("%s", error_text());
     return now.total_memory - now.free_memory;

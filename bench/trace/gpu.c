@@ -138,8 +138,9 @@ struct gpu_lane {
 
 static long lane_thread(const struct gpu_lane *lane)
 {
-    return (lane->stream == ACTIVITY_NONE ? LANE_OF_WAITS : (long)lane->stream + (lane->place ? MADE_UP_THREAD : 0)) +
-           (lane->stream == ACTIVITY_NONE ? 1 : LANE_APART) * (long)lane->place;
+    return lane->stream == ACTIVITY_NONE
+               ? LANE_OF_WAITS + lane->place
+               : (long)lane->stream + (lane->place ? MADE_UP_THREAD : 0) + (long)lane->place * LANE_APART;
 }
 
 /* Gives each row the first lane of its stream that is free from its start on; rows are in order of start. Returns how

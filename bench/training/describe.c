@@ -49,7 +49,7 @@ int run_json_write(const struct run *run, const char *mode, const struct command
     json_add_number(derived, "parameters", (double)run->model.parameters);
     json_add_number(derived, "tokens_per_step", (double)tokens);
     json_add_number(derived, "model_flops_per_step", model_flops(&run->model, tokens));
-    json_add_number(derived, "data_tokens", (double)data_tokens(run->data));
+    json_add_number(derived, "data_tokens", (double)data_tokens(run->trainer.data));
     json_add_number(derived, "timed_steps_per_block", (double)o->block_steps);
     json_add_text(derived, "device", run->model.device->name);
     open_device_describe(&run->opened, derived);
@@ -87,8 +87,8 @@ void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON 
     results_add_line(summary, "heading", "batch     %zu sequences a step = %d ranks x %zu micro-batch%s x %zu",
                      o->batch_size, job->size, o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es",
                      run->model.sizes.batch);
-    if (data_tokens(run->data))
-        results_add_line(summary, "heading", "data      %s, %zu tokens", o->data, data_tokens(run->data));
+    if (data_tokens(run->trainer.data))
+        results_add_line(summary, "heading", "data      %s, %zu tokens", o->data, data_tokens(run->trainer.data));
     else
         results_add_line(summary, "heading", "data      synthetic");
     results_add_line(summary, "heading", "%s", epochs_or_regime);

@@ -12,13 +12,15 @@ void losses_destroy(struct losses *losses); /* a zeroed one is fine */
  * fp32. All ranks call it and know the same afterwards. */
 void losses_add(struct losses *losses, const struct job *job, const double *mine, int must_agree);
 
-/* Spans of each lane that a run has room for. */
-void memory_spans(const struct recording *recording, const struct training_options *options, const struct model *model,
-                  size_t spans[TIMELINE_LANES]);
+/* Whether a gradient was reduced wrongly: the judged step differs by more than 1e-3, which no order of fp32 sums
+ * explains. */
+int losses_are_wrong(const struct losses *losses);
 
-/* Bytes of one rank by part, from a planned model: known before anything is allocated. */
-void memory_estimate(size_t bytes[MEMORY_PARTS], const struct recording *recording,
-                     const struct training_options *options, const struct model *model, int ranks);
+/* Spans of each lane that a run has room for. */
+void memory_spans(const struct run *run, size_t spans[TIMELINE_LANES]);
+
+/* Fills run->memory from the planned model, before anything is allocated. */
+void memory_estimate(struct run *run);
 /* Their sum; and the parts in words. */
 size_t memory_total(const size_t bytes[MEMORY_PARTS]);
 const char *memory_words(const size_t bytes[MEMORY_PARTS], char text[256]);

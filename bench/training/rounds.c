@@ -74,16 +74,18 @@ int losses_are_wrong(const struct losses *l)
     return l->wrong > 1e-3;
 }
 
-void run_report_losses(const struct run *run)
+int run_check_losses(const struct run *run)
 {
     const struct losses *l = &run->losses;
+    int wrong = losses_are_wrong(l);
     if (run->job->rank == 0 && l->not_a_number)
         fprintf(stderr, "ddpbench: warning: a loss was not a finite number: training diverged; use a smaller --lr\n");
-    if (run->job->rank == 0 && losses_are_wrong(l))
+    if (run->job->rank == 0 && wrong)
         fprintf(stderr,
                 "ddpbench: the losses of strategies that must agree differ by %.1e, relatively, in step %d of a block: "
                 "gradients were not reduced correctly\n",
                 l->wrong, l->judged);
+    return wrong ? -1 : 0;
 }
 
 /* ---- one block ---- */

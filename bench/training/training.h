@@ -24,11 +24,10 @@ struct measurements {
     double *seconds; /* [n, FIGURES, capacity] */
 };
 
-/* Room for `capacity` rounds of n implementations, none measured yet. Release with measurements_destroy. */
+/* Room for `capacity` rounds of n implementations, none measured yet. Release with measurements_destroy. And the
+ * samples [rounds] of one figure of one implementation. */
 void measurements_create(struct measurements *measurements, int n, size_t capacity);
 void measurements_destroy(struct measurements *measurements); /* zeroed ones are fine */
-
-/* The samples [rounds] of one figure of one implementation. */
 double *measurements_of(const struct measurements *measurements, int implementation, int figure);
 
 /* ---- losses: do the strategies train the same model? Every block starts from the same weights and data, so all that
@@ -44,13 +43,8 @@ struct losses {
     int not_a_number;  /* a loss was NaN or infinite */
 };
 
-/* Whether a gradient was reduced wrongly: the judged step differs by more than 1e-3, which no order of fp32 sums
- * explains. */
-int losses_are_wrong(const struct losses *losses);
+/* ---- the memory that a run needs, by part ---- */
 
-/* ---- memory ---- */
-
-/* What a run needs of it, by part. */
 enum memory_part {
     MEMORY_WEIGHTS, /* the weights, and the copy that every block starts from */
     MEMORY_GRADIENTS,
@@ -68,10 +62,6 @@ struct recording {
     double buffer_mb;            /* for captured spans, MiB a rank */
     const char *gpu_option;      /* an option that was given and is for GPUs alone; NULL: none */
 };
-
-/* Steps whose spans the buffer of a recording holds, of the epochs' steps at most. */
-size_t memory_capture_room(const struct recording *recording, const struct training_options *options,
-                           const struct model *model);
 
 /* ---- the run ---- */
 
@@ -91,14 +81,14 @@ struct run {
     int threads;
     double cores_per_rank;
     struct host_facts host;
-    size_t memory[MEMORY_PARTS];
+    struct recording recording;
+    size_t memory[MEMORY_PARTS]; /* estimated bytes of a rank */
 
     int64_t origin_ns; /* of this rank's clock, near the start: what times in the results count from */
     struct open_device opened;
     const struct device *device, *traced; /* the same device without and with a record of its operations; traced is
                                              NULL where no row is traced */
     struct model model;
-    struct data *data;
     struct timeline timeline;
     struct comm *comm;
     struct reducer *reducer; /* [options->n] */
@@ -125,16 +115,19 @@ struct run_hooks {
     int (*summary)(void *context, struct run *run, const struct results *results);
 };
 
-/* Plans, checks what fits, opens data and results (in `target`), allocates, writes run.json for that mode and command.
- * recording says what is kept for a capture; zeroed: nothing. Returns 0; or -1 on every rank, and rank 0 has said why.
- * End with run_tear_down in both cases. */
-int run_set_up(struct run *run, const struct run_options *options, const struct recording *recording, const char *mode,
-               const struct command *command, const struct results_target *target, struct results *results);
+/* For a run of which job and recording are set: plans, checks what fits, opens data and results (in `target`),
+ * allocates, writes run.json for that mode and command. Returns 0; or -1 on every rank, and rank 0 has said why. End
+ * with run_tear_down in both cases. */
+int run_set_up(struct run *run, const struct run_options *options, const char *mode, const struct command *command,
+               const struct results_target *target, struct results *results);
 void run_tear_down(struct run *run);
 
 /* Nothing more will be measured: ends the monitors that set-up started. Returns 0; or -1 when their files are not
  * complete, and rank 0 has said why. */
 int run_stop_monitor(struct run *run);
+
+/* Steps whose spans the buffer of the recording holds, of the epochs' steps at most. */
+size_t run_capture_room(const struct run *run);
 
 /* Puts an implementation to work, with the schedule and the data at `step`. */
 void run_start(struct run *run, int implementation, long step);
@@ -143,8 +136,9 @@ void run_start(struct run *run, int implementation, long step);
  * results could not be written, and rank 0 has said why. */
 int run_rounds(struct run *run, struct results *results, const struct run_hooks *hooks);
 
-/* Says on stderr of rank 0 what is wrong with the losses, if anything. */
-void run_report_losses(const struct run *run);
+/* Says on stderr of rank 0 what is wrong with the losses, if anything. Returns -1 where a gradient was reduced wrongly,
+ * otherwise 0. */
+int run_check_losses(const struct run *run);
 
 /* Adds to a summary (results_summary_create) the lines that say what was run, as its heading; and as its notes what a
  * reader of the figures must know of the machine and the losses meanwhile, with the counts of blocks and what the
@@ -152,9 +146,9 @@ void run_report_losses(const struct run *run);
 void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON *summary);
 void run_add_notes(const struct run *run, cJSON *summary);
 
-/* ---- telemetry: rank_<r>_metrics.jsonl, a line of JSON for each step ---- */
-
-/* Members of a line, each behind a comma: a number, or null for one that is not finite; the times of a step, from
+/* ---- telemetry: rank_<r>_metrics.jsonl, a line of JSON for each step ----
+ *
+ * Members of a line, each behind a comma: a number, or null for one that is not finite; the times of a step, from
  * origin_ns; what is known of its overlap, with `traced` also what needs its operations. */
 void telemetry_print_number(FILE *out, const char *name, double value);
 void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times *step);
