@@ -316,28 +316,3 @@ void trace_put_device(struct trace_writer *w)
         trace_span_end(w, s->name);
     }
 }
-
-void trace_put_device_properties(struct trace_writer *w)
-{
-    const struct gpu_facts *g = w->trace->gpu;
-    if (!g)
-        return;
-    trace_print(w, "{\"id\": %d, \"name\": ", w->trace->gpu_index);
-    trace_put_string(w, g->name);
-    trace_print(w,
-                ", \"totalGlobalMem\": %zu, \"computeMajor\": %d, \"computeMinor\": %d, \"maxThreadsPerBlock\": %d, "
-                "\"maxThreadsPerMultiprocessor\": %d, \"regsPerBlock\": %d, \"warpSize\": %d, \"sharedMemPerBlock\": "
-                "%zu, \"numSms\": %d}",
-                g->total_memory, g->compute_major, g->compute_minor, g->max_threads_per_block,
-                g->max_threads_per_multiprocessor, g->registers_per_block, g->warp_size, g->shared_memory_per_block,
-                g->multiprocessors);
-}
-
-int64_t trace_gpu_end(const struct trace *t)
-{
-    int64_t end = t->steps ? t->times[t->steps - 1].end_ns : 0;
-    for (size_t i = 0; t->activities && !t->without_cuda && i < t->activities->n; i++)
-        if (t->activities->of[i].end_ns > end)
-            end = t->activities->of[i].end_ns;
-    return end;
-}

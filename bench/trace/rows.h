@@ -71,15 +71,7 @@ void trace_put_lane(struct trace_writer *w, const char *of, long pid, long threa
 /* The arguments of collective i, behind others. */
 void trace_put_collective(struct trace_writer *w, size_t i);
 
-/* ---- a GPU ---- */
-
-/* "deviceProperties"; nothing without one. */
-void trace_put_device_properties(struct trace_writer *w);
-
 /* The rows of the GPU, and of the calls that led to them. */
 void trace_put_device(struct trace_writer *w);
-
-/* When the last row of the GPU ends, in this rank's clock. */
-int64_t trace_gpu_end(const struct trace *trace);
 
 #endif

@@ -92,6 +92,11 @@ static void put_step(struct trace_writer *w, int i)
     put_annotation(w, name, w->step[i].start_ns, w->step[i].end_ns, ++w->id);
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Holistic Trace Analysis drops what starts in the last step, so that has to be one in which nothing starts. */
 static void put_sentinel(struct trace_writer *w)
 {
@@ -99,12 +104,12 @@ static void put_sentinel(struct trace_writer *w)
     char name[96];
     if (!t->steps)
         return;
-    int64_t end = trace_row_time(t, w->step[t->steps - 1].end_ns), device = trace_row_time(t, trace_gpu_end(t));
-    if (device > end)
-        end = device;
+    int64_t end = later(w->step[t->steps - 1].end_ns, t->times[t->steps - 1].end_ns);
+    for (size_t i = 0; t->activities && !t->without_cuda && i < t->activities->n; i++)
+        end = later(end, t->activities->of[i].end_ns);
+    end = trace_row_time(t, end);
     for (size_t i = 0; i < t->collectives->n; i++)
-        if (t->collectives->item[i].completed_ns - t->base_ns > end)
-            end = t->collectives->item[i].completed_ns - t->base_ns;
+        end = later(end, t->collectives->item[i].completed_ns - t->base_ns);
     snprintf(name, sizeof name, "ProfilerStep#%ld", t->step[t->steps - 1].number + 2);
     trace_ts_span_begin(w, "user_annotation", w->pid, t->thread, end + 1000, end + 2000, ++w->id);
     trace_span_end(w, name);
@@ -179,13 +184,12 @@ void trace_put_collective(struct trace_writer *w, size_t i)
     const struct timed_collective *c = &all->item[i];
     int64_t busy = c->completed_ns - c->posted_ns;
     double algbw = busy > 0 ? (double)c->bytes / (double)busy : 0; /* bytes per nanosecond are GB/s */
-    trace_print(w, ", \"Collective name\": \"allreduce\", \"In msg nelems\": %zu, \"Out msg nelems\": %zu", c->elements,
-                c->elements);
-    trace_print(w, ", \"Group size\": %d, \"dtype\": \"%s\"", t->ranks,
-                c->bytes == 2 * c->elements ? "BFloat16" : "Float");
-    trace_put(
+    trace_print(
         w,
-        ", \"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", \"Process Group Ranks\": \"[");
+        ", \"Collective name\": \"allreduce\", \"In msg nelems\": %zu, \"Out msg nelems\": %zu, \"Group size\": "
+        "%d, \"dtype\": \"%s\", \"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", "
+        "\"Process Group Ranks\": \"[",
+        c->elements, c->elements, t->ranks, c->bytes == 2 * c->elements ? "BFloat16" : "Float");
     put_group(w, 1);
     trace_print(w, "]\", \"Seq\": %zu, \"bucket\": %d, \"bytes\": %zu, \"parameters\": %zu", c->ticket, c->index,
                 c->bytes, t->parameters[c->index]);
@@ -320,7 +324,18 @@ static void put_head(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     trace_put(w, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [");
-    trace_put_device_properties(w);
+    const struct gpu_facts *g = t->gpu;
+    if (g) {
+        trace_print(w, "{\"id\": %d, \"name\": ", t->gpu_index);
+        trace_put_string(w, g->name);
+        trace_print(w,
+                    ", \"totalGlobalMem\": %zu, \"computeMajor\": %d, \"computeMinor\": %d, "
+                    "\"maxThreadsPerBlock\": %d, \"maxThreadsPerMultiprocessor\": %d, \"regsPerBlock\": %d, "
+                    "\"warpSize\": %d, \"sharedMemPerBlock\": %zu, \"numSms\": %d}",
+                    g->total_memory, g->compute_major, g->compute_minor, g->max_threads_per_block,
+                    g->max_threads_per_multiprocessor, g->registers_per_block, g->warp_size, g->shared_memory_per_block,
+                    g->multiprocessors);
+    }
     /* Holistic Trace Analysis finds the rank by `"rank": ` with the space */
     trace_print(w,
                 "],\n\"distributedInfo\": {\"backend\": \"%s\", \"rank\": %d, \"world_size\": %d, \"pg_count\": 1, "

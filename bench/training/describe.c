@@ -11,30 +11,6 @@
 
 /* ---- run.json ---- */
 
-static void add_implementations(cJSON *json, const struct run *run)
-{
-    cJSON *list = cJSON_AddArrayToObject(json, "implementations");
-    for (int i = 0; i < run->options->n; i++) {
-        const struct implementation *row = &run->options->implementation[i];
-        cJSON *item = json_add_row(list);
-        json_add_text(item, "name", row->label);
-        json_add_text(item, "strategy", row->strategy->name);
-        cJSON_AddBoolToObject(item, "traced", row->traced);
-        cJSON_AddBoolToObject(item, "after_backward", row->after_backward || !row->strategy->overlaps);
-        if (row->strategy->buckets)
-            json_add_number(item, "bucket_bytes", (double)row->bucket_bytes);
-        cJSON *collectives = cJSON_AddArrayToObject(item, "collectives");
-        for (int s = 0; row->strategy->reduces && s < run->reducer[i].plan.n; s++) {
-            struct collective c = reducer_collective(&run->reducer[i], s);
-            cJSON *collective = json_add_row(collectives);
-            json_add_number(collective, "bytes", (double)(c.count * comm_dtype_bytes(c.dtype)));
-            json_add_number(collective, "tensors", run->reducer[i].plan.bucket[s].tensors);
-            json_add_number(collective, "parameters",
-                            (double)bucket_parameters(run->model.tensor, &run->reducer[i].plan.bucket[s]));
-        }
-    }
-}
-
 int run_json_write(const struct run *run, const char *mode, const struct command *command,
                    const struct results *results)
 {
@@ -58,7 +34,27 @@ int run_json_write(const struct run *run, const char *mode, const struct command
     cJSON *memory = cJSON_AddObjectToObject(derived, "memory_bytes_per_rank");
     for (int i = 0; i < MEMORY_PARTS; i++)
         json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
-    add_implementations(json, run);
+    cJSON *list = cJSON_AddArrayToObject(json, "implementations");
+    for (int i = 0; i < o->n; i++) {
+        const struct implementation *row = &o->implementation[i];
+        const struct plan *plan = &run->reducer[i].plan;
+        cJSON *item = json_add_row(list);
+        json_add_text(item, "name", row->label);
+        json_add_text(item, "strategy", row->strategy->name);
+        cJSON_AddBoolToObject(item, "traced", row->traced);
+        cJSON_AddBoolToObject(item, "after_backward", row->after_backward || !row->strategy->overlaps);
+        if (row->strategy->buckets)
+            json_add_number(item, "bucket_bytes", (double)row->bucket_bytes);
+        cJSON *collectives = cJSON_AddArrayToObject(item, "collectives");
+        for (int s = 0; row->strategy->reduces && s < plan->n; s++) {
+            struct collective c = reducer_collective(&run->reducer[i], s);
+            cJSON *collective = json_add_row(collectives);
+            json_add_number(collective, "bytes", (double)(c.count * comm_dtype_bytes(c.dtype)));
+            json_add_number(collective, "tensors", plan->bucket[s].tensors);
+            size_t parameters = bucket_parameters(run->model.tensor, &plan->bucket[s]);
+            json_add_number(collective, "parameters", (double)parameters);
+        }
+    }
     host_describe(&run->host, run->job, json);
     return provenance_write(results, json);
 }

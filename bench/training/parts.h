@@ -12,10 +12,6 @@ void losses_destroy(struct losses *losses); /* a zeroed one is fine */
  * fp32. All ranks call it and know the same afterwards. */
 void losses_add(struct losses *losses, const struct job *job, const double *mine, int must_agree);
 
-/* Whether a gradient was reduced wrongly: the judged step differs by more than 1e-3, which no order of fp32 sums
- * explains. */
-int losses_are_wrong(const struct losses *losses);
-
 /* Spans of each lane that a run has room for. */
 void memory_spans(const struct run *run, size_t spans[TIMELINE_LANES]);
 

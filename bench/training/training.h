@@ -3,10 +3,6 @@
 #ifndef BENCH_TRAINING_TRAINING_H
 #define BENCH_TRAINING_TRAINING_H
 
-#include "ddp/job.h"
-#include "machine/machine.h"
-#include "monitor/monitor.h"
-#include "results/results.h"
 #include "spans/spans.h"
 #include "training/attainable.h"
 #include "training/options.h"
@@ -39,7 +35,7 @@ struct losses {
     double *mean;      /* [steps] of the last block, over ranks */
     double *expected;  /* [steps] of the first block that must agree; NULL before it */
     double difference; /* largest relative difference so far, NAN before there were two to compare */
-    double wrong;      /* the same in the judged step, where nothing but the order of the sums may differ */
+    double wrong;      /* the same in the judged step: above 1e-3 a gradient was reduced wrongly */
     int not_a_number;  /* a loss was NaN or infinite */
 };
 
