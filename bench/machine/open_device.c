@@ -9,42 +9,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define FIELD(field) offsetof(struct device_options, field)
-
-/* ---- options ---- */
-
-static const char *const kind_names[] = {"auto", "cpu", "cuda", NULL};
-
-/* clang-format off */
-static const struct option rows[] = {
-    {.name = "device", .common = 1, .kind = &option_choice, .offset = FIELD(kind), .initial = "auto",
-     .choices = kind_names,
-     .help = "what each rank computes on: cpu, cuda (an NVIDIA GPU of its own), or auto (cuda where there is one)"},
-    {.name = "dtype", .common = 1, .kind = &option_choice, .offset = FIELD(precision), .initial = "fp32",
-     .choices = precision_name,
-     .help = "fp32; on GPUs also tf32 (products round to TF32) and bf16 (bfloat16 activations and products; "
-     "gradients, master weights and optimizer state stay fp32)"},
-    {.name = "share-gpu", .kind = &option_flag, .offset = FIELD(share_gpu),
-     .help = "let several ranks compute on one GPU (for tests: they wait for each other)"},
-    {.name = "threads", .kind = &option_count, .offset = FIELD(threads), .initial = "0", .high = 4096,
-     .help = "threads of a rank; 0: OMP_NUM_THREADS, or the rank's share of the cores"},
-};
-/* clang-format on */
-
-struct option_section open_device_options(struct device_options *options)
-{
-    return (struct option_section){.title = "Device", OPTION_ROWS(rows), .base = options};
-}
-
-struct option_section open_device_alone_options(struct device_options *options)
-{
-    struct option_section section = open_device_options(options);
-    section.rows -= 2; /* without --share-gpu and --threads */
-    return section;
-}
-
-/* ---- opening ---- */
-
 void open_device_explain(const struct open_device *opened)
 {
     if (*opened->why_cpu)

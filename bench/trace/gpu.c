@@ -74,8 +74,8 @@ static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
     size_t steps = (size_t)w->trace->steps, n = 0;
     for (size_t i = 0; i < all->n; i++) {
         const struct activity *a = &all->of[i];
-        size_t begun = begun_by(w->step, steps, sizeof *w->step, offsetof(struct host_step, start_ns), a->start_ns);
-        if (a->kind != ACTIVITY_CALL || !begun || a->start_ns >= w->step[begun - 1].end_ns)
+        size_t begun = begun_by(w->step, steps, sizeof *w->step, offsetof(struct interval, start), a->start_ns);
+        if (a->kind != ACTIVITY_CALL || !begun || a->start_ns >= w->step[begun - 1].end)
             continue;
         long id = (long)a->thread == w->trace->thread && !w->trace->without_cpu ? operation_at(w, a->start_ns) : 0;
         calls[n++] = (struct gpu_call){a, id};
@@ -244,18 +244,6 @@ static void put_device_row(struct trace_writer *w, const struct gpu_row *row)
         put_flow(w, row);
 }
 
-/* A call is written unless nothing follows from it: most events only take a time. */
-static void put_call(struct trace_writer *w, const struct gpu_call *call)
-{
-    const struct activity *a = call->activity;
-    if (a->call.marks && !a->call.waited)
-        return;
-    trace_span_begin(w, a->call.driver ? "cuda_driver" : "cuda_runtime", w->pid, (long)a->thread, a->start_ns,
-                     a->end_ns, call->id);
-    trace_print(w, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
-    trace_span_end(w, a->name);
-}
-
 static void put_activities(struct trace_writer *w)
 {
     size_t room = w->trace->activities->n + 1;
@@ -264,8 +252,15 @@ static void put_activities(struct trace_writer *w)
     size_t calls = choose_calls(w, call), n = choose_rows(w, call, calls, row);
     struct gpu_lane *lane = allocate(n + 1, sizeof *lane);
     put_gpu_lanes(w, lane, choose_lanes(lane, row, n));
-    for (size_t i = 0; i < calls; i++)
-        put_call(w, &call[i]);
+    for (size_t i = 0; i < calls; i++) {
+        const struct activity *a = call[i].activity;
+        if (a->call.marks && !a->call.waited)
+            continue; /* nothing follows from it: most events only take a time */
+        trace_span_begin(w, a->call.driver ? "cuda_driver" : "cuda_runtime", w->pid, (long)a->thread, a->start_ns,
+                         a->end_ns, call[i].id);
+        trace_print(w, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
+        trace_span_end(w, a->name);
+    }
     for (size_t i = 0; i < n; i++)
         put_device_row(w, &row[i]);
     free(lane);

@@ -11,11 +11,6 @@ enum { STREAM_COMPUTE = 7, STREAM_COMMUNICATION = 20 };
  * one can have. */
 enum { MADE_UP_THREAD = 5000000 };
 
-/* When the training thread was in a step; start_ns 0: it was not recorded. */
-struct host_step {
-    int64_t start_ns, end_ns;
-};
-
 /* Every span has an external id. Other rows refer to those of host spans, operations and collectives, so these are
  * assigned before anything is written: span i of the host lane has host_id + i, operation i operation_id + i,
  * collective i collective_id + i. All other rows take the next free id. */
@@ -28,9 +23,9 @@ struct trace_writer {
     int first; /* no row was written yet */
     int *slot; /* [collectives] the lane of each, of those of the host's library */
     int slots;
-    struct host_step *step; /* [steps] */
-    size_t n;               /* bytes of text that the sink has not got yet */
-    int failed;             /* nothing is written after a failure of the sink */
+    struct interval *step; /* [steps] when the training thread was in each; 0: not recorded */
+    size_t n;              /* bytes of text that the sink has not got yet */
+    int failed;            /* nothing is written after a failure of the sink */
     char text[1 << 16];
 };
 

@@ -61,9 +61,9 @@ static void find_host_steps(struct trace_writer *w)
         const struct span *s = &host->span[i];
         if (step_phase_of(s) < 0 || s->step >= t->steps)
             continue;
-        if (!w->step[s->step].start_ns)
-            w->step[s->step].start_ns = s->queued_ns;
-        w->step[s->step].end_ns = s->returned_ns;
+        if (!w->step[s->step].start)
+            w->step[s->step].start = s->queued_ns;
+        w->step[s->step].end = s->returned_ns;
     }
 }
 
@@ -86,10 +86,10 @@ static void put_step(struct trace_writer *w, int i)
             last++;
         snprintf(name, sizeof name, "%s_epoch_%ld (lr=%.6g)", s->warmup ? "warmup" : "active", s->epoch + 1,
                  (double)s->learning_rate);
-        put_annotation(w, name, w->step[i].start_ns, w->step[last].end_ns, ++w->id);
+        put_annotation(w, name, w->step[i].start, w->step[last].end, ++w->id);
     }
     snprintf(name, sizeof name, "ProfilerStep#%ld", s->number + 1);
-    put_annotation(w, name, w->step[i].start_ns, w->step[i].end_ns, ++w->id);
+    put_annotation(w, name, w->step[i].start, w->step[i].end, ++w->id);
 }
 
 static int64_t later(int64_t a, int64_t b)
@@ -104,7 +104,7 @@ static void put_sentinel(struct trace_writer *w)
     char name[96];
     if (!t->steps)
         return;
-    int64_t end = later(w->step[t->steps - 1].end_ns, t->times[t->steps - 1].end_ns);
+    int64_t end = later(w->step[t->steps - 1].end, t->times[t->steps - 1].end_ns);
     for (size_t i = 0; t->activities && !t->without_cuda && i < t->activities->n; i++)
         end = later(end, t->activities->of[i].end_ns);
     end = trace_row_time(t, end);
@@ -135,22 +135,6 @@ static void put_shapes(struct trace_writer *w, const struct operation_facts *fac
         trace_put(w, bf16 ? "c10::BFloat16\"" : *c == 'i' ? "int\"" : "float\"");
     }
     trace_put(w, "]");
-}
-
-static void put_operation(struct trace_writer *w, const struct span *s, long id)
-{
-    const struct trace *t = w->trace;
-    const struct operation_facts *facts = &operation_facts[s->index];
-    trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, id);
-    if (!t->gpu) /* the thread that asks for it computes it */
-        trace_print(w, ", \"stream\": %d", STREAM_COMPUTE);
-    if (t->shapes)
-        put_shapes(w, facts, s->size);
-    if (t->flops && *facts->flops) {
-        trace_put(w, ", \"flops\": ");
-        trace_put_count(w, (uint64_t)operation_amount(facts->flops, facts->sizes, s->size, t->compute_bytes));
-    }
-    trace_span_end(w, s->name);
 }
 
 /* ---- collectives ---- */
@@ -241,7 +225,7 @@ static void put_counters(struct trace_writer *w, int i)
     for (int c = 0; c < 4; c++) {
         if (!counter[c].wanted || !isfinite(counter[c].value))
             continue;
-        trace_row_begin(w, "C", w->pid, w->trace->thread, trace_row_time(w->trace, w->step[i].end_ns));
+        trace_row_begin(w, "C", w->pid, w->trace->thread, trace_row_time(w->trace, w->step[i].end));
         trace_print(w, ", \"name\": \"%s\", \"args\": {\"%s\": %.9g}}", counter[c].name, counter[c].series,
                     counter[c].value);
     }
@@ -292,8 +276,20 @@ static void put_host(struct trace_writer *w)
         else
             trace_print(w, "}, \"name\": \"layers.%d%s%s\"}", s->index, layer ? "" : ".", layer ? "" : s->name);
     }
-    for (size_t i = 0; i < compute->n; i++)
-        put_operation(w, &compute->span[i], w->operation_id + (long)i);
+    for (size_t i = 0; i < compute->n; i++) {
+        const struct span *s = &compute->span[i];
+        const struct operation_facts *facts = &operation_facts[s->index];
+        trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, w->operation_id + (long)i);
+        if (!t->gpu) /* the thread that asks for it computes it */
+            trace_print(w, ", \"stream\": %d", STREAM_COMPUTE);
+        if (t->shapes)
+            put_shapes(w, facts, s->size);
+        if (t->flops && *facts->flops) {
+            trace_put(w, ", \"flops\": ");
+            trace_put_count(w, (uint64_t)operation_amount(facts->flops, facts->sizes, s->size, t->compute_bytes));
+        }
+        trace_span_end(w, s->name);
+    }
 }
 
 static void put_rows(struct trace_writer *w)
