@@ -47,14 +47,13 @@ static void compare_pairs(struct ranking *c, const struct measurements *m)
                 c->pair[c->pairs++] = (struct pair){.a = a, .b = b, .paired = paired};
             }
     stats_holm(p, (size_t)c->pairs);
-    for (int i = 0; i < c->pairs; i++) {
-        struct pair *pair = &c->pair[i];
-        pair->p = p[i];
+    for (struct pair *pair = c->pair; pair < c->pair + c->pairs; pair++) {
+        pair->p = p[pair - c->pair];
         if (pair->a != c->fastest && pair->b != c->fastest)
             continue;
         int other = pair->a == c->fastest ? pair->b : pair->a;
         c->row[other].to_fastest = compare(m, other, c->fastest);
-        c->row[other].slower = p[i] < 0.05;
+        c->row[other].slower = pair->p < 0.05;
     }
     free(p);
 }

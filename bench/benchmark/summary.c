@@ -28,8 +28,7 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
         figures_add_estimate(figures, label, "sync_cost", "s", &row->sync_cost, BETTER_LOWER, 0);
         figures_add_value(figures, label, "attainable", "s", row->attainable, step->n, BETTER_NONE);
     }
-    for (int i = 0; i < c->pairs; i++) {
-        const struct pair *pair = &c->pair[i];
+    for (const struct pair *pair = c->pair; pair < c->pair + c->pairs; pair++) {
         const struct paired *paired = &pair->paired;
         const struct estimate ratio = {paired->ratio, paired->ci_low, paired->ci_high, NAN, NAN, paired->n};
         char subject[2 * IMPLEMENTATION_LABEL + 4];
@@ -158,11 +157,10 @@ static void add_fastest(const struct ranking *c, cJSON *summary)
         c->pairs, text_plural((size_t)c->pairs));
 }
 
-static void add_pairs(const struct ranking *c, cJSON *summary)
+void ranking_add_verdict(const struct ranking *c, int ranks, cJSON *summary)
 {
     cJSON *pairs = cJSON_AddArrayToObject(summary, "comparisons");
-    for (int i = 0; i < c->pairs; i++) {
-        const struct pair *pair = &c->pair[i];
+    for (const struct pair *pair = c->pair; pair < c->pair + c->pairs; pair++) {
         cJSON *item = json_add_row(pairs);
         json_add_text(item, "a", c->row[pair->a].label);
         json_add_text(item, "b", c->row[pair->b].label);
@@ -171,25 +169,17 @@ static void add_pairs(const struct ranking *c, cJSON *summary)
         json_add_number(item, "high", pair->paired.ci_high);
         json_add_number(item, "p_holm", pair->p);
     }
-    if (c->fastest < 0)
-        return;
-    json_add_text(summary, "fastest", c->row[c->fastest].label);
-    cJSON *tied = cJSON_AddArrayToObject(summary, "tied_with_fastest");
-    for (int i = 0; i < c->n; i++)
-        if (c->row[i].reduces && i != c->fastest && !c->row[i].slower)
-            cJSON_AddItemToArray(tied, json_text(c->row[i].label));
-}
-
-void ranking_add_verdict(const struct ranking *c, int ranks, cJSON *summary)
-{
-    int reducing = 0;
-    for (int i = 0; i < c->n; i++)
-        reducing += c->row[i].reduces;
-    add_pairs(c, summary);
+    if (c->fastest >= 0) {
+        json_add_text(summary, "fastest", c->row[c->fastest].label);
+        cJSON *tied = cJSON_AddArrayToObject(summary, "tied_with_fastest");
+        for (int i = 0; i < c->n; i++)
+            if (c->row[i].reduces && i != c->fastest && !c->row[i].slower)
+                cJSON_AddItemToArray(tied, json_text(c->row[i].label));
+    }
     results_add_line(summary, "notes", "%s", "");
     if (ranks == 1)
         results_add_line(summary, "notes", "One rank has nothing to reduce; differences are the strategies' own work.");
-    if (reducing < 2)
+    if (!c->pairs)
         results_add_line(summary, "notes", "Verdict: fewer than two strategies that reduce, so nothing to compare.");
     else if (c->rounds < 2)
         results_add_line(summary, "notes", "Verdict: one round decides nothing; use --rounds 6 or more.");

@@ -79,8 +79,7 @@ struct run {
     struct host_facts host;
     struct recording recording;
     size_t memory[MEMORY_PARTS]; /* estimated bytes of a rank */
-
-    int64_t origin_ns; /* of this rank's clock, near the start: what times in the results count from */
+    int64_t origin_ns;           /* of this rank's clock, near the start: what times in the results count from */
     struct open_device opened;
     const struct device *device, *traced; /* the same device without and with a record of its operations; traced is
                                              NULL where no row is traced */
@@ -94,7 +93,6 @@ struct run {
     struct monitor *monitor;           /* NULL: none */
     struct monitor_findings monitored; /* by it; complete after run_stop_monitor */
     int watches_cpu;                   /* its findings on other processes replace those of the blocks */
-
     struct measurements measurements;
     struct losses losses;
     struct block_counts counts;
@@ -118,8 +116,7 @@ int run_set_up(struct run *run, const struct run_options *options, const char *m
                const struct results_target *target, struct results *results);
 void run_tear_down(struct run *run);
 
-/* Nothing more will be measured: ends the monitors that set-up started. Returns 0; or -1 when their files are not
- * complete, and rank 0 has said why. */
+/* Ends the monitors that set-up started. 0; or -1 when their files are not complete, and rank 0 has said why. */
 int run_stop_monitor(struct run *run);
 
 /* Steps whose spans the buffer of the recording holds, of the epochs' steps at most. */
