@@ -148,8 +148,8 @@ static void keep_sample(struct run *run, int implementation, size_t round, const
     }
 }
 
-/* Cores of the busiest machine that something else than its ranks used around a block, at least 0; NAN for a block too
- * short to tell, since the kernel counts in hundredths of a second. */
+/* Cores of the busiest machine that something else than its ranks used around a block, at least 0; NAN for a short
+ * block, since the kernel counts in hundredths of a second. */
 static double other_processes_cores(const struct run *run, const struct block_report *mine)
 {
     double ranks = job_sum_machine(run->job, mine->process_cpu);

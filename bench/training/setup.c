@@ -56,8 +56,7 @@ static void create_trainer(struct run *run)
         .delay_ns = run->job->rank == o->delay.rank ? (int64_t)(1e6 * o->delay.ms) : 0,
     };
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, (float)o->weight_decay};
-    size_t slots = DISCARDED_STEPS + o->block_steps,
-           captured = run->recording.operations ? run_capture_room(run) + 1 : 0;
+    size_t slots = DISCARDED_STEPS + o->block_steps, captured = run_capture_room(run) + 1;
     trainer_create(&run->trainer, &adamw, slots > captured ? slots : captured);
 }
 
