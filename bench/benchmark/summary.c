@@ -4,11 +4,9 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "kernels/error.h"
 #include "results/results.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- figures ---- */

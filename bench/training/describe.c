@@ -7,7 +7,6 @@
 #include "base/version.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* ---- run.json ---- */
 

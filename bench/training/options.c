@@ -5,8 +5,6 @@
 #include "kernels/error.h"
 
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define FIELD(field)    offsetof(struct training_options, field)
 #define WORKLOAD(field) offsetof(struct workload, field)
