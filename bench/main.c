@@ -76,7 +76,7 @@ static int parse(struct command_line *line, int argc, char *const argv[])
         return 0;
     if (line->profile.profile)
         return profile_options_check(&line->profile, &line->table, &line->run.training);
-    return benchmark_options_check(&line->run.training);
+    return benchmark_options_check(&line->run.training, &line->table);
 }
 
 static void print_help(const struct option_table *table)
@@ -109,8 +109,7 @@ static int run_training(const struct job *job, int argc, char *const argv[])
         job_agree(job, rank_list_check(&line.profile.ranks, job->size)))
         return USAGE;
     struct command command = {argc, argv, &line.table};
-    return (line.profile.profile ? run_profile(job, &line.run, &line.profile, &command)
-                                 : run_benchmark(job, &line.run, &command))
-               ? FAILED
-               : OK;
+    int failed = line.profile.profile ? run_profile(job, &line.run, &line.profile, &command)
+                                      : run_benchmark(job, &line.run, &command);
+    return failed ? FAILED : OK;
 }

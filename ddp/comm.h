@@ -11,12 +11,12 @@
 #include <stddef.h>
 
 enum comm_kind { COMM_ALL_REDUCE, COMM_REDUCE_SCATTER, COMM_ALL_GATHER, COMM_BROADCAST, COMM_KINDS };
-enum comm_dtype { COMM_FLOAT32, COMM_FLOAT64, COMM_BF16, COMM_INT32, COMM_DTYPES };
+enum comm_dtype { COMM_FLOAT32, COMM_BF16, COMM_FLOAT64, COMM_INT32, COMM_DTYPES };
 enum comm_op { COMM_SUM, COMM_MAX, COMM_AVG, COMM_OPS }; /* avg: the sum divided by the ranks, at the receiver */
 
 extern const char
     *const comm_kind_name[COMM_KINDS + 1]; /* all_reduce, reduce_scatter, all_gather, broadcast; then NULL */
-extern const char *const comm_dtype_name[COMM_DTYPES + 1]; /* float, double, bf16, int32; then NULL */
+extern const char *const comm_dtype_name[COMM_DTYPES + 1]; /* float, bf16, double, int32; then NULL */
 extern const char *const comm_op_name[COMM_OPS + 1];       /* sum, max, avg; then NULL */
 
 static inline size_t comm_dtype_bytes(enum comm_dtype dtype)

@@ -57,7 +57,10 @@ static void max_bf16(void *in, void *inout, int *n, MPI_Datatype *type)
 
 static MPI_Datatype type_of(enum comm_dtype dtype)
 {
-    static const MPI_Datatype type[COMM_DTYPES] = {MPI_FLOAT, MPI_DOUBLE, MPI_UINT16_T, MPI_INT32_T};
+    static const MPI_Datatype type[COMM_DTYPES] = {[COMM_FLOAT32] = MPI_FLOAT,
+                                                   [COMM_BF16] = MPI_UINT16_T,
+                                                   [COMM_FLOAT64] = MPI_DOUBLE,
+                                                   [COMM_INT32] = MPI_INT32_T};
     return type[dtype];
 }
 

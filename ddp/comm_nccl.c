@@ -123,7 +123,10 @@ static void fail_and_wait(struct comm_nccl *c, ncclResult_t code)
 /* Issues one to the communication stream. */
 static void issue_call(struct comm_nccl *c, const struct collective *l)
 {
-    static const ncclDataType_t type[COMM_DTYPES] = {ncclFloat32, ncclFloat64, ncclBfloat16, ncclInt32};
+    static const ncclDataType_t type[COMM_DTYPES] = {[COMM_FLOAT32] = ncclFloat32,
+                                                     [COMM_BF16] = ncclBfloat16,
+                                                     [COMM_FLOAT64] = ncclFloat64,
+                                                     [COMM_INT32] = ncclInt32};
     static const ncclRedOp_t op[COMM_OPS] = {ncclSum, ncclMax, ncclAvg};
     const char *in = l->in ? l->in : l->buffer;
     char *out = comm_result(&c->comm, l);

@@ -6,7 +6,7 @@
  * sum over everything is the mean over the global batch. */
 #include "ddp/step.h"
 
-const char *const phase_name[PHASES] = {
+const char *const phase_name[PHASES + 1] = {
     [PHASE_ZERO_GRAD] = "zero_grad",         [PHASE_DATA_LOADING] = "data_loading",
     [PHASE_FORWARD] = "forward_pass",        [PHASE_BACKWARD] = "backward_pass",
     [PHASE_GRADIENT_SYNC] = "gradient_sync", [PHASE_CLIPPING] = "gradient_clipping_warmup",

@@ -22,7 +22,7 @@ enum step_phase {
     PHASE_LR_SCHEDULING,
     PHASES
 };
-extern const char *const phase_name[PHASES];
+extern const char *const phase_name[PHASES + 1]; /* then NULL */
 
 /* The name of the mark that is set on the host lane when a tensor's gradient is final; its index is the tensor. */
 extern const char *const ready_name;

@@ -64,7 +64,7 @@ static const struct option collective_rows[] = {
     {.name = "collective", .common = 1, .kind = &option_choice, .offset = FIELD(choice.kind), .initial = "all_reduce",
      .choices = comm_kind_name, .help = "all_reduce, reduce_scatter, all_gather or broadcast"},
     {.name = "datatype", .letter = 'd', .common = 1, .kind = &option_names, .offset = FIELD(choice.dtypes),
-     .initial = "float", .choices = comm_dtype_name, .help = "float, double, bf16, int32; a list, or all"},
+     .initial = "float", .choices = comm_dtype_name, .help = "float, bf16, double, int32; a list, or all"},
     {.name = "op", .letter = 'o', .common = 1, .kind = &option_names, .offset = FIELD(choice.ops), .initial = "sum",
      .choices = comm_op_name, .help = "sum, max, avg; a list, or all"},
     {.name = "root", .letter = 'r', .kind = &option_count, .offset = FIELD(choice.root), .initial = "0", .high = 1e6,

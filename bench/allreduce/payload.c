@@ -27,7 +27,8 @@ static struct rule rule_of(const struct payload *p)
 {
     /* whole numbers up to the limit are exact in the type, and so are sums that do not exceed it; the ramp's positive
        half sums up to at most a quarter of it */
-    static const int64_t limits[COMM_DTYPES] = {1 << 24, (int64_t)1 << 53, 1 << 8, 1 << 30};
+    static const int64_t limits[COMM_DTYPES] = {
+        [COMM_FLOAT32] = 1 << 24, [COMM_BF16] = 1 << 8, [COMM_FLOAT64] = (int64_t)1 << 53, [COMM_INT32] = 1 << 30};
     int64_t limit = limits[p->collective.dtype], most_ramp = p->collective.dtype == COMM_BF16 ? 16 : 4096;
     int64_t ramp = most_ramp < p->ranks ? most_ramp : p->ranks;
     /* An average needs the base of every rank to stay whole; a largest adds nothing up. */
@@ -64,7 +65,7 @@ static void put(enum comm_dtype dtype, void *array, size_t i, int64_t value)
     double d = (double)value;
     int32_t n = (int32_t)value;
     uint16_t b = bf16_narrow(f);
-    const void *from[COMM_DTYPES] = {&f, &d, &b, &n};
+    const void *from[COMM_DTYPES] = {[COMM_FLOAT32] = &f, [COMM_BF16] = &b, [COMM_FLOAT64] = &d, [COMM_INT32] = &n};
     size_t size = comm_dtype_bytes(dtype);
     memcpy((char *)array + i * size, from[dtype], size);
 }
@@ -113,7 +114,8 @@ size_t payload_wrong(const struct payload *p, const void *result)
 {
     const struct collective *c = &p->collective;
     struct rule rule = rule_of(p);
-    static const double rounding[COMM_DTYPES] = {0x1p-24, 0x1p-53, 0x1p-8, 0};
+    static const double rounding[COMM_DTYPES] = {
+        [COMM_FLOAT32] = 0x1p-24, [COMM_BF16] = 0x1p-8, [COMM_FLOAT64] = 0x1p-53};
     int exact = c->op != COMM_AVG || gathers(c) || !p->rounds_average || (p->ranks & (p->ranks - 1)) == 0;
     /* A rounded 1 / n makes each input wrong by two roundings, and each of the n - 1 additions by one more of at most
      * the largest partial sum. */

@@ -75,7 +75,8 @@ static int real_parse(const struct option *o, const char *text, void *field)
 
 static int text_parse(const struct option *o, const char *text, void *field)
 {
-    (void)o;
+    if (!*text && text != o->initial) /* which may say that there is none */
+        return error_report("--%s '': expected a text that is not empty", o->name);
     *(const char **)field = text;
     return 0;
 }
@@ -88,7 +89,8 @@ static int label_parse(const struct option *o, const char *text, void *field)
             return error_report("--%s '%.100s': may hold letters, digits, _, -, + and . only", o->name, text);
     if (strlen(text) > LONGEST)
         return error_report("--%s: %zu characters; at most %d", o->name, strlen(text), LONGEST);
-    return text_parse(o, text, field);
+    *(const char **)field = text;
+    return 0;
 }
 
 static int flag_parse(const struct option *o, const char *text, void *field)
@@ -194,14 +196,17 @@ static int check_needs(const struct option_table *table)
     return 0;
 }
 
-/* --help [all], -h, --version: 1 for one of them. */
+/* --help [all], -h, --version: 1 for one of them; -1, reported, for help with another word behind it. */
 static int is_help(struct option_table *table, const char *word, const char *behind)
 {
-    int all = !strcmp(word, "--help=all");
+    const char *which = !strncmp(word, "--help=", 7) ? word + 7 : behind && *behind != '-' ? behind : NULL;
     table->version = !strcmp(word, "--version");
-    if (all || !strcmp(word, "--help") || !strcmp(word, "-h"))
-        table->help = all || (behind && !strcmp(behind, "all")) ? HELP_ALL : HELP_COMMON;
-    return table->help || table->version;
+    if (strncmp(word, "--help=", 7) != 0 && strcmp(word, "--help") != 0 && strcmp(word, "-h") != 0)
+        return table->version;
+    if (which && strcmp(which, "all") != 0)
+        return error_report("--help %s: expected all, or nothing", which);
+    table->help = which ? HELP_ALL : HELP_COMMON;
+    return 1;
 }
 
 /* Reads the option at argv[*i], and its value, which may be the next word: then *i moves on. */
@@ -243,8 +248,9 @@ int option_table_parse(struct option_table *table, int argc, char *const argv[])
     }
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
-        if (is_help(table, word, i + 1 < argc ? argv[i + 1] : NULL))
-            return 0;
+        int help = is_help(table, word, i + 1 < argc ? argv[i + 1] : NULL);
+        if (help)
+            return help < 0 ? -1 : 0;
         if (*word == '-' && word[1]) {
             if (parse_option(table, argc, argv, &i))
                 return -1;

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-int benchmark_options_check(struct training_options *o)
+int benchmark_options_check(struct training_options *o, const struct option_table *table)
 {
     int none = 0;
     if (!o->rounds)
@@ -17,7 +17,7 @@ int benchmark_options_check(struct training_options *o)
         none += o->implementation[i].strategy == &strategy_none;
     if (o->n > 0 && o->attainable && !none) /* the bound is made from when gradients are final without communication */
         return error_report("--attainable needs none among the --implementations");
-    return o->n < 0 ? -1 : training_options_check(o, 0);
+    return o->n < 0 ? -1 : training_options_check(o, table, 0);
 }
 
 static cJSON *create_summary(const struct run *run, const struct results *results)
@@ -67,7 +67,7 @@ static void measure_attainable(void *context, struct run *run, const struct step
                                const struct overlap *overlap, int implementation, size_t round)
 {
     (void)overlap;
-    attainable_measure(context, run, times, implementation, round);
+    attainable_measure(context, run->job, &run->timeline, times, (int)run->options->block_steps, implementation, round);
 }
 
 static int write_so_far(void *context, struct run *run, const struct results *results)
@@ -97,22 +97,20 @@ static int measure(struct run *run, struct results *results)
     if (run->measurements.rounds) {
         int wrote = write_summary(run, results, attainable ? attainable_s : NULL, 1);
         if (status)
-            error_clear(); /* the first failure has been told, and this one follows from it */
+            error_clear(); /* the first failure has been reported, and this one follows from it */
         else
             status = job_agree(run->job, wrote);
     }
-    run_report_losses(run);
     attainable_destroy(attainable);
-    return status || losses_are_wrong(&run->losses) ? -1 : 0;
+    return run_check_losses(run) ? -1 : status;
 }
 
 int run_benchmark(const struct job *job, const struct run_options *options, const struct command *command)
 {
-    static const struct recording nothing;
     struct run run = {.job = job};
     struct results results = {.telemetry.file = -1};
     struct results_target target = {"output", options->results.output, options->results.label, ""};
-    int status = run_set_up(&run, options, &nothing, "benchmark", command, &target, &results);
+    int status = run_set_up(&run, options, "benchmark", command, &target, &results);
     if (!status)
         status = measure(&run, &results);
     int closed = results_close(&results);

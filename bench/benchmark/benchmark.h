@@ -5,7 +5,7 @@
 #include "training/training.h"
 
 /* Checks the options of a benchmark, and makes its rows. 0, or -1, reported. */
-int benchmark_options_check(struct training_options *options);
+int benchmark_options_check(struct training_options *options, const struct option_table *table);
 
 /* Runs the whole benchmark and writes its results. Returns 0; or -1 when something went wrong that rank 0 has said;
  * what was measured until then has been written and printed. All ranks call it and get the same answer. */

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void fill_row(struct row *row, const struct measurements *m, int i, int none, int communicates, double tokens)
 {
@@ -21,32 +20,41 @@ static void fill_row(struct row *row, const struct measurements *m, int i, int n
     free(share);
     for (int figure = 0; figure < FIGURES; figure++)
         row->seconds[figure] = stats_estimate(measurements_of(m, i, figure), m->rounds);
-    row->sync_cost = row->sync_cost_95[0] = row->sync_cost_95[1] = NAN;
+    row->sync_cost = stats_estimate(NULL, 0);
     if (none < 0 || none == i || !m->rounds)
         return;
-    double base = stats_median(measurements_of(m, none, FIGURE_STEP), m->rounds);
-    row->against_none = stats_paired(step, measurements_of(m, none, FIGURE_STEP), m->rounds, 0.95);
-    row->sync_cost = (row->against_none.ratio - 1) * base;
-    row->sync_cost_95[0] = (row->against_none.ci_low - 1) * base;
-    row->sync_cost_95[1] = (row->against_none.ci_high - 1) * base;
+    const double *of_none = measurements_of(m, none, FIGURE_STEP), base = stats_median(of_none, m->rounds);
+    struct paired to = stats_paired(step, of_none, m->rounds, 0.95);
+    row->sync_cost =
+        (struct estimate){base * (to.ratio - 1), base * (to.ci_low - 1), base * (to.ci_high - 1), NAN, NAN, to.n};
+}
+
+static struct paired compare(const struct measurements *m, int a, int b)
+{
+    return stats_paired(measurements_of(m, a, FIGURE_STEP), measurements_of(m, b, FIGURE_STEP), m->rounds, 0.95);
 }
 
 static void compare_pairs(struct ranking *c, const struct measurements *m)
 {
-    size_t n = (size_t)c->n, rounds = m->rounds;
+    size_t n = (size_t)c->n;
     c->pair = allocate(n * (n - 1) / 2, sizeof *c->pair);
     double *p = allocate(n * (n - 1) / 2, sizeof *p);
     for (int a = 0; a < c->n; a++)
         for (int b = a + 1; b < c->n; b++)
             if (c->row[a].reduces && c->row[b].reduces) {
-                struct paired paired =
-                    stats_paired(measurements_of(m, a, FIGURE_STEP), measurements_of(m, b, FIGURE_STEP), rounds, 0.95);
+                struct paired paired = compare(m, a, b);
                 p[c->pairs] = paired.p;
                 c->pair[c->pairs++] = (struct pair){.a = a, .b = b, .paired = paired};
             }
     stats_holm(p, (size_t)c->pairs);
-    for (int i = 0; i < c->pairs; i++)
-        c->pair[i].p = p[i];
+    for (struct pair *pair = c->pair; pair < c->pair + c->pairs; pair++) {
+        pair->p = p[pair - c->pair];
+        if (pair->a != c->fastest && pair->b != c->fastest)
+            continue;
+        int other = pair->a == c->fastest ? pair->b : pair->a;
+        c->row[other].to_fastest = compare(m, other, c->fastest);
+        c->row[other].slower = pair->p < 0.05;
+    }
     free(p);
 }
 
@@ -79,18 +87,4 @@ void ranking_destroy(struct ranking *c)
 {
     free(c->pair);
     c->pair = NULL;
-}
-
-const struct pair *ranking_pair(const struct ranking *c, int i)
-{
-    for (const struct pair *pair = c->pair; pair < c->pair + c->pairs; pair++)
-        if ((pair->a == i && pair->b == c->fastest) || (pair->b == i && pair->a == c->fastest))
-            return pair;
-    return NULL;
-}
-
-int ranking_slower(const struct ranking *c, int implementation)
-{
-    const struct pair *pair = ranking_pair(c, implementation);
-    return pair && pair->p < 0.05;
 }

@@ -13,10 +13,11 @@ struct row {
     struct estimate seconds[FIGURES];
     struct estimate tokens_per_second;
     struct estimate communication_ratio; /* gradient_sync / step; n is 0 where nothing is communicated */
-    /* step(this) against step(none), paired by round; n is 0 without `none` in the comparison */
-    struct paired against_none;
-    double sync_cost, sync_cost_95[2];     /* seconds: (mean ratio - 1) x median step of none, and its interval */
+    struct estimate sync_cost; /* seconds: (mean ratio - 1) x median step of none, the ratio of step(this) to step(none)
+                                  paired by round; n is 0 without `none` in the comparison */
     double attainable, step_to_attainable; /* seconds, and the ratio to it; NAN if not measured */
+    struct paired to_fastest; /* step(this) / step(fastest), where both reduce; its interval is of this pair alone */
+    int slower;               /* than the fastest: different at the 5 % level over all pairs */
 };
 
 struct pair {
@@ -37,11 +38,6 @@ struct ranking {
 void ranking_create(struct ranking *ranking, const struct measurements *measurements,
                     const struct implementation *implementation, int ranks, double tokens, const double *attainable);
 void ranking_destroy(struct ranking *ranking); /* a zeroed one is fine */
-
-/* The pair of an implementation and the fastest, NULL if there is none; and whether it is different at the 5 % level
- * over all pairs. */
-const struct pair *ranking_pair(const struct ranking *ranking, int implementation);
-int ranking_slower(const struct ranking *ranking, int implementation);
 
 /* ---- as parts of summary.json ---- */
 

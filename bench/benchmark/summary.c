@@ -4,37 +4,29 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "kernels/error.h"
 #include "results/results.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- figures ---- */
 
-static void add_row(struct figure_list *figures, const struct row *row)
-{
-    const struct estimate *step = &row->seconds[FIGURE_STEP];
-    const struct estimate cost = {row->sync_cost,     row->sync_cost_95[0], row->sync_cost_95[1], NAN, NAN,
-                                  row->against_none.n};
-    figures_add_estimate(figures, row->label, "step", "s", step, BETTER_LOWER, 1);
-    figures_add_value(figures, row->label, "step_p5", "s", step->p5, step->n, BETTER_NONE);
-    figures_add_value(figures, row->label, "step_p95", "s", step->p95, step->n, BETTER_NONE);
-    for (int p = 0; p < PHASES; p++)
-        figures_add_estimate(figures, row->label, phase_name[p], "s", &row->seconds[p], BETTER_LOWER, 0);
-    figures_add_estimate(figures, row->label, "tokens_per_second", "1/s", &row->tokens_per_second, BETTER_HIGHER, 0);
-    figures_add_estimate(figures, row->label, "communication_ratio", "1", &row->communication_ratio, BETTER_LOWER, 0);
-    figures_add_estimate(figures, row->label, "sync_cost", "s", &cost, BETTER_LOWER, 0);
-    figures_add_value(figures, row->label, "attainable", "s", row->attainable, step->n, BETTER_NONE);
-}
-
 void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 {
-    for (int i = 0; i < c->n; i++)
-        add_row(figures, &c->row[i]);
-    for (int i = 0; i < c->pairs; i++) {
-        const struct pair *pair = &c->pair[i];
+    for (const struct row *row = c->row; row < c->row + c->n; row++) {
+        const struct estimate *step = &row->seconds[FIGURE_STEP];
+        const char *label = row->label;
+        figures_add_estimate(figures, label, "step", "s", step, BETTER_LOWER, 1);
+        figures_add_value(figures, label, "step_p5", "s", step->p5, step->n, BETTER_NONE);
+        figures_add_value(figures, label, "step_p95", "s", step->p95, step->n, BETTER_NONE);
+        for (int p = 0; p < PHASES; p++)
+            figures_add_estimate(figures, label, phase_name[p], "s", &row->seconds[p], BETTER_LOWER, 0);
+        figures_add_estimate(figures, label, "tokens_per_second", "1/s", &row->tokens_per_second, BETTER_HIGHER, 0);
+        figures_add_estimate(figures, label, "communication_ratio", "1", &row->communication_ratio, BETTER_LOWER, 0);
+        figures_add_estimate(figures, label, "sync_cost", "s", &row->sync_cost, BETTER_LOWER, 0);
+        figures_add_value(figures, label, "attainable", "s", row->attainable, step->n, BETTER_NONE);
+    }
+    for (const struct pair *pair = c->pair; pair < c->pair + c->pairs; pair++) {
         const struct paired *paired = &pair->paired;
         const struct estimate ratio = {paired->ratio, paired->ci_low, paired->ci_high, NAN, NAN, paired->n};
         char subject[2 * IMPLEMENTATION_LABEL + 4];
@@ -57,8 +49,8 @@ static const struct column row_columns[] = {
     {"step", "step\nms", COLUMN_REAL, FIELD(seconds[FIGURE_STEP].median), "s", 1e3, 9, 2},
     {"communication_ratio", "comm\nratio", COLUMN_REAL, FIELD(communication_ratio.median), "1", 1, 6, 3},
     {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_per_second.median), "1/s", 1, 9, 0},
-    {"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost), "s", 1e3, 9, 2},
-    {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(sync_cost_95), "s", 1e3, -16, 2},
+    {"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost.median), "s", 1e3, 9, 2},
+    {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(sync_cost.ci_low), "s", 1e3, -16, 2},
     /* with --attainable only: */
     {"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable), "s", 1e3, 9, 2},
     {"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable), "1", 1, 6, 2},
@@ -139,28 +131,17 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
 
 /* ---- the verdict ---- */
 
-/* Appends "label +3.2 % [+2.1, +4.4]": how much longer a step takes than that of the fastest. */
-static void append_slower(char *text, size_t size, const struct ranking *c, int i)
-{
-    const struct pair *pair = ranking_pair(c, i);
-    double ratio = pair->paired.ratio, low = pair->paired.ci_low, high = pair->paired.ci_high;
-    size_t at = strlen(text);
-    if (pair->a != i) {
-        double upper = 1 / low;
-        low = 1 / high;
-        high = upper;
-        ratio = 1 / ratio;
-    }
-    snprintf(text + at, size - at, "%s%s %+.1f %% [%+.1f, %+.1f]", at ? "; " : "", c->row[i].label, 100 * (ratio - 1),
-             100 * (low - 1), 100 * (high - 1));
-}
-
 static void add_fastest(const struct ranking *c, cJSON *summary)
 {
-    char tied[4096] = "", slower[4096] = "";
-    for (int i = 0; i < c->n; i++)
-        if (c->row[i].reduces && i != c->fastest)
-            append_slower(ranking_slower(c, i) ? slower : tied, sizeof tied, c, i);
+    char tied[4096] = "", slower[4096] = ""; /* lists of "label +3.2 % [+2.1, +4.4]": how much longer a step takes */
+    for (const struct row *row = c->row; row < c->row + c->n; row++) {
+        char *list = row->slower ? slower : tied;
+        size_t at = strlen(list);
+        if (row->reduces && row != &c->row[c->fastest])
+            snprintf(list + at, sizeof tied - at, "%s%s %+.1f %% [%+.1f, %+.1f]", at ? "; " : "", row->label,
+                     100 * (row->to_fastest.ratio - 1), 100 * (row->to_fastest.ci_low - 1),
+                     100 * (row->to_fastest.ci_high - 1));
+    }
     results_add_line(summary, "notes", "Verdict: %s has the shortest step (geometric mean of %zu rounds).",
                      c->row[c->fastest].label, c->rounds);
     if (*tied)
@@ -174,11 +155,10 @@ static void add_fastest(const struct ranking *c, cJSON *summary)
         c->pairs, text_plural((size_t)c->pairs));
 }
 
-static void add_pairs(const struct ranking *c, cJSON *summary)
+void ranking_add_verdict(const struct ranking *c, int ranks, cJSON *summary)
 {
     cJSON *pairs = cJSON_AddArrayToObject(summary, "comparisons");
-    for (int i = 0; i < c->pairs; i++) {
-        const struct pair *pair = &c->pair[i];
+    for (const struct pair *pair = c->pair; pair < c->pair + c->pairs; pair++) {
         cJSON *item = json_add_row(pairs);
         json_add_text(item, "a", c->row[pair->a].label);
         json_add_text(item, "b", c->row[pair->b].label);
@@ -187,25 +167,17 @@ static void add_pairs(const struct ranking *c, cJSON *summary)
         json_add_number(item, "high", pair->paired.ci_high);
         json_add_number(item, "p_holm", pair->p);
     }
-    if (c->fastest < 0)
-        return;
-    json_add_text(summary, "fastest", c->row[c->fastest].label);
-    cJSON *tied = cJSON_AddArrayToObject(summary, "tied_with_fastest");
-    for (int i = 0; i < c->n; i++)
-        if (c->row[i].reduces && i != c->fastest && !ranking_slower(c, i))
-            cJSON_AddItemToArray(tied, json_text(c->row[i].label));
-}
-
-void ranking_add_verdict(const struct ranking *c, int ranks, cJSON *summary)
-{
-    int reducing = 0;
-    for (int i = 0; i < c->n; i++)
-        reducing += c->row[i].reduces;
-    add_pairs(c, summary);
+    if (c->fastest >= 0) {
+        json_add_text(summary, "fastest", c->row[c->fastest].label);
+        cJSON *tied = cJSON_AddArrayToObject(summary, "tied_with_fastest");
+        for (int i = 0; i < c->n; i++)
+            if (c->row[i].reduces && i != c->fastest && !c->row[i].slower)
+                cJSON_AddItemToArray(tied, json_text(c->row[i].label));
+    }
     results_add_line(summary, "notes", "%s", "");
     if (ranks == 1)
         results_add_line(summary, "notes", "One rank has nothing to reduce; differences are the strategies' own work.");
-    if (reducing < 2)
+    if (!c->pairs)
         results_add_line(summary, "notes", "Verdict: fewer than two strategies that reduce, so nothing to compare.");
     else if (c->rounds < 2)
         results_add_line(summary, "notes", "Verdict: one round decides nothing; use --rounds 6 or more.");

@@ -154,13 +154,6 @@ size_t host_resident_memory(void)
     return scan_line("/proc/self/statm", "%*u %zu", &pages) ? pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-size_t host_peak_memory(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (size_t)usage.ru_maxrss * 1024;
-}
-
 double host_process_cpu_seconds(void)
 {
     struct rusage usage;

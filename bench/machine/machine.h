@@ -41,9 +41,8 @@ int host_threads(size_t requested, double cores_per_rank);
  * allows if that is less. */
 size_t host_memory_available(void);
 
-/* Resident size of this process in bytes: now (0 if the kernel does not say), and the largest so far. */
+/* Resident size of this process in bytes; 0 if the kernel does not say. */
 size_t host_resident_memory(void);
-size_t host_peak_memory(void);
 
 /* CPU seconds: of this process, and of everything that ran on the machine since boot (resolution 10 ms). */
 double host_process_cpu_seconds(void);

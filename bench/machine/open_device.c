@@ -7,42 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#define FIELD(field) offsetof(struct device_options, field)
-
-/* ---- options ---- */
-
-static const char *const kind_names[] = {"auto", "cpu", "cuda", NULL};
-
-/* clang-format off */
-static const struct option rows[] = {
-    {.name = "device", .common = 1, .kind = &option_choice, .offset = FIELD(kind), .initial = "auto",
-     .choices = kind_names,
-     .help = "what each rank computes on: cpu, cuda (an NVIDIA GPU of its own), or auto (cuda where there is one)"},
-    {.name = "dtype", .common = 1, .kind = &option_choice, .offset = FIELD(precision), .initial = "fp32",
-     .choices = precision_name,
-     .help = "fp32; on GPUs also tf32 (products round to TF32) and bf16 (bfloat16 activations and products; "
-     "gradients, master weights and optimizer state stay fp32)"},
-    {.name = "share-gpu", .kind = &option_flag, .offset = FIELD(share_gpu),
-     .help = "let several ranks compute on one GPU (for tests: they wait for each other)"},
-    {.name = "threads", .kind = &option_count, .offset = FIELD(threads), .initial = "0", .high = 4096,
-     .help = "threads of a rank; 0: OMP_NUM_THREADS, or the rank's share of the cores"},
-};
-/* clang-format on */
-
-struct option_section open_device_options(struct device_options *options)
-{
-    return (struct option_section){.title = "Device", OPTION_ROWS(rows), .base = options};
-}
-
-struct option_section open_device_alone_options(struct device_options *options)
-{
-    struct option_section section = open_device_options(options);
-    section.rows -= 2; /* without --share-gpu and --threads */
-    return section;
-}
-
-/* ---- opening ---- */
+#include <sys/resource.h>
 
 void open_device_explain(const struct open_device *opened)
 {
@@ -65,23 +30,6 @@ static int wants_gpu(struct open_device *opened, const struct device_options *o,
     return 0;
 }
 
-static int sees_gpu(const struct device_options *o)
-{
-    return o->kind != DEVICE_CPU && device_cuda_count() > 0;
-}
-
-/* How many ranks have this GPU. */
-static int count_sharing(const struct job *job, const struct gpu_facts *mine)
-{
-    struct gpu_facts *all = allocate((size_t)job->size, sizeof *all);
-    int sharing = 0;
-    job_gather(job, mine, sizeof *mine, all);
-    for (int i = 0; i < job->size; i++)
-        sharing += !strcmp(all[i].id, mine->id);
-    free(all);
-    return sharing;
-}
-
 static int open_gpu(struct open_device *opened, const struct job *job, const struct device_options *o)
 {
     int index;
@@ -89,7 +37,11 @@ static int open_gpu(struct open_device *opened, const struct job *job, const str
         return -1;
     opened->on_gpu = 1;
     int status = device_cuda_describe(index, &opened->gpu);
-    opened->sharing = count_sharing(job, &opened->gpu);
+    struct gpu_facts *all = allocate((size_t)job->size, sizeof *all);
+    job_gather(job, &opened->gpu, sizeof opened->gpu, all);
+    for (int i = 0; i < job->size; i++)
+        opened->sharing += !strcmp(all[i].id, opened->gpu.id);
+    free(all);
     return job_agree(job, status ? status : device_cuda_open(index, o->precision, &opened->device));
 }
 
@@ -102,8 +54,10 @@ const char *open_device_words(const struct open_device *opened, char text[300])
 size_t open_device_memory(const struct open_device *opened)
 {
     struct gpu_facts now;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
     if (!opened->on_gpu)
-        return host_peak_memory();
+        return (size_t)usage.ru_maxrss * 1024;
     if (device_cuda_describe(opened->gpu.index, &now))
         FATAL("%s", error_text());
     return now.total_memory - now.free_memory;
@@ -120,7 +74,8 @@ static int open_cpu(struct open_device *opened, const struct device_options *o, 
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *o, int threads)
 {
     *opened = (struct open_device){0};
-    int sees = sees_gpu(o), gpu = wants_gpu(opened, o, sees, job_max(job, sees) > 0);
+    int sees = o->kind != DEVICE_CPU && device_cuda_count() > 0,
+        gpu = wants_gpu(opened, o, sees, job_max(job, sees) > 0);
     if (job->rank)
         *opened->why_cpu = 0;
     if (job_agree(job, gpu < 0 ? -1 : 0))
@@ -131,7 +86,7 @@ int open_device(struct open_device *opened, const struct job *job, const struct 
 int open_device_alone(struct open_device *opened, const struct device_options *o, int threads)
 {
     *opened = (struct open_device){0};
-    int gpu = wants_gpu(opened, o, sees_gpu(o), 0);
+    int gpu = wants_gpu(opened, o, o->kind != DEVICE_CPU && device_cuda_count() > 0, 0);
     if (gpu < 0)
         return -1;
     open_device_explain(opened);

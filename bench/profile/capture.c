@@ -89,9 +89,8 @@ static void prepare_trace(struct capture *capture, const struct run *run)
 
 static void create_capture(struct capture *capture, const struct run *run, const struct profile_options *o)
 {
-    const struct recording recording = profile_recording(o);
     const struct plan *plan = &run->reducer[0].plan;
-    size_t room = memory_capture_room(&recording, run->options, &run->model), spans[TIMELINE_LANES];
+    size_t room = run_capture_room(run), spans[TIMELINE_LANES];
     *capture = (struct capture){.options = o,
                                 .room = (int)room,
                                 .step = allocate(room, sizeof *capture->step),

@@ -50,13 +50,12 @@ void controls_add_block(struct controls *c, struct run *run, const struct step_t
     const struct job *job = run->job;
     int steps = (int)run->options->block_steps;
     if (c->communicates && (row == 0 || row == c->none_row))
-        attainable_measure(c->attainable_of, run, times, row, round);
+        attainable_measure(c->attainable_of, job, &run->timeline, times, steps, row, round);
     double compute = overlap_mean(overlap, DISCARDED_STEPS, steps).compute;
     c->compute[(size_t)row * c->room + round] = mean_over_ranks(job, compute);
     if (row || !c->communicates)
         return;
-    double alone, slowdown = attainable_slowdown(c->attainable_of, &run->timeline, 0, round, DISCARDED_STEPS,
-                                                 DISCARDED_STEPS + steps, &alone);
+    double alone, slowdown = attainable_slowdown(c->attainable_of, &run->timeline, steps, round, &alone);
     c->slowdown[round] = mean_over_ranks(job, slowdown);
     c->alone[round] = job_max(job, alone);
 }

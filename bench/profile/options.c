@@ -170,7 +170,7 @@ int profile_options_check(const struct profile_options *o, const struct option_t
     if (t->workload.bucket_sizes.n > 1)
         return error_report("--bucket-size-mb: --profile takes one size, and there are %d", t->workload.bucket_sizes.n);
     enum { BLOCK_STEPS = 3 }; /* of the blocks that a profile is compared with, unless the warm-up has fewer */
-    if (training_options_check(t, BLOCK_STEPS))
+    if (training_options_check(t, table, BLOCK_STEPS))
         return -1;
     size_t cycle = o->wait + o->warmup + (o->active ? o->active : 1), cycles = o->repeat ? o->repeat : 1;
     size_t steps = t->num_epochs * t->steps_per_epoch;

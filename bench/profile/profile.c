@@ -92,21 +92,18 @@ static int measure(struct profile *p, struct run *run, struct results *results)
         error_clear();
     else
         status = job_agree(run->job, wrote);
-    if (run->measurements.rounds)
-        run_report_losses(run);
-    return status || p->capture.interrupted || losses_are_wrong(&run->losses) ? -1 : 0;
+    return run_check_losses(run) || p->capture.interrupted ? -1 : status;
 }
 
 int run_profile(const struct job *job, const struct run_options *options, const struct profile_options *o,
                 const struct command *command)
 {
-    struct run run = {.job = job};
+    struct run run = {.job = job, .recording = profile_recording(o)};
     struct profile p = {.options = o};
     struct results results = {.telemetry.file = -1};
-    const struct recording recording = profile_recording(o);
     const char *label = options->training.implementation[0].label;
     const struct results_target target = {"profile-output-dir", o->output_dir, options->results.label, label};
-    int status = run_set_up(&run, options, &recording, "profile", command, &target, &results);
+    int status = run_set_up(&run, options, "profile", command, &target, &results);
     if (!status) {
         size_t tokens = run.options->batch_size * run.options->workload.context_length;
         p.facts = (struct profile_facts){

@@ -9,7 +9,6 @@
 #include "kernels/error.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +28,8 @@ struct gpu_row {
     const struct activity *activity;
     struct gpu_call *call;
     int nccl;          /* a kernel of NCCL */
-    size_t lane;       /* where it is written */
     size_t collective; /* whose only kernel it is; or NO_COLLECTIVE */
+    struct gpu_lane *lane;
 };
 
 /* How many of n items of `size` bytes have, at that offset, a time of at most ns; they are in the order of these times.
@@ -75,8 +74,8 @@ static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
     size_t steps = (size_t)w->trace->steps, n = 0;
     for (size_t i = 0; i < all->n; i++) {
         const struct activity *a = &all->of[i];
-        size_t begun = begun_by(w->step, steps, sizeof *w->step, offsetof(struct host_step, start_ns), a->start_ns);
-        if (a->kind != ACTIVITY_CALL || !begun || a->start_ns >= w->step[begun - 1].end_ns)
+        size_t begun = begun_by(w->step, steps, sizeof *w->step, offsetof(struct interval, start), a->start_ns);
+        if (a->kind != ACTIVITY_CALL || !begun || a->start_ns >= w->step[begun - 1].end)
             continue;
         long id = (long)a->thread == w->trace->thread && !w->trace->without_cpu ? operation_at(w, a->start_ns) : 0;
         calls[n++] = (struct gpu_call){a, id};
@@ -114,7 +113,7 @@ static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, 
             (*made)->id = w->collective_id + (long)collective;
             kernels[collective]++;
         }
-        rows[n++] = (struct gpu_row){a, *made, nccl, 0, collective};
+        rows[n++] = (struct gpu_row){a, *made, nccl, collective, NULL};
     }
     for (size_t i = 0; i < n; i++)
         if (rows[i].collective != NO_COLLECTIVE && kernels[rows[i].collective] > 1)
@@ -127,12 +126,12 @@ static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, 
 /* ---- lanes ---- */
 
 /* Rows of the GPU's lanes that are no stream; as threads they are far from streams' numbers. */
-enum { LANE_OF_PHASES = 2 * MADE_UP_THREAD, LANE_OF_WAITS = 3 * MADE_UP_THREAD, LANE_BESIDE = 1000 };
+enum { LANE_OF_PHASES = 2 * MADE_UP_THREAD, LANE_OF_WAITS = 3 * MADE_UP_THREAD, LANE_APART = 1000 };
 
 /* Rows of one stream that overlap get a lane each. */
 struct gpu_lane {
     uint32_t stream; /* ACTIVITY_NONE: waits */
-    int beside;      /* 0 for the first of the stream */
+    int place;       /* among those of the stream, from 0 */
     int nccl;        /* has kernels of NCCL */
     int64_t busy_ns; /* until then */
 };
@@ -140,26 +139,27 @@ struct gpu_lane {
 static long lane_thread(const struct gpu_lane *lane)
 {
     return lane->stream == ACTIVITY_NONE
-               ? LANE_OF_WAITS + lane->beside
-               : (long)lane->stream + (lane->beside ? MADE_UP_THREAD : 0) + (long)lane->beside * LANE_BESIDE;
+               ? LANE_OF_WAITS + lane->place
+               : (long)lane->stream + (lane->place ? MADE_UP_THREAD : 0) + (long)lane->place * LANE_APART;
 }
 
-/* The first lane of that stream, of lane[*lanes], which is free from then on, or a new one; rows come in order of
- * start. */
-static size_t choose_lane(struct gpu_lane *lane, size_t *lanes, uint32_t stream, int64_t start_ns, int64_t end_ns)
+/* Gives each row the first lane of its stream that is free from its start on; rows are in order of start. Returns how
+ * many lanes there are. */
+static size_t choose_lanes(struct gpu_lane *lane, struct gpu_row *row, size_t n)
 {
-    int beside = 0;
-    size_t i;
-    for (i = 0; i < *lanes; i++)
-        if (lane[i].stream == stream) {
-            if (lane[i].busy_ns <= start_ns)
-                break;
-            beside++;
-        }
-    if (i == *lanes)
-        lane[(*lanes)++] = (struct gpu_lane){.stream = stream, .beside = beside};
-    lane[i].busy_ns = end_ns;
-    return i;
+    size_t lanes = 0, i;
+    for (; n--; row++) {
+        uint32_t stream = row->activity->kind == ACTIVITY_WAIT ? ACTIVITY_NONE : row->activity->stream;
+        int place = 0;
+        for (i = 0; i < lanes && (lane[i].stream != stream || lane[i].busy_ns > row->activity->start_ns); i++)
+            place += lane[i].stream == stream;
+        if (i == lanes)
+            lane[lanes++] = (struct gpu_lane){.stream = stream, .place = place};
+        lane[i].busy_ns = row->activity->end_ns;
+        lane[i].nccl |= row->nccl;
+        row->lane = &lane[i];
+    }
+    return lanes;
 }
 
 static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lane *lane, size_t n)
@@ -171,27 +171,12 @@ static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lane *lane, s
     trace_put_lane(w, "process", w->gpu_pid, 0, MADE_UP_THREAD + t->rank, labels, "ddpbench rank %d GPU", t->rank);
     trace_put_lane(w, "thread", w->gpu_pid, LANE_OF_PHASES, 0, NULL, "phases");
     for (size_t i = 0; i < n; i++, lane++) {
-        char name[64] = "waits", beside[32] = "";
+        char name[64] = "waits", place[32] = "";
         if (lane->stream != ACTIVITY_NONE)
             snprintf(name, sizeof name, "stream %" PRIu32 "%s", lane->stream, lane->nccl ? " (nccl)" : "");
-        if (lane->beside)
-            snprintf(beside, sizeof beside, ", %d at once", lane->beside + 1);
-        trace_put_lane(w, "thread", w->gpu_pid, lane_thread(lane), 1 + (int)i, NULL, "%s%s", name, beside);
-    }
-}
-
-/* The phases when the GPU was in them; without a stream, so that analysers do not take them for work. */
-static void put_phases(struct trace_writer *w)
-{
-    const struct trace *t = w->trace;
-    const struct lane *host = &t->timeline->lane[LANE_HOST];
-    for (size_t i = 0; i < host->n; i++) {
-        const struct span *s = &host->span[i];
-        if (step_phase_of(s) < 0)
-            continue;
-        trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, LANE_OF_PHASES, s->start_ns, s->end_ns,
-                         w->host_id + (long)i);
-        trace_span_end(w, s->name);
+        if (lane->place)
+            snprintf(place, sizeof place, ", %d at once", lane->place + 1);
+        trace_put_lane(w, "thread", w->gpu_pid, lane_thread(lane), 1 + (int)i, NULL, "%s%s", name, place);
     }
 }
 
@@ -204,13 +189,13 @@ static void put_number(struct trace_writer *w, const char *name, uint32_t value)
 }
 
 /* From the call to what it led to. Ids are unique over ranks: correlations have 32 bits. */
-static void put_flow(struct trace_writer *w, const struct gpu_row *row, long thread)
+static void put_flow(struct trace_writer *w, const struct gpu_row *row)
 {
     const struct trace *t = w->trace;
     const struct activity *call = row->call->activity;
     uint64_t id = (uint64_t)t->rank << 32 | row->activity->correlation;
     for (int i = 0; i < 2; i++) {
-        trace_row_begin(w, i ? "f" : "s", i ? w->gpu_pid : w->pid, i ? thread : (long)call->thread,
+        trace_row_begin(w, i ? "f" : "s", i ? w->gpu_pid : w->pid, i ? lane_thread(row->lane) : (long)call->thread,
                         trace_row_time(t, i ? row->activity->start_ns : call->start_ns));
         trace_put(w, ", \"id\": ");
         trace_put_count(w, id);
@@ -219,7 +204,7 @@ static void put_flow(struct trace_writer *w, const struct gpu_row *row, long thr
     }
 }
 
-static void put_device_row(struct trace_writer *w, const struct gpu_row *row, const struct gpu_lane *lane)
+static void put_device_row(struct trace_writer *w, const struct gpu_row *row)
 {
     static const char *const category[] = {[ACTIVITY_KERNEL] = "kernel",
                                            [ACTIVITY_COPY] = "gpu_memcpy",
@@ -227,7 +212,7 @@ static void put_device_row(struct trace_writer *w, const struct gpu_row *row, co
                                            [ACTIVITY_WAIT] = "cuda_sync"};
     const struct trace *t = w->trace;
     const struct activity *a = row->activity;
-    trace_span_begin(w, category[a->kind], w->gpu_pid, lane_thread(lane), a->start_ns, a->end_ns, row->call->id);
+    trace_span_begin(w, category[a->kind], w->gpu_pid, lane_thread(row->lane), a->start_ns, a->end_ns, row->call->id);
     trace_print(w, ", \"device\": %d, \"context\": %" PRIu32, t->gpu_index, a->context);
     put_number(w, "stream", a->stream);
     trace_print(w, ", \"correlation\": %" PRIu32, a->correlation);
@@ -256,19 +241,7 @@ static void put_device_row(struct trace_writer *w, const struct gpu_row *row, co
         trace_put_collective(w, row->collective);
     trace_span_end(w, a->name);
     if (a->kind != ACTIVITY_WAIT)
-        put_flow(w, row, lane_thread(lane));
-}
-
-/* A call is written unless nothing follows from it: most events only take a time. */
-static void put_call(struct trace_writer *w, const struct gpu_call *call)
-{
-    const struct activity *a = call->activity;
-    if (a->call.marks && !a->call.waited)
-        return;
-    trace_span_begin(w, a->call.driver ? "cuda_driver" : "cuda_runtime", w->pid, (long)a->thread, a->start_ns,
-                     a->end_ns, call->id);
-    trace_print(w, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
-    trace_span_end(w, a->name);
+        put_flow(w, row);
 }
 
 static void put_activities(struct trace_writer *w)
@@ -278,18 +251,18 @@ static void put_activities(struct trace_writer *w)
     struct gpu_row *row = allocate(room, sizeof *row);
     size_t calls = choose_calls(w, call), n = choose_rows(w, call, calls, row);
     struct gpu_lane *lane = allocate(n + 1, sizeof *lane);
-    size_t lanes = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct activity *a = row[i].activity;
-        uint32_t stream = a->kind == ACTIVITY_WAIT ? ACTIVITY_NONE : a->stream;
-        row[i].lane = choose_lane(lane, &lanes, stream, a->start_ns, a->end_ns);
-        lane[row[i].lane].nccl |= row[i].nccl;
+    put_gpu_lanes(w, lane, choose_lanes(lane, row, n));
+    for (size_t i = 0; i < calls; i++) {
+        const struct activity *a = call[i].activity;
+        if (a->call.marks && !a->call.waited)
+            continue; /* nothing follows from it: most events only take a time */
+        trace_span_begin(w, a->call.driver ? "cuda_driver" : "cuda_runtime", w->pid, (long)a->thread, a->start_ns,
+                         a->end_ns, call[i].id);
+        trace_print(w, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
+        trace_span_end(w, a->name);
     }
-    put_gpu_lanes(w, lane, lanes);
-    for (size_t i = 0; i < calls; i++)
-        put_call(w, &call[i]);
     for (size_t i = 0; i < n; i++)
-        put_device_row(w, &row[i], &lane[row[i].lane]);
+        put_device_row(w, &row[i]);
     free(lane);
     free(row);
     free(call);
@@ -324,34 +297,17 @@ static void put_stamped(struct trace_writer *w)
 
 void trace_put_device(struct trace_writer *w)
 {
+    const struct lane *host = &w->trace->timeline->lane[LANE_HOST];
     if (w->trace->activities)
         put_activities(w);
     else
         put_stamped(w);
-    put_phases(w);
-}
-
-void trace_put_device_properties(struct trace_writer *w)
-{
-    const struct gpu_facts *g = w->trace->gpu;
-    if (!g)
-        return;
-    trace_print(w, "{\"id\": %d, \"name\": ", w->trace->gpu_index);
-    trace_put_string(w, g->name);
-    trace_print(w,
-                ", \"totalGlobalMem\": %zu, \"computeMajor\": %d, \"computeMinor\": %d, \"maxThreadsPerBlock\": %d, "
-                "\"maxThreadsPerMultiprocessor\": %d, \"regsPerBlock\": %d, \"warpSize\": %d, \"sharedMemPerBlock\": "
-                "%zu, \"numSms\": %d}",
-                g->total_memory, g->compute_major, g->compute_minor, g->max_threads_per_block,
-                g->max_threads_per_multiprocessor, g->registers_per_block, g->warp_size, g->shared_memory_per_block,
-                g->multiprocessors);
-}
-
-int64_t trace_gpu_end(const struct trace *t)
-{
-    int64_t end = t->steps ? t->times[t->steps - 1].end_ns : 0;
-    for (size_t i = 0; t->activities && !t->without_cuda && i < t->activities->n; i++)
-        if (t->activities->of[i].end_ns > end)
-            end = t->activities->of[i].end_ns;
-    return end;
+    for (size_t i = 0; i < host->n; i++) { /* the phases when the GPU was in them */
+        const struct span *s = &host->span[i];
+        if (step_phase_of(s) < 0)
+            continue; /* without a stream, so that analysers do not take them for work: */
+        trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, LANE_OF_PHASES, s->start_ns, s->end_ns,
+                         w->host_id + (long)i);
+        trace_span_end(w, s->name);
+    }
 }

@@ -126,22 +126,6 @@ void trace_span_end(struct trace_writer *w, const char *name)
     trace_put(w, "}");
 }
 
-void trace_put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id)
-{
-    trace_span_begin(w, "user_annotation", w->pid, w->trace->thread, start_ns, end_ns, id);
-    trace_span_end(w, name);
-}
-
-/* Rows <of>_<what>, such as thread_name. */
-static void put_metadata(struct trace_writer *w, const char *of, const char *what, long pid, long thread,
-                         const char *key, const char *value)
-{
-    trace_row_begin(w, "M", pid, thread, 0);
-    trace_print(w, ", \"name\": \"%s_%s\", \"args\": {\"%s\": ", of, what, key);
-    trace_put_string(w, value);
-    trace_put(w, "}}");
-}
-
 void trace_put_lane(struct trace_writer *w, const char *of, long pid, long thread, int place, const char *labels,
                     const char *format, ...)
 {
@@ -150,9 +134,13 @@ void trace_put_lane(struct trace_writer *w, const char *of, long pid, long threa
     va_start(arguments, format);
     vsnprintf(name, sizeof name, format, arguments);
     va_end(arguments);
-    put_metadata(w, of, "name", pid, thread, "name", name);
-    if (labels)
-        put_metadata(w, of, "labels", pid, thread, "labels", labels);
+    for (int i = 0; i < (labels ? 2 : 1); i++) {
+        const char *what = i ? "labels" : "name";
+        trace_row_begin(w, "M", pid, thread, 0);
+        trace_print(w, ", \"name\": \"%s_%s\", \"args\": {\"%s\": ", of, what, what);
+        trace_put_string(w, i ? labels : name);
+        trace_put(w, "}}");
+    }
     trace_row_begin(w, "M", pid, thread, 0);
     trace_print(w, ", \"name\": \"%s_sort_index\", \"args\": {\"sort_index\": %d}}", of, place);
 }

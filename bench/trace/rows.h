@@ -1,5 +1,4 @@
-/* rows.h - the text of a trace on its way to a sink, what all of its rows have, and the rows of collectives and of a
- * GPU. */
+/* rows.h - the text of a trace on its way to a sink, what all of its rows have, and the rows of a GPU. */
 #ifndef BENCH_TRACE_ROWS_H
 #define BENCH_TRACE_ROWS_H
 
@@ -11,11 +10,6 @@ enum { STREAM_COMPUTE = 7, STREAM_COMMUNICATION = 20 };
 /* Threads that exist in the trace only (a second collective in flight, the phases on a GPU) have numbers that no real
  * one can have. */
 enum { MADE_UP_THREAD = 5000000 };
-
-/* When the training thread was in a step; start_ns 0: it was not recorded. */
-struct host_step {
-    int64_t start_ns, end_ns;
-};
 
 /* Every span has an external id. Other rows refer to those of host spans, operations and collectives, so these are
  * assigned before anything is written: span i of the host lane has host_id + i, operation i operation_id + i,
@@ -29,9 +23,9 @@ struct trace_writer {
     int first; /* no row was written yet */
     int *slot; /* [collectives] the lane of each, of those of the host's library */
     int slots;
-    struct host_step *step; /* [steps] */
-    size_t n;               /* bytes of text that the sink has not got yet */
-    int failed;             /* nothing is written after a failure of the sink */
+    struct interval *step; /* [steps] when the training thread was in each; 0: not recorded */
+    size_t n;              /* bytes of text that the sink has not got yet */
+    int failed;            /* nothing is written after a failure of the sink */
     char text[1 << 16];
 };
 
@@ -64,41 +58,15 @@ void trace_ts_span_begin(struct trace_writer *w, const char *category, long pid,
                          int64_t end, long id);
 void trace_span_end(struct trace_writer *w, const char *name);
 
-/* A span of the training thread without more "args", between times of this rank's clock. */
-void trace_put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id);
-
 /* The name of a "process" (thread 0) or a "thread" (printf's, less than 600 bytes), its labels unless NULL, and its
  * place among the others. */
 void trace_put_lane(struct trace_writer *w, const char *of, long pid, long thread, int place, const char *labels,
                     const char *format, ...) __attribute__((format(printf, 7, 8)));
 
-/* ---- collectives ---- */
-
-/* Assigns a lane to each collective, so that those of one lane do not overlap: w->slot and w->slots. */
-void trace_choose_slots(struct trace_writer *w);
-
-/* The thread number of a lane: the comm's own thread for the first, if it has one. */
-long trace_slot_thread(const struct trace *trace, int slot);
-
-/* The ranks 0 to ranks - 1 as a list; abbreviated: the first of many and the last, as Kineto does. */
-void trace_put_group(struct trace_writer *w, int abbreviated);
-
 /* The arguments of collective i, behind others. */
 void trace_put_collective(struct trace_writer *w, size_t i);
 
-/* The collectives of a library that runs on the host, on lanes of their own; or the training thread's calls of those
- * that run on the GPU. */
-void trace_put_collectives(struct trace_writer *w);
-
-/* ---- a GPU ---- */
-
-/* "deviceProperties"; nothing without one. */
-void trace_put_device_properties(struct trace_writer *w);
-
 /* The rows of the GPU, and of the calls that led to them. */
 void trace_put_device(struct trace_writer *w);
-
-/* When the last row of the GPU ends, in this rank's clock. */
-int64_t trace_gpu_end(const struct trace *trace);
 
 #endif

@@ -1,7 +1,9 @@
 /* trace.c - writes a timeline as a Chrome trace. */
+#include "trace/rows.h"
+
+#include "ddp/comm.h"
 #include "kernels/error.h"
 #include "kernels/operations.h"
-#include "trace/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +11,29 @@
 #include <string.h>
 
 /* ---- lanes ---- */
+
+/* Collectives in flight at once overlap, and rows of a thread may not: each goes to the first lane that is free. */
+static void choose_slots(struct trace_writer *w)
+{
+    const struct collectives *collectives = w->trace->collectives;
+    int64_t *busy_until = allocate(collectives->n + 1, sizeof *busy_until);
+    w->slot = allocate(collectives->n + 1, sizeof *w->slot);
+    for (size_t i = 0; i < collectives->n; i++) {
+        int s = 0;
+        while (s < w->slots && busy_until[s] > collectives->item[i].posted_ns)
+            s++;
+        w->slots += s == w->slots;
+        busy_until[s] = collectives->item[i].completed_ns;
+        w->slot[i] = s;
+    }
+    free(busy_until);
+}
+
+/* The thread number of a lane: the comm's own thread for the first, if it has one. */
+static long slot_thread(const struct trace *t, int slot)
+{
+    return slot == 0 && t->comm_thread ? t->comm_thread : MADE_UP_THREAD + slot;
+}
 
 static void put_lanes(struct trace_writer *w)
 {
@@ -21,8 +46,7 @@ static void put_lanes(struct trace_writer *w)
         if (s == 0 && t->comm_thread)
             trace_put_lane(w, "thread", w->pid, t->comm_thread, 1, NULL, "%.20s (thread %ld)", t->comm, t->comm_thread);
         else
-            trace_put_lane(w, "thread", w->pid, trace_slot_thread(t, s), 1 + s, NULL, "%.20s, %d in flight", t->comm,
-                           s + 1);
+            trace_put_lane(w, "thread", w->pid, slot_thread(t, s), 1 + s, NULL, "%.20s, %d in flight", t->comm, s + 1);
 }
 
 /* ---- steps, phases, ranges, operations ---- */
@@ -37,10 +61,17 @@ static void find_host_steps(struct trace_writer *w)
         const struct span *s = &host->span[i];
         if (step_phase_of(s) < 0 || s->step >= t->steps)
             continue;
-        if (!w->step[s->step].start_ns)
-            w->step[s->step].start_ns = s->queued_ns;
-        w->step[s->step].end_ns = s->returned_ns;
+        if (!w->step[s->step].start)
+            w->step[s->step].start = s->queued_ns;
+        w->step[s->step].end = s->returned_ns;
     }
+}
+
+/* A span of the training thread between times of this rank's clock. */
+static void put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id)
+{
+    trace_span_begin(w, "user_annotation", w->pid, w->trace->thread, start_ns, end_ns, id);
+    trace_span_end(w, name);
 }
 
 static void put_step(struct trace_writer *w, int i)
@@ -55,10 +86,15 @@ static void put_step(struct trace_writer *w, int i)
             last++;
         snprintf(name, sizeof name, "%s_epoch_%ld (lr=%.6g)", s->warmup ? "warmup" : "active", s->epoch + 1,
                  (double)s->learning_rate);
-        trace_put_annotation(w, name, w->step[i].start_ns, w->step[last].end_ns, ++w->id);
+        put_annotation(w, name, w->step[i].start, w->step[last].end, ++w->id);
     }
     snprintf(name, sizeof name, "ProfilerStep#%ld", s->number + 1);
-    trace_put_annotation(w, name, w->step[i].start_ns, w->step[i].end_ns, ++w->id);
+    put_annotation(w, name, w->step[i].start, w->step[i].end, ++w->id);
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 /* Holistic Trace Analysis drops what starts in the last step, so that has to be one in which nothing starts. */
@@ -68,25 +104,15 @@ static void put_sentinel(struct trace_writer *w)
     char name[96];
     if (!t->steps)
         return;
-    int64_t end = trace_row_time(t, w->step[t->steps - 1].end_ns), device = trace_row_time(t, trace_gpu_end(t));
-    if (device > end)
-        end = device;
+    int64_t end = later(w->step[t->steps - 1].end, t->times[t->steps - 1].end_ns);
+    for (size_t i = 0; t->activities && !t->without_cuda && i < t->activities->n; i++)
+        end = later(end, t->activities->of[i].end_ns);
+    end = trace_row_time(t, end);
     for (size_t i = 0; i < t->collectives->n; i++)
-        if (t->collectives->item[i].completed_ns - t->base_ns > end)
-            end = t->collectives->item[i].completed_ns - t->base_ns;
+        end = later(end, t->collectives->item[i].completed_ns - t->base_ns);
     snprintf(name, sizeof name, "ProfilerStep#%ld", t->step[t->steps - 1].number + 2);
     trace_ts_span_begin(w, "user_annotation", w->pid, t->thread, end + 1000, end + 2000, ++w->id);
     trace_span_end(w, name);
-}
-
-static void put_range(struct trace_writer *w, const struct span *s, long id)
-{
-    int layer = !strcmp(s->name, "layer");
-    trace_span_begin(w, "cpu_op", w->pid, w->trace->thread, s->queued_ns, s->returned_ns, id);
-    if (s->index < 0)
-        trace_span_end(w, s->name);
-    else
-        trace_print(w, "}, \"name\": \"layers.%d%s%s\"}", s->index, layer ? "" : ".", layer ? "" : s->name);
 }
 
 /* "Input Dims" and "Input type", as Kineto writes them. */
@@ -111,20 +137,76 @@ static void put_shapes(struct trace_writer *w, const struct operation_facts *fac
     trace_put(w, "]");
 }
 
-static void put_operation(struct trace_writer *w, const struct span *s, long id)
+/* ---- collectives ---- */
+
+/* The ranks 0 to ranks - 1 as a list; abbreviated: the first of many and the last, as Kineto does. */
+static void put_group(struct trace_writer *w, int abbreviated)
+{
+    enum { SHOWN = 29 };
+    int ranks = w->trace->ranks;
+    for (int r = 0; r < ranks; r++)
+        if (abbreviated && ranks > SHOWN + 1 && r == SHOWN) {
+            trace_put(w, ", ...");
+            r = ranks - 2;
+        } else
+            trace_print(w, "%s%d", r ? ", " : "", r);
+}
+
+/* Microseconds; nothing below 0, which means unknown. */
+static void put_us_if_known(struct trace_writer *w, const char *name, int64_t ns)
+{
+    if (ns < 0)
+        return;
+    trace_print(w, ", \"%s\": ", name);
+    trace_put_us(w, ns);
+}
+
+void trace_put_collective(struct trace_writer *w, size_t i)
 {
     const struct trace *t = w->trace;
-    const struct operation_facts *facts = &operation_facts[s->index];
-    trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, id);
-    if (!t->gpu) /* the thread that asks for it computes it */
-        trace_print(w, ", \"stream\": %d", STREAM_COMPUTE);
-    if (t->shapes)
-        put_shapes(w, facts, s->size);
-    if (t->flops && *facts->flops) {
-        trace_put(w, ", \"flops\": ");
-        trace_put_count(w, (uint64_t)operation_amount(facts->flops, facts->sizes, s->size, t->compute_bytes));
+    const struct collectives *all = t->collectives;
+    const struct timed_collective *c = &all->item[i];
+    int64_t busy = c->completed_ns - c->posted_ns;
+    double algbw = busy > 0 ? (double)c->bytes / (double)busy : 0; /* bytes per nanosecond are GB/s */
+    trace_print(
+        w,
+        ", \"Collective name\": \"allreduce\", \"In msg nelems\": %zu, \"Out msg nelems\": %zu, \"Group size\": "
+        "%d, \"dtype\": \"%s\", \"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", "
+        "\"Process Group Ranks\": \"[",
+        c->elements, c->elements, t->ranks, c->bytes == 2 * c->elements ? "BFloat16" : "Float");
+    put_group(w, 1);
+    trace_print(w, "]\", \"Seq\": %zu, \"bucket\": %d, \"bytes\": %zu, \"parameters\": %zu", c->ticket, c->index,
+                c->bytes, t->parameters[c->index]);
+    put_us_if_known(w, "queued_us", c->posted_ns - c->queued_ns);
+    put_us_if_known(w, "wait_us", collective_wait(c, t->rank, all->residual_ns));
+    put_us_if_known(w, "transfer_us", collective_transfer(c, t->rank, all->residual_ns));
+    if (c->last_rank >= 0)
+        trace_print(w, ", \"last_rank\": %d", c->last_rank);
+    trace_print(w, ", \"algbw\": %.6g, \"busbw\": %.6g", algbw, algbw * comm_bus_factor(COMM_ALL_REDUCE, t->ranks));
+}
+
+/* The collectives of a library that runs on the host, on lanes of their own; or the training thread's calls of those
+ * that run on the GPU. */
+static void put_collectives(struct trace_writer *w)
+{
+    const struct trace *t = w->trace;
+    int call = t->nccl_version != NULL;
+    /* where the numbers of streams are a GPU's own, those of the host's lanes are out of their way */
+    int stream = STREAM_COMMUNICATION + (t->gpu ? 100000 : 0);
+    for (size_t i = 0; i < t->collectives->n; i++) {
+        const struct timed_collective *c = &t->collectives->item[i];
+        int64_t start = call ? c->queued_ns : c->posted_ns, end = call ? c->returned_ns : c->completed_ns;
+        if (call && end <= start)
+            continue;
+        trace_ts_span_begin(w, call ? "user_annotation" : "cpu_op", w->pid,
+                            call ? t->thread : slot_thread(t, w->slot[i]), start - t->base_ns, end - t->base_ns,
+                            w->collective_id + (long)i);
+        if (!call) {
+            trace_print(w, ", \"stream\": %d", stream + w->slot[i]);
+            trace_put_collective(w, i);
+        }
+        trace_print(w, "}, \"name\": \"%s:all_reduce\"}", t->comm);
     }
-    trace_span_end(w, s->name);
 }
 
 /* ---- counters and memory ---- */
@@ -143,7 +225,7 @@ static void put_counters(struct trace_writer *w, int i)
     for (int c = 0; c < 4; c++) {
         if (!counter[c].wanted || !isfinite(counter[c].value))
             continue;
-        trace_row_begin(w, "C", w->pid, w->trace->thread, trace_row_time(w->trace, w->step[i].end_ns));
+        trace_row_begin(w, "C", w->pid, w->trace->thread, trace_row_time(w->trace, w->step[i].end));
         trace_print(w, ", \"name\": \"%s\", \"args\": {\"%s\": %.9g}}", counter[c].name, counter[c].series,
                     counter[c].value);
     }
@@ -177,23 +259,43 @@ static void put_host(struct trace_writer *w)
         put_step(w, i);
     for (size_t i = 0; i < host->n; i++)
         if (step_phase_of(&host->span[i]) >= 0)
-            trace_put_annotation(w, host->span[i].name, host->span[i].queued_ns, host->span[i].returned_ns,
-                                 w->host_id + (long)i);
+            put_annotation(w, host->span[i].name, host->span[i].queued_ns, host->span[i].returned_ns,
+                           w->host_id + (long)i);
     if (t->nccl_version)
-        trace_put_collectives(w);
+        put_collectives(w);
     if (t->without_cpu)
         return;
-    for (size_t i = 0; i < host->n; i++)
-        if (step_phase_of(&host->span[i]) < 0 && host->span[i].name != ready_name)
-            put_range(w, &host->span[i], w->host_id + (long)i);
-    for (size_t i = 0; i < compute->n; i++)
-        put_operation(w, &compute->span[i], w->operation_id + (long)i);
+    for (size_t i = 0; i < host->n; i++) {
+        const struct span *s = &host->span[i];
+        int layer = !strcmp(s->name, "layer");
+        if (step_phase_of(s) >= 0 || s->name == ready_name)
+            continue;
+        trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, w->host_id + (long)i);
+        if (s->index < 0)
+            trace_span_end(w, s->name);
+        else
+            trace_print(w, "}, \"name\": \"layers.%d%s%s\"}", s->index, layer ? "" : ".", layer ? "" : s->name);
+    }
+    for (size_t i = 0; i < compute->n; i++) {
+        const struct span *s = &compute->span[i];
+        const struct operation_facts *facts = &operation_facts[s->index];
+        trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, w->operation_id + (long)i);
+        if (!t->gpu) /* the thread that asks for it computes it */
+            trace_print(w, ", \"stream\": %d", STREAM_COMPUTE);
+        if (t->shapes)
+            put_shapes(w, facts, s->size);
+        if (t->flops && *facts->flops) {
+            trace_put(w, ", \"flops\": ");
+            trace_put_count(w, (uint64_t)operation_amount(facts->flops, facts->sizes, s->size, t->compute_bytes));
+        }
+        trace_span_end(w, s->name);
+    }
 }
 
 static void put_rows(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
-    trace_choose_slots(w);
+    choose_slots(w);
     find_host_steps(w);
     w->host_id = w->id + 1;
     w->operation_id = w->host_id + (long)t->timeline->lane[LANE_HOST].n;
@@ -204,7 +306,7 @@ static void put_rows(struct trace_writer *w)
         put_memory(w);
     put_host(w);
     if (!t->nccl_version)
-        trace_put_collectives(w);
+        put_collectives(w);
     if (t->gpu && !t->without_cuda)
         trace_put_device(w);
     for (int i = 0; i < t->steps; i++)
@@ -218,14 +320,25 @@ static void put_head(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     trace_put(w, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [");
-    trace_put_device_properties(w);
+    const struct gpu_facts *g = t->gpu;
+    if (g) {
+        trace_print(w, "{\"id\": %d, \"name\": ", t->gpu_index);
+        trace_put_string(w, g->name);
+        trace_print(w,
+                    ", \"totalGlobalMem\": %zu, \"computeMajor\": %d, \"computeMinor\": %d, "
+                    "\"maxThreadsPerBlock\": %d, \"maxThreadsPerMultiprocessor\": %d, \"regsPerBlock\": %d, "
+                    "\"warpSize\": %d, \"sharedMemPerBlock\": %zu, \"numSms\": %d}",
+                    g->total_memory, g->compute_major, g->compute_minor, g->max_threads_per_block,
+                    g->max_threads_per_multiprocessor, g->registers_per_block, g->warp_size, g->shared_memory_per_block,
+                    g->multiprocessors);
+    }
     /* Holistic Trace Analysis finds the rank by `"rank": ` with the space */
     trace_print(w,
                 "],\n\"distributedInfo\": {\"backend\": \"%s\", \"rank\": %d, \"world_size\": %d, \"pg_count\": 1, "
                 "\"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"%s:%s\", "
                 "\"pg_size\": %d, \"ranks\": [",
                 t->comm, t->rank, t->ranks, t->device, t->comm, t->ranks);
-    trace_put_group(w, 0);
+    put_group(w, 0);
     trace_put(w, "]}]");
     if (t->nccl_version)
         trace_print(w, ", \"nccl_version\": \"%.40s\"", t->nccl_version);
@@ -233,21 +346,10 @@ static void put_head(struct trace_writer *w)
                 (long long)t->base_unix_ns);
 }
 
-static void put_tail(struct trace_writer *w, const char *ranks)
-{
-    char name[128];
-    snprintf(name, sizeof name, "%.64s_%s_trace.json", w->trace->implementation, ranks);
-    trace_put(w, "\n],\n\"traceName\": ");
-    trace_put_string(w, name);
-    trace_put(w, "\n}\n");
-}
-
 int trace_write(const struct trace *trace, const struct trace_sink *sink, enum trace_part part)
 {
     struct trace_writer *w = allocate(1, sizeof *w);
     int whole = part == TRACE_WHOLE; /* else processes are numbered by rank */
-    char ranks[32];
-    snprintf(ranks, sizeof ranks, whole ? "rank_%d" : "all_ranks", trace->rank);
     w->trace = trace;
     w->sink = sink;
     w->pid = whole ? trace->pid : trace->rank + 1;
@@ -258,8 +360,14 @@ int trace_write(const struct trace *trace, const struct trace_sink *sink, enum t
         put_head(w);
     if (whole || part == TRACE_MERGED_ROWS || part == TRACE_MERGED_FIRST_ROWS)
         put_rows(w);
-    if (whole || part == TRACE_MERGED_TAIL)
-        put_tail(w, ranks);
+    if (whole || part == TRACE_MERGED_TAIL) {
+        char name[128];
+        snprintf(name, sizeof name, whole ? "%.64s_rank_%d_trace.json" : "%.64s_all_ranks_trace.json",
+                 trace->implementation, trace->rank);
+        trace_put(w, "\n],\n\"traceName\": ");
+        trace_put_string(w, name);
+        trace_put(w, "\n}\n");
+    }
     int status = trace_flush(w);
     free(w);
     return status;

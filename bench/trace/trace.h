@@ -9,7 +9,7 @@
 #include "kernels/device_cuda.h"
 #include "spans/spans.h"
 
-/* What is known of a captured step beside its spans. */
+/* What is known of a captured step, apart from its spans. */
 struct captured_step {
     long number;      /* among the epochs' steps, from 0; the trace says ProfilerStep#(number + 1) */
     long global_step; /* among all that this process ran */

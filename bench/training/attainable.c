@@ -1,7 +1,9 @@
 /* attainable.c - measures what perfect overlap of each plan of collectives would reach. */
+#include "training/attainable.h"
+
 #include "base/stats.h"
 #include "kernels/error.h"
-#include "training/training.h"
+#include "training/options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,10 +13,16 @@ struct attainable {
     const struct reducer *reducer; /* [n] */
     int n, tensors;
     size_t rounds;
-    double *none;   /* [tensors + 2, rounds] of `none`: when each gradient is final, from the step's start; the end of
-                       backward; clipping and optimizer */
-    double **alone; /* [implementations] of [collectives, rounds]: each collective by itself */
+    double *none;  /* [tensors + 2, rounds] of `none`: when each gradient is final, from the step's start; the end of
+                      backward; clipping and optimizer */
+    double *alone; /* [n, tensors, rounds]: each collective of an implementation by itself, of at most so many */
 };
+
+/* The series of a collective by itself. */
+static double *alone_of(const struct attainable *a, int implementation, int collective)
+{
+    return a->alone + ((size_t)implementation * (size_t)a->tensors + (size_t)collective) * a->rounds;
+}
 
 double attainable_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest)
 {
@@ -31,9 +39,7 @@ struct attainable *attainable_create(const struct reducer *reducer, int n, int t
     struct attainable *a = allocate(1, sizeof *a);
     *a = (struct attainable){.reducer = reducer, .n = n, .tensors = tensors, .rounds = rounds};
     a->none = allocate(((size_t)tensors + 2) * rounds, sizeof *a->none);
-    a->alone = allocate((size_t)n, sizeof *a->alone);
-    for (int i = 0; i < n; i++)
-        a->alone[i] = allocate((size_t)reducer[i].plan.n * rounds, sizeof(double));
+    a->alone = allocate((size_t)n * (size_t)tensors * rounds, sizeof *a->alone);
     return a;
 }
 
@@ -41,19 +47,17 @@ void attainable_destroy(struct attainable *attainable)
 {
     if (!attainable)
         return;
-    for (int i = 0; i < attainable->n; i++)
-        free(attainable->alone[i]);
     free(attainable->alone);
     free(attainable->none);
     free(attainable);
 }
 
-static void measure_none(struct attainable *attainable, const struct run *run, const struct step_times *times,
-                         size_t round)
+static void measure_none(struct attainable *attainable, const struct timeline *timeline, const struct step_times *times,
+                         int timed, size_t round)
 {
-    int steps = DISCARDED_STEPS + (int)run->options->block_steps, tensors = run->model.tensors;
-    double n = (double)run->options->block_steps, *mine = allocate((size_t)tensors + 2, sizeof *mine);
-    steps_add_ready(&run->timeline, times, DISCARDED_STEPS, steps, n, mine);
+    int steps = DISCARDED_STEPS + timed, tensors = attainable->tensors;
+    double n = timed, *mine = allocate((size_t)tensors + 2, sizeof *mine);
+    steps_add_ready(timeline, times, DISCARDED_STEPS, steps, n, mine);
     for (const struct step_times *step = times + DISCARDED_STEPS; step < times + steps; step++) {
         mine[tensors] += 1e-9 * (double)(step->backward_end_ns - step->start_ns) / n;
         mine[tensors + 1] += 1e-9 * (double)(step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_OPTIMIZER]) / n;
@@ -63,53 +67,52 @@ static void measure_none(struct attainable *attainable, const struct run *run, c
     free(mine);
 }
 
-/* How long a collective takes with the ranks otherwise idle: its span, as in a step. */
-static double seconds_alone(struct run *run, const struct collective *collective)
+/* How long collective i takes with the ranks otherwise idle: its span, as in a step. */
+static double seconds_alone(const struct job *job, struct timeline *timeline, const struct reducer *reducer, int i)
 {
-    const struct device *device = run->model.device;
-    struct timeline_mark mark = timeline_mark(&run->timeline);
-    const struct span *span = &run->timeline.lane[LANE_COMMUNICATION].span[mark.n[LANE_COMMUNICATION]];
-    device->synchronize();
-    job_barrier(run->job);
-    run->comm->run_blocking(run->comm, collective);
-    device->stamps_end();
-    timeline_settle(&run->timeline, device->stamp_ns);
+    struct timeline_mark mark = timeline_mark(timeline);
+    const struct span *span = &timeline->lane[LANE_COMMUNICATION].span[mark.n[LANE_COMMUNICATION]];
+    struct collective collective = reducer_collective(reducer, i);
+    reducer->device->synchronize();
+    job_barrier(job);
+    reducer->comm->run_blocking(reducer->comm, &collective);
+    reducer->device->stamps_end();
+    timeline_settle(timeline, reducer->device->stamp_ns);
     double seconds = 1e-9 * (double)(span->end_ns - span->start_ns);
-    timeline_rewind(&run->timeline, &mark);
+    timeline_rewind(timeline, &mark);
     return seconds;
 }
 
-void attainable_measure(struct attainable *attainable, struct run *run, const struct step_times *times,
-                        int implementation, size_t round)
+void attainable_measure(struct attainable *attainable, const struct job *job, struct timeline *timeline,
+                        const struct step_times *times, int timed, int implementation, size_t round)
 {
-    const struct reducer *reducer = &run->reducer[implementation];
+    const struct reducer *reducer = &attainable->reducer[implementation];
     if (!reducer->strategy->reduces) {
-        measure_none(attainable, run, times, round);
+        measure_none(attainable, timeline, times, timed, round);
         return;
     }
-    run->model.device->zero(run->model.gradient, run->model.arena); /* sums of sums would soon be infinite */
-    for (int i = 0; i < reducer->plan.n; i++) {
-        struct collective collective = reducer_collective(reducer, i);
-        attainable->alone[implementation][(size_t)i * attainable->rounds + round] = seconds_alone(run, &collective);
-    }
+    const struct bucket *last = &reducer->plan.bucket[reducer->plan.n - 1];
+    reducer->device->zero(reducer->gradient, last->offset + last->count); /* sums of sums would soon be infinite */
+    for (int i = 0; i < reducer->plan.n; i++)
+        alone_of(attainable, implementation, i)[round] = seconds_alone(job, timeline, reducer, i);
 }
 
-double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int implementation,
-                           size_t round, int first, int n, double *alone)
+double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int timed,
+                           size_t round, double *alone)
 {
     const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
-    size_t plan = (size_t)attainable->reducer[implementation].plan.n;
-    double *ratio = allocate(plan, sizeof *ratio), median;
-    for (size_t i = 0; i < lane->n; i++)
-        if (lane->span[i].step >= first)
-            ratio[lane->span[i].index] += 1e-9 * (double)(lane->span[i].end_ns - lane->span[i].start_ns) / (n - first);
+    int plan = attainable->reducer->plan.n;
+    double *ratio = allocate((size_t)plan, sizeof *ratio), median;
+    for (const struct span *span = lane->span; span < lane->span + lane->n; span++)
+        if (span->step >= DISCARDED_STEPS)
+            ratio[span->index] += 1e-9 * (double)(span->end_ns - span->start_ns) / timed;
     *alone = 0;
-    for (size_t i = 0; i < plan; i++) {
-        double seconds = attainable->alone[implementation][i * attainable->rounds + round];
+    for (int i = 0; i < plan; i++) {
+        double seconds = alone_of(attainable, 0, i)[round];
         ratio[i] /= seconds;
         *alone += seconds;
     }
-    median = stats_median(ratio, plan);
+    median = stats_median(ratio, (size_t)plan);
     free(ratio);
     return median;
 }
@@ -139,7 +142,7 @@ void attainable_compute(const struct attainable *a, const struct job *job, size_
         seconds[i] = NAN;
         if (!a->reducer[i].strategy->reduces)
             continue;
-        slowest_medians(a, job, a->alone[i], plan->n, rounds, alone);
+        slowest_medians(a, job, alone_of(a, i, 0), plan->n, rounds, alone);
         for (int b = 0; b < plan->n; b++)
             ready[b] = none[plan->bucket[b].last_tensor];
         seconds[i] = attainable_of_plan(plan->n, ready, alone, none[tensors], none[tensors + 1]);

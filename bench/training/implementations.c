@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- strategies ---- */
@@ -23,35 +22,27 @@ static int strategy_parse(const struct option *option, const char *text, void *f
     return 0;
 }
 
-static int add_strategy(const struct option *option, struct strategy_list *list, const char *word)
-{
-    const char *equal = strchr(word, '=');
-    size_t length = equal ? (size_t)(equal - word) : strlen(word);
-    if (list->n == MAX_IMPLEMENTATIONS)
-        return error_report("--%s: more than %d rows", option->name, MAX_IMPLEMENTATIONS);
-    if (strategy_parse(option, equal ? equal + 1 : word, &list->item[list->n].strategy))
-        return -1;
-    char *label = list->item[list->n].label;
-    if (!length || length >= sizeof list->item->label)
-        return error_report("--%s: the label in '%s' must have 1 to %zu characters", option->name, word,
-                            sizeof list->item->label - 1);
-    memcpy(label, word, length);
-    label[length] = 0;
-    for (const char *c = label; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("_-+", *c))
-            return error_report("--%s: label '%s' may hold letters, digits, _, - and + only", option->name, label);
-    list->n++;
-    return 0;
-}
-
 static int strategies_parse(const struct option *option, const char *text, void *field)
 {
     struct strategy_list list = {0};
     char word[160];
     int more;
-    for (const char *at = text; (more = option_next_word(&at, word, sizeof word)) > 0;)
-        if (add_strategy(option, &list, word))
+    for (const char *at = text; (more = option_next_word(&at, word, sizeof word)) > 0; list.n++) {
+        const char *equal = strchr(word, '=');
+        size_t length = equal ? (size_t)(equal - word) : strlen(word);
+        if (list.n == MAX_IMPLEMENTATIONS)
+            return error_report("--%s: more than %d rows", option->name, MAX_IMPLEMENTATIONS);
+        if (strategy_parse(option, equal ? equal + 1 : word, &list.item[list.n].strategy))
             return -1;
+        char *label = list.item[list.n].label;
+        if (!length || length >= sizeof list.item->label)
+            return error_report("--%s: the label in '%s' must have 1 to %zu characters", option->name, word,
+                                sizeof list.item->label - 1);
+        memcpy(label, word, length);
+        for (const char *c = label; *c; c++)
+            if (!isalnum((unsigned char)*c) && !strchr("_-+", *c))
+                return error_report("--%s: label '%s' may hold letters, digits, _, - and + only", option->name, label);
+    }
     if (more < 0 || !list.n)
         return error_report("--%s '%.200s': expected names separated by commas, such as none,ddp,b=ddp_bucketed",
                             option->name, text);
@@ -73,6 +64,9 @@ static int buckets_parse(const struct option *option, const char *text, void *fi
         if (option_number(word, &mb) || mb < option->low || mb > option->high)
             return error_report("--%s %s: expected a size in MiB from %g to %g, such as 25 or 0.5", option->name, word,
                                 option->low, option->high);
+        for (int i = 0; i < sizes.n; i++)
+            if (!strcmp(sizes.item[i].words, word))
+                return error_report("--%s: %s is listed twice", option->name, word);
         strcpy(sizes.item[sizes.n].words, word);
         sizes.item[sizes.n].bytes = (size_t)(mb * 1048576);
     }
@@ -87,11 +81,9 @@ static int buckets_parse(const struct option *option, const char *text, void *fi
 static int delay_parse(const struct option *option, const char *text, void *field)
 {
     static const struct option of_delay = {.name = "inject-delay phase"};
-    const char *phases[PHASES + 1] = {NULL};
     char name[32], value[32];
     struct delay d = {-1, 0, PHASE_BACKWARD};
     int more, phase = -1;
-    memcpy(phases, phase_name, sizeof phase_name);
     for (const char *at = text; (more = option_next_pair(&at, name, value)) > 0;) {
         double number = 0;
         int bad = strcmp(name, "phase") && option_number(value, &number);
@@ -100,7 +92,7 @@ static int delay_parse(const struct option *option, const char *text, void *fiel
         else if (!strcmp(name, "ms") && !bad && number > 0 && number <= 60000)
             d.ms = number;
         else if (!strcmp(name, "phase")) {
-            phase = option_choose(&of_delay, value, phases);
+            phase = option_choose(&of_delay, value, phase_name);
             if (phase < 0)
                 return -1;
         } else

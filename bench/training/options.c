@@ -5,24 +5,12 @@
 #include "kernels/error.h"
 
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define FIELD(field)    offsetof(struct training_options, field)
 #define WORKLOAD(field) offsetof(struct workload, field)
 #define HUGE_COUNT      1e15
 
-static const char *const grad_dtype_names[] = {"fp32", "bf16", NULL};
-
-static int grad_dtype_parse(const struct option *option, const char *text, void *field)
-{
-    int choice = option_choose(option, text, option->choices);
-    if (choice >= 0)
-        *(enum comm_dtype *)field = choice ? COMM_BF16 : COMM_FLOAT32;
-    return choice < 0 ? -1 : 0;
-}
-
-static const struct option_kind option_grad_dtype = {VALUE_TEXT, grad_dtype_parse, NULL};
+static const char *const grad_dtype_names[] = {"fp32", "bf16", NULL}; /* the first two of enum comm_dtype */
 static const char *const regime_names[] = {"active", "warmup", NULL};
 
 /* clang-format off */
@@ -49,7 +37,7 @@ static const struct option strategy_rows[] = {
     {.name = "bucket-size-mb", .common = 1, .kind = &option_buckets, .offset = WORKLOAD(bucket_sizes),
      .initial = "100", .low = 1e-5, .high = 1e6,
      .help = "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed of each"},
-    {.name = "grad-dtype", .kind = &option_grad_dtype, .offset = WORKLOAD(grad_dtype), .initial = "fp32",
+    {.name = "grad-dtype", .kind = &option_choice, .offset = WORKLOAD(grad_dtype), .initial = "fp32",
      .choices = grad_dtype_names, .help = "type on the wire of ddp_individual_v2: fp32 or bf16"},
 };
 static const struct option batch_rows[] = {
@@ -140,23 +128,22 @@ int workload_check(struct workload *w, const char *data)
 
 struct model_sizes workload_sizes(const struct workload *w, size_t batch)
 {
-    return (struct model_sizes){.batch = batch,
-                                .context = w->context_length,
-                                .vocabulary = w->vocab_size,
-                                .width = w->d_model,
-                                .layers = w->num_layers,
-                                .heads = w->num_heads,
-                                .ff = w->d_ff,
-                                .rope_theta = (float)w->rope_theta};
+    return (struct model_sizes){batch,         w->context_length, w->vocab_size, w->d_model,
+                                w->num_layers, w->num_heads,      w->d_ff,       (float)w->rope_theta};
 }
 
-int training_options_check(struct training_options *o, size_t most_block_steps)
+int training_options_check(struct training_options *o, const struct option_table *table, size_t most_block_steps)
 {
+    if (o->batch_size_per_rank && option_was_given(table, "batch-size"))
+        return error_report("--batch-size %zu and --batch-size-per-rank %zu: give one of the two", o->batch_size,
+                            o->batch_size_per_rank);
     if (workload_check(&o->workload, o->data))
         return -1;
     if (o->warmup_epochs > o->num_epochs)
         return error_report("--warmup-epochs %zu is more than --num-epochs %zu", o->warmup_epochs, o->num_epochs);
     o->warmup_steps = o->warmup_epochs * o->steps_per_epoch;
+    /* behind the warm-up, or so that the first timed step is the first of the ramp */
+    o->block_start = o->regime == REGIME_WARMUP ? -DISCARDED_STEPS : (long)o->warmup_steps;
     size_t active = (o->num_epochs - o->warmup_epochs) * o->steps_per_epoch;
     size_t of_regime = o->regime == REGIME_WARMUP ? o->warmup_steps : active;
     if (most_block_steps && (o->regime == REGIME_ACTIVE || of_regime > most_block_steps))

@@ -24,7 +24,7 @@ struct implementation {
     int after_backward;  /* its collectives are put off until backward is over: the control for overlap */
 };
 
-/* --implementations: names, each NAME or LABEL=NAME. */
+/* --implementations: names, each NAME or LABEL=NAME; and one strategy by its name, const struct strategy *. */
 struct strategy_list {
     int n;
     struct {
@@ -32,10 +32,7 @@ struct strategy_list {
         const struct strategy *strategy;
     } item[MAX_IMPLEMENTATIONS];
 };
-extern const struct option_kind option_strategies;
-
-/* One strategy by its name: const struct strategy *. */
-extern const struct option_kind option_strategy;
+extern const struct option_kind option_strategies, option_strategy;
 
 /* --bucket-size-mb: sizes, with the words that they were given in. The row's bounds are in MiB. */
 struct bucket_sizes {
@@ -73,6 +70,7 @@ struct workload {
 };
 
 enum regime { REGIME_ACTIVE, REGIME_WARMUP };
+enum { DISCARDED_STEPS = 2 }; /* at the start of a block, not timed */
 
 struct training_options {
     struct workload workload;
@@ -92,6 +90,7 @@ struct training_options {
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     int n;
     size_t warmup_steps, block_steps; /* steps of warm-up epochs; timed steps of a block */
+    long block_start;                 /* where the schedule stands when a block begins */
 };
 
 /* What a run takes, whichever command it is of. */
@@ -103,25 +102,23 @@ struct run_options {
     struct results_options results;
 };
 
-/* The sections of a table that fill these structures. */
+/* The sections of a table that fill these structures; and what --implementations takes, for the help. */
 struct option_section workload_model_options(struct workload *workload);
 struct option_section workload_strategy_options(struct workload *workload);
 void run_options_add(struct option_table *table, struct run_options *options); /* all of them */
+void training_options_help_implementations(FILE *out);
 
 /* Checks the model's sizes, and takes the vocabulary from the data where none was given. 0, or -1, reported. */
 int workload_check(struct workload *workload, const char *data);
 /* The sizes of one rank's part of a micro-batch, for model_plan. */
 struct model_sizes workload_sizes(const struct workload *workload, size_t batch);
 
-/* Checks what can be checked without ranks, and sets warmup_steps and block_steps: the steps of the regime's epochs,
+/* Checks what can be checked without ranks, and sets the steps: those of a block are the steps of the regime's epochs,
  * but at most most_block_steps (0: no limit), unless --steps-per-block was given. 0, or -1, reported. */
-int training_options_check(struct training_options *options, size_t most_block_steps);
+int training_options_check(struct training_options *options, const struct option_table *table, size_t most_block_steps);
 
 /* Fits the options to a number of ranks: sets batch_size to the global batch. 0; or -1, reported, for a batch that does
  * not divide (the message says which sizes fit), or a rank that there is not. */
 int training_options_fit(struct training_options *options, int ranks);
-
-/* Prints what --implementations takes. */
-void training_options_help_implementations(FILE *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* rounds.c - blocks of every implementation, interleaved over rounds, so that drift of the machine hits all alike. */
-#include "training/training.h"
+#include "training/parts.h"
 
 #include "base/progress.h"
 #include "base/text.h"
@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- samples ---- */
 
@@ -28,30 +29,68 @@ double *measurements_of(const struct measurements *m, int implementation, int fi
     return m->seconds + ((size_t)implementation * FIGURES + (size_t)figure) * m->capacity;
 }
 
-/* Buffers of a block, allocated once; steps = DISCARDED_STEPS + block_steps. */
-struct scratch {
-    struct step_times *times; /* [steps] */
-    struct overlap *overlap;  /* [steps] */
-    float *record;            /* [steps, RECORDS] */
-    double *loss;             /* [steps] of this rank */
-    struct block_report *all; /* [ranks] */
-};
+/* ---- losses ---- */
+
+void losses_create(struct losses *l, int steps, int judged)
+{
+    *l = (struct losses){.steps = steps, .judged = judged, .difference = NAN};
+    l->mean = allocate((size_t)steps, sizeof *l->mean);
+}
+
+void losses_destroy(struct losses *l)
+{
+    free(l->mean);
+    free(l->expected);
+    *l = (struct losses){0};
+}
+
+void losses_add(struct losses *l, const struct job *job, const double *mine, int must_agree)
+{
+    size_t bytes = (size_t)l->steps * sizeof *mine;
+    double *all = allocate((size_t)job->size, bytes);
+    job_gather(job, mine, bytes, all);
+    for (int i = 0; i < l->steps; i++) {
+        l->mean[i] = 0;
+        for (int r = 0; r < job->size; r++)
+            l->mean[i] += all[r * l->steps + i] / job->size;
+        l->not_a_number |= !isfinite(l->mean[i]);
+    }
+    free(all);
+    int first = must_agree && !l->expected;
+    if (first)
+        l->expected = memcpy(allocate(1, bytes), l->mean, bytes);
+    for (int i = 0; must_agree && !first && i < l->steps; i++) {
+        double difference = fabs(l->mean[i] - l->expected[i]) / fabs(l->expected[i]);
+        if (!isfinite(l->mean[i]) || !isfinite(l->expected[i])) /* training may diverge, but then everywhere */
+            difference = isfinite(l->mean[i]) == isfinite(l->expected[i]) ? 0 : INFINITY;
+        l->difference = fmax(l->difference, difference);
+        if (i == l->judged)
+            l->wrong = fmax(l->wrong, difference);
+    }
+}
+
+int run_check_losses(const struct run *run)
+{
+    const struct losses *l = &run->losses;
+    int wrong = l->wrong > 1e-3; /* no order of fp32 sums explains so much */
+    if (run->job->rank == 0 && l->not_a_number)
+        fprintf(stderr, "ddpbench: warning: a loss was not a finite number: training diverged; use a smaller --lr\n");
+    if (run->job->rank == 0 && wrong)
+        fprintf(stderr,
+                "ddpbench: the losses of strategies that must agree differ by %.1e, relatively, in step %d of a block: "
+                "gradients were not reduced correctly\n",
+                l->wrong, l->judged);
+    return wrong ? -1 : 0;
+}
 
 /* ---- one block ---- */
 
-/* Where the schedule stands when a block begins: in the active regime behind the warm-up, in the warm-up regime so that
- * the first timed step is the first of the ramp. */
-static long block_start(const struct training_options *options)
-{
-    return options->regime == REGIME_WARMUP ? -DISCARDED_STEPS : (long)options->warmup_steps;
-}
-
-/* What one rank tells the others about a block. */
+/* What the ranks exchange about a block. */
 struct block_report {
     double seconds;           /* timed steps together */
     double phase[PHASES];     /* seconds a timed step */
     double communication_cpu; /* seconds that the communication thread ran in the timed steps */
-    /* from before the first barrier to behind the last, so that waiting for a slower rank is nobody else's work: */
+    /* from before the first barrier until after the last, so that waiting for a slower rank is nobody else's work: */
     double around, process_cpu, machine_cpu;
     int dropped;
 };
@@ -69,7 +108,7 @@ static void run_steps(struct run *run, int implementation, struct block_report *
 {
     struct trainer *trainer = &run->trainer;
     int steps = (int)run->options->block_steps;
-    run_start(run, implementation, block_start(run->options));
+    run_start(run, implementation, run->options->block_start);
     job_barrier(run->job);
     for (int slot = 0; slot < DISCARDED_STEPS; slot++)
         step_run(trainer, slot);
@@ -109,8 +148,8 @@ static void keep_sample(struct run *run, int implementation, size_t round, const
     }
 }
 
-/* Cores of the busiest machine that something else than its ranks used around a block, at least 0; NAN for a block too
- * short to tell, since the kernel counts in hundredths of a second. */
+/* Cores of the busiest machine that something else than its ranks used around a block, at least 0; NAN for a short
+ * block, since the kernel counts in hundredths of a second. */
 static double other_processes_cores(const struct run *run, const struct block_report *mine)
 {
     double ranks = job_sum_machine(run->job, mine->process_cpu);
@@ -119,50 +158,41 @@ static double other_processes_cores(const struct run *run, const struct block_re
     return job_max(run->job, mine->around) < 0.2 ? NAN : worst;
 }
 
-static int run_block(struct run *run, struct scratch *s, struct results *results, int implementation, size_t round)
+/* Runs a block; its arrays, which are there, are filled. Returns 0; or -1, reported, if it could not be written. */
+static int run_block(struct run *run, struct results *results, struct block *b)
 {
     int steps = DISCARDED_STEPS + (int)run->options->block_steps;
     struct block_counts *counts = &run->counts;
-    struct block_report mine;
-    run_steps(run, implementation, &mine);
+    struct block_report mine, *all = allocate((size_t)run->job->size, sizeof *all);
+    run_steps(run, b->implementation, &mine);
 
-    run->trainer.device->download(s->record, run->trainer.record, (size_t)steps * RECORDS * sizeof *s->record);
-    steps_from_timeline(&run->timeline, s->times, steps);
-    overlap_of_steps(&run->timeline, s->times, steps, s->overlap);
-    for (int i = DISCARDED_STEPS; i < steps; i++)
-        for (int p = 0; p < PHASES; p++)
-            mine.phase[p] += 1e-9 * (double)s->times[i].phase_ns[p] / (double)run->options->block_steps;
+    run->trainer.device->download(b->record, run->trainer.record, (size_t)steps * RECORDS * sizeof *b->record);
+    steps_from_timeline(&run->timeline, b->times, steps);
+    overlap_of_steps(&run->timeline, b->times, steps, b->overlap);
+    for (int i = 0; i < steps; i++) {
+        b->loss[i] = (double)b->record[i * RECORDS + RECORD_LOSS];
+        for (int p = 0; p < PHASES && i >= DISCARDED_STEPS; p++)
+            mine.phase[p] += 1e-9 * (double)b->times[i].phase_ns[p] / (double)run->options->block_steps;
+    }
     for (int i = 0; i < TIMELINE_LANES; i++)
         mine.dropped += (int)run->timeline.lane[i].dropped;
-    for (int i = 0; i < steps; i++)
-        s->loss[i] = (double)s->record[i * RECORDS + RECORD_LOSS];
-    job_gather(run->job, &mine, sizeof mine, s->all);
-    keep_sample(run, implementation, round, s->all);
-    const struct reducer *reducer = &run->reducer[implementation];
+    job_gather(run->job, &mine, sizeof mine, all);
+    keep_sample(run, b->implementation, b->round, all);
+    const struct reducer *reducer = &run->reducer[b->implementation];
     int in_fp32 = !reducer->staged || reducer->staged_dtype == COMM_FLOAT32;
-    losses_add(&run->losses, run->job, s->loss, reducer->strategy->reduces && in_fp32);
-    double others = other_processes_cores(run, &mine);
-    struct block_facts facts = {
-        .row = &run->options->implementation[implementation],
-        .round = round,
-        .block = counts->blocks,
-        .steps = steps,
-        .schedule_step = block_start(run->options),
-        .other_cores = others,
-        .steps_before = run->steps_run,
-        .origin_ns = run->origin_ns,
-        .log_grad_norm = run->options->log_grad_norm,
-        .on_device = run->comm->on_device,
-    };
+    losses_add(&run->losses, run->job, b->loss, reducer->strategy->reduces && in_fp32);
+    b->other_cores = other_processes_cores(run, &mine);
+    int wrote = telemetry_write_block(results, run, b);
     run->steps_run += steps;
     counts->blocks++;
-    counts->with_other_processes += others >= MONITOR_OTHER_CORES;
-    counts->other_cores = fmax(counts->other_cores, others);
+    counts->with_other_processes += b->other_cores >= MONITOR_OTHER_CORES;
+    counts->other_cores = fmax(counts->other_cores, b->other_cores);
     if (reducer->strategy->reduces) {
-        counts->comm_cpu_seconds += s->all[0].communication_cpu;
-        counts->comm_seconds += s->all[0].seconds;
+        counts->comm_cpu_seconds += all[0].communication_cpu;
+        counts->comm_seconds += all[0].seconds;
     }
-    return telemetry_write_block(results, &facts, &run->trainer.schedule, s->times, s->overlap, s->record);
+    free(all);
+    return wrote;
 }
 
 /* ---- the rounds ---- */
@@ -197,12 +227,12 @@ static int rotated(size_t round, int j, int n)
     return round % 2 ? (n + shift - j) % n : (shift + j) % n;
 }
 
-static void show_progress(struct progress *progress, const struct run *run, size_t done, int i, size_t round)
+static void show_progress(struct progress *progress, const struct run *run, size_t done, const struct block *b)
 {
     const struct training_options *o = run->options;
     char words[160];
-    snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g, loss %.4f", round + 1, o->rounds,
-             o->implementation[i].label, o->regime == REGIME_WARMUP ? "warmup" : "active",
+    snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g, loss %.4f", b->round + 1, o->rounds,
+             o->implementation[b->implementation].label, o->regime == REGIME_WARMUP ? "warmup" : "active",
              (double)schedule_learning_rate(&run->trainer.schedule, run->trainer.step - 1),
              run->losses.mean[run->losses.steps - 1]);
     progress_show(progress, done, words);
@@ -213,26 +243,28 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
     const struct training_options *o = run->options;
     struct progress progress;
     size_t units = o->rounds * (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
-    struct scratch s = {allocate(steps, sizeof *s.times), allocate(steps, sizeof *s.overlap),
-                        allocate(steps * RECORDS, sizeof *s.record), allocate(steps, sizeof *s.loss),
-                        allocate((size_t)run->job->size, sizeof *s.all)};
+    struct block b = {.times = allocate(steps, sizeof *b.times),
+                      .overlap = allocate(steps, sizeof *b.overlap),
+                      .record = allocate(steps * RECORDS, sizeof *b.record),
+                      .loss = allocate(steps, sizeof *b.loss)};
     int status = 0;
     /* the weights have moved after the first step; in the warm-up regime, where the rate is 0 until the second step of
      * the ramp, after that */
     int judged = o->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
-    losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1, run->job->size);
+    losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
     estimate(run, results, units);
     progress_begin(&progress, run->job->rank ? 0 : units);
     int64_t written = clock_now_ns();
     for (size_t done = 0; done < units && !status;) { /* blocks */
-        size_t round = run->measurements.rounds;
-        int i = rotated(round, (int)(done % (size_t)o->n), o->n), wrote = run_block(run, &s, results, i, round);
+        b.round = run->measurements.rounds;
+        b.implementation = rotated(b.round, (int)(done % (size_t)o->n), o->n);
+        int wrote = run_block(run, results, &b);
         if (hooks->block)
-            hooks->block(hooks->context, run, s.times, s.overlap, i, round);
+            hooks->block(hooks->context, run, b.times, b.overlap, b.implementation, b.round);
         status = job_agree(run->job, wrote);
         if (status)
             break;
-        show_progress(&progress, run, ++done, i, round);
+        show_progress(&progress, run, ++done, &b);
         if (done % (size_t)o->n)
             continue;
         run->measurements.rounds++;
@@ -243,22 +275,9 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
         }
     }
     progress_end(&progress);
-    free(s.times);
-    free(s.overlap);
-    free(s.record);
-    free(s.loss);
-    free(s.all);
+    free(b.times);
+    free(b.overlap);
+    free(b.record);
+    free(b.loss);
     return status;
-}
-
-void run_report_losses(const struct run *run)
-{
-    const struct losses *l = &run->losses;
-    if (run->job->rank == 0 && l->not_a_number)
-        fprintf(stderr, "ddpbench: warning: a loss was not a finite number: training diverged; use a smaller --lr\n");
-    if (run->job->rank == 0 && losses_are_wrong(l))
-        fprintf(stderr,
-                "ddpbench: the losses of strategies that must agree differ by %.1e, relatively, in step %d of a block: "
-                "gradients were not reduced correctly\n",
-                l->wrong, l->judged);
 }

@@ -1,15 +1,15 @@
 /* setup.c - everything that a run needs, planned, checked and allocated before the first step. */
+#include "training/parts.h"
+
+#include "ddp/comm_create.h"
 #include "kernels/clock.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
-#include "training/training.h"
 
-#include "ddp/comm_create.h"
 #include <stdlib.h>
-#include <string.h>
 
 /* Lays the model out and asks whether it fits, before anything is allocated. */
-static int plan_model(struct run *run, const struct recording *recording)
+static int plan_model(struct run *run)
 {
     const struct training_options *o = run->options;
     struct model_sizes sizes =
@@ -19,21 +19,19 @@ static int plan_model(struct run *run, const struct recording *recording)
         width * width * (double)sizes.layers > 1e17)
         return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
     model_plan(&run->model, &sizes, run->device->compute_bytes);
-    if (recording->gpu_option && !run->opened.on_gpu)
-        return error_report("--%s is for runs on GPUs, and this one is on the CPU", recording->gpu_option);
-    if (recording->operations && !memory_capture_room(recording, o, &run->model))
+    if (run->recording.gpu_option && !run->opened.on_gpu)
+        return error_report("--%s is for runs on GPUs, and this one is on the CPU", run->recording.gpu_option);
+    if (run->recording.operations && !run_capture_room(run))
         return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
-                            recording->buffer_mb);
-    memory_estimate(run->memory, recording, o, &run->model, run->job->size);
-    if (!run->opened.on_gpu)
-        return memory_check(run->memory, "this machine", 0, host_memory_available(), run->job->machine_size);
-    if (run->model.sizes.width / run->model.sizes.heads > DEVICE_CUDA_MOST_HEAD_WIDTH)
+                            run->recording.buffer_mb);
+    memory_estimate(run);
+    if (run->opened.on_gpu && sizes.width / sizes.heads > DEVICE_CUDA_MOST_HEAD_WIDTH)
         return error_report("heads of width %zu: on a GPU they are at most %d wide; use more --num-heads",
-                            run->model.sizes.width / run->model.sizes.heads, DEVICE_CUDA_MOST_HEAD_WIDTH);
-    return memory_check(run->memory, run->opened.gpu.name, 1, run->opened.gpu.free_memory, run->opened.sharing);
+                            sizes.width / sizes.heads, DEVICE_CUDA_MOST_HEAD_WIDTH);
+    return memory_check(run);
 }
 
-static void create_trainer(struct run *run, const struct recording *recording)
+static void create_trainer(struct run *run)
 {
     const struct training_options *o = run->options;
     run->reducer = allocate((size_t)o->n, sizeof *run->reducer);
@@ -46,7 +44,7 @@ static void create_trainer(struct run *run, const struct recording *recording)
     run->trainer = (struct trainer){
         .device = run->model.device,
         .model = &run->model,
-        .data = run->data,
+        .data = run->trainer.data,
         .reducer = &run->reducer[0],
         .schedule = {(float)o->lr, (long)o->warmup_steps},
         .timeline = &run->timeline,
@@ -58,26 +56,12 @@ static void create_trainer(struct run *run, const struct recording *recording)
         .delay_ns = run->job->rank == o->delay.rank ? (int64_t)(1e6 * o->delay.ms) : 0,
     };
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, (float)o->weight_decay};
-    size_t slots = DISCARDED_STEPS + o->block_steps,
-           captured = recording->operations ? memory_capture_room(recording, o, &run->model) + 1 : 0;
+    size_t slots = DISCARDED_STEPS + o->block_steps, captured = run_capture_room(run) + 1;
     trainer_create(&run->trainer, &adamw, slots > captured ? slots : captured);
 }
 
-/* The comm, and in memory that it is fast in, the gradient. */
-static int create_comm(struct run *run, const struct run_options *options, const struct device *device)
-{
-    struct comm_options how = options->comm;
-    how.core_to_spare = run->cores_per_rank >= run->threads + 1;
-    how.shares_gpu = options->device.share_gpu;
-    run->comm = comm_create(run->job, device, &run->timeline, (size_t)run->model.tensors, &how);
-    if (!run->comm)
-        return -1;
-    run->gradient = run->comm->allocate(run->comm, run->model.arena * sizeof *run->gradient);
-    return 0;
-}
-
-int run_set_up(struct run *run, const struct run_options *options, const struct recording *recording, const char *mode,
-               const struct command *command, const struct results_target *target, struct results *results)
+int run_set_up(struct run *run, const struct run_options *options, const char *mode, const struct command *command,
+               const struct results_target *target, struct results *results)
 {
     run->options = &options->training;
     run->origin_ns = clock_now_ns();
@@ -92,20 +76,25 @@ int run_set_up(struct run *run, const struct run_options *options, const struct 
     const struct data_options data = {o->data,        o->workload.vocab_size, o->workload.context_length,
                                       o->batch_size,  o->grad_accumulation,   o->seed,
                                       run->job->rank, run->job->size};
-    if (job_agree(run->job, plan_model(run, recording)) || job_agree(run->job, data_create(&run->data, &data)) ||
+    if (job_agree(run->job, plan_model(run)) || job_agree(run->job, data_create(&run->trainer.data, &data)) ||
         job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
         job_agree(run->job, results_open(results, run->job, target)))
         return -1;
     size_t spans[TIMELINE_LANES];
-    memory_spans(recording, o, &run->model, spans);
+    memory_spans(run, spans);
     timeline_create(&run->timeline, spans);
-    run->traced = recording->operations ? device_traced(run->device, &run->timeline) : NULL;
-    const struct device *device = recording->allocations ? run->traced : run->device;
-    if (create_comm(run, options, device))
+    run->traced = run->recording.operations ? device_traced(run->device, &run->timeline) : NULL;
+    const struct device *device = run->recording.allocations ? run->traced : run->device;
+    struct comm_options how = options->comm;
+    how.core_to_spare = run->cores_per_rank >= run->threads + 1;
+    how.shares_gpu = options->device.share_gpu;
+    run->comm = comm_create(run->job, device, &run->timeline, (size_t)run->model.tensors, &how);
+    if (!run->comm)
         return -1;
-    model_allocate(&run->model, device, run->gradient);
+    /* in memory that the comm is fast in */
+    model_allocate(&run->model, device, run->comm->allocate(run->comm, run->model.arena * sizeof(float)));
     model_initialize(&run->model, o->seed);
-    create_trainer(run, recording);
+    create_trainer(run);
     measurements_create(&run->measurements, o->n, o->rounds);
     if (job_agree(run->job, run_json_write(run, mode, command, results)))
         return -1;
@@ -128,10 +117,10 @@ void run_tear_down(struct run *run)
         reducer_destroy(&run->reducer[i]);
     free(run->reducer);
     if (run->comm) {
-        run->comm->release(run->comm, run->gradient);
+        run->comm->release(run->comm, run->model.gradient);
         run->comm->destroy(run->comm);
     }
     timeline_destroy(&run->timeline);
-    data_destroy(run->data);
+    data_destroy(run->trainer.data);
     model_destroy(&run->model);
 }

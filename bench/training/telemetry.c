@@ -1,5 +1,5 @@
 /* telemetry.c - a line of telemetry for each step. */
-#include "training/training.h"
+#include "training/parts.h"
 
 #include "kernels/error.h"
 
@@ -21,11 +21,8 @@ void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times
 {
     telemetry_print_number(out, "start", 1e-9 * (double)(step->start_ns - origin_ns));
     print_ms(out, "step_ms", 1e-9 * (double)(step->end_ns - step->start_ns));
-    for (int p = 0; p < PHASES; p++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s_ms", phase_name[p]);
-        print_ms(out, name, 1e-9 * (double)step->phase_ns[p]);
-    }
+    for (int p = 0; p < PHASES; p++)
+        fprintf(out, ", \"%s_ms\": %.6f", phase_name[p], 1e-6 * (double)step->phase_ns[p]);
 }
 
 /* Computation is known of traced steps only. */
@@ -44,27 +41,29 @@ void telemetry_print_overlap(FILE *out, const struct overlap *o, int traced, int
     telemetry_print_number(out, "utilisation", o->utilisation);
 }
 
-int telemetry_write_block(struct results *results, const struct block_facts *block, const struct lr_schedule *schedule,
-                          const struct step_times *times, const struct overlap *overlap, const float *record)
+int telemetry_write_block(struct results *results, const struct run *run, const struct block *block)
 {
+    const struct training_options *o = run->options;
+    const struct implementation *row = &o->implementation[block->implementation];
+    const struct lr_schedule *schedule = &run->trainer.schedule;
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
     if (!out)
         FATAL("no memory for the telemetry of a block");
-    for (int i = 0; i < block->steps; i++) {
-        long at = block->schedule_step + i;
-        int warmup = schedule_is_warmup(schedule, at);
+    for (int i = 0; i < DISCARDED_STEPS + (int)o->block_steps; i++) {
+        const float *record = block->record + i * RECORDS;
+        int warmup = schedule_is_warmup(schedule, o->block_start + i);
         fprintf(out, "{\"implementation\": \"%s\", \"round\": %zu, \"block\": %zu, \"step\": %d, \"timed\": %s",
-                block->row->label, block->round, block->block, i, i < DISCARDED_STEPS ? "false" : "true");
-        fprintf(out, ", \"global_step\": %ld, \"epoch_kind\": \"%s\"", block->steps_before + i,
+                row->label, block->round, run->counts.blocks, i, i < DISCARDED_STEPS ? "false" : "true");
+        fprintf(out, ", \"global_step\": %ld, \"epoch_kind\": \"%s\"", run->steps_run + i,
                 warmup ? "warmup" : "active");
-        telemetry_print_times(out, block->origin_ns, &times[i]);
-        telemetry_print_number(out, "loss", (double)record[i * RECORDS + RECORD_LOSS]);
-        telemetry_print_number(out, "learning_rate", (double)schedule_learning_rate(schedule, at));
-        if (warmup || block->log_grad_norm)
-            telemetry_print_number(out, "grad_norm", (double)record[i * RECORDS + RECORD_GRAD_NORM]);
-        telemetry_print_overlap(out, &overlap[i], block->row->traced, block->on_device);
+        telemetry_print_times(out, run->origin_ns, &block->times[i]);
+        telemetry_print_number(out, "loss", (double)record[RECORD_LOSS]);
+        telemetry_print_number(out, "learning_rate", (double)schedule_learning_rate(schedule, o->block_start + i));
+        if (warmup || o->log_grad_norm)
+            telemetry_print_number(out, "grad_norm", (double)record[RECORD_GRAD_NORM]);
+        telemetry_print_overlap(out, &block->overlap[i], row->traced, run->comm->on_device);
         telemetry_print_number(out, "other_processes_cores", block->other_cores);
         fprintf(out, "}\n");
     }

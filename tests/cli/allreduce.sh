@@ -130,7 +130,7 @@ refuse() {
     [ "$status" = 2 ] && grep -qE "^ddpbench: .*($pattern)" said && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && [ ! -e out ] && good=0 || good=1
     result "$good" "refused: $words"
 }
-refuse "an unknown type" '--datatype half: expected float, double, bf16 or int32' -d half
+refuse "an unknown type" '--datatype half: expected float, bf16, double or int32' -d half
 refuse "an unknown operation" '--op prod: expected sum, max or avg' -o prod
 refuse "an unknown collective" '--collective alltoall: expected all_reduce' --collective alltoall
 refuse "an empty list" "--datatype '': expected float" --datatype=
@@ -141,7 +141,7 @@ refuse "two ways to say sizes" '--max-bytes does not go with --sizes' --sizes 8 
 refuse "two ways to step" 'two ways to step' -f 2 -i 8
 refuse "a model without its use" '--d-model needs --sizes-from-model' --d-model 64
 refuse "what overlap does not measure" '--check does not go with --overlap' --overlap -c 3
-refuse "an empty list of sizes" "--sizes '': expected a list" --sizes=
+refuse "an empty list of sizes" "--sizes '': expected a text" --sizes=
 refuse "a size in other digits" '--min-bytes 0x10: expected a size' -b 0x10
 refuse "a root that is no rank" '--root 2: there are ranks 0 to 1' --collective broadcast --root 2
 refuse "an unknown letter" "unknown option '-q'" -q 3

@@ -49,7 +49,8 @@ for ranks in 1 2 3; do
     result "$good" "$ranks ranks: one line a step"
 done
 
-launch 2 --output '' --label nightly
+status=0
+"${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --label nightly >printed 2>said </dev/null || status=$?
 compgen -G 'results/[0-9]*-nightly/summary.json' >/dev/null && good=$status || good=1
 result "$good" "without --output, results go to results/<time>-<label>"
 
@@ -92,6 +93,8 @@ refuse "an unknown option on 3 ranks" 3 "unknown option '--bogus'; see --help al
 refuse "an unknown implementation" 2 "unknown implementation 'magic'; known: .*ddp_bucketed" --implementations none,magic
 refuse "a word that is no option" 2 "'8': options begin with --" 8
 refuse "an option without its value" 2 "--rounds needs a value" --rounds
+refuse "two sizes of a batch" 2 '--batch-size 6 and --batch-size-per-rank 3: give one' --batch-size-per-rank 3
+refuse "an empty directory" 2 "--output '': expected" --output ''
 refuse "a batch that does not divide" 2 'batch of 7 .*2 ranks.* 6 or 8' --batch-size 7
 refuse "a batch smaller than the ranks" 3 'batch of 2 .*such as 3' --batch-size 2
 refuse "micro-batches that do not divide" 2 'batch of 6 .* 2 ranks x 2 micro-batches.* 4 or 8' --grad-accumulation 2

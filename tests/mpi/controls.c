@@ -95,8 +95,6 @@ static void add_block(const struct step_times *times, const struct overlap *over
 {
     run.job = &job;
     run.options = &options;
-    run.reducer = p.reducer;
-    run.model.tensors = PROFILE_TENSORS;
     controls_add_block(&p.controls, &run, times, overlap, row, round);
 }
 
@@ -161,8 +159,8 @@ START_TEST(collectives_are_measured_alone)
     struct comm comm = {.run_blocking = slow};
     made_up_profile_create(&p, job.size, &strategy_ddp_bucketed);
     made_up_create(&run.timeline, 200);
-    run.comm = &comm;
-    run.model.device = &device;
+    p.reducer[0].comm = &comm;
+    p.reducer[0].device = &device;
     zeroed = collectives = out_of_order = 0;
     for (int s = 0; s < STEPS; s++)
         for (int i = 0; i < PROFILE_BUCKETS; i++) {

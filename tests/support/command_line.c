@@ -17,7 +17,7 @@ static int parse_words(struct command_line *line, int argc, char *const argv[])
         return 0;
     if (line->profile.profile)
         return profile_options_check(&line->profile, &line->table, &line->run.training);
-    return benchmark_options_check(&line->run.training);
+    return benchmark_options_check(&line->run.training, &line->table);
 }
 
 struct command_line *parse(const char *line)

@@ -5,7 +5,7 @@
 #include "base/stats.h"
 #include "base/version.h"
 #include "results/results.h"
-#include "training/training.h"
+#include "training/parts.h"
 
 #include "kernels/error.h"
 #include "tests/support/suite.h"
@@ -435,11 +435,10 @@ END_TEST
 
 START_TEST(what_is_not_finite_is_null)
 {
-    enum { N = 2 };
+    enum { N = DISCARDED_STEPS };
     static const char *const unknown[] = {"other_processes_cores", "loss", "grad_norm"};
-    const struct lr_schedule schedule = {0};
-    const struct step_times times[N] = {{.start_ns = 5, .end_ns = 123456789}};
-    const struct overlap overlap[N] = {{0}};
+    struct step_times times[N] = {{.start_ns = 5, .end_ns = 123456789}};
+    struct overlap overlap[N] = {{0}};
     float record[N * RECORDS];
     struct results results = {.rank = 3};
     char path[128];
@@ -447,9 +446,11 @@ START_TEST(what_is_not_finite_is_null)
     ck_assert_int_eq(lines_open(&results.telemetry, path), 0);
     for (int i = 0; i < N * RECORDS; i++)
         record[i] = i % 2 ? INFINITY : NAN;
-    const struct implementation row = {.label = "x"};
-    struct block_facts facts = {.row = &row, .steps = N, .other_cores = NAN, .log_grad_norm = 1};
-    ck_assert_int_eq(telemetry_write_block(&results, &facts, &schedule, times, overlap, record), 0);
+    const struct training_options options = {.implementation = {{.label = "x"}}, .log_grad_norm = 1};
+    struct comm comm = {0};
+    const struct run run = {.options = &options, .comm = &comm};
+    const struct block block = {.other_cores = NAN, .times = times, .overlap = overlap, .record = record};
+    ck_assert_int_eq(telemetry_write_block(&results, &run, &block), 0);
     results_close(&results);
     char *all = read_text("", "rank_3_metrics.jsonl");
     for (char *line = strtok(all, "\n"); line; line = strtok(NULL, "\n")) {

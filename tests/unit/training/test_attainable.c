@@ -1,6 +1,6 @@
 /* test_attainable.c - the fastest step that a plan of buckets allows, by hand. */
 #include "tests/support/suite.h"
-#include "training/training.h"
+#include "training/attainable.h"
 
 START_TEST(attainable_by_hand)
 {

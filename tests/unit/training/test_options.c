@@ -83,7 +83,10 @@ static const struct {
     {"--bucket-size-mb|25MB", {"--bucket-size-mb 25MB", "MiB"}},
     {"--bucket-size-mb|1,", {"0.5,1,25"}},
     {"--bucket-size-mb|1,x", {"--bucket-size-mb x"}},
-    {"--bucket-size-mb|1,1", {"'ddp_bucketed:1' is listed twice"}},
+    {"--bucket-size-mb|1,1", {"--bucket-size-mb: 1 is listed twice"}},
+    {"--batch-size|8|--batch-size-per-rank|2", {"--batch-size 8 and --batch-size-per-rank 2", "one of the two"}},
+    {"--output=", {"--output ''", "not empty"}},
+    {"--help|foo", {"--help foo: expected all"}},
     /* what does not fit together */
     {"--d-model|30|--num-heads|4", {"--num-heads 4", "--d-model 30", "these do: 1, 3, 5, 15"}},
     {"--d-model|32|--num-heads|32", {"even width", "these do: 1, 2, 4, 8, 16"}},
@@ -242,9 +245,8 @@ START_TEST(vocabulary_follows_data)
                 {"--data|a.bin", 65536},
                 {"--data|a.bin|--vocab-size|50257", 50257},
                 {"--vocab-size|61", 61}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         ck_assert_uint_eq(parsed(rows[i].line)->run.training.workload.vocab_size, rows[i].vocabulary);
-    }
 }
 END_TEST
 

@@ -1,12 +1,64 @@
-/* heading.c - what was run, and what a reader of the figures must know of the machine and the losses meanwhile, in
- * lines: the same for the benchmark and the profile. */
+/* describe.c - what was run, as run.json and as the heading of a summary, and what a reader of its figures must know of
+ * the machine and the losses: the same for the benchmark and the profile. */
+#include "training/parts.h"
+
 #include "base/json.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "training/training.h"
 
 #include <math.h>
-#include <stdio.h>
+
+/* ---- run.json ---- */
+
+int run_json_write(const struct run *run, const char *mode, const struct command *command,
+                   const struct results *results)
+{
+    const struct training_options *o = run->options;
+    size_t tokens = o->batch_size * o->workload.context_length;
+    cJSON *json = provenance_create(mode, results->label, command);
+    cJSON *derived = cJSON_AddObjectToObject(json, "derived");
+    json_add_number(derived, "world_size", run->job->size);
+    json_add_number(derived, "host_count", run->job->hosts);
+    json_add_number(derived, "threads", run->threads);
+    json_add_number(derived, "cores_per_rank", run->cores_per_rank);
+    json_add_number(derived, "parameters", (double)run->model.parameters);
+    json_add_number(derived, "tokens_per_step", (double)tokens);
+    json_add_number(derived, "model_flops_per_step", model_flops(&run->model, tokens));
+    json_add_number(derived, "data_tokens", (double)data_tokens(run->trainer.data));
+    json_add_number(derived, "timed_steps_per_block", (double)o->block_steps);
+    json_add_text(derived, "device", run->model.device->name);
+    open_device_describe(&run->opened, derived);
+    json_add_text(derived, "blas", version_blas());
+    provenance_add_comm(derived, run->comm);
+    cJSON *memory = cJSON_AddObjectToObject(derived, "memory_bytes_per_rank");
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
+    cJSON *list = cJSON_AddArrayToObject(json, "implementations");
+    for (int i = 0; i < o->n; i++) {
+        const struct implementation *row = &o->implementation[i];
+        const struct plan *plan = &run->reducer[i].plan;
+        cJSON *item = json_add_row(list);
+        json_add_text(item, "name", row->label);
+        json_add_text(item, "strategy", row->strategy->name);
+        cJSON_AddBoolToObject(item, "traced", row->traced);
+        cJSON_AddBoolToObject(item, "after_backward", row->after_backward || !row->strategy->overlaps);
+        if (row->strategy->buckets)
+            json_add_number(item, "bucket_bytes", (double)row->bucket_bytes);
+        cJSON *collectives = cJSON_AddArrayToObject(item, "collectives");
+        for (int s = 0; row->strategy->reduces && s < plan->n; s++) {
+            struct collective c = reducer_collective(&run->reducer[i], s);
+            cJSON *collective = json_add_row(collectives);
+            json_add_number(collective, "bytes", (double)(c.count * comm_dtype_bytes(c.dtype)));
+            json_add_number(collective, "tensors", plan->bucket[s].tensors);
+            size_t parameters = bucket_parameters(run->model.tensor, &plan->bucket[s]);
+            json_add_number(collective, "parameters", (double)parameters);
+        }
+    }
+    host_describe(&run->host, run->job, json);
+    return provenance_write(results, json);
+}
+
+/* ---- the heading and notes of a summary ---- */
 
 void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON *summary)
 {
@@ -30,8 +82,8 @@ void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON 
     results_add_line(summary, "heading", "batch     %zu sequences a step = %d ranks x %zu micro-batch%s x %zu",
                      o->batch_size, job->size, o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es",
                      run->model.sizes.batch);
-    if (data_tokens(run->data))
-        results_add_line(summary, "heading", "data      %s, %zu tokens", o->data, data_tokens(run->data));
+    if (data_tokens(run->trainer.data))
+        results_add_line(summary, "heading", "data      %s, %zu tokens", o->data, data_tokens(run->trainer.data));
     else
         results_add_line(summary, "heading", "data      synthetic");
     results_add_line(summary, "heading", "%s", epochs_or_regime);
@@ -76,7 +128,7 @@ void run_add_notes(const struct run *run, cJSON *summary)
                          run->monitored.dropped);
     if (counts->comm_cpu_seconds > 0)
         results_add_line(summary, "notes",
-                         "The communication thread of rank 0 used %.2f cores beside the computation (progress %s).",
+                         "The communication thread of rank 0 used %.2f cores during the computation (progress %s).",
                          counts->comm_cpu_seconds / counts->comm_seconds, run->comm->progress);
     if (counts->dropped_spans)
         results_add_line(summary, "notes", "Warning: %d spans found the timeline full; phase times are incomplete.",

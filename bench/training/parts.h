@@ -1,0 +1,46 @@
+/* parts.h - the parts of a run that only training/ looks into. */
+#ifndef BENCH_TRAINING_PARTS_H
+#define BENCH_TRAINING_PARTS_H
+
+#include "training/training.h"
+
+/* For blocks of that many steps; `judged` as in the struct. Release with losses_destroy. */
+void losses_create(struct losses *losses, int steps, int judged);
+void losses_destroy(struct losses *losses); /* a zeroed one is fine */
+
+/* Takes this rank's loss of each step, mine[steps], of a block. must_agree: its strategy reduces the whole gradient in
+ * fp32. All ranks call it and know the same afterwards. */
+void losses_add(struct losses *losses, const struct job *job, const double *mine, int must_agree);
+
+/* Spans of each lane that a run has room for. */
+void memory_spans(const struct run *run, size_t spans[TIMELINE_LANES]);
+
+/* Fills run->memory from the planned model, before anything is allocated. */
+void memory_estimate(struct run *run);
+/* Their sum; and the parts in words. */
+size_t memory_total(const size_t bytes[MEMORY_PARTS]);
+const char *memory_words(const size_t bytes[MEMORY_PARTS], char text[256]);
+
+/* Returns 0 if the estimates of all ranks fit into the memory that is free in their GPU (there without the records) or
+ * on this machine; or -1, reported, with the parts. */
+int memory_check(const struct run *run);
+
+/* Writes run.json: what was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
+int run_json_write(const struct run *run, const char *mode, const struct command *command,
+                   const struct results *results);
+
+/* A block that is over. The arrays are [DISCARDED_STEPS + block_steps]. */
+struct block {
+    int implementation;
+    size_t round;
+    double other_cores; /* that other processes used meanwhile; NAN: unknown */
+    struct step_times *times;
+    struct overlap *overlap;
+    float *record; /* of each step [RECORDS] */
+    double *loss;  /* of this rank */
+};
+
+/* Appends a line of telemetry for each step of a block. The run's counts are those before it. 0, or -1, reported. */
+int telemetry_write_block(struct results *results, const struct run *run, const struct block *block);
+
+#endif
