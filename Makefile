@@ -60,6 +60,10 @@ SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c 
 	$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c bench/*/*.c))
 LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(SOURCES_OF_ALL) $(wildcard $(ABSENT)) $(CUDA_SOURCES)))
 TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
+ifeq ($(SETTING),tsan) # for test_comm_thread alone
+LIBRARY := $(filter $(OUT)/obj/kernels/% $(OUT)/obj/ddp/%,$(LIBRARY))
+TEST_HELP := $(OUT)/obj/tests/support/suite.o
+endif
 TESTS := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/*.c tests/mpi/*.c tests/support/programs/*.c))
 
 all: setup
@@ -142,15 +146,19 @@ format:
 
 lint: setup
 	@launch/setup.sh --lint
-	@$(MAKE) --no-print-directory CUDA=0 lint-all
+	@$(MAKE) --no-print-directory -j$$(nproc) --output-sync CUDA=0 lint-tidy lint-rest lint-scripts
 
-lint-all:
+lint-rest:
 	clang-format --dry-run --Werror $(SOURCES)
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 		--suppress=missingIncludeSystem --library=.cppcheck.xml -I. -Ibench $(filter %.c,$(SOURCES))
+
+lint-tidy:
 	printf '%s\n' $(filter %.c,$(SOURCES)) | \
 		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" $(DEFINES_bench/base/version))' \
-		xargs -n 10 -P $$(nproc) sh -c 'clang-tidy --quiet "$$@" -- $$TIDY_FLAGS' clang-tidy
+		xargs -n 4 -P $$(nproc) sh -c 'clang-tidy --quiet "$$@" -- $$TIDY_FLAGS' clang-tidy
+
+lint-scripts:
 	shellcheck $(SCRIPTS)
 
 # Everything under the address and undefined-behaviour sanitizers; the communication thread and its queue under the
@@ -210,6 +218,6 @@ $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer install setup help clean format lint lint-all sanitize program tests
+.PHONY: FORCE all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer install setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -7,6 +7,7 @@ usage() {
 Usage: [MPIRUN=mpirun] tests/run.sh [--help] BUILD_DIR
 Runs, for each tests/unit/*/test_*.c, its program in BUILD_DIR alone; for each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4
 ranks, or 1 and 3; each tests/cli/*.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
+First those that need one core and bound no times, one on each core, and then the others one after the other.
 The seconds of each go to BUILD_DIR/tests/times.tsv, and the five slowest are named.
 Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
   --gpu   only what runs on a real GPU, which has to be there
@@ -39,34 +40,75 @@ limit_seconds=300
 MPIRUN=${MPIRUN:-$(command -v mpirun.mpich || command -v mpirun || true)}
 export MPIRUN
 export OMP_WAIT_POLICY=passive # on busy cores, threads that spin make others wait for whole time slices
-passed=0 failed=0 skipped=0 programs=0 child=
-log=$(mktemp)
+export CK_DEFAULT_TIMEOUT=60 # Check's own 4 s are too few for a program that shares its core
+passed=0 failed=0 skipped=0
+lanes=1 # how many programs run at a time
+kinds=() names=() reported=0 # of the programs in the order of their start; how many have been reported
+work=$(mktemp -d)
 mkdir -p "$build/tests"
 times=$build/tests/times.tsv
 : >"$times"
-# timeout has a process group of its own, which a key press on the terminal does not reach
-stop() { [ -z "$child" ] || kill "$child" 2>/dev/null || true; }
-trap 'rm -f "$log"' EXIT
+stop() { jobs -p | xargs -r kill 2>/dev/null || true; }
+trap 'rm -rf "$work"' EXIT
 trap 'stop; exit 130' INT
 trap 'stop; exit 143' TERM
 
 # run_one KIND NAME COMMAND...: KIND is check (the program prints Check's totals) or lines ("ok - ", "not ok - ").
+# It ends here if there is one lane, or later.
 run_one() {
-    local kind=$1 name=$2 status=0 begin=$EPOCHREALTIME why='' good=0 bad=0 skip=0
+    local n=${#names[@]}
+    kinds+=("$1") names+=("$2")
     shift 2
-    programs=$((programs + 1))
-    if [ ! -x "${*: -1}" ] && [ "$kind" = check ]; then
+    if [ ! -x "${*: -1}" ] && [ "${kinds[n]}" = check ]; then
+        echo 'missing 0' >"$work/$n.end"
+    else
+        measure "$n" "$@" &
+    fi
+    wait_for $((lanes - 1))
+}
+
+# measure N COMMAND...: runs program N; its words go to N.log, and at last its status and seconds to N.end.
+measure() {
+    local n=$1 status=0 begin=$EPOCHREALTIME child
+    shift
+    timeout --kill-after=10 "$limit_seconds" "$@" >"$work/$n.log" 2>&1 </dev/null &
+    child=$!
+    # timeout has a process group of its own, which a key press on the terminal does not reach
+    trap 'kill "$child" 2>/dev/null; exit 143' TERM
+    wait "$child" || status=$?
+    awk -v status="$status" -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%s %.1f\n", status, b - a }' >"$work/$n.ended"
+    mv "$work/$n.ended" "$work/$n.end"
+}
+
+# wait_for MOST: waits until at most so many programs run, and reports those that have ended, in order.
+wait_for() {
+    local status ended i
+    while
+        ended=("$work"/*.end)
+        [ $((${#names[@]} - ${#ended[@]})) -gt "$1" ]
+    do
+        status=0
+        wait -n || status=$?
+        [ "$status" = 127 ] || continue
+        for ((i = 0; i < ${#names[@]}; i++)); do # nothing runs, so what has not ended was killed
+            [ -e "$work/$i.end" ] || echo '137 0' >"$work/$i.end"
+        done
+    done
+    while [ "$reported" -lt "${#names[@]}" ] && [ -e "$work/$reported.end" ]; do
+        report "$reported"
+        reported=$((reported + 1))
+    done
+}
+
+# report N: counts the checks of program N, which has ended, and prints a line, and its words if one failed.
+report() {
+    local kind=${kinds[$1]} name=${names[$1]} log=$work/$1.log status seconds why='' good=0 bad=0 skip=0
+    read -r status seconds <"$work/$1.end"
+    if [ "$status" = missing ]; then
         printf '%-6s %-44s is not built\n' FAILED "$name"
         failed=$((failed + 1))
         return
     fi
-    timeout --kill-after=10 "$limit_seconds" "$@" >"$log" 2>&1 </dev/null &
-    child=$!
-    wait "$child" || status=$?
-    child=
-    local seconds
-    seconds=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
-
     skip=$(grep -c '^skip - ' "$log" || true)
     if [ "$kind" = check ]; then
         local totals='^[0-9]+%: Checks: ([0-9]+), Failures: ([0-9]+), Errors: ([0-9]+)$' lines
@@ -105,12 +147,16 @@ run_ranks() {
     run_one check "$1, $2 ranks" env OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} -n "$2" "$3"
 }
 
-run_on_cpu() {
-    local source name counts ranks
+run_unit_tests() {
+    local source
     for source in tests/unit/*/test_*.c; do
-        name=${source%.c}
-        run_one check "${name#tests/}" "$build/$name"
+        source=${source%.c}
+        run_one check "${source#tests/}" "$build/$source"
     done
+}
+
+run_mpi_tests() {
+    local source name counts ranks
     for source in tests/mpi/*.c; do
         name=${source%.c}
         case $name in
@@ -122,28 +168,75 @@ run_on_cpu() {
             run_ranks "${name#tests/}" "$ranks" "$build/$name"
         done
     done
-    for source in tests/cli/*.sh; do
-        [ "$only" != cpu ] || [[ $source == tests/cli/@(allreduce|benchmark|comm|compare|help|profile|report).sh ]] || continue
-        run_one lines "${source#tests/}" "$source" "$build"
+}
+
+# run_scripts NAME...: those of tests/cli, as far as they are asked for.
+run_scripts() {
+    local name
+    for name in "$@"; do
+        [ "$only" != cpu ] || [[ $name == @(allreduce|benchmark|comm|compare|help|profile|report) ]] || continue
+        run_one lines "cli/$name.sh" "tests/cli/$name.sh" "$build"
     done
 }
 
-# run_on_gpu WHERE DIRECTORY RANKS [CASE]: RANKS is a list such as "1 2"; CASE is that of tests/mpi/parity.c, all if there
-# is none. Ranks may share a GPU: with MPI they are staged through the host's memory; NCCL is told that they are on hosts of
-# their own.
-run_on_gpu() {
-    local where=$1 tests=$2 comm ranks
+# run_model WHERE DIRECTORY
+run_model() {
     export TEST_DEVICE
     for TEST_DEVICE in cuda cuda:tf32 cuda:bf16; do
-        run_one check "unit/ddp/test_model on $where, $TEST_DEVICE" "$tests/unit/ddp/test_model"
-    done
-    TEST_DEVICE=cuda
-    for comm in mpi nccl; do
-        for ranks in $3; do
-            CK_RUN_CASE=${4:-} TEST_COMM=$comm run_ranks "mpi/parity on $where by $comm" "$ranks" "$tests/mpi/parity"
-        done
+        run_one check "unit/ddp/test_model on $1, $TEST_DEVICE" "$2/unit/ddp/test_model"
     done
     unset TEST_DEVICE
+}
+
+# run_parity WHERE DIRECTORY RANKS: RANKS is a list such as "1 2". Ranks may share a GPU: with MPI they are staged through
+# the host's memory; NCCL is told that they are on hosts of their own.
+run_parity() {
+    local comm ranks
+    for comm in mpi nccl; do
+        for ranks in $3; do
+            TEST_DEVICE=cuda TEST_COMM=$comm run_ranks "mpi/parity on $1 by $comm" "$ranks" "$2/mpi/parity"
+        done
+    done
+}
+
+# What keeps about one core busy, or waits, and bounds no times: as many at a time as there are cores, the longest first.
+sharing=(benchmark comm sweep compare run report gate help fences profilers peer)
+sharing_emulated=(cuda cuda_profile)
+run_sharing() {
+    local source name
+    lanes=$(nproc)
+    if [ "$only" != cpu ]; then
+        run_one check "unit/kernels/test_device, emulated GPU" "$build/emulated/tests/unit/kernels/test_device"
+        run_scripts "${sharing_emulated[@]}"
+    fi
+    run_scripts "${sharing[@]}"
+    run_unit_tests
+    if [ "$only" != cpu ]; then
+        for source in tests/gpu/*.cu; do
+            name=gpu/$(basename "$source" .cu)
+            run_one check "$name, emulated GPU" "$build/emulated/tests/$name"
+        done
+        run_model "an emulated GPU" "$build/emulated/tests"
+    fi
+    wait_for 0
+    lanes=1
+}
+
+run_alone() {
+    local source name ranks
+    run_mpi_tests
+    for source in tests/cli/*.sh; do
+        name=$(basename "$source" .sh)
+        [[ " ${sharing[*]} ${sharing_emulated[*]} " == *" $name "* ]] || run_scripts "$name"
+    done
+    [ "$only" != cpu ] || return 0
+    run_model "a GPU" "$build/tests"
+    run_parity "a GPU" "$build/tests" "1 2 4"
+    for ranks in 1 2; do
+        run_ranks "mpi/comm, emulated GPU" "$ranks" "$build/emulated/tests/mpi/comm"
+    done
+    # an emulated GPU has time for a part of it, with small batches
+    CK_RUN_CASE=core TEST_BATCH=4 run_parity "an emulated GPU" "$build/emulated/tests" 2
 }
 
 shopt -s nullglob
@@ -152,27 +245,16 @@ if [ "$only" = gpu ]; then
     for ranks in 1 2 4; do
         run_ranks mpi/comm "$ranks" "$build/tests/mpi/comm"
     done
-    run_on_gpu "a GPU" "$build/tests" "1 2 4"
-    REAL_GPU=1 run_one lines cli/cuda.sh tests/cli/cuda.sh "$build"
-    REAL_GPU=1 run_one lines cli/cuda_profile.sh tests/cli/cuda_profile.sh "$build"
+    run_model "a GPU" "$build/tests"
+    run_parity "a GPU" "$build/tests" "1 2 4"
+    REAL_GPU=1 run_scripts cuda cuda_profile
     [ "$skipped" = 0 ] || say "what was skipped found no GPU, or no NCCL"
-elif [ "$only" = cpu ]; then
-    run_on_cpu
 else
-    run_on_cpu
-    run_on_gpu "a GPU" "$build/tests" "1 2 4"
-    for source in tests/gpu/*.cu; do
-        name=gpu/$(basename "$source" .cu)
-        run_one check "$name, emulated GPU" "$build/emulated/tests/$name"
-    done
-    run_one check "unit/kernels/test_device, emulated GPU" "$build/emulated/tests/unit/kernels/test_device"
-    for ranks in 1 2; do
-        run_ranks "mpi/comm, emulated GPU" "$ranks" "$build/emulated/tests/mpi/comm"
-    done
-    run_on_gpu "an emulated GPU" "$build/emulated/tests" 2 core
+    run_sharing
+    run_alone
 fi
-
-if [ "$programs" = 0 ]; then
+wait_for 0
+if [ "${#names[@]}" = 0 ]; then
     echo "FAILED no tests were found in $PWD/tests"
     failed=1
 fi

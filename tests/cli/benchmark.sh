@@ -26,7 +26,7 @@ launch() {
     runs=$((runs + 1)) out=$temporary/out$runs status=0
     : >statuses
     # shellcheck disable=SC2016
-    timeout --kill-after=5 "${limit:-10}" "${mpirun[@]}" -n "$ranks" \
+    timeout --kill-after=5 "${limit:-30}" "${mpirun[@]}" -n "$ranks" \
         sh -c '"$@"; status=$?; echo $status >>statuses; exit $status' rank \
         "$program" "${tiny[@]}" --output "$out" "$@" >printed 2>said </dev/null || status=$?
 }
@@ -72,7 +72,7 @@ result "$good" "run.json is UTF-8 though a path is not"
 # ---- bad input ----
 
 # refuse WORDS RANKS PATTERN OPTION...: one line, that holds PATTERN (an extended expression), and a status that is not
-# 0 on any rank, within 10 s; and no files.
+# 0 on any rank, within 30 s; and no files.
 refuse() {
     local words=$1 ranks=$2 pattern=$3 why='' lines
     shift 3

@@ -367,6 +367,8 @@ static void check_kinds(const struct way *w, struct comm *comm, int i)
                            .dtype = (enum comm_dtype)(i % COMM_DTYPES),
                            .op = (enum comm_op)(i / COMM_DTYPES % COMM_OPS),
                            .root = job.size - 1};
+    if (c.op && (c.kind == COMM_ALL_GATHER || c.kind == COMM_BROADCAST))
+        return; /* they compute nothing */
     for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
         for (int in_place = c.kind == COMM_BROADCAST; in_place < 2; in_place++)
             for (int blocking = 0; blocking < 2; blocking++) {
@@ -396,7 +398,7 @@ START_TEST(a_job_finds_its_comm)
     struct comm_options options = {.progress = w.progress};
     struct comm *comm = comm_create(&job, w.device, NULL, MOST, &options);
     ck_assert_str_eq(comm->name, job.size > 1 ? "mpi" : "self");
-    for (int i = 0; i < EXACT; i++)
+    for (int i = 0; i < (job.size > 1 ? 1 : EXACT); i++) /* every_collective_is_exact checks MPI's */
         check_kinds(&w, comm, i);
     comm->destroy(comm);
     options.library = COMM_NCCL;

@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 24, STEPS = 5 };
+enum { STEPS = 5 };
+
+static size_t batch = 24; /* of all ranks; TEST_BATCH: another */
 
 static struct job job;
 static enum comm_library library; /* TEST_COMM: mpi, nccl, or by default what goes with the device */
@@ -32,8 +34,8 @@ struct one_rank {
 static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t micro_batches, long warmup_steps)
 {
     *one = (struct one_rank){0};
-    struct model_sizes sizes = {BATCH / (size_t)ranks / micro_batches, 9, 61, 24, 2, 3, 40, 10000};
-    struct data_options data = {"synthetic", 61, 9, BATCH, micro_batches, 11, rank, ranks};
+    struct model_sizes sizes = {batch / (size_t)ranks / micro_batches, 9, 61, 24, 2, 3, 40, 10000};
+    struct data_options data = {"synthetic", 61, 9, batch, micro_batches, 11, rank, ranks};
     const struct device *device = on_device(job.rank);
     model_plan(&one->model, &sizes, device->compute_bytes);
     model_allocate(&one->model, device, NULL);
@@ -376,7 +378,8 @@ int main(void)
     on_device_or_skip(); /* before MPI begins: every rank of a machine says so, and ends */
     if (job_begin(&job))
         return 1;
-    const char *name = getenv("TEST_COMM");
+    const char *name = getenv("TEST_COMM"), *samples = getenv("TEST_BATCH");
+    batch = samples ? strtoul(samples, NULL, 10) : batch;
     char host[32];
     snprintf(host, sizeof host, "host-of-rank-%d", job.rank);
     setenv("NCCL_HOSTID", host, 0); /* NCCL refuses two ranks on one GPU of one host */

@@ -260,6 +260,13 @@ static void test_unpack_bf16(void)
 
 static const size_t row_counts[] = {1, 3, 17, 130};
 
+/* Kernels that take rows one by one see nothing new where both the rows and their width are large, and an emulated GPU
+ * would be busy with that most of the time. */
+static int both_are_large(size_t rows, size_t width)
+{
+    return rows * width > 40000;
+}
+
 static void test_embedding_forward(void)
 {
     static const size_t sizes[][2] = {{3, 1}, {257, 6}, {1000, 77}}; /* V, C */
@@ -379,7 +386,7 @@ static void test_rmsnorm_forward(void)
 {
     for (size_t r = 0; r < LENGTH(row_counts); r++)
         for (size_t s = 0; s < LENGTH(norm_widths); s++)
-            for (int residual = 0; residual < 2; residual++)
+            for (int residual = 0; residual < 2 && !both_are_large(row_counts[r], norm_widths[s]); residual++)
                 rmsnorm_forward_case(row_counts[r], norm_widths[s], residual);
 }
 
@@ -403,14 +410,14 @@ static void test_rmsnorm_backward(void)
 {
     for (size_t r = 0; r < LENGTH(row_counts); r++)
         for (size_t s = 0; s < LENGTH(norm_widths); s++)
-            for (int accumulate = 0; accumulate < 2; accumulate++)
+            for (int accumulate = 0; accumulate < 2 && !both_are_large(row_counts[r], norm_widths[s]); accumulate++)
                 rmsnorm_backward_case(row_counts[r], norm_widths[s], accumulate);
 }
 
 static const struct shape {
     size_t B, T, H, D;
-} shapes[] = {{1, 1, 1, 2}, {2, 7, 3, 6},   {1, 129, 2, 16}, {1, 200, 2, 64},
-              {3, 1, 2, 2}, {1, 64, 1, 64}, {2, 65, 1, 16},  {1, 130, 5, 2}};
+} shapes[] = {{1, 1, 1, 2}, {2, 7, 3, 6},   {1, 129, 2, 16}, {1, 200, 1, 64},
+              {3, 1, 2, 2}, {1, 64, 2, 64}, {2, 65, 1, 16},  {1, 130, 5, 2}};
 
 static void test_rope(void)
 {
@@ -567,7 +574,7 @@ static void test_cross_entropy(void)
 {
     static const size_t vocabularies[] = {1, 3, 257, 1000, 5003};
     for (size_t r = 0; r < LENGTH(row_counts); r++)
-        for (size_t s = 0; s < LENGTH(vocabularies); s++) {
+        for (size_t s = 0; s < LENGTH(vocabularies) && !both_are_large(row_counts[r], vocabularies[s]); s++) {
             cross_entropy_case(row_counts[r], vocabularies[s], 5.0f);
             cross_entropy_case(row_counts[r], vocabularies[s], 1e4f);
         }
