@@ -132,7 +132,7 @@ begin() {
 # trace.
 stop() {
     local name=$1-$2
-    out=$temporary/$name implementation=ddp_bucketed
+    out=$temporary/$name
     for ((i = 0; i < 300; i++)); do
         [ ! -s "$out/ddp_bucketed_rank_0_trace.json" ] || [ ! -s "$out/ddp_bucketed_rank_1_trace.json" ] || break
         sleep 0.1
@@ -144,19 +144,28 @@ stop() {
         [[ $words != "$program"*"$out"* ]] || [ "$2" = all ] || break
     done 2>/dev/null
     wait "${jobs[$name]}" || true
-    cp "$name.said" said
+}
+
+# ended SIGNAL all|one: what is checked next is what that capture left.
+ended() {
+    out=$temporary/$1-$2 implementation=ddp_bucketed
+    cp "$1-$2.said" said
 }
 
 # at once, since each takes seconds to write its first trace
 for how in KILL-all TERM-all INT-all TERM-one INT-one; do
     begin "$how"
 done
-stop KILL all
+for how in "KILL all" "TERM all" "INT all" "TERM one" "INT one"; do
+    read -ra words <<<"$how"
+    stop "${words[@]}"
+done
+ended KILL all
 valid "$out"/*.json >>said 2>&1 && [ -s "$out/ddp_bucketed_rank_1_trace.json" ] && good=0 || good=1
 result "$good" "SIGKILL leaves valid traces"
 for how in "TERM all" "INT all" "TERM one" "INT one"; do
     read -ra words <<<"$how"
-    stop "${words[@]}"
+    ended "${words[@]}"
     grep -q "^Interrupted: the capture ends after [0-9]* steps, without controls.$" said &&
         valid "$out"/*.json "$out/$implementation"/*.json* "$out/$implementation"/all_ranks/*.json >>said && good=0 || good=1
     result "$good" "SIG${words[0]} to ${words[1]} ends the capture in words, with whole files"
