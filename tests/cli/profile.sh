@@ -100,7 +100,7 @@ with_python "--profile-wait and so on: every figure agrees with the traces" agre
 # ---- a delay that was put in is found ----
 
 for implementation in ddp ddp_bucketed; do
-    # long beside what busy cores delay the other rank by
+    # long compared with what busy cores delay the other rank by
     profile 2 "$implementation" --inject-delay rank=1,ms=100,phase=backward_pass --num-epochs 8
     with_python "$implementation with 100 ms of delay on rank 1: the table names it and its cost" summary \
         "t['stragglers'][1]['late_most'] > 0.075 and t['stragglers'][1]['cost'] > 0.075 and t['stragglers'][0]['cost'] < 0.025"
@@ -119,20 +119,13 @@ profile 2 ddp_bucketed --profile-buffer-mb 0.01
 [ "$status" = 1 ] && grep -q "^ddpbench: --profile-buffer-mb 0.01 holds no step of this model" said && good=0 || good=1
 result "$good" "a buffer that holds no step is refused"
 
-# begin NAME: a long capture in the directory NAME. The delay makes its steps few, since each is computed again.
-declare -A jobs=()
-begin() {
-    "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --num-epochs 1000000 --profile-buffer-mb 1000 \
-        --inject-delay rank=0,ms=20,phase=data_loading \
-        --profile-implementation ddp_bucketed --profile-output-dir "$temporary/$1" >"$1.printed" 2>"$1.said" </dev/null &
-    jobs[$1]=$!
-}
-
-# stop SIGNAL all|one: ends the capture SIGNAL-all or SIGNAL-one by a signal to its ranks, or to one, when it has written a
-# trace.
+# stop SIGNAL [one]: a long capture, ended by a signal to its ranks, or to one, when it has written a trace. The delay makes
+# its steps few, since each is computed again.
 stop() {
-    local name=$1-$2
-    out=$temporary/$name
+    runs=$((runs + 1)) out=$temporary/out$runs implementation=ddp_bucketed
+    "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --num-epochs 1000000 --profile-buffer-mb 1000 \
+        --inject-delay rank=0,ms=5,phase=data_loading \
+        --profile-implementation ddp_bucketed --profile-output-dir "$out" >printed 2>said </dev/null &
     for ((i = 0; i < 300; i++)); do
         [ ! -s "$out/ddp_bucketed_rank_0_trace.json" ] || [ ! -s "$out/ddp_bucketed_rank_1_trace.json" ] || break
         sleep 0.1
@@ -141,35 +134,21 @@ stop() {
     for process in $(cd /proc && printf '%s\n' [0-9]* | sort -n); do
         words=$(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null) || continue
         [[ $words != "$program"*"$out"* ]] || kill -s "$1" "$process" || true
-        [[ $words != "$program"*"$out"* ]] || [ "$2" = all ] || break
+        [[ $words != "$program"*"$out"* ]] || [ -z "${2:-}" ] || break
     done 2>/dev/null
-    wait "${jobs[$name]}" || true
+    wait $! || true
 }
 
-# ended SIGNAL all|one: what is checked next is what that capture left.
-ended() {
-    out=$temporary/$1-$2 implementation=ddp_bucketed
-    cp "$1-$2.said" said
-}
-
-# at once, since each takes seconds to write its first trace
-for how in KILL-all TERM-all INT-all TERM-one INT-one; do
-    begin "$how"
-done
-for how in "KILL all" "TERM all" "INT all" "TERM one" "INT one"; do
-    read -ra words <<<"$how"
-    stop "${words[@]}"
-done
-ended KILL all
+stop KILL
 valid "$out"/*.json >>said 2>&1 && [ -s "$out/ddp_bucketed_rank_1_trace.json" ] && good=0 || good=1
 result "$good" "SIGKILL leaves valid traces"
-for how in "TERM all" "INT all" "TERM one" "INT one"; do
+for how in "TERM" "INT" "TERM one" "INT one"; do
     read -ra words <<<"$how"
-    ended "${words[@]}"
+    stop "${words[@]}"
     grep -q "^Interrupted: the capture ends after [0-9]* steps, without controls.$" said &&
         valid "$out"/*.json "$out/$implementation"/*.json* "$out/$implementation"/all_ranks/*.json >>said && good=0 || good=1
-    result "$good" "SIG${words[0]} to ${words[1]} ends the capture in words, with whole files"
-    with_python "SIG${words[0]} to ${words[1]}: every figure agrees with the traces" agrees
+    result "$good" "SIG${words[0]} to ${words[1]:-all} ends the capture in words, with whole files"
+    with_python "SIG${words[0]} to ${words[1]:-all}: every figure agrees with the traces" agrees
 done
 
 # ---- directories ----
