@@ -20,7 +20,7 @@ static void fill_row(struct row *row, const struct measurements *m, int i, int n
     free(share);
     for (int figure = 0; figure < FIGURES; figure++)
         row->seconds[figure] = stats_estimate(measurements_of(m, i, figure), m->rounds);
-    row->sync_cost = stats_estimate(NULL, 0);
+    row->sync_cost = stats_estimate(step, 0);
     if (none < 0 || none == i || !m->rounds)
         return;
     const double *of_none = measurements_of(m, none, FIGURE_STEP), base = stats_median(of_none, m->rounds);
