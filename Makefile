@@ -17,7 +17,7 @@ SETTING := $(SETTING)-$(BLAS)
 endif
 OUT := build$(if $(filter-out native,$(SETTING)),/$(SETTING))
 
-# Debian calls MPICH's tools by these names when another MPI is installed beside it.
+# Debian calls MPICH's tools by these names when another MPI is installed too.
 MPICC := $(or $(shell command -v mpicc.mpich),$(shell command -v mpicc))
 MPIRUN = $(or $(shell command -v mpirun.mpich),$(shell command -v mpirun))
 MPI_CFLAGS := $(if $(MPICC),$(filter -I%,$(shell $(MPICC) -compile_info 2>/dev/null)))
@@ -118,9 +118,9 @@ bench-gpu: all
 bench-allreduce: RANKS = 2
 bench-allreduce: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_allreduce
-	$(MPIRUN) -n $(RANKS) $(OUT)/bench_allreduce $(ARGS)
+	$(MPIRUN) -n $(RANKS) $(OUT)/bench_allreduce
 
-# ddpbench beside PyTorch; PYTHON is one that has it.
+# ddpbench and PyTorch in turn; PYTHON is one that has it.
 PYTHON = python3
 bench-peer: all
 	bench/peers/compare.sh --ranks $(RANKS) --python $(PYTHON) $(ARGS)

@@ -29,9 +29,9 @@ static long launched_rank(void)
 int main(int argc, char *argv[])
 {
     struct job job;
-    /* these two read files only, so they need neither ranks nor a launcher; of several ranks one does it */
+    /* these two read files only, so they need neither ranks nor a launcher; of several ranks one prints a report */
     if (argc > 1 && !strcmp(argv[1], "compare"))
-        return launched_rank() ? OK : run_compare(argc - 1, argv + 1);
+        return run_compare(argc - 1, argv + 1);
     if (argc > 1 && !strcmp(argv[1], "report"))
         return launched_rank() ? OK : run_report(argc - 1, argv + 1);
     if (job_begin(&job)) { /* these ranks cannot talk to each other, so each has to say it */

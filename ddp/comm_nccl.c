@@ -233,7 +233,7 @@ static cudaError_t look_at_events(struct comm_nccl *c)
             c->completed_ns = clock_now_ns();
         }
     }
-    (void)cudaGetLastError(); /* which keeps "not ready" for the next one who asks */
+    (void)cudaGetLastError(); /* which keeps "not ready" for the next call */
     return code == cudaErrorNotReady ? cudaSuccess : code;
 }
 

@@ -14,7 +14,7 @@ int comm_nccl_check(const struct comm_options *options)
 {
     (void)options;
     return error_report(
-        "--comm nccl: this program was built without NCCL; install it (libnccl-dev) beside the CUDA toolkit "
+        "--comm nccl: this program was built without NCCL; install it (libnccl-dev) with the CUDA toolkit "
         "and build again, or use --comm mpi");
 }
 

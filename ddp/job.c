@@ -20,8 +20,7 @@ static void end_job(int status)
     MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-/* Launchers set in each process how many they started; an MPI that does not know its launcher reports 1 all the same.
- */
+/* Launchers say in the environment how many they started; an MPI that does not know its launcher still reports 1. */
 static int refuse_singletons(int size)
 {
     static const char *const variables[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS",

@@ -8,13 +8,13 @@
 /* A line with the standard errors of its numbers, for residuals of standard deviation 1, its degrees of freedom, and
  * the sum of squared relative residuals. */
 struct line {
-    double latency, slope, latency_error, slope_error, df, left;
+    double latency, slope, latency_error, slope_error, df, residuals;
 };
 
-/* The line of least squares, with weights 1 / seconds^2, into *any; and returns the best with both numbers at least 0.
- * Of *any at most one is below 0, since it goes through the means, which are above 0; the best line then has 0 there.
- * What no clock shows, 1e-9 of the shortest time, is 0 as well. */
-static struct line fit_line(const double *bytes, const double *seconds, size_t n, struct line *any)
+/* The line of least squares, with weights 1 / seconds^2, into *unbounded; and returns the best with both numbers at
+ * least 0. Of *unbounded at most one is below 0, since it goes through the means, which are above 0; the best line then
+ * has 0 there. What no clock shows, 1e-9 of the shortest time, is 0 as well. */
+static struct line fit_line(const double *bytes, const double *seconds, size_t n, struct line *unbounded)
 {
     double weight = 0, x_mean = 0, t_mean = 0, xx = 0, xt = 0, shortest = INFINITY;
     for (size_t i = 0; i < n; i++) {
@@ -32,17 +32,18 @@ static struct line fit_line(const double *bytes, const double *seconds, size_t n
         xt += w * x * (seconds[i] - t_mean);
     }
     double slope = xt / xx, squares = xx + weight * x_mean * x_mean, df = (double)n - 2;
-    *any = (struct line){t_mean - slope * x_mean, slope, sqrt(1 / weight + x_mean * x_mean / xx), 1 / sqrt(xx), df, 0};
-    struct line line = *any;
+    *unbounded =
+        (struct line){t_mean - slope * x_mean, slope, sqrt(1 / weight + x_mean * x_mean / xx), 1 / sqrt(xx), df, 0};
+    struct line line = *unbounded;
     if (line.latency < 1e-9 * shortest) /* through 0: sum w x t / sum w x^2 */
         line = (struct line){0, (xt + weight * x_mean * t_mean) / squares, 0, 1 / sqrt(squares), df + 1, 0};
     else if (slope * bytes[n - 1] < 1e-9 * shortest)
         line = (struct line){t_mean, 0, 1 / sqrt(weight), 0, df + 1, 0};
     for (size_t i = 0; i < n; i++) {
         double of_line = (seconds[i] - line.latency - line.slope * bytes[i]) / seconds[i];
-        double of_any = (seconds[i] - any->latency - any->slope * bytes[i]) / seconds[i];
-        line.left += of_line * of_line;
-        any->left += of_any * of_any;
+        double of_any = (seconds[i] - unbounded->latency - unbounded->slope * bytes[i]) / seconds[i];
+        line.residuals += of_line * of_line;
+        unbounded->residuals += of_any * of_any;
     }
     return line;
 }
@@ -50,13 +51,13 @@ static struct line fit_line(const double *bytes, const double *seconds, size_t n
 /* Where a number is 0 because the line of least squares has it below, its interval reaches as high as that line's. */
 static struct link_regime regime_of(const double *bytes, const double *seconds, size_t n)
 {
-    struct line any, line = fit_line(bytes, seconds, n, &any);
-    double reach = stats_t_quantile(0.975, line.df) * sqrt(line.left / line.df);
-    double reach_any = stats_t_quantile(0.975, any.df) * sqrt(any.left / any.df);
-    double latency_high = line.latency == 0 ? fmax(0, any.latency + reach_any * any.latency_error)
+    struct line unbounded, line = fit_line(bytes, seconds, n, &unbounded);
+    double reach = stats_t_quantile(0.975, line.df) * sqrt(line.residuals / line.df);
+    double reach_any = stats_t_quantile(0.975, unbounded.df) * sqrt(unbounded.residuals / unbounded.df);
+    double latency_high = line.latency == 0 ? fmax(0, unbounded.latency + reach_any * unbounded.latency_error)
                                             : line.latency + reach * line.latency_error;
-    double slope_high =
-        line.slope == 0 ? fmax(0, any.slope + reach_any * any.slope_error) : line.slope + reach * line.slope_error;
+    double slope_high = line.slope == 0 ? fmax(0, unbounded.slope + reach_any * unbounded.slope_error)
+                                        : line.slope + reach * line.slope_error;
     return (struct link_regime){
         .from_bytes = bytes[0],
         .to_bytes = bytes[n - 1],
@@ -65,7 +66,7 @@ static struct link_regime regime_of(const double *bytes, const double *seconds, 
         .latency_interval = {fmax(0, line.latency - reach * line.latency_error), latency_high},
         .bandwidth = 1 / line.slope, /* of 0: INFINITY */
         .bandwidth_interval = {1 / slope_high, 1 / fmax(0, line.slope - reach * line.slope_error)},
-        .residual = sqrt(line.left / (double)n),
+        .residual = sqrt(line.residuals / (double)n),
     };
 }
 
@@ -73,15 +74,16 @@ static struct link_regime regime_of(const double *bytes, const double *seconds, 
 static size_t find_cut(const double *bytes, const double *seconds, size_t n)
 {
     const double good_enough = 0.02, level = 0.001;
-    struct line any;
-    double one = fit_line(bytes, seconds, n, &any).left, two = INFINITY;
+    struct line unbounded;
+    double one = fit_line(bytes, seconds, n, &unbounded).residuals, two = INFINITY;
     size_t cut = n;
     if (one <= good_enough * good_enough * (double)n)
         return n;
     for (size_t i = LINK_SIZES; i + LINK_SIZES <= n; i++) {
-        double left = fit_line(bytes, seconds, i, &any).left + fit_line(bytes + i, seconds + i, n - i, &any).left;
-        if (left < two) {
-            two = left;
+        double residuals = fit_line(bytes, seconds, i, &unbounded).residuals +
+                           fit_line(bytes + i, seconds + i, n - i, &unbounded).residuals;
+        if (residuals < two) {
+            two = residuals;
             cut = i;
         }
     }

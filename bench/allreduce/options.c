@@ -206,8 +206,9 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
         return -1;
     if (table->help || table->version)
         return 0;
-    static const struct option flip = {.name = "DDPBENCH_TEST_FLIP_BIT", .low = 1, .high = 1e15};
-    const char *bit = getenv(flip.name);
+    static const char flip[] = "DDPBENCH_TEST_FLIP_BIT";
+    const char *text = getenv(flip);
+    double bit = 0;
     const char *range = option_given_of(table, range_rows), *timing = option_given_of(table, timing_rows);
     int list = option_was_given(table, "sizes");
     if (list && o->sizes_from_model)
@@ -219,10 +220,11 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
         return error_report("--step-factor and --step-bytes are two ways to step; use one");
     if (o->overlap && timing)
         return error_report("--%s does not go with --overlap, which measures in a way of its own", timing);
-    if (bit && option_count.parse(&flip, bit, &o->timing.flip_bit))
-        return -1;
-    if (bit && !o->timing.check)
-        return error_report("%s needs results that are checked, and --check is 0", flip.name);
+    if (text && (option_number(text, &bit) || !(bit >= 1 && bit <= 1e15) || bit != floor(bit)))
+        return error_report("%s=%s: expected a whole number from 1 to 1e15", flip, text);
+    if (text && !o->timing.check)
+        return error_report("%s needs results that are checked, and --check is 0", flip);
+    o->timing.flip_bit = (size_t)bit;
     return o->sizes_from_model ? of_workload(&o->messages, &o->workload)
            : list              ? of_list(&o->messages, o->sizes)
                                : of_range(&o->messages, o);

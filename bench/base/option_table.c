@@ -75,7 +75,7 @@ static int real_parse(const struct option *o, const char *text, void *field)
 
 static int text_parse(const struct option *o, const char *text, void *field)
 {
-    if (!*text && text != o->initial) /* which may say that there is none */
+    if (!*text && text != o->initial) /* only an initial value may be empty: none */
         return error_report("--%s '': expected a text that is not empty", o->name);
     *(const char **)field = text;
     return 0;

@@ -69,7 +69,7 @@ cJSON *table_json(const struct table *table)
 enum { CELL_SIZE = 160, COLUMNS_MOST = 32 };
 
 /* A whole number in a column's description, which a file may have from elsewhere: at most `most` either way, or 0. */
-static int described(const cJSON *column, const char *key, int most)
+static int column_int(const cJSON *column, const char *key, int most)
 {
     double value = json_number(column, key);
     return isfinite(value) ? (int)fmax(-most, fmin(value, most)) : 0;
@@ -77,7 +77,7 @@ static int described(const cJSON *column, const char *key, int most)
 
 static void number_words(char cell[CELL_SIZE], const cJSON *column, double value)
 {
-    int decimals = described(column, "decimals", 15);
+    int decimals = column_int(column, "decimals", 15);
     double shown = value * json_number(column, "scale");
     if (decimals < 0) { /* significant digits: as many of them behind the point as are not before it, at most 5 */
         int before = shown == 0 || !isfinite(shown) ? 1 : (int)floor(log10(fabs(shown))) + 1;
@@ -138,7 +138,7 @@ static struct layout layout_of(const cJSON *table, int rows)
     cJSON_ArrayForEach(column, cJSON_GetObjectItemCaseSensitive(table, "columns"))
     {
         const char *heading = json_string(column, "heading");
-        int width = abs(described(column, "width", CELL_SIZE));
+        int width = abs(column_int(column, "width", CELL_SIZE));
         if (!cJSON_GetObjectItemCaseSensitive(column, "heading") || layout.n == COLUMNS_MOST)
             continue;
         for (int line = 0; *heading_line(cell, heading, line); line++) {

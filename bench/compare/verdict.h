@@ -4,9 +4,9 @@
  * are turned so that above 1 is worse. With VERDICT_RUNS baseline runs or more, the spread of the runs bounds the
  * error of a ratio: Student's t of two groups with a common spread (a single candidate: the interval in which the
  * baselines predict it), and the chance that any figure is called regressed although none is slower than the
- * tolerance is at most `level` over the whole call (weighted Holm, one-sided); the same apart for improved. With
- * fewer runs the spread is unknown, and only figures of which the best candidate run is worse than the
- * worst baseline run by more than tolerance and floor are called regressed. Pure. */
+ * tolerance is at most `level` over the whole call (weighted Holm, one-sided); the same apart for improved. With fewer
+ * runs the spread is unknown, and only figures of which the best candidate run is worse than the worst baseline run by
+ * more than tolerance and floor are called regressed. Pure. */
 #ifndef BENCH_COMPARE_VERDICT_H
 #define BENCH_COMPARE_VERDICT_H
 

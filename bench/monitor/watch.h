@@ -137,6 +137,7 @@ struct gpu {
     double memory_most;                  /* percent */
 };
 
+/* Adds a sample to a GPU's tally, zeroed but for the handle, name and index to begin with. */
 void gpu_tally_add(struct gpu *gpu, const struct gpu_sample *sample);
 
 /* Findings of n GPUs: of each kind, the GPU that had it in most samples, and how many more had it too. */

@@ -255,7 +255,7 @@ int capture_run(struct capture *capture, struct run *run, const struct profile_o
     job_compare_clocks(run->job, clock_now_ns, &capture->alignment.after);
     sigaction(SIGINT, &before_int, NULL);
     sigaction(SIGTERM, &before_term, NULL);
-    capture->interrupted = job_max(run->job, signal_seen) > 0; /* also by a signal after the last step that asked */
+    capture->interrupted = job_max(run->job, signal_seen) > 0; /* also by a signal since the last exchange */
 
     gpu_tracer_end(&capture->gpu_tracer);
     collect_steps(capture, run);

@@ -15,7 +15,7 @@ static double percent(double x)
     return round(100 * x) + 0.0;
 }
 
-/* Why communication was not hidden, as far as the run can tell; tail is the exposed tail of a step in seconds. */
+/* Why communication was not hidden, as far as the run shows; tail is the exposed tail of a step in seconds. */
 static const char *why_no_overlap(const struct profile_facts *facts, double tail, const struct controls *c,
                                   char text[192])
 {

@@ -75,8 +75,8 @@ void capture_destroy(struct capture *capture); /* a zeroed one is fine */
 /* Writes <implementation>_rank_<r>_trace.json of this rank, if it writes one. Returns 0; or -1, reported. */
 int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace);
 
-/* Writes the trace of all ranks that write one: each sends its rows to rank 0, which concatenates them. All
- * ranks call. Returns 0; or -1, reported. */
+/* Writes the trace of all ranks that write one: each sends its rows to rank 0, which concatenates them. All ranks
+ * call. Returns 0; or -1, reported. */
 int trace_files_write_all_ranks(const struct profile_options *options, const struct results *results,
                                 const struct job *job, const struct trace *trace);
 
@@ -85,8 +85,7 @@ int trace_files_write_all_ranks(const struct profile_options *options, const str
 int captured_steps_write(struct results *results, const struct trace *trace, const struct overlap *overlap,
                          int64_t origin_ns, int on_device);
 
-/* ---- figures: phases, overlap and collectives of every rank, all from whole nanoseconds; as defined in
- * results/README.md ---- */
+/* ---- figures: phases, overlap and collectives of every rank; as defined in results/README.md ---- */
 
 /* In seconds a step. */
 struct phase_figure {

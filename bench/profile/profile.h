@@ -41,8 +41,8 @@ struct recording profile_recording(const struct profile_options *options);
 int profile_options_check(const struct profile_options *options, const struct option_table *table,
                           struct training_options *training);
 
-/* The rows of a profile: the strategy traced; the same without tracing; the same with its collectives after
- * backward, if it overlaps; and `none`. */
+/* The rows of a profile: the strategy traced; the same without tracing; the same with its collectives after backward,
+ * if it overlaps; and `none`. */
 void profile_rows_make(struct training_options *training, const struct strategy *strategy);
 
 /* Whether every rank of the list is one of `ranks`: 0, or -1, reported. And whether a rank is in the list. */

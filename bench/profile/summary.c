@@ -1,5 +1,4 @@
-/* summary.c - what a profile's summary holds apart from its tables: capture, clock, findings, and the list of figures.
- */
+/* summary.c - a profile's summary apart from its tables: capture, clock, findings, and the list of figures. */
 #include "base/json.h"
 #include "base/text.h"
 #include "profile/outcome.h"

@@ -50,14 +50,13 @@ struct grid {
     size_t n;
 };
 
-/* Adds a run to its point, the one with the ranks, model, implementation and bucket size of `of`, which has no samples.
- */
+/* Adds a run to its point: that with the ranks, model, implementation and bucket size of `of`, which has no samples. */
 void grid_add(struct grid *grid, const struct grid_point *of, struct grid_sample sample);
 
-/* Sorts the points by ranks, model, and geometric mean step; and judges each group of the same
- * ranks and model: the best is the one with the least geometric mean among those that reduce, and another is slower if
- * the paired t test of the logarithms is significant at the 5 % level, by Holm over all pairs of the group that reduce,
- * since the best is chosen by the same data. */
+/* Sorts the points by ranks, model, and geometric mean step; and judges each group of the same ranks and model: the
+ * best is the one with the least geometric mean among those that reduce, and another is slower if the paired t test of
+ * the logarithms is significant at the 5 % level, by Holm over all pairs of the group that reduce, since the best is
+ * chosen by the same data. */
 void grid_judge(struct grid *grid);
 
 /* The points from `first` on that are of the same ranks and model end here. */

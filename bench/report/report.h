@@ -2,8 +2,8 @@
 #ifndef BENCH_REPORT_REPORT_H
 #define BENCH_REPORT_REPORT_H
 
-/* Prints the results of the runs and sweeps whose directories follow argv[0]; needs no MPI. Returns the exit
- * status: 0, 1 for what cannot be read or written, 2 for a wrong command line. */
+/* Prints the results of the runs and sweeps whose directories follow argv[0]; needs no MPI. Returns the exit status:
+ * 0, 1 for what cannot be read or written, 2 for a wrong command line. */
 int run_report(int argc, char *argv[]);
 
 #endif

@@ -1,5 +1,5 @@
 /* kernel_cases.h - what bench_kernels times: the operations of a device, each with arrays, sizes, and the bytes that it
- * must move and the operations that it must do at least (operations.h). Declaring both beside a kernel is after Hager
+ * must move and the operations that it must do at least (operations.h). Declaring both for each kernel is after Hager
  * and Eitzinger's TheBandwidthBenchmark (RRZE). */
 #ifndef BENCH_SELFBENCH_KERNEL_CASES_H
 #define BENCH_SELFBENCH_KERNEL_CASES_H
@@ -17,7 +17,7 @@ struct kernel_case {
     double bytes, flops;
     int memory_bound; /* compared with a copy */
     size_t size[4];   /* in the order of operations.h */
-    int calls;        /* of each timed stretch; for who times it, as the next */
+    int calls;        /* in a timed stretch; set, as the next, by what times it */
     double *seconds;  /* [rounds] of a call */
 };
 

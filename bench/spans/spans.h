@@ -78,7 +78,7 @@ struct timed_collective {
 };
 
 /* wait = last_posted - posted (0 for the rank known to be last), transfer = completed - last_posted. -1 (n/a) where the
- * wait is shorter than twice the residual of the clocks, which cannot tell it from none then; a negative transfer
+ * wait is shorter than twice the residual of the clocks, and so not known to differ from 0; a negative transfer
  * contradicts the clocks, and is n/a as well. */
 int64_t collective_wait(const struct timed_collective *collective, int rank, int64_t residual_ns);
 int64_t collective_transfer(const struct timed_collective *collective, int rank, int64_t residual_ns);

@@ -302,10 +302,11 @@ void trace_put_device(struct trace_writer *w)
         put_activities(w);
     else
         put_stamped(w);
-    for (size_t i = 0; i < host->n; i++) { /* the phases when the GPU was in them */
+    /* the phases when the GPU was in them; without a stream, so that analysers do not take them for work */
+    for (size_t i = 0; i < host->n; i++) {
         const struct span *s = &host->span[i];
         if (step_phase_of(s) < 0)
-            continue; /* without a stream, so that analysers do not take them for work: */
+            continue;
         trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, LANE_OF_PHASES, s->start_ns, s->end_ns,
                          w->host_id + (long)i);
         trace_span_end(w, s->name);

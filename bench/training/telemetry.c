@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* JSON knows no NaN and no infinity. */
+/* JSON has no NaN and no infinity. */
 void telemetry_print_number(FILE *out, const char *name, double value)
 {
     fprintf(out, isfinite(value) ? ", \"%s\": %.9g" : ", \"%s\": null", name, value);

@@ -165,7 +165,7 @@ int cuda_stage_reached(size_t i)
     choose_gpu();
     cudaError_t code = cudaEventQuery(mark[i]);
     if (code == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* which keeps it for the next one who asks */
+        (void)cudaGetLastError(); /* which keeps it for the next call */
         return 0;
     }
     CUDA_CHECK(code);

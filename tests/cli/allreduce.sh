@@ -118,7 +118,7 @@ expect "its summary is JSON" valid out/summary.json
 expect "and what was printed" diff printed out/summary.txt
 
 measure 2 --sizes 64K -n 20000 --monitor-cpu # for more than the 0.2 s of a shortest line
-expect "the CPUs are watched beside it" grep -q '^[0-9.]*,[0-9.]*,' out/cpu_monitor.csv
+expect "the CPUs are watched meanwhile" grep -q '^[0-9.]*,[0-9.]*,' out/cpu_monitor.csv
 expect "which the summary holds" grep -q '"cpu_seconds_per_sample"' out/summary.json
 
 # ---- bad input ----
@@ -146,7 +146,7 @@ refuse "a size in other digits" '--min-bytes 0x10: expected a size' -b 0x10
 refuse "a root that is no rank" '--root 2: there are ranks 0 to 1' --collective broadcast --root 2
 refuse "an unknown letter" "unknown option '-q'" -q 3
 DDPBENCH_TEST_FLIP_BIT=1 refuse "a flip of what is not checked" '--check is 0' -c 0
-DDPBENCH_TEST_FLIP_BIT=first refuse "a bit that is none" 'DDPBENCH_TEST_FLIP_BIT first: expected a whole number'
+DDPBENCH_TEST_FLIP_BIT=first refuse "a bit that is none" 'DDPBENCH_TEST_FLIP_BIT=first: expected a whole number'
 refuse "too many sizes" 'more than 100000 sizes' -b 1 -e 1G -i 1
 measure 2 -b 1G -e 1024G -f 1024
 [ "$status" = 1 ] && grep -q 'need .* of memory .*--max-bytes' said && good=0 || good=1

@@ -157,7 +157,7 @@ succeeds "a busy loop is not taken for the rank, which sleeps most of the time (
 if grep -q 'other processes used up to' printed; then good=1; else good=0; fi
 result "$good" "a busy loop is not reported a second time, by blocks"
 grep -q '"blocks_with_other_processes":.*[1-9]' "$out/summary.json" && good=0 || good=1
-result "$good" "though blocks were beside it"
+result "$good" "though other processes ran during blocks"
 for file in printed "$out/summary.txt"; do
     grep -qE '^Note: other processes used 0.25 cores or more in [0-9]+ of [0-9]+ s, [0-9.]+ at most\.$' "$file" && good=0 || good=1
     result "$good" "a busy loop is reported in $(basename "$file")"

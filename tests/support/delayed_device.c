@@ -136,7 +136,7 @@ static void delayed_staging_destroy(void)
     marks = 0;
 }
 
-static void beside(void *to, const void *from, size_t bytes, size_t after, size_t mark)
+static void copy_later(void *to, const void *from, size_t bytes, size_t after, size_t mark)
 {
     wrong += mark >= marks;
     add(copy, &copies, copies_done, (struct late){to, bytes ? from : "", bytes, NULL, after, mark});
@@ -146,7 +146,7 @@ static void beside(void *to, const void *from, size_t bytes, size_t after, size_
 static void delayed_stage_out(void *to_host, const void *from, size_t bytes, size_t mark)
 {
     pthread_mutex_lock(&lock);
-    beside(to_host, shown(from), bytes, operations, mark);
+    copy_later(to_host, shown(from), bytes, operations, mark);
     pthread_mutex_unlock(&lock);
 }
 
@@ -156,7 +156,7 @@ static void delayed_stage_in(void *to, const void *from_host, size_t bytes, size
     wrong += in_stage_in++;
     pthread_mutex_unlock(&lock);
     pthread_mutex_lock(&lock);
-    beside(shown(to), from_host, bytes, 0, mark);
+    copy_later(shown(to), from_host, bytes, 0, mark);
     in_stage_in--;
     pthread_mutex_unlock(&lock);
 }
