@@ -63,7 +63,9 @@ void trace_span_end(struct trace_writer *w, const char *name);
 void trace_put_lane(struct trace_writer *w, const char *of, long pid, long thread, int place, const char *labels,
                     const char *format, ...) __attribute__((format(printf, 7, 8)));
 
-/* The arguments of collective i, behind others. */
+/* The ranks 0 to ranks - 1 as a list; abbreviated: the first of many and the last, as Kineto does. And the arguments of
+ * collective i, behind others. */
+void trace_put_group(struct trace_writer *w, int abbreviated);
 void trace_put_collective(struct trace_writer *w, size_t i);
 
 /* The rows of the GPU, and of the calls that led to them. */

@@ -1,7 +1,6 @@
 /* trace.c - writes a timeline as a Chrome trace. */
 #include "trace/rows.h"
 
-#include "ddp/comm.h"
 #include "kernels/error.h"
 #include "kernels/operations.h"
 
@@ -138,52 +137,6 @@ static void put_shapes(struct trace_writer *w, const struct operation_facts *fac
 }
 
 /* ---- collectives ---- */
-
-/* The ranks 0 to ranks - 1 as a list; abbreviated: the first of many and the last, as Kineto does. */
-static void put_group(struct trace_writer *w, int abbreviated)
-{
-    enum { SHOWN = 29 };
-    int ranks = w->trace->ranks;
-    for (int r = 0; r < ranks; r++)
-        if (abbreviated && ranks > SHOWN + 1 && r == SHOWN) {
-            trace_put(w, ", ...");
-            r = ranks - 2;
-        } else
-            trace_print(w, "%s%d", r ? ", " : "", r);
-}
-
-/* Microseconds; nothing below 0, which means unknown. */
-static void put_us_if_known(struct trace_writer *w, const char *name, int64_t ns)
-{
-    if (ns < 0)
-        return;
-    trace_print(w, ", \"%s\": ", name);
-    trace_put_us(w, ns);
-}
-
-void trace_put_collective(struct trace_writer *w, size_t i)
-{
-    const struct trace *t = w->trace;
-    const struct collectives *all = t->collectives;
-    const struct timed_collective *c = &all->item[i];
-    int64_t busy = c->completed_ns - c->posted_ns;
-    double algbw = busy > 0 ? (double)c->bytes / (double)busy : 0; /* bytes per nanosecond are GB/s */
-    trace_print(
-        w,
-        ", \"Collective name\": \"allreduce\", \"In msg nelems\": %zu, \"Out msg nelems\": %zu, \"Group size\": "
-        "%d, \"dtype\": \"%s\", \"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", "
-        "\"Process Group Ranks\": \"[",
-        c->elements, c->elements, t->ranks, c->bytes == 2 * c->elements ? "BFloat16" : "Float");
-    put_group(w, 1);
-    trace_print(w, "]\", \"Seq\": %zu, \"bucket\": %d, \"bytes\": %zu, \"parameters\": %zu", c->ticket, c->index,
-                c->bytes, t->parameters[c->index]);
-    put_us_if_known(w, "queued_us", c->posted_ns - c->queued_ns);
-    put_us_if_known(w, "wait_us", collective_wait(c, t->rank, all->residual_ns));
-    put_us_if_known(w, "transfer_us", collective_transfer(c, t->rank, all->residual_ns));
-    if (c->last_rank >= 0)
-        trace_print(w, ", \"last_rank\": %d", c->last_rank);
-    trace_print(w, ", \"algbw\": %.6g, \"busbw\": %.6g", algbw, algbw * comm_bus_factor(COMM_ALL_REDUCE, t->ranks));
-}
 
 /* The collectives of a library that runs on the host, on lanes of their own; or the training thread's calls of those
  * that run on the GPU. */
@@ -338,7 +291,7 @@ static void put_head(struct trace_writer *w)
                 "\"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"%s:%s\", "
                 "\"pg_size\": %d, \"ranks\": [",
                 t->comm, t->rank, t->ranks, t->device, t->comm, t->ranks);
-    put_group(w, 0);
+    trace_put_group(w, 0);
     trace_put(w, "]}]");
     if (t->nccl_version)
         trace_print(w, ", \"nccl_version\": \"%.40s\"", t->nccl_version);
