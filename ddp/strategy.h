@@ -1,7 +1,7 @@
 /* strategy.h - what to do when a gradient is final, and before the optimizer.
  *
- * A strategy is a const table; a reducer is one strategy at work on one model. Adding a strategy is one file and one
- * row in strategy.c. All of them only sum: the mean is folded into the gradient of the loss. */
+ * A strategy is a const table; a reducer is one strategy at work on one model. Adding a strategy is one file, its
+ * name below and one row in strategy.c. All of them only sum: the mean is folded into the gradient of the loss. */
 #ifndef DDP_STRATEGY_H
 #define DDP_STRATEGY_H
 

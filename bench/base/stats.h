@@ -32,7 +32,7 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
 /* How a[n_a] compares with b[n_b], not paired: difference = mean log a - mean log b, and its standard error from the
  * spread of both around their own means (pooled), taken as least_sd where it is smaller; on df = n_a + n_b - 2 degrees
  * of freedom. With n_a = 1 this is the error of predicting one more sample of b. Samples above 0; n_a and n_b at least
- * 1, together at least 3 for the error. */
+ * 1; with 1 and 1 only the difference has a meaning. */
 struct unpaired {
     double difference, error, df;
 };

@@ -33,8 +33,8 @@ struct overlap {
     double exposed;                               /* communication without computation at the same time */
     double exposed_tail;                          /* max(0, end of the last collective - end of backward) */
     double collectives;                           /* how many */
-    double span, coverage, utilisation; /* overlap / communication, overlap / compute, compute / step; NAN without
-                                           communication (the last: in no time), or with nothing to divide by */
+    double span, coverage, utilisation; /* overlap / communication, overlap / compute, compute / step; NAN where
+                                           the divisor is 0; coverage also without communication */
 };
 
 /* Fills overlap[n] for the steps in slots [0, n) of a timeline. */

@@ -1,4 +1,4 @@
-/* rows.h - the text of a trace on its way to a sink, what all of its rows have, and the rows of a GPU. */
+/* rows.h - writes the text of a trace to a sink: what all rows have in common, and the rows of a GPU. */
 #ifndef BENCH_TRACE_ROWS_H
 #define BENCH_TRACE_ROWS_H
 

@@ -233,7 +233,7 @@ static void put_host(struct trace_writer *w)
         const struct span *s = &compute->span[i];
         const struct operation_facts *facts = &operation_facts[s->index];
         trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, w->operation_id + (long)i);
-        if (!t->gpu) /* the thread that asks for it computes it */
+        if (!t->gpu) /* computed on the calling thread */
             trace_print(w, ", \"stream\": %d", STREAM_COMPUTE);
         if (t->shapes)
             put_shapes(w, facts, s->size);
