@@ -241,6 +241,14 @@ int job_agree(const struct job *job, int status)
     return -1;
 }
 
+int job_agree_after(const struct job *job, int before, int status)
+{
+    if (!before)
+        return job_agree(job, status);
+    error_clear();
+    return -1;
+}
+
 /* ---- the board ---- */
 
 struct job_window {

@@ -46,6 +46,10 @@ size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity
  * rank, and rank 0 has printed the reported message of the first rank that failed, once, on stderr. */
 int job_agree(const struct job *job, int status);
 
+/* The same after a step that has returned `before` on every rank. If that is not 0, the failure is reported already and
+ * what failed now follows from it: returns -1 without a report. */
+int job_agree_after(const struct job *job, int before, int status);
+
 /* A board: so many bytes of each rank, zeroed, which it writes and the other ranks of its host may read at any time,
  * without MPI, also from other threads. part is [size]: where each rank's bytes are, NULL for ranks that share no
  * memory with this one. bytes is a multiple of 8. */

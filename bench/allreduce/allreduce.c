@@ -298,11 +298,7 @@ static int run(struct allreduce *a)
     if (job_agree(a->job, monitor_stop(a->monitor, &a->findings)))
         status = -1;
     /* also when a row could not be written: what was measured is kept if it still can be */
-    int failed = a->job->rank ? 0 : finish(a, !status);
-    if (status)
-        error_clear(); /* the first failure has been reported, and this one follows from it */
-    else
-        status = job_agree(a->job, failed);
+    status = job_agree_after(a->job, status, a->job->rank ? 0 : finish(a, !status));
     if (job_agree(a->job, results_close(&a->results)) || status)
         return -1;
     if (a->job->rank == 0)

@@ -94,13 +94,8 @@ static int measure(struct run *run, struct results *results)
     if (run_stop_monitor(run))
         status = -1;
     /* also when a block could not be written: what was measured is shown, and kept if it still can be */
-    if (run->measurements.rounds) {
-        int wrote = write_summary(run, results, attainable ? attainable_s : NULL, 1);
-        if (status)
-            error_clear(); /* the first failure has been reported, and this one follows from it */
-        else
-            status = job_agree(run->job, wrote);
-    }
+    if (run->measurements.rounds)
+        status = job_agree_after(run->job, status, write_summary(run, results, attainable ? attainable_s : NULL, 1));
     attainable_destroy(attainable);
     return run_check_losses(run) ? -1 : status;
 }
@@ -113,9 +108,7 @@ int run_benchmark(const struct job *job, const struct run_options *options, cons
     int status = run_set_up(&run, options, "benchmark", command, &target, &results);
     if (!status)
         status = measure(&run, &results);
-    int closed = results_close(&results);
-    if (!status)
-        status = job_agree(job, closed);
+    status = job_agree_after(job, status, results_close(&results));
     if (!status && job->rank == 0)
         fprintf(stderr, "Results: %s\n", results.directory);
     run_tear_down(&run);

@@ -57,11 +57,6 @@ static const struct column row_columns[] = {
 };
 /* clang-format on */
 
-static void add_table(const struct table *table, cJSON *summary)
-{
-    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), table_json(table));
-}
-
 void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summary)
 {
     enum { WITH_ATTAINABLE = sizeof row_columns / sizeof *row_columns };
@@ -81,9 +76,9 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
                    "it\nhad several in flight at once, which hides the latency of each, or ran while the machine was "
                    "less busy.\n"
                  : "");
-    add_table(&(struct table){"implementations", NULL, row_columns, WITH_ATTAINABLE - (attainable ? 0 : 2), c->row,
-                              (size_t)c->n, sizeof *c->row, 0, note},
-              summary);
+    results_add_table(summary,
+                      &(struct table){"implementations", NULL, row_columns, WITH_ATTAINABLE - (attainable ? 0 : 2),
+                                      c->row, (size_t)c->n, sizeof *c->row, 0, note});
 }
 
 /* ---- buckets ---- */
@@ -122,11 +117,11 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
         single |= plan->n == 1;
     }
     if (lines)
-        add_table(&(struct table){"buckets", "Buckets, in the order of their reduction", columns,
-                                  sizeof columns / sizeof *columns, line, lines, sizeof *line, 0,
-                                  single ? "One bucket cannot overlap with backward; use a smaller --bucket-size-mb.\n"
-                                         : NULL},
-                  summary);
+        results_add_table(
+            summary, &(struct table){
+                         "buckets", "Buckets, in the order of their reduction", columns,
+                         sizeof columns / sizeof *columns, line, lines, sizeof *line, 0,
+                         single ? "One bucket cannot overlap with backward; use a smaller --bucket-size-mb.\n" : NULL});
 }
 
 /* ---- the verdict ---- */

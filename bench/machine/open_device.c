@@ -71,11 +71,16 @@ static int open_cpu(struct open_device *opened, const struct device_options *o, 
     return 0;
 }
 
+static int sees_gpu(const struct device_options *o)
+{
+    return o->kind != DEVICE_CPU && device_cuda_count() > 0;
+}
+
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *o, int threads)
 {
     *opened = (struct open_device){0};
-    int sees = o->kind != DEVICE_CPU && device_cuda_count() > 0,
-        gpu = wants_gpu(opened, o, sees, job_max(job, sees) > 0);
+    int sees = sees_gpu(o);
+    int gpu = wants_gpu(opened, o, sees, job_max(job, sees) > 0);
     if (job->rank)
         *opened->why_cpu = 0;
     if (job_agree(job, gpu < 0 ? -1 : 0))
@@ -86,7 +91,7 @@ int open_device(struct open_device *opened, const struct job *job, const struct 
 int open_device_alone(struct open_device *opened, const struct device_options *o, int threads)
 {
     *opened = (struct open_device){0};
-    int gpu = wants_gpu(opened, o, o->kind != DEVICE_CPU && device_cuda_count() > 0, 0);
+    int gpu = wants_gpu(opened, o, sees_gpu(o), 0);
     if (gpu < 0)
         return -1;
     open_device_explain(opened);

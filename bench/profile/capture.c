@@ -275,10 +275,7 @@ int capture_run(struct capture *capture, struct run *run, const struct profile_o
     int failed = trace_files_write(options, results, &capture->trace);
     failed |= trace_files_write_all_ranks(options, results, run->job, &capture->trace);
     failed |= captured_steps_write(results, &capture->trace, capture->overlap, run->origin_ns, run->comm->on_device);
-    if (!status)
-        return job_agree(run->job, failed);
-    error_clear(); /* reported already, and what failed now follows from it */
-    return status;
+    return job_agree_after(run->job, status, failed);
 }
 
 void capture_destroy(struct capture *capture)

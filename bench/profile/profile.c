@@ -2,7 +2,6 @@
  * The summary is written after the capture and again as rounds go by. */
 #include "base/json.h"
 #include "base/text.h"
-#include "kernels/error.h"
 #include "profile/outcome.h"
 
 #include <math.h>
@@ -76,10 +75,7 @@ static int measure(struct profile *p, struct run *run, struct results *results)
     profile_figures_create(&p->figures, run->job, &p->capture);
     totals_create(&p->totals, run->job, &run->timeline, run->device->compute_bytes, p->figures.first, p->figures.steps);
     totals_sort(&p->totals, p->options->sort);
-    int wrote = write_summary(p, run, results);
-    if (status)
-        error_clear(); /* reported already, and this one follows from it */
-    if (status || job_agree(run->job, wrote))
+    if (job_agree_after(run->job, status, write_summary(p, run, results)))
         return -1;
     const struct run_hooks hooks = {p, take_block, write_summary};
     if (run->options->rounds && !p->capture.interrupted)
@@ -87,11 +83,7 @@ static int measure(struct profile *p, struct run *run, struct results *results)
     if (run_stop_monitor(run))
         status = -1;
     p->complete = 1;
-    wrote = write_summary(p, run, results);
-    if (status)
-        error_clear();
-    else
-        status = job_agree(run->job, wrote);
+    status = job_agree_after(run->job, status, write_summary(p, run, results));
     return run_check_losses(run) || p->capture.interrupted ? -1 : status;
 }
 
@@ -127,10 +119,7 @@ int run_profile(const struct job *job, const struct run_options *options, const 
         status = measure(&p, &run, &results);
         controls_destroy(&p.controls);
     }
-    if (!status)
-        status = job_agree(job, results_close(&results));
-    else
-        results_close(&results);
+    status = job_agree_after(job, status, results_close(&results));
     if (!status && job->rank == 0)
         fprintf(stderr, "Traces: %s/%s_rank_*_trace.json%s; the rest: %s\n", results.top, label,
                 o->trace_gzip ? ".gz" : "", results.directory);

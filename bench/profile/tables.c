@@ -11,11 +11,6 @@ enum { SHOWN = 16 }; /* rows at most, of ranks and of sizes */
 
 #define COLUMNS(columns) (columns), sizeof(columns) / sizeof *(columns)
 
-static void add_table(cJSON *summary, const struct table *table)
-{
-    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), table_json(table));
-}
-
 /* ---- phases ---- */
 
 static const struct column phase_columns[] = {
@@ -40,8 +35,8 @@ static void add_phases(const struct profile *p, cJSON *summary)
              "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (gradient_sync / step) %.3f.\n",
              f->ranks * f->steps, f->slowest, p->facts.tokens / step, 1e-9 * p->facts.flops / step,
              f->phase[PHASE_GRADIENT_SYNC].share);
-    add_table(summary, &(struct table){"phases", title, COLUMNS(phase_columns), f->phase, PHASES + 1, sizeof *f->phase,
-                                       0, note});
+    results_add_table(summary, &(struct table){"phases", title, COLUMNS(phase_columns), f->phase, PHASES + 1,
+                                               sizeof *f->phase, 0, note});
 }
 
 /* ---- operations ---- */
@@ -68,8 +63,8 @@ static void add_operations(const struct profile *p, cJSON *summary)
         "self: without the named operations inside, and its share of the steps. Collectives run in parallel\nto %s.\n",
         p->facts.comm_on_device ? "the operations, on a stream of their own"
                                 : "the training thread, from post to completion");
-    add_table(summary, &(struct table){"operations", title, COLUMNS(operation_columns), p->totals.row,
-                                       (size_t)p->totals.n, sizeof *p->totals.row, 0, note});
+    results_add_table(summary, &(struct table){"operations", title, COLUMNS(operation_columns), p->totals.row,
+                                               (size_t)p->totals.n, sizeof *p->totals.row, 0, note});
 }
 
 /* ---- collectives ---- */
@@ -99,9 +94,9 @@ static void add_collectives(const struct profile *p, cJSON *summary)
              "is a\nmedian over the calls for which it is known; bandwidths are of the median duration.%s\n",
              1e-3 * (double)p->capture.collectives.residual_ns,
              p->facts.comm_on_device ? " Posted: the GPU came to it." : "");
-    add_table(summary, &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
-                                       COLUMNS(collective_columns), f->collective, (size_t)f->collectives,
-                                       sizeof *f->collective, SHOWN, note});
+    results_add_table(summary, &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
+                                               COLUMNS(collective_columns), f->collective, (size_t)f->collectives,
+                                               sizeof *f->collective, SHOWN, note});
 }
 
 static const struct column straggler_columns[] = {
@@ -121,10 +116,11 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
         return;
     snprintf(title, sizeof title, "Stragglers in the same steps: last rank, known for %zu of %zu collectives",
              c->attributed, c->considered);
-    add_table(summary, &(struct table){"stragglers", title, COLUMNS(straggler_columns), c->straggler, (size_t)c->ranks,
-                                       sizeof *c->straggler, 2 * SHOWN,
-                                       "late by: median, behind the last but one. cost: stall time of the other ranks "
-                                       "in gradient_sync until this one\nposts (mean over the other ranks).\n"});
+    results_add_table(summary,
+                      &(struct table){"stragglers", title, COLUMNS(straggler_columns), c->straggler, (size_t)c->ranks,
+                                      sizeof *c->straggler, 2 * SHOWN,
+                                      "late by: median, behind the last but one. cost: stall time of the other ranks "
+                                      "in gradient_sync until this one\nposts (mean over the other ranks).\n"});
 }
 
 /* ---- overlap ---- */
@@ -164,8 +160,8 @@ static void add_ranks(const struct profile *p, cJSON *summary)
                  "comm busy: from post to completion; MPI does not show when data moves, so span overlap is only an "
                  "upper bound\nof what was hidden. %s\n",
                  p->controls.rounds ? "The controls below measure it." : "Controls (--rounds) would measure it.");
-    add_table(summary, &(struct table){"ranks", title, COLUMNS(columns), f->rank, (size_t)f->ranks, sizeof *f->rank,
-                                       SHOWN, note});
+    results_add_table(summary, &(struct table){"ranks", title, COLUMNS(columns), f->rank, (size_t)f->ranks,
+                                               sizeof *f->rank, SHOWN, note});
 }
 
 /* ---- controls ---- */
@@ -187,7 +183,7 @@ static void add_controls(cJSON *summary, const char *key, const char *title, con
         {"n", NULL, COLUMN_COUNT, offsetof(struct control_row, estimate.n), "1", 1, 0, 0},
         {"meaning", "", COLUMN_NAME, offsetof(struct control_row, meaning), NULL, 0, -1, 0},
     };
-    add_table(summary, &(struct table){key, title, COLUMNS(columns), row, n, sizeof *row, 0, note});
+    results_add_table(summary, &(struct table){key, title, COLUMNS(columns), row, n, sizeof *row, 0, note});
 }
 
 void profile_add_tables(const struct profile *p, cJSON *summary)

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/lines.h"
 #include "base/option_table.h"
+#include "base/table.h"
 #include "ddp/comm.h"
 #include "ddp/job.h"
 
@@ -71,6 +72,9 @@ cJSON *results_summary_create(const char *mode, const char *label, double done, 
 
 /* Adds a line, printf's format without a newline, to the summary's "heading" or "notes". */
 void results_add_line(cJSON *summary, const char *list, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Adds a table below the heading, after those that are there. */
+void results_add_table(cJSON *summary, const struct table *table);
 
 /* Puts the figures into the summary, and replaces summary.json, summary.csv (the figures) and summary.txt (what
  * results_print_summary prints), and where they lie below what the user named, <below>_summary.txt there. Rank 0 only.

@@ -2,7 +2,6 @@
 #include "results/results.h"
 
 #include "base/json.h"
-#include "base/table.h"
 #include "base/version.h"
 #include "kernels/error.h"
 
@@ -35,6 +34,11 @@ void results_add_line(cJSON *summary, const char *list, const char *format, ...)
     va_end(arguments);
     cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(summary, list), json_text(line));
     free(line);
+}
+
+void results_add_table(cJSON *summary, const struct table *table)
+{
+    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), table_json(table));
 }
 
 static void print_lines(FILE *out, const cJSON *summary, const char *list)

@@ -9,7 +9,8 @@
 #include <string.h>
 
 const char *const sort_name[SORTS + 1] = {"self", "total", "mean", "calls", "name", "gflops", "gbs", NULL};
-static const char *const kind_name[] = {"operation", "part", "phase", "collective"};
+static const char *const kind_name[] = {
+    [KIND_OPERATION] = "operation", [KIND_PART] = "part", [KIND_PHASE] = "phase", [KIND_COLLECTIVE] = "collective"};
 
 /* A span, with the row that it counts for. */
 struct counted_span {
