@@ -1,5 +1,5 @@
 # ddpbench. `make bench` compares the strategies, `make test` runs the tests, `make help` lists the rest.
-# Variables: PORTABLE=1 (a binary for any CPU of this kind), BLAS=name (a CBLAS known to pkg-config), WERROR=1,
+# Variables: PORTABLE=1 (a binary for any CPU of this kind), BLAS=name (a CBLAS known to pkg-config, or a library of that name), WERROR=1,
 # RANKS=n (of make bench; default: as many as there are GPUs, or 2), CORPUS=file (its text), ARGS="..." (more options),
 # PREFIX=dir, CUDA=0 (no GPUs, even if there is a toolkit), CUDA_HOME=dir (the toolkit), CUDA_ARCHITECTURES="80 90" (of the GPUs).
 
@@ -22,7 +22,9 @@ MPICC := $(or $(shell command -v mpicc.mpich),$(shell command -v mpicc))
 MPIRUN = $(or $(shell command -v mpirun.mpich),$(shell command -v mpirun))
 MPI_CFLAGS := $(if $(MPICC),$(filter -I%,$(shell $(MPICC) -compile_info 2>/dev/null)))
 MPI_LIBS := $(if $(MPICC),$(filter -L% -l% -Wl%,$(shell $(MPICC) -link_info 2>/dev/null)))
-PACKAGES = $(BLAS) hwloc libcjson zlib
+PACKAGES = hwloc libcjson zlib
+BLAS_CFLAGS := $(shell pkg-config --cflags $(BLAS) 2>/dev/null)
+BLAS_LIBS := $(or $(shell pkg-config --libs $(BLAS) 2>/dev/null),-l$(BLAS))
 
 # The CUDA backend is built where there is a compiler for it; what is not there is stood in for by a file *_absent.c.
 NVCC := $(if $(filter 0,$(CUDA)),,$(firstword $(realpath $(if $(CUDA_HOME),$(CUDA_HOME)/bin/nvcc,$(shell command -v nvcc) /usr/local/cuda/bin/nvcc))))
@@ -49,8 +51,8 @@ OPTIMISE = -O3 $(if $(filter portable%,$(SETTING)),,-march=native) -fno-math-err
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CFLAGS = -g $(OPTIMISE)
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -I. -Ibench \
-	$(MPI_CFLAGS) $(CUDA_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
+	$(MPI_CFLAGS) $(CUDA_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
 # Programs that measure ddpbench itself are bench/selfbench/NAME.c, built as bench_NAME; what they share is in BENCH_HELP.
 SELFBENCH = step kernels trace allreduce
@@ -173,7 +175,7 @@ sanitize: setup
 
 # ---- how it is built ----
 program: $(OUT)/ddpbench
-tests: program $(TESTS)
+tests: program $(TESTS) $(OUT)/tests/support/preload/mistaken_openblas.so
 
 # A command is shown as one short line, such as CC bench/main.c; V=1 shows it whole.
 Q = $(if $(V),,@)
@@ -191,6 +193,11 @@ $(OUT)/tests/%: $(OUT)/obj/tests/%.o $(TEST_HELP) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(shell pkg-config --libs check 2>/dev/null) $(LIBS)
+
+$(OUT)/tests/support/preload/%.so: tests/support/preload/%.c
+	@mkdir -p $(@D)
+	$(call say,LINK $@)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 -fPIC -shared -o $@ $< -ldl
 
 include tests/gpu/emulator/emulator.mk
 
@@ -213,7 +220,7 @@ $(OUT)/obj/%.o: %.cu $(OUT)/obj/cuda_flags
 	$(call say,NVCC $<)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MD -MP -c -o $@ $<
 
-DEFINES_bench/base/version = -DDDPBENCH_VERSION='"$(VERSION)"' -DDDPBENCH_BLAS='"$(BLAS)"'
+DEFINES_bench/base/version = -DDDPBENCH_VERSION='"$(VERSION)"'
 $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)

@@ -4,6 +4,7 @@
 #include "benchmark/benchmark.h"
 #include "compare/compare.h"
 #include "ddp/job.h"
+#include "kernels/blas.h"
 #include "kernels/error.h"
 #include "profile/profile.h"
 #include "report/report.h"
@@ -34,6 +35,7 @@ int main(int argc, char *argv[])
         return run_compare(argc - 1, argv + 1);
     if (argc > 1 && !strcmp(argv[1], "report"))
         return launched_rank() ? OK : run_report(argc - 1, argv + 1);
+    blas_choose_kernels(argv);
     if (job_begin(&job)) { /* these ranks cannot talk to each other, so each has to say it */
         fprintf(stderr, "ddpbench: %s\n", error_text());
         job_end(&job);

@@ -7,7 +7,7 @@ usage() {
     cat <<'END'
 Usage: launch/setup.sh [--blas NAME] [--lint] [--consumers] [--plot] [--help]
 Installs the missing ones of pkg-config, MPICH, g++, a CBLAS, hwloc, cJSON, zlib and Check, with apt; says nothing when all are there.
-  --blas NAME  the CBLAS to build with, as pkg-config knows it (default openblas, which can be installed from here)
+  --blas NAME  the CBLAS to build with, as pkg-config or the linker knows it (default openblas, which can be installed from here)
   --lint       also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
   --consumers  also Python's venv, for make test-consumers
   --plot       also gnuplot, for the pictures of launch/sweep.sh
@@ -95,9 +95,12 @@ find_missing() {
 check_blas() {
     [ "$blas" != openblas ] && command -v pkg-config >/dev/null || return 0
     pkg-config --exists "$blas" && return
+    # CPATH and LIBRARY_PATH say where the compiler looks for it
+    printf '#include <cblas.h>\nint main(void) { return !cblas_sgemm; }\n' |
+        cc -x c - -o /dev/null "-l$blas" 2>/dev/null && return
     local known
     known=$(pkg-config --list-all | grep -iE '^[^ ]*(blas|blis|mkl)' | cut -d' ' -f1 | sort | tr '\n' ' ' || true)
-    die "pkg-config knows no BLAS called '$blas'. It knows: ${known:-none }(more with PKG_CONFIG_PATH). Without BLAS=$blas, OpenBLAS is used."
+    die "pkg-config knows no BLAS called '$blas' (it knows: ${known:-none }; more with PKG_CONFIG_PATH), nor does the compiler find a library of that name with cblas.h (it looks in CPATH and LIBRARY_PATH too). Without BLAS=$blas, OpenBLAS is used."
 }
 
 install_packages() {

@@ -5,8 +5,3 @@ const char *version_text(void)
 {
     return DDPBENCH_VERSION;
 }
-
-const char *version_blas(void)
-{
-    return DDPBENCH_BLAS;
-}

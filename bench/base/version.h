@@ -5,8 +5,7 @@
 /* The layout of run.json and summary.json. Results of another layout are refused, never guessed at. */
 #define RESULTS_SCHEMA 2
 
-/* ddpbench's version, as git described it when it was built; and the CBLAS that it was built with. */
+/* ddpbench's version, as git described it when it was built. */
 const char *version_text(void);
-const char *version_blas(void);
 
 #endif

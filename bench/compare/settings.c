@@ -44,14 +44,15 @@ static int is_one_of(const char *name, const char *const *list)
 
 static void add_members(struct compare_run *run, const char *name, int kind)
 {
-    static const char *const apart[] = {/* names of the run, and where its files go */
-                                        "label", "output", "output-file", "profile-output-dir", "profile-sort",
-                                        "thresholds", "trace-gzip", "timeout", "report-cputime", "iteration-times",
-                                        "SLURM_JOB_ID", "SLURM_JOB_NAME",
-                                        /* what follows from the configuration alone */
-                                        "parameters", "tokens_per_step", "model_flops_per_step",
-                                        "memory_bytes_per_rank", "timed_steps_per_block", NULL};
-    static const char *const environment[] = {"monitor-cpu", "monitor-gpu", "mpi_library", "cores_per_rank", NULL};
+    static const char *const apart[] = {
+        /* names of the run, and where its files go */
+        "label", "output", "output-file", "profile-output-dir", "profile-sort", "thresholds", "trace-gzip", "timeout",
+        "report-cputime", "iteration-times", "SLURM_JOB_ID", "SLURM_JOB_NAME",
+        /* what follows from the configuration alone */
+        "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank", "timed_steps_per_block",
+        "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
+    static const char *const environment[] = {"monitor-cpu",  "monitor-gpu",    "mpi_library", "blas",
+                                              "blas_kernels", "cores_per_rank", NULL};
     const cJSON *item;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->saved.run, name))
     {

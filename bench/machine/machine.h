@@ -6,6 +6,7 @@
 #include "base/option_table.h"
 #include "ddp/comm.h"
 #include "ddp/job.h"
+#include "kernels/blas.h"
 #include "kernels/device_cuda.h"
 
 #include <cJSON.h>
@@ -90,6 +91,20 @@ size_t open_device_memory(const struct open_device *opened);
 
 /* Adds the GPU of this rank, its precision, and the versions of CUDA to a JSON object; nothing for a CPU. */
 void open_device_describe(const struct open_device *opened, cJSON *json);
+
+/* ---- the CPU's matrix products ---- */
+
+/* Measures them on every rank, and gives the facts of the rank where they are slowest for its CPU; returns that rank.
+ * All ranks call, after the device is open. */
+int products_measure(const struct job *job, struct blas_facts *slowest);
+
+/* The library and its kernels, such as "OpenBLAS 0.3.21 (SkylakeX)". */
+const char *products_words(const struct blas_facts *blas, char text[128]);
+
+/* That blas_choose_kernels replaced the library's choice, in a sentence; NULL if it did not. And that products run
+ * below half of what the CPU's vector units can do, and what can be done about it; NULL if they do not. */
+const char *products_replaced(const struct blas_facts *blas, char text[256]);
+const char *products_warning(const struct blas_facts *blas, char text[400]);
 
 /* ---- what carries the collectives ---- */
 

@@ -29,10 +29,26 @@ int program_error(const struct program *program, int status)
     return status;
 }
 
+/* Says what computes, and on stderr what is wrong with its matrix products, which nothing else here would show. */
+static void describe_cpu(struct program *program)
+{
+    struct blas_facts blas;
+    char text[400];
+    blas_describe(&blas);
+    blas_measure(&blas);
+    snprintf(program->on, sizeof program->on, "cpu, %zu thread%s, %s", program->threads, text_plural(program->threads),
+             products_words(&blas, text));
+    if (products_replaced(&blas, text))
+        fprintf(stderr, "%s: %s\n", program->name, text);
+    if (products_warning(&blas, text))
+        fprintf(stderr, "%s: warning: %s\n", program->name, text);
+}
+
 int program_open(struct program *program, const struct option_section *own, size_t sections, const char *words,
                  int argc, char *const argv[])
 {
     struct option_table table = {0};
+    blas_choose_kernels(argv);
     option_table_add(&table, open_device_alone_options(&program->options));
     for (size_t i = 0; i < sections; i++)
         option_table_add(&table, own[i]);
@@ -54,7 +70,7 @@ int program_open(struct program *program, const struct option_section *own, size
     if (program->opened.on_gpu)
         open_device_words(&program->opened, program->on);
     else
-        snprintf(program->on, sizeof program->on, "cpu, %zu thread%s", program->threads, text_plural(program->threads));
+        describe_cpu(program);
     if (!*program->tsv_path)
         return -1;
     program->tsv = fopen(program->tsv_path, "w");

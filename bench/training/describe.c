@@ -7,8 +7,17 @@
 #include "base/version.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* ---- run.json ---- */
+
+static void describe_products(const struct blas_facts *blas, cJSON *json)
+{
+    json_add_text(json, "blas", blas->library);
+    json_add_text(json, "blas_kernels", blas->kernels);
+    json_add_number(json, "product_gflops_per_thread", blas->product_gflops);
+    json_add_number(json, "vector_gflops_per_thread", blas->vector_gflops);
+}
 
 int run_json_write(const struct run *run, const char *mode, const struct command *command,
                    const struct results *results)
@@ -28,7 +37,8 @@ int run_json_write(const struct run *run, const char *mode, const struct command
     json_add_number(derived, "timed_steps_per_block", (double)o->block_steps);
     json_add_text(derived, "device", run->model.device->name);
     open_device_describe(&run->opened, derived);
-    json_add_text(derived, "blas", version_blas());
+    if (!run->opened.on_gpu)
+        describe_products(&run->blas, derived);
     provenance_add_comm(derived, run->comm);
     cJSON *memory = cJSON_AddObjectToObject(derived, "memory_bytes_per_rank");
     for (int i = 0; i < MEMORY_PARTS; i++)
@@ -66,14 +76,16 @@ void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON 
     const struct workload *w = &o->workload;
     const struct job *job = run->job;
     const struct comm *comm = run->comm;
-    char on[300], total[CELL], parts[256];
+    char on[300], blas[400], total[CELL], parts[256];
+    if (run->opened.on_gpu)
+        open_device_words(&run->opened, on);
+    else
+        snprintf(on, sizeof on, "%s, %s", run->host.cpu[0] ? run->host.cpu : run->host.name,
+                 products_words(&run->blas, blas));
     results_add_line(summary, "heading", "ddpbench %s on %d rank%s x %d thread%s on %d host%s (%s), comm %s, %s%s",
                      version_text(), job->size, text_plural((size_t)job->size), run->threads,
-                     text_plural((size_t)run->threads), job->hosts, text_plural((size_t)job->hosts),
-                     run->opened.on_gpu ? open_device_words(&run->opened, on)
-                     : run->host.cpu[0] ? run->host.cpu
-                                        : run->host.name,
-                     comm->name, comm->on_device ? "" : "progress ", comm->progress);
+                     text_plural((size_t)run->threads), job->hosts, text_plural((size_t)job->hosts), on, comm->name,
+                     comm->on_device ? "" : "progress ", comm->progress);
     results_add_line(
         summary, "heading",
         "model     %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters",
@@ -89,6 +101,10 @@ void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON 
     results_add_line(summary, "heading", "%s", epochs_or_regime);
     results_add_line(summary, "heading", "memory    %s on each rank (estimated): %s",
                      text_memory(total, memory_total(run->memory)), memory_words(run->memory, parts));
+    if (!run->opened.on_gpu && products_replaced(&run->blas, blas))
+        results_add_line(summary, "heading", "products  %s", blas);
+    if (!run->opened.on_gpu && products_warning(&run->blas, blas))
+        results_add_line(summary, "heading", "Warning: rank %d: %s", run->slowest_products, blas);
 }
 
 void run_add_notes(const struct run *run, cJSON *summary)

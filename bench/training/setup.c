@@ -71,6 +71,8 @@ int run_set_up(struct run *run, const struct run_options *options, const char *m
     if (open_device(&run->opened, run->job, &options->device, run->threads))
         return -1;
     run->device = run->opened.device;
+    if (!run->opened.on_gpu)
+        run->slowest_products = products_measure(run->job, &run->blas);
     run->watches_cpu = options->monitor.cpu;
     const struct training_options *o = run->options;
     const struct data_options data = {o->data,        o->workload.vocab_size, o->workload.context_length,

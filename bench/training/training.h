@@ -81,6 +81,8 @@ struct run {
     size_t memory[MEMORY_PARTS]; /* estimated bytes of a rank */
     int64_t origin_ns;           /* of this rank's clock, near the start: what times in the results count from */
     struct open_device opened;
+    struct blas_facts blas; /* on the CPU: of rank slowest_products, see products_measure */
+    int slowest_products;
     const struct device *device, *traced; /* the same device without and with a record of its operations; traced is
                                              NULL where no row is traced */
     struct model model;

@@ -9,9 +9,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* The address that the loaded program has for name, as a function pointer at *function; 0 there if there is none.
- * ISO C has no cast from void * to a function pointer; POSIX promises that the bits are the same. */
-static int look_up(const char *name, void *function, size_t size)
+/* ISO C has no cast from void * to a function pointer; POSIX promises that the bits are the same. */
+int cpu_blas_look_up(const char *name, void *function, size_t size)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
     memcpy(function, &address, size);
@@ -24,10 +23,10 @@ void cpu_blas_set_threads(int threads)
                                            "flexiblas_set_num_threads"};
     void (*set_int)(int);
     for (size_t i = 0; i < sizeof with_int / sizeof *with_int; i++)
-        if (look_up(with_int[i], &set_int, sizeof set_int))
+        if (cpu_blas_look_up(with_int[i], &set_int, sizeof set_int))
             set_int(threads);
     void (*set_int64)(int64_t); /* BLIS's dim_t */
-    if (look_up("bli_thread_set_num_threads", &set_int64, sizeof set_int64))
+    if (cpu_blas_look_up("bli_thread_set_num_threads", &set_int64, sizeof set_int64))
         set_int64(threads);
 }
 
@@ -35,7 +34,7 @@ void cpu_blas_set_threads(int threads)
 static int has_own_threads(void)
 {
     int (*get_parallel)(void);
-    return look_up("openblas_get_parallel", &get_parallel, sizeof get_parallel) && get_parallel() == 1;
+    return cpu_blas_look_up("openblas_get_parallel", &get_parallel, sizeof get_parallel) && get_parallel() == 1;
 }
 
 void cpu_blas_enter_region(void)

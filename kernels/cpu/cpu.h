@@ -13,6 +13,10 @@ extern int cpu_threads;
  * when asked for more than ever before and is otherwise reused, so that only a program's first step allocates. */
 float *cpu_scratch(size_t n);
 
+/* Looks a function of the loaded libraries up by name, into the function pointer at `function`, of so many bytes.
+ * Returns whether there is one; if not, the pointer is null. */
+int cpu_blas_look_up(const char *name, void *function, size_t size);
+
 /* Sets the number of threads of every CBLAS that is loaded. */
 void cpu_blas_set_threads(int threads);
 

@@ -1,0 +1,166 @@
+/* blas_kernels.c - which kernels the BLAS computes with, and OpenBLAS's choice of them set right. */
+#include "kernels/blas.h"
+#include "kernels/cpu/cpu.h"
+
+#include <cblas.h>
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* Tells the process that was started again what OpenBLAS had chosen. */
+static const char replaced_variable[] = "DDPBENCH_OPENBLAS_REPLACED";
+static const char choice_variable[] = "OPENBLAS_CORETYPE";
+
+/* ---- which family suits which CPU ---- */
+
+/* Families of CPUs, as OpenBLAS calls them, by the vectors that their kernels use. */
+enum vectors { UNKNOWN, SSE, AVX, AVX2, AVX512, NEON, SVE };
+
+static const struct {
+    enum vectors vectors;
+    const char *families;
+} known[] = {
+    {SSE, " katmai coppermine northwood prescott banias atom core2 penryn dunnington nehalem athlon opteron "
+          "opteron_sse3 barcelona bobcat nano "},
+    {AVX, " sandybridge bulldozer piledriver steamroller "},
+    {AVX2, " haswell zen excavator "},
+    {AVX512, " skylakex cooperlake sapphirerapids "},
+    {NEON, " armv8 cortexa53 cortexa55 cortexa57 cortexa72 cortexa73 falkor thunderx thunderx2t99 thunderx3t110 "
+           "tsv110 emag8180 neoversen1 "},
+    {SVE, " armv8sve neoversev1 neoversen2 neoversev2 a64fx "},
+};
+
+/* Whether the list, of words between spaces, holds the word. */
+static int has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; length && (at = strcasestr(at, word)); at++)
+        if ((at == list || isspace((unsigned char)at[-1])) && (!at[length] || isspace((unsigned char)at[length])))
+            return 1;
+    return 0;
+}
+
+static enum vectors vectors_of_family(const char *family)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (has_word(known[i].families, family))
+            return known[i].vectors;
+    return UNKNOWN;
+}
+
+static enum vectors vectors_of_cpu(const char *features, long sve_bytes)
+{
+    const long neon_bytes = 16;
+    if (has_word(features, "asimd"))
+        return sve_bytes > neon_bytes ? SVE : NEON;
+    if (has_word(features, "avx512f") && has_word(features, "avx512dq") && has_word(features, "avx512bw") &&
+        has_word(features, "avx512vl"))
+        return AVX512;
+    if (has_word(features, "avx2") && has_word(features, "fma"))
+        return AVX2;
+    return has_word(features, "avx") ? AVX : SSE;
+}
+
+const char *blas_better_kernels(const char *kernels, const char *features, long sve_bytes)
+{
+    static const char *const best[] = {
+        [AVX] = "Sandybridge", [AVX2] = "Haswell", [AVX512] = "SkylakeX", [SVE] = "ARMV8SVE"};
+    enum vectors has = vectors_of_cpu(features, sve_bytes), uses = vectors_of_family(kernels);
+    return uses != UNKNOWN && (uses < NEON) == (has < NEON) && uses < has ? best[has] : NULL;
+}
+
+const char *blas_better_kernels_here(const char *kernels)
+{
+    char line[8192] = "";
+    int found = 0;
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && !found && fgets(line, sizeof line, file))
+        found = !strncmp(line, "flags", 5) || !strncmp(line, "Features", 8);
+    if (file)
+        fclose(file);
+    const char *features = found ? strchr(line, ':') : NULL;
+    int sve = prctl(PR_SVE_GET_VL);
+    return features ? blas_better_kernels(kernels, features + 1, sve > 0 ? sve & PR_SVE_VL_LEN_MASK : 0) : NULL;
+}
+
+/* ---- what the library says ---- */
+
+/* A function of the library that returns text, called if it is there; "" otherwise. */
+static const char *text_by(const char *name)
+{
+    const char *(*function)(void);
+    return cpu_blas_look_up(name, &function, sizeof function) ? function() : "";
+}
+
+/* Such as "OpenBLAS 0.3.21 DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64"; "" for another library. */
+static const char *openblas_build(void)
+{
+    return text_by("openblas_get_config");
+}
+
+/* BLIS numbers its families, and has names for the numbers. */
+static const char *blis_kernels(void)
+{
+    int (*number)(void);
+    const char *(*name)(int);
+    return cpu_blas_look_up("bli_arch_query_id", &number, sizeof number) &&
+                   cpu_blas_look_up("bli_arch_string", &name, sizeof name)
+               ? name(number())
+               : "";
+}
+
+/* The name of the file that products come from, with the version that it ends with. */
+static void name_file(char *name, size_t capacity)
+{
+    Dl_info at;
+    void *address;
+    __typeof__(cblas_sgemm) *product = cblas_sgemm; /* whose types are the library's own */
+    memcpy(&address, &product, sizeof address);
+    char *path = dladdr(address, &at) ? realpath(at.dli_fname, NULL) : NULL;
+    snprintf(name, capacity, "%s", path ? strrchr(path, '/') + 1 : "");
+    free(path);
+}
+
+void blas_describe(struct blas_facts *facts)
+{
+    char mkl[200] = "";
+    void (*mkl_words)(char *, int);
+    const char *replaced = getenv(replaced_variable), *blis = text_by("bli_info_get_version_str");
+    const char *build = openblas_build();
+    *facts = (struct blas_facts){0};
+    if (cpu_blas_look_up("MKL_Get_Version_String", &mkl_words, sizeof mkl_words))
+        mkl_words(mkl, (int)sizeof mkl - 1);
+    if (*build) /* its first two words */
+        snprintf(facts->library, sizeof facts->library, "%.*s",
+                 (int)(strcspn(build, " ") + 1 + strcspn(build + strcspn(build, " ") + 1, " ")), build);
+    else if (*blis)
+        snprintf(facts->library, sizeof facts->library, "BLIS %s", blis);
+    else if (*mkl)
+        snprintf(facts->library, sizeof facts->library, "%s", mkl);
+    else
+        name_file(facts->library, sizeof facts->library);
+    snprintf(facts->kernels, sizeof facts->kernels, "%s", *build ? text_by("openblas_get_corename") : blis_kernels());
+    if (replaced)
+        snprintf(facts->replaced, sizeof facts->replaced, "%s", replaced);
+}
+
+/* ---- the right kernels ---- */
+
+void blas_choose_kernels(char *const argv[])
+{
+    const char *kernels = text_by("openblas_get_corename");
+    const char *better = blas_better_kernels_here(kernels);
+    if (!better || getenv(choice_variable) || !has_word(openblas_build(), "DYNAMIC_ARCH"))
+        return;
+    if (setenv(replaced_variable, kernels, 1) || setenv(choice_variable, better, 1))
+        return;
+    execv("/proc/self/exe", argv);
+    /* where that is not possible the measurement of products still tells that they are slow */
+    unsetenv(replaced_variable);
+    unsetenv(choice_variable);
+}

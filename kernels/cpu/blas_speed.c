@@ -1,0 +1,61 @@
+/* blas_speed.c - how fast matrix products are, and how fast the CPU's vector units would let them be. */
+#include "kernels/blas.h"
+#include "kernels/clock.h"
+#include "kernels/cpu/cpu.h"
+
+enum { REPEATS = 20, SIDE = 256, SUMS = 12, ROUNDS = 80000 };
+
+/* Rounds of fused multiply-adds of SUMS independent vectors of so many bytes: enough for units that take two a cycle
+ * and give each result after six, and few enough for the registers. A CPU with shorter vectors takes several for each,
+ * and then the function for its own length is the fastest. *number gives the operands and takes a result, so that
+ * nothing can be computed in advance or left out. Returns the operations, two for each element. */
+#define VECTOR_ROUNDS(name, bytes)                                                                                     \
+    static double name(volatile float *number)                                                                         \
+    {                                                                                                                  \
+        typedef float vector __attribute__((vector_size(bytes)));                                                      \
+        const vector scale = (vector){0} + *number, term = (vector){0} + *number;                                      \
+        vector sum[SUMS];                                                                                              \
+        for (int i = 0; i < SUMS; i++)                                                                                 \
+            sum[i] = (vector){0} + *number;                                                                            \
+        for (int r = 0; r < ROUNDS; r++)                                                                               \
+            for (int i = 0; i < SUMS; i++)                                                                             \
+                sum[i] = sum[i] * scale + term;                                                                        \
+        for (int i = 1; i < SUMS; i++)                                                                                 \
+            sum[0] += sum[i];                                                                                          \
+        *number = sum[0][0] > 0 ? 0.5f : 0.25f;                                                                        \
+        return 2.0 * ROUNDS * SUMS * (bytes) / sizeof(float);                                                          \
+    }
+VECTOR_ROUNDS(rounds_of_16, 16)
+VECTOR_ROUNDS(rounds_of_32, 32)
+VECTOR_ROUNDS(rounds_of_64, 64)
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+void blas_measure(struct blas_facts *facts)
+{
+    double (*const rounds[])(volatile float *) = {rounds_of_16, rounds_of_32, rounds_of_64};
+    volatile float number = 0.5f;
+    float *matrix = cpu_allocate((size_t)3 * SIDE * SIDE * sizeof *matrix);
+    const float *x = matrix, *w = matrix + (size_t)SIDE * SIDE;
+    float *y = matrix + (size_t)2 * SIDE * SIDE;
+    cpu_blas_set_threads(1);
+    cpu_linear_forward(y, x, w, SIDE, SIDE, SIDE); /* its buffers, and the CPU out of its sleep */
+    facts->product_gflops = facts->vector_gflops = 0;
+    for (int i = 0; i < REPEATS; i++) {
+        int64_t begin = clock_now_ns();
+        cpu_linear_forward(y, x, w, SIDE, SIDE, SIDE);
+        double ns = (double)(clock_now_ns() - begin);
+        facts->product_gflops = larger(facts->product_gflops, 2.0 * SIDE * SIDE * SIDE / ns);
+        for (size_t r = 0; r < sizeof rounds / sizeof *rounds; r++) {
+            begin = clock_now_ns();
+            double operations = rounds[r](&number);
+            ns = (double)(clock_now_ns() - begin);
+            facts->vector_gflops = larger(facts->vector_gflops, operations / ns);
+        }
+    }
+    cpu_blas_set_threads(cpu_threads);
+    cpu_release(matrix);
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# blas.sh - the library of matrix products, from outside: OpenBLAS's choice of kernels is set right where it took the CPU
+# for an older one, a choice of the user's is obeyed, and slow products are said to be slow.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] tests/cli/blas.sh [--help] BUILD_DIR
+Tests BUILD_DIR/ddpbench where its BLAS is OpenBLAS, on x86-64 with AVX2.
+Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+preload=$build/tests/support/preload/mistaken_openblas.so
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 # another library is preloaded
+
+# train NAME VARIABLE=VALUE...: two ranks for a step, with these in their environment.
+train() {
+    local name=$1
+    shift
+    try env "$@" "${mpirun[@]}" -n 2 "$program" --device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 \
+        --batch-size 2 --vocab-size 256 --implementations ddp --rounds 1 --steps-per-block 1 --output "$name"
+    is "$name: exit status" "$status" 0
+}
+
+# fact NAME KEY: from its run.json.
+fact() { sed -n "s/^.*\"$2\":[[:space:]]*\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" "$1/run.json"; }
+
+# lines PATTERN: how many printed lines match.
+lines() { grep -cE -- "$1" printed || true; }
+
+train plain
+kernels=$(fact plain blas_kernels)
+is "the first line names the library and its kernels" "$(lines "^ddpbench .*, $(fact plain blas)( \($kernels\))?\),")" 1
+is "nothing was replaced" "$(lines 'took this CPU')" 0
+succeeds "the rate of products is known" test "$(fact plain product_gflops_per_thread | cut -d. -f1)" -ge 0
+
+if [[ $(fact plain blas) != OpenBLAS* ]] || [ "$(uname -m)" != x86_64 ] || ! grep -qm1 '^flags.*avx2' /proc/cpuinfo; then
+    echo "skip - OpenBLAS's choice of kernels: this is $(fact plain blas) on $(uname -m)"
+    exit "$failed"
+fi
+
+train mistaken LD_PRELOAD="$preload"
+is "kernels that are too old are replaced" "$(fact mistaken blas_kernels)" "$kernels"
+is "which one line says" "$(lines "^products  OpenBLAS [0-9.]+ took this CPU for a Prescott; its kernels for $kernels are used instead$")" 1
+
+train obeyed LD_PRELOAD="$preload" OPENBLAS_CORETYPE=Nehalem
+is "a choice of the user's is obeyed" "$(fact obeyed blas_kernels)" Nehalem
+is "and not called a mistake" "$(lines 'took this CPU')" 0
+slow='^Warning: rank [01]: matrix products by OpenBLAS [0-9.]+ \(Nehalem\) run at [0-9]+ GFLOP/s on one thread, [0-9]+ % of the [0-9]+'
+is "slow products are called slow, with what to do" \
+    "$(lines "$slow that its vector units can do: unset OPENBLAS_CORETYPE, or set it to (SkylakeX|Haswell)$")" 1
+exit "$failed"
