@@ -29,6 +29,8 @@ struct comm_thread {
     pthread_t thread;
     long thread_id; /* the operating system's number of it */
 
+    long seen_complete; /* the training thread's: what it last knew of `completed` */
+
     pthread_mutex_t driving; /* held by the one who calls the transport; guards what follows */
     struct transport transport;
     long posted; /* tickets up to this one have been posted */
@@ -37,8 +39,8 @@ struct comm_thread {
     pthread_cond_t work;  /* to the thread: there is something to drive, or stop */
     struct entry *ring;   /* [capacity], ticket t at t % capacity; once posted it is the driver's until complete */
     long capacity;
-    long queued;              /* last ticket handed out */
-    long completed;           /* every ticket up to this one is complete */
+    long queued;              /* last ticket handed out; the training thread alone changes it */
+    long completed;           /* every ticket up to this one is complete; changed by who also holds `driving` */
     int64_t completed_ns;     /* when `completed` last rose */
     const struct entry *call; /* the blocking call that is going on; NULL: none */
     int joining;              /* the training thread drives, or is about to: the thread keeps out of it */
@@ -81,13 +83,11 @@ static int is_ready(const struct comm_thread *c, long ticket)
     return !c->transport.ready || c->transport.ready(c->transport.state, (size_t)(ticket % c->capacity));
 }
 
-/* Posts what is queued, once it is ready, and moves what is in flight along, `tests` times at most; the caller holds
- * `driving`. Returns the ticket up to which all are complete. */
-static long drive(struct comm_thread *c, int tests)
+/* Posts what is queued up to this ticket, once it is ready, and moves what is in flight along, `tests` times at most;
+ * the caller holds `driving`. Returns the ticket up to which all are complete. */
+static long drive(struct comm_thread *c, long queued, int tests)
 {
-    pthread_mutex_lock(&c->lock);
-    long queued = c->queued, before = c->completed, completed = before;
-    pthread_mutex_unlock(&c->lock);
+    long before = c->completed, completed = before;
     for (int i = 0; i < tests && completed < queued; i++) {
         while (c->posted < queued && is_ready(c, c->posted + 1))
             post(c, ++c->posted);
@@ -128,7 +128,7 @@ static void *drive_beside(void *argument)
         long queued = c->queued;
         pthread_mutex_unlock(&c->lock);
         pthread_mutex_lock(&c->driving);
-        long completed = drive(c, TESTS_PER_WAKE);
+        long completed = drive(c, queued, TESTS_PER_WAKE);
         pthread_mutex_unlock(&c->driving);
         if (c->progress.kind == PROGRESS_POLL && completed < queued)
             sched_yield(); /* costs nothing on a core of its own; on a shared one the training thread must get its turn
@@ -145,11 +145,14 @@ static void *drive_beside(void *argument)
 static long enqueue(struct comm_thread *c, const struct collective *collective, int joining)
 {
     int64_t now = clock_now_ns();
-    pthread_mutex_lock(&c->lock);
     long ticket = c->queued + 1;
-    if (ticket - c->completed > c->capacity)
-        FATAL("%ld collectives in flight, and the queue holds %ld", ticket - c->completed, c->capacity);
-    pthread_mutex_unlock(&c->lock);
+    if (ticket - c->seen_complete > c->capacity) { /* by the older number; asks for the newer one only now */
+        pthread_mutex_lock(&c->lock);
+        c->seen_complete = c->completed;
+        pthread_mutex_unlock(&c->lock);
+    }
+    if (ticket - c->seen_complete > c->capacity)
+        FATAL("%ld collectives in flight, and the queue holds %ld", ticket - c->seen_complete, c->capacity);
     if (c->transport.queue)
         c->transport.queue(c->transport.state, (size_t)(ticket % c->capacity), collective);
     long number = watchdog_started(c->comm.watchdog);
@@ -178,13 +181,14 @@ static void thread_join(struct comm *comm, long ticket)
 {
     struct comm_thread *c = (struct comm_thread *)comm;
     pthread_mutex_lock(&c->lock);
+    c->seen_complete = c->completed;
     int complete = c->completed >= ticket;
     c->joining = !complete;
     pthread_mutex_unlock(&c->lock);
     if (complete)
         return;
     pthread_mutex_lock(&c->driving);
-    while (drive(c, 1) < ticket)
+    while (drive(c, c->queued, 1) < ticket)
         sched_yield(); /* with fewer cores than ranks the others must get their turn */
     pthread_mutex_unlock(&c->driving);
     pthread_mutex_lock(&c->lock);
@@ -297,8 +301,12 @@ struct comm *comm_thread_create(const char *name, struct transport transport, co
     c->progress = progress;
     c->capacity = (long)capacity;
     c->ring = allocate(capacity, sizeof *c->ring);
-    pthread_mutex_init(&c->driving, NULL);
-    pthread_mutex_init(&c->lock, NULL);
+    pthread_mutexattr_t brief; /* two threads take them in turn, and for less time than it takes to sleep and wake up */
+    pthread_mutexattr_init(&brief);
+    pthread_mutexattr_settype(&brief, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&c->driving, &brief);
+    pthread_mutex_init(&c->lock, &brief);
+    pthread_mutexattr_destroy(&brief);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
