@@ -122,10 +122,16 @@ bench-allreduce: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_allreduce
 	$(MPIRUN) -n $(RANKS) $(OUT)/bench_allreduce
 
-# ddpbench and PyTorch in turn; PYTHON is one that has it.
+# ddpbench and PyTorch in turn, in some 20 minutes: a step of the default model on one thread and on two, and two ranks
+# over 100 Mbit/s, each at its best bucket size (as root). PYTHON is one that has PyTorch and NumPy.
 PYTHON = python3
+PEER = bench/peers/compare.sh --python $(PYTHON) $(ARGS) --implementations none
+PEER_STEP = --batch-size 1 --rounds 2 --steps-per-block 2
 bench-peer: all
-	bench/peers/compare.sh --ranks $(RANKS) --python $(PYTHON) $(ARGS)
+	$(PEER) --ranks 1 --threads 1 --output results/peers/one-thread -- $(PEER_STEP)
+	$(PEER) --ranks 1 --threads 2 --output results/peers/two-threads -- $(PEER_STEP)
+	$(PEER) --ranks 2 --threads 1 --link 100mbit --output results/peers/100mbit -- $(SIZES_cpu) --bucket-size-mb 0.5,1,4,25 \
+		--rounds 4 --steps-per-block 3
 
 install: all
 	install -D $(OUT)/ddpbench $(DESTDIR)$(PREFIX)/bin/ddpbench
