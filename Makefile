@@ -130,8 +130,8 @@ PEER_STEP = --batch-size 1 --rounds 2 --steps-per-block 2
 bench-peer: all
 	$(PEER) --ranks 1 --threads 1 --output results/peers/one-thread -- $(PEER_STEP)
 	$(PEER) --ranks 1 --threads 2 --output results/peers/two-threads -- $(PEER_STEP)
-	$(PEER) --ranks 2 --threads 1 --link 100mbit --output results/peers/100mbit -- $(SIZES_cpu) --bucket-size-mb 0.5,1,4,25 \
-		--rounds 4 --steps-per-block 3
+	$(PEER) --ranks 2 --threads 1 --link 100mbit --output results/peers/100mbit -- $(SIZES_cpu) --data build/corpus.txt \
+		--bucket-size-mb 0.5,1,4,25 --rounds 4 --steps-per-block 3
 
 install: all
 	install -D $(OUT)/ddpbench $(DESTDIR)$(PREFIX)/bin/ddpbench
