@@ -84,7 +84,7 @@ bench: all
 	@launch/corpus.sh $(OUT)/corpus.txt
 	$(MPIRUN) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt) \
 		--implementations none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed \
-		--bucket-size-mb $(BUCKETS_$(BENCH_ON)) --rounds 12 --steps-per-block 3 --label bench $(ARGS)
+		--bucket-size-mb $(BUCKETS_$(BENCH_ON)) --resolve 2% --max-minutes 3 --steps-per-block 3 --label bench $(ARGS)
 
 test: all
 	@$(MAKE) --no-print-directory tests emulated

@@ -257,13 +257,11 @@ static int measure(struct allreduce *a)
 /* What stands before the rows of the growing table. */
 static void print_head(const struct allreduce *a)
 {
-    cJSON *summary = make_summary(a);
     const char *title = json_string(a->table.json, "title");
-    results_show_heading(summary);
+    results_show_heading(make_summary(a));
     printf("\n%s%s", title, *title ? "\n" : "");
     table_print_row(stdout, a->table.json, NULL);
     fflush(stdout);
-    cJSON_Delete(summary);
 }
 
 /* Rank 0, once all is measured or measuring has failed: writes what there is; prints the rest of the table if `print`.

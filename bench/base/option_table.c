@@ -66,9 +66,13 @@ static int count_parse(const struct option *o, const char *text, void *field)
 
 static int real_parse(const struct option *o, const char *text, void *field)
 {
+    char digits[32], sign[2], rest;
     double number;
+    if (o->percent && sscanf(text, "%31[^%]%1[%]%c", digits, sign, &rest) == 2)
+        text = digits;
     if (option_number(text, &number) || number < o->low || number > o->high)
-        return error_report("--%s %s: expected a number from %g to %g", o->name, text, o->low, o->high);
+        return error_report("--%s %s: expected a %s from %g to %g", o->name, text, o->percent ? "percentage" : "number",
+                            o->low, o->high);
     *(double *)field = number;
     return 0;
 }

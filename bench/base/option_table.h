@@ -31,6 +31,7 @@ struct option {
     const char *name; /* without dashes; on the command line _ may stand for - */
     char letter;      /* a short name, too; 0: none */
     int common;       /* 1: --help shows it; 0: --help all does */
+    int percent;      /* option_real: a % may follow */
     const struct option_kind *kind;
     size_t offset;              /* of its field in the section's base */
     const char *initial;        /* default, as it would be given; NULL: the field is left as it is */

@@ -148,15 +148,15 @@ double stats_t_quantile(double p, double df)
     return p < 0.5 ? -high : high;
 }
 
-struct paired stats_paired(const double *a, const double *b, size_t n, double level)
+struct paired stats_paired(const double *a, const double *b, size_t n, double level, int anytime)
 {
     struct paired paired = {NAN, NAN, NAN, 1, n};
     if (n == 0)
         return paired;
-    double first = log(a[0] / b[0]), sum = 0, squares = 0;
+    double first = log(a[0] / b[0]), sum = 0, squares = 0, count = (double)n;
     for (size_t i = 0; i < n; i++)
         sum += log(a[i] / b[i]) - first; /* exactly 0 where all are equal */
-    double mean = first + sum / (double)n;
+    double mean = first + sum / count;
     paired.ratio = exp(mean);
     if (n < 2)
         return paired;
@@ -164,11 +164,18 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
         double deviation = log(a[i] / b[i]) - mean;
         squares += deviation * deviation;
     }
-    double df = (double)(n - 1), error = sqrt(squares / df / (double)n);
-    double reach = stats_t_quantile(0.5 + level / 2, df) * error;
-    paired.ci_low = exp(mean - reach);
-    paired.ci_high = exp(mean + reach);
-    paired.p = error > 0 ? 2 * t_tail(fabs(mean) / error, df) : mean == 0;
+    double df = count - 1, variance = squares / count, error = sqrt(variance / df), t, g = 1 + 100 * count;
+    double r = pow(g / (1 - level) / (1 - level), 1 / count); /* t is where p is 1 - level */
+    if (!anytime)
+        t = stats_t_quantile(0.5 + level / 2, df);
+    else
+        t = r < g ? sqrt(df * (r - 1) / (1 - r / g)) : INFINITY;
+    paired.ci_low = exp(mean - t * error);
+    paired.ci_high = exp(mean + t * error);
+    if (!anytime)
+        paired.p = error > 0 ? 2 * t_tail(fabs(mean) / error, df) : mean == 0;
+    else if (mean != 0)
+        paired.p = fmin(1, sqrt(g) * pow((variance + mean * mean / g) / (variance + mean * mean), count / 2));
     return paired;
 }
 

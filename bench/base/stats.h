@@ -22,12 +22,20 @@ static inline double stats_median(const double *sample, size_t n)
 
 /* How a[i] compares with b[i], paired: x_i = log(a_i / b_i), ratio = exp(mean x), and its two-sided interval at
  * `level` from Student's t on n - 1 degrees of freedom. p is the two-sided p-value of mean x = 0. Interval NAN and
- * p 1 when n < 2; when all x_i are equal the interval is that point, and p is 1 if it is 0, else 0. */
+ * p 1 when n < 2; when all x_i are equal the interval is that point, and p is 1 if it is 0, else 0.
+ *
+ * With `anytime`, n need not be fixed beforehand: the intervals of all n together hold the mean with probability
+ * `level`, and if it is 0, p is ever at most q with probability q at most; so one may look after each sample and stop
+ * at will (as for t, x_i normal). By a martingale, the likelihood ratio of t with mean / sd from N(0, g) to t with mean
+ * 0: where G = 1 + n g, 1 / p = G^(-1/2) ((1 + t^2 / (n - 1)) / (1 + t^2 / (n - 1) / G))^(n / 2). That holds for every
+ * g; 100 is cautious with small n, and still sees large differences in five samples. There is no upper bound, or it is
+ * NAN, where n is too small. Source: Wang and Ramdas, Anytime-valid t-tests and confidence sequences for Gaussian means
+ * with unknown variance, arXiv:2310.03722, section 4 (their c^2 is 1 / g). */
 struct paired {
     double ratio, ci_low, ci_high, p;
     size_t n;
 };
-struct paired stats_paired(const double *a, const double *b, size_t n, double level);
+struct paired stats_paired(const double *a, const double *b, size_t n, double level, int anytime);
 
 /* How a[n_a] compares with b[n_b], not paired: difference = mean log a - mean log b, and its standard error from the
  * spread of both around their own means (pooled), taken as least_sd where it is smaller; on df = n_a + n_b - 2 degrees

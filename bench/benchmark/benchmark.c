@@ -9,13 +9,16 @@
 
 int benchmark_options_check(struct training_options *o, const struct option_table *table)
 {
-    int none = 0;
+    int reduce = 0;
     if (!o->rounds)
         return error_report("--rounds 0: expected a whole number from 1 to 1000000 (0 is for --profile)");
     o->n = implementations_make(o->implementation, &o->workload.strategies, &o->workload.bucket_sizes);
     for (int i = 0; i < o->n; i++)
-        none += o->implementation[i].strategy == &strategy_none;
-    if (o->n > 0 && o->attainable && !none) /* the bound is made from when gradients are final without communication */
+        reduce += o->implementation[i].strategy->reduces; /* all but none */
+    if (o->n > 0 && o->resolve > 0 && reduce < 2)
+        return error_report("--resolve compares those --implementations that reduce; name two or more of them");
+    if (o->n > 0 && o->attainable &&
+        reduce == o->n) /* the bound is made from when gradients are final without communication */
         return error_report("--attainable needs none among the --implementations");
     return o->n < 0 ? -1 : training_options_check(o, table, 0);
 }
@@ -23,7 +26,7 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
 static cJSON *create_summary(const struct run *run, const struct results *results)
 {
     cJSON *summary = results_summary_create("benchmark", results->label, (double)run->measurements.rounds,
-                                            (double)run->options->rounds, "rounds");
+                                            (double)run->planned, "rounds");
     run_add_heading(run,
                     run->options->regime == REGIME_WARMUP
                         ? "regime    warmup: the learning rate ramps and gradients are clipped"
@@ -43,12 +46,12 @@ static int write_summary(const struct run *run, const struct results *results, c
     if (run->job->rank)
         return 0;
     ranking_create(&ranking, &run->measurements, o->implementation, run->job->size,
-                   (double)(o->batch_size * o->workload.context_length), attainable_s);
+                   (double)(o->batch_size * o->workload.context_length), attainable_s, o->resolve / 100);
     cJSON *summary = create_summary(run, results);
     ranking_add_figures(&ranking, &figures);
     ranking_add_table(&ranking, o->block_steps, summary);
     buckets_add_table(o->implementation, run->reducer, o->n, summary);
-    ranking_add_verdict(&ranking, run->job->size, summary);
+    ranking_add_verdict(&ranking, run->job->size, run->planned, summary);
     run_add_notes(run, summary);
     json_add_text(summary, "sample",
                   "one block of a round; its step is the slowest rank's, its phases the mean over ranks");
@@ -82,12 +85,9 @@ static int measure(struct run *run, struct results *results)
     struct attainable *attainable =
         o->attainable ? attainable_create(run->reducer, o->n, run->model.tensors, o->rounds) : NULL;
     double attainable_s[MAX_IMPLEMENTATIONS];
-    if (run->job->rank == 0) {
-        cJSON *summary = create_summary(run, results);
-        results_show_heading(summary);
-        cJSON_Delete(summary);
-    }
-    struct run_hooks hooks = {attainable, attainable ? measure_attainable : NULL, write_so_far};
+    if (run->job->rank == 0)
+        results_show_heading(create_summary(run, results));
+    struct run_hooks hooks = {attainable, attainable ? measure_attainable : NULL, write_so_far, ranking_rounds_needed};
     int status = run_rounds(run, results, &hooks);
     if (attainable && run->measurements.rounds)
         attainable_compute(attainable, run->job, run->measurements.rounds, attainable_s);

@@ -16,28 +16,39 @@ struct row {
     struct estimate sync_cost; /* seconds: (mean ratio - 1) x median step of none, the ratio of step(this) to step(none)
                                   paired by round; n is 0 without `none` in the comparison */
     double attainable, step_to_attainable; /* seconds, and the ratio to it; NAN if not measured */
-    struct paired to_fastest; /* step(this) / step(fastest), where both reduce; its interval is of this pair alone */
+    struct paired to_fastest; /* step(this) / step(fastest), where both reduce; its interval as that of a pair */
     int slower;               /* than the fastest: different at the 5 % level over all pairs */
+    int open;                 /* not slower, and yet the interval reaches beyond what --resolve asks for */
 };
 
 struct pair {
     int a, b;             /* implementations; step(a) / step(b) */
-    struct paired paired; /* interval at 95 %, of this pair alone */
+    struct paired paired; /* interval at 95 %: of this pair alone; with --resolve of all pairs together (Bonferroni) */
     double p;             /* adjusted by Holm over all pairs */
 };
 
 struct ranking {
     int n, pairs;
     size_t rounds;
+    double resolve, level; /* of --resolve, 0.01 for 1 %, 0: it was not given; of the interval of a pair */
+    double rounds_needed;  /* see ranking_rounds_needed */
     struct row row[MAX_IMPLEMENTATIONS];
     struct pair *pair; /* [pairs] every two implementations that reduce */
     int fastest;       /* the least mean of log(step) among those that reduce; -1 if none does */
 };
 
-/* tokens: of one step of all ranks. attainable[n] in seconds, or NULL. Release with ranking_destroy. */
+/* tokens: of one step of all ranks. attainable[n] in seconds, or NULL. With resolve > 0 every interval and p-value
+ * holds whenever the rounds end (`anytime` of stats_paired). Release with ranking_destroy. */
 void ranking_create(struct ranking *ranking, const struct measurements *measurements,
-                    const struct implementation *implementation, int ranks, double tokens, const double *attainable);
+                    const struct implementation *implementation, int ranks, double tokens, const double *attainable,
+                    double resolve);
 void ranking_destroy(struct ranking *ranking); /* a zeroed one is fine */
+
+/* The rule of --resolve: how many rounds it takes until no row of such a ranking is open, that is until each that
+ * reduces is slower than the fastest or has its whole interval to it within a factor of 1 + resolve. Those made, where
+ * none is open; otherwise more, estimated from intervals that shrink as 1 / sqrt(rounds), INFINITY if one is NAN. */
+double ranking_rounds_needed(const struct measurements *measurements, const struct implementation *implementation,
+                             double resolve);
 
 /* ---- as parts of summary.json ---- */
 
@@ -47,9 +58,9 @@ void ranking_add_figures(const struct ranking *ranking, struct figure_list *figu
 /* The table of the comparison; block_steps are the timed steps behind a sample. */
 void ranking_add_table(const struct ranking *ranking, size_t block_steps, cJSON *summary);
 
-/* The pairs with their p-values, the fastest, and those that do not differ significantly from it; and the verdict in
- * words, for so many ranks. */
-void ranking_add_verdict(const struct ranking *ranking, int ranks, cJSON *summary);
+/* The pairs with their p-values, the fastest, and those that do not differ significantly from it; the verdict in words,
+ * for so many ranks; and with --resolve why the rounds ended, if those planned are not more. */
+void ranking_add_verdict(const struct ranking *ranking, int ranks, size_t planned, cJSON *summary);
 
 /* The buckets of those rows that have some, in the order of their reduction; reducer[n] as the rows. */
 void buckets_add_table(const struct implementation *row, const struct reducer *reducer, int n, cJSON *summary);

@@ -128,9 +128,10 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
 
 static void add_fastest(const struct ranking *c, cJSON *summary)
 {
-    char tied[4096] = "", slower[4096] = ""; /* lists of "label +3.2 % [+2.1, +4.4]": how much longer a step takes */
+    /* lists of "label +3.2 % [+2.1, +4.4]": how much longer a step takes */
+    char tied[4096] = "", open[4096] = "", slower[4096] = "";
     for (const struct row *row = c->row; row < c->row + c->n; row++) {
-        char *list = row->slower ? slower : tied;
+        char *list = row->slower ? slower : row->open ? open : tied;
         size_t at = strlen(list);
         if (row->reduces && row != &c->row[c->fastest])
             snprintf(list + at, sizeof tied - at, "%s%s %+.1f %% [%+.1f, %+.1f]", at ? "; " : "", row->label,
@@ -140,17 +141,22 @@ static void add_fastest(const struct ranking *c, cJSON *summary)
     results_add_line(summary, "notes", "Verdict: %s has the shortest step (geometric mean of %zu rounds).",
                      c->row[c->fastest].label, c->rounds);
     if (*tied)
-        results_add_line(summary, "notes", "Not significantly different from it: %s.", tied);
+        results_add_line(summary, "notes", "%s: %s.",
+                         c->resolve > 0 ? "Within --resolve of it" : "Not significantly different from it", tied);
+    if (*open)
+        results_add_line(summary, "notes", "Open: %s.", open);
     if (*slower)
         results_add_line(summary, "notes", "Slower: %s.", slower);
     results_add_line(
         summary, "notes",
-        "(step time against the shortest, paired by round, each with its own 95 %% interval; slower: significant "
-        "at the 5 %% level with Holm's correction over all %d pair%s)",
+        "(step time against the shortest, paired by round, %s; slower: significant at the 5 %% level with Holm's "
+        "correction over all %d pair%s)",
+        c->resolve > 0 ? "with 95 % intervals that hold for all of them together at any number of rounds"
+                       : "each with its own 95 % interval",
         c->pairs, text_plural((size_t)c->pairs));
 }
 
-void ranking_add_verdict(const struct ranking *c, int ranks, cJSON *summary)
+void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJSON *summary)
 {
     cJSON *pairs = cJSON_AddArrayToObject(summary, "comparisons");
     for (const struct pair *pair = c->pair; pair < c->pair + c->pairs; pair++) {
@@ -165,9 +171,10 @@ void ranking_add_verdict(const struct ranking *c, int ranks, cJSON *summary)
     if (c->fastest >= 0) {
         json_add_text(summary, "fastest", c->row[c->fastest].label);
         cJSON *tied = cJSON_AddArrayToObject(summary, "tied_with_fastest");
+        cJSON *open = cJSON_AddArrayToObject(summary, "open");
         for (int i = 0; i < c->n; i++)
             if (c->row[i].reduces && i != c->fastest && !c->row[i].slower)
-                cJSON_AddItemToArray(tied, json_text(c->row[i].label));
+                cJSON_AddItemToArray(c->row[i].open ? open : tied, json_text(c->row[i].label));
     }
     results_add_line(summary, "notes", "%s", "");
     if (ranks == 1)
@@ -175,7 +182,17 @@ void ranking_add_verdict(const struct ranking *c, int ranks, cJSON *summary)
     if (!c->pairs)
         results_add_line(summary, "notes", "Verdict: fewer than two strategies that reduce, so nothing to compare.");
     else if (c->rounds < 2)
-        results_add_line(summary, "notes", "Verdict: one round decides nothing; use --rounds 6 or more.");
+        results_add_line(summary, "notes", "Verdict: one round decides nothing; let there be 6 or more.");
     else
         add_fastest(c, summary);
+    if (c->resolve <= 0)
+        return;
+    int over = c->rounds >= planned, answered = c->rounds_needed <= (double)c->rounds;
+    json_add_text(summary, "ended", !over ? "unfinished" : answered ? "resolved" : "max_minutes");
+    results_add_line(summary, "notes", "%s to %g %%%s: %zu round%s.", answered ? "Resolved" : "Not resolved",
+                     100 * c->resolve,
+                     answered ? ""
+                     : over   ? " within --max-minutes"
+                              : " so far",
+                     c->rounds, text_plural(c->rounds));
 }

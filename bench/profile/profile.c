@@ -64,11 +64,8 @@ static void take_block(void *context, struct run *run, const struct step_times *
 
 static int measure(struct profile *p, struct run *run, struct results *results)
 {
-    if (run->job->rank == 0) {
-        cJSON *summary = create_summary(run, results);
-        results_show_heading(summary);
-        cJSON_Delete(summary);
-    }
+    if (run->job->rank == 0)
+        results_show_heading(create_summary(run, results));
     int status = capture_run(&p->capture, run, p->options, results);
     if (!p->capture.n) /* it failed before the first step that counts */
         return -1;
@@ -77,7 +74,7 @@ static int measure(struct profile *p, struct run *run, struct results *results)
     totals_sort(&p->totals, p->options->sort);
     if (job_agree_after(run->job, status, write_summary(p, run, results)))
         return -1;
-    const struct run_hooks hooks = {p, take_block, write_summary};
+    const struct run_hooks hooks = {.context = p, .block = take_block, .summary = write_summary};
     if (run->options->rounds && !p->capture.interrupted)
         status = run_rounds(run, results, &hooks);
     if (run_stop_monitor(run))

@@ -3,7 +3,7 @@
 
 #include "base/stats.h"
 #include "kernels/error.h"
-#include "training/options.h"
+#include "training/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,6 +87,11 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
                         const struct step_times *times, int timed, int implementation, size_t round)
 {
     const struct reducer *reducer = &attainable->reducer[implementation];
+    if (round == attainable->rounds) {
+        size_t tensors = (size_t)attainable->tensors, same = round;
+        series_grow(&attainable->none, tensors + 2, &same);
+        series_grow(&attainable->alone, (size_t)attainable->n * tensors, &attainable->rounds);
+    }
     if (!reducer->strategy->reduces) {
         measure_none(attainable, timeline, times, timed, round);
         return;

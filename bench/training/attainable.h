@@ -15,8 +15,8 @@ double attainable_of_plan(int n, const double *ready, const double *alone, doubl
 
 struct attainable;
 
-/* Room for `rounds` rounds of n implementations on a model of that many tensors. The reducers [n] must outlive it.
- * Release with attainable_destroy; NULL is fine. */
+/* Room for `rounds` rounds (and more when they come) of n implementations on a model of that many tensors. The reducers
+ * [n] must outlive it. Release with attainable_destroy; NULL is fine. */
 struct attainable *attainable_create(const struct reducer *reducer, int n, int tensors, size_t rounds);
 void attainable_destroy(struct attainable *attainable);
 

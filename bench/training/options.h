@@ -82,7 +82,8 @@ struct training_options {
     double lr, max_norm, weight_decay;
     int log_grad_norm;
     enum regime regime;
-    size_t rounds, steps_per_block; /* steps_per_block 0: the epochs of the regime */
+    size_t rounds, steps_per_block; /* rounds: with resolve, the least; steps_per_block 0: the epochs of the regime */
+    double resolve, max_minutes;    /* resolve: percent; 0: just those rounds */
     int attainable;
     struct delay delay;
 

@@ -4,6 +4,9 @@
 
 #include "training/training.h"
 
+/* Makes twice the room: the array series[n, room] becomes another one, [n, 2 room]. */
+void series_grow(double **series, size_t n, size_t *room);
+
 /* For blocks of that many steps; `judged` as in the struct. Release with losses_destroy. */
 void losses_create(struct losses *losses, int steps, int judged);
 void losses_destroy(struct losses *losses); /* a zeroed one is fine */

@@ -18,6 +18,16 @@ void measurements_create(struct measurements *m, int n, size_t capacity)
     *m = (struct measurements){n, capacity, 0, allocate((size_t)n * FIGURES * capacity, sizeof *m->seconds)};
 }
 
+void series_grow(double **series, size_t n, size_t *room)
+{
+    double *grown = allocate(2 * n * *room, sizeof *grown);
+    for (size_t i = 0; i < n; i++)
+        memcpy(grown + 2 * i * *room, *series + i * *room, *room * sizeof *grown);
+    free(*series);
+    *series = grown;
+    *room *= 2;
+}
+
 void measurements_destroy(struct measurements *m)
 {
     free(m->seconds);
@@ -215,8 +225,22 @@ static void estimate(struct run *run, const struct results *results, size_t unit
     size_t steps = units * (DISCARDED_STEPS + run->options->block_steps);
     if (run->job->rank == 0)
         fprintf(stderr,
-                "The first step took %.2f s; the other %zu will take about %s. Results go to %s as they come.\n",
-                seconds, steps, text_duration(words, seconds * (double)steps), results->directory);
+                "The first step took %.2f s; the other %zu%s will take about %s. Results go to %s as they come.\n",
+                seconds, steps, run->options->resolve > 0 ? ", or more until --resolve is answered," : "",
+                text_duration(words, seconds * (double)steps), results->directory);
+}
+
+/* After a round, with --resolve: sets run->planned, to the rounds made if they are enough or there is no time for one
+ * more. Rank 0 decides. It looks at all samples whenever there are a twentieth more; `needed` is what it saw last. */
+static void plan_rounds(struct run *run, const struct run_hooks *hooks, double minutes, double *needed)
+{
+    const struct training_options *o = run->options;
+    size_t made = run->measurements.rounds;
+    if (run->job->rank == 0 && ((double)made >= *needed || made % (made / 20 + 1) == 0))
+        *needed =
+            fmax(hooks->rounds_needed(&run->measurements, o->implementation, o->resolve / 100), (double)o->rounds);
+    double fit = floor((double)made * o->max_minutes / minutes);
+    run->planned = (size_t)job_max(run->job, run->job->rank ? 0 : fmax(fmin(*needed, fit), (double)made));
 }
 
 /* Which implementation runs as number j of a round: each round begins with another one, and every second one runs
@@ -231,7 +255,8 @@ static void show_progress(struct progress *progress, const struct run *run, size
 {
     const struct training_options *o = run->options;
     char words[160];
-    snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g, loss %.4f", b->round + 1, o->rounds,
+    progress->total = progress->total ? run->planned * (size_t)o->n : 0;
+    snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g, loss %.4f", b->round + 1, run->planned,
              o->implementation[b->implementation].label, o->regime == REGIME_WARMUP ? "warmup" : "active",
              (double)schedule_learning_rate(&run->trainer.schedule, run->trainer.step - 1),
              run->losses.mean[run->losses.steps - 1]);
@@ -242,6 +267,8 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
 {
     const struct training_options *o = run->options;
     struct progress progress;
+    struct measurements *m = &run->measurements;
+    double needed = 0;
     size_t units = o->rounds * (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
     struct block b = {.times = allocate(steps, sizeof *b.times),
                       .overlap = allocate(steps, sizeof *b.overlap),
@@ -254,9 +281,11 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
     losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
     estimate(run, results, units);
     progress_begin(&progress, run->job->rank ? 0 : units);
-    int64_t written = clock_now_ns();
-    for (size_t done = 0; done < units && !status;) { /* blocks */
-        b.round = run->measurements.rounds;
+    int64_t start = clock_now_ns(), written = start;
+    for (size_t done = 0; m->rounds < run->planned && !status;) { /* blocks */
+        b.round = m->rounds;
+        if (b.round == m->capacity)
+            series_grow(&m->seconds, (size_t)m->n * FIGURES, &m->capacity);
         b.implementation = rotated(b.round, (int)(done % (size_t)o->n), o->n);
         int wrote = run_block(run, results, &b);
         if (hooks->block)
@@ -267,8 +296,10 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
         show_progress(&progress, run, ++done, &b);
         if (done % (size_t)o->n)
             continue;
-        run->measurements.rounds++;
-        int due = done < units && clock_now_ns() - written > 2000000000;
+        m->rounds++;
+        if (o->resolve > 0)
+            plan_rounds(run, hooks, 1e-9 / 60 * (double)(clock_now_ns() - start), &needed);
+        int due = m->rounds < run->planned && clock_now_ns() - written > 2000000000;
         if (job_max(run->job, due) > 0) {
             status = job_agree(run->job, hooks->summary(hooks->context, run, results));
             written = clock_now_ns();

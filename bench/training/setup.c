@@ -98,6 +98,7 @@ int run_set_up(struct run *run, const struct run_options *options, const char *m
     model_initialize(&run->model, o->seed);
     create_trainer(run);
     measurements_create(&run->measurements, o->n, o->rounds);
+    run->planned = o->rounds;
     if (job_agree(run->job, run_json_write(run, mode, command, results)))
         return -1;
     open_device_explain(&run->opened);

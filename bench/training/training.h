@@ -96,6 +96,7 @@ struct run {
     struct monitor_findings monitored; /* by it; complete after run_stop_monitor */
     int watches_cpu;                   /* its findings on other processes replace those of the blocks */
     struct measurements measurements;
+    size_t planned; /* rounds, as far as is known; those of the measurements: run_rounds made all that it meant to */
     struct losses losses;
     struct block_counts counts;
 };
@@ -109,6 +110,9 @@ struct run_hooks {
                   int implementation, size_t round);
     /* Some time has gone by: write what there is. Returns 0; or -1, reported. */
     int (*summary)(void *context, struct run *run, const struct results *results);
+    /* With --resolve, on rank 0 alone: how many rounds answer the question, at most those made if they do. */
+    double (*rounds_needed)(const struct measurements *measurements, const struct implementation *implementation,
+                            double resolve);
 };
 
 /* For a run of which job and recording are set: plans, checks what fits, opens data and results (in `target`),

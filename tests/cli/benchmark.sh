@@ -94,6 +94,8 @@ refuse "an unknown implementation" 2 "unknown implementation 'magic'; known: .*d
 refuse "a word that is no option" 2 "'8': options begin with --" 8
 refuse "an option without its value" 2 "--rounds needs a value" --rounds
 refuse "two sizes of a batch" 2 '--batch-size 6 and --batch-size-per-rank 3: give one' --batch-size-per-rank 3
+refuse "a time limit of nothing" 2 '--max-minutes needs --resolve' --max-minutes 3
+refuse "--resolve with nothing to compare" 2 '--resolve compares those --implementations that reduce' --resolve 1% --implementations none,ddp
 refuse "an empty directory" 2 "--output '': expected" --output ''
 refuse "a batch that does not divide" 2 'batch of 7 .*2 ranks.* 6 or 8' --batch-size 7
 refuse "a batch smaller than the ranks" 3 'batch of 2 .*such as 3' --batch-size 2
@@ -155,6 +157,26 @@ for variable in SLURM_STEP_NUM_TASKS OMPI_COMM_WORLD_SIZE; do
         [ "$(grep -c "^ddpbench: " said)" = 1 ] && good=0 || good=1
     result "$good" "refused: ranks of another launcher, by $variable"
 done
+
+# ---- rounds until the strategies are told apart ----
+
+# resolved RANKS ENDED OPTION...: a run with --resolve whose summary says that it ended so, and is a finished one.
+resolved() {
+    local ranks=$1 ended=$2
+    shift 2
+    limit=100 launch "$ranks" --implementations none,a=ddp,b=ddp --attainable --rounds 2 "$@"
+    rounds=$(sed -n 's/^\t"done":\t\([0-9]*\),$/\1/p' "$out/summary.json")
+    grep -q "^	\"planned\":	$rounds,\$" "$out/summary.json" &&
+        grep -q "^	\"ended\":	\"$ended\"" "$out/summary.json" && valid "$out"/*.json "$out"/*.jsonl >>said &&
+        [ "$(cat "$out"/*.jsonl | wc -l)" = $((12 * ranks * rounds)) ] && good=$status || good=1
+}
+
+resolved 2 resolved --resolve 50% --max-minutes 1
+grep -qx "Resolved to 50 %: $rounds rounds[.]" printed || good=1
+result "$good" "--resolve 50%: $rounds rounds on 2 ranks show that one strategy under two names does not differ so much"
+resolved 3 max_minutes --resolve 0.01% --max-minutes 0.1
+grep -qE "^Not resolved to 0.01 % within --max-minutes: $rounds rounds?[.]$" printed || good=1
+result "$good" "--max-minutes: $rounds rounds on 3 ranks in 6 s do not show a hundredth of a percent, and it says so"
 
 # ---- what ends in the middle ----
 

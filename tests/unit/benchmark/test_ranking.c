@@ -1,5 +1,5 @@
 /* test_ranking.c - from samples to figures, on made-up ones with known answers; and how often two strategies that are
- * the same are called different. */
+ * the same are called different, after a fixed number of rounds and with --resolve. */
 #include "benchmark/ranking.h"
 
 #include "kernels/error.h"
@@ -33,7 +33,7 @@ static void fill(int n, size_t rounds, double step[][12], const double *sync)
 static struct ranking compared(const struct implementation *rows, int ranks)
 {
     struct ranking comparison;
-    ranking_create(&comparison, &measurements, rows, ranks, 1000, NULL);
+    ranking_create(&comparison, &measurements, rows, ranks, 1000, NULL, 0);
     return comparison;
 }
 
@@ -182,6 +182,64 @@ START_TEST(slower_than_the_fastest)
 }
 END_TEST
 
+/* ---- enough rounds for --resolve ---- */
+
+/* Alternately 1 % more and 1 % less, so that s of x is about 0.01 sqrt(n / (n - 1)), and the mean is `more`. */
+static struct ranking alternating(size_t rounds, double more, double resolve, double *needed)
+{
+    static const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat)};
+    measurements_destroy(&measurements);
+    measurements_create(&measurements, 3, rounds);
+    measurements.rounds = rounds;
+    for (size_t r = 0; r < rounds; r++) {
+        measurements_of(&measurements, 0, FIGURE_STEP)[r] = 9; /* is not compared */
+        measurements_of(&measurements, 1, FIGURE_STEP)[r] = exp(more + (r % 2 ? 0.01 : -0.01));
+        measurements_of(&measurements, 2, FIGURE_STEP)[r] = 1;
+    }
+    *needed = ranking_rounds_needed(&measurements, rows, resolve);
+    struct ranking c;
+    ranking_create(&c, &measurements, rows, 2, 1000, NULL, resolve);
+    return c;
+}
+
+/* The rule and the table agree: enough rounds exactly where no row is open. The estimate is good to a fifth. */
+START_TEST(rounds_until_resolved)
+{
+    static const struct {
+        double more, resolve;
+    } cases[] = {{0, 0.01}, {0.002, 0.01}, {0.02, 0.01}, {0.009, 0.01}, {0, 0.05}};
+    double expected = 0, needed;
+    size_t rounds = 2;
+    for (;; rounds += 2) {
+        struct ranking c = alternating(rounds, cases[_i].more, cases[_i].resolve, &needed);
+        const struct row *other = &c.row[c.fastest == 1 ? 2 : 1];
+        int slower = other->slower, open = other->open;
+        ck_assert_int_eq(open, needed > (double)rounds);
+        ck_assert_int_eq(slower, other->to_fastest.ci_low > 1); /* of one pair the two are the same */
+        ck_assert(open || slower || other->to_fastest.ci_high <= 1 + cases[_i].resolve);
+        ranking_destroy(&c);
+        if (!open) {
+            ck_assert_int_eq(slower, cases[_i].more > 0.008);
+            break;
+        }
+        if (rounds == 20)
+            expected = needed;
+        ck_assert_uint_lt(rounds, 1000);
+    }
+    if (expected > 0)
+        ck_assert_double_eq_tol((double)rounds / expected, 1, 0.2);
+}
+END_TEST
+
+START_TEST(one_round_resolves_nothing)
+{
+    double needed;
+    struct ranking c = alternating(1, 0.5, 0.01, &needed);
+    ck_assert(isinf(needed) && c.row[1].open && !c.row[1].slower && !c.row[2].open);
+    ranking_destroy(&c);
+}
+END_TEST
+
 /* ---- what noise does ---- */
 
 /* A machine that drifts (a random walk, shared by a round's blocks), 2 % of noise a block, and now and then a block
@@ -237,6 +295,81 @@ START_TEST(equals_are_called_different_rarely)
 }
 END_TEST
 
+/* A sequence of rounds on an idle machine: it drifts all the time, also within a round, whose order alternates; 1 % of
+ * noise a block, and 3 % of the blocks take longer, 10 % on average. Implementation 1 takes `slow` times as long. */
+static void make_sequence(int n, size_t rounds, double slow)
+{
+    double drift = 0;
+    measurements.rounds = rounds;
+    for (size_t r = 0; r < rounds; r++)
+        for (int j = 0; j < n; j++) {
+            int i = r % 2 ? n - 1 - j : j;
+            drift += 0.002 * noise_normal();
+            double noise = 0.01 * noise_normal() - (noise_uniform() < 0.03 ? 0.1 * log(noise_uniform()) : 0);
+            measurements_of(&measurements, i, FIGURE_STEP)[r] = 0.01 * exp(drift + noise) * (i == 1 ? slow : 1);
+        }
+}
+
+/* Whether any row is called slower, by a fixed number of rounds (resolve 0) or whenever they end; and row 1. */
+static int differ(const struct implementation *rows, double resolve, int *second)
+{
+    struct ranking c;
+    int slower = 0;
+    ranking_create(&c, &measurements, rows, 2, 1000, NULL, resolve);
+    for (int i = 0; i < c.n; i++)
+        slower |= c.row[i].slower;
+    *second = c.row[1].slower;
+    ranking_destroy(&c);
+    return slower;
+}
+
+/* Rounds from the 10th on, until there are enough for --resolve 1%: 1, or 0 where `most` are not enough. The rule for a
+ * fixed number of rounds is asked each time, too, unless `naive` is NULL: did it ever call a row slower? */
+static int ends(const struct implementation *rows, size_t most, int *naive)
+{
+    int second;
+    for (size_t made = 10; made <= most; made += 1 + made / 20) {
+        measurements.rounds = made;
+        if (naive)
+            *naive = *naive || differ(rows, 0, &second);
+        if (ranking_rounds_needed(&measurements, rows, 0.01) <= (double)made)
+            return 1;
+    }
+    return 0;
+}
+
+/* Over the whole sequence, equals are called different in at most 5 % of runs, where looking again and again by the
+ * rule for a fixed number of rounds calls them different far more often; 2 % is found in nearly all; and as many rounds
+ * as a few minutes have are enough. */
+START_TEST(resolve_is_right_however_often_it_looks)
+{
+    enum { MOST = 1000, NAIVE = 4 /* a part of the runs, since it takes most of the time */ };
+    const struct implementation rows[] = {ROW(ddp), ROW(ddp_flat), ROW(ddp_individual), ROW(ddp_bucketed)};
+    int n = 2 * _i, runs = noise_repetitions(2000), wrong = 0, naive = 0, found = 0, ended = 0, second;
+    measurements_create(&measurements, n, MOST);
+    noise_start(100 + (uint64_t)n);
+    for (int run = 0; run < runs; run++) {
+        int differed = 0;
+        make_sequence(n, MOST, 1);
+        ended += ends(rows, MOST, run % NAIVE ? NULL : &differed);
+        wrong += differ(rows, 0.01, &second);
+        naive += differed;
+        make_sequence(n, MOST, 1.02);
+        ends(rows, MOST, NULL);
+        differ(rows, 0.01, &second);
+        found += second;
+    }
+    measurements_destroy(&measurements);
+    double share = 1.0 / runs;
+    printf("%d equal: different in %g of %d runs (naive: %g), ended in %g; 2 %% is found in %g\n", n, wrong * share,
+           runs, naive * share * NAIVE, ended * share, found * share);
+    ck_assert_double_le(wrong * share, 0.05);
+    ck_assert_double_ge(naive * share * NAIVE, 0.1);
+    ck_assert_double_ge(ended * share, 0.95);
+    ck_assert_double_ge(found * share, 0.95);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ranking");
@@ -248,8 +381,11 @@ int main(void)
     tcase_add_test(known, fastest_is_never_slower_than_another);
     tcase_add_test(known, pairs_are_of_those_that_reduce);
     tcase_add_test(known, slower_than_the_fastest);
-    tcase_set_timeout(noise, 120);
+    tcase_add_loop_test(known, rounds_until_resolved, 0, 5);
+    tcase_add_test(known, one_round_resolves_nothing);
+    tcase_set_timeout(noise, 240);
     tcase_add_loop_test(noise, equals_are_called_different_rarely, 3, 7);
+    tcase_add_loop_test(noise, resolve_is_right_however_often_it_looks, 1, 3);
     suite_add_tcase(suite, known);
     suite_add_tcase(suite, noise);
     return suite_run(suite);

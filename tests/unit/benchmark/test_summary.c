@@ -31,7 +31,7 @@ static void setup(void)
             measurements_of(&measurements, i, FIGURE_STEP)[r] = seconds;
             measurements_of(&measurements, i, PHASE_GRADIENT_SYNC)[r] = seconds / 4;
         }
-    ranking_create(&ranking, &measurements, row, 2, 1000, NULL);
+    ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0);
     summary = results_summary_create("benchmark", "night", ROUNDS, ROUNDS, "rounds");
 }
 
@@ -75,7 +75,7 @@ static char *printed(void)
 START_TEST(words_say_what_the_figures_say)
 {
     ranking_add_table(&ranking, 3, summary);
-    ranking_add_verdict(&ranking, 2, summary);
+    ranking_add_verdict(&ranking, 2, ROUNDS, summary);
     char *text = printed();
     ck_assert_msg(strstr(text, "Verdict: fast has the shortest step (geometric mean of 8 rounds).") != NULL, "%s",
                   text);
@@ -94,11 +94,44 @@ START_TEST(one_rank_and_one_round_decide_nothing)
 {
     ranking_destroy(&ranking);
     measurements.rounds = 1;
-    ranking_create(&ranking, &measurements, row, 1, 1000, NULL);
-    ranking_add_verdict(&ranking, 1, summary);
+    ranking_create(&ranking, &measurements, row, 1, 1000, NULL, 0);
+    ranking_add_verdict(&ranking, 1, 1, summary);
     char *text = printed();
     ck_assert_ptr_nonnull(strstr(text, "One rank has nothing to reduce"));
-    ck_assert_ptr_nonnull(strstr(text, "one round decides nothing; use --rounds 6 or more"));
+    ck_assert_ptr_nonnull(strstr(text, "one round decides nothing; let there be 6 or more"));
+    free(text);
+}
+END_TEST
+
+/* What --resolve came to, in words and as JSON: ddp is slower, or it is not known; "so far" before the end. */
+START_TEST(resolution_is_told)
+{
+    static const struct {
+        double within, spread;
+        size_t planned;
+        const char *ended, *words[3];
+    } cases[] = {
+        {0.01, 0, ROUNDS, "resolved", {"Resolved to 1 %: 8 rounds.", "Slower: ddp +33.3 %", NULL}},
+        {0.5, 0.3, ROUNDS, "resolved", {"Resolved to 50 %: 8", "Within --resolve of it: ddp ", NULL}},
+        {0.01,
+         0.3,
+         ROUNDS,
+         "max_minutes",
+         {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Open: ddp +", "hold for all of them together"}},
+        {0.01, 0.3, 20, "unfinished", {"Not resolved to 1 % so far: 8 rounds.", "Open: ", NULL}},
+    };
+    double *ddp = measurements_of(&measurements, 1, FIGURE_STEP);
+    for (int r = 0; r < ROUNDS && cases[_i].spread > 0; r++)
+        ddp[r] = 0.012 * exp(cases[_i].spread / 4 * (r % 2 ? 1.1 : -1));
+    ranking_destroy(&ranking);
+    ranking_create(&ranking, &measurements, row, 2, 1000, NULL, cases[_i].within);
+    ranking_add_verdict(&ranking, 2, cases[_i].planned, summary);
+    char *text = printed();
+    for (int i = 0; i < 3 && cases[_i].words[i]; i++)
+        ck_assert_msg(strstr(text, cases[_i].words[i]) != NULL, "no '%s' in %s", cases[_i].words[i], text);
+    ck_assert_str_eq(json_string(summary, "ended"), cases[_i].ended);
+    int open = cJSON_GetArraySize(cJSON_GetObjectItem(summary, "open"));
+    ck_assert_int_eq(open, strcmp(cases[_i].ended, "resolved") != 0);
     free(text);
 }
 END_TEST
@@ -107,7 +140,7 @@ START_TEST(attainable_is_shown_where_it_was_measured)
 {
     static const double seconds[ROWS] = {NAN, 0.008, 0.014};
     ranking_destroy(&ranking);
-    ranking_create(&ranking, &measurements, row, 2, 1000, seconds);
+    ranking_create(&ranking, &measurements, row, 2, 1000, seconds, 0);
     ranking_add_table(&ranking, 3, summary);
     ranking_add_figures(&ranking, &figures);
     char *text = printed();
@@ -126,6 +159,7 @@ int main(void)
     tcase_add_test(all, figures_are_in_seconds);
     tcase_add_test(all, words_say_what_the_figures_say);
     tcase_add_test(all, one_rank_and_one_round_decide_nothing);
+    tcase_add_loop_test(all, resolution_is_told, 0, 4);
     tcase_add_test(all, attainable_is_shown_where_it_was_measured);
     suite_add_tcase(suite, all);
     return suite_run(suite);

@@ -137,6 +137,7 @@ static const struct {
     {"--profile|--profile-implementation|a=ddp", {"--profile-implementation: unknown", "'a=ddp'"}},
     {"--profile|--bucket-size-mb|1,2", {"--bucket-size-mb: --profile takes one size", "there are 2"}},
     {"--profile|--attainable", {"--attainable is for the benchmark"}},
+    {"--profile|--resolve|1%", {"--resolve is for the benchmark", "--rounds"}},
     /* words and numbers */
     {"--profile|--profile-activities|cpu;cuda",
      {"--profile-activities cpu;cuda", "expected auto, cpu, cuda or cpu,cuda"}},

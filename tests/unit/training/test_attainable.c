@@ -1,6 +1,8 @@
-/* test_attainable.c - the fastest step that a plan of buckets allows, by hand. */
+/* test_attainable.c - the fastest step that a plan of buckets allows, by hand; and samples for which room is made. */
 #include "tests/support/suite.h"
-#include "training/attainable.h"
+#include "training/parts.h"
+
+#include <stdlib.h>
 
 START_TEST(attainable_by_hand)
 {
@@ -26,11 +28,26 @@ START_TEST(attainable_by_hand)
 }
 END_TEST
 
+START_TEST(series_stay_when_they_get_room)
+{
+    double *series = malloc(6 * sizeof *series);
+    for (int i = 0; i < 6; i++)
+        series[i] = 10 * (i / 3) + i % 3; /* [2, 3] */
+    size_t room = 3;
+    series_grow(&series, 2, &room);
+    ck_assert_uint_eq(room, 6);
+    for (int i = 0; i < 12; i++)
+        ck_assert_double_eq(series[i], i % 6 < 3 ? 10 * (i / 6) + i % 6 : 0);
+    free(series);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("attainable");
     TCase *tests = tcase_create("attainable");
     tcase_add_test(tests, attainable_by_hand);
+    tcase_add_test(tests, series_stay_when_they_get_room);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

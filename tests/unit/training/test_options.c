@@ -30,6 +30,10 @@ static const struct {
     {"--output|--strange name", "output", "--strange name"},
     {"--label|night_3-a+b.c", "label", "night_3-a+b.c"},
     {"--bucket-size-mb|0.5,1,25", "bucket-size-mb", "0.5,1,25"},
+    {"", "resolve", "0"},
+    {"--resolve|1%", "resolve", "1"},
+    {"--resolve=0.5", "resolve", "0.5"},
+    {"--resolve|2%|--max-minutes|0.25", "max-minutes", "0.25"},
 };
 enum { TAKEN = sizeof taken / sizeof *taken };
 
@@ -59,7 +63,14 @@ static const struct {
     {"--d-model|1", {"--d-model 1", "from 2"}},
     {"--max-norm|0", {"--max-norm 0"}},
     {"--rope-theta|0.5", {"--rope-theta 0.5", "from 1"}},
+    {"--resolve|1%|--max-minutes|0", {"--max-minutes 0", "from 0.001"}},
+    {"--resolve|0%", {"--resolve 0: expected a percentage from 0.01 to 50"}},
+    {"--resolve|51", {"--resolve 51: expected a percentage"}},
     /* words and units */
+    {"--resolve|%", {"expected a percentage from 0.01"}},
+    {"--resolve|1%%", {"--resolve 1%%: expected a percentage"}},
+    {"--resolve|1.00000000000000000000000000000000%x", {"expected a percentage"}},
+    {"--resolve|1.0000000000000000000000000000000x%", {"expected a percentage"}},
     {"--grad-dtype|fp16", {"--grad-dtype fp16", "fp32", "bf16"}},
     {"--comm|gloo", {"--comm gloo", "auto, mpi or nccl"}},
     {"--mpi-progress|spin", {"--mpi-progress spin", "auto, poll or sleep:US"}},
@@ -88,6 +99,8 @@ static const struct {
     {"--output=", {"--output ''", "not empty"}},
     {"--help|foo", {"--help foo: expected all"}},
     /* what does not fit together */
+    {"--max-minutes|3", {"--max-minutes needs --resolve"}},
+    {"--resolve|1%|--implementations|none,ddp", {"--resolve compares those", "that reduce", "two or more"}},
     {"--d-model|30|--num-heads|4", {"--num-heads 4", "--d-model 30", "these do: 1, 3, 5, 15"}},
     {"--d-model|32|--num-heads|32", {"even width", "these do: 1, 2, 4, 8, 16"}},
     {"--d-model|33|--num-heads|3", {"--d-model 33 is odd"}},

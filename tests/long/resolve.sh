@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# resolve.sh - on a machine that does nothing else: `--resolve 1%` calls one strategy under two names different in none
+# of its runs, and finds that one of them was delayed by 2 % of a step in nine of ten.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] tests/long/resolve.sh [--help] [--runs N] [--ranks N] [--minutes M] [--percent P] BUILD_DIR
+  --runs N     runs without a delay, and as many with one (default 20)
+  --ranks N    ranks of a run (default 2)
+  --minutes M  --max-minutes of a run (default 5)
+  --percent P  the delay in percent of a step (default 2)
+Prints a line for each run, and last "ok - " or "not ok - " for each kind; exits with status 1 if one is not.
+Takes a minute or less for most runs where the machine is idle; `make tests` builds what it needs.
+END
+}
+
+say() { echo "resolve.sh: $*" >&2; }
+
+build='' runs=20 ranks=2 minutes=5 percent=2
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help) usage; exit 0 ;;
+    --runs | --ranks | --minutes | --percent)
+        [ $# -gt 1 ] || { say "$1 needs a value"; exit 2; }
+        [[ $2 =~ ^[0-9]*[.]?[0-9]+$ ]] || { say "$1 $2: expected a number"; exit 2; }
+        declare "${1#--}=$2"
+        shift 2
+        ;;
+    -*) say "unknown option '$1'; known are --runs, --ranks, --minutes, --percent and --help"; exit 2 ;;
+    *) build=$1 && shift ;;
+    esac
+done
+program=$build/tests/support/programs/delayed_benchmark
+[ -n "$build" ] || { usage >&2; exit 2; }
+[ -x "$program" ] || { say "there is no $program; run make tests first"; exit 2; }
+read -ra mpirun <<<"${MPIRUN:-$(command -v mpirun.mpich || command -v mpirun)}"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+
+# measure NAME MICROSECONDS OPTION...: one run of ddp as a, and of the same as b, which is delayed.
+measure() {
+    local name=$1 delay=$2
+    shift 2
+    "${mpirun[@]}" -n "$ranks" "$program" "$delay" --device cpu --threads 1 --d-model 128 --num-layers 2 --num-heads 4 \
+        --d-ff 512 --vocab-size 256 --context-length 64 --batch-size-per-rank 4 --implementations a=ddp,b=ddp \
+        --steps-per-block 5 --output "$scratch/$name" "$@" >"$scratch/said" 2>&1 </dev/null ||
+        { cat "$scratch/said" >&2; exit 1; }
+}
+
+# step: microseconds of a step of a in that run's list of figures.
+step() { awk -F, '$2 == "a" && $3 == "step" { printf "%.1f", 1e6 * $6; n++ } END { exit n != 1 }' "$scratch/$1/summary.csv"; }
+
+# series NAME DELAY: `runs` runs, each in a line; sets `found` to how many call b slower, `wrong` to how many call a so.
+series() {
+    local run name
+    found=0 wrong=0
+    for ((run = 1; run <= runs; run++)); do
+        name=$1-$run
+        measure "$name" "$2" --seed "$run" --resolve 1% --max-minutes "$minutes"
+        ! grep -q '^Slower: b ' "$scratch/$name/summary.txt" || found=$((found + 1))
+        ! grep -q '^Slower: a ' "$scratch/$name/summary.txt" || wrong=$((wrong + 1))
+        echo "$name: $(grep -E '^(Slower|Within|Open|Resolved|Not resolved)' "$scratch/$name/summary.txt" | tr '\n' ' ')"
+    done
+}
+
+# verdict WORDS: by what the command before it found, in `good`.
+verdict() {
+    [ "$good" != 0 ] || { echo "ok - $1"; return; }
+    echo "not ok - $1"
+    failed=1
+}
+
+measure warm-up 0 --rounds 30
+step=$(step warm-up)
+delay=$(awk -v step="$step" -v percent="$percent" 'BEGIN { printf "%.2f", step * percent / 100 }')
+echo "A step takes $step us; $percent % of it are $delay us."
+series same 0
+[ $((found + wrong)) = 0 ] && good=0 || good=1
+verdict "the same strategy twice is called different in $((found + wrong)) of $runs runs (aim: 0)"
+series delayed "$delay"
+[ $((found * 10)) -ge $((runs * 9)) ] && [ "$wrong" = 0 ] && good=0 || good=1
+verdict "a delay of $percent % is found in $found of $runs runs within $minutes minutes (aim: 9 of 10)"
+exit "$failed"
