@@ -10,14 +10,21 @@
 #include "kernels/error.h"
 
 #include <pthread.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 _Static_assert(CUPTI_SYNCHRONIZATION_INVALID_VALUE == ACTIVITY_NONE, "the number that stands for none");
 
-/* Memory for records on their way; a record is some 50 bytes (calls) to 250 (kernels). */
+/* Memory for records on their way; a record is some 50 bytes (calls) to 250 (kernels). There are so many buffers at
+ * first, and more when CUPTI asks for more: some of its versions crash when they are given none, others drop records.
+ */
 enum { BUFFERS = 32, BUFFER_BYTES = 1 << 20 };
+struct buffer {
+    struct buffer *next;
+    size_t valid;
+    unsigned char bytes[BUFFER_BYTES];
+};
 
 static const CUpti_ActivityKind kinds[] = {
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,     CUPTI_ACTIVITY_KIND_MEMSET,
@@ -31,18 +38,13 @@ static struct {
     struct activities *into; /* NULL: it does not trace */
     CUpti_SubscriberHandle subscriber;
     uint32_t starter, starter_thread; /* CUPTI's number of the thread that started it, and the operating system's */
-    unsigned char *memory;            /* [BUFFERS][BUFFER_BYTES] */
+    int buffers;                      /* made at first */
     pthread_mutex_t pool;             /* of the spare buffers; nothing else is done with it */
-    unsigned char *spare[BUFFERS];
-    int spares;
+    struct buffer *spare;             /* zeroed */
     pthread_mutex_t lock; /* of what follows, and of the activities; CUPTI is only asked to read records with it */
     int paused;
-    struct {
-        unsigned char *buffer;
-        size_t valid;
-    } kept[BUFFERS]; /* came while it paused */
-    int keeps;
-    size_t dropped; /* by CUPTI, and not reported yet */
+    struct buffer *kept; /* came while it paused */
+    size_t dropped;      /* by CUPTI, and not reported yet */
 } tracer = {.pool = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- records ---- */
@@ -162,42 +164,63 @@ static void take(const CUpti_Activity *record)
 
 /* ---- what CUPTI calls ---- */
 
-/* Without one left CUPTI drops records, and counts them. */
-static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *size, size_t *records)
+static struct buffer *new_buffer(void)
+{
+    struct buffer *buffer = allocate(1, sizeof *buffer);
+    memset(buffer->bytes, 0, sizeof buffer->bytes); /* touched now */
+    return buffer;
+}
+
+static void CUPTIAPI give_buffer(uint8_t **bytes, size_t *size, size_t *records)
 {
     pthread_mutex_lock(&tracer.pool);
-    *buffer = tracer.spares > 0 ? tracer.spare[--tracer.spares] : NULL;
+    struct buffer *buffer = tracer.spare;
+    if (buffer)
+        tracer.spare = buffer->next;
     pthread_mutex_unlock(&tracer.pool);
-    *size = *buffer ? BUFFER_BYTES : 0;
+    if (!buffer)
+        buffer = new_buffer();
+    *bytes = buffer->bytes;
+    *size = sizeof buffer->bytes;
     *records = 0; /* as many as fit */
 }
 
-/* With the lock. */
-static void read_buffer(unsigned char *buffer, size_t valid)
+static void put_spare(struct buffer *buffer)
 {
-    CUpti_Activity *record = NULL;
-    while (tracer.into && valid && tracer.cupti.next_record(buffer, valid, &record) == CUPTI_SUCCESS)
-        take(record);
     pthread_mutex_lock(&tracer.pool);
-    tracer.spare[tracer.spares++] = buffer;
+    buffer->next = tracer.spare;
+    tracer.spare = buffer;
     pthread_mutex_unlock(&tracer.pool);
 }
 
-static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+/* With the lock. */
+static void read_buffer(struct buffer *buffer)
+{
+    CUpti_Activity *record = NULL;
+    while (tracer.into && buffer->valid &&
+           tracer.cupti.next_record(buffer->bytes, buffer->valid, &record) == CUPTI_SUCCESS)
+        take(record);
+    memset(buffer->bytes, 0, sizeof buffer->bytes);
+    put_spare(buffer);
+}
+
+static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bytes, size_t size, size_t valid)
 {
     size_t dropped = 0;
     (void)size;
-    if (!buffer)
+    if (!bytes)
         return;
+    struct buffer *buffer = (struct buffer *)(void *)(bytes - offsetof(struct buffer, bytes));
+    buffer->valid = valid;
     if (tracer.cupti.dropped(context, stream, &dropped) != CUPTI_SUCCESS)
         dropped = 0;
     pthread_mutex_lock(&tracer.lock);
     tracer.dropped += dropped;
     if (tracer.paused) {
-        tracer.kept[tracer.keeps].buffer = buffer;
-        tracer.kept[tracer.keeps++].valid = valid;
+        buffer->next = tracer.kept;
+        tracer.kept = buffer;
     } else {
-        read_buffer(buffer, valid);
+        read_buffer(buffer);
     }
     pthread_mutex_unlock(&tracer.lock);
 }
@@ -248,7 +271,7 @@ void tracer_pause(void)
     if (!tracer.into)
         return;
     tracer_resume();
-    (void)tracer.cupti.flush_all(0);
+    (void)tracer.cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* else it may keep back what is complete */
     keep_back();
 }
 
@@ -256,9 +279,10 @@ void tracer_resume(void)
 {
     pthread_mutex_lock(&tracer.lock);
     tracer.paused = 0;
-    while (tracer.keeps > 0) {
-        tracer.keeps--;
-        read_buffer(tracer.kept[tracer.keeps].buffer, tracer.kept[tracer.keeps].valid);
+    while (tracer.kept) {
+        struct buffer *buffer = tracer.kept;
+        tracer.kept = buffer->next;
+        read_buffer(buffer);
     }
     pthread_mutex_unlock(&tracer.lock);
 }
@@ -281,12 +305,8 @@ static void stop(int enabled)
 
 static void set_up(struct activities *activities)
 {
-    if (!tracer.memory) {
-        tracer.memory = allocate(BUFFERS, BUFFER_BYTES);
-        memset(tracer.memory, 1, (size_t)BUFFERS * BUFFER_BYTES); /* touched now, not while something is timed */
-        for (int i = 0; i < BUFFERS; i++)
-            tracer.spare[tracer.spares++] = tracer.memory + (size_t)i * BUFFER_BYTES;
-    }
+    for (; tracer.buffers < BUFFERS; tracer.buffers++)
+        put_spare(new_buffer());
     tracer.starter_thread = (uint32_t)gettid();
     tracer.starter = (uint32_t)(uintptr_t)pthread_self();
     if (tracer.cupti.set_thread_id_type &&
@@ -296,6 +316,19 @@ static void set_up(struct activities *activities)
     tracer.into = activities;
     tracer.dropped = 0;
     pthread_mutex_unlock(&tracer.lock);
+}
+
+/* One buffer for all threads: threads come and go, and each would take one for a few records. And buffers are zeroed
+ * here, not by CUPTI while something is timed. Old libraries know neither. */
+static void set_attributes(void)
+{
+    uint8_t off = 0, on = 1;
+    size_t size = sizeof off;
+    if (!tracer.cupti.set_attribute)
+        return;
+    (void)tracer.cupti.set_attribute(CUPTI_PER_THREAD_BUFFER, &size, &off);
+    size = sizeof on;
+    (void)tracer.cupti.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &on);
 }
 
 /* Asking whether an event has come is no wait. Copies for MPI are asked after without pause, and the records of that
@@ -319,6 +352,7 @@ int tracer_start(struct activities *activities)
     if (result != CUPTI_SUCCESS)
         return refuse(call, result);
     set_up(activities);
+    set_attributes();
     call = "cuptiActivityRegisterTimestampCallback"; /* before anything is enabled */
     result = tracer.cupti.register_timestamp(time_now);
     if (result == CUPTI_SUCCESS) {

@@ -24,6 +24,7 @@ static const struct function {
     {offsetof(struct cupti, dropped), 1, "cuptiActivityGetNumDroppedRecords"},
     {offsetof(struct cupti, callback_name), 1, "cuptiGetCallbackName"},
     {offsetof(struct cupti, result_string), 1, "cuptiGetResultString"},
+    {offsetof(struct cupti, set_attribute), 0, "cuptiActivitySetAttribute"},
     {offsetof(struct cupti, set_thread_id_type), 0, "cuptiSetThreadIdType"},
     {offsetof(struct cupti, enable_runtime_call), 0, "cuptiActivityEnableRuntimeApi"},
     {offsetof(struct cupti, enable_all_waits), 0, "cuptiActivityEnableAllSyncRecords"},

@@ -28,10 +28,15 @@ struct cupti {
     __typeof__(&cuptiGetCallbackName) callback_name;
     __typeof__(&cuptiGetResultString) result_string;
     /* ---- */
+    __typeof__(&cuptiActivitySetAttribute) set_attribute;
     __typeof__(&cuptiSetThreadIdType) set_thread_id_type;
     CUptiResult (*enable_runtime_call)(CUpti_CallbackId call, uint8_t on); /* not in all toolkits' headers */
     CUptiResult (*enable_all_waits)(uint8_t on);
 };
+
+/* CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, which older toolkits' headers lack: a buffer for each thread; known
+ * since 12.3, and 1 unless it is set since 13. */
+#define CUPTI_PER_THREAD_BUFFER ((CUpti_ActivityAttribute)9)
 
 /* Finds the functions: in the process itself, where a tool or a test has brought them, or in the toolkit's library,
  * which stays loaded. Returns 0; or -1, reported. */

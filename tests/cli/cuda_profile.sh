@@ -59,7 +59,8 @@ fi
 profile cycles 1 --profile-wait 1 --profile-warmup 1 --profile-active 1 --profile-repeat 1
 has cycles 0
 is "cycles: one step" "$(count steps)" 1
-succeeds "cycles: a part of the kernels" test "$(count kernel)" -gt 50 -a "$(count kernel)" -lt 120
+# less than two steps have; a real cuBLAS adds some to ours
+succeeds "cycles: a part of the kernels" test "$(count kernel)" -gt 50 -a "$(count kernel)" -lt 200
 
 # ---- what was asked for ----
 profile cpu 1 --profile-activities cpu

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <unistd.h>
@@ -17,6 +18,7 @@ namespace
 struct Buffer {
     uint8_t *memory;
     size_t size, used;
+    bool incomplete; /* the GPU's times of what is in it come late: after it was asked for once */
 };
 
 std::mutex tracing; /* held around what follows, never around a callback that takes a buffer */
@@ -27,8 +29,10 @@ CUpti_BuffersCallbackRequestFunc request;
 CUpti_BuffersCallbackCompleteFunc complete;
 CUpti_TimestampCallbackFunc timestamp;
 auto &full = *new std::vector<Buffer>;
-Buffer current;
-size_t lost, kernels;
+auto &current = *new std::map<pid_t, Buffer>; /* of each thread, or one of all */
+bool per_thread = true, zeroed;
+size_t size_of[CUPTI_ACTIVITY_KIND_COUNT]; /* of records that there were */
+size_t kernels, buffers;
 std::atomic<uint32_t> correlations{1000};
 thread_local Traced *going_on;
 
@@ -55,60 +59,56 @@ template <size_t n> uint32_t number_of(const char *const (&names)[n], const std:
     emulated_wrong(__FILE__, __LINE__, "CUPTI has no number for %s", call.c_str());
 }
 
-size_t size_of(CUpti_ActivityKind kind)
-{
-    switch (kind) {
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-        return sizeof(CUpti_ActivityKernel9);
-    case CUPTI_ACTIVITY_KIND_MEMCPY:
-        return sizeof(CUpti_ActivityMemcpy5);
-    case CUPTI_ACTIVITY_KIND_MEMSET:
-        return sizeof(CUpti_ActivityMemset4);
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-        return sizeof(CUpti_ActivitySynchronization);
-    case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
-        return sizeof(CUpti_ActivityCudaEvent);
-    default:
-        return sizeof(CUpti_ActivityAPI);
-    }
-}
-
 size_t rounded(size_t size)
 {
     return (size + 7) / 8 * 8;
 }
 
-/* Into the current buffer, or a new one; without one it is lost. */
-template <typename Record> void put(const Record &record)
+/* Full buffers are handed over when somebody flushes, or many have come together, as by CUPTI's own thread; the last
+ * one first. */
+void hand_over(std::vector<Buffer> due)
+{
+    for (; !due.empty(); due.pop_back())
+        complete(nullptr, 0, due.back().memory, due.back().size, due.back().used);
+}
+
+Buffer new_buffer()
+{
+    Buffer buffer = {};
+    size_t most;
+    request(&buffer.memory, &buffer.size, &most);
+    buffers++;
+    if (!buffer.memory)
+        emulated_wrong(__FILE__, __LINE__, "CUPTI got no buffer: some versions crash then, the others lose records");
+    if (reinterpret_cast<uintptr_t>(buffer.memory) % 8 || buffer.size < 1024)
+        emulated_wrong(__FILE__, __LINE__, "a buffer for CUPTI is not aligned to 8 bytes, or too small");
+    for (size_t i = 0; zeroed && i < buffer.size; i++)
+        if (buffer.memory[i])
+            emulated_wrong(__FILE__, __LINE__, "a buffer for CUPTI was said to be zeroed, and is not");
+    return buffer;
+}
+
+/* Into the buffer of the thread that made the call. */
+template <typename Record> void put(const Record &record, pid_t thread, bool of_gpu = false)
 {
     std::unique_lock<std::mutex> lock(tracing);
     if (!enabled[record.kind])
         return;
-    if (!current.memory || current.used + rounded(sizeof record) > current.size) {
-        if (current.memory)
-            full.push_back(current);
-        size_t most;
-        current = {};
-        request(&current.memory, &current.size, &most);
-        if (!current.memory) {
-            lost++;
-            return;
-        }
-        if (reinterpret_cast<uintptr_t>(current.memory) % 8 || current.size < 1024)
-            emulated_wrong(__FILE__, __LINE__, "a buffer for CUPTI is not aligned to 8 bytes, or too small");
-    }
-    memset(current.memory + current.used, 0, rounded(sizeof record));
-    memcpy(current.memory + current.used, &record, sizeof record);
-    current.used += rounded(sizeof record);
-    /* full buffers are handed over when somebody flushes, or many have come together, as by CUPTI's own thread */
+    size_t size = size_of[record.kind] = rounded(sizeof record);
+    Buffer &buffer = current[per_thread ? thread : 0];
+    if (buffer.memory && buffer.used + size > buffer.size)
+        full.push_back(buffer);
+    if (!buffer.memory || buffer.used + size > buffer.size)
+        buffer = new_buffer();
+    memset(buffer.memory + buffer.used, 0, size);
+    memcpy(buffer.memory + buffer.used, &record, sizeof record);
+    buffer.used += size;
+    buffer.incomplete |= of_gpu;
     std::vector<Buffer> due;
     if (full.size() > 4)
         due.swap(full);
     lock.unlock();
-    while (!due.empty()) { /* the last one first */
-        complete(nullptr, 0, due.back().memory, due.back().size, due.back().used);
-        due.pop_back();
-    }
+    hand_over(std::move(due));
 }
 
 uint64_t now()
@@ -147,15 +147,16 @@ Traced::~Traced()
     record.correlationId = correlation;
     if (wait_type)
         put(CUpti_ActivitySynchronization{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, wait_type, start, end, correlation, 1,
-                                          wait_stream, wait_event});
+                                          wait_stream, wait_event},
+            gettid());
     if (by_driver || !left_out[record.cbid])
-        put(record);
+        put(record, gettid());
 }
 
 void Traced::marks(uint32_t stream, uint32_t event)
 {
     if (going_on == this && subscribed)
-        put(CUpti_ActivityCudaEvent{CUPTI_ACTIVITY_KIND_CUDA_EVENT, correlation, 1, stream, event});
+        put(CUpti_ActivityCudaEvent{CUPTI_ACTIVITY_KIND_CUDA_EVENT, correlation, 1, stream, event}, gettid());
 }
 
 void Traced::waits(uint32_t type, uint32_t stream, uint32_t event)
@@ -191,20 +192,28 @@ std::function<bool()> emulated::traced(uint32_t stream, std::function<bool()> wo
     size_t bytes = going_on->bytes;
     uint32_t correlation = going_on->correlation;
     unsigned from = memory_kind(going_on->from), to = memory_kind(going_on->to);
+    pid_t thread = gettid();
     auto begun = std::make_shared<uint64_t>(0);
     return [=] {
         if (!*begun)
             *begun = now();
         if (!work())
             return false;
+        auto put_work = [&](CUpti_ActivityKind kind, auto record) {
+            record.kind = kind;
+            record.start = *begun;
+            record.end = now();
+            record.contextId = 1;
+            record.streamId = stream;
+            record.correlationId = correlation;
+            long long each = setting("EMULATED_CUPTI_LOSE", 0);
+            if (queues == Traced::KERNEL && each && ++kernels % static_cast<size_t>(each) == 0)
+                record.start = record.end = 0;
+            put(record, thread, true);
+        };
         if (queues == Traced::KERNEL) {
             CUpti_ActivityKernel9 k = {};
-            k.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
             k.registersPerThread = 32;
-            k.start = *begun;
-            k.end = now();
-            k.contextId = 1;
-            k.streamId = stream;
             k.gridX = static_cast<int32_t>(grid.x);
             k.gridY = static_cast<int32_t>(grid.y);
             k.gridZ = static_cast<int32_t>(grid.z);
@@ -212,36 +221,20 @@ std::function<bool()> emulated::traced(uint32_t stream, std::function<bool()> wo
             k.blockY = static_cast<int32_t>(block.y);
             k.blockZ = static_cast<int32_t>(block.z);
             k.dynamicSharedMemory = static_cast<int32_t>(bytes);
-            k.correlationId = correlation;
             k.name = name;
-            long long each = setting("EMULATED_CUPTI_LOSE", 0);
-            if (each && ++kernels % static_cast<size_t>(each) == 0)
-                k.start = k.end = 0;
-            put(k);
+            put_work(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, k);
         } else if (queues == Traced::COPY) {
             CUpti_ActivityMemcpy5 c = {};
-            c.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
             c.copyKind = static_cast<uint8_t>(from < 3 ? (to < 3 ? 9 : 1) : (to < 3 ? 2 : 8));
             c.srcKind = static_cast<uint8_t>(from);
             c.dstKind = static_cast<uint8_t>(to);
             c.bytes = bytes;
-            c.start = *begun;
-            c.end = now();
-            c.contextId = 1;
-            c.streamId = stream;
-            c.correlationId = correlation;
-            put(c);
+            put_work(CUPTI_ACTIVITY_KIND_MEMCPY, c);
         } else {
             CUpti_ActivityMemset4 f = {};
-            f.kind = CUPTI_ACTIVITY_KIND_MEMSET;
             f.bytes = bytes;
-            f.start = *begun;
-            f.end = now();
-            f.contextId = 1;
-            f.streamId = stream;
-            f.correlationId = correlation;
             f.memoryKind = 3;
-            put(f);
+            put_work(CUPTI_ACTIVITY_KIND_MEMSET, f);
         }
         return true;
     };
@@ -322,26 +315,44 @@ CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t on)
     return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivityFlushAll(uint32_t)
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
+{
+    bool *flag = attribute == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER   ? &per_thread
+                 : attribute == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER ? &zeroed
+                                                                               : nullptr;
+    if (!flag || !size || *size != 1)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    bool on = *static_cast<uint8_t *>(value) != 0;
+    if (flag == &per_thread && on != *flag && request)
+        emulated_wrong(__FILE__, __LINE__, "whether threads have their own buffers is to be said before callbacks");
+    *flag = on;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
     std::unique_lock<std::mutex> lock(tracing);
     std::vector<Buffer> due;
+    for (const auto &of_thread : current)
+        if (of_thread.second.memory)
+            full.push_back(of_thread.second);
+    current.clear();
     due.swap(full);
-    if (current.memory)
-        due.push_back(current);
-    current = {};
+    for (size_t i = due.size(); i-- > 0 && flag != CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;)
+        if (due[i].incomplete) {
+            due[i].incomplete = false;
+            full.push_back(due[i]);
+            due.erase(due.begin() + static_cast<ptrdiff_t>(i));
+        }
     lock.unlock();
-    while (!due.empty()) {
-        complete(nullptr, 0, due.back().memory, due.back().size, due.back().used);
-        due.pop_back();
-    }
+    hand_over(std::move(due));
     return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Activity **record)
 {
     auto *last = reinterpret_cast<uint8_t *>(*record);
-    uint8_t *next = last ? last + rounded(size_of((*record)->kind)) : buffer;
+    uint8_t *next = last ? last + size_of[(*record)->kind] : buffer;
     if (!buffer)
         return CUPTI_ERROR_INVALID_PARAMETER;
     if (next >= buffer + valid)
@@ -352,9 +363,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Acti
 
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t *dropped)
 {
-    std::lock_guard<std::mutex> lock(tracing);
-    *dropped = lost;
-    lost = 0;
+    *dropped = 0; /* there is always a buffer */
     return CUPTI_SUCCESS;
 }
 
@@ -381,6 +390,11 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
         *text = "CUPTI_ERROR_NOT_INITIALIZED";
     }
     return CUPTI_SUCCESS;
+}
+
+size_t emulated_cupti_buffers(void)
+{
+    return buffers;
 }
 
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType)

@@ -45,7 +45,11 @@ typedef enum {
 
 typedef enum { CUPTI_CB_DOMAIN_DRIVER_API = 1, CUPTI_CB_DOMAIN_RUNTIME_API = 2 } CUpti_CallbackDomain;
 typedef enum { CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM = 1 } CUpti_ActivityThreadIdType;
-enum { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 };
+typedef enum {
+    CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER = 5,
+    CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER = 9 /* 1, as in CUPTI 13 */
+} CUpti_ActivityAttribute;
+enum { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 }; /* without it, what the GPU did lately is kept back */
 typedef uint32_t CUpti_CallbackId;
 typedef struct CUpti_Subscriber_st *CUpti_SubscriberHandle;
 
@@ -110,6 +114,7 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc timestamp);
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind);
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind);
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *size, void *value);
 CUptiResult cuptiActivityFlushAll(uint32_t flag);
 CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Activity **record);
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *dropped);
@@ -119,6 +124,7 @@ enum { CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020 = 7 }; /* the emulation's n
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId call, uint8_t on);
 CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t on); /* off: no records of queries answered with "not yet" */
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type);
+size_t emulated_cupti_buffers(void); /* that it has asked for so far */
 
 #ifdef __cplusplus
 }
