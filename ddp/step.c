@@ -22,6 +22,7 @@ static void sleep_for_delay(struct trainer *t)
     int64_t now = clock_now_ns();
     clock_sleep_until(now + t->delay_ns);
     int64_t end = clock_now_ns();
+    t->device->stamp(); /* the delay is no part of the first operation after it */
     timeline_add(
         t->timeline, LANE_HOST,
         (struct span){

@@ -18,6 +18,7 @@ static void stage_and_start(struct reducer *reducer, int tensor)
 static void join_and_unstage(struct reducer *reducer)
 {
     reducer->comm->join(reducer->comm, reducer->ticket);
+    reducer->device->stamp(); /* waiting is no part of the first copy */
     for (int i = 0; i < reducer->plan.n; i++) {
         const struct bucket *s = &reducer->plan.bucket[i];
         struct collective staged = reducer_collective(reducer, i);

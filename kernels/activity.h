@@ -7,6 +7,8 @@
 #ifndef KERNELS_ACTIVITY_H
 #define KERNELS_ACTIVITY_H
 
+#include "kernels/timeline.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +29,9 @@ struct activity {
     int64_t start_ns, end_ns; /* clock.h's time; of a call and of a wait, the host's */
     uint32_t device, context, stream; /* all but calls; ACTIVITY_NONE where a wait has none */
     uint32_t thread;                  /* calls: the operating system's number */
+    /* Places in lanes of a timeline, -1: none, known after activities_attribute: of the operation that made the call or
+     * whose call led to this; and of the collective, for kernels of NCCL and the calls that launched them. */
+    int operation, collective;
     union {
         struct {
             uint32_t grid[3], block[3];
@@ -56,8 +61,9 @@ struct activities {
     size_t n, capacity;
     struct activity_mark *mark;
     size_t marks, mark_capacity;
-    size_t dropped; /* records that found no room, here or in the tracer's memory */
-    size_t untimed; /* records without times: the GPU had no memory left for them */
+    uint32_t thread; /* that started the tracer: the one that asks for operations */
+    size_t dropped;  /* records that found no room, here or in the tracer's memory */
+    size_t untimed;  /* records without times: the GPU had no memory left for them */
 };
 
 /* Reserves (and touches) memory for that many activities and marks; fatal when memory runs out. */
@@ -78,6 +84,18 @@ void activities_rewind(struct activities *activities, const struct activities_ma
 /* Sorts, and finds for each wait for an event the call that recorded it: the last one before the wait. May be called
  * again after more were added. */
 void activities_settle(struct activities *activities);
+
+/* Finds the operations and collectives of a timeline that settled records belong to: a call belongs to what the host
+ * was asking for when it made it, and the GPU's work to that of its call (by correlation). Fills `operation` and
+ * `collective`, and from them
+ *   - times of operations that have none: from the start of the first record of their work to the end of the last; of
+ *     one without records the end of the one before, without length. Those of ranges: of the operations within;
+ *   - times of collectives with kernels of NCCL: the same, in place of stamps, between which the GPU may wait for the
+ *     host's launch;
+ *   - *work: a span for each record of an operation's work, with the operation's step and number, in order of start;
+ *     memory is allocated as needed, free(work->span) at the end.
+ * May be called again after more were recorded and settled. */
+void activities_attribute(struct activities *activities, struct timeline *timeline, struct lane *work);
 
 /* ---- the tracer: one at a time in a process ---- */
 

@@ -5,25 +5,49 @@
 
 static const struct device *inner;
 static struct timeline *timeline;
+static int stamped;    /* the device, which runs behind the host, says when it did what */
+static int64_t newest; /* of its stamps; 0: none yet */
 
 enum { DEEPEST = 16 };
 static struct span open_range[DEEPEST]; /* ranges that have begun and not ended */
 static int depth;
 
+static int64_t traced_stamp(void)
+{
+    newest = inner->stamp();
+    return newest;
+}
+
+static void traced_stamps_begin(void)
+{
+    inner->stamps_begin();
+    newest = 0;
+}
+
 /* When the host was somewhere, and when the device is. */
 struct moment {
-    int64_t host_ns, device_ns; /* the latter a time or a ticket */
+    int64_t host_ns, device_ns; /* the latter a time, or a ticket, or 0: only the device's tracer knows it */
 };
 
+/* Where the device runs behind the host, that is when it has done what was stamped last: an event between two kernels
+ * costs time, so the end of one operation is the start of the next. */
 static struct moment moment_now(void)
 {
-    int64_t now = inner->asynchronous ? clock_now_ns() : 0, device = inner->stamp();
-    return (struct moment){inner->asynchronous ? now : device, device};
+    if (!inner->asynchronous) {
+        int64_t now = inner->stamp();
+        return (struct moment){now, now};
+    }
+    int64_t now = clock_now_ns();
+    if (stamped && !newest)
+        traced_stamp();
+    return (struct moment){now, stamped ? newest : 0};
 }
 
 static void record(enum operation operation, struct moment start, size_t a, size_t b, size_t c, size_t d)
 {
     struct moment end = moment_now();
+    if (inner->asynchronous && stamped)
+        end.device_ns = traced_stamp();
     timeline_add(timeline, LANE_COMPUTE,
                  (struct span){.name = operation_facts[operation].name,
                                .queued_ns = start.host_ns,
@@ -235,10 +259,12 @@ static struct device table = {
     .adamw = traced_adamw,
 };
 
-const struct device *device_traced(const struct device *device, struct timeline *to)
+const struct device *device_traced(const struct device *device, struct timeline *to, int stamps)
 {
     inner = device;
     timeline = to;
+    stamped = stamps;
+    newest = 0;
     depth = 0;
     table.name = device->name;
     table.precision = device->precision;
@@ -249,8 +275,8 @@ const struct device *device_traced(const struct device *device, struct timeline 
     table.upload = device->upload;
     table.download = device->download;
     table.synchronize = device->synchronize;
-    table.stamp = device->stamp;
-    table.stamps_begin = device->stamps_begin;
+    table.stamp = traced_stamp;
+    table.stamps_begin = traced_stamps_begin;
     table.stamps_end = device->stamps_end;
     table.stamp_ns = device->stamp_ns;
     table.allocate_host = device->allocate_host;

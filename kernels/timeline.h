@@ -23,7 +23,7 @@ enum timeline_lane {
 enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SPAN_SIZES = 4 };
 
 /* A span of work, or a mark, which has no length. Times are ns of clock.h; those of a device may be tickets of its
- * stamps until timeline_settle.
+ * stamps until timeline_settle, or 0 until its tracer's records were read (activity.h).
  *
  *              phase, range, operation,      collective of a           ready mark, memory mark
  *              collective of the device      host library

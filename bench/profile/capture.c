@@ -80,32 +80,48 @@ static void prepare_trace(struct capture *capture, const struct run *run)
         .without_cuda = o->activities == TRACE_CPU,
         .gpu = run->opened.on_gpu ? &run->opened.gpu : NULL,
         .gpu_index = run->opened.gpu.index,
-        .activities = capture->gpu_tracer.on ? &capture->gpu_tracer.activities : NULL,
-        .untraced = capture->gpu_tracer.untraced,
+        .activities = run->gpu_tracer.on ? &run->gpu_tracer.activities : NULL,
+        .untraced = run->gpu_tracer.untraced,
         .nccl_version = run->comm->on_device ? comm_nccl_version() : NULL,
     };
     free(all);
 }
 
-static void create_capture(struct capture *capture, const struct run *run, const struct profile_options *o)
+/* Says what the traces lack of this rank's GPU. */
+static void find_missing(struct capture *capture, const struct gpu_tracer *t)
+{
+    char *text = capture->missing;
+    if (*t->untraced)
+        snprintf(text, sizeof capture->missing,
+                 "CUPTI unavailable (%s): traces hold operations timed by CUDA events, no kernels, and when "
+                 "the GPU computed is n/a",
+                 t->untraced);
+    else if (t->activities.dropped)
+        snprintf(text, sizeof capture->missing,
+                 "%zu records of rank 0's GPU did not fit into the tracer's memory and are missing in its trace; use a "
+                 "larger --profile-buffer-mb",
+                 t->activities.dropped);
+    else if (t->activities.untimed)
+        snprintf(text, sizeof capture->missing, "%zu records of rank 0's GPU had no times and are missing in its trace",
+                 t->activities.untimed);
+}
+
+static void create_capture(struct capture *capture, struct run *run, const struct profile_options *o)
 {
     const struct plan *plan = &run->reducer[0].plan;
-    size_t room = run_capture_room(run), spans[TIMELINE_LANES];
+    size_t room = run_capture_room(run);
     *capture = (struct capture){.options = o,
                                 .room = (int)room,
                                 .step = allocate(room, sizeof *capture->step),
                                 .times = allocate(room, sizeof *capture->times),
                                 .overlap = allocate(room, sizeof *capture->overlap),
-                                .parameters = allocate((size_t)plan->n, sizeof *capture->parameters),
-                                .gpu_tracer = {.device = run->device, .profiler_range = o->cuda_profiler_range}};
+                                .parameters = allocate((size_t)plan->n, sizeof *capture->parameters)};
     for (int i = 0; i < plan->n; i++)
         capture->parameters[i] = bucket_parameters(run->model.tensor, &plan->bucket[i]);
-    if (!run->opened.on_gpu || o->activities == TRACE_CPU)
-        return;
-    step_spans(&run->model, run->options->grad_accumulation, 1, spans);
-    gpu_tracer_start(&capture->gpu_tracer, room, spans);
-    if (*capture->gpu_tracer.missing && run->job->rank == 0)
-        fprintf(stderr, "%s.\n", capture->gpu_tracer.missing);
+    gpu_tracer_start(&run->gpu_tracer);
+    find_missing(capture, &run->gpu_tracer);
+    if (*capture->missing && run->job->rank == 0)
+        fprintf(stderr, "%s.\n", capture->missing);
 }
 
 /* Runs steps that touch everything once, and says how long the `steps` of the capture will take. Returns about how long
@@ -163,12 +179,23 @@ static void collect_steps(struct capture *capture, struct run *run)
     capture->trace.steps = capture->n;
 }
 
+/* NVIDIA's profilers record (1) from the first step that is kept to the last, or no more (0). */
+static void profiler_range(struct capture *capture, const struct device *device, int on)
+{
+    if (on == capture->in_range || !capture->options->cuda_profiler_range)
+        return;
+    device->synchronize();
+    device_cuda_profiler(on);
+    capture->in_range = on;
+}
+
 /* One step of the schedule; only an active one leaves spans. */
 static void run_step(struct capture *capture, struct run *run, size_t step, enum capture_state state)
 {
     const struct lr_schedule *schedule = &run->trainer.schedule;
     struct timeline_mark mark = timeline_mark(&run->timeline);
-    gpu_tracer_step(&capture->gpu_tracer, state == CAPTURE_ACTIVE);
+    profiler_range(capture, run->device, state == CAPTURE_ACTIVE || capture->in_range);
+    gpu_tracer_step(&run->gpu_tracer, state == CAPTURE_ACTIVE);
     trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->reducer[0]);
     run->device->range_begin("ProfilerStep", (int)step + 1); /* for the vendor's profilers; it is no span of ours */
     step_run(&run->trainer, capture->n);
@@ -224,10 +251,10 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
         if (done % a_second == 0 || done == steps) /* so that all stop after the same step */
             capture->interrupted = job_max(run->job, signal_seen) > 0;
         if (done == due && done < steps) {
-            gpu_tracer_hold(&capture->gpu_tracer);
+            gpu_tracer_hold(&run->gpu_tracer, &run->timeline);
             collect_steps(capture, run);
             status = job_agree(run->job, trace_files_write(capture->options, results, &capture->trace));
-            gpu_tracer_release(&capture->gpu_tracer);
+            gpu_tracer_release(&run->gpu_tracer);
             due += due / 4 > WRITE_EVERY_S * a_second ? due / 4 : WRITE_EVERY_S * a_second;
         }
     }
@@ -257,9 +284,12 @@ int capture_run(struct capture *capture, struct run *run, const struct profile_o
     sigaction(SIGTERM, &before_term, NULL);
     capture->interrupted = job_max(run->job, signal_seen) > 0; /* also by a signal since the last exchange */
 
-    gpu_tracer_end(&capture->gpu_tracer);
+    profiler_range(capture, run->device, 0);
+    gpu_tracer_stop(&run->gpu_tracer, &run->timeline);
+    find_missing(capture, &run->gpu_tracer);
     collect_steps(capture, run);
-    overlap_of_steps(&run->timeline, capture->times, capture->n, capture->overlap);
+    const struct lane *computing = run_computing(run);
+    overlap_of_steps(&run->timeline, capture->times, capture->n, computing, capture->overlap);
     int first = 0;
     while (first < capture->n && capture->step[first].warmup)
         first++;
@@ -274,7 +304,8 @@ int capture_run(struct capture *capture, struct run *run, const struct profile_o
                 capture->n, options->buffer_mb);
     int failed = trace_files_write(options, results, &capture->trace);
     failed |= trace_files_write_all_ranks(options, results, run->job, &capture->trace);
-    failed |= captured_steps_write(results, &capture->trace, capture->overlap, run->origin_ns, run->comm->on_device);
+    failed |= captured_steps_write(results, &capture->trace, computing, capture->overlap, run->origin_ns,
+                                   run->comm->on_device);
     return job_agree_after(run->job, status, failed);
 }
 
@@ -285,6 +316,5 @@ void capture_destroy(struct capture *capture)
     free(capture->overlap);
     free(capture->parameters);
     collectives_destroy(&capture->collectives);
-    gpu_tracer_destroy(&capture->gpu_tracer);
     memset(capture, 0, sizeof *capture);
 }

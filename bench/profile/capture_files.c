@@ -105,12 +105,13 @@ static void print_segments(FILE *out, const struct interval *compute, const stru
     fprintf(out, "]");
 }
 
-int captured_steps_write(struct results *results, const struct trace *trace, const struct overlap *overlap,
-                         int64_t origin_ns, int on_device)
+int captured_steps_write(struct results *results, const struct trace *trace, const struct lane *computing,
+                         const struct overlap *overlap, int64_t origin_ns, int on_device)
 {
+    static const struct lane nothing;
     static const struct interval never = {INT64_MAX, INT64_MAX};
     enum { GAP_NS = 9999 }; /* less than 10 us between one operation and the next is no pause */
-    const struct lane *compute = &trace->timeline->lane[LANE_COMPUTE];
+    const struct lane *compute = computing ? computing : &nothing;
     const struct lane *communication = &trace->timeline->lane[LANE_COMMUNICATION];
     struct interval *x = allocate(compute->n + 1, sizeof *x), *y = allocate(communication->n + 1, sizeof *y);
     size_t i = 0, j = 0, length = 0;
@@ -131,7 +132,8 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
             telemetry_print_number(out, "grad_norm", (double)step->grad_norm);
         telemetry_print_times(out, origin_ns, &trace->times[s]);
         telemetry_print_overlap(out, &overlap[s], 1, on_device);
-        print_segments(out, x, y, &trace->times[s]);
+        if (computing)
+            print_segments(out, x, y, &trace->times[s]);
         fprintf(out, "}\n");
     }
     fclose(out);

@@ -193,6 +193,7 @@ struct recording profile_recording(const struct profile_options *o)
     int cuda = o->activities == TRACE_CUDA || o->activities == TRACE_CPU_CUDA;
     return (struct recording){.operations = 1,
                               .allocations = o->memory,
+                              .gpu = o->activities != TRACE_CPU,
                               .buffer_mb = o->buffer_mb,
                               .gpu_option = cuda                     ? "profile-activities cuda"
                                             : o->cuda_profiler_range ? "cuda-profiler-range"

@@ -15,37 +15,6 @@ enum capture_state capture_state(const struct profile_options *options, size_t s
 /* The steps until the last cycle has ended, of the epochs' `steps`, which hold a cycle at least. */
 size_t capture_steps(const struct profile_options *options, size_t steps);
 
-/* ---- the tracer of a GPU, which records while steps that are kept run ---- */
-
-struct gpu_tracer {
-    const struct device *device;
-    int on;                       /* a tracer records */
-    int profiler_range;           /* the steps that are kept are bracketed by cudaProfilerStart and Stop */
-    int in_range;                 /* Start was called, and not yet Stop */
-    int keeps;                    /* the steps that run now are kept */
-    struct activities activities; /* of the steps that are kept, once held */
-    struct activities_mark kept;  /* where they ended after the last of these */
-    char untraced[512];           /* why no tracer records; "": one does, or was not asked for */
-    char missing[640];            /* what the traces lack, in words; "": nothing, or nothing was asked for */
-};
-
-/* Starts the tracer, with memory for so many steps that leave at most so many spans each; where that is not possible,
- * untraced and missing say why. */
-void gpu_tracer_start(struct gpu_tracer *tracer, size_t steps, const size_t spans[TIMELINE_LANES]);
-void gpu_tracer_destroy(struct gpu_tracer *tracer); /* a zeroed one is fine */
-
-/* A step is going to run which is kept, or not. Waits for the device where the one before was of the other kind. With
- * profiler_range NVIDIA's profilers record from the first one that is kept until gpu_tracer_end. */
-void gpu_tracer_step(struct gpu_tracer *tracer, int keep);
-
-/* Between two steps: waits for the device, and then the activities are those of all steps that were kept, in order; the
- * tracer adds none until gpu_tracer_release. */
-void gpu_tracer_hold(struct gpu_tracer *tracer);
-void gpu_tracer_release(struct gpu_tracer *tracer);
-
-/* After the last step: the same, and the tracer ends. */
-void gpu_tracer_end(struct gpu_tracer *tracer);
-
 /* ---- the steps ---- */
 
 struct capture {
@@ -59,7 +28,8 @@ struct capture {
     size_t *parameters;         /* of each collective of the plan */
     struct alignment alignment;
     struct collectives collectives; /* counts those of active epochs, or all if there are none, as all figures do */
-    struct gpu_tracer gpu_tracer;
+    int in_range;                   /* cudaProfilerStart was called, and not yet Stop */
+    char missing[640]; /* what the traces lack of the GPU, in words; "": nothing, or nothing was asked for */
     struct trace trace;
 };
 
@@ -80,10 +50,10 @@ int trace_files_write(const struct profile_options *options, const struct result
 int trace_files_write_all_ranks(const struct profile_options *options, const struct results *results,
                                 const struct job *job, const struct trace *trace);
 
-/* Appends the steps to the metrics of this rank; overlap is [trace->steps], times count from origin_ns, on_device as in
- * struct comm. 0, or -1, reported. */
-int captured_steps_write(struct results *results, const struct trace *trace, const struct overlap *overlap,
-                         int64_t origin_ns, int on_device);
+/* Appends the steps to the metrics of this rank; computing is as of run_computing, overlap is [trace->steps], times
+ * count from origin_ns, on_device as in struct comm. 0, or -1, reported. */
+int captured_steps_write(struct results *results, const struct trace *trace, const struct lane *computing,
+                         const struct overlap *overlap, int64_t origin_ns, int on_device);
 
 /* ---- figures: phases, overlap and collectives of every rank; as defined in results/README.md ---- */
 

@@ -35,9 +35,9 @@ void profile_add_findings(const struct profile *p, cJSON *summary)
         results_add_line(summary, "notes",
                          "Then the buffer of %g MiB was full; use a larger --profile-buffer-mb for more.",
                          p->options->buffer_mb);
-    if (*c->gpu_tracer.missing) {
-        json_add_text(capture, "missing_in_traces", c->gpu_tracer.missing);
-        results_add_line(summary, "notes", "%s.", c->gpu_tracer.missing);
+    if (*c->missing) {
+        json_add_text(capture, "missing_in_traces", c->missing);
+        results_add_line(summary, "notes", "%s.", c->missing);
     }
     json_add_text(summary, "overlap_happened", f->overlap);
     json_add_text(summary, "overlap_verdict", f->verdict);
@@ -133,7 +133,7 @@ void profile_controls(const struct profile *p, struct control_row row[CONTROLS])
         {label, "comm_slowdown", "comm slowdown", "duration of a collective / alone, waiting for a late rank included",
          "1", c->comm_slowdown, BETTER_LOWER},
         {label, "step_to_none", "step / none", NULL, "1", c->step_to_none, BETTER_LOWER},
-        {label, "compute_slowdown", "compute slowdown", "time of operations / without communication", "1",
+        {label, "compute_slowdown", "compute slowdown", "time of computation / without communication", "1",
          c->compute_slowdown, BETTER_LOWER},
         {label, "profiling_overhead", "profiling overhead", "step / untraced step", "1", c->profiling_overhead,
          BETTER_LOWER},

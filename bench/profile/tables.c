@@ -93,7 +93,9 @@ static void add_collectives(const struct profile *p, cJSON *summary)
              "that is beyond twice the residual of the clocks, %.2f us. transfer: from then to completion. Each column "
              "is a\nmedian over the calls for which it is known; bandwidths are of the median duration.%s\n",
              1e-3 * (double)p->capture.collectives.residual_ns,
-             p->facts.comm_on_device ? " Posted: the GPU came to it." : "");
+             !p->facts.comm_on_device    ? ""
+             : isfinite(f->mean.compute) ? " Posted: its kernel began."
+                                         : " Posted: the GPU came to it, perhaps before the host\nlaunched it.");
     results_add_table(summary, &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
                                                COLUMNS(collective_columns), f->collective, (size_t)f->collectives,
                                                sizeof *f->collective, SHOWN, note});
@@ -149,17 +151,24 @@ static void add_ranks(const struct profile *p, cJSON *summary)
         {"clock_drift_error", NULL, COLUMN_REAL, RANK(drift_error), "1", 1e6, 0, 3},
         {"clock_residual", NULL, COLUMN_REAL, RANK(residual), "s", 1e6, 0, 2},
     };
-    char title[160], note[320];
+    int traced = isfinite(f->mean.compute);
+    char title[160], note[400];
     snprintf(title, sizeof title, "Overlap in the captured steps of %s epochs, ms a step", f->epochs);
     if (on_device)
-        snprintf(note, sizeof note,
-                 "comm busy: while the GPU worked on collectives, waiting for other ranks included. hidden ratio: the "
-                 "part of it\nduring which operations ran.\n");
+        snprintf(note, sizeof note, "comm busy: %s.\n",
+                 traced ? "while kernels of NCCL ran, waiting for other ranks included. hidden ratio: the part of it "
+                          "during\nwhich operations ran"
+                        : "between events around each collective, where the GPU also waits for the host to launch it "
+                          "and for\nother ranks");
     else
         snprintf(note, sizeof note,
                  "comm busy: from post to completion; MPI does not show when data moves, so span overlap is only an "
                  "upper bound\nof what was hidden. %s\n",
                  p->controls.rounds ? "The controls below measure it." : "Controls (--rounds) would measure it.");
+    if (p->facts.on_gpu)
+        snprintf(note + strlen(note), sizeof note - strlen(note), "compute busy: %s.\n",
+                 traced ? "kernels, copies and fills of operations, without the time between them"
+                        : "n/a, since there are no records of CUPTI, or not all of them");
     results_add_table(summary, &(struct table){"ranks", title, COLUMNS(columns), f->rank, (size_t)f->ranks,
                                                sizeof *f->rank, SHOWN, note});
 }

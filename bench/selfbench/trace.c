@@ -44,7 +44,7 @@ static void measure_recording(void)
     struct model_sizes sizes = {1, 1, 16, 4, 12, 2, 4, 10000};
     struct one_rank rank;
     one_rank_create(&rank, device_null(), &sizes, 0, STEPS);
-    const struct device *traced = device_traced(device_null(), &rank.timeline);
+    const struct device *traced = device_traced(device_null(), &rank.timeline, 1);
     size_t more = 0;
     for (int b = 0; b <= BLOCKS; b++) { /* the first is not counted: the last pair has its place */
         trainer_use(&rank.trainer, traced, &rank.reducer);
@@ -86,7 +86,7 @@ static struct written write_steps(struct one_rank *rank, const char *path, int s
     struct alignment alignment = {{1, 0, 0}, {2, 0, 0}};
     struct collectives collectives;
     timeline_clear(&rank->timeline);
-    trainer_use(&rank->trainer, device_traced(device_null(), &rank->timeline), &rank->reducer);
+    trainer_use(&rank->trainer, device_traced(device_null(), &rank->timeline, 1), &rank->reducer);
     for (int i = 0; i < steps; i++) {
         step_run(&rank->trainer, i);
         step[i] =

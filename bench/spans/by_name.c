@@ -12,9 +12,10 @@ const char *const sort_name[SORTS + 1] = {"self", "total", "mean", "calls", "nam
 static const char *const kind_name[] = {
     [KIND_OPERATION] = "operation", [KIND_PART] = "part", [KIND_PHASE] = "phase", [KIND_COLLECTIVE] = "collective"};
 
-/* A span, with the row that it counts for. */
+/* A span of the training thread, with the row that it counts for. */
 struct counted_span {
-    int64_t start, end;
+    int64_t start, end; /* of the host, on which they nest exactly */
+    double seconds;     /* on the device */
     struct name_total *row;
     int depth; /* of its kind, among spans of the same time */
 };
@@ -54,7 +55,7 @@ static void subtract_children(struct counted_span *item, size_t n)
         while (depth && open[depth - 1]->end <= item[i].start)
             depth--;
         if (depth)
-            open[depth - 1]->row->self -= 1e-9 * (double)(item[i].end - item[i].start);
+            open[depth - 1]->row->self -= item[i].seconds;
         if (depth == DEEPEST)
             FATAL("spans nest deeper than %d", DEEPEST);
         open[depth++] = &item[i];
@@ -112,7 +113,7 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
             } else if (kind == KIND_COLLECTIVE)
                 row->bytes += (double)span->size[SIZE_BYTES];
             if (kind != KIND_COLLECTIVE) /* which run in parallel to the training thread */
-                item[n++] = (struct counted_span){span->start_ns, span->end_ns, row, depth};
+                item[n++] = (struct counted_span){span->queued_ns, span->returned_ns, length, row, depth};
         }
     subtract_children(item, n);
     sum_ranks(totals, job, &mine);
@@ -132,6 +133,8 @@ void totals_sort(struct totals *totals, enum sort by)
     for (struct name_total *a = totals->row; a < totals->row + totals->n; a++) {
         a->kind_name = kind_name[a->kind];
         a->mean = a->total / a->calls;
+        if (a->self < 0) /* rounded, or by the error of two clocks of one GPU */
+            a->self = 0;
         a->share = a->self / totals->step;
         a->flops_per_second = a->flops > 0 && a->total > 0 ? a->flops / a->total : NAN;
         a->bytes_per_second = a->bytes > 0 && a->total > 0 ? a->bytes / a->total : NAN;

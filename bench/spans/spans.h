@@ -25,20 +25,23 @@ void steps_add_ready(const struct timeline *timeline, const struct step_times *s
 
 /* ---- overlap of computation and communication ---- */
 
-/* Of one step of one rank. Communication is the union of its collectives: on the device, while it worked on one; by a
- * host library, from post to completion, so waiting for other ranks and for the library's thread is included. Compute
- * is the union of the operations of a traced step. */
+/* Of one step of one rank. Communication is the union of its collectives: on the device, from its begin to its end
+ * there; by a host library, from post to completion, so waiting for other ranks and for the library's thread is
+ * included. Compute is the union of the operations of a traced step, on a GPU of their kernels, copies and fills. It
+ * and what follows from it are NAN where that is unknown. */
 struct overlap {
     double step, communication, compute, overlap; /* seconds */
     double exposed;                               /* communication without computation at the same time */
     double exposed_tail;                          /* max(0, end of the last collective - end of backward) */
     double collectives;                           /* how many */
     double span, coverage, utilisation; /* overlap / communication, overlap / compute, compute / step; NAN where
-                                           the divisor is 0; coverage also without communication */
+                                           the divisor is 0 or unknown; coverage also without communication */
 };
 
-/* Fills overlap[n] for the steps in slots [0, n) of a timeline. */
-void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n, struct overlap *overlap);
+/* Fills overlap[n] for the steps in slots [0, n) of a timeline. computing: a lane of spans in which the rank computed;
+ * NULL: unknown. */
+void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n,
+                      const struct lane *computing, struct overlap *overlap);
 
 /* The mean over `count` of these from `first` on, with the ratios of the means. */
 struct overlap overlap_mean(const struct overlap *overlap, int first, int count);

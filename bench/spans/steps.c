@@ -95,19 +95,22 @@ static struct overlap with_ratios(struct overlap o)
     return o;
 }
 
-void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n, struct overlap *overlap)
+void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n,
+                      const struct lane *computing, struct overlap *overlap)
 {
-    const struct lane *communication = &timeline->lane[LANE_COMMUNICATION], *compute = &timeline->lane[LANE_COMPUTE];
+    static const struct lane nothing;
+    const struct lane *communication = &timeline->lane[LANE_COMMUNICATION], *compute = computing ? computing : &nothing;
     struct interval *x = allocate(communication->n + 1, sizeof *x), *y = allocate(compute->n + 1, sizeof *y);
     size_t i = 0, j = 0;
+    double unit = computing ? 1e-9 : NAN; /* of what is unknown without it */
     for (int s = 0; s < n; s++) {
         size_t nx = intervals_of_lane(communication, s, 0, &i, x), ny = intervals_of_lane(compute, s, 0, &j, y);
         int64_t busy = intervals_common(x, nx, x, nx), both = intervals_common(x, nx, y, ny);
         overlap[s] = with_ratios((struct overlap){.step = 1e-9 * (double)(steps[s].end_ns - steps[s].start_ns),
                                                   .communication = 1e-9 * (double)busy,
-                                                  .compute = 1e-9 * (double)intervals_common(y, ny, y, ny),
-                                                  .overlap = 1e-9 * (double)both,
-                                                  .exposed = 1e-9 * (double)(busy - both)});
+                                                  .compute = unit * (double)intervals_common(y, ny, y, ny),
+                                                  .overlap = unit * (double)both,
+                                                  .exposed = unit * (double)(busy - both)});
     }
     for (const struct span *span = communication->span; span < communication->span + communication->n; span++)
         if (span->step < n) {

@@ -21,63 +21,28 @@ struct gpu_call {
     long id; /* external id of the operation that made it, or of the collective; 0: neither did */
 };
 
-#define NO_COLLECTIVE SIZE_MAX
-
 /* What the GPU did because of such a call, and waits. */
 struct gpu_row {
     const struct activity *activity;
     struct gpu_call *call;
-    int nccl;          /* a kernel of NCCL */
-    size_t collective; /* whose only kernel it is; or NO_COLLECTIVE */
+    int collective; /* whose only kernel it is; or -1 */
     struct gpu_lane *lane;
 };
-
-/* How many of n items of `size` bytes have, at that offset, a time of at most ns; they are in the order of these times.
- */
-static size_t begun_by(const void *item, size_t n, size_t size, size_t offset, int64_t ns)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int64_t time;
-        memcpy(&time, (const char *)item + middle * size + offset, sizeof time);
-        if (time <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The operation that the training thread was asking for at that time: its external id, or 0. They are recorded one
- * after the other. */
-static long operation_at(const struct trace_writer *w, int64_t ns)
-{
-    const struct lane *lane = &w->trace->timeline->lane[LANE_COMPUTE];
-    size_t n = begun_by(lane->span, lane->n, sizeof *lane->span, offsetof(struct span, queued_ns), ns);
-    return n && ns < lane->span[n - 1].returned_ns ? w->operation_id + (long)(n - 1) : 0;
-}
-
-/* The collective that the training thread was asking for at that time, or NO_COLLECTIVE; they are in that order. */
-static size_t collective_at(const struct trace *t, int64_t ns)
-{
-    const struct collectives *r = t->collectives;
-    ns = alignment_apply(t->alignment, ns);
-    size_t n = begun_by(r->item, r->n, sizeof *r->item, offsetof(struct timed_collective, queued_ns), ns);
-    return n && ns < r->item[n - 1].returned_ns ? n - 1 : NO_COLLECTIVE;
-}
 
 /* Chooses the calls of the captured steps; calls has room for all records. Returns how many. */
 static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
 {
     const struct activities *all = w->trace->activities;
-    size_t steps = (size_t)w->trace->steps, n = 0;
-    for (size_t i = 0; i < all->n; i++) {
-        const struct activity *a = &all->of[i];
-        size_t begun = begun_by(w->step, steps, sizeof *w->step, offsetof(struct interval, start), a->start_ns);
-        if (a->kind != ACTIVITY_CALL || !begun || a->start_ns >= w->step[begun - 1].end)
+    size_t n = 0;
+    int step = 0;
+    for (const struct activity *a = all->of; a < all->of + all->n; a++) {
+        while (step < w->trace->steps && a->start_ns >= w->step[step].end)
+            step++;
+        if (a->kind != ACTIVITY_CALL || step == w->trace->steps || a->start_ns < w->step[step].start)
             continue;
-        long id = (long)a->thread == w->trace->thread && !w->trace->without_cpu ? operation_at(w, a->start_ns) : 0;
+        long id = a->collective >= 0                            ? w->collective_id + a->collective
+                  : a->operation >= 0 && !w->trace->without_cpu ? w->operation_id + a->operation
+                                                                : 0;
         calls[n++] = (struct gpu_call){a, id};
     }
     return n;
@@ -90,8 +55,8 @@ static int by_correlation(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* Chooses the rows that calls led to; rows has room for all records. Returns how many. A kernel of NCCL belongs to the
- * collective in whose call it was launched, and so does that call; it is that collective unless that has several. */
+/* Chooses the rows that calls led to; rows has room for all records. Returns how many. A kernel of NCCL is its
+ * collective unless that has several. */
 static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, size_t ncalls, struct gpu_row *rows)
 {
     const struct activities *all = w->trace->activities;
@@ -106,18 +71,13 @@ static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, 
         if (a->kind == ACTIVITY_CALL ||
             !(made = bsearch(&key, call, ncalls, sizeof(struct gpu_call *), by_correlation)))
             continue;
-        int nccl = a->kind == ACTIVITY_KERNEL &&
-                   (!strncmp(a->name, "ncclDevKernel", 13) || !strncmp(a->name, "ncclKernel", 10));
-        size_t collective = nccl ? collective_at(w->trace, (*made)->activity->start_ns) : NO_COLLECTIVE;
-        if (collective != NO_COLLECTIVE) {
-            (*made)->id = w->collective_id + (long)collective;
-            kernels[collective]++;
-        }
-        rows[n++] = (struct gpu_row){a, *made, nccl, collective, NULL};
+        if (a->collective >= 0)
+            kernels[a->collective]++;
+        rows[n++] = (struct gpu_row){a, *made, a->collective, NULL};
     }
     for (size_t i = 0; i < n; i++)
-        if (rows[i].collective != NO_COLLECTIVE && kernels[rows[i].collective] > 1)
-            rows[i].collective = NO_COLLECTIVE;
+        if (rows[i].collective >= 0 && kernels[rows[i].collective] > 1)
+            rows[i].collective = -1;
     free(call);
     free(kernels);
     return n;
@@ -156,7 +116,7 @@ static size_t choose_lanes(struct gpu_lane *lane, struct gpu_row *row, size_t n)
         if (i == lanes)
             lane[lanes++] = (struct gpu_lane){.stream = stream, .place = place};
         lane[i].busy_ns = row->activity->end_ns;
-        lane[i].nccl |= row->nccl;
+        lane[i].nccl |= row->activity->collective >= 0;
         row->lane = &lane[i];
     }
     return lanes;
@@ -237,8 +197,8 @@ static void put_device_row(struct trace_writer *w, const struct gpu_row *row)
             put_number(w, "wait_on_cuda_event_id", a->wait.event);
         }
     }
-    if (row->collective != NO_COLLECTIVE)
-        trace_put_collective(w, row->collective);
+    if (row->collective >= 0)
+        trace_put_collective(w, (size_t)row->collective);
     trace_span_end(w, a->name);
     if (a->kind != ACTIVITY_WAIT)
         put_flow(w, row);

@@ -40,7 +40,7 @@ struct trace {
 
     const struct gpu_facts *gpu; /* that the rank computes on; NULL: the CPU */
     int gpu_index;
-    const struct activities *activities; /* a tracer's records of the GPU, settled; NULL: only the device's stamps */
+    const struct activities *activities; /* a tracer's records of the GPU, attributed; NULL: only the device's stamps */
     const char *untraced;                /* why there are none */
     const char *nccl_version;            /* where collectives run on the GPU; NULL: on the host */
 };

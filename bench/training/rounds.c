@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "kernels/clock.h"
+#include "kernels/device_traced.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -108,10 +109,23 @@ struct block_report {
 void run_start(struct run *run, int implementation, long step)
 {
     int traced = run->options->implementation[implementation].traced;
+    gpu_tracer_stop(&run->gpu_tracer, &run->timeline);
+    if (traced) {
+        gpu_tracer_start(&run->gpu_tracer);
+        run->traced = device_traced(run->device, &run->timeline, !run->gpu_tracer.on);
+    }
     trainer_use(&run->trainer, traced ? run->traced : run->device, &run->reducer[implementation]);
     trainer_reset(&run->trainer, step);
     timeline_clear(&run->timeline);
-    run->device->stamps_begin();
+    run->trainer.device->stamps_begin();
+}
+
+const struct lane *run_computing(const struct run *run)
+{
+    const struct gpu_tracer *t = &run->gpu_tracer;
+    if (!run->device->asynchronous)
+        return &run->timeline.lane[LANE_COMPUTE];
+    return t->work.n && !t->activities.dropped && !t->activities.untimed ? &t->work : NULL;
 }
 
 static void run_steps(struct run *run, int implementation, struct block_report *mine)
@@ -134,6 +148,7 @@ static void run_steps(struct run *run, int implementation, struct block_report *
     trainer->device->synchronize();
     int64_t end = clock_now_ns();
     job_barrier(run->job);
+    gpu_tracer_stop(&run->gpu_tracer, &run->timeline);
     run->device->stamps_end();
     timeline_settle(&run->timeline, run->device->stamp_ns);
 
@@ -178,7 +193,8 @@ static int run_block(struct run *run, struct results *results, struct block *b)
 
     run->trainer.device->download(b->record, run->trainer.record, (size_t)steps * RECORDS * sizeof *b->record);
     steps_from_timeline(&run->timeline, b->times, steps);
-    overlap_of_steps(&run->timeline, b->times, steps, b->overlap);
+    const struct lane *computing = run->options->implementation[b->implementation].traced ? run_computing(run) : NULL;
+    overlap_of_steps(&run->timeline, b->times, steps, computing, b->overlap);
     for (int i = 0; i < steps; i++) {
         b->loss[i] = (double)b->record[i * RECORDS + RECORD_LOSS];
         for (int p = 0; p < PHASES && i >= DISCARDED_STEPS; p++)

@@ -85,7 +85,9 @@ int run_set_up(struct run *run, const struct run_options *options, const char *m
     size_t spans[TIMELINE_LANES];
     memory_spans(run, spans);
     timeline_create(&run->timeline, spans);
-    run->traced = run->recording.operations ? device_traced(run->device, &run->timeline) : NULL;
+    if (run->recording.gpu && run->opened.on_gpu)
+        gpu_tracer_create(&run->gpu_tracer, run->device, spans);
+    run->traced = run->recording.operations ? device_traced(run->device, &run->timeline, 1) : NULL;
     const struct device *device = run->recording.allocations ? run->traced : run->device;
     struct comm_options how = options->comm;
     how.core_to_spare = run->cores_per_rank >= run->threads + 1;
@@ -123,6 +125,7 @@ void run_tear_down(struct run *run)
         run->comm->release(run->comm, run->model.gradient);
         run->comm->destroy(run->comm);
     }
+    gpu_tracer_destroy(&run->gpu_tracer);
     timeline_destroy(&run->timeline);
     data_destroy(run->trainer.data);
     model_destroy(&run->model);

@@ -33,9 +33,9 @@ void telemetry_print_overlap(FILE *out, const struct overlap *o, int traced, int
     print_ms(out, "exposed_tail_ms", o->exposed_tail);
     if (!traced)
         return;
-    print_ms(out, "compute_ms", o->compute);
-    print_ms(out, "overlap_ms", o->overlap);
-    print_ms(out, "exposed_ms", o->exposed);
+    telemetry_print_number(out, "compute_ms", 1e3 * o->compute);
+    telemetry_print_number(out, "overlap_ms", 1e3 * o->overlap);
+    telemetry_print_number(out, "exposed_ms", 1e3 * o->exposed);
     telemetry_print_number(out, overlap_span_name(on_device), o->span);
     telemetry_print_number(out, "compute_coverage", o->coverage);
     telemetry_print_number(out, "utilisation", o->utilisation);

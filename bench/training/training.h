@@ -3,6 +3,7 @@
 #ifndef BENCH_TRAINING_TRAINING_H
 #define BENCH_TRAINING_TRAINING_H
 
+#include "kernels/activity.h"
 #include "spans/spans.h"
 #include "training/attainable.h"
 #include "training/options.h"
@@ -55,9 +56,40 @@ extern const char *const memory_part_name[MEMORY_PARTS];
 /* What a run keeps for a capture of its steps; zeroed: nothing. */
 struct recording {
     int operations, allocations; /* 1: of the device, as spans */
+    int gpu;                     /* 1: of a GPU, what its tracer records */
     double buffer_mb;            /* for captured spans, MiB a rank */
     const char *gpu_option;      /* an option that was given and is for GPUs alone; NULL: none */
 };
+
+/* ---- the tracer of a GPU, which records while traced implementations run ---- */
+
+struct gpu_tracer {
+    const struct device *device;  /* NULL: none is wanted */
+    int on, started;              /* it records; it has done so before */
+    int keeps;                    /* the steps that run now are kept */
+    struct activities activities; /* of the steps that are kept, once held or stopped */
+    struct activities_mark kept;  /* where they ended after the last of these */
+    struct lane work;             /* what the GPU did for operations of these steps (activities_attribute) */
+    char untraced[512];           /* why it did not start; "": it did */
+};
+
+/* Memory for the records of steps that leave at most so many spans together. */
+void gpu_tracer_create(struct gpu_tracer *tracer, const struct device *device, const size_t spans[TIMELINE_LANES]);
+void gpu_tracer_destroy(struct gpu_tracer *tracer); /* a zeroed one is fine */
+
+/* Starts it anew, for steps that are kept; unless it is on, or not wanted, or could not start before. */
+void gpu_tracer_start(struct gpu_tracer *tracer);
+
+/* A step is going to run which is kept, or not. Waits for the device where the one before was of the other kind. */
+void gpu_tracer_step(struct gpu_tracer *tracer, int keep);
+
+/* Between two steps: waits for the device, and then activities and work are those of all steps that were kept, and the
+ * operations of the timeline have their times; the tracer adds none until gpu_tracer_release. */
+void gpu_tracer_hold(struct gpu_tracer *tracer, struct timeline *timeline);
+void gpu_tracer_release(struct gpu_tracer *tracer);
+
+/* After the last step: the same, and the tracer ends. */
+void gpu_tracer_stop(struct gpu_tracer *tracer, struct timeline *timeline);
 
 /* ---- the run ---- */
 
@@ -87,6 +119,7 @@ struct run {
                                              NULL where no row is traced */
     struct model model;
     struct timeline timeline;
+    struct gpu_tracer gpu_tracer;
     struct comm *comm;
     struct reducer *reducer; /* [options->n] */
     struct trainer trainer;
@@ -128,8 +161,13 @@ int run_stop_monitor(struct run *run);
 /* Steps whose spans the buffer of the recording holds, of the epochs' steps at most. */
 size_t run_capture_room(const struct run *run);
 
-/* Puts an implementation to work, with the schedule and the data at `step`. */
+/* Puts an implementation to work, with the schedule and the data at `step`; where that is traced, the GPU's tracer
+ * records from now on. */
 void run_start(struct run *run, int implementation, long step);
+
+/* What says when the rank computed in the steps of the timeline, for overlap_of_steps: operations on a device that
+ * finishes each before it returns; on a GPU the work that its tracer saw; NULL: none did, or not all of it. */
+const struct lane *run_computing(const struct run *run);
 
 /* All rounds; measurements and losses are complete afterwards up to run->measurements.rounds. Returns 0; or -1 when
  * results could not be written, and rank 0 has said why. */

@@ -313,6 +313,7 @@ static void set_up(struct activities *activities)
         tracer.cupti.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM) == CUPTI_SUCCESS)
         tracer.starter = tracer.starter_thread;
     pthread_mutex_lock(&tracer.lock);
+    activities->thread = tracer.starter_thread;
     tracer.into = activities;
     tracer.dropped = 0;
     pthread_mutex_unlock(&tracer.lock);

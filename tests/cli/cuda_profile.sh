@@ -71,16 +71,27 @@ has gpu 0
 is "--profile-activities cuda: no operations of the host" "$(count cpu_op)" 0
 succeeds "--profile-activities cuda: kernels" test "$(count kernel)" -gt 300
 
+# ---- what it costs ----
+if [ -z "${REAL_GPU:-}" ]; then # a slow tracer
+    EMULATED_CUPTI_US=2000 profile slow 1 --profile-implementation ddp --num-epochs 1 --warmup-epochs 0 --rounds 1 --steps-per-block 1
+    is "slow: the tracer is a part of the overhead of profiling" \
+        "$(awk -F, '$3 == "profiling_overhead" { print ($6 > 1.5) }' slow/ddp/summary.csv)" 1
+    is "slow: kernels in traced blocks, nothing in others" \
+        "$(grep -v captured slow/ddp/rank_0_metrics.jsonl | grep -c 'untraced.*compute_ms\|"ddp".*compute_ms": null')" 0
+fi
+
 # ---- without a tracer ----
 if [ -z "${REAL_GPU:-}" ]; then
     EMULATED_CUPTI=taken profile taken 2 --comm nccl
     check 0 "another tool traces: it is said" '^CUPTI unavailable \(.*another tool traces this process'
     is "and said once" "$(grep -c 'another tool' said)" 1
-    is "and in the summary" "$(grep -c 'CUPTI unavailable (.*no kernels\.$' taken/ddp_bucketed_summary.txt)" 1
+    is "and in the summary" "$(grep -c 'CUPTI unavailable (.*no kernels, and when the GPU computed is n/a\.$' taken/ddp_bucketed_summary.txt)" 1
     is "and in the trace" "$(grep -c '"labels": "GPU 0 .*times are of CUDA events: another tool' taken/ddp_bucketed_rank_0_trace.json)" 1
     has taken 1
     is "no kernels" "$(grep -cE '^(kernel|gpu_mem|cuda_)' counts)" 0
     succeeds "operations and collectives instead" test "$(count gpu_user_annotation)" -gt 200
+    is "when the GPU computed is unknown" "$(grep -c '"captured": true.*"compute_ms": null.*"hidden_ratio": null' \
+        taken/ddp_bucketed/rank_1_metrics.jsonl)" 5
     EMULATED_CUPTI_LOSE=10 profile lost 1
     has lost 0
     is "kernels without times: it is said" "$(grep -cE '[0-9]+ records of rank 0.s GPU had no times' lost/ddp_bucketed_summary.txt)" 1

@@ -96,6 +96,24 @@ START_TEST(time_of_its_own)
 }
 END_TEST
 
+/* Two clocks of one GPU: an operation may seem to begin before its phase does. What is within what, the host knows. */
+START_TEST(spans_nest_as_the_host_asked_for_them)
+{
+    timeline_add(&timeline, LANE_COMPUTE,
+                 (struct span){.name = "zero", .queued_ns = 12, .returned_ns = 14, .start_ns = 997, .end_ns = 1090});
+    timeline_add(&timeline, LANE_HOST,
+                 (struct span){.name = phase_name[PHASE_FORWARD],
+                               .queued_ns = 10,
+                               .returned_ns = 20,
+                               .start_ns = 1000,
+                               .end_ns = 1100,
+                               .index = PHASE_FORWARD});
+    totals_create(&totals, &job, &timeline, sizeof(float), 0, 1);
+    check("zero", KIND_OPERATION, job.size, 93 * job.size, 93 * job.size);
+    check("forward_pass", KIND_PHASE, job.size, 100 * job.size, 7 * job.size);
+}
+END_TEST
+
 /* ---- order ---- */
 
 static const struct name_total unsorted[] = {
@@ -153,6 +171,7 @@ int main(void)
     TCase *tests = tcase_create("totals");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, time_of_its_own);
+    tcase_add_test(tests, spans_nest_as_the_host_asked_for_them);
     tcase_add_loop_test(tests, rows_are_sorted, 0, SORTS);
     tcase_add_test(tests, a_row_without_time_has_no_rate);
     suite_add_tcase(suite, tests);

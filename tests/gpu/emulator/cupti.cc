@@ -94,6 +94,7 @@ template <typename Record> void put(const Record &record, pid_t thread, bool of_
     std::unique_lock<std::mutex> lock(tracing);
     if (!enabled[record.kind])
         return;
+    usleep(static_cast<useconds_t>(emulated::setting("EMULATED_CUPTI_US", 0)));
     size_t size = size_of[record.kind] = rounded(sizeof record);
     Buffer &buffer = current[per_thread ? thread : 0];
     if (buffer.memory && buffer.used + size > buffer.size)

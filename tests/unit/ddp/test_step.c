@@ -41,7 +41,7 @@ static void one_rank_create(struct one_rank *one, const struct way *way)
     for (int l = 0; l < TIMELINE_LANES; l++)
         capacity[l] = STEPS * one->spans[l];
     timeline_create(&one->timeline, capacity);
-    const struct device *plain = device_cpu(1), *device = way->traced ? device_traced(plain, &one->timeline) : plain;
+    const struct device *plain = device_cpu(1), *device = way->traced ? device_traced(plain, &one->timeline, 1) : plain;
     model_allocate(&one->model, plain, NULL);
     model_initialize(&one->model, 1);
     ck_assert_int_eq(data_create(&one->data, &options), 0);

@@ -2,6 +2,8 @@
 #include "kernels/activity.h"
 #include "tests/support/suite.h"
 
+#include <stdlib.h>
+
 static struct activities all;
 
 static void setup(void)
@@ -109,6 +111,95 @@ START_TEST(calls_know_that_they_are_waited_for)
 }
 END_TEST
 
+/* ---- which operation or collective they belong to ---- */
+
+enum { TRAINS = 7, OTHER = 8 }; /* threads */
+static struct timeline timeline;
+static struct lane work;
+
+static void asked(enum timeline_lane lane, int64_t queued, int64_t returned, int64_t start, int64_t end)
+{
+    timeline_add(
+        &timeline, lane,
+        (struct span){.name = "asked", .queued_ns = queued, .returned_ns = returned, .start_ns = start, .end_ns = end});
+}
+
+/* A kernel, and the call that led to it. */
+static void launched(uint32_t thread, int64_t called, const char *name, int64_t start, int64_t end)
+{
+    uint32_t correlation = (uint32_t)all.n;
+    activities_add(
+        &all, &(struct activity){
+                  .kind = ACTIVITY_KERNEL, .correlation = correlation, .name = name, .start_ns = start, .end_ns = end});
+    activities_add(&all, &(struct activity){.kind = ACTIVITY_CALL,
+                                            .correlation = correlation,
+                                            .name = "launch",
+                                            .start_ns = called,
+                                            .end_ns = called + 1,
+                                            .thread = thread});
+}
+
+static void attribute(void)
+{
+    activities_settle(&all);
+    activities_attribute(&all, &timeline, &work);
+}
+
+static void check_times(enum timeline_lane lane, size_t i, int64_t start, int64_t end)
+{
+    const struct span *s = &timeline.lane[lane].span[i];
+    ck_assert_msg(s->start_ns == start && s->end_ns == end, "span %zu of lane %d: %lld to %lld, not %lld to %lld", i,
+                  (int)lane, (long long)s->start_ns, (long long)s->end_ns, (long long)start, (long long)end);
+}
+
+/* Operations last from the first of their kernels to the last, whatever the gap between these; the work does not. */
+START_TEST(operations_are_timed_by_their_kernels)
+{
+    size_t room[TIMELINE_LANES] = {9, 9, 9, 9};
+    activities_destroy(&all);
+    activities_create(&all, 99, 9);
+    all.thread = TRAINS;
+    timeline_create(&timeline, room);
+    timeline.step = 3;
+    asked(LANE_COMPUTE, 100, 120, 0, 0); /* two kernels */
+    asked(LANE_COMPUTE, 130, 140, 0, 0); /* none: lost, or nothing to do */
+    asked(LANE_COMPUTE, 160, 170, 0, 0); /* one */
+    asked(LANE_COMMUNICATION, 140, 160, 480, 1900);
+    asked(LANE_COMMUNICATION, 180, 190, 2000, 2100); /* without a kernel */
+    asked(LANE_HOST, 90, 135, 0, 0);                 /* a range around the first two */
+    asked(LANE_HOST, 90, 200, 450, 1450);            /* a phase, stamped */
+    asked(LANE_HOST, 200, 210, 0, 0);                /* a range of nothing */
+    launched(TRAINS, 100, "a", 500, 600);
+    launched(TRAINS, 119, "b", 700, 800);
+    launched(TRAINS, 120, "behind the first", 850, 860);
+    launched(OTHER, 110, "of another thread", 10, 2000);
+    launched(TRAINS, 160, "c", 1000, 1400);
+    launched(OTHER, 150, "ncclDevKernel_AllReduce", 900, 1800); /* by a thread of NCCL's own */
+    attribute();
+    for (int again = 0; again < 2; again++) {
+        check_times(LANE_COMPUTE, 0, 500, 800);
+        check_times(LANE_COMPUTE, 1, 800, 800);
+        check_times(LANE_COMPUTE, 2, 1000, 1400);
+        check_times(LANE_COMMUNICATION, 0, 900, 1800);
+        check_times(LANE_COMMUNICATION, 1, 2000, 2100);
+        check_times(LANE_HOST, 0, 500, 800);
+        check_times(LANE_HOST, 1, 450, 1450);
+        check_times(LANE_HOST, 2, 200, 200);
+        ck_assert_uint_eq(work.n, 3);
+        ck_assert(work.span[0].end_ns == 600 && work.span[1].start_ns == 700 && work.span[2].step == 3);
+        attribute(); /* as when more has come */
+    }
+    for (size_t i = 0; i < all.n; i++) { /* calls as the kernels that they led to */
+        const struct activity *a = &all.of[i];
+        int operation = a->correlation == 0 || a->correlation == 2 ? 0 : a->correlation == 8 ? 2 : -1;
+        ck_assert_int_eq(a->operation, operation);
+        ck_assert_int_eq(a->collective, a->correlation == 10 ? 0 : -1);
+    }
+    timeline_destroy(&timeline);
+    free(work.span);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("activity");
@@ -118,6 +209,7 @@ int main(void)
     tcase_add_test(tests, what_finds_no_room_is_counted);
     tcase_add_test(tests, a_wait_is_for_the_last_record_before_it);
     tcase_add_test(tests, calls_know_that_they_are_waited_for);
+    tcase_add_test(tests, operations_are_timed_by_their_kernels);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -27,7 +27,7 @@ static void teardown(void)
 START_TEST(allocations_leave_marks)
 {
     static const size_t sizes[] = {1, 4097, 3UL << 20};
-    const struct device *plain = device_cpu(1), *traced = device_traced(plain, &timeline);
+    const struct device *plain = device_cpu(1), *traced = device_traced(plain, &timeline, 1);
     ck_assert_str_eq(traced->name, plain->name);
     for (size_t i = 0; i < LENGTH(sizes); i++) {
         unsigned char *memory = traced->allocate(sizes[i]), byte = 1;
@@ -57,7 +57,7 @@ START_TEST(ranges_nest)
         const char *name;
         int number;
     } ended[] = {{"attention", 3}, {"feed_forward", 3}, {"layer", 3}, {"output", -1}}; /* in this order */
-    const struct device *traced = device_traced(device_cpu(1), &timeline);
+    const struct device *traced = device_traced(device_cpu(1), &timeline, 1);
     float x[3];
     timeline.step = 2;
     traced->range_begin("layer", 3);
@@ -88,7 +88,7 @@ END_TEST
 /* Ranges deeper than there is memory for are left out, and the others stay whole. */
 START_TEST(too_deep_ranges_are_left_out)
 {
-    const struct device *traced = device_traced(device_cpu(1), &timeline);
+    const struct device *traced = device_traced(device_cpu(1), &timeline, 1);
     const struct lane *host = &timeline.lane[LANE_HOST];
     for (int i = 0; i < 40; i++)
         traced->range_begin("deep", i);
@@ -102,6 +102,70 @@ START_TEST(too_deep_ranges_are_left_out)
     traced->range_end();
     ck_assert_uint_eq(host->n, n + 1);
     ck_assert_str_eq(host->span[n].name, "again");
+}
+END_TEST
+
+/* ---- a device that runs behind the host ---- */
+
+static int64_t stamps; /* recorded; the n-th has the ticket -n */
+
+static int64_t count_stamp(void)
+{
+    return -++stamps;
+}
+
+static void nothing(void) {}
+
+static const struct device *behind(int with_stamps)
+{
+    static struct device device;
+    device = *device_cpu(1);
+    device.asynchronous = 1;
+    device.stamp = count_stamp;
+    device.stamps_begin = nothing;
+    stamps = 0;
+    return device_traced(&device, &timeline, with_stamps);
+}
+
+/* One stamp behind each operation, and none for ranges; what was stamped in between is where the next begins. */
+START_TEST(operations_share_stamps)
+{
+    const struct device *traced = behind(1);
+    const struct span *operation = timeline.lane[LANE_COMPUTE].span, *range = timeline.lane[LANE_HOST].span;
+    float x[3];
+    traced->stamp(); /* 1: of a phase */
+    traced->range_begin("layer", 0);
+    traced->zero(x, 3); /* 2 */
+    traced->zero(x, 3); /* 3 */
+    traced->stamp();    /* 4 */
+    traced->zero(x, 3); /* 5 */
+    traced->range_end();
+    ck_assert_int_eq(stamps, 5);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(operation[i].start_ns, i < 2 ? -1 - i : -4);
+        ck_assert_int_eq(operation[i].end_ns, i < 2 ? -2 - i : -5);
+        ck_assert(operation[i].queued_ns > 0 && operation[i].queued_ns <= operation[i].returned_ns);
+    }
+    ck_assert(range->start_ns == -1 && range->end_ns == -5);
+    traced->stamps_begin(); /* forgets them */
+    stamps = 0;
+    traced->zero(x, 3);
+    ck_assert(operation[3].start_ns == -1 && operation[3].end_ns == -2);
+}
+END_TEST
+
+START_TEST(a_tracer_makes_stamps_needless)
+{
+    const struct device *traced = behind(0);
+    const struct span *operation = timeline.lane[LANE_COMPUTE].span, *range = timeline.lane[LANE_HOST].span;
+    float x[3];
+    traced->range_begin("layer", 0);
+    traced->zero(x, 3);
+    traced->range_end();
+    ck_assert_int_eq(stamps, 0);
+    ck_assert(operation->start_ns == 0 && operation->end_ns == 0 && range->start_ns == 0 && range->end_ns == 0);
+    ck_assert(range->queued_ns <= operation->queued_ns && operation->returned_ns <= range->returned_ns);
+    ck_assert_int_eq(traced->stamp(), -1); /* phases have theirs */
 }
 END_TEST
 
@@ -126,7 +190,7 @@ START_TEST(a_model_is_recorded)
 {
     struct model plain, traced;
     float want = train_once(&plain, device_cpu(1), layer_counts[_i]);
-    float got = train_once(&traced, device_traced(device_cpu(1), &timeline), layer_counts[_i]);
+    float got = train_once(&traced, device_traced(device_cpu(1), &timeline, 1), layer_counts[_i]);
     ck_assert_float_eq(got, want);
     ck_assert_mem_eq(traced.gradient, plain.gradient, plain.arena * sizeof *plain.gradient);
     ck_assert_uint_eq(timeline.lane[LANE_COMPUTE].n, model_operations(&traced));
@@ -169,7 +233,7 @@ START_TEST(recorded_sizes_are_the_models)
         {OPERATION_CROSS_ENTROPY, {10, 19}},
     };
     struct model model;
-    train_once(&model, device_traced(device_cpu(1), &timeline), 1);
+    train_once(&model, device_traced(device_cpu(1), &timeline, 1), 1);
     const struct span *span = timeline.lane[LANE_COMPUTE].span, *end = span + timeline.lane[LANE_COMPUTE].n;
     for (size_t i = 0; i < LENGTH(known); i++) {
         const struct span *s = span;
@@ -188,7 +252,7 @@ START_TEST(recorded_work_is_the_models)
 {
     struct model model;
     double products = 0, attention = 0;
-    train_once(&model, device_traced(device_cpu(1), &timeline), 2);
+    train_once(&model, device_traced(device_cpu(1), &timeline, 1), 2);
     for (size_t i = 0; i < timeline.lane[LANE_COMPUTE].n; i++) {
         const struct span *s = &timeline.lane[LANE_COMPUTE].span[i];
         const struct operation_facts *f = &operation_facts[s->index];
@@ -210,6 +274,8 @@ int main(void)
     tcase_add_test(tests, allocations_leave_marks);
     tcase_add_test(tests, ranges_nest);
     tcase_add_test(tests, too_deep_ranges_are_left_out);
+    tcase_add_test(tests, operations_share_stamps);
+    tcase_add_test(tests, a_tracer_makes_stamps_needless);
     tcase_add_loop_test(tests, a_model_is_recorded, 0, (int)LENGTH(layer_counts));
     tcase_add_test(tests, recorded_sizes_are_the_models);
     tcase_add_test(tests, recorded_work_is_the_models);

@@ -92,7 +92,7 @@ static void compute_overlap(int steps)
     struct step_times times[8];
     memset(overlap, 0x55, sizeof overlap); /* everything has to be set */
     steps_from_timeline(&timeline, times, steps);
-    overlap_of_steps(&timeline, times, steps, overlap);
+    overlap_of_steps(&timeline, times, steps, &timeline.lane[LANE_COMPUTE], overlap);
 }
 
 static void check_ns(double seconds, int64_t ns)
@@ -168,6 +168,32 @@ START_TEST(steps_are_apart)
 }
 END_TEST
 
+/* On a GPU its kernels are computation, not what lies between them; without a record of them it is unknown, and so is
+ * all that follows from it. */
+START_TEST(computation_is_what_is_given)
+{
+    struct step_times times;
+    struct span kernels[] = {{.start_ns = 110, .end_ns = 120}, {.start_ns = 190, .end_ns = 220}};
+    const struct lane given = {.span = kernels, .n = 2};
+    made_up_phase(&timeline, PHASE_BACKWARD, 100, 300);
+    made_up_operation(&timeline, OPERATION_ZERO, (const size_t[SPAN_SIZES]){1}, 110, 220);
+    made_up_collective(&timeline, 1, 0, 1, 200, 250);
+    steps_from_timeline(&timeline, &times, 1);
+    overlap_of_steps(&timeline, &times, 1, &given, overlap);
+    check_ns(overlap->compute, 40);
+    check_ns(overlap->overlap, 20);
+    ck_assert_double_eq_tol(overlap->utilisation, 0.2, 1e-12);
+    overlap_of_steps(&timeline, &times, 1, NULL, overlap);
+    struct overlap mean = overlap_mean(overlap, 0, 1);
+    for (const struct overlap *o = overlap; o; o = o == overlap ? &mean : NULL) {
+        check_ns(o->communication, 50);
+        check_ns(o->exposed_tail, 0);
+        ck_assert(isnan(o->compute) && isnan(o->overlap) && isnan(o->exposed));
+        ck_assert(isnan(o->span) && isnan(o->coverage) && isnan(o->utilisation));
+    }
+}
+END_TEST
+
 /* Communication without a record of operations, as in a run that is not traced. */
 START_TEST(nothing_is_hidden_by_nothing)
 {
@@ -239,6 +265,7 @@ int main(void)
     tcase_add_checked_fixture(steps, setup, teardown);
     tcase_add_loop_test(steps, two_ranks_with_known_answers, 0, 2);
     tcase_add_test(steps, steps_are_apart);
+    tcase_add_test(steps, computation_is_what_is_given);
     tcase_add_test(steps, nothing_is_hidden_by_nothing);
     tcase_add_loop_test(steps, ratios_are, 0, (int)LENGTH(ratios));
     tcase_add_test(steps, a_lane_is_read_step_by_step);

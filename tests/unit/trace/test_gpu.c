@@ -145,6 +145,14 @@ struct gpu_trace {
 /* A step of one of two ranks into a begun trace: the host asks from 1000 us to 1300 us for what the GPU does from 1040
  * us to 2690 us on streams 7 and 20: a copy, four kernels, and two of NCCL that take 600 us on rank 0 and 550 us on
  * rank 1, of which 300 us and 250 us are exposed. Correlations are 100 to 110. Finishes the trace. */
+static void attribute(struct gpu_trace *t)
+{
+    struct lane work = {0};
+    activities_settle(&t->activities);
+    activities_attribute(&t->activities, &t->rank.timeline, &work);
+    free(work.span);
+}
+
 static void gpu_trace_two_ranks(struct gpu_trace *t, int rank)
 {
     struct activities *a = &t->activities;
@@ -152,6 +160,7 @@ static void gpu_trace_two_ranks(struct gpu_trace *t, int rank)
     rank_trace_begin(&t->rank, rank, 2);
     record_timeline(&t->rank.timeline, second);
     activities_create(a, 100, 100);
+    a->thread = (uint32_t)(4000 + rank);
     made_up_kernel(a, rank, 110, "adamw_kernel", 7, 1252, 2540, 2690);
     made_up_kernel(a, rank, 109, nccl_name, 20, 1210, second, 2530);
     wait(a, rank, 107, 1192);
@@ -161,8 +170,8 @@ static void gpu_trace_two_ranks(struct gpu_trace *t, int rank)
     made_up_kernel(a, rank, 102, "gemm_b", 7, 1120, 1410, 1810);
     made_up_kernel(a, rank, 101, "void gemm_f<float>(float*, \"a\\b\")", 7, 1060, 1100, 1400);
     copy(a, rank);
-    activities_settle(a);
     rank_trace_finish(&t->rank, 1);
+    attribute(t);
     collectives_find_last(&t->rank.collectives, 0, t->rank.collectives.n, posted);
     t->rank.trace.device = "cuda";
     t->rank.trace.comm = "nccl";
@@ -195,7 +204,7 @@ static void write_and_parse(void)
 /* After more activities were added to those of gpu_trace_two_ranks. */
 static void settle_and_write(void)
 {
-    activities_settle(&gpu.activities);
+    attribute(&gpu);
     write_and_parse();
 }
 
@@ -301,7 +310,7 @@ START_TEST(collectives_are_told_apart_without_the_others)
     for (size_t i = 0; i < gpu.activities.n; i++)
         if (gpu.activities.of[i].correlation == 105 && gpu.activities.of[i].kind == ACTIVITY_KERNEL)
             gpu.activities.of[i].name = "something_else";
-    write_and_parse();
+    settle_and_write();
     ck_assert_double_eq(row_number(with_correlation("kernel", 109), "Seq"), 2);
     ck_assert_ptr_null(row_argument(with_correlation("kernel", 105), "Collective name"));
 }

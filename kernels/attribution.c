@@ -1,0 +1,158 @@
+/* attribution.c - which operation or collective each record of a GPU's tracer belongs to, and when those ran therefore.
+ */
+#include "kernels/activity.h"
+#include "kernels/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How many spans of a lane the host had asked for before that time; they are in this order. */
+static size_t asked_before(const struct lane *lane, int64_t ns)
+{
+    size_t low = 0, high = lane->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lane->span[middle].queued_ns < ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The span of a lane that the host was asking for at that time, or -1: it asks for one after the other. */
+static int span_at(const struct lane *lane, int64_t ns)
+{
+    size_t n = asked_before(lane, ns + 1);
+    return n && ns < lane->span[n - 1].returned_ns ? (int)n - 1 : -1;
+}
+
+/* ---- records ---- */
+
+static int by_correlation(const void *a, const void *b)
+{
+    const struct activity *const *x = a, *const *y = b;
+    return ((*x)->correlation > (*y)->correlation) - ((*x)->correlation < (*y)->correlation);
+}
+
+/* Fills calls with all of them, sorted by correlation, and finds what they belong to. Returns how many. */
+static size_t find_calls(struct activities *a, const struct timeline *timeline, struct activity **calls)
+{
+    size_t n = 0;
+    for (struct activity *call = a->of; call < a->of + a->n; call++) {
+        if (call->kind != ACTIVITY_CALL)
+            continue;
+        call->collective = -1;
+        call->operation = call->thread == a->thread ? span_at(&timeline->lane[LANE_COMPUTE], call->start_ns) : -1;
+        calls[n++] = call;
+    }
+    qsort(calls, n, sizeof *calls, by_correlation);
+    return n;
+}
+
+static int is_of_nccl(const struct activity *kernel)
+{
+    return kernel->kind == ACTIVITY_KERNEL &&
+           (!strncmp(kernel->name, "ncclDevKernel", 13) || !strncmp(kernel->name, "ncclKernel", 10));
+}
+
+static void find_work(struct activities *a, const struct timeline *timeline)
+{
+    struct activity **calls = allocate(a->n + 1, sizeof(struct activity *));
+    size_t n = find_calls(a, timeline, calls);
+    for (struct activity *work = a->of; work < a->of + a->n; work++) {
+        const struct activity *key = work;
+        struct activity **made = bsearch(&key, calls, n, sizeof *calls, by_correlation);
+        if (work->kind == ACTIVITY_CALL)
+            continue;
+        work->operation = made ? (*made)->operation : -1;
+        work->collective =
+            made && is_of_nccl(work) ? span_at(&timeline->lane[LANE_COMMUNICATION], (*made)->start_ns) : -1;
+        if (work->collective >= 0)
+            (*made)->collective = work->collective;
+    }
+    free(calls);
+}
+
+/* ---- times ---- */
+
+/* From the first to the last of a span's records; none yet where start is 0. */
+struct extent {
+    int64_t start_ns, end_ns;
+};
+
+static void extend(struct extent *extent, const struct activity *work)
+{
+    if (!extent->start_ns || work->start_ns < extent->start_ns)
+        extent->start_ns = work->start_ns;
+    if (work->end_ns > extent->end_ns)
+        extent->end_ns = work->end_ns;
+}
+
+static void add_work(struct lane *work, const struct activity *a, const struct span *operation)
+{
+    if (work->n == work->capacity) {
+        work->capacity = 2 * work->capacity + 1024;
+        work->span = realloc(work->span, work->capacity * sizeof *work->span);
+        if (!work->span)
+            FATAL("no memory for %zu spans of a GPU's work", work->capacity);
+    }
+    work->span[work->n++] = (struct span){.name = a->name,
+                                          .start_ns = a->start_ns,
+                                          .end_ns = a->end_ns,
+                                          .index = operation->index,
+                                          .step = operation->step};
+}
+
+/* Operations of a stream are done in their order. */
+static void time_operations(struct lane *lane, const struct extent *extent)
+{
+    int64_t last = 0; /* when what was asked for before had been done */
+    for (size_t i = 0; i < lane->n; i++) {
+        struct span *s = &lane->span[i];
+        if (!s->start_ns) {
+            s->start_ns = extent[i].start_ns ? extent[i].start_ns : last ? last : s->queued_ns;
+            s->end_ns = extent[i].start_ns ? extent[i].end_ns : s->start_ns;
+        }
+        last = s->end_ns;
+    }
+}
+
+static void time_ranges(struct lane *host, const struct lane *operations)
+{
+    for (struct span *s = host->span; s < host->span + host->n; s++) {
+        if (s->start_ns)
+            continue;
+        size_t first = asked_before(operations, s->queued_ns), last = asked_before(operations, s->returned_ns);
+        s->start_ns = first < last ? operations->span[first].start_ns : s->queued_ns;
+        s->end_ns = first < last ? operations->span[last - 1].end_ns : s->start_ns;
+    }
+}
+
+void activities_attribute(struct activities *a, struct timeline *timeline, struct lane *work)
+{
+    struct lane *operations = &timeline->lane[LANE_COMPUTE], *collectives = &timeline->lane[LANE_COMMUNICATION];
+    struct extent *of_operation = allocate(operations->n + 1, sizeof *of_operation);
+    struct extent *of_collective = allocate(collectives->n + 1, sizeof *of_collective);
+    find_work(a, timeline);
+    work->n = 0;
+    for (const struct activity *one = a->of; one < a->of + a->n; one++) {
+        if (one->kind == ACTIVITY_CALL || one->kind == ACTIVITY_WAIT)
+            continue;
+        if (one->collective >= 0)
+            extend(&of_collective[one->collective], one);
+        if (one->operation < 0)
+            continue;
+        extend(&of_operation[one->operation], one);
+        add_work(work, one, &operations->span[one->operation]);
+    }
+    time_operations(operations, of_operation);
+    time_ranges(&timeline->lane[LANE_HOST], operations);
+    for (size_t i = 0; i < collectives->n; i++)
+        if (of_collective[i].start_ns) {
+            collectives->span[i].start_ns = of_collective[i].start_ns;
+            collectives->span[i].end_ns = of_collective[i].end_ns;
+        }
+    free(of_operation);
+    free(of_collective);
+}
