@@ -37,7 +37,7 @@ CUDA_VERSION := $(shell $(NVCC) --version | sed -n 's/.*release \([0-9.]*\).*/\1
 CUDA_BUILT := CUDA $(CUDA_VERSION) for $(CUDA_ARCHITECTURES:%=sm_%)
 NCCL := $(wildcard $(CUDA_ROOT)/include/nccl.h /usr/include/nccl.h)
 CUPTI := $(wildcard $(CUDA_ROOT)/include/cupti.h $(CUDA_ROOT)/extras/CUPTI/include/cupti.h)
-CUDA_SOURCES := $(wildcard kernels/cuda/*.cu) $(filter-out $(if $(CUPTI),,%/activity_cupti.c %/cupti_library.c %/cupti_names.c),$(wildcard kernels/cuda/*.c)) $(if $(NCCL),ddp/comm_nccl.c)
+CUDA_SOURCES := $(wildcard kernels/cuda/*.cu) $(filter-out $(if $(CUPTI),,%/activity_cupti.c %/cupti_buffers.c %/cupti_library.c %/cupti_names.c),$(wildcard kernels/cuda/*.c)) $(if $(NCCL),ddp/comm_nccl.c)
 ABSENT := $(if $(NCCL),,ddp/comm_nccl_absent.c) $(if $(CUPTI),,kernels/activity_absent.c)
 CUDA_CFLAGS := -isystem $(CUDA_ROOT)/include $(if $(CUPTI),-isystem $(CUDA_ROOT)/extras/CUPTI/include)
 CUDA_LIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) $(patsubst %,-Xlinker -rpath -Xlinker %,$(wildcard $(CUDA_ROOT)/extras/CUPTI/lib64)) -lcublas -lcudart_static -lrt -lstdc++ $(if $(NCCL),-lnccl)

@@ -141,7 +141,7 @@ void blas_describe(struct blas_facts *facts)
     else if (*blis)
         snprintf(facts->library, sizeof facts->library, "BLIS %s", blis);
     else if (*mkl)
-        snprintf(facts->library, sizeof facts->library, "%s", mkl);
+        snprintf(facts->library, sizeof facts->library, "%.63s", mkl);
     else
         name_file(facts->library, sizeof facts->library);
     snprintf(facts->kernels, sizeof facts->kernels, "%s", *build ? text_by("openblas_get_corename") : blis_kernels());

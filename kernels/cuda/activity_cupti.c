@@ -6,25 +6,14 @@
 #include "kernels/activity.h"
 
 #include "kernels/clock.h"
+#include "kernels/cuda/cupti_buffers.h"
 #include "kernels/cuda/cupti_names.h"
 #include "kernels/error.h"
 
 #include <pthread.h>
-#include <stddef.h>
-#include <string.h>
 #include <unistd.h>
 
 _Static_assert(CUPTI_SYNCHRONIZATION_INVALID_VALUE == ACTIVITY_NONE, "the number that stands for none");
-
-/* Memory for records on their way; a record is some 50 bytes (calls) to 250 (kernels). There are so many buffers at
- * first, and more when CUPTI asks for more: some of its versions crash when they are given none, others drop records.
- */
-enum { BUFFERS = 32, BUFFER_BYTES = 1 << 20 };
-struct buffer {
-    struct buffer *next;
-    size_t valid;
-    unsigned char bytes[BUFFER_BYTES];
-};
 
 static const CUpti_ActivityKind kinds[] = {
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,     CUPTI_ACTIVITY_KIND_MEMSET,
@@ -38,14 +27,11 @@ static struct {
     struct activities *into; /* NULL: it does not trace */
     CUpti_SubscriberHandle subscriber;
     uint32_t starter, starter_thread; /* CUPTI's number of the thread that started it, and the operating system's */
-    int buffers;                      /* made at first */
-    pthread_mutex_t pool;             /* of the spare buffers; nothing else is done with it */
-    struct buffer *spare;             /* zeroed */
     pthread_mutex_t lock; /* of what follows, and of the activities; CUPTI is only asked to read records with it */
     int paused;
-    struct buffer *kept; /* came while it paused */
-    size_t dropped;      /* by CUPTI, and not reported yet */
-} tracer = {.pool = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct cupti_buffer *kept; /* came while it paused */
+    size_t dropped;            /* by CUPTI, and not reported yet */
+} tracer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- records ---- */
 
@@ -164,44 +150,22 @@ static void take(const CUpti_Activity *record)
 
 /* ---- what CUPTI calls ---- */
 
-static struct buffer *new_buffer(void)
-{
-    struct buffer *buffer = allocate(1, sizeof *buffer);
-    memset(buffer->bytes, 0, sizeof buffer->bytes); /* touched now */
-    return buffer;
-}
-
 static void CUPTIAPI give_buffer(uint8_t **bytes, size_t *size, size_t *records)
 {
-    pthread_mutex_lock(&tracer.pool);
-    struct buffer *buffer = tracer.spare;
-    if (buffer)
-        tracer.spare = buffer->next;
-    pthread_mutex_unlock(&tracer.pool);
-    if (!buffer)
-        buffer = new_buffer();
+    struct cupti_buffer *buffer = cupti_buffer_take();
     *bytes = buffer->bytes;
     *size = sizeof buffer->bytes;
     *records = 0; /* as many as fit */
 }
 
-static void put_spare(struct buffer *buffer)
-{
-    pthread_mutex_lock(&tracer.pool);
-    buffer->next = tracer.spare;
-    tracer.spare = buffer;
-    pthread_mutex_unlock(&tracer.pool);
-}
-
 /* With the lock. */
-static void read_buffer(struct buffer *buffer)
+static void read_buffer(struct cupti_buffer *buffer)
 {
     CUpti_Activity *record = NULL;
     while (tracer.into && buffer->valid &&
            tracer.cupti.next_record(buffer->bytes, buffer->valid, &record) == CUPTI_SUCCESS)
         take(record);
-    memset(buffer->bytes, 0, sizeof buffer->bytes);
-    put_spare(buffer);
+    cupti_buffer_put(buffer);
 }
 
 static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bytes, size_t size, size_t valid)
@@ -210,7 +174,7 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *by
     (void)size;
     if (!bytes)
         return;
-    struct buffer *buffer = (struct buffer *)(void *)(bytes - offsetof(struct buffer, bytes));
+    struct cupti_buffer *buffer = cupti_buffer_of(bytes);
     buffer->valid = valid;
     if (tracer.cupti.dropped(context, stream, &dropped) != CUPTI_SUCCESS)
         dropped = 0;
@@ -280,7 +244,7 @@ void tracer_resume(void)
     pthread_mutex_lock(&tracer.lock);
     tracer.paused = 0;
     while (tracer.kept) {
-        struct buffer *buffer = tracer.kept;
+        struct cupti_buffer *buffer = tracer.kept;
         tracer.kept = buffer->next;
         read_buffer(buffer);
     }
@@ -300,13 +264,11 @@ static void stop(int enabled)
     tracer.into = NULL;
     tracer.paused = 0;
     pthread_mutex_unlock(&tracer.lock);
-    /* the buffers stay: CUPTI may still hold one, and tracing may start again */
 }
 
 static void set_up(struct activities *activities)
 {
-    for (; tracer.buffers < BUFFERS; tracer.buffers++)
-        put_spare(new_buffer());
+    cupti_buffers_make();
     tracer.starter_thread = (uint32_t)gettid();
     tracer.starter = (uint32_t)(uintptr_t)pthread_self();
     if (tracer.cupti.set_thread_id_type &&

@@ -44,6 +44,9 @@ has one 0
 is "one: every step" "$(count steps)" 5
 succeeds "one: kernels, and what the host did" test "$(count kernel)" -gt 300 -a "$(count cpu_op)" -gt 300
 is "one: nothing missing" "$(grep -c 'CUPTI unavailable\|missing in' said one/*_summary.txt | tail -1)" "one/ddp_bucketed_summary.txt:0"
+us=$(awk -F '"compute_ms": ' '/"captured": true/ { us += 1000 * $2 } END { print us }' one/ddp_bucketed/rank_0_metrics.jsonl)
+succeeds "one: compute busy, $us us, is the union of the operations' kernels" \
+    awk -v us="$us" -v trace="$(count compute_us)" 'BEGIN { exit !(us > 0 && us / trace > 0.99 && us / trace < 1.01) }'
 if [ -z "${REAL_GPU:-}" ]; then # ranks of NCCL cannot share a real GPU
     profile two 2 --comm nccl
     has two 0

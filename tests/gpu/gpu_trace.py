@@ -83,6 +83,18 @@ def check_collectives(spans):
     return len(kernels)
 
 
+def compute_us(spans):
+    """The length of the union of what the GPU did for operations."""
+    operations = {row["args"]["External id"] for row in spans if row["cat"] == "cpu_op"}
+    work = sorted((ns(row["ts"]), ns(row["ts"]) + ns(row["dur"])) for row in spans
+                  if row["cat"] in DEVICE[:3] and row["args"]["External id"] in operations)
+    length = end = 0
+    for begin, stop in work:
+        length += max(0, stop - max(begin, end))
+        end = max(end, stop)
+    return length / 1000
+
+
 def main(path):
     with open(path, encoding="ascii") as file:
         trace = json.load(file)
@@ -93,6 +105,7 @@ def main(path):
     check_device(rows, spans)
     counts = collections.Counter(row["cat"] for row in spans)
     counts["nccl"] = check_collectives(spans)
+    counts["compute_us"] = compute_us(spans)
     counts["steps"] = sum(row["name"].startswith("ProfilerStep#") for row in spans) - 1
     for name in sorted(counts):
         print(name, counts[name])

@@ -94,7 +94,8 @@ template <typename Record> void put(const Record &record, pid_t thread, bool of_
     std::unique_lock<std::mutex> lock(tracing);
     if (!enabled[record.kind])
         return;
-    usleep(static_cast<useconds_t>(emulated::setting("EMULATED_CUPTI_US", 0)));
+    if (long long us = emulated::setting("EMULATED_CUPTI_US", 0))
+        usleep(static_cast<useconds_t>(us));
     size_t size = size_of[record.kind] = rounded(sizeof record);
     Buffer &buffer = current[per_thread ? thread : 0];
     if (buffer.memory && buffer.used + size > buffer.size)
@@ -380,16 +381,7 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
 
 CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
 {
-    switch (result) {
-    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
-        *text = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED";
-        break;
-    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-        *text = "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES";
-        break;
-    default:
-        *text = "CUPTI_ERROR_NOT_INITIALIZED";
-    }
+    *text = result == CUPTI_ERROR_NOT_INITIALIZED ? "CUPTI_ERROR_NOT_INITIALIZED" : "CUPTI_ERROR";
     return CUPTI_SUCCESS;
 }
 

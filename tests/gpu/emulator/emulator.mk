@@ -9,14 +9,14 @@ EMULATED_TESTS := $(addprefix $(EMULATED)/,$(basename $(wildcard tests/unit/kern
 
 EMULATED_SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 EMULATED_FLAGS = -g -O1 $(EMULATED_SANITIZE) -Itests/gpu/emulator -I. -Ibench \
-	$(MPI_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+	$(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 EMULATED_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -fopenmp $(EMULATED_FLAGS)
 EMULATED_CXXFLAGS = -x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -DCUDA_BUILT='"an emulated GPU"' $(EMULATED_FLAGS)
 # The emulation itself: quick, and where it reads and writes for a kernel, still watched.
 EMULATED_OWN = -O2 -fno-sanitize=undefined -Wshadow -Wconversion
 EMULATED_OWN_block = -fno-sanitize=address -O3 $(filter -march=%,$(OPTIMISE))
 EMULATED_OWN_products = $(EMULATED_OWN_block)
-EMULATED_LIBS = $(MPI_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lrt -lm -lpthread -rdynamic # CUPTI is looked for in the program itself
+EMULATED_LIBS = $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lrt -lm -lpthread -rdynamic # CUPTI is looked for in the program itself
 
 EMULATED_SOURCES := $(SOURCES_OF_ALL) $(wildcard kernels/cuda/*.cu) $(wildcard kernels/cuda/*.c) \
 	$(firstword $(wildcard ddp/comm_nccl.c ddp/comm_nccl_absent.c))
@@ -34,8 +34,8 @@ $(EMULATED)/bench_%: $(EMULATED)/obj/bench/selfbench/%.o $(BENCH_HELP:$(OUT)/%=$
 	$(call say,LINK $@)
 	$(Q)$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(EMULATED_LIBS)
 
-$(EMULATED)/tests/gpu/test_activity_cupti: $(addprefix $(EMULATED)/obj/kernels/,activity.o cuda/activity_cupti.o cuda/cupti_library.o \
-	cuda/cupti_names.o cuda/ranges.o)
+$(EMULATED)/tests/gpu/test_activity_cupti: $(addprefix $(EMULATED)/obj/kernels/,activity.o cuda/activity_cupti.o cuda/cupti_buffers.o \
+	cuda/cupti_library.o cuda/cupti_names.o cuda/ranges.o)
 $(EMULATED)/tests/gpu/%: $(EMULATED)/obj/tests/gpu/%.o $(EMULATED)/obj/kernels/error.o $(EMULATION)
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
