@@ -46,7 +46,7 @@ static size_t find_calls(struct activities *a, const struct timeline *timeline, 
         call->operation = call->thread == a->thread ? span_at(&timeline->lane[LANE_COMPUTE], call->start_ns) : -1;
         calls[n++] = call;
     }
-    qsort(calls, n, sizeof *calls, by_correlation);
+    qsort(calls, n, sizeof(struct activity *), by_correlation);
     return n;
 }
 
@@ -62,7 +62,7 @@ static void find_work(struct activities *a, const struct timeline *timeline)
     size_t n = find_calls(a, timeline, calls);
     for (struct activity *work = a->of; work < a->of + a->n; work++) {
         const struct activity *key = work;
-        struct activity **made = bsearch(&key, calls, n, sizeof *calls, by_correlation);
+        struct activity **made = bsearch(&key, calls, n, sizeof(struct activity *), by_correlation);
         if (work->kind == ACTIVITY_CALL)
             continue;
         work->operation = made ? (*made)->operation : -1;

@@ -1,5 +1,6 @@
 /* test_device_traced.c - the traced device does what the device below it does, and records every operation, range and
  * allocation once, of a model; whole steps are in the test of steps. */
+#include "ddp/strategy.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
 #include "tests/support/made_up.h"
@@ -154,6 +155,25 @@ START_TEST(operations_share_stamps)
 }
 END_TEST
 
+static void nothing_to_join(struct comm *comm, long ticket)
+{
+    (void)comm, (void)ticket;
+}
+
+/* Copies back come after a wait for communication, which is stamped. */
+START_TEST(waiting_is_no_part_of_an_operation)
+{
+    float x[3] = {0}, staged[3] = {0};
+    struct bucket bucket = {.count = 3};
+    struct comm comm = {.join = nothing_to_join};
+    struct reducer reducer = {
+        .device = behind(1), .comm = &comm, .plan = {.n = 1, .bucket = &bucket}, .gradient = x, .staged = staged};
+    reducer.device->stamp(); /* 1: of the phase */
+    strategy_ddp_individual_v2.finish(&reducer);
+    ck_assert_int_eq(timeline.lane[LANE_COMPUTE].span->start_ns, -2);
+}
+END_TEST
+
 START_TEST(a_tracer_makes_stamps_needless)
 {
     const struct device *traced = behind(0);
@@ -275,6 +295,7 @@ int main(void)
     tcase_add_test(tests, ranges_nest);
     tcase_add_test(tests, too_deep_ranges_are_left_out);
     tcase_add_test(tests, operations_share_stamps);
+    tcase_add_test(tests, waiting_is_no_part_of_an_operation);
     tcase_add_test(tests, a_tracer_makes_stamps_needless);
     tcase_add_loop_test(tests, a_model_is_recorded, 0, (int)LENGTH(layer_counts));
     tcase_add_test(tests, recorded_sizes_are_the_models);
