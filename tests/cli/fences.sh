@@ -87,7 +87,7 @@ sizes() {
             END {
                 for (folder in lines)
                     if (lines[folder] > 3000) print "bench/" folder ": " lines[folder] " lines, the limit is 3000"
-                if (bench > 15000) print "bench: " bench " lines, the limit is 15000"
+                if (bench > 15500) print "bench: " bench " lines, the limit is 15500"
             }' | sort
     )
 }
@@ -217,7 +217,7 @@ expect conditionals tests/test_spans.c '#else'
 expect conditionals bench/main.c '#elif 1'
 grown bench/monitor 3000 ''
 grown bench/monitor 3001 'bench/monitor: 3001 lines, the limit is 3000'
-grown bench 15001 'bench: 150?? lines, the limit is 15000'
+grown bench 15501 'bench: 155?? lines, the limit is 15500'
 
 check mpi "mpi.h only in the comms, job.c, error.c and what is compared with MPI itself"
 check cuda "cuda_runtime only in kernels/cuda and comm_nccl.c"
@@ -233,5 +233,5 @@ fi
 check names "headers are named by their folders"
 check floors "no include of a higher floor, or of another room of one's own"
 check private "no private header of another folder"
-check sizes "bench/ at most 15000 lines of C, none of its folders above 3000"
+check sizes "bench/ at most 15500 lines of C, none of its folders above 3000"
 exit "$failed"
