@@ -47,7 +47,17 @@ NVCC_FLAGS = -std=c++17 -O3 -g -lineinfo -I. -DCUDA_BUILT='"$(CUDA_BUILT)"' -Xco
 endif
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 
-OPTIMISE = -O3 $(if $(filter portable%,$(SETTING)),,-march=native) -fno-math-errno -fno-trapping-math -ffp-contract=fast
+# A portable program is for CPUs from 2009 on, and takes wider vectors at run time where the compiler can do that (cpu.h).
+ifeq ($(filter portable%,$(SETTING)),)
+MARCH = -march=native
+else ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
+MARCH = -march=x86-64-v2
+CLONES := $(shell echo '__attribute__((target_clones("default", "arch=x86-64-v4"))) void f(void) {}' | $(CC) -x c -c -o /dev/null - 2>/dev/null && echo x86_64)
+$(if $(CLONES),,$(warning $(CC) knows no target_clones for x86-64-v4: the portable program will use the vectors of x86-64-v2 alone))
+endif
+$(foreach f,$(basename $(wildcard kernels/cpu/*.c)),$(eval DEFINES_$f := -DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none)))
+
+OPTIMISE = -O3 $(MARCH) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CFLAGS = -g $(OPTIMISE)
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -I. -Ibench \
@@ -163,7 +173,7 @@ lint-rest:
 
 lint-tidy:
 	printf '%s\n' $(filter %.c,$(SOURCES)) | \
-		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" $(DEFINES_bench/base/version))' \
+		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" -DCPU_CLONES= $(DEFINES_bench/base/version))' \
 		xargs -n 4 -P $$(nproc) sh -c 'clang-tidy --quiet "$$@" -- $$TIDY_FLAGS' clang-tidy
 
 lint-scripts:

@@ -114,8 +114,8 @@ static void forward_tile(float *o, float *lse, const float *q, const float *k, c
     }
 }
 
-void cpu_attention_forward(void *o_, float *lse, const void *q_, const void *k_, const void *v_, size_t B, size_t T,
-                           size_t H, size_t D)
+CPU_CLONES void cpu_attention_forward(void *o_, float *lse, const void *q_, const void *k_, const void *v_, size_t B,
+                                      size_t T, size_t H, size_t D)
 {
     float *o = o_;
     const float *q = q_;
@@ -185,8 +185,9 @@ static void backward_tile(float *dq, float *dk, float *dv, const float *d_o, con
 
 /* A head is one thread's from first to last tile, so that gradients of keys and values need neither locks nor
  * copies, and are summed in the same order whatever the number of threads. */
-void cpu_attention_backward(void *dq_, void *dk_, void *dv_, const void *d_o_, const void *o_, const float *lse,
-                            const void *q_, const void *k_, const void *v_, size_t B, size_t T, size_t H, size_t D)
+CPU_CLONES void cpu_attention_backward(void *dq_, void *dk_, void *dv_, const void *d_o_, const void *o_,
+                                       const float *lse, const void *q_, const void *k_, const void *v_, size_t B,
+                                       size_t T, size_t H, size_t D)
 {
     float *dq = dq_;
     float *dk = dk_;

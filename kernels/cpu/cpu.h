@@ -6,6 +6,13 @@
 
 #include <math.h>
 
+/* What stands before an operation whose loops are worth wider vectors than those of every CPU: the Makefile defines
+ * CPU_CLONES as one of these. With x86_64, PORTABLE=1 compiles the operation and all that it calls here three times,
+ * and the program takes the widest at its start. Wider ones have fused multiply-adds, as -ffp-contract allows, and
+ * longer partial sums: results may differ between CPUs in their last bits, as they do between builds for these CPUs. */
+#define CPU_CLONES_none
+#define CPU_CLONES_x86_64 __attribute__((flatten, target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+
 /* Threads of each operation. Every parallel region names it, so that it holds in whichever thread calls. */
 extern int cpu_threads;
 

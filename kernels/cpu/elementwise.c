@@ -22,21 +22,21 @@ void cpu_copy(float *to, const float *from, size_t n)
     }
 }
 
-void cpu_pack_bf16(uint16_t *to, const float *from, size_t n)
+CPU_CLONES void cpu_pack_bf16(uint16_t *to, const float *from, size_t n)
 {
 #pragma omp parallel for simd num_threads(cpu_threads)
     for (size_t i = 0; i < n; i++)
         to[i] = bf16_narrow(from[i]);
 }
 
-void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n)
+CPU_CLONES void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n)
 {
 #pragma omp parallel for simd num_threads(cpu_threads)
     for (size_t i = 0; i < n; i++)
         to[i] = bf16_widen(from[i]);
 }
 
-void cpu_swiglu_forward(void *h_, const void *a_, const void *g_, size_t n)
+CPU_CLONES void cpu_swiglu_forward(void *h_, const void *a_, const void *g_, size_t n)
 {
     float *h = h_;
     const float *a = a_;
@@ -46,7 +46,7 @@ void cpu_swiglu_forward(void *h_, const void *a_, const void *g_, size_t n)
         h[i] = a[i] * cpu_sigmoid(a[i]) * g[i];
 }
 
-void cpu_swiglu_backward(void *da_, void *dg_, const void *dh_, const void *a_, const void *g_, size_t n)
+CPU_CLONES void cpu_swiglu_backward(void *da_, void *dg_, const void *dh_, const void *a_, const void *g_, size_t n)
 {
     float *da = da_;
     float *dg = dg_;

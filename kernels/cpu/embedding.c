@@ -14,7 +14,7 @@ void cpu_embedding_forward(void *x_, const void *table_, const int32_t *token, s
 }
 
 /* Threads share the columns, not the rows: each adds all rows in order, and no two write to the same number. */
-void cpu_embedding_backward(float *dtable, const void *dx_, const int32_t *token, size_t N, size_t C)
+CPU_CLONES void cpu_embedding_backward(float *dtable, const void *dx_, const int32_t *token, size_t N, size_t C)
 {
     const float *dx = dx_;
 #pragma omp parallel num_threads(cpu_threads)

@@ -54,8 +54,8 @@ static void rows(double *loss, float *logits, const int32_t *target, size_t star
     }
 }
 
-void cpu_cross_entropy(float *loss, void *logits_, const int32_t *target, size_t N, size_t V, float loss_scale,
-                       float grad_scale)
+CPU_CLONES void cpu_cross_entropy(float *loss, void *logits_, const int32_t *target, size_t N, size_t V,
+                                  float loss_scale, float grad_scale)
 {
     float *logits = logits_;
     double *losses = (double *)(void *)cpu_scratch(2 * N); /* by row, so that their sum has one order */

@@ -5,7 +5,8 @@
 #include <omp.h>
 #include <string.h>
 
-void cpu_rmsnorm_forward(void *y_, float *rstd, void *x_, const void *residual_, const void *w_, size_t N, size_t C)
+CPU_CLONES void cpu_rmsnorm_forward(void *y_, float *rstd, void *x_, const void *residual_, const void *w_, size_t N,
+                                    size_t C)
 {
     float *y = y_;
     float *x = x_;
@@ -49,8 +50,8 @@ static void backward_row(float *dx, float *dw, const float *dy, const float *x, 
 }
 
 /* Each thread sums dw over its rows in order, in memory of its own; then the threads' sums are added in order. */
-void cpu_rmsnorm_backward(void *dx_, float *dw, const void *dy_, const void *x_, const void *w_, const float *rstd,
-                          size_t N, size_t C, int accumulate)
+CPU_CLONES void cpu_rmsnorm_backward(void *dx_, float *dw, const void *dy_, const void *x_, const void *w_,
+                                     const float *rstd, size_t N, size_t C, int accumulate)
 {
     float *dx = dx_;
     const float *dy = dy_;

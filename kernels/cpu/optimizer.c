@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-void cpu_grad_norm(float *scalars, const float *g, size_t n, float max_norm)
+CPU_CLONES void cpu_grad_norm(float *scalars, const float *g, size_t n, float max_norm)
 {
     double partial[CPU_BLOCKS];
 #pragma omp parallel for num_threads(cpu_threads)
@@ -25,8 +25,8 @@ void cpu_grad_norm(float *scalars, const float *g, size_t n, float max_norm)
 }
 
 /* What does not depend on the element is computed once, in double: 1 - beta^t loses digits in float. */
-void cpu_adamw(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,
-               const struct adamw *adamw)
+CPU_CLONES void cpu_adamw(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,
+                          const struct adamw *adamw)
 {
     (void)compute_w; /* the compute type is fp32, so layers read w itself */
     double lr = (double)scalars[SCALAR_LEARNING_RATE], t = (double)scalars[SCALAR_STEP];

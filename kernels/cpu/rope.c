@@ -1,7 +1,7 @@
 /* rope.c - rotary position embedding: turns pairs of each head by an angle that grows with the position. */
 #include "kernels/cpu/cpu.h"
 
-void cpu_rope(void *x_, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse)
+CPU_CLONES void cpu_rope(void *x_, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse)
 {
     float *x = x_;
     float sign = inverse ? -1.0f : 1.0f;
