@@ -143,6 +143,14 @@ bench-peer: all
 	$(PEER) --ranks 2 --threads 1 --link 100mbit --output results/peers/100mbit -- $(SIZES_cpu) --data build/corpus.txt \
 		--bucket-size-mb 0.5,1,4,25 --rounds 4 --steps-per-block 3
 
+# ---- pack
+# One archive for machines where nothing can be installed: a portable build, all that it needs, and the tests of GPUs.
+PACKED = ddpbench bench_kernels bench_step tests/unit/kernels/test_device tests/unit/ddp/test_model tests/mpi/comm tests/mpi/parity
+pack: setup
+	@$(MAKE) --no-print-directory PORTABLE=1 packed
+packed: $(PACKED:%=$(OUT)/%)
+	launch/pack.sh $(OUT) $(PACKED)
+
 install: all
 	install -D $(OUT)/ddpbench $(DESTDIR)$(PREFIX)/bin/ddpbench
 
@@ -151,7 +159,7 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -4
-	@echo "Targets: all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer install format lint sanitize clean"
+	@echo "Targets: all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install format lint sanitize clean"
 
 clean:
 	rm -rf build
@@ -241,6 +249,6 @@ $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer install setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
+.PHONY: FORCE all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack packed install setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# pack.sh - makes one archive out of a portable build, for machines where nothing can be installed.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: launch/pack.sh [--directory DIR] BUILD_DIR PROGRAM..., by `make pack`
+Writes build/ddpbench-pack.tar.xz: these programs of BUILD_DIR, MPICH's mpirun, all libraries that they need besides glibc's,
+CUDA's and NCCL's, which are found where it is unpacked, and the scripts of launch/ and tests/ that are of use there.
+  --directory DIR  writes the same as a directory, which must not be there yet, and no archive
+END
+}
+
+say() { echo "pack.sh: $*" >&2; }
+
+die() {
+    say "$@"
+    exit 1
+}
+
+pack=''
+case ${1:-} in
+--help) usage; exit 0 ;;
+--directory)
+    [ -n "${2:-}" ] || { say "--directory needs a value"; exit 2; }
+    pack=$(realpath -m -- "$2")
+    [ ! -e "$pack" ] || die "$pack is there already"
+    shift 2
+    ;;
+-*) say "unknown option '$1'; known are --directory, --help"; exit 2 ;;
+esac
+[ $# -ge 2 ] || { usage >&2; exit 2; }
+build=$(realpath -e -- "$1") || exit 2
+shift
+programs=("$@")
+cd "$(dirname "$0")/.."
+output=build/ddpbench-pack.tar.xz most=$((30 << 20))
+
+for tool in strip readelf nm ldd "${CC:=cc}" mpiexec.hydra hydra_pmi_proxy $([ -n "$pack" ] || echo xz); do
+    command -v "$tool" >/dev/null || die "there is no $tool here (xz is in xz-utils, mpiexec.hydra and hydra_pmi_proxy in mpich, \
+and the others come with the compiler)"
+done
+hydra=("$(command -v mpiexec.hydra)" "$(command -v hydra_pmi_proxy)")
+files=("${programs[@]/#/$build/}")
+for file in "${files[@]}"; do
+    [ -x "$file" ] || die "there is no $file; make pack builds it"
+done
+[[ $(ldd "${files[0]}") == *libmpich.so* ]] || die "${files[0]} is not linked with MPICH, whose mpirun goes with it"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+archive=${pack:+none}
+pack=${pack:-$work/ddpbench-pack}
+mkdir -p "$pack"/{bin,build,lib/hydra,lib/compiler,programs/hydra}
+
+# ---- programs, each behind a script of its name ----
+
+# what the programs ask for by name, and CUPTI, which they open when they trace
+absent=$(readelf -d "${files[@]}" | sed -nE 's/.*NEEDED.*\[(lib(cublas|nccl)\.so.*)\]/\1/p' | sort -u)
+cupti=$(sed -nE 's/^libcublas(\.so.*)/libcupti\1/p' <<<"$absent")
+cuda=${absent//$'\n'/ }${cupti:+ $cupti}
+for program in "${programs[@]}"; do
+    mkdir -p "$(dirname "$pack/programs/$program")" "$(dirname "$pack/build/$program")"
+    strip -o "$pack/programs/$program" "$build/$program"
+    up=${program//[!\/]/}
+    # shellcheck disable=SC2016 # for the script
+    printf '#!/bin/sh\nroot=$(cd "${0%%/*}/..%s" && pwd) && program=%s cuda_libraries="%s" && . "$root/bin/start.sh"\n' \
+        "${up//\//\/..}" "$program" "$cuda" >"$pack/build/$program"
+    chmod +x "$pack/build/$program"
+done
+cp launch/pack/start.sh "$pack/bin"
+cp launch/pack/mpirun.sh "$pack/bin/mpirun"
+ln -s mpirun "$pack/bin/mpirun.mpich" # the name that scripts look for first
+cp -L "${hydra[0]}" "$pack/programs/hydra/mpirun"
+cp -L "${hydra[1]}" "$pack/programs/hydra/hydra_pmi_proxy"
+
+# ---- libraries ----
+
+# needed FILE...: the libraries that these need, except glibc's and NVIDIA's
+needed() {
+    ldd "$@" | awk '/=> not found/ { print "not-found:" $1 } /=> \// { print $3 }' | sort -u |
+        grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|libutil|ld-linux[^/]*)\.so|lib(cublas|cublasLt|nccl)\.so' || true
+}
+libraries=$(needed "${files[@]}" "${hydra[@]}")
+[[ $libraries != *not-found:* ]] || die "not all libraries are here: ${libraries//$'\n'/ }"
+for library in $libraries; do
+    cp -L "$library" "$pack/lib"
+    # UCX opens its copying between processes (CMA) by name, in a directory beside itself
+    cma=$(dirname "$library")/ucx/libuct_cma.so.0
+    if [[ $library == */libuct.so.0 && -e $cma ]]; then
+        mkdir "$pack/lib/ucx"
+        cp -L "$cma" "$pack/lib/ucx"
+    fi
+done
+for library in $(needed "${hydra[@]}"); do
+    ln -s "../$(basename "$library")" "$pack/lib/hydra"
+done
+mv "$pack"/lib/lib{gcc_s,stdc++}.so.* "$pack/lib/compiler" # they need a newer glibc, and the machine may have its own
+chmod -R u+w "$pack"
+find "$pack/lib" "$pack/programs/hydra" -type f -exec strip --strip-unneeded {} +
+
+# Where a library of CUDA is absent one of its name is found last, so that the programs start; its functions end them.
+for library in $absent; do
+    prefix=${library%%.so*}
+    symbols=$(nm -D "${files[@]}" | awk -v prefix="${prefix#lib}" '$1 == "U" && index($2, prefix) == 1 { print $2 }' | sort -u)
+    {
+        printf '#include <stdio.h>\n#include <stdlib.h>\n'
+        printf '#define ABSENT(name) int name(void) { fprintf(stderr, "ddpbench: " #name " needs %s, which was not found on this machine%s\\n"); exit(1); }\n' \
+            "$library" "$([ "$prefix" != libnccl ] || echo ': use --comm mpi')"
+        sed -E 's/(@.*)?$/)/; s/^/ABSENT(/' <<<"$symbols"
+    } >"$work/absent.c"
+    sed -E 's/^[^@]*@*(.*)/\1 { *; };/' <<<"$symbols" | sort -u >"$work/versions" # NCCL's have none
+    mkdir -p "$pack/lib/absent"
+    "$CC" -O2 -s -fPIC -shared -Wl,-soname,"$library" -Wl,--version-script="$work/versions" \
+        -o "$pack/lib/absent/$library" "$work/absent.c"
+done
+
+# ---- scripts, tests, words ----
+
+# of ddp/ the sources are the text that cuda.sh trains on
+git ls-files -- launch tests/{run.sh,cli/cuda.sh,cli/cuda_profile.sh,support/cli.sh,support/fixture,gpu/gpu_trace.py} \
+    bench/peers ddp LICENSE | grep -vE '^launch/(pack|setup)' | tar -cf - -T - | tar -C "$pack" -xf -
+# newest_glibc DIRECTORY OPTION...: the newest version that files under it ask for
+newest_glibc() { grep -rhoaE 'GLIBC_2\.[0-9]+' "$@" | sort -uV | tail -n 1 | cut -d _ -f 2; }
+version=$(git describe --always --dirty --tags 2>/dev/null || echo unknown)
+sed -e "s/@VERSION@/$version/" -e "s/@MACHINE@/$(uname -m)/" -e "s/@CUDA@/${cuda:-of this pack none, it was built without CUDA}/" \
+    -e "s/@GLIBC@/$(newest_glibc "$pack" --exclude-dir compiler)/" -e "s/@WITHOUT@/$(newest_glibc "$pack/lib/compiler")/" \
+    launch/pack/README.md >"$pack/README.md"
+[ -z "$archive" ] || exit 0
+
+# What is the same in all programs, such as the kernels of GPUs, lies far apart: the window must hold two of them.
+tar -C "$work" --owner=0 --group=0 --numeric-owner --sort=name -c ddpbench-pack |
+    xz -T1 --lzma2=preset=6,dict=64MiB >"$work/pack.tar.xz"
+bytes=$(stat -c %s "$work/pack.tar.xz")
+[ "$bytes" -le "$most" ] || die "the archive has $bytes bytes, more than $most"
+mv "$work/pack.tar.xz" "$output"
+echo "$output: $(awk -v b="$bytes" 'BEGIN { printf "%.1f", b / 1048576 }') MiB, unpacked $(du -sm "$pack" | cut -f 1) MiB"

@@ -1,0 +1,60 @@
+# start.sh - read by each program of the pack, which has set root and program: runs $root/programs/$program with the
+# libraries of the pack, and with CUDA's from this machine. A POSIX shell is all that it needs.
+# shellcheck shell=sh
+# shellcheck disable=SC2154
+
+# take DIRECTORY...: of each library that is still wanted, the first that lies in one of these.
+take() {
+    for directory; do
+        left=''
+        for name in $wanted; do
+            if [ -e "$directory/$name" ]; then
+                cuda=${cuda:+$cuda:}$directory took="$took $name from $directory;"
+            else
+                left="$left $name"
+            fi
+        done
+        wanted=$left
+    done
+}
+
+# Sets DDPBENCH_PACK_CUDA to the directories of CUDA's libraries, separated by colons, and says what was taken.
+find_cuda() {
+    wanted=$cuda_libraries cuda='' took=''
+    IFS=:
+    # shellcheck disable=SC2086
+    set -- ${LD_LIBRARY_PATH:-}
+    unset IFS
+    take "$@"
+    for home in ${CUDA_HOME:+"$CUDA_HOME"} /usr/local/cuda /usr/local/cuda-*; do
+        take "$home/lib64" "$home"/targets/*/lib "$home/extras/CUPTI/lib64"
+    done
+    take /usr/lib64 /usr/lib/*-linux-gnu /usr/lib
+    if [ -n "$wanted" ]; then
+        newline='
+'
+        IFS=$newline
+        # shellcheck disable=SC2046
+        set -- $("${PYTHON:-python3}" -c 'import sys; print("\n".join(sys.path))' 2>/dev/null)
+        unset IFS
+        for path; do take "$path"/nvidia/*/lib "$path/torch/lib"; done
+    fi
+    case $wanted in
+    *libcublas*) took=" computing on CPUs, GPUs are hidden;$took" ;;
+    *) took=" computing on GPUs is possible;$took" ;;
+    esac
+    [ -z "$wanted" ] || took="$took not found:$wanted (in LD_LIBRARY_PATH, CUDA_HOME, /usr/local/cuda*, /usr/lib*, and \
+nvidia/*/lib of ${PYTHON:-python3}'s packages; PYTHON names another)"
+    [ "${PMI_RANK:-0}" != 0 ] || echo "pack:${took%;}" >&2
+    export DDPBENCH_PACK_CUDA="$cuda"
+    case $wanted in *libcublas*) export CUDA_VISIBLE_DEVICES= ;; esac
+}
+
+[ -z "$cuda_libraries" ] || [ "${DDPBENCH_PACK_CUDA+set}" ] || find_cuda
+# the compiler's libraries, which CUDA's need too, are the machine's own if it has any
+compiler=$root/lib/compiler
+for directory in /usr/lib64 /usr/lib/*-linux-gnu /lib64 /lib/*-linux-gnu; do
+    [ ! -e "$directory/libstdc++.so.6" ] || compiler=$directory
+done
+export LD_LIBRARY_PATH="$root/lib:$compiler:${DDPBENCH_PACK_CUDA:+$DDPBENCH_PACK_CUDA:}${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$root/lib/absent"
+exec "$root/programs/$program" "$@"

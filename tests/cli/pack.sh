@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# pack.sh - a pack in a root that has glibc, a shell and nothing else: what is packed runs there.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: tests/cli/pack.sh [--help] BUILD_DIR
+Packs programs of BUILD_DIR and runs them in a directory of their own as /, which has besides glibc and bash only /proc, /sys
+and /dev. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+bare=$temporary/root
+inside=(unshare --user --map-root-user --mount --pid --fork --kill-child)
+command -v mpiexec.hydra hydra_pmi_proxy >/dev/null || { echo "skip - pack: there is no MPICH here, whose mpirun goes with it"; exit 0; }
+if ! "${inside[@]}" mount -t tmpfs none /mnt 2>said; then
+    echo "skip - pack: namespaces are not allowed here: $(tail -n 1 said)"
+    exit 0
+fi
+
+mkdir -p "$bare"/{bin,etc,proc,sys,dev,tmp,usr}
+succeeds "it is packed" "$root/launch/pack.sh" --directory "$bare/pack" "$build" ddpbench tests/unit/kernels/test_device \
+    tests/unit/ddp/test_model tests/mpi/comm tests/mpi/parity
+[ "$failed" = 0 ] || exit 1
+cp -L "$(command -v bash)" "$bare/bin/bash"
+ln -s bash "$bare/bin/sh"
+loader=$(ldd "$(command -v bash)" | awk '$1 ~ /^\// { print $1 }')
+libc=$(dirname "$(ldd "$(command -v bash)" | awk '$1 ~ /^libc\./ { print $3 }')")
+for library in "$loader" "$libc"/lib{c,m,dl,rt,pthread,resolv}.so.[0-9] $(ldd "$(command -v bash)" | awk '/=> \// { print $3 }'); do
+    mkdir -p "$bare/$(dirname "$library")"
+    cp -L "$library" "$bare/$library"
+done
+echo "127.0.0.1 localhost $(cat /proc/sys/kernel/hostname)" >"$bare/etc/hosts"
+
+# alone COMMAND...: tries it in the bare root, where the pack lies in /pack
+alone() {
+    # shellcheck disable=SC2016 # for the inner shells
+    try "${inside[@]}" bash -euc '
+        mount -t proc none "$0/proc"; mount --rbind /sys "$0/sys"; mount --rbind /dev "$0/dev"
+        exec env -i PATH=/bin OMP_NUM_THREADS=1 "$(command -v chroot)" "$0" /bin/bash -c "cd /pack && exec \"\$@\"" bash "$@"' \
+        "$bare" "$@"
+    cat printed >>said
+}
+ranks=(bin/mpirun -n 2)
+tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 64 --rounds 3)
+
+alone "${ranks[@]}" build/ddpbench "${tiny[@]}" --implementations none,ddp,ddp_bucketed --output out
+check 0 "the benchmark on 2 ranks" 'Verdict: '
+is "it has written its results" "$(cd "$bare/pack/out" && ls run.json summary.json summary.csv)" $'run.json\nsummary.csv\nsummary.json'
+for name in base today; do
+    alone "${ranks[@]}" build/ddpbench allreduce -b 8 -e 32K -f 8 --output "$name"
+    check 0 "allreduce on 2 ranks: $name" '^ +32768 .*'
+done
+alone build/ddpbench compare base --candidate today
+result "$([[ $status == [034] ]] && echo 0 || echo 1)" "compare judges them (status $status)"
+for name in unit/kernels/test_device unit/ddp/test_model mpi/comm; do
+    alone ${name:+$([ "$name" != mpi/comm ] || echo "${ranks[@]}")} "build/tests/$name"
+    check 0 "$name on the CPU" '^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0'
+done
+export CK_RUN_CASE=core
+alone "${ranks[@]}" build/tests/mpi/parity
+check 0 "mpi/parity on the CPU" '^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0'
+
+# ---- CUDA's libraries ----
+
+if [ ! -d "$bare/pack/lib/absent" ]; then
+    echo "skip - CUDA's libraries: this build has no CUDA"
+    exit "$failed"
+fi
+alone build/ddpbench --version
+check 0 "no library of CUDA: it is said, and the program starts" '^pack: computing on CPUs, .* not found: libcublas'
+alone bash -c 'PMI_RANK=1 build/ddpbench --version'
+is "one rank says it" "$(grep -c '^pack: ' said)" 0
+mkdir -p "$bare/usr/local/cuda/lib64"
+cp "$bare/pack/lib/absent/"* "$bare/usr/local/cuda/lib64" # as good as real ones for a program that calls none
+alone build/ddpbench --version
+check 0 "a toolkit is found" '^pack: computing on GPUs is possible; libcublas[^ ]* from /usr/local/cuda/lib64; .* not found: libcupti'
+if command -v python3 >/dev/null; then
+    try python3 -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1]).ncclGetUniqueId()' "$bare"/pack/lib/absent/libnccl.so.*
+    check 1 "a function of an absent library ends the program" 'ncclGetUniqueId needs libnccl.so.*use --comm mpi'
+fi
+
+exit "$failed"
