@@ -4,56 +4,116 @@ set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: launch/bench_gpu.sh [--output DIR] [--reference DIR] [--python PROGRAM] [--dry-run], by `make bench-gpu`
+Usage: launch/bench_gpu.sh [OPTION]... [PART]..., by `make bench-gpu`, or where a pack is unpacked
+Parts (default: bench peer), each of which takes less than ten minutes on one GPU:
+  smoke  quick sizes of everything, to see that it runs
+  bench  kernels, a step against its matrix products, the strategies, a profile, and NCCL where there are several GPUs
+  tests  tests/run.sh --gpu, group by group
+  torch  PyTorch's kernels
+  peer   the strategies in PyTorch, in turn with ours
+  tools  compute-sanitizer and Nsight Compute, each if it is there
+Options:
   --output DIR      where results go (default: results/gpu-<time>): a directory NAME for each measurement, in it
-                    output.txt, and for commands of ddpbench their results; provenance.txt
+                    output.txt, status, and for commands of ddpbench their results; provenance.txt.
+                    With the output of an earlier call it goes on with what has not ended there
+  --seconds N       cuts off what runs after N seconds, and starts nothing then (default: no limit)
   --reference DIR   an earlier output: each result is compared with the one of its name by ddpbench compare
-  --python PROGRAM  a Python with PyTorch, measured too (default: python3; skipped where it has none)
+  --python PROGRAM  a Python with PyTorch and NumPy (default: python3; if it has none, torch and peer are left out)
+  --bare            for containers with little in them: makes the host's name resolve, mounts /dev/shm and brings the
+                    loopback device up, where that is missing (as root); MPI and NCCL use nothing outside this machine
   --dry-run         prints the commands instead of running them; needs no GPU
   --help
-A measurement that fails does not keep the others. Exit status: 1 if one failed, else the highest of the comparisons.
+A measurement that fails does not keep the others; remove its directory to repeat it. Exit status: 1 if one failed, now
+or earlier, 7 if some are left, else the highest of the comparisons.
 END
 }
 
 say() { echo "bench_gpu.sh: $*" >&2; }
 
-output='' reference='' python=python3 dry_run=''
+output='' reference='' python=python3 seconds='' bare='' dry_run='' parts=()
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --dry-run) dry_run=1; shift; continue ;;
-    --output | --reference | --python) [ -n "${2:-}" ] || { say "$1 needs a value"; exit 2; } ;;
-    *) say "unknown option '$1'; known are --output, --reference, --python, --dry-run, --help"; exit 2 ;;
+    --bare) bare=1; shift; continue ;;
+    --output | --reference | --python | --seconds) [ -n "${2:-}" ] || { say "$1 needs a value"; exit 2; } ;;
+    smoke | bench | tests | torch | peer | tools) parts+=("$1"); shift; continue ;;
+    *)
+        say "unknown '$1'; known are smoke, bench, tests, torch, peer, tools, --output, --seconds, --reference, --python," \
+            "--bare, --dry-run, --help"
+        exit 2
+        ;;
     esac
     case $1 in
     --output) output=$(realpath -m -- "$2") ;;
     --reference) reference=$(realpath -e -- "$2") || exit 2 ;;
+    --seconds)
+        seconds=$2
+        [[ $seconds =~ ^[1-9][0-9]{0,6}$ ]] || { say "--seconds takes a whole number above 0, not '$seconds'"; exit 2; }
+        ;;
     *) python=$2 ;;
     esac
     shift 2
 done
+[ "${#parts[@]}" -gt 0 ] || parts=(bench peer)
 [[ $python != */* ]] || python=$(realpath -ms -- "$python") # a link of a virtual environment stays one
 cd "$(dirname "$0")/.."
-output=${output:-results/gpu-$(date +%Y%m%d-%H%M%S)}
+[ ! -d bin ] || PATH=$PWD/bin:$PATH # of a pack
+output=${output:-$PWD/results/gpu-$(date +%Y%m%d-%H%M%S)}
 gpus=$([ -n "$dry_run" ] && echo 2 || nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || true)
 [ "$gpus" -gt 0 ] || { say "nvidia-smi -L lists no NVIDIA GPU here"; exit 1; }
-[ ! -e "$output" ] || { say "$output is there already; choose another --output"; exit 1; }
 
-failed='' worst=0
-# measure NAME COMMAND...: at most ten minutes, so that one that hangs does not keep the others.
+# Each of these is needed by Hydra, MPICH or NCCL even if all ranks are on one machine.
+prepare_bare() {
+    local name
+    name=$(</proc/sys/kernel/hostname)
+    getent hosts "$name" >/dev/null || echo "127.0.0.1 $name" >>/etc/hosts || say "the host's name does not resolve: $name"
+    mountpoint -q /dev/shm || { mkdir -p /dev/shm && mount -t tmpfs none /dev/shm; } || say "there is no /dev/shm"
+    [ "$(</sys/class/net/lo/operstate)" != down ] || ip link set lo up || say "the loopback device, lo, is down"
+    export UCX_TLS=self,sm HYDRA_LAUNCHER=fork NCCL_SOCKET_IFNAME=lo GLOO_SOCKET_IFNAME=lo
+}
+[ -z "$bare" ] || [ -n "$dry_run" ] || prepare_bare
+
+failed='' left='' worst=0 others=''
+# measure NAME COMMAND...: unless it has ended in an earlier call; for ten minutes at most, so that one that hangs does not
+# keep the others. NAME/status is written when it has ended.
 measure() {
-    local name=$1 status=0 && shift
-    say "$name: $*"
-    [ -z "$dry_run" ] || return 0
-    mkdir -p "$output/$name"
-    timeout --foreground --kill-after=10 600 "$@" </dev/null 2>&1 | tee "$output/$name/output.txt" || failed+=" $name"
-    [ -n "$reference" ] && [ -e "$output/$name/summary.json" ] || return 0
-    build/ddpbench compare "$reference/$name" "$output/$name" | tee "$output/$name/compared.txt" || status=$?
+    local name=$1 status=0 limit=600 && shift
+    local to=$output/$name
+    if [ -n "$dry_run" ]; then
+        say "$name: $*"
+        return
+    fi
+    [ -z "$seconds" ] || [ $((seconds - SECONDS)) -ge "$limit" ] || limit=$((seconds - SECONDS))
+    if [ -e "$to/status" ]; then
+        say "$name: has ended before, with status $(<"$to/status")"
+    elif [ "$limit" -lt 5 ]; then
+        left+=" $name"
+        return
+    else
+        say "$name: $*"
+        rm -rf "$to"
+        mkdir -p "$to"
+        timeout --foreground --kill-after=10 "$limit" "$@" </dev/null 2>&1 | tee "$to/output.txt" || status=$?
+        # cut off because its call began with others; if it had the call to itself, another would not do better
+        if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && [ -n "$others" ]; then
+            left+=" $name"
+            return
+        fi
+        others=1
+        echo "$status" >"$to/status"
+    fi
+    [ "$(<"$to/status")" = 0 ] || failed+=" $name"
+    [ -n "$reference" ] && [ -e "$to/summary.json" ] || return 0
+    status=0
+    build/ddpbench compare "$reference/$name" "$to" | tee "$to/compared.txt" || status=$?
     [ "$status" -le "$worst" ] || worst=$status
 }
+
 provenance() {
     date --iso-8601=seconds
     git describe --always --dirty --tags
+    build/ddpbench --version
     uname -srm
     lscpu | grep -E '^(Model name|CPU\(s\))'
     "${NVCC:-nvcc}" --version || "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" --version
@@ -61,22 +121,84 @@ provenance() {
     nvidia-smi
     nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE
 }
-[ -n "$dry_run" ] || { mkdir -p "$output"; provenance >"$output/provenance.txt" 2>&1 || true; }
+[ -n "$dry_run" ] || { mkdir -p "$output"; provenance >>"$output/provenance.txt" 2>&1 || true; }
 
 mpirun=$(command -v mpirun.mpich || command -v mpirun || echo mpirun)
 on=(--device cuda --dtype bf16) ranks=("$mpirun" -n "$gpus" build/ddpbench)
-for dtype in fp32 bf16; do measure "kernels-$dtype" build/bench_kernels --device cuda --dtype "$dtype"; done
-measure step build/bench_step "${on[@]}"
-measure step-large build/bench_step "${on[@]}" --d-model 1600 --num-heads 25 --d-ff 6400 --num-layers 24
-measure benchmark "${ranks[@]}" "${on[@]}" --bucket-size-mb 25 --rounds 20 --output "$output/benchmark"
-measure profile/ddp_bucketed "${ranks[@]}" "${on[@]}" --bucket-size-mb 25 --rounds 60 --profile \
-    --profile-implementation ddp_bucketed --profile-output-dir "$output/profile"
-[ "$gpus" = 1 ] ||
-    measure allreduce "${ranks[@]}" allreduce --device cuda --comm nccl -b 8 -e 1G -f 2 --output "$output/allreduce"
-if [ -n "$dry_run" ] || "$python" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+tiny=(--d-model 128 --num-layers 2 --num-heads 2 --d-ff 256 --context-length 64 --batch-size-per-rank 2 --rounds 2)
+
+part_smoke() {
+    measure smoke/kernels build/bench_kernels "${on[@]}" --quick
+    measure smoke/step build/bench_step "${on[@]}" --quick
+    measure smoke/benchmark "${ranks[@]}" "${on[@]}" "${tiny[@]}" --output "$output/smoke/benchmark/run"
+    measure smoke/profile "${ranks[@]}" "${on[@]}" "${tiny[@]}" --profile --profile-implementation ddp_bucketed \
+        --profile-output-dir "$output/smoke/profile/run"
+    measure smoke/two-on-one "$mpirun" -n 2 build/ddpbench "${on[@]}" "${tiny[@]}" --share-gpu --comm mpi \
+        --output "$output/smoke/two-on-one/run"
+}
+
+part_bench() {
+    local dtype
+    for dtype in fp32 bf16; do measure "kernels-$dtype" build/bench_kernels --device cuda --dtype "$dtype"; done
+    measure step build/bench_step "${on[@]}"
+    measure step-large build/bench_step "${on[@]}" --d-model 1600 --num-heads 25 --d-ff 6400 --num-layers 24
+    measure benchmark "${ranks[@]}" "${on[@]}" --bucket-size-mb 25 --rounds 20 --output "$output/benchmark"
+    measure profile/ddp_bucketed "${ranks[@]}" "${on[@]}" --bucket-size-mb 25 --rounds 60 --profile \
+        --profile-implementation ddp_bucketed --profile-output-dir "$output/profile"
+    [ "$gpus" = 1 ] ||
+        measure allreduce "${ranks[@]}" allreduce --device cuda --comm nccl -b 8 -e 1G -f 2 --output "$output/allreduce"
+}
+
+part_tests() {
+    local group
+    for group in 'device unit/kernels/*' 'model unit/ddp/*' 'comm mpi/comm*' 'parity-mpi mpi/parity*by mpi*' \
+        'parity-nccl mpi/parity*by nccl*' 'cuda cli/cuda.sh' 'cuda_profile cli/cuda_profile.sh'; do
+        measure "tests/${group%% *}" env MPIRUN="$mpirun" TEST_ONLY="${group#* }" tests/run.sh --gpu build
+    done
+}
+
+# shellcheck disable=SC2317 # they are called by their names
+part_torch() {
+    measure torch "$python" bench/peers/torch_kernels.py --device cuda
+}
+
+# shellcheck disable=SC2317
+part_peer() {
     measure peers bench/peers/compare.sh --ranks "$gpus" --python "$python" --repeats 3 \
         --implementations none,ddp_bucketed --output "$output/peers/runs" -- "${on[@]}" --bucket-size-mb 25 --rounds 5
-fi
+}
 
+# tool NAME: where it is, if it is there
+tool() {
+    command -v "$1" || ls "${CUDA_HOME:-/usr/local/cuda}/bin/$1" 2>/dev/null || { [ -n "$dry_run" ] && echo "$1"; }
+}
+part_tools() {
+    local program
+    if program=$(tool compute-sanitizer); then
+        measure tools/sanitizer "$program" --target-processes all build/bench_step "${on[@]}" --quick
+    else
+        say "tools/sanitizer: there is no compute-sanitizer here"
+    fi
+    if program=$(tool ncu); then
+        measure tools/ncu "$program" --target-processes all --set full -k 'regex:attention|rmsnorm|cross' -c 12 \
+            build/bench_kernels "${on[@]}"
+    else
+        say "tools/ncu: there is no ncu here"
+    fi
+}
+
+has_torch() { [ -n "$dry_run" ] || "$python" -c 'import numpy, torch; assert torch.cuda.is_available()' 2>/dev/null; }
+for part in "${parts[@]}"; do
+    case $part in
+    smoke) part_smoke ;;
+    bench) part_bench ;;
+    tests) part_tests ;;
+    tools) part_tools ;;
+    *) if has_torch; then "part_$part"; else say "$part: $python has no NumPy, or no PyTorch that sees a GPU"; fi ;;
+    esac
+done
+
+[ -z "$left" ] || say "LEFT after $seconds seconds:$left; the same command with --output $output goes on"
 [ -z "$failed" ] || { say "FAILED:$failed; each has its output.txt in $output"; exit 1; }
+[ -z "$left" ] || exit 7
 exit "$worst"

@@ -4,11 +4,12 @@ set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: [MPIRUN=mpirun] tests/run.sh [--help] BUILD_DIR
+Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] tests/run.sh [--help] BUILD_DIR
 Runs, for each tests/unit/*/test_*.c, its program in BUILD_DIR alone; for each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4
 ranks, or 1 and 3; each tests/cli/*.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
 First those that need one core and bound no times, one on each core, and then the others one after the other.
 The seconds of each go to BUILD_DIR/tests/times.tsv, and the five slowest are named.
+TEST_ONLY leaves out those whose names, as they are printed, do not match: 'unit/ddp/*'.
 Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
   --gpu   only what runs on a real GPU, which has to be there
   --cpu   only what runs on the CPU, for the sanitizers: of tests/cli those that run the program's commands, not those
@@ -57,6 +58,8 @@ trap 'stop; exit 143' TERM
 # It ends here if there is one lane, or later.
 run_one() {
     local n=${#names[@]}
+    # shellcheck disable=SC2053 # a pattern
+    [[ $2 == ${TEST_ONLY:-*} ]] || return 0
     kinds+=("$1") names+=("$2")
     shift 2
     if [ ! -x "${*: -1}" ] && [ "${kinds[n]}" = check ]; then

@@ -12,11 +12,11 @@ Usage: bench/peers/compare.sh [--ranks N] [--threads N] [--link RATE] [--repeats
   --repeats N       runs of each program, alternating (default 5)
   --implementations LIST  what both run (default all), besides torch_ddp: PyTorch's own DistributedDataParallel, which
                     is compared with a ddp_bucketed of ours under that name, or none on one rank
-  --python PROGRAM  a Python that has PyTorch (default python3)
+  --python PROGRAM  a Python that has PyTorch and NumPy (default python3)
   --output DIR      where the runs go, DIR/PROGRAM-NUMBER, and what was printed, DIR/output.txt (default results/peers)
 Options behind -- go to all programs; without any these are the sizes of make bench on the text of make bench.
-PyTorch runs eagerly and compiled (torch.compile needs a C++ compiler). At the end ddpbench compare prints ratios: above
-1 PyTorch is slower. Two lines follow: the fastest implementation of each and their ratio, and how far losses are apart.
+PyTorch runs eagerly and compiled (compiled only where there is a C++ compiler). At the end ddpbench compare prints ratios:
+above 1 PyTorch is slower. Two lines follow: the fastest implementation of each and their ratio, and how far losses are apart.
 Exit status: 0 whichever is faster, 1 if a run or a comparison failed, 2 for a wrong option.
 END
 }
@@ -65,6 +65,9 @@ fi
 own=torch_ddp their=torch_ddp=ddp_bucketed
 [ "$ranks" -gt 1 ] || own='' their=''
 
+peers=(torch torch_compile)
+command -v "${CXX:-c++}" >/dev/null || { peers=(torch) && say "there is no C++ compiler here: PyTorch runs eagerly only"; }
+
 # run NAME COMMAND...: with the options of all; what it says is shown only if it fails.
 run() {
     local name=$1
@@ -76,10 +79,11 @@ run() {
 for ((i = 1; i <= repeats; i++)); do
     run "ddpbench-$i" "${ours[@]}" --implementations "$implementations${their:+,$their}"
     run "torch-$i" "${theirs[@]}" --implementations "$implementations${own:+,$own}"
-    run "torch_compile-$i" "${theirs[@]}" --implementations "$implementations${own:+,$own}" --compile
+    [ "${#peers[@]}" = 1 ] ||
+        run "torch_compile-$i" "${theirs[@]}" --implementations "$implementations${own:+,$own}" --compile
 done
 rm "$output/said"
-for name in torch torch_compile; do
+for name in "${peers[@]}"; do
     status=0
     $program compare "$output"/ddpbench-* --candidate "$output/$name"-* --allow implementations \
         --label "ddpbench,$name" || status=$?

@@ -64,6 +64,39 @@ export CK_RUN_CASE=core
 alone "${ranks[@]}" build/tests/mpi/parity
 check 0 "mpi/parity on the CPU" '^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0'
 
+# ---- measuring a GPU in calls that are cut off, with made-up programs ----
+
+there=$temporary/there
+mkdir -p "$there/build" "$there/bin"
+cp -r "$bare/pack/launch" "$there"
+# shellcheck disable=SC2016 # all $ are for the made-up programs
+{
+    printf '#!/bin/sh\necho GPU 0: made up\n' >"$there/bin/nvidia-smi"
+    printf '#!/bin/sh\necho "$@" >>"$0.calls"\ncase $* in *bf16*) exit 4 ;; esac\n' >"$there/build/bench_kernels"
+    printf '#!/bin/sh\necho begun; read -r word <"$0.word"\n' >"$there/build/bench_step" # until somebody writes
+    printf '#!/bin/sh\necho "$@" >>"$0.calls"\n' >"$there/bin/mpirun.mpich"
+}
+chmod +x "$there"/b*/*
+mkfifo "$there/build/bench_step.word"
+measure=(env PATH="$there/bin:$PATH" "$there/launch/bench_gpu.sh" --output "$temporary/measured" bench)
+try "${measure[@]}" --seconds 1
+check 7 "with no time nothing is begun" 'LEFT after 1 seconds: kernels-fp32 kernels-bf16 step'
+setsid "${measure[@]}" >/dev/null 2>said &
+for ((i = 0; i < 300; i++)); do [ ! -s measured/step/output.txt ] || break; sleep 0.1; done
+{ kill -KILL -- "-$!" && wait "$!"; } 2>/dev/null || true
+is "what is cut off keeps its output" "$(cat measured/step/output.txt)" begun
+is "and has no status" "$(cd measured && ls ./*/status)" $'./kernels-bf16/status\n./kernels-fp32/status'
+printf '#!/bin/sh\necho done\n' >"$there/build/bench_step"
+try "${measure[@]}"
+check 1 "the same call measures the rest, and names what failed" 'FAILED: kernels-bf16; '
+is "and nothing twice" "$(wc -l <"$there/build/bench_kernels.calls")" 2
+is "all has ended" "$(cd measured && cat kernels-{fp32,bf16}/status {step,step-large,benchmark,profile/ddp_bucketed}/status | xargs)" \
+    '0 4 0 0 0 0'
+rm -r measured/kernels-bf16
+printf '#!/bin/sh\n' >"$there/build/bench_kernels"
+try "${measure[@]}"
+check 0 "what is removed is measured again" 'step: has ended before, with status 0'
+
 # ---- CUDA's libraries ----
 
 if [ ! -d "$bare/pack/lib/absent" ]; then
