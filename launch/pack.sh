@@ -130,7 +130,7 @@ sed -e "s/@VERSION@/$version/" -e "s/@MACHINE@/$(uname -m)/" -e "s/@CUDA@/${cuda
 
 # What is the same in all programs, such as the kernels of GPUs, lies far apart: the window must hold two of them.
 tar -C "$work" --owner=0 --group=0 --numeric-owner --sort=name -c ddpbench-pack |
-    xz -T1 --lzma2=preset=6,dict=64MiB >"$work/pack.tar.xz"
+    xz -T1 --lzma2=preset=3,dict=64MiB >"$work/pack.tar.xz"
 bytes=$(stat -c %s "$work/pack.tar.xz")
 [ "$bytes" -le "$most" ] || die "the archive has $bytes bytes, more than $most"
 mv "$work/pack.tar.xz" "$output"

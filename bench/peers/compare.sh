@@ -15,8 +15,8 @@ Usage: bench/peers/compare.sh [--ranks N] [--threads N] [--link RATE] [--repeats
   --python PROGRAM  a Python that has PyTorch and NumPy (default python3)
   --output DIR      where the runs go, DIR/PROGRAM-NUMBER, and what was printed, DIR/output.txt (default results/peers)
 Options behind -- go to all programs; without any these are the sizes of make bench on the text of make bench.
-PyTorch runs eagerly and compiled (compiled only where there is a C++ compiler). At the end ddpbench compare prints ratios:
-above 1 PyTorch is slower. Two lines follow: the fastest implementation of each and their ratio, and how far losses are apart.
+PyTorch runs eagerly, and compiled where there is a C++ compiler. At the end ddpbench compare prints ratios: above 1
+PyTorch is slower. Two lines follow: the fastest implementation of each and their ratio, and how far losses are apart.
 Exit status: 0 whichever is faster, 1 if a run or a comparison failed, 2 for a wrong option.
 END
 }
