@@ -95,7 +95,8 @@ done
 for library in $(needed "${hydra[@]}"); do
     ln -s "../$(basename "$library")" "$pack/lib/hydra"
 done
-mv "$pack"/lib/lib{gcc_s,stdc++}.so.* "$pack/lib/compiler" # they need a newer glibc, and the machine may have its own
+# The compiler's own need a newer glibc than the rest; the machine may have its own.
+find "$pack/lib" -maxdepth 1 \( -name 'libgcc_s.*' -o -name 'libstdc++.*' \) -exec mv -t "$pack/lib/compiler" {} +
 chmod -R u+w "$pack"
 find "$pack/lib" "$pack/programs/hydra" -type f -exec strip --strip-unneeded {} +
 
