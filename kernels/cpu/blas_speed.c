@@ -10,7 +10,7 @@ enum { REPEATS = 20, SIDE = 256, SUMS = 12, ROUNDS = 80000 };
  * and then the function for its own length is the fastest. *number gives the operands and takes a result, so that
  * nothing can be computed in advance or left out. Returns the operations, two for each element. */
 #define VECTOR_ROUNDS(name, bytes)                                                                                     \
-    static double name(volatile float *number)                                                                         \
+    CPU_CLONES static double name(volatile float *number)                                                              \
     {                                                                                                                  \
         typedef float vector __attribute__((vector_size(bytes)));                                                      \
         const vector scale = (vector){0} + *number, term = (vector){0} + *number;                                      \
