@@ -1,10 +1,12 @@
 # ddpbench. `make bench` compares the strategies, `make test` runs the tests, `make help` lists the rest.
 # Variables: PORTABLE=1 (a binary for any CPU of this kind), BLAS=name (a CBLAS known to pkg-config, or a library of that name), WERROR=1,
+# MPI=openmpi (default mpich), MPICC=path (the compiler wrapper of an MPI elsewhere, its mpirun beside it), MPIRUN="command with options",
 # RANKS=n (of make bench; default: as many as there are GPUs, or 2), CORPUS=file (its text), ARGS="..." (more options),
 # PREFIX=dir, CUDA=0 (no GPUs, even if there is a toolkit), CUDA_HOME=dir (the toolkit), CUDA_ARCHITECTURES="80 90" (of the GPUs).
 
 CC = cc
 BLAS = openblas
+MPI = mpich
 PREFIX = /usr/local
 RANKS = $(or $(filter-out 0,$(GPUS)),2)
 ARGS =
@@ -15,13 +17,19 @@ endif
 ifneq ($(BLAS),openblas)
 SETTING := $(SETTING)-$(BLAS)
 endif
+ifneq ($(MPI),mpich)
+SETTING := $(SETTING)-$(MPI)
+endif
 OUT := build$(if $(filter-out native,$(SETTING)),/$(SETTING))
 
-# Debian calls MPICH's tools by these names when another MPI is installed too.
-MPICC := $(or $(shell command -v mpicc.mpich),$(shell command -v mpicc))
-MPIRUN = $(or $(shell command -v mpirun.mpich),$(shell command -v mpirun))
-MPI_CFLAGS := $(if $(MPICC),$(filter -I%,$(shell $(MPICC) -compile_info 2>/dev/null)))
-MPI_LIBS := $(if $(MPICC),$(filter -L% -l% -Wl%,$(shell $(MPICC) -link_info 2>/dev/null)))
+# Debian calls an MPI's tools by these names when several are installed. Open MPI otherwise refuses to start as root or more ranks than
+# there are cores, and binds each rank to one core, its threads included.
+MPICC := $(or $(shell command -v mpicc.$(MPI)),$(shell command -v mpicc))
+MPIRUN = $(firstword $(wildcard $(addprefix $(dir $(shell command -v $(MPICC))),mpirun.$(MPI) mpirun)) mpirun) $(MPIRUN_OPTIONS_$(MPI))
+MPIRUN_OPTIONS_openmpi = --allow-run-as-root --oversubscribe --bind-to none
+MPI_FLAGS := $(if $(MPICC),$(shell $(MPICC) -show 2>/dev/null))
+MPI_CFLAGS := $(filter -I% -D%,$(MPI_FLAGS))
+MPI_LIBS := $(filter -L% -l% -Wl%,$(MPI_FLAGS))
 PACKAGES = hwloc libcjson zlib
 BLAS_CFLAGS := $(shell pkg-config --cflags $(BLAS) 2>/dev/null)
 BLAS_LIBS := $(or $(shell pkg-config --libs $(BLAS) 2>/dev/null),-l$(BLAS))
@@ -155,10 +163,10 @@ install: all
 	install -D $(OUT)/ddpbench $(DESTDIR)$(PREFIX)/bin/ddpbench
 
 setup:
-	@launch/setup.sh --blas $(BLAS)
+	@launch/setup.sh --blas $(BLAS) --mpi $(MPI) $(if $(filter command%,$(origin MPICC)),--mpicc '$(MPICC)')
 
 help:
-	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -4
+	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -5
 	@echo "Targets: all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install format lint sanitize clean"
 
 clean:

@@ -21,9 +21,10 @@ static int run_training(const struct job *job, int argc, char *const argv[]);
 /* The number that a launcher gave this process, or 0, without MPI. */
 static long launched_rank(void)
 {
-    const char *rank = getenv("PMI_RANK");
-    if (!rank)
-        rank = getenv("SLURM_PROCID");
+    static const char *const variables[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
+    const char *rank = NULL;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables && !rank; i++)
+        rank = getenv(variables[i]);
     return rank ? strtol(rank, NULL, 10) : 0;
 }
 

@@ -62,5 +62,5 @@ if [ -z "$ranks$slurm" ]; then
 fi
 # Each rank decides: $0 is the rank that is measured, then come the number of words of ncu's line, it, and the program's.
 # shellcheck disable=SC2016 # meant for the shell of each rank
-start bash -c 'words=$1; shift; if [ "${SLURM_PROCID:-$PMI_RANK}" != "$0" ]; then shift "$words"; fi; exec "$@"' \
+start bash -c 'words=$1; shift; if [ "${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}}" != "$0" ]; then shift "$words"; fi; exec "$@"' \
     "$rank" ${#command[@]} "${command[@]}" "${program[@]}"

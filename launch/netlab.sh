@@ -37,6 +37,9 @@ refuse() {
     exit 2
 }
 
+# shellcheck source=launch/mpi.sh
+. "$(dirname "$0")/mpi.sh"
+
 # ---- what is there ----
 namespaces() { ip netns list | awk -v p="$prefix" 'index($1, p) == 1 { print $1 }'; }
 
@@ -330,11 +333,11 @@ run() {
     read_state || die "not up; start with: $0 up --nodes 2 --rate 100mbit"
     ranks=${ranks:-$nodes}
     [ "$ranks" -le "$nodes" ] || refuse "run: $ranks ranks on $nodes nodes; there is one rank a node"
-    local mpirun=${MPIRUN:-$(command -v mpiexec.mpich || command -v mpiexec || true)}
-    [ -n "$mpirun" ] || die "MPICH's mpiexec is missing: launch/setup.sh"
+    find_mpirun
+    [ "$mpi" = mpich ] || die "the lab starts ranks by MPICH's mpiexec, and ${mpirun[0]} is Open MPI's; set MPIRUN to MPICH's"
     hosts=$(seq -s, -f "$subnet.%g" 1 "$ranks")
     # UCX would find shared memory between the nodes if it were let
-    exec ip netns exec "$bridge" "$mpirun" -iface br0 -rmk user -launcher ssh -launcher-exec "$(realpath "$0")" \
+    exec ip netns exec "$bridge" "${mpirun[@]}" -iface br0 -rmk user -launcher ssh -launcher-exec "$(realpath "$0")" \
         -hosts "$hosts" -ppn 1 -n "$ranks" -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 "$@"
 }
 

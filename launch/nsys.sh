@@ -44,8 +44,8 @@ tool=nsys
 [ -n "$dry_run" ] || tool=$(find_tool nsys "NVIDIA Nsight Systems")
 name=$(rank_name)
 [ -z "$one_report" ] || name=all_ranks
-# No sampling of the CPUs: it costs time and needs rights; MPI is MPICH's, which launch/setup.sh installs.
-command=("$tool" profile "--trace=$trace" --mpi-impl=mpich --sample=none --cpuctxsw=none "--force-overwrite=$overwrite"
+# No sampling of the CPUs: it costs time and needs rights.
+command=("$tool" profile "--trace=$trace" "--mpi-impl=$mpi" --sample=none --cpuctxsw=none "--force-overwrite=$overwrite"
     "--output=$out/$name")
 [ -z "$captured" ] || command+=(--capture-range=cudaProfilerApi --capture-range-end=stop)
 

@@ -16,6 +16,9 @@ refuse() {
     exit 2
 }
 
+# shellcheck source=launch/mpi.sh
+. "$(dirname "$0")/mpi.sh"
+
 # find_tool PROGRAM PACKAGE: on PATH, or where the CUDA toolkit puts it.
 find_tool() {
     local place
@@ -29,9 +32,9 @@ find_tool() {
 }
 
 # Options before --; what follows is the program with its arguments. own_option sets taken to how many words it read. Sets
-# ranks ('' for a single process), slurm, out, dry_run, captured (1: the program brackets its captured steps for profilers)
-# and program.
-ranks='' slurm='' out='' dry_run='' captured='' program=() taken=1
+# ranks ('' for a single process), slurm, out, dry_run, captured (1: the program brackets its captured steps for profilers),
+# program, and mpi and rank_variable as find_mpirun() does; by srun, MPIRUN tells whose MPI it is.
+mpi=mpich ranks='' slurm='' out='' dry_run='' captured='' program=() taken=1
 read_options() {
     while [ $# -gt 0 ]; do
         case $1 in
@@ -60,6 +63,7 @@ read_options() {
     command -v -- "${program[0]}" >/dev/null || refuse "there is no program '${program[0]}'; build it first"
     [ -z "$slurm" ] || [ -z "$ranks" ] || refuse "--slurm takes the ranks of the job; --ranks is for this machine"
     [[ " ${program[*]} " != *" --cuda-profiler-range "* ]] || captured=1
+    [ -z "$ranks${MPIRUN:-}" ] || find_mpirun
 }
 
 # The part of a report's name that tells ranks apart, as both tools expand it.
@@ -67,7 +71,7 @@ rank_name() {
     if [ -n "$slurm" ]; then
         echo 'rank_%q{SLURM_PROCID}'
     elif [ -n "$ranks" ]; then
-        echo 'rank_%q{PMI_RANK}'
+        echo "rank_%q{$rank_variable}"
     else
         echo rank_0
     fi

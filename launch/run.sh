@@ -4,6 +4,7 @@
 # A core is a physical one: of its hardware threads the first is used, so that two threads never share a core unseen. The
 # program polls for communication where its cores are more than its threads, so what is bound here decides that too.
 set -euo pipefail
+began=$EPOCHREALTIME
 
 usage() {
     cat <<'END'
@@ -19,8 +20,10 @@ Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
                          leaves one where the number of threads is given, otherwise if its share is 4 cores or more)
   --dry-run              prints the command instead of running it
   --help
-MPIRUN names another mpiexec than the first of mpiexec.mpich, mpirun.mpich, mpiexec and mpirun; it must be MPICH's.
-The exit status is the program's; 1 if it cannot be started, 2 for options that make no sense.
+MPIRUN names another mpiexec than the first of mpiexec.mpich, mpirun.mpich, mpiexec and mpirun, and may hold options; it is that of
+the MPI that the program was built with: MPICH, an MPI made from it, or Open MPI.
+The exit status is the program's; 1 if it cannot be started, or if mpiexec says 0 but the run's results are not complete;
+2 for options that make no sense; 128 + N if signal N ended it and mpiexec says 0.
 END
 }
 
@@ -38,20 +41,10 @@ refuse() {
 
 plural() { [ "$1" = 1 ] || echo s; }
 
-# ---- the machine ----
-find_mpirun() {
-    local name
-    read -ra mpirun <<<"${MPIRUN:-}" # MPIRUN may hold options
-    for name in mpiexec.mpich mpirun.mpich mpiexec mpirun; do
-        [ ${#mpirun[@]} -eq 0 ] || break
-        ! command -v $name >/dev/null || mpirun=("$name")
-    done
-    [ ${#mpirun[@]} -gt 0 ] || die "there is no mpiexec; launch/setup.sh installs MPICH, or set MPIRUN to its mpiexec"
-    command -v "${mpirun[0]}" >/dev/null || die "MPIRUN=$MPIRUN: there is no such program"
-    ! "${mpirun[0]}" --version 2>/dev/null </dev/null | grep -E 'Open MPI|OpenRTE' >/dev/null ||
-        die "${mpirun[0]} is Open MPI's; ddpbench needs MPICH's mpiexec: launch/setup.sh installs it, or set MPIRUN to it"
-}
+# shellcheck source=launch/mpi.sh
+. "$(dirname "$0")/mpi.sh"
 
+# ---- the machine ----
 # Prints the cores that a process may use, on any host.
 # shellcheck disable=SC2016 # meant for the shell there
 layout='LC_ALL=C taskset -cp $$ && LC_ALL=C lscpu -p=CPU,NODE,SOCKET,CORE'
@@ -110,7 +103,9 @@ is_this_machine() {
 # becomes the one that asks, so that a signal to it ends that.
 ask_host() {
     local ask=(timeout 20 ssh -o BatchMode=yes -o ConnectTimeout=10 -x "$1" "$layout")
-    [ -z "${HYDRA_LAUNCHER_EXEC:-}" ] || ask=(timeout 20 "$HYDRA_LAUNCHER_EXEC" -x "$1" "$layout") # what Hydra would call
+    local theirs=${HYDRA_LAUNCHER_EXEC:-} # what the launcher would call
+    [ $mpi = mpich ] || theirs=${OMPI_MCA_plm_rsh_agent:-}
+    [ -z "$theirs" ] || ask=(timeout 20 "$theirs" -x "$1" "$layout")
     ! is_this_machine "$1" || ask=(sh -c "$layout")
     exec "${ask[@]}" </dev/null >"$answers/$1" 2>"$answers/$1.why"
 }
@@ -145,7 +140,7 @@ ask_hosts() {
     trap - EXIT HUP INT TERM
 }
 
-# Who runs where: sets ranks, list (of hosts, as Hydra takes it), most (ranks of a host), cores, share and uneven.
+# Who runs where: sets ranks, list (of hosts, as mpiexec takes it), most (ranks of a host), cores, share and uneven.
 place_on_hosts() {
     local table slots left host
     table=$(read_hosts "$hosts")
@@ -196,13 +191,33 @@ share_cores() {
     [ "$comm_core" = no ] || [ "$share" -le "$threads" ] || bound=$((threads + 1))
 }
 
-# The binding of each rank of a host, as Hydra takes it: 0+1,2+3.
+# binding BETWEEN_CORES BETWEEN_RANKS: the cores of each rank of a host, as 0+1,2+3.
 binding() {
-    local k IFS=+ bindings=''
+    local k IFS=$1 bindings=''
     for ((k = 0; k < most; k++)); do
-        bindings+=",${cores[*]:k * share:bound}"
+        bindings+="$2${cores[*]:k * share:bound}"
     done
-    echo "${bindings#,}"
+    echo "${bindings#"$2"}"
+}
+
+# What starts the ranks, before the program: for MPICH's launcher, Hydra.
+with_mpich() {
+    command=("${mpirun[@]}" -rmk user)
+    if [ -n "$hosts" ]; then
+        command+=(-launcher ssh -hosts "${list#,}")
+    else
+        command+=(-launcher fork)
+    fi
+    [ "$bound" = 0 ] || command+=(-bind-to "user:$(binding + ,)")
+    command+=(-n "$ranks" -genv OMP_NUM_THREADS "$threads")
+}
+
+# For Open MPI's, whose versions each have another way to name cores: a rank takes its own.
+# shellcheck disable=SC2016 # meant for the shell there
+with_openmpi() {
+    local where=${list#,} take='cores=$(echo "$1" | cut -d/ -f$((OMPI_COMM_WORLD_LOCAL_RANK + 1))); shift; exec taskset -c "$cores" "$@"'
+    command=("${mpirun[@]}" --bind-to none --host "${where:-localhost:$ranks}" -n "$ranks" -x "OMP_NUM_THREADS=$threads")
+    [ "$bound" = 0 ] || command+=(sh -c "$take" take "$(binding , /)")
 }
 
 describe() {
@@ -216,6 +231,61 @@ describe() {
     else
         say "$words, pinned to $bound core$(plural "$bound"), none of them for communication alone"
     fi
+}
+
+# ---- the run ----
+# Starts the command: child is its process. It ends with this script, whatever ends that.
+start() {
+    local bound_to_us=(setpriv --pdeathsig TERM) signal
+    "${bound_to_us[@]}" true 2>/dev/null || bound_to_us=() # util-linux before 2.33: what SIGKILL leaves behind goes on
+    for signal in HUP:1 INT:2 TERM:15; do
+        # shellcheck disable=SC2064 # these are known now
+        trap "caught=${signal#*:}; hand_on ${signal%:*}" "${signal%:*}"
+    done
+    caught=''
+    (
+        trap - HUP INT TERM # those that are ignored in the background
+        exec "${bound_to_us[@]}" "${command[@]}"
+    ) <&0 &
+    child=$!
+}
+
+# A key press on the terminal has reached the child already, if this is what the terminal runs (fields 5 and 8).
+hand_on() {
+    local stat
+    read -ra stat <"/proc/$$/stat"
+    [ "$1" = INT ] && [ "${stat[4]}" = "${stat[7]}" ] || kill "-$1" "$child" 2>/dev/null || true
+}
+
+# finish PROGRAM ARGUMENT...: waits for the command and exits with the run's true status.
+finish() {
+    local status=0 unfinished
+    until
+        status=0
+        wait "$child" || status=$?
+        ! kill -0 "$child" 2>/dev/null # a signal ends the waiting, too
+    do :; done
+    [ "$status" = 0 ] || exit "$status"
+    [ -z "$caught" ] || exit $((128 + caught))
+    unfinished=$(unfinished_results "$@")
+    [ -z "$unfinished" ] || die "${mpirun[0]##*/} ended with status 0, but the run is not complete: $unfinished"
+}
+
+# unfinished_results PROGRAM ARGUMENT...: says what is missing, if there are results of this run and they are not complete.
+unfinished_results() {
+    local where=results run counts words=''
+    while [ $# -gt 1 ]; do
+        [[ $1 != @(--output|--profile-output-dir) ]] || where=$2
+        shift
+    done
+    while read -r run; do
+        run=${run%/*}
+        counts=$(sed -nE 's/^\t"(done|planned)":\t([0-9]+),?$/\2/p' "$run/summary.json" 2>/dev/null | paste -sd ' ')
+        [ "${counts% *}" != "${counts#* }" ] || [ -z "$counts" ] || return 0
+        words="$run/summary.json is not there"
+        [ -z "$counts" ] || words="$run/summary.json has ${counts% *} of ${counts#* }"
+    done < <(find "$where" -maxdepth 3 -name run.json -newermt "@$began" 2>/dev/null)
+    echo "$words"
 }
 
 # ---- options ----
@@ -266,19 +336,18 @@ declare -A ranks_on=() # host: ranks
 cores=() share=0 most=1 uneven='' list=''
 if [ -n "$hosts" ]; then
     place_on_hosts
-    where=(-launcher ssh -hosts "${list#,}")
 else
     place_here
-    where=(-launcher fork)
 fi
 share_cores
 describe
-[ "$bound" = 0 ] || where+=(-bind-to "user:$(binding)")
-command=("${mpirun[@]}" -rmk user "${where[@]}" -n "$ranks" -genv OMP_NUM_THREADS "$threads" "$@")
+"with_$mpi"
+command+=("$@")
 if [ -n "$dry_run" ]; then
     words=$(printf ' %q' "${command[@]}")
     words=${words//\\,/,} # a comma needs no quoting
     echo "${words# }"
-else
-    exec "${command[@]}"
+    exit
 fi
+start
+finish "$@"

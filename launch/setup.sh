@@ -5,8 +5,10 @@ set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: launch/setup.sh [--blas NAME] [--lint] [--consumers] [--plot] [--help]
-Installs the missing ones of pkg-config, MPICH, g++, a CBLAS, hwloc, cJSON, zlib and Check, with apt; says nothing when all are there.
+Usage: launch/setup.sh [--mpi NAME] [--mpicc PATH] [--blas NAME] [--lint] [--consumers] [--plot] [--help]
+Installs the missing ones of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zlib and Check, with apt; says nothing when all are there.
+  --mpi NAME   mpich (default) or openmpi; what mpicc and mpirun mean stays as it is
+  --mpicc PATH the compiler wrapper of an MPI that is installed elsewhere; then none is installed
   --blas NAME  the CBLAS to build with, as pkg-config or the linker knows it (default openblas, which can be installed from here)
   --lint       also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
   --consumers  also Python's venv, for make test-consumers
@@ -21,7 +23,7 @@ die() {
     exit 1
 }
 
-blas=openblas lint='' consumers='' plot=''
+mpi=mpich mpicc='' blas=openblas lint='' consumers='' plot=''
 while [ $# -gt 0 ]; do
     case $1 in
     --blas)
@@ -29,20 +31,40 @@ while [ $# -gt 0 ]; do
         [[ $blas =~ ^[A-Za-z0-9_][A-Za-z0-9_.+-]*$ ]] || { say "--blas needs a name that pkg-config knows, such as openblas"; exit 2; }
         shift
         ;;
+    --mpi)
+        mpi=${2:-}
+        [[ $mpi =~ ^(mpich|openmpi)$ ]] ||
+            { say "--mpi '$mpi': expected mpich (or an MPI made from it) or openmpi (or one made from that)"; exit 2; }
+        shift
+        ;;
+    --mpicc)
+        mpicc=${2:-}
+        [ -n "$mpicc" ] || { say "--mpicc needs the compiler wrapper of an MPI, such as /opt/mpi/bin/mpicc"; exit 2; }
+        shift
+        ;;
     --lint) lint=1 ;;
     --consumers) consumers=1 ;;
     --plot) plot=1 ;;
     --help) usage; exit 0 ;;
-    *) say "unknown option '$1'; known are --blas NAME, --lint, --consumers, --plot, --help"; exit 2 ;;
+    *) say "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --consumers, --plot, --help"; exit 2 ;;
     esac
     shift
 done
 
-# MPICH, or an MPI made from it: only their compiler wrappers know -compile_info. The Makefile chooses alike.
-have_mpi_compiler() { command -v mpicc.mpich || mpicc -compile_info; }
+# The Makefile chooses alike: by Debian's names first, then what is called mpicc and mpirun, if it is of that kind.
+have_mpi_compiler() {
+    command -v "mpicc.$mpi" && return
+    case $mpi in
+    mpich) mpicc -compile_info ;; # only the wrappers of MPICH and of what is made from it know this
+    openmpi) mpicc --showme:version | grep 'Open MPI' ;;
+    esac
+}
 have_mpi_launcher() {
-    command -v mpirun.mpich && return
-    command -v mpirun && ! mpirun --version | grep -qE 'Open MPI|OpenRTE'
+    local kind=mpich
+    command -v "mpirun.$mpi" && return
+    command -v mpirun || return
+    ! mpirun --version | grep -E 'Open MPI|OpenRTE|PRRTE' || kind=openmpi
+    [ $kind = "$mpi" ]
 }
 
 # clang has its own OpenMP header, and its package does not always bring it.
@@ -68,8 +90,12 @@ want() {
 find_missing() {
     missing=() packages=()
     want pkg-config "finds the libraries" command -v pkg-config
-    want libmpich-dev "MPI's compiler wrapper" have_mpi_compiler
-    want mpich "starts the ranks" have_mpi_launcher
+    local of_mpi=(libmpich-dev mpich)
+    [ "$mpi" = mpich ] || of_mpi=(libopenmpi-dev openmpi-bin)
+    if [ -z "$mpicc" ]; then
+        want "${of_mpi[0]}" "MPI's compiler wrapper" have_mpi_compiler
+        want "${of_mpi[1]}" "starts the ranks" have_mpi_launcher
+    fi
     want g++ "CUDA's host compiler, and the emulated GPU of the tests" command -v g++
     if ! pkg-config --exists hwloc libcjson zlib check "$blas" 2>/dev/null; then
         want libhwloc-dev "the machine's cores" pkg-config --exists hwloc
@@ -91,6 +117,18 @@ find_missing() {
     fi
 }
 
+check_mpicc() {
+    [ -z "$mpicc" ] || "$mpicc" -show >/dev/null 2>&1 ||
+        die "MPICC=$mpicc is no MPI's compiler wrapper: '$mpicc -show' should print the compiler's command"
+}
+
+# Debian would let mpicc and mpirun be Open MPI's from then on. keep_meaning NAME MEANING: of one that they, or its headers, had before.
+keep_meaning() {
+    [ -e "$2" ] && [ "$(readlink -f "/etc/alternatives/$1")" != "$(readlink -f "$2")" ] || return 0
+    "${as_root[@]}" update-alternatives --quiet --set "$1" "$2" >&2
+    say "'$1' stays $2; update-alternatives --auto $1 would change that"
+}
+
 # Another CBLAS than OpenBLAS is the user's to install.
 check_blas() {
     [ "$blas" != openblas ] && command -v pkg-config >/dev/null || return 0
@@ -107,13 +145,13 @@ install_packages() {
     local command="sudo apt-get install --no-install-recommends ${packages[*]}"
     command -v apt-get >/dev/null ||
         die "there is no apt-get here. Install what is missing; its packages on Debian and Ubuntu: $command"
-    local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
+    local as_root=() meanings name meaning apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
     if [ "$(id -u)" != 0 ]; then
         local sudo=(sudo)
         [ -t 0 ] || sudo=(sudo -n)
         command -v sudo >/dev/null || die "cannot install without sudo. As root: ${command#sudo }"
         "${sudo[@]}" true || die "sudo was refused. Run: $command"
-        apt=("${sudo[@]}" "${apt[@]}")
+        as_root=("${sudo[@]}") apt=("${sudo[@]}" "${apt[@]}")
     fi
     say "installing ${packages[*]}"
     local log
@@ -121,6 +159,7 @@ install_packages() {
     # shellcheck disable=SC2064 # the name is known now
     trap "rm -f '$log'" EXIT
     local install=("${apt[@]}" install -y --no-install-recommends "${packages[@]}")
+    meanings=$(update-alternatives --get-selections 2>/dev/null | awk '/^mpi/ { print $1, $3 }')
     # lists of packages may be absent, or too old to fetch from
     if ! apt-cache show "${packages[@]}" >/dev/null 2>&1 || ! "${install[@]}" >"$log" 2>&1 </dev/null; then
         if ! { "${apt[@]}" update && "${install[@]}"; } >"$log" 2>&1 </dev/null; then
@@ -128,8 +167,12 @@ install_packages() {
             die "the installation failed. Run: $command"
         fi
     fi
+    while read -r name meaning; do
+        keep_meaning "$name" "$meaning"
+    done <<<"$meanings"
 }
 
+check_mpicc
 check_blas
 find_missing
 [ ${#packages[@]} -gt 0 ] || exit 0

@@ -19,7 +19,7 @@ tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context
 runs=0
 
 # launch RANKS OPTION...: runs the program with tiny sizes; its words go to the file said, its table to printed, its
-# exit status to status. Every rank adds its own status to statuses.
+# exit status to status. Every rank adds its own status to statuses, also where Open MPI ends the others when one has failed.
 launch() {
     local ranks=$1
     shift
@@ -27,7 +27,7 @@ launch() {
     : >statuses
     # shellcheck disable=SC2016
     timeout --kill-after=5 "${limit:-30}" "${mpirun[@]}" -n "$ranks" \
-        sh -c '"$@"; status=$?; echo $status >>statuses; exit $status' rank \
+        sh -c 'trap "" TERM; "$@"; status=$?; echo $status >>statuses; exit $status' rank \
         "$program" "${tiny[@]}" --output "$out" "$@" >printed 2>said </dev/null || status=$?
 }
 
@@ -150,10 +150,10 @@ mkdir -p "$temporary/blocked/rank_1_metrics.jsonl"
 refuse "what only rank 1 cannot write" 2 'rank 1: cannot write .*rank_1_metrics.jsonl' --output "$temporary/blocked"
 
 # Launchers that are not this MPI's start ranks that do not know each other.
-for variable in SLURM_STEP_NUM_TASKS OMPI_COMM_WORLD_SIZE; do
+for variable in SLURM_STEP_NUM_TASKS PMI_SIZE OMPI_COMM_WORLD_SIZE; do
     status=0
     env -u PMI_SIZE -u PMI_RANK -u PMI_FD "$variable=2" timeout 10 "$program" "${tiny[@]}" --output out >printed 2>said || status=$?
-    grep -qE "^ddpbench: the launcher started 2 ranks \($variable=2\).*MPICH" said && [ "$status" = 1 ] &&
+    grep -qE "^ddpbench: the launcher started 2 ranks \($variable=2\).*built with (MPICH|Open MPI)" said && [ "$status" = 1 ] &&
         [ "$(grep -c "^ddpbench: " said)" = 1 ] && good=0 || good=1
     result "$good" "refused: ranks of another launcher, by $variable"
 done

@@ -174,7 +174,7 @@ result "$good" "a profile reports a busy loop"
 # ---- several hosts ----
 
 # Hosts by name alone: they share the machine, its processes and the directory.
-printf '#!/bin/sh\nhostname "host$((PMI_RANK / 2))"\nexec "$@"\n' >as_host
+printf '#!/bin/sh\nhostname "host$((${PMI_RANK:-$OMPI_COMM_WORLD_RANK} / 2))"\nexec "$@"\n' >as_host
 chmod +x as_host
 if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     (sleep 1 && busy 2) &

@@ -16,6 +16,7 @@ skip() {
     echo "skip - the network lab: $*"
     exit 0
 }
+[[ ! $(${MPIRUN:-true} --version 2>/dev/null) =~ Open\ MPI|OpenRTE ]] || skip "it starts ranks by MPICH's mpiexec"
 [ "$(id -u)" = 0 ] || skip "needs root"
 for tool in ip tc perl flock; do
     command -v $tool >/dev/null || skip "needs $tool"

@@ -17,7 +17,7 @@ END
 mkdir bin
 cat >bin/nsys <<'END'
 #!/usr/bin/env bash
-echo "${0##*/}: $*" >>"$HEARD/tool${PMI_RANK:-${SLURM_PROCID:-}}"
+echo "${0##*/}: $*" >>"$HEARD/tool${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-${SLURM_PROCID:-}}}"
 while [ "$1" != measured ] && [[ $1 != */run.sh ]]; do shift; done
 exec "$@"
 END
@@ -29,13 +29,13 @@ for task in 0 1; do SLURM_PROCID=$task "$@"; done
 END
 cat >bin/measured <<'END'
 #!/usr/bin/env bash
-echo "rank ${SLURM_PROCID:-${PMI_RANK:-none}}:$(printf ' [%s]' "$@")" >>"$HEARD/program"
+echo "rank ${SLURM_PROCID:-${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-none}}}:$(printf ' [%s]' "$@")" >>"$HEARD/program"
 exit "${MEASURED_STATUS:-0}"
 END
 chmod +x bin/*
 export HEARD=$temporary/heard PATH=$temporary/bin:$PATH MPIRUN="${mpirun[*]}"
 nsys=$root/launch/nsys.sh ncu=$root/launch/ncu.sh
-plain='--mpi-impl=mpich --sample=none --cpuctxsw=none'
+plain="--mpi-impl=$mpi --sample=none --cpuctxsw=none"
 as_usual="nsys: profile --trace=cuda,nvtx,cublas,mpi $plain --force-overwrite=false"
 ours='.*(_kernel|gemm|gemv|cutlass|nvjet).*' # and not NCCL's
 measures="ncu: --target-processes all --set basic --kernel-name regex:$ours --launch-count 100 --nvtx"
@@ -58,7 +58,7 @@ runs "nsys, a range and options" "nsys: profile --trace=cuda,nvtx $plain \
 --force-overwrite=true --output=my reports/rank_0 --capture-range=cudaProfilerApi --capture-range-end=stop measured \
 --cuda-profiler-range" 'rank none: [--cuda-profiler-range]' \
     "$nsys" -o 'my reports' --trace cuda,nvtx --overwrite -- measured --cuda-profiler-range
-runs "nsys, each of two ranks" "$(twice "$as_usual --output=nsys/rank_%q{PMI_RANK} measured x")" \
+runs "nsys, each of two ranks" "$(twice "$as_usual --output=nsys/rank_%q{$rank_variable} measured x")" \
     'rank 0: [x]|rank 1: [x]' "$nsys" -n 2 -- measured x
 runs "nsys, one report" "$as_usual --output=nsys/all_ranks $root/launch/run.sh -n 2 -- measured x" \
     'rank 0: [x]|rank 1: [x]' "$nsys" -n 2 --one-report -- measured x
@@ -69,7 +69,7 @@ runs "ncu, a range and options" "ncu: --target-processes all --set full --kernel
 --nvtx --export d/rank_0 --force-overwrite --profile-from-start off measured --cuda-profiler-range" \
     'rank none: [--cuda-profiler-range]' \
     "$ncu" --set full --kernels 'rope.*' --launches 5 --overwrite -o d -- measured --cuda-profiler-range
-runs "ncu, one rank of three" "$measures --export ncu/rank_%q{PMI_RANK} measured a b" \
+runs "ncu, one rank of three" "$measures --export ncu/rank_%q{$rank_variable} measured a b" \
     'rank 0: [a b]|rank 1: [a b]|rank 2: [a b]' "$ncu" -n 3 --rank 1 -- measured 'a b'
 runs "ncu, one task of Slurm" "$measures --export ncu/rank_%q{SLURM_PROCID} measured x" 'rank 0: [x]|rank 1: [x]' \
     "$ncu" --slurm --rank 1 -- measured x
@@ -86,7 +86,7 @@ mkdir less
 for name in bash dirname basename mkdir timeout; do ln -s "$(command -v $name)" less/$name; done
 cp bin/measured less
 for name in nsys ncu; do
-    PATH=$temporary/less CUDA_HOME=/nowhere try "$root/launch/$name.sh" -- measured
+    MPIRUN='' PATH=$temporary/less CUDA_HOME=/nowhere try "$root/launch/$name.sh" -- measured
     check 1 "$name is not installed" "there is no $name; it comes with NVIDIA Nsight"
 done
 

@@ -16,8 +16,8 @@ END
 
 run=$root/launch/run.sh
 limit=20
-unset OMP_NUM_THREADS HYDRA_LAUNCHER_EXEC
-export MPIRUN="${mpirun[*]}"
+unset OMP_NUM_THREADS HYDRA_LAUNCHER_EXEC OMPI_MCA_plm_rsh_agent
+export MPIRUN=
 tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256 --rounds 1
     --steps-per-block 1 --implementations ddp_bucketed)
 
@@ -33,11 +33,20 @@ machine() {
     chmod +x "$folder/lscpu" "$folder/taskset"
 }
 
-# plan MACHINE THREADS BINDING OPTION...: what the command for Hydra says; BINDING none: there is none.
+# What stands in for mpiexec keeps what it was called with; openmpi says that it is Open MPI's.
+cat >mpiexec <<END
+#!/bin/sh
+[ "\$*" = --version ] || echo "\$*" >$temporary/called
+exit 3
+END
+sed 's/^\[.*--version \]/[ "$*" = --version ] \&\& echo "mpirun (Open MPI) 4.1.4"/' mpiexec >openmpi
+chmod +x mpiexec openmpi
+
+# plan MACHINE THREADS BINDING OPTION...: what the command for MPICH says; BINDING none: there is none.
 plan() {
     local folder=$1 threads=$2 binding=$3 good=0
     shift 3
-    try env PATH="$temporary/$folder:$PATH" "$run" "$@" --dry-run -- "$program"
+    try env MPIRUN="$temporary/mpiexec" PATH="$temporary/$folder:$PATH" "$run" "$@" --dry-run -- "$program"
     grep -qF -- "-genv OMP_NUM_THREADS $threads $program" printed && [ "$status" = 0 ] || good=1
     if [ "$binding" = none ]; then
         grep -q -- '-bind-to' printed && good=1
@@ -86,7 +95,7 @@ result "$good" "and one line only"
 
 # ---- hosts ----
 
-# An ssh that answers for made-up hosts, and an mpiexec that keeps what it was called with.
+# An ssh that answers for made-up hosts.
 cat >ssh <<END
 #!/bin/sh
 case \$2 in
@@ -97,12 +106,7 @@ esac
 shift 2
 exec sh -c "\$*"
 END
-cat >mpiexec <<END
-#!/bin/sh
-[ "\$*" = --version ] || echo "\$*" >$temporary/called
-exit 3
-END
-chmod +x ssh mpiexec
+chmod +x ssh
 
 # on_hosts WORDS LINES EXPECTED OPTION...: with these lines in the file, mpiexec is called with EXPECTED.
 on_hosts() {
@@ -124,6 +128,14 @@ on_hosts "--ranks-per-host" 'large1 slots=1\nlarge2\n' \
     'large1:4,large2:4 -bind-to user:0+1,2+3,4+5,6+7 -n 8 -genv OMP_NUM_THREADS 2' --ranks-per-host 4
 on_hosts "one listed twice" 'large1\nsmall2\nlarge1\n' 'large1:2,small2:1 -n 3 -genv OMP_NUM_THREADS 2'
 on_hosts "more ranks than cores on one" 'small1 slots=2\nsmall2 slots=3\n' 'small1:2,small2:3 -n 5 -genv OMP_NUM_THREADS 1'
+# Open MPI's: the ranks bind themselves
+printf 'large1\nlarge2:2\n' >hosts
+try env MPIRUN="$temporary/openmpi --mca a b" OMPI_MCA_plm_rsh_agent="$temporary/ssh" "$run" --hosts hosts -- prog 'a b'
+is "hosts by Open MPI" "$status $(sed 's/-c .* take/-c take/' called)" \
+    "3 --mca a b --bind-to none --host large1:1,large2:2 -n 3 -x OMP_NUM_THREADS=3 sh -c take 0,1,2,3/4,5,6,7 prog a b"
+MPIRUN=$temporary/openmpi PATH=$temporary/two-cores:$PATH try "$run" -n 3 -- true
+is "this machine by Open MPI" "$status $(cat called)" "3 --bind-to none --host localhost:3 -n 3 -x OMP_NUM_THREADS=1 true"
+export MPIRUN=$temporary/mpiexec
 printf 'large1\nsmall2\n' >hosts
 HYDRA_LAUNCHER_EXEC="$temporary/ssh" try "$run" --hosts hosts --dry-run -- prog
 check 0 "hosts with different cores are reported" '2 ranks on 2 hosts, 2 threads each, not pinned: the hosts have different cores$'
@@ -211,12 +223,8 @@ OMP_NUM_THREADS=2,1 try "$run" -n 2 -- true
 check 2 "threads of another kind in the environment" "OMP_NUM_THREADS is '2,1' in the environment"
 MPIRUN=/absent/mpiexec try "$run" -n 2 -- true
 check 1 "an MPIRUN that is not there" '^run.sh: MPIRUN=/absent/mpiexec: there is no such program$'
-printf '#!/bin/sh\necho "mpirun (Open MPI) 4.1.4"\n' >openmpi
-chmod +x openmpi
-MPIRUN=$temporary/openmpi try "$run" -n 2 -- true
-check 1 "another MPI" "openmpi is Open MPI's; .*launch/setup.sh"
 mkdir few
-for tool in bash sh env awk sort taskset lscpu timeout cat true; do
+for tool in bash sh env awk sort taskset lscpu timeout cat true dirname; do
     ln -s "$(command -v $tool)" few/$tool
 done
 MPIRUN='' PATH=$temporary/few try "$(command -v bash)" "$run" -n 2 -- true
@@ -226,6 +234,8 @@ try "$run" --help
 result "$good" "--help"
 
 # ---- for real ----
+
+export MPIRUN="${mpirun[*]}"
 
 try "$run" -n 2 -- sh -c 'exit 7'
 check 7 "the program's exit status is handed on" '2 ranks on this machine'
@@ -253,20 +263,67 @@ else
     echo "skip - a core for communication makes MPI's progress poll: there are fewer than 4 cores"
 fi
 
-for signal in TERM INT KILL; do
+# begin NAME: starts a run that would take hours and waits until it has written steps; began is yes if it has.
+begin() {
     # with job control the script has SIGINT's default, as it has on a terminal
     set -m
-    "$run" -n 2 -- "$program" "${tiny[@]}" --rounds 1000000 --output "$temporary/killed-$signal" >printed 2>said </dev/null &
+    "$run" -n 2 -- "$program" "${tiny[@]}" --rounds 1000000 --output "$temporary/$1" >printed 2>said </dev/null &
     set +m
     running=$!
     for ((i = 0; i < 100; i++)); do
-        [ ! -s "killed-$signal/rank_1_metrics.jsonl" ] || break
+        [ ! -s "$1/rank_1_metrics.jsonl" ] || break
         sleep 0.1
     done
-    began=$([ -s "killed-$signal/rank_1_metrics.jsonl" ] && [ -n "$(left_over killed)" ] && echo yes || echo no)
+    began=$([ -s "$1/rank_1_metrics.jsonl" ] && [ -n "$(left_over "$1")" ] && echo yes || echo no)
+}
+
+# ended WORDS NAME: the run fails, whatever mpiexec says, and nothing goes on.
+ended() {
+    local left
+    left=$(gone "$2")
+    status=0
+    left_over "$2" | xargs -r kill -KILL || true
+    wait $running 2>/dev/null || status=$?
+    is "$1 (status $status)" "$began $([ $status = 0 ] && echo 0 || echo failed) $left" "yes failed "
+}
+
+for signal in TERM INT KILL; do
+    begin "killed-$signal"
     kill -$signal $running || true
-    wait $running 2>/dev/null || true # Hydra's own status, and that of an interrupted run may be 0
-    is "SIG$signal ends the ranks, and nothing goes on" "$began $(gone killed)" "yes "
-    left_over killed | xargs -r kill -KILL || true
+    ended "SIG$signal ends the ranks, and nothing goes on" "killed-$signal"
 done
+for signal in KILL SEGV; do
+    begin "rank-$signal"
+    kill -$signal "$(left_over "rank-$signal" | tail -n 1)" || true
+    ended "SIG$signal to a rank is a failure" "rank-$signal"
+done
+# MPICH's mpiexec ends with 0 then
+begin mpiexec-TERM
+kill -TERM "$(pgrep -P $running)" || true
+ended "SIGTERM to mpiexec is a failure" mpiexec-TERM
+
+# By the results of a run whose mpiexec always ends with 0: those of --output, or those that are new in results/.
+mkdir -p results/old
+echo >results/old/run.json
+touch -d '1 hour ago' results/old/run.json
+cat >always <<'END'
+#!/bin/sh
+[ "$*" != --version ] && [ "$WHERE" ] || exit 0
+mkdir -p "$WHERE"
+echo >"$WHERE/run.json"
+[ ! "$DONE" ] || printf '{\n\t"done":\t%s,\n\t"planned":\t2,\n\t"of":\t"rounds"\n}\n' "$DONE" >"$WHERE/summary.json"
+END
+chmod +x always
+# made WHERE DONE ARGUMENT...: the program with the arguments leaves DONE of 2 rounds in WHERE.
+made() { MPIRUN=$temporary/always WHERE=$1 DONE=$2 try "$run" -n 1 -- true "${@:3}"; }
+made '' ''
+check 0 "no results, as of --help" '1 rank'
+made results/a 2
+check 0 "complete results" '1 rank'
+made results/b ''
+check 1 "results without a summary" 'run.sh: always ended with status 0, .*: results/b/summary.json is not there$'
+made x/ddp 1 --profile-output-dir x
+check 1 "results of a part" 'run.sh: always ended with status 0, .*: x/ddp/summary.json has 1 of 2$'
+made y 2 --output y
+check 0 "complete results by --output" '1 rank'
 exit "$failed"

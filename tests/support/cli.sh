@@ -23,8 +23,13 @@ program=$build/ddpbench
 root=$(realpath -e "$(dirname "$0")/../..")
 [ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
 
-# MPIRUN may hold options
-read -ra mpirun <<<"${MPIRUN:-mpirun}"
+die() {
+    say "$@"
+    exit 1
+}
+# shellcheck source=launch/mpi.sh
+. "$root/launch/mpi.sh"
+find_mpirun
 export OMP_NUM_THREADS=1
 export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests/suppressions=$root/tests}}
 
