@@ -22,11 +22,12 @@ SETTING := $(SETTING)-$(MPI)
 endif
 OUT := build$(if $(filter-out native,$(SETTING)),/$(SETTING))
 
-# Debian calls an MPI's tools by these names when several are installed. Open MPI otherwise refuses to start as root or more ranks than
-# there are cores, and binds each rank to one core, its threads included.
+# Debian calls an MPI's tools by these names when several are installed. Open MPI refuses root, and more ranks than cores, and
+# binds a rank with all of its threads to one core, unless told otherwise.
 MPICC := $(or $(shell command -v mpicc.$(MPI)),$(shell command -v mpicc))
 MPIRUN = $(firstword $(wildcard $(addprefix $(dir $(shell command -v $(MPICC))),mpirun.$(MPI) mpirun)) mpirun) $(MPIRUN_OPTIONS_$(MPI))
 MPIRUN_OPTIONS_openmpi = --allow-run-as-root --oversubscribe --bind-to none
+LEAKS_openmpi = detect_leaks=0 # it leaves much behind, so leaks are looked for with MPICH
 MPI_FLAGS := $(if $(MPICC),$(shell $(MPICC) -show 2>/dev/null))
 MPI_CFLAGS := $(filter -I% -D%,$(MPI_FLAGS))
 MPI_LIBS := $(filter -L% -l% -Wl%,$(MPI_FLAGS))
@@ -106,7 +107,12 @@ bench: all
 
 test: all
 	@$(MAKE) --no-print-directory tests emulated
-	@MPIRUN="$(MPIRUN)" tests/run.sh $(OUT)
+	@MPIRUN="$(MPIRUN)" LSAN_OPTIONS=$(LEAKS_$(MPI)) tests/run.sh $(OUT)
+
+# The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
+test-mpi: all
+	@$(MAKE) --no-print-directory tests
+	@MPIRUN="$(MPIRUN)" tests/run.sh --mpi $(OUT)
 
 # The tests of what runs on a GPU, on a machine that has one.
 test-gpu: all
@@ -167,7 +173,7 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -5
-	@echo "Targets: all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install format lint sanitize clean"
+	@echo "Targets: all bench test test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install format lint sanitize clean"
 
 clean:
 	rm -rf build
@@ -200,7 +206,7 @@ lint-scripts:
 sanitize: setup
 	@$(MAKE) --no-print-directory CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
-	@MPIRUN="$(MPIRUN)" HWLOC_PLUGINS_PATH=/dev/null ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/support/leaks.supp:print_suppressions=0 \
+	@MPIRUN="$(MPIRUN)" HWLOC_PLUGINS_PATH=/dev/null ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/support/leaks.supp:print_suppressions=0$(addprefix :,$(LEAKS_$(MPI))) \
 		tests/run.sh --cpu build/sanitize
 	@$(MAKE) --no-print-directory CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread build/tsan/tests/unit/ddp/test_comm_thread
 	UCX_MEM_MMAP_HOOK_MODE=none build/tsan/tests/unit/ddp/test_comm_thread # UCX's hooks do not survive the sanitizer
@@ -257,6 +263,6 @@ $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack packed install setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
+.PHONY: FORCE all bench test test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack packed install setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

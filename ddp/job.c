@@ -31,9 +31,9 @@ static int refuse_singletons(int size)
         if (started > 1 && size == 1)
             return error_report(
                 "the launcher started %ld ranks (%s=%s) but each is an MPI job of its own: this program is "
-                "built with %s; launch it with the mpirun of that MPI (launch/run.sh: MPIRUN=...), or with srun "
+                "built with %.*s; launch it with the mpirun of that MPI (launch/run.sh: MPIRUN=...), or with srun "
                 "--mpi=pmi2 (MPICH) or --mpi=pmix (Open MPI)",
-                started, variables[i], text, job_library());
+                started, variables[i], text, (int)strcspn(job_library(), ","), job_library());
     }
     return 0;
 }

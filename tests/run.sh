@@ -12,6 +12,7 @@ The seconds of each go to BUILD_DIR/tests/times.tsv, and the five slowest are na
 TEST_ONLY leaves out those whose names, as they are printed, do not match: 'unit/ddp/*'.
 Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
   --gpu   only what runs on a real GPU, which has to be there
+  --mpi   only what depends on the MPI: tests/mpi, and of tests/cli comm.sh and run.sh
   --cpu   only what runs on the CPU, for the sanitizers: of tests/cli those that run the program's commands, not those
           of scripts, nor cli/monitor.sh, which waits for seconds to pass
   --long  simulations at their full size, ten times as long
@@ -23,10 +24,10 @@ say() { echo "run.sh: $*" >&2; }
 build='' only=''
 for argument in "$@"; do
     case $argument in
-    --gpu | --cpu) only=${argument#--} ;;
+    --gpu | --mpi | --cpu) only=${argument#--} ;;
     --long) export TEST_LONG=1 ;;
     --help) usage; exit 0 ;;
-    -*) say "unknown option '$argument'; known are --gpu, --cpu, --long, --help"; exit 2 ;;
+    -*) say "unknown option '$argument'; known are --gpu, --mpi, --cpu, --long, --help"; exit 2 ;;
     *)
         [ -z "$build" ] || { say "one BUILD_DIR only, not also '$argument'"; exit 2; }
         build=$argument
@@ -252,6 +253,9 @@ if [ "$only" = gpu ]; then
     run_parity "a GPU" "$build/tests" "1 2 4"
     REAL_GPU=1 run_scripts cuda cuda_profile
     [ "$skipped" = 0 ] || say "what was skipped found no GPU, or no NCCL"
+elif [ "$only" = mpi ]; then
+    run_mpi_tests
+    run_scripts comm run
 else
     run_sharing
     run_alone

@@ -263,6 +263,21 @@ else
     echo "skip - a core for communication makes MPI's progress poll: there are fewer than 4 cores"
 fi
 
+# Where both MPIs are installed, the other launcher, too.
+if [ "$mpi" = openmpi ] || ! command -v mpirun.openmpi >/dev/null; then
+    echo "skip - Open MPI beside MPICH: $([ "$mpi" = openmpi ] && echo "it is what is tested" || echo "it is not installed")"
+else
+    export MPIRUN='mpirun.openmpi --allow-run-as-root'
+    try "$run" -n 2 --threads 1 --comm-core no -- sh -c "$say_cores; exit 7"
+    is "Open MPI: status and cores" "$status $(sort -u printed | grep -cxE '[0-9]+')" "7 $((cores > 1 ? 2 : 1))"
+    # shellcheck disable=SC2016
+    try "$run" -n 2 -- sh -c 'kill -SEGV $$'
+    check 139 "Open MPI: a rank that is killed" '2 ranks on this machine'
+    try "$run" -n 2 -- "$program" "${tiny[@]}" --output other
+    check 1 "Open MPI: a program of MPICH says so" 'started 2 ranks .OMPI_COMM_WORLD_SIZE=2.*built with MPICH'
+    export MPIRUN="${mpirun[*]}"
+fi
+
 # begin NAME: starts a run that would take hours and waits until it has written steps; began is yes if it has.
 begin() {
     # with job control the script has SIGINT's default, as it has on a terminal
