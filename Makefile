@@ -112,7 +112,7 @@ test: all
 # The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
 test-mpi: all
 	@$(MAKE) --no-print-directory tests
-	@MPIRUN="$(MPIRUN)" tests/run.sh --mpi $(OUT)
+	@MPIRUN="$(MPIRUN)" LSAN_OPTIONS=$(LEAKS_$(MPI)) tests/run.sh --mpi $(OUT)
 
 # The tests of what runs on a GPU, on a machine that has one.
 test-gpu: all
