@@ -19,7 +19,7 @@ tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context
 runs=0
 
 # launch RANKS OPTION...: runs the program with tiny sizes; its words go to the file said, its table to printed, its
-# exit status to status. Every rank adds its own status to statuses, also where Open MPI ends the others when one has failed.
+# exit status to status. Every rank adds its own status to statuses, and lets the others: Open MPI ends them when one has failed.
 launch() {
     local ranks=$1
     shift
@@ -27,7 +27,8 @@ launch() {
     : >statuses
     # shellcheck disable=SC2016
     timeout --kill-after=5 "${limit:-30}" "${mpirun[@]}" -n "$ranks" \
-        sh -c 'trap "" TERM; "$@"; status=$?; echo $status >>statuses; exit $status' rank \
+        sh -c '"$@"; status=$?; echo $status >>statuses
+            timeout 3 sh -c "until [ \$(wc -l <statuses) -ge $0 ]; do sleep 0.05; done"; exit $status' "$ranks" \
         "$program" "${tiny[@]}" --output "$out" "$@" >printed 2>said </dev/null || status=$?
 }
 
