@@ -1,6 +1,8 @@
 /* comm_nccl.c - collectives by NCCL, on a stream of their own, concurrently with the device's.
  *
- * Order between the two streams is kept by events alone: the host waits for nothing but NCCL's own set-up. */
+ * Order between the two streams is kept by events alone: the host waits for nothing but NCCL's own set-up. Calls block
+ * until they are issued, since NCCL starts a thread for each call on a communicator that does not block; a call that
+ * does not return is the watchdog's business, which runs before the ranks connect and until they have parted. */
 #include "ddp/comm_nccl.h"
 
 #include "ddp/watchdog.h"
@@ -10,15 +12,15 @@
 
 #include <nccl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A collective that was issued. */
+/* A collective that was issued; or another call that waits for the other ranks. */
 struct entry {
     struct collective collective;
-    long number; /* of the watchdog */
+    const char *words; /* of another call; NULL: a collective */
+    long number;       /* of the watchdog */
     int64_t queued_ns;
     cudaEvent_t done;
 };
@@ -33,7 +35,6 @@ struct comm_nccl {
     struct comm comm;
     const struct device *device;
     struct timeline *timeline; /* NULL: none */
-    double timeout_s;
     int gpu;
     cudaStream_t stream;
     cudaEvent_t ready; /* the device's work before the collective that is being issued */
@@ -42,7 +43,7 @@ struct comm_nccl {
     char progress_text[192];
 
     pthread_mutex_t calling; /* held around calls of NCCL, which takes one thread at a time */
-    ncclComm_t nccl;
+    ncclComm_t nccl;         /* NULL: the ranks are not connected */
 
     pthread_mutex_t lock; /* guards what follows; never held while NCCL works */
     struct entry *ring;   /* [capacity], ticket t at t % capacity */
@@ -52,7 +53,7 @@ struct comm_nccl {
     long completed; /* every ticket up to this one is known to be complete */
     int64_t completed_ns;
     ncclResult_t failed;      /* a call of NCCL, with this */
-    const struct entry *call; /* the call that is going on; NULL: none */
+    const struct entry *call; /* the host waits for this one; NULL: for none */
 };
 
 #define NCCL_CHECK(c, code)                                                                                            \
@@ -91,21 +92,23 @@ int comm_nccl_check(const struct comm_options *options)
     return 0;
 }
 
-/* A call that was answered with "in progress" is over when this is, or when timeout_s seconds have passed (0: then
- * never); the caller holds `calling`. */
-static ncclResult_t wait_until_settled(struct comm_nccl *c, ncclResult_t code, double timeout_s)
+/* ---- calls that the host waits for ---- */
+
+/* The watchdog watches over what follows, until end_call. */
+static void begin_call(struct comm_nccl *c, struct entry *e)
 {
-    double waited = 0;
-    int64_t since = clock_now_ns();
-    while (code == ncclInProgress && (timeout_s <= 0 || waited < timeout_s)) {
-        sched_yield();
-        ncclResult_t state;
-        code = ncclCommGetAsyncError(c->nccl, &state);
-        if (code == ncclSuccess)
-            code = state;
-        waited = 1e-9 * (double)(clock_now_ns() - since);
-    }
-    return code;
+    e->number = watchdog_started(c->comm.watchdog);
+    e->queued_ns = clock_now_ns();
+    pthread_mutex_lock(&c->lock);
+    c->call = e;
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void end_call(struct comm_nccl *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->call = NULL;
+    pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- collectives ---- */
@@ -147,9 +150,6 @@ static void issue_call(struct comm_nccl *c, const struct collective *l)
     default:
         code = ncclAllReduce(in, out, l->count, type[l->dtype], op[l->op], c->nccl, c->stream);
     }
-    /* in progress when NCCL connects to more ranks first, as the first collective of its kind may make it do; if that
-     * does not end, the watchdog ends the job */
-    code = wait_until_settled(c, code, 0);
     pthread_mutex_unlock(&c->calling);
     if (code != ncclSuccess)
         fail_and_wait(c, code);
@@ -208,16 +208,11 @@ static void nccl_run(struct comm *comm, const struct collective *collective)
 static void nccl_call(struct comm *comm, const struct collective *collective)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
-    struct entry e = {
-        .collective = *collective, .number = watchdog_started(comm->watchdog), .queued_ns = clock_now_ns()};
-    pthread_mutex_lock(&c->lock);
-    c->call = &e;
-    pthread_mutex_unlock(&c->lock);
+    struct entry e = {.collective = *collective};
+    begin_call(c, &e);
     issue_call(c, collective);
     CUDA_CHECK(cudaStreamSynchronize(c->stream));
-    pthread_mutex_lock(&c->lock);
-    c->call = NULL;
-    pthread_mutex_unlock(&c->lock);
+    end_call(c);
 }
 
 /* ---- watching ---- */
@@ -247,8 +242,11 @@ static void nccl_look(void *state, struct watched *watched)
     const struct entry *e = c->call                     ? c->call
                             : c->completed < c->started ? &c->ring[(c->completed + 1) % c->capacity]
                                                         : NULL;
-    if (e) {
+    if (e && e->words)
+        snprintf(watched->words, sizeof watched->words, "%s", e->words);
+    else if (e)
         comm_words(&e->collective, e == c->call ? 0 : c->completed + 1, watched->words);
+    if (e) {
         watched->number = e->number;
         watched->since_ns = e != c->call && c->completed_ns > e->queued_ns ? c->completed_ns : e->queued_ns;
     }
@@ -256,16 +254,16 @@ static void nccl_look(void *state, struct watched *watched)
     pthread_mutex_unlock(&c->lock);
     if (gpu != cudaSuccess)
         snprintf(watched->broken, sizeof watched->broken, "CUDA: %s", cudaGetErrorString(gpu));
-    /* whoever is inside NCCL now looks after errors itself */
-    if (e && gpu == cudaSuccess && code == ncclSuccess && !pthread_mutex_trylock(&c->calling)) {
+    /* who is inside NCCL now looks after errors itself */
+    if (!e || gpu != cudaSuccess || pthread_mutex_trylock(&c->calling))
+        return;
+    if (code == ncclSuccess && c->nccl)
         code = ncclCommGetAsyncError(c->nccl, &async);
-        if (code == ncclSuccess)
-            code = async;
-        pthread_mutex_unlock(&c->calling);
-    }
-    if (code != ncclSuccess && code != ncclInProgress)
+    code = code == ncclSuccess ? async : code;
+    if (code != ncclSuccess)
         snprintf(watched->broken, sizeof watched->broken, "NCCL: %s: %.150s", ncclGetErrorString(code),
                  ncclGetLastError(c->nccl));
+    pthread_mutex_unlock(&c->calling);
 }
 
 /* ---- memory ---- */
@@ -292,7 +290,7 @@ static void *nccl_allocate(struct comm *comm, size_t bytes)
     pthread_mutex_lock(&c->calling);
     if (ncclMemAlloc(&b->memory, bytes ? bytes : 1) == ncclSuccess) {
         CUDA_CHECK(cudaMemsetAsync(b->memory, 0, bytes, cuda_stream));
-        if (wait_until_settled(c, ncclCommRegister(c->nccl, b->memory, bytes, &handle), c->timeout_s) == ncclSuccess)
+        if (ncclCommRegister(c->nccl, b->memory, bytes, &handle) == ncclSuccess)
             b->handle = handle;
         b->next = c->buffers;
         c->buffers = b;
@@ -320,7 +318,7 @@ static void nccl_release(struct comm *comm, void *memory)
     c->device->synchronize();
     pthread_mutex_lock(&c->calling);
     if (b->handle)
-        NCCL_CHECK(c, wait_until_settled(c, ncclCommDeregister(c->nccl, b->handle), c->timeout_s));
+        NCCL_CHECK(c, ncclCommDeregister(c->nccl, b->handle));
     NCCL_CHECK(c, ncclMemFree(memory));
     pthread_mutex_unlock(&c->calling);
     *at = b->next;
@@ -344,10 +342,16 @@ static double nccl_cpu_seconds(struct comm *comm)
 static void nccl_destroy(struct comm *comm)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
-    watchdog_destroy(comm->watchdog);
+    struct entry parting = {.words = "parting from the other ranks of NCCL"};
     CUDA_CHECK(cudaStreamSynchronize(c->stream));
-    NCCL_CHECK(c, wait_until_settled(c, ncclCommFinalize(c->nccl), c->timeout_s));
+    begin_call(c, &parting);
+    pthread_mutex_lock(&c->calling);
+    NCCL_CHECK(c, ncclCommFinalize(c->nccl));
     NCCL_CHECK(c, ncclCommDestroy(c->nccl));
+    c->nccl = NULL;
+    pthread_mutex_unlock(&c->calling);
+    end_call(c);
+    watchdog_destroy(comm->watchdog);
     for (long i = 0; i < c->capacity; i++)
         CUDA_CHECK(cudaEventDestroy(c->ring[i].done));
     CUDA_CHECK(cudaEventDestroy(c->ready));
@@ -361,9 +365,10 @@ static void nccl_destroy(struct comm *comm)
 /* Connects the ranks. */
 static void connect_ranks(struct comm_nccl *c, const struct job *job, const struct comm_options *options)
 {
-    ncclUniqueId id, *all = allocate((size_t)job->size, sizeof *all);
+    ncclUniqueId id = {{0}}, *all = allocate((size_t)job->size, sizeof *all);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = 0; /* so that a rank that does not come is noticed */
+    char words[COMM_WORDS];
+    struct entry connecting = {.words = words};
     if (options->nccl_max_ctas)
         config.maxCTAs = (int)options->nccl_max_ctas;
     if (options->shares_gpu)
@@ -371,12 +376,15 @@ static void connect_ranks(struct comm_nccl *c, const struct job *job, const stru
     if (job->rank == 0)
         NCCL_CHECK(c, ncclGetUniqueId(&id));
     job_gather(job, &id, sizeof id, all);
-    ncclResult_t code =
-        wait_until_settled(c, ncclCommInitRankConfig(&c->nccl, job->size, all[0], job->rank, &config), c->timeout_s);
+    snprintf(words, sizeof words, "connecting %d ranks by NCCL (NCCL_DEBUG=INFO shows how)", job->size);
+    begin_call(c, &connecting);
+    pthread_mutex_lock(&c->calling);
+    ncclResult_t code = ncclCommInitRankConfig(&c->nccl, job->size, all[0], job->rank, &config);
+    pthread_mutex_unlock(&c->calling);
+    end_call(c);
     free(all);
     if (code == ncclInProgress)
-        FATAL("--timeout: NCCL has not connected the %d ranks within %.0f s; set NCCL_DEBUG=INFO for details",
-              job->size, options->timeout_s);
+        FATAL("NCCL_COMM_BLOCKING=0 makes NCCL start a thread for each collective, which costs time: unset it");
     NCCL_CHECK(c, code);
 }
 
@@ -414,16 +422,15 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
                             .destroy = nccl_destroy};
     c->device = device;
     c->timeline = timeline;
-    c->timeout_s = options->timeout_s;
     pthread_mutex_init(&c->calling, NULL);
     pthread_mutex_init(&c->lock, NULL);
     create_stream(c, STEPS_AHEAD * capacity + 1);
+    c->comm.watchdog = watchdog_create(options->timeout_s, job, nccl_look, c);
     connect_ranks(c, job, options);
     if (options->nccl_max_ctas)
         snprintf(c->about, sizeof c->about, "NCCL %s, at most %zu CTAs", comm_nccl_version(), options->nccl_max_ctas);
     else
         snprintf(c->about, sizeof c->about, "NCCL %s, CTAs as it chooses", comm_nccl_version());
     describe_settings(c);
-    c->comm.watchdog = watchdog_create(options->timeout_s, job, nccl_look, c);
     return &c->comm;
 }

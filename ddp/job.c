@@ -15,6 +15,9 @@ enum { NAME = 256 };
 
 static MPI_Comm machine_comm; /* the ranks of this machine */
 
+/* The watchdog calls it also while another thread is inside MPI, although MPI_THREAD_SERIALIZED promises nothing for
+ * that. It does no harm: at this level neither MPICH nor Open MPI takes a lock, both only ask the launcher to end the
+ * job, and fatal() ends the process should they return. */
 static void end_job(int status)
 {
     MPI_Abort(MPI_COMM_WORLD, status);

@@ -58,8 +58,8 @@ if [ ! -x "$program" ]; then
 fi
 export UCX_MEM_MMAP_HOOK_MODE=none # UCX's hooks do not survive the sanitizer
 
-run 2 --device cuda --implementations none,ddp_individual
-is "GPUs train by NCCL" "$status $(field comm)" "0 nccl"
+EMULATED_NCCL_THREADS=0 run 2 --device cuda --implementations none,ddp_individual
+is "GPUs train by NCCL, which starts no thread for a collective" "$status $(field comm)" "0 nccl"
 is "and the results say which, and how" \
     "$(field nccl)" "NCCL 2.28.9, CTAs as it chooses, buffers registered"
 again
@@ -96,6 +96,14 @@ is "they may share it, by MPI" "$status $(field comm)" "0 mpi"
 again
 CUDA_VISIBLE_DEVICES=0 run 2 --device cuda --share-gpu --comm nccl
 check 1 "NCCL of before 2.30 may not" '--comm nccl with --share-gpu needs NCCL 2.30, and this is 2.28.9'
+again
+
+NCCL_COMM_BLOCKING=0 run 2 --device cuda
+check 1 "nor may it be told to" 'NCCL_COMM_BLOCKING=0 .* unset it'
+again
+EMULATED_NCCL_HANG_RANK=1,call=0 run 2 --device cuda --timeout 3
+ends "NCCL that does not connect ends the job" 'rank 0 on .* has waited for [3-9] s in connecting 2 ranks by NCCL.*; all ranks have started it'
+succeeds "and says which option gave it so long" grep -q -e '--timeout: no progress for [3-9] s' said
 again
 
 EMULATED_NCCL_FAIL_RANK=1,call=5 run 2 --device cuda --implementations ddp_individual --timeout 30

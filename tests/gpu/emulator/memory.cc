@@ -21,7 +21,7 @@ struct Piece {
 };
 
 auto &pieces = *new std::map<uintptr_t, Piece>;
-size_t used;                        /* bytes of the GPU */
+size_t used, pinned;                /* bytes of the GPU, and of the host */
 constexpr size_t GUARDED = 1 << 20; /* the first bytes of an allocation; guarding all would take longer than work */
 bool is_open;
 
@@ -40,6 +40,11 @@ size_t memory_of_gpu()
     return static_cast<size_t>(emulated::setting("EMULATED_CUDA_MEMORY", 8LL << 30));
 }
 
+size_t most_pinned()
+{
+    return static_cast<size_t>(emulated::setting("EMULATED_PINNED_MIB", 1LL << 30)) << 20;
+}
+
 cudaError_t get(void **memory, size_t bytes, emulated::Kind kind)
 {
     Lock lock(machine);
@@ -50,15 +55,16 @@ cudaError_t get(void **memory, size_t bytes, emulated::Kind kind)
         return cudaSuccess;
     if (kind == emulated::DEVICE && bytes > memory_of_gpu() - used)
         return emulated::result(cudaErrorMemoryAllocation);
+    if (kind == emulated::PINNED && bytes > most_pinned() - pinned)
+        return emulated::result(cudaErrorMemoryAllocation);
     if (posix_memalign(memory, 256, bytes))
         return emulated::result(cudaErrorMemoryAllocation);
     memset(*memory, 0xff, bytes);
     auto at = reinterpret_cast<uintptr_t>(*memory);
     pieces[at] = {bytes, kind};
-    if (kind == emulated::DEVICE) {
-        used += bytes;
+    (kind == emulated::DEVICE ? used : pinned) += bytes;
+    if (kind == emulated::DEVICE)
         guard(at, bytes, false);
-    }
     return cudaSuccess;
 }
 
@@ -74,8 +80,7 @@ cudaError_t give_back(void *memory, emulated::Kind kind)
         return emulated::result(cudaErrorInvalidValue);
     /* work that uses it may be queued: NVIDIA promises no waiting here */
     guard(piece->first, piece->second.bytes, true);
-    if (kind == emulated::DEVICE)
-        used -= piece->second.bytes;
+    (kind == emulated::DEVICE ? used : pinned) -= piece->second.bytes;
     pieces.erase(piece);
     free(memory);
     return cudaSuccess;

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <memory>
 #include <pthread.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct State {
     bool blocking, connected, finalized;
     std::atomic<bool> aborted;
     long issued, done;                /* collectives, which run in the order of their issue */
-    int busy;                         /* how often ncclCommGetAsyncError will still say that a call is in progress */
+    int busy;                         /* calls that go on in threads of their own */
     std::atomic<ncclResult_t> broken; /* what went wrong beside the calls */
 };
 
@@ -32,6 +33,7 @@ thread_local int group_depth;
 thread_local std::vector<std::function<ncclResult_t()>> grouped;
 thread_local ncclResult_t last_result;
 long collectives;               /* of this process so far */
+std::atomic<long> threads;      /* that calls on communicators that don't block have started */
 std::atomic<int> communicators; /* while there are some, work goes on by itself, since other ranks wait for it */
 
 ncclResult_t answer(ncclResult_t result)
@@ -41,17 +43,17 @@ ncclResult_t answer(ncclResult_t result)
     return result;
 }
 
-/* The number n if the variable is "r,call=n" with this rank, else 0. */
+/* The number n if the variable is "r,call=n" with this rank, else -1. */
 long chosen_call(const char *name, int rank)
 {
     const char *text = getenv(name);
     int of_rank, end = 0;
-    long call = 0;
+    long call = -1;
     if (!text)
-        return 0;
-    if (sscanf(text, "%d,call=%ld%n", &of_rank, &call, &end) != 2 || text[end] || call < 1)
+        return -1;
+    if (sscanf(text, "%d,call=%ld%n", &of_rank, &call, &end) != 2 || text[end] || call < 0)
         emulated_wrong(__FILE__, __LINE__, "%s=%s is not of the form rank,call=number", name, text);
-    return of_rank == rank ? call : 0;
+    return of_rank == rank ? call : -1;
 }
 
 /* A real GPU works on while its host waits for something else. */
@@ -92,17 +94,32 @@ ncclResult_t refusal(const State &state)
 {
     if (state.broken)
         return state.broken;
-    if (!state.connected || state.busy || state.finalized) /* the last call isn't over */
+    if (!state.connected || state.finalized)
         return ncclInvalidArgument;
     return ncclSuccess;
 }
 
-/* The answer of a call that was taken: with a communicator that doesn't block it may be in progress for a while. */
-ncclResult_t taken(State &state)
+/* Carries out a call: at once; or, on a communicator that doesn't block, in a new thread, as NCCL 2.28 does for every
+ * collective (groupLaunchNonBlocking in group.cc), with the answer that it is in progress. */
+ncclResult_t carry_out(const std::shared_ptr<State> &state, const std::function<ncclResult_t()> &call)
 {
-    if (state.blocking || emulated::chance(2))
-        return ncclSuccess;
-    state.busy = 2;
+    if (state->blocking)
+        return call();
+    {
+        Lock lock(machine);
+        if (state->busy) /* the last call isn't over */
+            return ncclInvalidArgument;
+        state->busy++;
+    }
+    if (++threads > emulated::setting("EMULATED_NCCL_THREADS", LONG_MAX))
+        emulated_wrong(__FILE__, __LINE__, "a communicator that doesn't block has started a thread for a call");
+    std::thread([=] {
+        ncclResult_t result = call();
+        Lock lock(machine);
+        if (result)
+            state->broken = result;
+        state->busy--;
+    }).detach();
     return ncclInProgress;
 }
 
@@ -129,12 +146,20 @@ bool placed_well(const emulated::Call &call, const Rendezvous &ranks, const char
     }
 }
 
+/* Of one rank: a copy, if the input lies elsewhere, and otherwise nothing at all, as ncclLaunchOneRank does; but
+ * averages are multiplied by a kernel. Without the lock. */
+ncclResult_t put_alone(const emulated::Call &call, const void *in, void *out, cudaStream_t stream)
+{
+    size_t bytes = call.count * emulated::type_bytes(call.type);
+    if (in == out || !bytes)
+        return ncclSuccess;
+    return cudaMemcpyAsync(out, in, bytes, cudaMemcpyDeviceToDevice, stream) ? ncclUnhandledCudaError : ncclSuccess;
+}
+
 /* Puts a collective on the stream. With the lock. */
 ncclResult_t put(Lock &lock, const std::shared_ptr<State> &state, const emulated::Call &call, const void *in, void *out,
                  cudaStream_t stream)
 {
-    if (ncclResult_t refused = refusal(*state))
-        return refused;
     long number = ++collectives, place = state->issued++;
     bool fails = number == chosen_call("EMULATED_NCCL_FAIL_RANK", state->ranks.rank);
     bool hangs = number == chosen_call("EMULATED_NCCL_HANG_RANK", state->ranks.rank);
@@ -151,7 +176,7 @@ ncclResult_t put(Lock &lock, const std::shared_ptr<State> &state, const emulated
         state->done++;
         return true;
     });
-    return error ? ncclUnhandledCudaError : taken(*state);
+    return error ? ncclUnhandledCudaError : ncclSuccess;
 }
 
 ncclResult_t issue(ncclComm_t comm, emulated::Call call, const void *in, void *out, cudaStream_t stream)
@@ -169,11 +194,16 @@ ncclResult_t issue(ncclComm_t comm, emulated::Call call, const void *in, void *o
             return ncclInvalidArgument;
         if (!placed_well(call, state->ranks, static_cast<const char *>(in), static_cast<const char *>(out)))
             emulated_wrong(__FILE__, __LINE__, "a collective's input and output overlap, and not as NCCL allows it");
-        return put(lock, state, call, in, out, stream);
+        if (ncclResult_t refused = refusal(*state))
+            return refused;
+        if (state->ranks.size > 1 || call.op == ncclAvg)
+            return put(lock, state, call, in, out, stream);
+        lock.unlock();
+        return put_alone(call, in, out, stream);
     };
     if (!group_depth)
-        return answer(later());
-    grouped.push_back(later);
+        return answer(carry_out(state, later));
+    grouped.push_back([=] { return carry_out(state, later); });
     return ncclSuccess;
 }
 
@@ -232,19 +262,19 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId i
         return answer(ncclInvalidArgument);
     if (emulated::no_machine())
         return answer(ncclUnhandledCudaError);
+    if (!chosen_call("EMULATED_NCCL_HANG_RANK", rank))
+        pause();
     auto state = std::make_shared<State>();
     if (!state->ranks.attach(id.internal, nranks, rank, emulated::physical_gpu()))
         return answer(ncclSystemError);
-    state->blocking = !config || config->blocking != 0;
+    state->blocking = emulated::setting("NCCL_COMM_BLOCKING", !config || config->blocking != 0) != 0;
     *comm = new ncclComm{state};
     count_communicators(1);
-    if (!state->blocking) {
-        state->busy = 2;
-        return ncclInProgress;
-    }
-    while (!state->ranks.all_here())
-        usleep(100);
-    return answer(connect(*state));
+    return answer(carry_out(state, [=] {
+        while (!state->ranks.all_here())
+            usleep(100);
+        return connect(*state);
+    }));
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank)
@@ -259,13 +289,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
     *error = ncclInProgress;
     if (state.broken)
         *error = state.broken;
-    else if (!state.ranks.all_here())
-        return ncclSuccess;
-    else if (state.busy > 0)
-        state.busy--;
-    else if (!state.connected)
-        *error = connect(state);
-    else if (!state.finalized || state.done == state.issued)
+    else if (!state.busy && (!state.finalized || state.done == state.issued))
         *error = ncclSuccess;
     return ncclSuccess;
 }

@@ -1,10 +1,12 @@
 /* nccl.h - NCCL as the project uses it, emulated between processes of one machine; for C and C++.
  *
  * Names, codes and meanings are those of NVIDIA's NCCL. Ranks meet in shared memory; a collective is work of a stream
- * that is done when all ranks have come to it. Variables of the environment (n counts a process's collectives from 1):
+ * that is done when all ranks have come to it. One of a single rank is a copy, or nothing where it is in place. Variables of the environment (n counts a process's collectives from 1):
  *
  *   EMULATED_NCCL_FAIL_RANK=r,call=n   that collective of rank r ends in an asynchronous error and is never done
- *   EMULATED_NCCL_HANG_RANK=r,call=n   that collective is never begun on rank r, without a word
+ *   EMULATED_NCCL_HANG_RANK=r,call=n   that collective is never begun on rank r, without a word; 0: connecting isn't
+ *   EMULATED_NCCL_THREADS=n            most threads that communicators that don't block may start, one for each call
+ *   NCCL_COMM_BLOCKING=0 or 1          whether communicators block, whatever they were configured to do, as NCCL has it
  *   EMULATED_NCCL_VERSION=23000        what ncclGetVersion says (22809) */
 #ifndef EMULATED_NCCL_H
 #define EMULATED_NCCL_H
