@@ -6,6 +6,10 @@
 #include "ddp/job.h"
 #include "kernels/device.h"
 
+/* Whether the comm of such a job will stage collectives through host memory, which then takes as many bytes of it as
+ * are allocated of the comm's (comm_staged.h). */
+int comm_stages(const struct device *device, const struct comm_options *options);
+
 /* The comm of a job, for memory of that device: comm_self for one rank on the CPU, otherwise NCCL or MPI.
  * options->core_to_spare is this rank's, and counts if all have one. capacity is the most collectives that are ever in
  * flight. timeline NULL: no spans are recorded. All ranks call. Returns NULL on every rank, reported by rank 0, when

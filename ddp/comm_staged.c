@@ -1,23 +1,30 @@
-/* comm_staged.c - copies around each collective of another transport. */
+/* comm_staged.c - copies around each collective of another transport, to and from where its memory lies in the host's.
+ */
 #include "ddp/comm_staged.h"
 
 #include "kernels/error.h"
 
 #include <stdlib.h>
 
-struct staged_buffer {
+/* Memory of the device that collectives work in, and as much of the host's. */
+struct mirrored {
+    char *memory, *host;
+    size_t bytes;
+    struct mirrored *next;
+};
+
+struct staged_collective {
     struct collective wanted; /* in the device's memory */
-    struct collective staged; /* the same in host memory, in place */
-    void *host;
-    size_t bytes;   /* of host */
-    int copying_in; /* the library is done, and the result on its way */
+    struct collective staged; /* the same in host memory */
+    int copying_in;           /* the library is done, and the result on its way */
 };
 
 struct staged {
     struct transport inner;
     const struct device *device;
     size_t rank, ranks;
-    struct staged_buffer *slot; /* [capacity], and one more for blocking calls */
+    struct mirrored *mirrored;
+    struct staged_collective *slot; /* [capacity], and one more for blocking calls */
     size_t capacity;
 };
 
@@ -31,48 +38,72 @@ static size_t mark_in(size_t slot)
     return 2 * slot + 1;
 }
 
-/* Bytes of all ranks' parts, or of one. */
-static size_t whole_bytes(const struct staged *s, const struct collective *c)
+/* ---- memory ---- */
+
+static void *staged_allocate(void *state, size_t bytes)
 {
-    size_t parts = c->kind == COMM_REDUCE_SCATTER || c->kind == COMM_ALL_GATHER ? s->ranks : 1;
-    return parts * c->count * comm_dtype_bytes(c->dtype);
+    struct staged *s = state;
+    struct mirrored *m = allocate(1, sizeof *m);
+    *m = (struct mirrored){s->device->allocate(bytes), s->device->allocate_host(bytes), bytes, s->mirrored};
+    s->mirrored = m;
+    return m->memory;
 }
 
-static void reserve_staging(struct staged *s, struct staged_buffer *slot, size_t bytes)
+static void staged_release(void *state, void *memory)
 {
-    if (slot->host && bytes <= slot->bytes)
+    struct staged *s = state;
+    struct mirrored **at = &s->mirrored, *m;
+    while (*at && (*at)->memory != memory)
+        at = &(*at)->next;
+    if (!(m = *at))
         return;
-    s->device->release_host(slot->host);
-    slot->host = s->device->allocate_host(bytes);
-    slot->bytes = bytes;
+    *at = m->next;
+    s->device->release(m->memory);
+    s->device->release_host(m->host);
+    free(m);
 }
 
-/* Begins to copy the input to where an in-place collective takes it. On the training thread. */
+/* Where n bytes of the device's memory lie in the host's. */
+static void *host_of(const struct staged *s, const void *memory, size_t n)
+{
+    uintptr_t at = (uintptr_t)memory;
+    for (const struct mirrored *m = s->mirrored; m; m = m->next) {
+        uintptr_t begin = (uintptr_t)m->memory;
+        if (at >= begin && at + n <= begin + m->bytes)
+            return m->host + (at - begin);
+    }
+    FATAL("a collective of %zu bytes in memory that its comm has not allocated", n);
+}
+
+/* ---- copies ---- */
+
+/* Begins to copy the input. On the training thread. */
 static void copy_out(struct staged *s, size_t index, const struct collective *c)
 {
-    struct staged_buffer *slot = &s->slot[index];
-    size_t part = c->count * comm_dtype_bytes(c->dtype), whole = whole_bytes(s, c);
-    size_t own = c->kind == COMM_ALL_GATHER ? s->rank * part : 0;
-    size_t bytes = c->kind == COMM_REDUCE_SCATTER                            ? whole
-                   : c->kind == COMM_BROADCAST && (size_t)c->root != s->rank ? 0
-                                                                             : part;
-    reserve_staging(s, slot, whole);
+    struct staged_collective *slot = &s->slot[index];
+    size_t part = c->count * comm_dtype_bytes(c->dtype), whole = s->ranks * part;
+    size_t in = c->kind == COMM_REDUCE_SCATTER ? whole : part;
+    size_t own = c->kind == COMM_ALL_GATHER && !c->in ? s->rank * part : 0;
     slot->wanted = slot->staged = *c;
-    slot->staged.buffer = slot->host;
-    slot->staged.in = NULL;
-    s->device->stage_out((char *)slot->host + own, c->in ? c->in : (char *)c->buffer + own, bytes, mark_out(index));
+    slot->staged.buffer = host_of(s, c->buffer, c->kind == COMM_ALL_GATHER ? whole : c->in ? part : in);
+    if (c->in)
+        slot->staged.in = host_of(s, c->in, in);
+    if (c->kind == COMM_BROADCAST && (size_t)c->root != s->rank)
+        in = 0;
+    s->device->stage_out(c->in ? (void *)slot->staged.in : (char *)slot->staged.buffer + own,
+                         c->in ? c->in : (char *)c->buffer + own, in, mark_out(index));
 }
 
-/* Begins to copy the result to where the collective wants it. */
+/* Begins to copy the result. */
 static void copy_in(struct staged *s, size_t index)
 {
-    struct staged_buffer *slot = &s->slot[index];
+    struct staged_collective *slot = &s->slot[index];
     const struct collective *c = &slot->wanted;
-    size_t bytes = c->kind == COMM_ALL_GATHER ? whole_bytes(s, c) : c->count * comm_dtype_bytes(c->dtype);
+    size_t bytes = (c->kind == COMM_ALL_GATHER ? s->ranks : 1) * c->count * comm_dtype_bytes(c->dtype);
     if (c->kind == COMM_BROADCAST && (size_t)c->root == s->rank)
         bytes = 0;
     slot->copying_in = 1;
-    s->device->stage_in(c->buffer, slot->host, bytes, mark_in(index));
+    s->device->stage_in(c->buffer, slot->staged.buffer, bytes, mark_in(index));
 }
 
 static void staged_queue(void *state, size_t index, const struct collective *c)
@@ -97,7 +128,7 @@ static void staged_post(void *state, size_t index, const struct collective *c)
 static int staged_test(void *state, size_t index)
 {
     struct staged *s = state;
-    struct staged_buffer *slot = &s->slot[index];
+    struct staged_collective *slot = &s->slot[index];
     if (!slot->copying_in && s->inner.test(s->inner.state, index))
         copy_in(s, index);
     return slot->copying_in && s->device->stage_reached(mark_in(index));
@@ -120,8 +151,6 @@ static void staged_destroy(void *state)
 {
     struct staged *s = state;
     s->inner.destroy(s->inner.state);
-    for (size_t i = 0; i <= s->capacity; i++)
-        s->device->release_host(s->slot[i].host);
     s->device->staging_destroy();
     free(s->slot);
     free(s);
@@ -137,7 +166,9 @@ struct transport comm_staged(struct transport inner, const struct device *device
                          .slot = allocate(capacity + 1, sizeof *s->slot),
                          .capacity = capacity};
     device->staging_create(2 * (capacity + 1));
-    return (struct transport){.queue = staged_queue,
+    return (struct transport){.allocate = staged_allocate,
+                              .release = staged_release,
+                              .queue = staged_queue,
                               .ready = staged_ready,
                               .post = staged_post,
                               .test = staged_test,

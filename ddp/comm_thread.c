@@ -233,12 +233,17 @@ void comm_thread_look(void *state, struct watched *watched)
 
 static void *thread_allocate(struct comm *comm, size_t bytes)
 {
-    return ((struct comm_thread *)comm)->device->allocate(bytes);
+    const struct comm_thread *c = (struct comm_thread *)comm;
+    return c->transport.allocate ? c->transport.allocate(c->transport.state, bytes) : c->device->allocate(bytes);
 }
 
 static void thread_release(struct comm *comm, void *memory)
 {
-    ((struct comm_thread *)comm)->device->release(memory);
+    const struct comm_thread *c = (struct comm_thread *)comm;
+    if (c->transport.release)
+        c->transport.release(c->transport.state, memory);
+    else
+        c->device->release(memory);
 }
 
 static long thread_id(struct comm *comm)

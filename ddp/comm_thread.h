@@ -12,6 +12,10 @@
 #include "kernels/device.h"
 
 struct transport {
+    /* Memory that collectives work in, zeroed, and its release, called by the training thread while no collective is in
+     * flight; NULL: the device's. */
+    void *(*allocate)(void *state, size_t bytes);
+    void (*release)(void *state, void *memory);
     /* Prepares a collective before it is queued, called by the training thread at any time; the slot is free. NULL:
      * nothing to prepare. */
     void (*queue)(void *state, size_t slot, const struct collective *collective);

@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "ddp/comm_create.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
@@ -46,8 +47,9 @@ static int check_memory(const char *where, double needed, size_t available)
     char need[CELL], have[CELL];
     if (needed <= (double)available)
         return 0;
-    return error_report("the ranks need %s of memory for the largest message and %s has %s; use a smaller --max-bytes",
-                        text_memory(need, (size_t)fmin(needed, 1e19)), where, text_memory(have, available));
+    return error_report(
+        "the ranks need %s of memory for the largest message and %s has %s free for it; use a smaller --max-bytes",
+        text_memory(need, (size_t)fmin(needed, 1e19)), where, text_memory(have, available));
 }
 
 /* Before anything is measured: whether --output-file can be written. */
@@ -92,17 +94,18 @@ static int set_up(struct allreduce *a, const struct command *command)
     host_facts(&a->host);
     if (open_device(&a->opened, job, &o->device, a->threads))
         return -1;
-    double needed = job_sum_machine(job, (double)(buffers + samples)), on_gpu = (double)buffers * a->opened.sharing;
+    struct comm_options comm = o->comm;
+    comm.core_to_spare = cores >= a->threads + 1;
+    comm.shares_gpu = o->device.share_gpu;
+    size_t of_host = buffers * (comm_stages(a->opened.device, &comm) ? 2 : 1) + samples;
+    double needed = job_sum_machine(job, (double)of_host), on_gpu = (double)buffers * a->opened.sharing;
     if (job_agree(job, check_memory("this machine", needed, host_memory_available())) ||
-        job_agree(job, check_memory(a->opened.gpu.name, on_gpu, a->opened.gpu.free_memory)) ||
+        job_agree(job, check_memory(a->opened.gpu.name, on_gpu, open_device_available(&a->opened))) ||
         job_agree(job, job->rank ? 0 : check_output_file(o->output_file)) ||
         job_agree(job, monitor_create(&a->monitor, job, o->monitor.cpu, o->monitor.gpu)) ||
         job_agree(job, results_open(&a->results, job, &place)))
         return -1;
 
-    struct comm_options comm = o->comm;
-    comm.core_to_spare = cores >= a->threads + 1;
-    comm.shares_gpu = o->device.share_gpu;
     a->timing = timing_create(&o->choice, o->messages.bytes, o->messages.n, job->size, o->overlap, &a->timings);
     if (endpoint_create(&a->endpoint, job, a->opened.device, &comm, most_bytes, o->overlap))
         return -1;

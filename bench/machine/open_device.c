@@ -5,6 +5,7 @@
 #include "ddp/gpu.h"
 #include "kernels/error.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -61,6 +62,13 @@ size_t open_device_memory(const struct open_device *opened)
     if (device_cuda_describe(opened->gpu.index, &now))
         FATAL("%s", error_text());
     return now.total_memory - now.free_memory;
+}
+
+size_t open_device_available(const struct open_device *opened)
+{
+    const struct gpu_facts *gpu = &opened->gpu;
+    double libraries = fmax(1073741824, 0.03 * (double)gpu->total_memory) * opened->sharing;
+    return (size_t)fmax(0, (double)gpu->free_memory - libraries);
 }
 
 static int open_cpu(struct open_device *opened, const struct device_options *o, int threads)

@@ -100,7 +100,8 @@ void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON 
         results_add_line(summary, "heading", "data      synthetic");
     results_add_line(summary, "heading", "%s", epochs_or_regime);
     results_add_line(summary, "heading", "memory    %s on each rank (estimated): %s",
-                     text_memory(total, memory_total(run->memory)), memory_words(run->memory, parts));
+                     text_memory(total, memory_total(run->memory, 0, MEMORY_PARTS)),
+                     memory_words(run->memory, 0, MEMORY_PARTS, parts));
     if (!run->opened.on_gpu && products_replaced(&run->blas, blas))
         results_add_line(summary, "heading", "products  %s", blas);
     if (!run->opened.on_gpu && products_warning(&run->blas, blas))

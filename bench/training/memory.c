@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
-const char *const memory_part_name[MEMORY_PARTS] = {"weights",     "gradients",     "optimizer",
-                                                    "activations", "communication", "records"};
+const char *const memory_part_name[MEMORY_PARTS] = {"weights",       "gradients", "optimizer", "activations",
+                                                    "communication", "staging",   "records"};
 
 size_t run_capture_room(const struct run *run)
 {
@@ -30,7 +30,7 @@ void memory_spans(const struct run *run, size_t spans[TIMELINE_LANES])
     spans[LANE_MEMORY] = run->recording.allocations ? ALLOCATIONS + (size_t)run->options->n : 0;
 }
 
-void memory_estimate(struct run *run)
+void memory_estimate(struct run *run, int stages)
 {
     const struct training_options *o = run->options;
     const struct model *model = &run->model;
@@ -41,10 +41,14 @@ void memory_estimate(struct run *run)
     bytes[MEMORY_GRADIENTS] = arena;
     bytes[MEMORY_OPTIMIZER] = 2 * arena;
     bytes[MEMORY_ACTIVATIONS] = model->activation_bytes;
-    bytes[MEMORY_COMMUNICATION] = ranks > 1 ? arena : 0;
+    bytes[MEMORY_COMMUNICATION] = bytes[MEMORY_STAGING] = 0;
     for (int i = 0; i < o->n; i++)
         if (o->implementation[i].strategy->stages)
             bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(o->workload.grad_dtype);
+    if (stages)
+        bytes[MEMORY_STAGING] = arena + bytes[MEMORY_COMMUNICATION];
+    if (ranks > 1 && (stages || !run->opened.on_gpu)) /* MPI's copy */
+        bytes[stages ? MEMORY_STAGING : MEMORY_COMMUNICATION] += arena;
 
     size_t spans[TIMELINE_LANES], rows = (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
     size_t series = rows * FIGURES; /* numbers a round */
@@ -56,37 +60,50 @@ void memory_estimate(struct run *run)
         bytes[MEMORY_RECORDS] += spans[i] * sizeof(struct span);
 }
 
-size_t memory_total(const size_t bytes[MEMORY_PARTS])
+size_t memory_total(const size_t bytes[MEMORY_PARTS], int from, int to)
 {
     size_t total = 0;
-    for (int i = 0; i < MEMORY_PARTS; i++)
+    for (int i = from; i < to; i++)
         total += bytes[i];
     return total;
 }
 
-const char *memory_words(const size_t bytes[MEMORY_PARTS], char text[256])
+const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, char text[256])
 {
     char part[CELL];
     size_t at = 0;
-    for (int i = 0; i < MEMORY_PARTS && at < 256; i++)
-        at += (size_t)snprintf(text + at, 256 - at, "%s%s %s", i ? ", " : "", memory_part_name[i],
-                               text_memory(part, bytes[i]));
+    *text = 0;
+    for (int i = from; i < to && at < 256; i++)
+        if (bytes[i])
+            at += (size_t)snprintf(text + at, 256 - at, "%s%s %s", at ? ", " : "", memory_part_name[i],
+                                   text_memory(part, bytes[i]));
     return text;
 }
 
-int memory_check(const struct run *run)
+/* Whether parts [from, to) of so many ranks fit into what is available in a place, in words. */
+static int check_parts(const struct run *run, const char *place, size_t available, int ranks, int from, int to,
+                       const char *advice)
 {
-    const struct gpu_facts *gpu = run->opened.on_gpu ? &run->opened.gpu : NULL;
-    int ranks = gpu ? run->opened.sharing : run->job->machine_size;
-    size_t available = gpu ? gpu->free_memory : host_memory_available();
-    double needed = (double)(memory_total(run->memory) - (gpu ? run->memory[MEMORY_RECORDS] : 0)) * ranks;
+    double needed = (double)memory_total(run->memory, from, to) * ranks;
     char need[CELL], have[CELL], parts[256];
     if (needed <= (double)available)
         return 0;
     return error_report("%s has %s of memory free and %d rank%s on it need%s %s: a rank needs %s; use a smaller "
                         "--batch-size, --context-length, --num-layers or --d-model, %s",
-                        gpu ? gpu->name : "this machine", text_memory(have, available), ranks,
-                        text_plural((size_t)ranks), ranks > 1 ? "" : "s", text_memory(need, (size_t)fmin(needed, 1e19)),
-                        memory_words(run->memory, parts),
-                        gpu ? "--dtype bf16, or more GPUs" : "fewer --steps-per-block, or more hosts");
+                        place, text_memory(have, available), ranks, text_plural((size_t)ranks), ranks > 1 ? "" : "s",
+                        text_memory(need, (size_t)fmin(needed, 1e19)), memory_words(run->memory, from, to, parts),
+                        advice);
+}
+
+int memory_check(const struct run *run)
+{
+    const struct open_device *opened = &run->opened;
+    int of_host = opened->on_gpu ? MEMORY_STAGING : 0; /* the parts from there on */
+    char place[300];
+    snprintf(place, sizeof place, "beside what its libraries take, %s", opened->gpu.name);
+    if (check_parts(run, place, open_device_available(opened), opened->sharing, 0, of_host,
+                    "--dtype bf16, or more GPUs"))
+        return -1;
+    return check_parts(run, "this machine", host_memory_available(), run->job->machine_size, of_host, MEMORY_PARTS,
+                       "fewer --steps-per-block, or more hosts");
 }

@@ -18,14 +18,15 @@ void losses_add(struct losses *losses, const struct job *job, const double *mine
 /* Spans of each lane that a run has room for. */
 void memory_spans(const struct run *run, size_t spans[TIMELINE_LANES]);
 
-/* Fills run->memory from the planned model, before anything is allocated. */
-void memory_estimate(struct run *run);
-/* Their sum; and the parts in words. */
-size_t memory_total(const size_t bytes[MEMORY_PARTS]);
-const char *memory_words(const size_t bytes[MEMORY_PARTS], char text[256]);
+/* Fills run->memory from the planned model, before anything is allocated; stages: collectives are staged through the
+ * host's memory. */
+void memory_estimate(struct run *run, int stages);
+/* The sum of parts [from, to); and in words those that are not empty. */
+size_t memory_total(const size_t bytes[MEMORY_PARTS], int from, int to);
+const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, char text[256]);
 
-/* Returns 0 if the estimates of all ranks fit into the memory that is free in their GPU (there without the records) or
- * on this machine; or -1, reported, with the parts. */
+/* Returns 0 if the estimates of all ranks fit into the memory that is free on this machine, and in their GPU; or -1,
+ * reported, with the parts. */
 int memory_check(const struct run *run);
 
 /* Writes run.json: what was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */

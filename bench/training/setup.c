@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* Lays the model out and asks whether it fits, before anything is allocated. */
-static int plan_model(struct run *run)
+static int plan_model(struct run *run, int stages)
 {
     const struct training_options *o = run->options;
     struct model_sizes sizes =
@@ -24,7 +24,7 @@ static int plan_model(struct run *run)
     if (run->recording.operations && !run_capture_room(run))
         return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
                             run->recording.buffer_mb);
-    memory_estimate(run);
+    memory_estimate(run, stages);
     if (run->opened.on_gpu && sizes.width / sizes.heads > DEVICE_CUDA_MOST_HEAD_WIDTH)
         return error_report("heads of width %zu: on a GPU they are at most %d wide; use more --num-heads",
                             sizes.width / sizes.heads, DEVICE_CUDA_MOST_HEAD_WIDTH);
@@ -78,7 +78,11 @@ int run_set_up(struct run *run, const struct run_options *options, const char *m
     const struct data_options data = {o->data,        o->workload.vocab_size, o->workload.context_length,
                                       o->batch_size,  o->grad_accumulation,   o->seed,
                                       run->job->rank, run->job->size};
-    if (job_agree(run->job, plan_model(run)) || job_agree(run->job, data_create(&run->trainer.data, &data)) ||
+    struct comm_options how = options->comm;
+    how.core_to_spare = run->cores_per_rank >= run->threads + 1;
+    how.shares_gpu = options->device.share_gpu;
+    if (job_agree(run->job, plan_model(run, comm_stages(run->device, &how))) ||
+        job_agree(run->job, data_create(&run->trainer.data, &data)) ||
         job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
         job_agree(run->job, results_open(results, run->job, target)))
         return -1;
@@ -89,9 +93,6 @@ int run_set_up(struct run *run, const struct run_options *options, const char *m
         gpu_tracer_create(&run->gpu_tracer, run->device, spans);
     run->traced = run->recording.operations ? device_traced(run->device, &run->timeline, 1) : NULL;
     const struct device *device = run->recording.allocations ? run->traced : run->device;
-    struct comm_options how = options->comm;
-    how.core_to_spare = run->cores_per_rank >= run->threads + 1;
-    how.shares_gpu = options->device.share_gpu;
     run->comm = comm_create(run->job, device, &run->timeline, (size_t)run->model.tensors, &how);
     if (!run->comm)
         return -1;

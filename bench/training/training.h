@@ -48,6 +48,7 @@ enum memory_part {
     MEMORY_OPTIMIZER,     /* AdamW's two moments */
     MEMORY_ACTIVATIONS,   /* what forward keeps for backward, and scratch */
     MEMORY_COMMUNICATION, /* staged buffers, and the temporary copy that MPI makes while it reduces */
+    MEMORY_STAGING,       /* on a GPU by MPI: the host's memory for them and for the gradients, and MPI's copy */
     MEMORY_RECORDS,       /* the spans of a block's steps, and one sample of every block */
     MEMORY_PARTS
 };

@@ -38,8 +38,6 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
     struct data_options data = {"synthetic", 61, 9, batch, micro_batches, 11, rank, ranks};
     const struct device *device = on_device(job.rank);
     model_plan(&one->model, &sizes, device->compute_bytes);
-    model_allocate(&one->model, device, NULL);
-    model_initialize(&one->model, 3);
     ck_assert_int_eq(data_create(&one->data, &data), 0);
     size_t spans[TIMELINE_LANES];
     step_spans(&one->model, micro_batches, 0, spans);
@@ -51,6 +49,8 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
     one->comm = alone ? comm_self_create(device, &one->timeline)
                       : comm_create(&job, device, &one->timeline, (size_t)one->model.tensors, &how);
     ck_assert_ptr_nonnull(one->comm);
+    model_allocate(&one->model, device, one->comm->allocate(one->comm, one->model.arena * sizeof(float)));
+    model_initialize(&one->model, 3);
     one->trainer = (struct trainer){.device = one->model.device,
                                     .model = &one->model,
                                     .data = one->data,
@@ -68,6 +68,7 @@ static void one_rank_destroy(struct one_rank *one)
 {
     reducer_destroy(&one->reducer);
     trainer_destroy(&one->trainer);
+    one->comm->release(one->comm, one->model.gradient);
     one->comm->destroy(one->comm);
     timeline_destroy(&one->timeline);
     data_destroy(one->data);
