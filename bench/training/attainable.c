@@ -67,14 +67,21 @@ static void measure_none(struct attainable *attainable, const struct timeline *t
     free(mine);
 }
 
-/* How long collective i takes with the ranks otherwise idle: its span, as in a step. */
-static double seconds_alone(const struct job *job, struct timeline *timeline, const struct reducer *reducer, int i)
+/* How long collective i takes with the ranks otherwise idle: its span, as in a step. There the device is busy when a
+ * collective is issued, so that its launch takes no time of it. Here another one, `lead`, keeps it busy meanwhile, and all
+ * ranks leave that together. */
+static double seconds_alone(const struct job *job, struct timeline *timeline, const struct reducer *reducer,
+                            const struct collective *lead, int i)
 {
     struct timeline_mark mark = timeline_mark(timeline);
     const struct span *span = &timeline->lane[LANE_COMMUNICATION].span[mark.n[LANE_COMMUNICATION]];
     struct collective collective = reducer_collective(reducer, i);
     reducer->device->synchronize();
     job_barrier(job);
+    if (reducer->comm->on_device) {
+        reducer->comm->start(reducer->comm, lead);
+        span++;
+    }
     reducer->comm->run_blocking(reducer->comm, &collective);
     reducer->device->stamps_end();
     timeline_settle(timeline, reducer->device->stamp_ns);
@@ -96,10 +103,13 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
         measure_none(attainable, timeline, times, timed, round);
         return;
     }
+    enum { LEAD = 1 << 20 }; /* 4 MiB take longer than a launch on any link */
     const struct bucket *last = &reducer->plan.bucket[reducer->plan.n - 1];
-    reducer->device->zero(reducer->gradient, last->offset + last->count); /* sums of sums would soon be infinite */
+    size_t all = last->offset + last->count;
+    const struct collective lead = {.buffer = reducer->gradient, .count = all < LEAD ? all : LEAD};
+    reducer->device->zero(reducer->gradient, all); /* sums of sums would soon be infinite */
     for (int i = 0; i < reducer->plan.n; i++)
-        alone_of(attainable, implementation, i)[round] = seconds_alone(job, timeline, reducer, i);
+        alone_of(attainable, implementation, i)[round] = seconds_alone(job, timeline, reducer, &lead, i);
 }
 
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int timed,

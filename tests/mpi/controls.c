@@ -120,19 +120,38 @@ START_TEST(blocks_of_none_give_the_bound)
 }
 END_TEST
 
-/* Collectives that take as many milliseconds as a rank has number, plus one, by stamps, and gradients of nothing. */
+/* Collectives that take as many milliseconds as a rank has number, plus one, by stamps, and gradients of nothing. On a
+ * device they begin when the last is over, are stamped then, and wait until the host has launched them. */
 static int collectives, out_of_order;
+static int64_t host_now, device_now, launch_ns;
+
+static void put_on_device(int index, int64_t takes_ns)
+{
+    int64_t begin = device_now > host_now ? device_now : host_now;
+    host_now += launch_ns;
+    device_now = (begin > host_now ? begin : host_now) + takes_ns;
+    made_up_collective(&run.timeline, 100, index, 1, -1 - begin, -1 - device_now);
+}
 
 static void slow(struct comm *comm, const struct collective *collective)
 {
     (void)comm;
     out_of_order += collective->index != collectives++;
-    made_up_collective(&run.timeline, 100, collective->index, 1, -1, -2);
+    put_on_device(collective->index, (job.rank + 1) * (int64_t)MS);
+}
+
+/* Another one before it, which is not measured. */
+static long lead(struct comm *comm, const struct collective *collective)
+{
+    (void)comm;
+    ck_assert_uint_gt(collective->count, 0);
+    put_on_device(0, 3 * launch_ns);
+    return 1;
 }
 
 static int64_t stamp_ns(int64_t ticket)
 {
-    return ticket == -1 ? 0 : (job.rank + 1) * (int64_t)MS;
+    return -1 - ticket;
 }
 
 static int zeroed;
@@ -150,13 +169,21 @@ static double slowdown(int rank)
 
 static void nothing(void) {}
 
-/* Every collective takes 60 ms beside the steps that count, and 1 ns beside the others. */
+static void synchronize(void)
+{
+    host_now = device_now > host_now ? device_now : host_now;
+}
+
+/* Every collective takes 60 ms beside the steps that count, and 1 ns beside the others. How long the host takes to
+ * launch them does not matter. */
 START_TEST(collectives_are_measured_alone)
 {
     struct step_times times[STEPS] = {{0}};
     struct overlap overlap[STEPS] = {{0}};
-    const struct device device = {.zero = zero, .synchronize = nothing, .stamps_end = nothing, .stamp_ns = stamp_ns};
-    struct comm comm = {.run_blocking = slow};
+    const struct device device = {
+        .zero = zero, .synchronize = synchronize, .stamps_end = nothing, .stamp_ns = stamp_ns};
+    struct comm comm = {.run_blocking = slow, .on_device = _i, .start = _i ? lead : NULL};
+    launch_ns = _i * 100 * (int64_t)US;
     made_up_profile_create(&p, job.size, &strategy_ddp_bucketed);
     made_up_create(&run.timeline, 200);
     p.reducer[0].comm = &comm;
@@ -199,7 +226,7 @@ int main(void)
     tcase_add_test(tests, ratios_are);
     tcase_add_test(tests, without_overlap_there_is_no_efficiency);
     tcase_add_test(tests, blocks_of_none_give_the_bound);
-    tcase_add_test(tests, collectives_are_measured_alone);
+    tcase_add_loop_test(tests, collectives_are_measured_alone, 0, 2);
     suite_add_tcase(suite, tests);
     return suite_run_ranks(suite, &job);
 }
