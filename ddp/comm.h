@@ -81,10 +81,11 @@ struct comm {
     void (*join)(struct comm *comm, long ticket);
     /* Start and join in one, on the calling thread. */
     void (*run_blocking)(struct comm *comm, const struct collective *collective);
-    /* The library's own call, complete on return, with nothing around it and no span: for measuring it. Nothing may be
-     * in flight, and the device must be at rest (synchronize). Where ranks share cores it may hold one for a whole time
-     * slice of the scheduler; `run_blocking` does not. */
-    void (*call)(struct comm *comm, const struct collective *collective);
+    /* The library's own call, n times, complete on return, with nothing around them and no spans: for measuring it.
+     * Those on the device are queued one behind the other and waited for once. Nothing may be in flight, and the device
+     * must be at rest (synchronize). Where ranks share cores it may hold one for a whole time slice of the scheduler;
+     * `run_blocking` does not. */
+    void (*call)(struct comm *comm, const struct collective *collective, size_t n);
     /* The operating system's number of the comm's own thread; 0 if it has none. */
     long (*thread_id)(struct comm *comm);
     /* CPU seconds that the comm's own threads have used since it was created. */

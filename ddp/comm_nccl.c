@@ -205,12 +205,13 @@ static void nccl_run(struct comm *comm, const struct collective *collective)
     nccl_join(comm, nccl_start(comm, collective));
 }
 
-static void nccl_call(struct comm *comm, const struct collective *collective)
+static void nccl_call(struct comm *comm, const struct collective *collective, size_t n)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
     struct entry e = {.collective = *collective};
     begin_call(c, &e);
-    issue_call(c, collective);
+    for (size_t i = 0; i < n; i++)
+        issue_call(c, collective);
     CUDA_CHECK(cudaStreamSynchronize(c->stream));
     end_call(c);
 }

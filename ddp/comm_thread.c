@@ -204,7 +204,7 @@ static void thread_run(struct comm *comm, const struct collective *collective)
     thread_join(comm, enqueue((struct comm_thread *)comm, collective, 1));
 }
 
-static void thread_call(struct comm *comm, const struct collective *collective)
+static void thread_call(struct comm *comm, const struct collective *collective, size_t n)
 {
     struct comm_thread *c = (struct comm_thread *)comm;
     struct entry e = {
@@ -212,7 +212,8 @@ static void thread_call(struct comm *comm, const struct collective *collective)
     pthread_mutex_lock(&c->lock);
     c->call = &e;
     pthread_mutex_unlock(&c->lock);
-    c->transport.call(c->transport.state, collective);
+    for (size_t i = 0; i < n; i++)
+        c->transport.call(c->transport.state, collective);
     pthread_mutex_lock(&c->lock);
     c->call = NULL;
     pthread_mutex_unlock(&c->lock);

@@ -74,6 +74,8 @@ static int write_run(const struct allreduce *a, const struct command *command)
     json_add_text(derived, "device", a->endpoint.device->name);
     open_device_describe(&a->opened, derived);
     provenance_add_comm(derived, a->endpoint.comm);
+    if (!a->options->overlap)
+        json_add_text(derived, "blocking", blocking_name[timing_blocking(&a->endpoint, a->options->timing.blocking)]);
     host_describe(&a->host, a->job, json);
     return provenance_write(&a->results, json);
 }
@@ -114,10 +116,10 @@ static int set_up(struct allreduce *a, const struct command *command)
     else
         timing_table_create(&a->table, o->show_cpu_time != 0, o->show_iterations != 0, o->choice.kind == COMM_BROADCAST,
                             comm_bus_factor(o->choice.kind, job->size));
-    if (cores < 1 && !o->timing.nonblocking && job->rank == 0)
+    if (cores < 1 && o->timing.blocking != BLOCKING_YIELDS && job->rank == 0)
         fprintf(stderr,
                 "ddpbench: %d ranks share the cores: a blocking call may hold one for a time slice of the "
-                "scheduler; --call nonblocking yields instead\n",
+                "scheduler; --blocking yield does not\n",
                 job->machine_size);
     if (job_agree(job, write_run(a, command)))
         return -1;
@@ -140,7 +142,7 @@ static void add_heading(const struct allreduce *a, cJSON *summary)
                      version_text(), job->size, text_plural((size_t)job->size), a->threads,
                      text_plural((size_t)a->threads), job->hosts, text_plural((size_t)job->hosts), machine, comm->name,
                      comm->on_device ? " (" : "", comm->on_device ? comm->progress : "", comm->on_device ? ")" : "",
-                     t->nonblocking || o->overlap ? "non-blocking calls" : "blocking calls");
+                     blocking_name[o->overlap ? BLOCKING_YIELDS : timing_blocking(&a->endpoint, t->blocking)]);
     if (o->overlap) {
         results_add_line(summary, "heading", "# %s", comm_kind_name[o->choice.kind]);
         return;

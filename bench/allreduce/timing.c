@@ -15,6 +15,9 @@
 #include <string.h>
 
 const char *const rank_time_name[RANK_TIMES] = {"rank 0", "mean of ranks", "fastest rank", "slowest rank"};
+const char *const blocking_name[BLOCKINGS] = {"auto", "queued calls", "blocking calls", "non-blocking calls"};
+
+enum { STRETCHES = 10 };
 
 /* ---- the endpoint ---- */
 
@@ -114,13 +117,21 @@ void timing_destroy(struct collective_timing *timing, size_t n)
 
 /* ---- one cycle ---- */
 
-static void call(struct endpoint *e, const struct collective *c, int nonblocking)
+enum blocking timing_blocking(const struct endpoint *e, enum blocking asked)
 {
-    if (nonblocking) {
-        e->comm->run_blocking(e->comm, c);
-        e->device->synchronize();
-    } else
-        e->comm->call(e->comm, c);
+    return asked ? asked : e->comm->on_device ? BLOCKING_NO : BLOCKING_YES;
+}
+
+/* n iterations, complete on return. */
+static void iterate(struct endpoint *e, const struct collective *c, enum blocking blocking, size_t n)
+{
+    if (blocking == BLOCKING_YIELDS)
+        for (size_t i = 0; i < n; i++) {
+            e->comm->run_blocking(e->comm, c);
+            e->device->synchronize();
+        }
+    else
+        e->comm->call(e->comm, c, n);
 }
 
 /* One round of inputs, whose results are compared with what they have to be. Where the host cannot reach the device's
@@ -143,7 +154,7 @@ static size_t check_once(struct endpoint *e, const struct timing_options *option
         e->device->synchronize();
     }
     watchdog_mark(e->comm->watchdog, clock_now_ns(), (long)round);
-    call(e, c, options->nonblocking);
+    iterate(e, c, options->blocking, 1);
     if (copies)
         e->device->download(e->host_buffer, e->buffer, t->bytes);
     unsigned char *result = (unsigned char *)e->host_buffer + ((char *)comm_result(e->comm, c) - (char *)c->buffer);
@@ -154,15 +165,28 @@ static size_t check_once(struct endpoint *e, const struct timing_options *option
     return payload_wrong(&payload, result);
 }
 
-static void time_calls(struct endpoint *e, const struct collective *c, int nonblocking, double *seconds, size_t n)
+/* Parts of n iterations that are waited for once: each one; or, where they are queued, stretches of 20 at least, as
+ * many as nccl-tests queues, unless these take longer than a second. */
+static size_t parts_of(const struct endpoint *e, enum blocking blocking, size_t n, double seconds)
 {
-    call(e, c, nonblocking); /* ranks leave a barrier one after the other */
+    double parts = fmin(STRETCHES, floor((double)n / 20));
+    if (timing_blocking(e, blocking) == BLOCKING_NO)
+        return (size_t)fmin((double)n, fmax(parts, ceil((double)n * seconds)));
+    return n;
+}
+
+static void time_calls(struct endpoint *e, const struct collective *c, enum blocking blocking, double *seconds,
+                       size_t n, size_t parts)
+{
+    iterate(e, c, blocking, 1); /* ranks leave a barrier one after the other */
     int64_t last = clock_now_ns();
-    for (size_t i = 0; i < n; i++) {
+    for (size_t part = 0, i = 0; part < parts; part++) {
+        size_t end = (part + 1) * n / parts, length = end - i;
         watchdog_mark(e->comm->watchdog, last, (long)i);
-        call(e, c, nonblocking);
+        iterate(e, c, blocking, length);
         int64_t now = clock_now_ns();
-        seconds[i] = 1e-9 * (double)(now - last);
+        while (i < end)
+            seconds[i++] = 1e-9 * (double)(now - last) / (double)length;
         last = now;
     }
 }
@@ -193,14 +217,13 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
     for (size_t i = 0; i < options->warmup_iters; i++) {
         int64_t start = clock_now_ns();
         watchdog_mark(e->comm->watchdog, start, (long)i);
-        call(e, &c, options->nonblocking);
+        iterate(e, &c, options->blocking, 1);
         fastest = fmin(fastest, 1e-9 * (double)(clock_now_ns() - start));
     }
-    if (!t->planned) {
-        double slowest = job_max(e->job, fastest), least = fmax(5, (double)options->cycles);
+    double slowest = job_max(e->job, fastest), least = fmax(5, (double)options->cycles);
+    if (!t->planned)
         t->planned =
             options->iters ? options->iters : (size_t)fmax(least, fmin(TIMING_MOST_ITERATIONS, budget_s / slowest));
-    }
     size_t n = t->planned * (cycle + 1) / options->cycles - t->planned * cycle / options->cycles;
     if (!t->seconds)
         t->seconds = allocate(t->planned, sizeof *t->seconds);
@@ -210,7 +233,7 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
     job_barrier(e->job);
     t->start_ns = clock_now_ns();
     double cpu = host_process_cpu_seconds();
-    time_calls(e, &c, options->nonblocking, t->seconds + t->n, n);
+    time_calls(e, &c, options->blocking, t->seconds + t->n, n, parts_of(e, options->blocking, n, slowest));
     watchdog_rest(e->comm->watchdog);
     t->cpu_seconds += host_process_cpu_seconds() - cpu;
     t->n += n;
@@ -222,7 +245,6 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
 /* The median of the means of up to ten stretches. */
 static double median_of_means(const double *x, size_t n)
 {
-    enum { STRETCHES = 10 };
     double mean[STRETCHES] = {0};
     size_t stretches = n < STRETCHES ? n : STRETCHES;
     for (size_t k = 0; k < stretches; k++) {

@@ -37,6 +37,12 @@ struct collective_choice {
 enum rank_time { TIME_OF_RANK0, TIME_MEAN, TIME_OF_FASTEST, TIME_OF_SLOWEST, RANK_TIMES };
 extern const char *const rank_time_name[RANK_TIMES]; /* in words */
 
+/* How iterations follow one another: the library's calls one behind the other, timed in up to ten stretches of at least
+ * 20, as nccl-tests' loops; the library's calls one by one, as OSU's loops; or one by one as strategies send. Auto is
+ * the first where collectives are work of the device, and the second elsewhere. */
+enum blocking { BLOCKING_AUTO, BLOCKING_NO, BLOCKING_YES, BLOCKING_YIELDS, BLOCKINGS };
+extern const char *const blocking_name[BLOCKINGS]; /* in words */
+
 enum { TIMING_MOST_ITERATIONS = 2000 }; /* unless more are asked for */
 struct timing_options {
     size_t iters;        /* timed iterations; 0: as many as fit into 0.2 s */
@@ -45,7 +51,7 @@ struct timing_options {
     size_t check;        /* untimed iterations whose results are checked */
     size_t flip_bit;     /* of rank 0's result before it is checked, counted from 1; 0: none. For tests */
     enum rank_time time;
-    int nonblocking; /* 1: started, tested and yielding; 0: the library's own call */
+    enum blocking blocking;
 };
 
 /* One collective, and what its iterations took. */
@@ -57,7 +63,7 @@ struct collective_timing {
     size_t bytes; /* of the whole message: what a rank ends up with, or, reduce-scatter, what it starts with */
 
     size_t n;           /* iterations timed so far */
-    double *seconds;    /* [n] of this rank, all cycles */
+    double *seconds;    /* [n] of this rank, all cycles; the mean of a stretch whose iterations were queued */
     double cpu_seconds; /* of this rank's threads, in the n iterations */
     double wrong;       /* elements of this rank, when finished of all ranks; NAN: not checked */
     size_t planned;     /* iterations in all cycles; 0 before the first */
@@ -83,6 +89,9 @@ struct collective_timing {
 struct collective_timing *timing_create(const struct collective_choice *choice, const size_t *bytes, size_t sizes,
                                         int ranks, int in_place_only, size_t *n);
 void timing_destroy(struct collective_timing *timing, size_t n);
+
+/* What auto comes to. */
+enum blocking timing_blocking(const struct endpoint *endpoint, enum blocking asked);
 
 /* One cycle of a collective: checks its results (in cycle 0), warms up, times. All ranks call. */
 void timing_measure(struct endpoint *endpoint, const struct timing_options *options, struct collective_timing *timing,

@@ -68,8 +68,8 @@ static void measure_none(struct attainable *attainable, const struct timeline *t
 }
 
 /* How long collective i takes with the ranks otherwise idle: its span, as in a step. There the device is busy when a
- * collective is issued, so that its launch takes no time of it. Here another one, `lead`, keeps it busy meanwhile, and all
- * ranks leave that together. */
+ * collective is issued, so that its launch takes no time of it. Here another one, `lead`, keeps it busy meanwhile, and
+ * all ranks leave that together. */
 static double seconds_alone(const struct job *job, struct timeline *timeline, const struct reducer *reducer,
                             const struct collective *lead, int i)
 {

@@ -13,7 +13,7 @@ measure() {
     shift
     rm -rf out
     status=0
-    timeout 60 "${mpirun[@]}" -n "$ranks" "$program" allreduce --call nonblocking --output out "$@" >printed 2>said </dev/null || status=$?
+    timeout 60 "${mpirun[@]}" -n "$ranks" "$program" allreduce --blocking yield --output out "$@" >printed 2>said </dev/null || status=$?
 }
 
 # expect WORDS CONDITION...: the last command ended with status 0, and the condition, a command, holds.
@@ -68,6 +68,13 @@ status=0
 rm -rf out
 timeout 60 "${mpirun[@]}" -n 2 "$program" allreduce -b 8 -e 64K -f 8 -n 10 --output out >printed 2>said </dev/null || status=$?
 expect "blocking calls, the default, are exact too" equal "$(values wrong_elements)" 0
+expect "and are named" grep -q '^# ddpbench .*, blocking calls$' printed
+mv out blocking
+status=0
+timeout 60 "${mpirun[@]}" -n 2 "$program" allreduce -b 8 -e 64K -f 8 -n 10 -z 0 --output out >printed 2>said </dev/null || status=$?
+expect "those that are queued are named, too" grep -q '^# ddpbench .*, queued calls$' printed
+"$program" compare --metrics time blocking out >said 2>&1 && status=1 || status=0
+expect "the two are not compared" grep -q 'blocking: baseline blocking calls, candidate queued calls' said
 
 for kind in all_reduce reduce_scatter all_gather broadcast; do
     measure 3 --collective $kind -d all -o all --sizes 1,1000,48K -n 2 -w 1 --root 1 --output-file report.json -c 1

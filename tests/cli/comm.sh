@@ -75,15 +75,16 @@ for ranks in 1 2; do
 done
 
 for comm in nccl mpi; do
+    blocking="$([ $comm = nccl ] && echo queued || echo blocking) calls"
     for collective in all_reduce reduce_scatter all_gather broadcast; do
         sweep 2 --device cuda --comm $comm --collective $collective -d all -o all
-        is "a sweep of $collective by $comm is right" "$status" 0
+        is "a sweep of $collective by $comm is right" "$status $(field blocking)" "0 $blocking"
         again
     done
     DDPBENCH_TEST_FLIP_BIT=3 sweep 2 --device cuda --comm $comm
     check 1 "a wrong bit by $comm is found" ''
     again
-    sweep 2 --device cuda --comm $comm --call nonblocking --collective reduce_scatter
+    sweep 2 --device cuda --comm $comm --blocking yield --collective reduce_scatter
     is "a sweep that does not block by $comm is right" "$status" 0
     again
 done

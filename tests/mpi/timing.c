@@ -108,17 +108,22 @@ START_TEST(a_real_timing_is_right)
 {
     static const size_t bytes = 4096;
     struct collective_choice choice = {.kind = (enum comm_kind)(_i % COMM_KINDS), .dtypes = 1, .ops = 1};
+    enum blocking blocking = (enum blocking)(_i / COMM_KINDS);
     struct timing_options options = {
-        .iters = 21, .warmup_iters = 5, .cycles = 2, .check = 1, .time = TIME_MEAN, .nonblocking = _i < COMM_KINDS};
+        .iters = 21, .warmup_iters = 5, .cycles = 2, .check = 1, .time = TIME_MEAN, .blocking = blocking};
     struct comm_options comm = {.timeout_s = 60};
     struct endpoint endpoint;
-    size_t n;
+    size_t n, same = 0;
     struct collective_timing *timing = timing_create(&choice, &bytes, 1, job.size, 0, &n);
     ck_assert_int_eq(endpoint_create(&endpoint, &job, device_cpu(1), &comm, bytes, 0), 0);
     ck_assert_uint_eq(n, choice.kind == COMM_BROADCAST ? 1 : 2);
     for (struct collective_timing *t = timing; t < timing + n; t++) {
         timing_measure(&endpoint, &options, t, 0);
         ck_assert_uint_eq(t->n, 10);
+        for (int i = 1; i < 10; i++)
+            same += t->seconds[i] == t->seconds[i - 1];
+        ck_assert(blocking == BLOCKING_NO ? same > 4 : same < 5); /* those that are queued are timed together */
+        same = 0;
         timing_measure(&endpoint, &options, t, 1);
         ck_assert_uint_eq(t->n, 21);
         ck_assert_double_eq(t->wrong, 0);
@@ -141,7 +146,7 @@ int main(void)
     tcase_add_test(tests, overlap_is_not_clamped);
     tcase_add_test(tests, bus_factors_are_those_of_nccl_tests);
     tcase_add_test(tests, sizes_are_whole_elements);
-    tcase_add_loop_test(tests, a_real_timing_is_right, 0, 2 * COMM_KINDS);
+    tcase_add_loop_test(tests, a_real_timing_is_right, 0, BLOCKINGS * COMM_KINDS);
     suite_add_tcase(suite, tests);
     return suite_run_ranks(suite, &job);
 }
