@@ -122,15 +122,13 @@ enum blocking timing_blocking(const struct endpoint *e, enum blocking asked)
     return asked ? asked : e->comm->on_device ? BLOCKING_NO : BLOCKING_YES;
 }
 
-/* n iterations, complete on return. */
+/* n iterations (1 of those that yield), complete on return. */
 static void iterate(struct endpoint *e, const struct collective *c, enum blocking blocking, size_t n)
 {
-    if (blocking == BLOCKING_YIELDS)
-        for (size_t i = 0; i < n; i++) {
-            e->comm->run_blocking(e->comm, c);
-            e->device->synchronize();
-        }
-    else
+    if (blocking == BLOCKING_YIELDS) {
+        e->comm->run_blocking(e->comm, c);
+        e->device->synchronize();
+    } else
         e->comm->call(e->comm, c, n);
 }
 

@@ -122,7 +122,9 @@ START_TEST(a_real_timing_is_right)
         ck_assert_uint_eq(t->n, 10);
         for (int i = 1; i < 10; i++)
             same += t->seconds[i] == t->seconds[i - 1];
-        ck_assert(blocking == BLOCKING_NO ? same > 4 : same < 5); /* those that are queued are timed together */
+        /* those that are queued are timed together; of one rank, copies that take nothing may be as long as each other
+         */
+        ck_assert(blocking == BLOCKING_NO ? same > 4 : job.size == 1 || same < 5);
         same = 0;
         timing_measure(&endpoint, &options, t, 1);
         ck_assert_uint_eq(t->n, 21);
