@@ -1,7 +1,8 @@
 /* nccl.h - NCCL as the project uses it, emulated between processes of one machine; for C and C++.
  *
  * Names, codes and meanings are those of NVIDIA's NCCL. Ranks meet in shared memory; a collective is work of a stream
- * that is done when all ranks have come to it. One of a single rank is a copy, or nothing where it is in place. Variables of the environment (n counts a process's collectives from 1):
+ * that is done when all ranks have come to it. One of a single rank is a copy, or nothing where it is in place.
+ * Variables of the environment (n counts a process's collectives from 1):
  *
  *   EMULATED_NCCL_FAIL_RANK=r,call=n   that collective of rank r ends in an asynchronous error and is never done
  *   EMULATED_NCCL_HANG_RANK=r,call=n   that collective is never begun on rank r, without a word; 0: connecting isn't
