@@ -31,8 +31,10 @@ END_TEST
 START_TEST(series_stay_when_they_get_room)
 {
     double *series = malloc(6 * sizeof *series);
-    for (int i = 0; i < 6; i++)
-        series[i] = 10 * (i / 3) + i % 3; /* [2, 3] */
+    for (int i = 0; i < 3; i++) {
+        series[i] = i;
+        series[3 + i] = 10 + i; /* [2, 3] */
+    }
     size_t room = 3;
     series_grow(&series, 2, &room);
     ck_assert_uint_eq(room, 6);
