@@ -19,8 +19,9 @@ struct gpu_facts {
     size_t shared_memory_per_block;
 };
 
-/* Attention keeps a tile of a head in a multiprocessor's shared memory. */
-enum { DEVICE_CUDA_MOST_HEAD_WIDTH = 256 };
+/* Attention keeps tiles of a head in a multiprocessor's shared memory: the widest head, and the bytes that a GPU must
+ * let a block have. sm_86, sm_89 and sm_120 give that; sm_80 163 KiB, sm_90 and sm_100 227 KiB. */
+enum { DEVICE_CUDA_MOST_HEAD_WIDTH = 256, DEVICE_CUDA_LEAST_SHARED = 99 << 10 };
 
 /* How many GPUs this process sees, at least 1; or -1, reported: the program was built without CUDA, there is no driver,
  * the driver is too old for the program, or it shows no GPU. */
@@ -30,7 +31,8 @@ int device_cuda_count(void);
 int device_cuda_describe(int index, struct gpu_facts *gpu);
 
 /* The device that computes on a GPU of this process, from now on its only one. The table is static. Returns 0; or -1,
- * reported: the program holds no code for this GPU's architecture, or the GPU is out of order or taken. */
+ * reported: the program holds no code for this GPU's architecture, or the GPU is out of order or taken, or gives a
+ * block less shared memory than attention needs. */
 int device_cuda_open(int index, enum precision precision, const struct device **device);
 
 /* Begins (1) or ends (0) what NVIDIA's profilers record when they wait for it: nsys --capture-range=cudaProfilerApi,

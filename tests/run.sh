@@ -211,6 +211,9 @@ run_sharing() {
     lanes=$(nproc)
     if [ "$only" != cpu ]; then
         run_one check "unit/kernels/test_device, emulated GPU" "$build/emulated/tests/unit/kernels/test_device"
+        # what sm_86, sm_89 and sm_120 give a block
+        CK_RUN_CASE=attention EMULATED_CUDA_SHARED=101376 run_one check "attention, emulated GPU with little shared memory" \
+            "$build/emulated/tests/unit/kernels/test_device"
         run_scripts "${sharing_emulated[@]}"
     fi
     run_scripts "${sharing[@]}"

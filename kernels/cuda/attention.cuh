@@ -54,12 +54,28 @@ template <typename Number> struct attention_sizes attention_sizes_of(size_t T, s
     return sizes;
 }
 
-/* Lets a kernel ask for that much shared memory when it is launched: without, it is 48 KiB. Returns true. */
-template <typename Kernel> bool attention_allow_shared(Kernel *kernel, size_t bytes)
+/* Issues a kernel of attention with its plan's shared memory, which beyond 48 KiB must be allowed first. */
+template <typename Plan, typename... Parameters, typename... Arguments>
+void attention_launch(void (*kernel)(Parameters...), dim3 grid, Arguments... arguments)
 {
     CUDA_CHECK(cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(bytes)));
-    return true;
+                                    static_cast<int>(Plan::SHARED)));
+    launch(kernel, grid, dim3(ATTENTION_THREADS), Plan::SHARED, arguments...);
+}
+
+/* Calls issue(plan) with the plan for this GPU: Plan<Products, DEPTH, SCARCE>, SCARCE where the other plan asks for more
+ * shared memory than the GPU has for a block. */
+template <template <typename, int, bool> class Plan, typename Products, int DEPTH, typename Issue>
+void attention_plan(Issue issue)
+{
+    typedef Plan<Products, DEPTH, false> Ample;
+    if constexpr (Ample::SHARED > DEVICE_CUDA_LEAST_SHARED) {
+        typedef Plan<Products, DEPTH, true> Scarce;
+        static_assert(Scarce::SHARED <= DEVICE_CUDA_LEAST_SHARED, "there is a plan for every GPU");
+        if (cuda_block_shared < Ample::SHARED)
+            return issue(Scarce());
+    }
+    issue(Ample());
 }
 
 /* Where the block's head starts in an array [B, T, H, D]; x of the grid is [B, H]. */

@@ -49,18 +49,21 @@ template <typename Number> struct backward_arguments {
 template <typename Products, int DEPTH>
 static void backward_of_depth(const backward_arguments<typename Products::Number> &x)
 {
-    typedef backward_query_plan<Products, DEPTH> Queries;
-    typedef backward_key_plan<Products, DEPTH> Keys;
-    static_assert(ROWS_FILL % Queries::QUERIES == 0 && ROWS_FILL % Keys::QUERIES == 0, "tiles end with the rows");
-    static const bool allowed =
-        attention_allow_shared(attention_backward_query_kernel<Products, DEPTH>, Queries::SHARED) &&
-        attention_allow_shared(attention_backward_key_kernel<Products, DEPTH>, Keys::SHARED);
-    if (!allowed)
-        return;
-    launch(attention_backward_key_kernel<Products, DEPTH>, dim3(x.heads, blocks_of(x.sizes.T, Keys::KEYS)),
-           dim3(ATTENTION_THREADS), Keys::SHARED, x.dk, x.dv, x.d_o, x.rows, x.q, x.k, x.v, x.sizes);
-    launch(attention_backward_query_kernel<Products, DEPTH>, dim3(x.heads, blocks_of(x.sizes.T, Queries::QUERIES)),
-           dim3(ATTENTION_THREADS), Queries::SHARED, x.dq, x.d_o, x.rows, x.q, x.k, x.v, x.sizes);
+    typedef typename Products::Number Number;
+    attention_plan<backward_key_plan, Products, DEPTH>([&](auto plan) {
+        typedef decltype(plan) Plan;
+        static_assert(ROWS_FILL % Plan::QUERIES == 0, "tiles end with the rows");
+        attention_launch<Plan>(attention_backward_key_kernel<Plan, Number>,
+                               dim3(x.heads, blocks_of(x.sizes.T, Plan::KEYS)), x.dk, x.dv, x.d_o, x.rows, x.q, x.k,
+                               x.v, x.sizes);
+    });
+    attention_plan<backward_query_plan, Products, DEPTH>([&](auto plan) {
+        typedef decltype(plan) Plan;
+        static_assert(ROWS_FILL % Plan::QUERIES == 0, "tiles end with the rows");
+        attention_launch<Plan>(attention_backward_query_kernel<Plan, Number>,
+                               dim3(x.heads, blocks_of(x.sizes.T, Plan::QUERIES)), x.dq, x.d_o, x.rows, x.q, x.k, x.v,
+                               x.sizes);
+    });
 }
 
 template <typename Products> static void backward(const backward_arguments<typename Products::Number> &x)

@@ -20,30 +20,30 @@ struct attention_rows {
 };
 constexpr int ROWS_FILL = 128; /* a multiple of each plan's QUERIES */
 
-/* Sizes of tiles, as in forward; accumulators of dq, scores and their gradients must fit registers. */
-template <typename Products, int DEPTH> struct backward_query_plan {
+/* Sizes of tiles, as in forward; accumulators of dq, scores and their gradients must fit registers. Where shared memory
+ * is SCARCE, half as many rows are streamed at a time, or, where 16 are, half as many stay. */
+template <typename Of, int D, bool SCARCE> struct backward_query_plan {
+    typedef Of Products;
     typedef typename Products::Number Number;
-    static constexpr int BYTES = DEPTH * sizeof(Number);
-    static constexpr int PARTS = BYTES <= 512 ? 1 : 2;
+    static constexpr int DEPTH = D, BYTES = DEPTH * sizeof(Number);
+    static constexpr int MOST_KEYS = BYTES <= 256 ? 32 : 16;
+    static constexpr int PARTS = (BYTES <= 512 ? 1 : 2) * (SCARCE && MOST_KEYS == 16 ? 2 : 1);
     static constexpr int COLUMNS = DEPTH / PARTS;
     static constexpr int M = BYTES <= 256 && Products::WORDS == 1 ? 2 : 1;
     static constexpr int QUERIES = 16 * M * ATTENTION_WARPS / PARTS;
-    static constexpr int KEYS = BYTES <= 256 ? 32 : 16;
+    static constexpr int KEYS = SCARCE ? 16 : MOST_KEYS;
     static constexpr int ROW = attention_tile<Number, DEPTH>::ROW;
     static constexpr size_t SHARED = (2 * QUERIES + 4 * KEYS) * ROW * sizeof(Number);
 };
 
-template <typename Products, int DEPTH>
+template <typename Plan, typename Number>
 __global__ void __launch_bounds__(ATTENTION_THREADS)
-    attention_backward_query_kernel(typename Products::Number *dq, const typename Products::Number *d_o,
-                                    struct attention_rows rows, const typename Products::Number *q,
-                                    const typename Products::Number *k, const typename Products::Number *v,
-                                    struct attention_sizes sizes)
+    attention_backward_query_kernel(Number *dq, const Number *d_o, struct attention_rows rows, const Number *q,
+                                    const Number *k, const Number *v, struct attention_sizes sizes)
 {
-    typedef typename Products::Number Number;
+    typedef typename Plan::Products Products;
     typedef typename Products::template Operand<4> Left;
-    typedef backward_query_plan<Products, DEPTH> Plan;
-    constexpr int M = Plan::M, KEYS = Plan::KEYS, ROW = Plan::ROW;
+    constexpr int M = Plan::M, DEPTH = Plan::DEPTH, KEYS = Plan::KEYS, ROW = Plan::ROW;
     Number *queries = dynamic_shared<Number>(), *gradients = queries + Plan::QUERIES * ROW,
            *streamed = gradients + Plan::QUERIES * ROW;
     size_t head = attention_head(sizes);
@@ -104,16 +104,19 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
     store_sums<Number, DEPTH, Plan::COLUMNS, M>(dq + head, first, column, queries + own * ROW, results, factor, sizes);
 }
 
-template <typename Products, int DEPTH> struct backward_key_plan {
+template <typename Of, int D, bool SCARCE> struct backward_key_plan {
+    typedef Of Products;
     typedef typename Products::Number Number;
-    static constexpr int BYTES = DEPTH * sizeof(Number);
-    static constexpr int PARTS = DEPTH * Products::WORDS <= 128 ? 1 : DEPTH * Products::WORDS / 128;
+    static constexpr int DEPTH = D, BYTES = DEPTH * sizeof(Number);
+    static constexpr int LEAST_PARTS = DEPTH * Products::WORDS <= 128 ? 1 : DEPTH * Products::WORDS / 128;
+    static constexpr int MOST_QUERIES = BYTES == 1024 || (BYTES == 512 && LEAST_PARTS == 1) ? 16
+                                        : BYTES == 256 && Products::WORDS == 1              ? 64
+                                                                                            : 32;
+    static constexpr int PARTS = LEAST_PARTS * (SCARCE && MOST_QUERIES == 16 ? 2 : 1);
     static constexpr int COLUMNS = DEPTH / PARTS;
     static constexpr int M = BYTES <= 128 && Products::WORDS == 1 ? 2 : 1;
     static constexpr int KEYS = 16 * M * ATTENTION_WARPS / PARTS;
-    static constexpr int QUERIES = BYTES == 1024 || (BYTES == 512 && PARTS == 1) ? 16
-                                   : BYTES == 256 && Products::WORDS == 1        ? 64
-                                                                                 : 32;
+    static constexpr int QUERIES = SCARCE && MOST_QUERIES > 16 ? MOST_QUERIES / 2 : MOST_QUERIES;
     static constexpr int ROW = attention_tile<Number, DEPTH>::ROW;
     static constexpr size_t SHARED = (2 * KEYS + 4 * QUERIES) * ROW * sizeof(Number) + 4 * QUERIES * sizeof(float);
 };
@@ -128,17 +131,14 @@ template <int QUERIES> __device__ inline void rows_load(float *buffer, const str
     copy_async(buffer + i, from + first + i, 16);
 }
 
-template <typename Products, int DEPTH>
+template <typename Plan, typename Number>
 __global__ void __launch_bounds__(ATTENTION_THREADS)
-    attention_backward_key_kernel(typename Products::Number *dk, typename Products::Number *dv,
-                                  const typename Products::Number *d_o, struct attention_rows rows,
-                                  const typename Products::Number *q, const typename Products::Number *k,
-                                  const typename Products::Number *v, struct attention_sizes sizes)
+    attention_backward_key_kernel(Number *dk, Number *dv, const Number *d_o, struct attention_rows rows,
+                                  const Number *q, const Number *k, const Number *v, struct attention_sizes sizes)
 {
-    typedef typename Products::Number Number;
+    typedef typename Plan::Products Products;
     typedef typename Products::template Operand<4> Left;
-    typedef backward_key_plan<Products, DEPTH> Plan;
-    constexpr int M = Plan::M, QUERIES = Plan::QUERIES, ROW = Plan::ROW, COLUMNS = Plan::COLUMNS;
+    constexpr int M = Plan::M, DEPTH = Plan::DEPTH, QUERIES = Plan::QUERIES, ROW = Plan::ROW, COLUMNS = Plan::COLUMNS;
     Number *keys = dynamic_shared<Number>(), *values = keys + Plan::KEYS * ROW, *streamed = values + Plan::KEYS * ROW;
     float *streamed_rows = reinterpret_cast<float *>(streamed + 4 * QUERIES * ROW);
     size_t head = attention_head(sizes);

@@ -7,15 +7,16 @@
 #include "kernels/cuda/operations.cuh"
 
 /* Sizes of tiles, by the bytes of a row: at most 255 registers a lane, and two blocks in the shared memory of a
- * multiprocessor of sm_90. */
-template <typename Products, int DEPTH> struct forward_plan {
+ * multiprocessor of sm_90; where that is SCARCE, half as many keys at a time. */
+template <typename Of, int D, bool SCARCE> struct forward_plan {
+    typedef Of Products;
     typedef typename Products::Number Number;
-    static constexpr int BYTES = DEPTH * sizeof(Number);
+    static constexpr int DEPTH = D, BYTES = DEPTH * sizeof(Number);
     static constexpr int PARTS = BYTES <= 512 ? 1 : 2;
     static constexpr int COLUMNS = DEPTH / PARTS;
     static constexpr int M = BYTES <= 256 && Products::WORDS == 1 ? 2 : 1;
     static constexpr int QUERIES = 16 * M * ATTENTION_WARPS / PARTS;
-    static constexpr int KEYS = BYTES <= 256 ? 64 : BYTES == 512 ? 32 : 16;
+    static constexpr int KEYS = (BYTES <= 256 ? 64 : BYTES == 512 ? 32 : 16) / (SCARCE ? 2 : 1);
     static constexpr int ROW = attention_tile<Number, DEPTH>::ROW;
     static constexpr size_t SHARED = (QUERIES + 4 * KEYS) * ROW * sizeof(Number);
     /* The queries fit into registers with the rest, and need not be read from shared memory for each key tile. */
@@ -93,16 +94,14 @@ __device__ inline void softmax_finish(float (&factor)[M][2], float *lse, int fir
         }
 }
 
-template <typename Products, int DEPTH>
+template <typename Plan, typename Number>
 __global__ void __launch_bounds__(ATTENTION_THREADS)
-    attention_forward_kernel(typename Products::Number *o, float *lse, const typename Products::Number *q,
-                             const typename Products::Number *k, const typename Products::Number *v,
+    attention_forward_kernel(Number *o, float *lse, const Number *q, const Number *k, const Number *v,
                              struct attention_sizes sizes)
 {
-    typedef typename Products::Number Number;
+    typedef typename Plan::Products Products;
     typedef typename Products::template Operand<4> Left;
-    typedef forward_plan<Products, DEPTH> Plan;
-    constexpr int M = Plan::M, KEYS = Plan::KEYS, ROW = Plan::ROW, STEP = Products::STEP;
+    constexpr int M = Plan::M, DEPTH = Plan::DEPTH, KEYS = Plan::KEYS, ROW = Plan::ROW, STEP = Products::STEP;
     Number *queries = dynamic_shared<Number>(), *streamed = queries + Plan::QUERIES * ROW;
     size_t head = attention_head(sizes);
     /* The last queries meet most keys; their blocks go first. */
@@ -167,13 +166,13 @@ static void forward_of_depth(void *o, float *lse, const void *q, const void *k, 
                              const struct attention_sizes &sizes)
 {
     typedef typename Products::Number Number;
-    typedef forward_plan<Products, DEPTH> Plan;
-    static const bool allowed = attention_allow_shared(attention_forward_kernel<Products, DEPTH>, Plan::SHARED);
-    dim3 grid(static_cast<unsigned>(B) * sizes.H, blocks_of(sizes.T, Plan::QUERIES));
-    if (allowed)
-        launch(attention_forward_kernel<Products, DEPTH>, grid, dim3(ATTENTION_THREADS), Plan::SHARED,
-               static_cast<Number *>(o), lse, static_cast<const Number *>(q), static_cast<const Number *>(k),
-               static_cast<const Number *>(v), sizes);
+    attention_plan<forward_plan, Products, DEPTH>([&](auto plan) {
+        typedef decltype(plan) Plan;
+        dim3 grid(static_cast<unsigned>(B) * sizes.H, blocks_of(sizes.T, Plan::QUERIES));
+        attention_launch<Plan>(attention_forward_kernel<Plan, Number>, grid, static_cast<Number *>(o), lse,
+                               static_cast<const Number *>(q), static_cast<const Number *>(k),
+                               static_cast<const Number *>(v), sizes);
+    });
 }
 
 template <typename Products>

@@ -14,6 +14,7 @@ extern "C" {
 #include <string.h>
 
 cudaStream_t cuda_stream;
+size_t cuda_block_shared;
 enum precision cuda_precision;
 
 /* ---- GPUs ---- */
@@ -169,6 +170,10 @@ int device_cuda_open(int index, enum precision precision, const struct device **
         return error_report("GPU %d has no memory left to begin with; what else runs on it?", index);
     if (code != cudaSuccess)
         return error_report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
+    if (p.sharedMemPerBlockOptin < DEVICE_CUDA_LEAST_SHARED)
+        return error_report("GPU %d, %s, lets a block have %zu bytes of shared memory; attention needs %d", index,
+                            p.name, p.sharedMemPerBlockOptin, DEVICE_CUDA_LEAST_SHARED);
+    cuda_block_shared = p.sharedMemPerBlockOptin;
     if (!cuda_stream) {
         CUDA_CHECK(cudaStreamCreateWithFlags(&cuda_stream, cudaStreamNonBlocking));
         cuda_matmul_create();

@@ -17,6 +17,9 @@
 /* The stream that operations are issued to, in order. */
 extern cudaStream_t cuda_stream;
 
+/* Bytes of shared memory that the GPU lets a block have at most. */
+extern size_t cuda_block_shared;
+
 /* At least that many bytes of the GPU's memory, aligned to 256, contents undefined, for the operation being issued: the
  * next operation may ask for the same. It grows when asked for more than ever before and is otherwise reused, so that
  * only a program's first step allocates. */

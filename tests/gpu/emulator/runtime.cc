@@ -14,7 +14,7 @@ std::mutex emulated::machine;
 
 namespace
 {
-constexpr size_t SHARED = 48 << 10, SHARED_MOST = 227 << 10, SHARED_ALL = 228 << 10;
+constexpr size_t SHARED = 48 << 10, SHARED_RESERVED = 1 << 10; /* of a block */
 constexpr int MULTIPROCESSORS = 4, REGISTERS = 32;
 
 thread_local cudaError_t last_error;
@@ -27,6 +27,12 @@ auto &shared_limit = *new std::map<const void *, size_t>; /* of kernels that wer
 int arch()
 {
     return static_cast<int>(emulated::setting("EMULATED_CUDA_ARCH", 90));
+}
+
+/* What a block can be given at most; that of sm_90 unless said otherwise (sm_86, sm_89 and sm_120: 101376). */
+size_t shared_most()
+{
+    return static_cast<size_t>(emulated::setting("EMULATED_CUDA_SHARED", 227 << 10));
 }
 
 /* The GPUs of the machine that CUDA_VISIBLE_DEVICES shows: a list of numbers, up to the first that isn't one's. */
@@ -215,9 +221,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
     properties->uuid.bytes[15] = static_cast<char>(visible()[static_cast<size_t>(device)]);
     properties->totalGlobalMem = static_cast<size_t>(emulated::setting("EMULATED_CUDA_MEMORY", 8LL << 30));
     properties->sharedMemPerBlock = SHARED;
-    properties->sharedMemPerBlockOptin = SHARED_MOST;
-    properties->sharedMemPerMultiprocessor = SHARED_ALL;
-    properties->reservedSharedMemPerBlock = 1024;
+    properties->sharedMemPerBlockOptin = shared_most();
+    properties->sharedMemPerMultiprocessor = shared_most() + SHARED_RESERVED;
+    properties->reservedSharedMemPerBlock = SHARED_RESERVED;
     properties->regsPerBlock = properties->regsPerMultiprocessor = 65536;
     properties->warpSize = 32;
     properties->maxThreadsPerBlock = properties->maxThreadsDim[0] = properties->maxThreadsDim[1] = 1024;
@@ -295,7 +301,7 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute
     if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
         return value < -1 || value > 100 ? emulated::result(cudaErrorInvalidValue) : cudaSuccess;
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
-        static_cast<size_t>(value) > SHARED_MOST)
+        static_cast<size_t>(value) > shared_most())
         return emulated::result(cudaErrorInvalidValue);
     shared_limit[kernel] = static_cast<size_t>(value);
     return cudaSuccess;
@@ -308,7 +314,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
         return emulated::result(error);
     if (threads < 1)
         return emulated::result(cudaErrorInvalidValue);
-    int warps = (threads + 31) / 32, by_memory = static_cast<int>(SHARED_ALL / (shared + 1024));
+    int warps = (threads + 31) / 32,
+        by_memory = static_cast<int>((shared_most() + SHARED_RESERVED) / (shared + SHARED_RESERVED));
     *blocks = min(min(64 / warps, by_memory), 32);
     if (threads > 1024 || shared > shared_limit_of(kernel))
         *blocks = 0;

@@ -419,6 +419,9 @@ static const struct shape {
 } shapes[] = {{1, 1, 1, 2}, {2, 7, 3, 6},   {1, 129, 2, 16}, {1, 200, 1, 64},
               {3, 1, 2, 2}, {1, 64, 2, 64}, {2, 65, 1, 16},  {1, 130, 5, 2}};
 
+/* Each width has tiles of its own on a GPU, which depend on its shared memory. */
+static const struct shape wide_heads[] = {{1, 70, 1, 32}, {1, 70, 1, 128}, {1, 70, 2, 200}};
+
 static void test_rope(void)
 {
     for (size_t s = 0; s < LENGTH(shapes); s++)
@@ -470,6 +473,8 @@ static void test_attention_forward(void)
         for (size_t z = 0; z < LENGTH(score_sizes); z++)
             attention_forward_case(&shapes[s], score_sizes[z]);
     attention_forward_case(&(struct shape){2, 70, 2, 5}, 1.0f); /* an odd D: only rope has pairs */
+    for (size_t s = 0; s < LENGTH(wide_heads); s++)
+        attention_forward_case(&wide_heads[s], 1.0f);
 }
 
 static void attention_backward_case(const struct shape *s, float size)
@@ -508,6 +513,8 @@ static void test_attention_backward(void)
         for (size_t z = 0; z < LENGTH(score_sizes); z++)
             attention_backward_case(&shapes[s], score_sizes[z]);
     attention_backward_case(&(struct shape){2, 70, 2, 5}, 1.0f);
+    for (size_t s = 0; s < LENGTH(wide_heads); s++)
+        attention_backward_case(&wide_heads[s], 1.0f);
 }
 
 /* Small numbers, and large ones whose exponential overflows. */
@@ -744,14 +751,17 @@ int main(void)
         setenv("CK_FORK", "no", 1); /* GPUs do not survive a fork */
     error_clear();
     Suite *suite = suite_create("device");
-    TCase *all = tcase_create("devices");
-    tcase_set_timeout(all, 120); /* sanitizers are slow */
+    TCase *all = tcase_create("devices"), *attention = tcase_create("attention"); /* for CK_RUN_CASE */
+    tcase_set_timeout(all, 120);                                                  /* sanitizers are slow */
+    tcase_set_timeout(attention, 120);
     tcase_add_test(all, exponential_is_exact_enough);
     for (int i = 0; i < (int)LENGTH(devices); i++) {
         if (is_there(i)) {
             int rows = (int)LENGTH(operations);
             tcase_add_loop_test(all, table_is_complete, i, i + 1);
-            tcase_add_loop_test(all, operation_matches_reference, i * rows, (i + 1) * rows);
+            for (int row = 0; row < rows; row++)
+                tcase_add_loop_test(strncmp(operations[row].name, "attention", 9) == 0 ? attention : all,
+                                    operation_matches_reference, i * rows + row, i * rows + row + 1);
         } else {
             printf("skip - operations of %s: %s\n", devices[i].name, error_text());
             error_clear();
@@ -759,5 +769,6 @@ int main(void)
     }
     fflush(stdout); /* or the tests' processes print it, too */
     suite_add_tcase(suite, all);
+    suite_add_tcase(suite, attention);
     return suite_run(suite);
 }
