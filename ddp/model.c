@@ -286,26 +286,33 @@ static void announce(const struct gradient_hook *hook, int tensor)
         hook->ready(hook->context, tensor);
 }
 
-static void weight_gradient(struct model *model, const struct gradient_hook *hook, int tensor, const void *dy,
+/* What the gradients of weights need to know of the pass. */
+struct backward_pass {
+    int accumulate; /* add to the gradient, which holds that of earlier micro-batches */
+    const struct gradient_hook *hook;
+};
+
+static void weight_gradient(struct model *model, const struct backward_pass *pass, int tensor, const void *dy,
                             const void *x)
 {
     const struct tensor *t = &model->tensor[tensor];
     size_t N = model->sizes.batch * model->sizes.context;
-    model->device->linear_backward_weight(gradient(model, tensor), dy, x, N, t->columns, t->rows);
-    announce(hook, tensor);
+    model->device->linear_backward_weight(gradient(model, tensor), dy, x, N, t->columns, t->rows, pass->accumulate);
+    announce(pass->hook, tensor);
 }
 
-static void norm_gradient(struct model *model, const struct gradient_hook *hook, int tensor, void *dx, const void *dy,
+static void norm_gradient(struct model *model, const struct backward_pass *pass, int tensor, void *dx, const void *dy,
                           const void *x, const float *rstd, int accumulate)
 {
     size_t N = model->sizes.batch * model->sizes.context;
     model->device->rmsnorm_backward(dx, gradient(model, tensor), dy, x, weight(model, tensor), rstd, N,
-                                    model->sizes.width, accumulate);
-    announce(hook, tensor);
+                                    model->sizes.width, accumulate, pass->accumulate);
+    announce(pass->hook, tensor);
 }
 
-void model_backward(struct model *model, const int32_t *input, const struct gradient_hook *hook)
+void model_backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook)
 {
+    const struct backward_pass pass = {accumulate, hook};
     const struct device *d = model->device;
     const struct model_sizes *s = &model->sizes;
     struct activations *A = model->activations;
@@ -313,9 +320,9 @@ void model_backward(struct model *model, const int32_t *input, const struct grad
     void *dx = A->dx, *dn = A->dn;
 
     d->range_begin("output", -1);
-    weight_gradient(model, hook, model->tensors - 1, A->logits, A->n);
+    weight_gradient(model, &pass, model->tensors - 1, A->logits, A->n);
     d->linear_backward_input(dn, A->logits, weight(model, model->tensors - 1), N, C, V, 0);
-    norm_gradient(model, hook, model->tensors - 2, dx, dn, A->x, A->r, 0);
+    norm_gradient(model, &pass, model->tensors - 2, dx, dn, A->x, A->r, 0);
     d->range_end();
     for (size_t l = s->layers; l-- > 0;) {
         struct layer *a = &A->layer[l];
@@ -324,34 +331,34 @@ void model_backward(struct model *model, const int32_t *input, const struct grad
 
         d->range_begin("layer", (int)l);
         d->range_begin("feed_forward", (int)l);
-        weight_gradient(model, hook, w + FEED_FORWARD_W2, dx, a->h);
+        weight_gradient(model, &pass, w + FEED_FORWARD_W2, dx, a->h);
         d->linear_backward_input(A->dh, dx, weight(model, w + FEED_FORWARD_W2), N, F, C, 0);
         d->swiglu_backward(da, dg, A->dh, a->a, a->g, N * F);
-        weight_gradient(model, hook, w + FEED_FORWARD_W3, dg, a->n2);
-        weight_gradient(model, hook, w + FEED_FORWARD_W1, da, a->n2);
+        weight_gradient(model, &pass, w + FEED_FORWARD_W3, dg, a->n2);
+        weight_gradient(model, &pass, w + FEED_FORWARD_W1, da, a->n2);
         d->linear_backward_input(dn, dg, weight(model, w + FEED_FORWARD_W3), N, C, F, 0);
         d->linear_backward_input(dn, da, weight(model, w + FEED_FORWARD_W1), N, C, F, 1);
-        norm_gradient(model, hook, w + NORM2, dx, dn, a->mid, a->r2, 1);
+        norm_gradient(model, &pass, w + NORM2, dx, dn, a->mid, a->r2, 1);
         d->range_end();
 
         d->range_begin("attention", (int)l);
-        weight_gradient(model, hook, w + ATTENTION_O, dx, a->att);
+        weight_gradient(model, &pass, w + ATTENTION_O, dx, a->att);
         d->linear_backward_input(A->datt, dx, weight(model, w + ATTENTION_O), N, C, C, 0);
         d->attention_backward(A->dq, A->dk, A->dv, A->datt, a->att, a->lse, a->q, a->k, a->v, B, T, H, D);
-        weight_gradient(model, hook, w + ATTENTION_V, A->dv, a->n1);
+        weight_gradient(model, &pass, w + ATTENTION_V, A->dv, a->n1);
         d->rope(A->dk, A->rope, B, T, H, D, 1);
-        weight_gradient(model, hook, w + ATTENTION_K, A->dk, a->n1);
+        weight_gradient(model, &pass, w + ATTENTION_K, A->dk, a->n1);
         d->rope(A->dq, A->rope, B, T, H, D, 1);
-        weight_gradient(model, hook, w + ATTENTION_Q, A->dq, a->n1);
+        weight_gradient(model, &pass, w + ATTENTION_Q, A->dq, a->n1);
         d->linear_backward_input(dn, A->dv, weight(model, w + ATTENTION_V), N, C, C, 0);
         d->linear_backward_input(dn, A->dk, weight(model, w + ATTENTION_K), N, C, C, 1);
         d->linear_backward_input(dn, A->dq, weight(model, w + ATTENTION_Q), N, C, C, 1);
-        norm_gradient(model, hook, w + NORM1, dx, dn, a->x, a->r1, 1);
+        norm_gradient(model, &pass, w + NORM1, dx, dn, a->x, a->r1, 1);
         d->range_end();
         d->range_end();
     }
     d->range_begin("embedding", -1);
-    d->embedding_backward(gradient(model, 0), dx, input, N, C);
+    d->embedding_backward(gradient(model, 0), dx, input, N, C, V, accumulate);
     announce(hook, 0);
     d->range_end();
 }

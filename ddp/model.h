@@ -88,9 +88,9 @@ struct gradient_hook {
     void *context;
 };
 
-/* Adds the gradient of the last forward pass to model->gradient and announces each tensor; hook may be NULL. input as
- * in forward. */
-void model_backward(struct model *model, const int32_t *input, const struct gradient_hook *hook);
+/* Puts the gradient of the last forward pass into model->gradient, or adds it to what is there when accumulate is not
+ * 0, and announces each tensor; hook may be NULL. The gaps between tensors are not written. input as in forward. */
+void model_backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook);
 
 /* Device operations of one forward and one backward pass together, and the ranges that they are named by. */
 size_t model_operations(const struct model *model);

@@ -78,8 +78,7 @@ void step_run(struct trainer *t, int slot)
 
     t->timeline->step = slot;
     enter_phase(t, PHASE_ZERO_GRAD);
-    device->zero(model->gradient, model->arena);
-    device->zero(loss, RECORDS);
+    device->zero(loss, RECORDS); /* gradients are overwritten by the first micro-batch */
 
     reducer_begin(t->reducer);
     for (size_t m = 0; m < t->micro_batches; m++) {
@@ -94,7 +93,7 @@ void step_run(struct trainer *t, int slot)
 
         enter_phase(t, PHASE_BACKWARD);
         struct gradient_hook hook = {gradient_ready, t}; /* only the last micro-batch makes gradients final */
-        model_backward(model, t->input, m + 1 == t->micro_batches ? &hook : NULL);
+        model_backward(model, t->input, m > 0, m + 1 == t->micro_batches ? &hook : NULL);
     }
 
     enter_phase(t, PHASE_GRADIENT_SYNC);
@@ -172,7 +171,7 @@ int step_phase_of(const struct span *span)
 
 void step_spans(const struct model *model, size_t micro_batches, int traced, size_t spans[TIMELINE_LANES])
 {
-    enum { OPERATIONS = 5 }; /* of step_run itself */
+    enum { OPERATIONS = 4 }; /* of step_run itself */
     size_t phases = PHASES + 3 * micro_batches;
     spans[LANE_HOST] = phases + micro_batches + (size_t)model->tensors; /* with a delay in each occurrence of a phase */
     spans[LANE_COMMUNICATION] = (size_t)model->tensors;

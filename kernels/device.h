@@ -90,25 +90,28 @@ struct device {
     /* ---- layers ---- */
     /* x[N, C] = row token[i] of table[V, C]. */
     void (*embedding_forward)(void *x, const void *table, const int32_t *token, size_t N, size_t C);
-    /* dtable[V, C] += dx[N, C] row by row at token[N]; the sum over equal tokens is in the order of rows. */
-    void (*embedding_backward)(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C);
+    /* dtable[V, C] = 0, unless accumulate is not 0; then dtable += dx[N, C] row by row at token[N]; the sum over equal
+     * tokens is in the order of rows. */
+    void (*embedding_backward)(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C, size_t V,
+                               int accumulate);
 
     /* y[N, O] = x[N, I] * w[O, I]^T. */
     void (*linear_forward)(void *y, const void *x, const void *w, size_t N, size_t I, size_t O);
     /* dx[N, I] = dy[N, O] * w[O, I], or += when accumulate is not 0. */
     void (*linear_backward_input)(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O,
                                   int accumulate);
-    /* dw[O, I] += dy[N, O]^T * x[N, I]. */
-    void (*linear_backward_weight)(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O);
+    /* dw[O, I] = dy[N, O]^T * x[N, I], or += when accumulate is not 0. */
+    void (*linear_backward_weight)(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O,
+                                   int accumulate);
 
     /* x[N, C] += residual first, unless that is NULL; then y[N, C] = x * rstd * w[C] with
      * rstd[N] = 1 / sqrt(mean(x^2 over C) + RMSNORM_EPSILON), rstd kept for backward.
      * Source: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019, arXiv:1910.07467. */
     void (*rmsnorm_forward)(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N, size_t C);
     /* With n = x * rstd: dx[N, C] = rstd * (dy * w - n * mean(dy * w * n over C)), or += when accumulate is not 0;
-     * dw[C] += sum over N of dy * n. */
+     * dw[C] = sum over N of dy * n, or += when accumulate_weight is not 0. */
     void (*rmsnorm_backward)(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
-                             size_t N, size_t C, int accumulate);
+                             size_t N, size_t C, int accumulate, int accumulate_weight);
 
     /* Turns each pair (x[2i], x[2i+1]) of each head of x[B, T, H, D], in place, by the angle t * theta^(-2i/D) of its
      * position t, or back by it when inverse is not 0 (which is the backward pass). table[T, D/2, 2] holds cosine

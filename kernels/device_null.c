@@ -39,9 +39,10 @@ static void null_embedding_forward(void *y, const void *x, const int32_t *token,
 {
     (void)y, (void)x, (void)token, (void)N, (void)C;
 }
-static void null_embedding_backward(float *y, const void *x, const int32_t *token, size_t N, size_t C)
+static void null_embedding_backward(float *y, const void *x, const int32_t *token, size_t N, size_t C, size_t V,
+                                    int accumulate)
 {
-    (void)y, (void)x, (void)token, (void)N, (void)C;
+    (void)y, (void)x, (void)token, (void)N, (void)C, (void)V, (void)accumulate;
 }
 static void null_linear_forward(void *y, const void *a, const void *b, size_t N, size_t I, size_t O)
 {
@@ -51,18 +52,19 @@ static void null_linear_input(void *y, const void *a, const void *b, size_t N, s
 {
     (void)y, (void)a, (void)b, (void)N, (void)I, (void)O, (void)accumulate;
 }
-static void null_linear_weight(float *y, const void *a, const void *b, size_t N, size_t I, size_t O)
+static void null_linear_weight(float *y, const void *a, const void *b, size_t N, size_t I, size_t O, int accumulate)
 {
-    (void)y, (void)a, (void)b, (void)N, (void)I, (void)O;
+    (void)y, (void)a, (void)b, (void)N, (void)I, (void)O, (void)accumulate;
 }
 static void null_norm_forward(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N, size_t C)
 {
     (void)y, (void)rstd, (void)x, (void)residual, (void)w, (void)N, (void)C;
 }
 static void null_norm_backward(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
-                               size_t N, size_t C, int accumulate)
+                               size_t N, size_t C, int accumulate, int accumulate_weight)
 {
-    (void)dx, (void)dw, (void)dy, (void)x, (void)w, (void)rstd, (void)N, (void)C, (void)accumulate;
+    (void)dx, (void)dw, (void)dy, (void)x, (void)w, (void)rstd, (void)N, (void)C, (void)accumulate,
+        (void)accumulate_weight;
 }
 static void null_rope(void *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse)
 {

@@ -128,11 +128,12 @@ static void traced_embedding_forward(void *x, const void *table, const int32_t *
     record(OPERATION_EMBEDDING_FORWARD, start, N, C, 0, 0);
 }
 
-static void traced_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C)
+static void traced_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C, size_t V,
+                                      int accumulate)
 {
     struct moment start = moment_now();
-    inner->embedding_backward(dtable, dx, token, N, C);
-    record(OPERATION_EMBEDDING_BACKWARD, start, N, C, 0, 0);
+    inner->embedding_backward(dtable, dx, token, N, C, V, accumulate);
+    record(OPERATION_EMBEDDING_BACKWARD, start, N, C, V, 0);
 }
 
 static void traced_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O)
@@ -150,10 +151,11 @@ static void traced_linear_backward_input(void *dx, const void *dy, const void *w
     record(OPERATION_LINEAR_BACKWARD_INPUT, start, N, I, O, 0);
 }
 
-static void traced_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O)
+static void traced_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O,
+                                          int accumulate)
 {
     struct moment start = moment_now();
-    inner->linear_backward_weight(dw, dy, x, N, I, O);
+    inner->linear_backward_weight(dw, dy, x, N, I, O, accumulate);
     record(OPERATION_LINEAR_BACKWARD_WEIGHT, start, N, I, O, 0);
 }
 
@@ -166,10 +168,10 @@ static void traced_rmsnorm_forward(void *y, float *rstd, void *x, const void *re
 }
 
 static void traced_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, const void *w,
-                                    const float *rstd, size_t N, size_t C, int accumulate)
+                                    const float *rstd, size_t N, size_t C, int accumulate, int accumulate_weight)
 {
     struct moment start = moment_now();
-    inner->rmsnorm_backward(dx, dw, dy, x, w, rstd, N, C, accumulate);
+    inner->rmsnorm_backward(dx, dw, dy, x, w, rstd, N, C, accumulate, accumulate_weight);
     record(OPERATION_RMSNORM_BACKWARD, start, N, C, 0, 0);
 }
 

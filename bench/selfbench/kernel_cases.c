@@ -56,7 +56,7 @@ void kernel_case_run(const struct kernel_arrays *x, const struct kernel_case *k)
         d->embedding_forward(x->y, x->table, x->token, s[0], s[1]);
         break;
     case OPERATION_EMBEDDING_BACKWARD:
-        d->embedding_backward(x->dtable, x->a, x->token, s[0], s[1]);
+        d->embedding_backward(x->dtable, x->a, x->token, s[0], s[1], s[2], 0);
         break;
     case OPERATION_LINEAR_FORWARD:
         d->linear_forward(x->y, x->a, x->b, s[0], s[1], s[2]);
@@ -65,13 +65,13 @@ void kernel_case_run(const struct kernel_arrays *x, const struct kernel_case *k)
         d->linear_backward_input(x->y, x->a, x->b, s[0], s[1], s[2], 0);
         break;
     case OPERATION_LINEAR_BACKWARD_WEIGHT:
-        d->linear_backward_weight(x->y32, x->a, x->b, s[0], s[1], s[2]);
+        d->linear_backward_weight(x->y32, x->a, x->b, s[0], s[1], s[2], 0);
         break;
     case OPERATION_RMSNORM_FORWARD:
         d->rmsnorm_forward(x->z, x->rstd, x->y, x->b, x->w, s[0], s[1]);
         break;
     case OPERATION_RMSNORM_BACKWARD:
-        d->rmsnorm_backward(x->y, x->dw, x->a, x->b, x->w, x->rstd, s[0], s[1], 1);
+        d->rmsnorm_backward(x->y, x->dw, x->a, x->b, x->w, x->rstd, s[0], s[1], 1, 0);
         break;
     case OPERATION_ROPE:
         d->rope(x->y, x->rope_table, s[0], s[1], s[2], s[3], 0);
@@ -137,7 +137,8 @@ static void declare_memory_bound(struct kernel_cases *cases)
 {
     size_t floats = cases->array_bytes / sizeof(float);
     size_t numbers = cases->array_bytes / cases->arrays->device->compute_bytes, N = numbers / C;
-    const size_t wide[4] = {floats}, flat[4] = {numbers}, rows[4] = {N, C}, heads[4] = {N / T, T, H, D};
+    const size_t wide[4] = {floats}, flat[4] = {numbers}, rows[4] = {N, C}, table[4] = {N, C, V},
+                 heads[4] = {N / T, T, H, D};
     const size_t logits[4] = {numbers / V, V};
     if (cases->arrays->device->host_reads_memory)
         declare_case(cases, OPERATIONS, wide);
@@ -149,6 +150,7 @@ static void declare_memory_bound(struct kernel_cases *cases)
         if (!is_product(facts))
             declare_case(cases, o,
                          !strcmp(letters, "NC")      ? rows
+                         : !strcmp(letters, "NCV")   ? table
                          : !strcmp(letters, "NV")    ? logits
                          : !strcmp(letters, "BTHD")  ? heads
                          : strchr(facts->bytes, 'e') ? flat

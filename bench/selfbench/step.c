@@ -114,7 +114,7 @@ static void run_products(const struct step_and_products *pairs)
         const struct tensor *t = &model->tensor[i];
         if (t->rows == 1)
             continue;
-        d->linear_backward_weight(model->gradient + t->offset, pairs->y, pairs->x, pairs->rows, t->columns, t->rows);
+        d->linear_backward_weight(model->gradient + t->offset, pairs->y, pairs->x, pairs->rows, t->columns, t->rows, 0);
         d->linear_backward_input(pairs->dx, pairs->y, weight + t->offset * model->compute_bytes, pairs->rows,
                                  t->columns, t->rows, 0);
     }

@@ -14,9 +14,12 @@ void cpu_embedding_forward(void *x_, const void *table_, const int32_t *token, s
 }
 
 /* Threads share the columns, not the rows: each adds all rows in order, and no two write to the same number. */
-CPU_CLONES void cpu_embedding_backward(float *dtable, const void *dx_, const int32_t *token, size_t N, size_t C)
+CPU_CLONES void cpu_embedding_backward(float *dtable, const void *dx_, const int32_t *token, size_t N, size_t C,
+                                       size_t V, int accumulate)
 {
     const float *dx = dx_;
+    if (!accumulate)
+        cpu_zero(dtable, V * C);
 #pragma omp parallel num_threads(cpu_threads)
     {
         size_t team = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();

@@ -17,8 +17,9 @@ void cpu_linear_backward_input(void *dx, const void *dy, const void *w, size_t N
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, in, out, 1.0f, dy, out, w, in, beta, dx, in);
 }
 
-void cpu_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O)
+void cpu_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O, int accumulate)
 {
     int n = cpu_blas_int(N), in = cpu_blas_int(I), out = cpu_blas_int(O);
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, out, in, n, 1.0f, dy, out, x, in, 1.0f, dw, in);
+    float beta = accumulate ? 1.0f : 0.0f;
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, out, in, n, 1.0f, dy, out, x, in, beta, dw, in);
 }

@@ -51,7 +51,7 @@ static void backward_row(float *dx, float *dw, const float *dy, const float *x, 
 
 /* Each thread sums dw over its rows in order, in memory of its own; then the threads' sums are added in order. */
 CPU_CLONES void cpu_rmsnorm_backward(void *dx_, float *dw, const void *dy_, const void *x_, const void *w_,
-                                     const float *rstd, size_t N, size_t C, int accumulate)
+                                     const float *rstd, size_t N, size_t C, int accumulate, int accumulate_weight)
 {
     float *dx = dx_;
     const float *dy = dy_;
@@ -68,6 +68,8 @@ CPU_CLONES void cpu_rmsnorm_backward(void *dx_, float *dw, const void *dy_, cons
             backward_row(dx + i * C, own, dy + i * C, x + i * C, w, rstd[i], C, accumulate ? 1.0f : 0.0f);
 #pragma omp barrier
         size_t start = C * me / team, end = C * (me + 1) / team;
+        if (!accumulate_weight)
+            memset(dw + start, 0, (end - start) * sizeof *dw);
         for (size_t t = 0; t < team; t++)
             for (size_t c = start; c < end; c++)
                 dw[c] += partial[t * stride + c];

@@ -63,8 +63,8 @@ void attention_launch(void (*kernel)(Parameters...), dim3 grid, Arguments... arg
     launch(kernel, grid, dim3(ATTENTION_THREADS), Plan::SHARED, arguments...);
 }
 
-/* Calls issue(plan) with the plan for this GPU: Plan<Products, DEPTH, SCARCE>, SCARCE where the other plan asks for more
- * shared memory than the GPU has for a block. */
+/* Calls issue(plan) with the plan for this GPU: Plan<Products, DEPTH, SCARCE>, SCARCE where the other plan asks for
+ * more shared memory than the GPU has for a block. */
 template <template <typename, int, bool> class Plan, typename Products, int DEPTH, typename Issue>
 void attention_plan(Issue issue)
 {

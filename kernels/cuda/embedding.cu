@@ -157,8 +157,11 @@ static void sum_rows(float *dtable, const void *dx, const int32_t *row_at, const
 }
 
 template <typename Number>
-void cuda_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C)
+void cuda_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C, size_t V,
+                             int accumulate)
 {
+    if (!accumulate)
+        cuda_zero(dtable, V * C);
     int32_t *sorted = static_cast<int32_t *>(cuda_scratch(4 * N * sizeof *sorted));
     int32_t *place = sorted + N, *row_at = place + N, *token_at = row_at + N;
     unsigned tiles = blocks_of(N, TILE);
@@ -172,5 +175,5 @@ void cuda_embedding_backward(float *dtable, const void *dx, const int32_t *token
 
 template void cuda_embedding_forward<float>(void *, const void *, const int32_t *, size_t, size_t);
 template void cuda_embedding_forward<bf16>(void *, const void *, const int32_t *, size_t, size_t);
-template void cuda_embedding_backward<float>(float *, const void *, const int32_t *, size_t, size_t);
-template void cuda_embedding_backward<bf16>(float *, const void *, const int32_t *, size_t, size_t);
+template void cuda_embedding_backward<float>(float *, const void *, const int32_t *, size_t, size_t, size_t, int);
+template void cuda_embedding_backward<bf16>(float *, const void *, const int32_t *, size_t, size_t, size_t, int);

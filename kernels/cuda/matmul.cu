@@ -80,14 +80,15 @@ void cuda_linear_backward_input(void *dx, const void *dy, const void *w, size_t 
 }
 
 template <typename Number>
-void cuda_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O)
+void cuda_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O, int accumulate)
 {
-    multiply(dw, static_cast<const Number *>(dy), 1, static_cast<const Number *>(x), 0, O, I, N, 1.0f);
+    multiply(dw, static_cast<const Number *>(dy), 1, static_cast<const Number *>(x), 0, O, I, N,
+             accumulate ? 1.0f : 0.0f);
 }
 
 #define INSTANTIATE(Number)                                                                                            \
     template void cuda_linear_forward<Number>(void *, const void *, const void *, size_t, size_t, size_t);             \
     template void cuda_linear_backward_input<Number>(void *, const void *, const void *, size_t, size_t, size_t, int); \
-    template void cuda_linear_backward_weight<Number>(float *, const void *, const void *, size_t, size_t, size_t);
+    template void cuda_linear_backward_weight<Number>(float *, const void *, const void *, size_t, size_t, size_t, int);
 INSTANTIATE(float)
 INSTANTIATE(bf16)

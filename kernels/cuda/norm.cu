@@ -220,10 +220,11 @@ __global__ void __launch_bounds__(PLAIN_THREADS)
     }
 }
 
-/* dw[C] += partial[blocks, C]: a warp's lanes take neighbouring columns, and each of its block's warps every 32nd row;
- * then the warps' sums are added in order. */
+/* dw[C] = or += partial[blocks, C]: a warp's lanes take neighbouring columns, and each of its block's warps every 32nd
+ * row; then the warps' sums are added in order. */
 __global__ void __launch_bounds__(WARP *WARP)
-    rmsnorm_weight_kernel(float *__restrict__ dw, const float *__restrict__ partial, unsigned blocks, int C)
+    rmsnorm_weight_kernel(float *__restrict__ dw, const float *__restrict__ partial, unsigned blocks, int C,
+                          bool accumulate)
 {
     __shared__ float of_warp[WARP][WARP];
     int column = static_cast<int>(blockIdx.x) * WARP + threadIdx.x;
@@ -238,7 +239,7 @@ __global__ void __launch_bounds__(WARP *WARP)
         return;
     for (int warp = 1; warp < WARP; warp++)
         sum += of_warp[warp][threadIdx.x];
-    dw[column] += sum;
+    dw[column] = accumulate ? dw[column] + sum : sum;
 }
 
 /* ---- which kernel ---- */
@@ -285,7 +286,7 @@ void cuda_rmsnorm_forward(void *y, float *rstd, void *x, const void *residual, c
 
 template <typename Number>
 void cuda_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
-                           size_t N, size_t C, int accumulate)
+                           size_t N, size_t C, int accumulate, int accumulate_weight)
 {
     const Spread<Number> *chosen = find_spread<Number>(C);
     if (!aligned(dx, dy, x, w))
@@ -296,12 +297,13 @@ void cuda_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, c
     launch(chosen ? chosen->backward : rmsnorm_backward_plain_kernel<Number>, blocks, threads, 0,
            static_cast<Number *>(dx), partial, static_cast<const Number *>(dy), static_cast<const Number *>(x),
            static_cast<const Number *>(w), rstd, N, C, accumulate != 0);
-    launch(rmsnorm_weight_kernel, blocks_of(C, WARP), dim3(WARP, WARP), 0, dw, partial, blocks, C);
+    launch(rmsnorm_weight_kernel, blocks_of(C, WARP), dim3(WARP, WARP), 0, dw, partial, blocks, C,
+           accumulate_weight != 0);
 }
 
 template void cuda_rmsnorm_forward<float>(void *, float *, void *, const void *, const void *, size_t, size_t);
 template void cuda_rmsnorm_forward<bf16>(void *, float *, void *, const void *, const void *, size_t, size_t);
 template void cuda_rmsnorm_backward<float>(void *, float *, const void *, const void *, const void *, const float *,
-                                           size_t, size_t, int);
+                                           size_t, size_t, int, int);
 template void cuda_rmsnorm_backward<bf16>(void *, float *, const void *, const void *, const void *, const float *,
-                                          size_t, size_t, int);
+                                          size_t, size_t, int, int);

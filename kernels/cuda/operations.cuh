@@ -21,20 +21,22 @@ void cuda_unpack_bf16(float *to, const uint16_t *from, size_t n);
 template <typename Number>
 void cuda_embedding_forward(void *x, const void *table, const int32_t *token, size_t N, size_t C);
 template <typename Number>
-void cuda_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C);
+void cuda_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C, size_t V,
+                             int accumulate);
 
 template <typename Number>
 void cuda_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O);
 template <typename Number>
 void cuda_linear_backward_input(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O, int accumulate);
 template <typename Number>
-void cuda_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O);
+void cuda_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O,
+                                 int accumulate);
 
 template <typename Number>
 void cuda_rmsnorm_forward(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N, size_t C);
 template <typename Number>
 void cuda_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
-                           size_t N, size_t C, int accumulate);
+                           size_t N, size_t C, int accumulate, int accumulate_weight);
 
 template <typename Number>
 void cuda_rope(void *x, const float *table, size_t B, size_t Tokens, size_t H, size_t D, int inverse);

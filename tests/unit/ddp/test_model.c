@@ -93,15 +93,14 @@ static double slack(const struct device *device)
 }
 
 /* One forward and backward pass; returns the loss. */
-static float run(struct model *model, const int32_t *in, const int32_t *out, size_t tokens, float scale,
+static float run(struct model *model, const int32_t *in, const int32_t *out, size_t tokens, float scale, int accumulate,
                  const struct gradient_hook *hook)
 {
     const struct device *device = model->device;
     int32_t *input = to_device(device, in, tokens), *target = to_device(device, out, tokens);
     float *loss = device->allocate(sizeof *loss);
-    device->zero(model->gradient, model->arena);
     model_forward(model, input, target, loss, scale, scale);
-    model_backward(model, input, hook);
+    model_backward(model, input, accumulate, hook);
     float is = float_of(device, loss);
     device->release(loss);
     device->release(input);
@@ -110,7 +109,7 @@ static float run(struct model *model, const int32_t *in, const int32_t *out, siz
 }
 
 /* One forward and backward pass on the tokens of that step; returns the loss. */
-static float pass(struct model *model, int step)
+static float pass(struct model *model, int step, int accumulate)
 {
     size_t tokens = model->sizes.batch * model->sizes.context;
     const cJSON *item = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(fixture, "steps"), step);
@@ -123,7 +122,7 @@ static float pass(struct model *model, int step)
     }
     free(input);
     free(target);
-    return run(model, in, out, tokens, 1 / (float)tokens, NULL);
+    return run(model, in, out, tokens, 1 / (float)tokens, accumulate, NULL);
 }
 
 static double expected_loss(int step)
@@ -150,7 +149,8 @@ START_TEST(gradients_are_pytorchs)
 {
     struct model model;
     create_model(&model);
-    double loss = (double)pass(&model, 0);
+    pass(&model, 1, 0); /* leaves a gradient, which is to be overwritten */
+    double loss = (double)pass(&model, 0, 0);
     ck_assert_double_eq_tol(loss, expected_loss(0), 1e-6 * slack(model.device) * expected_loss(0));
     float *gradient = on_host(model.device, model.gradient, model.arena);
     const cJSON *p = cJSON_GetObjectItemCaseSensitive(fixture, "parameters")->child;
@@ -165,6 +165,28 @@ START_TEST(gradients_are_pytorchs)
 }
 END_TEST
 
+START_TEST(gradients_of_micro_batches_add_up)
+{
+    struct model model;
+    create_model(&model);
+    pass(&model, 0, 0);
+    float *first = on_host(model.device, model.gradient, model.arena);
+    pass(&model, 1, 0);
+    float *second = on_host(model.device, model.gradient, model.arena);
+    pass(&model, 0, 0);
+    pass(&model, 1, 1);
+    float *sum = on_host(model.device, model.gradient, model.arena);
+    for (size_t i = 0; i < model.arena; i++) {
+        double a = (double)first[i], b = (double)second[i];
+        ck_assert_double_eq_tol((double)sum[i], a + b, 1e-5 * (fabs(a) + fabs(b)) + 1e-7);
+    }
+    free(first);
+    free(second);
+    free(sum);
+    model_destroy(&model);
+}
+END_TEST
+
 START_TEST(three_steps_are_pytorchs)
 {
     struct model model;
@@ -173,7 +195,7 @@ START_TEST(three_steps_are_pytorchs)
     create_model(&model);
     optimizer_create(&optimizer, &model, &adamw);
     for (int step = 0; step < 3; step++) {
-        float loss = pass(&model, step);
+        float loss = pass(&model, step, 0);
         ck_assert_double_eq_tol((double)loss, expected_loss(step), 1e-5 * slack(model.device) * expected_loss(step));
         optimizer_set_step(&optimizer, &model, 1e-2f, step + 1);
         model.device->grad_norm(optimizer.scalars, model.gradient, model.arena, 0);
@@ -227,7 +249,7 @@ START_TEST(an_announced_gradient_is_final)
     struct watch watch = {&model, allocate(model.arena, sizeof *watch.seen), model.tensors - 1};
     struct gradient_hook hook = {keep, &watch};
     int32_t tokens[64] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-    run(&model, tokens, tokens, model.sizes.batch * model.sizes.context, 1, &hook);
+    run(&model, tokens, tokens, model.sizes.batch * model.sizes.context, 1, 0, &hook);
     float *gradient = on_host(model.device, model.gradient, model.arena);
     ck_assert_int_eq(watch.next, -1);
     ck_assert_mem_eq(watch.seen, gradient, model.arena * sizeof *watch.seen);
@@ -290,6 +312,7 @@ int main(void)
     TCase *tests = tcase_create("model");
     tcase_add_checked_fixture(tests, load_fixture, unload_fixture);
     tcase_add_test(tests, gradients_are_pytorchs);
+    tcase_add_test(tests, gradients_of_micro_batches_add_up);
     tcase_add_test(tests, three_steps_are_pytorchs);
     tcase_add_test(tests, an_announced_gradient_is_final);
     tcase_add_test(tests, initial_weights_have_their_variance);

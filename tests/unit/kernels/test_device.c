@@ -290,18 +290,20 @@ static void test_embedding_backward(void)
     static const size_t sizes[][2] = {{1, 5}, {3, 1}, {3, 130}, {257, 6}}; /* V, C: with V 1 and 3, tokens repeat */
     static const size_t counts[] = {1, 3, 17, 130, 1000}; /* the last is more than are sorted at a time */
     for (size_t r = 0; r < LENGTH(counts); r++)
-        for (size_t s = 0; s < LENGTH(sizes); s++) {
-            size_t N = counts[r], V = sizes[s][0], C = sizes[s][1];
+        for (size_t s = 0; s < 2 * LENGTH(sizes); s++) {
+            size_t N = counts[r], V = sizes[s / 2][0], C = sizes[s / 2][1];
+            int accumulate = s % 2;
             struct array *dtable = array_floats(V * C, -1.0f, 1.0f), *dx = array_numbers(N * C, -1.0f, 1.0f),
                          *token = array_tokens(N, V);
-            RUN(embedding_backward, array_device(dtable), array_device(dx), array_device(token), N, C);
-            double *want = array_wide(dtable);
+            RUN(embedding_backward, array_device(dtable), array_device(dx), array_device(token), N, C, V, accumulate);
+            double *want = accumulate ? array_wide(dtable) : array_doubles(V * C);
             reference_embedding_backward(want, array_wide(dx), array_before(token), N, C);
             /* At most N + 1 roundings of partial sums, which rarely pass sqrt(N). */
             array_near(dtable, want, 0.0, (double)(N + 1) * UNIT * sqrt((double)N));
             const double *rows = array_wide(dx);
             float *ordered = (float *)(void *)array_doubles(V * C);
-            memcpy(ordered, array_before(dtable), dtable->bytes);
+            if (accumulate)
+                memcpy(ordered, array_before(dtable), dtable->bytes);
             for (size_t i = 0; i < N; i++)
                 for (size_t c = 0; c < C; c++)
                     ordered[(size_t)((int32_t *)array_before(token))[i] * C + c] += (float)rows[i * C + c];
@@ -343,13 +345,15 @@ static void linear_case(size_t N, size_t I, size_t O)
         array_near(dx, want, 0.0, matmul_error(O));
         arrays_finish();
     }
-    struct array *dw = array_floats(O * I, -1.0f, 1.0f), *dy = array_numbers(N * O, -1.0f, 1.0f);
-    x = array_numbers(N * I, -1.0f, 1.0f);
-    RUN(linear_backward_weight, array_device(dw), array_device(dy), array_device(x), N, I, O);
-    want = array_wide(dw);
-    reference_linear_backward_weight(want, array_wide(dy), array_wide(x), N, I, O);
-    array_near(dw, want, 0.0, matmul_error(N));
-    arrays_finish();
+    for (int accumulate = 0; accumulate < 2; accumulate++) {
+        struct array *dw = array_floats(O * I, -1.0f, 1.0f), *dy = array_numbers(N * O, -1.0f, 1.0f);
+        x = array_numbers(N * I, -1.0f, 1.0f);
+        RUN(linear_backward_weight, array_device(dw), array_device(dy), array_device(x), N, I, O, accumulate);
+        want = accumulate ? array_wide(dw) : array_doubles(O * I);
+        reference_linear_backward_weight(want, array_wide(dy), array_wide(x), N, I, O);
+        array_near(dw, want, 0.0, matmul_error(N));
+        arrays_finish();
+    }
 }
 
 static void test_linear(void)
@@ -390,14 +394,15 @@ static void test_rmsnorm_forward(void)
                 rmsnorm_forward_case(row_counts[r], norm_widths[s], residual);
 }
 
-static void rmsnorm_backward_case(size_t N, size_t C, int accumulate)
+static void rmsnorm_backward_case(size_t N, size_t C, int accumulate, int accumulate_weight)
 {
     struct array *dx = array_numbers(N * C, -1.0f, 1.0f), *dw = array_floats(C, -1.0f, 1.0f);
     struct array *dy = array_numbers(N * C, -1.0f, 1.0f), *x = array_numbers(N * C, -2.0f, 2.0f);
     struct array *w = array_numbers(C, -1.0f, 1.0f), *rstd = array_floats(N, 0.5f, 2.0f); /* need not fit x */
     RUN(rmsnorm_backward, array_device(dx), array_device(dw), array_device(dy), array_device(x), array_device(w),
-        array_device(rstd), N, C, accumulate);
-    double *want = accumulate ? array_wide(dx) : array_doubles(N * C), *want_dw = array_wide(dw);
+        array_device(rstd), N, C, accumulate, accumulate_weight);
+    double *want = accumulate ? array_wide(dx) : array_doubles(N * C),
+           *want_dw = accumulate_weight ? array_wide(dw) : array_doubles(C);
     reference_rmsnorm_backward(want, want_dw, array_wide(dy), array_wide(x), array_wide(w), array_wide(rstd), N, C);
     /* The mean of C numbers up to 4 errs by 4 u sqrt(C) or so, and n and rstd make of it at most 8 times as
      * much; a few roundings of numbers up to 32 besides. dw sums N numbers up to 4. */
@@ -410,8 +415,8 @@ static void test_rmsnorm_backward(void)
 {
     for (size_t r = 0; r < LENGTH(row_counts); r++)
         for (size_t s = 0; s < LENGTH(norm_widths); s++)
-            for (int accumulate = 0; accumulate < 2 && !both_are_large(row_counts[r], norm_widths[s]); accumulate++)
-                rmsnorm_backward_case(row_counts[r], norm_widths[s], accumulate);
+            for (int which = 0; which < 4 && !both_are_large(row_counts[r], norm_widths[s]); which++)
+                rmsnorm_backward_case(row_counts[r], norm_widths[s], which & 1, which & 2);
 }
 
 static const struct shape {
