@@ -1,4 +1,6 @@
-/* test_operations.c - shapes and work of the operations: every entry has values that were computed by hand. */
+/* test_operations.c - shapes and work of the operations, every entry with values that were computed by hand; and the
+ * published rates that work is set against. */
+#include "kernels/gpu_peak.h"
 #include "kernels/operations.h"
 #include "tests/support/suite.h"
 
@@ -101,6 +103,29 @@ START_TEST(large_work_does_not_overflow)
 }
 END_TEST
 
+START_TEST(a_gpu_is_known_by_its_name)
+{
+    static const struct {
+        const char *name;
+        enum precision precision;
+        double tera;
+    } rows[] = {{"NVIDIA H100 80GB HBM3", PRECISION_BF16, 989},
+                {"NVIDIA H100 80GB HBM3", PRECISION_FP32, 67},
+                {"NVIDIA H100 PCIe", PRECISION_BF16, 756},
+                {"NVIDIA H200", PRECISION_BF16, 989},
+                {"NVIDIA H200 NVL", PRECISION_BF16, 835},
+                {"NVIDIA A100-SXM4-80GB", PRECISION_BF16, 312},
+                {"NVIDIA A100 80GB PCIe", PRECISION_TF32, 156},
+                {"NVIDIA A10", PRECISION_BF16, 125},
+                {"NVIDIA L40S", PRECISION_BF16, 362},
+                {"NVIDIA A10G", PRECISION_BF16, 0},
+                {"NVIDIA H100 80GB HBM3 MIG 1g.10gb", PRECISION_BF16, 0},
+                {"emulated GPU (no real one)", PRECISION_BF16, 0}};
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        ck_assert_msg(gpu_peak(rows[i].name, rows[i].precision) == 1e12 * rows[i].tera, "%s", rows[i].name);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("operations");
@@ -109,6 +134,7 @@ int main(void)
     tcase_add_loop_test(tests, work_is, 0, OPERATIONS);
     tcase_add_test(tests, formulas_are_sums_of_products);
     tcase_add_test(tests, large_work_does_not_overflow);
+    tcase_add_test(tests, a_gpu_is_known_by_its_name);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
