@@ -54,8 +54,8 @@ __device__ inline size_t thread_of_grid()
     return static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-/* The sum, or the largest, over the block of so many threads of one dimension, in every thread; in the same order each
- * time. All threads call it. Each warp adds the sums of all warps itself. */
+/* The sum over the block of so many threads of one dimension, in every thread; in the same order each time. All threads
+ * call it. Each warp adds the sums of all warps itself. */
 template <int threads, typename T> __device__ inline T block_sum(T x)
 {
     constexpr int warps = threads / WARP;
@@ -68,19 +68,6 @@ template <int threads, typename T> __device__ inline T block_sum(T x)
     T sum = warp_sum(lane < warps ? of_warp[lane] : T());
     __syncthreads(); /* all have read: the next sum may begin */
     return sum;
-}
-template <int threads> __device__ inline float block_max(float x)
-{
-    constexpr int warps = threads / WARP;
-    __shared__ float of_warp[warps];
-    int lane = threadIdx.x % WARP;
-    x = warp_max(x);
-    if (lane == 0)
-        of_warp[threadIdx.x / WARP] = x;
-    __syncthreads();
-    float highest = warp_max(of_warp[lane % warps]);
-    __syncthreads();
-    return highest;
 }
 
 #endif

@@ -4,9 +4,9 @@
 
 #include <float.h>
 
-/* Of a block. As many as there can be: the fewer rows are under way at once, the more surely the cache still holds them
- * when they are read again. Two such blocks fill a multiprocessor, and 264 rows of 50,000 bfloat16 an H200's cache by
- * half. */
+/* Of a block whose row fits no registers. As many as there can be: the fewer rows are under way at once, the more
+ * surely the cache still holds them when they are read again. Two such blocks fill a multiprocessor, and 264 rows of
+ * 50,000 bfloat16 an H200's cache by half. */
 constexpr int THREADS = 1024;
 
 /* How a row that begins at any address falls into vectors: numbers up to the first vector, vectors, and numbers behind
@@ -61,43 +61,83 @@ struct Softmax {
     }
 };
 
-/* The loss of row i into losses[N]; then the row becomes its gradient. The row is read once for both the maximum and
- * the sum, and once more, mostly from the cache, for the gradient. */
-template <typename T>
-__global__ void __launch_bounds__(THREADS, 2)
+/* Of the block's numbers max, the largest, and the sum of e^(x - max), in every thread; in the same order each time.
+ * Once in a kernel. Each warp adds up all warps itself. */
+template <typename T, int threads> __device__ inline void combine(float &max, double &sum, const Softmax &own)
+{
+    constexpr int warps = threads / WARP;
+    __shared__ float max_of_warp[warps];
+    __shared__ double sum_of_warp[warps];
+    int lane = threadIdx.x % WARP;
+    float highest = warp_max(own.max);
+    double part = warp_sum(static_cast<double>(own.sum * exponential<T>(own.max, highest)));
+    if (lane == 0) {
+        max_of_warp[threadIdx.x / WARP] = highest;
+        sum_of_warp[threadIdx.x / WARP] = part;
+    }
+    __syncthreads();
+    highest = max_of_warp[lane % warps];
+    max = warp_max(highest);
+    sum = warp_sum(lane < warps ? sum_of_warp[lane] * exponential<T>(highest, max) : 0.0);
+}
+
+/* The loss of row i into losses[N]; then the row becomes its gradient. Each thread holds at most `held` vectors of the
+ * row in registers; if that is 0, the row is read once for both the maximum and the sum, and once more, mostly from the
+ * cache, for the gradient. */
+template <typename T, int threads, int held>
+__global__ void __launch_bounds__(threads, held > 0 ? 1024 / threads : 2)
     cross_entropy_kernel(float *__restrict__ losses, T *__restrict__ logits, const int32_t *__restrict__ target,
                          size_t V, float grad_scale)
 {
     constexpr int count = Vector<T>::count;
     T *row = logits + blockIdx.x * V, *right = row + target[blockIdx.x];
     Pieces<T> pieces(row, V);
-    Vector<T> *vectors = reinterpret_cast<Vector<T> *>(row + pieces.head);
+    Vector<T> *vectors = reinterpret_cast<Vector<T> *>(row + pieces.head), kept[held > 0 ? held : 1];
     float at_target = threadIdx.x == 0 ? widen(*right) : 0.0f; /* before it changes */
+    T *edge = threadIdx.x < pieces.edges ? row + pieces.column(threadIdx.x) : nullptr;
 
     Softmax own;
-    if (threadIdx.x < pieces.edges) {
-        T x[] = {row[pieces.column(threadIdx.x)]};
+    if constexpr (held > 0) {
+#pragma unroll
+        for (int k = 0; k < held; k++)
+            if (k * threads + threadIdx.x < pieces.vectors)
+                kept[k] = vectors[k * threads + threadIdx.x];
+#pragma unroll
+        for (int k = 0; k < held; k++)
+            if (k * threads + threadIdx.x < pieces.vectors)
+                own.add(kept[k].number);
+    } else {
+#pragma unroll 2
+        for (size_t v = threadIdx.x; v < pieces.vectors; v += threads) {
+            Vector<T> xs = vectors[v];
+            own.add(xs.number);
+        }
+    }
+    if (edge != nullptr) {
+        T x[] = {*edge};
         own.add(x);
     }
-#pragma unroll 2
-    for (size_t v = threadIdx.x; v < pieces.vectors; v += THREADS) {
-        Vector<T> xs = vectors[v];
-        own.add(xs.number);
-    }
-    float max = block_max<THREADS>(own.max);
-    double sum = block_sum<THREADS>(static_cast<double>(own.sum * exponential<T>(own.max, max)));
+    float max;
+    double sum;
+    combine<T, threads>(max, sum, own);
     float scale = grad_scale / static_cast<float>(sum);
 
-    if (threadIdx.x < pieces.edges) {
-        T *x = row + pieces.column(threadIdx.x);
-        *x = narrow<T>(exponential<T>(widen(*x), max) * scale);
-    }
-    for (size_t v = threadIdx.x; v < pieces.vectors; v += THREADS) {
-        Vector<T> xs = vectors[v];
+    if (edge != nullptr)
+        *edge = narrow<T>(exponential<T>(widen(*edge), max) * scale);
+    auto put = [&](size_t v, Vector<T> xs) {
 #pragma unroll
         for (int i = 0; i < count; i++)
             xs.number[i] = narrow<T>(exponential<T>(widen(xs.number[i]), max) * scale);
         vectors[v] = xs;
+    };
+    if constexpr (held > 0) {
+#pragma unroll
+        for (int k = 0; k < held; k++)
+            if (k * threads + threadIdx.x < pieces.vectors)
+                put(k * threads + threadIdx.x, kept[k]);
+    } else {
+        for (size_t v = threadIdx.x; v < pieces.vectors; v += threads)
+            put(v, vectors[v]);
     }
     __syncthreads();        /* the target's number has been written, and is now corrected */
     if (threadIdx.x == 0) { /* in double, since the two differ by little where the prediction is good */
@@ -124,8 +164,18 @@ void cuda_cross_entropy(float *loss, void *logits, const int32_t *target, size_t
                         float grad_scale)
 {
     float *losses = static_cast<float *>(cuda_scratch(N * sizeof *losses));
-    launch(cross_entropy_kernel<Number>, blocks_of(N, 1), THREADS, 0, losses, static_cast<Number *>(logits), target, V,
-           grad_scale);
+    auto issue = [&](decltype(&cross_entropy_kernel<Number, THREADS, 0>) kernel, int threads) {
+        launch(kernel, blocks_of(N, 1), threads, 0, losses, static_cast<Number *>(logits), target, V, grad_scale);
+    };
+    size_t vectors = V / Vector<Number>::count; /* of a row at most */
+    if (vectors <= 256 * 2)
+        issue(cross_entropy_kernel<Number, 256, 2>, 256);
+    else if (vectors <= 256 * 5) /* 10,000 bfloat16 */
+        issue(cross_entropy_kernel<Number, 256, 5>, 256);
+    else if (vectors <= 512 * 5)
+        issue(cross_entropy_kernel<Number, 512, 5>, 512);
+    else
+        issue(cross_entropy_kernel<Number, THREADS, 0>, THREADS);
     launch(cross_entropy_sum_kernel, 1, THREADS, 0, loss, losses, N, loss_scale);
 }
 

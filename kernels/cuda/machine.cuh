@@ -54,6 +54,12 @@ __device__ inline float exp2_approximate(float x)
     return y;
 }
 
+/* Begins to fetch from global memory to the L2 cache what a load will want soon. */
+__device__ inline void prefetch(const void *global)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(global)));
+}
+
 __device__ inline uint32_t shared_address(const void *shared)
 {
     return static_cast<uint32_t>(__cvta_generic_to_shared(shared));

@@ -144,6 +144,8 @@ __global__ void __launch_bounds__(block_threads(threads, held))
             if (k * threads + lane < most) {
                 xs[k] = from[k * threads + lane];
                 ds[k] = above[k * threads + lane];
+                if (accumulate) /* on its way during the row's sum, for which registers would not suffice */
+                    prefetch(to + k * threads + lane);
             }
         float r = rstd[row], sum = 0.0f;
 #pragma unroll

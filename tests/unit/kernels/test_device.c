@@ -584,7 +584,7 @@ static void cross_entropy_case(size_t N, size_t V, float size)
 
 static void test_cross_entropy(void)
 {
-    static const size_t vocabularies[] = {1, 3, 257, 1000, 5003};
+    static const size_t vocabularies[] = {1, 3, 257, 1000, 5003, 10007, 20011, 30011};
     for (size_t r = 0; r < LENGTH(row_counts); r++)
         for (size_t s = 0; s < LENGTH(vocabularies) && !both_are_large(row_counts[r], vocabularies[s]); s++) {
             cross_entropy_case(row_counts[r], vocabularies[s], 5.0f);

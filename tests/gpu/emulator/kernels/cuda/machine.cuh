@@ -49,6 +49,12 @@ void load_matrices(uint32_t (&word)[4], const void *row, EMULATED_WHERE);
 /* Warp: the same, but word[i] becomes rows 2t and 2t+1 of column g of matrix i. */
 void load_matrices_transposed(uint32_t (&word)[4], const void *row, EMULATED_WHERE);
 
+/* Would fetch it to a cache; here it must be there. */
+inline void prefetch(const void *global)
+{
+    (void)*static_cast<const volatile char *>(global);
+}
+
 /* Begins to copy 16 bytes, both sides aligned to 16, of which the first `valid` (0 to 16) come from global memory and
  * the rest become 0. They are there for the lane itself once copy_async_wait has said so, and for others after
  * __syncthreads behind that. Until then the emulation shows 0xFF bytes, and reads the source as late as it may. */
