@@ -13,33 +13,35 @@
 /* What forward keeps for backward; one block of device memory, cut into these. N = B * T. `void` arrays are of the
  * device's compute type. */
 struct layer {
-    void *x;         /* (N, C) what the layer before put out; norm 1 makes it the residual stream here */
-    void *n1;        /* (N, C) normalised x */
-    float *r1;       /* (N) its scale */
-    void *q, *k, *v; /* (N, C) q and k already turned by RoPE */
-    void *att;       /* (N, C) attention's output */
-    float *lse;      /* (B, H, T) its log-sums */
-    void *mid;       /* (N, C) what attention's projection put out; norm 2 makes it the residual stream there */
-    void *n2;        /* (N, C) */
-    float *r2;       /* (N) */
-    void *a, *g, *h; /* (N, F) w1 n2, w3 n2, and silu(a) * g */
+    void *x;    /* (N, C) what the layer before put out; norm 1 makes it the residual stream here */
+    void *n1;   /* (N, C) normalised x */
+    float *r1;  /* (N) its scale */
+    void *vkq;  /* (N, 3C) of each token v, k and q, in the order of their weights; attention turns k and q */
+    void *att;  /* (N, C) attention's output */
+    float *lse; /* (B, H, T) its log-sums */
+    void *mid;  /* (N, C) what attention's projection put out; norm 2 makes it the residual stream there */
+    void *n2;   /* (N, C) */
+    float *r2;  /* (N) */
+    void *ga;   /* (N, 2F) of each token g, w3 n2, and a, w1 n2 */
+    void *h;    /* (N, F) silu(a) * g */
 };
 
 struct activations {
-    struct layer *layer;       /* [L] */
-    void *x, *n;               /* (N, C) behind the last layer: residual stream, and normalised */
-    float *r;                  /* (N) its scale */
-    void *logits;              /* (N, V), and their gradient after the loss */
-    float *rope;               /* (T, D / 2, 2) cosines and sines */
-    void *dx, *dn;             /* (N, C) gradient of the residual stream, and of what a norm put out */
-    void *datt, *dq, *dk, *dv; /* (N, C) */
-    void *dh;                  /* (N, F) */
-    char *memory;              /* the block */
+    struct layer *layer; /* [L] */
+    void *x, *n;         /* (N, C) behind the last layer: residual stream, and normalised */
+    float *r;            /* (N) its scale */
+    void *logits;        /* (N, V), and their gradient after the loss */
+    float *rope;         /* (T, D / 2, 2) cosines and sines */
+    void *dx, *dn;       /* (N, C) gradient of the residual stream, and of what a norm put out */
+    void *datt;          /* (N, C) */
+    void *dvkq;          /* (N, 3C) */
+    void *dh;            /* (N, F) */
+    char *memory;        /* the block */
 };
 
 /* ---- layout ---- */
 
-static void add_tensor(struct model *model, size_t rows, size_t columns, const char *format, ...)
+static void add_tensor(struct model *model, size_t rows, size_t columns, int joined, const char *format, ...)
 {
     struct tensor *t = &model->tensor[model->tensors++];
     va_list arguments;
@@ -49,6 +51,7 @@ static void add_tensor(struct model *model, size_t rows, size_t columns, const c
     t->rows = rows;
     t->columns = columns;
     t->count = rows * columns;
+    t->joined = joined;
     model->parameters += t->count;
 }
 
@@ -56,25 +59,28 @@ static void register_tensors(struct model *model)
 {
     size_t C = model->sizes.width, F = model->sizes.ff, V = model->sizes.vocabulary, L = model->sizes.layers;
     model->tensor = allocate(L * LAYER_TENSORS + 3, sizeof *model->tensor);
-    add_tensor(model, V, C, "token_embedding");
+    add_tensor(model, V, C, 1, "token_embedding");
     for (size_t l = 0; l < L; l++) {
-        add_tensor(model, 1, C, "layers.%zu.norm1", l);
-        add_tensor(model, C, C, "layers.%zu.q", l);
-        add_tensor(model, C, C, "layers.%zu.k", l);
-        add_tensor(model, C, C, "layers.%zu.v", l);
-        add_tensor(model, C, C, "layers.%zu.o", l);
-        add_tensor(model, 1, C, "layers.%zu.norm2", l);
-        add_tensor(model, F, C, "layers.%zu.w1", l);
-        add_tensor(model, F, C, "layers.%zu.w3", l);
-        add_tensor(model, C, F, "layers.%zu.w2", l);
+        add_tensor(model, 1, C, 1, "layers.%zu.norm1", l);
+        add_tensor(model, C, C, 0, "layers.%zu.q", l);
+        add_tensor(model, C, C, 0, "layers.%zu.k", l);
+        add_tensor(model, C, C, 3, "layers.%zu.v", l);
+        add_tensor(model, C, C, 1, "layers.%zu.o", l);
+        add_tensor(model, 1, C, 1, "layers.%zu.norm2", l);
+        add_tensor(model, F, C, 0, "layers.%zu.w1", l);
+        add_tensor(model, F, C, 2, "layers.%zu.w3", l);
+        add_tensor(model, C, F, 1, "layers.%zu.w2", l);
     }
-    add_tensor(model, 1, C, "norm");
-    add_tensor(model, V, C, "output");
+    add_tensor(model, 1, C, 1, "norm");
+    add_tensor(model, V, C, 1, "output");
     model->matmul_parameters = L * (4 * C * C + 3 * C * F) + V * C;
     for (int i = model->tensors - 1; i >= 0; i--) { /* the last one registered is the first one finished */
+        if (model->tensor[i].joined)
+            model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
         model->tensor[i].offset = model->arena;
-        model->arena += (model->tensor[i].count + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
+        model->arena += model->tensor[i].count;
     }
+    model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
 }
 
 /* Cuts bytes from the block. With no block yet it only counts, so that plan and allocation cannot disagree. */
@@ -96,16 +102,13 @@ static size_t cut_activations(const struct model_sizes *s, size_t e, struct acti
             .x = cut(A, &at, e * NC),
             .n1 = cut(A, &at, e * NC),
             .r1 = cut(A, &at, f * N),
-            .q = cut(A, &at, e * NC),
-            .k = cut(A, &at, e * NC),
-            .v = cut(A, &at, e * NC),
+            .vkq = cut(A, &at, e * 3 * NC),
             .att = cut(A, &at, e * NC),
             .lse = cut(A, &at, f * N * s->heads),
             .mid = cut(A, &at, e * NC),
             .n2 = cut(A, &at, e * NC),
             .r2 = cut(A, &at, f * N),
-            .a = cut(A, &at, e * NF),
-            .g = cut(A, &at, e * NF),
+            .ga = cut(A, &at, e * 2 * NF),
             .h = cut(A, &at, e * NF),
         };
     A->x = cut(A, &at, e * NC);
@@ -116,9 +119,7 @@ static size_t cut_activations(const struct model_sizes *s, size_t e, struct acti
     A->dx = cut(A, &at, e * NC);
     A->dn = cut(A, &at, e * NC);
     A->datt = cut(A, &at, e * NC);
-    A->dq = cut(A, &at, e * NC);
-    A->dk = cut(A, &at, e * NC);
-    A->dv = cut(A, &at, e * NC);
+    A->dvkq = cut(A, &at, e * 3 * NC);
     A->dh = cut(A, &at, e * NF);
     return at;
 }
@@ -232,6 +233,12 @@ static float *gradient(const struct model *model, int tensor)
     return model->gradient + model->tensor[tensor].offset;
 }
 
+/* Where number `at` of an array of the compute type is. */
+static void *part(const struct model *model, void *array, size_t at)
+{
+    return (char *)array + at * model->compute_bytes;
+}
+
 void model_forward(struct model *model, const int32_t *input, const int32_t *target, float *loss, float loss_scale,
                    float grad_scale)
 {
@@ -251,20 +258,16 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
         d->range_begin("layer", (int)l);
         d->range_begin("attention", (int)l);
         d->rmsnorm_forward(a->n1, a->r1, a->x, l ? a[-1].mid : NULL, weight(model, w + NORM1), N, C);
-        d->linear_forward(a->q, a->n1, weight(model, w + ATTENTION_Q), N, C, C);
-        d->linear_forward(a->k, a->n1, weight(model, w + ATTENTION_K), N, C, C);
-        d->linear_forward(a->v, a->n1, weight(model, w + ATTENTION_V), N, C, C);
-        d->rope(a->q, A->rope, B, T, H, D, 0);
-        d->rope(a->k, A->rope, B, T, H, D, 0);
-        d->attention_forward(a->att, a->lse, a->q, a->k, a->v, B, T, H, D);
+        d->linear_forward(a->vkq, a->n1, weight(model, w + ATTENTION_V), N, C, 3 * C);
+        d->attention_forward(a->att, a->lse, part(model, a->vkq, 2 * C), part(model, a->vkq, C), a->vkq, A->rope, B, T,
+                             H, D, 3 * C);
         d->linear_forward(a->mid, a->att, weight(model, w + ATTENTION_O), N, C, C);
         d->range_end();
 
         d->range_begin("feed_forward", (int)l);
         d->rmsnorm_forward(a->n2, a->r2, a->mid, a->x, weight(model, w + NORM2), N, C);
-        d->linear_forward(a->a, a->n2, weight(model, w + FEED_FORWARD_W1), N, C, F);
-        d->linear_forward(a->g, a->n2, weight(model, w + FEED_FORWARD_W3), N, C, F);
-        d->swiglu_forward(a->h, a->a, a->g, N * F);
+        d->linear_forward(a->ga, a->n2, weight(model, w + FEED_FORWARD_W3), N, C, 2 * F);
+        d->swiglu_forward(a->h, part(model, a->ga, F), a->ga, N, F, 2 * F);
         d->linear_forward(next, a->h, weight(model, w + FEED_FORWARD_W2), N, F, C);
         d->range_end();
         d->range_end();
@@ -292,13 +295,16 @@ struct backward_pass {
     const struct gradient_hook *hook;
 };
 
+/* Of the matrix that begins with this tensor. */
 static void weight_gradient(struct model *model, const struct backward_pass *pass, int tensor, const void *dy,
                             const void *x)
 {
     const struct tensor *t = &model->tensor[tensor];
     size_t N = model->sizes.batch * model->sizes.context;
-    model->device->linear_backward_weight(gradient(model, tensor), dy, x, N, t->columns, t->rows, pass->accumulate);
-    announce(pass->hook, tensor);
+    model->device->linear_backward_weight(gradient(model, tensor), dy, x, N, t->columns, (size_t)t->joined * t->rows,
+                                          pass->accumulate);
+    for (int i = 0; i < t->joined; i++)
+        announce(pass->hook, tensor - i);
 }
 
 static void norm_gradient(struct model *model, const struct backward_pass *pass, int tensor, void *dx, const void *dy,
@@ -327,32 +333,25 @@ void model_backward(struct model *model, const int32_t *input, int accumulate, c
     for (size_t l = s->layers; l-- > 0;) {
         struct layer *a = &A->layer[l];
         int w = 1 + (int)l * LAYER_TENSORS;
-        void *da = a->a, *dg = a->g; /* take the place of a and g, which nothing needs any more */
+        void *dga = a->ga; /* takes the place of g and a, which nothing needs any more */
 
         d->range_begin("layer", (int)l);
         d->range_begin("feed_forward", (int)l);
         weight_gradient(model, &pass, w + FEED_FORWARD_W2, dx, a->h);
         d->linear_backward_input(A->dh, dx, weight(model, w + FEED_FORWARD_W2), N, F, C, 0);
-        d->swiglu_backward(da, dg, A->dh, a->a, a->g, N * F);
-        weight_gradient(model, &pass, w + FEED_FORWARD_W3, dg, a->n2);
-        weight_gradient(model, &pass, w + FEED_FORWARD_W1, da, a->n2);
-        d->linear_backward_input(dn, dg, weight(model, w + FEED_FORWARD_W3), N, C, F, 0);
-        d->linear_backward_input(dn, da, weight(model, w + FEED_FORWARD_W1), N, C, F, 1);
+        d->swiglu_backward(part(model, dga, F), dga, A->dh, part(model, a->ga, F), a->ga, N, F, 2 * F);
+        weight_gradient(model, &pass, w + FEED_FORWARD_W3, dga, a->n2);
+        d->linear_backward_input(dn, dga, weight(model, w + FEED_FORWARD_W3), N, C, 2 * F, 0);
         norm_gradient(model, &pass, w + NORM2, dx, dn, a->mid, a->r2, 1);
         d->range_end();
 
         d->range_begin("attention", (int)l);
         weight_gradient(model, &pass, w + ATTENTION_O, dx, a->att);
         d->linear_backward_input(A->datt, dx, weight(model, w + ATTENTION_O), N, C, C, 0);
-        d->attention_backward(A->dq, A->dk, A->dv, A->datt, a->att, a->lse, a->q, a->k, a->v, B, T, H, D);
-        weight_gradient(model, &pass, w + ATTENTION_V, A->dv, a->n1);
-        d->rope(A->dk, A->rope, B, T, H, D, 1);
-        weight_gradient(model, &pass, w + ATTENTION_K, A->dk, a->n1);
-        d->rope(A->dq, A->rope, B, T, H, D, 1);
-        weight_gradient(model, &pass, w + ATTENTION_Q, A->dq, a->n1);
-        d->linear_backward_input(dn, A->dv, weight(model, w + ATTENTION_V), N, C, C, 0);
-        d->linear_backward_input(dn, A->dk, weight(model, w + ATTENTION_K), N, C, C, 1);
-        d->linear_backward_input(dn, A->dq, weight(model, w + ATTENTION_Q), N, C, C, 1);
+        d->attention_backward(part(model, A->dvkq, 2 * C), part(model, A->dvkq, C), A->dvkq, A->datt, a->att, a->lse,
+                              part(model, a->vkq, 2 * C), part(model, a->vkq, C), a->vkq, A->rope, B, T, H, D, 3 * C);
+        weight_gradient(model, &pass, w + ATTENTION_V, A->dvkq, a->n1);
+        d->linear_backward_input(dn, A->dvkq, weight(model, w + ATTENTION_V), N, C, 3 * C, 0);
         norm_gradient(model, &pass, w + NORM1, dx, dn, a->x, a->r1, 1);
         d->range_end();
         d->range_end();
@@ -365,7 +364,7 @@ void model_backward(struct model *model, const int32_t *input, int accumulate, c
 
 size_t model_operations(const struct model *model)
 {
-    return 4 + 13 * model->sizes.layers + 4 + 20 * model->sizes.layers;
+    return 4 + 8 * model->sizes.layers + 4 + 12 * model->sizes.layers;
 }
 
 size_t model_ranges(const struct model *model)

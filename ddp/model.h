@@ -37,11 +37,16 @@ enum layer_tensor {
 
 struct tensor {
     char name[32];
-    size_t offset;        /* where it starts in each arena, in floats; a multiple of TENSOR_ALIGNMENT */
+    size_t offset;        /* where it starts in each arena, in floats */
     size_t rows, columns; /* [rows, columns]; a norm's weight is [1, C] */
     size_t count;         /* rows * columns */
+    /* How many tensors, from this one on to those registered before it, are one matrix: they have the same input, so
+     * that one product takes all of them, and lie in each arena without gaps. 3 for v, k and q, 2 for w3 and w1, 0 for
+     * those that are part of another's matrix, and 1 for all others. */
+    int joined;
 };
-enum { TENSOR_ALIGNMENT = 16 }; /* floats; the gaps that it leaves stay zero */
+/* Floats. What is not part of another's matrix starts at a multiple of it; the gaps that it leaves stay zero. */
+enum { TENSOR_ALIGNMENT = 16 };
 
 struct model {
     struct model_sizes sizes;
@@ -82,7 +87,8 @@ void model_weights_changed(struct model *model);
 void model_forward(struct model *model, const int32_t *input, const int32_t *target, float *loss, float loss_scale,
                    float grad_scale);
 
-/* What backward calls as soon as the gradient of a tensor is final, tensors - 1 first and 0 last. */
+/* What backward calls as soon as the gradient of a tensor is final, tensors - 1 first and 0 last; those of one matrix
+ * are final at the same time. */
 struct gradient_hook {
     void (*ready)(void *context, int tensor);
     void *context;

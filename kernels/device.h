@@ -113,23 +113,27 @@ struct device {
     void (*rmsnorm_backward)(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
                              size_t N, size_t C, int accumulate, int accumulate_weight);
 
-    /* Turns each pair (x[2i], x[2i+1]) of each head of x[B, T, H, D], in place, by the angle t * theta^(-2i/D) of its
-     * position t, or back by it when inverse is not 0 (which is the backward pass). table[T, D/2, 2] holds cosine
-     * and sine. Source: Su et al., RoFormer, 2021, arXiv:2104.09864. */
-    void (*rope)(void *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse);
-
-    /* Causal attention of each head, softmax(q k^T / sqrt(D)) v over earlier and equal positions. q, k, v, o are
-     * [B, T, H, D]; lse[B, H, T], the logarithm of each row's sum of exponentials, is kept for backward. Works tile
-     * by tile; no T x T matrix exists. Source: Dao et al., FlashAttention, 2022, arXiv:2205.14135. */
-    void (*attention_forward)(void *o, float *lse, const void *q, const void *k, const void *v, size_t B, size_t T,
-                              size_t H, size_t D);
+    /* Causal attention of each head, softmax(q k^T / sqrt(D)) v over earlier and equal positions. o is [B, T, H, D]; q,
+     * k and v are [H, D] for each token, `stride` numbers from one token to the next, at least H * D. q and k are first
+     * turned, in place: each pair (x[2i], x[2i+1]) of each head by the angle t * theta^(-2i/D) of its position t, whose
+     * cosine and sine rope[T, D/2, 2] holds. lse[B, H, T], the logarithm of each row's sum of exponentials, is kept for
+     * backward. Works tile by tile; no T x T matrix exists. Sources: Dao et al., FlashAttention, 2022,
+     * arXiv:2205.14135; Su et al., RoFormer, 2021, arXiv:2104.09864. */
+    void (*attention_forward)(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B,
+                              size_t T, size_t H, size_t D, size_t stride);
+    /* q and k are as forward left them, and dq and dk the gradients with respect to what they were before; dq, dk, dv,
+     * q, k and v have that stride. */
     void (*attention_backward)(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
-                               const void *q, const void *k, const void *v, size_t B, size_t T, size_t H, size_t D);
+                               const void *q, const void *k, const void *v, const float *rope, size_t B, size_t T,
+                               size_t H, size_t D, size_t stride);
 
-    /* h[n] = a * sigmoid(a) * g. Source: Shazeer, GLU Variants Improve Transformer, 2020, arXiv:2002.05202. */
-    void (*swiglu_forward)(void *h, const void *a, const void *g, size_t n);
-    /* da = dh * g * s * (1 + a * (1 - s)), dg = dh * a * s, with s = sigmoid(a); da may be a, and dg may be g. */
-    void (*swiglu_backward)(void *da, void *dg, const void *dh, const void *a, const void *g, size_t n);
+    /* h[N, F] = a * sigmoid(a) * g; rows of a and g begin every `stride` numbers, at least F. Source: Shazeer, GLU
+     * Variants Improve Transformer, 2020, arXiv:2002.05202. */
+    void (*swiglu_forward)(void *h, const void *a, const void *g, size_t N, size_t F, size_t stride);
+    /* da = dh * g * s * (1 + a * (1 - s)), dg = dh * a * s, with s = sigmoid(a); da, dg, a and g have that stride, and
+     * da may be a, and dg may be g. */
+    void (*swiglu_backward)(void *da, void *dg, const void *dh, const void *a, const void *g, size_t N, size_t F,
+                            size_t stride);
 
     /* loss[0] += loss_scale * sum over N of (log(sum of exp(logits[i, :])) - logits[i, target[i]]), and logits[N, V]
      * is replaced by its gradient (softmax - one at target) * grad_scale. */

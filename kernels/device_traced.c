@@ -175,42 +175,36 @@ static void traced_rmsnorm_backward(void *dx, float *dw, const void *dy, const v
     record(OPERATION_RMSNORM_BACKWARD, start, N, C, 0, 0);
 }
 
-static void traced_rope(void *x, const float *table, size_t B, size_t T, size_t H, size_t D, int inverse)
+static void traced_attention_forward(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B,
+                                     size_t T, size_t H, size_t D, size_t stride)
 {
     struct moment start = moment_now();
-    inner->rope(x, table, B, T, H, D, inverse);
-    record(OPERATION_ROPE, start, B, T, H, D);
-}
-
-static void traced_attention_forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B,
-                                     size_t T, size_t H, size_t D)
-{
-    struct moment start = moment_now();
-    inner->attention_forward(o, lse, q, k, v, B, T, H, D);
+    inner->attention_forward(o, lse, q, k, v, rope, B, T, H, D, stride);
     record(OPERATION_ATTENTION_FORWARD, start, B, T, H, D);
 }
 
 static void traced_attention_backward(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
-                                      const void *q, const void *k, const void *v, size_t B, size_t T, size_t H,
-                                      size_t D)
+                                      const void *q, const void *k, const void *v, const float *rope, size_t B,
+                                      size_t T, size_t H, size_t D, size_t stride)
 {
     struct moment start = moment_now();
-    inner->attention_backward(dq, dk, dv, d_o, o, lse, q, k, v, B, T, H, D);
+    inner->attention_backward(dq, dk, dv, d_o, o, lse, q, k, v, rope, B, T, H, D, stride);
     record(OPERATION_ATTENTION_BACKWARD, start, B, T, H, D);
 }
 
-static void traced_swiglu_forward(void *h, const void *a, const void *g, size_t n)
+static void traced_swiglu_forward(void *h, const void *a, const void *g, size_t N, size_t F, size_t stride)
 {
     struct moment start = moment_now();
-    inner->swiglu_forward(h, a, g, n);
-    record(OPERATION_SWIGLU_FORWARD, start, n, 0, 0, 0);
+    inner->swiglu_forward(h, a, g, N, F, stride);
+    record(OPERATION_SWIGLU_FORWARD, start, N, F, 0, 0);
 }
 
-static void traced_swiglu_backward(void *da, void *dg, const void *dh, const void *a, const void *g, size_t n)
+static void traced_swiglu_backward(void *da, void *dg, const void *dh, const void *a, const void *g, size_t N, size_t F,
+                                   size_t stride)
 {
     struct moment start = moment_now();
-    inner->swiglu_backward(da, dg, dh, a, g, n);
-    record(OPERATION_SWIGLU_BACKWARD, start, n, 0, 0, 0);
+    inner->swiglu_backward(da, dg, dh, a, g, N, F, stride);
+    record(OPERATION_SWIGLU_BACKWARD, start, N, F, 0, 0);
 }
 
 static void traced_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
@@ -251,7 +245,6 @@ static struct device table = {
     .linear_backward_weight = traced_linear_backward_weight,
     .rmsnorm_forward = traced_rmsnorm_forward,
     .rmsnorm_backward = traced_rmsnorm_backward,
-    .rope = traced_rope,
     .attention_forward = traced_attention_forward,
     .attention_backward = traced_attention_backward,
     .swiglu_forward = traced_swiglu_forward,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Matrix products count 2 per multiply-add; attention the causal half of its products, 2 forward and 5 backward, where
- * the scores are computed again. */
+ * the scores are computed again; its forward pass also writes the queries and keys that it turns. */
 const struct operation_facts operation_facts[OPERATIONS] = {
     [OPERATION_ZERO] = {"zero", "n", "", "", "", "4n"},
     [OPERATION_COPY] = {"copy", "n", "n", "f", "", "8n"},
@@ -17,12 +17,12 @@ const struct operation_facts operation_facts[OPERATIONS] = {
     [OPERATION_LINEAR_BACKWARD_WEIGHT] = {"linear_backward_weight", "NIO", "NO,NI", "cc", "2NIO", "eNO+eNI+4OI"},
     [OPERATION_RMSNORM_FORWARD] = {"rmsnorm_forward", "NC", "NC,NC,C", "ccc", "", "4eNC+eC+4N"},
     [OPERATION_RMSNORM_BACKWARD] = {"rmsnorm_backward", "NC", "NC,NC,C,N", "cccf", "", "4eNC+eC+4C+4N"},
-    [OPERATION_ROPE] = {"rope", "BTHD", "BTHD,TD", "cf", "", "2eBTHD+4TD"},
-    [OPERATION_ATTENTION_FORWARD] = {"attention_forward", "BTHD", "BTHD,BTHD,BTHD", "ccc", "2BTTHD", "4eBTHD+4BTH"},
-    [OPERATION_ATTENTION_BACKWARD] = {"attention_backward", "BTHD", "BTHD,BTHD,BHT,BTHD,BTHD,BTHD", "ccfccc", "5BTTHD",
-                                      "8eBTHD+4BTH"},
-    [OPERATION_SWIGLU_FORWARD] = {"swiglu_forward", "n", "n,n", "cc", "", "3en"},
-    [OPERATION_SWIGLU_BACKWARD] = {"swiglu_backward", "n", "n,n,n", "ccc", "", "5en"},
+    [OPERATION_ATTENTION_FORWARD] = {"attention_forward", "BTHD", "BTHD,BTHD,BTHD,TD", "cccf", "2BTTHD",
+                                     "6eBTHD+4BTH+4TD"},
+    [OPERATION_ATTENTION_BACKWARD] = {"attention_backward", "BTHD", "BTHD,BTHD,BHT,BTHD,BTHD,BTHD,TD", "ccfcccf",
+                                      "5BTTHD", "8eBTHD+4BTH+4TD"},
+    [OPERATION_SWIGLU_FORWARD] = {"swiglu_forward", "NF", "NF,NF", "cc", "", "3eNF"},
+    [OPERATION_SWIGLU_BACKWARD] = {"swiglu_backward", "NF", "NF,NF,NF", "ccc", "", "5eNF"},
     [OPERATION_CROSS_ENTROPY] = {"cross_entropy", "NV", "NV,N", "ci", "", "2eNV+4N"},
     [OPERATION_GRAD_NORM] = {"grad_norm", "n", "n", "f", "2n", "4n"},
     [OPERATION_ADAMW] = {"adamw", "n", "n,n,n,n", "ffff", "", "28n"},

@@ -4,6 +4,7 @@
 #include "kernels/error.h"
 #include "selfbench/program.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,13 +22,13 @@ static int is_product(const struct operation_facts *facts)
 struct kernel_arrays {
     const struct device *device;
     int threads;
-    size_t numbers;                  /* in each of y, z, a, b and v */
-    size_t half_bytes;               /* where the second part of y, z and a begins, in attention */
-    size_t heads;                    /* rows of heads in attention */
-    void *y, *z, *a, *b, *v;         /* of the compute type */
-    float *y32, *z32, *a32, *v32;    /* where that is fp32, the same arrays */
-    void *table, *w;                 /* [V, C], [C] */
-    float *dtable, *dw, *rope_table; /* [V, C], [C], [T, D] */
+    size_t numbers;               /* in each of y, z, a, b and v */
+    size_t half_bytes;            /* where the second part of y, z and a begins, in attention */
+    size_t heads, angles;         /* rows of heads, and angles of RoPE, in attention */
+    void *y, *z, *a, *b, *v;      /* of the compute type */
+    float *y32, *z32, *a32, *v32; /* where that is fp32, the same arrays */
+    void *table, *w;              /* [V, C], [C] */
+    float *dtable, *dw, *rope;    /* [V, C], [C], [angles, 2] */
     float *rstd, *lse, *scalars;
     int32_t *token;
     void *memory[24]; /* [n], all of them, to be released */
@@ -73,21 +74,18 @@ void kernel_case_run(const struct kernel_arrays *x, const struct kernel_case *k)
     case OPERATION_RMSNORM_BACKWARD:
         d->rmsnorm_backward(x->y, x->dw, x->a, x->b, x->w, x->rstd, s[0], s[1], 1, 0);
         break;
-    case OPERATION_ROPE:
-        d->rope(x->y, x->rope_table, s[0], s[1], s[2], s[3], 0);
-        break;
     case OPERATION_ATTENTION_FORWARD:
-        d->attention_forward(x->z, x->lse, x->a, x->b, x->v, s[0], s[1], s[2], s[3]);
+        d->attention_forward(x->z, x->lse, x->a, x->b, x->v, x->rope, s[0], s[1], s[2], s[3], s[2] * s[3]);
         break;
     case OPERATION_ATTENTION_BACKWARD: /* follows forward of the same sizes, whose o and lse it reads */
         d->attention_backward(x->y, (char *)x->y + half, (char *)x->z + half, (char *)x->a + half, x->z, x->lse, x->a,
-                              x->b, x->v, s[0], s[1], s[2], s[3]);
+                              x->b, x->v, x->rope, s[0], s[1], s[2], s[3], s[2] * s[3]);
         break;
     case OPERATION_SWIGLU_FORWARD:
-        d->swiglu_forward(x->y, x->a, x->b, s[0]);
+        d->swiglu_forward(x->y, x->a, x->b, s[0], s[1], s[1]);
         break;
     case OPERATION_SWIGLU_BACKWARD:
-        d->swiglu_backward(x->y, x->z, x->v, x->a, x->b, s[0]);
+        d->swiglu_backward(x->y, x->z, x->v, x->a, x->b, s[0], s[1], s[1]);
         break;
     case OPERATION_CROSS_ENTROPY:
         d->cross_entropy(x->scalars, x->y, x->token, s[0], s[1], 1.0f, 1.0f);
@@ -137,9 +135,7 @@ static void declare_memory_bound(struct kernel_cases *cases)
 {
     size_t floats = cases->array_bytes / sizeof(float);
     size_t numbers = cases->array_bytes / cases->arrays->device->compute_bytes, N = numbers / C;
-    const size_t wide[4] = {floats}, flat[4] = {numbers}, rows[4] = {N, C}, table[4] = {N, C, V},
-                 heads[4] = {N / T, T, H, D};
-    const size_t logits[4] = {numbers / V, V};
+    const size_t wide[4] = {floats}, rows[4] = {N, C}, table[4] = {N, C, V}, logits[4] = {numbers / V, V};
     if (cases->arrays->device->host_reads_memory)
         declare_case(cases, OPERATIONS, wide);
     else
@@ -149,12 +145,10 @@ static void declare_memory_bound(struct kernel_cases *cases)
         const char *letters = facts->sizes;
         if (!is_product(facts))
             declare_case(cases, o,
-                         !strcmp(letters, "NC")      ? rows
-                         : !strcmp(letters, "NCV")   ? table
-                         : !strcmp(letters, "NV")    ? logits
-                         : !strcmp(letters, "BTHD")  ? heads
-                         : strchr(facts->bytes, 'e') ? flat
-                                                     : wide);
+                         !strcmp(letters, "NC") || !strcmp(letters, "NF") ? rows
+                         : !strcmp(letters, "NCV")                        ? table
+                         : !strcmp(letters, "NV")                         ? logits
+                                                                          : wide);
     }
 }
 
@@ -172,6 +166,7 @@ static void declare_products_of(struct kernel_cases *cases, const char *letters,
     activation *= x->device->compute_bytes;
     x->half_bytes = activation > x->half_bytes ? activation : x->half_bytes;
     x->heads = activation && heads > x->heads ? heads : x->heads;
+    x->angles = activation && size[1] * size[3] / 2 > x->angles ? size[1] * size[3] / 2 : x->angles;
 }
 
 /* On a GPU the sizes of bench/peers/torch_kernels.py, so that the two can be set side by side. */
@@ -226,10 +221,16 @@ static void create_arrays(struct kernel_arrays *x, size_t bytes)
     x->w = new_numbers(x, e, C, -0.5);
     x->dtable = new_numbers(x, wide, (size_t)V * C, -0.5);
     x->dw = new_numbers(x, wide, C, -0.5);
-    x->rope_table = new_numbers(x, wide, (size_t)T * D, -0.5);
     x->rstd = new_numbers(x, wide, N, 0.5);
     x->lse = new_numbers(x, wide, x->heads, 0);
 
+    float *turn = allocate(2 * x->angles, sizeof *turn); /* keeps what is turned again and again as long as it is */
+    for (size_t i = 0; i < 2 * x->angles; i += 2) {
+        turn[i] = cosf((float)(i % 1000));
+        turn[i + 1] = sinf((float)(i % 1000));
+    }
+    x->rope = new_copy(x, turn, 2 * x->angles * sizeof *turn);
+    free(turn);
     int32_t *token = allocate(N, sizeof *token);
     for (size_t i = 0; i < N; i++)
         token[i] = (int32_t)(i * 7919 % V); /* 7919 is prime: all tokens, none twice in a row */

@@ -79,7 +79,7 @@ static void step_and_products_create(struct step_and_products *pairs, const stru
                                      const struct step_options *o)
 {
     const struct model_sizes sizes = workload_sizes(&o->model, o->batch), *s = &sizes;
-    size_t wide = s->ff > s->width ? s->ff : s->width, widest = s->vocabulary > wide ? s->vocabulary : wide;
+    size_t wide = s->ff > s->width ? s->ff : s->width, widest = s->vocabulary > 3 * wide ? s->vocabulary : 3 * wide;
     one_rank_create(&pairs->rank, device, s, 0, 1);
     model_initialize(&pairs->rank.model, 1);
     device->copy(pairs->rank.trainer.start, pairs->rank.model.weight, pairs->rank.model.arena);
@@ -109,17 +109,18 @@ static void run_products(const struct step_and_products *pairs)
     const char *weight = model->narrow_weight ? model->narrow_weight : (void *)model->weight;
     for (int i = 1; i < model->tensors; i++) {
         const struct tensor *t = &model->tensor[i];
-        if (t->rows > 1)
+        if (t->joined && t->rows > 1)
             d->linear_forward(pairs->y, pairs->x, weight + t->offset * model->compute_bytes, pairs->rows, t->columns,
-                              t->rows);
+                              (size_t)t->joined * t->rows);
     }
     for (int i = model->tensors - 1; i > 0; i--) {
         const struct tensor *t = &model->tensor[i];
-        if (t->rows == 1)
+        size_t height = (size_t)t->joined * t->rows;
+        if (!t->joined || t->rows == 1)
             continue;
-        d->linear_backward_weight(model->gradient + t->offset, pairs->y, pairs->x, pairs->rows, t->columns, t->rows, 0);
+        d->linear_backward_weight(model->gradient + t->offset, pairs->y, pairs->x, pairs->rows, t->columns, height, 0);
         d->linear_backward_input(pairs->dx, pairs->y, weight + t->offset * model->compute_bytes, pairs->rows,
-                                 t->columns, t->rows, 0);
+                                 t->columns, height, 0);
     }
 }
 

@@ -11,11 +11,12 @@
  * longer at T 512, D 64: more of the tiles on the diagonal is masked away. */
 enum { TILE = 64 };
 
-/* One tile: `rows` queries from q0 on against `columns` keys from k0 on; stride from token to token of q, k, v, o.
+/* One tile: `rows` queries from q0 on against `columns` keys from k0 on; stride from token to token of q, k and v, and
+ * out of o.
  * Scores are [rows, TILE]: their loops run over all TILE columns, a constant that compilers unroll. */
 struct tile {
     size_t q0, k0;
-    int rows, columns, depth, stride;
+    int rows, columns, depth, stride, out;
     float scale; /* 1 / sqrt(D) */
 };
 
@@ -25,7 +26,7 @@ static size_t tiles_of(size_t T)
 }
 
 /* The tile of query tile i and key tile j. */
-static struct tile tile_at(size_t i, size_t j, size_t T, size_t H, size_t D)
+static struct tile tile_at(size_t i, size_t j, size_t T, size_t H, size_t D, size_t stride)
 {
     size_t q0 = i * TILE, k0 = j * TILE;
     return (struct tile){.q0 = q0,
@@ -33,14 +34,16 @@ static struct tile tile_at(size_t i, size_t j, size_t T, size_t H, size_t D)
                          .rows = (int)(T - q0 < TILE ? T - q0 : TILE),
                          .columns = (int)(T - k0 < TILE ? T - k0 : TILE),
                          .depth = cpu_blas_int(D),
-                         .stride = cpu_blas_int(H * D),
+                         .stride = cpu_blas_int(stride),
+                         .out = cpu_blas_int(H * D),
                          .scale = 1.0f / sqrtf((float)D)};
 }
 
 /* s[rows, TILE] = scale * a b^T of the tile's queries and keys, a and b at the tile's first of each. */
-static void multiply_transposed(float *s, const struct tile *t, float scale, const float *a, const float *b)
+static void multiply_transposed(float *s, const struct tile *t, float scale, const float *a, int a_stride,
+                                const float *b)
 {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, t->rows, t->columns, t->depth, scale, a, t->stride, b,
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, t->rows, t->columns, t->depth, scale, a, a_stride, b,
                 t->stride, 0.0f, s, TILE);
 }
 
@@ -83,9 +86,21 @@ static void scale_row(float *row, size_t D, float factor)
         row[d] *= factor;
 }
 
+/* Turns the pairs of one head of one token, whose cosines and sines are angle[D / 2, 2]; back with a sign of -1. */
+static inline void turn(float *head, const float *angle, size_t D, float sign)
+{
+#pragma omp simd
+    for (size_t i = 0; i < D / 2; i++) {
+        float cosine = angle[2 * i], sine = sign * angle[2 * i + 1];
+        float even = head[2 * i], odd = head[2 * i + 1];
+        head[2 * i] = even * cosine - odd * sine;
+        head[2 * i + 1] = even * sine + odd * cosine;
+    }
+}
+
 /* The outputs of query tile i of one head; pointers are at position 0 of that head. */
 static void forward_tile(float *o, float *lse, const float *q, const float *k, const float *v, size_t i, size_t T,
-                         size_t H, size_t D)
+                         size_t H, size_t D, size_t stride)
 {
     _Alignas(64) float s[TILE * TILE];
     float max[TILE], sum[TILE];
@@ -93,40 +108,45 @@ static void forward_tile(float *o, float *lse, const float *q, const float *k, c
         max[r] = -INFINITY;
         sum[r] = 0.0f;
     }
-    size_t stride = H * D;
-    float *out = o + i * TILE * stride;
+    float *out = o + i * TILE * H * D;
     struct tile t = {0};
     for (size_t j = 0; j <= i; j++) {
-        t = tile_at(i, j, T, H, D);
-        multiply_transposed(s, &t, t.scale, q + t.q0 * stride, k + t.k0 * stride);
+        t = tile_at(i, j, T, H, D, stride);
+        multiply_transposed(s, &t, t.scale, q + t.q0 * stride, t.stride, k + t.k0 * stride);
         mask(s, &t);
         for (size_t r = 0; r < (size_t)t.rows; r++) {
             float correction = softmax_row(s + r * TILE, &max[r], &sum[r]);
             if (j > 0)
-                scale_row(out + r * stride, D, correction);
+                scale_row(out + r * H * D, D, correction);
         }
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, t.rows, t.depth, t.columns, 1.0f, s, TILE,
-                    v + t.k0 * stride, t.stride, j > 0 ? 1.0f : 0.0f, out, t.stride);
+                    v + t.k0 * stride, t.stride, j > 0 ? 1.0f : 0.0f, out, t.out);
     }
     for (size_t r = 0; r < (size_t)t.rows; r++) {
-        scale_row(out + r * stride, D, 1.0f / sum[r]);
+        scale_row(out + r * H * D, D, 1.0f / sum[r]);
         lse[t.q0 + r] = max[r] + logf(sum[r]);
     }
 }
 
-CPU_CLONES void cpu_attention_forward(void *o_, float *lse, const void *q_, const void *k_, const void *v_, size_t B,
-                                      size_t T, size_t H, size_t D)
+CPU_CLONES void cpu_attention_forward(void *o_, float *lse, void *q_, void *k_, const void *v_, const float *rope,
+                                      size_t B, size_t T, size_t H, size_t D, size_t stride)
 {
     float *o = o_;
-    const float *q = q_;
-    const float *k = k_;
+    float *q = q_;
+    float *k = k_;
     const float *v = v_;
+#pragma omp parallel for num_threads(cpu_threads)
+    for (size_t row = 0; row < B * T; row++)
+        for (size_t h = 0; h < H; h++) {
+            turn(q + row * stride + h * D, rope + row % T * (D / 2 * 2), D, 1.0f);
+            turn(k + row * stride + h * D, rope + row % T * (D / 2 * 2), D, 1.0f);
+        }
     cpu_blas_enter_region();
 #pragma omp parallel for collapse(2) schedule(dynamic) num_threads(cpu_threads)
     for (size_t bh = 0; bh < B * H; bh++)
         for (size_t i = 0; i < tiles_of(T); i++) {
-            size_t head = (bh / H * T * H + bh % H) * D;
-            forward_tile(o + head, lse + bh * T, q + head, k + head, v + head, i, T, H, D);
+            size_t head = bh / H * T * stride + bh % H * D, out = (bh / H * T * H + bh % H) * D;
+            forward_tile(o + out, lse + bh * T, q + head, k + head, v + head, i, T, H, D, stride);
         }
     cpu_blas_leave_region();
 }
@@ -148,36 +168,38 @@ static void backward_softmax(float *p, float *dp, const struct tile *t, const fl
 }
 
 /* c[columns, depth] = or += s[rows, TILE]^T * a[rows, depth]: what the tile adds to its keys or values. */
-static void multiply_by_transpose(float *c, const struct tile *t, const float *s, const float *a, int accumulate)
+static void multiply_by_transpose(float *c, const struct tile *t, const float *s, const float *a, int a_stride,
+                                  int accumulate)
 {
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, t->columns, t->depth, t->rows, 1.0f, s, TILE, a, t->stride,
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, t->columns, t->depth, t->rows, 1.0f, s, TILE, a, a_stride,
                 accumulate ? 1.0f : 0.0f, c, t->stride);
 }
 
 /* What query tile i of one head adds to the gradients. Key tile j is first reached by query tile i = j, and that
  * time its gradient is overwritten, not added to. */
 static void backward_tile(float *dq, float *dk, float *dv, const float *d_o, const float *o, const float *lse,
-                          const float *q, const float *k, const float *v, size_t i, size_t T, size_t H, size_t D)
+                          const float *q, const float *k, const float *v, size_t i, size_t T, size_t H, size_t D,
+                          size_t stride)
 {
     _Alignas(64) float p[TILE * TILE], dp[TILE * TILE] = {0}; /* columns that no key fills must stay finite */
     float delta[TILE];
-    size_t stride = H * D, q0 = i * TILE * stride;
+    size_t q0 = i * TILE * stride, out = H * D, o0 = i * TILE * out;
     for (size_t r = 0; r < TILE && i * TILE + r < T; r++) {
         float sum = 0.0f;
 #pragma omp simd reduction(+ : sum)
         for (size_t d = 0; d < D; d++)
-            sum += d_o[q0 + r * stride + d] * o[q0 + r * stride + d];
+            sum += d_o[o0 + r * out + d] * o[o0 + r * out + d];
         delta[r] = sum;
     }
     for (size_t j = 0; j <= i; j++) {
-        struct tile t = tile_at(i, j, T, H, D);
+        struct tile t = tile_at(i, j, T, H, D, stride);
         size_t k0 = t.k0 * stride;
-        multiply_transposed(p, &t, t.scale, q + q0, k + k0);
+        multiply_transposed(p, &t, t.scale, q + q0, t.stride, k + k0);
         mask(p, &t);
-        multiply_transposed(dp, &t, 1.0f, d_o + q0, v + k0);
+        multiply_transposed(dp, &t, 1.0f, d_o + o0, t.out, v + k0);
         backward_softmax(p, dp, &t, lse, delta);
-        multiply_by_transpose(dv + k0, &t, p, d_o + q0, j < i);
-        multiply_by_transpose(dk + k0, &t, dp, q + q0, j < i);
+        multiply_by_transpose(dv + k0, &t, p, d_o + o0, t.out, j < i);
+        multiply_by_transpose(dk + k0, &t, dp, q + q0, t.stride, j < i);
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, t.rows, t.depth, t.columns, 1.0f, dp, TILE, k + k0,
                     t.stride, j > 0 ? 1.0f : 0.0f, dq + q0, t.stride);
     }
@@ -186,8 +208,8 @@ static void backward_tile(float *dq, float *dk, float *dv, const float *d_o, con
 /* A head is one thread's from first to last tile, so that gradients of keys and values need neither locks nor
  * copies, and are summed in the same order whatever the number of threads. */
 CPU_CLONES void cpu_attention_backward(void *dq_, void *dk_, void *dv_, const void *d_o_, const void *o_,
-                                       const float *lse, const void *q_, const void *k_, const void *v_, size_t B,
-                                       size_t T, size_t H, size_t D)
+                                       const float *lse, const void *q_, const void *k_, const void *v_,
+                                       const float *rope, size_t B, size_t T, size_t H, size_t D, size_t stride)
 {
     float *dq = dq_;
     float *dk = dk_;
@@ -200,10 +222,14 @@ CPU_CLONES void cpu_attention_backward(void *dq_, void *dk_, void *dv_, const vo
     cpu_blas_enter_region();
 #pragma omp parallel for schedule(dynamic) num_threads(cpu_threads)
     for (size_t bh = 0; bh < B * H; bh++) {
-        size_t head = (bh / H * T * H + bh % H) * D;
+        size_t head = bh / H * T * stride + bh % H * D, out = (bh / H * T * H + bh % H) * D;
         for (size_t i = 0; i < tiles_of(T); i++)
-            backward_tile(dq + head, dk + head, dv + head, d_o + head, o + head, lse + bh * T, q + head, k + head,
-                          v + head, i, T, H, D);
+            backward_tile(dq + head, dk + head, dv + head, d_o + out, o + out, lse + bh * T, q + head, k + head,
+                          v + head, i, T, H, D, stride);
+        for (size_t t = 0; t < T; t++) {
+            turn(dq + head + t * stride, rope + t * (D / 2 * 2), D, -1.0f);
+            turn(dk + head + t * stride, rope + t * (D / 2 * 2), D, -1.0f);
+        }
     }
     cpu_blas_leave_region();
 }

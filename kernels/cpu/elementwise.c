@@ -36,28 +36,32 @@ CPU_CLONES void cpu_unpack_bf16(float *to, const uint16_t *from, size_t n)
         to[i] = bf16_widen(from[i]);
 }
 
-CPU_CLONES void cpu_swiglu_forward(void *h_, const void *a_, const void *g_, size_t n)
+CPU_CLONES void cpu_swiglu_forward(void *h_, const void *a_, const void *g_, size_t N, size_t F, size_t stride)
 {
     float *h = h_;
-    const float *a = a_;
-    const float *g = g_;
-#pragma omp parallel for simd num_threads(cpu_threads)
-    for (size_t i = 0; i < n; i++)
-        h[i] = a[i] * cpu_sigmoid(a[i]) * g[i];
+#pragma omp parallel for num_threads(cpu_threads)
+    for (size_t i = 0; i < N; i++) {
+        const float *a = (const float *)a_ + i * stride, *g = (const float *)g_ + i * stride;
+#pragma omp simd
+        for (size_t c = 0; c < F; c++)
+            h[i * F + c] = a[c] * cpu_sigmoid(a[c]) * g[c];
+    }
 }
 
-CPU_CLONES void cpu_swiglu_backward(void *da_, void *dg_, const void *dh_, const void *a_, const void *g_, size_t n)
+void cpu_swiglu_backward(void *da_, void *dg_, const void *dh_, const void *a_, const void *g_, size_t N, size_t F,
+                         size_t stride)
 {
-    float *da = da_;
-    float *dg = dg_;
     const float *dh = dh_;
-    const float *a = a_;
-    const float *g = g_;
-#pragma omp parallel for simd num_threads(cpu_threads)
-    for (size_t i = 0; i < n; i++) {
-        float x = a[i], s = cpu_sigmoid(x), d = dh[i];
-        float gate = g[i]; /* read before da and dg are written, since they may be a and g */
-        da[i] = d * gate * s * (1.0f + x * (1.0f - s));
-        dg[i] = d * x * s;
+#pragma omp parallel for num_threads(cpu_threads)
+    for (size_t i = 0; i < N; i++) {
+        const float *a = (const float *)a_ + i * stride, *g = (const float *)g_ + i * stride;
+        float *da = (float *)da_ + i * stride, *dg = (float *)dg_ + i * stride;
+#pragma omp simd
+        for (size_t c = 0; c < F; c++) {
+            float x = a[c], s = cpu_sigmoid(x), d = dh[i * F + c];
+            float gate = g[c]; /* read before da and dg are written, since they may be a and g */
+            da[c] = d * gate * s * (1.0f + x * (1.0f - s));
+            dg[c] = d * x * s;
+        }
     }
 }

@@ -28,7 +28,8 @@ constexpr float LOG2_E = 1.44269504f, LOG_2 = 0.693147181f;
 struct attention_sizes {
     int T, H, D;
     int vectors;      /* 1: rows of every array start at multiples of 16 bytes */
-    size_t stride;    /* H * D, from a token to the next */
+    unsigned stride;  /* from a token to the next in q, k, v and their gradients */
+    unsigned out;     /* H * D, the same in o and its gradient */
     float scale;      /* 1 / sqrt(D) */
     float scale_log2; /* the same times log2(e): exponentials are powers of two */
 };
@@ -38,7 +39,8 @@ inline int attention_aligned(const void *x)
     return reinterpret_cast<uintptr_t>(x) % 16 == 0;
 }
 
-template <typename Number> struct attention_sizes attention_sizes_of(size_t T, size_t H, size_t D, int aligned)
+template <typename Number>
+struct attention_sizes attention_sizes_of(size_t T, size_t H, size_t D, size_t stride, int aligned)
 {
     if (D > ATTENTION_MAX_DEPTH)
         FATAL("attention of heads of %zu numbers; a GPU's multiprocessor has room for %zu", D, ATTENTION_MAX_DEPTH);
@@ -47,8 +49,9 @@ template <typename Number> struct attention_sizes attention_sizes_of(size_t T, s
     sizes.T = static_cast<int>(T);
     sizes.H = static_cast<int>(H);
     sizes.D = static_cast<int>(D);
-    sizes.vectors = aligned && D * sizeof(Number) % 16 == 0;
-    sizes.stride = H * D;
+    sizes.vectors = aligned && D * sizeof(Number) % 16 == 0 && stride * sizeof(Number) % 16 == 0;
+    sizes.stride = static_cast<unsigned>(stride);
+    sizes.out = static_cast<unsigned>(H * D);
     sizes.scale = static_cast<float>(scale);
     sizes.scale_log2 = static_cast<float>(scale * 1.4426950408889634);
     return sizes;
@@ -78,12 +81,24 @@ void attention_plan(Issue issue)
     issue(Ample());
 }
 
-/* Where the block's head starts in an array [B, T, H, D]; x of the grid is [B, H]. */
-__device__ inline size_t attention_head(const struct attention_sizes &sizes)
+/* Where the block's head starts in an array of that stride from a token to the next; x of the grid is [B, H]. */
+__device__ inline size_t attention_head(const struct attention_sizes &sizes, unsigned stride)
 {
     size_t b = blockIdx.x / sizes.H, h = blockIdx.x % sizes.H;
-    return (b * sizes.T * sizes.H + h) * sizes.D;
+    return b * sizes.T * stride + h * sizes.D;
 }
+
+/* Turns a pair by an angle. */
+__device__ inline void turn(float &even, float &odd, float cosine, float sine)
+{
+    float x = even, y = odd;
+    even = x * cosine - y * sine;
+    odd = x * sine + y * cosine;
+}
+
+/* Turns all heads of q and k, in place, by rope's angles. */
+template <typename Number>
+void attention_turn(Number *q, Number *k, const float *rope, size_t B, const struct attention_sizes &sizes);
 
 /* Where the rows of this warp start in the tile that stays, and which part of the columns of results it computes. With
  * more parts than one, as many warps share rows: each computes all of their scores but only its columns of results, so
@@ -108,7 +123,8 @@ template <typename Number, int DEPTH> struct attention_tile {
 
 /* Block: begins to copy rows [first, first + ROWS) of a head to a tile; rows from T on become 0. */
 template <typename Number, int DEPTH, int ROWS>
-__device__ inline void tile_load(Number *tile, const Number *head, int first, const struct attention_sizes &sizes)
+__device__ inline void tile_load(Number *tile, const Number *head, unsigned stride, int first,
+                                 const struct attention_sizes &sizes)
 {
     typedef attention_tile<Number, DEPTH> Tile;
     static_assert(ROWS % Tile::ROWS_AT_ONCE == 0, "each thread copies as many pieces");
@@ -117,18 +133,19 @@ __device__ inline void tile_load(Number *tile, const Number *head, int first, co
         for (int i = threadIdx.x; i < ROWS * DEPTH; i += ATTENTION_THREADS) {
             int row = i / DEPTH, d = i % DEPTH;
             bool there = first + row < sizes.T && d < sizes.D;
-            tile[row * Tile::ROW + d] = there ? head[(first + row) * sizes.stride + d] : narrow<Number>(0.0f);
+            tile[row * Tile::ROW + d] =
+                there ? head[static_cast<size_t>(first + row) * stride + d] : narrow<Number>(0.0f);
         }
         return;
     }
     int row = threadIdx.x / Tile::PIECES, d = threadIdx.x % Tile::PIECES * Tile::PIECE;
     int rows = d < sizes.D ? sizes.T - first - row : 0; /* that are there, from the thread's first on */
-    const Number *from = head + (first + row) * sizes.stride + d;
+    const Number *from = head + static_cast<size_t>(first + row) * stride + d;
     Number *to = tile + row * Tile::ROW + d;
 #pragma unroll
     for (int r = 0; r < ROWS; r += Tile::ROWS_AT_ONCE) {
         copy_async(to + r * Tile::ROW, from, r < rows ? 16 : 0);
-        from += Tile::ROWS_AT_ONCE * sizes.stride;
+        from += Tile::ROWS_AT_ONCE * stride;
     }
 }
 
@@ -230,11 +247,12 @@ __device__ inline void mask_scores(float (&scores)[M][TILES][4], int row, int co
 }
 
 /* Warp: puts its sums, each times the factor of its row, into its rows and columns of a tile that no warp reads any
- * more, and from there as rows `first` and following, columns `column` and following, into a head of an array. */
-template <typename Number, int DEPTH, int COLUMNS, int M>
-__device__ inline void store_sums(Number *head, int first, int column, Number *tile,
+ * more, and from there as rows `first` and following, columns `column` and following, into a head of an array. With
+ * TURN_BACK, pairs are first turned back by the angles of their rows in rope[T, D / 2, 2]: both are in one lane. */
+template <typename Number, int DEPTH, int COLUMNS, bool TURN_BACK, int M>
+__device__ inline void store_sums(Number *head, unsigned stride, int first, int column, Number *tile,
                                   const float (&sums)[M][COLUMNS / 8][4], const float (&factor)[M][2],
-                                  const struct attention_sizes &sizes)
+                                  const float *__restrict__ rope, const struct attention_sizes &sizes)
 {
     typedef attention_tile<Number, DEPTH> Tile;
     int lane = threadIdx.x % WARP;
@@ -243,9 +261,16 @@ __device__ inline void store_sums(Number *head, int first, int column, Number *t
 #pragma unroll
         for (int n = 0; n < COLUMNS / 8; n++)
 #pragma unroll
-            for (int i = 0; i < 4; i++)
-                tile[sums_row(m, i) * Tile::ROW + column + sums_column(n, i)] =
-                    narrow<Number>(sums[m][n][i] * factor[m][i / 2]);
+            for (int half = 0; half < 2; half++) {
+                int row = sums_row(m, 2 * half), d = column + sums_column(n, 0);
+                float even = sums[m][n][2 * half] * factor[m][half], odd = sums[m][n][2 * half + 1] * factor[m][half];
+                if (TURN_BACK && first + row < sizes.T && d + 1 < sizes.D) {
+                    const float *angle = rope + static_cast<size_t>(first + row) * (sizes.D / 2 * 2) + d;
+                    turn(even, odd, angle[0], -angle[1]);
+                }
+                tile[row * Tile::ROW + d] = narrow<Number>(even);
+                tile[row * Tile::ROW + d + 1] = narrow<Number>(odd);
+            }
     __syncwarp();
     int width = sizes.vectors ? Tile::PIECE : 1;
 #pragma unroll 1
@@ -254,7 +279,7 @@ __device__ inline void store_sums(Number *head, int first, int column, Number *t
         if (first + row >= sizes.T || d >= sizes.D)
             continue;
         const Number *from = tile + row * Tile::ROW + d;
-        Number *to = head + (first + row) * sizes.stride + d;
+        Number *to = head + static_cast<size_t>(first + row) * stride + d;
         if (sizes.vectors)
             *reinterpret_cast<Vector<Number> *>(to) = *reinterpret_cast<const Vector<Number> *>(from);
         else

@@ -41,6 +41,7 @@ __global__ void attention_delta_kernel(struct attention_rows out, const float *l
 template <typename Number> struct backward_arguments {
     Number *dq, *dk, *dv;
     const Number *d_o, *q, *k, *v;
+    const float *rope;
     struct attention_rows rows;
     unsigned heads; /* B * H */
     struct attention_sizes sizes;
@@ -55,14 +56,14 @@ static void backward_of_depth(const backward_arguments<typename Products::Number
         static_assert(ROWS_FILL % Plan::QUERIES == 0, "tiles end with the rows");
         attention_launch<Plan>(attention_backward_key_kernel<Plan, Number>,
                                dim3(x.heads, blocks_of(x.sizes.T, Plan::KEYS)), x.dk, x.dv, x.d_o, x.rows, x.q, x.k,
-                               x.v, x.sizes);
+                               x.v, x.rope, x.sizes);
     });
     attention_plan<backward_query_plan, Products, DEPTH>([&](auto plan) {
         typedef decltype(plan) Plan;
         static_assert(ROWS_FILL % Plan::QUERIES == 0, "tiles end with the rows");
         attention_launch<Plan>(attention_backward_query_kernel<Plan, Number>,
                                dim3(x.heads, blocks_of(x.sizes.T, Plan::QUERIES)), x.dq, x.d_o, x.rows, x.q, x.k, x.v,
-                               x.sizes);
+                               x.rope, x.sizes);
     });
 }
 
@@ -81,8 +82,8 @@ template <typename Products> static void backward(const backward_arguments<typen
 /* Prepares delta, in scratch memory, and gathers the arguments. */
 template <typename Number>
 static backward_arguments<Number> prepare(void *dq, void *dk, void *dv, const void *d_o, const void *o,
-                                          const float *lse, const void *q, const void *k, const void *v, size_t B,
-                                          size_t T, size_t H, size_t D)
+                                          const float *lse, const void *q, const void *k, const void *v,
+                                          const float *rope, size_t B, size_t T, size_t H, size_t D, size_t stride)
 {
     int aligned = 1;
     for (const void *array :
@@ -96,8 +97,9 @@ static backward_arguments<Number> prepare(void *dq, void *dk, void *dv, const vo
     x.q = static_cast<const Number *>(q);
     x.k = static_cast<const Number *>(k);
     x.v = static_cast<const Number *>(v);
+    x.rope = rope;
     x.heads = static_cast<unsigned>(B * H);
-    x.sizes = attention_sizes_of<Number>(T, H, D, aligned);
+    x.sizes = attention_sizes_of<Number>(T, H, D, stride, aligned);
     x.rows.rows = static_cast<int>(blocks_of(T, ROWS_FILL)) * ROWS_FILL;
     size_t n = B * H * x.rows.rows;
     x.rows.lse = static_cast<float *>(cuda_scratch(2 * n * sizeof(float)));
@@ -110,18 +112,18 @@ static backward_arguments<Number> prepare(void *dq, void *dk, void *dv, const vo
 
 template <>
 void cuda_attention_backward<bf16>(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
-                                   const void *q, const void *k, const void *v, size_t B, size_t Tokens, size_t H,
-                                   size_t D)
+                                   const void *q, const void *k, const void *v, const float *rope, size_t B,
+                                   size_t Tokens, size_t H, size_t D, size_t stride)
 {
-    backward<products_bf16>(prepare<bf16>(dq, dk, dv, d_o, o, lse, q, k, v, B, Tokens, H, D));
+    backward<products_bf16>(prepare<bf16>(dq, dk, dv, d_o, o, lse, q, k, v, rope, B, Tokens, H, D, stride));
 }
 
 template <>
 void cuda_attention_backward<float>(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
-                                    const void *q, const void *k, const void *v, size_t B, size_t Tokens, size_t H,
-                                    size_t D)
+                                    const void *q, const void *k, const void *v, const float *rope, size_t B,
+                                    size_t Tokens, size_t H, size_t D, size_t stride)
 {
-    backward_arguments<float> x = prepare<float>(dq, dk, dv, d_o, o, lse, q, k, v, B, Tokens, H, D);
+    backward_arguments<float> x = prepare<float>(dq, dk, dv, d_o, o, lse, q, k, v, rope, B, Tokens, H, D, stride);
     if (cuda_precision == PRECISION_TF32)
         backward<products_tf32>(x);
     else

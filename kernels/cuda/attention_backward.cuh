@@ -39,14 +39,15 @@ template <typename Of, int D, bool SCARCE> struct backward_query_plan {
 template <typename Plan, typename Number>
 __global__ void __launch_bounds__(ATTENTION_THREADS)
     attention_backward_query_kernel(Number *dq, const Number *d_o, struct attention_rows rows, const Number *q,
-                                    const Number *k, const Number *v, struct attention_sizes sizes)
+                                    const Number *k, const Number *v, const float *__restrict__ rope,
+                                    struct attention_sizes sizes)
 {
     typedef typename Plan::Products Products;
     typedef typename Products::template Operand<4> Left;
     constexpr int M = Plan::M, DEPTH = Plan::DEPTH, KEYS = Plan::KEYS, ROW = Plan::ROW;
     Number *queries = dynamic_shared<Number>(), *gradients = queries + Plan::QUERIES * ROW,
            *streamed = gradients + Plan::QUERIES * ROW;
-    size_t head = attention_head(sizes);
+    size_t head = attention_head(sizes, sizes.stride), out = attention_head(sizes, sizes.out);
     int q0 = static_cast<int>(gridDim.y - 1 - blockIdx.y) * Plan::QUERIES;
     int own = attention_own_row(M, Plan::PARTS), first = q0 + own,
         column = attention_own_part(Plan::PARTS) * Plan::COLUMNS;
@@ -54,12 +55,12 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
 
     auto stream = [&](int tile) {
         Number *buffer = streamed + tile % 2 * 2 * KEYS * ROW;
-        tile_load<Number, DEPTH, KEYS>(buffer, k + head, tile * KEYS, sizes);
-        tile_load<Number, DEPTH, KEYS>(buffer + KEYS * ROW, v + head, tile * KEYS, sizes);
+        tile_load<Number, DEPTH, KEYS>(buffer, k + head, sizes.stride, tile * KEYS, sizes);
+        tile_load<Number, DEPTH, KEYS>(buffer + KEYS * ROW, v + head, sizes.stride, tile * KEYS, sizes);
         copy_async_commit();
     };
-    tile_load<Number, DEPTH, Plan::QUERIES>(queries, q + head, q0, sizes);
-    tile_load<Number, DEPTH, Plan::QUERIES>(gradients, d_o + head, q0, sizes);
+    tile_load<Number, DEPTH, Plan::QUERIES>(queries, q + head, sizes.stride, q0, sizes);
+    tile_load<Number, DEPTH, Plan::QUERIES>(gradients, d_o + out, sizes.out, q0, sizes);
     stream(0);
 
     float lse[M][2], delta[M][2], results[M][Plan::COLUMNS / 8][4] = {};
@@ -101,7 +102,8 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
     for (int m = 0; m < M; m++)
         factor[m][0] = factor[m][1] = sizes.scale;
     __syncthreads(); /* all have read their queries */
-    store_sums<Number, DEPTH, Plan::COLUMNS, M>(dq + head, first, column, queries + own * ROW, results, factor, sizes);
+    store_sums<Number, DEPTH, Plan::COLUMNS, true>(dq + head, sizes.stride, first, column, queries + own * ROW, results,
+                                                   factor, rope, sizes);
 }
 
 template <typename Of, int D, bool SCARCE> struct backward_key_plan {
@@ -134,14 +136,15 @@ template <int QUERIES> __device__ inline void rows_load(float *buffer, const str
 template <typename Plan, typename Number>
 __global__ void __launch_bounds__(ATTENTION_THREADS)
     attention_backward_key_kernel(Number *dk, Number *dv, const Number *d_o, struct attention_rows rows,
-                                  const Number *q, const Number *k, const Number *v, struct attention_sizes sizes)
+                                  const Number *q, const Number *k, const Number *v, const float *__restrict__ rope,
+                                  struct attention_sizes sizes)
 {
     typedef typename Plan::Products Products;
     typedef typename Products::template Operand<4> Left;
     constexpr int M = Plan::M, DEPTH = Plan::DEPTH, QUERIES = Plan::QUERIES, ROW = Plan::ROW, COLUMNS = Plan::COLUMNS;
     Number *keys = dynamic_shared<Number>(), *values = keys + Plan::KEYS * ROW, *streamed = values + Plan::KEYS * ROW;
     float *streamed_rows = reinterpret_cast<float *>(streamed + 4 * QUERIES * ROW);
-    size_t head = attention_head(sizes);
+    size_t head = attention_head(sizes, sizes.stride), out = attention_head(sizes, sizes.out);
     /* The first keys are met by most queries; their blocks go first. */
     int k0 = static_cast<int>(blockIdx.y) * Plan::KEYS;
     int own = attention_own_row(M, Plan::PARTS), first = k0 + own, column = attention_own_part(Plan::PARTS) * COLUMNS;
@@ -149,13 +152,13 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
 
     auto stream = [&](int tile) {
         Number *buffer = streamed + tile % 2 * 2 * QUERIES * ROW;
-        tile_load<Number, DEPTH, QUERIES>(buffer, q + head, tile * QUERIES, sizes);
-        tile_load<Number, DEPTH, QUERIES>(buffer + QUERIES * ROW, d_o + head, tile * QUERIES, sizes);
+        tile_load<Number, DEPTH, QUERIES>(buffer, q + head, sizes.stride, tile * QUERIES, sizes);
+        tile_load<Number, DEPTH, QUERIES>(buffer + QUERIES * ROW, d_o + out, sizes.out, tile * QUERIES, sizes);
         rows_load<QUERIES>(streamed_rows + tile % 2 * 2 * QUERIES, rows, tile * QUERIES);
         copy_async_commit();
     };
-    tile_load<Number, DEPTH, Plan::KEYS>(keys, k + head, k0, sizes);
-    tile_load<Number, DEPTH, Plan::KEYS>(values, v + head, k0, sizes);
+    tile_load<Number, DEPTH, Plan::KEYS>(keys, k + head, sizes.stride, k0, sizes);
+    tile_load<Number, DEPTH, Plan::KEYS>(values, v + head, sizes.stride, k0, sizes);
     stream(first_tile);
 
     float key_results[M][COLUMNS / 8][4] = {}, value_results[M][COLUMNS / 8][4] = {};
@@ -205,8 +208,10 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
             one[m][half] = 1.0f;
         }
     __syncthreads(); /* all have read their keys and values */
-    store_sums<Number, DEPTH, COLUMNS, M>(dk + head, first, column, keys + own * ROW, key_results, factor, sizes);
-    store_sums<Number, DEPTH, COLUMNS, M>(dv + head, first, column, values + own * ROW, value_results, one, sizes);
+    store_sums<Number, DEPTH, COLUMNS, true>(dk + head, sizes.stride, first, column, keys + own * ROW, key_results,
+                                             factor, rope, sizes);
+    store_sums<Number, DEPTH, COLUMNS, false>(dv + head, sizes.stride, first, column, values + own * ROW, value_results,
+                                              one, nullptr, sizes);
 }
 
 #endif

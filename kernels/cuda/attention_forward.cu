@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
     typedef typename Products::template Operand<4> Left;
     constexpr int M = Plan::M, DEPTH = Plan::DEPTH, KEYS = Plan::KEYS, ROW = Plan::ROW, STEP = Products::STEP;
     Number *queries = dynamic_shared<Number>(), *streamed = queries + Plan::QUERIES * ROW;
-    size_t head = attention_head(sizes);
+    size_t head = attention_head(sizes, sizes.stride);
     /* The last queries meet most keys; their blocks go first. */
     int q0 = static_cast<int>(gridDim.y - 1 - blockIdx.y) * Plan::QUERIES;
     int own = attention_own_row(M, Plan::PARTS), first = q0 + own,
@@ -112,11 +112,11 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
 
     auto stream = [&](int tile) {
         Number *buffer = streamed + tile % 2 * 2 * KEYS * ROW;
-        tile_load<Number, DEPTH, KEYS>(buffer, k + head, tile * KEYS, sizes);
-        tile_load<Number, DEPTH, KEYS>(buffer + KEYS * ROW, v + head, tile * KEYS, sizes);
+        tile_load<Number, DEPTH, KEYS>(buffer, k + head, sizes.stride, tile * KEYS, sizes);
+        tile_load<Number, DEPTH, KEYS>(buffer + KEYS * ROW, v + head, sizes.stride, tile * KEYS, sizes);
         copy_async_commit();
     };
-    tile_load<Number, DEPTH, Plan::QUERIES>(queries, q + head, q0, sizes);
+    tile_load<Number, DEPTH, Plan::QUERIES>(queries, q + head, sizes.stride, q0, sizes);
     stream(0);
 
     softmax<M> state;
@@ -158,7 +158,8 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
     float *lse_of_head = column == 0 ? lse + static_cast<size_t>(blockIdx.x) * sizes.T : nullptr;
     softmax_finish(factor, lse_of_head, first, state, sizes);
     __syncthreads(); /* all have read their queries */
-    store_sums<Number, DEPTH, Plan::COLUMNS, M>(o + head, first, column, queries + own * ROW, results, factor, sizes);
+    store_sums<Number, DEPTH, Plan::COLUMNS, false>(o + attention_head(sizes, sizes.out), sizes.out, first, column,
+                                                    queries + own * ROW, results, factor, nullptr, sizes);
 }
 
 template <typename Products, int DEPTH>
@@ -176,11 +177,13 @@ static void forward_of_depth(void *o, float *lse, const void *q, const void *k, 
 }
 
 template <typename Products>
-static void forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B, size_t T, size_t H,
-                    size_t D)
+static void forward(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B, size_t T,
+                    size_t H, size_t D, size_t stride)
 {
+    typedef typename Products::Number Number;
     int aligned = attention_aligned(o) && attention_aligned(q) && attention_aligned(k) && attention_aligned(v);
-    struct attention_sizes sizes = attention_sizes_of<typename Products::Number>(T, H, D, aligned);
+    struct attention_sizes sizes = attention_sizes_of<Number>(T, H, D, stride, aligned);
+    attention_turn(static_cast<Number *>(q), static_cast<Number *>(k), rope, B, sizes);
     if (D <= 32)
         forward_of_depth<Products, 32>(o, lse, q, k, v, B, sizes);
     else if (D <= 64)
@@ -192,18 +195,18 @@ static void forward(void *o, float *lse, const void *q, const void *k, const voi
 }
 
 template <>
-void cuda_attention_forward<bf16>(void *o, float *lse, const void *q, const void *k, const void *v, size_t B,
-                                  size_t Tokens, size_t H, size_t D)
+void cuda_attention_forward<bf16>(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B,
+                                  size_t Tokens, size_t H, size_t D, size_t stride)
 {
-    forward<products_bf16>(o, lse, q, k, v, B, Tokens, H, D);
+    forward<products_bf16>(o, lse, q, k, v, rope, B, Tokens, H, D, stride);
 }
 
 template <>
-void cuda_attention_forward<float>(void *o, float *lse, const void *q, const void *k, const void *v, size_t B,
-                                   size_t Tokens, size_t H, size_t D)
+void cuda_attention_forward<float>(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B,
+                                   size_t Tokens, size_t H, size_t D, size_t stride)
 {
     if (cuda_precision == PRECISION_TF32)
-        forward<products_tf32>(o, lse, q, k, v, B, Tokens, H, D);
+        forward<products_tf32>(o, lse, q, k, v, rope, B, Tokens, H, D, stride);
     else
-        forward<products_fp32>(o, lse, q, k, v, B, Tokens, H, D);
+        forward<products_fp32>(o, lse, q, k, v, rope, B, Tokens, H, D, stride);
 }

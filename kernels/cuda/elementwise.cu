@@ -95,77 +95,112 @@ template <> __device__ inline float sigmoid<bf16>(float x)
     return __fdividef(1.0f, 1.0f + exp2_approximate(-log2_e * x));
 }
 
-template <typename T, bool whole>
-__device__ inline void swiglu_forward(T *h, const T *a, const T *g, size_t start, size_t n)
+/* A thread's numbers: those of `column` and following of a row, at `start` in a and g, and at `flat` in h. */
+template <int count> struct Place {
+    size_t column, start, flat;
+    bool there;
+
+    /* x of the grid goes through the pieces of all rows. */
+    __device__ Place(size_t N, unsigned F, size_t stride)
+    {
+        unsigned pieces = (F + count - 1) / count;
+        size_t i = thread_of_grid(), row = i >> 32 ? i / pieces : static_cast<unsigned>(i) / pieces; /* cheaper */
+        column = (i - row * pieces) * count;
+        start = row * stride;
+        flat = row * F;
+        there = row < N;
+    }
+};
+
+template <typename T, bool whole, int count>
+__device__ inline void swiglu_forward(T *h, const T *a, const T *g, const Place<count> &at, unsigned F)
 {
-    constexpr int count = Vector<T>::count;
-    Group<T, count> as = load<whole, count>(a, start, n), gs = load<whole, count>(g, start, n), out;
+    Group<T, count> as = load<whole, count>(a + at.start, at.column, F),
+                    gs = load<whole, count>(g + at.start, at.column, F), out;
 #pragma unroll
     for (int i = 0; i < count; i++) {
         float x = widen(as.number[i]);
         out.number[i] = narrow<T>(x * sigmoid<T>(x) * widen(gs.number[i]));
     }
-    store<whole>(h, out, start, n);
+    store<whole>(h + at.flat, out, at.column, F);
 }
 
 template <typename T>
-__global__ void __launch_bounds__(THREADS) swiglu_forward_kernel(T *h, const T *a, const T *g, size_t n, bool vectors)
+__global__ void __launch_bounds__(THREADS)
+    swiglu_forward_kernel(T *h, const T *a, const T *g, size_t N, unsigned F, size_t stride, bool vectors)
 {
-    constexpr int count = Vector<T>::count;
-    size_t start = thread_of_grid() * count;
-    if (vectors && start + count <= n)
-        swiglu_forward<T, true>(h, a, g, start, n);
+    Place<Vector<T>::count> at(N, F, stride);
+    if (!at.there)
+        return;
+    if (vectors)
+        swiglu_forward<T, true>(h, a, g, at, F);
     else
-        swiglu_forward<T, false>(h, a, g, start, n);
+        swiglu_forward<T, false>(h, a, g, at, F);
 }
 
 /* da may be a, and dg may be g: a thread has read its numbers of all arrays before it writes any. */
-template <typename T, bool whole>
-__device__ inline void swiglu_backward(T *da, T *dg, const T *dh, const T *a, const T *g, size_t start, size_t n)
+template <typename T, bool whole, int count>
+__device__ inline void swiglu_backward(T *da, T *dg, const T *dh, const T *a, const T *g, const Place<count> &at,
+                                       unsigned F)
 {
-    constexpr int count = Vector<T>::count;
-    Group<T, count> ds = load<whole, count>(dh, start, n), as = load<whole, count>(a, start, n),
-                    gs = load<whole, count>(g, start, n);
+    Group<T, count> ds = load<whole, count>(dh + at.flat, at.column, F),
+                    as = load<whole, count>(a + at.start, at.column, F),
+                    gs = load<whole, count>(g + at.start, at.column, F);
 #pragma unroll
     for (int i = 0; i < count; i++) {
         float d = widen(ds.number[i]), x = widen(as.number[i]), s = sigmoid<T>(x);
         as.number[i] = narrow<T>(d * widen(gs.number[i]) * s * (1.0f + x * (1.0f - s)));
         gs.number[i] = narrow<T>(d * x * s);
     }
-    store<whole>(da, as, start, n);
-    store<whole>(dg, gs, start, n);
+    store<whole>(da + at.start, as, at.column, F);
+    store<whole>(dg + at.start, gs, at.column, F);
 }
 
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
-    swiglu_backward_kernel(T *da, T *dg, const T *dh, const T *a, const T *g, size_t n, bool vectors)
+__global__ void __launch_bounds__(THREADS) swiglu_backward_kernel(T *da, T *dg, const T *dh, const T *a, const T *g,
+                                                                  size_t N, unsigned F, size_t stride, bool vectors)
 {
-    constexpr int count = Vector<T>::count;
-    size_t start = thread_of_grid() * count;
-    if (vectors && start + count <= n)
-        swiglu_backward<T, true>(da, dg, dh, a, g, start, n);
+    Place<Vector<T>::count> at(N, F, stride);
+    if (!at.there)
+        return;
+    if (vectors)
+        swiglu_backward<T, true>(da, dg, dh, a, g, at, F);
     else
-        swiglu_backward<T, false>(da, dg, dh, a, g, start, n);
+        swiglu_backward<T, false>(da, dg, dh, a, g, at, F);
 }
 
-template <typename Number> void cuda_swiglu_forward(void *h, const void *a, const void *g, size_t n)
+/* Blocks for N rows of F numbers, a thread for each piece of a row. */
+template <typename Number> static unsigned swiglu_blocks(size_t N, size_t F)
 {
-    if (n > 0)
-        launch(swiglu_forward_kernel<Number>, blocks_of(n, THREADS * Vector<Number>::count), THREADS, 0,
-               static_cast<Number *>(h), static_cast<const Number *>(a), static_cast<const Number *>(g), n,
-               aligned(h, a, g));
+    return blocks_of(N * ((F + Vector<Number>::count - 1) / Vector<Number>::count), THREADS);
+}
+
+/* Whether all rows are made of whole vectors. */
+template <typename Number, typename... T> static bool swiglu_vectors(size_t F, size_t stride, const T *...arrays)
+{
+    return F % Vector<Number>::count == 0 && stride % Vector<Number>::count == 0 && aligned(arrays...);
 }
 
 template <typename Number>
-void cuda_swiglu_backward(void *da, void *dg, const void *dh, const void *a, const void *g, size_t n)
+void cuda_swiglu_forward(void *h, const void *a, const void *g, size_t N, size_t F, size_t stride)
 {
-    if (n > 0)
-        launch(swiglu_backward_kernel<Number>, blocks_of(n, THREADS * Vector<Number>::count), THREADS, 0,
-               static_cast<Number *>(da), static_cast<Number *>(dg), static_cast<const Number *>(dh),
-               static_cast<const Number *>(a), static_cast<const Number *>(g), n, aligned(da, dg, dh, a, g));
+    launch(swiglu_forward_kernel<Number>, swiglu_blocks<Number>(N, F), THREADS, 0, static_cast<Number *>(h),
+           static_cast<const Number *>(a), static_cast<const Number *>(g), N, F, stride,
+           swiglu_vectors<Number>(F, stride, h, a, g));
 }
 
-template void cuda_swiglu_forward<float>(void *, const void *, const void *, size_t);
-template void cuda_swiglu_forward<bf16>(void *, const void *, const void *, size_t);
-template void cuda_swiglu_backward<float>(void *, void *, const void *, const void *, const void *, size_t);
-template void cuda_swiglu_backward<bf16>(void *, void *, const void *, const void *, const void *, size_t);
+template <typename Number>
+void cuda_swiglu_backward(void *da, void *dg, const void *dh, const void *a, const void *g, size_t N, size_t F,
+                          size_t stride)
+{
+    launch(swiglu_backward_kernel<Number>, swiglu_blocks<Number>(N, F), THREADS, 0, static_cast<Number *>(da),
+           static_cast<Number *>(dg), static_cast<const Number *>(dh), static_cast<const Number *>(a),
+           static_cast<const Number *>(g), N, F, stride, swiglu_vectors<Number>(F, stride, da, dg, dh, a, g));
+}
+
+template void cuda_swiglu_forward<float>(void *, const void *, const void *, size_t, size_t, size_t);
+template void cuda_swiglu_forward<bf16>(void *, const void *, const void *, size_t, size_t, size_t);
+template void cuda_swiglu_backward<float>(void *, void *, const void *, const void *, const void *, size_t, size_t,
+                                          size_t);
+template void cuda_swiglu_backward<bf16>(void *, void *, const void *, const void *, const void *, size_t, size_t,
+                                         size_t);

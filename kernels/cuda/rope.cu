@@ -1,49 +1,55 @@
-/* rope.cu - rotary position embedding: turns pairs of each head by an angle that grows with the position. */
+/* rope.cu - rotary position embedding of queries and keys; their gradients are turned back as attention stores them. */
+#include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/block.cuh"
-#include "kernels/cuda/operations.cuh"
 
-constexpr int WARPS = 8;         /* of a block; a warp takes a row, [H, D] */
+constexpr int THREADS = 128;     /* of a block, which takes the heads of a position */
+constexpr int SEQUENCES = 4;     /* that a thread loads numbers of at once */
 constexpr size_t LAYERS = 65535; /* of a grid at most */
 
-/* `count` numbers at a time: a whole number of pairs, of which a head holds a whole number. The table's row comes from
- * the cache for all heads but the first. */
+/* Turns q, or k in the grid's second layer, `count` numbers at a time: a whole number of pairs, of which a head holds a
+ * whole number. A thread turns those of as many sequences by the same angles. */
 template <typename T, int count>
-__global__ void __launch_bounds__(WARPS *WARP) rope_kernel(T *__restrict__ x, const float *__restrict__ table, size_t B,
-                                                           size_t Tokens, unsigned H, unsigned D, float sign)
+__global__ void __launch_bounds__(THREADS)
+    rope_kernel(T *q, T *k, const float *__restrict__ table, size_t B, struct attention_sizes sizes)
 {
-    size_t t = static_cast<size_t>(blockIdx.x) * WARPS + threadIdx.y;
-    if (t >= Tokens)
-        return;
-    constexpr bool whole = count > 2; /* vectors; otherwise pairs at any address */
-    unsigned paired = D / 2 * 2;      /* the last number of an odd D stays as it is */
-    const float *angles = table + t * paired;
-    for (size_t b = blockIdx.y; b < B; b += gridDim.y) {
-        T *row = x + (b * Tokens + t) * H * D;
-        for (unsigned c = threadIdx.x * count; c < H * paired; c += WARP * count) {
-            unsigned h = c / paired, d = c % paired;
-            Group<T, count> group = load<whole, count>(row, h * D + d, H * D);
-            Group<float, count> angle = load<whole, count>(angles, d, paired);
+    constexpr bool whole = count > 2;                                /* vectors; otherwise pairs at any address */
+    unsigned D = sizes.D, pairs = D / 2 * 2, pieces = pairs / count; /* the last number of an odd D stays as it is */
+    size_t width = static_cast<size_t>(sizes.H) * D, sequence = static_cast<size_t>(sizes.T) * sizes.stride;
+    T *rows = (blockIdx.z > 0 ? k : q) + static_cast<size_t>(blockIdx.x) * sizes.stride;
+    for (unsigned i = threadIdx.x; i < sizes.H * pieces; i += THREADS) {
+        unsigned d = i % pieces * count;
+        size_t at = i / pieces * D + d;
+        Group<float, count> angle = load<whole, count>(table + static_cast<size_t>(blockIdx.x) * pairs, d, pairs);
+        for (size_t b = blockIdx.y * SEQUENCES; b < B; b += gridDim.y * SEQUENCES) {
+            Group<T, count> group[SEQUENCES];
 #pragma unroll
-            for (int i = 0; i < count; i += 2) {
-                float cosine = angle.number[i], sine = sign * angle.number[i + 1];
-                float even = widen(group.number[i]), odd = widen(group.number[i + 1]);
-                group.number[i] = narrow<T>(even * cosine - odd * sine);
-                group.number[i + 1] = narrow<T>(even * sine + odd * cosine);
-            }
-            store<whole>(row, group, h * D + d, H * D);
+            for (int s = 0; s < SEQUENCES; s++)
+                if (b + s < B)
+                    group[s] = load<whole, count>(rows + (b + s) * sequence, at, width);
+#pragma unroll
+            for (int s = 0; s < SEQUENCES; s++)
+                if (b + s < B) {
+#pragma unroll
+                    for (int j = 0; j < count; j += 2) {
+                        float even = widen(group[s].number[j]), odd = widen(group[s].number[j + 1]);
+                        turn(even, odd, angle.number[j], angle.number[j + 1]);
+                        group[s].number[j] = narrow<T>(even);
+                        group[s].number[j + 1] = narrow<T>(odd);
+                    }
+                    store<whole>(rows + (b + s) * sequence, group[s], at, width);
+                }
         }
     }
 }
 
 template <typename Number>
-void cuda_rope(void *x, const float *table, size_t B, size_t Tokens, size_t H, size_t D, int inverse)
+void attention_turn(Number *q, Number *k, const float *table, size_t B, const struct attention_sizes &sizes)
 {
+    dim3 grid(static_cast<unsigned>(sizes.T), static_cast<unsigned>(min((B + SEQUENCES - 1) / SEQUENCES, LAYERS)), 2);
     constexpr int count = Vector<Number>::count;
-    bool vectors = D % count == 0 && aligned(x, table);
-    dim3 grid(blocks_of(Tokens, WARPS), static_cast<unsigned>(min(B, LAYERS)));
-    launch(vectors ? rope_kernel<Number, count> : rope_kernel<Number, 2>, grid, dim3(WARP, WARPS), 0,
-           static_cast<Number *>(x), table, B, Tokens, H, D, inverse ? -1.0f : 1.0f);
+    bool vectors = sizes.vectors && sizes.D % count == 0 && aligned(table);
+    launch(vectors ? rope_kernel<Number, count> : rope_kernel<Number, 2>, grid, THREADS, 0, q, k, table, B, sizes);
 }
 
-template void cuda_rope<float>(void *, const float *, size_t, size_t, size_t, size_t, int);
-template void cuda_rope<bf16>(void *, const float *, size_t, size_t, size_t, size_t, int);
+template void attention_turn<float>(float *, float *, const float *, size_t, const struct attention_sizes &);
+template void attention_turn<bf16>(bf16 *, bf16 *, const float *, size_t, const struct attention_sizes &);

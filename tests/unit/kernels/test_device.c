@@ -427,20 +427,6 @@ static const struct shape {
 /* Each width has tiles of its own on a GPU, which depend on its shared memory. */
 static const struct shape wide_heads[] = {{1, 70, 1, 32}, {1, 70, 1, 128}, {1, 70, 2, 200}};
 
-static void test_rope(void)
-{
-    for (size_t s = 0; s < LENGTH(shapes); s++)
-        for (int inverse = 0; inverse < 2; inverse++) {
-            size_t B = shapes[s].B, T = shapes[s].T, H = shapes[s].H, D = shapes[s].D;
-            struct array *x = array_numbers(B * T * H * D, -1.0f, 1.0f), *table = array_floats(T * D, -1.0f, 1.0f);
-            RUN(rope, array_device(x), array_device(table), B, T, H, D, inverse);
-            double *want = array_wide(x);
-            reference_rope(want, array_wide(table), B, T, H, D, inverse);
-            array_near(x, want, 0.0, 4.0 * UNIT); /* two products and a sum of numbers up to 2 */
-            arrays_finish();
-        }
-}
-
 /* What a probability may err by, relatively: a score is at most size^2 sqrt(D), its rounding is an error of the
  * exponential's argument, and sums of D and T numbers round too. Where inputs of products are rounded, so are the
  * probabilities; tensor cores multiply fp32 as three products of TF32, which drops what lies below 2^-21. */
@@ -456,16 +442,72 @@ static double probability_error(const struct shape *s, float size)
 /* Queries and keys within +-size: 1 gives nearly equal probabilities, 3 some large ones, 30 a single one. */
 static const float score_sizes[] = {1.0f, 3.0f, 30.0f};
 
+/* [B, T, H, D] out of an array of three such for each token, v, k and q; and a packed array from three. */
+static double *unpacked(const double *packed, const struct shape *s, size_t which)
+{
+    size_t width = s->H * s->D, rows = s->B * s->T;
+    double *part = array_doubles(rows * width);
+    for (size_t i = 0; i < rows * width; i++)
+        part[i] = packed[i / width * 3 * width + which * width + i % width];
+    return part;
+}
+static double *packed(const double *v, const double *k, const double *q, const struct shape *s)
+{
+    size_t width = s->H * s->D, rows = s->B * s->T;
+    const double *part[] = {v, k, q};
+    double *all = array_doubles(3 * rows * width);
+    for (size_t i = 0; i < 3 * rows * width; i++)
+        all[i] = part[i / width % 3][i / (3 * width) * width + i % width];
+    return all;
+}
+
+/* Where part `which` of such an array begins, on the device. */
+static void *part_of(const struct array *a, const struct shape *s, size_t which)
+{
+    return (char *)array_device(a) + which * s->H * s->D * a->width;
+}
+
+/* Queries and keys within +-size, values within 1; and angles to turn them by. */
+static struct array *array_vkq(const struct shape *s, float size)
+{
+    struct array *vkq = array_numbers(3 * s->B * s->T * s->H * s->D, -size, size);
+    const double *drawn = array_wide(vkq);
+    size_t width = s->H * s->D;
+    for (size_t i = 0; i < 3 * s->B * s->T * width; i++)
+        if (i / width % 3 == 0)
+            array_set(vkq, i, drawn[i] / (double)size);
+    return vkq;
+}
+static struct array *array_angles(const struct shape *s)
+{
+    struct array *rope = array_floats(s->T * s->D, -3.14159f, 3.14159f);
+    float *angle = array_before(rope);
+    for (size_t i = 0; i + 1 < s->T * (s->D / 2 * 2); i += 2) {
+        float x = angle[i];
+        angle[i] = cosf(x);
+        angle[i + 1] = sinf(x);
+    }
+    return rope;
+}
+
 static void attention_forward_case(const struct shape *s, float size)
 {
     size_t n = s->B * s->T * s->H * s->D, rows = s->B * s->T * s->H;
-    struct array *o = array_numbers(n, -1.0f, 1.0f), *lse = array_floats(rows, -1.0f, 1.0f),
-                 *q = array_numbers(n, -size, size);
-    struct array *k = array_numbers(n, -size, size), *v = array_numbers(n, -1.0f, 1.0f);
-    RUN(attention_forward, array_device(o), array_device(lse), array_device(q), array_device(k), array_device(v), s->B,
-        s->T, s->H, s->D);
+    struct array *o = array_numbers(n, -1.0f, 1.0f), *lse = array_floats(rows, -1.0f, 1.0f), *vkq = array_vkq(s, size),
+                 *rope = array_angles(s);
+    RUN(attention_forward, array_device(o), array_device(lse), part_of(vkq, s, 2), part_of(vkq, s, 1),
+        part_of(vkq, s, 0), array_device(rope), s->B, s->T, s->H, s->D, 3 * s->H * s->D);
+    double *v = unpacked(array_wide(vkq), s, 0), *k = unpacked(array_wide(vkq), s, 1),
+           *q = unpacked(array_wide(vkq), s, 2);
+    reference_rope(q, array_wide(rope), s->B, s->T, s->H, s->D, 0);
+    reference_rope(k, array_wide(rope), s->B, s->T, s->H, s->D, 0);
+    array_near(vkq, packed(v, k, q, s), 0.0, 4.0 * UNIT * (double)size); /* two products and a sum */
+    for (size_t i = 0; i < n; i++) {                                     /* the scores are those of what was stored */
+        q[i] = array_rounded(vkq, q[i]);
+        k[i] = array_rounded(vkq, k[i]);
+    }
     double *want = array_doubles(n), *want_lse = array_doubles(rows), *p = array_doubles(s->T);
-    reference_attention_forward(want, want_lse, array_wide(q), array_wide(k), array_wide(v), p, s->B, s->T, s->H, s->D);
+    reference_attention_forward(want, want_lse, q, k, v, p, s->B, s->T, s->H, s->D);
     double error = probability_error(s, size);
     array_near(o, want, 0.0, 2.0 * error); /* means of numbers up to 1; 2 since the sum that divides errs as well */
     array_near(lse, want_lse, UNIT, 2.0 * error); /* the maximum is a score, and errs too */
@@ -477,7 +519,7 @@ static void test_attention_forward(void)
     for (size_t s = 0; s < LENGTH(shapes); s++)
         for (size_t z = 0; z < LENGTH(score_sizes); z++)
             attention_forward_case(&shapes[s], score_sizes[z]);
-    attention_forward_case(&(struct shape){2, 70, 2, 5}, 1.0f); /* an odd D: only rope has pairs */
+    attention_forward_case(&(struct shape){2, 70, 2, 5}, 1.0f); /* an odd D: its last number is not turned */
     for (size_t s = 0; s < LENGTH(wide_heads); s++)
         attention_forward_case(&wide_heads[s], 1.0f);
 }
@@ -485,30 +527,29 @@ static void test_attention_forward(void)
 static void attention_backward_case(const struct shape *s, float size)
 {
     size_t n = s->B * s->T * s->H * s->D, rows = s->B * s->T * s->H;
-    struct array *dq = array_numbers(n, -1.0f, 1.0f), *dk = array_numbers(n, -1.0f, 1.0f),
-                 *dv = array_numbers(n, -1.0f, 1.0f);
-    struct array *d_o = array_numbers(n, -1.0f, 1.0f), *q = array_numbers(n, -size, size),
-                 *k = array_numbers(n, -size, size);
-    struct array *v = array_numbers(n, -1.0f, 1.0f), *o = array_numbers(n, 0.0f, 0.0f),
-                 *lse = array_floats(rows, 0.0f, 0.0f);
+    struct array *dvkq = array_numbers(3 * n, -1.0f, 1.0f), *d_o = array_numbers(n, -1.0f, 1.0f),
+                 *vkq = array_vkq(s, size), *rope = array_angles(s);
+    struct array *o = array_numbers(n, 0.0f, 0.0f), *lse = array_floats(rows, 0.0f, 0.0f);
+    const double *v = unpacked(array_wide(vkq), s, 0), *k = unpacked(array_wide(vkq), s, 1),
+                 *q = unpacked(array_wide(vkq), s, 2);
     double *true_o = array_doubles(n), *true_lse = array_doubles(rows), *p = array_doubles(s->T);
-    reference_attention_forward(true_o, true_lse, array_wide(q), array_wide(k), array_wide(v), p, s->B, s->T, s->H,
-                                s->D);
+    reference_attention_forward(true_o, true_lse, q, k, v, p, s->B, s->T, s->H, s->D);
     for (size_t i = 0; i < n; i++)
         array_set(o, i, true_o[i]);
     for (size_t i = 0; i < rows; i++)
         ((float *)array_before(lse))[i] = (float)true_lse[i];
-    RUN(attention_backward, array_device(dq), array_device(dk), array_device(dv), array_device(d_o), array_device(o),
-        array_device(lse), array_device(q), array_device(k), array_device(v), s->B, s->T, s->H, s->D);
+    RUN(attention_backward, part_of(dvkq, s, 2), part_of(dvkq, s, 1), part_of(dvkq, s, 0), array_device(d_o),
+        array_device(o), array_device(lse), part_of(vkq, s, 2), part_of(vkq, s, 1), part_of(vkq, s, 0),
+        array_device(rope), s->B, s->T, s->H, s->D, 3 * s->H * s->D);
     double *want_q = array_doubles(n), *want_k = array_doubles(n), *want_v = array_doubles(n);
-    reference_attention_backward(want_q, want_k, want_v, array_wide(d_o), array_wide(o), array_wide(lse), array_wide(q),
-                                 array_wide(k), array_wide(v), s->B, s->T, s->H, s->D);
+    reference_attention_backward(want_q, want_k, want_v, array_wide(d_o), array_wide(o), array_wide(lse), q, k, v, s->B,
+                                 s->T, s->H, s->D);
+    reference_rope(want_q, array_wide(rope), s->B, s->T, s->H, s->D, 1);
+    reference_rope(want_k, array_wide(rope), s->B, s->T, s->H, s->D, 1);
     /* dv: numbers up to 1, weighted by what a key gets from all queries, mostly below 4. dq, dk: dp is about
      * sqrt(D), which the scale takes away again, times a key or query up to size. */
     double error = 4.0 * probability_error(s, size);
-    array_near(dv, want_v, 0.0, error);
-    array_near(dq, want_q, 0.0, error * (double)size);
-    array_near(dk, want_k, 0.0, error * (double)size);
+    array_near(dvkq, packed(want_v, want_k, want_q, s), 0.0, error * (double)size);
     arrays_finish();
 }
 
@@ -525,16 +566,31 @@ static void test_attention_backward(void)
 /* Small numbers, and large ones whose exponential overflows. */
 static const float gate_sizes[] = {4.0f, 200.0f};
 
+/* a and g side by side, g first: rows of 2F. F: vectors, and not; N * F: more than a block. */
+static const size_t gated[][2] = {{1, 1}, {3, 17}, {17, 64}, {130, 24}, {40, 1000}};
+
+/* a within +-size, and g within 1. */
+static struct array *array_gated(size_t N, size_t F, float size)
+{
+    struct array *ga = array_numbers(2 * N * F, -size, size);
+    const double *drawn = array_wide(ga);
+    for (size_t i = 0; i < 2 * N * F; i++)
+        if (i / F % 2 == 0)
+            array_set(ga, i, drawn[i] / (double)size);
+    return ga;
+}
+
 static void test_swiglu_forward(void)
 {
-    for (size_t l = 0; l < LENGTH(lengths); l++)
+    for (size_t l = 0; l < LENGTH(gated); l++)
         for (size_t z = 0; z < LENGTH(gate_sizes); z++) {
-            size_t n = lengths[l];
-            struct array *h = array_numbers(n, -1.0f, 1.0f), *a = array_numbers(n, -gate_sizes[z], gate_sizes[z]);
-            struct array *g = array_numbers(n, -1.0f, 1.0f);
-            RUN(swiglu_forward, array_device(h), array_device(a), array_device(g), n);
-            double *want = array_doubles(n);
-            reference_swiglu_forward(want, array_wide(a), array_wide(g), n);
+            size_t N = gated[l][0], F = gated[l][1], n = N * F;
+            struct array *h = array_numbers(n, -1.0f, 1.0f), *ga = array_gated(N, F, gate_sizes[z]);
+            RUN(swiglu_forward, array_device(h), (char *)array_device(ga) + F * ga->width, array_device(ga), N, F,
+                2 * F);
+            double *want = array_doubles(n), *wide = array_wide(ga);
+            for (size_t i = 0; i < N; i++)
+                reference_swiglu_forward(want + i * F, wide + (2 * i + 1) * F, wide + 2 * i * F, F);
             array_near(h, want, 10.0 * UNIT,
                        1e-35); /* some five roundings and an exponential; below 1e-35 it may be 0 */
             arrays_finish();
@@ -543,22 +599,21 @@ static void test_swiglu_forward(void)
 
 static void test_swiglu_backward(void)
 {
-    for (size_t l = 0; l < LENGTH(lengths); l++)
+    for (size_t l = 0; l < LENGTH(gated); l++)
         for (size_t z = 0; z < LENGTH(gate_sizes); z++)
             for (int alias = 0; alias < 2; alias++) { /* da is a, dg is g */
-                size_t n = lengths[l];
-                struct array *a = array_numbers(n, -gate_sizes[z], gate_sizes[z]), *g = array_numbers(n, -1.0f, 1.0f);
-                struct array *dh = array_numbers(n, -1.0f, 1.0f);
-                struct array *da = alias ? a : array_numbers(n, -1.0f, 1.0f),
-                             *dg = alias ? g : array_numbers(n, -1.0f, 1.0f);
-                RUN(swiglu_backward, array_device(da), array_device(dg), array_device(dh), array_device(a),
-                    array_device(g), n);
-                double *want_a = array_doubles(n), *want_g = array_doubles(n);
-                reference_swiglu_backward(want_a, want_g, array_wide(dh), array_wide(a), array_wide(g), n);
+                size_t N = gated[l][0], F = gated[l][1], n = N * F;
+                struct array *ga = array_gated(N, F, gate_sizes[z]), *dh = array_numbers(n, -1.0f, 1.0f),
+                             *dga = alias ? ga : array_numbers(2 * n, -1.0f, 1.0f);
+                RUN(swiglu_backward, (char *)array_device(dga) + F * ga->width, array_device(dga), array_device(dh),
+                    (char *)array_device(ga) + F * ga->width, array_device(ga), N, F, 2 * F);
+                double *want = array_doubles(2 * n), *wide = array_wide(ga), *d = array_wide(dh);
+                for (size_t i = 0; i < N; i++)
+                    reference_swiglu_backward(want + (2 * i + 1) * F, want + 2 * i * F, d + i * F,
+                                              wide + (2 * i + 1) * F, wide + 2 * i * F, F);
                 /* Where 1 + a (1 - s) cancels, what is left errs by u times the terms, which are below 2; where a is
                  * large, 1 - s errs by u and is multiplied with a. */
-                array_near(da, want_a, 10.0 * UNIT, (8.0 + (double)gate_sizes[z]) * UNIT);
-                array_near(dg, want_g, 10.0 * UNIT, 1e-35);
+                array_near(dga, want, 10.0 * UNIT, (8.0 + (double)gate_sizes[z]) * UNIT);
                 arrays_finish();
             }
 }
@@ -687,7 +742,6 @@ static const struct {
     ROW(linear_backward_weight, test_linear),
     ROW(rmsnorm_forward, test_rmsnorm_forward),
     ROW(rmsnorm_backward, test_rmsnorm_backward),
-    ROW(rope, test_rope),
     ROW(attention_forward, test_attention_forward),
     ROW(attention_backward, test_attention_backward),
     ROW(swiglu_forward, test_swiglu_forward),

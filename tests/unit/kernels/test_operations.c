@@ -25,7 +25,7 @@ START_TEST(shapes_are_those_of_the_device)
         ck_assert_uint_eq(words(operation_facts[i].inputs), strlen(operation_facts[i].types));
     ck_assert_str_eq(operation_facts[OPERATION_LINEAR_BACKWARD_INPUT].inputs, "NO,OI");
     ck_assert_str_eq(operation_facts[OPERATION_RMSNORM_BACKWARD].inputs, "NC,NC,C,N");
-    ck_assert_str_eq(operation_facts[OPERATION_ATTENTION_BACKWARD].inputs, "BTHD,BTHD,BHT,BTHD,BTHD,BTHD");
+    ck_assert_str_eq(operation_facts[OPERATION_ATTENTION_BACKWARD].inputs, "BTHD,BTHD,BHT,BTHD,BTHD,BTHD,TD");
 }
 END_TEST
 
@@ -48,11 +48,13 @@ static const struct {
     {OPERATION_LINEAR_BACKWARD_WEIGHT, {N, I, O}, 210, 4 * (21 + 15 + 35)},
     {OPERATION_RMSNORM_FORWARD, {N, C}, 0, 4 * (4 * N * C + C + N)},
     {OPERATION_RMSNORM_BACKWARD, {N, C}, 0, 4 * (2 * N * C + 2 * N * C + C + C + N)},
-    {OPERATION_ROPE, {B, T, H, D}, 0, 4 * (2 * B * T * H * D + T * D)},
-    {OPERATION_ATTENTION_FORWARD, {B, T, H, D}, 2.0 * B *H *T *T *D, 4 * (4 * B * T * H * D + B * H * T)},
-    {OPERATION_ATTENTION_BACKWARD, {B, T, H, D}, 5.0 * B *H *T *T *D, 4 * (8 * B * T * H * D + B * H * T)},
-    {OPERATION_SWIGLU_FORWARD, {X}, 0, 4 * 3 * X},
-    {OPERATION_SWIGLU_BACKWARD, {X}, 0, 4 * 5 * X},
+    {OPERATION_ATTENTION_FORWARD,
+     {B, T, H, D},
+     2.0 * B *H *T *T *D,
+     4 * (4 * B * T * H * D + 2 * B * T * H * D + B * H * T + T * D)}, /* and queries and keys, turned */
+    {OPERATION_ATTENTION_BACKWARD, {B, T, H, D}, 5.0 * B *H *T *T *D, 4 * (8 * B * T * H * D + B * H * T + T * D)},
+    {OPERATION_SWIGLU_FORWARD, {N, C}, 0, 4 * 3 * N *C},
+    {OPERATION_SWIGLU_BACKWARD, {N, C}, 0, 4 * 5 * N *C},
     {OPERATION_CROSS_ENTROPY, {N, V}, 0, 4 * (2 * N * V + N)},
     {OPERATION_GRAD_NORM, {X}, 2 * X, 4 * X},
     {OPERATION_ADAMW, {X}, 0, 4 * (3 * 2 * X + X)},
