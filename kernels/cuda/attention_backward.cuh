@@ -208,10 +208,10 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
             one[m][half] = 1.0f;
         }
     __syncthreads(); /* all have read their keys and values */
-    store_sums<Number, DEPTH, COLUMNS, true>(dk + head, sizes.stride, first, column, keys + own * ROW, key_results,
-                                             factor, rope, sizes);
     store_sums<Number, DEPTH, COLUMNS, false>(dv + head, sizes.stride, first, column, values + own * ROW, value_results,
                                               one, nullptr, sizes);
+    store_sums<Number, DEPTH, COLUMNS, true>(dk + head, sizes.stride, first, column, keys + own * ROW, key_results,
+                                             factor, rope, sizes);
 }
 
 #endif
