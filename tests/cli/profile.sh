@@ -80,7 +80,7 @@ profile 2 ddp_bucketed --grad-accumulation 2 --record-shapes --with-flops --prof
     --log-grad-norm --profile-sort name
 with_python "all there is: every figure agrees with the traces" agrees
 with_python "--record-shapes, --with-flops: in the rows" rows \
-    "[r['args']['Input Dims'] for r in t if r['name'] == 'linear_forward'][0] == [[48, 32], [32, 32]] and [r['args']['flops'] for r in t if r['name'] == 'linear_forward'][0] == 2 * 48 * 32 * 32"
+    "[r['args']['Input Dims'] for r in t if r['name'] == 'linear_forward'][0] == [[48, 32], [96, 32]] and [r['args']['flops'] for r in t if r['name'] == 'linear_forward'][0] == 2 * 48 * 32 * 96"
 with_python "--profile-memory, --profile-counters: in the rows" rows \
     "'[memory]' in rows and {'memory', 'learning_rate', 'loss', 'grad_norm'} <= set(rows)"
 with_python "warm-up epochs: named with their learning rate, and clipping is in them alone" rows \
