@@ -202,11 +202,11 @@ lint-scripts:
 	shellcheck $(SCRIPTS)
 
 # Everything under the address and undefined-behaviour sanitizers; the communication thread and its queue under the
-# thread sanitizer with a made-up transport, since MPI itself is not instrumented. Without hwloc's plugins, which leak.
+# thread sanitizer with a made-up transport, since MPI itself is not instrumented.
 sanitize: setup
 	@$(MAKE) --no-print-directory CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
-	@MPIRUN="$(MPIRUN)" HWLOC_PLUGINS_PATH=/dev/null ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/support/leaks.supp:print_suppressions=0$(addprefix :,$(LEAKS_$(MPI))) \
+	@MPIRUN="$(MPIRUN)" ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/support/leaks.supp:print_suppressions=0$(addprefix :,$(LEAKS_$(MPI))) \
 		tests/run.sh --cpu build/sanitize
 	@$(MAKE) --no-print-directory CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread build/tsan/tests/unit/ddp/test_comm_thread
 	UCX_MEM_MMAP_HOOK_MODE=none build/tsan/tests/unit/ddp/test_comm_thread # UCX's hooks do not survive the sanitizer

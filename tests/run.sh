@@ -42,6 +42,7 @@ limit_seconds=300
 MPIRUN=${MPIRUN:-$(command -v mpirun.mpich || command -v mpirun || true)}
 export MPIRUN
 export OMP_WAIT_POLICY=passive # on busy cores, threads that spin make others wait for whole time slices
+export HWLOC_PLUGINS_PATH=/dev/null # hwloc's plugins, which another MPI may bring, leak, and MPICH loads them
 export CK_DEFAULT_TIMEOUT=60 # Check's own 4 s are too few for a program that shares its core
 passed=0 failed=0 skipped=0
 lanes=1 # how many programs run at a time
