@@ -14,6 +14,11 @@ END
 
 say() { echo "same_twice.sh: $*" >&2; }
 
+die() {
+    say "$@"
+    exit 1
+}
+
 runs=40 strategy=ddp_bucketed
 while [ $# -gt 0 ]; do
     case $1 in
@@ -33,13 +38,15 @@ done
 
 cd "$(dirname "$0")/.."
 [ -x build/ddpbench ] || { say "build/ddpbench is not built; run make first"; exit 1; }
-mpirun=$(command -v mpirun.mpich || command -v mpirun)
+# shellcheck source=launch/mpi.sh
+. launch/mpi.sh
+find_mpirun
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 different=0
 for ((run = 1; run <= runs; run++)); do
-    "$mpirun" -n 2 build/ddpbench --threads 1 --d-model 128 --num-layers 2 --num-heads 4 --d-ff 512 --vocab-size 256 \
+    "${mpirun[@]}" -n 2 build/ddpbench --threads 1 --d-model 128 --num-layers 2 --num-heads 4 --d-ff 512 --vocab-size 256 \
         --context-length 64 --batch-size 8 --implementations "a=$strategy,b=$strategy" --bucket-size-mb 0.5 \
         --rounds 20 --steps-per-block 3 --seed "$run" --output "$scratch/$run" >/dev/null 2>"$scratch/said" ||
         { cat "$scratch/said" >&2; exit 1; }

@@ -90,7 +90,7 @@ const char *open_device_words(const struct open_device *opened, char text[300]);
 size_t open_device_memory(const struct open_device *opened);
 
 /* Bytes that the ranks on this rank's GPU may allocate: those that were free, less what CUDA, cuBLAS and NCCL take for
- * themselves beside that, at most 3 % of the memory, or 1 GiB, for each rank; 0 on the CPU. */
+ * themselves beside that: for each rank 3 % of the memory, but 1 GiB at least; 0 on the CPU. */
 size_t open_device_available(const struct open_device *opened);
 
 /* Adds the GPU of this rank, its precision, and the versions of CUDA to a JSON object; nothing for a CPU. */

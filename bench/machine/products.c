@@ -47,10 +47,10 @@ const char *products_replaced(const struct blas_facts *blas, char text[256])
 const char *products_warning(const struct blas_facts *blas, char text[400])
 {
     char words[128], advice[128];
-    const char *better = blas_better_kernels_here(blas->kernels), *chosen = getenv("OPENBLAS_CORETYPE");
     if (share_of(blas) >= least_share)
         return NULL;
-    if (better && chosen)
+    const char *better = blas_better_kernels_here(blas->kernels);
+    if (better && getenv("OPENBLAS_CORETYPE"))
         snprintf(advice, sizeof advice, "unset OPENBLAS_CORETYPE, or set it to %s", better);
     else
         snprintf(advice, sizeof advice, "try a newer version or another library (make BLAS=name)");

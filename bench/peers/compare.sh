@@ -23,6 +23,11 @@ END
 
 say() { echo "compare.sh: $*" >&2; }
 
+die() {
+    say "$@"
+    exit 1
+}
+
 ranks=2 threads='' link='' repeats=5 python=python3 output=results/peers
 implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
 options=(--d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank 4
@@ -45,6 +50,9 @@ for value in "$ranks" "$repeats" "$threads"; do
 done
 
 cd "$(dirname "$0")/../.."
+# shellcheck source=launch/mpi.sh
+. launch/mpi.sh
+find_mpirun
 program=build/ddpbench
 [ -x $program ] || { say "$program is not built; run make first"; exit 1; }
 "$python" -c 'import numpy, torch' 2>/dev/null || { say "$python has no PyTorch or no NumPy; name one that has with --python"; exit 1; }
@@ -59,7 +67,7 @@ if [ -n "$link" ]; then
     ours=(launch/netlab.sh run -n "$ranks" -- "$program")
     theirs=(launch/netlab.sh run -n "$ranks" -- env MASTER_ADDR=10.77.0.1 GLOO_SOCKET_IFNAME=eth0 "$python" bench/peers/torch_ddp.py)
 else
-    ours=("$(command -v mpirun.mpich || command -v mpirun)" -n "$ranks" "$program")
+    ours=("${mpirun[@]}" -n "$ranks" "$program")
     theirs=("$python" -m torch.distributed.run --standalone --nproc-per-node "$ranks" bench/peers/torch_ddp.py)
 fi
 own=torch_ddp their=torch_ddp=ddp_bucketed
@@ -88,6 +96,6 @@ for name in "${peers[@]}"; do
     $program compare "$output"/ddpbench-* --candidate "$output/$name"-* --allow implementations \
         --label "ddpbench,$name" || status=$?
     [[ $status == [034] ]] || exit 1 # regressed (3) and ambiguous (4) are findings, too
-    python3 bench/peers/fastest.py "$output" "$name"
+    "$python" bench/peers/fastest.py "$output" "$name"
     echo
 done | tee "$output/output.txt"

@@ -154,10 +154,10 @@ void blas_describe(struct blas_facts *facts)
 void blas_choose_kernels(char *const argv[])
 {
     const char *kernels = text_by("openblas_get_corename");
-    const char *better = blas_better_kernels_here(kernels);
-    if (!better || getenv(choice_variable) || !has_word(openblas_build(), "DYNAMIC_ARCH"))
+    if (getenv(choice_variable) || !has_word(openblas_build(), "DYNAMIC_ARCH"))
         return;
-    if (setenv(replaced_variable, kernels, 1) || setenv(choice_variable, better, 1))
+    const char *better = blas_better_kernels_here(kernels);
+    if (!better || setenv(replaced_variable, kernels, 1) || setenv(choice_variable, better, 1))
         return;
     execv("/proc/self/exe", argv);
     /* where that is not possible the measurement of products still tells that they are slow */
