@@ -111,7 +111,7 @@ test: all
 
 # The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
 test-mpi: all
-	@$(MAKE) --no-print-directory tests
+	@$(MAKE) --no-print-directory $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS))
 	@MPIRUN="$(MPIRUN)" LSAN_OPTIONS=$(LEAKS_$(MPI)) tests/run.sh --mpi $(OUT)
 
 # The tests of what runs on a GPU, on a machine that has one.
@@ -135,7 +135,7 @@ bench-kernels bench-step bench-trace: bench-%: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_$*
 	$(OUT)/bench_$* $(ARGS)
 
-# Everything that is measured on GPUs, with its provenance, in less than ten minutes; PYTHON is one that has PyTorch.
+# Everything that is measured on GPUs, with its provenance, in parts of ten minutes; PYTHON is one that has PyTorch.
 bench-gpu: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_kernels $(OUT)/bench_step
 	launch/bench_gpu.sh --python $(PYTHON) $(ARGS)
@@ -146,16 +146,17 @@ bench-allreduce: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_allreduce
 	$(MPIRUN) -n $(RANKS) $(OUT)/bench_allreduce
 
-# ddpbench and PyTorch in turn, in some 20 minutes: a step of the default model on one thread and on two, and two ranks
-# over 100 Mbit/s, each at its best bucket size (as root). PYTHON is one that has PyTorch and NumPy.
+# ddpbench and PyTorch in turn, in some 20 minutes: two ranks over 100 Mbit/s, each at its best bucket size (as root), and
+# a step of the default model on one thread and on two. PYTHON is one that has PyTorch and NumPy.
 PYTHON = python3
-PEER = bench/peers/compare.sh --python $(PYTHON) $(ARGS) --implementations none
+PEER = MPIRUN="$(MPIRUN)" bench/peers/compare.sh --program $(OUT)/ddpbench --python $(PYTHON) $(ARGS) --implementations none
 PEER_STEP = --batch-size 1 --rounds 2 --steps-per-block 2
 bench-peer: all
-	$(PEER) --ranks 1 --threads 1 --output results/peers/one-thread -- $(PEER_STEP)
-	$(PEER) --ranks 1 --threads 2 --output results/peers/two-threads -- $(PEER_STEP)
-	$(PEER) --ranks 2 --threads 1 --link 100mbit --output results/peers/100mbit -- $(SIZES_cpu) --data build/corpus.txt \
+	rm -rf $(OUT)/bench-peer
+	$(PEER) --ranks 2 --threads 1 --link 100mbit --output $(OUT)/bench-peer/100mbit -- $(SIZES_cpu) --data build/corpus.txt \
 		--bucket-size-mb 0.5,1,4,25 --rounds 4 --steps-per-block 3
+	$(PEER) --ranks 1 --threads 1 --output $(OUT)/bench-peer/one-thread -- $(PEER_STEP)
+	$(PEER) --ranks 1 --threads 2 --output $(OUT)/bench-peer/two-threads -- $(PEER_STEP)
 
 # ---- pack
 # One archive for machines where nothing can be installed: a portable build, all that it needs, and the tests of GPUs.

@@ -45,7 +45,7 @@ files=("${programs[@]/#/$build/}")
 for file in "${files[@]}"; do
     [ -x "$file" ] || die "there is no $file; make pack builds it"
 done
-[[ $(ldd "${files[0]}") == *libmpich.so* ]] || die "${files[0]} is not linked with MPICH, whose mpirun goes with it"
+[[ $(ldd "${files[0]}") != *libopen-*([[:alnum:]_])* ]] || die "${files[0]} is not linked with MPICH, whose mpirun goes with it"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

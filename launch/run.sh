@@ -4,7 +4,7 @@
 # A core is a physical one: of its hardware threads the first is used, so that two threads never share a core unseen. The
 # program polls for communication where its cores are more than its threads, so what is bound here decides that too.
 set -euo pipefail
-began=$EPOCHREALTIME
+began=$(date +%s.%N)
 
 usage() {
     cat <<'END'
@@ -237,6 +237,7 @@ describe() {
 # Starts the command: child is its process. It ends with this script, whatever ends that.
 start() {
     local bound_to_us=(setpriv --pdeathsig TERM) signal
+    child=''
     "${bound_to_us[@]}" true 2>/dev/null || bound_to_us=() # util-linux before 2.33: what SIGKILL leaves behind goes on
     for signal in HUP:1 INT:2 TERM:15; do
         # shellcheck disable=SC2064 # these are known now
@@ -248,13 +249,14 @@ start() {
         exec "${bound_to_us[@]}" "${command[@]}"
     ) <&0 &
     child=$!
+    [ -z "$caught" ] || kill "$child" 2>/dev/null || true # before there was a child
 }
 
 # A key press on the terminal has reached the child already, if this is what the terminal runs (fields 5 and 8).
 hand_on() {
     local stat
     read -ra stat <"/proc/$$/stat"
-    [ "$1" = INT ] && [ "${stat[4]}" = "${stat[7]}" ] || kill "-$1" "$child" 2>/dev/null || true
+    [ -z "$child" ] || { [ "$1" = INT ] && [ "${stat[4]}" = "${stat[7]}" ]; } || kill "-$1" "$child" 2>/dev/null || true
 }
 
 # finish PROGRAM ARGUMENT...: waits for the command and exits with the run's true status.
@@ -275,7 +277,7 @@ finish() {
 unfinished_results() {
     local where=results run counts words=''
     while [ $# -gt 1 ]; do
-        [[ $1 != @(--output|--profile-output-dir) ]] || where=$2
+        [[ ${1//_/-} != @(--output|--profile-output-dir) ]] || where=$2
         shift
     done
     while read -r run; do

@@ -263,7 +263,9 @@ static int measure(struct allreduce *a)
 static void print_head(const struct allreduce *a)
 {
     const char *title = json_string(a->table.json, "title");
-    results_show_heading(make_summary(a));
+    cJSON *summary = make_summary(a);
+    results_show_heading(summary);
+    cJSON_Delete(summary);
     printf("\n%s%s", title, *title ? "\n" : "");
     table_print_row(stdout, a->table.json, NULL);
     fflush(stdout);

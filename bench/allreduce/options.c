@@ -38,7 +38,7 @@ static const struct option_kind option_names = {VALUE_TEXT, names_parse, NULL};
 
 /* ---- the rows ---- */
 
-static const char *const blocking_names[] = {"auto", "0", "1", "yield", NULL};
+static const char *const blocking_choices[] = {"auto", "0", "1", "yield", NULL};
 static const char *const rank_time_numbers[] = {"0", "1", "2", "3", NULL};
 
 /* clang-format off */
@@ -77,9 +77,9 @@ static const struct option measure_rows[] = {
      .help = "timed iterations of a size; 0: as many as fit into 0.2 s at the pace of the fastest warm-up call, from "
      "5 to 2000 (with --overlap 1 s, 10 to 200)"},
     {.name = "blocking", .letter = 'z', .kind = &option_choice, .offset = FIELD(timing.blocking), .initial = "auto",
-     .choices = blocking_names,
-     .help = "0: the library's calls are queued, and waited for once in 20 or more; 1: for each; yield: as the "
-     "strategies send, started, tested, yielding (with --overlap always); auto: 0 with NCCL, 1 with MPI"},
+     .choices = blocking_choices,
+     .help = "0: the library's calls are queued, and waited for once in 20 or more; 1: each is waited for; yield: as "
+     "the strategies send, started, tested, yielding (with --overlap always); auto: 0 with NCCL, 1 with MPI"},
     {.name = "overlap", .common = 1, .kind = &option_flag, .offset = FIELD(overlap),
      .help = "instead: computation alone, communication alone and both at once, for each size"},
 };

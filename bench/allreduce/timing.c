@@ -119,17 +119,21 @@ void timing_destroy(struct collective_timing *timing, size_t n)
 
 enum blocking timing_blocking(const struct endpoint *e, enum blocking asked)
 {
-    return asked ? asked : e->comm->on_device ? BLOCKING_NO : BLOCKING_YES;
+    if (asked != BLOCKING_AUTO)
+        return asked;
+    return e->comm->on_device ? BLOCKING_NO : BLOCKING_YES;
 }
 
-/* n iterations (1 of those that yield), complete on return. */
+/* n iterations, complete on return. */
 static void iterate(struct endpoint *e, const struct collective *c, enum blocking blocking, size_t n)
 {
-    if (blocking == BLOCKING_YIELDS) {
-        e->comm->run_blocking(e->comm, c);
-        e->device->synchronize();
-    } else
+    if (blocking != BLOCKING_YIELDS)
         e->comm->call(e->comm, c, n);
+    else
+        for (size_t i = 0; i < n; i++) {
+            e->comm->run_blocking(e->comm, c);
+            e->device->synchronize();
+        }
 }
 
 /* One round of inputs, whose results are compared with what they have to be. Where the host cannot reach the device's

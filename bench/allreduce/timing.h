@@ -90,7 +90,7 @@ struct collective_timing *timing_create(const struct collective_choice *choice, 
                                         int ranks, int in_place_only, size_t *n);
 void timing_destroy(struct collective_timing *timing, size_t n);
 
-/* What auto comes to. */
+/* How the iterations of this endpoint follow one another if that is asked for: never BLOCKING_AUTO. */
 enum blocking timing_blocking(const struct endpoint *endpoint, enum blocking asked);
 
 /* One cycle of a collective: checks its results (in cycle 0), warms up, times. All ranks call. */

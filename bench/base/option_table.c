@@ -66,13 +66,20 @@ static int count_parse(const struct option *o, const char *text, void *field)
 
 static int real_parse(const struct option *o, const char *text, void *field)
 {
+    double number;
+    if (option_number(text, &number) || number < o->low || number > o->high)
+        return error_report("--%s %s: expected a number from %g to %g", o->name, text, o->low, o->high);
+    *(double *)field = number;
+    return 0;
+}
+
+static int percent_parse(const struct option *o, const char *text, void *field)
+{
     char digits[32], sign[2], rest;
     double number;
-    if (o->percent && sscanf(text, "%31[^%]%1[%]%c", digits, sign, &rest) == 2)
-        text = digits;
-    if (option_number(text, &number) || number < o->low || number > o->high)
-        return error_report("--%s %s: expected a %s from %g to %g", o->name, text, o->percent ? "percentage" : "number",
-                            o->low, o->high);
+    int signs = sscanf(text, "%31[^%]%1[%]%c", digits, sign, &rest) == 2;
+    if (option_number(signs ? digits : text, &number) || number < o->low || number > o->high)
+        return error_report("--%s %s: expected a percentage from %g to %g", o->name, text, o->low, o->high);
     *(double *)field = number;
     return 0;
 }
@@ -129,6 +136,7 @@ static int choice_parse(const struct option *o, const char *text, void *field)
 
 const struct option_kind option_count = {VALUE_COUNT, count_parse, NULL};
 const struct option_kind option_real = {VALUE_REAL, real_parse, NULL};
+const struct option_kind option_percent = {VALUE_REAL, percent_parse, NULL};
 const struct option_kind option_text = {VALUE_TEXT, text_parse, NULL};
 const struct option_kind option_label = {VALUE_TEXT, label_parse, NULL};
 const struct option_kind option_flag = {VALUE_FLAG, flag_parse, NULL};

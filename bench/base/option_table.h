@@ -19,6 +19,7 @@ struct option_kind {
 
 extern const struct option_kind option_count;  /* size_t */
 extern const struct option_kind option_real;   /* double */
+extern const struct option_kind option_percent; /* double: percent; a % may follow */
 extern const struct option_kind option_text;   /* const char *, into argv */
 extern const struct option_kind option_flag;   /* int */
 extern const struct option_kind option_choice; /* an enum (int): the index of one of the row's choices */
@@ -31,7 +32,6 @@ struct option {
     const char *name; /* without dashes; on the command line _ may stand for - */
     char letter;      /* a short name, too; 0: none */
     int common;       /* 1: --help shows it; 0: --help all does */
-    int percent;      /* option_real: a % may follow */
     const struct option_kind *kind;
     size_t offset;              /* of its field in the section's base */
     const char *initial;        /* default, as it would be given; NULL: the field is left as it is */

@@ -148,7 +148,7 @@ double stats_t_quantile(double p, double df)
     return p < 0.5 ? -high : high;
 }
 
-struct paired stats_paired(const double *a, const double *b, size_t n, double level, int anytime)
+struct paired stats_paired(const double *a, const double *b, size_t n, double level)
 {
     struct paired paired = {NAN, NAN, NAN, 1, n};
     if (n == 0)
@@ -164,18 +164,44 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
         double deviation = log(a[i] / b[i]) - mean;
         squares += deviation * deviation;
     }
-    double df = count - 1, variance = squares / count, error = sqrt(variance / df), t, g = 1 + 100 * count;
-    double r = pow(g / (1 - level) / (1 - level), 1 / count); /* t is where p is 1 - level */
-    if (!anytime)
-        t = stats_t_quantile(0.5 + level / 2, df);
-    else
-        t = r < g ? sqrt(df * (r - 1) / (1 - r / g)) : INFINITY;
+    double df = count - 1, error = sqrt(squares / df / count), t = stats_t_quantile(0.5 + level / 2, df);
     paired.ci_low = exp(mean - t * error);
     paired.ci_high = exp(mean + t * error);
-    if (!anytime)
-        paired.p = error > 0 ? 2 * t_tail(fabs(mean) / error, df) : mean == 0;
-    else if (mean != 0)
-        paired.p = fmin(1, sqrt(g) * pow((variance + mean * mean / g) / (variance + mean * mean), count / 2));
+    paired.p = error > 0 ? 2 * t_tail(fabs(mean) / error, df) : mean == 0;
+    return paired;
+}
+
+/* The p of stats_paired_anytime. */
+static double sign_p(size_t n, size_t k)
+{
+    double count = (double)n, smaller = (double)k, log_ways = lgamma(count + 1) - lgamma(smaller + 1);
+    log_ways -= lgamma(count - smaller + 1);
+    return fmin(1, exp(log(count + 1) + log_ways - count * log(2)));
+}
+
+struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level)
+{
+    struct paired paired = {NAN, NAN, NAN, 1, n};
+    if (n == 0)
+        return paired;
+    double *ratio = allocate(n, sizeof *ratio);
+    size_t below = 0, above = 0, outside = 0;
+    for (size_t i = 0; i < n; i++) {
+        ratio[i] = a[i] / b[i];
+        below += ratio[i] < 1;
+        above += ratio[i] > 1;
+    }
+    qsort(ratio, n, sizeof *ratio, compare);
+    paired.ratio = sorted_quantile(ratio, n, 0.5);
+    size_t most = below > above ? below : above;
+    paired.p = sign_p(n, n - most < n / 2 ? n - most : n / 2);
+    while (2 * outside < n && sign_p(n, outside) <= 1 - level)
+        outside++;
+    if (outside) {
+        paired.ci_low = ratio[outside - 1];
+        paired.ci_high = ratio[n - outside];
+    }
+    free(ratio);
     return paired;
 }
 

@@ -20,22 +20,29 @@ static inline double stats_median(const double *sample, size_t n)
     return stats_quantile(sample, n, 0.5);
 }
 
-/* How a[i] compares with b[i], paired: x_i = log(a_i / b_i), ratio = exp(mean x), and its two-sided interval at
- * `level` from Student's t on n - 1 degrees of freedom. p is the two-sided p-value of mean x = 0. Interval NAN and
- * p 1 when n < 2; when all x_i are equal the interval is that point, and p is 1 if it is 0, else 0.
- *
- * With `anytime`, n need not be fixed beforehand: the intervals of all n together hold the mean with probability
- * `level`, and if it is 0, p is ever at most q with probability q at most; so one may look after each sample and stop
- * at will (as for t, x_i normal). By a martingale, the likelihood ratio of t with mean / sd from N(0, g) to t with mean
- * 0: where G = 1 + n g, 1 / p = G^(-1/2) ((1 + t^2 / (n - 1)) / (1 + t^2 / (n - 1) / G))^(n / 2). That holds for every
- * g; 100 is cautious with small n, and still sees large differences in five samples. There is no upper bound, or it is
- * NAN, where n is too small. Source: Wang and Ramdas, Anytime-valid t-tests and confidence sequences for Gaussian means
- * with unknown variance, arXiv:2310.03722, section 4 (their c^2 is 1 / g). */
+/* How a[i] compares with b[i], paired. */
 struct paired {
-    double ratio, ci_low, ci_high, p;
+    double ratio;           /* a mean of a_i / b_i; NAN when n = 0 */
+    double ci_low, ci_high; /* its two-sided interval at some level; NAN where n is too small for one */
+    double p;               /* two-sided, of the ratio being 1 */
     size_t n;
 };
-struct paired stats_paired(const double *a, const double *b, size_t n, double level, int anytime);
+
+/* For a fixed n: with x_i = log(a_i / b_i), ratio = exp(mean x) (the geometric mean), and interval and p by Student's t
+ * on n - 1 degrees of freedom. No interval, and p 1, when n < 2; when all x_i are equal the interval is that point, and
+ * p is 1 if it is 0, else 0. */
+struct paired stats_paired(const double *a, const double *b, size_t n, double level);
+
+/* For an n that is not fixed beforehand, so that one may look after every sample and stop at will: ratio is the median,
+ * and the intervals of all n together hold the true one with probability `level`. By signs: with k the samples below 1,
+ * or above, whichever are fewer (those that are 1 count as fewer),
+ *     p = min(1, (n + 1) (n choose k) / 2^n)
+ * and the interval has all values that would have p > 1 - level in place of 1. 1 / p is the likelihood of the signs
+ * under a coin of unknown bias, uniform in [0, 1], to that under a fair one: a martingale, so that p falls to q or below
+ * at any n with probability at most q. That needs each sample to be as likely above the true median as below it,
+ * whatever came before, and nothing else of its distribution. No interval below n = 8 at 95 %. Source: Robbins,
+ * Statistical Methods Related to the Law of the Iterated Logarithm, Ann. Math. Statist. 41 (1970) 1397-1409. */
+struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level);
 
 /* How a[n_a] compares with b[n_b], not paired: difference = mean log a - mean log b, and its standard error from the
  * spread of both around their own means (pooled), taken as least_sd where it is smaller; on df = n_a + n_b - 2 degrees

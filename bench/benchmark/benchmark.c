@@ -85,8 +85,11 @@ static int measure(struct run *run, struct results *results)
     struct attainable *attainable =
         o->attainable ? attainable_create(run->reducer, o->n, run->model.tensors, o->rounds) : NULL;
     double attainable_s[MAX_IMPLEMENTATIONS];
-    if (run->job->rank == 0)
-        results_show_heading(create_summary(run, results));
+    if (run->job->rank == 0) {
+        cJSON *summary = create_summary(run, results);
+        results_show_heading(summary);
+        cJSON_Delete(summary);
+    }
     struct run_hooks hooks = {attainable, attainable ? measure_attainable : NULL, write_so_far, ranking_rounds_needed};
     int status = run_rounds(run, results, &hooks);
     if (attainable && run->measurements.rounds)

@@ -9,7 +9,7 @@
 static struct paired compare(const struct ranking *c, const struct measurements *m, int a, int b, double level)
 {
     const double *of_a = measurements_of(m, a, FIGURE_STEP), *of_b = measurements_of(m, b, FIGURE_STEP);
-    return stats_paired(of_a, of_b, m->rounds, level, c->resolve > 0);
+    return (c->resolve > 0 ? stats_paired_anytime : stats_paired)(of_a, of_b, m->rounds, level);
 }
 
 static void fill_row(struct ranking *c, const struct measurements *m, int i, int none, int communicates, double tokens)
@@ -30,16 +30,22 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
     row->sync_cost = stats_estimate(step, 0);
     if (none < 0 || none == i || !m->rounds)
         return;
-    const double base = stats_median(measurements_of(m, none, FIGURE_STEP), m->rounds);
-    struct paired to = compare(c, m, i, none, 0.95);
+    const double *of_none = measurements_of(m, none, FIGURE_STEP), base = stats_median(of_none, m->rounds);
+    struct paired to = stats_paired(step, of_none, m->rounds, 0.95);
     row->sync_cost =
         (struct estimate){base * (to.ratio - 1), base * (to.ci_low - 1), base * (to.ci_high - 1), NAN, NAN, to.n};
+}
+
+static int within(const struct paired *paired, double resolve)
+{
+    return paired->ci_high <= 1 + resolve && paired->ci_low >= 1 / (1 + resolve);
 }
 
 /* Until this interval neither reaches 1 nor beyond what was asked for, whichever comes first. */
 static double rounds_needed(const struct ranking *c, const struct paired *paired)
 {
-    double distance = log(paired->ratio), reach = log(paired->ci_high) - distance, made = (double)c->rounds;
+    double distance = fabs(log(paired->ratio)), made = (double)c->rounds;
+    double reach = fmax(log(paired->ci_high / paired->ratio), log(paired->ratio / paired->ci_low));
     double of_reach = fmax(distance, log1p(c->resolve) - distance) / reach;
     return of_reach > 0 ? fmax(made + 1, ceil(made / (of_reach * of_reach))) : INFINITY;
 }
@@ -64,8 +70,8 @@ static void compare_pairs(struct ranking *c, const struct measurements *m)
         int i = pair->a == c->fastest ? pair->b : pair->a;
         struct row *other = &c->row[i];
         other->to_fastest = compare(c, m, i, c->fastest, c->level);
-        other->slower = pair->p < 0.05;
-        other->open = c->resolve > 0 && !other->slower && !(other->to_fastest.ci_high <= 1 + c->resolve);
+        other->slower = pair->p < 0.05 && other->to_fastest.ratio > 1; /* medians of ratios may go in circles */
+        other->open = c->resolve > 0 && !other->slower && !within(&other->to_fastest, c->resolve);
         if (other->open)
             c->rounds_needed = fmax(c->rounds_needed, rounds_needed(c, &other->to_fastest));
     }
@@ -83,7 +89,7 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
         row->label = implementation[i].label;
         row->reduces = implementation[i].strategy->reduces;
         c->pairs += row->reduces ? reduce++ : 0;
-        /* by what the pairs compare too, so that no row can be both the fastest and slower than another */
+        /* by what the pairs compare too, so that the table does not contradict the verdict */
         if (row->reduces && m->rounds && (c->fastest < 0 || compare(c, m, i, c->fastest, 0.95).ratio < 1))
             c->fastest = i;
     }

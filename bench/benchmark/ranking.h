@@ -34,11 +34,11 @@ struct ranking {
     double rounds_needed;  /* see ranking_rounds_needed */
     struct row row[MAX_IMPLEMENTATIONS];
     struct pair *pair; /* [pairs] every two implementations that reduce */
-    int fastest;       /* the least mean of log(step) among those that reduce; -1 if none does */
+    int fastest;       /* of those that reduce, by the ratios of pairs; -1 if none does */
 };
 
-/* tokens: of one step of all ranks. attainable[n] in seconds, or NULL. With resolve > 0 every interval and p-value
- * holds whenever the rounds end (`anytime` of stats_paired). Release with ranking_destroy. */
+/* tokens: of one step of all ranks. attainable[n] in seconds, or NULL. With resolve > 0 the intervals and p-values of
+ * pairs hold whenever the rounds end (stats_paired_anytime). Release with ranking_destroy. */
 void ranking_create(struct ranking *ranking, const struct measurements *measurements,
                     const struct implementation *implementation, int ranks, double tokens, const double *attainable,
                     double resolve);

@@ -138,11 +138,12 @@ static void add_fastest(const struct ranking *c, cJSON *summary)
                      100 * (row->to_fastest.ratio - 1), 100 * (row->to_fastest.ci_low - 1),
                      100 * (row->to_fastest.ci_high - 1));
     }
-    results_add_line(summary, "notes", "Verdict: %s has the shortest step (geometric mean of %zu rounds).",
-                     c->row[c->fastest].label, c->rounds);
-    if (*tied)
-        results_add_line(summary, "notes", "%s: %s.",
-                         c->resolve > 0 ? "Within --resolve of it" : "Not significantly different from it", tied);
+    results_add_line(summary, "notes", "Verdict: %s has the shortest step (by the %s of ratios, %zu rounds).",
+                     c->row[c->fastest].label, c->resolve > 0 ? "median" : "geometric mean", c->rounds);
+    if (*tied && c->resolve > 0)
+        results_add_line(summary, "notes", "Within %g %% of it: %s.", 100 * c->resolve, tied);
+    else if (*tied)
+        results_add_line(summary, "notes", "Not significantly different from it: %s.", tied);
     if (*open)
         results_add_line(summary, "notes", "Open: %s.", open);
     if (*slower)
@@ -182,7 +183,7 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
     if (!c->pairs)
         results_add_line(summary, "notes", "Verdict: fewer than two strategies that reduce, so nothing to compare.");
     else if (c->rounds < 2)
-        results_add_line(summary, "notes", "Verdict: one round decides nothing; let there be 6 or more.");
+        results_add_line(summary, "notes", "Verdict: one round decides nothing; let there be more.");
     else
         add_fastest(c, summary);
     if (c->resolve <= 0)

@@ -36,9 +36,9 @@ static const struct option_kind candidates = {VALUE_TEXT, take_candidate, NULL};
 static const struct option rows[] = {
     {.name = "candidate", .common = 1, .kind = &candidates, .offset = 0,
      .help = "directories of the runs to judge; those before it are baselines"},
-    {.name = "tolerance", .common = 1, .kind = &option_real, .offset = FIELD(tolerance), .initial = "5", .high = 1000,
+    {.name = "tolerance", .common = 1, .kind = &option_percent, .offset = FIELD(tolerance), .initial = "5", .high = 1000,
      .help = "how much worse is accepted, in percent"},
-    {.name = "floor", .kind = &option_real, .offset = FIELD(floor), .initial = "10", .high = 1000,
+    {.name = "floor", .kind = &option_percent, .offset = FIELD(floor), .initial = "10", .high = 1000,
      .help = "how far beyond the tolerance a difference counts even without statistics, in percent; see below"},
     {.name = "metrics", .common = 1, .kind = &option_text, .offset = FIELD(metrics), .initial = "",
      .help = "figures to judge, such as step,backward_pass; default: every step, or the time of every size"},

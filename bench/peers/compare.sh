@@ -4,8 +4,8 @@ set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: bench/peers/compare.sh [--ranks N] [--threads N] [--link RATE] [--repeats N] [--implementations LIST]
-                              [--python PROGRAM] [--output DIR] [-- OPTION VALUE...], after `make`
+Usage: [MPIRUN=mpirun] bench/peers/compare.sh [OPTION VALUE...] [-- OPTION VALUE...], after `make`
+  --program FILE    of ddpbench (default build/ddpbench); MPIRUN names the mpiexec of its MPI
   --ranks N         ranks of each run (default 2)
   --threads N       of each rank (default: its share of the cores)
   --link RATE       a rank on each node of an emulated cluster, joined by links of this rate (launch/netlab.sh; needs root)
@@ -28,42 +28,48 @@ die() {
     exit 1
 }
 
-ranks=2 threads='' link='' repeats=5 python=python3 output=results/peers
+refuse() {
+    say "$@"
+    exit 2
+}
+
+program=build/ddpbench ranks=2 threads='' link='' repeats=5 python=python3 output=results/peers
 implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
 options=(--d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank 4
     --data build/corpus.txt --bucket-size-mb '1,4' --rounds 4 --steps-per-block 3)
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
-    --ranks | --threads | --link | --repeats | --implementations | --python | --output)
-        [ $# -gt 1 ] || { say "$1 needs a value"; exit 2; }
+    --program | --ranks | --threads | --link | --repeats | --implementations | --python | --output)
+        [ $# -gt 1 ] || refuse "$1 needs a value"
         declare "${1#--}=$2"
         shift 2
         ;;
     --) shift; options=("$@"); break ;;
-    *) say "unknown option '$1'; see --help (options of the programs follow --)"; exit 2 ;;
+    *) refuse "unknown option '$1'; see --help (options of the programs follow --)" ;;
     esac
 done
+whole='^[1-9][0-9]{0,3}$'
+[[ $ranks =~ $whole ]] || refuse "--ranks $ranks: expected a whole number above 0"
+[[ $repeats =~ $whole ]] || refuse "--repeats $repeats: expected a whole number above 0"
 threads=${threads:-$(($(nproc) > ranks ? $(nproc) / ranks : 1))}
-for value in "$ranks" "$repeats" "$threads"; do
-    [[ $value =~ ^[1-9][0-9]*$ ]] || { say "'$value': --ranks, --repeats and --threads take a whole number above 0"; exit 2; }
-done
+[[ $threads =~ $whole ]] || refuse "--threads $threads: expected a whole number above 0"
 
 cd "$(dirname "$0")/../.."
 # shellcheck source=launch/mpi.sh
 . launch/mpi.sh
 find_mpirun
-program=build/ddpbench
-[ -x $program ] || { say "$program is not built; run make first"; exit 1; }
-"$python" -c 'import numpy, torch' 2>/dev/null || { say "$python has no PyTorch or no NumPy; name one that has with --python"; exit 1; }
-[ ! -e "$output" ] || { say "$output is there already; choose another --output"; exit 1; }
+[ -x "$program" ] || die "$program is not built; run make first"
+"$python" -c 'import numpy, torch' 2>/dev/null || die "$python has no PyTorch or no NumPy; name one that has with --python"
+[ ! -e "$output" ] || die "$output is there already; choose another --output"
 [[ " ${options[*]} " != *" build/corpus.txt "* ]] || launch/corpus.sh build/corpus.txt
-mkdir -p "$output"
 
 export OMP_NUM_THREADS=$threads # the same for all
 if [ -n "$link" ]; then
-    launch/netlab.sh up --nodes "$ranks" --rate "$link" >"$output/link.txt" || exit 1
+    words=$(launch/netlab.sh up --nodes "$ranks" --rate "$link") || exit 1
     trap 'launch/netlab.sh down' EXIT
+    mkdir -p "$output"
+    echo "$words" >"$output/link.txt"
     ours=(launch/netlab.sh run -n "$ranks" -- "$program")
     theirs=(launch/netlab.sh run -n "$ranks" -- env MASTER_ADDR=10.77.0.1 GLOO_SOCKET_IFNAME=eth0 "$python" bench/peers/torch_ddp.py)
 else
@@ -76,13 +82,17 @@ own=torch_ddp their=torch_ddp=ddp_bucketed
 peers=(torch torch_compile)
 command -v "${CXX:-c++}" >/dev/null || { peers=(torch) && say "there is no C++ compiler here: PyTorch runs eagerly only"; }
 
-# run NAME COMMAND...: with the options of all; what it says is shown only if it fails.
+# run NAME COMMAND...: with the options of all; what it says is shown only if it fails. Whoever ends this script ends it.
 run() {
     local name=$1
     shift
     say "$name"
-    "$@" "${options[@]}" --output "$output/$name" >"$output/said" 2>&1 || { cat "$output/said" >&2; exit 1; }
+    "$@" "${options[@]}" --output "$output/$name" >"$output/said" 2>&1 </dev/null &
+    wait $! || { cat "$output/said" >&2; exit 1; }
 }
+mkdir -p "$output"
+trap 'kill "$!" 2>/dev/null; exit 130' INT
+trap 'kill "$!" 2>/dev/null; exit 143' TERM
 
 for ((i = 1; i <= repeats; i++)); do
     run "ddpbench-$i" "${ours[@]}" --implementations "$implementations${their:+,$their}"
@@ -93,7 +103,7 @@ done
 rm "$output/said"
 for name in "${peers[@]}"; do
     status=0
-    $program compare "$output"/ddpbench-* --candidate "$output/$name"-* --allow implementations \
+    "$program" compare "$output"/ddpbench-* --candidate "$output/$name"-* --allow implementations \
         --label "ddpbench,$name" || status=$?
     [[ $status == [034] ]] || exit 1 # regressed (3) and ambiguous (4) are findings, too
     "$python" bench/peers/fastest.py "$output" "$name"

@@ -8,6 +8,7 @@ is judged at its best one.
 """
 
 import json
+import math
 import pathlib
 import statistics
 import sys
@@ -46,14 +47,19 @@ def main(directory, name):
         f"{1e3 * statistics.median(their_s):.1f} ms; ddpbench / {name}: median {statistics.median(ratio):.3f}, "
         f"min {ratio[0]:.3f}, max {ratio[-1]:.3f}, n {len(ratio)} pairs of runs"
     )
-    worst, steps = 0.0, 0
+    differences, steps = [], set()
     for our_run, their_run in zip(ours, theirs, strict=True):
         our_losses, their_losses = losses_of(our_run), losses_of(their_run)
         for label in our_losses.keys() & their_losses.keys():
             pairs = list(zip(our_losses[label], their_losses[label], strict=True))
-            steps = len(pairs)
-            worst = max(worst, *(abs(a - b) / abs(a) for a, b in pairs))
-    print(f"Losses of both in the first {steps} steps of each implementation differ by at most {worst:.1e}, relatively.")
+            steps.add(len(pairs))
+            differences += [abs(a - b) / abs(a) for a, b in pairs]
+    if not all(map(math.isfinite, differences)) or len(steps) != 1:
+        sys.exit(f"fastest.py: {directory}: the runs have no implementation in common, or losses that are no numbers")
+    print(
+        f"Losses of both in the first {steps.pop()} steps of each implementation differ by at most "
+        f"{max(differences):.1e}, relatively."
+    )
 
 
 main(pathlib.Path(sys.argv[1]), sys.argv[2])

@@ -74,7 +74,7 @@ struct estimate controls_efficiency(const double *step, const double *after_back
 /* The geometric mean of a[i] / b[i] with its interval. */
 static struct estimate mean_ratio(const double *a, const double *b, size_t n)
 {
-    struct paired paired = stats_paired(a, b, n, 0.95, 0);
+    struct paired paired = stats_paired(a, b, n, 0.95);
     return (struct estimate){paired.ratio, paired.ci_low, paired.ci_high, NAN, NAN, paired.n};
 }
 

@@ -64,8 +64,11 @@ static void take_block(void *context, struct run *run, const struct step_times *
 
 static int measure(struct profile *p, struct run *run, struct results *results)
 {
-    if (run->job->rank == 0)
-        results_show_heading(create_summary(run, results));
+    if (run->job->rank == 0) {
+        cJSON *summary = create_summary(run, results);
+        results_show_heading(summary);
+        cJSON_Delete(summary);
+    }
     int status = capture_run(&p->capture, run, p->options, results);
     if (!p->capture.n) /* it failed before the first step that counts */
         return -1;

@@ -87,7 +87,7 @@ static struct paired compare(const struct grid_point *a, const struct grid_point
                 of_a[n] = a->sample[i].step_s;
                 of_b[n++] = b->sample[j].step_s;
             }
-    struct paired paired = stats_paired(of_a, of_b, n, CONFIDENCE, 0);
+    struct paired paired = stats_paired(of_a, of_b, n, CONFIDENCE);
     free(of_a);
     free(of_b);
     if (n < GRID_REPEATS) {

@@ -84,9 +84,9 @@ int results_write_summary(const struct results *results, cJSON *summary, const s
 /* A summary in words: the lines of its heading, its tables and its notes. */
 void results_print_summary(FILE *out, const cJSON *summary);
 
-/* The same on the standard output in two parts: the heading, before the run, of a summary that is deleted; and tables
- * and notes after it: 0, or -1, reported. */
-void results_show_heading(cJSON *summary);
+/* The same on the standard output in two parts: the heading before the run, and tables and notes after it: 0, or
+ * -1, reported. */
+void results_show_heading(const cJSON *summary);
 int results_show_body(const cJSON *summary);
 
 /* ---- reading back ---- */

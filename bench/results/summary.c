@@ -67,11 +67,10 @@ void results_print_summary(FILE *out, const cJSON *summary)
     print_body(out, summary);
 }
 
-void results_show_heading(cJSON *summary)
+void results_show_heading(const cJSON *summary)
 {
     print_lines(stdout, summary, "heading");
     fflush(stdout);
-    cJSON_Delete(summary);
 }
 
 int results_show_body(const cJSON *summary)

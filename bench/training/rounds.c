@@ -239,11 +239,15 @@ static void estimate(struct run *run, const struct results *results, size_t unit
     run->steps_run++;
     double seconds = job_max(run->job, 1e-9 * (double)(clock_now_ns() - start));
     size_t steps = units * (DISCARDED_STEPS + run->options->block_steps);
-    if (run->job->rank == 0)
-        fprintf(stderr,
-                "The first step took %.2f s; the other %zu%s will take about %s. Results go to %s as they come.\n",
-                seconds, steps, run->options->resolve > 0 ? ", or more until --resolve is answered," : "",
-                text_duration(words, seconds * (double)steps), results->directory);
+    if (run->job->rank)
+        return;
+    fprintf(stderr, "The first step took %.2f s; ", seconds);
+    if (run->options->resolve > 0)
+        fprintf(stderr, "the others go on until --resolve is answered, for %s at most.",
+                text_duration(words, 60 * run->options->max_minutes));
+    else
+        fprintf(stderr, "the other %zu will take about %s.", steps, text_duration(words, seconds * (double)steps));
+    fprintf(stderr, " Results go to %s as they come.\n", results->directory);
 }
 
 /* After a round, with --resolve: sets run->planned, to the rounds made if they are enough or there is no time for one

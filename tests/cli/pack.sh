@@ -16,8 +16,8 @@ END
 bare=$temporary/root
 inside=(unshare --mount --pid --fork --kill-child)
 [ "$(id -u)" = 0 ] || inside+=(--user --map-root-user)
-command -v mpiexec.hydra hydra_pmi_proxy >/dev/null || { echo "skip - pack: there is no MPICH here, whose mpirun goes with it"; exit 0; }
-if ! "${inside[@]}" mount -t tmpfs none /mnt 2>said; then
+[ "$mpi" = mpich ] && command -v mpiexec.hydra >/dev/null && command -v hydra_pmi_proxy >/dev/null || { echo "skip - pack: there is no MPICH here, whose mpirun goes with it"; exit 0; }
+if ! "${inside[@]}" mount -t proc none /proc 2>said; then
     echo "skip - pack: namespaces are not allowed here: $(tail -n 1 said)"
     exit 0
 fi

@@ -117,7 +117,7 @@ START_TEST(paired_known)
     /* x = 0, log 2, 2 log 2: mean log 2, standard error log 2 / sqrt 3, t = sqrt 3 on 2 degrees of freedom, whose
      * cdf is 1/2 + t / (2 sqrt(2 + t^2)) */
     const double a[] = {5, 6, 40}, b[] = {5, 3, 10};
-    struct paired s = stats_paired(a, b, 3, 0.95, 0);
+    struct paired s = stats_paired(a, b, 3, 0.95);
     double reach = 4.3026527297494618 * log(2) / sqrt(3);
     ck_assert_double_eq_tol(s.ratio, 2, 1e-14);
     ck_assert_double_eq_tol(s.ci_low, exp(log(2) - reach), 1e-12);
@@ -125,59 +125,73 @@ START_TEST(paired_known)
     ck_assert_double_eq_tol(s.p, 1 - sqrt(3) / sqrt(5), 1e-13);
     ck_assert_uint_eq(s.n, 3);
     /* the other way round: the reciprocal, and the same p */
-    struct paired r = stats_paired(b, a, 3, 0.95, 0);
+    struct paired r = stats_paired(b, a, 3, 0.95);
     ck_assert_double_eq_tol(r.ratio * s.ratio, 1, 1e-14);
     ck_assert_double_eq_tol(r.ci_low * s.ci_high, 1, 1e-13);
     ck_assert_double_eq_tol(r.p, s.p, 1e-15);
-    ck_assert(stats_paired(a, b, 3, 0.99, 0).ci_low < s.ci_low && stats_paired(a, b, 3, 0.5, 0).ci_low > s.ci_low);
+    ck_assert(stats_paired(a, b, 3, 0.99).ci_low < s.ci_low && stats_paired(a, b, 3, 0.5).ci_low > s.ci_low);
 }
 END_TEST
 
 START_TEST(paired_edges)
 {
     const double a[] = {3, 3, 3}, twice[] = {6, 6, 6}, other[] = {3, 5, 3};
-    struct paired s = stats_paired(a, a, 0, 0.95, 0);
+    struct paired s = stats_paired(a, a, 0, 0.95);
     ck_assert(isnan(s.ratio) && isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 0);
-    s = stats_paired(twice, a, 1, 0.95, 0);
+    s = stats_paired(twice, a, 1, 0.95);
     ck_assert_double_eq_tol(s.ratio, 2, 1e-15);
     ck_assert(isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 1);
-    s = stats_paired(a, a, 3, 0.95, 0);
+    s = stats_paired(a, a, 3, 0.95);
     ck_assert(s.ratio == 1 && s.ci_low == 1 && s.ci_high == 1 && s.p == 1);
-    s = stats_paired(twice, a, 3, 0.95, 0);
+    s = stats_paired(twice, a, 3, 0.95);
     ck_assert_double_eq_tol(s.ratio, 2, 1e-15);
     ck_assert(s.ci_low == s.ratio && s.ci_high == s.ratio && s.p == 0);
-    s = stats_paired(other, a, 2, 0.95, 0);
+    s = stats_paired(other, a, 2, 0.95);
     ck_assert_double_eq_tol(s.p, 0.5, 1e-13); /* mean equal to its standard error: t = 1 on 1 degree of freedom */
     ck_assert(s.ci_low < 1 && s.ci_high > 1);
 }
 END_TEST
 
-/* By Python's decimal at 40 digits from the martingale in sums of x and x^2, the form in which the source has it; the
- * bounds by bisection. */
+/* By hand: one of eight is below 1, so p = 9 x 8 / 2^8; 9 / 2^8 bounds the outermost samples. */
 START_TEST(paired_anytime_known)
 {
-    const double a[] = {1.10, 1.30, 0.90, 1.25, 1.40, 1.05, 1.20, 1.15}, b[] = {1, 1, 1, 1, 1, 1, 1, 1};
-    const double half[] = {0.5, 0.5, 0.5};
-    struct paired s = stats_paired(a, b, 8, 0.95, 1), wide = stats_paired(a, b, 8, 0.8, 1);
-    ck_assert_double_eq_tol(s.ratio, 1.159339472276974, 1e-13);
-    ck_assert_double_eq_tol(s.p, 0.9803610648950665, 1e-12);
-    ck_assert_double_eq_tol(s.ci_low, 0.8992805207835250, 1e-12);
-    ck_assert_double_eq_tol(s.ci_high, 1.494603720325659, 1e-12);
-    ck_assert_double_eq_tol(wide.ci_low, 0.9475884343973720, 1e-12);
-    ck_assert_double_eq_tol(stats_paired(b, a, 8, 0.8, 1).ci_high * wide.ci_low, 1, 1e-13);
-    /* without any spread p is what so few samples can say at most, and there may be no bound yet */
-    s = stats_paired(half, b, 3, 0.95, 1);
-    ck_assert_double_eq_tol(s.p, 0.003322259136212625, 1e-15);
-    ck_assert(s.ci_low == s.ratio && s.ci_high == s.ratio);
-    s = stats_paired(half, b, 2, 0.95, 1);
-    ck_assert(s.p > 0.05 && isnan(s.ci_low) && isnan(s.ci_high));
-    s = stats_paired(a, b, 2, 0.95, 1);
-    ck_assert(s.p > 0.05 && s.ci_low == 0 && isinf(s.ci_high));
-    s = stats_paired(b, b, 8, 0.95, 1);
+    const double a[] = {1.10, 1.30, 0.90, 1.25, 1.40, 1.05, 1.20, 1.15, 1, 1}, b[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    struct paired s = stats_paired_anytime(a, b, 8, 0.95), narrow = stats_paired_anytime(a, b, 8, 0.7);
+    ck_assert_double_eq_tol(s.ratio, 1.175, 1e-15);
+    ck_assert_double_eq_tol(s.p, 0.28125, 1e-13);
+    ck_assert(s.ci_low == 0.9 && s.ci_high == 1.4 && s.n == 8);
+    ck_assert(narrow.ci_low == 1.05 && narrow.ci_high == 1.3);
+    s = stats_paired_anytime(b, a, 8, 0.7);
+    ck_assert_double_eq_tol(s.ci_high * narrow.ci_low, 1, 1e-15);
+    ck_assert_double_eq_tol(s.p, narrow.p, 1e-15);
+    /* a ratio of 1 counts for the smaller side: three of ten */
+    s = stats_paired_anytime(a, b, 10, 0.95);
+    ck_assert_double_eq_tol(s.p, fmin(1, 11.0 * 120 / 1024), 1e-13);
+    s = stats_paired_anytime(b, b, 9, 0.95);
     ck_assert(s.ratio == 1 && s.p == 1 && s.ci_low == 1 && s.ci_high == 1);
-    s = stats_paired(half, b, 1, 0.95, 1);
-    ck_assert(s.p == 1 && isnan(s.ci_low) && isnan(s.ci_high));
-    ck_assert(isnan(stats_paired(a, b, 0, 0.95, 1).ratio));
+    /* there is no bound yet */
+    s = stats_paired_anytime(a, b, 7, 0.95);
+    ck_assert(s.p > 0.05 && isnan(s.ci_low) && isnan(s.ci_high));
+    s = stats_paired_anytime(a, b, 0, 0.95);
+    ck_assert(isnan(s.ratio) && isnan(s.ci_low) && s.p == 1 && s.n == 0);
+}
+END_TEST
+
+/* Where 2^n and n! are beyond a double, and the interval is a few samples wide. */
+START_TEST(paired_anytime_many)
+{
+    enum { MANY = 4001 };
+    static double a[MANY], b[MANY];
+    for (int i = 0; i < MANY; i++) {
+        a[i] = 1 + i * 1e-4;
+        b[i] = 1.2;
+    }
+    struct paired s = stats_paired_anytime(a, b, MANY, 0.95);
+    ck_assert_double_eq_tol(s.ratio, 1, 1e-12);
+    ck_assert_double_eq(s.p, 1);
+    /* by Python's integers: the largest k with 4002 x (4001 choose k) / 2^4001 <= 0.05 is 1882 */
+    ck_assert_double_eq_tol(s.ci_low, (1 + 1e-4 * 1882) / 1.2, 1e-12);
+    ck_assert_double_eq_tol(s.ci_high, (1 + 1e-4 * (4000 - 1882)) / 1.2, 1e-12);
 }
 END_TEST
 
@@ -303,11 +317,11 @@ START_TEST(paired_interval_covers)
         for (int r = 0; r < repetitions; r++) {
             double a[30], b[30];
             drifting_pair(a, b, sizes[s], 1.1, 0.5);
-            struct paired x = stats_paired(a, b, sizes[s], 0.95, 0), y = stats_paired(a, b, sizes[s], 0.99, 0);
+            struct paired x = stats_paired(a, b, sizes[s], 0.95), y = stats_paired(a, b, sizes[s], 0.99);
             covered += x.ci_low <= 1.1 && x.ci_high >= 1.1;
             covered_99 += y.ci_low <= 1.1 && y.ci_high >= 1.1;
             drifting_pair(a, b, sizes[s], 1, 0.5);
-            x = stats_paired(a, b, sizes[s], 0.95, 0);
+            x = stats_paired(a, b, sizes[s], 0.95);
             rejected += x.p <= 0.05;
             ck_assert_int_eq(x.p <= 0.05, x.ci_low > 1 || x.ci_high < 1); /* two words for the same thing */
         }
@@ -329,10 +343,10 @@ START_TEST(paired_anytime_covers_always)
         int outside = 0, outside_fixed = 0;
         drifting_pair(a, b, MOST, 1.1, 0.5);
         for (size_t n = 2; n <= MOST; n += 1 + n / 20) {
-            struct paired x = stats_paired(a, b, n, 0.9, 1), fixed = stats_paired(a, b, n, 0.9, 0);
+            struct paired x = stats_paired_anytime(a, b, n, 0.9), fixed = stats_paired(a, b, n, 0.9);
             outside |= x.ci_low > 1.1 || x.ci_high < 1.1;
             outside_fixed |= fixed.ci_low > 1.1 || fixed.ci_high < 1.1;
-            x = stats_paired(a, b, n, 0.999, 1);
+            x = stats_paired_anytime(a, b, n, 0.999);
             ck_assert_int_eq(x.p <= 0.001, x.ci_low > 1 || x.ci_high < 1); /* two words for the same thing */
         }
         missed += outside;
@@ -350,7 +364,7 @@ START_TEST(paired_interval_is_narrow)
     double a[200], b[200];
     noise_start(3);
     drifting_pair(a, b, 200, 1.01, 0.5);
-    struct paired x = stats_paired(a, b, 200, 0.95, 0);
+    struct paired x = stats_paired(a, b, 200, 0.95);
     double expected = 2 * 1.972 * 0.02 * sqrt(2) / sqrt(200); /* 2 t s / sqrt n, with s of a difference of two */
     ck_assert_double_eq_tol(log(x.ci_high / x.ci_low) / expected, 1, 0.15);
     ck_assert_double_lt(x.p, 0.01);
@@ -412,6 +426,7 @@ int main(void)
     tcase_add_test(known, paired_known);
     tcase_add_test(known, paired_edges);
     tcase_add_test(known, paired_anytime_known);
+    tcase_add_test(known, paired_anytime_many);
     tcase_add_test(known, holm_known);
     tcase_add_test(known, unpaired_known);
     tcase_add_test(known, holm_weighted_known);

@@ -77,7 +77,7 @@ START_TEST(words_say_what_the_figures_say)
     ranking_add_table(&ranking, 3, summary);
     ranking_add_verdict(&ranking, 2, ROUNDS, summary);
     char *text = printed();
-    ck_assert_msg(strstr(text, "Verdict: fast has the shortest step (geometric mean of 8 rounds).") != NULL, "%s",
+    ck_assert_msg(strstr(text, "Verdict: fast has the shortest step (by the geometric mean of ratios, 8 rounds).") != NULL, "%s",
                   text);
     ck_assert_msg(strstr(text, "Slower: ddp +33.3 % [+33.3, +33.3].") != NULL, "%s", text);
     ck_assert_ptr_null(strstr(text, "Not significantly"));
@@ -98,7 +98,7 @@ START_TEST(one_rank_and_one_round_decide_nothing)
     ranking_add_verdict(&ranking, 1, 1, summary);
     char *text = printed();
     ck_assert_ptr_nonnull(strstr(text, "One rank has nothing to reduce"));
-    ck_assert_ptr_nonnull(strstr(text, "one round decides nothing; let there be 6 or more"));
+    ck_assert_ptr_nonnull(strstr(text, "one round decides nothing; let there be more"));
     free(text);
 }
 END_TEST
@@ -112,7 +112,7 @@ START_TEST(resolution_is_told)
         const char *ended, *words[3];
     } cases[] = {
         {0.01, 0, ROUNDS, "resolved", {"Resolved to 1 %: 8 rounds.", "Slower: ddp +33.3 %", NULL}},
-        {0.5, 0.3, ROUNDS, "resolved", {"Resolved to 50 %: 8", "Within --resolve of it: ddp ", NULL}},
+        {0.5, 0.3, ROUNDS, "resolved", {"Resolved to 50 %: 8", "Within 50 % of it: ddp ", NULL}},
         {0.01,
          0.3,
          ROUNDS,
