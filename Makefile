@@ -64,13 +64,12 @@ MARCH = -march=x86-64-v2
 CLONES := $(shell echo '__attribute__((target_clones("default", "arch=x86-64-v4"))) void f(void) {}' | $(CC) -x c -c -o /dev/null - 2>/dev/null && echo x86_64)
 $(if $(CLONES),,$(warning $(CC) knows no target_clones for x86-64-v4: the portable program will use the vectors of x86-64-v2 alone))
 endif
-$(foreach f,$(basename $(wildcard kernels/cpu/*.c)),$(eval DEFINES_$f := -DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none)))
 
 OPTIMISE = -O3 $(MARCH) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CFLAGS = -g $(OPTIMISE)
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -I. -Ibench \
-	$(MPI_CFLAGS) $(CUDA_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+	-DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none) $(MPI_CFLAGS) $(CUDA_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
 # Programs that measure ddpbench itself are bench/selfbench/NAME.c, built as bench_NAME; what they share is in BENCH_HELP.
@@ -107,12 +106,12 @@ bench: all
 
 test: all
 	@$(MAKE) --no-print-directory tests emulated
-	@MPIRUN="$(MPIRUN)" LSAN_OPTIONS=$(LEAKS_$(MPI)) tests/run.sh $(OUT)
+	@MPIRUN="$(MPIRUN)" $(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh $(OUT)
 
 # The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
 test-mpi: all
 	@$(MAKE) --no-print-directory $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS))
-	@MPIRUN="$(MPIRUN)" LSAN_OPTIONS=$(LEAKS_$(MPI)) tests/run.sh --mpi $(OUT)
+	@MPIRUN="$(MPIRUN)" $(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh --mpi $(OUT)
 
 # The tests of what runs on a GPU, on a machine that has one.
 test-gpu: all
@@ -196,7 +195,7 @@ lint-rest:
 
 lint-tidy:
 	printf '%s\n' $(filter %.c,$(SOURCES)) | \
-		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" -DCPU_CLONES= $(DEFINES_bench/base/version))' \
+		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" $(DEFINES_bench/base/version))' \
 		xargs -n 4 -P $$(nproc) sh -c 'clang-tidy --quiet "$$@" -- $$TIDY_FLAGS' clang-tidy
 
 lint-scripts:
@@ -243,7 +242,7 @@ include tests/gpu/emulator/emulator.mk
 # Objects are made anew when what they were built with changes: flags, or the version that results record.
 STAMP = mkdir -p $(@D) && echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(OUT)/obj/flags: FORCE
-	@$(call STAMP,$(CC) $(ALL_CFLAGS))
+	@$(call STAMP,$(CC) $(ALL_CFLAGS) $(MPI_LIBS) $(BLAS_LIBS))
 $(OUT)/obj/cuda_flags: FORCE
 	@$(call STAMP,$(NVCC) $(subst ',,$(NVCC_FLAGS)))
 $(OUT)/obj/version: FORCE

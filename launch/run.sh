@@ -4,7 +4,7 @@
 # A core is a physical one: of its hardware threads the first is used, so that two threads never share a core unseen. The
 # program polls for communication where its cores are more than its threads, so what is bound here decides that too.
 set -euo pipefail
-began=$(date +%s.%N)
+began=${EPOCHREALTIME:-$(date +%s.%N)} # bash 4 has no EPOCHREALTIME
 
 usage() {
     cat <<'END'

@@ -74,7 +74,7 @@ static const struct option block_rows[] = {
     {.name = "rounds", .common = 1, .kind = &option_count, .offset = FIELD(rounds), .initial = "10", .high = 1e6,
      .help = "rounds; each runs one block of every implementation; with --resolve, so many at least"},
     {.name = "resolve", .common = 1, .kind = &option_percent, .offset = FIELD(resolve), .low = 0.01,
-     .high = 50, .help = "go on until each is significantly slower than the fastest or within so many percent of it"},
+     .high = 50, .help = "go on until each is significantly slower than the fastest or within this many percent of it"},
     {.name = "max-minutes", .common = 1, .kind = &option_real, .offset = FIELD(max_minutes), .initial = "10",
      .low = 0.001, .high = 1e6, .needs = "resolve", .help = "end the rounds of --resolve after this time in any case"},
     {.name = "steps-per-block", .kind = &option_count, .offset = FIELD(steps_per_block), .initial = "0", .high = 1e6,

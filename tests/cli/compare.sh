@@ -303,6 +303,6 @@ fails 'cannot write absent/out.json' "a file in a directory that is not there" -
 
 expect 2 "no candidate" "no candidate" base1
 expect 2 "unknown option '--bogus'; see --help all" "an unknown option" base1 same1 --bogus
-expect 2 "--tolerance x: expected a number" "a tolerance that is no number" base1 same1 --tolerance x
+expect 2 "--tolerance x: expected a percentage" "a tolerance that is no number" base1 same1 --tolerance x
 expect 0 '^Usage: ddpbench compare' "--help" --help
 exit "$failed"

@@ -232,6 +232,26 @@ START_TEST(rounds_until_resolved)
 }
 END_TEST
 
+/* Five rounds of twelve are 3 % faster: no more than 1 % slower is not within 1 %. */
+START_TEST(within_holds_on_both_sides)
+{
+    static const struct implementation rows[] = {ROW(ddp), ROW(ddp_flat)};
+    measurements_destroy(&measurements);
+    measurements_create(&measurements, 2, 12);
+    measurements.rounds = 12;
+    for (size_t r = 0; r < 12; r++) {
+        measurements_of(&measurements, 0, FIGURE_STEP)[r] = 1;
+        measurements_of(&measurements, 1, FIGURE_STEP)[r] = r < 5 ? 0.97 : 1.002;
+    }
+    struct ranking c;
+    ranking_create(&c, &measurements, rows, 2, 1000, NULL, 0.01);
+    ck_assert_int_eq(c.fastest, 0);
+    ck_assert_double_le(c.row[1].to_fastest.ci_high, 1.01);
+    ck_assert(c.row[1].open && !c.row[1].slower && c.rounds_needed > 12);
+    ranking_destroy(&c);
+}
+END_TEST
+
 START_TEST(one_round_resolves_nothing)
 {
     double needed;
@@ -383,6 +403,7 @@ int main(void)
     tcase_add_test(known, pairs_are_of_those_that_reduce);
     tcase_add_test(known, slower_than_the_fastest);
     tcase_add_loop_test(known, rounds_until_resolved, 0, 5);
+    tcase_add_test(known, within_holds_on_both_sides);
     tcase_add_test(known, one_round_resolves_nothing);
     tcase_set_timeout(noise, 240);
     tcase_add_loop_test(noise, equals_are_called_different_rarely, 3, 7);

@@ -50,7 +50,7 @@ START_TEST(values)
     ck_assert_str_eq(options.name[0], "baseline");
     ck_assert_str_eq(options.name[1], "candidate");
     ck_assert_int_eq(
-        parse("a b --tolerance 2.5 --floor 0 --allow threads,data --metrics step --label cuda,rocm-6.1 --json -"), 0);
+        parse("a b --tolerance 2.5% --floor 0 --allow threads,data --metrics step --label cuda,rocm-6.1 --json -"), 0);
     ck_assert(options.tolerance == 2.5 && options.floor == 0);
     ck_assert_str_eq(options.allow, "threads,data");
     ck_assert_str_eq(options.metrics, "step");
@@ -75,9 +75,9 @@ START_TEST(refused)
         {"--candidate a b", "no baseline"},
         {"a --candidate", "--candidate needs a value"},
         {"a --candidate=", "an empty word"},
-        {"a b --tolerance -1", "--tolerance -1: expected a number from 0 to 1000"},
-        {"a b --tolerance 5%", "--tolerance 5%: expected a number"},
-        {"a b --floor ten", "--floor ten: expected a number"},
+        {"a b --tolerance -1", "--tolerance -1: expected a percentage from 0 to 1000"},
+        {"a b --tolerance 5%%", "--tolerance 5%%: expected a percentage"},
+        {"a b --floor ten", "--floor ten: expected a percentage"},
         {"a b --json", "--json needs a value"},
         {"a b --all=1", "--all takes no value"},
         {"a b --bogus", "unknown option '--bogus'; see --help all"},

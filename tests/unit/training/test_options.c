@@ -64,7 +64,7 @@ static const struct {
     {"--max-norm|0", {"--max-norm 0"}},
     {"--rope-theta|0.5", {"--rope-theta 0.5", "from 1"}},
     {"--resolve|1%|--max-minutes|0", {"--max-minutes 0", "from 0.001"}},
-    {"--resolve|0%", {"--resolve 0: expected a percentage from 0.01 to 50"}},
+    {"--resolve|0%", {"--resolve 0%: expected a percentage from 0.01 to 50"}},
     {"--resolve|51", {"--resolve 51: expected a percentage"}},
     /* words and units */
     {"--resolve|%", {"expected a percentage from 0.01"}},
