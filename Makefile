@@ -68,6 +68,7 @@ endif
 OPTIMISE = -O3 $(MARCH) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CFLAGS = -g $(OPTIMISE)
+$(OUT)/obj/tests/%: private OPTIMISE = -O1 $(MARCH) # nothing waits for the tests' own code
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -I. -Ibench \
 	-DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none) $(MPI_CFLAGS) $(CUDA_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
