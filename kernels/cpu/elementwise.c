@@ -48,8 +48,8 @@ CPU_CLONES void cpu_swiglu_forward(void *h_, const void *a_, const void *g_, siz
     }
 }
 
-void cpu_swiglu_backward(void *da_, void *dg_, const void *dh_, const void *a_, const void *g_, size_t N, size_t F,
-                         size_t stride)
+CPU_CLONES void cpu_swiglu_backward(void *da_, void *dg_, const void *dh_, const void *a_, const void *g_, size_t N,
+                                    size_t F, size_t stride)
 {
     const float *dh = dh_;
 #pragma omp parallel for num_threads(cpu_threads)

@@ -109,6 +109,16 @@ conditionals() {
             }'
     )
 }
+# An operation of the CPU with vectors of its own, which PORTABLE=1 is to compile for wider ones as well.
+clones() {
+    (
+        cd "$1"
+        find kernels/cpu -name '*.c' | sort | xargs -r awk '
+            /^[a-zA-Z].*[ *]cpu_[a-z0-9_]+\(/ { narrow = $1 == "CPU_CLONES" ? "" : $0 }
+            /^}/ { narrow = "" }
+            /^#pragma omp.*simd/ && narrow != "" { print FILENAME ": " narrow; narrow = "" }'
+    )
+}
 
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
@@ -122,6 +132,7 @@ good() {
     printf '#ifndef DDP_JOB_H\n#define DDP_JOB_H\n#include "kernels/device.h"\n#endif\n' >"$1/ddp/job.h"
     printf '#include "ddp/job.h"\n#include <mpi.h>\n' >"$1/ddp/job.c"
     printf '#include "kernels/device.h"\n#include <cblas.h>\n' >"$1/kernels/cpu/linear.c"
+    printf 'CPU_CLONES void cpu_scale(float *x)\n{\n#pragma omp simd\n}\nvoid cpu_zero(float *x)\n{\n}\n' >"$1/kernels/cpu/scale.c"
     printf '#include <cuda_runtime.h>\n#include <cuda_runtime_api.h>\n' >"$1/kernels/cuda/a.cu"
     for room in base spans results training trace profile compare selfbench; do
         mkdir -p "$1/bench/$room"
@@ -215,6 +226,7 @@ expect conditionals ddp/job.h '#ifndef NDEBUG'
 expect conditionals kernels/cuda/a.cu '# if defined(X)'
 expect conditionals tests/test_spans.c '#else'
 expect conditionals bench/main.c '#elif 1'
+expect clones kernels/cpu/scale.c 'void cpu_add(float *x,\n             size_t n)\n{\n#pragma omp parallel for simd\n}'
 grown bench/monitor 3000 ''
 grown bench/monitor 3001 'bench/monitor: 3001 lines, the limit is 3000'
 grown bench 15501 'bench: 155?? lines, the limit is 15500'
@@ -222,6 +234,7 @@ grown bench 15501 'bench: 155?? lines, the limit is 15500'
 check mpi "mpi.h only in the comms, job.c, error.c and what is compared with MPI itself"
 check cuda "cuda_runtime only in kernels/cuda and comm_nccl.c"
 check cblas "cblas.h only in kernels/cpu"
+check clones "operations of the CPU with omp simd are CPU_CLONES"
 check conditionals "no conditionals but include guards"
 if [ "$(includes . | wc -l)" -gt 100 ]; then
     echo "ok - include lines are found"
