@@ -17,14 +17,15 @@ struct blas_facts {
  * Source: OpenBLAS's issue 4267 and its user manual, "Runtime variables". */
 void blas_choose_kernels(char *const argv[]);
 
-/* The family that suits a CPU better than `kernels`, or NULL where there is none. features: the CPU's, separated by
- * spaces, as /proc/cpuinfo has them; sve_bytes: the length of its SVE vectors, 0 without SVE. */
+/* The family that suits a CPU better than `kernels`, a static string, or NULL where there is none. features: the CPU's,
+ * separated by spaces, as /proc/cpuinfo has them; sve_bytes: the length of its SVE vectors, 0 without SVE. */
 const char *blas_better_kernels(const char *kernels, const char *features, long sve_bytes);
 
 /* The same for this CPU. */
 const char *blas_better_kernels_here(const char *kernels);
 
-/* Fills library, kernels and replaced. */
+/* Fills library, kernels and replaced; the last only where the kernels are not those of that family, since an OpenBLAS
+ * that does not know the family it is asked for keeps to its own choice. */
 void blas_describe(struct blas_facts *facts);
 
 /* Measures on the calling thread alone, in some 20 ms, the best of 20 turns each: the rate of an fp32 product of

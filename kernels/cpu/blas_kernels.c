@@ -145,7 +145,7 @@ void blas_describe(struct blas_facts *facts)
     else
         name_file(facts->library, sizeof facts->library);
     snprintf(facts->kernels, sizeof facts->kernels, "%s", *build ? text_by("openblas_get_corename") : blis_kernels());
-    if (replaced)
+    if (replaced && strcasecmp(replaced, facts->kernels)) /* it may not know the family that it was asked for */
         snprintf(facts->replaced, sizeof facts->replaced, "%s", replaced);
 }
 
