@@ -153,17 +153,25 @@ void arrays_download(int pass)
     }
 }
 
-void array_near(struct array *a, const double *want, double relative, double absolute)
+void array_near_columns(struct array *a, size_t stride, size_t first, size_t width, const double *want, double relative,
+                        double absolute)
 {
     double rounding = a->width == sizeof(float) ? 0 : 0x1p-8;
     a->checked = 1;
-    for (size_t i = 0; i < a->bytes / a->width; i++) {
-        double got = number(a, array_after(a), i);
+    for (size_t i = 0; i < a->bytes / a->width / stride * width; i++) {
+        size_t at = i / width * stride + first + i % width;
+        double got = number(a, array_after(a), at);
         double error = fabs(got - want[i]), allowed = (relative + rounding) * fabs(want[i]) + absolute;
         if (!(error <= allowed))
-            ck_abort_msg("%s: element %zu of array %d is %.9g, not %.9g: error %g, allowed %g", label, i,
+            ck_abort_msg("%s: element %zu of array %d is %.9g, not %.9g: error %g, allowed %g", label, at,
                          (int)(a - arrays), got, want[i], error, allowed);
     }
+}
+
+void array_near(struct array *a, const double *want, double relative, double absolute)
+{
+    size_t n = a->bytes / a->width;
+    array_near_columns(a, n, 0, n, want, relative, absolute);
 }
 
 void array_equal(struct array *a, const void *want)

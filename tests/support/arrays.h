@@ -53,6 +53,10 @@ void arrays_download(int pass);
 void array_near(struct array *a, const double *want, double relative, double absolute);
 void array_equal(struct array *a, const void *want);
 
+/* As array_near for some columns, [first, first + width), of rows of `stride` numbers; want is [rows, width]. */
+void array_near_columns(struct array *a, size_t stride, size_t first, size_t width, const double *want, double relative,
+                        double absolute);
+
 /* Ends a case: guards must be whole and arrays that were not compared unchanged; all memory is given back. */
 void arrays_finish(void);
 
