@@ -245,6 +245,28 @@ START_TEST(what_has_no_times_is_counted)
 }
 END_TEST
 
+/* Of the second pass, whose records are as many as those of the first, give or take its question, CUPTI drops some. */
+START_TEST(what_cupti_drops_is_counted)
+{
+    float *x = memory();
+    tracer_pause(); /* the record of memory comes before */
+    size_t before = all.n + all.marks;
+    tracer_resume();
+    work(x);
+    tracer_pause();
+    size_t first = all.n + all.marks - before;
+    ck_assert_uint_eq(all.dropped, 0);
+    setenv("EMULATED_CUPTI_DROP", "4", 1);
+    tracer_resume();
+    work(x);
+    tracer_stop();
+    size_t second = all.n + all.marks - before - first;
+    ck_assert_uint_ge(all.dropped, first / 4);
+    ck_assert_uint_ge(second + all.dropped + 1, first);
+    ck_assert_uint_le(second + all.dropped, first + 1);
+}
+END_TEST
+
 static const struct {
     const char *state, *words;
 } refusals[] = {{"taken", "another tool traces this process"},
@@ -311,6 +333,7 @@ int main()
     tcase_add_test(tests, buffers_never_run_out);
     tcase_add_test(tests, threads_share_a_buffer);
     tcase_add_test(tests, what_has_no_times_is_counted);
+    tcase_add_test(tests, what_cupti_drops_is_counted);
     tcase_add_loop_test(tests, it_says_why_it_cannot_start, 0, 3);
     tcase_add_test(tests, profilers_hear_ranges);
     tcase_add_test(tests, without_a_profiler_ranges_are_nothing);

@@ -9,6 +9,7 @@
  *   EMULATED_CUDA_GPUS    how many GPUs there are (8); 0: cudaErrorNoDevice
  *   EMULATED_CUDA_DRIVER  none, or old: cudaErrorInsufficientDriver, as the runtime answers without a driver too
  *   EMULATED_CUDA_MEMORY  bytes of a GPU (8 GiB)
+ *   EMULATED_CUDA_SHARED  most bytes of shared memory that a block may ask for (227 KiB)
  *   EMULATED_PINNED_MIB   most MiB of the host that a process may pin (no limit)
  *   EMULATED_CUDA_ARCH    compute capability times 10 (90); below 80 there is no code for it */
 #ifndef EMULATED_CUDA_RUNTIME_API_H

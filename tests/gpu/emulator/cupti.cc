@@ -32,7 +32,8 @@ auto &full = *new std::vector<Buffer>;
 auto &current = *new std::map<pid_t, Buffer>; /* of each thread, or one of all */
 bool per_thread = true, zeroed;
 size_t size_of[CUPTI_ACTIVITY_KIND_COUNT]; /* of records that there were */
-size_t kernels, buffers;
+size_t kernels, buffers, records;
+std::atomic<size_t> dropped_records; /* since they were last asked for */
 std::atomic<uint32_t> correlations{1000};
 thread_local Traced *going_on;
 
@@ -96,6 +97,11 @@ template <typename Record> void put(const Record &record, pid_t thread, bool of_
         return;
     if (long long us = emulated::setting("EMULATED_CUPTI_US", 0))
         usleep(static_cast<useconds_t>(us));
+    long long each = emulated::setting("EMULATED_CUPTI_DROP", 0);
+    if (each && ++records % static_cast<size_t>(each) == 0) {
+        dropped_records++;
+        return;
+    }
     size_t size = size_of[record.kind] = rounded(sizeof record);
     Buffer &buffer = current[per_thread ? thread : 0];
     if (buffer.memory && buffer.used + size > buffer.size)
@@ -365,7 +371,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Acti
 
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t *dropped)
 {
-    *dropped = 0; /* there is always a buffer */
+    *dropped = dropped_records.exchange(0);
     return CUPTI_SUCCESS;
 }
 
