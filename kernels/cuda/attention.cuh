@@ -57,12 +57,16 @@ struct attention_sizes attention_sizes_of(size_t T, size_t H, size_t D, size_t s
     return sizes;
 }
 
-/* Issues a kernel of attention with its plan's shared memory, which beyond 48 KiB must be allowed first. */
-template <typename Plan, typename... Parameters, typename... Arguments>
-void attention_launch(void (*kernel)(Parameters...), dim3 grid, Arguments... arguments)
+/* Issues a kernel of attention with its plan's shared memory, which beyond 48 KiB must be allowed first: once for each
+ * kernel, since a process uses one GPU. */
+template <typename Plan, auto kernel, typename... Arguments> void attention_launch(dim3 grid, Arguments... arguments)
 {
-    CUDA_CHECK(cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(Plan::SHARED)));
+    static const bool allowed = [] {
+        CUDA_CHECK(cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(Plan::SHARED)));
+        return true;
+    }();
+    (void)allowed;
     launch(kernel, grid, dim3(ATTENTION_THREADS), Plan::SHARED, arguments...);
 }
 

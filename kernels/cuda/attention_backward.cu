@@ -54,16 +54,14 @@ static void backward_of_depth(const backward_arguments<typename Products::Number
     attention_plan<backward_key_plan, Products, DEPTH>([&](auto plan) {
         typedef decltype(plan) Plan;
         static_assert(ROWS_FILL % Plan::QUERIES == 0, "tiles end with the rows");
-        attention_launch<Plan>(attention_backward_key_kernel<Plan, Number>,
-                               dim3(x.heads, blocks_of(x.sizes.T, Plan::KEYS)), x.dk, x.dv, x.d_o, x.rows, x.q, x.k,
-                               x.v, x.rope, x.sizes);
+        attention_launch<Plan, attention_backward_key_kernel<Plan, Number>>(
+            dim3(x.heads, blocks_of(x.sizes.T, Plan::KEYS)), x.dk, x.dv, x.d_o, x.rows, x.q, x.k, x.v, x.rope, x.sizes);
     });
     attention_plan<backward_query_plan, Products, DEPTH>([&](auto plan) {
         typedef decltype(plan) Plan;
         static_assert(ROWS_FILL % Plan::QUERIES == 0, "tiles end with the rows");
-        attention_launch<Plan>(attention_backward_query_kernel<Plan, Number>,
-                               dim3(x.heads, blocks_of(x.sizes.T, Plan::QUERIES)), x.dq, x.d_o, x.rows, x.q, x.k, x.v,
-                               x.rope, x.sizes);
+        attention_launch<Plan, attention_backward_query_kernel<Plan, Number>>(
+            dim3(x.heads, blocks_of(x.sizes.T, Plan::QUERIES)), x.dq, x.d_o, x.rows, x.q, x.k, x.v, x.rope, x.sizes);
     });
 }
 

@@ -170,9 +170,9 @@ static void forward_of_depth(void *o, float *lse, const void *q, const void *k, 
     attention_plan<forward_plan, Products, DEPTH>([&](auto plan) {
         typedef decltype(plan) Plan;
         dim3 grid(static_cast<unsigned>(B) * sizes.H, blocks_of(sizes.T, Plan::QUERIES));
-        attention_launch<Plan>(attention_forward_kernel<Plan, Number>, grid, static_cast<Number *>(o), lse,
-                               static_cast<const Number *>(q), static_cast<const Number *>(k),
-                               static_cast<const Number *>(v), sizes);
+        attention_launch<Plan, attention_forward_kernel<Plan, Number>>(
+            grid, static_cast<Number *>(o), lse, static_cast<const Number *>(q), static_cast<const Number *>(k),
+            static_cast<const Number *>(v), sizes);
     });
 }
 
