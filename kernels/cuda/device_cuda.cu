@@ -170,8 +170,9 @@ int device_cuda_open(int index, enum precision precision, const struct device **
     if (code != cudaSuccess)
         return error_report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
     if (p.sharedMemPerBlockOptin < DEVICE_CUDA_LEAST_SHARED)
-        return error_report("GPU %d, %s, lets a block have %zu bytes of shared memory; attention needs %d", index,
-                            p.name, p.sharedMemPerBlockOptin, DEVICE_CUDA_LEAST_SHARED);
+        return error_report("GPU %d, %s, lets a block have %zu bytes of shared memory; attention needs %d; "
+                            "choose another GPU, or --device cpu",
+                            index, p.name, p.sharedMemPerBlockOptin, DEVICE_CUDA_LEAST_SHARED);
     cuda_block_shared = p.sharedMemPerBlockOptin;
     if (!cuda_stream) {
         CUDA_CHECK(cudaStreamCreateWithFlags(&cuda_stream, cudaStreamNonBlocking));
