@@ -94,7 +94,9 @@ void activities_settle(struct activities *activities);
  *     host's launch;
  *   - *work: a span for each record of an operation's work, with the operation's step and number, in order of start;
  *     memory is allocated as needed, free(work->span) at the end.
- * May be called again after more were recorded and settled. */
+ * Spans of the lanes of operations and of collectives are in order of queued_ns. May be called again after more were
+ * recorded and settled: operations and ranges that have times keep them, also where more records of theirs have come;
+ * everything else is found anew from all records. */
 void activities_attribute(struct activities *activities, struct timeline *timeline, struct lane *work);
 
 /* ---- the tracer: one at a time in a process ---- */

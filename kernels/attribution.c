@@ -1,4 +1,4 @@
-/* attribution.c - which operation or collective each record of a GPU's tracer belongs to, and when those ran therefore.
+/* attribution.c - which operation or collective each record of a GPU's tracer belongs to, and from that, when they ran.
  */
 #include "kernels/activity.h"
 #include "kernels/error.h"

@@ -26,7 +26,9 @@ static int has_words(const char *name, const char *words)
 
 double gpu_peak(const char *name, enum precision precision)
 {
-    for (size_t i = 0; i < sizeof known / sizeof *known && !has_words(name, "MIG"); i++)
+    if (has_words(name, "MIG")) /* a slice, which has a part of the named GPU's units */
+        return 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (has_words(name, known[i].words))
             return 1e12 * known[i].tera[precision];
     return 0;

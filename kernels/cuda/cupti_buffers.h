@@ -19,8 +19,10 @@ void cupti_buffers_make(void);
  * drop records. Fatal when memory runs out. From any thread. */
 struct cupti_buffer *cupti_buffer_take(void);
 
-/* Takes one back and zeroes it; and the buffer that these bytes are of. */
+/* Takes one back and zeroes it. From any thread. */
 void cupti_buffer_put(struct cupti_buffer *buffer);
+
+/* The buffer whose member `bytes` is at that address: CUPTI gives back no more than that. */
 struct cupti_buffer *cupti_buffer_of(unsigned char *bytes);
 
 #endif

@@ -104,7 +104,8 @@ template <int count> struct Place {
     __device__ Place(size_t N, unsigned F, size_t stride)
     {
         unsigned pieces = (F + count - 1) / count;
-        size_t i = thread_of_grid(), row = i >> 32 ? i / pieces : static_cast<unsigned>(i) / pieces; /* cheaper */
+        size_t i = thread_of_grid();
+        size_t row = i >> 32 ? i / pieces : static_cast<unsigned>(i) / pieces; /* 32-bit division is faster */
         column = (i - row * pieces) * count;
         start = row * stride;
         flat = row * F;

@@ -2,12 +2,13 @@
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/block.cuh"
 
-constexpr int THREADS = 128;     /* of a block, which takes the heads of a position */
-constexpr int SEQUENCES = 4;     /* that a thread loads numbers of at once */
-constexpr size_t LAYERS = 65535; /* of a grid at most */
+constexpr int THREADS = 128;          /* of a block, which takes all heads of one position */
+constexpr int SEQUENCES = 4;          /* a thread loads the numbers of so many sequences before it turns the first */
+constexpr size_t MOST_BLOCKS = 65535; /* of a grid along y */
 
-/* Turns q, or k in the grid's second layer, `count` numbers at a time: a whole number of pairs, of which a head holds a
- * whole number. A thread turns those of as many sequences by the same angles. */
+/* Turns q where z of the grid is 0, k where it is 1; x is the position [T], and y goes through the batch. A thread
+ * takes `count` neighbouring numbers of a head, which are whole pairs, and turns them by the same angles in every
+ * sequence. D without the last number of an odd one is a multiple of count. */
 template <typename T, int count>
 __global__ void __launch_bounds__(THREADS)
     rope_kernel(T *q, T *k, const float *__restrict__ table, size_t B, struct attention_sizes sizes)
@@ -45,9 +46,10 @@ __global__ void __launch_bounds__(THREADS)
 template <typename Number>
 void attention_turn(Number *q, Number *k, const float *table, size_t B, const struct attention_sizes &sizes)
 {
-    dim3 grid(static_cast<unsigned>(sizes.T), static_cast<unsigned>(min((B + SEQUENCES - 1) / SEQUENCES, LAYERS)), 2);
+    dim3 grid(static_cast<unsigned>(sizes.T), static_cast<unsigned>(min((B + SEQUENCES - 1) / SEQUENCES, MOST_BLOCKS)),
+              2);
     constexpr int count = Vector<Number>::count;
-    bool vectors = sizes.vectors && sizes.D % count == 0 && aligned(table);
+    bool vectors = sizes.vectors && aligned(table);
     launch(vectors ? rope_kernel<Number, count> : rope_kernel<Number, 2>, grid, THREADS, 0, q, k, table, B, sizes);
 }
 
