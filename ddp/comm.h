@@ -71,7 +71,8 @@ struct comm {
     int rounds_average;   /* 1: avg multiplies each input by a rounded 1 / n before it adds, as NCCL does */
     struct watchdog *watchdog; /* ends the job when a collective does not return; NULL: no limit */
     /* Zeroed memory of the device, of a kind that collectives are fast in; where the host cannot read the device's,
-     * they work in no other. Release it before the comm is destroyed; NULL is fine. Nothing may be in flight. */
+     * collectives may use only this memory. Release it before the comm is destroyed; NULL is fine. Nothing may be in
+     * flight. */
     void *(*allocate)(struct comm *comm, size_t bytes);
     void (*release)(struct comm *comm, void *memory);
     /* Queues a collective and returns its ticket, one more than the last. Does not wait for it. */

@@ -25,7 +25,7 @@ static int check_nccl(const struct device *device, const struct comm_options *o)
         return error_report(
             "--comm nccl moves the memory of GPUs, and this run computes on the CPU: use --comm mpi, or "
             "--device cuda");
-    return o->library == COMM_NCCL ? comm_nccl_check(o) : 0;
+    return wants_nccl(device, o) ? comm_nccl_check(o) : 0;
 }
 
 int comm_stages(const struct device *device, const struct comm_options *options)

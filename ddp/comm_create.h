@@ -6,8 +6,8 @@
 #include "ddp/job.h"
 #include "kernels/device.h"
 
-/* Whether the comm of such a job will stage collectives through host memory, which then takes as many bytes of it as
- * are allocated of the comm's (comm_staged.h). */
+/* Whether the comm of such a job will stage collectives through host memory, which then needs as much host memory as
+ * the comm allocates (comm_staged.h). */
 int comm_stages(const struct device *device, const struct comm_options *options);
 
 /* The comm of a job, for memory of that device: comm_self for one rank on the CPU, otherwise NCCL or MPI.

@@ -16,11 +16,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A collective that was issued; or another call that waits for the other ranks. */
+/* A collective that was issued. */
 struct entry {
     struct collective collective;
-    const char *words; /* of another call; NULL: a collective */
-    long number;       /* of the watchdog */
+    long number; /* of the watchdog */
     int64_t queued_ns;
     cudaEvent_t done;
 };
@@ -52,8 +51,8 @@ struct comm_nccl {
     long issued;    /* its event stands behind it on the stream, and so for all before */
     long completed; /* every ticket up to this one is known to be complete */
     int64_t completed_ns;
-    ncclResult_t failed;      /* a call of NCCL, with this */
-    const struct entry *call; /* the host waits for this one; NULL: for none */
+    ncclResult_t failed; /* a call of NCCL, with this */
+    struct watched call; /* that the host waits for; since_ns 0: none */
 };
 
 #define NCCL_CHECK(c, code)                                                                                            \
@@ -89,25 +88,31 @@ int comm_nccl_check(const struct comm_options *options)
             "--comm nccl with --share-gpu needs NCCL 2.30, and this is %s: use --comm mpi, or give each rank "
             "a GPU of its own",
             comm_nccl_version());
+    const char *blocking = getenv("NCCL_COMM_BLOCKING"); /* to NCCL, what is no number is 0 */
+    if (blocking && *blocking && strtoll(blocking, NULL, 0) == 0)
+        return error_report(
+            "NCCL_COMM_BLOCKING=%s makes NCCL start a thread for each collective, which costs time: unset it, "
+            "or use --comm mpi",
+            blocking);
     return 0;
 }
 
 /* ---- calls that the host waits for ---- */
 
 /* The watchdog watches over what follows, until end_call. */
-static void begin_call(struct comm_nccl *c, struct entry *e)
+static void begin_call(struct comm_nccl *c, const char *words)
 {
-    e->number = watchdog_started(c->comm.watchdog);
-    e->queued_ns = clock_now_ns();
+    struct watched call = {.since_ns = clock_now_ns(), .number = watchdog_started(c->comm.watchdog)};
+    snprintf(call.words, sizeof call.words, "%s", words);
     pthread_mutex_lock(&c->lock);
-    c->call = e;
+    c->call = call;
     pthread_mutex_unlock(&c->lock);
 }
 
 static void end_call(struct comm_nccl *c)
 {
     pthread_mutex_lock(&c->lock);
-    c->call = NULL;
+    c->call.since_ns = 0;
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -164,9 +169,7 @@ static struct entry *add_entry(struct comm_nccl *c, const struct collective *col
     struct entry *e = &c->ring[++c->started % c->capacity];
     if (c->completed < c->started - c->capacity)
         c->completed = c->started - c->capacity; /* words of older ones are lost, their order is not */
-    e->collective = *collective;
-    e->number = number;
-    e->queued_ns = now;
+    *e = (struct entry){*collective, number, now, e->done};
     pthread_mutex_unlock(&c->lock);
     return e;
 }
@@ -208,8 +211,9 @@ static void nccl_run(struct comm *comm, const struct collective *collective)
 static void nccl_call(struct comm *comm, const struct collective *collective, size_t n)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
-    struct entry e = {.collective = *collective};
-    begin_call(c, &e);
+    char words[COMM_WORDS];
+    comm_words(collective, 0, words);
+    begin_call(c, words);
     for (size_t i = 0; i < n; i++)
         issue_call(c, collective);
     CUDA_CHECK(cudaStreamSynchronize(c->stream));
@@ -240,27 +244,25 @@ static void nccl_look(void *state, struct watched *watched)
     CUDA_CHECK(cudaSetDevice(c->gpu)); /* which each thread chooses for itself */
     pthread_mutex_lock(&c->lock);
     cudaError_t gpu = look_at_events(c);
-    const struct entry *e = c->call                     ? c->call
-                            : c->completed < c->started ? &c->ring[(c->completed + 1) % c->capacity]
-                                                        : NULL;
-    if (e && e->words)
-        snprintf(watched->words, sizeof watched->words, "%s", e->words);
-    else if (e)
-        comm_words(&e->collective, e == c->call ? 0 : c->completed + 1, watched->words);
-    if (e) {
+    if (c->call.since_ns) {
+        *watched = c->call;
+    } else if (c->completed < c->started) {
+        const struct entry *e = &c->ring[(c->completed + 1) % c->capacity];
+        comm_words(&e->collective, c->completed + 1, watched->words);
         watched->number = e->number;
-        watched->since_ns = e != c->call && c->completed_ns > e->queued_ns ? c->completed_ns : e->queued_ns;
+        watched->since_ns = c->completed_ns > e->queued_ns ? c->completed_ns : e->queued_ns;
     }
     ncclResult_t code = c->failed, async = ncclSuccess;
     pthread_mutex_unlock(&c->lock);
     if (gpu != cudaSuccess)
         snprintf(watched->broken, sizeof watched->broken, "CUDA: %s", cudaGetErrorString(gpu));
     /* who is inside NCCL now looks after errors itself */
-    if (!e || gpu != cudaSuccess || pthread_mutex_trylock(&c->calling))
+    if (watched->since_ns == INT64_MAX || gpu != cudaSuccess || pthread_mutex_trylock(&c->calling))
         return;
     if (code == ncclSuccess && c->nccl)
         code = ncclCommGetAsyncError(c->nccl, &async);
-    code = code == ncclSuccess ? async : code;
+    if (code == ncclSuccess && async != ncclInProgress)
+        code = async;
     if (code != ncclSuccess)
         snprintf(watched->broken, sizeof watched->broken, "NCCL: %s: %.150s", ncclGetErrorString(code),
                  ncclGetLastError(c->nccl));
@@ -343,9 +345,8 @@ static double nccl_cpu_seconds(struct comm *comm)
 static void nccl_destroy(struct comm *comm)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
-    struct entry parting = {.words = "parting from the other ranks of NCCL"};
     CUDA_CHECK(cudaStreamSynchronize(c->stream));
-    begin_call(c, &parting);
+    begin_call(c, "parting from the other ranks of NCCL");
     pthread_mutex_lock(&c->calling);
     NCCL_CHECK(c, ncclCommFinalize(c->nccl));
     NCCL_CHECK(c, ncclCommDestroy(c->nccl));
@@ -369,7 +370,6 @@ static void connect_ranks(struct comm_nccl *c, const struct job *job, const stru
     ncclUniqueId id = {{0}}, *all = allocate((size_t)job->size, sizeof *all);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     char words[COMM_WORDS];
-    struct entry connecting = {.words = words};
     if (options->nccl_max_ctas)
         config.maxCTAs = (int)options->nccl_max_ctas;
     if (options->shares_gpu)
@@ -378,14 +378,14 @@ static void connect_ranks(struct comm_nccl *c, const struct job *job, const stru
         NCCL_CHECK(c, ncclGetUniqueId(&id));
     job_gather(job, &id, sizeof id, all);
     snprintf(words, sizeof words, "connecting %d ranks by NCCL (NCCL_DEBUG=INFO shows how)", job->size);
-    begin_call(c, &connecting);
+    begin_call(c, words);
     pthread_mutex_lock(&c->calling);
     ncclResult_t code = ncclCommInitRankConfig(&c->nccl, job->size, all[0], job->rank, &config);
     pthread_mutex_unlock(&c->calling);
     end_call(c);
     free(all);
     if (code == ncclInProgress)
-        FATAL("NCCL_COMM_BLOCKING=0 makes NCCL start a thread for each collective, which costs time: unset it");
+        FATAL("nccl.conf sets NCCL_COMM_BLOCKING=0, which costs a thread for each collective: remove it");
     NCCL_CHECK(c, code);
 }
 

@@ -11,12 +11,13 @@
 /* The library's version, such as "2.28.9", static; NULL: the program was built without it. */
 const char *comm_nccl_version(void);
 
-/* Whether NCCL can be used with these options. Returns 0; or -1, reported: it is not there, or it is too old for ranks
- * that share a GPU. */
+/* Whether NCCL can be used with these options. Returns 0; or -1, reported: it is not there, it is too old for ranks
+ * that share a GPU, or the environment has NCCL_COMM_BLOCKING=0. */
 int comm_nccl_check(const struct comm_options *options);
 
-/* All ranks together, on the GPU that this process has opened; every rank calls it. Ends the job when NCCL has not
- * connected the ranks within options->timeout_s. */
+/* All ranks together, on the GPU that this process has opened; every rank calls it, after comm_nccl_check. Ends
+ * the job when NCCL has not connected the ranks within options->timeout_s, or if its nccl.conf has
+ * NCCL_COMM_BLOCKING=0. */
 struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
                               size_t capacity, const struct comm_options *options);
 

@@ -17,7 +17,9 @@ struct comm_self {
 static void self_call(struct comm *comm, const struct collective *c, size_t n)
 {
     (void)comm;
-    for (size_t i = 0; i < n && c->in; i++)
+    if (!c->in)
+        return;
+    for (size_t i = 0; i < n; i++)
         memcpy(c->buffer, c->in, c->count * comm_dtype_bytes(c->dtype));
 }
 

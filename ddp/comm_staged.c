@@ -55,7 +55,10 @@ static void staged_release(void *state, void *memory)
     struct mirrored **at = &s->mirrored, *m;
     while (*at && (*at)->memory != memory)
         at = &(*at)->next;
-    if (!(m = *at))
+    m = *at;
+    if (!m && memory)
+        FATAL("release of memory that this comm has not allocated");
+    if (!m)
         return;
     *at = m->next;
     s->device->release(m->memory);
@@ -77,21 +80,42 @@ static void *host_of(const struct staged *s, const void *memory, size_t n)
 
 /* ---- copies ---- */
 
+/* What this rank puts into a collective and where, by the table of struct collective. */
+struct shape {
+    size_t input_bytes, buffer_bytes;
+    size_t own_offset; /* of the input in the buffer, in place; in bytes */
+};
+
+static struct shape shape_of(const struct staged *s, const struct collective *c)
+{
+    size_t part = c->count * comm_dtype_bytes(c->dtype), whole = s->ranks * part;
+    switch (c->kind) {
+    case COMM_REDUCE_SCATTER:
+        return (struct shape){whole, c->in ? part : whole, 0};
+    case COMM_ALL_GATHER:
+        return (struct shape){part, whole, s->rank * part};
+    case COMM_BROADCAST:
+        return (struct shape){(size_t)c->root == s->rank ? part : 0, part, 0};
+    default: /* all_reduce */
+        return (struct shape){part, part, 0};
+    }
+}
+
 /* Begins to copy the input. On the training thread. */
 static void copy_out(struct staged *s, size_t index, const struct collective *c)
 {
     struct staged_collective *slot = &s->slot[index];
-    size_t part = c->count * comm_dtype_bytes(c->dtype), whole = s->ranks * part;
-    size_t in = c->kind == COMM_REDUCE_SCATTER ? whole : part;
-    size_t own = c->kind == COMM_ALL_GATHER && !c->in ? s->rank * part : 0;
+    struct shape shape = shape_of(s, c);
+    char *buffer = host_of(s, c->buffer, shape.buffer_bytes);
+    const void *from = (char *)c->buffer + shape.own_offset;
+    void *to = buffer + shape.own_offset;
     slot->wanted = slot->staged = *c;
-    slot->staged.buffer = host_of(s, c->buffer, c->kind == COMM_ALL_GATHER ? whole : c->in ? part : in);
-    if (c->in)
-        slot->staged.in = host_of(s, c->in, in);
-    if (c->kind == COMM_BROADCAST && (size_t)c->root != s->rank)
-        in = 0;
-    s->device->stage_out(c->in ? (void *)slot->staged.in : (char *)slot->staged.buffer + own,
-                         c->in ? c->in : (char *)c->buffer + own, in, mark_out(index));
+    slot->staged.buffer = buffer;
+    if (c->in) {
+        from = c->in;
+        slot->staged.in = to = host_of(s, c->in, shape.input_bytes);
+    }
+    s->device->stage_out(to, from, shape.input_bytes, mark_out(index));
 }
 
 /* Begins to copy the result. */

@@ -295,7 +295,7 @@ struct backward_pass {
     const struct gradient_hook *hook;
 };
 
-/* Of the matrix that begins with this tensor. */
+/* The gradient of the matrix that begins with this tensor. */
 static void weight_gradient(struct model *model, const struct backward_pass *pass, int tensor, const void *dy,
                             const void *x)
 {

@@ -10,8 +10,8 @@
 /* What a comm is waiting for. */
 struct watched {
     int64_t since_ns;       /* without progress since then; INT64_MAX: nothing is in flight */
-    long number;            /* of the collective that does not end, as watchdog_started counted it */
-    char words[COMM_WORDS]; /* the collective, in words */
+    long number;            /* of what does not end, as watchdog_started counted it */
+    char words[COMM_WORDS]; /* what that is: a collective, or connecting to the other ranks or parting from them */
     char broken[256];       /* the library's error; "": none */
 };
 
@@ -27,7 +27,8 @@ struct watchdog *watchdog_create(double timeout_s, const struct job *job,
                                  void (*look)(void *state, struct watched *watched), void *state);
 void watchdog_destroy(struct watchdog *watchdog); /* all ranks; NULL, here and below, does nothing */
 
-/* This rank starts a collective: returns its number, which counts from 1 and is the same on every rank. */
+/* This rank starts a collective, or to connect or to part: returns its number, which counts from 1 and is the same on
+ * every rank. */
 long watchdog_started(struct watchdog *watchdog);
 
 /* A caller may be watched as well, also in its barriers. Begins iterations of that name (such as "timed iteration"). */

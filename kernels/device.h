@@ -50,7 +50,9 @@ struct device {
 
     /* ---- time ---- */
     /* The moment when all that was issued so far is done, in ns of clock.h; or, where that is not known yet, a ticket
-     * below 0 for it, which stamp_ns turns into such a time. */
+     * below 0 for it, which stamp_ns turns into such a time. A traced device (device_traced.h) lets its next operation
+     * begin at that moment, so that a wait before it is no part of it; untraced, a stamp that nobody keeps costs a GPU
+     * one event. */
     int64_t (*stamp)(void);
     /* Forgets all tickets; and makes the times of those since known. Both wait for the device and compare its clock
      * with the host's, so neither belongs into a step. The second may be called again and again. */

@@ -99,8 +99,14 @@ CUDA_VISIBLE_DEVICES=0 run 2 --device cuda --share-gpu --comm nccl
 check 1 "NCCL of before 2.30 may not" '--comm nccl with --share-gpu needs NCCL 2.30, and this is 2.28.9'
 again
 
-NCCL_COMM_BLOCKING=0 run 2 --device cuda
-check 1 "nor may it be told to" 'NCCL_COMM_BLOCKING=0 .* unset it'
+for comm in auto nccl; do
+    NCCL_COMM_BLOCKING=0 run 2 --device cuda --comm $comm
+    check 1 "with --comm $comm nor may it be told to" '^ddpbench: NCCL_COMM_BLOCKING=0 .* unset it, or use --comm mpi$'
+    is "which is said once" "$(grep -c NCCL_COMM_BLOCKING said)" 1
+    again
+done
+NCCL_COMM_BLOCKING=0 run 2 --device cuda --comm mpi --implementations ddp
+is "and does not matter to MPI" "$status $(field comm)" "0 mpi"
 again
 EMULATED_NCCL_HANG_RANK=1,call=0 run 2 --device cuda --timeout 3
 ends "NCCL that does not connect ends the job" 'rank 0 on .* has waited for [3-9] s in connecting 2 ranks by NCCL.*; all ranks have started it'

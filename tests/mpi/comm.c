@@ -345,7 +345,7 @@ static void check_exact(const struct way *w, struct comm *comm, struct collectiv
     w->device->upload(c.buffer, host, bytes);
     if (blocking) {
         w->device->synchronize();
-        comm->call(comm, &c, in_place ? 1 : 2); /* in place, the second would find the first one's result */
+        comm->call(comm, &c, 1);
     } else
         comm->join(comm, comm->start(comm, &c));
     w->device->download(host, c.buffer, bytes);
@@ -391,6 +391,29 @@ START_TEST(every_collective_is_exact)
 }
 END_TEST
 
+/* In place each call sums what the one before it has left, and so multiplies by the ranks. */
+START_TEST(a_call_is_repeated)
+{
+    enum { COUNT = 1000, TIMES = 3 };
+    const struct way *w = &way[_i];
+    float x[COUNT];
+    size_t wrong = 0;
+    struct comm *comm = create(w, NULL);
+    struct collective c = {.buffer = comm->allocate(comm, sizeof x), .count = COUNT};
+    for (size_t i = 0; i < COUNT; i++)
+        x[i] = (float)i;
+    w->device->upload(c.buffer, x, sizeof x);
+    w->device->synchronize();
+    comm->call(comm, &c, TIMES);
+    w->device->download(x, c.buffer, sizeof x);
+    for (size_t i = 0; i < COUNT; i++)
+        wrong += x[i] != (float)i * (float)(job.size * job.size * job.size);
+    ck_assert_uint_eq(wrong, 0);
+    comm->release(comm, c.buffer);
+    comm->destroy(comm);
+}
+END_TEST
+
 /* What a job of this size has on the CPU: for one rank nothing is sent. */
 START_TEST(a_job_finds_its_comm)
 {
@@ -421,6 +444,7 @@ int main(void)
     tcase_add_loop_test(tests, sums_are_right, 0, ways);
     tcase_add_loop_test(tests, a_large_collective_goes_in_pieces, 0, 2);
     tcase_add_loop_test(tests, every_collective_is_exact, 0, ways);
+    tcase_add_loop_test(tests, a_call_is_repeated, 0, ways);
     tcase_add_loop_test(tests, many_may_be_in_flight, 0, ways);
     tcase_add_loop_test(tests, collectives_keep_their_order_with_the_device, 0, ways);
     tcase_add_test(tests, a_job_finds_its_comm);

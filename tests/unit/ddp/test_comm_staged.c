@@ -1,0 +1,69 @@
+/* test_comm_staged.c - memory that a staged comm has and has not allocated; tests/mpi/comm.c has its collectives. */
+#include "ddp/comm_staged.h"
+#include "tests/support/delayed_device.h"
+#include "tests/support/suite.h"
+
+enum { COUNT = 16 };
+
+static void inner_destroy(void *state)
+{
+    (void)state;
+}
+
+/* Of one rank. Static, as what it holds is not lost where a test ends in an exit. */
+static struct transport staged;
+static struct device device; /* the delayed one, with memory that a search for leaks sees */
+static float *memory;
+
+static void set_up(void)
+{
+    device = *delayed_device();
+    device.allocate = device.allocate_host;
+    device.release = device.release_host;
+    staged = comm_staged((struct transport){.destroy = inner_destroy}, &device, 0, 1, 1);
+    memory = staged.allocate(staged.state, COUNT * sizeof *memory);
+}
+
+static void tear_down(void)
+{
+    staged.release(staged.state, memory);
+    staged.release(staged.state, NULL);
+    staged.destroy(staged.state);
+}
+
+/* Nothing is copied yet: the device puts it off. */
+START_TEST(its_own_memory_is_accepted)
+{
+    struct collective c = {.buffer = memory, .count = COUNT};
+    staged.queue(staged.state, 0, &c);
+}
+END_TEST
+
+START_TEST(other_memory_is_fatal)
+{
+    float other[COUNT];
+    const struct collective wrong[] = {{.buffer = memory, .count = COUNT + 1},
+                                       {.buffer = memory - 1, .count = 1},
+                                       {.buffer = memory, .count = COUNT, .in = other}};
+    staged.queue(staged.state, 0, &wrong[_i]);
+}
+END_TEST
+
+START_TEST(release_of_other_memory_is_fatal)
+{
+    float other;
+    staged.release(staged.state, _i ? &memory[1] : &other);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("staged comm");
+    TCase *tests = tcase_create("memory");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, its_own_memory_is_accepted);
+    tcase_add_loop_exit_test(tests, other_memory_is_fatal, 1, 0, 3);
+    tcase_add_loop_exit_test(tests, release_of_other_memory_is_fatal, 1, 0, 2);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
