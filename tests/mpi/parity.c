@@ -391,13 +391,13 @@ int main(void)
     Suite *suite = suite_create("parity");
     TCase *core = tcase_create("core"), *tests = tcase_create("more"); /* an emulated GPU has time for the core alone */
     tcase_add_test(core, gradients_equal_one_process);
+    tcase_add_test(core, bf16_is_close_and_the_same_everywhere);
     tcase_add_test(core, a_step_records_its_phases);
     tcase_add_test(core, the_optimizer_is_told_each_step);
     suite_add_tcase(suite, core);
     tcase_add_test(tests, ranks_equal_one_process);
     tcase_add_test(tests, accumulation_equals_one_process);
     tcase_add_test(tests, warmup_equals_one_process);
-    tcase_add_test(tests, bf16_is_close_and_the_same_everywhere);
     tcase_add_test(tests, the_check_fails_when_it_must);
     suite_add_tcase(suite, tests);
     return suite_run_ranks(suite, &job);
