@@ -93,12 +93,15 @@ all: setup
 # ---- what users call ----
 # On GPUs the default model, otherwise one that suits a laptop. GPUs are counted when they are first asked for.
 GPUS = $(eval GPUS := $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c '^GPU '),0))$(GPUS)
-SIZES_cpu = --d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank 4
+# On a CPU its steps are short, since many short blocks say more than a few long ones where the machine is not still.
+SIZES_cpu = --d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank $(BATCH)
+BATCH = 4
 SIZES_gpu = --dtype bf16 --batch-size-per-rank 16
 BUCKETS_cpu = 0.5,1,4,16
 BUCKETS_gpu = 1,5,25,100
 BENCH_ON = $(if $(filter-out 0,$(GPUS)),gpu,cpu)
 SIZES = $(SIZES_$(BENCH_ON))
+bench: BATCH = 1
 bench: all
 	@launch/corpus.sh $(OUT)/corpus.txt
 	$(MPIRUN) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt) \
@@ -124,7 +127,7 @@ test-consumers: all
 	@launch/setup.sh --consumers
 	@MPIRUN="$(MPIRUN)" tests/consumers/run.sh $(OUT)
 
-# What tracing costs a step at the sizes of make bench: the last line of the controls, from 60 rounds.
+# What tracing costs a step of the model of make bench: the last line of the controls, from 60 rounds.
 bench-profile: all
 	@launch/corpus.sh $(OUT)/corpus.txt
 	rm -rf $(OUT)/bench-profile
