@@ -149,7 +149,7 @@ bench-allreduce: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_allreduce
 	$(MPIRUN) -n $(RANKS) $(OUT)/bench_allreduce
 
-# ddpbench and PyTorch in turn, in some 20 minutes: two ranks over 100 Mbit/s, each at its best bucket size (as root), and
+# ddpbench and PyTorch in turn, in half an hour: two ranks over 100 Mbit/s, each at its best bucket size (as root), and
 # a step of the default model on one thread and on two. PYTHON is one that has PyTorch and NumPy.
 PYTHON = python3
 PEER = MPIRUN="$(MPIRUN)" bench/peers/compare.sh --program $(OUT)/ddpbench --python $(PYTHON) $(ARGS) --implementations none
@@ -157,7 +157,7 @@ PEER_STEP = --batch-size 1 --rounds 2 --steps-per-block 2
 bench-peer: all
 	rm -rf $(OUT)/bench-peer
 	$(PEER) --ranks 2 --threads 1 --link 100mbit --output $(OUT)/bench-peer/100mbit -- $(SIZES_cpu) --data build/corpus.txt \
-		--bucket-size-mb 0.5,1,4,25 --rounds 4 --steps-per-block 3
+		--bucket-size-mb 0.5,1,4,25 --rounds 2 --steps-per-block 3
 	$(PEER) --ranks 1 --threads 1 --output $(OUT)/bench-peer/one-thread -- $(PEER_STEP)
 	$(PEER) --ranks 1 --threads 2 --output $(OUT)/bench-peer/two-threads -- $(PEER_STEP)
 
