@@ -141,7 +141,7 @@ bench-kernels bench-step bench-trace: bench-%: all
 # Everything that is measured on GPUs, with its provenance, in parts of ten minutes; PYTHON is one that has PyTorch.
 bench-gpu: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_kernels $(OUT)/bench_step
-	launch/bench_gpu.sh --python $(PYTHON) $(ARGS)
+	MPIRUN="$(MPIRUN)" launch/bench_gpu.sh --python $(PYTHON) $(ARGS)
 
 # Our times of an all-reduce against those of a plain loop around MPI_Allreduce, in one run.
 bench-allreduce: RANKS = 2

@@ -30,6 +30,11 @@ END
 
 say() { echo "bench_gpu.sh: $*" >&2; }
 
+die() {
+    say "$@"
+    exit 1
+}
+
 output='' reference='' python=python3 seconds='' bare='' dry_run='' parts=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -61,7 +66,10 @@ cd "$(dirname "$0")/.."
 [ ! -d bin ] || PATH=$PWD/bin:$PATH # of a pack
 output=${output:-$PWD/results/gpu-$(date +%Y%m%d-%H%M%S)}
 gpus=$([ -n "$dry_run" ] && echo 2 || nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || true)
-[ "$gpus" -gt 0 ] || { say "nvidia-smi -L lists no NVIDIA GPU here"; exit 1; }
+[ "$gpus" -gt 0 ] || die "nvidia-smi -L lists no NVIDIA GPU here"
+# shellcheck source=launch/mpi.sh
+. launch/mpi.sh
+find_mpirun
 
 # Each of these is needed by Hydra, MPICH or NCCL even if all ranks are on one machine.
 prepare_bare() {
@@ -123,8 +131,7 @@ provenance() {
 }
 [ -n "$dry_run" ] || { mkdir -p "$output"; provenance >>"$output/provenance.txt" 2>&1 || true; }
 
-mpirun=$(command -v mpirun.mpich || command -v mpirun || echo mpirun)
-on=(--device cuda --dtype bf16) ranks=("$mpirun" -n "$gpus" build/ddpbench)
+on=(--device cuda --dtype bf16) ranks=("${mpirun[@]}" -n "$gpus" build/ddpbench)
 tiny=(--d-model 128 --num-layers 2 --num-heads 2 --d-ff 256 --context-length 64 --batch-size-per-rank 2 --rounds 2)
 
 part_smoke() {
@@ -133,7 +140,7 @@ part_smoke() {
     measure smoke/benchmark "${ranks[@]}" "${on[@]}" "${tiny[@]}" --output "$output/smoke/benchmark/run"
     measure smoke/profile "${ranks[@]}" "${on[@]}" "${tiny[@]}" --profile --profile-implementation ddp_bucketed \
         --profile-output-dir "$output/smoke/profile/run"
-    measure smoke/two-on-one "$mpirun" -n 2 build/ddpbench "${on[@]}" "${tiny[@]}" --share-gpu --comm mpi \
+    measure smoke/two-on-one "${mpirun[@]}" -n 2 build/ddpbench "${on[@]}" "${tiny[@]}" --share-gpu --comm mpi \
         --output "$output/smoke/two-on-one/run"
 }
 
@@ -153,7 +160,7 @@ part_tests() {
     local group
     for group in 'device unit/kernels/*' 'model unit/ddp/*' 'comm mpi/comm*' 'parity-mpi mpi/parity*by mpi*' \
         'parity-nccl mpi/parity*by nccl*' 'cuda cli/cuda.sh' 'cuda_profile cli/cuda_profile.sh'; do
-        measure "tests/${group%% *}" env MPIRUN="$mpirun" TEST_ONLY="${group#* }" tests/run.sh --gpu build
+        measure "tests/${group%% *}" env MPIRUN="${mpirun[*]}" TEST_ONLY="${group#* }" tests/run.sh --gpu build
     done
 }
 

@@ -21,6 +21,11 @@ END
 
 say() { echo "run.sh: $*" >&2; }
 
+die() {
+    say "$@"
+    exit 1
+}
+
 build='' only=''
 for argument in "$@"; do
     case $argument in
@@ -39,8 +44,10 @@ build=$(realpath -e "$build") || { say "there is no directory '$argument'; build
 cd "$(dirname "$0")/.."
 
 limit_seconds=300
-MPIRUN=${MPIRUN:-$(command -v mpirun.mpich || command -v mpirun || true)}
-export MPIRUN
+# shellcheck source=launch/mpi.sh
+. launch/mpi.sh
+find_mpirun
+export MPIRUN="${mpirun[*]}"
 export OMP_WAIT_POLICY=passive # on busy cores, threads that spin make others wait for whole time slices
 export HWLOC_PLUGINS_PATH=/dev/null # hwloc's plugins, which another MPI may bring, leak, and MPICH loads them
 export CK_DEFAULT_TIMEOUT=60 # Check's own 4 s are too few for a program that shares its core

@@ -16,7 +16,10 @@ END
 bare=$temporary/root
 inside=(unshare --mount --pid --fork --kill-child)
 [ "$(id -u)" = 0 ] || inside+=(--user --map-root-user)
-[ "$mpi" = mpich ] && command -v mpiexec.hydra >/dev/null && command -v hydra_pmi_proxy >/dev/null || { echo "skip - pack: there is no MPICH here, whose mpirun goes with it"; exit 0; }
+if [ "$mpi" != mpich ] || ! command -v mpiexec.hydra >/dev/null || ! command -v hydra_pmi_proxy >/dev/null; then
+    echo "skip - pack: this is not MPICH with its mpirun, which goes with it"
+    exit 0
+fi
 if ! "${inside[@]}" mount -t proc none /proc 2>said; then
     echo "skip - pack: namespaces are not allowed here: $(tail -n 1 said)"
     exit 0
