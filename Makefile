@@ -177,7 +177,7 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -5
-	@echo "Targets: all bench test test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install format lint sanitize clean"
+	@echo "Targets: all tests bench test test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install format lint sanitize clean"
 
 clean:
 	rm -rf build

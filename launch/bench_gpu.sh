@@ -23,7 +23,7 @@ Options:
                     loopback device up, where that is missing (as root); MPI and NCCL use nothing outside this machine
   --dry-run         prints the commands instead of running them; needs no GPU
   --help
-A measurement that fails does not keep the others; remove its directory to repeat it. Exit status: 1 if one failed, now
+A measurement that fails does not stop the others; remove its directory to repeat it. Exit status: 1 if one failed, now
 or earlier, 7 if some are left, else the highest of the comparisons.
 END
 }

@@ -90,7 +90,7 @@ static const struct option timing_rows[] = {
      .initial = "5", .low = 1, .high = 1e6, .help = "iterations before the timed ones"},
     {.name = "run-cycles", .letter = 'N', .kind = &option_count, .offset = FIELD(timing.cycles), .initial = "1",
      .low = 1, .high = 1e4,
-     .help = "go through all sizes so often, each cycle with a share of the iterations: drift affects all sizes alike"},
+     .help = "go through all sizes this many times, each cycle with a share of the iterations: drift affects all sizes alike"},
     {.name = "check", .letter = 'c', .kind = &option_count, .offset = FIELD(timing.check), .initial = "1",
      .high = 1e6,
      .help = "untimed iterations whose results are compared bit for bit (NCCL's avg: within its rounding)"},

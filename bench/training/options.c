@@ -72,7 +72,7 @@ static const struct option block_rows[] = {
     {.name = "regime", .kind = &option_choice, .offset = FIELD(regime), .initial = "active", .choices = regime_names,
      .help = "which epochs are timed: active, or warmup (learning rate ramps, gradients are clipped)"},
     {.name = "rounds", .common = 1, .kind = &option_count, .offset = FIELD(rounds), .initial = "10", .high = 1e6,
-     .help = "rounds; each runs one block of every implementation; with --resolve, so many at least"},
+     .help = "rounds; each runs one block of every implementation; with --resolve, at least this many"},
     {.name = "resolve", .common = 1, .kind = &option_percent, .offset = FIELD(resolve), .low = 0.01,
      .high = 50, .help = "go on until each is significantly slower than the fastest or within this many percent of it"},
     {.name = "max-minutes", .common = 1, .kind = &option_real, .offset = FIELD(max_minutes), .initial = "10",
