@@ -154,10 +154,12 @@ bench-allreduce: all
 PYTHON = python3
 PEER = MPIRUN="$(MPIRUN)" bench/peers/compare.sh --program $(OUT)/ddpbench --python $(PYTHON) $(ARGS) --implementations none
 PEER_STEP = --batch-size 1 --rounds 2 --steps-per-block 2
+# backward takes about as long as the gradients on this link, as in launch/overlap.sh
+PEER_LINK = --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 --data build/corpus.txt \
+	--bucket-size-mb 0.25,0.5,1,25 --rounds 2 --steps-per-block 3
 bench-peer: all
 	rm -rf $(OUT)/bench-peer
-	$(PEER) --ranks 2 --threads 1 --link 100mbit --output $(OUT)/bench-peer/100mbit -- $(SIZES_cpu) --data build/corpus.txt \
-		--bucket-size-mb 0.5,1,4,25 --rounds 2 --steps-per-block 3
+	$(PEER) --ranks 2 --threads 1 --link 100mbit --output $(OUT)/bench-peer/100mbit -- $(PEER_LINK)
 	$(PEER) --ranks 1 --threads 1 --output $(OUT)/bench-peer/one-thread -- $(PEER_STEP)
 	$(PEER) --ranks 1 --threads 2 --output $(OUT)/bench-peer/two-threads -- $(PEER_STEP)
 
