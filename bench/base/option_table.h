@@ -17,12 +17,12 @@ struct option_kind {
     void (*print)(const struct option *option, const void *field, char *text, size_t size);
 };
 
-extern const struct option_kind option_count;  /* size_t */
-extern const struct option_kind option_real;   /* double */
+extern const struct option_kind option_count;   /* size_t */
+extern const struct option_kind option_real;    /* double */
 extern const struct option_kind option_percent; /* double: percent; a % may follow */
-extern const struct option_kind option_text;   /* const char *, into argv */
-extern const struct option_kind option_flag;   /* int */
-extern const struct option_kind option_choice; /* an enum (int): the index of one of the row's choices */
+extern const struct option_kind option_text;    /* const char *, into argv */
+extern const struct option_kind option_flag;    /* int */
+extern const struct option_kind option_choice;  /* an enum (int): the index of one of the row's choices */
 /* A name that becomes part of a directory's: letters, digits, _ - + and ., at most 100. */
 extern const struct option_kind option_label; /* const char * */
 /* Bytes with a binary suffix: 8, 64K, 1M, 1.5G. */

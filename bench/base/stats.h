@@ -38,8 +38,8 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
  * or above, whichever are fewer (those that are 1 count as fewer),
  *     p = min(1, (n + 1) (n choose k) / 2^n)
  * and the interval has all values that would have p > 1 - level in place of 1. 1 / p is the likelihood of the signs
- * under a coin of unknown bias, uniform in [0, 1], to that under a fair one: a martingale, so that p falls to q or below
- * at any n with probability at most q. That needs each sample to be as likely above the true median as below it,
+ * under a coin of unknown bias, uniform in [0, 1], to that under a fair one: a martingale, so that p falls to q or
+ * below at any n with probability at most q. That needs each sample to be as likely above the true median as below it,
  * whatever came before, and nothing else of its distribution. No interval below n = 8 at 95 %. Source: Robbins,
  * Statistical Methods Related to the Law of the Iterated Logarithm, Ann. Math. Statist. 41 (1970) 1397-1409. */
 struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level);

@@ -77,8 +77,9 @@ START_TEST(words_say_what_the_figures_say)
     ranking_add_table(&ranking, 3, summary);
     ranking_add_verdict(&ranking, 2, ROUNDS, summary);
     char *text = printed();
-    ck_assert_msg(strstr(text, "Verdict: fast has the shortest step (by the geometric mean of ratios, 8 rounds).") != NULL, "%s",
-                  text);
+    ck_assert_msg(strstr(text, "Verdict: fast has the shortest step (by the geometric mean of ratios, 8 rounds).") !=
+                      NULL,
+                  "%s", text);
     ck_assert_msg(strstr(text, "Slower: ddp +33.3 % [+33.3, +33.3].") != NULL, "%s", text);
     ck_assert_ptr_null(strstr(text, "Not significantly"));
     ck_assert_msg(strstr(text, "correction over all 1 pair)") != NULL, "%s", text);
