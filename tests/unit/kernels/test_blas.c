@@ -87,10 +87,14 @@ static double rate_of_products(void)
  * these names as. */
 #define WORDS(name) #name
 #define VALUE(name) WORDS(name)
+static int is_defined(const char *value)
+{
+    return !strcmp(value, "1");
+}
 static int has_quick_vectors(void)
 {
-    return !strcmp(VALUE(__OPTIMIZE__), "1") && !strcmp(VALUE(__FMA__), "1") &&
-           strcmp(VALUE(__SANITIZE_ADDRESS__), "1") != 0 && strcmp(VALUE(__SANITIZE_THREAD__), "1") != 0;
+    return is_defined(VALUE(__OPTIMIZE__)) && is_defined(VALUE(__FMA__)) && !is_defined(VALUE(__SANITIZE_ADDRESS__)) &&
+           !is_defined(VALUE(__SANITIZE_THREAD__));
 }
 
 /* Twice the operations, or half of them, would show. */
