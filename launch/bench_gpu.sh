@@ -63,7 +63,7 @@ done
 [ "${#parts[@]}" -gt 0 ] || parts=(bench peer)
 [[ $python != */* ]] || python=$(realpath -ms -- "$python") # a link of a virtual environment stays one
 cd "$(dirname "$0")/.."
-[ ! -d bin ] || PATH=$PWD/bin:$PATH # of a pack
+[ ! -d bin ] || export PATH=$PWD/bin:$PATH MPIRUN=$PWD/bin/mpirun # of a pack
 output=${output:-$PWD/results/gpu-$(date +%Y%m%d-%H%M%S)}
 gpus=$([ -n "$dry_run" ] && echo 2 || nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || true)
 [ "$gpus" -gt 0 ] || die "nvidia-smi -L lists no NVIDIA GPU here"

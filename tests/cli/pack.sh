@@ -78,7 +78,7 @@ cp -r "$bare/pack/launch" "$there"
     printf '#!/bin/sh\necho GPU 0: made up\n' >"$there/bin/nvidia-smi"
     printf '#!/bin/sh\necho "$@" >>"$0.calls"\ncase $* in *bf16*) exit 4 ;; esac\n' >"$there/build/bench_kernels"
     printf '#!/bin/sh\necho begun; read -r word <"$0.word"\n' >"$there/build/bench_step" # until somebody writes
-    printf '#!/bin/sh\necho "$@" >>"$0.calls"\n' >"$there/bin/mpirun.mpich"
+    printf '#!/bin/sh\necho "$@" >>"$0.calls"\n' >"$there/bin/mpirun"
 }
 chmod +x "$there"/b*/*
 mkfifo "$there/build/bench_step.word"
