@@ -156,7 +156,7 @@ report() {
 # run_ranks NAME RANKS PROGRAM: MPIRUN may hold options.
 run_ranks() {
     # shellcheck disable=SC2086
-    run_one check "$1, $2 ranks" env OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} -n "$2" "$3"
+    run_one check "$1, $2 ranks" env OMP_NUM_THREADS=1 $MPIRUN -n "$2" "$3"
 }
 
 run_unit_tests() {

@@ -64,24 +64,26 @@ static int count_parse(const struct option *o, const char *text, void *field)
     return 0;
 }
 
-static int real_parse(const struct option *o, const char *text, void *field)
+/* The number is in `digits`, which is text or a part of it. */
+static int take_real(const struct option *o, const char *text, const char *digits, const char *what, double *field)
 {
     double number;
-    if (option_number(text, &number) || number < o->low || number > o->high)
-        return error_report("--%s %s: expected a number from %g to %g", o->name, text, o->low, o->high);
-    *(double *)field = number;
+    if (option_number(digits, &number) || number < o->low || number > o->high)
+        return error_report("--%s %s: expected a %s from %g to %g", o->name, text, what, o->low, o->high);
+    *field = number;
     return 0;
+}
+
+static int real_parse(const struct option *o, const char *text, void *field)
+{
+    return take_real(o, text, text, "number", field);
 }
 
 static int percent_parse(const struct option *o, const char *text, void *field)
 {
     char digits[32], sign[2], rest;
-    double number;
     int signs = sscanf(text, "%31[^%]%1[%]%c", digits, sign, &rest) == 2;
-    if (option_number(signs ? digits : text, &number) || number < o->low || number > o->high)
-        return error_report("--%s %s: expected a percentage from %g to %g", o->name, text, o->low, o->high);
-    *(double *)field = number;
-    return 0;
+    return take_real(o, text, signs ? digits : text, "percentage", field);
 }
 
 static int text_parse(const struct option *o, const char *text, void *field)

@@ -68,8 +68,6 @@ export OMP_NUM_THREADS=$threads # the same for all
 if [ -n "$link" ]; then
     words=$(launch/netlab.sh up --nodes "$ranks" --rate "$link") || exit 1
     trap 'launch/netlab.sh down' EXIT
-    mkdir -p "$output"
-    echo "$words" >"$output/link.txt"
     ours=(launch/netlab.sh run -n "$ranks" -- "$program")
     theirs=(launch/netlab.sh run -n "$ranks" -- env MASTER_ADDR=10.77.0.1 GLOO_SOCKET_IFNAME=eth0 "$python" bench/peers/torch_ddp.py)
 else
@@ -91,6 +89,7 @@ run() {
     wait $! || { cat "$output/said" >&2; exit 1; }
 }
 mkdir -p "$output"
+[ -z "$link" ] || echo "$words" >"$output/link.txt"
 trap 'kill "$!" 2>/dev/null; exit 130' INT
 trap 'kill "$!" 2>/dev/null; exit 143' TERM
 
