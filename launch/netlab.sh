@@ -227,12 +227,12 @@ verify() {
 
 # ---- commands ----
 remove_all() {
-    local name try
+    local name try pid
     rm -f "$state" "$state".*
     for name in $(namespaces); do
         # processes keep a namespace and its links alive
         for ((try = 0; try < 50; try++)); do
-            ip netns pids "$name" 2>/dev/null | xargs -r kill -KILL 2>/dev/null || true
+            for pid in $(ip netns pids "$name" 2>/dev/null); do kill -KILL "$pid" 2>/dev/null || true; done
             [ -n "$(ip netns pids "$name" 2>/dev/null)" ] || break
             sleep 0.1
         done

@@ -58,7 +58,7 @@ work=$(mktemp -d)
 mkdir -p "$build/tests"
 times=$build/tests/times.tsv
 : >"$times"
-stop() { jobs -p | xargs -r kill 2>/dev/null || true; }
+stop() { for job in $(jobs -p); do kill "$job" 2>/dev/null || true; done; }
 trap 'rm -rf "$work"' EXIT
 trap 'stop; exit 130' INT
 trap 'stop; exit 143' TERM

@@ -94,7 +94,7 @@ for ((i = 0; i < 200; i++)); do
     [ ! -s killed/cpu_monitor.csv ] || [ "$(wc -l <killed/cpu_monitor.csv)" -lt 3 ] || break
     sleep 0.1
 done
-left_over killed | xargs -r kill -KILL 2>/dev/null || true
+for pid in $(left_over killed); do kill -KILL "$pid" 2>/dev/null || true; done
 end killed
 succeeds "SIGKILL leaves whole lines" whole "$out/cpu_monitor.csv"
 [ "$(wc -l <"$out/cpu_monitor.csv")" -ge 3 ] && good=0 || good=1

@@ -297,7 +297,7 @@ ended() {
     local left
     left=$(gone "$2")
     status=0
-    left_over "$2" | xargs -r kill -KILL || true
+    for pid in $(left_over "$2"); do kill -KILL "$pid" || true; done
     wait $running 2>/dev/null || status=$?
     is "$1 (status $status)" "$began $([ $status = 0 ] && echo 0 || echo failed) $left" "yes failed "
 }
@@ -314,7 +314,7 @@ for signal in KILL SEGV; do
 done
 # MPICH's mpiexec ends with 0 then
 begin mpiexec-TERM
-kill -TERM "$(pgrep -P $running)" || true
+kill -TERM "$(tr -d ' ' <"/proc/$running/task/$running/children")" || true
 ended "SIGTERM to mpiexec is a failure" mpiexec-TERM
 
 # By the results of a run whose mpiexec always ends with 0: those of --output, or those that are new in results/.

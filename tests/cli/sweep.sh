@@ -138,7 +138,7 @@ stop() {
     status=0
     wait $! 2>/dev/null || status=$?
     is "SIG$1 ends a sweep and its run" "$began $status $(gone stopped)" "yes $2 "
-    left_over stopped | xargs -r kill -KILL || true
+    for pid in $(left_over stopped); do kill -KILL "$pid" || true; done
     is "SIG$1 leaves the complete run, and none that looks complete" "$(cd "$points" && echo */repeat-1)" none/repeat-1
 }
 

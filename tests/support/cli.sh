@@ -58,7 +58,7 @@ gone() {
 
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
-    left_over | xargs -r kill -KILL 2>/dev/null || true
+    for pid in $(left_over); do kill -KILL "$pid" 2>/dev/null || true; done
     rm -rf "$temporary"
 }
 trap clean_up EXIT
