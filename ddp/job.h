@@ -14,6 +14,7 @@ struct job {
     int local_rank, local_size; /* among the ranks of this host */
     int machine, machine_size;  /* which kernel this rank runs under, and how many ranks do: hosts made of namespaces or
                                    containers share its cores and its memory */
+    int clock;                  /* which CLOCK_MONOTONIC it reads: one a kernel and time namespace */
 };
 
 /* Starts MPI and finds the ranks and hosts. Makes fatal() end the whole job. Returns 0; or -1, reported, when a
@@ -33,8 +34,10 @@ void job_gather(const struct job *job, const void *mine, size_t bytes, void *all
 double job_sum_machine(const struct job *job, double value);
 double job_max(const struct job *job, double value);
 
-/* Compares this rank's clock, `now`, with rank 0's by messages there and back; the shortest of many round trips counts.
- * Ranks take turns, and those that wait leave the cores alone. */
+/* Compares this rank's clock, `now`, with rank 0's: the same clock (job->clock) needs no comparison, and of the ranks
+ * that read another the first asks for all, by messages there and back of which the shortest round trip counts. It asks
+ * until more trips are about as short, for a second or 10 s of all clocks together at most. Ranks take turns, and those
+ * that wait leave the cores alone. */
 void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct clock_sample *sample);
 
 /* Sends n bytes of this rank to rank 0, where job_receive takes what one rank sends, in the same pieces: returns its

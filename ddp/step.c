@@ -16,11 +16,11 @@ const char *const ready_name = "ready";
 static const char *const delay_name = "injected_delay";
 
 /* Sleeps. A device that runs behind the host must have come here first, or it would work on meanwhile. */
-static void sleep_for_delay(struct trainer *t)
+static void sleep_for_delay(struct trainer *t, int64_t ns)
 {
     t->device->synchronize();
     int64_t now = clock_now_ns();
-    clock_sleep_until(now + t->delay_ns);
+    clock_sleep_until(now + ns);
     int64_t end = clock_now_ns();
     t->device->stamp(); /* the delay is no part of the first operation after it */
     timeline_add(
@@ -46,8 +46,8 @@ static void enter_phase(struct trainer *t, enum step_phase phase)
     t->phase = phase;
     t->phase_start_ns = now;
     t->phase_start_stamp = stamp;
-    if (t->delay_ns && phase == t->delayed_phase)
-        sleep_for_delay(t);
+    if (phase != PHASES && t->delay_ns[phase])
+        sleep_for_delay(t, t->delay_ns[phase]);
 }
 
 /* Backward calls this as soon as a tensor's gradient is final: the strategy may start to reduce it. */
@@ -173,7 +173,7 @@ void step_spans(const struct model *model, size_t micro_batches, int traced, siz
 {
     enum { OPERATIONS = 4 }; /* of step_run itself */
     size_t phases = PHASES + 3 * micro_batches;
-    spans[LANE_HOST] = phases + micro_batches + (size_t)model->tensors; /* with a delay in each occurrence of a phase */
+    spans[LANE_HOST] = 2 * phases + (size_t)model->tensors; /* with a delay in each occurrence of each phase */
     spans[LANE_COMMUNICATION] = (size_t)model->tensors;
     spans[LANE_COMPUTE] = spans[LANE_MEMORY] = 0;
     if (traced) {

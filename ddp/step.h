@@ -40,11 +40,10 @@ struct trainer {
     struct lr_schedule schedule;
     struct timeline *timeline;
     int ranks;
-    size_t micro_batches;          /* gradient accumulation: reduced in the last one only */
-    float max_norm;                /* of the gradient in warm-up steps */
-    int log_grad_norm;             /* compute the norm in the other steps as well */
-    enum step_phase delayed_phase; /* this rank sleeps for delay_ns at the start of that phase; 0 ns: it does not */
-    int64_t delay_ns;
+    size_t micro_batches;     /* gradient accumulation: reduced in the last one only */
+    float max_norm;           /* of the gradient in warm-up steps */
+    int log_grad_norm;        /* compute the norm in the other steps as well */
+    int64_t delay_ns[PHASES]; /* this rank sleeps for so long whenever that phase begins */
 
     long step;               /* where the schedule and the data stand */
     long update;             /* AdamW's step number, from 1 */

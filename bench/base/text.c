@@ -1,6 +1,7 @@
 /* text.c - figures as the words of a table's cell. */
 #include "base/text.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,4 +81,19 @@ const char *text_duration(char text[CELL], double seconds)
     else
         snprintf(text, CELL, "%.0f h %02d min", floor(seconds / 3600), (int)(fmod(seconds, 3600) / 60));
     return text;
+}
+
+void text_print_word(FILE *out, const char *word)
+{
+    int plain = *word != 0;
+    for (const char *c = word; *c; c++)
+        plain = plain && (isalnum((unsigned char)*c) || strchr("_-+=.,:/@%", *c));
+    if (plain) {
+        fprintf(out, " %s", word);
+        return;
+    }
+    fprintf(out, " '");
+    for (const char *c = word; *c; c++)
+        fprintf(out, *c == '\'' ? "'\\''" : "%c", *c);
+    fprintf(out, "'");
 }

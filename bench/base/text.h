@@ -4,6 +4,7 @@
 #define BENCH_BASE_TEXT_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 enum { CELL = 48 };
 
@@ -20,6 +21,9 @@ const char *text_ratio(char text[CELL], double ratio);
 const char *text_memory(char text[CELL], size_t bytes);
 /* About how long, such as "1 min 20 s". */
 const char *text_duration(char text[CELL], double seconds);
+
+/* A space, and a word as a shell would take it. */
+void text_print_word(FILE *out, const char *word);
 
 /* The ending of a noun of which there are n: "" or "s". */
 static inline const char *text_plural(size_t n)

@@ -6,6 +6,7 @@
 #include "kernels/error.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 int benchmark_options_check(struct training_options *o, const struct option_table *table)
 {
@@ -35,8 +36,8 @@ static cJSON *create_summary(const struct run *run, const struct results *result
     return summary;
 }
 
-/* Compares what there is so far and writes it, on rank 0; attainable_s[n] or NULL. With `print`, tables and notes go to
- * stdout too, where the heading is already. Returns 0, or -1, reported. */
+/* Compares what there is so far and writes it, on rank 0; attainable_s[n, rounds] or NULL. With `print`, tables and
+ * notes go to stdout too, where the heading is already. Returns 0, or -1, reported. */
 static int write_summary(const struct run *run, const struct results *results, const double *attainable_s, int print)
 {
     const struct training_options *o = run->options;
@@ -66,11 +67,14 @@ static int write_summary(const struct run *run, const struct results *results, c
     return status;
 }
 
-static void measure_attainable(void *context, struct run *run, const struct step_times *times,
-                               const struct overlap *overlap, int implementation, size_t round)
+static int measure_attainable(void *context, struct run *run, struct results *results, const struct step_times *times,
+                              const struct overlap *overlap, int implementation, size_t round)
 {
+    int steps = (int)run->options->block_steps;
     (void)overlap;
-    attainable_measure(context, run->job, &run->timeline, times, (int)run->options->block_steps, implementation, round);
+    attainable_measure(context, run->job, &run->timeline, times, steps, implementation, round);
+    return attainable_write(context, results, run->options->implementation[implementation].label, &run->timeline, steps,
+                            implementation, round);
 }
 
 static int write_so_far(void *context, struct run *run, const struct results *results)
@@ -84,7 +88,7 @@ static int measure(struct run *run, struct results *results)
     const struct training_options *o = run->options;
     struct attainable *attainable =
         o->attainable ? attainable_create(run->reducer, o->n, run->model.tensors, o->rounds) : NULL;
-    double attainable_s[MAX_IMPLEMENTATIONS];
+    double *attainable_s = NULL;
     if (run->job->rank == 0) {
         cJSON *summary = create_summary(run, results);
         results_show_heading(summary);
@@ -92,14 +96,20 @@ static int measure(struct run *run, struct results *results)
     }
     struct run_hooks hooks = {attainable, attainable ? measure_attainable : NULL, write_so_far, ranking_rounds_needed};
     int status = run_rounds(run, results, &hooks);
-    if (attainable && run->measurements.rounds)
-        attainable_compute(attainable, run->job, run->measurements.rounds, attainable_s);
+    size_t rounds = run->measurements.rounds;
+    if (attainable && rounds) {
+        attainable_s = allocate((size_t)o->n * rounds, sizeof *attainable_s);
+        for (int i = 0; i < o->n; i++)
+            if (o->implementation[i].strategy->reduces)
+                attainable_rounds(attainable, run->job, i, rounds, attainable_s + (size_t)i * rounds);
+    }
     if (run_stop_monitor(run))
         status = -1;
     /* also when a block could not be written: what was measured is shown, and kept if it still can be */
-    if (run->measurements.rounds)
-        status = job_agree_after(run->job, status, write_summary(run, results, attainable ? attainable_s : NULL, 1));
+    if (rounds)
+        status = job_agree_after(run->job, status, write_summary(run, results, attainable_s, 1));
     attainable_destroy(attainable);
+    free(attainable_s);
     return run_check_losses(run) ? -1 : status;
 }
 

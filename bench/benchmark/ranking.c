@@ -98,7 +98,7 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
 }
 
 void ranking_create(struct ranking *c, const struct measurements *m, const struct implementation *implementation,
-                    int ranks, double tokens, const double *attainable_seconds, double resolve)
+                    int ranks, double tokens, const double *attainable, double resolve)
 {
     int none = -1;
     compare_rows(c, m, implementation, resolve);
@@ -108,8 +108,11 @@ void ranking_create(struct ranking *c, const struct measurements *m, const struc
     for (int i = 0; i < m->n; i++) {
         struct row *row = &c->row[i];
         fill_row(c, m, i, none, row->reduces && ranks > 1, tokens);
-        row->attainable = attainable_seconds ? attainable_seconds[i] : NAN;
-        row->step_to_attainable = row->seconds[FIGURE_STEP].median / row->attainable;
+        size_t bounded = attainable && row->reduces ? m->rounds : 0;
+        const double *step = measurements_of(m, i, FIGURE_STEP);
+        const double *bound = bounded ? attainable + (size_t)i * m->rounds : step; /* of no rounds otherwise */
+        row->attainable = stats_estimate(bound, bounded);
+        row->step_to_attainable = stats_paired(step, bound, bounded, 0.95);
     }
 }
 

@@ -15,7 +15,8 @@ struct row {
     struct estimate communication_ratio; /* gradient_sync / step; n is 0 where nothing is communicated */
     struct estimate sync_cost; /* seconds: (mean ratio - 1) x median step of none, the ratio of step(this) to step(none)
                                   paired by round; n is 0 without `none` in the comparison */
-    double attainable, step_to_attainable; /* seconds, and the ratio to it; NAN if not measured */
+    struct estimate attainable;       /* seconds; n is 0 if it was not measured */
+    struct paired step_to_attainable; /* step(this) / attainable, round by round */
     struct paired to_fastest; /* step(this) / step(fastest), where both reduce; its interval as that of a pair */
     int slower;               /* than the fastest: different at the 5 % level over all pairs */
     int open;                 /* not slower, and yet the interval reaches beyond what --resolve asks for */
@@ -37,8 +38,9 @@ struct ranking {
     int fastest;       /* of those that reduce, by the ratios of pairs; -1 if none does */
 };
 
-/* tokens: of one step of all ranks. attainable[n] in seconds, or NULL. With resolve > 0 the intervals and p-values of
- * pairs hold whenever the rounds end (stats_paired_anytime). Release with ranking_destroy. */
+/* tokens: of one step of all ranks. attainable[n, rounds] in seconds of those that reduce, or NULL. With resolve > 0
+ * the intervals and p-values of pairs hold whenever the rounds end (stats_paired_anytime). Release with
+ * ranking_destroy. */
 void ranking_create(struct ranking *ranking, const struct measurements *measurements,
                     const struct implementation *implementation, int ranks, double tokens, const double *attainable,
                     double resolve);

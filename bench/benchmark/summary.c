@@ -24,7 +24,10 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
         figures_add_estimate(figures, label, "tokens_per_second", "1/s", &row->tokens_per_second, BETTER_HIGHER, 0);
         figures_add_estimate(figures, label, "communication_ratio", "1", &row->communication_ratio, BETTER_LOWER, 0);
         figures_add_estimate(figures, label, "sync_cost", "s", &row->sync_cost, BETTER_LOWER, 0);
-        figures_add_value(figures, label, "attainable", "s", row->attainable, step->n, BETTER_NONE);
+        const struct paired *bound = &row->step_to_attainable;
+        const struct estimate to_bound = {bound->ratio, bound->ci_low, bound->ci_high, NAN, NAN, bound->n};
+        figures_add_estimate(figures, label, "attainable", "s", &row->attainable, BETTER_NONE, 0);
+        figures_add_estimate(figures, label, "step_to_attainable", "1", &to_bound, BETTER_LOWER, 0);
     }
     for (const struct pair *pair = c->pair; pair < c->pair + c->pairs; pair++) {
         const struct paired *paired = &pair->paired;
@@ -52,8 +55,8 @@ static const struct column row_columns[] = {
     {"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost.median), "s", 1e3, 9, 2},
     {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(sync_cost.ci_low), "s", 1e3, -16, 2},
     /* with --attainable only: */
-    {"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable), "s", 1e3, 9, 2},
-    {"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable), "1", 1, 6, 2},
+    {"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable.median), "s", 1e3, 9, 2},
+    {"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable.ratio), "1", 1, 6, 2},
 };
 /* clang-format on */
 
@@ -63,8 +66,8 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
     char note[1024];
     int attainable = 0, below = 0;
     for (int i = 0; i < c->n; i++) {
-        attainable |= isfinite(c->row[i].attainable);
-        below |= c->row[i].step_to_attainable < 0.95;
+        attainable |= isfinite(c->row[i].attainable.median);
+        below |= c->row[i].step_to_attainable.ratio < 0.95;
     }
     snprintf(note, sizeof note,
              "Medians over %zu round%s; a sample is the mean of %zu timed step%s.\n"

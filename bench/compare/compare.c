@@ -139,6 +139,31 @@ static enum compare_status judge(cJSON *json, const struct compare_options *o, c
     return status;
 }
 
+static const char *profiled(const struct compare_run *run)
+{
+    return strcmp(json_string(run->saved.run, "mode"), "profile") ? ""
+                                                                  : json_string(run->saved.summary, "implementation");
+}
+
+/* Profiles of one implementation against profiles of another: what was profiled is compared with what was profiled
+ * there, and their controls, which are not all the same, are only shown. Returns whether they are that. */
+static int match_profiles(struct compare_run *run, size_t baselines, size_t n)
+{
+    const char *baseline = profiled(&run[0]), *candidate = profiled(&run[baselines]);
+    if (!*baseline || !*candidate || !strcmp(baseline, candidate))
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(profiled(&run[i]), i < baselines ? baseline : candidate) != 0)
+            return 0;
+    for (size_t i = 0; i < n; i++)
+        for (struct figure *f = run[i].saved.figures.item; f < run[i].saved.figures.item + run[i].saved.figures.n; f++)
+            if (!strcmp(f->subject, profiled(&run[i])))
+                snprintf(f->subject, sizeof f->subject, "profiled");
+            else
+                f->judged = 0;
+    return 1;
+}
+
 static enum compare_status compare_runs(cJSON *json, const struct compare_options *o, struct compare_run *run)
 {
     const struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE};
@@ -152,6 +177,8 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
     cJSON *differences = cJSON_GetObjectItemCaseSensitive(json, "differences");
     for (size_t i = 1; i < runs; i++)
         differences_add(differences, &run[0], &run[i], i < o->baselines ? "another baseline" : "candidate");
+    if (match_profiles(run, o->baselines, runs) && differences_allow(differences, "profile-implementation", &run[0]))
+        return COMPARE_FAILED;
     if (differences_allow(differences, o->allow, &run[0]))
         return COMPARE_USAGE;
     for (const cJSON *difference = differences->child; difference; difference = difference->next)

@@ -74,7 +74,6 @@ static void prepare_trace(struct capture *capture, const struct run *run)
         .parameters = capture->parameters,
         .shapes = o->record_shapes,
         .flops = o->with_flops,
-        .memory = o->memory,
         .counters = o->counters,
         .without_cpu = o->activities == TRACE_CUDA,
         .without_cuda = o->activities == TRACE_CPU,
@@ -207,7 +206,7 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
                                    .epoch = (long)(step / run->options->steps_per_epoch),
                                    .warmup = schedule_is_warmup(schedule, (long)step),
                                    .learning_rate = schedule_learning_rate(schedule, (long)step),
-                                   .resident_bytes = capture->options->memory ? host_resident_memory() : 0};
+                                   .resident_bytes = host_resident_memory()};
     else
         timeline_rewind(&run->timeline, &mark);
     run->steps_run++;
@@ -269,17 +268,20 @@ int capture_run(struct capture *capture, struct run *run, const struct profile_o
     /* a second signal ends the rank at once, wherever it is */
     const struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
     struct sigaction before_int, before_term;
+    struct clock_sample before, after;
     size_t steps = capture_steps(options, run->options->num_epochs * run->options->steps_per_epoch);
     create_capture(capture, run, options);
     prepare_trace(capture, run);
     int64_t step_ns = warm_up(capture, run, steps, results->top);
     sigaction(SIGINT, &note, &before_int);
     sigaction(SIGTERM, &note, &before_term);
-    job_compare_clocks(run->job, clock_now_ns, &capture->alignment.before);
+    job_compare_clocks(run->job, clock_now_ns, &before);
+    capture->alignment = alignment_from(&before);
     job_barrier(run->job);
     int status = run_epochs(capture, run, results, steps, step_ns);
     job_barrier(run->job);
-    job_compare_clocks(run->job, clock_now_ns, &capture->alignment.after);
+    job_compare_clocks(run->job, clock_now_ns, &after);
+    capture->alignment = alignment_between(&before, &after);
     sigaction(SIGINT, &before_int, NULL);
     sigaction(SIGTERM, &before_term, NULL);
     capture->interrupted = job_max(run->job, signal_seen) > 0; /* also by a signal since the last exchange */
@@ -288,6 +290,7 @@ int capture_run(struct capture *capture, struct run *run, const struct profile_o
     gpu_tracer_stop(&run->gpu_tracer, &run->timeline);
     find_missing(capture, &run->gpu_tracer);
     collect_steps(capture, run);
+    collectives_bound_clocks(&capture->collectives, run->job, &capture->alignment);
     const struct lane *computing = run_computing(run);
     overlap_of_steps(&run->timeline, capture->times, capture->n, computing, capture->overlap);
     int first = 0;

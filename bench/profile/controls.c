@@ -44,12 +44,17 @@ static double mean_over_ranks(const struct job *job, double mine)
     return sum / job->size;
 }
 
+int controls_measures_alone(const struct controls *c, int row)
+{
+    return c->communicates && (row == 0 || row == c->none_row);
+}
+
 void controls_add_block(struct controls *c, struct run *run, const struct step_times *times,
                         const struct overlap *overlap, int row, size_t round)
 {
     const struct job *job = run->job;
     int steps = (int)run->options->block_steps;
-    if (c->communicates && (row == 0 || row == c->none_row))
+    if (controls_measures_alone(c, row))
         attainable_measure(c->attainable_of, job, &run->timeline, times, steps, row, round);
     double compute = overlap_mean(overlap, DISCARDED_STEPS, steps).compute;
     c->compute[(size_t)row * c->room + round] = mean_over_ranks(job, compute);
@@ -71,6 +76,17 @@ struct estimate controls_efficiency(const double *step, const double *after_back
     return estimate;
 }
 
+/* The median of a[i] - b[i] with its interval. */
+static struct estimate difference(const double *a, const double *b, size_t n)
+{
+    double *d = allocate(n + 1, sizeof *d);
+    for (size_t r = 0; r < n; r++)
+        d[r] = a[r] - b[r];
+    struct estimate estimate = stats_estimate(d, n);
+    free(d);
+    return estimate;
+}
+
 /* The geometric mean of a[i] / b[i] with its interval. */
 static struct estimate mean_ratio(const double *a, const double *b, size_t n)
 {
@@ -88,7 +104,7 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     const double *untraced = measurements_of(m, c->untraced_row, FIGURE_STEP);
     const double *after_backward = measurements_of(m, after_backward_row, FIGURE_STEP);
     const double *backward = measurements_of(m, none_row, PHASE_BACKWARD);
-    double attainable[MAX_IMPLEMENTATIONS] = {NAN};
+    double *attainable = allocate(n + 1, sizeof *attainable);
     c->step = stats_estimate(step, n);
     c->step_untraced = stats_estimate(untraced, n);
     c->step_after_backward = stats_estimate(after_backward, of_overlap);
@@ -96,6 +112,7 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     c->backward_none = stats_estimate(backward, of_none);
     c->comm_alone = stats_estimate(c->alone, of_communication);
     c->comm_slowdown = stats_estimate(c->slowdown, of_overlap);
+    c->saved = difference(after_backward, step, of_overlap);
     c->overlap_efficiency = controls_efficiency(step, after_backward, c->alone, backward, of_overlap);
     c->profiling_overhead = mean_ratio(step, untraced, n);
     c->step_to_none = mean_ratio(step, none, of_none);
@@ -104,7 +121,8 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     const struct estimate *r = &c->step_to_none;
     c->sync_cost = (struct estimate){
         median * (r->median - 1), median * (r->ci_low - 1), median * (r->ci_high - 1), NAN, NAN, of_none};
-    if (of_communication)
-        attainable_compute(c->attainable_of, job, n, attainable);
-    c->attainable = attainable[0];
+    attainable_rounds(c->attainable_of, job, 0, of_communication, attainable);
+    c->attainable = stats_estimate(attainable, of_communication);
+    c->step_to_attainable = mean_ratio(step, attainable, of_communication);
+    free(attainable);
 }

@@ -8,6 +8,58 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the fast ranks need: the value at the lower quartile, of four or fewer the least. */
+static double pace_of(const double *median, int ranks)
+{
+    int quarter = (ranks - 1) / 4;
+    return stats_quantile(median, (size_t)ranks, ranks > 1 ? (double)quarter / (ranks - 1) : 0);
+}
+
+/* From the median work of each rank: how late it is, and what that costs. */
+static void find_late(struct profile_figures *figures, const double *work)
+{
+    double pace = pace_of(work, figures->ranks), most = pace;
+    for (int r = 0; r < figures->ranks; r++)
+        most = fmax(most, work[r]);
+    for (int r = 0; r < figures->ranks; r++) {
+        double next = pace;
+        for (int q = 0; q < figures->ranks; q++)
+            if (work[q] < work[r] || (q > r && work[q] == work[r]))
+                next = fmax(next, work[q]);
+        figures->rank[r].late = fmax(work[r] - pace, 0);
+        figures->rank[r].saves = work[r] > pace ? most - next : 0;
+    }
+}
+
+/* From the median of a phase on each rank: where it is extreme. */
+static void find_extremes(struct phase_figure *f, const double *median, int ranks)
+{
+    f->least = f->most = median[0];
+    f->least_rank = f->most_rank = 0;
+    for (int r = 1; r < ranks; r++) {
+        if (median[r] < f->least) {
+            f->least = median[r];
+            f->least_rank = r;
+        }
+        if (median[r] > f->most) {
+            f->most = median[r];
+            f->most_rank = r;
+        }
+    }
+}
+
+/* From the lower quartile of a phase on each rank, which other work on its cores, now in this phase and now in that,
+ * hardly moves: by how much each is late in it. */
+static void find_late_in(struct profile_figures *figures, const double *quartile, int phase)
+{
+    double pace = pace_of(quartile, figures->ranks);
+    for (struct rank_figure *rank = figures->rank; rank < figures->rank + figures->ranks; rank++) {
+        rank->late_in[phase] = fmax(quartile[rank - figures->rank] - pace, 0);
+        if (rank->late_in[phase] > rank->late_in[rank->late_phase])
+            rank->late_phase = phase;
+    }
+}
+
 static void find_phases(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     static const char *const usual[PHASES + 1] = {[PHASE_DATA_LOADING] = " up to 5-10 %",
@@ -16,6 +68,7 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
                                                   [PHASE_OPTIMIZER] = " 5-10 %"};
     size_t steps = (size_t)figures->steps, n = steps * (size_t)job->size;
     double *mine = allocate(steps + 1, sizeof *mine), *all = allocate(n + 1, sizeof *all);
+    double *work = allocate(n + 1, sizeof *work), *of_rank = allocate((size_t)job->size, sizeof *of_rank);
     for (int p = PHASES; p >= 0; p--) { /* the step first: shares are of it */
         double sum = 0;
         for (size_t i = 0; i < steps; i++) {
@@ -23,18 +76,37 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
             mine[i] = 1e-9 * (double)(p == PHASES ? t->end_ns - t->start_ns : t->phase_ns[p]);
         }
         job_gather(job, mine, steps * sizeof *mine, all);
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
             sum += all[i];
+            work[i] += p < PHASES && p != PHASE_GRADIENT_SYNC ? all[i] : 0;
+        }
         struct phase_figure *f = &figures->phase[p];
         f->name = p == PHASES ? "step" : phase_name[p];
         f->usual = usual[p];
         f->mean = sum / (double)n;
         f->median = stats_median(all, n);
-        f->p95_steps = stats_quantile(all + (size_t)figures->slowest * steps, steps, 0.95);
+        for (int r = 0; r < figures->ranks; r++) {
+            double p95 = stats_quantile(all + (size_t)r * steps, steps, 0.95);
+            of_rank[r] = stats_median(all + (size_t)r * steps, steps);
+            if (r && !(p95 > f->p95_steps))
+                continue;
+            f->p95_steps = p95;
+            f->p95_rank = r;
+        }
+        find_extremes(f, of_rank, figures->ranks);
+        for (int r = 0; r < figures->ranks; r++)
+            of_rank[r] = stats_quantile(all + (size_t)r * steps, steps, 0.25);
+        if (p < PHASES && p != PHASE_GRADIENT_SYNC)
+            find_late_in(figures, of_rank, p);
         f->share = f->mean / figures->phase[PHASES].mean;
     }
+    for (int r = 0; r < figures->ranks; r++)
+        of_rank[r] = stats_median(work + (size_t)r * steps, steps);
+    find_late(figures, of_rank);
     free(mine);
     free(all);
+    free(work);
+    free(of_rank);
 }
 
 /* ---- collectives ---- */
@@ -98,6 +170,19 @@ static void find_collectives(struct profile_figures *figures, const struct job *
     free(all);
 }
 
+/* Of the counted collectives that are at least a quarter as large as the largest: latency says nothing of a link. */
+static double find_ahead(const struct profile_figures *figures, const struct collectives *all)
+{
+    size_t n = 0, most = figures->collectives ? figures->collective[0].bytes : 0;
+    double *ahead = allocate(all->n + 1, sizeof *ahead);
+    for (const struct timed_collective *c = all->item; c < all->item + all->n; c++)
+        if (c->step >= figures->first && c->bytes >= most / 4 && !c->impossible)
+            ahead[n++] = 1e-9 * (double)c->ahead_ns;
+    double median = stats_median(ahead, n);
+    free(ahead);
+    return fabs(median) < 2e-9 * (double)all->residual_ns ? NAN : median;
+}
+
 void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     *figures =
@@ -108,27 +193,30 @@ void profile_figures_create(struct profile_figures *figures, const struct job *j
     const struct alignment *a = &capture->alignment;
     const struct rank_figure mine = {.rank = job->rank,
                                      .mean = overlap_mean(capture->overlap, figures->first, figures->steps),
-                                     .offset = 1e-9 * (double)a->before.offset_ns,
-                                     .drift = 1e-9 * alignment_drift(a),
-                                     .drift_error = 1e-9 * alignment_drift_error(a),
-                                     .residual = 1e-9 * (double)alignment_residual_ns(a)};
+                                     .offset = 1e-9 * (double)a->offset_ns,
+                                     .drift = 1e-9 * a->drift,
+                                     .drift_error = 1e-9 * a->drift_error,
+                                     .residual = 1e-9 * (double)a->residual_ns};
     struct overlap *all = allocate((size_t)job->size, sizeof *all);
     figures->rank = allocate((size_t)job->size, sizeof *figures->rank);
     job_gather(job, &mine, sizeof mine, figures->rank);
-    for (int r = 0; r < figures->ranks; r++) {
+    for (int r = 0; r < figures->ranks; r++)
         all[r] = figures->rank[r].mean;
-        if (all[r].step > all[figures->slowest].step)
-            figures->slowest = r;
-    }
     figures->mean = overlap_mean(all, 0, figures->ranks);
     free(all);
     find_phases(figures, job, capture);
     find_collectives(figures, job, capture);
+    double ahead = find_ahead(figures, &capture->collectives), *of_ranks = allocate((size_t)job->size, sizeof ahead);
+    job_gather(job, &ahead, sizeof ahead, of_ranks);
+    for (int r = 0; r < job->size; r++)
+        figures->rank[r].ahead = of_ranks[r];
+    free(of_ranks);
 }
 
 void profile_figures_destroy(struct profile_figures *figures)
 {
     free(figures->rank);
     free(figures->collective);
+    free(figures->bucket);
     memset(figures, 0, sizeof *figures);
 }

@@ -1,9 +1,14 @@
 /* findings.c - what a profile's figures mean. */
 #include "profile/outcome.h"
 
+#include "base/stats.h"
+#include "kernels/error.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 const char *const level_name[] = {[LEVEL_NOTE] = "note", [LEVEL_WARNING] = "warning", [LEVEL_HIGH] = "high"};
 
@@ -56,8 +61,7 @@ static void judge_efficiency(struct findings *f, const struct profile_facts *fac
         snprintf(f->verdict, sizeof f->verdict,
                  "Overlap happened: it saved %.1f ms a step, %.0f %% of what could be hidden (95 %% interval %.0f to "
                  "%.0f %%, n = %zu rounds).%s",
-                 1e3 * (c->step_after_backward.median - c->step.median), percent(e->median), percent(e->ci_low),
-                 percent(e->ci_high), e->n, text);
+                 1e3 * c->saved.median, percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n, text);
         return;
     }
     const char *words = "Overlap did not happen", *why = why_no_overlap(facts, tail, c, text);
@@ -103,14 +107,15 @@ static void judge_overlap(struct findings *f, const struct profile_facts *facts,
 
 /* ---- thresholds ---- */
 
-/* Adds one with printf's text; values are percent. */
-__attribute__((format(printf, 7, 8))) static void add_finding(struct findings *f, const char *name, enum level level,
-                                                              double value, double threshold, const char *advice,
-                                                              const char *format, ...)
+/* Adds one with printf's text; values are percent, gain is in seconds. */
+__attribute__((format(printf, 8, 9))) static void add_finding(struct findings *f, const char *name, enum level level,
+                                                              double value, double threshold, double gain,
+                                                              const char *advice, const char *format, ...)
 {
     struct finding *finding = &f->finding[f->n++];
     va_list arguments;
-    *finding = (struct finding){.name = name, .level = level, .value = value, .threshold = threshold, .advice = advice};
+    *finding = (struct finding){
+        .name = name, .level = level, .value = value, .threshold = threshold, .gain = gain, .advice = advice};
     va_start(arguments, format);
     vsnprintf(finding->text, sizeof finding->text, format, arguments);
     va_end(arguments);
@@ -143,7 +148,7 @@ static void check_busy(struct findings *f, double threshold, const struct profil
     char ranks[96];
     double value;
     if (list_ranks(figures, 1, threshold, ranks, &value))
-        add_finding(f, "device_busy", value < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, value, threshold,
+        add_finding(f, "device_busy", value < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, value, threshold, NAN,
                     "see in the table of phases what the rest is: a larger --batch-size gives computation more weight, "
                     "overlap and a faster link give communication less",
                     "operations ran in only %.1f %% of the step on the rank with the least (threshold %g %%; below it: "
@@ -157,7 +162,7 @@ static void check_data(struct findings *f, double threshold, const struct profil
            limit = value > threshold ? threshold : threshold / 3;
     enum level level = value > threshold * 5 / 3 ? LEVEL_HIGH : value > threshold ? LEVEL_WARNING : LEVEL_NOTE;
     if (value > limit)
-        add_finding(f, "data_loading", level, value, limit,
+        add_finding(f, "data_loading", level, value, limit, figures->phase[PHASE_DATA_LOADING].most,
                     "put --data on a faster disk, or train longer on each batch; the next batch is already fetched "
                     "while this one trains",
                     "data loading takes %.1f %% of the step (threshold %g %%; all ranks)", value, limit);
@@ -170,14 +175,16 @@ static void check_exposed(struct findings *f, double threshold, const struct pro
     char ranks[96];
     double value, note = threshold * 3 / 4;
     int n = list_ranks(figures, 0, threshold, ranks, &value);
-    double of_backward = value * figures->phase[PHASES].mean / figures->phase[PHASE_BACKWARD].mean;
+    double of_backward = value * figures->phase[PHASES].mean / figures->phase[PHASE_BACKWARD].mean, gain = 0;
+    for (int r = 0; r < figures->ranks; r++)
+        gain = fmax(gain, figures->rank[r].mean.exposed);
     if (n)
-        add_finding(f, "exposed_communication", LEVEL_WARNING, value, threshold, advice,
+        add_finding(f, "exposed_communication", LEVEL_WARNING, value, threshold, gain, advice,
                     "exposed communication takes %.1f %% of the step on the rank with the most (threshold %g %%; above "
                     "it: rank %s)",
                     value, threshold, ranks);
     else if (of_backward > note)
-        add_finding(f, "exposed_communication", LEVEL_NOTE, of_backward, note, advice,
+        add_finding(f, "exposed_communication", LEVEL_NOTE, of_backward, note, gain, advice,
                     "exposed communication is %.1f %% of backward (a note from %g %%)", of_backward, note);
 }
 
@@ -185,7 +192,7 @@ static void check_collectives(struct findings *f, const struct controls *c)
 {
     double value = 100 * c->comm_alone.median / c->backward_none.median, threshold = 15;
     if (value > threshold) /* not without controls, which is NAN */
-        add_finding(f, "collectives", value > 2 * threshold ? LEVEL_HIGH : LEVEL_NOTE, value, threshold,
+        add_finding(f, "collectives", value > 2 * threshold ? LEVEL_HIGH : LEVEL_NOTE, value, threshold, NAN,
                     "a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or more computation for "
                     "each reduction",
                     "the collectives alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of `none` (a "
@@ -201,14 +208,34 @@ static void check_memory(struct findings *f, double threshold, const struct prof
     if (!facts->memory_bytes || !(value > threshold))
         return;
     if (facts->on_gpu)
-        add_finding(f, "memory", LEVEL_WARNING, value, threshold, advice,
+        add_finding(f, "memory", LEVEL_WARNING, value, threshold, NAN, advice,
                     "%.1f %% of the memory of the fullest GPU is in use, by all processes (threshold %g %%)", value,
                     threshold);
     else
-        add_finding(f, "memory", LEVEL_WARNING, value, threshold, advice,
+        add_finding(f, "memory", LEVEL_WARNING, value, threshold, NAN, advice,
                     "the %d ranks of rank 0's machine together reach %.1f %% of its memory (threshold %g %%; the whole "
                     "run)",
                     sharing, value, threshold);
+}
+
+/* The phases in which a rank is late by more than `least` seconds, the worst first, such as "forward_pass (5.20 ms) and
+ * data_loading (5.06 ms)"; at least the worst one. */
+static const char *late_phases(const struct rank_figure *rank, double least, char text[160])
+{
+    double late[PHASES];
+    size_t at = 0;
+    memcpy(late, rank->late_in, sizeof late);
+    for (int n = 0; n < 3; n++) {
+        int worst = 0;
+        for (int p = 1; p < PHASES; p++)
+            worst = late[p] > late[worst] ? p : worst;
+        if (n && late[worst] <= least)
+            break;
+        at += (size_t)snprintf(text + at, 160 - at, "%s%s (%.2f ms)", n ? " and " : "", phase_name[worst],
+                               1e3 * late[worst]);
+        late[worst] = 0;
+    }
+    return text;
 }
 
 static void check_stragglers(struct findings *f, const struct profile_figures *figures, const struct collectives *c)
@@ -219,19 +246,87 @@ static void check_stragglers(struct findings *f, const struct profile_figures *f
         if (c->straggler[r].cost > c->straggler[rank].cost)
             rank = r;
     const struct straggler *s = &c->straggler[rank];
-    double value = 100 * s->cost / figures->phase[PHASES].mean;
-    if (value > threshold)
-        add_finding(f, "straggler", LEVEL_WARNING, value, threshold,
-                    "look at that rank's phases in its trace: other work on its cores, a slower clock, or more data to "
-                    "load",
-                    "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% "
-                    "of the step (threshold %g %%)",
-                    rank, s->last, c->attributed, 1e3 * s->most, value, threshold);
+    double step = figures->phase[PHASES].mean, value = 100 * s->cost / step, least = step * threshold / 100;
+    char late[256] = "", next[256] = "", phases[160];
+    if (!(value > threshold))
+        return;
+    const struct rank_figure *first = &figures->rank[rank], *second = NULL, *latest = first;
+    for (const struct rank_figure *r = figures->rank; r < figures->rank + c->ranks; r++) {
+        if (r != first && r->late > least && (!second || r->late > second->late))
+            second = r;
+        latest = r->late > latest->late ? r : latest;
+    }
+    int explained = latest == first && first->late > s->cost / 2; /* by its own work */
+    if (first->late > 0)
+        snprintf(late, sizeof late, "; it works %.2f ms a step longer than the fast ranks, most in %s",
+                 1e3 * first->late, late_phases(first, least, phases));
+    if (second)
+        snprintf(next, sizeof next, "; rank %d works %.2f ms longer, most in %s", second->rank, 1e3 * second->late,
+                 late_phases(second, least, phases));
+    add_finding(f, "straggler", LEVEL_WARNING, value, threshold, explained ? first->saves : s->cost,
+                "look at that phase of that rank in its trace: other work on its cores, a slower clock, or more data "
+                "to load",
+                "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% of "
+                "the step (threshold %g %%)%s%s",
+                rank, s->last, c->attributed, 1e3 * s->most, value, threshold, late, next);
+}
+
+/* The median rate of the other hosts, sending or receiving. */
+static double others_rate(const struct link_rates *link, int hosts, int host, int receiving)
+{
+    double *rate = allocate((size_t)hosts, sizeof *rate);
+    size_t n = 0;
+    for (int h = 0; h < hosts; h++)
+        if (h != host)
+            rate[n++] = receiving ? link[h].receive : link[h].send;
+    double median = stats_median(rate, n);
+    free(rate);
+    return median;
+}
+
+/* The host whose sending or receiving side is the slowest, compared with the others'. Of two, what one sends the other
+ * receives. */
+static void check_links(struct findings *f, const struct link_rates *link, int hosts)
+{
+    double threshold = 50, value = 100, others = NAN;
+    const struct link_rates *slowest = NULL;
+    int receives = 0;
+    for (int i = 0; i < (hosts > 2 ? 2 * hosts : hosts); i++) {
+        double rate = i < hosts ? link[i].send : link[i - hosts].receive;
+        double median = others_rate(link, hosts, i % hosts, i >= hosts);
+        if (!(100 * rate / median < value))
+            continue;
+        value = 100 * rate / median;
+        others = median;
+        slowest = &link[i % hosts];
+        receives = i >= hosts;
+    }
+    if (!(value < threshold))
+        return;
+    char other[64] = "";
+    if (hosts == 2)
+        snprintf(other, sizeof other, " (or the receiving side of rank %d's)", link[slowest == link].rank);
+    add_finding(
+        f, "slow_link", LEVEL_WARNING, value, threshold, NAN,
+        "look at that host's interface and port: negotiated speed, errors, what else it carries",
+        "the %s side of rank %d's host%s reaches %.1f MB/s, %.0f %% of the %.1f MB/s of the other hosts (threshold "
+        "%g %%; 1 MiB to and from its neighbours, nothing else in flight)",
+        receives ? "receiving" : "sending", slowest->rank, other, 1e-6 * (receives ? slowest->receive : slowest->send),
+        value, 1e-6 * others, threshold);
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct finding *x = a, *y = b;
+    double gain_x = isnan(x->gain) ? 0 : x->gain, gain_y = isnan(y->gain) ? 0 : y->gain;
+    if (x->level != y->level)
+        return (int)y->level - (int)x->level;
+    return gain_x == gain_y ? strcmp(x->name, y->name) : gain_x < gain_y ? 1 : -1;
 }
 
 void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
                      const struct profile_figures *figures, const struct collectives *collectives,
-                     const struct controls *controls)
+                     const struct link_rates *links, const struct controls *controls)
 {
     *findings = (struct findings){0};
     judge_overlap(findings, facts, figures, controls);
@@ -241,4 +336,7 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
     check_collectives(findings, controls);
     check_memory(findings, thresholds->memory, facts);
     check_stragglers(findings, figures, collectives);
+    if (links)
+        check_links(findings, links, facts->hosts);
+    qsort(findings->finding, (size_t)findings->n, sizeof *findings->finding, by_weight);
 }

@@ -116,8 +116,6 @@ static const struct option rows[] = {
      .help = "add the shapes of inputs to operations in the trace"},
     {.name = "with-flops", .kind = &option_flag, .offset = FIELD(with_flops),
      .help = "add floating-point operations to operations in the trace"},
-    {.name = "profile-memory", .kind = &option_flag, .offset = FIELD(memory),
-     .help = "add allocations and resident memory to the trace"},
     {.name = "profile-counters", .kind = &option_flag, .offset = FIELD(counters),
      .help = "add learning rate, loss and gradient norm to the trace"},
     {.name = "trace-gzip", .kind = &option_flag, .offset = FIELD(trace_gzip), .help = "compress the traces"},
@@ -192,7 +190,7 @@ struct recording profile_recording(const struct profile_options *o)
 {
     int cuda = o->activities == TRACE_CUDA || o->activities == TRACE_CPU_CUDA;
     return (struct recording){.operations = 1,
-                              .allocations = o->memory,
+                              .allocations = 1,
                               .gpu = o->activities != TRACE_CPU,
                               .buffer_mb = o->buffer_mb,
                               .gpu_option = cuda                     ? "profile-activities cuda"

@@ -3,6 +3,7 @@
 #define BENCH_PROFILE_OUTCOME_H
 
 #include "base/figures.h"
+#include "ddp/links.h"
 #include "profile/profile.h"
 #include "trace/trace.h"
 
@@ -62,8 +63,10 @@ struct phase_figure {
     const char *name;    /* of the phase, or "step" */
     const char *usual;   /* share when well tuned, in words; NULL: nothing is usual */
     double mean, median; /* over the steps of all ranks (n = ranks x steps) */
-    double p95_steps;    /* over the steps of the slowest rank */
-    double share;        /* of the steps' time */
+    double least, most;  /* medians over the steps of the rank where that is so */
+    double p95_steps;    /* over the steps of the rank where that is most */
+    int least_rank, most_rank, p95_rank;
+    double share; /* of the steps' time */
 };
 
 /* Collectives of one payload, over all ranks and steps. Times are medians in seconds over the calls for which they are
@@ -76,26 +79,56 @@ struct collective_figure {
     double algbw, busbw;      /* bytes/s of the median duration */
 };
 
+/* A bucket of the plan, in the order in which backward completes them. Seconds from the step's start, medians over the
+ * steps of all ranks. */
+struct bucket_figure {
+    int bucket, tensors;
+    size_t parameters;
+    double ready, queued, posted,
+        done; /* its last gradient is final; its collective is asked for, posted, complete; queued is NAN on GPUs */
+    double exposed; /* of the collective's time: without computation beside it; NAN if unknown */
+    double last;    /* share of the steps in which no collective was done later */
+};
+
 struct rank_figure {
     int rank;
     struct overlap mean;                         /* of its steps */
     double offset, drift, drift_error, residual; /* of its clock: seconds; drifts in seconds a second */
+
+    /* Its work: the phases of a step without gradient_sync, which waits for the others; medians over its steps. The
+     * fast ranks are those up to the lower quartile, of four or fewer ranks the fastest. */
+    double late;            /* work beyond that of the fast ranks */
+    double late_in[PHASES]; /* of each phase: its lower quartile beyond that of the ranks that are fast in it; 0 of
+                               gradient_sync */
+    int late_phase;         /* that with the largest */
+    double saves; /* work of the latest rank beyond that of the next after this one: what a step would be shorter
+                     if this rank, and those that are later, were as fast as the next; 0 of a fast rank */
+
+    double ahead; /* how long before the others it completes large collectives (median), below 0 after them; NAN where
+                     that is within twice the residual of the clocks */
 };
 
 struct profile_figures {
     int first, steps;   /* slots that the figures are about, as in capture.collectives */
     const char *epochs; /* these are "active" or "warm-up" ones */
     int ranks;
-    int slowest;                           /* rank whose steps took longest together */
     struct phase_figure phase[PHASES + 1]; /* the last: the step */
     struct rank_figure *rank;              /* [ranks] */
     struct overlap mean;                   /* of the steps of all ranks */
     struct collective_figure *collective;  /* [collectives], the largest payload first */
     int collectives;
+    struct bucket_figure *bucket; /* [buckets]; none where nothing is reduced, as on one rank */
+    int buckets;
 };
 
 /* All ranks call and know the same afterwards. Release with profile_figures_destroy. */
 void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture);
+
+/* Adds the buckets of the plan that was captured, whose spans are still in the timeline; computing is as of
+ * run_computing; host_is_ahead of the device, so that when it asked for a collective says nothing. All ranks call. */
+void profile_figures_add_buckets(struct profile_figures *figures, const struct job *job, const struct capture *capture,
+                                 const struct timeline *timeline, const struct plan *plan, const struct lane *computing,
+                                 int host_is_ahead);
 void profile_figures_destroy(struct profile_figures *figures); /* zeroed ones are fine */
 
 /* ---- controls: what a profile is compared with in interleaved rounds: the same without tracing, the same with its
@@ -116,12 +149,13 @@ struct controls {
     struct estimate step, step_untraced, step_after_backward, step_none, backward_none;
     struct estimate comm_alone;
     struct estimate comm_slowdown;      /* duration of a collective / alone; waiting for a late rank is included */
-    struct estimate overlap_efficiency; /* (step_after_backward - step) / min(comm_alone, backward_none), not clamped */
+    struct estimate saved;              /* step_after_backward - step */
+    struct estimate overlap_efficiency; /* saved / min(comm_alone, backward_none), not clamped */
     struct estimate sync_cost;          /* (step_to_none - 1) x median step of none */
     struct estimate profiling_overhead; /* step traced / untraced; this and what follows are geometric means */
     struct estimate step_to_none;       /* step / step of none */
     struct estimate compute_slowdown;   /* compute / compute of none */
-    double attainable;
+    struct estimate attainable, step_to_attainable;
 };
 
 /* Room for so many rounds of the rows [n], whose reducers [n] must outlive it, on a model of that many tensors. Release
@@ -129,6 +163,9 @@ struct controls {
 void controls_create(struct controls *controls, const struct implementation *row, const struct reducer *reducer, int n,
                      int tensors, int ranks, size_t rounds);
 void controls_destroy(struct controls *controls);
+
+/* Whether the blocks of a row say when gradients are ready, or are followed by its collectives alone. */
+int controls_measures_alone(const struct controls *controls, int row);
 
 /* Takes a block that is over, its spans still in the timeline; times and overlap are of all its steps. Times the
  * collectives by themselves where a figure needs that. All ranks call. */
@@ -167,7 +204,8 @@ struct finding {
     const char *name;
     enum level level;
     double value, threshold; /* percent */
-    char text[320];          /* the figure in words: of what, which ranks */
+    double gain;             /* seconds that a step would be shorter without it, at most; NAN if unknown */
+    char text[640];          /* the figure in words: of what, which ranks */
     const char *advice;
 };
 
@@ -175,24 +213,26 @@ struct findings {
     const char *overlap; /* whether it happened: "yes", "no", "unclear" or "n/a" */
     char verdict[640];   /* the same in one line, and why if not */
     int n;
-    struct finding finding[8]; /* of each name at most one */
+    struct finding finding[8]; /* of each name at most one; by level, then by gain */
 };
 
-/* Compares the figures with the thresholds. controls may have no round yet. */
+/* Compares the figures with the thresholds. controls may have no round yet; links[facts->hosts] or NULL. */
 void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
                      const struct profile_figures *figures, const struct collectives *collectives,
-                     const struct controls *controls);
+                     const struct link_rates *links, const struct controls *controls);
 
 /* ---- the summary ---- */
 
 struct profile {
     const struct profile_options *options;
+    const struct command *command;
     struct profile_facts facts;
     struct capture capture;
     struct profile_figures figures; /* of the captured steps */
     struct totals totals;
     struct controls controls;
     struct findings findings;
+    struct link_rates *links; /* [facts.hosts]; NULL: not measured, on one host and where GPUs send themselves */
     int complete;             /* nothing more will be measured */
     double comm_thread_cores; /* used by rank 0's communication thread; NAN where there is none, or before a round */
 };
@@ -210,7 +250,7 @@ struct control_row {
     struct estimate estimate;
     enum better better;
 };
-enum { CONTROLS = 15 };
+enum { CONTROLS = 16 };
 void profile_controls(const struct profile *profile, struct control_row row[CONTROLS]);
 
 #endif

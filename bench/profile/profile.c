@@ -2,24 +2,47 @@
  * The summary is written after the capture and again as rounds go by. */
 #include "base/json.h"
 #include "base/text.h"
+#include "kernels/error.h"
 #include "profile/outcome.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- the summary ---- */
 
+/* The command line as one can type it again. */
+static void add_command(const struct command *command, cJSON *summary)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        FATAL("no memory for the command line");
+    for (int i = 0; i < command->argc; i++)
+        text_print_word(out, command->argv[i]);
+    fclose(out);
+    results_add_line(summary, "heading", "command  %s", text);
+    free(text);
+}
+
 /* What is known before the capture. */
-static cJSON *create_summary(const struct run *run, const struct results *results)
+static cJSON *create_summary(const struct profile *p, const struct run *run, const struct results *results)
 {
     const struct training_options *o = run->options;
     cJSON *summary = results_summary_create("profile", results->label, (double)run->measurements.rounds,
                                             (double)o->rounds, "rounds");
-    char epochs[160];
+    char epochs[160], buckets[CELL + 16] = "", size[CELL];
     snprintf(epochs, sizeof epochs, "epochs    %zu of %zu step%s, %zu of them warm-up; controls run in %s epochs",
              o->num_epochs, o->steps_per_epoch, text_plural(o->steps_per_epoch), o->warmup_epochs,
              o->regime == REGIME_WARMUP ? "warm-up" : "active");
     run_add_heading(run, epochs, summary);
+    if (o->implementation[0].bucket_bytes)
+        snprintf(buckets, sizeof buckets, ", buckets of %s", text_memory(size, o->implementation[0].bucket_bytes));
+    int collectives = run->job->size > 1 && p->facts.strategy->reduces ? p->facts.buckets : 0;
+    results_add_line(summary, "heading", "training  %s%s: %d collective%s a step; learning rate %g, seed %zu",
+                     p->facts.label, buckets, collectives, text_plural((size_t)collectives), o->lr, o->seed);
+    add_command(p->command, summary);
     return summary;
 }
 
@@ -33,11 +56,11 @@ static int write_summary(void *context, struct run *run, const struct results *r
                                ? run->counts.comm_cpu_seconds / run->counts.comm_seconds
                                : NAN;
     controls_compute(&p->controls, run->job, &run->measurements);
-    findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives,
+    findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives, p->links,
                     &p->controls);
     if (run->job->rank)
         return 0;
-    cJSON *summary = create_summary(run, results);
+    cJSON *summary = create_summary(p, run, results);
     profile_add_tables(p, summary);
     profile_add_findings(p, summary);
     profile_add_figures(p, &figures);
@@ -56,16 +79,21 @@ static int write_summary(void *context, struct run *run, const struct results *r
 
 /* ---- the run ---- */
 
-static void take_block(void *context, struct run *run, const struct step_times *times, const struct overlap *overlap,
-                       int implementation, size_t round)
+static int take_block(void *context, struct run *run, struct results *results, const struct step_times *times,
+                      const struct overlap *overlap, int implementation, size_t round)
 {
-    controls_add_block(&((struct profile *)context)->controls, run, times, overlap, implementation, round);
+    struct controls *controls = &((struct profile *)context)->controls;
+    controls_add_block(controls, run, times, overlap, implementation, round);
+    if (!controls_measures_alone(controls, implementation))
+        return 0;
+    return attainable_write(controls->attainable_of, results, run->options->implementation[implementation].label,
+                            &run->timeline, (int)run->options->block_steps, implementation, round);
 }
 
 static int measure(struct profile *p, struct run *run, struct results *results)
 {
     if (run->job->rank == 0) {
-        cJSON *summary = create_summary(run, results);
+        cJSON *summary = create_summary(p, run, results);
         results_show_heading(summary);
         cJSON_Delete(summary);
     }
@@ -73,6 +101,13 @@ static int measure(struct profile *p, struct run *run, struct results *results)
     if (!p->capture.n) /* it failed before the first step that counts */
         return -1;
     profile_figures_create(&p->figures, run->job, &p->capture);
+    if (run->job->size > 1 && p->facts.strategy->reduces)
+        profile_figures_add_buckets(&p->figures, run->job, &p->capture, &run->timeline, &run->reducer[0].plan,
+                                    run_computing(run), run->device->asynchronous);
+    if (run->job->hosts > 1 && p->facts.strategy->reduces && !p->facts.comm_on_device && !p->capture.interrupted) {
+        p->links = allocate((size_t)run->job->hosts, sizeof *p->links);
+        links_measure(run->job, p->links);
+    }
     totals_create(&p->totals, run->job, &run->timeline, run->device->compute_bytes, p->figures.first, p->figures.steps);
     totals_sort(&p->totals, p->options->sort);
     if (job_agree_after(run->job, status, write_summary(p, run, results)))
@@ -91,7 +126,7 @@ int run_profile(const struct job *job, const struct run_options *options, const 
                 const struct command *command)
 {
     struct run run = {.job = job, .recording = profile_recording(o)};
-    struct profile p = {.options = o};
+    struct profile p = {.options = o, .command = command};
     struct results results = {.telemetry.file = -1};
     const char *label = options->training.implementation[0].label;
     const struct results_target target = {"profile-output-dir", o->output_dir, options->results.label, label};
@@ -123,6 +158,7 @@ int run_profile(const struct job *job, const struct run_options *options, const 
     if (!status && job->rank == 0)
         fprintf(stderr, "Traces: %s/%s_rank_*_trace.json%s; the rest: %s\n", results.top, label,
                 o->trace_gzip ? ".gz" : "", results.directory);
+    free(p.links);
     profile_figures_destroy(&p.figures);
     capture_destroy(&p.capture);
     run_tear_down(&run);

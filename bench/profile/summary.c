@@ -24,17 +24,25 @@ void profile_add_findings(const struct profile *p, cJSON *summary)
     }
     json_add_number(capture, "first_counted_step", (double)first);
     json_add_number(capture, "counted_steps", p->figures.steps);
-    json_add_number(capture, "slowest_rank", p->figures.slowest);
     json_add_number(capture, "clock_residual", 1e-9 * (double)c->collectives.residual_ns);
+    json_add_number(capture, "impossible_collectives", (double)c->collectives.impossible);
+    json_add_number(capture, "impossible_by", 1e-9 * (double)c->collectives.impossible_ns);
     cJSON_AddBoolToObject(capture, "buffer_full", c->full);
     cJSON_AddBoolToObject(capture, "interrupted", c->interrupted);
     results_add_line(summary, "notes", "%s", "");
     results_add_line(summary, "notes", "Captured: %d step%s, ProfilerStep#%ld to #%ld; %d of warm-up epochs.", c->n,
                      text_plural((size_t)c->n), c->step[0].number + 1, last, warmup);
+    results_add_line(summary, "notes", "Loss of rank 0: %.4f in ProfilerStep#%ld, %.4f in #%ld.",
+                     (double)c->step[0].loss, c->step[0].number + 1, (double)c->step[c->n - 1].loss, last);
     if (c->full)
         results_add_line(summary, "notes",
                          "Then the buffer of %g MiB was full; use a larger --profile-buffer-mb for more.",
                          p->options->buffer_mb);
+    if (c->collectives.impossible)
+        results_add_line(summary, "notes",
+                         "%zu of %zu collectives end on a rank before another posts them, by up to %.2f us: the clocks "
+                         "are not aligned\nto better than that, and who waited for whom in these is n/a.",
+                         c->collectives.impossible, c->collectives.n, 1e-3 * (double)c->collectives.impossible_ns);
     if (*c->missing) {
         json_add_text(capture, "missing_in_traces", c->missing);
         results_add_line(summary, "notes", "%s.", c->missing);
@@ -42,20 +50,25 @@ void profile_add_findings(const struct profile *p, cJSON *summary)
     json_add_text(summary, "overlap_happened", f->overlap);
     json_add_text(summary, "overlap_verdict", f->verdict);
     cJSON *list = cJSON_AddArrayToObject(summary, "findings");
-    results_add_line(summary, "notes", "%s", f->verdict);
-    results_add_line(summary, "notes", "Findings in ProfilerStep#%ld to #%ld:%s", first, last,
+    results_add_line(summary, "answers", "\n%s", f->verdict);
+    results_add_line(summary, "answers", "Findings in ProfilerStep#%ld to #%ld:%s", first, last,
                      f->n ? "" : " none; no figure is beyond its threshold.");
     for (int i = 0; i < f->n; i++) {
         const struct finding *finding = &f->finding[i];
+        char gain[48] = "";
         cJSON *row = json_add_row(list);
         json_add_text(row, "name", finding->name);
         json_add_text(row, "level", level_name[finding->level]);
         json_add_number(row, "percent", finding->value);
         json_add_number(row, "threshold", finding->threshold);
+        json_add_number(row, "gain", finding->gain);
         json_add_text(row, "text", finding->text);
         json_add_text(row, "advice", finding->advice);
-        results_add_line(summary, "notes", "%s (%s): %s.", finding->name, level_name[finding->level], finding->text);
-        results_add_line(summary, "notes", "  Try: %s.", finding->advice);
+        if (isfinite(finding->gain))
+            snprintf(gain, sizeof gain, ", up to %.2f ms a step", 1e3 * finding->gain);
+        results_add_line(summary, "answers", "%s (%s%s): %s.", finding->name, level_name[finding->level], gain,
+                         finding->text);
+        results_add_line(summary, "answers", "  Try: %s.", finding->advice);
     }
 }
 
@@ -88,6 +101,19 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     figures_add_value(list, label, overlap_span_name(p->facts.comm_on_device), "1", f->mean.span, n, BETTER_HIGHER);
     figures_add_value(list, label, "compute_coverage", "1", f->mean.coverage, n, BETTER_HIGHER);
     figures_add_value(list, label, "utilisation", "1", f->mean.utilisation, n, BETTER_HIGHER);
+}
+
+/* Self time of each operation, a step of a rank. */
+static void add_operations(const struct profile *p, struct figure_list *list)
+{
+    size_t steps = (size_t)p->figures.ranks * (size_t)p->figures.steps;
+    for (const struct name_total *t = p->totals.row; t < p->totals.row + p->totals.n; t++) {
+        char name[sizeof t->name + 8];
+        if (t->kind != KIND_OPERATION)
+            continue;
+        snprintf(name, sizeof name, "%.40s_self", t->name);
+        figures_add_value(list, p->facts.label, name, "s", t->self / (double)steps, steps, BETTER_LOWER);
+    }
 }
 
 static void add_collectives(const struct profile *p, struct figure_list *list)
@@ -124,10 +150,10 @@ void profile_controls(const struct profile *p, struct control_row row[CONTROLS])
          BETTER_LOWER},
         {label, "comm_alone", "comm alone", "each collective by itself, ranks otherwise idle", "s", c->comm_alone,
          BETTER_LOWER},
-        {label, "attainable", "attainable", "with perfect overlap of this plan", "s",
-         without_interval(c->attainable, c->rounds), BETTER_NONE},
-        {label, NULL, "step / attainable", "1 is as good as it gets", "1",
-         without_interval(c->step.median / c->attainable, c->rounds), BETTER_LOWER},
+        {label, "attainable", "attainable", "with perfect overlap of this plan", "s", c->attainable, BETTER_NONE},
+        {label, "saved_by_overlap", "saved by overlap", "after backward - as captured", "s", c->saved, BETTER_HIGHER},
+        {label, "step_to_attainable", "step / attainable", "1 is as good as it gets", "1", c->step_to_attainable,
+         BETTER_LOWER},
         {label, "overlap_efficiency", "overlap efficiency",
          "saved by overlap, of the smaller of comm alone and backward", "1", c->overlap_efficiency, BETTER_HIGHER},
         {label, "comm_slowdown", "comm slowdown", "duration of a collective / alone, waiting for a late rank included",
@@ -148,6 +174,7 @@ void profile_add_figures(const struct profile *p, struct figure_list *list)
     struct control_row row[CONTROLS];
     profile_controls(p, row);
     add_captured(p, list);
+    add_operations(p, list);
     for (const struct control_row *r = row; r < row + CONTROLS; r++)
         if (r->figure)
             figures_add_estimate(list, r->subject, r->figure, r->unit, &r->estimate, r->better,

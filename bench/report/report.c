@@ -4,12 +4,12 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/option_table.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "kernels/error.h"
 #include "report/sweep.h"
 #include "results/results.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,31 +43,16 @@ static int take_word(void *context, const char *word)
 
 /* ---- a run ---- */
 
-/* A word as a shell would take it. */
-static void print_word(FILE *out, const char *word)
-{
-    int plain = *word != 0;
-    for (const char *c = word; *c; c++)
-        plain = plain && (isalnum((unsigned char)*c) || strchr("_-+=.,:/@%", *c));
-    if (plain) {
-        fprintf(out, " %s", word);
-        return;
-    }
-    fprintf(out, " '");
-    for (const char *c = word; *c; c++)
-        fprintf(out, *c == '\'' ? "'\\''" : "%c", *c);
-    fprintf(out, "'");
-}
-
 static void print_run(FILE *out, const struct saved_run *saved)
 {
     const cJSON *word;
     fprintf(out, "%s: %s of %s, %s %s\n ", saved->directory, json_string(saved->run, "mode"),
             json_string(saved->run, "time"), json_string(saved->run, "program"), json_string(saved->run, "version"));
+    int shown = !strcmp(json_string(saved->run, "mode"), "profile"); /* whose heading has it */
     cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(saved->run, "argv"))
     {
-        if (cJSON_IsString(word))
-            print_word(out, word->valuestring);
+        if (cJSON_IsString(word) && !shown)
+            text_print_word(out, word->valuestring);
     }
     fprintf(out, "\n\n");
     results_print_summary(out, saved->summary);

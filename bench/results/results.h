@@ -67,10 +67,10 @@ void provenance_add_comm(cJSON *json, const struct comm *comm);
 int provenance_write(const struct results *results, cJSON *json);
 
 /* Begins a summary.json: schema version, mode, label, how many rounds or rows (`of`) are done of those planned, and
- * empty heading, tables and notes. The caller owns it, and fills it. */
+ * empty heading, answers, tables and notes. The caller owns it, and fills it. */
 cJSON *results_summary_create(const char *mode, const char *label, double done, double planned, const char *of);
 
-/* Adds a line, printf's format without a newline, to the summary's "heading" or "notes". */
+/* Adds a line, printf's format without a newline, to the summary's "heading", "answers" or "notes". */
 void results_add_line(cJSON *summary, const char *list, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Adds a table below the heading, after those that are there. */
@@ -81,10 +81,10 @@ void results_add_table(cJSON *summary, const struct table *table);
  * 0, or -1, reported. */
 int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures);
 
-/* A summary in words: the lines of its heading, its tables and its notes. */
+/* A summary in words: the lines of its heading, its answers, its tables and its notes. */
 void results_print_summary(FILE *out, const cJSON *summary);
 
-/* The same on the standard output in two parts: the heading before the run, and tables and notes after it: 0, or
+/* The same on the standard output in two parts: the heading before the run, and the rest after it: 0, or
  * -1, reported. */
 void results_show_heading(const cJSON *summary);
 int results_show_body(const cJSON *summary);

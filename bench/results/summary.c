@@ -19,6 +19,7 @@ cJSON *results_summary_create(const char *mode, const char *label, double done, 
     json_add_number(json, "planned", planned);
     json_add_text(json, "of", of);
     cJSON_AddArrayToObject(json, "heading");
+    cJSON_AddArrayToObject(json, "answers");
     cJSON_AddArrayToObject(json, "tables");
     cJSON_AddArrayToObject(json, "notes");
     return json;
@@ -54,6 +55,7 @@ static void print_lines(FILE *out, const cJSON *summary, const char *list)
 static void print_body(FILE *out, const cJSON *summary)
 {
     const cJSON *table;
+    print_lines(out, summary, "answers");
     cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
     {
         table_print(out, table);

@@ -83,7 +83,7 @@ static struct written write_steps(struct one_rank *rank, const char *path, int s
     struct captured_step *step = allocate((size_t)steps, sizeof *step);
     struct step_times *times = allocate((size_t)steps, sizeof *times);
     size_t *parameters = allocate((size_t)rank->reducer.plan.n, sizeof *parameters);
-    struct alignment alignment = {{1, 0, 0}, {2, 0, 0}};
+    struct alignment alignment = {0};
     struct collectives collectives;
     timeline_clear(&rank->timeline);
     trainer_use(&rank->trainer, device_traced(device_null(), &rank->timeline, 1), &rank->reducer);
@@ -113,7 +113,6 @@ static struct written write_steps(struct one_rank *rank, const char *path, int s
                           .parameters = parameters,
                           .shapes = 1,
                           .flops = 1,
-                          .memory = 1,
                           .counters = 1};
     struct written written = {.events = one_rank_spans(rank)};
     struct trace_sink sink = {write_to_file, &written};

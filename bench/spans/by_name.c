@@ -1,4 +1,5 @@
 /* by_name.c - where the training thread's time went, by name. */
+#include "base/stats.h"
 #include "kernels/error.h"
 #include "kernels/operations.h"
 #include "spans/spans.h"
@@ -62,6 +63,47 @@ static void subtract_children(struct counted_span *item, size_t n)
     }
 }
 
+/* A row that a rank may lack; NULL then. */
+static const struct name_total *row_like(const struct totals *a, const struct name_total *like)
+{
+    for (int i = 0; i < a->n; i++)
+        if (!strcmp(a->row[i].name, like->name) && a->row[i].kind == like->kind)
+            return &a->row[i];
+    return NULL;
+}
+
+/* The spread of a row's calls from that of each rank. */
+static void combine_spread(struct name_total *sum, const struct totals *all, int ranks, double *median)
+{
+    size_t n = 0;
+    sum->least = INFINITY;
+    for (int r = 0; r < ranks; r++) {
+        const struct name_total *row = row_like(&all[r], sum);
+        if (!row)
+            continue;
+        median[n++] = row->median;
+        sum->least = fmin(sum->least, row->least);
+        sum->p95 = fmax(sum->p95, row->p95);
+        sum->most = fmax(sum->most, row->most);
+    }
+    sum->median = stats_median(median, n);
+}
+
+/* The spread of the calls of each row; item[n] are the calls of all rows, length[n] is scratch. */
+static void find_spread(struct totals *mine, const struct counted_span *item, size_t n, double *length)
+{
+    for (struct name_total *row = mine->row; row < mine->row + mine->n; row++) {
+        size_t calls = 0;
+        for (size_t i = 0; i < n; i++)
+            if (item[i].row == row)
+                length[calls++] = item[i].seconds;
+        row->least = stats_quantile(length, calls, 0);
+        row->median = stats_median(length, calls);
+        row->p95 = stats_quantile(length, calls, 0.95);
+        row->most = stats_quantile(length, calls, 1);
+    }
+}
+
 /* Adds up the rows of all ranks by name: a rank may have some that others lack (an injected delay). */
 static void sum_ranks(struct totals *sum, const struct job *job, const struct totals *mine)
 {
@@ -80,6 +122,10 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
             to->bytes += from->bytes;
         }
     }
+    double *median = allocate((size_t)job->size, sizeof *median);
+    for (struct name_total *row = sum->row; row < sum->row + sum->n; row++)
+        combine_spread(row, all, job->size, median);
+    free(median);
     free(all);
 }
 
@@ -88,8 +134,9 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
 {
     struct totals mine = {0};
     size_t n = 0;
-    struct counted_span *item =
-        allocate(timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMPUTE].n + 1, sizeof *item);
+    size_t spans = timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMPUTE].n + timeline->lane[LANE_COMMUNICATION].n;
+    struct counted_span *item = allocate(spans + 1, sizeof *item), *collective = item + spans;
+    double *length_of = allocate(spans + 1, sizeof *length_of);
     for (enum timeline_lane l = 0; l < TIMELINE_LANES; l++)
         for (size_t i = 0; l != LANE_MEMORY && i < timeline->lane[l].n; i++) {
             const struct span *span = &timeline->lane[l].span[i];
@@ -112,12 +159,18 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
                 row->bytes += operation_amount(facts->bytes, facts->sizes, span->size, compute_bytes);
             } else if (kind == KIND_COLLECTIVE)
                 row->bytes += (double)span->size[SIZE_BYTES];
-            if (kind != KIND_COLLECTIVE) /* which run in parallel to the training thread */
-                item[n++] = (struct counted_span){span->queued_ns, span->returned_ns, length, row, depth};
+            const struct counted_span counted = {span->queued_ns, span->returned_ns, length, row, depth};
+            if (kind == KIND_COLLECTIVE) /* which run in parallel to the training thread: from the end */
+                *--collective = counted;
+            else
+                item[n++] = counted;
         }
     subtract_children(item, n);
+    memmove(item + n, collective, (size_t)(item + spans - collective) * sizeof *item);
+    find_spread(&mine, item, n + (size_t)(item + spans - collective), length_of);
     sum_ranks(totals, job, &mine);
     free(item);
+    free(length_of);
 }
 
 /* ---- order ---- */

@@ -18,9 +18,10 @@ void collectives_create(struct collectives *collectives, const struct timeline *
     const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
     *collectives = (struct collectives){.n = lane->n,
                                         .item = allocate(lane->n + 1, sizeof *collectives->item),
-                                        .residual_ns = alignment_residual_ns(alignment),
+                                        .residual_ns = alignment->residual_ns,
                                         .ranks = ranks,
-                                        .straggler = allocate((size_t)ranks, sizeof *collectives->straggler)};
+                                        .straggler = allocate((size_t)ranks, sizeof *collectives->straggler),
+                                        .stall = allocate((size_t)ranks * (size_t)ranks, sizeof(double))};
     for (size_t i = 0; i < lane->n; i++) {
         const struct span *s = &lane->span[i];
         collectives->item[i] = (struct timed_collective){.queued_ns = alignment_apply(alignment, s->queued_ns),
@@ -41,12 +42,15 @@ void collectives_destroy(struct collectives *collectives)
 {
     free(collectives->item);
     free(collectives->straggler);
+    free(collectives->stall);
     memset(collectives, 0, sizeof *collectives);
 }
 
 int64_t collective_wait(const struct timed_collective *c, int rank, int64_t residual_ns)
 {
     int64_t wait = c->last_posted_ns - c->posted_ns;
+    if (c->impossible)
+        return -1;
     if (c->last_rank == rank)
         return 0;
     return wait >= 2 * residual_ns && wait > 0 ? wait : -1;
@@ -57,28 +61,49 @@ int64_t collective_transfer(const struct timed_collective *c, int rank, int64_t 
     return collective_wait(c, rank, residual_ns) < 0 ? -1 : c->completed_ns - c->last_posted_ns;
 }
 
-void collectives_find_last(struct collectives *collectives, size_t from, size_t count, const int64_t *posted)
+/* How long before the other ranks, the median of them, a rank completed a collective. */
+static int64_t ahead_of_others(const struct moments *moments, size_t count, int ranks, int rank, double *scratch)
 {
+    size_t n = 0;
+    for (int q = 0; q < ranks; q++)
+        if (q != rank)
+            scratch[n++] =
+                (double)(moments[(size_t)q * count].completed_ns - moments[(size_t)rank * count].completed_ns);
+    return n ? (int64_t)stats_median(scratch, n) : 0;
+}
+
+void collectives_find_last(struct collectives *collectives, int rank, size_t from, size_t count,
+                           const struct moments *moments)
+{
+    double *scratch = allocate((size_t)collectives->ranks, sizeof *scratch);
     for (size_t i = 0; i < count; i++) {
         struct timed_collective *c = &collectives->item[from + i];
-        int64_t last = INT64_MIN, next = INT64_MIN;
-        int rank = -1;
+        int64_t last = INT64_MIN, next = INT64_MIN, ended = INT64_MAX;
+        int latest = -1;
         for (int q = 0; q < collectives->ranks; q++) {
-            int64_t at = posted[(size_t)q * count + i];
-            if (at > last) {
+            const struct moments *m = &moments[(size_t)q * count + i];
+            ended = m->completed_ns < ended ? m->completed_ns : ended;
+            if (m->posted_ns > last) {
                 next = last;
-                last = at;
-                rank = q;
-            } else if (at > next)
-                next = at;
+                last = m->posted_ns;
+                latest = q;
+            } else if (m->posted_ns > next)
+                next = m->posted_ns;
         }
+        c->impossible = ended < last;
         int known = collectives->ranks > 1 && last > next && last - next >= 2 * collectives->residual_ns;
+        known = known && !c->impossible;
         c->last_posted_ns = last;
         c->late_ns = collectives->ranks > 1 ? last - next : 0;
-        c->last_rank = known ? rank : -1;
+        c->ahead_ns = ahead_of_others(moments + i, count, collectives->ranks, rank, scratch);
+        c->last_rank = known ? latest : -1;
         collectives->considered += c->step >= collectives->first;
         collectives->attributed += known && c->step >= collectives->first;
+        collectives->impossible += (size_t)c->impossible;
+        if (c->impossible && last - ended > collectives->impossible_ns)
+            collectives->impossible_ns = last - ended;
     }
+    free(scratch);
 }
 
 /* A rank's cost is the stall time of the others in gradient_sync while they wait for it to post. */
@@ -89,7 +114,7 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
     size_t ranks = (size_t)collectives->ranks, syncs = 0;
     struct interval *sync = allocate(host->n + 1, sizeof *sync), *wait = allocate(collectives->n + 1, sizeof *wait);
     double *late = allocate(collectives->n + 1, sizeof *late);
-    double *mine = allocate(ranks, sizeof *mine), *all = allocate(ranks * ranks, sizeof *all);
+    double *mine = allocate(ranks, sizeof *mine);
     for (const struct span *s = host->span; s < host->span + host->n; s++)
         if (step_phase_of(s) == PHASE_GRADIENT_SYNC)
             sync[syncs++] =
@@ -110,12 +135,71 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
             straggler->most = stats_quantile(late, straggler->last, 1);
         }
     }
-    job_gather(job, mine, ranks * sizeof *mine, all);
-    for (size_t i = 0; i < ranks * ranks && ranks > 1; i++)
-        collectives->straggler[i % ranks].cost += all[i] / (double)(ranks - 1) / collectives->steps;
+    job_gather(job, mine, ranks * sizeof *mine, collectives->stall);
+    for (size_t i = 0; i < ranks * ranks && ranks > 1; i++) {
+        collectives->stall[i] /= collectives->steps;
+        collectives->straggler[i % ranks].cost += collectives->stall[i] / (double)(ranks - 1);
+    }
     free(sync);
     free(wait);
     free(late);
+    free(mine);
+}
+
+/* Of how many collectives all ranks speak at a time, so that memory grows neither with the capture nor with the job. */
+static size_t at_once(const struct job *job)
+{
+    return 1 + (1 << 18) / (size_t)job->size;
+}
+
+/* Gathers when all ranks posted and completed some of the collectives, from number `from` on: all[ranks, count].
+ * Returns the count; 0 after the last. */
+static size_t gather_moments(const struct collectives *collectives, const struct job *job, size_t from,
+                             struct moments *mine, struct moments *all)
+{
+    size_t count = collectives->n - from < at_once(job) ? collectives->n - from : at_once(job);
+    for (size_t i = 0; i < count; i++)
+        mine[i] = (struct moments){collectives->item[from + i].posted_ns, collectives->item[from + i].completed_ns};
+    if (count)
+        job_gather(job, mine, count * sizeof *mine, all);
+    return count;
+}
+
+void collectives_bound_clocks(struct collectives *collectives, const struct job *job, struct alignment *alignment)
+{
+    struct bounds {
+        int64_t least, most; /* of what to add to the times of this rank's clock */
+        int clock;
+    } bounds = {INT64_MIN, INT64_MAX, job->clock}, *each;
+    if (job_max(job, job->clock) == 0) /* all read rank 0's, which is number 0 */
+        return;
+    each = allocate((size_t)job->size, sizeof *each);
+    struct moments *mine = allocate(at_once(job), sizeof *mine);
+    struct moments *all = allocate(at_once(job) * (size_t)job->size, sizeof *all);
+    for (size_t from = 0, n; (n = gather_moments(collectives, job, from, mine, all)) > 0; from += n)
+        for (size_t i = 0; i < n; i++) { /* rank 0's come first */
+            int64_t least = all[i].posted_ns - mine[i].completed_ns, most = all[i].completed_ns - mine[i].posted_ns;
+            bounds.least = least > bounds.least ? least : bounds.least;
+            bounds.most = most < bounds.most ? most : bounds.most;
+        }
+    job_gather(job, &bounds, sizeof bounds, each);
+    for (int r = 0; r < job->size; r++) {
+        if (each[r].clock != job->clock)
+            continue;
+        bounds.least = each[r].least > bounds.least ? each[r].least : bounds.least;
+        bounds.most = each[r].most < bounds.most ? each[r].most : bounds.most;
+    }
+    if (job->clock) {
+        int64_t before = alignment->offset_ns;
+        alignment_bound(alignment, bounds.least, bounds.most);
+        for (struct timed_collective *c = collectives->item; c < collectives->item + collectives->n; c++) {
+            int64_t *const times[] = {&c->queued_ns, &c->posted_ns, &c->completed_ns, &c->returned_ns};
+            for (size_t t = 0; t < sizeof times / sizeof *times; t++)
+                *times[t] += alignment->offset_ns - before;
+        }
+        collectives->residual_ns = alignment->residual_ns;
+    }
+    free(each);
     free(mine);
     free(all);
 }
@@ -123,18 +207,13 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
 void collectives_exchange(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                           const struct alignment *alignment, int first, int steps)
 {
-    enum { AT_ONCE = 4096 }; /* what all ranks posted at a time: memory does not grow with the length of the capture */
-    int64_t *mine = allocate(AT_ONCE, sizeof *mine), *all = allocate((size_t)AT_ONCE * (size_t)job->size, sizeof *all);
+    struct moments *mine = allocate(at_once(job), sizeof *mine);
+    struct moments *all = allocate(at_once(job) * (size_t)job->size, sizeof *all);
     collectives->first = first;
     collectives->steps = steps;
     collectives->residual_ns = (int64_t)job_max(job, (double)collectives->residual_ns);
-    for (size_t from = 0; from < collectives->n; from += AT_ONCE) {
-        size_t count = collectives->n - from < AT_ONCE ? collectives->n - from : AT_ONCE;
-        for (size_t i = 0; i < count; i++)
-            mine[i] = collectives->item[from + i].posted_ns;
-        job_gather(job, mine, count * sizeof *mine, all);
-        collectives_find_last(collectives, from, count, all);
-    }
+    for (size_t from = 0, n; (n = gather_moments(collectives, job, from, mine, all)) > 0; from += n)
+        collectives_find_last(collectives, job->rank, from, n, all);
     find_stragglers(collectives, job, timeline, alignment);
     free(mine);
     free(all);

@@ -75,14 +75,16 @@ struct timed_collective {
     int64_t returned_ns; /* when the training thread went on; before queued_ns if unknown */
     size_t bytes, elements, ticket;
     int step, index;        /* slot of the step; place in the plan */
+    int impossible;         /* it ended on a rank before the last one had posted it: the clocks are wrong */
     int last_rank;          /* the rank that posted it last; -1 if unknown: the clocks are not precise enough */
     int64_t last_posted_ns; /* when that was */
     int64_t late_ns;        /* how long after the last but one */
+    int64_t ahead_ns; /* how long before the others, their median, it completes on this rank; below 0: after them */
 };
 
 /* wait = last_posted - posted (0 for the rank known to be last), transfer = completed - last_posted. -1 (n/a) where the
- * wait is shorter than twice the residual of the clocks, and so not known to differ from 0; a negative transfer
- * contradicts the clocks, and is n/a as well. */
+ * wait is shorter than twice the residual of the clocks, and so not known to differ from 0, and where it is impossible.
+ */
 int64_t collective_wait(const struct timed_collective *collective, int rank, int64_t residual_ns);
 int64_t collective_transfer(const struct timed_collective *collective, int rank, int64_t residual_ns);
 
@@ -103,7 +105,10 @@ struct collectives {
     int ranks;
     int first, steps;              /* what is counted: so many slots from there on, the last ones */
     size_t considered, attributed; /* collectives from then on; those of them whose last rank is known */
+    size_t impossible;             /* those of all that are */
+    int64_t impossible_ns;         /* the longest time by which one is */
     struct straggler *straggler;   /* [ranks] */
+    double *stall; /* [ranks, ranks] seconds a step that a rank stalls in gradient_sync until another one posts */
 };
 
 /* Takes the collectives of a timeline, without knowledge of the other ranks. Release with destroy; a zeroed one is
@@ -112,14 +117,26 @@ void collectives_create(struct collectives *collectives, const struct timeline *
                         const struct alignment *alignment, int ranks);
 void collectives_destroy(struct collectives *collectives);
 
+/* Corrects the alignment of a rank that does not read rank 0's clock, and the times of its collectives: none ends on it
+ * before rank 0 has posted it, nor the other way round; two clocks that are both not rank 0's are not bounded against
+ * each other. What ranks of one clock saw counts for all of them. All ranks call, with the same number of
+ * collectives. */
+void collectives_bound_clocks(struct collectives *collectives, const struct job *job, struct alignment *alignment);
+
 /* Finds, with all ranks, who was last, and the stragglers in the last `steps` slots, from `first` on. All ranks call,
  * with the same number of collectives. */
 void collectives_exchange(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                           const struct alignment *alignment, int first, int steps);
 
-/* The part of it without messages: from posted[ranks, count] fills last_rank, last_posted_ns and late_ns of `count`
- * collectives from number `from` on. */
-void collectives_find_last(struct collectives *collectives, size_t from, size_t count, const int64_t *posted);
+/* When a rank posted and completed a collective, on rank 0's clock. */
+struct moments {
+    int64_t posted_ns, completed_ns;
+};
+
+/* The part of it without messages, on one of the ranks: from moments[ranks, count] fills impossible, last_rank,
+ * last_posted_ns, late_ns and ahead_ns of `count` collectives from number `from` on. */
+void collectives_find_last(struct collectives *collectives, int rank, size_t from, size_t count,
+                           const struct moments *moments);
 
 /* ---- totals by name: what PyTorch's profiler calls key_averages ---- */
 
@@ -136,6 +153,9 @@ struct name_total {
     double self;  /* the same without the named spans inside; NAN for collectives, which overlap with those of the
                      training thread */
     double flops, bytes; /* of its own; 0 if unknown */
+    /* Seconds of a call: the shortest of all, the median over ranks of their medians, the largest of their 95 %
+     * quantiles, the longest of all. */
+    double least, median, p95, most;
 
     /* filled by totals_sort */
     const char *kind_name;

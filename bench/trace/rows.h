@@ -68,6 +68,14 @@ void trace_put_lane(struct trace_writer *w, const char *of, long pid, long threa
 void trace_put_group(struct trace_writer *w, int abbreviated);
 void trace_put_collective(struct trace_writer *w, size_t i);
 
+/* A counter of the collectives that are posted and not complete. */
+void trace_put_in_flight(struct trace_writer *w);
+
+/* Where the row of collective i on the host is: its thread and from when to when, as ts; the training thread's call
+ * where it runs on the GPU, without a row where it takes no time. And the arrows between the rows of the host. */
+long trace_collective_row(const struct trace_writer *w, size_t i, struct interval *ts);
+void trace_put_arrows(struct trace_writer *w);
+
 /* The rows of the GPU, and of the calls that led to them. */
 void trace_put_device(struct trace_writer *w);
 

@@ -73,6 +73,19 @@ static void put_annotation(struct trace_writer *w, const char *name, int64_t sta
     trace_span_end(w, name);
 }
 
+/* The captured steps from i to last, which are of one epoch. */
+static void put_epoch(struct trace_writer *w, int i, int last)
+{
+    const struct captured_step *s = &w->trace->step[i];
+    char name[96];
+    trace_span_begin(w, "user_annotation", w->pid, w->trace->thread, w->step[i].start, w->step[last].end, ++w->id);
+    trace_print(w, ", \"first_lr\": %.6g, \"last_lr\": %.6g", (double)s->learning_rate,
+                (double)w->trace->step[last].learning_rate);
+    snprintf(name, sizeof name, "%s_epoch_%ld (lr=%.6g)", s->warmup ? "warmup" : "active", s->epoch + 1,
+             (double)s->learning_rate);
+    trace_span_end(w, name);
+}
+
 static void put_step(struct trace_writer *w, int i)
 {
     const struct trace *t = w->trace;
@@ -83,9 +96,7 @@ static void put_step(struct trace_writer *w, int i)
         while (last + 1 < t->steps && t->step[last + 1].epoch == s->epoch &&
                t->step[last + 1].number == t->step[last].number + 1)
             last++;
-        snprintf(name, sizeof name, "%s_epoch_%ld (lr=%.6g)", s->warmup ? "warmup" : "active", s->epoch + 1,
-                 (double)s->learning_rate);
-        put_annotation(w, name, w->step[i].start, w->step[last].end, ++w->id);
+        put_epoch(w, i, last);
     }
     snprintf(name, sizeof name, "ProfilerStep#%ld", s->number + 1);
     put_annotation(w, name, w->step[i].start, w->step[i].end, ++w->id);
@@ -138,6 +149,16 @@ static void put_shapes(struct trace_writer *w, const struct operation_facts *fac
 
 /* ---- collectives ---- */
 
+long trace_collective_row(const struct trace_writer *w, size_t i, struct interval *ts)
+{
+    const struct trace *t = w->trace;
+    const struct timed_collective *c = &t->collectives->item[i];
+    int call = t->nccl_version != NULL;
+    ts->start = (call ? c->queued_ns : c->posted_ns) - t->base_ns;
+    ts->end = (call ? c->returned_ns : c->completed_ns) - t->base_ns;
+    return call ? t->thread : slot_thread(t, w->slot[i]);
+}
+
 /* The collectives of a library that runs on the host, on lanes of their own; or the training thread's calls of those
  * that run on the GPU. */
 static void put_collectives(struct trace_writer *w)
@@ -147,12 +168,11 @@ static void put_collectives(struct trace_writer *w)
     /* where the numbers of streams are a GPU's own, those of the host's lanes are out of their way */
     int stream = STREAM_COMMUNICATION + (t->gpu ? 100000 : 0);
     for (size_t i = 0; i < t->collectives->n; i++) {
-        const struct timed_collective *c = &t->collectives->item[i];
-        int64_t start = call ? c->queued_ns : c->posted_ns, end = call ? c->returned_ns : c->completed_ns;
-        if (call && end <= start)
+        struct interval ts;
+        long thread = trace_collective_row(w, i, &ts);
+        if (call && ts.end <= ts.start)
             continue;
-        trace_ts_span_begin(w, call ? "user_annotation" : "cpu_op", w->pid,
-                            call ? t->thread : slot_thread(t, w->slot[i]), start - t->base_ns, end - t->base_ns,
+        trace_ts_span_begin(w, call ? "user_annotation" : "cpu_op", w->pid, thread, ts.start, ts.end,
                             w->collective_id + (long)i);
         if (!call) {
             trace_print(w, ", \"stream\": %d", stream + w->slot[i]);
@@ -171,28 +191,31 @@ static void put_counters(struct trace_writer *w, int i)
         const char *name, *series;
         double value;
         int wanted;
-    } counter[] = {{"memory", "resident bytes", (double)s->resident_bytes, w->trace->memory},
-                   {"learning_rate", "value", (double)s->learning_rate, w->trace->counters},
-                   {"loss", "value", (double)s->loss, w->trace->counters},
-                   {"grad_norm", "value", (double)s->grad_norm, w->trace->counters}};
+        int64_t at_ns;
+    } counter[] = {{"memory", "resident bytes", (double)s->resident_bytes, s->resident_bytes > 0, w->step[i].end},
+                   {"learning_rate", "value", (double)s->learning_rate, w->trace->counters, w->step[i].start},
+                   {"loss", "value", (double)s->loss, w->trace->counters, w->step[i].end},
+                   {"grad_norm", "value", (double)s->grad_norm, w->trace->counters, w->step[i].end}};
     for (int c = 0; c < 4; c++) {
         if (!counter[c].wanted || !isfinite(counter[c].value))
             continue;
-        trace_row_begin(w, "C", w->pid, w->trace->thread, trace_row_time(w->trace, w->step[i].end));
+        trace_row_begin(w, "C", w->pid, w->trace->thread, trace_row_time(w->trace, counter[c].at_ns));
         trace_print(w, ", \"name\": \"%s\", \"args\": {\"%s\": %.9g}}", counter[c].name, counter[c].series,
                     counter[c].value);
     }
 }
 
+/* What was allocated at set-up, long before the first step, is there when it begins. */
 static void put_memory(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     const struct lane *lane = &t->timeline->lane[LANE_MEMORY];
+    int64_t first = t->steps ? w->step[0].start : 0;
     size_t total = 0;
     for (size_t i = 0; i < lane->n; i++) {
         const struct span *s = &lane->span[i];
         total += s->size[SIZE_BYTES];
-        trace_row_begin(w, "i", w->pid, t->thread, trace_row_time(t, s->start_ns));
+        trace_row_begin(w, "i", w->pid, t->thread, trace_row_time(t, later(s->start_ns, first)));
         trace_print(
             w,
             ", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": \"[memory]\", \"args\": {\"Bytes\": %zu, "
@@ -255,15 +278,16 @@ static void put_rows(struct trace_writer *w)
     w->collective_id = w->operation_id + (long)t->timeline->lane[LANE_COMPUTE].n;
     w->id = w->collective_id + (long)t->collectives->n;
     put_lanes(w);
-    if (t->memory)
-        put_memory(w);
+    put_memory(w);
     put_host(w);
     if (!t->nccl_version)
         put_collectives(w);
+    trace_put_arrows(w);
     if (t->gpu && !t->without_cuda)
         trace_put_device(w);
     for (int i = 0; i < t->steps; i++)
         put_counters(w, i);
+    trace_put_in_flight(w);
     put_sentinel(w);
     free(w->slot);
     free(w->step);

@@ -33,10 +33,10 @@ struct trace {
     const struct captured_step *step; /* [steps] */
     int steps;
     const struct collectives *collectives;
-    const size_t *parameters;            /* of each collective of the plan */
-    size_t compute_bytes;                /* of a number of the device's compute type */
-    int shapes, flops, memory, counters; /* what else to write: 0 or 1 each */
-    int without_cpu, without_cuda;       /* activities to leave out */
+    const size_t *parameters;      /* of each collective of the plan */
+    size_t compute_bytes;          /* of a number of the device's compute type */
+    int shapes, flops, counters;   /* what else to write: 0 or 1 each */
+    int without_cpu, without_cuda; /* activities to leave out */
 
     const struct gpu_facts *gpu; /* that the rank computes on; NULL: the CPU */
     int gpu_index;

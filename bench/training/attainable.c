@@ -6,6 +6,7 @@
 #include "training/parts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* One rank's view in series of [rounds] numbers, in seconds. */
@@ -112,15 +113,58 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
         alone_of(attainable, implementation, i)[round] = seconds_alone(job, timeline, reducer, &lead, i);
 }
 
+/* Adds to seconds[plan.n] the mean duration of each collective in the timed steps. */
+static void add_durations(const struct timeline *timeline, int timed, double *seconds)
+{
+    const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
+    for (const struct span *span = lane->span; span < lane->span + lane->n; span++)
+        if (span->step >= DISCARDED_STEPS)
+            seconds[span->index] += 1e-9 * (double)(span->end_ns - span->start_ns) / timed;
+}
+
+static void print_list(FILE *out, const char *name, const double *seconds, int n, size_t stride)
+{
+    fprintf(out, ", \"%s\": [", name);
+    for (int i = 0; i < n; i++)
+        fprintf(out, "%s%.6f", i ? ", " : "", 1e3 * seconds[(size_t)i * stride]);
+    fprintf(out, "]");
+}
+
+int attainable_write(const struct attainable *a, struct results *results, const char *label,
+                     const struct timeline *timeline, int timed, int implementation, size_t round)
+{
+    const struct reducer *reducer = &a->reducer[implementation];
+    char *text = NULL;
+    size_t length = 0, tensors = (size_t)a->tensors;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        FATAL("no memory for the telemetry of a block");
+    fprintf(out, "{\"implementation\": \"%s\", \"round\": %zu", label, round);
+    if (reducer->strategy->reduces) {
+        double *in_step = allocate((size_t)reducer->plan.n + 1, sizeof *in_step);
+        add_durations(timeline, timed, in_step);
+        print_list(out, "alone_ms", alone_of(a, implementation, 0) + round, reducer->plan.n, a->rounds);
+        print_list(out, "in_step_ms", in_step, reducer->plan.n, 1);
+        fprintf(out, ", \"last_tensor\": [");
+        for (int i = 0; i < reducer->plan.n; i++)
+            fprintf(out, "%s%d", i ? ", " : "", reducer->plan.bucket[i].last_tensor);
+        fprintf(out, "]}\n");
+        free(in_step);
+    } else {
+        print_list(out, "gradients_ready_ms", a->none + round, a->tensors, a->rounds);
+        fprintf(out, ", \"backward_end_ms\": %.6f, \"update_ms\": %.6f}\n", 1e3 * a->none[tensors * a->rounds + round],
+                1e3 * a->none[(tensors + 1) * a->rounds + round]);
+    }
+    fclose(out);
+    return results_append(results, text, length);
+}
+
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int timed,
                            size_t round, double *alone)
 {
-    const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
     int plan = attainable->reducer->plan.n;
     double *ratio = allocate((size_t)plan, sizeof *ratio), median;
-    for (const struct span *span = lane->span; span < lane->span + lane->n; span++)
-        if (span->step >= DISCARDED_STEPS)
-            ratio[span->index] += 1e-9 * (double)(span->end_ns - span->start_ns) / timed;
+    add_durations(timeline, timed, ratio);
     *alone = 0;
     for (int i = 0; i < plan; i++) {
         double seconds = alone_of(attainable, 0, i)[round];
@@ -132,37 +176,29 @@ double attainable_slowdown(const struct attainable *attainable, const struct tim
     return median;
 }
 
-/* The median over the first rounds of each of n series, of the slowest rank; value[n]. */
-static void slowest_medians(const struct attainable *a, const struct job *job, const double *series, int n,
-                            size_t rounds, double *value)
+void attainable_rounds(const struct attainable *a, const struct job *job, int implementation, size_t rounds,
+                       double *seconds)
 {
-    double *all = allocate((size_t)n * (size_t)job->size, sizeof *all);
-    for (int i = 0; i < n; i++)
-        value[i] = stats_median(series + (size_t)i * a->rounds, rounds);
-    job_gather(job, value, (size_t)n * sizeof *value, all);
-    for (int i = 0; i < n; i++)
-        for (int r = 0; r < job->size; r++)
-            value[i] = fmax(value[i], all[r * n + i]);
-    free(all);
-}
-
-void attainable_compute(const struct attainable *a, const struct job *job, size_t rounds, double *seconds)
-{
-    int tensors = a->tensors;
-    double *none = allocate((size_t)tensors + 2, sizeof *none);
-    double *alone = allocate((size_t)tensors, sizeof *alone), *ready = allocate((size_t)tensors, sizeof *ready);
-    slowest_medians(a, job, a->none, tensors + 2, rounds, none);
-    for (int i = 0; i < a->n; i++) {
-        const struct plan *plan = &a->reducer[i].plan;
-        seconds[i] = NAN;
-        if (!a->reducer[i].strategy->reduces)
-            continue;
-        slowest_medians(a, job, alone_of(a, i, 0), plan->n, rounds, alone);
-        for (int b = 0; b < plan->n; b++)
-            ready[b] = none[plan->bucket[b].last_tensor];
-        seconds[i] = attainable_of_plan(plan->n, ready, alone, none[tensors], none[tensors + 1]);
+    const struct plan *plan = &a->reducer[implementation].plan;
+    double *mine = allocate(rounds + 1, sizeof *mine), *all = allocate(rounds * (size_t)job->size + 1, sizeof *all);
+    double *ready = allocate((size_t)plan->n + 1, sizeof *ready), *alone = allocate((size_t)plan->n + 1, sizeof *alone);
+    const double *backward_end = a->none + (size_t)a->tensors * a->rounds, *rest = backward_end + a->rounds;
+    for (size_t r = 0; r < rounds; r++) {
+        for (int b = 0; b < plan->n; b++) {
+            ready[b] = a->none[(size_t)plan->bucket[b].last_tensor * a->rounds + r];
+            alone[b] = alone_of(a, implementation, b)[r];
+        }
+        mine[r] = attainable_of_plan(plan->n, ready, alone, backward_end[r], rest[r]);
     }
-    free(none);
-    free(alone);
+    if (rounds)
+        job_gather(job, mine, rounds * sizeof *mine, all);
+    for (size_t r = 0; r < rounds; r++) {
+        seconds[r] = 0;
+        for (size_t q = 0; q < (size_t)job->size; q++)
+            seconds[r] = fmax(seconds[r], all[q * rounds + r]);
+    }
+    free(mine);
+    free(all);
     free(ready);
+    free(alone);
 }

@@ -4,6 +4,7 @@
 
 #include "ddp/job.h"
 #include "ddp/strategy.h"
+#include "results/results.h"
 #include "spans/spans.h"
 
 /* Seconds from a step's start in which perfect overlap of a plan of n collectives would be done:
@@ -26,14 +27,22 @@ void attainable_destroy(struct attainable *attainable);
 void attainable_measure(struct attainable *attainable, const struct job *job, struct timeline *timeline,
                         const struct step_times *times, int timed, int implementation, size_t round);
 
+/* Adds to this rank's metrics what that measured in a round, in ms, so that anyone can compute attainable, and
+ * comm_slowdown, again. Of `none`: gradients_ready_ms of each tensor, backward_end_ms, update_ms (clipping and
+ * optimizer). Of the others: for each collective alone_ms, in_step_ms (its mean duration in the timed steps) and
+ * last_tensor, whose gradient it waits for. 0, or -1, reported. */
+int attainable_write(const struct attainable *attainable, struct results *results, const char *label,
+                     const struct timeline *timeline, int timed, int implementation, size_t round);
+
 /* Of this rank in one round of the first implementation, which reduces: how much longer its collectives took in its
  * block, whose spans are in the timeline: the median over the collectives of (mean duration in the timed steps) /
  * (duration alone); and in *alone the seconds of all of them alone. */
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int timed,
                            size_t round, double *alone);
 
-/* seconds[n] = attainable step time of each implementation (defined in results/README.md), from medians over the first
- * `rounds` rounds, of the slowest rank; NAN for one that does not reduce. All ranks call it. */
-void attainable_compute(const struct attainable *attainable, const struct job *job, size_t rounds, double *seconds);
+/* seconds[rounds] = the attainable step time of an implementation that reduces (attainable_of_plan), of the slowest
+ * rank in each of the first rounds. All ranks call it. */
+void attainable_rounds(const struct attainable *attainable, const struct job *job, int implementation, size_t rounds,
+                       double *seconds);
 
 #endif

@@ -76,14 +76,15 @@ static int buckets_parse(const struct option *option, const char *text, void *fi
     return 0;
 }
 
-/* ---- a delay ---- */
+/* ---- delays ---- */
 
 static int delay_parse(const struct option *option, const char *text, void *field)
 {
     static const struct option of_delay = {.name = "inject-delay phase"};
     char name[32], value[32];
+    struct delays *delays = field;
     struct delay d = {-1, 0, PHASE_BACKWARD};
-    int more, phase = -1;
+    int more, phase = -1, most = sizeof delays->item / sizeof *delays->item;
     for (const char *at = text; (more = option_next_pair(&at, name, value)) > 0;) {
         double number = 0;
         int bad = strcmp(name, "phase") && option_number(value, &number);
@@ -102,15 +103,28 @@ static int delay_parse(const struct option *option, const char *text, void *fiel
     if (more < 0 || d.rank < 0 || d.ms <= 0 || phase < 0)
         return error_report("--%s %s: expected rank=R,ms=TIME,phase=NAME, such as rank=1,ms=5,phase=backward_pass",
                             option->name, text);
+    if (delays->n == most)
+        return error_report("--%s %s: there are %d delays already, and no more can be given", option->name, text, most);
     d.phase = (enum step_phase)phase;
-    *(struct delay *)field = d;
+    delays->item[delays->n++] = d;
     return 0;
+}
+
+static void delay_print(const struct option *option, const void *field, char *text, size_t size)
+{
+    const struct delays *delays = field;
+    size_t at = 0;
+    (void)option;
+    *text = 0;
+    for (int i = 0; i < delays->n && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%srank=%d,ms=%g,phase=%s", i ? " " : "", delays->item[i].rank,
+                               delays->item[i].ms, phase_name[delays->item[i].phase]);
 }
 
 const struct option_kind option_strategy = {VALUE_TEXT, strategy_parse, NULL};
 const struct option_kind option_strategies = {VALUE_TEXT, strategies_parse, NULL};
 const struct option_kind option_buckets = {VALUE_TEXT, buckets_parse, NULL};
-const struct option_kind option_delay = {VALUE_TEXT, delay_parse, NULL};
+const struct option_kind option_delay = {VALUE_TEXT, delay_parse, delay_print};
 
 /* ---- the rows ---- */
 

@@ -81,8 +81,8 @@ static const struct option block_rows[] = {
      .help = "timed steps of a block, after 2 that are not; 0: those of the regime's epochs, 3 with --profile"},
     {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable),
      .help = "also time every collective alone, and print step time / what perfect overlap would reach"},
-    {.name = "inject-delay", .kind = &option_delay, .offset = FIELD(delay),
-     .help = "make one rank sleep whenever a phase begins: rank=R,ms=TIME,phase=NAME"},
+    {.name = "inject-delay", .kind = &option_delay, .offset = FIELD(delays),
+     .help = "make a rank sleep whenever a phase begins: rank=R,ms=TIME,phase=NAME; may be repeated"},
 };
 /* clang-format on */
 
@@ -166,8 +166,9 @@ int training_options_check(struct training_options *o, const struct option_table
 
 int training_options_fit(struct training_options *o, int ranks)
 {
-    if (o->delay.ms > 0 && o->delay.rank >= ranks)
-        return error_report("--inject-delay rank=%d: there are ranks 0 to %d", o->delay.rank, ranks - 1);
+    for (int i = 0; i < o->delays.n; i++)
+        if (o->delays.item[i].rank >= ranks)
+            return error_report("--inject-delay rank=%d: there are ranks 0 to %d", o->delays.item[i].rank, ranks - 1);
     size_t parts = (size_t)ranks * o->grad_accumulation;
     if (o->batch_size_per_rank % o->grad_accumulation)
         return error_report("--batch-size-per-rank %zu does not divide into %zu micro-batches: use a multiple of %zu",

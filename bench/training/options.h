@@ -44,11 +44,14 @@ struct bucket_sizes {
 };
 extern const struct option_kind option_buckets;
 
-/* One rank sleeps at the start of a phase of each of its steps; ms 0: none does. */
-struct delay {
-    int rank;
-    double ms;
-    enum step_phase phase;
+/* Ranks that sleep whenever a phase begins. */
+struct delays {
+    int n;
+    struct delay {
+        int rank;
+        double ms;
+        enum step_phase phase;
+    } item[16];
 };
 extern const struct option_kind option_delay;
 
@@ -85,7 +88,7 @@ struct training_options {
     size_t rounds, steps_per_block; /* rounds: with resolve, the least; steps_per_block 0: the epochs of the regime */
     double resolve, max_minutes;    /* resolve: percent; 0: just those rounds */
     int attainable;
-    struct delay delay;
+    struct delays delays;
 
     /* made from the above, by the command and by training_options_check */
     struct implementation implementation[MAX_IMPLEMENTATIONS];

@@ -308,8 +308,8 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
             series_grow(&m->seconds, (size_t)m->n * FIGURES, &m->capacity);
         b.implementation = rotated(b.round, (int)(done % (size_t)o->n), o->n);
         int wrote = run_block(run, results, &b);
-        if (hooks->block)
-            hooks->block(hooks->context, run, b.times, b.overlap, b.implementation, b.round);
+        if (hooks->block && hooks->block(hooks->context, run, results, b.times, b.overlap, b.implementation, b.round))
+            wrote = -1;
         status = job_agree(run->job, wrote);
         if (status)
             break;

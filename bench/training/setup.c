@@ -52,9 +52,9 @@ static void create_trainer(struct run *run)
         .micro_batches = o->grad_accumulation,
         .max_norm = (float)o->max_norm,
         .log_grad_norm = o->log_grad_norm,
-        .delayed_phase = o->delay.phase,
-        .delay_ns = run->job->rank == o->delay.rank ? (int64_t)(1e6 * o->delay.ms) : 0,
     };
+    for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
+        run->trainer.delay_ns[d->phase] += d->rank == run->job->rank ? (int64_t)(1e6 * d->ms) : 0;
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, (float)o->weight_decay};
     size_t slots = DISCARDED_STEPS + o->block_steps, captured = run_capture_room(run) + 1;
     trainer_create(&run->trainer, &adamw, slots > captured ? slots : captured);

@@ -139,9 +139,9 @@ struct run {
 struct run_hooks {
     void *context;
     /* A block is over; its spans are still in the timeline. times and overlap are [DISCARDED_STEPS + block_steps].
-     * NULL: nothing. */
-    void (*block)(void *context, struct run *run, const struct step_times *times, const struct overlap *overlap,
-                  int implementation, size_t round);
+     * NULL: nothing. Returns 0; or -1, reported: what it found could not be written. */
+    int (*block)(void *context, struct run *run, struct results *results, const struct step_times *times,
+                 const struct overlap *overlap, int implementation, size_t round);
     /* Some time has gone by: write what there is. Returns 0; or -1, reported. */
     int (*summary)(void *context, struct run *run, const struct results *results);
     /* With --resolve, on rank 0 alone: how many rounds answer the question, at most those made if they do. */

@@ -48,7 +48,7 @@ function room_of(path) { sub("^bench/", "", path); return sub("/.*", "", path) ?
 '
 
 # Each rule prints the lines of the tree $1 that break it.
-mpi() { includes "$1" | only 'mpi[.]h' 'ddp/comm_mpi[.]c|ddp/comm_nccl[.]c|ddp/job[.]c|kernels/error[.]c|bench/selfbench/allreduce[.]c'; }
+mpi() { includes "$1" | only 'mpi[.]h' 'ddp/comm_mpi[.]c|ddp/comm_nccl[.]c|ddp/job[.]c|ddp/links[.]c|kernels/error[.]c|bench/selfbench/allreduce[.]c'; }
 cuda() { includes "$1" | only 'cuda_runtime.*[.]h' 'kernels/cuda/.*|ddp/comm_nccl[.]c'; }
 cblas() { includes "$1" | only 'cblas[.]h' 'kernels/cpu/.*'; }
 # A header of ours is named by its folder: "spans/spans.h", not "spans.h", "../spans/spans.h" or "bench/spans/spans.h". Only
@@ -87,7 +87,7 @@ sizes() {
             END {
                 for (folder in lines)
                     if (lines[folder] > 3000) print "bench/" folder ": " lines[folder] " lines, the limit is 3000"
-                if (bench > 15500) print "bench: " bench " lines, the limit is 15500"
+                if (bench > 16500) print "bench: " bench " lines, the limit is 16500"
             }' | sort
     )
 }
@@ -229,9 +229,9 @@ expect conditionals bench/main.c '#elif 1'
 expect clones kernels/cpu/scale.c 'void cpu_add(float *x,\n             size_t n)\n{\n#pragma omp parallel for simd\n}'
 grown bench/monitor 3000 ''
 grown bench/monitor 3001 'bench/monitor: 3001 lines, the limit is 3000'
-grown bench 15501 'bench: 155?? lines, the limit is 15500'
+grown bench 16501 'bench: 165?? lines, the limit is 16500'
 
-check mpi "mpi.h only in the comms, job.c, error.c and what is compared with MPI itself"
+check mpi "mpi.h only in the comms, job.c, links.c, error.c and what is compared with MPI itself"
 check cuda "cuda_runtime only in kernels/cuda and comm_nccl.c"
 check cblas "cblas.h only in kernels/cpu"
 check clones "operations of the CPU with omp simd are CPU_CLONES"
@@ -246,5 +246,5 @@ fi
 check names "headers are named by their folders"
 check floors "no include of a higher floor, or of another room of one's own"
 check private "no private header of another folder"
-check sizes "bench/ at most 15500 lines of C, none of its folders above 3000"
+check sizes "bench/ at most 16500 lines of C, none of its folders above 3000"
 exit "$failed"

@@ -51,7 +51,7 @@ agrees() { "$python" "$root/tests/consumers/recompute_trace.py" "$out" "$impleme
 
 # summary EXPRESSION: whether it is true of summary.json, as s, with the rows of its tables by key, as t.
 summary() { "$python" -c "import json; s = json.load(open('$out/$implementation/summary.json'))
-t = {table['key']: table['rows'] for table in s['tables']}; assert $1, t['stragglers']"; }
+t = {table['key']: table['rows'] for table in s['tables']}; assert ($1), t['stragglers']"; }
 
 # rows EXPRESSION: whether it is true of the rows of rank 0's trace, as a list of names in rows, and all of it in t.
 rows() {
@@ -74,14 +74,23 @@ for implementation in ddp ddp_individual ddp_individual_v2 ddp_bucketed ddp_flat
     done
 done
 
+# the runs before: number 3 is of ddp on 3 ranks, number 12 of ddp_bucketed
+"$program" compare "$temporary/out3" --candidate "$temporary/out12" --label ddp,bucketed >printed 2>said && status=0 || status=$?
+case $status in 0 | 3 | 4) good=0 ;; *) good=1 ;; esac
+for line in 'profile-implementation: baseline ddp, candidate ddp_bucketed' 'profiled step ' 'profiled backward_pass ' \
+    'profiled linear_forward_self ' 'profiled collective '; do
+    grep -q "^ *$line" printed || good=1
+done
+result "$good" "compare sets profiles of two implementations side by side (status $status)"
+
 # ---- what can be asked for ----
 
-profile 2 ddp_bucketed --grad-accumulation 2 --record-shapes --with-flops --profile-memory --profile-counters \
+profile 2 ddp_bucketed --grad-accumulation 2 --record-shapes --with-flops --profile-counters \
     --log-grad-norm --profile-sort name
 with_python "all there is: every figure agrees with the traces" agrees
 with_python "--record-shapes, --with-flops: in the rows" rows \
     "[r['args']['Input Dims'] for r in t if r['name'] == 'linear_forward'][0] == [[48, 32], [96, 32]] and [r['args']['flops'] for r in t if r['name'] == 'linear_forward'][0] == 2 * 48 * 32 * 96"
-with_python "--profile-memory, --profile-counters: in the rows" rows \
+with_python "memory always, with --profile-counters more: in the rows" rows \
     "'[memory]' in rows and {'memory', 'learning_rate', 'loss', 'grad_norm'} <= set(rows)"
 with_python "warm-up epochs: named with their learning rate, and clipping is in them alone" rows \
     "rows.count('gradient_clipping_warmup') == 2 and 'warmup_epoch_1 (lr=0)' in rows and 'warmup_epoch_2 (lr=0.0005)' in rows and 'active_epoch_3 (lr=0.001)' in rows"
@@ -102,11 +111,21 @@ with_python "--profile-wait and so on: every figure agrees with the traces" agre
 for implementation in ddp ddp_bucketed; do
     # long compared with what busy cores delay the other rank by
     profile 2 "$implementation" --inject-delay rank=1,ms=100,phase=backward_pass --num-epochs 8
-    with_python "$implementation with 100 ms of delay on rank 1: the table names it and its cost" summary \
-        "t['stragglers'][1]['late_most'] > 0.075 and t['stragglers'][1]['cost'] > 0.075 and t['stragglers'][0]['cost'] < 0.025"
-    grep -q "straggler (warning): rank 1 came last" "$out/${implementation}_summary.txt" && good=0 || good=1
+    with_python "$implementation with 100 ms of delay on rank 1: the table names it, the phase and its cost" summary \
+        "[row['rank'] for row in t['stragglers']] == [1, 0] and t['stragglers'][0]['late_phase'] == 'backward_pass' and
+         t['stragglers'][0]['late'] > 0.075 and t['stragglers'][0]['saves'] > 0.075 and
+         t['stragglers'][0]['behind_most'] > 0.075 and t['stragglers'][0]['cost'] > 0.075 and t['stragglers'][1]['cost'] < 0.025"
+    grep -q "straggler (warning, up to .* ms a step): rank 1 came last .*; it works .*, most in backward_pass" "$out/${implementation}_summary.txt" && good=0 || good=1
     result "$good" "$implementation with 100 ms of delay on rank 1: it is a finding"
 done
+profile 3 ddp --inject-delay rank=1,ms=70,phase=forward_pass --inject-delay rank=2,ms=100,phase=optimizer_step --num-epochs 8
+with_python "70 ms on rank 1 and 100 on rank 2: the table names both, and what each costs alone and together" summary \
+    "[row['rank'] for row in t['stragglers']] == [2, 1, 0] and
+     [row['late_phase'] for row in t['stragglers'][:2]] == ['optimizer_step', 'forward_pass'] and
+     0.005 < t['stragglers'][0]['saves'] < 0.055 and t['stragglers'][1]['saves'] > 0.075"
+grep -q "straggler (warning, up to .* ms a step): rank 2 came last .*, most in optimizer_step .*; rank 1 works .* longer, most in forward_pass" \
+    "$out/ddp_summary.txt" && good=0 || good=1
+result "$good" "70 ms on rank 1 and 100 on rank 2: the finding names both"
 
 # ---- too much, and the end of it ----
 

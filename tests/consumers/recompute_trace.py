@@ -89,6 +89,44 @@ def check_nesting(rows):
             stack.append(row)
 
 
+def check_arrows(trace, rows):
+    """Each begins in one row and ends, no earlier, in another; from a collective there is one to gradient_sync."""
+    lanes = {}
+    for row in rows:
+        lanes.setdefault((row["pid"], row["tid"]), []).append(row)
+    begun = {(e["cat"], e["id"]): e for e in trace["traceEvents"] if e["ph"] == "s"}
+    ended = {(e["cat"], e["id"]): e for e in trace["traceEvents"] if e["ph"] == "f"}
+    if set(begun) != set(ended) or len({key[1] for key in begun}) != len(begun):
+        raise Wrong("an arrow lacks an end, or two have the same id")
+    for key, start in begun.items():
+        end = ended[key]
+        if ns(end["ts"]) < ns(start["ts"]):
+            raise Wrong(f"the arrow {key} ends before it begins")
+        for event in (start, end):
+            lane = lanes.get((event["pid"], event["tid"]), [])
+            if not any(r["start"] <= ns(event["ts"]) <= r["end"] for r in lane):
+                raise Wrong(f"the arrow {key} is at no row")
+    synced = sum(key[0] == "gradient_sync" for key in begun)
+    collectives = sum("Collective name" in r["args"] and r["cat"] == "cpu_op" for r in rows)
+    if collectives and synced != collectives:
+        raise Wrong(f"{synced} arrows to gradient_sync from {collectives} collectives")
+
+
+def check_in_flight(trace, rows):
+    """The counter of collectives on the host says at each of its times how many were posted and not complete."""
+    counter = [(ns(e["ts"]), e["args"]["number"]) for e in trace["traceEvents"] if e["name"] == "collectives in flight"]
+    collectives = [r for r in rows if "Collective name" in r["args"]]
+    if any(r["cat"] != "cpu_op" for r in collectives):
+        return
+    changes = sorted([(r["start"], 1) for r in collectives] + [(r["end"], -1) for r in collectives])
+    expected, number = {}, 0
+    for at, by in changes:
+        number += by
+        expected[at] = number
+    if counter != sorted(expected.items()):
+        raise Wrong("the counter of collectives in flight is not theirs")
+
+
 def steps_of(rows):
     """The steps that have phases, each with its phases and figures; the sentinel at the end has none."""
     steps = []
@@ -147,6 +185,8 @@ def read_trace(path):
         raise Wrong(f"{path}: the rank cannot be found as analysers look for it")
     rows = rows_of(trace)
     check_nesting(rows)
+    check_arrows(trace, rows)
+    check_in_flight(trace, rows)
     steps = steps_of(rows)
     for step in steps:
         step["figures"] = measure(step)
@@ -158,7 +198,7 @@ def read_trace(path):
 
 def find_waits(ranks, residual_ns, first=0):
     """Who was last in each collective, how late, and what that cost the others, who waited in gradient_sync; late and
-    cost from step `first` on."""
+    stall from step `first` on."""
     size = len(ranks)
     by_seq = {}
     counted = set()
@@ -176,23 +216,22 @@ def find_waits(ranks, residual_ns, first=0):
             raise Wrong(f"collective {seq} is on {len(rows)} of {size} ranks")
         order = sorted(rows, key=lambda r: rows[r]["start"])
         last = rows[order[-1]]["start"]
-        told = size > 1 and last - rows[order[-2]]["start"] >= 2 * residual_ns
+        possible = min(row["end"] for row in rows.values()) >= last
+        told = possible and size > 1 and last - rows[order[-2]]["start"] >= 2 * residual_ns
         if told and seq in counted:
             late[order[-1]].append(last - rows[order[-2]]["start"])
         for r, row in rows.items():
             wait = last - row["start"]
-            known = (told and r == order[-1]) or (wait >= 2 * residual_ns and wait > 0)
-            transfer = row["end"] - last # below 0 the clocks contradict it: not known
-            waits[seq, r] = (wait, transfer if transfer >= 0 else None) if known else None
+            known = (told and r == order[-1]) or (possible and wait >= 2 * residual_ns and wait > 0)
+            waits[seq, r] = (wait, row["end"] - last) if known else None
             if told and r != order[-1] and seq in counted:
                 waiting[r, order[-1]].append((row["start"], last))
-    cost = {r: 0.0 for r in range(size)}
+    stall = {}
     for rank in ranks:
         sync = union((p["start"], p["end"]) for s in rank["steps"] for p in s["phases"] if p["name"] == "gradient_sync")
         for r in range(size):
-            if r != rank["rank"] and size > 1:
-                cost[r] += common(union(waiting[rank["rank"], r]), sync) / (size - 1)
-    return waits, late, cost
+            stall[rank["rank"], r] = common(union(waiting[rank["rank"], r]), sync) if r != rank["rank"] else 0
+    return waits, late, stall
 
 
 class Comparison:
@@ -260,18 +299,73 @@ def compare(ranks, directory, summary):
         check.same(f"{phase} mean", statistics.fmean(values), 1e3 * phases[phase]["mean"], rounding)
         check.same(f"{phase} median", statistics.median(values), 1e3 * phases[phase]["median"], rounding)
         check.same(f"{phase} figure", phases[phase]["median"], figure(summary, phase), 1e-12)
-        slowest = [s["figures"][f"{phase}_ms"] * 1e-6
-                   for s in ranks[summary["capture"]["slowest_rank"]]["steps"] if s["number"] >= first]
-        if len(slowest) > 1:
-            p95 = statistics.quantiles(slowest, n=100, method="inclusive")[94]
-            check.same(f"{phase} p95_steps", p95, 1e3 * phases[phase]["p95_steps"], rounding)
+        of_rank = [[s["figures"][f"{phase}_ms"] * 1e-6 for s in rank["steps"] if s["number"] >= first] for rank in ranks]
+        medians = [statistics.median(values) for values in of_rank]
+        for name, value in [("least", min(medians)), ("most", max(medians)), ("p95_steps", max(map(p95, of_rank)))]:
+            check.same(f"{phase} {name}", value, 1e3 * phases[phase][name], rounding)
+            theirs = phases[phase][name.replace("_steps", "") + "_rank"]
+            ours = p95(of_rank[theirs]) if name == "p95_steps" else medians[theirs]
+            check.same(f"{phase} rank with {name}", ours, value, rounding)
     counted = [s for r in ranks for s in r["steps"] if s["number"] >= first]
     if everyone:
         compare_operations(check, counted, summary, rounding)
+        compare_spread(check, ranks, summary, first)
         if len(ranks) > 1:
             compare_collectives(check, counted, summary)
+            compare_late(check, ranks, summary, first, rounding)
+            compare_buckets(check, counted, summary, rounding)
         compare_waits(check, ranks, summary, clock)
+    compare_controls(check, directory, ranks[0]["size"], summary)
     return check.compared
+
+
+def p95(values):
+    return statistics.quantiles(values, n=100, method="inclusive")[94] if len(values) > 1 else values[0]
+
+
+def quartile(values):
+    return statistics.quantiles(values, n=4, method="inclusive")[0] if len(values) > 1 else values[0]
+
+
+def compare_late(check, ranks, summary, first, rounding):
+    """Work, the phases without gradient_sync, beyond that of the fast ranks, in median steps; and each phase in its lower quartile."""
+    names = [p for p in PHASES if p != "gradient_sync"]
+    steps = [[s["figures"] for s in rank["steps"] if s["number"] >= first] for rank in ranks]
+    work = [1e-6 * statistics.median(sum(s[f"{p}_ms"] for p in names) for s in mine) for mine in steps]
+    pace = sorted(work)[(len(ranks) - 1) // 4]
+    quartiles = {p: [1e-6 * quartile([s[f"{p}_ms"] for s in mine]) for mine in steps] for p in names}
+    beyond = {p: [v - sorted(of_ranks)[(len(ranks) - 1) // 4] for v in of_ranks] for p, of_ranks in quartiles.items()}
+    rows = rows_of_table(summary, "stragglers")
+    for row, below in zip(rows, [*rows[1:], None]):
+        r = row["rank"]
+        check.same(f"rank {r} late", max(0, work[r] - pace), 1e3 * row["late"], rounding)
+        check.same(f"rank {r} late by", max(0, *(beyond[p][r] for p in names)), 1e3 * row["late_by"], rounding)
+        if row["late_phase"]:
+            check.same(f"rank {r} late phase", beyond[row["late_phase"]][r], 1e3 * row["late_by"], rounding)
+        saves = max(work) - max(pace, work[below["rank"]]) if below and work[r] > pace else 0
+        check.same(f"rank {r} saves", saves, 1e3 * row["saves"], rounding)
+
+
+def compare_buckets(check, steps, summary, rounding):
+    """Of collectives of the host, whose steps begin when the training thread's do."""
+    table = rows_of_table(summary, "buckets")
+    if not table or any(row["cat"] != "cpu_op" for step in steps for row in step["comm"]):
+        return
+    times = {}
+    for step in steps:
+        last = max(step["comm"], key=lambda row: row["end"])
+        compute = union((r["start"], r["end"]) for r in step["compute"])
+        for row in step["comm"]:
+            whole = [[row["start"], row["end"]]]
+            times.setdefault(row["args"]["bucket"], []).append(
+                (row["start"] - step["start"], row["end"] - step["start"], length(whole) - common(whole, compute),
+                 row["start"] - step["start"] - ns(row["args"]["queued_us"]), row is last))
+    check.same("buckets", len(times), len(table), 0)
+    for row in table:
+        posted, done, exposed, queued, last = zip(*times[row["bucket"]])
+        for name, values in [("posted", posted), ("done", done), ("exposed", exposed), ("queued", queued)]:
+            check.same(f"bucket {row['bucket']} {name}", 1e-6 * statistics.median(values), 1e3 * row[name], rounding)
+        check.same(f"bucket {row['bucket']} last", statistics.fmean(last), row["last"], 1e-9)
 
 
 def compare_segments(check, step, line, rounding):
@@ -329,6 +423,23 @@ def compare_operations(check, steps, summary, rounding):
         check.same(f"{key} self", None if key[0] == "collective" else self_time * 1e-6, self_ms, rounding * calls)
 
 
+def compare_spread(check, ranks, summary, first):
+    """The calls of each operation: the shortest and longest, and medians and 95 % quantiles rank by rank."""
+    calls = {}
+    for rank in ranks:
+        for step in rank["steps"]:
+            for row in step["compute"] if step["number"] >= first else []:
+                of_name = calls.setdefault(row["name"], {})
+                of_name.setdefault(rank["rank"], []).append((row["end"] - row["start"]) * 1e-3)
+    theirs = {row["name"]: row for row in rows_of_table(summary, "operations") if row["kind"] == "operation"}
+    for name, of_ranks in calls.items():
+        spread = {"least": min(map(min, of_ranks.values())), "most": max(map(max, of_ranks.values())),
+                  "median": statistics.median(map(statistics.median, of_ranks.values())),
+                  "p95": max(map(p95, of_ranks.values()))}
+        for key, value in spread.items():
+            check.same(f"{name} {key}", value, 1e6 * theirs[name][key], 0.01)
+
+
 def compare_collectives(check, steps, summary):
     by_bytes = {}
     for step in steps:
@@ -354,9 +465,23 @@ def compare_collectives(check, steps, summary):
             check.same(f"{row['bytes']} bytes: busbw", busbw, row["busbw"], 1e-3 * row["busbw"])
 
 
+def done_ahead(ranks, r, first):
+    """Median over the large collectives of the median end on the other ranks - the end on this one."""
+    ends, starts, sizes = {}, {}, {}
+    for rank in ranks:
+        for step in rank["steps"]:
+            for row in step["comm"] if step["number"] >= first else []:
+                ends.setdefault(row["args"]["Seq"], {})[rank["rank"]] = row["end"]
+                starts[row["args"]["Seq"]] = max(row["start"], starts.get(row["args"]["Seq"], 0))
+                sizes[row["args"]["Seq"]] = row["args"]["bytes"]
+    large = [end for seq, end in ends.items()
+             if sizes[seq] >= max(sizes.values()) // 4 and min(end.values()) >= starts[seq]]
+    return statistics.median(statistics.median(v for q, v in end.items() if q != r) - end[r] for end in large)
+
+
 def compare_waits(check, ranks, summary, residual_ns):
     first = summary["capture"]["first_counted_step"]
-    waits, late, cost = find_waits(ranks, residual_ns, first)
+    waits, late, stall = find_waits(ranks, residual_ns, first)
     rounding = 0.01 # us
     for rank in ranks:
         for step in rank["steps"]:
@@ -370,8 +495,93 @@ def compare_waits(check, ranks, summary, residual_ns):
     for row in rows_of_table(summary, "stragglers"):
         r = row["rank"]
         check.same(f"straggler {r} last", len(late[r]), row["last"], 0)
-        check.same(f"straggler {r} late", statistics.median(late[r]) * 1e-3 if late[r] else 0, 1e6 * row["late"], rounding)
-        check.same(f"straggler {r} cost", cost[r] * 1e-6 / steps, 1e3 * row["cost"], 1e-4)
+        check.same(f"straggler {r} behind", statistics.median(late[r]) * 1e-3 if late[r] else 0, 1e6 * row["behind"],
+                   rounding)
+        cost = sum(stall[q, r] for q in range(len(ranks))) / (len(ranks) - 1)
+        check.same(f"straggler {r} cost", cost * 1e-6 / steps, 1e3 * row["cost"], 1e-4)
+        if row["ahead"] is not None:
+            check.same(f"rank {r} done ahead", done_ahead(ranks, r, first) * 1e-6, 1e3 * row["ahead"], 2e-6)
+    for row in rows_of_table(summary, "stalls"):
+        q = round(row["rank"])
+        for r in range(len(ranks)):
+            check.same(f"rank {q} waits for {r}", stall[q, r] * 1e-6 / steps, 1e3 * row[f"for_{r}"], 1e-4)
+
+
+# ---- the controls, from the telemetry of their blocks ----
+
+def read_blocks(directory, size):
+    """[label][round][rank]: the timed steps of a block, and what was measured beside it."""
+    blocks = {}
+    for rank in range(size):
+        with open(os.path.join(directory, f"rank_{rank}_metrics.jsonl"), encoding="ascii") as lines:
+            for line in map(json.loads, lines):
+                if line.get("captured"):
+                    continue
+                of_rank = blocks.setdefault(line["implementation"], {}).setdefault(line["round"], {})
+                block = of_rank.setdefault(rank, {"steps": []})
+                if "step" not in line:
+                    block.update(line)
+                elif line["timed"]:
+                    block["steps"].append(line)
+    return blocks
+
+
+def attainable_of(none, block):
+    end, remaining = none["backward_end_ms"], 0
+    for alone, tensor in reversed(list(zip(block["alone_ms"], block["last_tensor"]))):
+        remaining += alone
+        end = max(end, none["gradients_ready_ms"][tensor] + remaining)
+    return end + none["update_ms"]
+
+
+def mean_ratio(a, b):
+    return statistics.geometric_mean(x / y for x, y in zip(a, b))
+
+
+def compare_controls(check, directory, size, summary):
+    """Every control again, by its definition: medians over rounds, geometric means of ratios of one round."""
+    blocks = read_blocks(directory, size)
+    label = summary["implementation"]
+    rounds = range(int(summary["done"]))
+    if not rounds:
+        return
+
+    def of_rounds(name, of_block):
+        return [of_block(list(blocks[name][r].values())) for r in rounds] if name in blocks else None
+
+    def of_steps(key, name):
+        return of_rounds(name, lambda ranks: statistics.fmean(
+            statistics.fmean(s[key] for s in rank["steps"]) for rank in ranks))
+
+    def step(name):
+        return of_rounds(name, lambda ranks: max(
+            (1e3 * (b["steps"][-1]["start"] - b["steps"][0]["start"]) + b["steps"][-1]["step_ms"]) / len(b["steps"])
+            for b in ranks))
+
+    ours, none, after = step(label), step("none"), step("after_backward")
+    expected = {"profiling_overhead": mean_ratio(ours, step("untraced"))}
+    if none and label != "none":
+        ratio = mean_ratio(ours, none)
+        expected.update(step_to_none=ratio, sync_cost=(ratio - 1) * statistics.median(none) * 1e-3,
+                        compute_slowdown=mean_ratio(of_steps("compute_ms", label), of_steps("compute_ms", "none")))
+    if none and size > 1 and label != "none":
+        alone = of_rounds(label, lambda ranks: max(sum(rank["alone_ms"]) for rank in ranks))
+        bound = [max(attainable_of(blocks["none"][r][rank], blocks[label][r][rank]) for rank in range(size)) for r in rounds]
+        expected.update(comm_alone=statistics.median(alone) * 1e-3, attainable=statistics.median(bound) * 1e-3,
+                        step_to_attainable=mean_ratio(ours, bound))
+        if after:
+            saved = [b - a for a, b in zip(ours, after)]
+            hidden = [s / min(c, b) for s, c, b in zip(saved, alone, of_steps("backward_pass_ms", "none"))]
+            slower = of_rounds(label, lambda ranks: statistics.fmean(
+                statistics.median(b / a for a, b in zip(rank["alone_ms"], rank["in_step_ms"])) for rank in ranks))
+            expected.update(saved_by_overlap=statistics.median(saved) * 1e-3, comm_slowdown=statistics.median(slower))
+            if min(alone) > 0.1: # ms; of shorter ones the saving, a difference of steps, is not known well enough
+                expected.update(overlap_efficiency=statistics.median(hidden))
+    # a block's time begins before its first step and ends after its last; that is in no line of the telemetry
+    slack = 0.003 / min(map(min, filter(None, [ours, none, after, step("untraced")])))
+    for name, value in expected.items():
+        rounding = 1e-3 if name in ("overlap_efficiency", "comm_slowdown") else 5e-6
+        check.same(f"{name} of {len(rounds)} rounds", value, figure(summary, name), (1e-4 + 2 * slack) * abs(value) + rounding)
 
 
 def check_directory(directory, implementation):
@@ -434,9 +644,9 @@ def self_test():
         if got != (comm * 1000, exposed * 1000, overlap * 1000):
             raise Wrong(f"made-up rank {rank}: {got}")
     ranks = [made_up(r, example(r)) for r in range(2)]
-    waits, late, cost = find_waits(ranks, 100)
-    if waits[2, 0] != (50000, 250000) or late != {0: [], 1: [50000]} or cost != {0: 0.0, 1: 50000.0}:
-        raise Wrong(f"made-up waits: {waits} {late} {cost}")
+    waits, late, stall = find_waits(ranks, 100)
+    if waits[2, 0] != (50000, 250000) or late != {0: [], 1: [50000]} or stall != {(0, 0): 0, (0, 1): 50000, (1, 0): 0, (1, 1): 0}:
+        raise Wrong(f"made-up waits: {waits} {late} {stall}")
     if find_waits(ranks, 30000)[0][2, 0] is not None:
         raise Wrong("a wait within the clocks' residual was told")
     half_in = [(1, "a", "cpu_op", 0, 10, {}), (1, "b", "cpu_op", 5, 10, {})]

@@ -89,6 +89,17 @@ START_TEST(time_of_its_own)
     ck_assert_double_eq(find("linear_forward", KIND_OPERATION)->bytes, 4 * 284 * ranks);
     ck_assert_double_eq(find("all_reduce", KIND_COLLECTIVE)->bytes, 2 * 36 * ranks);
     ck_assert_double_eq(find("layer", KIND_PART)->bytes, 0);
+    const struct name_total *a =
+        find("linear_forward", KIND_OPERATION); /* 20 ns, and as many more as the rank's number */
+    ck_assert_double_eq_tol(a->least, 20e-9, 1e-18);
+    ck_assert_double_eq_tol(a->median, 20e-9 + 0.5e-9 * (job.size - 1), 1e-18);
+    ck_assert_double_eq_tol(a->p95, 19e-9 + 1e-9 * job.size, 1e-18);
+    ck_assert_double_eq_tol(a->most, 19e-9 + 1e-9 * job.size, 1e-18);
+    a = find("copy", KIND_OPERATION); /* each second one takes no time */
+    ck_assert_double_eq(a->least, 0);
+    ck_assert_double_eq_tol(a->median, 5e-9, 1e-18);
+    ck_assert_double_eq_tol(a->most, 10e-9, 1e-18);
+    ck_assert_double_eq_tol(find("all_reduce", KIND_COLLECTIVE)->median, 190e-9, 1e-18);
     double self = 0; /* without the collective, which runs beside, every nanosecond belongs to one row */
     for (int i = 0; i < totals.n; i++)
         self += totals.row[i].kind != KIND_COLLECTIVE ? totals.row[i].self : 0;
@@ -117,11 +128,36 @@ END_TEST
 /* ---- order ---- */
 
 static const struct name_total unsorted[] = {
-    {"bee", KIND_OPERATION, 4, 400, 300, 8000, 1200, NULL, 0, 0, 0, 0, 0}, /* mean 100, rates 20 and 3 */
-    {"ant", KIND_OPERATION, 2, 800, 100, 800, 800, NULL, 0, 0, 0, 0, 0},   /* mean 400, 1, 1 */
-    {"eel", KIND_OPERATION, 9, 90, 50, 0, 180, NULL, 0, 0, 0, 0, 0},       /* mean 10, 0, 2 */
-    {"dog", KIND_OPERATION, 1, 200, 200, 2000, 0, NULL, 0, 0, 0, 0, 0},    /* mean 200, 10, 0 */
-    {"cat", KIND_OPERATION, 4, 600, 50, 600, 6000, NULL, 0, 0, 0, 0, 0},   /* mean 150, 1, 10 */
+    {.name = "bee",
+     .kind = KIND_OPERATION,
+     .calls = 4,
+     .total = 400,
+     .self = 300,
+     .flops = 8000,
+     .bytes = 1200}, /* mean 100, rates 20 and 3 */
+    {.name = "ant",
+     .kind = KIND_OPERATION,
+     .calls = 2,
+     .total = 800,
+     .self = 100,
+     .flops = 800,
+     .bytes = 800}, /* mean 400, 1, 1 */
+    {.name = "eel", .kind = KIND_OPERATION, .calls = 9, .total = 90, .self = 50, .flops = 0, .bytes = 180}, /* mean 10,
+                                                                                                               0, 2 */
+    {.name = "dog",
+     .kind = KIND_OPERATION,
+     .calls = 1,
+     .total = 200,
+     .self = 200,
+     .flops = 2000,
+     .bytes = 0}, /* mean 200, 10, 0 */
+    {.name = "cat",
+     .kind = KIND_OPERATION,
+     .calls = 4,
+     .total = 600,
+     .self = 50,
+     .flops = 600,
+     .bytes = 6000}, /* mean 150, 1, 10 */
 };
 enum { ROWS = sizeof unsorted / sizeof *unsorted };
 static const char *const orders[SORTS] = {

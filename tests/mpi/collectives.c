@@ -73,8 +73,8 @@ START_TEST(stragglers_are_found)
 {
     struct timeline timeline;
     struct collectives collectives;
-    struct alignment alignment = {
-        .before = {5, -clock_error(), job.rank == job.size - 1 && job.rank ? RESIDUAL_NS : 0}};
+    struct alignment alignment = {.offset_ns = -clock_error(),
+                                  .residual_ns = job.rank == job.size - 1 && job.rank ? RESIDUAL_NS : 0};
     made_up_create(&timeline, 50);
     record(&timeline);
     collectives_create(&collectives, &timeline, &alignment, job.size);
@@ -91,7 +91,7 @@ START_TEST(waits_at_once_count_once)
 {
     struct timeline timeline;
     struct collectives collectives;
-    struct alignment alignment = {.before = {0, 0, 0}};
+    struct alignment alignment = {0};
     int late = job.size > 1 && job.rank == job.size - 1;
     made_up_create(&timeline, 50);
     made_up_collective(&timeline, 1, 0, 1, late ? 300 : 100, 500);
@@ -114,6 +114,34 @@ START_TEST(waits_at_once_count_once)
 }
 END_TEST
 
+/* Every rank but 0 takes its clock for 300 ns later than it is, and says by how much it can be wrong. Ranks 1 and 3
+ * read one clock. Rank 1 was last once, by 40 ns, and rank 0 by 90 ns, and each collective ends 30 ns after its last
+ * post: the times of the others come to lie as close as that allows. */
+START_TEST(collectives_bound_the_clocks)
+{
+    static const int clock[] = {0, 1, 2, 1};
+    enum { WRONG = 300, LEAST = -30 };
+    struct job mine = job;
+    struct timeline timeline;
+    struct collectives collectives;
+    struct alignment alignment = {.offset_ns = job.rank ? WRONG : 0, .residual_ns = job.rank ? 1000 : 0};
+    mine.clock = clock[job.rank];
+    made_up_create(&timeline, 50);
+    made_up_collective(&timeline, 1, 0, 1, job.rank == 1 ? 1040 : 1000, job.size > 1 ? 1070 : 1030);
+    made_up_collective(&timeline, 2, 1, 1, job.rank == 0 ? 2090 : 2000, 2120);
+    collectives_create(&collectives, &timeline, &alignment, job.size);
+    collectives_bound_clocks(&collectives, &mine, &alignment);
+    collectives_exchange(&collectives, &mine, &timeline, &alignment, 0, 1);
+    int64_t late = job.rank ? 30 + (job.rank % 2 ? 0 : 40) : 0; /* what rank 0 completed at most after these posted */
+    ck_assert_int_eq(alignment.offset_ns, late);
+    ck_assert_int_eq(alignment.residual_ns, job.rank ? late - LEAST : 0);
+    ck_assert_int_eq(collectives.item[0].posted_ns, (job.rank == 1 ? 1040 : 1000) + late);
+    ck_assert_uint_eq(collectives.impossible, 0);
+    collectives_destroy(&collectives);
+    timeline_destroy(&timeline);
+}
+END_TEST
+
 int main(void)
 {
     if (job_begin(&job))
@@ -122,6 +150,7 @@ int main(void)
     TCase *tests = tcase_create("reductions of ranks");
     tcase_add_test(tests, stragglers_are_found);
     tcase_add_test(tests, waits_at_once_count_once);
+    tcase_add_test(tests, collectives_bound_the_clocks);
     suite_add_tcase(suite, tests);
     return suite_run_ranks(suite, &job);
 }

@@ -22,6 +22,7 @@ void healthy_create(struct healthy *h)
                      .overlap_efficiency = {.median = 0.5, .ci_low = 0.4, .ci_high = 0.6, .n = 12},
                      .step.median = 0.1,
                      .step_after_backward.median = 0.103,
+                     .saved.median = 0.003,
                      .comm_alone.median = 0.006,
                      .backward_none.median = 0.05},
     };
@@ -30,12 +31,14 @@ void healthy_create(struct healthy *h)
     h->figures.phase[PHASES] = (struct phase_figure){.mean = 0.1, .share = 1};
     h->figures.phase[PHASE_BACKWARD] = (struct phase_figure){.mean = 0.05, .share = 0.5};
     h->figures.phase[PHASE_DATA_LOADING] = (struct phase_figure){.mean = 0.005, .share = 0.05};
-    for (int r = 0; r < HEALTHY_RANKS; r++)
+    for (int r = 0; r < HEALTHY_RANKS; r++) {
+        h->rank[r].rank = r;
         h->rank[r].mean = (struct overlap){.step = 1, .utilisation = 0.8, .exposed = 0.02, .exposed_tail = 1e-3};
+    }
 }
 
 void healthy_find(const struct healthy *h, struct findings *findings)
 {
     memset(findings, 0x55, sizeof *findings);
-    findings_create(findings, &h->facts, &h->thresholds, &h->figures, &h->collectives, &h->controls);
+    findings_create(findings, &h->facts, &h->thresholds, &h->figures, &h->collectives, h->links, &h->controls);
 }

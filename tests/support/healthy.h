@@ -14,6 +14,7 @@ struct healthy {
     struct collectives collectives;
     struct rank_figure rank[HEALTHY_RANKS];
     struct profile_figures figures;
+    struct link_rates *links; /* NULL */
     struct controls controls;
 };
 

@@ -12,7 +12,7 @@
 
 void rank_trace_begin(struct rank_trace *t, int rank, int ranks)
 {
-    *t = (struct rank_trace){.alignment = {.before = {0, 0, 1 * US}}, .parameters = {100, 35, 3, 4, 5, 6, 7, 8}};
+    *t = (struct rank_trace){.alignment = {.residual_ns = 1 * US}, .parameters = {100, 35, 3, 4, 5, 6, 7, 8}};
     made_up_create(&t->timeline, 500);
     for (int i = 0; i < 8; i++)
         t->step[i] = (struct captured_step){.number = i,
@@ -55,11 +55,13 @@ void rank_trace_destroy(struct rank_trace *t)
 
 void rank_trace_two_ranks(struct rank_trace *t, int rank)
 {
-    static const int64_t posted[] = {1830 * US, 2230 * US, 1830 * US, 2280 * US}; /* [rank, collective] */
+    enum { END = 2530 * US };
+    static const struct moments moments[] = {
+        {1830 * US, END}, {2230 * US, END}, {1830 * US, END}, {2280 * US, END}}; /* [rank, collective] */
     rank_trace_begin(t, rank, 2);
     made_up_two_ranks(&t->timeline, rank);
     rank_trace_finish(t, 1);
-    collectives_find_last(&t->collectives, 0, t->collectives.n, posted);
+    collectives_find_last(&t->collectives, rank, 0, t->collectives.n, moments);
 }
 
 static int append(void *out, const char *text, size_t n)

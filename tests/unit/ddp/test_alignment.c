@@ -10,32 +10,20 @@ static const int64_t second = 1000000000, day = 86400000000000;
 
 static struct alignment between(int64_t at, int64_t offset, int64_t apart, int64_t change)
 {
-    return (struct alignment){{at, offset, 30}, {at + apart, offset + change, 50}};
+    const struct clock_sample before = {at, offset, 30}, after = {at + apart, offset + change, 50};
+    return alignment_between(&before, &after);
 }
 
 START_TEST(one_sample_is_an_offset)
 {
     static const int64_t offsets[] = {0, 1, -1, 500, -123456789012345, 123456789012345};
     for (size_t i = 0; i < LENGTH(offsets); i++) {
-        struct alignment a = {.before = {1000, offsets[i], 30}};
-        ck_assert_double_eq(alignment_drift(&a), 0);
+        struct alignment a = alignment_from(&(struct clock_sample){1000, offsets[i], 30});
+        ck_assert_double_eq(a.drift, 0);
         ck_assert_int_eq(alignment_apply(&a, 1000), 1000 + offsets[i]);
         ck_assert_int_eq(alignment_apply(&a, 0), offsets[i]);
         ck_assert_int_eq(alignment_apply(&a, 30 * day), 30 * day + offsets[i]);
-        ck_assert_int_eq(alignment_residual_ns(&a), 30);
-    }
-}
-END_TEST
-
-/* A second sample that was not taken yet, or none later than the first, says nothing of drift. */
-START_TEST(a_sample_no_later_does_not_count)
-{
-    static const int64_t at[] = {0, 999, 1000};
-    for (size_t i = 0; i < LENGTH(at); i++) {
-        struct alignment a = {{1000, 500, 30}, {at[i], 99999, 70}};
-        ck_assert_double_eq(alignment_drift(&a), 0);
-        ck_assert_int_eq(alignment_apply(&a, 5000), 5500);
-        ck_assert_int_eq(alignment_residual_ns(&a), 30);
+        ck_assert_int_eq(a.residual_ns, 30);
     }
 }
 END_TEST
@@ -43,27 +31,71 @@ END_TEST
 START_TEST(drift_is_per_second)
 {
     struct alignment a = between(1000, 500, second, 2000);
-    ck_assert_double_eq_tol(alignment_drift(&a), 2000, 1e-9);
+    ck_assert_double_eq_tol(a.drift, 2000, 1e-9);
+    ck_assert_double_eq_tol(a.drift_error, 80, 1e-9);
     ck_assert_int_eq(alignment_apply(&a, 1000), 1500);
     ck_assert_int_eq(alignment_apply(&a, 1000 + second / 2), 1000 + second / 2 + 1500);
     ck_assert_int_eq(alignment_apply(&a, 1000 + second), 1000 + second + 2500);
     ck_assert_int_eq(alignment_apply(&a, 1000 + 2 * second), 1000 + 2 * second + 4500); /* goes on behind it */
     ck_assert_int_eq(alignment_apply(&a, 1000 - second / 4), 1000 - second / 4);        /* and before */
-    ck_assert_int_eq(alignment_residual_ns(&a), 50);
+    ck_assert_int_eq(a.residual_ns, 50);
     a = between(1000, 500, second / 10, -2000);
-    ck_assert_double_eq_tol(alignment_drift(&a), -20000, 1e-9);
+    ck_assert_double_eq_tol(a.drift, -20000, 1e-9);
     ck_assert_int_eq(alignment_apply(&a, 1000 + second / 20), 1000 + second / 20 - 500);
 }
 END_TEST
 
-START_TEST(the_larger_residual_counts)
+/* Drift that is not known to be one, or that no crystal has. With none, the better sample counts. */
+static const struct {
+    const char *what;
+    struct clock_sample before, after;
+    int64_t drift, offset, residual;
+} samples[] = {
+    {"the same clock", {0, 0, 0}, {1000000000, 0, 0}, 0, 0, 0},
+    {"beyond its error", {0, 500, 30}, {1000000000, 581, 50}, 81, 500, 50},
+    {"within its error", {0, 500, 30}, {1000000000, 580, 50}, 0, 500, 130},
+    {"within its error, the second better", {0, 500, 50}, {1000000000, 420, 30}, 0, 420, 130},
+    {"the same twice, once by long trips", {0, 500, 30}, {1000000000, 500, 2000000}, 0, 500, 200030},
+    {"of a crystal", {0, 500, 30}, {1000000, 500 + 200, 50}, 200000, 500, 50},
+    {"of no crystal", {0, 500, 30}, {1000000, 500 + 201, 50}, 0, 500, 251},
+    {"of no crystal, the second better", {0, 500, 50}, {1000000, 500 - 201, 30}, 0, 299, 251},
+};
+
+START_TEST(drift_is_applied_where_it_is_known)
 {
-    struct alignment a = {{1000, 0, 80}, {2000, 0, 50}};
-    ck_assert_int_eq(alignment_residual_ns(&a), 80);
-    a.after.residual_ns = 81;
-    ck_assert_int_eq(alignment_residual_ns(&a), 81);
-    a = (struct alignment){{5, 0, 0}, {6, 0, 0}}; /* rank 0 */
-    ck_assert_int_eq(alignment_residual_ns(&a), 0);
+    struct alignment a = alignment_between(&samples[_i].before, &samples[_i].after);
+    ck_assert_msg(fabs(a.drift - (double)samples[_i].drift) < 1e-6, "%s: drift is %g", samples[_i].what, a.drift);
+    ck_assert_msg(alignment_apply(&a, a.at_ns) == a.at_ns + samples[_i].offset, "%s: offset is %lld", samples[_i].what,
+                  (long long)a.offset_ns);
+    ck_assert_msg(a.residual_ns == samples[_i].residual, "%s: residual is %lld", samples[_i].what,
+                  (long long)a.residual_ns);
+}
+END_TEST
+
+/* Times are moved by as little as the bounds ask for; where they contradict the samples, half way. */
+static const struct {
+    const char *what;
+    int64_t least, most, offset, residual; /* from offset 500 and residual 100 */
+} bounds[] = {
+    {"wide ones", -1000, 1000, 500, 100},
+    {"none", INT64_MIN, INT64_MAX, 500, 100},
+    {"narrow ones around it", -20, 30, 500, 30},
+    {"none below", INT64_MIN, 30, 500, 100},
+    {"only later", 40, 1000, 540, 60},
+    {"only earlier", -90, -20, 480, 70},
+    {"all that the residual allows", 100, 1000, 600, 0},
+    {"later than the residual allows", 160, 1000, 630, 160},
+    {"earlier than the residual allows", -1000, -160, 370, 160},
+    {"against each other", 50, 30, 540, 120},
+};
+
+START_TEST(bounds_move_and_narrow)
+{
+    struct alignment a = {.at_ns = 1000, .offset_ns = 500, .residual_ns = 100};
+    alignment_bound(&a, bounds[_i].least, bounds[_i].most);
+    ck_assert_msg(a.offset_ns == bounds[_i].offset, "%s: offset is %lld", bounds[_i].what, (long long)a.offset_ns);
+    ck_assert_msg(a.residual_ns == bounds[_i].residual, "%s: residual is %lld", bounds[_i].what,
+                  (long long)a.residual_ns);
 }
 END_TEST
 
@@ -77,7 +109,7 @@ START_TEST(times_are_the_nearest_nanosecond)
         int64_t length = apart[i / LENGTH(at) % LENGTH(apart)];
         int64_t by = change[i / LENGTH(at) / LENGTH(apart) % LENGTH(change)];
         int64_t base = offset[i / LENGTH(at) / LENGTH(apart) / LENGTH(change)], start = at[i % LENGTH(at)];
-        struct alignment a = between(start, base, length, by);
+        struct alignment a = {.at_ns = start, .offset_ns = base, .drift = 1e9 * (double)by / (double)length};
         for (int64_t part = 0; part <= 7; part++) {
             int64_t since = length / 7 * part;
             long double exact = (long double)by * (long double)since / (long double)length;
@@ -93,7 +125,7 @@ START_TEST(order_is_kept)
 {
     static const int64_t change[] = {0, 17, 500000, 900000000, -17, -500000, -900000000}; /* in a second */
     for (size_t c = 0; c < LENGTH(change); c++) {
-        struct alignment a = between(40 * day, -3 * day, second, change[c]);
+        struct alignment a = {.at_ns = 40 * day, .offset_ns = -3 * day, .drift = (double)change[c]};
         for (int64_t start = 0; start <= second; start += second / 5) {
             int64_t before = alignment_apply(&a, 40 * day + start - 1);
             for (int64_t i = 0; i < 5000; i++) {
@@ -111,9 +143,9 @@ int main(void)
     Suite *suite = suite_create("alignment");
     TCase *tests = tcase_create("alignment");
     tcase_add_test(tests, one_sample_is_an_offset);
-    tcase_add_test(tests, a_sample_no_later_does_not_count);
     tcase_add_test(tests, drift_is_per_second);
-    tcase_add_test(tests, the_larger_residual_counts);
+    tcase_add_loop_test(tests, drift_is_applied_where_it_is_known, 0, (int)LENGTH(samples));
+    tcase_add_loop_test(tests, bounds_move_and_narrow, 0, (int)LENGTH(bounds));
     tcase_add_test(tests, times_are_the_nearest_nanosecond);
     tcase_add_test(tests, order_is_kept);
     suite_add_tcase(suite, tests);

@@ -68,7 +68,7 @@ static void check_no_communication(const struct controls *c)
     check_no_estimate(&c->overlap_efficiency, "overlap_efficiency");
     check_no_estimate(&c->comm_alone, "comm_alone");
     check_no_estimate(&c->step_after_backward, "step_after_backward");
-    ck_assert_double_nan(c->attainable);
+    check_no_estimate(&c->attainable, "attainable");
 }
 
 static void check_no_ratio_to_none(const struct controls *c)

@@ -54,6 +54,36 @@ static void straggling(double percent) /* of three steps of 0.1 s */
 {
     h.straggler[0] = (struct straggler){.last = 30, .most = 1e-3, .cost = 1e-4 / 3};
     h.straggler[1] = (struct straggler){.last = 20, .most = 2.5e-3, .cost = percent / 100 * 0.1};
+    h.rank[1].late = 6e-3;
+    h.rank[1].late_in[PHASE_FORWARD] = 5.5e-3;
+    h.rank[1].late_in[PHASE_DATA_LOADING] = 5.2e-3;
+    h.rank[1].late_in[PHASE_ZERO_GRAD] = 4.9e-3; /* less than 5 % of the step */
+    h.rank[1].saves = 6e-3;
+}
+
+static struct link_rates rates[4];
+
+static void sending(double percent) /* of one of four hosts, whose first ranks are 0, 2, 4 and 6 */
+{
+    h.facts.hosts = 4;
+    for (int i = 0; i < 4; i++)
+        rates[i] = (struct link_rates){2 * i, 50e6, 60e6};
+    rates[2].send = percent / 100 * 50e6;
+    h.links = rates;
+}
+
+static void receiving(double percent)
+{
+    sending(100);
+    rates[3].receive = percent / 100 * 60e6;
+}
+
+static void sending_one_way(double percent) /* of two: what one sends, the other receives */
+{
+    sending(100);
+    h.facts.hosts = 2;
+    rates[1].send = rates[0].receive = percent / 100 * 50e6;
+    rates[1].receive = 50e6;
 }
 
 static const struct {
@@ -82,7 +112,32 @@ static const struct {
     {"collectives", collectives, 14.9, 30.1, LEVEL_HIGH, 15, 30.1, {"30.1 %", "high from 30 %"}},
     {"memory", memory, 90, 90.1, LEVEL_WARNING, 90, 90.1, {"2 ranks", "90.1 %", "threshold 90 %"}},
     {"memory", gpu_memory, 90, 90.1, LEVEL_WARNING, 90, 90.1, {"90.1 %", "fullest GPU", "threshold 90 %"}},
-    {"straggler", straggling, 4.9, 5.1, LEVEL_WARNING, 5, 5.1, {"rank 1 came last in 20 of 50", "2.50 ms", "5.1 %"}},
+    {"slow_link",
+     sending,
+     50.1,
+     49.9,
+     LEVEL_WARNING,
+     50,
+     49.9,
+     {"sending side of rank 4's host", "24.9 MB/s", "the 50.0"}},
+    {"slow_link", receiving, 50.1, 10, LEVEL_WARNING, 50, 10, {"receiving side of rank 6's host", "6.0 MB/s, 10 %"}},
+    {"slow_link",
+     sending_one_way,
+     50.1,
+     40,
+     LEVEL_WARNING,
+     50,
+     40,
+     {"sending side of rank 2's host (or the receiving side of rank 0's)"}},
+    {"straggler",
+     straggling,
+     4.9,
+     5.1,
+     LEVEL_WARNING,
+     5,
+     5.1,
+     {"rank 1 came last in 20 of 50", "2.50 ms", "5.1 %",
+      "works 6.00 ms a step longer than the fast ranks, most in forward_pass (5.50 ms) and data_loading (5.20 ms)"}},
 };
 
 static void find_with(void (*figure)(double), double percent)
@@ -121,6 +176,36 @@ START_TEST(healthy_figures_find_nothing)
     h.facts.memory_bytes = 0; /* unknown */
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 0);
+}
+END_TEST
+
+/* What would gain most comes first, with what it gains; two ranks that are late are both named. */
+START_TEST(findings_come_by_their_gain)
+{
+    healthy_create(&h);
+    data_loading(40);
+    h.figures.phase[PHASE_DATA_LOADING].most = 0.04;
+    memory(95);
+    straggling(30);
+    h.rank[1].saves = 0.01;
+    h.rank[1].late = 0.02;
+    h.rank[0].late = 0.0055;
+    h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0055;
+    healthy_find(&h, &findings);
+    ck_assert_int_eq(findings.n, 3);
+    ck_assert_str_eq(findings.finding[0].name, "data_loading");
+    ck_assert_double_eq(findings.finding[0].gain, 0.04);
+    ck_assert_str_eq(findings.finding[1].name, "straggler");
+    ck_assert_double_eq(findings.finding[1].gain, 0.01);
+    ck_assert_ptr_nonnull(
+        strstr(findings.finding[1].text, "rank 0 works 5.50 ms longer, most in optimizer_step (5.50 ms)"));
+    ck_assert_str_eq(findings.finding[2].name, "memory");
+    ck_assert_double_nan(findings.finding[2].gain);
+    h.rank[1].late = 0; /* it posts late for a reason that is not its own work */
+    healthy_find(&h, &findings);
+    ck_assert_double_eq(findings.finding[1].gain, h.straggler[1].cost);
+    ck_assert_ptr_null(strstr(findings.finding[1].text, "rank 1 works"));
+    ck_assert_ptr_null(strstr(findings.finding[1].text, "it works"));
 }
 END_TEST
 
@@ -214,8 +299,8 @@ START_TEST(several_are_found_at_once)
     straggling(20);
     h.facts.peak_bytes = 1000000;
     healthy_find(&h, &findings);
-    static const char *const names[] = {"device_busy", "data_loading", "exposed_communication",
-                                        "collectives", "memory",       "straggler"};
+    static const char *const names[] = {"collectives",           "data_loading", "device_busy",
+                                        "exposed_communication", "straggler",    "memory"};
     ck_assert_int_eq(findings.n, (int)LENGTH(names));
     for (size_t i = 0; i < LENGTH(names); i++)
         ck_assert_str_eq(findings.finding[i].name, names[i]);
@@ -228,6 +313,7 @@ int main(void)
     TCase *tests = tcase_create("findings");
     tcase_add_loop_test(tests, finding_is, 0, (int)LENGTH(limits));
     tcase_add_test(tests, healthy_figures_find_nothing);
+    tcase_add_test(tests, findings_come_by_their_gain);
     tcase_add_test(tests, options_move_the_limits);
     tcase_add_test(tests, all_ranks_beyond_a_limit_are_named);
     tcase_add_test(tests, the_costliest_straggler_is_named);

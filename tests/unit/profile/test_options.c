@@ -79,7 +79,9 @@ static const struct {
      "busy=1,data_loading=30,exposed=2,memory=90"},
     {"--profile|--thresholds|busy=1,busy=2", "thresholds", "busy=2,data_loading=30,exposed=20,memory=90"},
     {"--inject-delay|rank=1,ms=5,phase=backward_pass", "inject-delay", "rank=1,ms=5,phase=backward_pass"},
-    {"--profile|--inject-delay|phase=zero_grad,ms=0.25,rank=0", "inject-delay", "phase=zero_grad,ms=0.25,rank=0"},
+    {"--profile|--inject-delay|phase=zero_grad,ms=0.25,rank=0", "inject-delay", "rank=0,ms=0.25,phase=zero_grad"},
+    {"--inject-delay|rank=1,ms=5,phase=backward_pass|--inject-delay|rank=0,ms=2,phase=zero_grad", "inject-delay",
+     "rank=1,ms=5,phase=backward_pass rank=0,ms=2,phase=zero_grad"},
     /* cycles that just fit ten steps */
     {"--profile|--profile-wait|9", "profile-wait", "9"},
     {"--profile|--profile-active|10", "profile-active", "10"},
@@ -99,12 +101,14 @@ START_TEST(delays_know_every_phase)
     for (int p = 0; p < PHASES; p++) {
         char line[96];
         snprintf(line, sizeof line, "--inject-delay|rank=2,ms=1.5,phase=%s", phase_name[p]);
-        struct delay delay = parsed(line)->run.training.delay;
+        struct delays delays = parsed(line)->run.training.delays;
+        struct delay delay = delays.item[0];
+        ck_assert_int_eq(delays.n, 1);
         ck_assert_int_eq(delay.rank, 2);
         ck_assert_double_eq(delay.ms, 1.5);
         ck_assert_int_eq((int)delay.phase, p);
     }
-    ck_assert_double_eq(parsed("")->run.training.delay.ms, 0); /* none */
+    ck_assert_int_eq(parsed("")->run.training.delays.n, 0);
 }
 END_TEST
 

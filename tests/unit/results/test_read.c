@@ -176,7 +176,7 @@ START_TEST(no_directory_of_a_run)
 }
 END_TEST
 
-/* What is printed now and what the file says are the same words, in the order heading, tables, notes. */
+/* What is printed now and what the file says are the same words, in the order heading, answers, tables, notes. */
 START_TEST(a_summary_in_words)
 {
     struct row {
@@ -195,6 +195,7 @@ START_TEST(a_summary_in_words)
     results_add_line(summary, "heading", "first %d", 1);
     results_add_line(summary, "heading", "second");
     results_add_line(summary, "notes", "last \xff");
+    results_add_line(summary, "answers", "42");
     cJSON_AddItemToArray(cJSON_GetObjectItem(summary, "tables"), table_json(&table));
     ck_assert_int_eq(results_write_summary(&results, summary, &none), 0);
     cJSON_Delete(summary);
@@ -202,7 +203,7 @@ START_TEST(a_summary_in_words)
     FILE *out = open_memstream(&text, &length);
     results_print_summary(out, saved.summary);
     fclose(out);
-    ck_assert_str_eq(text, "first 1\nsecond\n\nTimes\n    ms\n 500.0\nA note of the table.\nlast ?\n");
+    ck_assert_str_eq(text, "first 1\nsecond\n42\n\nTimes\n    ms\n 500.0\nA note of the table.\nlast ?\n");
     FILE *file = fopen(below("run/summary.txt"), "r");
     char *rest = text;
     while (fgets(line, sizeof line, file)) {

@@ -24,7 +24,7 @@ static void teardown(void)
 
 static void create(int ranks, int64_t residual_ns)
 {
-    struct alignment alignment = {.before = {0, 0, residual_ns}};
+    struct alignment alignment = {.residual_ns = residual_ns};
     collectives_create(&collectives, &timeline, &alignment, ranks);
 }
 
@@ -33,7 +33,7 @@ static void create(int ranks, int64_t residual_ns)
 START_TEST(collectives_are_taken_in_the_order_of_tickets)
 {
     static const size_t tickets[] = {3, 1, 5, 2, 4};
-    struct alignment alignment = {{0, 10000, 40}, {1000000000, 11000, 70}}; /* 1000 ns a second */
+    struct alignment alignment = {0, 10000, 1000, 110, 70}; /* 1000 ns a second */
     for (size_t i = 0; i < LENGTH(tickets); i++) {
         timeline.step = (int)tickets[i] / 2;
         made_up_collective(&timeline, tickets[i], (int)tickets[i] + 6, tickets[i] * 11, (int64_t)tickets[i] * 100000000,
@@ -68,7 +68,7 @@ START_TEST(none_are_none)
 {
     create(2, 10);
     ck_assert_uint_eq(collectives.n, 0);
-    collectives_find_last(&collectives, 0, 0, NULL);
+    collectives_find_last(&collectives, 0, 0, 0, NULL);
     ck_assert_uint_eq(collectives.attributed, 0);
     collectives_destroy(&collectives);
     ck_assert_ptr_null(collectives.item);
@@ -105,9 +105,12 @@ static const struct {
 START_TEST(last_is)
 {
     enum { LENGTH_NS = 4000 };
+    struct moments moments[3];
+    for (int q = 0; q < cases[_i].ranks; q++)
+        moments[q] = (struct moments){cases[_i].posted[q], cases[_i].posted[q] + LENGTH_NS};
     made_up_collective(&timeline, 1, 0, 1, cases[_i].posted[0], cases[_i].posted[0] + LENGTH_NS);
     create(cases[_i].ranks, cases[_i].residual);
-    collectives_find_last(&collectives, 0, collectives.n, cases[_i].posted);
+    collectives_find_last(&collectives, 0, 0, collectives.n, moments);
     struct timed_collective r = collectives.item[0];
     ck_assert_msg(r.last_rank == cases[_i].last, "%s: last is %d", cases[_i].what, r.last_rank);
     ck_assert_int_eq(r.late_ns, cases[_i].late);
@@ -122,6 +125,30 @@ START_TEST(last_is)
 }
 END_TEST
 
+/* On rank 1 the second of three ended before rank 0 had posted it: rank 1's clock must be wrong there. */
+START_TEST(none_ends_before_its_last_post)
+{
+    static const int64_t transfer[] = {700, -1, 800};
+    static const struct moments moments[2][3] = {{{100, 900}, {1000, 1900}, {2000, 2900}},
+                                                 {{200, 200}, {700, 940}, {2100, 2100}}};
+    for (size_t i = 0; i < 3; i++)
+        made_up_collective(&timeline, i + 1, 0, 1, moments[0][i].posted_ns, moments[0][i].completed_ns);
+    create(2, 10);
+    collectives_find_last(&collectives, 0, 0, 3, *moments);
+    ck_assert_uint_eq(collectives.impossible, 1);
+    ck_assert_int_eq(collectives.impossible_ns, 60);
+    ck_assert_uint_eq(collectives.attributed, 2);
+    for (size_t i = 0; i < 3; i++) {
+        const struct timed_collective *c = &collectives.item[i];
+        ck_assert_int_eq(c->impossible, i == 1);
+        ck_assert_int_eq(c->last_rank, i == 1 ? -1 : 1);
+        ck_assert_int_eq(collective_wait(c, 0, 10), i == 1 ? -1 : 100);
+        ck_assert_int_eq(collective_transfer(c, 0, 10), transfer[i]);
+        ck_assert_int_eq(c->ahead_ns, moments[1][i].completed_ns - moments[0][i].completed_ns);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("collectives");
@@ -130,6 +157,7 @@ int main(void)
     tcase_add_test(tests, collectives_are_taken_in_the_order_of_tickets);
     tcase_add_test(tests, none_are_none);
     tcase_add_loop_test(tests, last_is, 0, (int)LENGTH(cases));
+    tcase_add_test(tests, none_ends_before_its_last_post);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -25,7 +25,7 @@ START_TEST(an_empty_trace_is_one)
 {
     rank_trace_begin(&rank[0], 0, 1);
     rank_trace_finish(&rank[0], 0);
-    rank[0].trace.memory = rank[0].trace.counters = 1;
+    rank[0].trace.counters = 1;
     char *text = trace_text(&rank[0].trace);
     cJSON *json = trace_parse(text);
     ck_assert_int_eq(trace_rows(json, "X", NULL), 0);
@@ -94,14 +94,13 @@ static void check_times(const char *text)
 START_TEST(times_are_never_negative)
 {
     rank_trace_begin(&rank[0], 1, 2);
-    rank[0].alignment = (struct alignment){{0, -1000000, 5}, {3000000, -1000123, 5}};
+    rank[0].alignment = (struct alignment){0, -1000000, -41000, 1, 5};
     made_up_range(&rank[0].timeline, "layer", 0, 1000000, 1000300);
     made_up_phase(&rank[0].timeline, PHASE_FORWARD, 1000000, 1000450);
     made_up_range(&rank[0].timeline, "layer", 1, 1000700, 1003001);
     made_up_phase(&rank[0].timeline, PHASE_BACKWARD, 1000450, 1003001);
     made_up_collective(&rank[0].timeline, 1, 0, 4, 1000460, 1000900);
     rank[0].trace.base_ns = 600;
-    rank[0].trace.memory = 1;
     timeline_add(
         &rank[0].timeline, LANE_MEMORY,
         (struct span){
@@ -212,6 +211,33 @@ START_TEST(a_failing_sink_is_told)
 }
 END_TEST
 
+/* Two micro-batches of two layers: each backward has an arrow from its own forward, also where layers nest nothing. */
+START_TEST(arrows_lead_from_forward_to_backward)
+{
+    static const struct {
+        int layer, start; /* us */
+    } ranges[] = {{0, 10}, {1, 20}, {1, 30}, {0, 40}, {0, 50}, {1, 60}, {1, 70}, {0, 80}};
+    static const int arrows[][2] = {{20, 30}, {10, 40}, {60, 70}, {50, 80}};
+    rank_trace_begin(&rank[0], 0, 1);
+    made_up_phase(&rank[0].timeline, PHASE_FORWARD, 0, 100 * US);
+    for (size_t i = 0; i < LENGTH(ranges); i++)
+        made_up_range(&rank[0].timeline, "layer", ranges[i].layer, ranges[i].start * US, (ranges[i].start + 5) * US);
+    rank_trace_finish(&rank[0], 1);
+    char *text = trace_text(&rank[0].trace);
+    cJSON *json = trace_parse(text);
+    ck_assert_int_eq(trace_rows(json, "s", "fwdbwd"), LENGTH(arrows));
+    ck_assert_int_eq(trace_rows(json, "f", "fwdbwd"), LENGTH(arrows));
+    for (int i = 0; i < (int)LENGTH(arrows); i++) {
+        const cJSON *from = trace_row(json, "s", "fwdbwd", i), *to = trace_row(json, "f", "fwdbwd", i);
+        ck_assert_double_eq(row_number(from, "ts"), arrows[i][0]);
+        ck_assert_double_eq(row_number(to, "ts"), arrows[i][1]);
+        ck_assert_double_eq(row_number(from, "id"), row_number(to, "id"));
+    }
+    cJSON_Delete(json);
+    free(text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("trace");
@@ -222,6 +248,7 @@ int main(void)
     tcase_add_test(tests, times_are_never_negative);
     tcase_add_test(tests, names_are_escaped);
     tcase_add_test(tests, long_names_are_cut);
+    tcase_add_test(tests, arrows_lead_from_forward_to_backward);
     tcase_add_loop_test(tests, ranks_are_one_trace, 0, 2);
     tcase_add_test(tests, a_failing_sink_is_told);
     suite_add_tcase(suite, tests);

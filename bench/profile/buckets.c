@@ -1,0 +1,103 @@
+/* buckets.c - the buckets of a plan one by one: when each is ready, asked for, posted and done, and what of it shows.
+ */
+#include "profile/outcome.h"
+
+#include "base/stats.h"
+#include "kernels/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Seconds from the start of a step; EXPOSED and LAST of one step. */
+enum bucket_time { READY, QUEUED, POSTED, DONE, EXPOSED, LAST, TIMES };
+
+static double *time_of(double *seconds, int bucket, enum bucket_time time, int steps)
+{
+    return seconds + ((size_t)bucket * TIMES + time) * (size_t)steps;
+}
+
+/* When the last gradient of each bucket was final. */
+static void add_ready(const struct profile_figures *f, const struct capture *capture, const struct timeline *timeline,
+                      const struct plan *plan, double *seconds)
+{
+    const struct lane *host = &timeline->lane[LANE_HOST];
+    int tensors = 0;
+    for (int b = 0; b < plan->n; b++)
+        tensors = plan->bucket[b].last_tensor >= tensors ? plan->bucket[b].last_tensor + 1 : tensors;
+    int *bucket = allocate((size_t)tensors + 1, sizeof *bucket); /* 1 more than the bucket that a tensor completes */
+    for (int b = 0; b < plan->n; b++)
+        bucket[plan->bucket[b].last_tensor] = b + 1;
+    for (const struct span *s = host->span; s < host->span + host->n; s++)
+        if (s->name == ready_name && s->step >= f->first && s->index < tensors && bucket[s->index])
+            time_of(seconds, bucket[s->index] - 1, READY, f->steps)[s->step - f->first] =
+                1e-9 * (double)(s->start_ns - capture->times[s->step].start_ns);
+    free(bucket);
+}
+
+/* The collectives of this rank, against when it computed; computing is NULL where that is unknown. */
+static void add_collectives(const struct profile_figures *f, const struct capture *capture,
+                            const struct timeline *timeline, const struct lane *computing, int host_is_ahead,
+                            double *seconds)
+{
+    static const struct lane nothing;
+    const struct lane *communication = &timeline->lane[LANE_COMMUNICATION], *compute = computing ? computing : &nothing;
+    const struct span *span = communication->span, *end = span + communication->n;
+    struct interval *busy = allocate(compute->n + 1, sizeof *busy);
+    size_t at = 0;
+    for (int step = 0; step < capture->n; step++) {
+        size_t n = intervals_of_lane(compute, step, 0, &at, busy);
+        int64_t start = capture->times[step].start_ns;
+        const struct span *last = NULL;
+        for (; span < end && span->step == step; span++) {
+            const struct interval whole = {span->start_ns, span->end_ns};
+            if (step < f->first)
+                continue;
+            int slot = step - f->first;
+            time_of(seconds, span->index, QUEUED, f->steps)[slot] =
+                host_is_ahead ? NAN : 1e-9 * (double)(span->queued_ns - start);
+            time_of(seconds, span->index, POSTED, f->steps)[slot] = 1e-9 * (double)(span->start_ns - start);
+            time_of(seconds, span->index, DONE, f->steps)[slot] = 1e-9 * (double)(span->end_ns - start);
+            time_of(seconds, span->index, EXPOSED, f->steps)[slot] =
+                computing ? 1e-9 * (double)(whole.end - whole.start - intervals_common(&whole, 1, busy, n)) : NAN;
+            last = !last || span->end_ns > last->end_ns ? span : last;
+        }
+        if (last)
+            time_of(seconds, last->index, LAST, f->steps)[step - f->first] = 1;
+    }
+    free(busy);
+}
+
+void profile_figures_add_buckets(struct profile_figures *f, const struct job *job, const struct capture *capture,
+                                 const struct timeline *timeline, const struct plan *plan, const struct lane *computing,
+                                 int host_is_ahead)
+{
+    size_t steps = (size_t)f->steps, of_rank = TIMES * steps, n = (size_t)job->size * steps;
+    double *seconds = allocate((size_t)plan->n * of_rank + 1, sizeof *seconds);
+    double *all = allocate((size_t)job->size * of_rank + 1, sizeof *all), *one = allocate(n + 1, sizeof *one);
+    add_ready(f, capture, timeline, plan, seconds);
+    add_collectives(f, capture, timeline, computing, host_is_ahead, seconds);
+    f->bucket = allocate((size_t)plan->n + 1, sizeof *f->bucket);
+    f->buckets = plan->n;
+    for (int b = 0; b < plan->n; b++) {
+        struct bucket_figure *figure = &f->bucket[b];
+        double *const median[] = {&figure->ready, &figure->queued, &figure->posted, &figure->done, &figure->exposed};
+        *figure = (struct bucket_figure){
+            .bucket = b, .tensors = plan->bucket[b].tensors, .parameters = capture->parameters[b]};
+        job_gather(job, time_of(seconds, b, READY, f->steps), of_rank * sizeof *seconds, all);
+        for (int time = READY; time <= LAST; time++) {
+            for (size_t r = 0; r < (size_t)job->size; r++)
+                for (size_t s = 0; s < steps; s++)
+                    one[r * steps + s] = all[r * of_rank + (size_t)time * steps + s];
+            double sum = 0; /* NAN where a rank does not know */
+            for (size_t i = 0; i < n; i++)
+                sum += one[i];
+            if (time == LAST)
+                figure->last = sum / (double)n;
+            else
+                *median[time] = isnan(sum) ? NAN : stats_median(one, n);
+        }
+    }
+    free(seconds);
+    free(all);
+    free(one);
+}

@@ -1,0 +1,108 @@
+/* arrows.c - arrows of a trace between rows of the host: from a layer's forward to its backward, from the operation
+ * after which a collective was asked for to the collective, and from there to the gradient_sync that waited for it. */
+#include "trace/rows.h"
+
+#include "kernels/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Ids of arrows are unique over ranks, and apart from those of the tracer's records, which have the rank there, too. */
+static const uint64_t first_arrow = (uint64_t)1 << 52;
+
+struct arrow_end {
+    long thread;
+    int64_t ts; /* within the row that the arrow begins or ends at */
+};
+
+static void put_arrow(struct trace_writer *w, const char *category, struct arrow_end from, struct arrow_end to)
+{
+    uint64_t id = first_arrow | (uint64_t)w->trace->rank << 32 | (uint32_t)++w->id;
+    for (int i = 0; i < 2; i++) {
+        trace_row_begin(w, i ? "f" : "s", w->pid, i ? to.thread : from.thread, i ? to.ts : from.ts);
+        trace_put(w, ", \"id\": ");
+        trace_put_count(w, id);
+        trace_print(w, ", \"cat\": \"%s\", \"name\": \"%s\"%s}", category, category, i ? ", \"bp\": \"e\"" : "");
+    }
+}
+
+/* ---- layers ---- */
+
+/* A layer's ranges follow each other in pairs, one pair a micro-batch. */
+static void put_layers(struct trace_writer *w)
+{
+    const struct trace *t = w->trace;
+    const struct lane *host = &t->timeline->lane[LANE_HOST];
+    int layers = 0;
+    for (size_t i = 0; i < host->n; i++)
+        layers =
+            host->span[i].index >= layers && !strcmp(host->span[i].name, "layer") ? host->span[i].index + 1 : layers;
+    const struct span **forward = allocate((size_t)layers + 1, sizeof(const struct span *));
+    for (size_t i = 0; i < host->n; i++) {
+        const struct span *s = &host->span[i];
+        if (strcmp(s->name, "layer") != 0)
+            continue;
+        const struct span **before = &forward[s->index];
+        if (!*before || (*before)->step != s->step) {
+            *before = s;
+            continue;
+        }
+        put_arrow(w, "fwdbwd", (struct arrow_end){t->thread, trace_row_time(t, (*before)->queued_ns)},
+                  (struct arrow_end){t->thread, trace_row_time(t, s->queued_ns)});
+        *before = NULL;
+    }
+    free(forward);
+}
+
+/* ---- collectives ---- */
+
+/* The last operation of a step that the training thread, which made one after the other, had finished by then; NULL if
+ * there is none. */
+static const struct span *operation_before(const struct trace *t, int step, int64_t ts)
+{
+    const struct lane *compute = &t->timeline->lane[LANE_COMPUTE];
+    size_t low = 0, high = compute->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (trace_row_time(t, compute->span[middle].returned_ns) <= ts)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && compute->span[low - 1].step == step ? &compute->span[low - 1] : NULL;
+}
+
+static void put_collectives(struct trace_writer *w)
+{
+    const struct trace *t = w->trace;
+    const struct lane *host = &t->timeline->lane[LANE_HOST];
+    const struct span **sync = allocate((size_t)t->steps + 1, sizeof(const struct span *));
+    for (size_t i = 0; i < host->n; i++)
+        if (step_phase_of(&host->span[i]) == PHASE_GRADIENT_SYNC && host->span[i].step < t->steps)
+            sync[host->span[i].step] = &host->span[i];
+    for (size_t i = 0; i < t->collectives->n; i++) {
+        struct interval row;
+        struct arrow_end at = {trace_collective_row(w, i, &row), 0};
+        const struct timed_collective *c = &t->collectives->item[i];
+        const struct span *operation = operation_before(t, c->step, c->queued_ns - t->base_ns);
+        at.ts = row.start;
+        if (t->nccl_version && row.end <= row.start) /* which has no row */
+            continue;
+        if (operation && !t->without_cpu)
+            put_arrow(w, "collective", (struct arrow_end){t->thread, trace_row_time(t, operation->queued_ns)}, at);
+        if (c->step < t->steps && sync[c->step]) {
+            int64_t begin = trace_row_time(t, sync[c->step]->queued_ns);
+            int64_t end = trace_row_time(t, sync[c->step]->returned_ns);
+            int64_t done = row.end < begin ? begin : row.end > end ? end : row.end;
+            put_arrow(w, "gradient_sync", at, (struct arrow_end){t->thread, done});
+        }
+    }
+    free(sync);
+}
+
+void trace_put_arrows(struct trace_writer *w)
+{
+    if (!w->trace->without_cpu)
+        put_layers(w);
+    put_collectives(w);
+}
