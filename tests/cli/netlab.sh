@@ -34,8 +34,8 @@ ip netns del "$probe"
 [ $shaped = yes ] || skip "the kernel lacks veth, bridge or tbf"
 [ -z "$(ip netns list | grep '^ddpb-' || true)" ] || skip "one is up already"
 
-out=$(mktemp)
-trap '"$netlab" down; rm -f "$out"' EXIT
+out=$(mktemp) results=$(mktemp -d)
+trap '"$netlab" down; rm -rf "$out" "$results"' EXIT
 
 # check WORDS STATUS PATTERN COMMAND...: the command ends with the status, and what it prints matches.
 check() {
@@ -76,6 +76,12 @@ for program in mpi/parity mpi/comm; do # on hosts of their own, over TCP
 done
 check "rate changes to 50mbit and measures it" 0 'node 1 to 2: [56]\.' "$netlab" rate 50mbit
 check "show knows the new rate" 0 '^2 nodes, links of 50mbit' "$netlab" show
+
+# a host that sends more slowly than the other
+tc -n ddpb-n2 qdisc replace dev eth0 root handle 10: tbf rate 10mbit burst 128kb latency 100ms
+check "a profile names the host with the slow uplink" 0 'slow_link .*: the sending side of rank 1.s host \(or the receiving side of rank 0.s\) reaches [01]\.' \
+    "$netlab" run -- "$build/ddpbench" --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --context-length 16 --batch-size 4 \
+    --vocab-size 256 --rounds 0 --profile --profile-implementation ddp --profile-output-dir "$results/uplink"
 
 # down also mends what a killed command left, and ends what runs in the nodes
 "$netlab" run -- sleep 50 >/dev/null 2>&1 </dev/null &
