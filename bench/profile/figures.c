@@ -5,6 +5,7 @@
 #include "kernels/error.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,12 +61,25 @@ static void find_late_in(struct profile_figures *figures, const double *quartile
     }
 }
 
+/* The share of a well-tuned step, where one is usual, and whether this is outside; a backward pass takes about twice as
+ * long as the forward pass. */
+static void compare_with_usual(struct phase_figure *f, int phase)
+{
+    static const double usual[PHASES + 1][2] = {[PHASE_DATA_LOADING] = {0, 10},
+                                                [PHASE_FORWARD] = {25, 40},
+                                                [PHASE_BACKWARD] = {40, 65},
+                                                [PHASE_GRADIENT_SYNC] = {0, 20},
+                                                [PHASE_OPTIMIZER] = {0, 10}};
+    double low = usual[phase][0], high = usual[phase][1], share = 100 * f->share;
+    if (high > 0)
+        snprintf(f->usual, sizeof f->usual, "%2.0f-%2.0f %%%s", low, high,
+                 share < low    ? ", less here"
+                 : share > high ? ", more here"
+                                : "");
+}
+
 static void find_phases(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
-    static const char *const usual[PHASES + 1] = {[PHASE_DATA_LOADING] = " up to 5-10 %",
-                                                  [PHASE_FORWARD] = " 30-40 %",
-                                                  [PHASE_BACKWARD] = " 40-50 %",
-                                                  [PHASE_OPTIMIZER] = " 5-10 %"};
     size_t steps = (size_t)figures->steps, n = steps * (size_t)job->size;
     double *mine = allocate(steps + 1, sizeof *mine), *all = allocate(n + 1, sizeof *all);
     double *work = allocate(n + 1, sizeof *work), *of_rank = allocate((size_t)job->size, sizeof *of_rank);
@@ -82,7 +96,6 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
         }
         struct phase_figure *f = &figures->phase[p];
         f->name = p == PHASES ? "step" : phase_name[p];
-        f->usual = usual[p];
         f->mean = sum / (double)n;
         f->median = stats_median(all, n);
         for (int r = 0; r < figures->ranks; r++) {
@@ -99,6 +112,7 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
         if (p < PHASES && p != PHASE_GRADIENT_SYNC)
             find_late_in(figures, of_rank, p);
         f->share = f->mean / figures->phase[PHASES].mean;
+        compare_with_usual(f, p);
     }
     for (int r = 0; r < figures->ranks; r++)
         of_rank[r] = stats_median(work + (size_t)r * steps, steps);

@@ -35,10 +35,13 @@ static const char *why_no_overlap(const struct profile_facts *facts, double tail
                      "is nothing to hide"
                    : "communication slows computation down as much as it is hidden";
     if (tail > 0.8 * alone)
-        snprintf(text, 192, "no progress: %.1f ms of the collectives' %.1f ms came after backward; try %s", 1e3 * tail,
-                 1e3 * alone,
-                 facts->comm_on_device ? "a smaller --bucket-size-mb or another --nccl-max-ctas"
-                                       : "--mpi-progress poll or another sleep:US");
+        snprintf(text, 192,
+                 "no progress: the collectives, %.1f ms by themselves, ended %.1f ms after backward; try a smaller "
+                 "--bucket-size-mb%s",
+                 1e3 * alone, 1e3 * tail,
+                 facts->comm_on_device                           ? " or another --nccl-max-ctas"
+                 : facts->cores_per_rank >= facts->threads + 1.0 ? " or --mpi-progress poll"
+                                                                 : " or another --mpi-progress sleep:US");
     else
         snprintf(text, 192, "communication alone (%.1f ms) is longer than backward (%.1f ms)", 1e3 * alone,
                  1e3 * backward);
@@ -156,15 +159,19 @@ static void check_busy(struct findings *f, double threshold, const struct profil
                     value, threshold, ranks);
 }
 
-static void check_data(struct findings *f, double threshold, const struct profile_figures *figures)
+static void check_data(struct findings *f, double threshold, const struct profile_facts *facts,
+                       const struct profile_figures *figures)
 {
     double value = 100 * figures->phase[PHASE_DATA_LOADING].share,
            limit = value > threshold ? threshold : threshold / 3;
     enum level level = value > threshold * 5 / 3 ? LEVEL_HIGH : value > threshold ? LEVEL_WARNING : LEVEL_NOTE;
     if (value > limit)
         add_finding(f, "data_loading", level, value, limit, figures->phase[PHASE_DATA_LOADING].most,
-                    "put --data on a faster disk, or train longer on each batch; the next batch is already fetched "
-                    "while this one trains",
+                    facts->synthetic
+                        ? "synthetic batches are made by a thread of their own, which lacks a core: use fewer "
+                          "--threads or ranks"
+                        : "put --data on a faster disk, or train longer on each batch; the next batch is "
+                          "already fetched while this one trains",
                     "data loading takes %.1f %% of the step (threshold %g %%; all ranks)", value, limit);
 }
 
@@ -301,7 +308,7 @@ static void check_links(struct findings *f, const struct link_rates *link, int h
         slowest = &link[i % hosts];
         receives = i >= hosts;
     }
-    if (!(value < threshold))
+    if (!slowest || !(value < threshold))
         return;
     char other[64] = "";
     if (hosts == 2)
@@ -331,7 +338,7 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
     *findings = (struct findings){0};
     judge_overlap(findings, facts, figures, controls);
     check_busy(findings, thresholds->busy, figures);
-    check_data(findings, thresholds->data_loading, figures);
+    check_data(findings, thresholds->data_loading, facts, figures);
     check_exposed(findings, thresholds->exposed, figures);
     check_collectives(findings, controls);
     check_memory(findings, thresholds->memory, facts);

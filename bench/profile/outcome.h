@@ -61,7 +61,7 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
 /* In seconds a step. */
 struct phase_figure {
     const char *name;    /* of the phase, or "step" */
-    const char *usual;   /* share when well tuned, in words; NULL: nothing is usual */
+    char usual[32];      /* share of a well-tuned step, in words, and whether this is outside; "": none is usual */
     double mean, median; /* over the steps of all ranks (n = ranks x steps) */
     double least, most;  /* medians over the steps of the rank where that is so */
     double p95_steps;    /* over the steps of the rank where that is most */
@@ -190,6 +190,7 @@ struct profile_facts {
     int ranks, hosts, machine_ranks; /* all; their hosts; those on rank 0's machine */
     int on_gpu, comm_on_device;      /* ranks compute on GPUs; communication is the device's own work (struct comm) */
     int threads;                     /* of a rank */
+    int synthetic;                   /* the data are */
     double cores_per_rank;
     double tokens, flops; /* of a step: tokens of all ranks; of the model */
     size_t block_steps;   /* timed steps of a block */

@@ -143,6 +143,7 @@ int run_profile(const struct job *job, const struct run_options *options, const 
             .on_gpu = run.opened.on_gpu,
             .comm_on_device = run.comm->on_device,
             .threads = run.threads,
+            .synthetic = !data_tokens(run.trainer.data),
             .cores_per_rank = run.cores_per_rank,
             .tokens = (double)tokens,
             .flops = model_flops(&run.model, tokens),

@@ -26,7 +26,7 @@ static const struct column phase_columns[] = {
     {"p95_steps", "p95_steps", COLUMN_REAL, offsetof(struct phase_figure, p95_steps), "s", 1e3, 9, 3},
     {"p95_rank", "rank", COLUMN_INT, offsetof(struct phase_figure, p95_rank), "1", 1, 4, 0},
     {"share", "share, %", COLUMN_REAL, offsetof(struct phase_figure, share), "1", 100, 8, 1},
-    {"usual", " usual", COLUMN_NAME, offsetof(struct phase_figure, usual), NULL, 0, -1, 0},
+    {"usual", " usual, %", COLUMN_CHARS, offsetof(struct phase_figure, usual), NULL, 0, -1, 0},
 };
 
 static void add_phases(const struct profile *p, cJSON *summary)
@@ -39,7 +39,7 @@ static void add_phases(const struct profile *p, cJSON *summary)
              text_plural((size_t)f->ranks));
     snprintf(note, sizeof note,
              "n = ranks x steps = %d. min and max: of the ranks' medians; p95_steps: over the steps of one rank, the "
-             "most.\nusual: when well tuned. "
+             "most.\nusual: of a well-tuned step. "
              "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (gradient_sync / step) %.3f.\n",
              f->ranks * f->steps, p->facts.tokens / step, 1e-9 * p->facts.flops / step,
              f->phase[PHASE_GRADIENT_SYNC].share);

@@ -125,6 +125,12 @@ static void slowed_down_on_gpus(void)
     on_gpus();
 }
 
+static void no_progress_with_a_spare_core(void)
+{
+    no_progress();
+    h.facts.cores_per_rank = h.facts.threads + 1;
+}
+
 static void no_progress_on_gpus(void)
 {
     oversubscribed(); /* which cores of the host are not, where they compute nothing */
@@ -149,7 +155,10 @@ static const struct {
     {one_memory, "no", {"did not happen", "share one machine's memory", "nothing to hide"}},
     {longer_than_backward, "no", {"did not happen", "alone (80.0 ms) is longer than backward (50.0 ms)"}},
     {just_some_progress, "no", {"did not happen", "longer than backward"}},
-    {no_progress, "no", {"did not happen", "no progress: 64.0 ms of the collectives' 80.0 ms", "--mpi-progress"}},
+    {no_progress,
+     "no",
+     {"did not happen", "no progress: the collectives, 80.0 ms by themselves, ended 64.0 ms after backward",
+      "--mpi-progress sleep:US"}},
     {oversubscribed, "no", {"did not happen", "CPUs are oversubscribed", "more threads than cores"}},
     {single_bucket, "no", {"did not happen", "single bucket", "smaller --bucket-size-mb"}},
     {a_little, "no", {"hardly happened", "(5 % of", "2 to 8 %"}},
@@ -158,7 +167,8 @@ static const struct {
      {"not significantly different from none", "30 %", "-25 to 72 %", "more --rounds", "machine's memory"}},
     {noise_on_hosts, "unclear", {"not significantly different from none", "exceeds the effect; use more --rounds."}},
     {slowed_down_on_gpus, "no", {"did not happen", "slows computation down"}},
-    {no_progress_on_gpus, "no", {"did not happen", "no progress: 64.0 ms of", "--nccl-max-ctas"}},
+    {no_progress_with_a_spare_core, "no", {"no progress: the collectives", "--mpi-progress poll"}},
+    {no_progress_on_gpus, "no", {"did not happen", "no progress: the collectives, 80.0 ms", "--nccl-max-ctas"}},
 };
 
 START_TEST(verdict_is)
