@@ -232,5 +232,6 @@ void profile_figures_destroy(struct profile_figures *figures)
     free(figures->rank);
     free(figures->collective);
     free(figures->bucket);
+    free(figures->layer);
     memset(figures, 0, sizeof *figures);
 }

@@ -90,6 +90,13 @@ struct bucket_figure {
     double last;    /* share of the steps in which no collective was done later */
 };
 
+/* A part of the model. Seconds of a step, medians over the steps of all ranks; 0 where parts are not traced. */
+struct layer_figure {
+    char name[16];
+    double forward, backward;
+    size_t parameters, bytes; /* bytes that are reduced for it */
+};
+
 struct rank_figure {
     int rank;
     struct overlap mean;                         /* of its steps */
@@ -119,6 +126,8 @@ struct profile_figures {
     int collectives;
     struct bucket_figure *bucket; /* [buckets]; none where nothing is reduced, as on one rank */
     int buckets;
+    struct layer_figure *layer; /* [layers] in the order of forward: the embedding, the layers, the output */
+    int layers;
 };
 
 /* All ranks call and know the same afterwards. Release with profile_figures_destroy. */
@@ -129,6 +138,11 @@ void profile_figures_create(struct profile_figures *figures, const struct job *j
 void profile_figures_add_buckets(struct profile_figures *figures, const struct job *job, const struct capture *capture,
                                  const struct timeline *timeline, const struct plan *plan, const struct lane *computing,
                                  int host_is_ahead);
+
+/* Adds the parts of the model, whose spans are still in the timeline; number_bytes of a gradient as it is sent, 0 where
+ * nothing is. All ranks call. */
+void profile_figures_add_layers(struct profile_figures *figures, const struct job *job, const struct timeline *timeline,
+                                const struct model *model, size_t number_bytes);
 void profile_figures_destroy(struct profile_figures *figures); /* zeroed ones are fine */
 
 /* ---- controls: what a profile is compared with in interleaved rounds: the same without tracing, the same with its

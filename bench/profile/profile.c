@@ -104,6 +104,10 @@ static int measure(struct profile *p, struct run *run, struct results *results)
     if (run->job->size > 1 && p->facts.strategy->reduces)
         profile_figures_add_buckets(&p->figures, run->job, &p->capture, &run->timeline, &run->reducer[0].plan,
                                     run_computing(run), run->device->asynchronous);
+    const struct reducer *reducer = &run->reducer[0];
+    enum comm_dtype dtype = reducer->staged ? reducer->staged_dtype : COMM_FLOAT32;
+    int sends = run->job->size > 1 && p->facts.strategy->reduces;
+    profile_figures_add_layers(&p->figures, run->job, &run->timeline, &run->model, sends ? comm_dtype_bytes(dtype) : 0);
     if (run->job->hosts > 1 && p->facts.strategy->reduces && !p->facts.comm_on_device && !p->capture.interrupted) {
         p->links = allocate((size_t)run->job->hosts, sizeof *p->links);
         links_measure(run->job, p->links);

@@ -83,6 +83,24 @@ static void add_operations(const struct profile *p, cJSON *summary)
                                                (size_t)p->totals.n, sizeof *p->totals.row, shown, note});
 }
 
+/* ---- layers ---- */
+
+static const struct column layer_columns[] = {
+    {"name", "part", COLUMN_CHARS, offsetof(struct layer_figure, name), NULL, 0, -12, 0},
+    {"forward", "forward", COLUMN_REAL, offsetof(struct layer_figure, forward), "s", 1e3, 10, 3},
+    {"backward", "backward", COLUMN_REAL, offsetof(struct layer_figure, backward), "s", 1e3, 10, 3},
+    {"parameters", "parameters", COLUMN_COUNT, offsetof(struct layer_figure, parameters), "1", 1, 12, 0},
+    {"bytes", "bytes reduced", COLUMN_COUNT, offsetof(struct layer_figure, bytes), "B", 1, 14, 0},
+};
+
+static void add_layers(const struct profile *p, cJSON *summary)
+{
+    results_add_table(summary,
+                      &(struct table){"layers", "Parts of the model in a step, ms; medians over steps and ranks",
+                                      COLUMNS(layer_columns), p->figures.layer, (size_t)p->figures.layers,
+                                      sizeof *p->figures.layer, SHOWN, NULL});
+}
+
 /* ---- collectives ---- */
 
 static const struct column collective_columns[] = {
@@ -319,6 +337,7 @@ void profile_add_tables(const struct profile *p, cJSON *summary)
     char title[160];
     add_phases(p, summary);
     add_operations(p, summary);
+    add_layers(p, summary);
     add_collectives(p, summary);
     add_buckets(p, summary);
     add_stragglers(p, summary);

@@ -310,6 +310,7 @@ def compare(ranks, directory, summary):
     if everyone:
         compare_operations(check, counted, summary, rounding)
         compare_spread(check, ranks, summary, first)
+        compare_layers(check, counted, summary, rounding)
         if len(ranks) > 1:
             compare_collectives(check, counted, summary)
             compare_late(check, ranks, summary, first, rounding)
@@ -438,6 +439,24 @@ def compare_spread(check, ranks, summary, first):
                   "p95": max(map(p95, of_ranks.values()))}
         for key, value in spread.items():
             check.same(f"{name} {key}", value, 1e6 * theirs[name][key], 0.01)
+
+
+def compare_layers(check, steps, summary, rounding):
+    """Forward and backward of each part of the model: rows of its name that lie in phases of that name."""
+    times = {}
+    for step in steps:
+        for way in ["forward", "backward"]:
+            phases = [(p["start"], p["end"]) for p in step["phases"] if p["name"] == f"{way}_pass"]
+            sums = {}
+            for row in step["parts"]:
+                if any(start <= row["start"] and row["end"] <= end for start, end in phases):
+                    sums[row["name"]] = sums.get(row["name"], 0) + row["end"] - row["start"]
+            for name, value in sums.items():
+                times.setdefault((name, way), []).append(1e-6 * value)
+    for row in rows_of_table(summary, "layers"):
+        for way in ["forward", "backward"]:
+            if (row["name"], way) in times:
+                check.same(f"{row['name']} {way}", statistics.median(times[row["name"], way]), 1e3 * row[way], rounding)
 
 
 def compare_collectives(check, steps, summary):
