@@ -90,10 +90,18 @@ void step_run(struct trainer *t, int slot)
 
         enter_phase(t, PHASE_FORWARD);
         model_forward(model, t->input, t->target, loss, loss_scale, grad_scale);
+        if (t->forward_only)
+            continue;
 
         enter_phase(t, PHASE_BACKWARD);
         struct gradient_hook hook = {gradient_ready, t}; /* only the last micro-batch makes gradients final */
         model_backward(model, t->input, m > 0, m + 1 == t->micro_batches ? &hook : NULL);
+    }
+
+    if (t->forward_only) {
+        enter_phase(t, PHASES);
+        t->step++;
+        return;
     }
 
     enter_phase(t, PHASE_GRADIENT_SYNC);

@@ -42,6 +42,7 @@ struct trainer {
     int ranks;
     size_t micro_batches;     /* gradient accumulation: reduced in the last one only */
     float max_norm;           /* of the gradient in warm-up steps */
+    int forward_only;         /* a step ends after the forward pass */
     int log_grad_norm;        /* compute the norm in the other steps as well */
     int64_t delay_ns[PHASES]; /* this rank sleeps for so long whenever that phase begins */
 

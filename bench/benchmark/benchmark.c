@@ -16,6 +16,8 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
     o->n = implementations_make(o->implementation, &o->workload.strategies, &o->workload.bucket_sizes);
     for (int i = 0; i < o->n; i++)
         reduce += o->implementation[i].strategy->reduces; /* all but none */
+    if (o->forward_only && reduce)
+        return error_report("--forward-only reduces nothing: use --implementations none");
     if (o->n > 0 && o->resolve > 0 && reduce < 2)
         return error_report("--resolve compares those --implementations that reduce; name two or more of them");
     if (o->n > 0 && o->attainable &&

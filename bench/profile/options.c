@@ -160,6 +160,8 @@ int profile_options_check(const struct profile_options *o, const struct option_t
         return error_report("--implementations is for the benchmark; --profile traces one --profile-implementation");
     if (option_was_given(table, "output"))
         return error_report("--output is for the benchmark; with --profile use --profile-output-dir");
+    if (t->forward_only && strategy->reduces)
+        return error_report("--forward-only reduces nothing: use --profile-implementation none");
     if (t->resolve > 0)
         return error_report("--resolve is for the benchmark; a profile makes the --rounds that it is given");
     if (t->attainable)

@@ -150,7 +150,7 @@ int run_profile(const struct job *job, const struct run_options *options, const 
             .synthetic = !data_tokens(run.trainer.data),
             .cores_per_rank = run.cores_per_rank,
             .tokens = (double)tokens,
-            .flops = model_flops(&run.model, tokens),
+            .flops = model_flops(&run.model, tokens) / (run.options->forward_only ? 3 : 1), /* backward takes two */
             .block_steps = run.options->block_steps,
             .memory_bytes = run.opened.on_gpu ? run.opened.gpu.total_memory : run.host.memory_bytes,
         };

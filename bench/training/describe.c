@@ -32,7 +32,7 @@ int run_json_write(const struct run *run, const char *mode, const struct command
     json_add_number(derived, "cores_per_rank", run->cores_per_rank);
     json_add_number(derived, "parameters", (double)run->model.parameters);
     json_add_number(derived, "tokens_per_step", (double)tokens);
-    json_add_number(derived, "model_flops_per_step", model_flops(&run->model, tokens));
+    json_add_number(derived, "model_flops_per_step", model_flops(&run->model, tokens) / (o->forward_only ? 3 : 1));
     json_add_number(derived, "data_tokens", (double)data_tokens(run->trainer.data));
     json_add_number(derived, "timed_steps_per_block", (double)o->block_steps);
     json_add_text(derived, "device", run->model.device->name);

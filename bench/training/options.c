@@ -65,6 +65,8 @@ static const struct option schedule_rows[] = {
      .high = 1e30, .help = "largest gradient norm in warm-up epochs"},
     {.name = "weight-decay", .kind = &option_real, .offset = FIELD(weight_decay), .initial = "0.01", .high = 1e6,
      .help = "AdamW's weight decay"},
+    {.name = "forward-only", .kind = &option_flag, .offset = FIELD(forward_only),
+     .help = "no backward pass and no update, as for inference; for the implementation none"},
     {.name = "log-grad-norm", .kind = &option_flag, .offset = FIELD(log_grad_norm),
      .help = "compute the gradient norm in every step"},
 };
@@ -143,6 +145,10 @@ int training_options_check(struct training_options *o, const struct option_table
                             o->batch_size_per_rank);
     if (workload_check(&o->workload, o->data))
         return -1;
+    if (o->forward_only && (o->attainable || o->regime == REGIME_WARMUP || o->log_grad_norm))
+        return error_report("--forward-only has no gradients: leave out %s", o->attainable      ? "--attainable"
+                                                                             : o->log_grad_norm ? "--log-grad-norm"
+                                                                                                : "--regime warmup");
     if (o->warmup_epochs > o->num_epochs)
         return error_report("--warmup-epochs %zu is more than --num-epochs %zu", o->warmup_epochs, o->num_epochs);
     o->warmup_steps = o->warmup_epochs * o->steps_per_epoch;

@@ -83,7 +83,7 @@ struct training_options {
     size_t seed;
     size_t num_epochs, warmup_epochs, steps_per_epoch;
     double lr, max_norm, weight_decay;
-    int log_grad_norm;
+    int forward_only, log_grad_norm;
     enum regime regime;
     size_t rounds, steps_per_block; /* rounds: with resolve, the least; steps_per_block 0: the epochs of the regime */
     double resolve, max_minutes;    /* resolve: percent; 0: just those rounds */

@@ -51,6 +51,7 @@ static void create_trainer(struct run *run)
         .ranks = run->job->size,
         .micro_batches = o->grad_accumulation,
         .max_norm = (float)o->max_norm,
+        .forward_only = o->forward_only,
         .log_grad_norm = o->log_grad_norm,
     };
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)

@@ -148,6 +148,9 @@ refuse "a directory where none can be" 2 '--output /proc/run: cannot make the di
 refuse "a directory with results" 2 '--output .*out1 already holds the results of a run; choose another' --output "$temporary/out1"
 refuse "a path that is too long" 2 '--output: the path is longer than [0-9]+ characters' --output "$(printf '%1000s' '' | tr ' ' x)"
 mkdir -p "$temporary/blocked/rank_1_metrics.jsonl"
+refuse "--forward-only with strategies that reduce" 2 '--forward-only reduces nothing: use --implementations none' --forward-only
+refuse "--forward-only with --attainable" 2 '--forward-only has no gradients: leave out --attainable' --forward-only \
+    --implementations none --attainable
 refuse "what only rank 1 cannot write" 2 'rank 1: cannot write .*rank_1_metrics.jsonl' --output "$temporary/blocked"
 
 # Launchers that are not this MPI's start ranks that do not know each other.
@@ -159,6 +162,19 @@ for variable in SLURM_STEP_NUM_TASKS PMI_SIZE OMPI_COMM_WORLD_SIZE; do
     result "$good" "refused: ranks of another launcher, by $variable"
 done
 
+# ---- forward only ----
+
+losses() { sed -n 's/.*"round": 0,.*"step": 0,.*\("loss": [^,]*\),.*/\1/p' "$1/rank_0_metrics.jsonl"; }
+launch 2 --implementations none --rounds 1
+whole=$(losses "$out")
+launch 2 --implementations none --rounds 1 --forward-only
+[ -n "$whole" ] && [ "$(losses "$out")" = "$whole" ] && good=$status || good=1
+result "$good" "--forward-only: the first step has the loss of one that trains (status $status)"
+[ "$(grep -c '"forward_pass_ms": 0.000000' "$out/rank_0_metrics.jsonl")" = 0 ] &&
+    [ "$(grep -c '"backward_pass_ms": 0.000000.*"optimizer_step_ms": 0.000000' "$out/rank_0_metrics.jsonl")" = \
+        "$(wc -l <"$out/rank_0_metrics.jsonl")" ] && good=0 || good=1
+result "$good" "--forward-only: no backward pass and no update"
+
 # ---- rounds until the strategies are told apart ----
 
 # resolved RANKS ENDED OPTION...: a run with --resolve whose summary says that it ended so, and is a finished one.
@@ -169,7 +185,7 @@ resolved() {
     rounds=$(sed -n 's/^\t"done":\t\([0-9]*\),$/\1/p' "$out/summary.json")
     grep -q "^	\"planned\":	$rounds,\$" "$out/summary.json" &&
         grep -q "^	\"ended\":	\"$ended\"" "$out/summary.json" && valid "$out"/*.json "$out"/*.jsonl >>said &&
-        [ "$(cat "$out"/*.jsonl | wc -l)" = $((12 * ranks * rounds)) ] && good=$status || good=1
+        [ "$(cat "$out"/*.jsonl | wc -l)" = $((15 * ranks * rounds)) ] && good=$status || good=1 # 3 blocks of 4 steps, and a line each of --attainable
 }
 
 resolved 2 resolved --resolve 50% --max-minutes 1
