@@ -236,7 +236,7 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
 static void add_stalls(const struct profile *p, cJSON *summary)
 {
     const struct collectives *c = &p->capture.collectives;
-    char key[SHOWN][16], heading[SHOWN][16];
+    char key[SHOWN][28], heading[SHOWN][28];
     struct column column[SHOWN + 1] = {{"rank", "rank", COLUMN_REAL, 0, "1", 1, 5, 0}};
     size_t ranks = (size_t)c->ranks, width = ranks + 1;
     if (ranks == 1 || ranks > SHOWN || !c->attributed)
