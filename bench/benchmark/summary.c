@@ -132,16 +132,23 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
 static void add_fastest(const struct ranking *c, cJSON *summary)
 {
     /* lists of "label +3.2 % [+2.1, +4.4]": how much longer a step takes */
-    char tied[4096] = "", open[4096] = "", slower[4096] = "";
+    char tied[4096] = "", open[4096] = "", slower[4096] = "", interval[64];
     for (const struct row *row = c->row; row < c->row + c->n; row++) {
         char *list = row->slower ? slower : row->open ? open : tied;
         size_t at = strlen(list);
-        if (row->reduces && row != &c->row[c->fastest])
-            snprintf(list + at, sizeof tied - at, "%s%s %+.1f %% [%+.1f, %+.1f]", at ? "; " : "", row->label,
-                     100 * (row->to_fastest.ratio - 1), 100 * (row->to_fastest.ci_low - 1),
+        if (isfinite(row->to_fastest.ci_low))
+            snprintf(interval, sizeof interval, "[%+.1f, %+.1f]", 100 * (row->to_fastest.ci_low - 1),
                      100 * (row->to_fastest.ci_high - 1));
+        else
+            snprintf(interval, sizeof interval, "(too few rounds for an interval)");
+        if (row->reduces && row != &c->row[c->fastest])
+            snprintf(list + at, sizeof tied - at, "%s%s %+.1f %% %s", at ? "; " : "", row->label,
+                     100 * (row->to_fastest.ratio - 1), interval);
     }
-    results_add_line(summary, "notes", "Verdict: %s has the shortest step (by the %s of ratios, %zu rounds).",
+    results_add_line(summary, "notes",
+                     *slower || *tied ? "Verdict: %s has the shortest step (by the %s of ratios, %zu rounds)."
+                                      : "Verdict: undecided; %s has the shortest step so far (by the %s of ratios, %zu "
+                                        "rounds).",
                      c->row[c->fastest].label, c->resolve > 0 ? "median" : "geometric mean", c->rounds);
     if (*tied && c->resolve > 0)
         results_add_line(summary, "notes", "Within %g %% of it: %s.", 100 * c->resolve, tied);

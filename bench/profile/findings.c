@@ -175,7 +175,8 @@ static void check_data(struct findings *f, double threshold, const struct profil
                     "data loading takes %.1f %% of the step (threshold %g %%; all ranks)", value, limit);
 }
 
-static void check_exposed(struct findings *f, double threshold, const struct profile_figures *figures)
+static void check_exposed(struct findings *f, double threshold, const struct profile_figures *figures,
+                          const struct collectives *collectives)
 {
     static const char *const advice = "compare ddp_bucketed at several --bucket-size-mb in the benchmark; use a faster "
                                       "link, a larger batch, or --grad-accumulation";
@@ -183,16 +184,26 @@ static void check_exposed(struct findings *f, double threshold, const struct pro
     double value, note = threshold * 3 / 4;
     int n = list_ranks(figures, 0, threshold, ranks, &value);
     double of_backward = value * figures->phase[PHASES].mean / figures->phase[PHASE_BACKWARD].mean, gain = 0;
-    for (int r = 0; r < figures->ranks; r++)
-        gain = fmax(gain, figures->rank[r].mean.exposed);
+    double waited = 0;
+    char waiting[80] = "";
+    for (int r = 0; r < figures->ranks; r++) { /* what a rank waits for others is theirs to mend */
+        double waits = 0;
+        for (int q = 0; q < figures->ranks; q++)
+            waits += collectives->stall[r * figures->ranks + q];
+        if (figures->rank[r].mean.exposed - waits > gain)
+            gain = figures->rank[r].mean.exposed - waits;
+        waited = fmax(waited, waits);
+    }
+    if (waited > 0.1 * gain)
+        snprintf(waiting, sizeof waiting, "; a rank waits up to %.2f ms of that for later ones", 1e3 * waited);
     if (n)
         add_finding(f, "exposed_communication", LEVEL_WARNING, value, threshold, gain, advice,
                     "exposed communication takes %.1f %% of the step on the rank with the most (threshold %g %%; above "
-                    "it: rank %s)",
-                    value, threshold, ranks);
+                    "it: rank %s)%s",
+                    value, threshold, ranks, waiting);
     else if (of_backward > note)
         add_finding(f, "exposed_communication", LEVEL_NOTE, of_backward, note, gain, advice,
-                    "exposed communication is %.1f %% of backward (a note from %g %%)", of_backward, note);
+                    "exposed communication is %.1f %% of backward (a note from %g %%)%s", of_backward, note, waiting);
 }
 
 static void check_collectives(struct findings *f, const struct controls *c)
@@ -339,7 +350,7 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
     judge_overlap(findings, facts, figures, controls);
     check_busy(findings, thresholds->busy, figures);
     check_data(findings, thresholds->data_loading, facts, figures);
-    check_exposed(findings, thresholds->exposed, figures);
+    check_exposed(findings, thresholds->exposed, figures, collectives);
     check_collectives(findings, controls);
     check_memory(findings, thresholds->memory, facts);
     check_stragglers(findings, figures, collectives);

@@ -65,7 +65,7 @@ void profile_add_findings(const struct profile *p, cJSON *summary)
         json_add_text(row, "text", finding->text);
         json_add_text(row, "advice", finding->advice);
         if (isfinite(finding->gain))
-            snprintf(gain, sizeof gain, ", up to %.2f ms a step", 1e3 * finding->gain);
+            snprintf(gain, sizeof gain, ", up to %.2f ms of a step", 1e3 * finding->gain);
         results_add_line(summary, "answers", "%s (%s%s): %s.", finding->name, level_name[finding->level], gain,
                          finding->text);
         results_add_line(summary, "answers", "  Try: %s.", finding->advice);
@@ -86,7 +86,8 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     const struct profile_figures *f = &p->figures;
     size_t n = (size_t)f->ranks * (size_t)f->steps;
     double step = f->phase[PHASES].mean;
-    for (int i = 0; i <= PHASES; i++) {
+    for (int i = 0; i < PHASES + !p->controls.rounds;
+         i++) { /* the step is that of the controls, which are interleaved */
         struct estimate phase = without_interval(f->phase[i].median, n);
         figures_add_estimate(list, label, f->phase[i].name, "s", &phase, BETTER_LOWER, i == PHASES);
     }
@@ -140,7 +141,7 @@ void profile_controls(const struct profile *p, struct control_row row[CONTROLS])
     const struct controls *c = &p->controls;
     const char *label = p->facts.label;
     const struct control_row rows[CONTROLS] = {
-        {label, NULL, label, "traced, as captured", "s", c->step, BETTER_LOWER},
+        {label, "step", label, "traced, as captured", "s", c->step, BETTER_LOWER},
         {"untraced", "step", "untraced", "records phases and collectives alone", "s", c->step_untraced, BETTER_LOWER},
         {"after_backward", "step", "after backward", "the same collectives, all after backward", "s",
          c->step_after_backward, BETTER_LOWER},

@@ -127,7 +127,8 @@ static void add_collectives(const struct profile *p, cJSON *summary)
         snprintf(beyond, sizeof beyond, ", where that\nis beyond twice the residual of the clocks, %.2f us",
                  1e-3 * (double)residual_ns);
     snprintf(note, sizeof note,
-             "queued: before it was posted. duration: from post to completion. wait: until the last rank posts%s.\n"
+             "queued: before it was posted. duration: from post to completion. wait: of calls that did, until the last "
+             "rank posts%s.\n"
              "transfer: from then to completion. Each column is a median over the calls for which it is known; "
              "bandwidths are\nof the median duration.%s\n",
              beyond,

@@ -48,10 +48,9 @@ static void print_run(FILE *out, const struct saved_run *saved)
     const cJSON *word;
     fprintf(out, "%s: %s of %s, %s %s\n ", saved->directory, json_string(saved->run, "mode"),
             json_string(saved->run, "time"), json_string(saved->run, "program"), json_string(saved->run, "version"));
-    int shown = !strcmp(json_string(saved->run, "mode"), "profile"); /* whose heading has it */
     cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(saved->run, "argv"))
     {
-        if (cJSON_IsString(word) && !shown)
+        if (cJSON_IsString(word))
             text_print_word(out, word->valuestring);
     }
     fprintf(out, "\n\n");

@@ -27,6 +27,7 @@ void healthy_create(struct healthy *h)
                      .backward_none.median = 0.05},
     };
     h->collectives.straggler = h->straggler;
+    h->collectives.stall = h->stall;
     h->figures.rank = h->rank;
     h->figures.phase[PHASES] = (struct phase_figure){.mean = 0.1, .share = 1};
     h->figures.phase[PHASE_BACKWARD] = (struct phase_figure){.mean = 0.05, .share = 0.5};

@@ -11,6 +11,7 @@ struct healthy {
     struct profile_facts facts;
     struct thresholds thresholds;
     struct straggler straggler[HEALTHY_RANKS];
+    double stall[HEALTHY_RANKS * HEALTHY_RANKS];
     struct collectives collectives;
     struct rank_figure rank[HEALTHY_RANKS];
     struct profile_figures figures;

@@ -118,7 +118,8 @@ START_TEST(resolution_is_told)
          0.3,
          ROUNDS,
          "max_minutes",
-         {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Open: ddp +", "hold for all of them together"}},
+         {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Open: ddp +",
+          "Verdict: undecided; fast has the shortest step so far"}},
         {0.01, 0.3, 20, "unfinished", {"Not resolved to 1 % so far: 8 rounds.", "Open: ", NULL}},
     };
     double *ddp = measurements_of(&measurements, 1, FIGURE_STEP);
@@ -133,6 +134,20 @@ START_TEST(resolution_is_told)
     ck_assert_str_eq(json_string(summary, "ended"), cases[_i].ended);
     int open = cJSON_GetArraySize(cJSON_GetObjectItem(summary, "open"));
     ck_assert_int_eq(open, strcmp(cases[_i].ended, "resolved") != 0);
+    free(text);
+}
+END_TEST
+
+/* Two rounds tell apart nothing that they can give an interval for. */
+START_TEST(without_an_interval_that_is_said)
+{
+    measurements.rounds = 2;
+    ranking_destroy(&ranking);
+    ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0.01);
+    ranking_add_verdict(&ranking, 2, 2, summary);
+    char *text = printed();
+    ck_assert_msg(strstr(text, "Open: ddp +33.3 % (too few rounds for an interval).") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "nan") == NULL, "%s", text);
     free(text);
 }
 END_TEST
@@ -165,6 +180,7 @@ int main(void)
     tcase_add_test(all, words_say_what_the_figures_say);
     tcase_add_test(all, one_rank_and_one_round_decide_nothing);
     tcase_add_loop_test(all, resolution_is_told, 0, 4);
+    tcase_add_test(all, without_an_interval_that_is_said);
     tcase_add_test(all, attainable_is_shown_where_it_was_measured);
     suite_add_tcase(suite, all);
     return suite_run(suite);
