@@ -38,6 +38,7 @@ struct block {
     int implementation;
     size_t round;
     double other_cores; /* that other processes used meanwhile; NAN: unknown */
+    double seconds;     /* of the timed steps together, on this rank */
     struct step_times *times;
     struct overlap *overlap;
     float *record; /* of each step [RECORDS] */

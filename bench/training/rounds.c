@@ -208,6 +208,7 @@ static int run_block(struct run *run, struct results *results, struct block *b)
     int in_fp32 = !reducer->staged || reducer->staged_dtype == COMM_FLOAT32;
     losses_add(&run->losses, run->job, b->loss, reducer->strategy->reduces && in_fp32);
     b->other_cores = other_processes_cores(run, &mine);
+    b->seconds = mine.seconds;
     int wrote = telemetry_write_block(results, run, b);
     run->steps_run += steps;
     counts->blocks++;

@@ -65,6 +65,7 @@ int telemetry_write_block(struct results *results, const struct run *run, const 
             telemetry_print_number(out, "grad_norm", (double)record[RECORD_GRAD_NORM]);
         telemetry_print_overlap(out, &block->overlap[i], row->traced, run->comm->on_device);
         telemetry_print_number(out, "other_processes_cores", block->other_cores);
+        print_ms(out, "block_ms", block->seconds);
         fprintf(out, "}\n");
     }
     fclose(out);
