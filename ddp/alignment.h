@@ -11,10 +11,9 @@
 #include <stdint.h>
 
 struct clock_sample {
-    int64_t at_ns;     /* of this rank's clock */
-    int64_t offset_ns; /* what to add to it to have rank 0's */
-    int64_t
-        residual_ns; /* how far the offset can be wrong: half of the shortest round trip; 0 if it is rank 0's clock */
+    int64_t at_ns;       /* of this rank's clock */
+    int64_t offset_ns;   /* what to add to it to have rank 0's */
+    int64_t residual_ns; /* how far that can be wrong: half of the shortest round trip; 0 if it is rank 0's clock */
 };
 
 /* offset + drift * (t - at) is what to add to a reading t. A zeroed one changes nothing. */

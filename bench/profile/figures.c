@@ -84,6 +84,7 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
     double *mine = allocate(steps + 1, sizeof *mine), *all = allocate(n + 1, sizeof *all);
     double *work = allocate(n + 1, sizeof *work), *of_rank = allocate((size_t)job->size, sizeof *of_rank);
     for (int p = PHASES; p >= 0; p--) { /* the step first: shares are of it */
+        int is_work = p < PHASES && p != PHASE_GRADIENT_SYNC;
         double sum = 0;
         for (size_t i = 0; i < steps; i++) {
             const struct step_times *t = &capture->times[(size_t)figures->first + i];
@@ -92,7 +93,7 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
         job_gather(job, mine, steps * sizeof *mine, all);
         for (size_t i = 0; i < n; i++) {
             sum += all[i];
-            work[i] += p < PHASES && p != PHASE_GRADIENT_SYNC ? all[i] : 0;
+            work[i] += is_work ? all[i] : 0;
         }
         struct phase_figure *f = &figures->phase[p];
         f->name = p == PHASES ? "step" : phase_name[p];
@@ -107,12 +108,13 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
             f->p95_rank = r;
         }
         find_extremes(f, of_rank, figures->ranks);
-        for (int r = 0; r < figures->ranks; r++)
-            of_rank[r] = stats_quantile(all + (size_t)r * steps, steps, 0.25);
-        if (p < PHASES && p != PHASE_GRADIENT_SYNC)
-            find_late_in(figures, of_rank, p);
         f->share = f->mean / figures->phase[PHASES].mean;
         compare_with_usual(f, p);
+        if (!is_work)
+            continue;
+        for (int r = 0; r < figures->ranks; r++)
+            of_rank[r] = stats_quantile(all + (size_t)r * steps, steps, 0.25);
+        find_late_in(figures, of_rank, p);
     }
     for (int r = 0; r < figures->ranks; r++)
         of_rank[r] = stats_median(work + (size_t)r * steps, steps);
@@ -185,12 +187,14 @@ static void find_collectives(struct profile_figures *figures, const struct job *
 }
 
 /* Of the counted collectives that are at least a quarter as large as the largest: latency says nothing of a link. */
-static double find_ahead(const struct profile_figures *figures, const struct collectives *all)
+static double find_ahead(const struct collectives *all)
 {
-    size_t n = 0, most = figures->collectives ? figures->collective[0].bytes : 0;
+    size_t n = 0, most = 0;
     double *ahead = allocate(all->n + 1, sizeof *ahead);
     for (const struct timed_collective *c = all->item; c < all->item + all->n; c++)
-        if (c->step >= figures->first && c->bytes >= most / 4 && !c->impossible)
+        most = c->bytes > most ? c->bytes : most;
+    for (const struct timed_collective *c = all->item; c < all->item + all->n; c++)
+        if (c->step >= all->first && c->bytes >= most / 4 && !c->impossible)
             ahead[n++] = 1e-9 * (double)c->ahead_ns;
     double median = stats_median(ahead, n);
     free(ahead);
@@ -210,7 +214,8 @@ void profile_figures_create(struct profile_figures *figures, const struct job *j
                                      .offset = 1e-9 * (double)a->offset_ns,
                                      .drift = 1e-9 * a->drift,
                                      .drift_error = 1e-9 * a->drift_error,
-                                     .residual = 1e-9 * (double)a->residual_ns};
+                                     .residual = 1e-9 * (double)a->residual_ns,
+                                     .ahead = find_ahead(&capture->collectives)};
     struct overlap *all = allocate((size_t)job->size, sizeof *all);
     figures->rank = allocate((size_t)job->size, sizeof *figures->rank);
     job_gather(job, &mine, sizeof mine, figures->rank);
@@ -220,11 +225,6 @@ void profile_figures_create(struct profile_figures *figures, const struct job *j
     free(all);
     find_phases(figures, job, capture);
     find_collectives(figures, job, capture);
-    double ahead = find_ahead(figures, &capture->collectives), *of_ranks = allocate((size_t)job->size, sizeof ahead);
-    job_gather(job, &ahead, sizeof ahead, of_ranks);
-    for (int r = 0; r < job->size; r++)
-        figures->rank[r].ahead = of_ranks[r];
-    free(of_ranks);
 }
 
 void profile_figures_destroy(struct profile_figures *figures)

@@ -21,12 +21,21 @@ struct counted_span {
     int depth; /* of its kind, among spans of the same time */
 };
 
-/* A row, made if it is new. */
-static struct name_total *find_row(struct totals *a, const char *name, enum total_kind kind)
+/* The row of a name, or NULL. */
+static struct name_total *look_up(struct totals *a, const char *name, enum total_kind kind)
 {
     for (int i = 0; i < a->n; i++)
         if (!strcmp(a->row[i].name, name) && a->row[i].kind == kind)
             return &a->row[i];
+    return NULL;
+}
+
+/* The same, made if it is new. */
+static struct name_total *find_row(struct totals *a, const char *name, enum total_kind kind)
+{
+    struct name_total *row = look_up(a, name, kind);
+    if (row)
+        return row;
     if (a->n == TOTALS_MOST)
         FATAL("more than %d names in a profile", TOTALS_MOST);
     snprintf(a->row[a->n].name, sizeof a->row->name, "%s", name);
@@ -63,22 +72,13 @@ static void subtract_children(struct counted_span *item, size_t n)
     }
 }
 
-/* A row that a rank may lack; NULL then. */
-static const struct name_total *row_like(const struct totals *a, const struct name_total *like)
-{
-    for (int i = 0; i < a->n; i++)
-        if (!strcmp(a->row[i].name, like->name) && a->row[i].kind == like->kind)
-            return &a->row[i];
-    return NULL;
-}
-
 /* The spread of a row's calls from that of each rank. */
-static void combine_spread(struct name_total *sum, const struct totals *all, int ranks, double *median)
+static void combine_spread(struct name_total *sum, struct totals *all, int ranks, double *median)
 {
     size_t n = 0;
     sum->least = INFINITY;
     for (int r = 0; r < ranks; r++) {
-        const struct name_total *row = row_like(&all[r], sum);
+        const struct name_total *row = look_up(&all[r], sum->name, sum->kind); /* a rank may lack it */
         if (!row)
             continue;
         median[n++] = row->median;

@@ -122,7 +122,6 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
     syncs = intervals_unite(sync, syncs, 0);
     for (size_t r = 0; r < ranks; r++) {
         struct straggler *straggler = &collectives->straggler[r];
-        straggler->rank = (int)r;
         for (const struct timed_collective *c = collectives->item; c < collectives->item + collectives->n; c++)
             if (c->last_rank == (int)r && c->step >= collectives->first) {
                 wait[straggler->last] = (struct interval){c->posted_ns, c->last_posted_ns}; /* empty on rank r */

@@ -90,7 +90,6 @@ int64_t collective_transfer(const struct timed_collective *collective, int rank,
 
 /* What one rank cost the others; times in seconds. */
 struct straggler {
-    int rank;
     size_t last;  /* collectives that it posted last */
     double share; /* of those whose last rank is known */
     double late;  /* median delay of those that it posted last behind the last but one */
