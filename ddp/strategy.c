@@ -29,7 +29,9 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
     strategy->plan(&reducer->plan, model->tensor, model->tensors, bucket_bytes);
     if (strategy->stages) {
         reducer->staged_dtype = staged_dtype;
-        reducer->staged = comm->allocate(comm, model->arena * comm_dtype_bytes(staged_dtype));
+        reducer->staged_bytes = model->arena * comm_dtype_bytes(staged_dtype);
+        reducer->staged = comm->allocate(comm, reducer->staged_bytes);
+        model->device->zero(reducer->staged, reducer->staged_bytes / sizeof(float)); /* memory in use from now on */
     }
 }
 

@@ -20,6 +20,7 @@ struct reducer {
     long ticket;        /* of the last one */
 
     enum comm_dtype staged_dtype; /* ddp_individual_v2's buffer: as large as the arena, in this type */
+    size_t staged_bytes;
     void *staged;
 };
 

@@ -69,20 +69,29 @@ static int write_summary(const struct run *run, const struct results *results, c
     return status;
 }
 
-static int measure_attainable(void *context, struct run *run, struct results *results, const struct step_times *times,
-                              const struct overlap *overlap, int implementation, size_t round)
+struct benchmark {
+    struct results *results;
+    struct attainable *attainable; /* NULL: not asked for */
+};
+
+static int take_block(void *context, struct run *run, const struct block *b)
 {
-    int steps = (int)run->options->block_steps;
-    (void)overlap;
-    attainable_measure(context, run->job, &run->timeline, times, steps, implementation, round);
-    return attainable_write(context, results, run->options->implementation[implementation].label, &run->timeline, steps,
-                            implementation, round);
+    struct benchmark *benchmark = context;
+    int steps = (int)run->options->block_steps, i = b->implementation;
+    int failed = telemetry_write_block(benchmark->results, run, b);
+    if (!benchmark->attainable)
+        return failed;
+    attainable_measure(benchmark->attainable, run->job, &run->timeline, b->times, steps, i, b->round);
+    return attainable_write(benchmark->attainable, benchmark->results, run->options->implementation[i].label,
+                            &run->timeline, steps, i, b->round) ||
+                   failed
+               ? -1
+               : 0;
 }
 
-static int write_so_far(void *context, struct run *run, const struct results *results)
+static int write_so_far(void *context, struct run *run)
 {
-    (void)context;
-    return write_summary(run, results, NULL, 0);
+    return write_summary(run, ((struct benchmark *)context)->results, NULL, 0);
 }
 
 static int measure(struct run *run, struct results *results)
@@ -90,14 +99,15 @@ static int measure(struct run *run, struct results *results)
     const struct training_options *o = run->options;
     struct attainable *attainable =
         o->attainable ? attainable_create(run->reducer, o->n, run->model.tensors, o->rounds) : NULL;
+    struct benchmark benchmark = {results, attainable};
     double *attainable_s = NULL;
     if (run->job->rank == 0) {
         cJSON *summary = create_summary(run, results);
         results_show_heading(summary);
         cJSON_Delete(summary);
     }
-    struct run_hooks hooks = {attainable, attainable ? measure_attainable : NULL, write_so_far, ranking_rounds_needed};
-    int status = run_rounds(run, results, &hooks);
+    const struct run_hooks hooks = {&benchmark, take_block, write_so_far, ranking_rounds_needed};
+    int status = run_rounds(run, &hooks);
     size_t rounds = run->measurements.rounds;
     if (attainable && rounds) {
         attainable_s = allocate((size_t)o->n * rounds, sizeof *attainable_s);

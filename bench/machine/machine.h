@@ -86,8 +86,10 @@ void open_device_explain(const struct open_device *opened);
 /* What ranks compute on, in words such as "NVIDIA H200, bf16". */
 const char *open_device_words(const struct open_device *opened, char text[300]);
 
-/* Bytes in use on this rank's GPU, by any process; on the CPU the largest resident size of this process. */
+/* Bytes in use on this rank's GPU, by any process; on the CPU the largest resident size of this process since the last
+ * reset of that, which does nothing on a GPU, and nothing where the kernel does not allow it. */
 size_t open_device_memory(const struct open_device *opened);
+void open_device_reset_memory(const struct open_device *opened);
 
 /* Bytes that the ranks on this rank's GPU may allocate: those that were free, less what CUDA, cuBLAS and NCCL take for
  * themselves beside that: for each rank 3 % of the memory, but 1 GiB at least; 0 on the CPU. */

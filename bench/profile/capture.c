@@ -44,7 +44,7 @@ enum capture_state capture_state(const struct profile_options *o, size_t step)
 /* ---- before the steps ---- */
 
 /* What the traces are written from, as far as it is known before the steps. */
-static void prepare_trace(struct capture *capture, const struct run *run)
+static void prepare_trace(struct capture *capture, const struct run *run, const char *name)
 {
     const struct profile_options *o = capture->options;
     int64_t *all = allocate(2 * (size_t)run->job->size, sizeof *all);
@@ -54,7 +54,8 @@ static void prepare_trace(struct capture *capture, const struct run *run)
     const int64_t base[2] = {run->origin_ns, unix_ns - (clock_now_ns() - run->origin_ns)};
     job_gather(run->job, base, sizeof base, all); /* rank 0's count */
     capture->trace = (struct trace){
-        .implementation = run->options->implementation[0].label,
+        .name = name,
+        .implementation = run->options->implementation[capture->row].label,
         .device = run->device->name,
         .compute_bytes = run->device->compute_bytes,
         .comm = run->comm->name,
@@ -105,11 +106,12 @@ static void find_missing(struct capture *capture, const struct gpu_tracer *t)
                  t->activities.untimed);
 }
 
-static void create_capture(struct capture *capture, struct run *run, const struct profile_options *o)
+static void create_capture(struct capture *capture, struct run *run, int row, const struct profile_options *o)
 {
-    const struct plan *plan = &run->reducer[0].plan;
+    const struct plan *plan = &run->reducer[row].plan;
     size_t room = run_capture_room(run);
     *capture = (struct capture){.options = o,
+                                .row = row,
                                 .room = (int)room,
                                 .step = allocate(room, sizeof *capture->step),
                                 .times = allocate(room, sizeof *capture->times),
@@ -130,7 +132,7 @@ static int64_t warm_up(const struct capture *capture, struct run *run, size_t st
     int64_t start = 0;
     size_t active = 0;
     char words[CELL];
-    run_start(run, 0, 0);
+    run_start(run, capture->row, 0);
     for (int i = 0; i < DISCARDED_STEPS; i++) {
         start = clock_now_ns();
         step_run(&run->trainer, 0);
@@ -138,7 +140,7 @@ static int64_t warm_up(const struct capture *capture, struct run *run, size_t st
         run->steps_run++;
     }
     int64_t step_ns = (int64_t)job_max(run->job, (double)(clock_now_ns() - start));
-    run_start(run, 0, 0);
+    run_start(run, capture->row, 0);
     if (run->job->rank)
         return step_ns;
     for (size_t i = 0; i < steps; i++)
@@ -148,9 +150,9 @@ static int64_t warm_up(const struct capture *capture, struct run *run, size_t st
                 "The buffer of %g MiB holds %d of the %zu steps to capture; use a larger --profile-buffer-mb.\n",
                 capture->options->buffer_mb, capture->room, active);
     else
-        fprintf(stderr, "A step takes %.1f ms; %zu of them, %zu captured, will take about %s. Traces go to %s.\n",
-                1e-6 * (double)step_ns, steps, active, text_duration(words, 1e-9 * (double)step_ns * (double)steps),
-                directory);
+        fprintf(stderr, "A step of %s takes %.1f ms; %zu of them, %zu captured, will take about %s. Traces go to %s.\n",
+                capture->trace.implementation, 1e-6 * (double)step_ns, steps, active,
+                text_duration(words, 1e-9 * (double)step_ns * (double)steps), directory);
     return step_ns;
 }
 
@@ -195,7 +197,7 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
     struct timeline_mark mark = timeline_mark(&run->timeline);
     profiler_range(capture, run->device, state == CAPTURE_ACTIVE || capture->in_range);
     gpu_tracer_step(&run->gpu_tracer, state == CAPTURE_ACTIVE);
-    trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->reducer[0]);
+    trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->reducer[capture->row]);
     run->device->range_begin("ProfilerStep", (int)step + 1); /* for the vendor's profilers; it is no span of ours */
     step_run(&run->trainer, capture->n);
     run->device->range_end();
@@ -262,16 +264,17 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
     return status;
 }
 
-int capture_run(struct capture *capture, struct run *run, const struct profile_options *options,
-                struct results *results)
+int capture_run(struct capture *capture, struct run *run, int row, const char *name,
+                const struct profile_options *options, struct results *results)
 {
+    struct merged_trace merged = {0};
     /* a second signal ends the rank at once, wherever it is */
     const struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
     struct sigaction before_int, before_term;
     struct clock_sample before, after;
     size_t steps = capture_steps(options, run->options->num_epochs * run->options->steps_per_epoch);
-    create_capture(capture, run, options);
-    prepare_trace(capture, run);
+    create_capture(capture, run, row, options);
+    prepare_trace(capture, run, name);
     int64_t step_ns = warm_up(capture, run, steps, results->top);
     sigaction(SIGINT, &note, &before_int);
     sigaction(SIGTERM, &note, &before_term);
@@ -306,7 +309,8 @@ int capture_run(struct capture *capture, struct run *run, const struct profile_o
                 "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
                 capture->n, options->buffer_mb);
     int failed = trace_files_write(options, results, &capture->trace);
-    failed |= trace_files_write_all_ranks(options, results, run->job, &capture->trace);
+    merged_trace_add(&merged, options, results->directory, name, run->job, &capture->trace);
+    failed |= merged_trace_end(&merged, name);
     failed |= captured_steps_write(results, &capture->trace, computing, capture->overlap, run->origin_ns,
                                    run->comm->on_device);
     return job_agree_after(run->job, status, failed);

@@ -33,8 +33,8 @@ int trace_files_write(const struct profile_options *options, const struct result
     struct trace_sink sink = {write_to_file, &file};
     if (!rank_list_has(&options->ranks, results->rank))
         return 0;
-    snprintf(path, sizeof path, "%.511s/%.63s_rank_%d_trace.json%s", results->top, options->implementation->name,
-             results->rank, options->trace_gzip ? ".gz" : "");
+    snprintf(path, sizeof path, "%.511s/%.80s_rank_%d_trace.json%s", results->top, trace->name, results->rank,
+             options->trace_gzip ? ".gz" : "");
     return end_file(&file, new_file_open(&file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_WHOLE));
 }
 
@@ -46,35 +46,55 @@ static int send_rows(void *job, const char *text, size_t n)
     return 0;
 }
 
-int trace_files_write_all_ranks(const struct profile_options *options, const struct results *results,
-                                const struct job *job, const struct trace *trace)
+/* The file and its head, on rank 0. Returns 0; or -1, reported. */
+static int begin_merged(struct merged_trace *m, const struct profile_options *options, const char *directory,
+                        const char *name, const struct trace *trace)
 {
+    char folder[FILES_PATH], path[FILES_PATH];
+    struct trace_sink sink = {write_to_file, &m->file};
+    m->begun = 1;
+    snprintf(folder, sizeof folder, "%.576s/all_ranks", directory);
+    snprintf(path, sizeof path, "%.600s/%.80s_all_ranks_trace.json%s", folder, name, options->trace_gzip ? ".gz" : "");
+    return files_make_directories("profile-output-dir", folder) || new_file_open(&m->file, path, options->trace_gzip) ||
+                   trace_write(trace, &sink, TRACE_MERGED_HEAD)
+               ? -1
+               : 0;
+}
+
+void merged_trace_add(struct merged_trace *m, const struct profile_options *options, const char *directory,
+                      const char *name, const struct job *job, const struct trace *trace)
+{
+    enum { PIECE = 1 << 16 };
     int first = 0, writes = rank_list_has(&options->ranks, job->rank); /* first: the rank whose rows come first */
     while (!rank_list_has(&options->ranks, first))
         first++;
+    int begins = !trace->group && job->rank == first;
     if (job->rank) {
         struct trace_sink sink = {send_rows, (void *)job};
         if (writes)
-            trace_write(trace, &sink, job->rank == first ? TRACE_MERGED_FIRST_ROWS : TRACE_MERGED_ROWS);
+            trace_write(trace, &sink, begins ? TRACE_MERGED_FIRST_ROWS : TRACE_MERGED_ROWS);
         job_send(job, NULL, 0);
-        return 0;
+        return;
     }
-    enum { PIECE = 1 << 16 };
-    char directory[FILES_PATH], path[FILES_PATH];
-    snprintf(directory, sizeof directory, "%.550s/all_ranks", results->directory);
-    snprintf(path, sizeof path, "%.600s/%.63s_all_ranks_trace.json%s", directory, options->implementation->name,
-             options->trace_gzip ? ".gz" : "");
-    struct new_file file = {0};
-    struct trace_sink sink = {write_to_file, &file};
-    int failed = files_make_directories("profile-output-dir", directory) ||
-                 new_file_open(&file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_MERGED_HEAD) ||
-                 (writes && trace_write(trace, &sink, TRACE_MERGED_FIRST_ROWS));
+    struct trace_sink sink = {write_to_file, &m->file};
+    if (!m->begun)
+        m->failed = begin_merged(m, options, directory, name, trace) != 0;
+    if (writes && !m->failed)
+        m->failed = trace_write(trace, &sink, begins ? TRACE_MERGED_FIRST_ROWS : TRACE_MERGED_ROWS) != 0;
     char *text = allocate(PIECE, 1);
     for (int r = 1; r < job->size; r++) /* after a failure their rows are still received, and discarded */
         for (size_t n; (n = job_receive(job, r, text, PIECE)) > 0;)
-            failed = failed || write_to_file(&file, text, n);
+            m->failed = m->failed || write_to_file(&m->file, text, n);
     free(text);
-    return end_file(&file, failed || trace_write(trace, &sink, TRACE_MERGED_TAIL));
+}
+
+int merged_trace_end(struct merged_trace *m, const char *name)
+{
+    const struct trace trace = {.name = name};
+    struct trace_sink sink = {write_to_file, &m->file};
+    if (!m->begun)
+        return 0;
+    return end_file(&m->file, m->failed || trace_write(&trace, &sink, TRACE_MERGED_TAIL));
 }
 
 /* ---- telemetry ---- */

@@ -7,30 +7,37 @@
 #include <stdlib.h>
 
 void controls_create(struct controls *controls, const struct implementation *row, const struct reducer *reducer, int n,
-                     int tensors, int ranks, size_t rounds)
+                     int captured, const struct attainable *attainable, int ranks, size_t rounds)
 {
-    *controls = (struct controls){.untraced_row = -1, .after_backward_row = -1, .none_row = -1, .room = rounds};
-    for (int i = 1; i < n; i++) {
+    *controls = (struct controls){
+        .row = captured, .untraced_row = -1, .after_backward_row = -1, .none_row = -1, .room = rounds};
+    for (int i = captured + 1; i < n && !row[i].captured; i++)
         if (row[i].after_backward)
             controls->after_backward_row = i;
         else if (!row[i].traced)
             controls->untraced_row = i;
-        else
+    for (int i = 0; i < n; i++) {
+        if (row[i].traced && !row[i].strategy->reduces && row[captured].strategy->reduces)
             controls->none_row = i;
+        controls->others_staged += i == captured ? 0 : reducer[i].staged_bytes;
     }
-    controls->communicates = ranks > 1 && row[0].strategy->reduces;
-    controls->attainable_of = attainable_create(reducer, n, tensors, rounds);
-    controls->compute = allocate((size_t)n * rounds + 1, sizeof *controls->compute);
-    controls->alone = allocate(rounds + 1, sizeof *controls->alone);
-    controls->slowdown = allocate(rounds + 1, sizeof *controls->slowdown);
+    controls->communicates = ranks > 1 && row[captured].strategy->reduces;
+    controls->attainable_of = attainable;
+    double **series[] = {&controls->compute, &controls->compute_none, &controls->exposed, &controls->overlap,
+                         &controls->alone,   &controls->slowdown,     &controls->peak};
+    for (size_t i = 0; i < sizeof series / sizeof *series; i++)
+        *series[i] = allocate(rounds + 1, sizeof **series[i]);
 }
 
 void controls_destroy(struct controls *controls)
 {
-    attainable_destroy(controls->attainable_of);
     free(controls->compute);
+    free(controls->compute_none);
+    free(controls->exposed);
+    free(controls->overlap);
     free(controls->alone);
     free(controls->slowdown);
+    free(controls->peak);
     *controls = (struct controls){0};
 }
 
@@ -44,23 +51,36 @@ static double mean_over_ranks(const struct job *job, double mine)
     return sum / job->size;
 }
 
-int controls_measures_alone(const struct controls *c, int row)
+int controls_include(const struct controls *c, int row)
 {
-    return c->communicates && (row == 0 || row == c->none_row);
+    return row == c->row || row == c->untraced_row || row == c->after_backward_row || row == c->none_row;
 }
 
-void controls_add_block(struct controls *c, struct run *run, const struct step_times *times,
-                        const struct overlap *overlap, int row, size_t round)
+int controls_measure_alone(const struct controls *c, int row)
 {
-    const struct job *job = run->job;
-    int steps = (int)run->options->block_steps;
-    if (controls_measures_alone(c, row))
-        attainable_measure(c->attainable_of, job, &run->timeline, times, steps, row, round);
-    double compute = overlap_mean(overlap, DISCARDED_STEPS, steps).compute;
-    c->compute[(size_t)row * c->room + round] = mean_over_ranks(job, compute);
-    if (row || !c->communicates)
+    return c->communicates && (row == c->row || row == c->none_row);
+}
+
+void controls_add_block(struct controls *c, const struct job *job, const struct timeline *timeline,
+                        const struct block *b, int timed)
+{
+    size_t round = b->round;
+    if (b->implementation != c->none_row) {
+        c->comm_cpu_seconds += b->comm_cpu_seconds;
+        c->comm_seconds += b->comm_seconds;
+    }
+    struct overlap mean = overlap_mean(b->overlap, DISCARDED_STEPS, timed);
+    if (b->implementation == c->none_row)
+        c->compute_none[round] = mean_over_ranks(job, mean.compute);
+    if (b->implementation != c->row)
         return;
-    double alone, slowdown = attainable_slowdown(c->attainable_of, &run->timeline, steps, round, &alone);
+    c->compute[round] = mean_over_ranks(job, mean.compute);
+    c->exposed[round] = mean_over_ranks(job, mean.exposed);
+    c->overlap[round] = mean_over_ranks(job, mean.overlap);
+    c->peak[round] = job_max(job, (double)b->peak_bytes) - (double)c->others_staged;
+    if (!c->communicates)
+        return;
+    double alone, slowdown = attainable_slowdown(c->attainable_of, timeline, timed, c->row, round, &alone);
     c->slowdown[round] = mean_over_ranks(job, slowdown);
     c->alone[round] = job_max(job, alone);
 }
@@ -98,9 +118,10 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
 {
     /* what does not apply is an estimate of no rounds; the row that it would be made from is not read */
     size_t n = c->rounds = m->rounds, of_none = c->none_row < 0 ? 0 : n, of_communication = c->communicates ? n : 0;
+    size_t of_computing = n && isfinite(c->overlap[0]) ? of_communication : 0; /* when ranks computed is known */
     size_t of_overlap = c->after_backward_row < 0 ? 0 : of_communication;
     int none_row = of_none ? c->none_row : 0, after_backward_row = of_overlap ? c->after_backward_row : 0;
-    const double *step = measurements_of(m, 0, FIGURE_STEP), *none = measurements_of(m, none_row, FIGURE_STEP);
+    const double *step = measurements_of(m, c->row, FIGURE_STEP), *none = measurements_of(m, none_row, FIGURE_STEP);
     const double *untraced = measurements_of(m, c->untraced_row, FIGURE_STEP);
     const double *after_backward = measurements_of(m, after_backward_row, FIGURE_STEP);
     const double *backward = measurements_of(m, none_row, PHASE_BACKWARD);
@@ -110,18 +131,24 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     c->step_after_backward = stats_estimate(after_backward, of_overlap);
     c->step_none = stats_estimate(none, of_none);
     c->backward_none = stats_estimate(backward, of_none);
+    c->forward = stats_estimate(measurements_of(m, c->row, PHASE_FORWARD), n);
+    c->backward = stats_estimate(measurements_of(m, c->row, PHASE_BACKWARD), n);
+    c->exposed_of_rounds = stats_estimate(c->exposed, of_computing);
+    c->overlap_of_rounds = stats_estimate(c->overlap, of_computing);
+    c->peak_bytes = stats_estimate(c->peak, n);
+    c->comm_thread_cores = c->comm_cpu_seconds > 0 && job->size > 1 ? c->comm_cpu_seconds / c->comm_seconds : NAN;
     c->comm_alone = stats_estimate(c->alone, of_communication);
     c->comm_slowdown = stats_estimate(c->slowdown, of_overlap);
     c->saved = difference(after_backward, step, of_overlap);
     c->overlap_efficiency = controls_efficiency(step, after_backward, c->alone, backward, of_overlap);
     c->profiling_overhead = mean_ratio(step, untraced, n);
     c->step_to_none = mean_ratio(step, none, of_none);
-    c->compute_slowdown = mean_ratio(c->compute, c->compute + (size_t)none_row * c->room, of_none);
+    c->compute_slowdown = mean_ratio(c->compute, c->compute_none, of_none);
     double median = c->step_none.median;
     const struct estimate *r = &c->step_to_none;
     c->sync_cost = (struct estimate){
         median * (r->median - 1), median * (r->ci_low - 1), median * (r->ci_high - 1), NAN, NAN, of_none};
-    attainable_rounds(c->attainable_of, job, 0, of_communication, attainable);
+    attainable_rounds(c->attainable_of, job, c->row, of_communication, attainable);
     c->attainable = stats_estimate(attainable, of_communication);
     c->step_to_attainable = mean_ratio(step, attainable, of_communication);
     free(attainable);

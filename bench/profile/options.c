@@ -85,10 +85,10 @@ static const char *const activity_names[] = {"auto", "cpu", "cuda", "cpu,cuda", 
 /* clang-format off */
 static const struct option rows[] = {
     {.name = "profile", .common = 1, .kind = &option_flag, .offset = FIELD(profile),
-     .help = "trace the steps of one implementation, then measure its overlap against controls, --rounds times (0: "
+     .help = "trace the steps of an implementation, then measure its overlap against controls, --rounds times (0: "
      "trace only)"},
-    {.name = "profile-implementation", .common = 1, .kind = &option_strategy, .offset = FIELD(implementation),
-     .initial = "ddp", .help = "which one; names as below"},
+    {.name = "profile-implementation", .common = 1, .kind = &option_strategies, .offset = FIELD(implementations),
+     .initial = "ddp", .help = "which one, or a list, or all: several are also compared; names as below"},
     {.name = "profile-output-dir", .common = 1, .kind = &option_text, .offset = FIELD(output_dir), .initial = "",
      .help = "directory of the traces and the summary; default results/<time>[-<label>]"},
     {.name = "profile-wait", .kind = &option_count, .offset = FIELD(wait), .initial = "0", .high = 1e9,
@@ -133,44 +133,65 @@ void profile_options_add(struct option_table *table, struct profile_options *opt
 
 /* ---- checks ---- */
 
-static void add_row(struct training_options *t, const char *label, const struct strategy *strategy, int traced,
-                    int after_backward)
+/* The same as another row, with that label; of several profiles in one run, followed by what it is a control of. */
+static struct implementation *add_control(struct training_options *t, const struct implementation *of,
+                                          const char *label, int several)
 {
     struct implementation *row = &t->implementation[t->n++];
-    *row = (struct implementation){.strategy = strategy, .traced = traced, .after_backward = after_backward};
-    row->bucket_bytes = strategy->buckets ? t->workload.bucket_sizes.item[0].bytes : 0;
-    snprintf(row->label, sizeof row->label, "%s", label);
+    *row = *of;
+    row->captured = 0;
+    snprintf(row->label, sizeof row->label, several ? "%s:%.61s" : "%s", label, of->label);
+    return row;
 }
 
-void profile_rows_make(struct training_options *t, const struct strategy *strategy)
+int profile_rows_make(struct training_options *t, const struct strategy_list *list)
 {
+    struct implementation *wanted = allocate(MAX_IMPLEMENTATIONS, sizeof *wanted);
+    int n = implementations_make(wanted, list, &t->workload.bucket_sizes), has_none = 0;
+    enum { MOST = (MAX_IMPLEMENTATIONS - 1) / 3 };
+    if (n > MOST)
+        n = error_report("--profile-implementation: %d profiles; at most %d in one run", n, MOST);
+    for (const struct implementation *w = wanted; w < wanted + n; w++)
+        if (!strcmp(w->label, "untraced") || !strcmp(w->label, "after_backward") || !strcmp(w->label, "comparison") ||
+            (!strcmp(w->label, strategy_none.name) && w->strategy->reduces))
+            n = error_report("--profile-implementation: the label '%s' is taken; choose another", w->label);
     t->n = 0;
-    add_row(t, strategy->name, strategy, 1, 0);
-    add_row(t, "untraced", strategy, 0, 0);
-    if (strategy->overlaps)
-        add_row(t, "after_backward", strategy, 1, 1);
-    if (strategy != &strategy_none)
-        add_row(t, strategy_none.name, &strategy_none, 1, 0);
+    for (const struct implementation *w = wanted; w < wanted + n; w++) {
+        t->implementation[t->n] = *w;
+        t->implementation[t->n].traced = t->implementation[t->n].captured = 1;
+        const struct implementation *row = &t->implementation[t->n++];
+        add_control(t, row, "untraced", n > 1)->traced = 0;
+        if (row->strategy->overlaps)
+            add_control(t, row, "after_backward", n > 1)->after_backward = 1;
+        has_none |= !row->strategy->reduces;
+    }
+    if (n > 0 && !has_none) {
+        t->implementation[t->n] = (struct implementation){.strategy = &strategy_none, .traced = 1};
+        snprintf(t->implementation[t->n++].label, IMPLEMENTATION_LABEL, "%s", strategy_none.name);
+    }
+    free(wanted);
+    return n < 0 ? -1 : 0;
 }
 
 int profile_options_check(const struct profile_options *o, const struct option_table *table, struct training_options *t)
 {
-    const struct strategy *strategy = o->implementation;
+    int reduce = 0, stage = 0;
+    for (int i = 0; i < o->implementations.n; i++) {
+        reduce |= o->implementations.item[i].strategy->reduces;
+        stage |= o->implementations.item[i].strategy->stages;
+    }
     if (option_was_given(table, "implementations"))
-        return error_report("--implementations is for the benchmark; --profile traces one --profile-implementation");
+        return error_report("--implementations is for the benchmark; --profile traces --profile-implementation");
     if (option_was_given(table, "output"))
         return error_report("--output is for the benchmark; with --profile use --profile-output-dir");
-    if (t->forward_only && strategy->reduces)
+    if (t->forward_only && reduce)
         return error_report("--forward-only reduces nothing: use --profile-implementation none");
     if (t->resolve > 0)
         return error_report("--resolve is for the benchmark; a profile makes the --rounds that it is given");
     if (t->attainable)
         return error_report("--attainable is for the benchmark; a profile always measures it");
-    if (t->workload.grad_dtype == COMM_BF16 && !strategy->stages)
-        return error_report("--grad-dtype bf16 is for ddp_individual_v2; --profile-implementation is %s",
-                            strategy->name);
-    if (t->workload.bucket_sizes.n > 1)
-        return error_report("--bucket-size-mb: --profile takes one size, and there are %d", t->workload.bucket_sizes.n);
+    if (t->workload.grad_dtype == COMM_BF16 && !stage)
+        return error_report("--grad-dtype bf16 is for --profile-implementation ddp_individual_v2");
     enum { BLOCK_STEPS = 3 }; /* of the blocks that a profile is compared with, unless the warm-up has fewer */
     if (training_options_check(t, table, BLOCK_STEPS))
         return -1;
@@ -184,8 +205,7 @@ int profile_options_check(const struct profile_options *o, const struct option_t
             "the %zu x %zu steps of --profile-wait, --profile-warmup and --profile-active are more than the "
             "%zu steps of the run: raise --num-epochs or --steps-per-epoch",
             cycles, cycle, steps);
-    profile_rows_make(t, strategy);
-    return 0;
+    return profile_rows_make(t, &o->implementations);
 }
 
 struct recording profile_recording(const struct profile_options *o)

@@ -20,6 +20,7 @@ size_t capture_steps(const struct profile_options *options, size_t steps);
 
 struct capture {
     const struct profile_options *options;
+    int row;                    /* the implementation */
     int n, room;                /* steps kept, and how many there is memory for */
     int full;                   /* the memory ended before the schedule did */
     int interrupted;            /* by SIGINT or SIGTERM, of any rank */
@@ -34,22 +35,29 @@ struct capture {
     struct trace trace;
 };
 
-/* Runs the steps with the run's first implementation, then aligns the clocks, and writes the trace of this rank, the
- * trace of all ranks, and the telemetry. The spans stay in the run's timeline. Returns 0; or -1 on every rank, and rank
- * 0 has said why. Release with capture_destroy either way. */
-int capture_run(struct capture *capture, struct run *run, const struct profile_options *options,
-                struct results *results);
+/* Runs the steps with an implementation, then aligns the clocks, and writes the trace of this rank, the trace of all
+ * ranks, and the telemetry, under that name. The spans stay in the run's timeline. Returns 0; or -1 on every rank, and
+ * rank 0 has said why. Release with capture_destroy either way. */
+int capture_run(struct capture *capture, struct run *run, int row, const char *name,
+                const struct profile_options *options, struct results *results);
 void capture_destroy(struct capture *capture); /* a zeroed one is fine */
 
 /* ---- their files: each trace appears when it is complete, and then replaces an older one ---- */
 
-/* Writes <implementation>_rank_<r>_trace.json of this rank, if it writes one. Returns 0; or -1, reported. */
+/* Writes <name>_rank_<r>_trace.json of this rank, if it writes one. Returns 0; or -1, reported. */
 int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace);
 
-/* Writes the trace of all ranks that write one: each sends its rows to rank 0, which concatenates them. All ranks
- * call. Returns 0; or -1, reported. */
-int trace_files_write_all_ranks(const struct profile_options *options, const struct results *results,
-                                const struct job *job, const struct trace *trace);
+/* A trace of all ranks that write one: each sends its rows to rank 0, which concatenates them. */
+struct merged_trace {
+    struct new_file file;
+    int begun, failed; /* on rank 0 */
+};
+
+/* Adds a trace of every rank; the first one makes the file, all_ranks/<name>_all_ranks_trace.json. End with
+ * merged_trace_end, which returns 0; or -1, reported, and then leaves no file. All ranks call both. */
+void merged_trace_add(struct merged_trace *merged, const struct profile_options *options, const char *directory,
+                      const char *name, const struct job *job, const struct trace *trace);
+int merged_trace_end(struct merged_trace *merged, const char *name);
 
 /* Appends the steps to the metrics of this rank; computing is as of run_computing, overlap is [trace->steps], times
  * count from origin_ns, on_device as in struct comm. 0, or -1, reported. */
@@ -149,18 +157,27 @@ void profile_figures_destroy(struct profile_figures *figures); /* zeroed ones ar
  * collectives after backward, and `none` ---- */
 
 struct controls {
-    int untraced_row, after_backward_row, none_row; /* row 0 is the profiled one; -1 if there is none */
-    int communicates;                               /* more than one rank, and row 0 reduces */
-    struct attainable *attainable_of;               /* the times of row 0's collectives alone, and of gradients */
-    size_t room;                                    /* rounds that there is room for */
-    double *compute;  /* [rows, room] seconds of a step in which operations ran, mean over ranks */
-    double *alone;    /* [room] seconds of row 0's collectives alone, slowest rank */
-    double *slowdown; /* [room] duration of row 0's collectives during its steps / alone, mean over ranks */
+    int row, untraced_row, after_backward_row, none_row; /* the profiled one and its controls; -1 if there is none */
+    int communicates;                                    /* more than one rank, and the profiled row reduces */
+    const struct attainable *attainable_of; /* the times of all rows' collectives alone, and of gradients */
+    size_t others_staged;                   /* bytes of a rank that only other rows use */
+
+    /* Of each round, [room]; without a unit: seconds a step of the profiled row, mean over ranks */
+    size_t room;
+    double *compute, *compute_none; /* in which operations ran; that of `none` */
+    double *exposed, *overlap;      /* as of struct overlap */
+    double *alone;                  /* of its collectives one after the other, slowest rank */
+    double *slowdown;               /* duration of a collective during its steps / alone */
+    double *peak;                   /* bytes in use meanwhile without others_staged, the rank where that is most */
+
+    double comm_cpu_seconds, comm_seconds; /* of its blocks, as of struct block */
 
     /* What controls_compute finds, over `rounds` rounds, in seconds and ratios. What does not apply (one rank, nothing
      * to reduce, nothing that overlaps) has n = 0 and NAN. */
     size_t rounds;
     struct estimate step, step_untraced, step_after_backward, step_none, backward_none;
+    struct estimate forward, backward, exposed_of_rounds, overlap_of_rounds, peak_bytes;
+    double comm_thread_cores; /* used by rank 0's communication thread; NAN where there is none, or before a round */
     struct estimate comm_alone;
     struct estimate comm_slowdown;      /* duration of a collective / alone; waiting for a late rank is included */
     struct estimate saved;              /* step_after_backward - step */
@@ -172,19 +189,21 @@ struct controls {
     struct estimate attainable, step_to_attainable;
 };
 
-/* Room for so many rounds of the rows [n], whose reducers [n] must outlive it, on a model of that many tensors. Release
- * with controls_destroy. */
+/* Room for so many rounds of the captured one of the rows [n], whose reducers are [n]. `attainable` is of the same
+ * rows, and must outlive it. Release with controls_destroy. */
 void controls_create(struct controls *controls, const struct implementation *row, const struct reducer *reducer, int n,
-                     int tensors, int ranks, size_t rounds);
-void controls_destroy(struct controls *controls);
+                     int captured, const struct attainable *attainable, int ranks, size_t rounds);
+void controls_destroy(struct controls *controls); /* zeroed ones are fine */
 
-/* Whether the blocks of a row say when gradients are ready, or are followed by its collectives alone. */
-int controls_measures_alone(const struct controls *controls, int row);
+/* Whether a row is the profiled one or one of its controls; and whether it is one whose blocks say when gradients are
+ * ready, or are followed by its collectives alone (attainable_measure). */
+int controls_include(const struct controls *controls, int row);
+int controls_measure_alone(const struct controls *controls, int row);
 
-/* Takes a block that is over, its spans still in the timeline; times and overlap are of all its steps. Times the
- * collectives by themselves where a figure needs that. All ranks call. */
-void controls_add_block(struct controls *controls, struct run *run, const struct step_times *times,
-                        const struct overlap *overlap, int row, size_t round);
+/* Takes a block of an included row with so many timed steps, its spans still in the timeline and its collectives
+ * measured alone. All ranks call. */
+void controls_add_block(struct controls *controls, const struct job *job, const struct timeline *timeline,
+                        const struct block *block, int timed);
 
 /* From the rounds that are complete. All ranks call. */
 void controls_compute(struct controls *controls, const struct job *job, const struct measurements *measurements);
@@ -241,15 +260,17 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
 struct profile {
     const struct profile_options *options;
     const struct command *command;
+    int row;                         /* of the implementation */
+    char name[IMPLEMENTATION_LABEL]; /* of its files: its label, with - for : */
+    struct results results;
     struct profile_facts facts;
     struct capture capture;
     struct profile_figures figures; /* of the captured steps */
     struct totals totals;
     struct controls controls;
     struct findings findings;
-    struct link_rates *links; /* [facts.hosts]; NULL: not measured, on one host and where GPUs send themselves */
-    int complete;             /* nothing more will be measured */
-    double comm_thread_cores; /* used by rank 0's communication thread; NAN where there is none, or before a round */
+    const struct link_rates *links; /* [facts.hosts]; NULL: not measured, on one host and where GPUs send themselves */
+    int complete;                   /* nothing more will be measured */
 };
 
 /* Adds each table to a summary (results_summary_create); the capture, verdict and findings, as members and to the
@@ -267,5 +288,10 @@ struct control_row {
 };
 enum { CONTROLS = 16 };
 void profile_controls(const struct profile *profile, struct control_row row[CONTROLS]);
+
+/* Adds n profiles of one run side by side, from rounds that are complete: what was found of each, tables, and every
+ * figure to a list. */
+void profiles_add_comparison(const struct profile *profile, int n, const struct measurements *measurements,
+                             cJSON *summary, struct figure_list *list);
 
 #endif

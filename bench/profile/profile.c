@@ -1,5 +1,5 @@
-/* profile.c - profile mode: the capture first, then rounds of blocks that the captured implementation is compared with.
- * The summary is written after the capture and again as rounds go by. */
+/* profile.c - profile mode: the capture of each implementation first, then rounds of blocks that they are compared
+ * with. Summaries are written after each capture and again as rounds go by. */
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
@@ -8,8 +8,21 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* ---- the summary ---- */
+/* One or several profiles of a run. */
+struct profiles {
+    const struct profile_options *options;
+    const struct command *command;
+    int n;
+    struct profile *of;            /* [n] */
+    struct attainable *attainable; /* of all rows */
+    struct link_rates *links;      /* [hosts], or NULL */
+    struct results results;        /* of their comparison, where there are several */
+    struct merged_trace merged;    /* of all of them */
+};
+
+/* ---- summaries ---- */
 
 /* The command line as one can type it again. */
 static void add_command(const struct command *command, cJSON *summary)
@@ -26,41 +39,44 @@ static void add_command(const struct command *command, cJSON *summary)
     free(text);
 }
 
-/* What is known before the capture. */
-static cJSON *create_summary(const struct profile *p, const struct run *run, const struct results *results)
+/* A summary with the heading; of one profile, or NULL: of the comparison. */
+static cJSON *create_summary(const struct profiles *all, const struct profile *p, const struct run *run)
 {
     const struct training_options *o = run->options;
-    cJSON *summary = results_summary_create("profile", results->label, (double)run->measurements.rounds,
-                                            (double)o->rounds, "rounds");
-    char epochs[160], buckets[CELL + 16] = "", size[CELL];
+    cJSON *summary = results_summary_create("profile", p ? p->results.label : all->results.label,
+                                            (double)run->measurements.rounds, (double)o->rounds, "rounds");
+    char epochs[160];
     snprintf(epochs, sizeof epochs, "epochs    %zu of %zu step%s, %zu of them warm-up; controls run in %s epochs",
              o->num_epochs, o->steps_per_epoch, text_plural(o->steps_per_epoch), o->warmup_epochs,
              o->regime == REGIME_WARMUP ? "warm-up" : "active");
     run_add_heading(run, epochs, summary);
-    if (o->implementation[0].bucket_bytes)
-        snprintf(buckets, sizeof buckets, ", buckets of %s", text_memory(size, o->implementation[0].bucket_bytes));
-    int collectives = run->job->size > 1 && p->facts.strategy->reduces ? p->facts.buckets : 0;
-    results_add_line(summary, "heading", "training  %s%s: %d collective%s a step; learning rate %g, seed %zu",
-                     p->facts.label, buckets, collectives, text_plural((size_t)collectives), o->lr, o->seed);
-    add_command(p->command, summary);
+    for (const struct profile *q = all->of; q < all->of + all->n; q++) {
+        char buckets[CELL + 16] = "", size[CELL];
+        if (p && p != q)
+            continue;
+        if (o->implementation[q->row].bucket_bytes)
+            snprintf(buckets, sizeof buckets, ", buckets of %s",
+                     text_memory(size, o->implementation[q->row].bucket_bytes));
+        int collectives = run->job->size > 1 && q->facts.strategy->reduces ? q->facts.buckets : 0;
+        results_add_line(summary, "heading", "training  %s%s: %d collective%s a step; learning rate %g, seed %zu",
+                         q->facts.label, buckets, collectives, text_plural((size_t)collectives), o->lr, o->seed);
+    }
+    add_command(all->command, summary);
     return summary;
 }
 
-/* Writes the summary of what there is so far; of the whole run, on stdout too. All ranks call. */
-static int write_summary(void *context, struct run *run, const struct results *results)
+/* Writes the summary of a profile as far as it goes; of the whole run, if it is the only one, on stdout too. Ranks
+ * other than 0 compute with it. */
+static int write_profile(const struct profiles *all, struct profile *p, const struct run *run)
 {
-    struct profile *p = context;
     struct figure_list figures = {0};
     p->facts.peak_bytes = (size_t)job_max(run->job, (double)open_device_memory(&run->opened));
-    p->comm_thread_cores = run->counts.comm_cpu_seconds > 0 && run->job->size > 1
-                               ? run->counts.comm_cpu_seconds / run->counts.comm_seconds
-                               : NAN;
     controls_compute(&p->controls, run->job, &run->measurements);
     findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives, p->links,
                     &p->controls);
     if (run->job->rank)
         return 0;
-    cJSON *summary = create_summary(p, run, results);
+    cJSON *summary = create_summary(all, p, run);
     profile_add_tables(p, summary);
     profile_add_findings(p, summary);
     profile_add_figures(p, &figures);
@@ -69,8 +85,29 @@ static int write_summary(void *context, struct run *run, const struct results *r
     for (int i = 0; i < MEMORY_PARTS; i++)
         json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
     json_add_number(memory, "peak", (double)p->facts.peak_bytes);
-    int status = results_write_summary(results, summary, &figures);
-    if (p->complete && results_show_body(summary)) /* the heading is there already */
+    int status = results_write_summary(&p->results, summary, &figures);
+    if (p->complete && all->n == 1 && results_show_body(summary)) /* the heading is there already */
+        status = -1;
+    cJSON_Delete(summary);
+    figures_destroy(&figures);
+    return status;
+}
+
+/* Writes all summaries of profiles that were captured, and the comparison. All ranks call. */
+static int write_summaries(void *context, struct run *run)
+{
+    struct profiles *all = context;
+    struct figure_list figures = {0};
+    int status = 0, captured = 0;
+    for (struct profile *p = all->of; p < all->of + all->n && p->capture.n; p++, captured++)
+        if (write_profile(all, p, run))
+            status = -1;
+    if (run->job->rank || all->n == 1)
+        return status;
+    cJSON *summary = create_summary(all, NULL, run);
+    profiles_add_comparison(all->of, captured, &run->measurements, summary, &figures);
+    run_add_notes(run, summary);
+    if (results_write_summary(&all->results, summary, &figures) || (all->of->complete && results_show_body(summary)))
         status = -1;
     cJSON_Delete(summary);
     figures_destroy(&figures);
@@ -79,93 +116,185 @@ static int write_summary(void *context, struct run *run, const struct results *r
 
 /* ---- the run ---- */
 
-static int take_block(void *context, struct run *run, struct results *results, const struct step_times *times,
-                      const struct overlap *overlap, int implementation, size_t round)
+static int take_block(void *context, struct run *run, const struct block *b)
 {
-    struct controls *controls = &((struct profile *)context)->controls;
-    controls_add_block(controls, run, times, overlap, implementation, round);
-    if (!controls_measures_alone(controls, implementation))
-        return 0;
-    return attainable_write(controls->attainable_of, results, run->options->implementation[implementation].label,
-                            &run->timeline, (int)run->options->block_steps, implementation, round);
+    struct profiles *all = context;
+    int steps = (int)run->options->block_steps, row = b->implementation, measures = 0, status = 0;
+    for (const struct profile *p = all->of; p < all->of + all->n; p++)
+        measures |= controls_measure_alone(&p->controls, row);
+    if (measures)
+        attainable_measure(all->attainable, run->job, &run->timeline, b->times, steps, row, b->round);
+    if (all->n > 1 && telemetry_write_block(&all->results, run, b))
+        status = -1;
+    for (struct profile *p = all->of; p < all->of + all->n; p++) {
+        if (!controls_include(&p->controls, row))
+            continue;
+        controls_add_block(&p->controls, run->job, &run->timeline, b, steps);
+        if (telemetry_write_block(&p->results, run, b) ||
+            (controls_measure_alone(&p->controls, row) &&
+             attainable_write(all->attainable, &p->results, run->options->implementation[row].label, &run->timeline,
+                              steps, row, b->round)))
+            status = -1;
+    }
+    return status;
 }
 
-static int measure(struct profile *p, struct run *run, struct results *results)
+/* The captured steps beside those of the other profiles, as if all had begun at the same moment. */
+static void merge_trace(struct profiles *all, const struct profile *p, const struct run *run)
 {
+    struct trace trace = p->capture.trace;
+    trace.group = (int)(p - all->of);
+    int64_t start_ns = alignment_apply(&p->capture.alignment, p->capture.times[0].start_ns) - trace.base_ns;
+    trace.base_ns -= (int64_t)job_max(run->job, -(double)start_ns); /* the earliest: a minimum */
+    merged_trace_add(&all->merged, all->options, all->results.directory, "comparison", run->job, &trace);
+}
+
+/* Captures one implementation, and finds all that its spans say before those of the next take their place. */
+static int capture(struct profiles *all, struct profile *p, struct run *run)
+{
+    const struct reducer *reducer = &run->reducer[p->row];
+    int sends = run->job->size > 1 && reducer->strategy->reduces;
+    int status = capture_run(&p->capture, run, p->row, p->name, p->options, &p->results);
+    if (!p->capture.n) /* it failed before the first step that counts */
+        return -1;
+    if (all->n > 1)
+        merge_trace(all, p, run);
+    profile_figures_create(&p->figures, run->job, &p->capture);
+    if (sends)
+        profile_figures_add_buckets(&p->figures, run->job, &p->capture, &run->timeline, &reducer->plan,
+                                    run_computing(run), run->device->asynchronous);
+    enum comm_dtype dtype = reducer->staged ? reducer->staged_dtype : COMM_FLOAT32;
+    profile_figures_add_layers(&p->figures, run->job, &run->timeline, &run->model, sends ? comm_dtype_bytes(dtype) : 0);
+    totals_create(&p->totals, run->job, &run->timeline, run->device->compute_bytes, p->figures.first, p->figures.steps);
+    totals_sort(&p->totals, p->options->sort);
+    return status;
+}
+
+static int measure(struct profiles *all, struct run *run)
+{
+    int status = 0, interrupted = 0;
     if (run->job->rank == 0) {
-        cJSON *summary = create_summary(p, run, results);
+        cJSON *summary = create_summary(all, NULL, run);
         results_show_heading(summary);
         cJSON_Delete(summary);
     }
-    int status = capture_run(&p->capture, run, p->options, results);
-    if (!p->capture.n) /* it failed before the first step that counts */
-        return -1;
-    profile_figures_create(&p->figures, run->job, &p->capture);
-    if (run->job->size > 1 && p->facts.strategy->reduces)
-        profile_figures_add_buckets(&p->figures, run->job, &p->capture, &run->timeline, &run->reducer[0].plan,
-                                    run_computing(run), run->device->asynchronous);
-    const struct reducer *reducer = &run->reducer[0];
-    enum comm_dtype dtype = reducer->staged ? reducer->staged_dtype : COMM_FLOAT32;
-    int sends = run->job->size > 1 && p->facts.strategy->reduces;
-    profile_figures_add_layers(&p->figures, run->job, &run->timeline, &run->model, sends ? comm_dtype_bytes(dtype) : 0);
-    if (run->job->hosts > 1 && p->facts.strategy->reduces && !p->facts.comm_on_device && !p->capture.interrupted) {
-        p->links = allocate((size_t)run->job->hosts, sizeof *p->links);
-        links_measure(run->job, p->links);
+    for (struct profile *p = all->of; p < all->of + all->n && !interrupted && !status; p++) {
+        status = capture(all, p, run);
+        interrupted = p->capture.interrupted;
+        if (p->capture.n && run->job->hosts > 1 && p->facts.strategy->reduces && !p->facts.comm_on_device &&
+            !interrupted && !all->links) {
+            all->links = allocate((size_t)run->job->hosts, sizeof *all->links);
+            links_measure(run->job, all->links);
+        }
+        p->links = p->facts.strategy->reduces ? all->links : NULL;
+        status = job_agree_after(run->job, status, write_summaries(all, run));
     }
-    totals_create(&p->totals, run->job, &run->timeline, run->device->compute_bytes, p->figures.first, p->figures.steps);
-    totals_sort(&p->totals, p->options->sort);
-    if (job_agree_after(run->job, status, write_summary(p, run, results)))
+    if (all->n > 1)
+        status = job_agree_after(run->job, status, merged_trace_end(&all->merged, "comparison"));
+    if (status)
         return -1;
-    const struct run_hooks hooks = {.context = p, .block = take_block, .summary = write_summary};
-    if (run->options->rounds && !p->capture.interrupted)
-        status = run_rounds(run, results, &hooks);
+    const struct run_hooks hooks = {.context = all, .block = take_block, .summary = write_summaries};
+    if (run->options->rounds && !interrupted)
+        status = run_rounds(run, &hooks);
     if (run_stop_monitor(run))
         status = -1;
-    p->complete = 1;
-    status = job_agree_after(run->job, status, write_summary(p, run, results));
-    return run_check_losses(run) || p->capture.interrupted ? -1 : status;
+    for (struct profile *p = all->of; p < all->of + all->n; p++)
+        p->complete = 1;
+    status = job_agree_after(run->job, status, write_summaries(all, run));
+    return run_check_losses(run) || interrupted ? -1 : status;
+}
+
+/* Where the results of each go: of a single one the run's; of several, directories of their own, each as that of a
+ * single one, beside that of the comparison. Returns 0; or -1 on every rank, reported. */
+static int open_results(struct profiles *all, struct run *run)
+{
+    run->directory = all->n > 1 ? all->results.top : all->of->results.directory;
+    for (struct profile *p = all->of; p < all->of + all->n && all->n > 1; p++) {
+        char top[sizeof all->results.top + IMPLEMENTATION_LABEL];
+        snprintf(top, sizeof top, "%s/%s", all->results.top, p->name);
+        const struct results_target target = {"profile-output-dir", top, all->results.label, p->name};
+        if (job_agree(run->job, results_open(&p->results, run->job, &target)) ||
+            job_agree(run->job, run_json_write(run, "profile", all->command, &p->results)))
+            return -1;
+    }
+    return 0;
+}
+
+static void know_facts(struct profile *p, const struct run *run)
+{
+    const struct training_options *o = run->options;
+    const struct reducer *reducer = &run->reducer[p->row];
+    size_t tokens = o->batch_size * o->workload.context_length;
+    p->facts = (struct profile_facts){
+        .label = o->implementation[p->row].label,
+        .strategy = reducer->strategy,
+        .buckets = reducer->plan.n,
+        .ranks = run->job->size,
+        .hosts = run->job->hosts,
+        .machine_ranks = run->job->machine_size,
+        .on_gpu = run->opened.on_gpu,
+        .comm_on_device = run->comm->on_device,
+        .threads = run->threads,
+        .synthetic = !data_tokens(run->trainer.data),
+        .cores_per_rank = run->cores_per_rank,
+        .tokens = (double)tokens,
+        .flops = model_flops(&run->model, tokens) / (o->forward_only ? 3 : 1), /* backward takes two */
+        .block_steps = o->block_steps,
+        .memory_bytes = run->opened.on_gpu ? run->opened.gpu.total_memory : run->host.memory_bytes,
+    };
+}
+
+static void create_profiles(struct profiles *all, const struct training_options *o)
+{
+    all->of = allocate((size_t)o->n, sizeof *all->of);
+    for (int i = 0; i < o->n; i++) {
+        struct profile *p = &all->of[all->n];
+        if (!o->implementation[i].captured)
+            continue;
+        *p = (struct profile){.options = all->options, .row = i, .results.telemetry.file = -1};
+        memcpy(p->name, o->implementation[i].label, sizeof p->name);
+        for (char *c = p->name; *c; c++)
+            *c = *c == ':' ? '-' : *c;
+        all->n++;
+    }
 }
 
 int run_profile(const struct job *job, const struct run_options *options, const struct profile_options *o,
                 const struct command *command)
 {
     struct run run = {.job = job, .recording = profile_recording(o)};
-    struct profile p = {.options = o, .command = command};
-    struct results results = {.telemetry.file = -1};
-    const char *label = options->training.implementation[0].label;
-    const struct results_target target = {"profile-output-dir", o->output_dir, options->results.label, label};
-    int status = run_set_up(&run, options, "profile", command, &target, &results);
+    struct profiles all = {.options = o, .command = command, .results.telemetry.file = -1};
+    create_profiles(&all, &options->training);
+    const char *below = all.n > 1 ? "comparison" : all.of->name;
+    const struct results_target target = {"profile-output-dir", o->output_dir, options->results.label, below};
+    struct results *results = all.n > 1 ? &all.results : &all.of->results;
+    int status = run_set_up(&run, options, "profile", command, &target, results);
+    if (!status)
+        status = open_results(&all, &run);
     if (!status) {
-        size_t tokens = run.options->batch_size * run.options->workload.context_length;
-        p.facts = (struct profile_facts){
-            .label = label,
-            .strategy = run.reducer[0].strategy,
-            .buckets = run.reducer[0].plan.n,
-            .ranks = job->size,
-            .hosts = job->hosts,
-            .machine_ranks = job->machine_size,
-            .on_gpu = run.opened.on_gpu,
-            .comm_on_device = run.comm->on_device,
-            .threads = run.threads,
-            .synthetic = !data_tokens(run.trainer.data),
-            .cores_per_rank = run.cores_per_rank,
-            .tokens = (double)tokens,
-            .flops = model_flops(&run.model, tokens) / (run.options->forward_only ? 3 : 1), /* backward takes two */
-            .block_steps = run.options->block_steps,
-            .memory_bytes = run.opened.on_gpu ? run.opened.gpu.total_memory : run.host.memory_bytes,
-        };
-        controls_create(&p.controls, run.options->implementation, run.reducer, run.options->n, run.model.tensors,
-                        job->size, run.options->rounds);
-        status = measure(&p, &run, &results);
-        controls_destroy(&p.controls);
+        const struct training_options *t = run.options;
+        all.attainable = attainable_create(run.reducer, t->n, run.model.tensors, t->rounds);
+        for (struct profile *p = all.of; p < all.of + all.n; p++) {
+            know_facts(p, &run);
+            controls_create(&p->controls, t->implementation, run.reducer, t->n, p->row, all.attainable, job->size,
+                            t->rounds);
+        }
+        status = measure(&all, &run);
     }
-    status = job_agree_after(job, status, results_close(&results));
+    for (struct profile *p = all.of; p < all.of + all.n; p++)
+        status = job_agree_after(job, status, results_close(&p->results));
+    status = job_agree_after(job, status, results_close(&all.results));
     if (!status && job->rank == 0)
-        fprintf(stderr, "Traces: %s/%s_rank_*_trace.json%s; the rest: %s\n", results.top, label,
-                o->trace_gzip ? ".gz" : "", results.directory);
-    free(p.links);
-    profile_figures_destroy(&p.figures);
-    capture_destroy(&p.capture);
+        fprintf(stderr, "Traces: %s/%s%s_rank_*_trace.json%s; the rest: %s\n", results->top, all.n > 1 ? "*/" : "",
+                all.n > 1 ? "*" : all.of->name, o->trace_gzip ? ".gz" : "", results->directory);
+    for (struct profile *p = all.of; p < all.of + all.n; p++) {
+        controls_destroy(&p->controls);
+        profile_figures_destroy(&p->figures);
+        capture_destroy(&p->capture);
+    }
+    attainable_destroy(all.attainable);
+    free(all.links);
+    free(all.of);
     run_tear_down(&run);
     return status;
 }

@@ -165,7 +165,7 @@ void profile_controls(const struct profile *p, struct control_row row[CONTROLS])
         {label, "profiling_overhead", "profiling overhead", "step / untraced step", "1", c->profiling_overhead,
          BETTER_LOWER},
         {label, "communication_thread_cores", "comm thread", "cores used by rank 0's communication thread", "1",
-         without_interval(p->comm_thread_cores, c->rounds), BETTER_LOWER},
+         without_interval(c->comm_thread_cores, c->rounds), BETTER_LOWER},
     };
     memcpy(row, rows, sizeof rows);
 }

@@ -94,7 +94,8 @@ static struct written write_steps(struct one_rank *rank, const char *path, int s
     }
     steps_from_timeline(&rank->timeline, times, steps);
     collectives_create(&collectives, &rank->timeline, &alignment, 1);
-    struct trace trace = {.implementation = "ddp_individual",
+    struct trace trace = {.name = "ddp_individual",
+                          .implementation = "ddp_individual",
                           .device = "cpu",
                           .comm = "mpi",
                           .host = "host",

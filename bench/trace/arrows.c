@@ -17,7 +17,7 @@ struct arrow_end {
 
 static void put_arrow(struct trace_writer *w, const char *category, struct arrow_end from, struct arrow_end to)
 {
-    uint64_t id = first_arrow | (uint64_t)w->trace->rank << 32 | (uint32_t)++w->id;
+    uint64_t id = first_arrow | (uint64_t)w->source << 32 | (uint32_t)++w->id;
     for (int i = 0; i < 2; i++) {
         trace_row_begin(w, i ? "f" : "s", w->pid, i ? to.thread : from.thread, i ? to.ts : from.ts);
         trace_put(w, ", \"id\": ");

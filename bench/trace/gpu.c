@@ -128,7 +128,8 @@ static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lane *lane, s
     char labels[600];
     snprintf(labels, sizeof labels, "GPU %d %.60s%s%.400s", t->gpu_index, t->gpu->name,
              t->activities ? "" : "; without a tracer, times are of CUDA events: ", t->activities ? "" : t->untraced);
-    trace_put_lane(w, "process", w->gpu_pid, 0, MADE_UP_THREAD + t->rank, labels, "ddpbench rank %d GPU", t->rank);
+    trace_put_lane(w, "process", w->gpu_pid, 0, MADE_UP_THREAD + (int)w->source, labels, "%.80s rank %d GPU",
+                   t->implementation, t->rank);
     trace_put_lane(w, "thread", w->gpu_pid, LANE_OF_PHASES, 0, NULL, "phases");
     for (size_t i = 0; i < n; i++, lane++) {
         char name[64] = "waits", place[32] = "";
@@ -153,7 +154,7 @@ static void put_flow(struct trace_writer *w, const struct gpu_row *row)
 {
     const struct trace *t = w->trace;
     const struct activity *call = row->call->activity;
-    uint64_t id = (uint64_t)t->rank << 32 | row->activity->correlation;
+    uint64_t id = (uint64_t)w->source << 32 | row->activity->correlation;
     for (int i = 0; i < 2; i++) {
         trace_row_begin(w, i ? "f" : "s", i ? w->gpu_pid : w->pid, i ? lane_thread(row->lane) : (long)call->thread,
                         trace_row_time(t, i ? row->activity->start_ns : call->start_ns));

@@ -18,6 +18,7 @@ struct trace_writer {
     const struct trace *trace;
     const struct trace_sink *sink;
     long pid, gpu_pid; /* process numbers of the rows */
+    long source;       /* which of all that a file of all ranks holds: group x ranks + rank */
     long id;           /* the last one in use */
     long host_id, operation_id, collective_id;
     int first; /* no row was written yet */

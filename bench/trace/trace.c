@@ -39,7 +39,7 @@ static void put_lanes(struct trace_writer *w)
     const struct trace *t = w->trace;
     char labels[160];
     snprintf(labels, sizeof labels, "%.100s pid %ld (%.20s)", t->host, t->pid, t->device);
-    trace_put_lane(w, "process", w->pid, 0, t->rank, labels, "ddpbench rank %d", t->rank);
+    trace_put_lane(w, "process", w->pid, 0, (int)w->source, labels, "%.80s rank %d", t->implementation, t->rank);
     trace_put_lane(w, "thread", w->pid, t->thread, 0, NULL, "training (thread %ld)", t->thread);
     for (int s = 0; s < w->slots && !t->nccl_version; s++) /* of collectives that run on the host */
         if (s == 0 && t->comm_thread)
@@ -329,9 +329,10 @@ int trace_write(const struct trace *trace, const struct trace_sink *sink, enum t
     int whole = part == TRACE_WHOLE; /* else processes are numbered by rank */
     w->trace = trace;
     w->sink = sink;
-    w->pid = whole ? trace->pid : trace->rank + 1;
-    w->gpu_pid = whole ? trace->gpu_index : trace->ranks + 1 + trace->rank;
-    w->id = whole ? 0 : (long)trace->rank << 32;
+    w->source = (long)trace->group * trace->ranks + trace->rank;
+    w->pid = whole ? trace->pid : 1 + (long)trace->group * 2 * trace->ranks + trace->rank;
+    w->gpu_pid = whole ? trace->gpu_index : w->pid + trace->ranks;
+    w->id = whole ? 0 : w->source << 32;
     w->first = part != TRACE_MERGED_ROWS;
     if (whole || part == TRACE_MERGED_HEAD)
         put_head(w);
@@ -339,8 +340,8 @@ int trace_write(const struct trace *trace, const struct trace_sink *sink, enum t
         put_rows(w);
     if (whole || part == TRACE_MERGED_TAIL) {
         char name[128];
-        snprintf(name, sizeof name, whole ? "%.64s_rank_%d_trace.json" : "%.64s_all_ranks_trace.json",
-                 trace->implementation, trace->rank);
+        snprintf(name, sizeof name, whole ? "%.64s_rank_%d_trace.json" : "%.64s_all_ranks_trace.json", trace->name,
+                 trace->rank);
         trace_put(w, "\n],\n\"traceName\": ");
         trace_put_string(w, name);
         trace_put(w, "\n}\n");

@@ -22,8 +22,9 @@ struct captured_step {
 
 /* Everything that a rank's trace is written from; it owns nothing. */
 struct trace {
-    const char *implementation, *device, *comm, *host;
+    const char *name, *implementation, *device, *comm, *host; /* name: of the file, before _rank_<r>_trace.json */
     int rank, ranks;
+    int group; /* in a file of all ranks that holds several traces of each: which one of them, from 0 */
     long pid, thread, comm_thread; /* operating system's numbers; comm_thread 0 if there is none */
     int64_t base_ns;               /* where ts counts from, in rank 0's time; the same on all ranks */
     int64_t base_unix_ns;          /* the same moment in Unix time */
@@ -51,8 +52,8 @@ struct trace_sink {
     void *context;
 };
 
-/* A trace file of one rank; or the parts of one of all ranks: its head, the rows of each rank in turn (processes are
- * numbered by rank), its tail. */
+/* A trace file of one rank; or the parts of one of all ranks: its head, the rows of each rank and group in turn
+ * (processes are numbered by these), its tail. */
 enum trace_part { TRACE_WHOLE, TRACE_MERGED_HEAD, TRACE_MERGED_FIRST_ROWS, TRACE_MERGED_ROWS, TRACE_MERGED_TAIL };
 
 /* Returns 0; or -1, reported by the sink. */

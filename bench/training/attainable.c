@@ -160,14 +160,14 @@ int attainable_write(const struct attainable *a, struct results *results, const 
 }
 
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int timed,
-                           size_t round, double *alone)
+                           int implementation, size_t round, double *alone)
 {
-    int plan = attainable->reducer->plan.n;
+    int plan = attainable->reducer[implementation].plan.n;
     double *ratio = allocate((size_t)plan, sizeof *ratio), median;
     add_durations(timeline, timed, ratio);
     *alone = 0;
     for (int i = 0; i < plan; i++) {
-        double seconds = alone_of(attainable, 0, i)[round];
+        double seconds = alone_of(attainable, implementation, i)[round];
         ratio[i] /= seconds;
         *alone += seconds;
     }

@@ -34,11 +34,11 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
 int attainable_write(const struct attainable *attainable, struct results *results, const char *label,
                      const struct timeline *timeline, int timed, int implementation, size_t round);
 
-/* Of this rank in one round of the first implementation, which reduces: how much longer its collectives took in its
+/* Of this rank in one round of an implementation that reduces: how much longer its collectives took in its
  * block, whose spans are in the timeline: the median over the collectives of (mean duration in the timed steps) /
  * (duration alone); and in *alone the seconds of all of them alone. */
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int timed,
-                           size_t round, double *alone);
+                           int implementation, size_t round, double *alone);
 
 /* seconds[rounds] = the attainable step time of an implementation that reduces (attainable_of_plan), of the slowest
  * rank in each of the first rounds. All ranks call it. */

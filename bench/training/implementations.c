@@ -9,31 +9,31 @@
 
 /* ---- strategies ---- */
 
-static int strategy_parse(const struct option *option, const char *text, void *field)
+/* The names of all, with that between them. */
+static const char *strategy_names(const char *between, char text[256])
 {
-    char known[256] = "";
     size_t at = 0;
-    const struct strategy *strategy = strategy_find(text);
-    for (int i = 0; strategies[i] && at < sizeof known; i++)
-        at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", strategies[i]->name);
-    if (!strategy)
-        return error_report("--%s: unknown implementation '%s'; known: %s", option->name, text, known);
-    *(const struct strategy **)field = strategy;
-    return 0;
+    for (int i = 0; strategies[i] && at < 256; i++)
+        at += (size_t)snprintf(text + at, 256 - at, "%s%s", i ? between : "", strategies[i]->name);
+    return text;
 }
 
 static int strategies_parse(const struct option *option, const char *text, void *field)
 {
     struct strategy_list list = {0};
-    char word[160];
+    char word[160], names[256];
     int more;
+    if (!strcmp(text, "all"))
+        text = strategy_names(",", names);
     for (const char *at = text; (more = option_next_word(&at, word, sizeof word)) > 0; list.n++) {
-        const char *equal = strchr(word, '=');
+        const char *equal = strchr(word, '='), *name = equal ? equal + 1 : word;
         size_t length = equal ? (size_t)(equal - word) : strlen(word);
         if (list.n == MAX_IMPLEMENTATIONS)
             return error_report("--%s: more than %d rows", option->name, MAX_IMPLEMENTATIONS);
-        if (strategy_parse(option, equal ? equal + 1 : word, &list.item[list.n].strategy))
-            return -1;
+        list.item[list.n].strategy = strategy_find(name);
+        if (!list.item[list.n].strategy)
+            return error_report("--%s: unknown implementation '%s'; known: %s", option->name, name,
+                                strategy_names(", ", names));
         char *label = list.item[list.n].label;
         if (!length || length >= sizeof list.item->label)
             return error_report("--%s: the label in '%s' must have 1 to %zu characters", option->name, word,
@@ -44,7 +44,8 @@ static int strategies_parse(const struct option *option, const char *text, void 
                 return error_report("--%s: label '%s' may hold letters, digits, _, - and + only", option->name, label);
     }
     if (more < 0 || !list.n)
-        return error_report("--%s '%.200s': expected names separated by commas, such as none,ddp,b=ddp_bucketed",
+        return error_report("--%s '%.200s': expected all, or names separated by commas, such as "
+                            "none,ddp,b=ddp_bucketed",
                             option->name, text);
     *(struct strategy_list *)field = list;
     return 0;
@@ -121,7 +122,6 @@ static void delay_print(const struct option *option, const void *field, char *te
                                delays->item[i].ms, phase_name[delays->item[i].phase]);
 }
 
-const struct option_kind option_strategy = {VALUE_TEXT, strategy_parse, NULL};
 const struct option_kind option_strategies = {VALUE_TEXT, strategies_parse, NULL};
 const struct option_kind option_buckets = {VALUE_TEXT, buckets_parse, NULL};
 const struct option_kind option_delay = {VALUE_TEXT, delay_parse, delay_print};
@@ -137,7 +137,8 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
         int several = strategy->buckets && sizes->n > 1;
         for (int b = 0; b < (several ? sizes->n : 1); b++) {
             if (n == MAX_IMPLEMENTATIONS)
-                return error_report("--implementations: more than %d rows", MAX_IMPLEMENTATIONS);
+                return error_report("more than %d rows: name fewer implementations or bucket sizes",
+                                    MAX_IMPLEMENTATIONS);
             row[n] = (struct implementation){.strategy = strategy};
             snprintf(row[n].label, sizeof row[n].label, several ? "%s:%s" : "%s", list->item[i].label,
                      sizes->item[b].words);
@@ -145,7 +146,7 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
             for (int j = 0; j < n; j++)
                 if (!strcmp(row[j].label, row[n].label))
                     return error_report(
-                        "--implementations: '%s' is listed twice; give each its own label, as in a=ddp,b=ddp",
+                        "implementation '%s' is listed twice; give each its own label, as in a=ddp,b=ddp",
                         row[n].label);
             n++;
         }

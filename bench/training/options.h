@@ -13,7 +13,7 @@
 
 /* ---- the rows of a comparison, and the kinds of option that they are made from ---- */
 
-enum { MAX_IMPLEMENTATIONS = 64, IMPLEMENTATION_LABEL = 64 };
+enum { MAX_IMPLEMENTATIONS = 64, IMPLEMENTATION_LABEL = 80 };
 
 /* One row of the comparison: a strategy under a label, with its bucket size if it has one. */
 struct implementation {
@@ -22,9 +22,10 @@ struct implementation {
     size_t bucket_bytes; /* 0 for a strategy without buckets */
     int traced;          /* its operations are recorded */
     int after_backward;  /* its collectives are put off until backward is over: the control for overlap */
+    int captured;        /* a profile captures its steps; the rows up to the next captured one are its controls */
 };
 
-/* --implementations: names, each NAME or LABEL=NAME; and one strategy by its name, const struct strategy *. */
+/* --implementations: names, each NAME or LABEL=NAME; or all, each strategy under its name. */
 struct strategy_list {
     int n;
     struct {
@@ -32,7 +33,7 @@ struct strategy_list {
         const struct strategy *strategy;
     } item[MAX_IMPLEMENTATIONS];
 };
-extern const struct option_kind option_strategies, option_strategy;
+extern const struct option_kind option_strategies;
 
 /* --bucket-size-mb: sizes, with the words that they were given in. The row's bounds are in MiB. */
 struct bucket_sizes {

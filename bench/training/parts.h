@@ -29,23 +29,4 @@ const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, cha
  * reported, with the parts. */
 int memory_check(const struct run *run);
 
-/* Writes run.json: what was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
-int run_json_write(const struct run *run, const char *mode, const struct command *command,
-                   const struct results *results);
-
-/* A block that is over. The arrays are [DISCARDED_STEPS + block_steps]. */
-struct block {
-    int implementation;
-    size_t round;
-    double other_cores; /* that other processes used meanwhile; NAN: unknown */
-    double seconds;     /* of the timed steps together, on this rank */
-    struct step_times *times;
-    struct overlap *overlap;
-    float *record; /* of each step [RECORDS] */
-    double *loss;  /* of this rank */
-};
-
-/* Appends a line of telemetry for each step of a block. The run's counts are those before it. 0, or -1, reported. */
-int telemetry_write_block(struct results *results, const struct run *run, const struct block *block);
-
 #endif

@@ -183,13 +183,26 @@ static double other_processes_cores(const struct run *run, const struct block_re
     return job_max(run->job, mine->around) < 0.2 ? NAN : worst;
 }
 
-/* Runs a block; its arrays, which are there, are filled. Returns 0; or -1, reported, if it could not be written. */
-static int run_block(struct run *run, struct results *results, struct block *b)
+static void count_block(struct block_counts *counts, const struct block *b)
+{
+    counts->blocks++;
+    counts->with_other_processes += b->other_cores >= MONITOR_OTHER_CORES;
+    counts->other_cores = fmax(counts->other_cores, b->other_cores);
+    counts->comm_cpu_seconds += b->comm_cpu_seconds;
+    counts->comm_seconds += b->comm_seconds;
+    counts->peak_bytes = b->peak_bytes > counts->peak_bytes ? b->peak_bytes : counts->peak_bytes;
+}
+
+/* Runs a block; its arrays, which are there, are filled. */
+static void run_block(struct run *run, struct block *b)
 {
     int steps = DISCARDED_STEPS + (int)run->options->block_steps;
-    struct block_counts *counts = &run->counts;
     struct block_report mine, *all = allocate((size_t)run->job->size, sizeof *all);
+    b->number = run->counts.blocks;
+    b->first_step = run->steps_run;
+    open_device_reset_memory(&run->opened);
     run_steps(run, b->implementation, &mine);
+    b->peak_bytes = open_device_memory(&run->opened);
 
     run->trainer.device->download(b->record, run->trainer.record, (size_t)steps * RECORDS * sizeof *b->record);
     steps_from_timeline(&run->timeline, b->times, steps);
@@ -209,23 +222,17 @@ static int run_block(struct run *run, struct results *results, struct block *b)
     losses_add(&run->losses, run->job, b->loss, reducer->strategy->reduces && in_fp32);
     b->other_cores = other_processes_cores(run, &mine);
     b->seconds = mine.seconds;
-    int wrote = telemetry_write_block(results, run, b);
+    b->comm_cpu_seconds = reducer->strategy->reduces ? all[0].communication_cpu : 0;
+    b->comm_seconds = reducer->strategy->reduces ? all[0].seconds : 0;
     run->steps_run += steps;
-    counts->blocks++;
-    counts->with_other_processes += b->other_cores >= MONITOR_OTHER_CORES;
-    counts->other_cores = fmax(counts->other_cores, b->other_cores);
-    if (reducer->strategy->reduces) {
-        counts->comm_cpu_seconds += all[0].communication_cpu;
-        counts->comm_seconds += all[0].seconds;
-    }
+    count_block(&run->counts, b);
     free(all);
-    return wrote;
 }
 
 /* ---- the rounds ---- */
 
 /* The first step: how long will the rest take? */
-static void estimate(struct run *run, const struct results *results, size_t units)
+static void estimate(struct run *run, size_t units)
 {
     int first = 0;
     char words[CELL];
@@ -248,7 +255,7 @@ static void estimate(struct run *run, const struct results *results, size_t unit
                 text_duration(words, 60 * run->options->max_minutes));
     else
         fprintf(stderr, "the other %zu will take about %s.", steps, text_duration(words, seconds * (double)steps));
-    fprintf(stderr, " Results go to %s as they come.\n", results->directory);
+    fprintf(stderr, " Results go to %s as they come.\n", run->directory);
 }
 
 /* After a round, with --resolve: sets run->planned, to the rounds made if they are enough or there is no time for one
@@ -284,7 +291,7 @@ static void show_progress(struct progress *progress, const struct run *run, size
     progress_show(progress, done, words);
 }
 
-int run_rounds(struct run *run, struct results *results, const struct run_hooks *hooks)
+int run_rounds(struct run *run, const struct run_hooks *hooks)
 {
     const struct training_options *o = run->options;
     struct progress progress;
@@ -300,7 +307,7 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
      * the ramp, after that */
     int judged = o->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
     losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
-    estimate(run, results, units);
+    estimate(run, units);
     progress_begin(&progress, run->job->rank ? 0 : units);
     int64_t start = clock_now_ns(), written = start;
     for (size_t done = 0; m->rounds < run->planned && !status;) { /* blocks */
@@ -308,10 +315,8 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
         if (b.round == m->capacity)
             series_grow(&m->seconds, (size_t)m->n * FIGURES, &m->capacity);
         b.implementation = rotated(b.round, (int)(done % (size_t)o->n), o->n);
-        int wrote = run_block(run, results, &b);
-        if (hooks->block && hooks->block(hooks->context, run, results, b.times, b.overlap, b.implementation, b.round))
-            wrote = -1;
-        status = job_agree(run->job, wrote);
+        run_block(run, &b);
+        status = job_agree(run->job, hooks->block(hooks->context, run, &b));
         if (status)
             break;
         show_progress(&progress, run, ++done, &b);
@@ -322,7 +327,7 @@ int run_rounds(struct run *run, struct results *results, const struct run_hooks 
             plan_rounds(run, hooks, 1e-9 / 60 * (double)(clock_now_ns() - start), &needed);
         int due = m->rounds < run->planned && clock_now_ns() - written > 2000000000;
         if (job_max(run->job, due) > 0) {
-            status = job_agree(run->job, hooks->summary(hooks->context, run, results));
+            status = job_agree(run->job, hooks->summary(hooks->context, run));
             written = clock_now_ns();
         }
     }

@@ -87,6 +87,7 @@ int run_set_up(struct run *run, const struct run_options *options, const char *m
         job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
         job_agree(run->job, results_open(results, run->job, target)))
         return -1;
+    run->directory = results->directory;
     size_t spans[TIMELINE_LANES];
     memory_spans(run, spans);
     timeline_create(&run->timeline, spans);

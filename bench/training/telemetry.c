@@ -55,8 +55,8 @@ int telemetry_write_block(struct results *results, const struct run *run, const 
         const float *record = block->record + i * RECORDS;
         int warmup = schedule_is_warmup(schedule, o->block_start + i);
         fprintf(out, "{\"implementation\": \"%s\", \"round\": %zu, \"block\": %zu, \"step\": %d, \"timed\": %s",
-                row->label, block->round, run->counts.blocks, i, i < DISCARDED_STEPS ? "false" : "true");
-        fprintf(out, ", \"global_step\": %ld, \"epoch_kind\": \"%s\"", run->steps_run + i,
+                row->label, block->round, block->number, i, i < DISCARDED_STEPS ? "false" : "true");
+        fprintf(out, ", \"global_step\": %ld, \"epoch_kind\": \"%s\"", block->first_step + i,
                 warmup ? "warmup" : "active");
         telemetry_print_times(out, run->origin_ns, &block->times[i]);
         telemetry_print_number(out, "loss", (double)record[RECORD_LOSS]);
@@ -66,6 +66,7 @@ int telemetry_write_block(struct results *results, const struct run *run, const 
         telemetry_print_overlap(out, &block->overlap[i], row->traced, run->comm->on_device);
         telemetry_print_number(out, "other_processes_cores", block->other_cores);
         print_ms(out, "block_ms", block->seconds);
+        telemetry_print_number(out, "peak_memory_bytes", (double)block->peak_bytes);
         fprintf(out, "}\n");
     }
     fclose(out);

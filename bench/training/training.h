@@ -98,6 +98,7 @@ void gpu_tracer_stop(struct gpu_tracer *tracer, struct timeline *timeline);
 struct block_counts {
     size_t blocks, with_other_processes; /* measured; those in which others used MONITOR_OTHER_CORES or more */
     double other_cores;                  /* the most cores that other processes used during a block */
+    size_t peak_bytes;                   /* the most memory in use on this rank during a block */
     double comm_cpu_seconds;             /* of rank 0's communication thread, in the timed steps of strategies that */
     double comm_seconds;                 /* reduce, which took so long together */
     int dropped_spans;
@@ -112,6 +113,7 @@ struct run {
     struct host_facts host;
     struct recording recording;
     size_t memory[MEMORY_PARTS]; /* estimated bytes of a rank */
+    const char *directory;       /* that results go to, for messages */
     int64_t origin_ns;           /* of this rank's clock, near the start: what times in the results count from */
     struct open_device opened;
     struct blas_facts blas; /* on the CPU: of rank slowest_products, see products_measure */
@@ -135,15 +137,29 @@ struct run {
     struct block_counts counts;
 };
 
-/* What a mode adds to the measuring. All ranks call both at the same points. */
+/* A block that is over. The arrays are [DISCARDED_STEPS + block_steps]. */
+struct block {
+    size_t number, round;
+    int implementation;
+    long first_step;                       /* among all that this process ran */
+    double other_cores;                    /* that other processes used meanwhile; NAN: unknown */
+    double seconds;                        /* of the timed steps together, on this rank */
+    double comm_cpu_seconds, comm_seconds; /* of rank 0's communication thread: the time that it ran, and how long the
+                                              timed steps took; 0 for what does not reduce */
+    size_t peak_bytes;                     /* most memory in use on this rank meanwhile, as of open_device_memory */
+    struct step_times *times;
+    struct overlap *overlap;
+    float *record; /* of each step [RECORDS] */
+    double *loss;  /* of this rank */
+};
+
+/* What a mode does with what is measured. All ranks call both at the same points. */
 struct run_hooks {
     void *context;
-    /* A block is over; its spans are still in the timeline. times and overlap are [DISCARDED_STEPS + block_steps].
-     * NULL: nothing. Returns 0; or -1, reported: what it found could not be written. */
-    int (*block)(void *context, struct run *run, struct results *results, const struct step_times *times,
-                 const struct overlap *overlap, int implementation, size_t round);
+    /* A block is over; its spans are still in the timeline. Returns 0; or -1, reported: it could not be written. */
+    int (*block)(void *context, struct run *run, const struct block *block);
     /* Some time has gone by: write what there is. Returns 0; or -1, reported. */
-    int (*summary)(void *context, struct run *run, const struct results *results);
+    int (*summary)(void *context, struct run *run);
     /* With --resolve, on rank 0 alone: how many rounds answer the question, at most those made if they do. */
     double (*rounds_needed)(const struct measurements *measurements, const struct implementation *implementation,
                             double resolve);
@@ -170,13 +186,18 @@ void run_start(struct run *run, int implementation, long step);
  * finishes each before it returns; on a GPU the work that its tracer saw; NULL: none did, or not all of it. */
 const struct lane *run_computing(const struct run *run);
 
-/* All rounds; measurements and losses are complete afterwards up to run->measurements.rounds. Returns 0; or -1 when
- * results could not be written, and rank 0 has said why. */
-int run_rounds(struct run *run, struct results *results, const struct run_hooks *hooks);
+/* Says on stderr where results go, and how long the rounds will take. Then all rounds; measurements and losses are
+ * complete afterwards up to run->measurements.rounds. Returns 0; or -1 when results could not be written, and rank 0
+ * has said why. */
+int run_rounds(struct run *run, const struct run_hooks *hooks);
 
 /* Says on stderr of rank 0 what is wrong with the losses, if anything. Returns -1 where a gradient was reduced wrongly,
  * otherwise 0. */
 int run_check_losses(const struct run *run);
+
+/* Writes run.json: what was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
+int run_json_write(const struct run *run, const char *mode, const struct command *command,
+                   const struct results *results);
 
 /* Adds to a summary (results_summary_create) the lines that say what was run, as its heading; and as its notes what a
  * reader of the figures must know of the machine and the losses meanwhile, with the counts of blocks and what the
@@ -191,5 +212,8 @@ void run_add_notes(const struct run *run, cJSON *summary);
 void telemetry_print_number(FILE *out, const char *name, double value);
 void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times *step);
 void telemetry_print_overlap(FILE *out, const struct overlap *overlap, int traced, int on_device);
+
+/* Appends a line for each step of a block. 0, or -1, reported. */
+int telemetry_write_block(struct results *results, const struct run *run, const struct block *block);
 
 #endif

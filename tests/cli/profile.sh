@@ -59,6 +59,8 @@ rows() {
 rows = [r['name'] for r in t]; assert $1, rows"
 }
 
+together() { "$python" "$root/tests/consumers/recompute_trace.py" "$out"; }
+
 with_python "recompute_trace.py knows made-up traces, and finds broken ones" "$root/tests/consumers/recompute_trace.py" --self-test
 
 # ---- every implementation, 1 to 3 ranks ----
@@ -82,6 +84,26 @@ for line in 'profile-implementation: baseline ddp, candidate ddp_bucketed' 'prof
     grep -q "^ *$line" printed || good=1
 done
 result "$good" "compare sets profiles of two implementations side by side (status $status)"
+
+# ---- several in one run ----
+
+profile 2 all --rounds 7 --steps-per-block 2 --bucket-size-mb 0.02,0.05 --profile-ranks 0,1
+[ "$status" = 0 ] && valid "$out"/comparison/*.json "$out"/comparison/all_ranks/*.json "$out"/*/*/*.json >>said && good=0 || good=1
+result "$good" "all implementations and two bucket sizes in one run: valid files (status $status)"
+with_python "all of them: each profile, their joint trace and their comparison agree with the traces and telemetry" together
+grep -q '^Shortest step: ' "$out/comparison_summary.txt" && grep -q '^ddp_bucketed:0.05: Overlap' printed &&
+    [ "$(cd "$out" && echo *)" = "comparison comparison_summary.txt ddp ddp_bucketed-0.02 ddp_bucketed-0.05 ddp_flat ddp_individual ddp_individual_v2 none" ] &&
+    good=0 || good=1
+result "$good" "all of them: a directory each, and on stdout what was found of each"
+"$program" compare "$out/ddp_bucketed-0.02" --candidate "$out/ddp_bucketed-0.05" >printed 2>said && status=0 || status=$?
+grep -q '^profiled step ' printed && good=0 || good=1
+result "$good" "compare sets two profiles of one run side by side (status $status)"
+profile 2 ddp,ddp_individual_v2 --rounds 0
+grep -q '^ddp_individual_v2: Overlap' printed && ! grep -q 'Shortest' printed && good=$status || good=1
+result "$good" "two without rounds: what was found of each, and no comparison of times (status $status)"
+profile 2 ddp,ddp_individual_v2 --profile-output-dir /dev/full/x
+[ "$status" = 1 ] && good=0 || good=1
+result "$good" "two into a directory that cannot be: refused (status $status)"
 
 # ---- what can be asked for ----
 

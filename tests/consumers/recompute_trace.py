@@ -562,6 +562,7 @@ def compare_controls(check, directory, size, summary):
     """Every control again, by its definition: medians over rounds, geometric means of ratios of one round."""
     blocks = read_blocks(directory, size)
     label = summary["implementation"]
+    blocks = {name.removesuffix(":" + label): of for name, of in blocks.items()} # of several profiles in one run
     rounds = range(int(summary["done"]))
     if not rounds:
         return
@@ -621,6 +622,68 @@ def check_directory(directory, implementation):
     return compare(ranks, inner, summary)
 
 
+# ---- several profiles of one run ----
+
+def check_merged(check, directory, names):
+    """Each process of the joint trace has the rows of its own, later or earlier, and each profile begins at 0."""
+    trace = load(glob.glob(os.path.join(directory, "comparison", "all_ranks", "*.json*"))[0])
+    rows = rows_of(trace)
+    check_nesting(rows)
+    if len({r["args"]["External id"] for r in rows}) != len(rows):
+        raise Wrong("External ids of the trace of all profiles are not unique")
+    arrows = [(e["ph"], e["id"]) for e in trace["traceEvents"] if e["ph"] in "sf"]
+    if len(set(arrows)) != len(arrows):
+        raise Wrong("ids of arrows of the trace of all profiles are not unique")
+    process = {e["args"]["name"]: e["pid"] for e in trace["traceEvents"] if e["ph"] == "M" and e["name"] == "process_name"}
+    of_pid = {pid: sorted((e for e in trace["traceEvents"] if e["ph"] == "X" and e["pid"] == pid), key=lambda e: e["ts"])
+              for pid in process.values()}
+    for name in names:
+        begins = []
+        file = name.replace(":", "-")
+        for path in glob.glob(os.path.join(directory, file, f"{file}_rank_*_trace.json*")):
+            alone = load(path)
+            own = sorted((e for e in alone["traceEvents"] if e["ph"] == "X"), key=lambda e: e["ts"])
+            merged = of_pid[process[f"{name} rank {alone['distributedInfo']['rank']}"]]
+            check.same(f"{name}: rows", len(own), len(merged), 0)
+            check.same(f"{name}: shifts", 1, len({a["ts"] - b["ts"] for a, b in zip(own, merged)}), 0)
+            begins.append(next(e["ts"] for e in merged if e["name"].startswith("ProfilerStep")))
+        check.same(f"{name}: begin, us", 0, float(min(begins)), 1)
+
+
+def check_comparison(directory):
+    with open(os.path.join(directory, "comparison", "summary.json"), encoding="ascii") as file:
+        summary = json.load(file, parse_constant=refuse)
+    names = [row["implementation"] for row in rows_of_table(summary, "implementations")]
+    check = Comparison()
+    for name in names:
+        file = name.replace(":", "-")
+        check.compared += check_directory(os.path.join(directory, file), file)
+    check_merged(check, directory, names)
+    size = len(glob.glob(os.path.join(directory, "comparison", "rank_*_metrics.jsonl")))
+    blocks = read_blocks(os.path.join(directory, "comparison"), size)
+
+    def over_rounds(name, of_block):
+        return [of_block(list(blocks[name][r].values())) for r in sorted(blocks[name])]
+
+    def mean(name, key):
+        return over_rounds(name, lambda ranks: statistics.fmean(
+            statistics.fmean(s[key] for s in rank["steps"]) for rank in ranks))
+
+    step = {name: over_rounds(name, lambda ranks: max(r["steps"][0]["block_ms"] / len(r["steps"]) for r in ranks))
+            for name in names}
+    shortest = min((n for n in names if n != "none"), key=lambda n: statistics.median(step[n]))
+    for row in rows_of_table(summary, "implementations"):
+        name = row["implementation"]
+        check.same(f"{name} step", statistics.median(step[name]), 1e3 * row["step"], 1e-5)
+        check.same(f"{name} step / shortest", mean_ratio(step[name], step[shortest]), row["to_fastest"], 1e-6)
+        for key, of in [("forward_pass", "phases"), ("backward_pass", "phases"), ("exposed", "communication"),
+                        ("overlap", "communication")]:
+            said = next(r for r in rows_of_table(summary, of) if r["implementation"] == name)[key]
+            if size > 1 and name != "none" or of == "phases":
+                check.same(f"{name} {key}", statistics.median(mean(name, f"{key}_ms")), 1e3 * said, 1e-5)
+    return check.compared
+
+
 # ---- made-up traces with known answers, and broken ones: this script can fail ----
 
 def made_up(rank, rows):
@@ -678,14 +741,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--self-test", action="store_true", help="made-up traces with known answers, and broken ones")
     parser.add_argument("directory", nargs="?", help="what --profile-output-dir named")
-    parser.add_argument("implementation", nargs="?", help="what --profile-implementation named")
+    parser.add_argument("implementation", nargs="?", help="what --profile-implementation named; none: several")
     arguments = parser.parse_args()
     try:
         if arguments.self_test:
             self_test()
             print("made-up traces: as known")
         else:
-            n = check_directory(arguments.directory, arguments.implementation)
+            n = (check_directory(arguments.directory, arguments.implementation) if arguments.implementation else
+                 check_comparison(arguments.directory))
             print(f"{n} figures agree with the traces")
     except Wrong as wrong:
         print(f"recompute_trace.py: {wrong}", file=sys.stderr)

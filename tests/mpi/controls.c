@@ -8,9 +8,8 @@
 
 static struct job job;
 static struct made_up_profile p;
-static struct run run; /* as far as collectives are measured alone */
-static const struct training_options options = {.block_steps = 2};
-enum { MS = 1000 * US, STEPS = DISCARDED_STEPS + 2 };
+static struct timeline timeline;
+enum { MS = 1000 * US, TIMED = 2, STEPS = DISCARDED_STEPS + TIMED };
 
 static double over_ranks(double (*of_rank)(int rank))
 {
@@ -80,23 +79,30 @@ static void block_of_none(struct step_times *times, struct overlap *overlap)
 {
     for (int s = 0; s < STEPS; s++) {
         int64_t at = (s + 1) * 1000 * (int64_t)MS, more = s < DISCARDED_STEPS ? 500 * MS : job.rank * 5 * (int64_t)MS;
-        run.timeline.step = s;
-        made_up_phase(&run.timeline, PHASE_BACKWARD, at, at + 10 * MS + more);
+        timeline.step = s;
+        made_up_phase(&timeline, PHASE_BACKWARD, at, at + 10 * MS + more);
         for (int t = 0; t < PROFILE_TENSORS; t++)
-            made_up_ready(&run.timeline, t, at + 10 * MS - t * MS);
-        made_up_phase(&run.timeline, PHASE_CLIPPING, at + 10 * MS + more, at + 11 * MS + more);
-        made_up_phase(&run.timeline, PHASE_OPTIMIZER, at + 11 * MS + more, at + 13 * MS + more);
+            made_up_ready(&timeline, t, at + 10 * MS - t * MS);
+        made_up_phase(&timeline, PHASE_CLIPPING, at + 10 * MS + more, at + 11 * MS + more);
+        made_up_phase(&timeline, PHASE_OPTIMIZER, at + 11 * MS + more, at + 13 * MS + more);
         overlap[s].compute = s < DISCARDED_STEPS ? 1e-9 : computed(job.rank) + (s % 2 ? 7e-9 : -7e-9);
     }
-    steps_from_timeline(&run.timeline, times, STEPS);
+    steps_from_timeline(&timeline, times, STEPS);
 }
 
 /* What a profile does after a block. */
-static void add_block(const struct step_times *times, const struct overlap *overlap, int row, size_t round)
+static void add_block(struct step_times *times, struct overlap *overlap, int row, size_t round)
 {
-    run.job = &job;
-    run.options = &options;
-    controls_add_block(&p.controls, &run, times, overlap, row, round);
+    const struct block block = {.times = times,
+                                .overlap = overlap,
+                                .implementation = row,
+                                .round = round,
+                                .comm_cpu_seconds = 0.25,
+                                .comm_seconds = 0.5,
+                                .peak_bytes = 1000 * (size_t)(1 + job.rank)};
+    if (controls_measure_alone(&p.controls, row))
+        attainable_measure(p.attainable, &job, &timeline, times, TIMED, row, round);
+    controls_add_block(&p.controls, &job, &timeline, &block, TIMED);
 }
 
 START_TEST(blocks_of_none_give_the_bound)
@@ -104,19 +110,18 @@ START_TEST(blocks_of_none_give_the_bound)
     struct step_times times[STEPS];
     struct overlap overlap[STEPS] = {{0}};
     made_up_profile_create(&p, job.size, &strategy_ddp_bucketed);
-    made_up_create(&run.timeline, 200);
+    made_up_create(&timeline, 200);
     block_of_none(times, overlap);
     for (size_t r = 0; r < PROFILE_ROUNDS; r++)
         add_block(times, overlap, p.controls.none_row, r);
     controls_compute(&p.controls, &job, &p.measurements);
     for (size_t r = 0; r < PROFILE_ROUNDS; r++)
-        ck_assert_double_eq_tol(p.controls.compute[(size_t)p.controls.none_row * PROFILE_ROOM + r],
-                                over_ranks(computed), 1e-12);
+        ck_assert_double_eq_tol(p.controls.compute_none[r], over_ranks(computed), 1e-12);
     if (job.size == 1) /* which has nothing to hide */
         ck_assert_double_nan(p.controls.attainable.median);
     else /* collectives that were not measured took no time: what is left is the slowest rank's backward */
         ck_assert_double_eq_tol(p.controls.attainable.median, 0.010 + 0.005 * (job.size - 1) + 0.003, 1e-9);
-    timeline_destroy(&run.timeline);
+    timeline_destroy(&timeline);
     made_up_profile_destroy(&p);
 }
 END_TEST
@@ -131,7 +136,7 @@ static void put_on_device(int index, int64_t takes_ns)
     int64_t begin = device_now > host_now ? device_now : host_now;
     host_now += launch_ns;
     device_now = (begin > host_now ? begin : host_now) + takes_ns;
-    made_up_collective(&run.timeline, 100, index, 1, -1 - begin, -1 - device_now);
+    made_up_collective(&timeline, 100, index, 1, -1 - begin, -1 - device_now);
 }
 
 static void slow(struct comm *comm, const struct collective *collective)
@@ -185,15 +190,18 @@ START_TEST(collectives_are_measured_alone)
         .zero = zero, .synchronize = synchronize, .stamps_end = nothing, .stamp_ns = stamp_ns};
     struct comm comm = {.run_blocking = slow, .on_device = _i, .start = _i ? lead : NULL};
     launch_ns = _i * 100 * (int64_t)US;
+    for (int s = DISCARDED_STEPS; s < STEPS; s++)
+        overlap[s] = (struct overlap){.exposed = computed(job.rank), .overlap = 2 * computed(job.rank)};
     made_up_profile_create(&p, job.size, &strategy_ddp_bucketed);
-    made_up_create(&run.timeline, 200);
+    p.controls.others_staged = 40;
+    made_up_create(&timeline, 200);
     p.reducer[0].comm = &comm;
     p.reducer[0].device = &device;
     zeroed = collectives = out_of_order = 0;
     for (int s = 0; s < STEPS; s++)
         for (int i = 0; i < PROFILE_BUCKETS; i++) {
-            run.timeline.step = s;
-            made_up_collective(&run.timeline, (size_t)i, i, 1, 0, s < DISCARDED_STEPS ? 1 : 60 * MS);
+            timeline.step = s;
+            made_up_collective(&timeline, (size_t)i, i, 1, 0, s < DISCARDED_STEPS ? 1 : 60 * MS);
         }
     p.controls.alone[1] = p.controls.slowdown[1] = -1;
     for (int row = 0; row < p.controls.none_row; row++) /* only the first of them sends collectives */
@@ -210,10 +218,14 @@ START_TEST(collectives_are_measured_alone)
         ck_assert_double_eq_tol(alone, 0.001 * PROFILE_BUCKETS * job.size, 1e-12); /* the slowest rank's */
         ck_assert_double_eq_tol(slower, over_ranks(slowdown), 1e-9);
     }
+    ck_assert_double_eq_tol(p.controls.exposed[1], over_ranks(computed), 1e-12);
+    ck_assert_double_eq_tol(p.controls.overlap[1], 2 * over_ranks(computed), 1e-12);
+    ck_assert_double_eq(p.controls.peak[1], 1000.0 * job.size - 40); /* the rank with the most, without the others' */
+    ck_assert_double_eq(p.controls.comm_cpu_seconds, 0.25 * p.controls.none_row);
     ck_assert_double_eq(alone, alone_most); /* the same on every rank */
     ck_assert_double_eq(slower, most);
     ck_assert_double_eq(slower, least);
-    timeline_destroy(&run.timeline);
+    timeline_destroy(&timeline);
     made_up_profile_destroy(&p);
 }
 END_TEST

@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 
 static double growing(double first, int round)
 {
@@ -33,10 +34,10 @@ static void measure(struct made_up_profile *p, int rows)
     if (c->after_backward_row >= 0)
         fill(measurements_of(m, c->after_backward_row, FIGURE_STEP), 0.12);
     fill(c->compute, 0.06);
+    fill(c->compute_none, 0.05);
     if (c->none_row >= 0) {
         fill(measurements_of(m, c->none_row, FIGURE_STEP), 0.05);
         fill(measurements_of(m, c->none_row, PHASE_BACKWARD), 0.04);
-        fill(c->compute + (size_t)c->none_row * PROFILE_ROOM, 0.05);
     }
     fill(c->alone, 0.03);
     for (int r = 0; r < PROFILE_ROOM; r++)
@@ -47,7 +48,10 @@ void made_up_profile_create(struct made_up_profile *p, int ranks, const struct s
 {
     *p = (struct made_up_profile){.bucket = {{0, 10, 3, 2}, {10, 20, 1, 2}, {30, 5, 0, 1}}};
     struct training_options training = {0};
-    profile_rows_make(&training, strategy);
+    struct strategy_list list = {.n = 1, .item = {{.strategy = strategy}}};
+    snprintf(list.item->label, sizeof list.item->label, "%s", strategy->name);
+    training.workload.bucket_sizes.n = 1;
+    ck_assert_int_eq(profile_rows_make(&training, &list), 0);
     ck_assert_int_le(training.n, PROFILE_ROWS);
     for (int i = 0; i < training.n; i++) {
         const struct strategy *row = training.implementation[i].strategy;
@@ -57,13 +61,15 @@ void made_up_profile_create(struct made_up_profile *p, int ranks, const struct s
     }
     measurements_create(&p->measurements, training.n, PROFILE_ROOM);
     p->measurements.rounds = PROFILE_ROUNDS;
-    controls_create(&p->controls, p->row, p->reducer, training.n, PROFILE_TENSORS, ranks, PROFILE_ROOM);
+    p->attainable = attainable_create(p->reducer, training.n, PROFILE_TENSORS, PROFILE_ROOM);
+    controls_create(&p->controls, p->row, p->reducer, training.n, 0, p->attainable, ranks, PROFILE_ROOM);
     measure(p, training.n);
 }
 
 void made_up_profile_destroy(struct made_up_profile *p)
 {
     controls_destroy(&p->controls);
+    attainable_destroy(p->attainable);
     measurements_destroy(&p->measurements);
 }
 

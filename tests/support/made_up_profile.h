@@ -12,6 +12,7 @@ struct made_up_profile {
     struct bucket bucket[PROFILE_BUCKETS];
     struct reducer reducer[PROFILE_ROWS];
     struct measurements measurements;
+    struct attainable *attainable;
     struct controls controls;
 };
 

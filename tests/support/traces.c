@@ -22,7 +22,8 @@ void rank_trace_begin(struct rank_trace *t, int rank, int ranks)
                                             .loss = 1.5f + (float)i,
                                             .grad_norm = 2.5f,
                                             .resident_bytes = 123456789};
-    t->trace = (struct trace){.implementation = "ddp",
+    t->trace = (struct trace){.name = "ddp",
+                              .implementation = "ddp",
                               .device = "cpu",
                               .comm = "mpi",
                               .host = "node",

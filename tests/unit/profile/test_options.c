@@ -18,7 +18,7 @@ struct row {
 static const struct {
     const char *line;
     int n;
-    struct row row[4];
+    struct row row[6];
 } profiles[] = {
     {"--profile", 3, {{"ddp", "ddp", 0, 1, 0}, {"untraced", "ddp", 0, 0, 0}, {"none", "none", 0, 1, 0}}},
     {"--profile|--profile-implementation|none", 2, {{"none", "none", 0, 1, 0}, {"untraced", "none", 0, 0, 0}}},
@@ -43,6 +43,24 @@ static const struct {
       {"untraced", "ddp_bucketed", 0.5, 0, 0},
       {"after_backward", "ddp_bucketed", 0.5, 1, 1},
       {"none", "none", 0, 1, 0}}},
+    /* several: their controls have their labels, and `none` is one of them or the control of all */
+    {"--profile|--profile-implementation|ddp,b=ddp_individual",
+     6,
+     {{"ddp", "ddp", 0, 1, 0},
+      {"untraced:ddp", "ddp", 0, 0, 0},
+      {"b", "ddp_individual", 0, 1, 0},
+      {"untraced:b", "ddp_individual", 0, 0, 0},
+      {"after_backward:b", "ddp_individual", 0, 1, 1},
+      {"none", "none", 0, 1, 0}}},
+    {"--profile|--profile-implementation|none,ddp",
+     4,
+     {{"none", "none", 0, 1, 0},
+      {"untraced:none", "none", 0, 0, 0},
+      {"ddp", "ddp", 0, 1, 0},
+      {"untraced:ddp", "ddp", 0, 0, 0}}},
+    {"--profile|--profile-implementation|ddp_flat|--bucket-size-mb|1,2",
+     3,
+     {{"ddp_flat", "ddp_flat", 0, 1, 0}, {"untraced", "ddp_flat", 0, 0, 0}, {"none", "none", 0, 1, 0}}},
 };
 
 static void check_rows(const struct training_options *options, const struct row *row, int n)
@@ -55,8 +73,24 @@ static void check_rows(const struct training_options *options, const struct row 
         ck_assert_double_eq((double)made->bucket_bytes / 1048576, row[i].bucket_mb);
         ck_assert_int_eq(made->traced, row[i].traced);
         ck_assert_int_eq(made->after_backward, row[i].after_backward);
+        int control = !strncmp(row[i].label, "untraced", 8) || !strncmp(row[i].label, "after", 5);
+        ck_assert_int_eq(made->captured, !control && (i == 0 || i < n - 1)); /* the last is `none`, or a control */
     }
 }
+
+START_TEST(all_are_profiled_with_each_bucket_size)
+{
+    const struct training_options *t =
+        &parsed("--profile|--profile-implementation|all|--bucket-size-mb|1,25")->run.training;
+    int captured = 0;
+    for (int i = 0; i < t->n; i++)
+        captured += t->implementation[i].captured;
+    ck_assert_int_eq(captured, 7); /* six strategies, one of them with two sizes */
+    ck_assert_int_eq(t->n, 7 + 7 + 4);
+    ck_assert_str_eq(t->implementation[8].label, "ddp_bucketed:1");
+    ck_assert_str_eq(t->implementation[13].label, "after_backward:ddp_bucketed:25");
+}
+END_TEST
 
 START_TEST(profile_makes_rows)
 {
@@ -138,8 +172,11 @@ static const struct {
     {"--profile|--output|x", {"--output is for the benchmark", "--profile-output-dir"}},
     /* which implementation */
     {"--profile|--profile-implementation|magic", {"--profile-implementation: unknown", "'magic'", "ddp_individual_v2"}},
-    {"--profile|--profile-implementation|a=ddp", {"--profile-implementation: unknown", "'a=ddp'"}},
-    {"--profile|--bucket-size-mb|1,2", {"--bucket-size-mb: --profile takes one size", "there are 2"}},
+    {"--profile|--profile-implementation|ddp,ddp", {"'ddp' is listed twice"}},
+    {"--profile|--profile-implementation|none=ddp", {"the label 'none' is taken"}},
+    {"--profile|--profile-implementation|ddp,comparison=none", {"the label 'comparison' is taken"}},
+    {"--profile|--profile-implementation|all|--bucket-size-mb|1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
+     {"22 profiles; at most 21"}},
     {"--profile|--attainable", {"--attainable is for the benchmark"}},
     {"--profile|--resolve|1%", {"--resolve is for the benchmark", "--rounds"}},
     /* words and numbers */
@@ -247,6 +284,7 @@ int main(void)
     Suite *suite = suite_create("profile options");
     TCase *tests = tcase_create("profile options");
     tcase_add_loop_test(tests, profile_makes_rows, 0, (int)LENGTH(profiles));
+    tcase_add_test(tests, all_are_profiled_with_each_bucket_size);
     tcase_add_loop_test(tests, value_is_taken, 0, (int)LENGTH(taken));
     tcase_add_test(tests, delays_know_every_phase);
     tcase_add_test(tests, blocks_are_short);

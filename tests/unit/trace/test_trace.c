@@ -128,7 +128,7 @@ START_TEST(names_are_escaped)
 {
     rank_trace_two_ranks(&rank[0], 0);
     rank[0].trace.host = "a\"b\\c\td\n\xc3\xa4\x7f{}";
-    rank[0].trace.implementation = "x\"y\\";
+    rank[0].trace.name = rank[0].trace.implementation = "x\"y\\";
     char *text = trace_text(&rank[0].trace);
     cJSON *json = trace_parse(text);
     ck_assert_ptr_nonnull(strstr(row_text(trace_row(json, "M", "process_labels", 0), "labels"), "a\"b\\c?d????{}"));
@@ -143,7 +143,7 @@ START_TEST(long_names_are_cut)
     static char longest[3000];
     memset(longest, '"', sizeof longest - 1);
     rank_trace_two_ranks(&rank[0], 0);
-    rank[0].trace.host = rank[0].trace.implementation = longest;
+    rank[0].trace.host = rank[0].trace.name = rank[0].trace.implementation = longest;
     char *text = trace_text(&rank[0].trace);
     cJSON_Delete(trace_parse(text));
     free(text);

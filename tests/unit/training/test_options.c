@@ -84,7 +84,7 @@ static const struct {
     {"--implementations|ddp,ddp", {"'ddp' is listed twice", "a=ddp,b=ddp"}},
     {"--implementations|a=ddp,a=none", {"'a' is listed twice"}},
     {"--implementations=", {"--implementations ''", "none,ddp,"}},
-    {"--implementations|ddp,", {"expected names separated by commas"}},
+    {"--implementations|ddp,", {"expected all, or names separated by commas"}},
     {"--implementations|=ddp", {"label in '=ddp'", "1 to 40"}},
     {"--implementations|a=", {"unknown implementation ''"}},
     {"--implementations|a\"b=ddp", {"label 'a\"b'", "letters, digits"}},

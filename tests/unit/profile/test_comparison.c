@@ -1,0 +1,94 @@
+/* test_comparison.c - profiles of one run side by side: which step is the shortest, and by how much. */
+#include "tests/support/suite.h"
+
+#include "profile/outcome.h"
+#include "results/results.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ROUNDS = 8, ROOM = 10, PROFILES = 4 };
+
+/* Steps of 100 ms that grow by a hundredth in each round, and 1.0, 1.2, about 1.0 and 0.5 times as long: the last is
+ * that of none, which reduces nothing. */
+static const struct {
+    const char *label;
+    const struct strategy *strategy;
+    double factor, jitter;
+} made_up[PROFILES] = {{"ddp", &strategy_ddp, 1, 0},
+                       {"slow", &strategy_ddp_bucketed, 1.2, 0},
+                       {"alike", &strategy_ddp_individual, 1, 0.1},
+                       {"none", &strategy_none, 0.5, 0}};
+
+static struct profile profile[PROFILES];
+static struct measurements measurements;
+
+static cJSON *compare(size_t rounds, struct figure_list *list)
+{
+    cJSON *summary = results_summary_create("profile", "", (double)rounds, ROUNDS, "rounds");
+    measurements_create(&measurements, PROFILES, ROOM);
+    measurements.rounds = rounds;
+    for (int i = 0; i < PROFILES; i++) {
+        double *step = measurements_of(&measurements, i, FIGURE_STEP);
+        for (int r = 0; r < ROUNDS; r++)
+            step[r] = 0.1 * (1 + 0.01 * r) * made_up[i].factor * (1 + made_up[i].jitter * (r % 2 ? 1 : -0.9));
+        profile[i] = (struct profile){.row = i,
+                                      .facts = {.label = made_up[i].label, .strategy = made_up[i].strategy},
+                                      .controls.step = stats_estimate(step, rounds),
+                                      .findings.verdict = "Overlap: as made up."};
+    }
+    profiles_add_comparison(profile, PROFILES, &measurements, summary, list);
+    measurements_destroy(&measurements);
+    return summary;
+}
+
+/* The line of a summary's answers that has that text; NULL if none does. */
+static const char *answer(const cJSON *summary, const char *text)
+{
+    const cJSON *line;
+    cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(summary, "answers"))
+    {
+        if (strstr(line->valuestring, text))
+            return line->valuestring;
+    }
+    return NULL;
+}
+
+START_TEST(the_shortest_is_named_with_those_that_are_slower)
+{
+    struct figure_list list = {0};
+    cJSON *summary = compare(ROUNDS, &list);
+    const char *line = answer(summary, "Shortest step");
+    ck_assert_str_eq(line, "\nShortest step: ddp, 103.500 ms. Slower: slow +20.0 %. Not significantly different: alike "
+                           "+0.0 %.");
+    ck_assert_ptr_nonnull(answer(summary, "none: Overlap: as made up."));
+    ck_assert_double_eq_tol(figures_find(&list, "slow", "step_to_shortest", 0)->value, 1.2, 1e-9);
+    ck_assert_double_eq_tol(figures_find(&list, "none", "step_to_shortest", 0)->value, 0.5, 1e-9);
+    ck_assert(figures_find(&list, "alike", "step", 0)->judged);
+    figures_destroy(&list);
+    cJSON_Delete(summary);
+}
+END_TEST
+
+START_TEST(without_rounds_no_step_is_compared)
+{
+    struct figure_list list = {0};
+    cJSON *summary = compare(0, &list);
+    ck_assert_ptr_null(answer(summary, "Shortest step"));
+    ck_assert_ptr_nonnull(answer(summary, "slow: Overlap: as made up."));
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(summary, "tables")), 0);
+    ck_assert_uint_eq(list.n, 0);
+    figures_destroy(&list);
+    cJSON_Delete(summary);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("comparison");
+    TCase *tests = tcase_create("comparison");
+    tcase_add_test(tests, the_shortest_is_named_with_those_that_are_slower);
+    tcase_add_test(tests, without_rounds_no_step_is_compared);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
