@@ -137,7 +137,7 @@ void run_add_notes(const struct run *run, cJSON *summary)
             summary, "notes",
             "Note: other processes used up to %.1f cores during %zu of %zu blocks: trust intervals, not single "
             "figures.",
-            counts->other_cores, counts->with_other_processes, counts->blocks);
+            counts->other_cores, counts->with_other_processes, counts->watched_blocks);
     for (int i = 0; i < run->monitored.n; i++)
         results_add_line(summary, "notes", "Note: %s.", run->monitored.finding[i].text);
     if (run->monitored.dropped)
@@ -155,6 +155,7 @@ void run_add_notes(const struct run *run, cJSON *summary)
                      run->opened.on_gpu ? "Memory in use on the GPU of rank 0" : "Peak memory of rank 0",
                      text_memory(words, peak > counts->peak_bytes ? peak : counts->peak_bytes));
     json_add_number(summary, "blocks", (double)counts->blocks);
+    json_add_number(summary, "blocks_watched", (double)counts->watched_blocks);
     json_add_number(summary, "blocks_with_other_processes", (double)counts->with_other_processes);
     monitor_findings_describe(&run->monitored, summary);
 }

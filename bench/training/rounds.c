@@ -101,8 +101,6 @@ struct block_report {
     double seconds;           /* timed steps together */
     double phase[PHASES];     /* seconds a timed step */
     double communication_cpu; /* seconds that the communication thread ran in the timed steps */
-    /* from before the first barrier until after the last, so that waiting for a slower rank is nobody else's work: */
-    double around, process_cpu, machine_cpu;
     int dropped;
 };
 
@@ -138,8 +136,6 @@ static void run_steps(struct run *run, int implementation, struct block_report *
         step_run(trainer, slot);
     trainer->device->synchronize();
 
-    int64_t before = clock_now_ns();
-    double process = host_process_cpu_seconds(), machine = host_machine_cpu_seconds();
     double communication = run->comm->cpu_seconds(run->comm);
     job_barrier(run->job);
     int64_t start = clock_now_ns();
@@ -154,9 +150,6 @@ static void run_steps(struct run *run, int implementation, struct block_report *
 
     *mine = (struct block_report){.seconds = 1e-9 * (double)(end - start)};
     mine->communication_cpu = run->comm->cpu_seconds(run->comm) - communication;
-    mine->process_cpu = host_process_cpu_seconds() - process;
-    mine->machine_cpu = host_machine_cpu_seconds() - machine;
-    mine->around = 1e-9 * (double)(clock_now_ns() - before);
 }
 
 /* Keeps a block's sample: phases as the mean over ranks, the step of the slowest. */
@@ -173,28 +166,48 @@ static void keep_sample(struct run *run, int implementation, size_t round, const
     }
 }
 
-/* Cores of the busiest machine that something else than its ranks used around a block, at least 0; NAN for a short
- * block, since the kernel counts in hundredths of a second. */
-static double other_processes_cores(const struct run *run, const struct block_report *mine)
+/* What other processes do is measured over one block, or over as many short ones as take a fifth of a second together,
+ * since the kernel counts in hundredths. All begin and end with a barrier, so that waiting for a slower rank is nobody
+ * else's work. */
+struct window {
+    int64_t start_ns;
+    double process_cpu, machine_cpu; /* seconds until then */
+    size_t blocks;                   /* since then */
+};
+
+static void window_begin(struct window *w)
 {
-    double ranks = job_sum_machine(run->job, mine->process_cpu);
-    double cores = (mine->machine_cpu - ranks) / mine->around;
-    double worst = job_max(run->job, cores > 0 ? cores : 0);
-    return job_max(run->job, mine->around) < 0.2 ? NAN : worst;
+    *w = (struct window){clock_now_ns(), host_process_cpu_seconds(), host_machine_cpu_seconds(), 0};
+}
+
+/* A block is over. Cores of the busiest machine that something else than its ranks used in the window that ends here,
+ * at least 0; NAN if it goes on. */
+static double window_add(struct window *w, const struct job *job, struct block_counts *counts)
+{
+    double seconds = 1e-9 * (double)(clock_now_ns() - w->start_ns);
+    w->blocks++;
+    if (job_max(job, seconds) < 0.2)
+        return NAN;
+    double ranks = job_sum_machine(job, host_process_cpu_seconds() - w->process_cpu);
+    double cores = (host_machine_cpu_seconds() - w->machine_cpu - ranks) / seconds;
+    double worst = job_max(job, cores > 0 ? cores : 0);
+    counts->watched_blocks += w->blocks;
+    counts->with_other_processes += worst >= MONITOR_OTHER_CORES ? w->blocks : 0;
+    counts->other_cores = fmax(counts->other_cores, worst);
+    window_begin(w);
+    return worst;
 }
 
 static void count_block(struct block_counts *counts, const struct block *b)
 {
     counts->blocks++;
-    counts->with_other_processes += b->other_cores >= MONITOR_OTHER_CORES;
-    counts->other_cores = fmax(counts->other_cores, b->other_cores);
     counts->comm_cpu_seconds += b->comm_cpu_seconds;
     counts->comm_seconds += b->comm_seconds;
     counts->peak_bytes = b->peak_bytes > counts->peak_bytes ? b->peak_bytes : counts->peak_bytes;
 }
 
 /* Runs a block; its arrays, which are there, are filled. */
-static void run_block(struct run *run, struct block *b)
+static void run_block(struct run *run, struct window *window, struct block *b)
 {
     int steps = DISCARDED_STEPS + (int)run->options->block_steps;
     struct block_report mine, *all = allocate((size_t)run->job->size, sizeof *all);
@@ -220,7 +233,7 @@ static void run_block(struct run *run, struct block *b)
     const struct reducer *reducer = &run->reducer[b->implementation];
     int in_fp32 = !reducer->staged || reducer->staged_dtype == COMM_FLOAT32;
     losses_add(&run->losses, run->job, b->loss, reducer->strategy->reduces && in_fp32);
-    b->other_cores = other_processes_cores(run, &mine);
+    b->other_cores = window_add(window, run->job, &run->counts);
     b->seconds = mine.seconds;
     b->comm_cpu_seconds = reducer->strategy->reduces ? all[0].communication_cpu : 0;
     b->comm_seconds = reducer->strategy->reduces ? all[0].seconds : 0;
@@ -310,12 +323,14 @@ int run_rounds(struct run *run, const struct run_hooks *hooks)
     estimate(run, units);
     progress_begin(&progress, run->job->rank ? 0 : units);
     int64_t start = clock_now_ns(), written = start;
+    struct window window;
+    window_begin(&window);
     for (size_t done = 0; m->rounds < run->planned && !status;) { /* blocks */
         b.round = m->rounds;
         if (b.round == m->capacity)
             series_grow(&m->seconds, (size_t)m->n * FIGURES, &m->capacity);
         b.implementation = rotated(b.round, (int)(done % (size_t)o->n), o->n);
-        run_block(run, &b);
+        run_block(run, &window, &b);
         status = job_agree(run->job, hooks->block(hooks->context, run, &b));
         if (status)
             break;

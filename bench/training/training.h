@@ -96,11 +96,12 @@ void gpu_tracer_stop(struct gpu_tracer *tracer, struct timeline *timeline);
 
 /* What other processes and the communication thread did during the blocks, and what spans were lost. */
 struct block_counts {
-    size_t blocks, with_other_processes; /* measured; those in which others used MONITOR_OTHER_CORES or more */
-    double other_cores;                  /* the most cores that other processes used during a block */
-    size_t peak_bytes;                   /* the most memory in use on this rank during a block */
-    double comm_cpu_seconds;             /* of rank 0's communication thread, in the timed steps of strategies that */
-    double comm_seconds;                 /* reduce, which took so long together */
+    size_t blocks, watched_blocks; /* measured; those for which it is known what other processes did */
+    size_t with_other_processes;   /* of these: in which that was MONITOR_OTHER_CORES or more */
+    double other_cores;            /* the most cores that other processes used during a block */
+    size_t peak_bytes;             /* the most memory in use on this rank during a block */
+    double comm_cpu_seconds;       /* of rank 0's communication thread, in the timed steps of strategies that */
+    double comm_seconds;           /* reduce, which took so long together */
     int dropped_spans;
 };
 
@@ -141,9 +142,9 @@ struct run {
 struct block {
     size_t number, round;
     int implementation;
-    long first_step;                       /* among all that this process ran */
-    double other_cores;                    /* that other processes used meanwhile; NAN: unknown */
-    double seconds;                        /* of the timed steps together, on this rank */
+    long first_step;    /* among all that this process ran */
+    double other_cores; /* that other processes used since the last block that has it; NAN: none yet */
+    double seconds;     /* of the timed steps together, on this rank */
     double comm_cpu_seconds, comm_seconds; /* of rank 0's communication thread: the time that it ran, and how long the
                                               timed steps took; 0 for what does not reduce */
     size_t peak_bytes;                     /* most memory in use on this rank meanwhile, as of open_device_memory */

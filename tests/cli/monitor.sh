@@ -142,8 +142,8 @@ busy() { timeout "$1" sh -c 'while :; do :; done' || true; }
 # One busy loop beside two runs that sleep nearly all of the time.
 (sleep 1.5 && busy 3) &
 busy=$!
-# blocks of more than 0.2 s, which without the monitor are enough to show other work
-begin_benchmark beside 1 "${slow[@]}" --rounds 10 --steps-per-block 12 --monitor-cpu
+# blocks of a few hundredths of a second, which together show other work too
+begin_benchmark beside 1 "${slow[@]}" --rounds 120 --steps-per-block 1 --monitor-cpu
 begin profile 1 "$program" "${tiny[@]}" "${slow[@]}" --profile --profile-implementation ddp --num-epochs 20 \
     --profile-output-dir "$temporary/profile" --monitor-cpu
 wait $busy
