@@ -297,6 +297,8 @@ static void *nccl_allocate(struct comm *comm, size_t bytes)
             b->handle = handle;
         b->next = c->buffers;
         c->buffers = b;
+        if (c->timeline && c->timeline->lane[LANE_MEMORY].capacity) /* the device does not see it */
+            timeline_add_memory(c->timeline, bytes, b->memory);
     } else {
         (void)cudaGetLastError();
         free(b);

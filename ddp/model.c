@@ -36,7 +36,8 @@ struct activations {
     void *datt;          /* (N, C) */
     void *dvkq;          /* (N, 3C) */
     void *dh;            /* (N, F) */
-    char *memory;        /* the block */
+    char *memory;        /* the block, of which so much is cut */
+    size_t used;
 };
 
 /* ---- layout ---- */
@@ -83,54 +84,85 @@ static void register_tensors(struct model *model)
     model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
 }
 
-/* Cuts bytes from the block. With no block yet it only counts, so that plan and allocation cannot disagree. */
-static void *cut(struct activations *A, size_t *at, size_t bytes)
+/* Cuts bytes from the block for what this operation puts out in a part of the model (memory_range). With no block yet
+ * it only takes note of them, so that plan and allocation cannot disagree. */
+static void *cut(struct model *model, int part, enum operation operation, size_t bytes)
 {
     enum { ALIGNMENT = 256 };
-    void *start = A->memory ? A->memory + *at : NULL;
-    *at += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    return start;
+    struct activations *A = model->activations;
+    size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (!A->memory) {
+        model->activation[model->activation_ranges++] = (struct memory_range){part, operation, whole};
+        model->activation_bytes += whole;
+        return NULL;
+    }
+    A->used += whole;
+    return A->memory + (A->used - whole);
 }
 
-/* e is the size of a number of the compute type, f that of a float. */
-static size_t cut_activations(const struct model_sizes *s, size_t e, struct activations *A)
+static void cut_activations(struct model *model)
 {
-    const size_t f = sizeof(float);
-    size_t N = s->batch * s->context, NC = N * s->width, NF = N * s->ff, at = 0;
-    for (size_t l = 0; l < s->layers; l++)
+    const struct model_sizes *s = &model->sizes;
+    struct activations *A = model->activations;
+    const size_t e = model->compute_bytes, f = sizeof(float); /* of a number of the compute type, and of a float */
+    size_t N = s->batch * s->context, NC = N * s->width, NF = N * s->ff;
+    enum operation before = OPERATION_EMBEDDING_FORWARD; /* what puts out the input of the next part */
+    for (int l = 0; l < (int)s->layers; l++) {
         A->layer[l] = (struct layer){
-            .x = cut(A, &at, e * NC),
-            .n1 = cut(A, &at, e * NC),
-            .r1 = cut(A, &at, f * N),
-            .vkq = cut(A, &at, e * 3 * NC),
-            .att = cut(A, &at, e * NC),
-            .lse = cut(A, &at, f * N * s->heads),
-            .mid = cut(A, &at, e * NC),
-            .n2 = cut(A, &at, e * NC),
-            .r2 = cut(A, &at, f * N),
-            .ga = cut(A, &at, e * 2 * NF),
-            .h = cut(A, &at, e * NF),
+            .x = cut(model, l, before, e * NC),
+            .n1 = cut(model, l + 1, OPERATION_RMSNORM_FORWARD, e * NC),
+            .r1 = cut(model, l + 1, OPERATION_RMSNORM_FORWARD, f * N),
+            .vkq = cut(model, l + 1, OPERATION_LINEAR_FORWARD, e * 3 * NC),
+            .att = cut(model, l + 1, OPERATION_ATTENTION_FORWARD, e * NC),
+            .lse = cut(model, l + 1, OPERATION_ATTENTION_FORWARD, f * N * s->heads),
+            .mid = cut(model, l + 1, OPERATION_LINEAR_FORWARD, e * NC),
+            .n2 = cut(model, l + 1, OPERATION_RMSNORM_FORWARD, e * NC),
+            .r2 = cut(model, l + 1, OPERATION_RMSNORM_FORWARD, f * N),
+            .ga = cut(model, l + 1, OPERATION_LINEAR_FORWARD, e * 2 * NF),
+            .h = cut(model, l + 1, OPERATION_SWIGLU_FORWARD, e * NF),
         };
-    A->x = cut(A, &at, e * NC);
-    A->n = cut(A, &at, e * NC);
-    A->r = cut(A, &at, f * N);
-    A->logits = cut(A, &at, e * N * s->vocabulary);
-    A->rope = cut(A, &at, f * s->context * (s->width / s->heads));
-    A->dx = cut(A, &at, e * NC);
-    A->dn = cut(A, &at, e * NC);
-    A->datt = cut(A, &at, e * NC);
-    A->dvkq = cut(A, &at, e * 3 * NC);
-    A->dh = cut(A, &at, e * NF);
-    return at;
+        before = OPERATION_LINEAR_FORWARD;
+    }
+    int layers = (int)s->layers, every = -1;
+    A->x = cut(model, layers, before, e * NC);
+    A->n = cut(model, layers + 1, OPERATION_RMSNORM_FORWARD, e * NC);
+    A->r = cut(model, layers + 1, OPERATION_RMSNORM_FORWARD, f * N);
+    A->logits = cut(model, layers + 1, OPERATION_LINEAR_FORWARD, e * N * s->vocabulary);
+    A->rope = cut(model, every, OPERATIONS, f * s->context * (s->width / s->heads));
+    A->dx = cut(model, every, OPERATION_RMSNORM_BACKWARD, e * NC);
+    A->dn = cut(model, every, OPERATION_LINEAR_BACKWARD_INPUT, e * NC);
+    A->datt = cut(model, every, OPERATION_LINEAR_BACKWARD_INPUT, e * NC);
+    A->dvkq = cut(model, every, OPERATION_ATTENTION_BACKWARD, e * 3 * NC);
+    A->dh = cut(model, every, OPERATION_LINEAR_BACKWARD_INPUT, e * NF);
 }
 
 void model_plan(struct model *model, const struct model_sizes *sizes, size_t compute_bytes)
 {
+    enum { IN_LAYER = 11, BESIDES = 10 };
     *model = (struct model){.sizes = *sizes, .compute_bytes = compute_bytes};
     register_tensors(model);
     model->activations = allocate(1, sizeof *model->activations);
     model->activations->layer = allocate(sizes->layers, sizeof *model->activations->layer);
-    model->activation_bytes = cut_activations(sizes, compute_bytes, model->activations);
+    model->activation = allocate(sizes->layers * IN_LAYER + BESIDES, sizeof *model->activation);
+    cut_activations(model);
+}
+
+struct memory_range model_gradient_range(const struct model *model, int tensor)
+{
+    const struct tensor *t = &model->tensor[tensor];
+    int layers = (int)model->sizes.layers, part = (tensor - 1) / LAYER_TENSORS + 1,
+        within = (tensor - 1) % LAYER_TENSORS;
+    size_t end = tensor ? t[-1].offset : model->arena;
+    struct memory_range range = {part, OPERATION_LINEAR_BACKWARD_WEIGHT, (end - t->offset) * sizeof(float)};
+    if (within == NORM1 || within == NORM2) /* the final norm is where another layer's first one would be */
+        range.operation = OPERATION_RMSNORM_BACKWARD;
+    if (part > layers) /* the last two */
+        range.part = layers + 1;
+    if (tensor == 0) {
+        range.part = 0;
+        range.operation = OPERATION_EMBEDDING_BACKWARD;
+    }
+    return range;
 }
 
 static void upload_rope(struct model *model)
@@ -159,7 +191,7 @@ void model_allocate(struct model *model, const struct device *device, float *gra
     model->gradient = gradient ? gradient : device->allocate(model->arena * sizeof(float));
     model->owns_gradient = !gradient;
     model->activations->memory = device->allocate(model->activation_bytes);
-    cut_activations(&model->sizes, model->compute_bytes, model->activations);
+    cut_activations(model);
     upload_rope(model);
 }
 
@@ -175,6 +207,7 @@ void model_destroy(struct model *model)
     if (model->activations)
         free(model->activations->layer);
     free(model->activations);
+    free(model->activation);
     free(model->tensor);
     memset(model, 0, sizeof *model);
 }

@@ -8,6 +8,7 @@
 #define DDP_MODEL_H
 
 #include "kernels/device.h"
+#include "kernels/operations.h"
 
 struct model_sizes {
     size_t batch;      /* B, sequences in one forward pass of this rank */
@@ -48,13 +49,22 @@ struct tensor {
 /* Floats. What is not part of another's matrix starts at a multiple of it; the gaps that it leaves stay zero. */
 enum { TENSOR_ALIGNMENT = 16 };
 
+/* What a range of memory holds, for whoever accounts for it. */
+struct memory_range {
+    int part; /* of the model: 0 the embedding, 1 + l layer l, L + 1 the output; -1: every layer uses it in its turn */
+    enum operation operation; /* whose result it holds; OPERATIONS: of none in a step */
+    size_t bytes;
+};
+
 struct model {
     struct model_sizes sizes;
     struct tensor *tensor; /* [tensors], in order of registration */
     int tensors;
-    size_t parameters;        /* sum of counts */
-    size_t arena;             /* floats in each arena */
-    size_t activation_bytes;  /* what forward keeps for backward, and scratch */
+    size_t parameters;       /* sum of counts */
+    size_t arena;            /* floats in each arena */
+    size_t activation_bytes; /* what forward keeps for backward, and scratch; in these ranges */
+    struct memory_range *activation;
+    int activation_ranges;
     size_t matmul_parameters; /* parameters of linear layers: all but the embedding and the norms */
     size_t compute_bytes;     /* of a number of the device's compute type */
 
@@ -97,6 +107,10 @@ struct gradient_hook {
 /* Puts the gradient of the last forward pass into model->gradient, or adds it to what is there when accumulate is not
  * 0, and announces each tensor; hook may be NULL. The gaps between tensors are not written. input as in forward. */
 void model_backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook);
+
+/* A tensor's gradient with the gap behind it: over all tensors, the bytes of the arena. The weight lies likewise in its
+ * arena, and so do the optimizer's numbers. */
+struct memory_range model_gradient_range(const struct model *model, int tensor);
 
 /* Device operations of one forward and one backward pass together, and the ranges that they are named by. */
 size_t model_operations(const struct model *model);

@@ -135,6 +135,7 @@ void trainer_create(struct trainer *t, const struct adamw *adamw, size_t slots)
     optimizer_create(&t->optimizer, t->model, adamw);
     t->input = t->device->allocate(tokens * sizeof *t->input);
     t->target = t->device->allocate(tokens * sizeof *t->target);
+    t->slots = slots;
     t->record = t->device->allocate(slots * RECORDS * sizeof *t->record);
     t->start = t->device->allocate(t->model->arena * sizeof *t->start);
     t->device->copy(t->start, t->model->weight, t->model->arena);
@@ -179,14 +180,14 @@ int step_phase_of(const struct span *span)
 
 void step_spans(const struct model *model, size_t micro_batches, int traced, size_t spans[TIMELINE_LANES])
 {
-    enum { OPERATIONS = 4 }; /* of step_run itself */
+    enum { OF_STEP = 4 }; /* operations of step_run itself */
     size_t phases = PHASES + 3 * micro_batches;
     spans[LANE_HOST] = 2 * phases + (size_t)model->tensors; /* with a delay in each occurrence of each phase */
     spans[LANE_COMMUNICATION] = (size_t)model->tensors;
     spans[LANE_COMPUTE] = spans[LANE_MEMORY] = 0;
     if (traced) {
         spans[LANE_HOST] += model_ranges(model) * micro_batches;
-        spans[LANE_COMPUTE] = OPERATIONS + model_operations(model) * micro_batches +
+        spans[LANE_COMPUTE] = OF_STEP + model_operations(model) * micro_batches +
                               2 * (size_t)model->tensors; /* a strategy's copies, there and back */
     }
 }

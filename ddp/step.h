@@ -50,6 +50,7 @@ struct trainer {
     long update;             /* AdamW's step number, from 1 */
     int32_t *input, *target; /* [B, T] on the device */
     float *record;           /* [slots, RECORDS] on the device */
+    size_t slots;            /* of it */
     float *start;            /* [arena] the weights that every block begins with, on the device */
     enum step_phase phase;   /* that is going on, since then; PHASES between steps */
     int64_t phase_start_ns, phase_start_stamp;

@@ -82,14 +82,7 @@ static void range_end(void)
 static void *traced_allocate(size_t bytes)
 {
     void *memory = inner->allocate(bytes);
-    int64_t now = clock_now_ns();
-    timeline_add(timeline, LANE_MEMORY,
-                 (struct span){.name = "allocate",
-                               .queued_ns = now,
-                               .returned_ns = now,
-                               .start_ns = now,
-                               .end_ns = now,
-                               .size = {bytes, (size_t)(uintptr_t)memory}});
+    timeline_add_memory(timeline, bytes, memory);
     return memory;
 }
 

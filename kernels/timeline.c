@@ -33,6 +33,18 @@ void timeline_clear(struct timeline *timeline)
     timeline->step = 0;
 }
 
+void timeline_add_memory(struct timeline *timeline, size_t bytes, const void *memory)
+{
+    int64_t now = clock_now_ns();
+    timeline_add(timeline, LANE_MEMORY,
+                 (struct span){.name = "allocate",
+                               .queued_ns = now,
+                               .returned_ns = now,
+                               .start_ns = now,
+                               .end_ns = now,
+                               .size = {[SIZE_BYTES] = bytes, (size_t)(uintptr_t)memory}});
+}
+
 void timeline_settle(struct timeline *timeline, int64_t (*time_of)(int64_t ticket))
 {
     for (int i = 0; i < TIMELINE_LANES; i++)

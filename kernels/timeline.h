@@ -73,6 +73,9 @@ static inline void timeline_add(struct timeline *timeline, enum timeline_lane la
         l->dropped++;
 }
 
+/* Marks that memory was allocated. */
+void timeline_add_memory(struct timeline *timeline, size_t bytes, const void *memory);
+
 /* Replaces tickets of a device's stamps (times below 0) by their times, once time_of knows them. */
 void timeline_settle(struct timeline *timeline, int64_t (*time_of)(int64_t ticket));
 

@@ -61,8 +61,7 @@ void profile_figures_add_layers(struct profile_figures *f, const struct job *job
         }
     }
     for (int t = 0; t < model->tensors; t++) {
-        int part = (t - 1) / LAYER_TENSORS + 1; /* the last two tensors are the output's */
-        struct layer_figure *figure = &f->layer[t == 0 ? 0 : part > layers ? layers + 1 : part];
+        struct layer_figure *figure = &f->layer[model_gradient_range(model, t).part];
         figure->parameters += model->tensor[t].count;
         figure->bytes += model->tensor[t].count * number_bytes;
     }
