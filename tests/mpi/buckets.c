@@ -1,0 +1,101 @@
+/* buckets.c - the buckets of a made-up plan, on 1 and 3 ranks: when each was ready, queued, posted and done in the
+ * middle of steps and ranks, how much of it was exposed, and which was the last. */
+#include "profile/outcome.h"
+
+#include "kernels/error.h"
+#include "tests/support/made_up.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+
+enum { STEPS = 4, FIRST = 1 }; /* the first one is not counted */
+static struct job job;
+static struct timeline timeline;
+static struct bucket bucket[] = {{0, 20, 1, 2}, {20, 10, 0, 1}}; /* tensors 2 and 1, then 0 */
+static const struct plan plan = {2, bucket};
+static size_t parameters[] = {18, 9};
+
+static void range(int64_t start, int64_t from_us, int64_t to_us)
+{
+    static const size_t n[SPAN_SIZES] = {1};
+    made_up_operation(&timeline, OPERATION_ZERO, n, start + from_us * US, start + to_us * US);
+}
+
+/* Operations from 0 to 40 and from 60 to 65 us; bucket 0 from 25 us, bucket 1 from 50 us. Tensor 0 is final a us later
+ * on each further rank. In the last step bucket 0 is done last. */
+static void record_step(int step, int64_t start)
+{
+    int64_t late = step < FIRST ? 7000 : 0;
+    timeline.step = step;
+    range(start, 0, 40 + late);
+    range(start, 60 + late, 65 + late);
+    made_up_ready(&timeline, 2, start + (10 + late) * US);
+    made_up_ready(&timeline, 1, start + (20 + late) * US);
+    made_up_ready(&timeline, 0, start + (40 + late + job.rank) * US);
+    made_up_collective(&timeline, 2 * (size_t)step + 1, 0, 20, start + (25 + late) * US,
+                       start + (step == STEPS - 1 ? 90 : 45 + late) * US);
+    made_up_collective(&timeline, 2 * (size_t)step + 2, 1, 10, start + (50 + late) * US, start + (70 + late) * US);
+}
+
+static struct profile_figures find(const struct lane *computing, int host_is_ahead)
+{
+    struct step_times times[STEPS];
+    const struct capture capture = {.n = STEPS, .times = times, .parameters = parameters};
+    struct profile_figures f = {.first = FIRST, .steps = STEPS - FIRST, .ranks = job.size};
+    made_up_create(&timeline, 20);
+    for (int step = 0; step < STEPS; step++) {
+        times[step] = (struct step_times){.start_ns = (step * 10000 + 500 * job.rank) * US};
+        record_step(step, times[step].start_ns);
+    }
+    profile_figures_add_buckets(&f, &job, &capture, &timeline, &plan, computing, host_is_ahead);
+    return f;
+}
+
+static void check(const struct bucket_figure *b, double ready, double queued, double posted, double done,
+                  double exposed, double last)
+{
+    const double found[] = {b->ready, b->queued, b->posted, b->done, b->exposed},
+                 expected[] = {ready, queued, posted, done, exposed};
+    for (int i = 0; i < 5; i++)
+        ck_assert_msg(fabs(1e6 * found[i] - expected[i]) < 1e-6 || (isnan(found[i]) && isnan(expected[i])),
+                      "figure %d of bucket %d is %g us, not %g", i, b->bucket, 1e6 * found[i], expected[i]);
+    ck_assert_double_eq_tol(b->last, last, 1e-12);
+}
+
+START_TEST(buckets_are)
+{
+    struct profile_figures f = find(&timeline.lane[LANE_COMPUTE], 0);
+    double middle = 0.5 * (job.size - 1);
+    ck_assert_int_eq(f.buckets, 2);
+    ck_assert_int_eq(f.bucket[0].tensors, 2);
+    ck_assert_uint_eq(f.bucket[0].parameters, 18);
+    ck_assert_int_eq(f.bucket[1].tensors, 1);
+    ck_assert_uint_eq(f.bucket[1].parameters, 9);
+    check(&f.bucket[0], 20, 22, 25, 45, 5, 1.0 / 3);
+    check(&f.bucket[1], 40 + middle, 47, 50, 70, 15, 2.0 / 3);
+    timeline_destroy(&timeline);
+    profile_figures_destroy(&f);
+}
+END_TEST
+
+START_TEST(what_is_unknown_is)
+{
+    struct profile_figures f = find(NULL, 1);
+    check(&f.bucket[0], 20, NAN, 25, 45, NAN, 1.0 / 3);
+    check(&f.bucket[1], 40 + 0.5 * (job.size - 1), NAN, 50, 70, NAN, 2.0 / 3);
+    timeline_destroy(&timeline);
+    profile_figures_destroy(&f);
+}
+END_TEST
+
+int main(void)
+{
+    if (job_begin(&job))
+        return 1;
+    Suite *suite = suite_create("buckets");
+    TCase *tests = tcase_create("buckets");
+    tcase_add_test(tests, buckets_are);
+    tcase_add_test(tests, what_is_unknown_is);
+    suite_add_tcase(suite, tests);
+    return suite_run_ranks(suite, &job);
+}
