@@ -116,7 +116,7 @@ static void delay_print(const struct option *option, const void *field, char *te
     const struct delays *delays = field;
     size_t at = 0;
     (void)option;
-    *text = 0;
+    snprintf(text, size, "(none)");
     for (int i = 0; i < delays->n && at < size; i++)
         at += (size_t)snprintf(text + at, size - at, "%srank=%d,ms=%g,phase=%s", i ? " " : "", delays->item[i].rank,
                                delays->item[i].ms, phase_name[delays->item[i].phase]);
