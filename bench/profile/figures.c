@@ -54,11 +54,8 @@ static void find_extremes(struct phase_figure *f, const double *median, int rank
 static void find_late_in(struct profile_figures *figures, const double *quartile, int phase)
 {
     double pace = pace_of(quartile, figures->ranks);
-    for (struct rank_figure *rank = figures->rank; rank < figures->rank + figures->ranks; rank++) {
-        rank->late_in[phase] = fmax(quartile[rank - figures->rank] - pace, 0);
-        if (rank->late_in[phase] > rank->late_in[rank->late_phase])
-            rank->late_phase = phase;
-    }
+    for (int r = 0; r < figures->ranks; r++)
+        figures->rank[r].late_in[phase] = fmax(quartile[r] - pace, 0);
 }
 
 /* The share of a well-tuned step, where one is usual, and whether this is outside; a backward pass takes about twice as
@@ -233,5 +230,7 @@ void profile_figures_destroy(struct profile_figures *figures)
     free(figures->collective);
     free(figures->bucket);
     free(figures->layer);
+    free(figures->memory_of_part);
+    free(figures->memory_of_operation);
     memset(figures, 0, sizeof *figures);
 }

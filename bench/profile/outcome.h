@@ -105,6 +105,24 @@ struct layer_figure {
     size_t parameters, bytes; /* bytes that are reduced for it */
 };
 
+/* What arrays hold that a rank has allocated on its device, in bytes, gaps for alignment included. */
+enum memory_kind {
+    HOLDS_WEIGHTS, /* and their copy in the compute type */
+    HOLDS_GRADIENTS,
+    HOLDS_OPTIMIZER,   /* moments */
+    HOLDS_ACTIVATIONS, /* what forward keeps for backward, with what puts it out */
+    HOLDS_WORKSPACE,   /* gradients of activations, which one layer after the other uses, and a table of rotations */
+    HOLDS_OTHER,       /* the weights that every block starts from, staged gradients, the batch, losses and norms */
+    HOLDS
+};
+/* Of a part of the model; or of the operation whose result it is in a step, and "none" for what is none's. */
+struct memory_figure {
+    char name[28];
+    size_t holds[HOLDS], total;
+    double moved; /* bytes that the operation reads and writes in a step of a rank; 0 of a part */
+    int order;    /* of rows that are as large */
+};
+
 struct rank_figure {
     int rank;
     struct overlap mean;                         /* of its steps */
@@ -115,7 +133,6 @@ struct rank_figure {
     double late;            /* work beyond that of the fast ranks */
     double late_in[PHASES]; /* of each phase: its lower quartile beyond that of the ranks that are fast in it; 0 of
                                gradient_sync */
-    int late_phase;         /* that with the largest */
     double saves; /* work of the latest rank beyond that of the next after this one: what a step would be shorter
                      if this rank, and those that are later, were as fast as the next; 0 of a fast rank */
 
@@ -136,6 +153,9 @@ struct profile_figures {
     int buckets;
     struct layer_figure *layer; /* [layers] in the order of forward: the embedding, the layers, the output */
     int layers;
+    struct memory_figure *memory_of_part;      /* [layers + 1] the largest first, one of what all parts share */
+    struct memory_figure *memory_of_operation; /* [memory_operations] likewise; as much in all */
+    int memory_operations;
 };
 
 /* All ranks call and know the same afterwards. Release with profile_figures_destroy. */
@@ -151,6 +171,11 @@ void profile_figures_add_buckets(struct profile_figures *figures, const struct j
  * nothing is. All ranks call. */
 void profile_figures_add_layers(struct profile_figures *figures, const struct job *job, const struct timeline *timeline,
                                 const struct model *model, size_t number_bytes);
+
+/* Adds the memory of what was set up: the trainer's model, the trainer itself and the reducers [reducers]. After the
+ * layers; totals are of the same steps. */
+void profile_figures_add_memory(struct profile_figures *figures, const struct totals *totals,
+                                const struct trainer *trainer, const struct reducer *reducer, int reducers);
 void profile_figures_destroy(struct profile_figures *figures); /* zeroed ones are fine */
 
 /* ---- controls: what a profile is compared with in interleaved rounds: the same without tracing, the same with its
@@ -257,6 +282,8 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
 
 /* ---- the summary ---- */
 
+enum { SHOWN = 8 }; /* rows that are printed of what there may be many of, unless with --verbose */
+
 struct profile {
     const struct profile_options *options;
     const struct command *command;
@@ -273,9 +300,10 @@ struct profile {
     int complete;                   /* nothing more will be measured */
 };
 
-/* Adds each table to a summary (results_summary_create); the capture, verdict and findings, as members and to the
- * notes; every figure to a list. */
+/* Adds each table to a summary (results_summary_create), with those that have a row a rank; the capture, verdict and
+ * findings, as members and to the notes; every figure to a list. */
 void profile_add_tables(const struct profile *profile, cJSON *summary);
+void profile_add_rank_tables(const struct profile *profile, cJSON *summary);
 void profile_add_findings(const struct profile *profile, cJSON *summary);
 void profile_add_figures(const struct profile *profile, struct figure_list *list);
 

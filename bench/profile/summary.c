@@ -5,9 +5,46 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- capture and findings ---- */
+
+struct share {
+    const char *words;
+    double share;
+    int always; /* told even where it is small */
+};
+
+static int by_share(const void *a, const void *b)
+{
+    const struct share *x = a, *y = b;
+    return (x->share < y->share) - (x->share > y->share);
+}
+
+/* Where the time of a step goes, in a sentence: phases of 5 % and more, and waiting for communication always. */
+static void add_step(const struct profile *p, cJSON *summary)
+{
+    const struct phase_figure *phase = p->figures.phase;
+    struct share share[] = {
+        {"loading data", phase[PHASE_DATA_LOADING].share, 0},
+        {"forward", phase[PHASE_FORWARD].share, 0},
+        {"backward", phase[PHASE_BACKWARD].share, 0},
+        {"waiting for communication", phase[PHASE_GRADIENT_SYNC].share, p->controls.communicates},
+        {"clipping", phase[PHASE_CLIPPING].share, 0},
+        {"optimizer", phase[PHASE_OPTIMIZER].share, 0},
+    };
+    char text[320] = "", step[CELL];
+    double rest = 1;
+    qsort(share, sizeof share / sizeof *share, sizeof *share, by_share);
+    for (size_t i = 0, at = 0; i < sizeof share / sizeof *share; i++)
+        if (share[i].share >= 0.05 || share[i].always) {
+            rest -= share[i].share;
+            at += (size_t)snprintf(text + at, sizeof text - at, "%.0f %% %s, ", 100 * share[i].share, share[i].words);
+        }
+    results_add_line(summary, "answers", "\nA step takes %s: %s%.0f %% the rest (the phases below).",
+                     text_value_like(step, phase[PHASES].mean, "s", phase[PHASES].mean), text, fabs(100 * rest));
+}
 
 void profile_add_findings(const struct profile *p, cJSON *summary)
 {
@@ -50,9 +87,11 @@ void profile_add_findings(const struct profile *p, cJSON *summary)
     json_add_text(summary, "overlap_happened", f->overlap);
     json_add_text(summary, "overlap_verdict", f->verdict);
     cJSON *list = cJSON_AddArrayToObject(summary, "findings");
-    results_add_line(summary, "answers", "\n%s", f->verdict);
-    results_add_line(summary, "answers", "Findings in ProfilerStep#%ld to #%ld:%s", first, last,
-                     f->n ? "" : " none; no figure is beyond its threshold.");
+    add_step(p, summary);
+    results_add_line(summary, "answers", "%s", f->verdict);
+    results_add_line(summary, "answers", "Findings in ProfilerStep#%ld to #%ld%s", first, last,
+                     f->n ? " (high: far beyond its threshold; warning: beyond it; note: worth knowing):"
+                          : ": none; no figure is beyond its threshold.");
     for (int i = 0; i < f->n; i++) {
         const struct finding *finding = &f->finding[i];
         char gain[48] = "";

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 16 }; /* rows at most, of ranks and of sizes */
+enum { SHOWN_OPERATIONS = 15, SHOWN_MEMORY = 10 }; /* rows that are printed at most */
 
 #define COLUMNS(columns) (columns), sizeof(columns) / sizeof *(columns)
 
@@ -68,8 +68,9 @@ static const struct column operation_columns[] = {
 static void add_operations(const struct profile *p, cJSON *summary)
 {
     char title[160], note[480];
-    size_t shown = 0; /* no rows of 0.0 %, which come last in this order */
-    for (int i = 0; i < p->totals.n && p->options->sort == SORT_SELF; i++)
+    size_t shown = p->options->sort == SORT_SELF ? 0 : SHOWN_OPERATIONS;
+    for (int i = 0; i < p->totals.n && shown < SHOWN_OPERATIONS;
+         i++) /* no rows of 0.0 %, which come last in this order */
         shown += p->totals.row[i].share >= 0.0005;
     snprintf(title, sizeof title, "Operations in the same steps, all ranks together, by %s (--profile-sort)",
              sort_name[p->options->sort]);
@@ -93,12 +94,64 @@ static const struct column layer_columns[] = {
     {"bytes", "bytes reduced", COLUMN_COUNT, offsetof(struct layer_figure, bytes), "B", 1, 14, 0},
 };
 
+static int by_time(const void *a, const void *b)
+{
+    const struct layer_figure *x = a, *y = b;
+    double of_x = x->forward + x->backward, of_y = y->forward + y->backward;
+    return (of_x < of_y) - (of_x > of_y);
+}
+
 static void add_layers(const struct profile *p, cJSON *summary)
 {
+    if (p->figures.layers > SHOWN) /* those that take longest first */
+        qsort(p->figures.layer, (size_t)p->figures.layers, sizeof *p->figures.layer, by_time);
     results_add_table(summary,
                       &(struct table){"layers", "Parts of the model in a step, ms; medians over steps and ranks",
                                       COLUMNS(layer_columns), p->figures.layer, (size_t)p->figures.layers,
                                       sizeof *p->figures.layer, SHOWN, NULL});
+}
+
+/* ---- memory ---- */
+
+#define MEMORY(key, heading, kind)                                                                                     \
+    {                                                                                                                  \
+        key, heading, COLUMN_COUNT, offsetof(struct memory_figure, holds) + (kind) * sizeof(size_t), "B", MIB, 11, 3   \
+    }
+#define MIB (1.0 / 1048576)
+static const struct column memory_columns[] = {
+    {"name", "", COLUMN_CHARS, offsetof(struct memory_figure, name), NULL, 0, -22, 0},
+    MEMORY("weights", "weights", HOLDS_WEIGHTS),
+    MEMORY("gradients", "gradients", HOLDS_GRADIENTS),
+    MEMORY("optimizer", "optimizer", HOLDS_OPTIMIZER),
+    MEMORY("activations", "activations", HOLDS_ACTIVATIONS),
+    MEMORY("workspace", "workspace", HOLDS_WORKSPACE),
+    MEMORY("other", "other", HOLDS_OTHER),
+    {"total", "total", COLUMN_COUNT, offsetof(struct memory_figure, total), "B", MIB, 11, 3},
+    {"moved", "moved", COLUMN_REAL, offsetof(struct memory_figure, moved), "B", MIB, 11, 3}, /* of operations */
+};
+
+static void add_memory(const struct profile *p, cJSON *summary)
+{
+    const struct profile_figures *f = &p->figures;
+    size_t columns = sizeof memory_columns / sizeof *memory_columns;
+    char title[160], size[CELL];
+    size_t total = 0;
+    for (int i = 0; i <= f->layers; i++)
+        total += f->memory_of_part[i].total;
+    snprintf(title, sizeof title, "Memory of the arrays on a rank's device, %s, by part of the model; MiB",
+             text_memory(size, total));
+    results_add_table(
+        summary, &(struct table){"memory_by_part", title, memory_columns, columns - 1, f->memory_of_part,
+                                 (size_t)f->layers + 1, sizeof *f->memory_of_part, SHOWN_MEMORY,
+                                 "activations: kept for backward, with the part that puts them out. workspace: "
+                                 "gradients of activations, for one\nlayer after the other. other: the weights that "
+                                 "every block of the controls starts from, staged gradients, the batch.\n"});
+    results_add_detail(
+        summary, &(struct table){"memory_by_operation", "The same memory by the operation whose result it holds; MiB",
+                                 memory_columns, columns, f->memory_of_operation, (size_t)f->memory_operations,
+                                 sizeof *f->memory_of_operation, 0,
+                                 "none: what no operation of a step puts out. moved: read and written by it in a "
+                                 "step, each array once a call.\n"});
 }
 
 /* ---- collectives ---- */
@@ -164,143 +217,18 @@ static int by_exposure(const void *a, const void *b)
 static void add_buckets(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;
+    char title[160];
     if (f->buckets > SHOWN)
         qsort(f->bucket, (size_t)f->buckets, sizeof *f->bucket, by_exposure);
+    snprintf(title, sizeof title, "Buckets, %s first, ms from the step's start; medians over steps and ranks",
+             f->buckets > SHOWN ? "those that end a step or are exposed most" : "those that backward completes");
     if (f->buckets)
-        results_add_table(
-            summary, &(struct table){"buckets",
-                                     "Buckets in the order in which backward completes them, ms from the step's "
-                                     "start; medians over steps and ranks",
-                                     COLUMNS(bucket_columns), f->bucket, (size_t)f->buckets, sizeof *f->bucket, SHOWN,
-                                     "ready: its last gradient is final. queued: its collective is asked for. "
-                                     "exposed: the part of posted to done\nwithout computation beside it. last: "
-                                     "share of the steps in which it was done last.\n"});
-}
-
-struct straggler_row {
-    struct rank_figure rank;
-    struct straggler by_collectives;
-    const char *phase;
-    double late_by;
-};
-#define LATE(field) offsetof(struct straggler_row, field)
-static const struct column straggler_columns[] = {
-    {"rank", "rank", COLUMN_INT, LATE(rank.rank), "1", 1, 5, 0},
-    {"late", "late,\nms a step", COLUMN_REAL, LATE(rank.late), "s", 1e3, 10, 3},
-    {"saves", "would save,\nms a step", COLUMN_REAL, LATE(rank.saves), "s", 1e3, 12, 3},
-    {"late_phase", " most in", COLUMN_NAME, LATE(phase), NULL, 0, -25, 0},
-    {"late_by", "by, ms", COLUMN_REAL, LATE(late_by), "s", 1e3, 8, 3},
-    {"last", "last", COLUMN_COUNT, LATE(by_collectives.last), "1", 1, 6, 0},
-    {"share", "last, %", COLUMN_REAL, LATE(by_collectives.share), "1", 100, 8, 1},
-    {"behind", "behind,\nus", COLUMN_REAL, LATE(by_collectives.late), "s", 1e6, 10, 1},
-    {"behind_most", "at most,\nus", COLUMN_REAL, LATE(by_collectives.most), "s", 1e6, 10, 1},
-    {"cost", "cost,\nms a step", COLUMN_REAL, LATE(by_collectives.cost), "s", 1e3, 10, 3},
-    {"ahead", "done ahead\nby, ms", COLUMN_REAL, LATE(rank.ahead), "s", 1e3, 11, 3},
-};
-
-static int by_lateness(const void *a, const void *b)
-{
-    const struct straggler_row *x = a, *y = b;
-    int order = (x->rank.late < y->rank.late) - (x->rank.late > y->rank.late);
-    return order ? order : x->rank.rank - y->rank.rank;
-}
-
-static void add_stragglers(const struct profile *p, cJSON *summary)
-{
-    const struct collectives *c = &p->capture.collectives;
-    char title[160];
-    if (c->ranks == 1 || !c->considered)
-        return;
-    struct straggler_row *row = allocate((size_t)c->ranks, sizeof *row);
-    for (int r = 0; r < c->ranks; r++) {
-        row[r] = (struct straggler_row){p->figures.rank[r], c->straggler[r], "", 0};
-        row[r].late_by = row[r].rank.late_in[row[r].rank.late_phase];
-        if (row[r].rank.late > 0)
-            row[r].phase = phase_name[row[r].rank.late_phase];
-    }
-    qsort(row, (size_t)c->ranks, sizeof *row, by_lateness);
-    snprintf(title, sizeof title, "Stragglers in the same steps; the last rank is known for %zu of %zu collectives",
-             c->attributed, c->considered);
-    results_add_table(summary,
-                      &(struct table){"stragglers", title, COLUMNS(straggler_columns), row, (size_t)c->ranks,
-                                      sizeof *row, SHOWN,
-                                      "late: all phases but gradient_sync, beyond those of the fast ranks (up to the "
-                                      "lower quartile); most in one phase.\nwould save: if this rank and those above "
-                                      "it were as fast as the one below. last: in so many collectives, by so\nmuch "
-                                      "behind the last but one (median). cost: stall time of the other ranks in "
-                                      "gradient_sync until it posts.\ndone ahead by: how long before the others it "
-                                      "completes collectives of at least a quarter of the largest size (median).\n"});
-    free(row);
-}
-
-/* Who waits for whom, where the ranks are few enough for a page. */
-static void add_stalls(const struct profile *p, cJSON *summary)
-{
-    const struct collectives *c = &p->capture.collectives;
-    char key[SHOWN][28], heading[SHOWN][28];
-    struct column column[SHOWN + 1] = {{"rank", "rank", COLUMN_REAL, 0, "1", 1, 5, 0}};
-    size_t ranks = (size_t)c->ranks, width = ranks + 1;
-    if (ranks == 1 || ranks > SHOWN || !c->attributed)
-        return;
-    double *row = allocate(ranks * width, sizeof *row);
-    for (size_t r = 0; r < ranks; r++) {
-        snprintf(key[r], sizeof key[r], "for_%zu", r);
-        snprintf(heading[r], sizeof heading[r], "for %zu", r);
-        column[r + 1] = (struct column){key[r], heading[r], COLUMN_REAL, (r + 1) * sizeof *row, "s", 1e3, 9, 3};
-        row[r * width] = (double)r;
-        memcpy(&row[r * width + 1], &c->stall[r * ranks], ranks * sizeof *row);
-    }
-    results_add_table(summary, &(struct table){"stalls", "Who waits for whom in gradient_sync, ms a step", column,
-                                               ranks + 1, row, ranks, width * sizeof *row, 0, NULL});
-    free(row);
-}
-
-/* ---- overlap ---- */
-
-#define RANK(field) offsetof(struct rank_figure, field)
-
-static void add_ranks(const struct profile *p, cJSON *summary)
-{
-    const struct profile_figures *f = &p->figures;
-    int on_device = p->facts.comm_on_device;
-    const struct column columns[] = {
-        {"rank", "rank", COLUMN_INT, RANK(rank), "1", 1, 6, 0},
-        {"step", NULL, COLUMN_REAL, RANK(mean.step), "s", 1e3, 0, 3},
-        {"compute_busy", "compute\nbusy", COLUMN_REAL, RANK(mean.compute), "s", 1e3, 10, 3},
-        {"comm_busy", "comm\nbusy", COLUMN_REAL, RANK(mean.communication), "s", 1e3, 10, 3},
-        {"overlap", "overlap", COLUMN_REAL, RANK(mean.overlap), "s", 1e3, 10, 3},
-        {"exposed", "exposed", COLUMN_REAL, RANK(mean.exposed), "s", 1e3, 10, 3},
-        {"exposed_tail", "exposed\ntail", COLUMN_REAL, RANK(mean.exposed_tail), "s", 1e3, 10, 3},
-        {overlap_span_name(on_device), on_device ? "hidden\nratio" : "span overlap\n(upper bound)", COLUMN_REAL,
-         RANK(mean.span), "1", 1, 12, 3},
-        {"compute_coverage", "compute\ncoverage", COLUMN_REAL, RANK(mean.coverage), "1", 1, 10, 3},
-        {"utilisation", "busy, %", COLUMN_REAL, RANK(mean.utilisation), "1", 100, 8, 1},
-        {"collectives", NULL, COLUMN_REAL, RANK(mean.collectives), "1", 1, 0, 0},
-        {"clock_offset", NULL, COLUMN_REAL, RANK(offset), "s", 1e6, 0, 2},
-        {"clock_drift", NULL, COLUMN_REAL, RANK(drift), "1", 1e6, 0, 3},
-        {"clock_drift_error", NULL, COLUMN_REAL, RANK(drift_error), "1", 1e6, 0, 3},
-        {"clock_residual", NULL, COLUMN_REAL, RANK(residual), "s", 1e6, 0, 2},
-    };
-    int traced = isfinite(f->mean.compute);
-    char title[160], note[400];
-    snprintf(title, sizeof title, "Overlap in the captured steps of %s epochs, ms a step", f->epochs);
-    if (on_device)
-        snprintf(note, sizeof note, "comm busy: %s.\n",
-                 traced ? "while kernels of NCCL ran, waiting for other ranks included. hidden ratio: the part of it "
-                          "during\nwhich operations ran"
-                        : "between events around each collective, where the GPU also waits for the host to launch it "
-                          "and for\nother ranks");
-    else
-        snprintf(note, sizeof note,
-                 "comm busy: from post to completion; MPI does not show when data moves, so span overlap is only an "
-                 "upper bound\nof what was hidden. %s\n",
-                 p->controls.rounds ? "The controls below measure it." : "Controls (--rounds) would measure it.");
-    if (p->facts.on_gpu)
-        snprintf(note + strlen(note), sizeof note - strlen(note), "compute busy: %s.\n",
-                 traced ? "kernels, copies and fills of operations, without the time between them"
-                        : "n/a, since there are no records of CUPTI, or not all of them");
-    results_add_table(summary, &(struct table){"ranks", title, COLUMNS(columns), f->rank, (size_t)f->ranks,
-                                               sizeof *f->rank, SHOWN, note});
+        results_add_table(summary,
+                          &(struct table){"buckets", title, COLUMNS(bucket_columns), f->bucket, (size_t)f->buckets,
+                                          sizeof *f->bucket, SHOWN,
+                                          "ready: its last gradient is final. queued: its collective is asked for. "
+                                          "exposed: the part of posted to done\nwithout computation beside it. last: "
+                                          "share of the steps in which it was done last.\n"});
 }
 
 /* ---- controls ---- */
@@ -325,33 +253,11 @@ static void add_controls(cJSON *summary, const char *key, const char *title, con
     results_add_table(summary, &(struct table){key, title, COLUMNS(columns), row, n, sizeof *row, 0, note});
 }
 
-static const struct column link_columns[] = {
-    {"rank", "rank", COLUMN_INT, offsetof(struct link_rates, rank), "1", 1, 6, 0},
-    {"send", "sends", COLUMN_REAL, offsetof(struct link_rates, send), "B/s", 1e-6, 10, 1},
-    {"receive", "receives", COLUMN_REAL, offsetof(struct link_rates, receive), "B/s", 1e-6, 10, 1},
-};
-
-void profile_add_tables(const struct profile *p, cJSON *summary)
+static void add_all_controls(const struct profile *p, cJSON *summary)
 {
     const struct controls *c = &p->controls;
     struct control_row row[CONTROLS];
     char title[160];
-    add_phases(p, summary);
-    add_operations(p, summary);
-    add_layers(p, summary);
-    add_collectives(p, summary);
-    add_buckets(p, summary);
-    add_stragglers(p, summary);
-    add_stalls(p, summary);
-    if (p->links)
-        results_add_table(summary, &(struct table){"links",
-                                                   "Links of the hosts by their first ranks, MB/s: 1 MiB to and from "
-                                                   "the neighbours, nothing else in flight",
-                                                   COLUMNS(link_columns), p->links, (size_t)p->facts.hosts,
-                                                   sizeof *p->links, SHOWN, NULL});
-    add_ranks(p, summary);
-    if (!c->rounds)
-        return;
     profile_controls(p, row);
     snprintf(title, sizeof title, "Controls, interleaved with it in %zu round%s of %zu timed step%s", c->rounds,
              text_plural(c->rounds), p->facts.block_steps, text_plural(p->facts.block_steps));
@@ -361,4 +267,19 @@ void profile_add_tables(const struct profile *p, cJSON *summary)
                      ? "step / attainable below 1: several collectives in flight hide each other's latency, or the "
                        "machine was\nless busy then.\n"
                      : NULL);
+}
+
+void profile_add_tables(const struct profile *p, cJSON *summary)
+{
+    add_phases(p, summary);
+    add_operations(p, summary);
+    add_layers(p, summary);
+    add_memory(p, summary);
+    add_collectives(p, summary);
+    add_buckets(p, summary);
+    profile_add_rank_tables(p, summary);
+    if (p->controls.rounds)
+        add_all_controls(p, summary);
+    if (p->options->verbose)
+        results_show_all(summary);
 }

@@ -76,6 +76,12 @@ void results_add_line(cJSON *summary, const char *list, const char *format, ...)
 /* Adds a table below the heading, after those that are there. */
 void results_add_table(cJSON *summary, const struct table *table);
 
+/* The same for a detail: the summary holds it and is printed without it, until results_show_all. */
+void results_add_detail(cJSON *summary, const struct table *table);
+
+/* From now on the summary is printed with its details, and all tables with all their rows. */
+void results_show_all(cJSON *summary);
+
 /* Puts the figures into the summary, and replaces summary.json, summary.csv (the figures) and summary.txt (what
  * results_print_summary prints), and where they lie below what the user named, <below>_summary.txt there. Rank 0 only.
  * 0, or -1, reported. */

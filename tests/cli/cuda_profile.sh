@@ -36,6 +36,14 @@ has() {
     "$root/tests/gpu/gpu_trace.py" "$1/ddp_bucketed_rank_$2_trace.json" >counts 2>said || status=$?
     result "$status" "$1: the trace of rank $2 is what it promises"
 }
+# holds NAME: the summary's memory is what its trace says was allocated, and there is some.
+holds() {
+    succeeds "$1: memory of parts is what was allocated" python3 -c "import json
+rows = json.load(open('$1/ddp_bucketed_rank_0_trace.json'))['traceEvents']
+tables = {t['key']: t['rows'] for t in json.load(open('$1/ddp_bucketed/summary.json'))['tables']}
+allocated = sum(r['args']['Bytes'] for r in rows if r['name'] == '[memory]')
+assert allocated == sum(row['total'] for row in tables['memory_by_part']) > 0, allocated"
+}
 count() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' counts; }
 
 # ---- with a tracer ----
@@ -50,12 +58,14 @@ succeeds "one: compute busy, $us us, is the union of the operations' kernels" \
 if [ -z "${REAL_GPU:-}" ]; then # ranks of NCCL cannot share a real GPU
     profile two 2 --comm nccl
     has two 0
+    holds two
     is "two: a kernel of NCCL for each bucket of each step" "$(count nccl)" 25
     kernels=$(count kernel)
     has two 1
     is "two: rank 1 has as many kernels" "$(count kernel)" "$kernels"
     profile staged 2 --comm mpi
     has staged 1
+    holds staged
     is "staged: no NCCL" "$(count nccl)" 0
     succeeds "staged: copies there and back" test "$(count gpu_memcpy)" -ge 50
 fi

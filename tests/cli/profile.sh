@@ -108,7 +108,10 @@ result "$good" "two into a directory that cannot be: refused (status $status)"
 # ---- what can be asked for ----
 
 profile 2 ddp_bucketed --grad-accumulation 2 --record-shapes --with-flops --profile-counters \
-    --log-grad-norm --profile-sort name
+    --log-grad-norm --profile-sort name --verbose
+grep -q "^The same memory by the operation" printed && grep -q "^Clocks of the ranks" printed &&
+    ! grep -q "more in summary.json\|--verbose: all rows" printed && good=0 || good=1
+result "$good" "--verbose prints every table whole"
 with_python "all there is: every figure agrees with the traces" agrees
 with_python "--record-shapes, --with-flops: in the rows" rows \
     "[r['args']['Input Dims'] for r in t if r['name'] == 'linear_forward'][0] == [[48, 32], [96, 32]] and [r['args']['flops'] for r in t if r['name'] == 'linear_forward'][0] == 2 * 48 * 32 * 96"
@@ -117,6 +120,10 @@ with_python "memory always, with --profile-counters more: in the rows" rows \
 with_python "warm-up epochs: named with their learning rate, and clipping is in them alone" rows \
     "rows.count('gradient_clipping_warmup') == 2 and 'warmup_epoch_1 (lr=0)' in rows and 'warmup_epoch_2 (lr=0.0005)' in rows and 'active_epoch_3 (lr=0.001)' in rows"
 profile 2 ddp_bucketed --trace-gzip
+! grep -q "^The same memory\|^Clocks of" printed && grep -q "^Memory of the arrays" printed &&
+    grep -q "^In summary.json, or with --verbose: all rows, and the tables memory_by_operation, stalls, clocks.$" printed &&
+    good=0 || good=1
+result "$good" "without --verbose the summary says what it leaves out"
 with_python "--trace-gzip: every figure agrees with the traces" agrees
 [ -s "$out/ddp_bucketed_rank_1_trace.json.gz" ] && [ ! -e "$out/ddp_bucketed_rank_1_trace.json" ] && good=0 || good=1
 result "$good" "--trace-gzip: compressed traces, and no others"

@@ -190,8 +190,9 @@ def read_trace(path):
     steps = steps_of(rows)
     for step in steps:
         step["figures"] = measure(step)
+    memory = sum(e["args"]["Bytes"] for e in trace["traceEvents"] if e["name"] == "[memory]")
     return {"rank": rank, "size": trace["distributedInfo"]["world_size"], "base": trace["baseTimeNanoseconds"],
-            "steps": steps}
+            "steps": steps, "memory": memory}
 
 
 # ---- all ranks ----
@@ -262,7 +263,7 @@ def compare(ranks, directory, summary):
     first = summary["capture"]["first_counted_step"]
     clock = round(1e9 * summary["capture"]["clock_residual"])
     # a nanosecond for each end of a span; and the traces are on rank 0's clock, the summary's durations on the rank's own
-    drift = max(abs(r["clock_drift"]) for r in rows_of_table(summary, "ranks"))
+    drift = max(abs(r["drift"]) for r in rows_of_table(summary, "clocks"))
     rounding = max((2e-6 * (len(s["compute"]) + len(s["comm"]) + 8) + drift / (1 - drift) * s["figures"]["step_ms"] * 1e-6
                     for r in ranks for s in r["steps"]), default=1)
     samples = {}
@@ -312,11 +313,13 @@ def compare(ranks, directory, summary):
         compare_operations(check, counted, summary, rounding)
         compare_spread(check, ranks, summary, first)
         compare_layers(check, counted, summary, rounding)
+        compare_answer(check, samples, summary)
         if len(ranks) > 1:
             compare_collectives(check, counted, summary)
             compare_late(check, ranks, summary, first, rounding)
             compare_buckets(check, counted, summary, rounding)
         compare_waits(check, ranks, summary, clock)
+    compare_memory(check, ranks, summary)
     compare_controls(check, directory, ranks[0]["size"], summary)
     return check.compared
 
@@ -458,6 +461,46 @@ def compare_layers(check, steps, summary, rounding):
         for way in ["forward", "backward"]:
             if (row["name"], way) in times:
                 check.same(f"{row['name']} {way}", statistics.median(times[row["name"], way]), 1e3 * row[way], rounding)
+
+
+def compare_answer(check, samples, summary):
+    """The first answer: how long a step takes, and the share of each phase that it names, rounded; they fill the step."""
+    names = {"loading data": "data_loading", "forward": "forward_pass", "backward": "backward_pass",
+             "waiting for communication": "gradient_sync", "clipping": "gradient_clipping_warmup",
+             "optimizer": "optimizer_step"}
+    step = statistics.fmean(samples["step_ms"])
+    match = re.match(r"\nA step takes ([\d.]+) (s|ms|us): (.*)% the rest", summary["answers"][0])
+    if not match:
+        raise Wrong(f"the first answer is {summary['answers'][0]}")
+    said = float(match[1]) * {"s": 1e3, "ms": 1, "us": 1e-3}[match[2]]
+    check.same("the step in the first answer", step, said, 1e-3 * step)
+    shares = {names[words]: float(share) for share, words in re.findall(r"(\d+) % ([a-z ]+), ", match[3])}
+    for phase, share in shares.items():
+        check.same(f"share of {phase}", 100 * statistics.fmean(samples[f"{phase}_ms"]) / step, share, 0.51)
+    told = sum(statistics.fmean(samples[f"{phase}_ms"]) for phase in shares)
+    check.same("the rest", 100 * (1 - told / step), float(match[3].split()[-1]), 0.51)
+    for phase in PHASES:
+        if statistics.fmean(samples[f"{phase}_ms"]) > 0.051 * step and phase not in shares:
+            raise Wrong(f"the first answer leaves {phase} out")
+
+
+def compare_memory(check, ranks, summary):
+    """What parts and operations hold, kind by kind, is what the trace says was allocated; what operations move is their
+    bandwidth x time."""
+    kinds = ["weights", "gradients", "optimizer", "activations", "workspace", "other"]
+    tables = [rows_of_table(summary, f"memory_by_{by}") for by in ("part", "operation")]
+    for rank in ranks:
+        for table in tables:
+            check.same("memory", rank["memory"], sum(row["total"] for row in table), 0)
+    for kind in kinds:
+        check.same(f"memory of {kind}", *(sum(row[kind] for row in table) for table in tables), 0)
+    for row in [row for table in tables for row in table]:
+        check.same(f"memory of {row['name']}", sum(row[kind] for kind in kinds), row["total"], 0)
+    moved = {row["name"]: row["moved"] for row in tables[1]}
+    steps = ranks[0]["size"] * summary["capture"]["counted_steps"]
+    for row in rows_of_table(summary, "operations"):
+        if row["kind"] == "operation" and row["bandwidth"]:
+            check.same(f"{row['name']} moves", row["bandwidth"] * row["total"] / steps, moved[row["name"]], 1 + 1e-9 * moved[row["name"]])
 
 
 def compare_collectives(check, steps, summary):

@@ -105,6 +105,7 @@ static const struct {
 } taken[] = {
     {"--profile|--rounds|0", "rounds", "0"},
     {"--profile|--label|x|--profile-output-dir|a b/c", "profile-output-dir", "a b/c"},
+    {"--profile|--verbose", "inject-delay", "(none)"},
     {"--profile|--profile-activities|cpu,cuda", "profile-activities", "cpu,cuda"},
     {"--profile|--thresholds|busy=50", "thresholds", "busy=50,data_loading=30,exposed=20,memory=90"},
     {"--profile|--thresholds|memory=0.5,data_loading=100", "thresholds",

@@ -1,0 +1,200 @@
+/* tables_of_ranks.c - the tables of a profile that have a row for each rank; of many the worst come first. */
+#include "kernels/error.h"
+#include "profile/outcome.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS(columns) (columns), sizeof(columns) / sizeof *(columns)
+
+/* ---- stragglers ---- */
+
+struct straggler_row {
+    struct rank_figure rank;
+    struct straggler by_collectives;
+    const char *phase;
+    double late_by;
+};
+#define LATE(field) offsetof(struct straggler_row, field)
+static const struct column straggler_columns[] = {
+    {"rank", "rank", COLUMN_INT, LATE(rank.rank), "1", 1, 5, 0},
+    {"late", "late,\nms a step", COLUMN_REAL, LATE(rank.late), "s", 1e3, 10, 3},
+    {"saves", "would save,\nms a step", COLUMN_REAL, LATE(rank.saves), "s", 1e3, 12, 3},
+    {"late_phase", " most in", COLUMN_NAME, LATE(phase), NULL, 0, -25, 0},
+    {"late_by", "by, ms", COLUMN_REAL, LATE(late_by), "s", 1e3, 8, 3},
+    {"last", "last", COLUMN_COUNT, LATE(by_collectives.last), "1", 1, 6, 0},
+    {"share", "last, %", COLUMN_REAL, LATE(by_collectives.share), "1", 100, 8, 1},
+    {"behind", "behind,\nus", COLUMN_REAL, LATE(by_collectives.late), "s", 1e6, 10, 1},
+    {"behind_most", "at most,\nus", COLUMN_REAL, LATE(by_collectives.most), "s", 1e6, 10, 1},
+    {"cost", "cost,\nms a step", COLUMN_REAL, LATE(by_collectives.cost), "s", 1e3, 10, 3},
+    {"ahead", "done ahead\nby, ms", COLUMN_REAL, LATE(rank.ahead), "s", 1e3, 11, 3},
+};
+
+static int by_lateness(const void *a, const void *b)
+{
+    const struct straggler_row *x = a, *y = b;
+    int order = (x->rank.late < y->rank.late) - (x->rank.late > y->rank.late);
+    return order ? order : x->rank.rank - y->rank.rank;
+}
+
+static void add_stragglers(const struct profile *p, cJSON *summary)
+{
+    const struct collectives *c = &p->capture.collectives;
+    char title[160];
+    if (c->ranks == 1 || !c->considered)
+        return;
+    struct straggler_row *row = allocate((size_t)c->ranks, sizeof *row);
+    for (int r = 0; r < c->ranks; r++) {
+        row[r] = (struct straggler_row){p->figures.rank[r], c->straggler[r], "", 0};
+        for (int i = 0; i < PHASES; i++)
+            if (row[r].rank.late_in[i] > row[r].late_by) {
+                row[r].late_by = row[r].rank.late_in[i];
+                row[r].phase = row[r].rank.late > 0 ? phase_name[i] : "";
+            }
+    }
+    qsort(row, (size_t)c->ranks, sizeof *row, by_lateness);
+    snprintf(title, sizeof title, "Stragglers in the same steps; the last rank is known for %zu of %zu collectives",
+             c->attributed, c->considered);
+    results_add_table(summary,
+                      &(struct table){"stragglers", title, COLUMNS(straggler_columns), row, (size_t)c->ranks,
+                                      sizeof *row, SHOWN,
+                                      "late: all phases but gradient_sync, beyond those of the fast ranks (up to the "
+                                      "lower quartile); most in one phase.\nwould save: if this rank and those above "
+                                      "it were as fast as the one below. last: in so many collectives, by so\nmuch "
+                                      "behind the last but one (median). cost: stall time of the other ranks in "
+                                      "gradient_sync until it posts.\ndone ahead by: how long before the others it "
+                                      "completes collectives of at least a quarter of the largest size (median).\n"});
+    free(row);
+}
+
+/* Who waits for whom, where the ranks are few enough for a line each. */
+static void add_stalls(const struct profile *p, cJSON *summary)
+{
+    const struct collectives *c = &p->capture.collectives;
+    enum { MOST = 16 };
+    char key[MOST][28], heading[MOST][28];
+    struct column column[MOST + 1] = {{"rank", "rank", COLUMN_REAL, 0, "1", 1, 5, 0}};
+    size_t ranks = (size_t)c->ranks, width = ranks + 1;
+    if (ranks == 1 || ranks > MOST || !c->attributed)
+        return;
+    double *row = allocate(ranks * width, sizeof *row);
+    for (size_t r = 0; r < ranks; r++) {
+        snprintf(key[r], sizeof key[r], "for_%zu", r);
+        snprintf(heading[r], sizeof heading[r], "for %zu", r);
+        column[r + 1] = (struct column){key[r], heading[r], COLUMN_REAL, (r + 1) * sizeof *row, "s", 1e3, 9, 3};
+        row[r * width] = (double)r;
+        memcpy(&row[r * width + 1], &c->stall[r * ranks], ranks * sizeof *row);
+    }
+    (ranks > SHOWN || ranks == 2 ? results_add_detail : results_add_table)(
+        summary, &(struct table){"stalls", "Who waits for whom in gradient_sync, ms a step", column, ranks + 1, row,
+                                 ranks, width * sizeof *row, 0, NULL});
+    free(row);
+}
+
+/* ---- overlap ---- */
+
+#define RANK(field) offsetof(struct rank_figure, field)
+
+static const struct column clock_columns[] = {
+    {"rank", "rank", COLUMN_INT, RANK(rank), "1", 1, 6, 0},
+    {"offset", "offset,\nus", COLUMN_REAL, RANK(offset), "s", 1e6, 10, 2},
+    {"drift", "drift,\nus a s", COLUMN_REAL, RANK(drift), "1", 1e6, 10, 3},
+    {"drift_error", "its error,\nus a s", COLUMN_REAL, RANK(drift_error), "1", 1e6, 10, 3},
+    {"residual", "residual,\nus", COLUMN_REAL, RANK(residual), "s", 1e6, 10, 2},
+};
+
+static int by_exposed(const void *a, const void *b)
+{
+    const struct rank_figure *x = a, *y = b;
+    return x->mean.exposed == y->mean.exposed ? x->rank - y->rank : x->mean.exposed < y->mean.exposed ? 1 : -1;
+}
+
+/* Where the ranks are too many for a page, those that expose most come first. */
+static void add_ranks(const struct profile *p, cJSON *summary)
+{
+    const struct profile_figures *f = &p->figures;
+    int on_device = p->facts.comm_on_device;
+    const struct column columns[] = {
+        {"rank", "rank", COLUMN_INT, RANK(rank), "1", 1, 6, 0},
+        {"step", NULL, COLUMN_REAL, RANK(mean.step), "s", 1e3, 0, 3},
+        {"compute_busy", "compute\nbusy", COLUMN_REAL, RANK(mean.compute), "s", 1e3, 10, 3},
+        {"comm_busy", "comm\nbusy", COLUMN_REAL, RANK(mean.communication), "s", 1e3, 10, 3},
+        {"overlap", "overlap", COLUMN_REAL, RANK(mean.overlap), "s", 1e3, 10, 3},
+        {"exposed", "exposed", COLUMN_REAL, RANK(mean.exposed), "s", 1e3, 10, 3},
+        {"exposed_tail", "exposed\ntail", COLUMN_REAL, RANK(mean.exposed_tail), "s", 1e3, 10, 3},
+        {overlap_span_name(on_device), on_device ? "hidden\nratio" : "span overlap\n(upper bound)", COLUMN_REAL,
+         RANK(mean.span), "1", 1, 12, 3},
+        {"compute_coverage", "compute\ncoverage", COLUMN_REAL, RANK(mean.coverage), "1", 1, 10, 3},
+        {"utilisation", "busy, %", COLUMN_REAL, RANK(mean.utilisation), "1", 100, 8, 1},
+        {"collectives", NULL, COLUMN_REAL, RANK(mean.collectives), "1", 1, 0, 0},
+    };
+    int traced = isfinite(f->mean.compute);
+    char title[160], note[400];
+    snprintf(title, sizeof title, "Overlap in the captured steps of %s epochs, ms a step", f->epochs);
+    if (on_device)
+        snprintf(note, sizeof note, "comm busy: %s.\n",
+                 traced ? "while kernels of NCCL ran, waiting for other ranks included. hidden ratio: the part of it "
+                          "during\nwhich operations ran"
+                        : "between events around each collective, where the GPU also waits for the host to launch it "
+                          "and for\nother ranks");
+    else
+        snprintf(note, sizeof note,
+                 "comm busy: from post to completion; MPI does not show when data moves, so span overlap is only an "
+                 "upper bound\nof what was hidden. %s\n",
+                 p->controls.rounds ? "The controls below measure it." : "Controls (--rounds) would measure it.");
+    if (p->facts.on_gpu)
+        snprintf(note + strlen(note), sizeof note - strlen(note), "compute busy: %s.\n",
+                 traced ? "kernels, copies and fills of operations, without the time between them"
+                        : "n/a, since there are no records of CUPTI, or not all of them");
+    struct rank_figure *row = allocate((size_t)f->ranks, sizeof *row);
+    memcpy(row, f->rank, (size_t)f->ranks * sizeof *row);
+    if (f->ranks > SHOWN)
+        qsort(row, (size_t)f->ranks, sizeof *row, by_exposed);
+    results_add_table(
+        summary, &(struct table){"ranks", title, COLUMNS(columns), row, (size_t)f->ranks, sizeof *row, SHOWN, note});
+    free(row);
+    results_add_detail(summary,
+                       &(struct table){"clocks", "Clocks of the ranks against rank 0's", COLUMNS(clock_columns),
+                                       f->rank, (size_t)f->ranks, sizeof *f->rank, 0, NULL});
+}
+
+/* ---- links ---- */
+
+static const struct column link_columns[] = {
+    {"rank", "rank", COLUMN_INT, offsetof(struct link_rates, rank), "1", 1, 6, 0},
+    {"send", "sends", COLUMN_REAL, offsetof(struct link_rates, send), "B/s", 1e-6, 10, 1},
+    {"receive", "receives", COLUMN_REAL, offsetof(struct link_rates, receive), "B/s", 1e-6, 10, 1},
+};
+
+static int by_rate(const void *a, const void *b)
+{
+    const struct link_rates *x = a, *y = b;
+    double of_x = fmin(x->send, x->receive), of_y = fmin(y->send, y->receive);
+    return (of_x > of_y) - (of_x < of_y);
+}
+
+static void add_links(const struct profile *p, cJSON *summary)
+{
+    size_t hosts = (size_t)p->facts.hosts;
+    if (!p->links)
+        return;
+    struct link_rates *row = allocate(hosts, sizeof *row);
+    memcpy(row, p->links, hosts * sizeof *row);
+    if (hosts > SHOWN)
+        qsort(row, hosts, sizeof *row, by_rate);
+    results_add_table(summary, &(struct table){"links",
+                                               "Links of the hosts by their first ranks, MB/s: 1 MiB to and from the "
+                                               "neighbours, nothing else in flight",
+                                               COLUMNS(link_columns), row, hosts, sizeof *row, SHOWN, NULL});
+    free(row);
+}
+
+void profile_add_rank_tables(const struct profile *p, cJSON *summary)
+{
+    add_stragglers(p, summary);
+    add_stalls(p, summary);
+    add_links(p, summary);
+    add_ranks(p, summary);
+}

@@ -1,0 +1,151 @@
+/* test_memory.c - what a profile says of memory is what was allocated: by part of the model and by operation, for
+ * models with and without layers, a copy of the weights in another type, and staged gradients. */
+#include "profile/outcome.h"
+
+#include "ddp/comm_self.h"
+#include "kernels/device_traced.h"
+#include "kernels/error.h"
+#include "tests/support/made_up.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    size_t layers, compute_bytes;
+} models[] = {{0, 4}, {2, 4}, {0, 2}, {12, 2}};
+
+static struct timeline timeline;
+static struct model model;
+static struct trainer trainer;
+static struct profile_figures figures;
+static size_t allocated;
+
+/* Everything that a run sets up on a device, with three implementations; and its figures. */
+static void find_memory(size_t layers, size_t compute_bytes)
+{
+    enum { REDUCERS = 3 };
+    static const struct strategy *const strategies_of[REDUCERS] = {&strategy_ddp_individual_v2, &strategy_ddp_bucketed,
+                                                                   &strategy_ddp_individual_v2};
+    const struct data_options options = {"synthetic", 19, 5, 2, 1, 1, 0, 1};
+    const struct model_sizes sizes = {2, 5, 19, 12, layers, 3, 10, 10000};
+    const struct adamw adamw = {0};
+    struct reducer reducer[REDUCERS];
+    struct device device = *device_cpu(1);
+    device.compute_bytes = compute_bytes;
+    made_up_create(&timeline, 100);
+    const struct device *traced = device_traced(&device, &timeline, 1);
+    struct comm *comm = comm_self_create(traced, &timeline);
+    model_plan(&model, &sizes, compute_bytes);
+    model_allocate(&model, traced, comm->allocate(comm, model.arena * sizeof(float)));
+    trainer = (struct trainer){.device = traced, .model = &model, .timeline = &timeline};
+    ck_assert_int_eq(data_create(&trainer.data, &options), 0);
+    trainer_create(&trainer, &adamw, 7);
+    for (int i = 0; i < REDUCERS; i++)
+        reducer_create(&reducer[i], strategies_of[i], &model, comm, 1000, i ? COMM_FLOAT32 : COMM_BF16);
+    for (size_t i = 0; i < timeline.lane[LANE_MEMORY].n; i++)
+        allocated += timeline.lane[LANE_MEMORY].span[i].size[SIZE_BYTES];
+
+    static struct totals totals = {.n = 3,
+                                   .row = {{.name = "swiglu_forward", .kind = KIND_PART, .bytes = 1},
+                                           {.name = "swiglu_forward", .kind = KIND_OPERATION, .bytes = 600},
+                                           {.name = "grad_norm", .kind = KIND_OPERATION, .bytes = 60}}};
+    figures = (struct profile_figures){.ranks = 2, .steps = 3, .layers = (int)layers + 2};
+    figures.layer = allocate(layers + 2, sizeof *figures.layer);
+    for (int i = 0; i < figures.layers; i++)
+        snprintf(figures.layer[i].name, sizeof figures.layer[i].name, "part %d", i);
+    profile_figures_add_memory(&figures, &totals, &trainer, reducer, REDUCERS);
+}
+
+static const struct memory_figure *find(const struct memory_figure *row, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(row[i].name, name))
+            return &row[i];
+    ck_abort_msg("no %s", name);
+}
+
+static size_t sum_of(const struct memory_figure *row, int n, enum memory_kind kind)
+{
+    size_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += row[i].holds[kind];
+    return sum;
+}
+
+START_TEST(it_is_all_that_was_allocated)
+{
+    find_memory(models[_i].layers, models[_i].compute_bytes);
+    size_t floats = model.arena, batch = 2 * 10 * 4 + 7 * 8 + 4 * SCALARS,
+           narrow = models[_i].compute_bytes == 2 ? 2 : 0;
+    const size_t expected[HOLDS] = {[HOLDS_WEIGHTS] = (4 + narrow) * floats,
+                                    [HOLDS_GRADIENTS] = 4 * floats,
+                                    [HOLDS_OPTIMIZER] = 8 * floats,
+                                    [HOLDS_OTHER] = (4 + 2 + 4) * floats + batch};
+    const struct memory_figure *tables[] = {figures.memory_of_part, figures.memory_of_operation};
+    const int rows[] = {figures.layers + 1, figures.memory_operations};
+    for (int t = 0; t < 2; t++) {
+        size_t total = 0;
+        for (int kind = 0; kind < HOLDS; kind++) {
+            size_t sum = sum_of(tables[t], rows[t], (enum memory_kind)kind);
+            total += sum;
+            if (kind != HOLDS_ACTIVATIONS && kind != HOLDS_WORKSPACE)
+                ck_assert_uint_eq(sum, expected[kind]);
+        }
+        ck_assert_uint_eq(total, allocated);
+        for (int i = 0; i < rows[t]; i++) {
+            total -= tables[t][i].total;
+            ck_assert(!i || tables[t][i - 1].total >= tables[t][i].total);
+        }
+        ck_assert_uint_eq(total, 0);
+    }
+}
+END_TEST
+
+static void check_row(const struct memory_figure *row, size_t gradients, size_t activations, size_t workspace)
+{
+    ck_assert_uint_eq(row->holds[HOLDS_GRADIENTS], gradients);
+    ck_assert_uint_eq(row->holds[HOLDS_ACTIVATIONS], activations);
+    ck_assert_uint_eq(row->holds[HOLDS_WORKSPACE], workspace);
+}
+
+/* By hand, of 10 tokens, 12 wide, 19 words, 3 heads, 10 inside, in fp32; weights fill up 64 bytes, activations 256. */
+START_TEST(parts_and_operations_hold)
+{
+    find_memory(2, 4);
+    const struct memory_figure *part = figures.memory_of_part, *operation = figures.memory_of_operation;
+    int parts = figures.layers + 1, operations = figures.memory_operations;
+    size_t layer = 64 + 1728 + 576 + 64 + 960 + 512; /* norm; q, k, v; o; norm; w1, w3; w2 */
+    size_t kept = 768 + 1536 + 768 + 512 + 768 + 1024 + 512 + 512;
+    check_row(find(part, parts, "part 0"), 960, 512, 0);
+    check_row(find(part, parts, "part 1"), layer, kept, 0);
+    check_row(find(part, parts, "part 2"), layer, kept, 0);
+    check_row(find(part, parts, "part 3"), 64 + 960, 768 + 768, 0);
+    check_row(find(part, parts, "shared"), 0, 0, 256 + 512 + 512 + 512 + 1536 + 512);
+    check_row(find(operation, operations, "embedding_forward"), 0, 512, 0);
+    check_row(find(operation, operations, "attention_forward"), 0, 2 * 768, 0);
+    check_row(find(operation, operations, "swiglu_forward"), 0, 2 * 512, 0);
+    check_row(find(operation, operations, "rmsnorm_forward"), 0, 5 * 768, 0);
+    check_row(find(operation, operations, "linear_forward"), 0, 2 * (1536 + 512 + 1024 + 512) + 768, 0);
+    check_row(find(operation, operations, "rmsnorm_backward"), 5 * 64, 0, 512);
+    check_row(find(operation, operations, "linear_backward_input"), 0, 0, 3 * 512);
+    check_row(find(operation, operations, "linear_backward_weight"), 2 * (layer - 128) + 960, 0, 0);
+    check_row(find(operation, operations, "embedding_backward"), 960, 0, 0);
+    check_row(find(operation, operations, "none"), 0, 0, 256);
+    ck_assert_uint_eq(find(operation, operations, "pack_bf16")->total, 2 * model.arena);
+    ck_assert_uint_eq(find(operation, operations, "adamw")->total, 12 * model.arena);
+    ck_assert_double_eq(find(operation, operations, "swiglu_forward")->moved, 100);
+    ck_assert_double_eq(find(operation, operations, "grad_norm")->moved, 10); /* and holds nothing */
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("memory");
+    TCase *tests = tcase_create("memory");
+    tcase_add_loop_test(tests, it_is_all_that_was_allocated, 0, sizeof models / sizeof *models);
+    tcase_add_test(tests, parts_and_operations_hold);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

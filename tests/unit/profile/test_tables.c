@@ -1,0 +1,120 @@
+/* test_tables.c - the tables with a row for each rank: few ranks in their order, of many the worst first and no more
+ * than a page, the rest when everything is asked for. */
+#include "base/json.h"
+#include "results/results.h"
+#include "tests/support/healthy.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct healthy h;
+static struct link_rates links[HEALTHY_RANKS];
+
+/* A summary of so many ranks, each on a host of its own, where rank r is exposed for (5 r) mod 12 ms and its link is
+ * the slower the larger r is. */
+static cJSON *summary_of(int ranks)
+{
+    healthy_create(&h);
+    h.figures.ranks = h.facts.ranks = h.facts.hosts = h.collectives.ranks = ranks;
+    for (int r = 0; r < ranks; r++) {
+        h.rank[r].mean.exposed = 1e-3 * (5 * r % 12);
+        links[r] = (struct link_rates){r, 1e9 - 1e6 * r, 1e9};
+    }
+    h.rank[1].late = 4e-3;
+    h.rank[1].late_in[PHASE_FORWARD] = 2e-3;
+    h.rank[1].late_in[PHASE_BACKWARD] = 3e-3;
+    const struct profile profile = {
+        .facts = h.facts, .figures = h.figures, .links = links, .capture = {.collectives = h.collectives}};
+    cJSON *summary = results_summary_create("profile", "", 0, 0, "rounds");
+    profile_add_rank_tables(&profile, summary);
+    return summary;
+}
+
+static const cJSON *rows_of(const cJSON *summary, const char *key)
+{
+    const cJSON *table;
+    cJSON_ArrayForEach(table, cJSON_GetObjectItem(summary, "tables"))
+    {
+        if (!strcmp(json_string(table, "key"), key))
+            return cJSON_GetObjectItem(table, "rows");
+    }
+    ck_abort_msg("no table %s", key);
+}
+
+static void check_ranks(const cJSON *rows, const int *expected, int n)
+{
+    ck_assert_int_eq(cJSON_GetArraySize(rows), n);
+    for (int i = 0; i < n; i++)
+        ck_assert_double_eq(json_number(cJSON_GetArrayItem(rows, i), "rank"), expected[i]);
+}
+
+static int says(const cJSON *summary, const char *words)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    results_print_summary(out, summary);
+    fclose(out);
+    int found = strstr(text, words) != NULL;
+    free(text);
+    return found;
+}
+
+START_TEST(of_many_the_worst_come_first)
+{
+    static const int by_exposed[] = {7, 2, 9, 4, 11, 6, 1, 8, 3, 10, 5, 0},
+                     by_rate[] = {11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0},
+                     by_lateness[] = {1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    cJSON *summary = summary_of(12);
+    check_ranks(rows_of(summary, "ranks"), by_exposed, 12);
+    check_ranks(rows_of(summary, "links"), by_rate, 12);
+    check_ranks(rows_of(summary, "stragglers"), by_lateness, 12);
+    ck_assert_int_eq(cJSON_GetArraySize(rows_of(summary, "stalls")), 12);
+    ck_assert(says(summary, "... (4 more in summary.json)"));
+    ck_assert(says(summary, "\nIn summary.json, or with --verbose: all rows, and the tables stalls, clocks.\n"));
+    ck_assert(!says(summary, "Who waits") && !says(summary, "Clocks of the ranks"));
+    results_show_all(summary);
+    ck_assert(!says(summary, "more in summary.json") && !says(summary, "--verbose"));
+    ck_assert(says(summary, "Who waits") && says(summary, "Clocks of the ranks"));
+    cJSON_Delete(summary);
+}
+END_TEST
+
+START_TEST(few_are_in_order)
+{
+    static const int order[] = {0, 1, 2};
+    for (int ranks = 2; ranks <= 3; ranks++) {
+        cJSON *summary = summary_of(ranks);
+        check_ranks(rows_of(summary, "ranks"), order, ranks);
+        check_ranks(rows_of(summary, "links"), order, ranks);
+        ck_assert(!says(summary, "more in summary.json"));
+        ck_assert_int_eq(says(summary, "Who waits"), ranks == 3); /* of two, the other one */
+        cJSON_Delete(summary);
+    }
+}
+END_TEST
+
+START_TEST(the_phase_with_most_is_named)
+{
+    cJSON *summary = summary_of(3);
+    const cJSON *row = cJSON_GetArrayItem(rows_of(summary, "stragglers"), 0);
+    ck_assert_double_eq(json_number(row, "rank"), 1);
+    ck_assert_str_eq(json_string(row, "late_phase"), "backward_pass");
+    ck_assert_double_eq(json_number(row, "late_by"), 3e-3);
+    ck_assert_str_eq(json_string(row->next, "late_phase"), "");
+    ck_assert_double_eq(json_number(row->next, "late_by"), 0);
+    cJSON_Delete(summary);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("tables");
+    TCase *tests = tcase_create("tables");
+    tcase_add_test(tests, of_many_the_worst_come_first);
+    tcase_add_test(tests, few_are_in_order);
+    tcase_add_test(tests, the_phase_with_most_is_named);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
