@@ -6,6 +6,8 @@
  * sum over everything is the mean over the global batch. */
 #include "ddp/step.h"
 
+#include "kernels/core_wait.h"
+
 const char *const phase_name[PHASES + 1] = {
     [PHASE_ZERO_GRAD] = "zero_grad",         [PHASE_DATA_LOADING] = "data_loading",
     [PHASE_FORWARD] = "forward_pass",        [PHASE_BACKWARD] = "backward_pass",
@@ -34,6 +36,7 @@ static void sleep_for_delay(struct trainer *t, int64_t ns)
 static void enter_phase(struct trainer *t, enum step_phase phase)
 {
     int64_t stamp = t->device->stamp(), now = t->device->asynchronous ? clock_now_ns() : stamp;
+    int64_t wait = t->watch_core && !t->device->asynchronous ? core_wait_ns() : 0;
     if (t->phase != PHASES)
         timeline_add(t->timeline, LANE_HOST,
                      (struct span){.name = phase_name[t->phase],
@@ -41,11 +44,13 @@ static void enter_phase(struct trainer *t, enum step_phase phase)
                                    .returned_ns = now,
                                    .start_ns = t->phase_start_stamp,
                                    .end_ns = stamp,
+                                   .size = {[SIZE_CORE_WAIT] = (size_t)(wait - t->phase_start_wait)},
                                    .index = (int)t->phase});
     t->device->phase(phase == PHASES ? NULL : phase_name[phase]);
     t->phase = phase;
     t->phase_start_ns = now;
     t->phase_start_stamp = stamp;
+    t->phase_start_wait = wait;
     if (phase != PHASES && t->delay_ns[phase])
         sleep_for_delay(t, t->delay_ns[phase]);
 }

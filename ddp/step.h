@@ -44,6 +44,7 @@ struct trainer {
     float max_norm;           /* of the gradient in warm-up steps */
     int forward_only;         /* a step ends after the forward pass */
     int log_grad_norm;        /* compute the norm in the other steps as well */
+    int watch_core;           /* phases keep how long the training thread waited for a core */
     int64_t delay_ns[PHASES]; /* this rank sleeps for so long whenever that phase begins */
 
     long step;               /* where the schedule and the data stand */
@@ -53,7 +54,7 @@ struct trainer {
     size_t slots;            /* of it */
     float *start;            /* [arena] the weights that every block begins with, on the device */
     enum step_phase phase;   /* that is going on, since then; PHASES between steps */
-    int64_t phase_start_ns, phase_start_stamp;
+    int64_t phase_start_ns, phase_start_stamp, phase_start_wait;
 };
 
 /* Allocates the trainer's own arrays: optimizer state, one micro-batch, `slots` records, and a copy of the weights,

@@ -22,6 +22,9 @@ enum timeline_lane {
 /* What a collective keeps in span.size. */
 enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SPAN_SIZES = 4 };
 
+/* And a phase: ns that the training thread waited for a core in it, where that is watched (core_wait.h). */
+enum { SIZE_CORE_WAIT };
+
 /* A span of work, or a mark, which has no length. Times are ns of clock.h; those of a device may be tickets of its
  * stamps until timeline_settle, or 0 until its tracer's records were read (activity.h).
  *
@@ -31,7 +34,8 @@ enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SPAN_SIZES = 4 };
  * start_ns     the device began it           posted to the library     the device came to it
  * end_ns       the device had done it        found complete            start_ns
  * returned_ns  the training thread went on   0: unknown                the host came to it
- * size         operation: its sizes; collective: SIZE_BYTES and so on; memory mark: bytes, address
+ * size         operation: its sizes; collective: SIZE_BYTES and so on; phase: SIZE_CORE_WAIT; memory mark: bytes,
+ *              address
  * index        the phase; the operation; the layer of a range, or -1; the collective's place in the plan; the tensor of
  *              a ready mark
  *

@@ -49,13 +49,31 @@ static void find_extremes(struct phase_figure *f, const double *median, int rank
     }
 }
 
-/* From the lower quartile of a phase on each rank, which other work on its cores, now in this phase and now in that,
- * hardly moves: by how much each is late in it. */
-static void find_late_in(struct profile_figures *figures, const double *quartile, int phase)
+/* By how much each rank is late in a phase: from the lower quartile of its time on each rank without waiting for a
+ * core, which other work on these cores hardly moves. */
+static void find_late_in(struct profile_figures *figures, const struct job *job, const struct capture *capture,
+                         int phase, double *core_wait)
 {
+    size_t steps = (size_t)figures->steps, ranks = (size_t)figures->ranks;
+    double *mine = allocate(2 * steps + 1, sizeof *mine), *all = allocate(2 * steps * ranks + 1, sizeof *all);
+    double *quartile = allocate(ranks, sizeof *quartile);
+    for (size_t i = 0; i < steps; i++) {
+        const struct step_times *t = &capture->times[(size_t)figures->first + i];
+        mine[i] = 1e-9 * (double)(t->phase_ns[phase] - t->core_wait_ns[phase]);
+        mine[steps + i] = 1e-9 * (double)t->core_wait_ns[phase];
+    }
+    job_gather(job, mine, 2 * steps * sizeof *mine, all);
+    for (size_t r = 0; r < ranks; r++) {
+        quartile[r] = stats_quantile(all + 2 * r * steps, steps, 0.25);
+        for (size_t i = 0; i < steps; i++)
+            core_wait[r * steps + i] += all[(2 * r + 1) * steps + i];
+    }
     double pace = pace_of(quartile, figures->ranks);
-    for (int r = 0; r < figures->ranks; r++)
+    for (size_t r = 0; r < ranks; r++)
         figures->rank[r].late_in[phase] = fmax(quartile[r] - pace, 0);
+    free(mine);
+    free(all);
+    free(quartile);
 }
 
 /* The share of a well-tuned step, where one is usual, and whether this is outside; a backward pass takes about twice as
@@ -79,6 +97,7 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
 {
     size_t steps = (size_t)figures->steps, n = steps * (size_t)job->size;
     double *mine = allocate(steps + 1, sizeof *mine), *all = allocate(n + 1, sizeof *all);
+    double *core_wait = allocate(n + 1, sizeof *core_wait);
     double *work = allocate(n + 1, sizeof *work), *of_rank = allocate((size_t)job->size, sizeof *of_rank);
     for (int p = PHASES; p >= 0; p--) { /* the step first: shares are of it */
         int is_work = p < PHASES && p != PHASE_GRADIENT_SYNC;
@@ -107,18 +126,18 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
         find_extremes(f, of_rank, figures->ranks);
         f->share = f->mean / figures->phase[PHASES].mean;
         compare_with_usual(f, p);
-        if (!is_work)
-            continue;
-        for (int r = 0; r < figures->ranks; r++)
-            of_rank[r] = stats_quantile(all + (size_t)r * steps, steps, 0.25);
-        find_late_in(figures, of_rank, p);
+        if (is_work)
+            find_late_in(figures, job, capture, p, core_wait);
     }
-    for (int r = 0; r < figures->ranks; r++)
+    for (int r = 0; r < figures->ranks; r++) {
         of_rank[r] = stats_median(work + (size_t)r * steps, steps);
+        figures->rank[r].core_wait = stats_median(core_wait + (size_t)r * steps, steps);
+    }
     find_late(figures, of_rank);
     free(mine);
     free(all);
     free(work);
+    free(core_wait);
     free(of_rank);
 }
 

@@ -256,6 +256,17 @@ static const char *late_phases(const struct rank_figure *rank, double least, cha
     return text;
 }
 
+/* By how much a rank is late in a phase, where that is most. */
+static double most_late_in(const struct rank_figure *rank)
+{
+    double most = 0;
+    for (int p = 0; p < PHASES; p++)
+        most = fmax(most, rank->late_in[p]);
+    return most;
+}
+
+/* The rank that cost most, and the one that is late in most steps, which need not be the same where other work is on
+ * the cores of all. */
 static void check_stragglers(struct findings *f, const struct profile_figures *figures, const struct collectives *c)
 {
     double threshold = 5;
@@ -264,13 +275,14 @@ static void check_stragglers(struct findings *f, const struct profile_figures *f
         if (c->straggler[r].cost > c->straggler[rank].cost)
             rank = r;
     const struct straggler *s = &c->straggler[rank];
-    double step = figures->phase[PHASES].mean, value = 100 * s->cost / step, least = step * threshold / 100;
+    double step = figures->phase[PHASES].mean, value = 100 * s->cost / step;
+    double least = figures->phase[PHASES].median * threshold / 100;
     char late[256] = "", next[256] = "", phases[160];
     if (!(value > threshold))
         return;
     const struct rank_figure *first = &figures->rank[rank], *second = NULL, *latest = first;
     for (const struct rank_figure *r = figures->rank; r < figures->rank + c->ranks; r++) {
-        if (r != first && r->late > least && (!second || r->late > second->late))
+        if (r != first && most_late_in(r) > (second ? most_late_in(second) : least))
             second = r;
         latest = r->late > latest->late ? r : latest;
     }
@@ -279,7 +291,7 @@ static void check_stragglers(struct findings *f, const struct profile_figures *f
         snprintf(late, sizeof late, "; it works %.2f ms a step longer than the fast ranks, most in %s",
                  1e3 * first->late, late_phases(first, least, phases));
     if (second)
-        snprintf(next, sizeof next, "; rank %d works %.2f ms longer, most in %s", second->rank, 1e3 * second->late,
+        snprintf(next, sizeof next, "; rank %d is late in most steps in %s", second->rank,
                  late_phases(second, least, phases));
     add_finding(f, "straggler", LEVEL_WARNING, value, threshold, explained ? first->saves : s->cost,
                 "look at that phase of that rank in its trace: other work on its cores, a slower clock, or more data "

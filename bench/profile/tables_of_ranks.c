@@ -20,15 +20,16 @@ struct straggler_row {
 #define LATE(field) offsetof(struct straggler_row, field)
 static const struct column straggler_columns[] = {
     {"rank", "rank", COLUMN_INT, LATE(rank.rank), "1", 1, 5, 0},
-    {"late", "late,\nms a step", COLUMN_REAL, LATE(rank.late), "s", 1e3, 10, 3},
-    {"saves", "would save,\nms a step", COLUMN_REAL, LATE(rank.saves), "s", 1e3, 12, 3},
-    {"late_phase", " most in", COLUMN_NAME, LATE(phase), NULL, 0, -25, 0},
+    {"late", "late,\nms", COLUMN_REAL, LATE(rank.late), "s", 1e3, 9, 3},
+    {"saves", "would\nsave, ms", COLUMN_REAL, LATE(rank.saves), "s", 1e3, 9, 3},
+    {"core_wait", "without a\ncore, ms", COLUMN_REAL, LATE(rank.core_wait), "s", 1e3, 9, 3},
+    {"late_phase", " most in", COLUMN_NAME, LATE(phase), NULL, 0, -24, 0},
     {"late_by", "by, ms", COLUMN_REAL, LATE(late_by), "s", 1e3, 8, 3},
-    {"last", "last", COLUMN_COUNT, LATE(by_collectives.last), "1", 1, 6, 0},
+    {"last", NULL, COLUMN_COUNT, LATE(by_collectives.last), "1", 1, 6, 0},
     {"share", "last, %", COLUMN_REAL, LATE(by_collectives.share), "1", 100, 8, 1},
     {"behind", "behind,\nus", COLUMN_REAL, LATE(by_collectives.late), "s", 1e6, 10, 1},
     {"behind_most", "at most,\nus", COLUMN_REAL, LATE(by_collectives.most), "s", 1e6, 10, 1},
-    {"cost", "cost,\nms a step", COLUMN_REAL, LATE(by_collectives.cost), "s", 1e3, 10, 3},
+    {"cost", "cost,\nms", COLUMN_REAL, LATE(by_collectives.cost), "s", 1e3, 9, 3},
     {"ahead", "done ahead\nby, ms", COLUMN_REAL, LATE(rank.ahead), "s", 1e3, 11, 3},
 };
 
@@ -51,21 +52,22 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
         for (int i = 0; i < PHASES; i++)
             if (row[r].rank.late_in[i] > row[r].late_by) {
                 row[r].late_by = row[r].rank.late_in[i];
-                row[r].phase = row[r].rank.late > 0 ? phase_name[i] : "";
+                row[r].phase = phase_name[i];
             }
     }
     qsort(row, (size_t)c->ranks, sizeof *row, by_lateness);
     snprintf(title, sizeof title, "Stragglers in the same steps; the last rank is known for %zu of %zu collectives",
              c->attributed, c->considered);
-    results_add_table(summary,
-                      &(struct table){"stragglers", title, COLUMNS(straggler_columns), row, (size_t)c->ranks,
-                                      sizeof *row, SHOWN,
-                                      "late: all phases but gradient_sync, beyond those of the fast ranks (up to the "
-                                      "lower quartile); most in one phase.\nwould save: if this rank and those above "
-                                      "it were as fast as the one below. last: in so many collectives, by so\nmuch "
-                                      "behind the last but one (median). cost: stall time of the other ranks in "
-                                      "gradient_sync until it posts.\ndone ahead by: how long before the others it "
-                                      "completes collectives of at least a quarter of the largest size (median).\n"});
+    results_add_table(
+        summary, &(struct table){
+                     "stragglers", title, COLUMNS(straggler_columns), row, (size_t)c->ranks, sizeof *row, SHOWN,
+                     "All a step. late: all phases but gradient_sync, beyond those of the fast ranks (up to the "
+                     "lower quartile).\nwould save: if this rank and those above it were as fast as "
+                     "the one below. without a core: of its phases, because\nothers ran on the cores "
+                     "that it may use. most in: in most steps, without that wait. last: of the "
+                     "collectives, by so much\nbehind the last but one (median). cost: stall time of "
+                     "the other ranks in gradient_sync until it posts.\ndone ahead by: how long before the others it "
+                     "completes collectives of at least a quarter of the largest size (median).\n"});
     free(row);
 }
 

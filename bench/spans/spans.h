@@ -10,9 +10,10 @@
 /* ---- steps ---- */
 
 struct step_times {
-    int64_t start_ns, end_ns; /* of the step; phases cover it without gaps */
-    int64_t phase_ns[PHASES]; /* summed over micro-batches; 0 for a phase that did not occur */
-    int64_t backward_end_ns;  /* of the last micro-batch */
+    int64_t start_ns, end_ns;     /* of the step; phases cover it without gaps */
+    int64_t phase_ns[PHASES];     /* summed over micro-batches; 0 for a phase that did not occur */
+    int64_t core_wait_ns[PHASES]; /* of it, without a core for the training thread; 0 where that is not watched */
+    int64_t backward_end_ns;      /* of the last micro-batch */
 };
 
 /* Fills steps[n] from the phases that the host lane has of slots [0, n). */

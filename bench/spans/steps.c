@@ -17,6 +17,7 @@ void steps_from_timeline(const struct timeline *timeline, struct step_times *ste
             continue;
         struct step_times *step = &steps[span->step];
         step->phase_ns[phase] += span->end_ns - span->start_ns;
+        step->core_wait_ns[phase] += (int64_t)span->size[SIZE_CORE_WAIT];
         if (!step->start_ns)
             step->start_ns = span->start_ns;
         if (phase == PHASE_BACKWARD)

@@ -66,10 +66,13 @@ static void find_host_steps(struct trace_writer *w)
     }
 }
 
-/* A span of the training thread between times of this rank's clock. */
-static void put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id)
+/* A phase, or a step. */
+static void put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id,
+                           size_t core_wait_ns)
 {
     trace_span_begin(w, "user_annotation", w->pid, w->trace->thread, start_ns, end_ns, id);
+    if (core_wait_ns)
+        trace_print(w, ", \"core_wait_us\": %zu.%03zu", core_wait_ns / 1000, core_wait_ns % 1000);
     trace_span_end(w, name);
 }
 
@@ -99,7 +102,7 @@ static void put_step(struct trace_writer *w, int i)
         put_epoch(w, i, last);
     }
     snprintf(name, sizeof name, "ProfilerStep#%ld", s->number + 1);
-    put_annotation(w, name, w->step[i].start, w->step[i].end, ++w->id);
+    put_annotation(w, name, w->step[i].start, w->step[i].end, ++w->id, 0);
 }
 
 static int64_t later(int64_t a, int64_t b)
@@ -236,7 +239,7 @@ static void put_host(struct trace_writer *w)
     for (size_t i = 0; i < host->n; i++)
         if (step_phase_of(&host->span[i]) >= 0)
             put_annotation(w, host->span[i].name, host->span[i].queued_ns, host->span[i].returned_ns,
-                           w->host_id + (long)i);
+                           w->host_id + (long)i, host->span[i].size[SIZE_CORE_WAIT]);
     if (t->nccl_version)
         put_collectives(w);
     if (t->without_cpu)

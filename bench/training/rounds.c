@@ -112,6 +112,7 @@ void run_start(struct run *run, int implementation, long step)
         gpu_tracer_start(&run->gpu_tracer);
         run->traced = device_traced(run->device, &run->timeline, !run->gpu_tracer.on);
     }
+    run->trainer.watch_core = traced;
     trainer_use(&run->trainer, traced ? run->traced : run->device, &run->reducer[implementation]);
     trainer_reset(&run->trainer, step);
     timeline_clear(&run->timeline);
