@@ -75,14 +75,18 @@ struct collective reducer_collective(const struct reducer *reducer, int i)
 void reducer_start(struct reducer *reducer, int i)
 {
     struct collective collective = reducer_collective(reducer, i);
+    reducer->device->annotation_begin(comm_kind_name[collective.kind], i);
     reducer->ticket = reducer->comm->start(reducer->comm, &collective);
+    reducer->device->annotation_end();
     reducer->started++;
 }
 
 void reducer_run(struct reducer *reducer, int i)
 {
     struct collective collective = reducer_collective(reducer, i);
+    reducer->device->annotation_begin(comm_kind_name[collective.kind], i);
     reducer->comm->run_blocking(reducer->comm, &collective);
+    reducer->device->annotation_end();
 }
 
 int reducer_completed_bucket(const struct reducer *reducer, int tensor)

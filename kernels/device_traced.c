@@ -275,5 +275,7 @@ const struct device *device_traced(const struct device *device, struct timeline 
     table.stage_in = device->stage_in;
     table.stage_reached = device->stage_reached;
     table.phase = device->phase;
+    table.annotation_begin = device->annotation_begin;
+    table.annotation_end = device->annotation_end;
     return &table;
 }

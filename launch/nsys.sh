@@ -14,8 +14,8 @@ Usage: launch/nsys.sh [OPTION...] -- PROGRAM [ARGUMENT...]
   --dry-run         prints the command instead of running it
   --help
 With ddpbench's --profile --cuda-profiler-range only the captured steps are recorded; otherwise the whole run is. NVTX
-ranges show steps, phases and layers. Only one tool can trace a GPU: under nsys ddpbench's own traces have operations in
-place of kernels; --profile-activities cpu leaves them out.
+ranges show epochs, steps, phases, layers and calls of collectives. Only one tool can trace a GPU: under nsys ddpbench's own
+traces have operations in place of kernels; --profile-activities cpu leaves them out.
 END
 }
 

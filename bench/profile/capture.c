@@ -198,9 +198,9 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
     profiler_range(capture, run->device, state == CAPTURE_ACTIVE || capture->in_range);
     gpu_tracer_step(&run->gpu_tracer, state == CAPTURE_ACTIVE);
     trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->reducer[capture->row]);
-    run->device->range_begin("ProfilerStep", (int)step + 1); /* for the vendor's profilers; it is no span of ours */
+    run->device->annotation_begin("ProfilerStep", (int)step + 1);
     step_run(&run->trainer, capture->n);
-    run->device->range_end();
+    run->device->annotation_end();
     if (state == CAPTURE_ACTIVE)
         capture->step[capture->n++] =
             (struct captured_step){.number = (long)step,
@@ -212,6 +212,17 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
     else
         timeline_rewind(&run->timeline, &mark);
     run->steps_run++;
+}
+
+/* Epochs hold their steps, for the vendor's profilers. */
+static void enter_epoch(const struct run *run, size_t step)
+{
+    const char *name = schedule_is_warmup(&run->trainer.schedule, (long)step) ? "warmup_epoch" : "active_epoch";
+    if (step % run->options->steps_per_epoch)
+        return;
+    if (step)
+        run->device->annotation_end();
+    run->device->annotation_begin(name, (int)(step / run->options->steps_per_epoch) + 1);
 }
 
 /* The step that was run last. */
@@ -241,6 +252,7 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
             capture->full = 1;
             break;
         }
+        enter_epoch(run, step);
         run_step(capture, run, step, state);
         if (progress.total && clock_now_ns() - shown_ns >= 500000000) {
             float loss;
@@ -260,6 +272,7 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
         }
     }
     progress_end(&progress);
+    run->device->annotation_end(); /* the last epoch; there is a step at least */
     run->device->synchronize();
     return status;
 }

@@ -124,6 +124,8 @@ template <typename Number> static struct device make_table(enum precision precis
     d.phase = cuda_phase;
     d.range_begin = cuda_range_begin;
     d.range_end = cuda_range_end;
+    d.annotation_begin = cuda_range_begin;
+    d.annotation_end = cuda_range_end;
     d.zero = cuda_zero;
     d.copy = cuda_copy;
     d.pack_bf16 = cuda_pack_bf16;

@@ -1,5 +1,6 @@
-/* ranges.c - steps, phases and parts of the model as NVTX ranges of the domain "ddpbench", each under the name that it
- * has in our own traces. */
+/* ranges.c - epochs, steps, phases, parts of the model and calls of collectives as NVTX ranges of the domain
+ * "ddpbench", each under the name that it has in our own traces; a collective's call also says which bucket it is for.
+ */
 #include "kernels/cuda/ranges.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -51,6 +52,10 @@ void cuda_range_begin(const char *name, int number)
         snprintf(text, sizeof text, "layers.%d", number);
     else if (!strcmp(name, "ProfilerStep"))
         snprintf(text, sizeof text, "%s#%d", name, number);
+    else if (!strcmp(name, "warmup_epoch") || !strcmp(name, "active_epoch"))
+        snprintf(text, sizeof text, "%s_%d", name, number);
+    else if (!strcmp(name, "all_reduce"))
+        snprintf(text, sizeof text, "%s bucket %d", name, number);
     else
         snprintf(text, sizeof text, "layers.%d.%s", number, name);
     push(text);

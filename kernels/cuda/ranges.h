@@ -1,4 +1,5 @@
-/* ranges.h - phases and parts of the model as NVTX ranges, for NVIDIA's own profilers. */
+/* ranges.h - epochs, steps, phases, parts of the model and calls of collectives as NVTX ranges, for NVIDIA's own
+ * profilers. */
 #ifndef KERNELS_CUDA_RANGES_H
 #define KERNELS_CUDA_RANGES_H
 

@@ -69,6 +69,13 @@ if [ -z "${REAL_GPU:-}" ]; then # ranks of NCCL cannot share a real GPU
     is "staged: no NCCL" "$(count nccl)" 0
     succeeds "staged: copies there and back" test "$(count gpu_memcpy)" -ge 50
 fi
+if [ -z "${REAL_GPU:-}" ]; then # ranges of epochs and collectives: each epoch has one step
+    EMULATED_NVTX=2 profile ranges 1 --comm nccl --profile-activities cpu --num-epochs 2 --warmup-epochs 1
+    grep '^NVTX: ' said | tr -d '\n' >heard
+    succeeds "ranges: epochs hold steps, and these the calls of collectives" grep -qE \
+        ' warmup_epoch_1\( ProfilerStep#1\( .* all_reduce bucket 4\( \) .* \) \) active_epoch_2\( ProfilerStep#2\( ' heard
+    is "ranges: as many end as begin, but for the domain" "$(tr -cd '(' <heard | wc -c)" "$(($(tr -cd ')' <heard | wc -c) + 1))"
+fi
 profile cycles 1 --profile-wait 1 --profile-warmup 1 --profile-active 1 --profile-repeat 1
 has cycles 0
 is "cycles: one step" "$(count steps)" 1

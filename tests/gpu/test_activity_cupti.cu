@@ -291,6 +291,7 @@ END_TEST
 START_TEST(profilers_hear_ranges)
 {
     setenv("EMULATED_NVTX", "1", 1);
+    cuda_range_begin("warmup_epoch", 2);
     cuda_range_begin("ProfilerStep", 3);
     cuda_phase("zero_grad");
     cuda_phase("forward_pass");
@@ -300,11 +301,15 @@ START_TEST(profilers_hear_ranges)
     cuda_range_end();
     cuda_range_begin("output", -1);
     cuda_range_end();
+    cuda_range_begin("all_reduce", 4);
+    cuda_range_end();
     cuda_phase(nullptr);
     cuda_phase(nullptr);
     cuda_range_end();
-    ck_assert_str_eq(emulated_nvtx_heard(), "ddpbench( ProfilerStep#3( zero_grad( ) forward_pass( layers.0( "
-                                            "layers.0.attention( ) ) output( ) ) ) ");
+    cuda_range_end();
+    ck_assert_str_eq(emulated_nvtx_heard(),
+                     "ddpbench( warmup_epoch_2( ProfilerStep#3( zero_grad( ) forward_pass( layers.0( "
+                     "layers.0.attention( ) ) output( ) all_reduce bucket 4( ) ) ) ) ");
 }
 END_TEST
 

@@ -156,6 +156,8 @@ static void test_ranges(void)
     CALL(range_begin)("attention", -1);
     CALL(range_end)();
     CALL(range_end)();
+    CALL(annotation_begin)("all_reduce", 3);
+    CALL(annotation_end)();
     arrays_download(0);
     array_equal(x, array_before(x));
     arrays_finish();
@@ -740,6 +742,8 @@ static const struct {
     ROW(phase, test_ranges),
     ROW(range_begin, test_ranges),
     ROW(range_end, test_ranges),
+    ROW(annotation_begin, test_ranges),
+    ROW(annotation_end, test_ranges),
     ROW(zero, test_zero),
     ROW(copy, test_copy),
     ROW(pack_bf16, test_pack_bf16),

@@ -61,6 +61,7 @@ START_TEST(ranges_nest)
     const struct device *traced = device_traced(device_cpu(1), &timeline, 1);
     float x[3];
     timeline.step = 2;
+    traced->annotation_begin("ProfilerStep", 1); /* no span */
     traced->range_begin("layer", 3);
     traced->range_begin("attention", 3);
     traced->zero(x, 3);
@@ -70,6 +71,7 @@ START_TEST(ranges_nest)
     traced->range_end();
     traced->range_begin("output", -1);
     traced->range_end();
+    traced->annotation_end();
     const struct lane *host = &timeline.lane[LANE_HOST];
     const struct span *span = host->span, *zero = timeline.lane[LANE_COMPUTE].span;
     ck_assert_uint_eq(host->n, LENGTH(ended));
