@@ -27,8 +27,12 @@ enum { DEVICE_CUDA_MOST_HEAD_WIDTH = 256, DEVICE_CUDA_LEAST_SHARED = 99 << 10 };
  * the driver is too old for the program, or it shows no GPU. */
 int device_cuda_count(void);
 
-/* Describes a GPU in [0, device_cuda_count()). Returns 0; or -1, reported. */
+/* Describes a GPU in [0, device_cuda_count()), and how much of its memory is free, for which this process takes some of
+ * it, as CUDA does on each GPU that is used. Returns 0; or -1, reported. */
 int device_cuda_describe(int index, struct gpu_facts *gpu);
+
+/* The same of a GPU that need not be used: free_memory is 0. */
+int device_cuda_look(int index, struct gpu_facts *gpu);
 
 /* The device that computes on a GPU of this process, from now on its only one. The table is static. Returns 0; or -1,
  * reported: the program holds no code for this GPU's architecture, or the GPU is out of order or taken, or gives a

@@ -14,6 +14,11 @@ int device_cuda_describe(int index, struct gpu_facts *gpu)
     return device_cuda_count();
 }
 
+int device_cuda_look(int index, struct gpu_facts *gpu)
+{
+    return device_cuda_describe(index, gpu);
+}
+
 int device_cuda_open(int index, enum precision precision, const struct device **device)
 {
     (void)index, (void)precision, (void)device;

@@ -80,6 +80,10 @@ int open_device(struct open_device *opened, const struct job *job, const struct 
 /* The same for a program of one process, which computes on the first GPU that it sees. Returns 0; or -1, reported. */
 int open_device_alone(struct open_device *opened, const struct device_options *options, int threads);
 
+/* The GPUs that this process sees, in the order of their numbers; *n is 0 where it computes on the CPU. Release with
+ * free. */
+struct gpu_facts *open_device_seen(const struct open_device *opened, int *n);
+
 /* Prints on stderr why auto took the CPU, if there is a reason to print. For when no option can be refused any more. */
 void open_device_explain(const struct open_device *opened);
 

@@ -46,6 +46,17 @@ static int open_gpu(struct open_device *opened, const struct job *job, const str
     return job_agree(job, status ? status : device_cuda_open(index, o->precision, &opened->device));
 }
 
+struct gpu_facts *open_device_seen(const struct open_device *opened, int *n)
+{
+    int gpus = opened->on_gpu ? device_cuda_count() : 0;
+    struct gpu_facts *seen = allocate((size_t)gpus + 1, sizeof *seen);
+    *n = 0;
+    for (int i = 0; i < gpus; i++) /* one that does not answer, and is not ours, is left out */
+        *n += device_cuda_look(i, &seen[*n]) == 0;
+    error_clear();
+    return seen;
+}
+
 const char *open_device_words(const struct open_device *opened, char text[300])
 {
     snprintf(text, 300, "%s, %s", opened->gpu.name, precision_name[opened->device->precision]);

@@ -49,10 +49,14 @@ static void prepare_trace(struct capture *capture, const struct run *run, const 
     const struct profile_options *o = capture->options;
     int64_t *all = allocate(2 * (size_t)run->job->size, sizeof *all);
     struct timespec now;
+    int gpus;
     clock_gettime(CLOCK_REALTIME, &now);
     int64_t unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     const int64_t base[2] = {run->origin_ns, unix_ns - (clock_now_ns() - run->origin_ns)};
     job_gather(run->job, base, sizeof base, all); /* rank 0's count */
+    capture->seen = open_device_seen(&run->opened, &gpus);
+    capture->of_rank = allocate((size_t)run->job->size, sizeof *capture->of_rank);
+    job_gather(run->job, &run->opened.gpu, sizeof run->opened.gpu, capture->of_rank);
     capture->trace = (struct trace){
         .name = name,
         .implementation = run->options->implementation[capture->row].label,
@@ -80,6 +84,9 @@ static void prepare_trace(struct capture *capture, const struct run *run, const 
         .without_cuda = o->activities == TRACE_CPU,
         .gpu = run->opened.on_gpu ? &run->opened.gpu : NULL,
         .gpu_index = run->opened.gpu.index,
+        .seen = capture->seen,
+        .gpus = gpus,
+        .of_rank = capture->of_rank,
         .activities = run->gpu_tracer.on ? &run->gpu_tracer.activities : NULL,
         .untraced = run->gpu_tracer.untraced,
         .nccl_version = run->comm->on_device ? comm_nccl_version() : NULL,
@@ -335,6 +342,8 @@ void capture_destroy(struct capture *capture)
     free(capture->times);
     free(capture->overlap);
     free(capture->parameters);
+    free(capture->seen);
+    free(capture->of_rank);
     collectives_destroy(&capture->collectives);
     memset(capture, 0, sizeof *capture);
 }

@@ -29,8 +29,9 @@ struct capture {
     struct overlap *overlap;    /* [n] */
     size_t *parameters;         /* of each collective of the plan */
     struct alignment alignment;
-    struct collectives collectives; /* counts those of active epochs, or all if there are none, as all figures do */
-    int in_range;                   /* cudaProfilerStart was called, and not yet Stop */
+    struct collectives collectives;   /* counts those of active epochs, or all if there are none, as all figures do */
+    int in_range;                     /* cudaProfilerStart was called, and not yet Stop */
+    struct gpu_facts *seen, *of_rank; /* GPUs that this process sees; [ranks] that each rank computes on */
     char missing[640]; /* what the traces lack of the GPU, in words; "": nothing, or nothing was asked for */
     struct trace trace;
 };

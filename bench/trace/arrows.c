@@ -40,7 +40,7 @@ static void put_layers(struct trace_writer *w)
     const struct span **forward = allocate((size_t)layers + 1, sizeof(const struct span *));
     for (size_t i = 0; i < host->n; i++) {
         const struct span *s = &host->span[i];
-        if (strcmp(s->name, "layer") != 0)
+        if (strcmp(s->name, "layer") != 0 || !trace_has(t, s->step))
             continue;
         const struct span **before = &forward[s->index];
         if (!*before || (*before)->step != s->step) {
@@ -81,16 +81,18 @@ static void put_collectives(struct trace_writer *w)
         if (step_phase_of(&host->span[i]) == PHASE_GRADIENT_SYNC && host->span[i].step < t->steps)
             sync[host->span[i].step] = &host->span[i];
     for (size_t i = 0; i < t->collectives->n; i++) {
-        struct interval row;
-        struct arrow_end at = {trace_collective_row(w, i, &row), 0};
         const struct timed_collective *c = &t->collectives->item[i];
+        struct interval row;
+        if (!trace_has(t, c->step))
+            continue;
+        struct arrow_end at = {trace_collective_row(w, i, &row), 0};
         const struct span *operation = operation_before(t, c->step, c->queued_ns - t->base_ns);
         at.ts = row.start;
         if (t->nccl_version && row.end <= row.start) /* which has no row */
             continue;
         if (operation && !t->without_cpu)
             put_arrow(w, "collective", (struct arrow_end){t->thread, trace_row_time(t, operation->queued_ns)}, at);
-        if (c->step < t->steps && sync[c->step]) {
+        if (sync[c->step]) {
             int64_t begin = trace_row_time(t, sync[c->step]->queued_ns);
             int64_t end = trace_row_time(t, sync[c->step]->returned_ns);
             int64_t done = row.end < begin ? begin : row.end > end ? end : row.end;

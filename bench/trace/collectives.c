@@ -1,10 +1,12 @@
-/* collectives.c - the arguments of a collective in a trace, and how many are in flight. */
+/* collectives.c - collectives in a trace: their lanes, rows and arguments, and how many are in flight. */
 #include "trace/rows.h"
 
 #include "ddp/comm.h"
 #include "kernels/error.h"
 
 #include <stdlib.h>
+
+/* ---- arguments ---- */
 
 void trace_put_group(struct trace_writer *w, int abbreviated)
 {
@@ -54,6 +56,117 @@ void trace_put_collective(struct trace_writer *w, size_t i)
     trace_print(w, ", \"algbw\": %.6g, \"busbw\": %.6g", algbw, algbw * comm_bus_factor(COMM_ALL_REDUCE, t->ranks));
 }
 
+/* ---- lanes and rows ---- */
+
+void trace_choose_slots(struct trace_writer *w)
+{
+    const struct collectives *all = w->trace->collectives;
+    int64_t busy_until[TRACE_SLOTS] = {0};
+    w->slot = allocate(all->n + 1, sizeof *w->slot);
+    for (size_t i = 0; i < all->n; i++) {
+        int s = 0;
+        if (!trace_has(w->trace, all->item[i].step))
+            continue;
+        while (s < TRACE_SLOTS && busy_until[s] > all->item[i].posted_ns)
+            s++;
+        if (s < TRACE_SLOTS)
+            busy_until[s] = all->item[i].completed_ns;
+        w->slots = s < w->slots ? w->slots : s + 1;
+        w->slot[i] = s;
+    }
+}
+
+/* The thread number of a lane: the comm's own thread for the first, if it has one. */
+static long slot_thread(const struct trace *t, int slot)
+{
+    return slot == 0 && t->comm_thread ? t->comm_thread : MADE_UP_THREAD + slot;
+}
+
+void trace_put_slots(struct trace_writer *w)
+{
+    const struct trace *t = w->trace;
+    for (int s = 0; s < w->slots; s++)
+        if (s == 0 && t->comm_thread)
+            trace_put_lane(w, "thread", w->pid, t->comm_thread, 1, NULL, "%.20s (thread %ld)", t->comm, t->comm_thread);
+        else if (s < TRACE_SLOTS)
+            trace_put_lane(w, "thread", w->pid, slot_thread(t, s), 1 + s, NULL, "%.20s, %d in flight", t->comm, s + 1);
+        else
+            trace_put_lane(w, "thread", w->pid, slot_thread(t, s), 1 + s, NULL, "%.20s, more in flight", t->comm);
+}
+
+long trace_collective_row(const struct trace_writer *w, size_t i, struct interval *ts)
+{
+    const struct trace *t = w->trace;
+    const struct timed_collective *c = &t->collectives->item[i];
+    int call = t->nccl_version != NULL;
+    ts->start = (call ? c->queued_ns : c->posted_ns) - t->base_ns;
+    ts->end = (call ? c->returned_ns : c->completed_ns) - t->base_ns;
+    return call ? t->thread : slot_thread(t, w->slot[i]);
+}
+
+/* The training thread's calls of collectives that run on the GPU. */
+static void put_calls(struct trace_writer *w)
+{
+    const struct trace *t = w->trace;
+    for (size_t i = 0; i < t->collectives->n; i++) {
+        struct interval ts;
+        long thread = trace_collective_row(w, i, &ts);
+        if (ts.end <= ts.start || !trace_has(t, t->collectives->item[i].step))
+            continue;
+        trace_ts_span_begin(w, "user_annotation", w->pid, thread, ts.start, ts.end, w->collective_id + (long)i);
+        trace_print(w, ", \"bucket\": %d}, \"name\": \"%s:all_reduce\"}", t->collectives->item[i].index, t->comm);
+    }
+}
+
+/* Two events, which viewers pair by process, category and id, and show with the process. */
+static void put_event(struct trace_writer *w, size_t i, long thread, const struct interval *ts, int stream)
+{
+    for (int end = 0; end < 2; end++) {
+        trace_row_begin(w, end ? "e" : "b", w->pid, thread, end ? ts->end : ts->start);
+        trace_print(w, ", \"id2\": {\"local\": \"%ld\"}, \"cat\": \"cpu_op\", \"args\": {", w->collective_id + (long)i);
+        if (!end) {
+            trace_print(w, "\"External id\": %ld, \"stream\": %d", w->collective_id + (long)i, stream);
+            trace_put_collective(w, i);
+        }
+        trace_print(w, "}, \"name\": \"%s:all_reduce\"}", w->trace->comm);
+    }
+}
+
+void trace_put_collectives(struct trace_writer *w)
+{
+    const struct trace *t = w->trace;
+    struct interval ts, *more = allocate(t->collectives->n + 1, sizeof *more);
+    size_t n = 0;
+    /* where the numbers of streams are a GPU's own, those of the host's lanes are out of their way */
+    int stream = STREAM_COMMUNICATION + (t->gpu ? 100000 : 0);
+    if (t->nccl_version)
+        put_calls(w);
+    for (size_t i = 0; !t->nccl_version && i < t->collectives->n; i++) {
+        long thread = trace_collective_row(w, i, &ts), id = w->collective_id + (long)i;
+        if (!trace_has(t, t->collectives->item[i].step))
+            continue;
+        if (w->slot[i] == TRACE_SLOTS) {
+            more[n++] = ts;
+            put_event(w, i, thread, &ts, stream + TRACE_SLOTS);
+            continue;
+        }
+        trace_ts_span_begin(w, "cpu_op", w->pid, thread, ts.start, ts.end, id);
+        trace_print(w, ", \"stream\": %d", stream + w->slot[i]);
+        trace_put_collective(w, i);
+        trace_print(w, "}, \"name\": \"%s:all_reduce\"}", t->comm);
+        trace_ts_span_begin(w, "user_annotation", w->pid, thread, ts.start, ts.end, ++w->id);
+        trace_print(w, "}, \"name\": \"bucket %d\"}", t->collectives->item[i].index);
+    }
+    n = intervals_unite(more, n, 0);
+    for (size_t i = 0; i < n; i++) {
+        trace_ts_span_begin(w, "cpu_op", w->pid, slot_thread(t, TRACE_SLOTS), more[i].start, more[i].end, ++w->id);
+        trace_print(w, ", \"stream\": %d}, \"name\": \"%s:more_in_flight\"}", stream + TRACE_SLOTS, t->comm);
+    }
+    free(more);
+}
+
+/* ---- in flight ---- */
+
 struct change {
     int64_t at_ns;
     int by; /* 1 or -1 */
@@ -72,14 +185,17 @@ void trace_put_in_flight(struct trace_writer *w)
     const struct collectives *all = t->collectives;
     struct change *change = allocate(2 * all->n + 1, sizeof *change);
     int in_flight = 0;
+    size_t n = 0;
     for (size_t i = 0; i < all->n; i++) {
-        change[2 * i] = (struct change){all->item[i].posted_ns, 1};
-        change[2 * i + 1] = (struct change){all->item[i].completed_ns, -1};
+        if (!trace_has(t, all->item[i].step))
+            continue;
+        change[n++] = (struct change){all->item[i].posted_ns, 1};
+        change[n++] = (struct change){all->item[i].completed_ns, -1};
     }
-    qsort(change, 2 * all->n, sizeof *change, by_time);
-    for (size_t i = 0; i < 2 * all->n; i++) {
+    qsort(change, n, sizeof *change, by_time);
+    for (size_t i = 0; i < n; i++) {
         in_flight += change[i].by;
-        if (i + 1 < 2 * all->n && change[i + 1].at_ns == change[i].at_ns)
+        if (i + 1 < n && change[i + 1].at_ns == change[i].at_ns)
             continue;
         trace_row_begin(w, "C", w->pid, t->thread, change[i].at_ns - t->base_ns);
         trace_print(w, ", \"name\": \"collectives in flight\", \"args\": {\"number\": %d}}", in_flight);

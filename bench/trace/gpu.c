@@ -34,7 +34,7 @@ static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
 {
     const struct activities *all = w->trace->activities;
     size_t n = 0;
-    int step = 0;
+    int step = w->trace->first;
     for (const struct activity *a = all->of; a < all->of + all->n; a++) {
         while (step < w->trace->steps && a->start_ns >= w->step[step].end)
             step++;
@@ -174,7 +174,7 @@ static void put_device_row(struct trace_writer *w, const struct gpu_row *row)
     const struct trace *t = w->trace;
     const struct activity *a = row->activity;
     trace_span_begin(w, category[a->kind], w->gpu_pid, lane_thread(row->lane), a->start_ns, a->end_ns, row->call->id);
-    trace_print(w, ", \"device\": %d, \"context\": %" PRIu32, t->gpu_index, a->context);
+    trace_print(w, ", \"device\": %ld, \"context\": %" PRIu32, w->gpu_id, a->context);
     put_number(w, "stream", a->stream);
     trace_print(w, ", \"correlation\": %" PRIu32, a->correlation);
     if (a->kind == ACTIVITY_KERNEL) {
@@ -239,6 +239,8 @@ static void put_stamped(struct trace_writer *w)
     put_gpu_lanes(w, lane, t->nccl_version ? 2 : 1);
     for (size_t i = 0; i < compute->n; i++) {
         const struct span *s = &compute->span[i];
+        if (!trace_has(t, s->step))
+            continue;
         trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[0]), s->start_ns, s->end_ns,
                          w->operation_id + (long)i);
         trace_print(w, ", \"stream\": %d", STREAM_COMPUTE);
@@ -246,6 +248,8 @@ static void put_stamped(struct trace_writer *w)
     }
     for (size_t i = 0; t->nccl_version && i < t->collectives->n; i++) {
         const struct timed_collective *c = &t->collectives->item[i];
+        if (!trace_has(t, c->step))
+            continue;
         trace_ts_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[1]), c->posted_ns - t->base_ns,
                             c->completed_ns - t->base_ns, w->collective_id + (long)i);
         trace_print(w, ", \"stream\": %d", STREAM_COMMUNICATION);
@@ -266,7 +270,7 @@ void trace_put_device(struct trace_writer *w)
     /* the phases when the GPU was in them; without a stream, so that analysers do not take them for work */
     for (size_t i = 0; i < host->n; i++) {
         const struct span *s = &host->span[i];
-        if (step_phase_of(s) < 0)
+        if (step_phase_of(s) < 0 || !trace_has(w->trace, s->step))
             continue;
         trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, LANE_OF_PHASES, s->start_ns, s->end_ns,
                          w->host_id + (long)i);

@@ -106,6 +106,7 @@ void trace_ts_span_begin(struct trace_writer *w, const char *category, long pid,
     trace_row_begin(w, "X", pid, thread, start);
     trace_put(w, ", \"dur\": ");
     trace_put_us(w, end - (start > 0 ? start : 0));
+    w->end = end > w->end ? end : w->end;
     trace_put(w, ", \"cat\": \"");
     trace_put(w, category);
     trace_put(w, "\", \"args\": {\"External id\": ");

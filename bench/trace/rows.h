@@ -18,13 +18,15 @@ struct trace_writer {
     const struct trace *trace;
     const struct trace_sink *sink;
     long pid, gpu_pid; /* process numbers of the rows */
+    long gpu_id;       /* number of its GPU */
     long source;       /* which of all that a file of all ranks holds: group x ranks + rank */
     long id;           /* the last one in use */
     long host_id, operation_id, collective_id;
     int first; /* no row was written yet */
-    int *slot; /* [collectives] the lane of each, of those of the host's library */
+    int *slot; /* [collectives] the lane of each, of those of the host's library; TRACE_SLOTS: none was free */
     int slots;
     struct interval *step; /* [steps] when the training thread was in each; 0: not recorded */
+    int64_t end;           /* of the spans until now, as ts */
     size_t n;              /* bytes of text that the sink has not got yet */
     int failed;            /* nothing is written after a failure of the sink */
     char text[1 << 16];
@@ -63,6 +65,20 @@ void trace_span_end(struct trace_writer *w, const char *name);
  * place among the others. */
 void trace_put_lane(struct trace_writer *w, const char *of, long pid, long thread, int place, const char *labels,
                     const char *format, ...) __attribute__((format(printf, 7, 8)));
+
+/* Whether a slot is one of those that are written. */
+static inline int trace_has(const struct trace *trace, int step)
+{
+    return step >= trace->first && step < trace->steps;
+}
+
+/* Collectives of the host's library in flight at once overlap, and rows of a thread may not: each has the first lane
+ * that is free. Those that find none are asynchronous events, which may overlap, and one further lane shows when there
+ * were any, for analysers that read rows of threads only. Chooses lanes (free w->slot), names them, writes the rows. */
+enum { TRACE_SLOTS = 8 };
+void trace_choose_slots(struct trace_writer *w);
+void trace_put_slots(struct trace_writer *w);
+void trace_put_collectives(struct trace_writer *w);
 
 /* The ranks 0 to ranks - 1 as a list; abbreviated: the first of many and the last, as Kineto does. And the arguments of
  * collective i, behind others. */

@@ -11,29 +11,6 @@
 
 /* ---- lanes ---- */
 
-/* Collectives in flight at once overlap, and rows of a thread may not: each goes to the first lane that is free. */
-static void choose_slots(struct trace_writer *w)
-{
-    const struct collectives *collectives = w->trace->collectives;
-    int64_t *busy_until = allocate(collectives->n + 1, sizeof *busy_until);
-    w->slot = allocate(collectives->n + 1, sizeof *w->slot);
-    for (size_t i = 0; i < collectives->n; i++) {
-        int s = 0;
-        while (s < w->slots && busy_until[s] > collectives->item[i].posted_ns)
-            s++;
-        w->slots += s == w->slots;
-        busy_until[s] = collectives->item[i].completed_ns;
-        w->slot[i] = s;
-    }
-    free(busy_until);
-}
-
-/* The thread number of a lane: the comm's own thread for the first, if it has one. */
-static long slot_thread(const struct trace *t, int slot)
-{
-    return slot == 0 && t->comm_thread ? t->comm_thread : MADE_UP_THREAD + slot;
-}
-
 static void put_lanes(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -41,11 +18,8 @@ static void put_lanes(struct trace_writer *w)
     snprintf(labels, sizeof labels, "%.100s pid %ld (%.20s)", t->host, t->pid, t->device);
     trace_put_lane(w, "process", w->pid, 0, (int)w->source, labels, "%.80s rank %d", t->implementation, t->rank);
     trace_put_lane(w, "thread", w->pid, t->thread, 0, NULL, "training (thread %ld)", t->thread);
-    for (int s = 0; s < w->slots && !t->nccl_version; s++) /* of collectives that run on the host */
-        if (s == 0 && t->comm_thread)
-            trace_put_lane(w, "thread", w->pid, t->comm_thread, 1, NULL, "%.20s (thread %ld)", t->comm, t->comm_thread);
-        else
-            trace_put_lane(w, "thread", w->pid, slot_thread(t, s), 1 + s, NULL, "%.20s, %d in flight", t->comm, s + 1);
+    if (!t->nccl_version)
+        trace_put_slots(w);
 }
 
 /* ---- steps, phases, ranges, operations ---- */
@@ -94,7 +68,7 @@ static void put_step(struct trace_writer *w, int i)
     const struct trace *t = w->trace;
     const struct captured_step *s = &t->step[i];
     char name[96];
-    if (i == 0 || t->step[i - 1].epoch != s->epoch || t->step[i - 1].number + 1 != s->number) {
+    if (i == t->first || t->step[i - 1].epoch != s->epoch || t->step[i - 1].number + 1 != s->number) {
         int last = i; /* of the captured steps that follow without a gap in this epoch */
         while (last + 1 < t->steps && t->step[last + 1].epoch == s->epoch &&
                t->step[last + 1].number == t->step[last].number + 1)
@@ -105,26 +79,15 @@ static void put_step(struct trace_writer *w, int i)
     put_annotation(w, name, w->step[i].start, w->step[i].end, ++w->id, 0);
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Holistic Trace Analysis drops what starts in the last step, so that has to be one in which nothing starts. */
 static void put_sentinel(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     char name[96];
-    if (!t->steps)
+    if (t->first == t->steps)
         return;
-    int64_t end = later(w->step[t->steps - 1].end, t->times[t->steps - 1].end_ns);
-    for (size_t i = 0; t->activities && !t->without_cuda && i < t->activities->n; i++)
-        end = later(end, t->activities->of[i].end_ns);
-    end = trace_row_time(t, end);
-    for (size_t i = 0; i < t->collectives->n; i++)
-        end = later(end, t->collectives->item[i].completed_ns - t->base_ns);
     snprintf(name, sizeof name, "ProfilerStep#%ld", t->step[t->steps - 1].number + 2);
-    trace_ts_span_begin(w, "user_annotation", w->pid, t->thread, end + 1000, end + 2000, ++w->id);
+    trace_ts_span_begin(w, "user_annotation", w->pid, t->thread, w->end + 1000, w->end + 2000, ++w->id);
     trace_span_end(w, name);
 }
 
@@ -148,41 +111,6 @@ static void put_shapes(struct trace_writer *w, const struct operation_facts *fac
         trace_put(w, bf16 ? "c10::BFloat16\"" : *c == 'i' ? "int\"" : "float\"");
     }
     trace_put(w, "]");
-}
-
-/* ---- collectives ---- */
-
-long trace_collective_row(const struct trace_writer *w, size_t i, struct interval *ts)
-{
-    const struct trace *t = w->trace;
-    const struct timed_collective *c = &t->collectives->item[i];
-    int call = t->nccl_version != NULL;
-    ts->start = (call ? c->queued_ns : c->posted_ns) - t->base_ns;
-    ts->end = (call ? c->returned_ns : c->completed_ns) - t->base_ns;
-    return call ? t->thread : slot_thread(t, w->slot[i]);
-}
-
-/* The collectives of a library that runs on the host, on lanes of their own; or the training thread's calls of those
- * that run on the GPU. */
-static void put_collectives(struct trace_writer *w)
-{
-    const struct trace *t = w->trace;
-    int call = t->nccl_version != NULL;
-    /* where the numbers of streams are a GPU's own, those of the host's lanes are out of their way */
-    int stream = STREAM_COMMUNICATION + (t->gpu ? 100000 : 0);
-    for (size_t i = 0; i < t->collectives->n; i++) {
-        struct interval ts;
-        long thread = trace_collective_row(w, i, &ts);
-        if (call && ts.end <= ts.start)
-            continue;
-        trace_ts_span_begin(w, call ? "user_annotation" : "cpu_op", w->pid, thread, ts.start, ts.end,
-                            w->collective_id + (long)i);
-        if (!call) {
-            trace_print(w, ", \"stream\": %d", stream + w->slot[i]);
-            trace_put_collective(w, i);
-        }
-        trace_print(w, "}, \"name\": \"%s:all_reduce\"}", t->comm);
-    }
 }
 
 /* ---- counters and memory ---- */
@@ -213,17 +141,17 @@ static void put_memory(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     const struct lane *lane = &t->timeline->lane[LANE_MEMORY];
-    int64_t first = t->steps ? w->step[0].start : 0;
+    int64_t first = t->first < t->steps ? w->step[t->first].start : 0;
     size_t total = 0;
     for (size_t i = 0; i < lane->n; i++) {
         const struct span *s = &lane->span[i];
         total += s->size[SIZE_BYTES];
-        trace_row_begin(w, "i", w->pid, t->thread, trace_row_time(t, later(s->start_ns, first)));
+        trace_row_begin(w, "i", w->pid, t->thread, trace_row_time(t, s->start_ns > first ? s->start_ns : first));
         trace_print(
             w,
             ", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": \"[memory]\", \"args\": {\"Bytes\": %zu, "
-            "\"Addr\": %zu, \"Total Allocated\": %zu, \"Device Type\": %d, \"Device Id\": %d}}",
-            s->size[SIZE_BYTES], s->size[1], total, t->gpu != NULL, t->gpu ? t->gpu_index : -1);
+            "\"Addr\": %zu, \"Total Allocated\": %zu, \"Device Type\": %d, \"Device Id\": %ld}}",
+            s->size[SIZE_BYTES], s->size[1], total, t->gpu != NULL, t->gpu ? w->gpu_id : -1L);
     }
 }
 
@@ -234,20 +162,20 @@ static void put_host(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     const struct lane *host = &t->timeline->lane[LANE_HOST], *compute = &t->timeline->lane[LANE_COMPUTE];
-    for (int i = 0; i < t->steps; i++)
+    for (int i = t->first; i < t->steps; i++)
         put_step(w, i);
     for (size_t i = 0; i < host->n; i++)
-        if (step_phase_of(&host->span[i]) >= 0)
+        if (step_phase_of(&host->span[i]) >= 0 && trace_has(t, host->span[i].step))
             put_annotation(w, host->span[i].name, host->span[i].queued_ns, host->span[i].returned_ns,
                            w->host_id + (long)i, host->span[i].size[SIZE_CORE_WAIT]);
     if (t->nccl_version)
-        put_collectives(w);
+        trace_put_collectives(w);
     if (t->without_cpu)
         return;
     for (size_t i = 0; i < host->n; i++) {
         const struct span *s = &host->span[i];
         int layer = !strcmp(s->name, "layer");
-        if (step_phase_of(s) >= 0 || s->name == ready_name)
+        if (step_phase_of(s) >= 0 || s->name == ready_name || !trace_has(t, s->step))
             continue;
         trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, w->host_id + (long)i);
         if (s->index < 0)
@@ -258,6 +186,8 @@ static void put_host(struct trace_writer *w)
     for (size_t i = 0; i < compute->n; i++) {
         const struct span *s = &compute->span[i];
         const struct operation_facts *facts = &operation_facts[s->index];
+        if (!trace_has(t, s->step))
+            continue;
         trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, w->operation_id + (long)i);
         if (!t->gpu) /* computed on the calling thread */
             trace_print(w, ", \"stream\": %d", STREAM_COMPUTE);
@@ -274,7 +204,7 @@ static void put_host(struct trace_writer *w)
 static void put_rows(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
-    choose_slots(w);
+    trace_choose_slots(w);
     find_host_steps(w);
     w->host_id = w->id + 1;
     w->operation_id = w->host_id + (long)t->timeline->lane[LANE_HOST].n;
@@ -284,11 +214,11 @@ static void put_rows(struct trace_writer *w)
     put_memory(w);
     put_host(w);
     if (!t->nccl_version)
-        put_collectives(w);
+        trace_put_collectives(w);
     trace_put_arrows(w);
     if (t->gpu && !t->without_cuda)
         trace_put_device(w);
-    for (int i = 0; i < t->steps; i++)
+    for (int i = t->first; i < t->steps; i++)
         put_counters(w, i);
     trace_put_in_flight(w);
     put_sentinel(w);
@@ -296,22 +226,35 @@ static void put_rows(struct trace_writer *w)
     free(w->step);
 }
 
-static void put_head(struct trace_writer *w)
+static void put_gpu(struct trace_writer *w, const char *before, long id, const struct gpu_facts *g)
+{
+    trace_print(w, "%s{\"id\": %ld, \"name\": ", before, id);
+    trace_put_string(w, g->name);
+    trace_print(w,
+                ", \"totalGlobalMem\": %zu, \"computeMajor\": %d, \"computeMinor\": %d, "
+                "\"maxThreadsPerBlock\": %d, \"maxThreadsPerMultiprocessor\": %d, \"regsPerBlock\": %d, "
+                "\"warpSize\": %d, \"sharedMemPerBlock\": %zu, \"numSms\": %d}",
+                g->total_memory, g->compute_major, g->compute_minor, g->max_threads_per_block,
+                g->max_threads_per_multiprocessor, g->registers_per_block, g->warp_size, g->shared_memory_per_block,
+                g->multiprocessors);
+}
+
+/* The number of a rank's GPU in a trace of all ranks, since hosts number theirs alike: its process in the first group.
+ */
+static long merged_gpu(const struct trace *t, int rank)
+{
+    return t->ranks + 1 + rank;
+}
+
+/* GPUs: those that this process sees, or of all ranks one each. */
+static void put_head(struct trace_writer *w, int whole)
 {
     const struct trace *t = w->trace;
     trace_put(w, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [");
-    const struct gpu_facts *g = t->gpu;
-    if (g) {
-        trace_print(w, "{\"id\": %d, \"name\": ", t->gpu_index);
-        trace_put_string(w, g->name);
-        trace_print(w,
-                    ", \"totalGlobalMem\": %zu, \"computeMajor\": %d, \"computeMinor\": %d, "
-                    "\"maxThreadsPerBlock\": %d, \"maxThreadsPerMultiprocessor\": %d, \"regsPerBlock\": %d, "
-                    "\"warpSize\": %d, \"sharedMemPerBlock\": %zu, \"numSms\": %d}",
-                    g->total_memory, g->compute_major, g->compute_minor, g->max_threads_per_block,
-                    g->max_threads_per_multiprocessor, g->registers_per_block, g->warp_size, g->shared_memory_per_block,
-                    g->multiprocessors);
-    }
+    for (int i = 0; whole && i < t->gpus; i++)
+        put_gpu(w, i ? ", " : "", t->seen[i].index, &t->seen[i]);
+    for (int r = 0; !whole && t->gpu && r < t->ranks; r++)
+        put_gpu(w, r ? ", " : "", merged_gpu(t, r), &t->of_rank[r]);
     /* Holistic Trace Analysis finds the rank by `"rank": ` with the space */
     trace_print(w,
                 "],\n\"distributedInfo\": {\"backend\": \"%s\", \"rank\": %d, \"world_size\": %d, \"pg_count\": 1, "
@@ -335,10 +278,11 @@ int trace_write(const struct trace *trace, const struct trace_sink *sink, enum t
     w->source = (long)trace->group * trace->ranks + trace->rank;
     w->pid = whole ? trace->pid : 1 + (long)trace->group * 2 * trace->ranks + trace->rank;
     w->gpu_pid = whole ? trace->gpu_index : w->pid + trace->ranks;
+    w->gpu_id = whole ? trace->gpu_index : merged_gpu(trace, trace->rank);
     w->id = whole ? 0 : w->source << 32;
     w->first = part != TRACE_MERGED_ROWS;
     if (whole || part == TRACE_MERGED_HEAD)
-        put_head(w);
+        put_head(w, whole);
     if (whole || part == TRACE_MERGED_ROWS || part == TRACE_MERGED_FIRST_ROWS)
         put_rows(w);
     if (whole || part == TRACE_MERGED_TAIL) {

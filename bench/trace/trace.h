@@ -32,7 +32,7 @@ struct trace {
     const struct alignment *alignment;
     const struct step_times *times;   /* [steps] */
     const struct captured_step *step; /* [steps] */
-    int steps;
+    int first, steps;                 /* slots [first, steps) are written */
     const struct collectives *collectives;
     const size_t *parameters;      /* of each collective of the plan */
     size_t compute_bytes;          /* of a number of the device's compute type */
@@ -41,6 +41,9 @@ struct trace {
 
     const struct gpu_facts *gpu; /* that the rank computes on; NULL: the CPU */
     int gpu_index;
+    const struct gpu_facts *seen; /* [gpus] that its process sees */
+    int gpus;
+    const struct gpu_facts *of_rank;     /* [ranks] that each computes on, for the head of a trace of all */
     const struct activities *activities; /* a tracer's records of the GPU, attributed; NULL: only the device's stamps */
     const char *untraced;                /* why there are none */
     const char *nccl_version;            /* where collectives run on the GPU; NULL: on the host */

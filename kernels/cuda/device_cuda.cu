@@ -58,19 +58,31 @@ static void write_id(char *text, size_t size, const cudaUUID_t *uuid)
                                            static_cast<unsigned>(static_cast<unsigned char>(uuid->bytes[i]))));
 }
 
+static int refuse_gpu(int index, cudaError_t code)
+{
+    cudaGetLastError();
+    return error_report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
+}
+
 int device_cuda_describe(int index, struct gpu_facts *gpu)
+{
+    if (device_cuda_look(index, gpu))
+        return -1;
+    cudaError_t code = cudaSetDevice(index);
+    if (code == cudaSuccess)
+        code = cudaMemGetInfo(&gpu->free_memory, &gpu->total_memory);
+    return code == cudaSuccess ? 0 : refuse_gpu(index, code);
+}
+
+int device_cuda_look(int index, struct gpu_facts *gpu)
 {
     cudaDeviceProp p;
     *gpu = {};
     cudaError_t code = cudaGetDeviceProperties(&p, index);
-    if (code == cudaSuccess)
-        code = cudaSetDevice(index);
-    if (code == cudaSuccess)
-        code = cudaMemGetInfo(&gpu->free_memory, &gpu->total_memory);
-    cudaGetLastError();
     if (code != cudaSuccess)
-        return error_report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
+        return refuse_gpu(index, code);
     gpu->index = index;
+    gpu->total_memory = p.totalGlobalMem;
     snprintf(gpu->name, sizeof gpu->name, "%s", p.name);
     write_id(gpu->id, sizeof gpu->id, &p.uuid);
     cudaDriverGetVersion(&gpu->driver);

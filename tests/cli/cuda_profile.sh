@@ -31,10 +31,11 @@ profile() {
 }
 
 # has NAME RANK: checks its trace; the counts of rows go to counts.
-has() {
+has() { keeps "$1/ddp_bucketed_rank_$2_trace.json" "$1: the trace of rank $2 is what it promises"; }
+keeps() {
     status=0
-    "$root/tests/gpu/gpu_trace.py" "$1/ddp_bucketed_rank_$2_trace.json" >counts 2>said || status=$?
-    result "$status" "$1: the trace of rank $2 is what it promises"
+    "$root/tests/gpu/gpu_trace.py" "$1" >counts 2>said || status=$?
+    result "$status" "$2"
 }
 # holds NAME: the summary's memory is what its trace says was allocated, and there is some.
 holds() {
@@ -63,6 +64,11 @@ if [ -z "${REAL_GPU:-}" ]; then # ranks of NCCL cannot share a real GPU
     kernels=$(count kernel)
     has two 1
     is "two: rank 1 has as many kernels" "$(count kernel)" "$kernels"
+    is "two: the GPUs that the rank sees, its own among them" "$(count gpus)" 8
+    keeps two "two: the table of collectives, waits and stragglers are those of NCCL's kernels"
+    succeeds "two: and that is many figures" test "$(count compared)" -gt 40
+    keeps two/ddp_bucketed/all_ranks/ddp_bucketed_all_ranks_trace.json "two: all ranks in one, each with its GPU"
+    is "two: a GPU of each rank in it" "$(count gpus)" 2
     profile staged 2 --comm mpi
     has staged 1
     holds staged

@@ -65,20 +65,36 @@ def common(a, b):
 # ---- one trace ----
 
 def rows_of(trace):
+    """Spans of threads, and pairs of asynchronous events."""
     rows = []
+    ends = {(e["pid"], e["cat"], e["id2"]["local"]): e for e in trace["traceEvents"] if e["ph"] == "e"}
     for event in trace["traceEvents"]:
-        if event["ph"] == "X":
+        if event["ph"] in "Xb":
             start = ns(event["ts"])
-            rows.append({**event, "start": start, "end": start + ns(event["dur"]), "args": event.get("args", {})})
-            if start < 0 or event["dur"] < 0:
+            end = start + ns(event["dur"]) if event["ph"] == "X" else \
+                ns(ends.pop((event["pid"], event["cat"], event["id2"]["local"]))["ts"])
+            rows.append({**event, "start": start, "end": end, "args": event.get("args", {})})
+            if start < 0 or end < start:
                 raise Wrong(f"{event['name']} has a negative time")
+    if ends:
+        raise Wrong(f"{len(ends)} asynchronous events end that did not begin")
     return rows
+
+
+def check_more(rows):
+    """Rows of threads show when asynchronous collectives were in flight: a lane that is the union of their times."""
+    more = [(r["start"], r["end"]) for r in rows if r["name"].endswith(":more_in_flight")]
+    if union(more) != union((r["start"], r["end"]) for r in rows if r["ph"] == "b"):
+        raise Wrong("more_in_flight is not the union of the asynchronous collectives")
+    if len({r["tid"] for r in rows if "Collective name" in r["args"] and r["ph"] == "X" and r["cat"] == "cpu_op"}) > 8:
+        raise Wrong("collectives are on more than 8 lanes")
 
 
 def check_nesting(rows):
     lanes = {}
     for row in rows:
-        lanes.setdefault((row["pid"], row["tid"]), []).append(row)
+        if row["ph"] == "X":
+            lanes.setdefault((row["pid"], row["tid"]), []).append(row)
     for lane in lanes.values():
         stack = []
         for row in sorted(lane, key=lambda r: (r["start"], -r["end"])):
@@ -93,7 +109,8 @@ def check_arrows(trace, rows):
     """Each begins in one row and ends, no earlier, in another; from a collective there is one to gradient_sync."""
     lanes = {}
     for row in rows:
-        lanes.setdefault((row["pid"], row["tid"]), []).append(row)
+        if row["ph"] == "X":
+            lanes.setdefault((row["pid"], row["tid"]), []).append(row)
     begun = {(e["cat"], e["id"]): e for e in trace["traceEvents"] if e["ph"] == "s"}
     ended = {(e["cat"], e["id"]): e for e in trace["traceEvents"] if e["ph"] == "f"}
     if set(begun) != set(ended) or len({key[1] for key in begun}) != len(begun):
@@ -146,6 +163,8 @@ def steps_of(rows):
             steps[at]["phases"].append(row)
         elif "Collective name" in row["args"]:
             steps[at]["comm"].append(row)
+        elif row["name"].endswith(":more_in_flight"):
+            continue
         elif "stream" in row["args"]:
             steps[at]["compute"].append(row)
         elif row["cat"] == "cpu_op":
@@ -186,6 +205,7 @@ def read_trace(path):
     rows = rows_of(trace)
     check_nesting(rows)
     check_arrows(trace, rows)
+    check_more(rows)
     check_in_flight(trace, rows)
     steps = steps_of(rows)
     for step in steps:
@@ -652,10 +672,16 @@ def compare_controls(check, directory, size, summary):
 
 
 def check_directory(directory, implementation):
-    paths = sorted(glob.glob(os.path.join(directory, f"{implementation}_rank_*_trace.json*")))
+    name = f"{implementation}_rank_*_trace.json*"
+    paths = glob.glob(os.path.join(directory, name)) or glob.glob(os.path.join(directory, "cycle_*", name))
     if not paths:
         raise Wrong(f"{directory}: no traces of {implementation}")
-    ranks = sorted((read_trace(p) for p in paths), key=lambda r: r["rank"])
+    ranks = []
+    for part in sorted(map(read_trace, paths), key=lambda r: (r["rank"], r["steps"][0]["number"] if r["steps"] else 0)):
+        if ranks and ranks[-1]["rank"] == part["rank"]: # another cycle
+            ranks[-1]["steps"] += part["steps"]
+        else:
+            ranks.append(part)
     if len({r["base"] for r in ranks}) != 1:
         raise Wrong("baseTimeNanoseconds differs between ranks")
     inner = os.path.join(directory, implementation)
@@ -780,6 +806,8 @@ def self_test():
         raise Wrong("a wait within the clocks' residual was told")
     half_in = [(1, "a", "cpu_op", 0, 10, {}), (1, "b", "cpu_op", 5, 10, {})]
     expect_wrong("a row that overlaps another in part", check_nesting, made_up(0, half_in)["rows"])
+    expect_wrong("a time of asynchronous events that are not there", check_more,
+                 made_up(0, [(1, "mpi:more_in_flight", "cpu_op", 0, 10, {})])["rows"])
     gap = [row for row in example(0) if row[1] != "gradient_sync"]
     expect_wrong("a gap between phases", measure, made_up(0, gap)["steps"][0])
     expect_wrong("NaN", lambda: json.loads("[NaN]", parse_constant=refuse))

@@ -2,11 +2,20 @@
 """gpu_trace.py - what a trace of a GPU promises, read from the trace alone; prints how many rows of each kind it has.
 
 Rows of a lane nest or are disjoint; what a GPU did has a call that led to it, in a captured step and before it, and a flow
-from there; each kernel of NCCL is a collective with its number; no correlation, external id of a call or flow is used twice.
+from there; each kernel of NCCL is a collective with its number and its bandwidth; no correlation, external id of a call or
+flow is used twice; every GPU with rows is in the head. Of all ranks in one: the lanes and the GPUs. With a directory: that
+the summary's times of collectives are those of the kernels of NCCL, on every rank.
 """
 import collections
+import glob
 import json
+import os
 import sys
+
+sys.dont_write_bytecode = True # beside a script of the sources
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "consumers"))
+
+import recompute_trace  # noqa: E402 (the folder must be known before)
 
 DEVICE = ("kernel", "gpu_memcpy", "gpu_memset", "cuda_sync")
 CALLS = ("cuda_runtime", "cuda_driver")
@@ -37,6 +46,16 @@ def check_lanes(spans):
                 around.pop()
             need(not around or -end <= -around[-1][0], f"lane {lane}: {name} and {around[-1:]} partly overlap")
             around.append((end, name))
+
+
+def check_gpus(trace, spans):
+    """Those in the head differ, and what a GPU did is in the process with its number. Returns how many there are."""
+    gpus = [gpu["id"] for gpu in trace["deviceProperties"]]
+    need(len(set(gpus)) == len(gpus), "two GPUs have the same id")
+    for row in spans:
+        if row["cat"] in (*DEVICE, "gpu_user_annotation"):
+            need(row["pid"] in gpus and row["args"].get("device", row["pid"]) == row["pid"], f"{row} is on no GPU of the head")
+    return len(gpus)
 
 
 def check_device(rows, spans):
@@ -76,6 +95,8 @@ def check_collectives(spans):
         arguments = row["args"]
         need(arguments.get("Collective name") == "allreduce", f"{row} is no collective")
         need(arguments["bytes"] in (2 * arguments["In msg nelems"], 4 * arguments["In msg nelems"]), f"bytes of {row}")
+        algbw = arguments["bytes"] / max(row["dur"], 1e-9) / 1000
+        need(abs(arguments["algbw"] - algbw) <= 1e-5 * algbw, f"{row} has the bandwidth of another time")
         need(arguments["Seq"] > last, f"{row} is out of order")
         last = arguments["Seq"]
         host = hosts[arguments["External id"]]
@@ -95,15 +116,48 @@ def compute_us(spans):
     return length / 1000
 
 
+def steps_of(path):
+    """A rank as recompute_trace.py has it: the kernels of NCCL of each step, and gradient_sync on the GPU."""
+    trace = recompute_trace.load(path)
+    rows = recompute_trace.rows_of(trace)
+    host = {row["args"]["External id"]: row for row in rows if row["cat"] == "user_annotation"}
+    steps = [{"number": int(row["name"][13:]), "start": row["start"], "end": row["end"], "comm": [], "phases": []}
+             for row in host.values() if row["name"].startswith("ProfilerStep#")]
+    for row in rows:
+        of_nccl = row["cat"] == "kernel" and "Collective name" in row["args"]
+        if of_nccl or (row["cat"] == "gpu_user_annotation" and row["name"] == "gradient_sync"):
+            asked = host[row["args"]["External id"]]["start"]
+            step = next(s for s in steps if s["start"] <= asked < s["end"])
+            step["comm" if of_nccl else "phases"].append(row)
+    return {"rank": trace["distributedInfo"]["rank"], "steps": [s for s in steps if s["comm"]]}
+
+
+def compare(directory):
+    with open(glob.glob(os.path.join(directory, "*", "summary.json"))[0], encoding="ascii") as file:
+        summary = json.load(file)
+    ranks = sorted(map(steps_of, glob.glob(os.path.join(directory, "*_trace.json"))), key=lambda rank: rank["rank"])
+    counted = [s for rank in ranks for s in rank["steps"] if s["number"] >= summary["capture"]["first_counted_step"]]
+    check = recompute_trace.Comparison()
+    recompute_trace.compare_collectives(check, counted, summary)
+    recompute_trace.compare_waits(check, ranks, summary, round(1e9 * summary["capture"]["clock_residual"]))
+    print("compared", check.compared)
+
+
 def main(path):
+    if os.path.isdir(path):
+        compare(path)
+        return
     with open(path, encoding="ascii") as file:
         trace = json.load(file)
     rows = trace["traceEvents"]
     spans = [row for row in rows if row["ph"] == "X"]
-    need(len(trace["deviceProperties"]) == 1, "not one GPU")
     check_lanes(spans)
-    check_device(rows, spans)
     counts = collections.Counter(row["cat"] for row in spans)
+    counts["gpus"] = check_gpus(trace, spans)
+    if trace["traceName"].endswith("_all_ranks_trace.json"):
+        print("gpus", counts["gpus"])
+        return
+    check_device(rows, spans)
     counts["nccl"] = check_collectives(spans)
     counts["compute_us"] = compute_us(spans)
     counts["steps"] = sum(row["name"].startswith("ProfilerStep#") for row in spans) - 1
@@ -113,10 +167,10 @@ def main(path):
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        print("Usage: tests/gpu/gpu_trace.py TRACE", file=sys.stderr)
+        print("Usage: tests/gpu/gpu_trace.py TRACE | PROFILE_DIRECTORY", file=sys.stderr)
         sys.exit(0 if "--help" in sys.argv else 2)
     try:
         main(sys.argv[1])
-    except Wrong as wrong:
+    except (Wrong, recompute_trace.Wrong) as wrong:
         print(f"{sys.argv[1]}: {wrong}", file=sys.stderr)
         sys.exit(1)

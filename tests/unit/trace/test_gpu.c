@@ -17,16 +17,15 @@
 
 /* ---- what the tracer of a GPU would have recorded ---- */
 
-static const struct gpu_facts made_up_gpu = {.name = "NVIDIA H200",
-                                             .id = "GPU-01234567-89ab-cdef-0123-456789abcdef",
-                                             .total_memory = 150110011392,
-                                             .compute_major = 9,
-                                             .max_threads_per_block = 1024,
-                                             .max_threads_per_multiprocessor = 2048,
-                                             .registers_per_block = 65536,
-                                             .warp_size = 32,
-                                             .multiprocessors = 132,
-                                             .shared_memory_per_block = 49152};
+/* Two of one kind, which both ranks see. */
+#define MADE_UP_GPU(number)                                                                                            \
+    {                                                                                                                  \
+        .name = "NVIDIA H200", .id = "GPU-01234567-89ab-cdef-0123-456789abcdef", .index = (number),                    \
+        .total_memory = 150110011392, .compute_major = 9, .max_threads_per_block = 1024,                               \
+        .max_threads_per_multiprocessor = 2048, .registers_per_block = 65536, .warp_size = 32, .multiprocessors = 132, \
+        .shared_memory_per_block = 49152                                                                               \
+    }
+static const struct gpu_facts made_up_gpus[] = {MADE_UP_GPU(0), MADE_UP_GPU(1)};
 
 static const char *const nccl_name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
 
@@ -157,7 +156,7 @@ static void gpu_trace_two_ranks(struct gpu_trace *t, int rank)
 {
     struct activities *a = &t->activities;
     int64_t second = rank == 0 ? 2230 : 2280, end = 2900 * US;
-    const struct moments moments[] = {{1829 * US, end}, {2229 * US, end}, {1829 * US, end}, {2279 * US, end}};
+    const struct moments moments[] = {{1830 * US, end}, {2230 * US, end}, {1830 * US, end}, {2280 * US, end}};
     rank_trace_begin(&t->rank, rank, 2);
     record_timeline(&t->rank.timeline, second);
     activities_create(a, 100, 100);
@@ -171,13 +170,15 @@ static void gpu_trace_two_ranks(struct gpu_trace *t, int rank)
     made_up_kernel(a, rank, 102, "gemm_b", 7, 1120, 1410, 1810);
     made_up_kernel(a, rank, 101, "void gemm_f<float>(float*, \"a\\b\")", 7, 1060, 1100, 1400);
     copy(a, rank);
+    attribute(t); /* so that collectives have their kernels' times, and no stamps */
     rank_trace_finish(&t->rank, 1);
-    attribute(t);
     collectives_find_last(&t->rank.collectives, rank, 0, t->rank.collectives.n, moments);
     t->rank.trace.device = "cuda";
     t->rank.trace.comm = "nccl";
     t->rank.trace.comm_thread = 0;
-    t->rank.trace.gpu = &made_up_gpu;
+    t->rank.trace.gpu = &made_up_gpus[rank];
+    t->rank.trace.seen = t->rank.trace.of_rank = made_up_gpus;
+    t->rank.trace.gpus = 2;
     t->rank.trace.gpu_index = rank;
     t->rank.trace.nccl_version = "2.28.9";
     t->rank.trace.activities = a;
@@ -422,7 +423,7 @@ START_TEST(stamps_time_what_no_tracer_records)
     ck_assert_double_eq(row_number(device, "stream"), 7);
     ck_assert_double_eq(row_number(host, "External id"), row_number(device, "External id"));
     const cJSON *reduction = trace_row(json, "X", "nccl:all_reduce", 3);
-    check_span(reduction, "nccl:all_reduce", 2229, 302);
+    check_span(reduction, "nccl:all_reduce", 2230, 300);
     ck_assert_double_eq(row_number(reduction, "stream"), 20);
     ck_assert_double_eq(row_number(reduction, "In msg nelems"), 35);
     trace_check_lanes(json);

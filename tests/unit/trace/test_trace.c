@@ -77,6 +77,39 @@ START_TEST(lanes_nest)
 }
 END_TEST
 
+/* Twelve in flight at once, of which four find no lane; these are there with their times, and as one row together. */
+START_TEST(lanes_are_few)
+{
+    rank_trace_begin(&rank[0], 0, 2);
+    made_up_phase(&rank[0].timeline, PHASE_BACKWARD, 10 * US, 100 * US);
+    for (int i = 0; i < 12; i++)
+        made_up_collective(&rank[0].timeline, (size_t)i + 1, i % 8, 4, (10 + i) * US, (50 + i) * US);
+    rank_trace_finish(&rank[0], 1);
+    char *text = trace_text(&rank[0].trace);
+    cJSON *json = trace_parse(text);
+    trace_check_lanes(json);
+    ck_assert_int_eq(trace_rows(json, "X", "mpi:all_reduce"), 8);
+    ck_assert_int_eq(trace_rows(json, "M", "thread_name"), 1 + 8 + 1);
+    ck_assert_int_eq(trace_rows(json, "b", "mpi:all_reduce"), 4);
+    for (int i = 0; i < 4; i++) {
+        const cJSON *begin = trace_row(json, "b", "mpi:all_reduce", i),
+                    *end = trace_row(json, "e", "mpi:all_reduce", i);
+        ck_assert_double_eq(row_number(begin, "ts"), 18 + i);
+        ck_assert_double_eq(row_number(end, "ts"), 58 + i);
+        ck_assert_str_eq(row_text(row_member(begin, "id2"), "local"), row_text(row_member(end, "id2"), "local"));
+        ck_assert_str_eq(row_text(begin, "cat"), row_text(end, "cat"));
+        ck_assert_double_eq(row_number(begin, "Seq"), 9 + i);
+    }
+    const cJSON *more = trace_row(json, "X", "mpi:more_in_flight", 0);
+    ck_assert_double_eq(row_number(more, "ts"), 18);
+    ck_assert_double_eq(row_number(more, "dur"), 43);
+    ck_assert_double_eq(row_number(more, "stream"), 28);
+    ck_assert_ptr_null(trace_row(json, "X", "mpi:more_in_flight", 1));
+    cJSON_Delete(json);
+    free(text);
+}
+END_TEST
+
 static void check_times(const char *text)
 {
     static const char *const keys[] = {"\"ts\": ", "\"dur\": "};
@@ -190,7 +223,7 @@ START_TEST(a_failing_sink_is_told)
         made_up_range(&rank[0].timeline, "layer", i, 1000 + i, 1001 + i);
     for (int i = 0; i < 490; i++)
         made_up_collective(&rank[0].timeline, (size_t)i + 1, 0, 4, 2000 + i, 2001 + i);
-    rank_trace_finish(&rank[0], 0);
+    rank_trace_finish(&rank[0], 1);
     struct failing whole = {.left = 1000};
     struct trace_sink sink = {refuse, &whole};
     ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_WHOLE), 0);
@@ -245,6 +278,7 @@ int main(void)
     tcase_add_checked_fixture(tests, NULL, teardown);
     tcase_add_test(tests, an_empty_trace_is_one);
     tcase_add_loop_test(tests, lanes_nest, 0, 2);
+    tcase_add_test(tests, lanes_are_few);
     tcase_add_test(tests, times_are_never_negative);
     tcase_add_test(tests, names_are_escaped);
     tcase_add_test(tests, long_names_are_cut);
