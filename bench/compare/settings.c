@@ -46,8 +46,8 @@ static void add_members(struct compare_run *run, const char *name, int kind)
 {
     static const char *const apart[] = {
         /* names of the run, and where its files go */
-        "label", "output", "output-file", "profile-output-dir", "profile-sort", "thresholds", "trace-gzip", "timeout",
-        "report-cputime", "iteration-times", "verbose", "SLURM_JOB_ID", "SLURM_JOB_NAME",
+        "label", "output", "output-file", "profile-output-dir", "profile-sort", "thresholds", "trace-gzip",
+        "trace-per-cycle", "timeout", "report-cputime", "iteration-times", "verbose", "SLURM_JOB_ID", "SLURM_JOB_NAME",
         /* what follows from the configuration alone */
         "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank", "timed_steps_per_block",
         "product_gflops_per_thread", "vector_gflops_per_thread", NULL};

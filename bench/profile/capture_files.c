@@ -26,16 +26,35 @@ static int end_file(struct new_file *file, int failed)
     return -1;
 }
 
-int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace)
+static int write_trace(const struct profile_options *options, const char *directory, const struct trace *trace)
 {
     char path[FILES_PATH];
     struct new_file file = {0};
     struct trace_sink sink = {write_to_file, &file};
-    if (!rank_list_has(&options->ranks, results->rank))
-        return 0;
-    snprintf(path, sizeof path, "%.511s/%.80s_rank_%d_trace.json%s", results->top, trace->name, results->rank,
+    snprintf(path, sizeof path, "%.540s/%.80s_rank_%d_trace.json%s", directory, trace->name, trace->rank,
              options->trace_gzip ? ".gz" : "");
     return end_file(&file, new_file_open(&file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_WHOLE));
+}
+
+int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace)
+{
+    char directory[FILES_PATH];
+    struct trace cycle = *trace;
+    long length = (long)(options->wait + options->warmup + options->active), number;
+    if (!rank_list_has(&options->ranks, results->rank))
+        return 0;
+    if (!options->trace_per_cycle)
+        return write_trace(options, results->top, trace);
+    for (cycle.steps = 0; cycle.steps < trace->steps;) {
+        cycle.first = cycle.steps;
+        number = trace->step[cycle.first].number / length;
+        while (cycle.steps < trace->steps && trace->step[cycle.steps].number / length == number)
+            cycle.steps++;
+        snprintf(directory, sizeof directory, "%.511s/cycle_%ld", results->top, number + 1);
+        if (files_make_directories("profile-output-dir", directory) || write_trace(options, directory, &cycle))
+            return -1;
+    }
+    return 0;
 }
 
 /* ---- all ranks in one trace ---- */

@@ -45,7 +45,8 @@ void capture_destroy(struct capture *capture); /* a zeroed one is fine */
 
 /* ---- their files: each trace appears when it is complete, and then replaces an older one ---- */
 
-/* Writes <name>_rank_<r>_trace.json of this rank, if it writes one. Returns 0; or -1, reported. */
+/* Writes <name>_rank_<r>_trace.json of this rank, if it writes one; with --trace-per-cycle one of each cycle,
+ * into the directory cycle_<c>, from 1. Returns 0; or -1, reported. */
 int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace);
 
 /* A trace of all ranks that write one: each sends its rows to rank 0, which concatenates them. */

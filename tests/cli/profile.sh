@@ -19,7 +19,7 @@ END
 python=$(command -v python3 || true)
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 12 --vocab-size 256 --profile
     --num-epochs 5 --warmup-epochs 2 --bucket-size-mb 0.02)
-runs=0
+runs=0 wanted=''
 
 # expect WORDS COMMAND...: a check that a command succeeds.
 expect() {
@@ -134,6 +134,20 @@ with_python "--profile-ranks 1: it agrees with the summary, which is about all" 
 profile 2 ddp_individual --profile-wait 1 --profile-warmup 1 --profile-active 2 --profile-repeat 2 --num-epochs 10
 with_python "--profile-wait 1, -warmup 1, -active 2, -repeat 2: steps 3, 4, 7 and 8" summary "s['capture']['steps'] == [3, 4, 7, 8]"
 with_python "--profile-wait and so on: every figure agrees with the traces" agrees
+profile 2 ddp_bucketed --profile-wait 1 --profile-active 2 --num-epochs 8 --trace-per-cycle
+listed=$(cd "$out" && find . -name '*.json' ! -path './ddp_bucketed/*' | sort | tr '\n' ' ')
+for c in 1 2 3; do
+    for rank in 0 1; do wanted+="./cycle_$c/ddp_bucketed_rank_${rank}_trace.json "; done
+done
+[ "$listed" = "$wanted" ] && grep -q "^Traces: $out/cycle_\*/ddp_bucketed_rank" said && good=$status || good=1
+result "$good" "--trace-per-cycle: a trace of each rank in a directory of each cycle"
+with_python "--trace-per-cycle: each cycle has its steps and an empty one behind them" "$python" -c "import json
+for c, steps in {1: [2, 3, 4], 2: [5, 6, 7], 3: [8, 9]}.items():
+    t = json.load(open(f'$out/cycle_{c}/ddp_bucketed_rank_1_trace.json'))['traceEvents']
+    assert sorted(int(r['name'][13:]) for r in t if r['name'].startswith('ProfilerStep#')) == steps, c"
+with_python "--trace-per-cycle: every figure agrees with the traces" agrees
+profile 2 ddp_individual --num-layers 20 --d-model 8 --num-heads 1 --d-ff 8 --record-shapes
+with_python "hundreds of collectives: every figure agrees with the traces, which have few lanes" agrees
 
 # ---- a delay that was put in is found ----
 

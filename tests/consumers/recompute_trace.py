@@ -722,7 +722,8 @@ def check_merged(check, directory, names):
             check.same(f"{name}: rows", len(own), len(merged), 0)
             check.same(f"{name}: shifts", 1, len({a["ts"] - b["ts"] for a, b in zip(own, merged)}), 0)
             begins.append(next(e["ts"] for e in merged if e["name"].startswith("ProfilerStep")))
-        check.same(f"{name}: begin, us", 0, float(min(begins)), 1)
+        if begins: # a trace of each cycle has its own rows, such as the empty step
+            check.same(f"{name}: begin, us", 0, float(min(begins)), 1)
 
 
 def check_comparison(directory):
