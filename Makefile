@@ -207,15 +207,17 @@ lint-tidy:
 lint-scripts:
 	shellcheck $(SCRIPTS)
 
-# Everything under the address and undefined-behaviour sanitizers; the communication thread and its queue under the
-# thread sanitizer with a made-up transport, since MPI itself is not instrumented.
+# Everything under the address and undefined-behaviour sanitizers; the threads that fetch data, and the communication thread and its
+# queue with a made-up transport, since MPI itself is not instrumented, under the thread sanitizer.
 sanitize: setup
 	@$(MAKE) --no-print-directory CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
 	@MPIRUN="$(MPIRUN)" ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/support/leaks.supp:print_suppressions=0$(addprefix :,$(LEAKS_$(MPI))) \
 		tests/run.sh --cpu build/sanitize
-	@$(MAKE) --no-print-directory CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread build/tsan/tests/unit/ddp/test_comm_thread
-	UCX_MEM_MMAP_HOOK_MODE=none build/tsan/tests/unit/ddp/test_comm_thread # UCX's hooks do not survive the sanitizer
+	@$(MAKE) --no-print-directory CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread \
+		$(addprefix build/tsan/tests/unit/ddp/,test_comm_thread test_data)
+	export UCX_MEM_MMAP_HOOK_MODE=none; for test in test_comm_thread test_data; do \
+		build/tsan/tests/unit/ddp/$$test || exit; done # UCX's hooks do not survive the sanitizer
 
 # ---- how it is built ----
 program: $(OUT)/ddpbench

@@ -1,329 +1,129 @@
-/* data.c - sources of tokens, the order that sequences are visited in, and the thread that fetches ahead. */
+/* data.c - batches, and the threads that fetch them ahead. */
 #include "ddp/data.h"
 
+#include "ddp/data_source.h"
 #include "kernels/error.h"
-#include "kernels/random.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-/* llm.c's token shard: 256 int32, of which three are used, then the tokens. */
-#define SHARD_MAGIC        20240520
-#define SHARD_VERSION      1
-#define SHARD_HEADER_BYTES 1024
-
-#define SCAN_TOKENS 65536 /* read at once when the vocabulary is checked */
-
-struct source {
-    enum data_kind kind;
-    const char *path;
-    int fd;              /* -1 for synthetic data */
-    size_t header_bytes; /* where token 0 is in the file */
-    size_t token_bytes;  /* 1 or 2 */
-    size_t tokens;       /* 0 for synthetic data */
-    size_t sequences;    /* of an epoch; 0 for synthetic data, which has no end */
-    size_t vocabulary;
-    uint64_t seed;
-};
-
-/* One micro-batch, either in the hands of the caller or of the thread. */
+/* One micro-batch, in the hands of the caller (the one served last) or of a worker (while it is busy), or waiting. */
 struct slot {
     int32_t *input, *target; /* [B, T] */
     uint64_t number;         /* which micro-batch of the whole run this is, from 0 */
-    int ready;
-    char failure[1024]; /* why it could not be read, or "" */
+    int busy, ready;         /* a worker fills it; it is filled */
+    char failure[1024];      /* why it could not be read, or "" */
 };
 
+/* What one thread needs to fetch: a worker, or the caller where there is none. */
+struct worker {
+    struct data *data;
+    int32_t *row;       /* [T + 1] tokens of the sequence being fetched */
+    unsigned char *raw; /* the same in the file's format */
+    pthread_t thread;
+};
+
+/* The slots are a ring: the micro-batch after the one that was served last belongs into the slot after its, and so on
+ * around to the one before it. A seek changes which numbers belong into the slots, not which slot is next. */
 struct data {
     struct source source;
-    size_t B, T;          /* of a micro-batch */
-    size_t global_batch;  /* sequences in a step of all ranks */
-    size_t micro_batches; /* in a step of this rank */
-    size_t first;         /* of a global batch, the first sequence that is this rank's */
-    int32_t *row;         /* [T + 1] tokens of the sequence being fetched; the thread's alone */
-    unsigned char *raw;   /* the same in the file's format */
-    struct slot slot[2];  /* one is served, the other is fetched */
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows, and `number` and `ready` of the slots */
-    pthread_cond_t changed;
+    size_t B;              /* sequences of a micro-batch */
+    size_t global_batch;   /* sequences in a step of all ranks */
+    size_t micro_batches;  /* in a step of this rank */
+    size_t first;          /* of a global batch, the first sequence that is this rank's */
+    struct worker *worker; /* [workers] */
+    int workers, threads;  /* how many of them have threads: all, or of a single one none */
+    struct slot *slot;     /* [slots] */
+    size_t slots;
+    pthread_mutex_t lock; /* guards what follows, and number, busy and ready of the slots */
+    pthread_cond_t wanted, filled;
     uint64_t next; /* the micro-batch that data_next serves next */
-    int served;    /* the slot in the caller's hands */
+    size_t served; /* the slot in the caller's hands */
     int stop;
 };
 
-/* ---- numbers that depend on nothing but the seed and a place, so that every rank makes the same ones ---- */
-
-static uint64_t random_at(uint64_t seed, uint64_t a, uint64_t b)
-{
-    const uint64_t step = RANDOM_STEP;
-    return random_bits(random_bits(random_bits(seed + step) + a * step) + (b + 1) * step);
-}
-
-/* The place of i < n after a shuffle of 0..n-1 that the seed decides. A Feistel network (Luby and Rackoff, SIAM J.
- * Comput. 17 (1988) 373-386) permutes the numbers below a power of 4 that is at most 4 n; following it until it
- * comes back below n makes that a permutation of n without a table (Black and Rogaway, CT-RSA 2002). */
-static size_t permute(size_t i, size_t n, uint64_t seed)
-{
-    enum { ROUNDS = 6 };
-    int half = 1; /* bits */
-    while (half < 32 && (uint64_t)n > (uint64_t)1 << 2 * half)
-        half++;
-    const uint64_t mask = ((uint64_t)1 << half) - 1;
-    uint64_t x = i;
-    do {
-        uint64_t left = x >> half, right = x & mask;
-        for (uint64_t round = 0; round < ROUNDS; round++) {
-            uint64_t next = left ^ (random_at(seed, round, right) & mask);
-            left = right;
-            right = next;
-        }
-        x = left << half | right;
-    } while (x >= n);
-    return (size_t)x;
-}
-
-/* ---- reading tokens ---- */
-
-/* Reads exactly that many bytes. Returns 0; or -1 with errno, which is 0 where the file ended before. */
-static int read_fully(int fd, unsigned char *to, size_t bytes, size_t offset)
-{
-    while (bytes > 0) {
-        ssize_t n = pread(fd, to, bytes, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n == 0)
-            errno = 0;
-        if (n <= 0)
-            return -1;
-        to += n;
-        bytes -= (size_t)n;
-        offset += (size_t)n;
-    }
-    return 0;
-}
-
-/* Reads tokens [position, position + n) of a file, by way of raw. Returns the first place in token[n] that holds
- * one outside the vocabulary, or n if there is none; or, where reading failed, n + 1 with errno as above. */
-static size_t read_tokens(const struct source *source, int32_t *token, unsigned char *raw, size_t n, size_t position)
-{
-    size_t width = source->token_bytes, good = n;
-    if (read_fully(source->fd, raw, n * width, source->header_bytes + position * width))
-        return n + 1;
-    for (size_t i = 0; i < n; i++) {
-        token[i] = width == 1 ? raw[i] : raw[2 * i] | raw[2 * i + 1] << 8;
-        if ((size_t)token[i] >= source->vocabulary && good == n)
-            good = i;
-    }
-    return good;
-}
-
-/* Words for what read_tokens(..., n, position) found to be wrong. */
-static void describe_bad_token(char *text, size_t bytes, const struct source *source, const int32_t *token, size_t n,
-                               size_t good, size_t position)
-{
-    if (good < n)
-        snprintf(text, bytes, "--data %s: token %d at position %zu is not below the vocabulary of %zu (--vocab-size)",
-                 source->path, (int)token[good], position + good, source->vocabulary);
-    else if (errno)
-        snprintf(text, bytes, "--data %s: cannot read tokens %zu to %zu: %s", source->path, position, position + n - 1,
-                 strerror(errno));
-    else
-        snprintf(text, bytes, "--data %s: the file ends before token %zu, but had %zu tokens when it was opened",
-                 source->path, position + n - 1, source->tokens);
-}
-
-/* ---- opening ---- */
-
-enum data_kind data_kind_of(const char *path)
-{
-    size_t n = strlen(path);
-    if (!strcmp(path, "synthetic"))
-        return DATA_SYNTHETIC;
-    return n >= 4 && !strcmp(path + n - 4, ".bin") ? DATA_TOKENS : DATA_BYTES;
-}
-
-/* Looks for the header of a shard, and checks it, and with it the size of the file. */
-static int read_header(struct source *source, size_t file_bytes)
-{
-    unsigned char raw[12] = {0};
-    int32_t field[3];
-    size_t bytes = file_bytes < sizeof raw ? file_bytes : sizeof raw;
-    if (file_bytes % 2)
-        return error_report("--data %s: %zu bytes is an odd size; a .bin file holds 16-bit tokens", source->path,
-                            file_bytes);
-    if (read_fully(source->fd, raw, bytes, 0))
-        return error_report("--data %s: cannot read it: %s", source->path,
-                            errno ? strerror(errno) : "it became shorter");
-    for (size_t i = 0; i < 3; i++)
-        field[i] = (int32_t)(raw[4 * i] | (uint32_t)raw[4 * i + 1] << 8 | (uint32_t)raw[4 * i + 2] << 16 |
-                             (uint32_t)raw[4 * i + 3] << 24);
-    if (field[0] != SHARD_MAGIC)
-        return 0; /* tokens from the first byte on */
-    if (file_bytes < SHARD_HEADER_BYTES)
-        return error_report("--data %s: begins like a token shard with a header of %d bytes, but has only %zu bytes",
-                            source->path, SHARD_HEADER_BYTES, file_bytes);
-    if (field[1] != SHARD_VERSION)
-        return error_report("--data %s: is a token shard of version %d; only version %d can be read", source->path,
-                            (int)field[1], SHARD_VERSION);
-    size_t tokens = (file_bytes - SHARD_HEADER_BYTES) / 2;
-    if (field[2] < 0 || (size_t)field[2] != tokens)
-        return error_report("--data %s: its header promises %d tokens, but %zu follow; was it copied completely?",
-                            source->path, (int)field[2], tokens);
-    source->header_bytes = SHARD_HEADER_BYTES;
-    return 0;
-}
-
-/* Opens the file and finds how many tokens it has. O_NONBLOCK: opening a pipe shall fail, not wait for a writer. */
-static int open_file(struct source *source)
-{
-    struct stat status;
-    source->fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (source->fd < 0 || fstat(source->fd, &status))
-        return error_report("--data %s: cannot open it: %s (allowed: a file, or the word synthetic)", source->path,
-                            strerror(errno));
-    if (!S_ISREG(status.st_mode))
-        return error_report("--data %s: is %s; allowed: a file, or the word synthetic", source->path,
-                            S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
-    size_t file_bytes = (size_t)status.st_size;
-    if (file_bytes == 0)
-        return error_report("--data %s: is empty", source->path);
-    source->token_bytes = source->kind == DATA_TOKENS ? 2 : 1;
-    if (source->kind == DATA_TOKENS && read_header(source, file_bytes))
-        return -1;
-    source->tokens = (file_bytes - source->header_bytes) / source->token_bytes;
-    return 0;
-}
-
-/* Checks this rank's part of the file; together the ranks check all of it. */
-static int check_tokens(const struct source *source, int rank, int ranks)
-{
-    if (source->vocabulary > (source->token_bytes == 1 ? 0xff : 0xffff))
-        return 0; /* any token is below it */
-    size_t part = source->tokens / (size_t)ranks, position = part * (size_t)rank;
-    size_t end = rank + 1 < ranks ? position + part : source->tokens;
-    int32_t *token = allocate(SCAN_TOKENS, sizeof *token);
-    unsigned char *raw = allocate(SCAN_TOKENS, 2);
-    int result = 0;
-    while (position < end && !result) {
-        size_t n = end - position < SCAN_TOKENS ? end - position : SCAN_TOKENS;
-        size_t good = read_tokens(source, token, raw, n, position);
-        if (good != n) {
-            char text[1024];
-            describe_bad_token(text, sizeof text, source, token, n, good, position);
-            result = error_report("%s", text);
-        }
-        position += n;
-    }
-    free(token);
-    free(raw);
-    return result;
-}
-
-/* Everything that can be wrong is found here. On error the descriptor is closed. */
-static int source_open(struct source *source, const struct data_options *options)
-{
-    size_t T = options->context_length, batch = options->global_batch;
-    *source = (struct source){.kind = data_kind_of(options->path),
-                              .path = options->path,
-                              .fd = -1,
-                              .vocabulary = options->vocabulary,
-                              .seed = options->seed};
-    if (source->kind == DATA_SYNTHETIC)
-        return 0;
-    int result = open_file(source);
-    if (!result) {
-        source->sequences = source->tokens ? (source->tokens - 1) / T : 0;
-        if (source->sequences < batch)
-            result = error_report("--data %s: has %zu tokens, but one batch needs %zu (--batch-size %zu times "
-                                  "--context-length %zu, and one)",
-                                  source->path, source->tokens, batch * T + 1, batch, T);
-    }
-    if (!result)
-        result = check_tokens(source, options->rank, options->ranks);
-    if (result && source->fd >= 0)
-        close(source->fd);
-    return result;
-}
-
-/* ---- the thread ---- */
-
-/* Fills row[T + 1] with a sequence. Returns 0; or -1 with words in failure. */
-static int fetch_row(struct data *data, size_t sequence, char *failure, size_t failure_bytes)
-{
-    const struct source *source = &data->source;
-    if (source->kind == DATA_SYNTHETIC) {
-        for (size_t t = 0; t <= data->T; t++)
-            data->row[t] = (int32_t)((random_at(source->seed, sequence, t) >> 32) * source->vocabulary >> 32);
-        return 0;
-    }
-    size_t n = data->T + 1, position = sequence * data->T;
-    size_t good = read_tokens(source, data->row, data->raw, n, position);
-    if (good == n)
-        return 0;
-    describe_bad_token(failure, failure_bytes, source, data->row, n, good, position);
-    return -1;
-}
+/* ---- the workers ---- */
 
 /* Fills a slot with the micro-batch of its number. */
-static void fetch(struct data *data, struct slot *slot)
+static void fetch(const struct worker *worker, struct slot *slot)
 {
-    size_t T = data->T;
+    const struct data *data = worker->data;
+    size_t T = data->source.T;
     uint64_t step = slot->number / data->micro_batches, micro_batch = slot->number % data->micro_batches;
     uint64_t place = step * data->global_batch + data->first + micro_batch * data->B;
     slot->failure[0] = 0;
     for (size_t b = 0; b < data->B; b++, place++) {
-        size_t sequence = place, n = data->source.sequences;
-        if (n)
-            sequence = permute(place % n, n, data->source.seed);
-        if (fetch_row(data, sequence, slot->failure, sizeof slot->failure))
+        if (source_read(&data->source, place, worker->row, worker->raw, slot->failure, sizeof slot->failure))
             return;
-        memcpy(slot->input + b * T, data->row, T * sizeof *data->row);
-        memcpy(slot->target + b * T, data->row + 1, T * sizeof *data->row);
+        memcpy(slot->input + b * T, worker->row, T * sizeof *worker->row);
+        memcpy(slot->target + b * T, worker->row + 1, T * sizeof *worker->row);
     }
+}
+
+/* The slot that a worker should fill next, with the number that belongs into it; NULL: there is nothing to do. A slot
+ * that is still filled with what a seek has made useless comes in its turn, when that is over. */
+static struct slot *find_work(struct data *data)
+{
+    for (size_t ahead = 0; ahead + 1 < data->slots; ahead++) {
+        struct slot *slot = &data->slot[(data->served + 1 + ahead) % data->slots];
+        uint64_t number = data->next + ahead;
+        if (slot->busy || (slot->ready && slot->number == number))
+            continue;
+        slot->number = number;
+        return slot;
+    }
+    return NULL;
 }
 
 static void *fetch_ahead(void *argument)
 {
-    struct data *data = argument;
+    const struct worker *worker = argument;
+    struct data *data = worker->data;
     pthread_mutex_lock(&data->lock);
     while (!data->stop) {
-        struct slot *slot = &data->slot[!data->served];
-        if (slot->ready && slot->number == data->next) {
-            pthread_cond_wait(&data->changed, &data->lock);
+        struct slot *slot = find_work(data);
+        if (!slot) {
+            pthread_cond_wait(&data->wanted, &data->lock);
             continue;
         }
+        slot->busy = 1;
         slot->ready = 0;
-        slot->number = data->next;
         pthread_mutex_unlock(&data->lock);
-        fetch(data, slot);
+        fetch(worker, slot);
         pthread_mutex_lock(&data->lock);
-        slot->ready = 1; /* perhaps for nothing: after a seek the numbers differ, and it is fetched again */
-        pthread_cond_signal(&data->changed);
+        slot->busy = 0;
+        slot->ready = 1;
+        pthread_cond_signal(&data->filled);
     }
     pthread_mutex_unlock(&data->lock);
     return NULL;
 }
 
 /* Signals are for the training thread. */
-static void start_thread(struct data *data)
+static void start_thread(struct worker *worker)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&data->thread, NULL, fetch_ahead, data);
+    int error = pthread_create(&worker->thread, NULL, fetch_ahead, worker);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
-        FATAL("cannot start the thread that reads data: %s", strerror(error));
+        FATAL("cannot start a thread that reads data: %s", strerror(error));
 }
 
 /* ---- what the training thread calls ---- */
+
+static size_t slots_for(int workers, int prefetch)
+{
+    return workers ? (size_t)workers * (size_t)prefetch + 1 : 1;
+}
+
+size_t data_bytes(size_t B, size_t T, int workers, int prefetch)
+{
+    return slots_for(workers, prefetch) * 2 * B * T * sizeof(int32_t);
+}
 
 int data_create(struct data **data, const struct data_options *options)
 {
@@ -332,23 +132,30 @@ int data_create(struct data **data, const struct data_options *options)
         return -1;
     struct data *d = allocate(1, sizeof *d);
     d->source = source;
-    size_t bytes = strlen(options->path) + 1;
-    d->source.path = memcpy(allocate(bytes, 1), options->path, bytes); /* the caller's words may not last */
-    size_t rank_batch = options->global_batch / (size_t)options->ranks;
-    d->T = options->context_length;
+    size_t rank_batch = options->global_batch / (size_t)options->ranks, T = source.T;
     d->B = rank_batch / options->micro_batches;
     d->global_batch = options->global_batch;
     d->micro_batches = options->micro_batches;
     d->first = rank_batch * (size_t)options->rank;
-    d->row = allocate(d->T + 1, sizeof *d->row);
-    d->raw = allocate(d->T + 1, 2);
-    for (int i = 0; i < 2; i++) {
-        d->slot[i].input = allocate(d->B * d->T, sizeof(int32_t));
-        d->slot[i].target = allocate(d->B * d->T, sizeof(int32_t));
+    d->slots = slots_for(options->workers, options->prefetch);
+    d->slot = allocate(d->slots, sizeof *d->slot);
+    for (struct slot *slot = d->slot; slot < d->slot + d->slots; slot++) {
+        slot->input = allocate(d->B * T, sizeof *slot->input);
+        slot->target = allocate(d->B * T, sizeof *slot->target);
     }
     pthread_mutex_init(&d->lock, NULL);
-    pthread_cond_init(&d->changed, NULL);
-    start_thread(d);
+    pthread_cond_init(&d->wanted, NULL);
+    pthread_cond_init(&d->filled, NULL);
+    d->threads = options->workers;
+    d->workers = d->threads ? d->threads : 1;
+    d->worker = allocate((size_t)d->workers, sizeof *d->worker);
+    for (struct worker *worker = d->worker; worker < d->worker + d->workers; worker++) {
+        worker->data = d;
+        worker->row = allocate(T + 1, sizeof *worker->row);
+        worker->raw = allocate(T + 1, 2);
+        if (d->threads)
+            start_thread(worker);
+    }
     *data = d;
     return 0;
 }
@@ -359,35 +166,43 @@ void data_destroy(struct data *data)
         return;
     pthread_mutex_lock(&data->lock);
     data->stop = 1;
-    pthread_cond_signal(&data->changed);
+    pthread_cond_broadcast(&data->wanted);
     pthread_mutex_unlock(&data->lock);
-    pthread_join(data->thread, NULL);
-    pthread_cond_destroy(&data->changed);
-    pthread_mutex_destroy(&data->lock);
-    if (data->source.fd >= 0)
-        close(data->source.fd);
-    for (int i = 0; i < 2; i++) {
-        free(data->slot[i].input);
-        free(data->slot[i].target);
+    for (struct worker *worker = data->worker; worker < data->worker + data->workers; worker++) {
+        if (data->threads)
+            pthread_join(worker->thread, NULL);
+        free(worker->row);
+        free(worker->raw);
     }
-    free(data->row);
-    free(data->raw);
-    free((char *)data->source.path);
+    free(data->worker);
+    pthread_cond_destroy(&data->wanted);
+    pthread_cond_destroy(&data->filled);
+    pthread_mutex_destroy(&data->lock);
+    source_close(&data->source);
+    for (struct slot *slot = data->slot; slot < data->slot + data->slots; slot++) {
+        free(slot->input);
+        free(slot->target);
+    }
+    free(data->slot);
     free(data);
 }
 
 void data_next(struct data *data, const int32_t **input, const int32_t **target)
 {
     pthread_mutex_lock(&data->lock);
-    struct slot *slot = &data->slot[!data->served];
-    while (!slot->ready || slot->number != data->next)
-        pthread_cond_wait(&data->changed, &data->lock);
+    struct slot *slot = &data->slot[(data->served + 1) % data->slots];
+    if (!data->threads) {
+        slot->number = data->next;
+        fetch(data->worker, slot);
+    }
+    while (data->threads && (!slot->ready || slot->number != data->next))
+        pthread_cond_wait(&data->filled, &data->lock);
     if (slot->failure[0])
         FATAL("%s", slot->failure); /* only now: a batch that nobody asks for may be unreadable */
-    data->served = !data->served;
+    data->served = (size_t)(slot - data->slot);
     data->next++;
     pthread_mutex_unlock(&data->lock);
-    pthread_cond_signal(&data->changed); /* without the lock, which the thread that wakes up wants at once */
+    pthread_cond_signal(&data->wanted); /* without the lock, which the thread that wakes up wants at once */
     *input = slot->input;
     *target = slot->target;
 }
@@ -396,7 +211,7 @@ void data_seek(struct data *data, size_t step)
 {
     pthread_mutex_lock(&data->lock);
     data->next = (uint64_t)step * data->micro_batches;
-    pthread_cond_signal(&data->changed);
+    pthread_cond_broadcast(&data->wanted);
     pthread_mutex_unlock(&data->lock);
 }
 

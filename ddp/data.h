@@ -1,4 +1,4 @@
-/* data.h - where tokens come from, and the thread that fetches the next batch while this one trains.
+/* data.h - where tokens come from, and the threads that fetch the next batches while this one trains.
  *
  * A source is a row of sequences of T + 1 tokens. Sequence j of an epoch over the data is number perm(j), a
  * permutation fixed by the seed, and step s trains on the global batch of sequences [s * B, (s + 1) * B) of that
@@ -20,19 +20,26 @@ struct data_options {
     size_t micro_batches;  /* the batch of a rank is served in this many equal parts (gradient accumulation) */
     uint64_t seed;
     int rank, ranks; /* global_batch is a multiple of ranks * micro_batches */
+    int workers;     /* threads that fetch; 0: data_next does it itself, while the caller waits */
+    int prefetch;    /* micro-batches that each of them is ahead of the caller, at least 1; unused without workers */
 };
 
-struct data; /* a source, its thread and two batches in memory */
+struct data; /* a source, its threads, and the micro-batches in memory */
 
 /* Opens the source, checks its share of the tokens against the vocabulary (each rank a disjoint part of the file)
- * and starts fetching the first batch. Returns 0; or -1, reported, with *data unchanged: the file cannot be read, is
+ * and starts fetching the first batches. Returns 0; or -1, reported, with *data unchanged: the file cannot be read, is
  * empty or shorter than one global batch, is no token shard, or holds a token outside the vocabulary. */
 int data_create(struct data **data, const struct data_options *options);
-void data_destroy(struct data *data); /* stops the thread; NULL is fine */
+void data_destroy(struct data *data); /* stops the threads, also while they fetch; NULL is fine */
+
+/* Bytes of the micro-batches in memory, with B as below: the one that was served last, and workers * prefetch that are
+ * being fetched or wait. */
+size_t data_bytes(size_t B, size_t T, int workers, int prefetch);
 
 /* Hands over the next micro-batch of this rank: input[B, T] and target[B, T] (the input shifted by one token), with
- * B = global_batch / ranks / micro_batches. They stay valid until the next call; fetching the one after begins
- * at once. A file that can no longer be read is fatal. */
+ * B = global_batch / ranks / micro_batches. They stay valid until the next call; with workers, another one is fetched
+ * in place of the one before at once. Which batches are served, and in which order, does not depend on workers and
+ * prefetch. A file that can no longer be read is fatal. */
 void data_next(struct data *data, const int32_t **input, const int32_t **target);
 
 /* Goes to the start of a step: the next data_next serves the first micro-batch of that step. */

@@ -168,10 +168,10 @@ static void check_data(struct findings *f, double threshold, const struct profil
     if (value > limit)
         add_finding(f, "data_loading", level, value, limit, figures->phase[PHASE_DATA_LOADING].most,
                     facts->synthetic
-                        ? "synthetic batches are made by a thread of their own, which lacks a core: use fewer "
-                          "--threads or ranks"
-                        : "put --data on a faster disk, or train longer on each batch; the next batch is "
-                          "already fetched while this one trains",
+                        ? "synthetic batches are made by threads of their own (--data-workers), which lack a core: use "
+                          "fewer --threads or ranks"
+                        : "put --data on a faster disk, let more --data-workers fetch further ahead (--prefetch), or "
+                          "train longer on each batch",
                     "data loading takes %.1f %% of the step (threshold %g %%; all ranks)", value, limit);
 }
 

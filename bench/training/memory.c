@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 const char *const memory_part_name[MEMORY_PARTS] = {"weights",       "gradients", "optimizer", "activations",
-                                                    "communication", "staging",   "records"};
+                                                    "communication", "staging",   "data",      "records"};
 
 size_t run_capture_room(const struct run *run)
 {
@@ -50,6 +50,8 @@ void memory_estimate(struct run *run, int stages)
     if (ranks > 1 && (stages || !run->opened.on_gpu)) /* MPI's copy */
         bytes[stages ? MEMORY_STAGING : MEMORY_COMMUNICATION] += arena;
 
+    const struct model_sizes *sizes = &model->sizes;
+    bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers, (int)o->prefetch);
     size_t spans[TIMELINE_LANES], rows = (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
     size_t series = rows * FIGURES; /* numbers a round */
     series += o->attainable || run->recording.operations ? (rows + 1) * (size_t)model->tensors : 0;
@@ -105,5 +107,5 @@ int memory_check(const struct run *run)
                     "--dtype bf16, or more GPUs"))
         return -1;
     return check_parts(run, "this machine", host_memory_available(), run->job->machine_size, of_host, MEMORY_PARTS,
-                       "fewer --steps-per-block, or more hosts");
+                       "fewer --steps-per-block or --data-workers, or more hosts");
 }

@@ -51,6 +51,10 @@ static const struct option batch_rows[] = {
      .help = "synthetic, or a file: *.bin holds 16-bit tokens, any other file is read as bytes"},
     {.name = "seed", .kind = &option_count, .offset = FIELD(seed), .initial = "0", .high = HUGE_COUNT,
      .help = "fixes initial weights and the order of the data"},
+    {.name = "data-workers", .kind = &option_count, .offset = FIELD(data_workers), .initial = "1", .high = 256,
+     .help = "threads of a rank that prepare batches; 0: the training thread does, in data_loading"},
+    {.name = "prefetch", .kind = &option_count, .offset = FIELD(prefetch), .initial = "1", .low = 1, .high = 10000,
+     .help = "micro-batches that each of them is ahead of the training thread"},
 };
 static const struct option schedule_rows[] = {
     {.name = "num-epochs", .common = 1, .kind = &option_count, .offset = FIELD(num_epochs), .initial = "10", .low = 1,
@@ -149,6 +153,8 @@ int training_options_check(struct training_options *o, const struct option_table
         return error_report("--forward-only has no gradients: leave out %s", o->attainable      ? "--attainable"
                                                                              : o->log_grad_norm ? "--log-grad-norm"
                                                                                                 : "--regime warmup");
+    if (!o->data_workers && option_was_given(table, "prefetch"))
+        return error_report("--prefetch %zu is for the threads of --data-workers, and there are none", o->prefetch);
     if (o->warmup_epochs > o->num_epochs)
         return error_report("--warmup-epochs %zu is more than --num-epochs %zu", o->warmup_epochs, o->num_epochs);
     o->warmup_steps = o->warmup_epochs * o->steps_per_epoch;

@@ -81,7 +81,7 @@ struct training_options {
     size_t batch_size, batch_size_per_rank; /* global; or per rank when that is not 0 */
     size_t grad_accumulation;
     const char *data;
-    size_t seed;
+    size_t seed, data_workers, prefetch; /* prefetch: micro-batches that each worker is ahead */
     size_t num_epochs, warmup_epochs, steps_per_epoch;
     double lr, max_norm, weight_decay;
     int forward_only, log_grad_norm;

@@ -175,6 +175,27 @@ result "$good" "--forward-only: the first step has the loss of one that trains (
         "$(wc -l <"$out/rank_0_metrics.jsonl")" ] && good=0 || good=1
 result "$good" "--forward-only: no backward pass and no update"
 
+# ---- workers that prepare data ----
+
+# loading WORKERS: sets us to those of data_loading, where preparing a batch takes long and a step longer.
+head -c 100000 /dev/zero | tr '\0' 'x' >"$temporary/xs"
+loading() {
+    limit=60 launch 1 --implementations none --data "$temporary/xs" --vocab-size 128 --context-length 4 --batch-size 16384 \
+        --d-model 2 --num-heads 1 --d-ff 2 --data-workers "$1" --rounds 3
+    us=$(sed -n 's/^,none,data_loading,,s,\([^,]*\),.*/\1/p' "$out/summary.csv" | awk '{ printf "%.0f", 1e6 * $1 }')
+}
+loading 0
+alone=$us
+loading 1
+[ "$us" -gt 0 ] && [ "$alone" -gt $((2 * us)) ] && good=0 || good=1
+result "$good" "data_loading takes $alone us with --data-workers 0, and $us us with 1"
+launch 1 --implementations ddp --rounds 1 --data-workers 0
+losses_of() { sed 's/.*\("loss": [^,]*\),.*/\1/' "$1/rank_0_metrics.jsonl"; }
+mine=$(losses_of "$out")
+launch 1 --implementations ddp --rounds 1 --data-workers 3 --prefetch 4
+[ -n "$mine" ] && [ "$(losses_of "$out")" = "$mine" ] && good=$status || good=1
+result "$good" "the losses do not depend on --data-workers and --prefetch"
+
 # ---- rounds until the strategies are told apart ----
 
 # resolved RANKS ENDED OPTION...: a run with --resolve whose summary says that it ended so, and is a finished one.

@@ -64,6 +64,12 @@ static void write_counting_shard(size_t n)
     write_shard(n, n, 0, 0, 0, 0);
 }
 
+/* Workers, and how far ahead each is: nothing that is served depends on them. The tests that fetch a lot run in all of
+ * these ways. */
+static const int ways[][2] = {{1, 1}, {0, 1}, {1, 4}, {3, 1}, {3, 4}};
+enum { WAYS = sizeof ways / sizeof *ways };
+static int way;
+
 static struct data_options options_for(const char *name, size_t vocabulary, size_t T, size_t batch)
 {
     return (struct data_options){.path = name,
@@ -73,7 +79,9 @@ static struct data_options options_for(const char *name, size_t vocabulary, size
                                  .micro_batches = 1,
                                  .seed = 1,
                                  .rank = 0,
-                                 .ranks = 1};
+                                 .ranks = 1,
+                                 .workers = ways[way][0],
+                                 .prefetch = ways[way][1]};
 }
 
 static struct data *open_data(const struct data_options *options)
@@ -192,8 +200,10 @@ START_TEST(joined_batch_is_the_same_for_any_ranks)
     write_file(path, text, sizeof text);
     const char *source[] = {"synthetic", path, bin_path};
     for (int s = 0; s < 3; s++) {
+        way = 0;
+        int32_t *alone = joined(options_for(source[s], 500, T, BATCH), 1, 1, STEPS);
+        way = _i;
         struct data_options options = options_for(source[s], 500, T, BATCH);
-        int32_t *alone = joined(options, 1, 1, STEPS);
         for (int ranks = 1; ranks <= 4; ranks++)
             for (size_t micro_batches = 1; micro_batches <= 6; micro_batches++) {
                 if (BATCH % ((size_t)ranks * micro_batches) != 0)
@@ -285,6 +295,7 @@ START_TEST(seek_goes_to_the_start_of_a_step)
 {
     enum { T = 4, BATCH = 6, MICRO = 3, STEPS = 20, PART = BATCH / MICRO * T };
     static const size_t targets[] = {0, 7, 7, 3, 16, 0, 1, 15, 2};
+    way = _i;
     write_counting_shard(200);
     const char *source[] = {"synthetic", bin_path};
     for (int s = 0; s < 2; s++) {
@@ -315,6 +326,7 @@ START_TEST(batch_stays_until_the_next_call)
 {
     enum { T = 64, BATCH = 8, STEPS = 30, PART = T * BATCH };
     const struct timespec pause = {0, 2000000}; /* far longer than a fetch takes */
+    way = _i;
     struct data_options options = options_for("synthetic", 1000, T, BATCH);
     int32_t *all = joined(options, 1, 1, STEPS);
     struct data *data = open_data(&options);
@@ -331,6 +343,49 @@ START_TEST(batch_stays_until_the_next_call)
     }
     data_destroy(data);
     free(all);
+}
+END_TEST
+
+/* Of slots that are being filled when they are no longer wanted, nothing is served. */
+START_TEST(seek_while_it_fetches)
+{
+    enum { T = 256, BATCH = 128, STEPS = 8 };
+    int32_t *all = joined(options_for("synthetic", 1000, T, BATCH), 1, 1, STEPS);
+    const int32_t *input, *target;
+    struct timespec pause = {0, 0};
+    way = _i;
+    struct data_options options = options_for("synthetic", 1000, T, BATCH);
+    struct data *data = open_data(&options);
+    for (size_t i = 0; i < 100; i++) {
+        data_seek(data, i * 5 % STEPS);
+        pause.tv_nsec = (long)i % 7 * 40000;
+        nanosleep(&pause, NULL);
+        data_seek(data, i * 3 % STEPS);
+        data_next(data, &input, &target);
+        ck_assert_mem_eq(input, all + i * 3 % STEPS * BATCH * T, BATCH * T * sizeof *input);
+    }
+    data_destroy(data);
+    free(all);
+}
+END_TEST
+
+/* At any time: before the first batch, and with one served and the others on their way; it does not wait for all. */
+START_TEST(destroyed_while_it_fetches)
+{
+    const int32_t *input, *target;
+    struct timespec pause = {0, 0};
+    way = _i;
+    struct data_options options = options_for("synthetic", 1000, 256, 512);
+    for (int i = 0; i < 20; i++) {
+        struct data *data = open_data(&options);
+        pause.tv_nsec = i * 100000;
+        nanosleep(&pause, NULL);
+        if (i % 3)
+            data_next(data, &input, &target);
+        if (i % 3 > 1)
+            data_seek(data, 5);
+        data_destroy(data);
+    }
 }
 END_TEST
 
@@ -414,6 +469,7 @@ END_TEST
 START_TEST(a_token_that_changes_is_fatal)
 {
     static char text[20001];
+    way = _i;
     const int32_t *input, *target;
     memset(text, 'a', sizeof text);
     write_file(path, text, sizeof text);
@@ -437,14 +493,16 @@ int main(void)
     tcase_add_test(all, kinds_by_name);
     tcase_add_test(all, shards_with_and_without_header);
     tcase_add_test(all, synthetic_tokens);
-    tcase_add_test(all, joined_batch_is_the_same_for_any_ranks);
+    tcase_add_loop_test(all, joined_batch_is_the_same_for_any_ranks, 0, WAYS);
     tcase_add_test(all, each_sequence_once_an_epoch);
     tcase_add_test(all, seed_decides_the_order);
-    tcase_add_test(all, seek_goes_to_the_start_of_a_step);
-    tcase_add_test(all, batch_stays_until_the_next_call);
+    tcase_add_loop_test(all, seek_goes_to_the_start_of_a_step, 0, WAYS);
+    tcase_add_loop_test(all, batch_stays_until_the_next_call, 0, WAYS);
+    tcase_add_loop_test(all, seek_while_it_fetches, 0, WAYS);
+    tcase_add_loop_test(all, destroyed_while_it_fetches, 0, WAYS);
     tcase_add_test(all, wrong_shards);
     tcase_add_test(all, ranks_check_disjoint_parts);
-    tcase_add_exit_test(all, a_token_that_changes_is_fatal, 1);
+    tcase_add_loop_exit_test(all, a_token_that_changes_is_fatal, 1, 0, WAYS);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

@@ -62,6 +62,8 @@ static const struct {
     {"--vocab-size|65537", {"--vocab-size 65537", "from 0 to 65536"}},
     {"--d-model|1", {"--d-model 1", "from 2"}},
     {"--max-norm|0", {"--max-norm 0"}},
+    {"--data-workers|257", {"--data-workers 257", "from 0 to 256"}},
+    {"--prefetch|0", {"--prefetch 0", "from 1 to 10000"}},
     {"--rope-theta|0.5", {"--rope-theta 0.5", "from 1"}},
     {"--resolve|1%|--max-minutes|0", {"--max-minutes 0", "from 0.001"}},
     {"--resolve|0%", {"--resolve 0%: expected a percentage from 0.01 to 50"}},
@@ -99,6 +101,7 @@ static const struct {
     {"--output=", {"--output ''", "not empty"}},
     {"--help|foo", {"--help foo: expected all"}},
     /* what does not fit together */
+    {"--data-workers|0|--prefetch|1", {"--prefetch 1 is for the threads of --data-workers"}},
     {"--max-minutes|3", {"--max-minutes needs --resolve"}},
     {"--resolve|1%|--implementations|none,ddp", {"--resolve compares those", "that reduce", "two or more"}},
     {"--d-model|30|--num-heads|4", {"--num-heads 4", "--d-model 30", "these do: 1, 3, 5, 15"}},
