@@ -13,6 +13,7 @@ const char *const phase_name[PHASES + 1] = {
     [PHASE_FORWARD] = "forward_pass",        [PHASE_BACKWARD] = "backward_pass",
     [PHASE_GRADIENT_SYNC] = "gradient_sync", [PHASE_CLIPPING] = "gradient_clipping_warmup",
     [PHASE_OPTIMIZER] = "optimizer_step",    [PHASE_LR_SCHEDULING] = "lr_scheduling",
+    [PHASE_CHECKPOINT] = "checkpoint",
 };
 const char *const ready_name = "ready";
 static const char *const delay_name = "injected_delay";
@@ -131,6 +132,11 @@ void step_run(struct trainer *t, int slot)
     t->step++;
     t->update++;
     optimizer_set_step(optimizer, model, schedule_learning_rate(&t->schedule, t->step), t->update);
+
+    if (checkpoint_is_due(t)) {
+        enter_phase(t, PHASE_CHECKPOINT);
+        checkpoint_save(t);
+    }
     enter_phase(t, PHASES);
 }
 
@@ -144,6 +150,8 @@ void trainer_create(struct trainer *t, const struct adamw *adamw, size_t slots)
     t->record = t->device->allocate(slots * RECORDS * sizeof *t->record);
     t->start = t->device->allocate(t->model->arena * sizeof *t->start);
     t->device->copy(t->start, t->model->weight, t->model->arena);
+    if (t->checkpoint.every && t->checkpoint.job->rank == 0)
+        t->checkpoint.piece = t->device->allocate_host(checkpoint_piece_bytes());
     t->phase = PHASES;
     trainer_reset(t, 0);
 }
@@ -157,15 +165,22 @@ void trainer_destroy(struct trainer *t)
     t->device->release(t->target);
     t->device->release(t->record);
     t->device->release(t->start);
+    if (t->checkpoint.piece)
+        t->device->release_host(t->checkpoint.piece);
 }
 
 void trainer_reset(struct trainer *t, long step)
 {
     t->device->copy(t->model->weight, t->start, t->model->arena);
-    model_weights_changed(t->model);
     optimizer_reset(&t->optimizer, t->model);
+    trainer_set_step(t, step, 1);
+}
+
+void trainer_set_step(struct trainer *t, long step, long update)
+{
+    model_weights_changed(t->model);
     t->step = step;
-    t->update = 1;
+    t->update = update;
     optimizer_set_step(&t->optimizer, t->model, schedule_learning_rate(&t->schedule, step), t->update);
     data_seek(t->data, step < 0 ? 0 : (size_t)step);
     t->device->synchronize();

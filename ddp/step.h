@@ -2,6 +2,7 @@
 #ifndef DDP_STEP_H
 #define DDP_STEP_H
 
+#include "ddp/checkpoint.h"
 #include "ddp/data.h"
 #include "ddp/model.h"
 #include "ddp/optimizer.h"
@@ -10,7 +11,7 @@
 
 /* The phases of a step, in order; each is a span of the host lane under its name. Data loading, forward and backward
  * occur once per micro-batch. gradient_sync is what remains visible after backward (the wait). gradient_clipping_warmup
- * occurs in warm-up steps alone. */
+ * occurs in warm-up steps alone, checkpoint in steps that save one; of that, all ranks but the first wait. */
 enum step_phase {
     PHASE_ZERO_GRAD,
     PHASE_DATA_LOADING,
@@ -20,6 +21,7 @@ enum step_phase {
     PHASE_CLIPPING,
     PHASE_OPTIMIZER,
     PHASE_LR_SCHEDULING,
+    PHASE_CHECKPOINT,
     PHASES
 };
 extern const char *const phase_name[PHASES + 1]; /* then NULL */
@@ -46,6 +48,7 @@ struct trainer {
     int log_grad_norm;        /* compute the norm in the other steps as well */
     int watch_core;           /* phases keep how long the training thread waited for a core */
     int64_t delay_ns[PHASES]; /* this rank sleeps for so long whenever that phase begins */
+    struct checkpoint checkpoint;
 
     long step;               /* where the schedule and the data stand */
     long update;             /* AdamW's step number, from 1 */
@@ -65,6 +68,10 @@ void trainer_destroy(struct trainer *trainer); /* a zeroed trainer is fine */
 /* Back to the starting weights and zero moments, with schedule and data at `step` (the data at 0 if that is below), for
  * a first update of AdamW. */
 void trainer_reset(struct trainer *trainer, long step);
+
+/* Goes on at that step of schedule and data, with that update of AdamW, from the weights and moments that there are;
+ * waits for the device. */
+void trainer_set_step(struct trainer *trainer, long step, long update);
 
 /* Goes on with another device of the same memory (traced, or not) and another reducer. */
 void trainer_use(struct trainer *trainer, const struct device *device, struct reducer *reducer);

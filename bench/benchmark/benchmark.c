@@ -23,7 +23,9 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
     if (o->n > 0 && o->attainable &&
         reduce == o->n) /* the bound is made from when gradients are final without communication */
         return error_report("--attainable needs none among the --implementations");
-    return o->n < 0 ? -1 : training_options_check(o, table, 0);
+    if (o->n < 0 || training_options_check(o, table, 0))
+        return -1;
+    return training_options_check_saved(o, (size_t)(o->block_start + DISCARDED_STEPS), o->block_steps);
 }
 
 static cJSON *create_summary(const struct run *run, const struct results *results)

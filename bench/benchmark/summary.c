@@ -20,7 +20,8 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
         figures_add_value(figures, label, "step_p5", "s", step->p5, step->n, BETTER_NONE);
         figures_add_value(figures, label, "step_p95", "s", step->p95, step->n, BETTER_NONE);
         for (int p = 0; p < PHASES; p++)
-            figures_add_estimate(figures, label, phase_name[p], "s", &row->seconds[p], BETTER_LOWER, 0);
+            if (row->seconds[p].median > 0) /* it ran */
+                figures_add_estimate(figures, label, phase_name[p], "s", &row->seconds[p], BETTER_LOWER, 0);
         figures_add_estimate(figures, label, "tokens_per_second", "1/s", &row->tokens_per_second, BETTER_HIGHER, 0);
         figures_add_estimate(figures, label, "communication_ratio", "1", &row->communication_ratio, BETTER_LOWER, 0);
         figures_add_estimate(figures, label, "sync_cost", "s", &row->sync_cost, BETTER_LOWER, 0);
@@ -54,7 +55,8 @@ static const struct column row_columns[] = {
     {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_per_second.median), "1/s", 1, 9, 0},
     {"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost.median), "s", 1e3, 9, 2},
     {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(sync_cost.ci_low), "s", 1e3, -16, 2},
-    /* with --attainable only: */
+    /* with the options of these names only: */
+    {"checkpoint", "check-\npoint ms", COLUMN_REAL, FIELD(seconds[PHASE_CHECKPOINT].median), "s", 1e3, 9, 2},
     {"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable.median), "s", 1e3, 9, 2},
     {"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable.ratio), "1", 1, 6, 2},
 };
@@ -62,13 +64,20 @@ static const struct column row_columns[] = {
 
 void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summary)
 {
-    enum { WITH_ATTAINABLE = sizeof row_columns / sizeof *row_columns };
+    enum { ALWAYS = sizeof row_columns / sizeof *row_columns - 3 };
+    struct column column[ALWAYS + 3];
     char note[1024];
-    int attainable = 0, below = 0;
+    size_t columns = ALWAYS;
+    int saves = 0, attainable = 0, below = 0;
     for (int i = 0; i < c->n; i++) {
+        saves |= c->row[i].seconds[PHASE_CHECKPOINT].median > 0;
         attainable |= isfinite(c->row[i].attainable.median);
         below |= c->row[i].step_to_attainable.ratio < 0.95;
     }
+    memcpy(column, row_columns, ALWAYS * sizeof *column);
+    for (size_t i = ALWAYS; i < ALWAYS + 3; i++)
+        if (i == ALWAYS ? saves : attainable)
+            column[columns++] = row_columns[i];
     snprintf(note, sizeof note,
              "Medians over %zu round%s; a sample is the mean of %zu timed step%s.\n"
              "sync: time spent waiting for communication after backward. sync cost: (geometric mean, over the\n"
@@ -79,9 +88,8 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
                    "it\nhad several in flight at once, which hides the latency of each, or ran while the machine was "
                    "less busy.\n"
                  : "");
-    results_add_table(summary,
-                      &(struct table){"implementations", NULL, row_columns, WITH_ATTAINABLE - (attainable ? 0 : 2),
-                                      c->row, (size_t)c->n, sizeof *c->row, 0, note});
+    results_add_table(summary, &(struct table){"implementations", NULL, column, columns, c->row, (size_t)c->n,
+                                               sizeof *c->row, 0, note});
 }
 
 /* ---- buckets ---- */

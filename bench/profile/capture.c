@@ -133,7 +133,7 @@ static void create_capture(struct capture *capture, struct run *run, int row, co
 }
 
 /* Runs steps that touch everything once, and says how long the `steps` of the capture will take. Returns about how long
- * one takes, the same on every rank. */
+ * one takes, the same on every rank; or -1 there, reported: no checkpoint can be written. */
 static int64_t warm_up(const struct capture *capture, struct run *run, size_t steps, const char *directory)
 {
     int64_t start = 0;
@@ -147,6 +147,8 @@ static int64_t warm_up(const struct capture *capture, struct run *run, size_t st
         run->steps_run++;
     }
     int64_t step_ns = (int64_t)job_max(run->job, (double)(clock_now_ns() - start));
+    if (job_agree(run->job, checkpoint_try(&run->trainer)))
+        return -1;
     run_start(run, capture->row, 0);
     if (run->job->rank)
         return step_ns;
@@ -267,10 +269,12 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
             run->device->download(&loss, run->trainer.record + run->timeline.step * RECORDS + RECORD_LOSS, sizeof loss);
             show_step(&progress, &run->trainer.schedule, step, o->steps_per_epoch, loss);
         }
+        if (run->trainer.checkpoint.failed) /* on all ranks */
+            status = job_agree(run->job, -1);
         size_t done = step + 1;
         if (done % a_second == 0 || done == steps) /* so that all stop after the same step */
             capture->interrupted = job_max(run->job, signal_seen) > 0;
-        if (done == due && done < steps) {
+        if (done == due && done < steps && !status) {
             gpu_tracer_hold(&run->gpu_tracer, &run->timeline);
             collect_steps(capture, run);
             status = job_agree(run->job, trace_files_write(capture->options, results, &capture->trace));
@@ -296,6 +300,8 @@ int capture_run(struct capture *capture, struct run *run, int row, const char *n
     create_capture(capture, run, row, options);
     prepare_trace(capture, run, name);
     int64_t step_ns = warm_up(capture, run, steps, results->top);
+    if (step_ns < 0)
+        return -1;
     sigaction(SIGINT, &note, &before_int);
     sigaction(SIGTERM, &note, &before_term);
     job_compare_clocks(run->job, clock_now_ns, &before);

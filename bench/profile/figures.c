@@ -100,7 +100,7 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
     double *core_wait = allocate(n + 1, sizeof *core_wait);
     double *work = allocate(n + 1, sizeof *work), *of_rank = allocate((size_t)job->size, sizeof *of_rank);
     for (int p = PHASES; p >= 0; p--) { /* the step first: shares are of it */
-        int is_work = p < PHASES && p != PHASE_GRADIENT_SYNC;
+        int is_work = p < PHASES && p != PHASE_GRADIENT_SYNC && p != PHASE_CHECKPOINT; /* in these ranks wait */
         double sum = 0;
         for (size_t i = 0; i < steps; i++) {
             const struct step_times *t = &capture->times[(size_t)figures->first + i];

@@ -130,12 +130,12 @@ struct rank_figure {
     struct overlap mean;                         /* of its steps */
     double offset, drift, drift_error, residual; /* of its clock: seconds; drifts in seconds a second */
 
-    /* Its work: the phases of a step without gradient_sync, which waits for the others; medians over its steps. The
-     * fast ranks are those up to the lower quartile, of four or fewer ranks the fastest. */
+    /* Its work: the phases of a step without gradient_sync and checkpoint, which wait for others; medians over its
+     * steps. The fast ranks are those up to the lower quartile, of four or fewer ranks the fastest. */
     double late;            /* work beyond that of the fast ranks */
     double core_wait;       /* in which its training thread had no core; 0 on GPUs, where that is not watched */
     double late_in[PHASES]; /* of each phase without that wait: its lower quartile beyond that of the ranks that are
-                               fast in it; 0 of gradient_sync */
+                               fast in it; 0 of those two */
     double saves; /* work of the latest rank beyond that of the next after this one: what a step would be shorter
                      if this rank, and those that are later, were as fast as the next; 0 of a fast rank */
 

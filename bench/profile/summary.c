@@ -33,6 +33,7 @@ static void add_step(const struct profile *p, cJSON *summary)
         {"waiting for communication", phase[PHASE_GRADIENT_SYNC].share, p->controls.communicates},
         {"clipping", phase[PHASE_CLIPPING].share, 0},
         {"optimizer", phase[PHASE_OPTIMIZER].share, 0},
+        {"saving a checkpoint", phase[PHASE_CHECKPOINT].share, 0},
     };
     char text[320] = "", step[CELL];
     double rest = 1;
@@ -127,8 +128,10 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     double step = f->phase[PHASES].mean;
     for (int i = 0; i < PHASES + !p->controls.rounds;
          i++) { /* the step is that of the controls, which are interleaved */
-        struct estimate phase = without_interval(f->phase[i].median, n);
-        figures_add_estimate(list, label, f->phase[i].name, "s", &phase, BETTER_LOWER, i == PHASES);
+        /* not every step saves a checkpoint */
+        struct estimate phase = without_interval(i == PHASE_CHECKPOINT ? f->phase[i].mean : f->phase[i].median, n);
+        if (f->phase[i].mean > 0)
+            figures_add_estimate(list, label, f->phase[i].name, "s", &phase, BETTER_LOWER, i == PHASES);
     }
     figures_add_value(list, label, "tokens_per_second", "1/s", p->facts.tokens / step, n, BETTER_HIGHER);
     figures_add_value(list, label, "model_flops_per_second", "FLOP/s", p->facts.flops / step, n, BETTER_HIGHER);

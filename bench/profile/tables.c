@@ -32,8 +32,13 @@ static const struct column phase_columns[] = {
 static void add_phases(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;
+    struct phase_figure row[PHASES + 1];
     char title[160], note[320];
     double step = f->phase[PHASES].mean;
+    size_t rows = 0;
+    for (int i = 0; i <= PHASES; i++)
+        if (f->phase[i].mean > 0) /* it ran */
+            row[rows++] = f->phase[i];
     snprintf(title, sizeof title, "Phases of %s in %d captured step%s of %s epochs on %d rank%s, ms a step",
              p->facts.label, f->steps, text_plural((size_t)f->steps), f->epochs, f->ranks,
              text_plural((size_t)f->ranks));
@@ -43,8 +48,8 @@ static void add_phases(const struct profile *p, cJSON *summary)
              "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (gradient_sync / step) %.3f.\n",
              f->ranks * f->steps, p->facts.tokens / step, 1e-9 * p->facts.flops / step,
              f->phase[PHASE_GRADIENT_SYNC].share);
-    results_add_table(summary, &(struct table){"phases", title, COLUMNS(phase_columns), f->phase, PHASES + 1,
-                                               sizeof *f->phase, 0, note});
+    results_add_table(summary,
+                      &(struct table){"phases", title, COLUMNS(phase_columns), row, rows, sizeof *row, 0, note});
 }
 
 /* ---- operations ---- */

@@ -61,7 +61,8 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
     results_add_table(
         summary, &(struct table){
                      "stragglers", title, COLUMNS(straggler_columns), row, (size_t)c->ranks, sizeof *row, SHOWN,
-                     "All a step. late: all phases but gradient_sync, beyond those of the fast ranks (up to the "
+                     "All a step. late: all phases but gradient_sync (and checkpoint), beyond those of the fast ranks "
+                     "(up to the "
                      "lower quartile).\nwould save: if this rank and those above it were as fast as "
                      "the one below. without a core: of its phases, because\nothers ran on the cores "
                      "that it may use. most in: in most steps, without that wait. last: of the "

@@ -15,7 +15,7 @@ struct attainable {
     int n, tensors;
     size_t rounds;
     double *none;  /* [tensors + 2, rounds] of `none`: when each gradient is final, from the step's start; the end of
-                      backward; clipping and optimizer */
+                      backward; clipping, optimizer and checkpoint */
     double *alone; /* [n, tensors, rounds]: each collective of an implementation by itself, of at most so many */
 };
 
@@ -61,7 +61,8 @@ static void measure_none(struct attainable *attainable, const struct timeline *t
     steps_add_ready(timeline, times, DISCARDED_STEPS, steps, n, mine);
     for (const struct step_times *step = times + DISCARDED_STEPS; step < times + steps; step++) {
         mine[tensors] += 1e-9 * (double)(step->backward_end_ns - step->start_ns) / n;
-        mine[tensors + 1] += 1e-9 * (double)(step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_OPTIMIZER]) / n;
+        int64_t update_ns = step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_OPTIMIZER];
+        mine[tensors + 1] += 1e-9 * (double)(update_ns + step->phase_ns[PHASE_CHECKPOINT]) / n;
     }
     for (int i = 0; i < tensors + 2; i++)
         attainable->none[(size_t)i * attainable->rounds + round] = mine[i];

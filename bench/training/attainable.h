@@ -10,8 +10,8 @@
 /* Seconds from a step's start in which perfect overlap of a plan of n collectives would be done:
  * max(C, max over i of (ready_i + sum over j >= i of alone_j)) + rest, where C is the end of backward, ready[i] when
  * the last gradient of collective i is final (both without communication), alone[i] the time of that collective by
- * itself, and rest clipping and optimizer. The order is that in which backward completes the buckets, also for a
- * strategy that launches them in another one: the bound is what the same collectives could reach. */
+ * itself, and rest clipping, optimizer and checkpoint. The order is that in which backward completes the buckets, also
+ * for a strategy that launches them in another one: the bound is what the same collectives could reach. */
 double attainable_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest);
 
 struct attainable;

@@ -148,6 +148,16 @@ void run_add_notes(const struct run *run, cJSON *summary)
         results_add_line(summary, "notes",
                          "The communication thread of rank 0 used %.2f cores during the computation (progress %s).",
                          counts->comm_cpu_seconds / counts->comm_seconds, run->comm->progress);
+    const struct checkpoint *saved = &run->trainer.checkpoint;
+    double bytes = (double)checkpoint_bytes(run->model.arena), rate = bytes * (double)saved->saved / saved->seconds;
+    if (saved->saved) {
+        results_add_line(summary, "notes",
+                         "Checkpoints: rank 0 wrote %.1f MB %zu time%s at %.0f MB/s (mean, until it was on disk), the "
+                         "last to %s.",
+                         1e-6 * bytes, saved->saved, text_plural(saved->saved), 1e-6 * rate, saved->path);
+        json_add_number(summary, "checkpoint_bytes", bytes);
+        json_add_number(summary, "checkpoint_bytes_per_second", rate);
+    }
     if (counts->dropped_spans)
         results_add_line(summary, "notes", "Warning: %d spans found the timeline full; phase times are incomplete.",
                          counts->dropped_spans);

@@ -73,6 +73,8 @@ static const struct option schedule_rows[] = {
      .help = "no backward pass and no update, as for inference; for the implementation none"},
     {.name = "log-grad-norm", .kind = &option_flag, .offset = FIELD(log_grad_norm),
      .help = "compute the gradient norm in every step"},
+    {.name = "checkpoint-every", .kind = &option_count, .offset = FIELD(checkpoint_every), .initial = "0",
+     .high = 1e9, .help = "save weights and optimizer state after every so many steps, in the phase checkpoint; 0: never"},
 };
 static const struct option block_rows[] = {
     {.name = "regime", .kind = &option_choice, .offset = FIELD(regime), .initial = "active", .choices = regime_names,
@@ -149,10 +151,12 @@ int training_options_check(struct training_options *o, const struct option_table
                             o->batch_size_per_rank);
     if (workload_check(&o->workload, o->data))
         return -1;
-    if (o->forward_only && (o->attainable || o->regime == REGIME_WARMUP || o->log_grad_norm))
+    if (o->forward_only && (o->attainable || o->regime == REGIME_WARMUP || o->log_grad_norm || o->checkpoint_every))
         return error_report("--forward-only has no gradients: leave out %s", o->attainable      ? "--attainable"
                                                                              : o->log_grad_norm ? "--log-grad-norm"
-                                                                                                : "--regime warmup");
+                                                                             : o->checkpoint_every
+                                                                                 ? "--checkpoint-every"
+                                                                                 : "--regime warmup");
     if (!o->data_workers && option_was_given(table, "prefetch"))
         return error_report("--prefetch %zu is for the threads of --data-workers, and there are none", o->prefetch);
     if (o->warmup_epochs > o->num_epochs)
@@ -174,6 +178,16 @@ int training_options_check(struct training_options *o, const struct option_table
     if (o->block_steps > 1000000)
         return error_report("%zu timed steps a block; at most 1000000", o->block_steps);
     return 0;
+}
+
+int training_options_check_saved(const struct training_options *o, size_t first, size_t steps)
+{
+    size_t every = o->checkpoint_every;
+    if (!every || (first + steps) / every > first / every)
+        return 0;
+    return error_report("--checkpoint-every %zu: none is due in the steps that are measured, %zu to %zu; use at most "
+                        "%zu",
+                        every, first + 1, first + steps, steps);
 }
 
 int training_options_fit(struct training_options *o, int ranks)

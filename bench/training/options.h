@@ -85,6 +85,7 @@ struct training_options {
     size_t num_epochs, warmup_epochs, steps_per_epoch;
     double lr, max_norm, weight_decay;
     int forward_only, log_grad_norm;
+    size_t checkpoint_every; /* steps; 0: never */
     enum regime regime;
     size_t rounds, steps_per_block; /* rounds: with resolve, the least; steps_per_block 0: the epochs of the regime */
     double resolve, max_minutes;    /* resolve: percent; 0: just those rounds */
@@ -121,6 +122,9 @@ struct model_sizes workload_sizes(const struct workload *workload, size_t batch)
 /* Checks what can be checked without ranks, and sets the steps: those of a block are the steps of the regime's epochs,
  * but at most most_block_steps (0: no limit), unless --steps-per-block was given. 0, or -1, reported. */
 int training_options_check(struct training_options *options, const struct option_table *table, size_t most_block_steps);
+
+/* Whether --checkpoint-every, if it was given, is due in those steps behind the first ones. 0, or -1, reported. */
+int training_options_check_saved(const struct training_options *options, size_t first, size_t steps);
 
 /* Fits the options to a number of ranks: sets batch_size to the global batch. 0; or -1, reported, for a batch that does
  * not divide (the message says which sizes fit), or a rank that there is not. */

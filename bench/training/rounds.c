@@ -245,8 +245,9 @@ static void run_block(struct run *run, struct window *window, struct block *b)
 
 /* ---- the rounds ---- */
 
-/* The first step: how long will the rest take? */
-static void estimate(struct run *run, size_t units)
+/* The first step: how long will the rest take? And can its checkpoints be written? Returns 0; or -1, on every rank and
+ * reported. */
+static int estimate(struct run *run, size_t units)
 {
     int first = 0;
     char words[CELL];
@@ -261,8 +262,11 @@ static void estimate(struct run *run, size_t units)
     run->steps_run++;
     double seconds = job_max(run->job, 1e-9 * (double)(clock_now_ns() - start));
     size_t steps = units * (DISCARDED_STEPS + run->options->block_steps);
-    if (run->job->rank)
-        return;
+    int status = job_agree(run->job, checkpoint_try(&run->trainer));
+    if (run->job->rank || status)
+        return status;
+    const struct checkpoint *c = &run->trainer.checkpoint;
+    seconds += c->saved ? c->seconds / (double)(c->saved * c->every) : 0;
     fprintf(stderr, "The first step took %.2f s; ", seconds);
     if (run->options->resolve > 0)
         fprintf(stderr, "the others go on until --resolve is answered, for %s at most.",
@@ -270,6 +274,7 @@ static void estimate(struct run *run, size_t units)
     else
         fprintf(stderr, "the other %zu will take about %s.", steps, text_duration(words, seconds * (double)steps));
     fprintf(stderr, " Results go to %s as they come.\n", run->directory);
+    return 0;
 }
 
 /* After a round, with --resolve: sets run->planned, to the rounds made if they are enough or there is no time for one
@@ -316,12 +321,11 @@ int run_rounds(struct run *run, const struct run_hooks *hooks)
                       .overlap = allocate(steps, sizeof *b.overlap),
                       .record = allocate(steps * RECORDS, sizeof *b.record),
                       .loss = allocate(steps, sizeof *b.loss)};
-    int status = 0;
     /* the weights have moved after the first step; in the warm-up regime, where the rate is 0 until the second step of
      * the ramp, after that */
     int judged = o->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
     losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
-    estimate(run, units);
+    int status = estimate(run, units);
     progress_begin(&progress, run->job->rank ? 0 : units);
     int64_t start = clock_now_ns(), written = start;
     struct window window;
@@ -332,7 +336,8 @@ int run_rounds(struct run *run, const struct run_hooks *hooks)
             series_grow(&m->seconds, (size_t)m->n * FIGURES, &m->capacity);
         b.implementation = rotated(b.round, (int)(done % (size_t)o->n), o->n);
         run_block(run, &window, &b);
-        status = job_agree(run->job, hooks->block(hooks->context, run, &b));
+        int wrote = hooks->block(hooks->context, run, &b);
+        status = job_agree(run->job, run->trainer.checkpoint.failed ? -1 : wrote);
         if (status)
             break;
         show_progress(&progress, run, ++done, &b);

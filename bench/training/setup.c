@@ -6,6 +6,7 @@
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Lays the model out and asks whether it fits, before anything is allocated. */
@@ -31,7 +32,7 @@ static int plan_model(struct run *run, int stages)
     return memory_check(run);
 }
 
-static void create_trainer(struct run *run)
+static void create_trainer(struct run *run, const struct results *results)
 {
     const struct training_options *o = run->options;
     run->reducer = allocate((size_t)o->n, sizeof *run->reducer);
@@ -53,7 +54,10 @@ static void create_trainer(struct run *run)
         .max_norm = (float)o->max_norm,
         .forward_only = o->forward_only,
         .log_grad_norm = o->log_grad_norm,
+        .checkpoint = {.every = o->checkpoint_every, .job = run->job, .seed = o->seed},
     };
+    struct checkpoint *checkpoint = &run->trainer.checkpoint;
+    snprintf(checkpoint->path, sizeof checkpoint->path, "%s/checkpoint.bin", results->directory);
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
         run->trainer.delay_ns[d->phase] += d->rank == run->job->rank ? (int64_t)(1e6 * d->ms) : 0;
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, (float)o->weight_decay};
@@ -102,7 +106,7 @@ int run_set_up(struct run *run, const struct run_options *options, const char *m
     /* in memory that the comm is fast in */
     model_allocate(&run->model, device, run->comm->allocate(run->comm, run->model.arena * sizeof(float)));
     model_initialize(&run->model, o->seed);
-    create_trainer(run);
+    create_trainer(run, results);
     measurements_create(&run->measurements, o->n, o->rounds);
     run->planned = o->rounds;
     if (job_agree(run->job, run_json_write(run, mode, command, results)))

@@ -49,7 +49,7 @@ enum memory_part {
     MEMORY_ACTIVATIONS,   /* what forward keeps for backward, and scratch */
     MEMORY_COMMUNICATION, /* staged buffers, and the temporary copy that MPI makes while it reduces */
     MEMORY_STAGING,       /* on a GPU by MPI: the host's memory for them and for the gradients, and MPI's copy */
-    MEMORY_DATA,          /* micro-batches */
+    MEMORY_DATA,          /* micro-batches, and on rank 0 the piece of a checkpoint that is being written */
     MEMORY_RECORDS,       /* the spans of a block's steps, and one sample of every block */
     MEMORY_PARTS
 };

@@ -175,6 +175,23 @@ result "$good" "--forward-only: the first step has the loss of one that trains (
         "$(wc -l <"$out/rank_0_metrics.jsonl")" ] && good=0 || good=1
 result "$good" "--forward-only: no backward pass and no update"
 
+# ---- checkpoints ----
+
+launch 2 --implementations none --rounds 1 --checkpoint-every 2
+[ -s "$out/checkpoint.bin" ] && [ ! -e "$out/checkpoint.bin.tmp" ] && grep -qE '^Checkpoints: rank 0 wrote .* 3 times at .*/checkpoint.bin[.]$' printed &&
+    [ "$(grep -c '"checkpoint_ms": ' "$out/rank_1_metrics.jsonl")" = 2 ] && good=$status || good=1
+result "$good" "--checkpoint-every 2: one that is read back, and two in the 4 steps of a block (status $status)"
+grep -qx ' *ms  *ms  *ms  *ms  *ms  *ratio  *per s  *ms  *interval  *point ms' printed && good=0 || good=1
+result "$good" "--checkpoint-every 2: its time is in the table"
+launch 2 --implementations none --rounds 1
+! grep -q checkpoint printed "$out"/summary.* "$out"/*.jsonl && good=$status || good=1
+result "$good" "without it, nothing speaks of checkpoints (status $status)"
+mkdir -p "$temporary/taken/checkpoint.bin.tmp"
+launch 2 --checkpoint-every 2 --output "$temporary/taken"
+[ "$status" = 1 ] && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && [ ! -s "$temporary/taken/rank_0_metrics.jsonl" ] &&
+    grep -qE '^ddpbench: --checkpoint-every: cannot write the .* MB of .*/checkpoint.bin: Is a directory$' said && good=0 || good=1
+result "$good" "a checkpoint that cannot be written ends the run before anything is measured"
+
 # ---- workers that prepare data ----
 
 # loading WORKERS: sets us to those of data_loading, where preparing a batch takes long and a step longer.
@@ -300,6 +317,14 @@ if "${unshare[@]}" mount -t tmpfs none disk 2>/dev/null; then
 else
     echo "skip - a full disk: no file system may be mounted here"
 fi
+
+begin 2 --checkpoint-every 2
+until mkdir "$out/checkpoint.bin.tmp" 2>/dev/null; do rm -f "$out/checkpoint.bin.tmp"; done
+finish
+[ "$status" = 1 ] && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && grep -q '^ddpbench: --checkpoint-every: cannot write ' said &&
+    valid "$out"/*.json "$out"/*.jsonl >>said && grep -q '^Checkpoints: ' "$out/summary.txt" &&
+    [ "$(($(wc -l <"$out/rank_1_metrics.jsonl") % 4))" = 0 ] && [ -s "$out/checkpoint.bin" ] && good=0 || good=1
+result "$good" "a checkpoint that can no longer be written ends the run in words; what was measured is kept (status $status)"
 
 # The same by a limit on the size of files, set while it runs.
 runs=$((runs + 1)) out=$temporary/out$runs

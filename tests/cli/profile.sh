@@ -119,6 +119,12 @@ with_python "memory always, with --profile-counters more: in the rows" rows \
     "'[memory]' in rows and {'memory', 'learning_rate', 'loss', 'grad_norm'} <= set(rows)"
 with_python "warm-up epochs: named with their learning rate, and clipping is in them alone" rows \
     "rows.count('gradient_clipping_warmup') == 2 and 'warmup_epoch_1 (lr=0)' in rows and 'warmup_epoch_2 (lr=0.0005)' in rows and 'active_epoch_3 (lr=0.001)' in rows"
+profile 3 ddp_bucketed --checkpoint-every 2 --num-epochs 7 --data-workers 2 --prefetch 3
+with_python "--checkpoint-every 2: every figure agrees with the traces" agrees
+with_python "--checkpoint-every 2: a phase of every second step, in the table too" rows \
+    "rows.count('checkpoint') == 3 and 'ProfilerStep#7' in rows"
+with_python "--checkpoint-every 2: no rank is late because it waits for the file" summary \
+    "'checkpoint' in [row['name'] for row in t['phases']] and 'checkpoint' not in [row['late_phase'] for row in t['stragglers']]"
 profile 2 ddp_bucketed --trace-gzip
 ! grep -q "^The same memory\|^Clocks of" printed && grep -q "^Memory of the arrays" printed &&
     grep -q "^In summary.json, or with --verbose: all rows, and the tables memory_by_operation, stalls, clocks.$" printed &&

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { STEPS = 5 };
 
@@ -375,6 +376,63 @@ START_TEST(the_optimizer_is_told_each_step)
 }
 END_TEST
 
+/* Saved after the third step and restored by another trainer, training goes on the same, bit for bit: clipped steps
+ * and others. All ranks are in the phase, and wait for the file. */
+START_TEST(a_checkpoint_goes_on_the_same)
+{
+    enum { EVERY = 3, DELAY_NS = 50000000 };
+    struct one_rank one;
+    float record[STEPS][RECORDS];
+    int64_t phase[2] = {getpid()}, *all = allocate(2 * (size_t)job.size, sizeof *all); /* its start and end */
+    job_gather(&job, phase, sizeof phase, all);
+    struct checkpoint checkpoint = {.every = EVERY, .job = &job, .seed = 3};
+    snprintf(checkpoint.path, sizeof checkpoint.path, "/tmp/test_parity_%d.bin", (int)all[0]);
+
+    one_rank_create(&one, job.rank, job.size, 2, EVERY + 1);
+    one.trainer.checkpoint = checkpoint;
+    one.trainer.checkpoint.piece = job.rank ? NULL : one.model.device->allocate_host(checkpoint_piece_bytes());
+    one.trainer.delay_ns[PHASE_CHECKPOINT] = job.rank ? 0 : DELAY_NS;
+    train(&one, &strategy_ddp_bucketed, 2000, COMM_FLOAT32, STEPS);
+    ck_assert_uint_eq(one.trainer.checkpoint.saved, 1);
+    const struct lane *host = &one.timeline.lane[LANE_HOST];
+    int phases = 0;
+    for (const struct span *s = host->span; s < host->span + host->n; s++)
+        if (step_phase_of(s) == PHASE_CHECKPOINT) {
+            phases++;
+            ck_assert_int_eq(s->step, EVERY - 1);
+            phase[0] = s->queued_ns;
+            phase[1] = s->returned_ns;
+        }
+    ck_assert_int_eq(phases, 1);
+    job_gather(&job, phase, sizeof phase, all);
+    ck_assert_int_ge(phase[1], all[0] + DELAY_NS);
+    one.model.device->download(record, one.trainer.record, sizeof record);
+    float *weights = on_host(one.model.device, one.model.weight, one.model.arena);
+    one_rank_destroy(&one);
+
+    one_rank_create(&one, job.rank, job.size, 2, EVERY + 1);
+    train(&one, &strategy_ddp_bucketed, 2000, COMM_FLOAT32, 1);
+    ck_assert_int_eq(checkpoint_restore(checkpoint.path, &one.trainer), -1); /* the seed */
+    error_clear();
+    one.trainer.checkpoint.seed = 3;
+    ck_assert_msg(!checkpoint_restore(checkpoint.path, &one.trainer), "%s", error_text());
+    ck_assert_int_eq(one.trainer.step, EVERY);
+    for (int i = EVERY; i < STEPS; i++) {
+        step_run(&one.trainer, i);
+        ck_assert_float_eq(recorded(&one, i, RECORD_LOSS), record[i][RECORD_LOSS]);
+        ck_assert_float_eq(recorded(&one, i, RECORD_GRAD_NORM), record[i][RECORD_GRAD_NORM]);
+    }
+    float *restored = on_host(one.model.device, one.model.weight, one.model.arena);
+    ck_assert_mem_eq(restored, weights, one.model.arena * sizeof *weights);
+    free(weights);
+    free(restored);
+    free(all);
+    job_barrier(&job);
+    unlink(checkpoint.path);
+    one_rank_destroy(&one);
+}
+END_TEST
+
 int main(void)
 {
     on_device_or_skip(); /* before MPI begins: every rank of a machine says so, and ends */
@@ -394,6 +452,7 @@ int main(void)
     tcase_add_test(core, bf16_is_close_and_the_same_everywhere);
     tcase_add_test(core, a_step_records_its_phases);
     tcase_add_test(core, the_optimizer_is_told_each_step);
+    tcase_add_test(core, a_checkpoint_goes_on_the_same);
     suite_add_tcase(suite, core);
     tcase_add_test(tests, ranks_equal_one_process);
     tcase_add_test(tests, accumulation_equals_one_process);

@@ -1,13 +1,16 @@
 /* test_step.c - the memory that is reserved for spans holds what steps record, for every strategy, with and
- * without tracing, and tracing changes nothing that is trained. */
+ * without tracing; tracing changes nothing that is trained; and the files of checkpoints. */
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 
 #include "ddp/comm_self.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { STEPS = 2 };
 
@@ -18,6 +21,8 @@ struct way {
     long warmup_steps; /* up to that step gradients are clipped */
     int log_grad_norm, traced, after_backward;
 };
+
+static const struct job alone = {.size = 1};
 
 struct one_rank {
     struct timeline timeline;
@@ -54,6 +59,7 @@ static void one_rank_create(struct one_rank *one, const struct way *way)
                                     .ranks = 1,
                                     .micro_batches = way->micro_batches,
                                     .max_norm = 0.1f,
+                                    .checkpoint = {.every = 1000, .job = &alone, .seed = 7},
                                     .log_grad_norm = way->log_grad_norm};
     trainer_create(&one->trainer, &adamw, STEPS);
     reducer_create(&one->reducer, way->strategy, &one->model, one->comm, 1000, COMM_BF16);
@@ -145,6 +151,125 @@ START_TEST(tracing_changes_nothing)
 }
 END_TEST
 
+/* ---- checkpoints ---- */
+
+static char folder[64], path[80], temporary[88];
+
+static void set_up(void)
+{
+    strcpy(folder, "/tmp/test_step_XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/checkpoint", folder);
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+}
+
+static void tear_down(void)
+{
+    unlink(path);
+    unlink(temporary);
+    rmdir(folder);
+}
+
+/* The state of a trainer: its arrays one after the other, [3 arena]. */
+static float *state_of(const struct one_rank *one)
+{
+    size_t n = one->model.arena;
+    float *state = allocate(3 * n, sizeof *state);
+    memcpy(state, one->model.weight, n * sizeof *state);
+    memcpy(state + n, one->trainer.optimizer.m, n * sizeof *state);
+    memcpy(state + 2 * n, one->trainer.optimizer.v, n * sizeof *state);
+    return state;
+}
+
+/* Adds a number to a byte of the file. */
+static void change(size_t at, unsigned char by)
+{
+    FILE *file = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, (long)at, SEEK_SET), 0);
+    int byte = fgetc(file) + by;
+    ck_assert_int_eq(fseek(file, (long)at, SEEK_SET), 0);
+    ck_assert_int_eq(fputc(byte & 255, file), byte & 255);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static void check_said(int status, const char *words)
+{
+    ck_assert_int_eq(status, -1);
+    ck_assert_msg(strstr(error_text(), words) != NULL, "'%s' lacks '%s'", error_text(), words);
+    error_clear();
+}
+
+/* What is wrong with a file is found before anything is changed; a byte of an array only by comparing. */
+START_TEST(wrong_checkpoints_are_refused)
+{
+    struct way way = {.strategy = &strategy_ddp, .layers = 2, .micro_batches = 1};
+    struct one_rank one;
+    one_rank_create(&one, &way);
+    size_t n = one.model.arena, bytes = checkpoint_bytes(n), header = bytes - 3 * n * sizeof(float);
+    float *before = state_of(&one);
+    static const char *const arrays[] = {"of the weights", "of the first moments", "of the second moments"};
+    const struct {
+        size_t at;
+        const char *words;
+    } wrong[] = {{offsetof(struct checkpoint_header, magic[7]), "is none"},
+                 {offsetof(struct checkpoint_header, version), "version 2; only version 1"},
+                 {offsetof(struct checkpoint_header, heads), "another model or seed: vocabulary 19"},
+                 {offsetof(struct checkpoint_header, floats), "another model"},
+                 {offsetof(struct checkpoint_header, seed), "seed 8"}};
+    check_said(checkpoint_restore(path, &one.trainer), "No such file");
+    ck_assert_msg(!checkpoint_write(path, &one.trainer) && !checkpoint_compare(path, &one.trainer), "%s", error_text());
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        change(wrong[i].at, 1);
+        check_said(checkpoint_restore(path, &one.trainer), wrong[i].words);
+        check_said(checkpoint_compare(path, &one.trainer), wrong[i].words);
+        change(wrong[i].at, 255);
+    }
+    change(offsetof(struct checkpoint_header, step), 1);
+    check_said(checkpoint_compare(path, &one.trainer), "says step 3, update 3, where memory has 2 and 3");
+    change(offsetof(struct checkpoint_header, step), 255);
+    for (size_t array = 0; array < 3; array++) {
+        change(header + (array * n + n - 1) * sizeof(float), 1);
+        check_said(checkpoint_compare(path, &one.trainer), arrays[array]);
+        change(header + (array * n + n - 1) * sizeof(float), 255);
+    }
+    ck_assert_int_eq(checkpoint_compare(path, &one.trainer), 0);
+    static const long lengths[] = {1, -1, -100000, 0};
+    for (int i = 0; lengths[i]; i++) {
+        ck_assert_int_eq(truncate(path, lengths[i] < -1 ? 10 : (long)bytes + lengths[i]), 0);
+        check_said(checkpoint_restore(path, &one.trainer), lengths[i] < -1 ? "only 10 bytes" : "copied completely");
+    }
+    float *after = state_of(&one);
+    ck_assert_mem_eq(after, before, 3 * n * sizeof *before);
+    ck_assert_int_eq(one.trainer.step, STEPS);
+    free(before);
+    free(after);
+    one_rank_destroy(&one);
+}
+END_TEST
+
+/* Whatever goes wrong, the file that was there before is still there, and nothing else. */
+START_TEST(a_checkpoint_is_whole_or_not_there)
+{
+    struct way way = {.strategy = &strategy_ddp, .layers = 1, .micro_batches = 1};
+    struct one_rank one;
+    struct stat status;
+    one_rank_create(&one, &way);
+    ck_assert_int_eq(checkpoint_write(path, &one.trainer), 0);
+    float weight = one.model.weight[0]++;
+    ck_assert_int_eq(symlink("/dev/full", temporary), 0);
+    check_said(checkpoint_write(path, &one.trainer), "No space left on device");
+    ck_assert_int_ne(lstat(temporary, &status), 0);
+    ck_assert_int_eq(mkdir(temporary, 0700), 0);
+    check_said(checkpoint_write(path, &one.trainer), "Is a directory");
+    ck_assert_int_eq(rmdir(temporary), 0);
+    check_said(checkpoint_compare(path, &one.trainer), "in number 0 of the weights");
+    one.model.weight[0] = weight;
+    ck_assert_int_eq(checkpoint_compare(path, &one.trainer), 0);
+    one_rank_destroy(&one);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("step");
@@ -153,5 +278,11 @@ int main(void)
     tcase_add_loop_test(tests, every_strategy_fits, 0, 9);
     tcase_add_test(tests, tracing_changes_nothing);
     suite_add_tcase(suite, tests);
+    TCase *files = tcase_create("checkpoints");
+    tcase_add_checked_fixture(files, set_up, tear_down);
+    tcase_set_timeout(files, 60);
+    tcase_add_test(files, wrong_checkpoints_are_refused);
+    tcase_add_test(files, a_checkpoint_is_whole_or_not_there);
+    suite_add_tcase(suite, files);
     return suite_run(suite);
 }

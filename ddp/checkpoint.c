@@ -1,0 +1,244 @@
+/* checkpoint.c - writes the state of training, and reads it back. */
+#include "ddp/checkpoint.h"
+
+#include "ddp/step.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ARRAYS = 3, PIECE = 1 << 22 }; /* floats of a piece: 16 MiB */
+static const char *const array_name[ARRAYS] = {"weights", "first moments", "second moments"};
+
+size_t checkpoint_bytes(size_t floats)
+{
+    return sizeof(struct checkpoint_header) + ARRAYS * floats * sizeof(float);
+}
+
+size_t checkpoint_piece_bytes(void)
+{
+    return PIECE * sizeof(float);
+}
+
+static struct checkpoint_header header_of(const struct trainer *t)
+{
+    const struct model_sizes *sizes = &t->model->sizes;
+    return (struct checkpoint_header){.magic = {'D', 'D', 'P', 'B', 'E', 'N', 'C', 'H'},
+                                      .version = 1,
+                                      .vocabulary = sizes->vocabulary,
+                                      .width = sizes->width,
+                                      .layers = sizes->layers,
+                                      .heads = sizes->heads,
+                                      .ff = sizes->ff,
+                                      .floats = t->model->arena,
+                                      .seed = t->checkpoint.seed,
+                                      .step = t->step,
+                                      .update = t->update};
+}
+
+/* A part of an array, in the order of the file. */
+struct piece {
+    int array;
+    size_t first, n; /* floats; n is 0 behind the last one */
+    float *on_device;
+};
+
+static struct piece piece_at(const struct trainer *t, size_t i)
+{
+    float *const array[ARRAYS] = {t->model->weight, t->optimizer.m, t->optimizer.v};
+    size_t floats = t->model->arena, of_array = (floats + PIECE - 1) / PIECE;
+    struct piece piece = {.array = (int)(i / of_array), .first = i % of_array * PIECE};
+    if (piece.array >= ARRAYS)
+        return piece;
+    piece.n = floats - piece.first < PIECE ? floats - piece.first : PIECE;
+    piece.on_device = array[piece.array] + piece.first;
+    return piece;
+}
+
+/* ---- writing ---- */
+
+static int write_fully(int fd, const void *from, size_t bytes)
+{
+    for (const char *at = from; bytes > 0;) {
+        ssize_t n = write(fd, at, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+static int write_state(int fd, const struct trainer *t)
+{
+    const struct checkpoint_header header = header_of(t);
+    struct piece piece;
+    if (write_fully(fd, &header, sizeof header))
+        return -1;
+    for (size_t i = 0; (piece = piece_at(t, i)).n; i++) {
+        t->device->download(t->checkpoint.piece, piece.on_device, piece.n * sizeof(float));
+        if (write_fully(fd, t->checkpoint.piece, piece.n * sizeof(float)))
+            return -1;
+    }
+    return fsync(fd);
+}
+
+int checkpoint_write(const char *path, const struct trainer *t)
+{
+    char temporary[sizeof t->checkpoint.path + 8];
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), why = fd < 0 ? errno : 0;
+    if (!why && write_state(fd, t))
+        why = errno;
+    if (fd >= 0 && close(fd) && !why)
+        why = errno;
+    if (!why && rename(temporary, path))
+        why = errno;
+    if (!why)
+        return 0;
+    if (fd >= 0)
+        unlink(temporary);
+    return error_report("--checkpoint-every: cannot write the %.1f MB of %s: %s",
+                        1e-6 * (double)checkpoint_bytes(t->model->arena), path, strerror(why));
+}
+
+/* ---- reading ---- */
+
+/* Reads exactly that many bytes, or reports which file ends too early or cannot be read. */
+static int read_fully(int fd, const char *path, void *to, size_t bytes)
+{
+    for (char *at = to; bytes > 0;) {
+        ssize_t n = read(fd, at, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return error_report("checkpoint %s: cannot read it: %s", path, n ? strerror(errno) : "it became shorter");
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+/* Whether a file that begins like that, and is so long, is of this trainer's model and seed. */
+static int check_header(const char *path, const struct checkpoint_header *h, size_t bytes, const struct trainer *t)
+{
+    const struct checkpoint_header ours = header_of(t);
+    if (memcmp(h->magic, ours.magic, sizeof h->magic) != 0)
+        return error_report("checkpoint %s: is none, from its first bytes", path);
+    if (h->version != ours.version)
+        return error_report("checkpoint %s: is of version %llu; only version %llu can be read", path,
+                            (unsigned long long)h->version, (unsigned long long)ours.version);
+    if (h->vocabulary != ours.vocabulary || h->width != ours.width || h->layers != ours.layers ||
+        h->heads != ours.heads || h->ff != ours.ff || h->floats != ours.floats || h->seed != ours.seed)
+        return error_report("checkpoint %s: is of another model or seed: vocabulary %llu, d_model %llu, %llu layers, "
+                            "%llu heads, d_ff %llu, seed %llu",
+                            path, (unsigned long long)h->vocabulary, (unsigned long long)h->width,
+                            (unsigned long long)h->layers, (unsigned long long)h->heads, (unsigned long long)h->ff,
+                            (unsigned long long)h->seed);
+    if (bytes != checkpoint_bytes(t->model->arena))
+        return error_report("checkpoint %s: has %zu bytes and not %zu; was it copied completely?", path, bytes,
+                            checkpoint_bytes(t->model->arena));
+    return 0;
+}
+
+/* Opens a file, and leaves it behind its header. Returns a descriptor; or -1, reported. */
+static int open_state(const char *path, const struct trainer *t, struct checkpoint_header *header)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status)) {
+        error_report("checkpoint %s: cannot open it: %s", path, strerror(errno));
+    } else if ((size_t)status.st_size < sizeof *header) {
+        error_report("checkpoint %s: is none: it has only %zu bytes", path, (size_t)status.st_size);
+    } else if (!read_fully(fd, path, header, sizeof *header) &&
+               !check_header(path, header, (size_t)status.st_size, t)) {
+        return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+int checkpoint_compare(const char *path, const struct trainer *t)
+{
+    struct checkpoint_header header;
+    struct piece piece;
+    int fd = open_state(path, t, &header), result = 0;
+    if (fd < 0)
+        return -1;
+    if (header.step != t->step || header.update != t->update)
+        result = error_report("checkpoint %s: says step %lld, update %lld, where memory has %ld and %ld", path,
+                              (long long)header.step, (long long)header.update, t->step, t->update);
+    uint32_t *of_file = allocate(PIECE, sizeof *of_file), *of_memory = allocate(PIECE, sizeof *of_memory);
+    for (size_t i = 0; !result && (piece = piece_at(t, i)).n; i++) {
+        size_t at = 0;
+        result = read_fully(fd, path, of_file, piece.n * sizeof *of_file);
+        t->device->download(of_memory, piece.on_device, piece.n * sizeof *of_memory);
+        while (!result && at < piece.n && of_file[at] == of_memory[at])
+            at++;
+        if (!result && at < piece.n)
+            result = error_report("checkpoint %s: what is read back differs from memory, first in number %zu of the "
+                                  "%s: bits %08x and not %08x",
+                                  path, piece.first + at, array_name[piece.array], of_file[at], of_memory[at]);
+    }
+    free(of_file);
+    free(of_memory);
+    close(fd);
+    return result;
+}
+
+int checkpoint_restore(const char *path, struct trainer *t)
+{
+    struct checkpoint_header header;
+    struct piece piece;
+    int fd = open_state(path, t, &header), result = 0;
+    if (fd < 0)
+        return -1;
+    float *of_file = allocate(PIECE, sizeof *of_file);
+    for (size_t i = 0; !result && (piece = piece_at(t, i)).n; i++) {
+        result = read_fully(fd, path, of_file, piece.n * sizeof *of_file);
+        if (!result)
+            t->device->upload(piece.on_device, of_file, piece.n * sizeof *of_file);
+    }
+    free(of_file);
+    close(fd);
+    if (!result)
+        trainer_set_step(t, (long)header.step, (long)header.update);
+    return result;
+}
+
+/* ---- when ---- */
+
+int checkpoint_is_due(const struct trainer *t)
+{
+    const struct checkpoint *c = &t->checkpoint;
+    return c->every && !c->failed && t->step > 0 && (size_t)t->step % c->every == 0;
+}
+
+void checkpoint_save(struct trainer *t)
+{
+    struct checkpoint *c = &t->checkpoint;
+    t->device->synchronize(); /* no collective is in flight on any rank */
+    int64_t start = clock_now_ns();
+    int failed = c->job->rank == 0 && checkpoint_write(c->path, t);
+    c->seconds += 1e-9 * (double)(clock_now_ns() - start);
+    c->failed = job_max(c->job, failed) > 0;
+    c->saved += !c->failed;
+}
+
+int checkpoint_try(struct trainer *t)
+{
+    struct checkpoint *c = &t->checkpoint;
+    if (!c->every)
+        return 0;
+    checkpoint_save(t);
+    return c->failed || (c->job->rank == 0 && checkpoint_compare(c->path, t)) ? -1 : 0;
+}
