@@ -27,12 +27,14 @@ static void add_step(const struct profile *p, cJSON *summary)
 {
     const struct phase_figure *phase = p->figures.phase;
     struct share share[] = {
+        {"clearing gradients", phase[PHASE_ZERO_GRAD].share, 0},
         {"loading data", phase[PHASE_DATA_LOADING].share, 0},
         {"forward", phase[PHASE_FORWARD].share, 0},
         {"backward", phase[PHASE_BACKWARD].share, 0},
         {"waiting for communication", phase[PHASE_GRADIENT_SYNC].share, p->controls.communicates},
         {"clipping", phase[PHASE_CLIPPING].share, 0},
         {"optimizer", phase[PHASE_OPTIMIZER].share, 0},
+        {"learning rate", phase[PHASE_LR_SCHEDULING].share, 0},
         {"saving a checkpoint", phase[PHASE_CHECKPOINT].share, 0},
     };
     char text[320] = "", step[CELL];

@@ -495,7 +495,7 @@ def compare_layers(check, steps, summary, rounding):
 
 def compare_answer(check, samples, summary):
     """The first answer: how long a step takes, and the share of each phase that it names, rounded; they fill the step."""
-    names = {"loading data": "data_loading", "forward": "forward_pass", "backward": "backward_pass",
+    names = {"clearing gradients": "zero_grad", "learning rate": "lr_scheduling", "loading data": "data_loading", "forward": "forward_pass", "backward": "backward_pass",
              "waiting for communication": "gradient_sync", "clipping": "gradient_clipping_warmup",
              "optimizer": "optimizer_step", "saving a checkpoint": "checkpoint"}
     step = statistics.fmean(samples["step_ms"])
