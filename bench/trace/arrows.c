@@ -93,10 +93,12 @@ static void put_collectives(struct trace_writer *w)
         if (operation && !t->without_cpu)
             put_arrow(w, "collective", (struct arrow_end){t->thread, trace_row_time(t, operation->queued_ns)}, at);
         if (sync[c->step]) {
-            int64_t begin = trace_row_time(t, sync[c->step]->queued_ns);
-            int64_t end = trace_row_time(t, sync[c->step]->returned_ns);
-            int64_t done = row.end < begin ? begin : row.end > end ? end : row.end;
-            put_arrow(w, "gradient_sync", at, (struct arrow_end){t->thread, done});
+            /* as soon as it waits: later, Perfetto takes what the thread began last, even if that has ended; and within
+             * its edges, where Catapult takes the phase beside it */
+            int64_t begin = trace_row_time(t, sync[c->step]->queued_ns) + 1;
+            int64_t end = trace_row_time(t, sync[c->step]->returned_ns) - 1;
+            int64_t waits = row.start < begin ? begin : row.start > end ? end : row.start;
+            put_arrow(w, "gradient_sync", at, (struct arrow_end){t->thread, waits});
         }
     }
     free(sync);

@@ -114,18 +114,19 @@ static void put_calls(struct trace_writer *w)
         if (ts.end <= ts.start || !trace_has(t, t->collectives->item[i].step))
             continue;
         trace_ts_span_begin(w, "user_annotation", w->pid, thread, ts.start, ts.end, w->collective_id + (long)i);
+        trace_put_stamped(w, w->collective_id + (long)i);
         trace_print(w, ", \"bucket\": %d}, \"name\": \"%s:all_reduce\"}", t->collectives->item[i].index, t->comm);
     }
 }
 
 /* Two events, which viewers pair by process, category and id, and show with the process. */
-static void put_event(struct trace_writer *w, size_t i, long thread, const struct interval *ts, int stream)
+static void put_event(struct trace_writer *w, size_t i, long thread, const struct interval *ts)
 {
     for (int end = 0; end < 2; end++) {
         trace_row_begin(w, end ? "e" : "b", w->pid, thread, end ? ts->end : ts->start);
         trace_print(w, ", \"id2\": {\"local\": \"%ld\"}, \"cat\": \"cpu_op\", \"args\": {", w->collective_id + (long)i);
         if (!end) {
-            trace_print(w, "\"External id\": %ld, \"stream\": %d", w->collective_id + (long)i, stream);
+            trace_print(w, "\"External id\": %ld, \"stream\": %d", w->collective_id + (long)i, STREAM_HOST);
             trace_put_collective(w, i);
         }
         trace_print(w, "}, \"name\": \"%s:all_reduce\"}", w->trace->comm);
@@ -137,8 +138,6 @@ void trace_put_collectives(struct trace_writer *w)
     const struct trace *t = w->trace;
     struct interval ts, *more = allocate(t->collectives->n + 1, sizeof *more);
     size_t n = 0;
-    /* where the numbers of streams are a GPU's own, those of the host's lanes are out of their way */
-    int stream = STREAM_COMMUNICATION + (t->gpu ? 100000 : 0);
     if (t->nccl_version)
         put_calls(w);
     for (size_t i = 0; !t->nccl_version && i < t->collectives->n; i++) {
@@ -147,11 +146,11 @@ void trace_put_collectives(struct trace_writer *w)
             continue;
         if (w->slot[i] == TRACE_SLOTS) {
             more[n++] = ts;
-            put_event(w, i, thread, &ts, stream + TRACE_SLOTS);
+            put_event(w, i, thread, &ts);
             continue;
         }
         trace_ts_span_begin(w, "cpu_op", w->pid, thread, ts.start, ts.end, id);
-        trace_print(w, ", \"stream\": %d", stream + w->slot[i]);
+        trace_print(w, ", \"stream\": %d", STREAM_HOST);
         trace_put_collective(w, i);
         trace_print(w, "}, \"name\": \"%s:all_reduce\"}", t->comm);
         trace_ts_span_begin(w, "user_annotation", w->pid, thread, ts.start, ts.end, ++w->id);
@@ -160,7 +159,7 @@ void trace_put_collectives(struct trace_writer *w)
     n = intervals_unite(more, n, 0);
     for (size_t i = 0; i < n; i++) {
         trace_ts_span_begin(w, "cpu_op", w->pid, slot_thread(t, TRACE_SLOTS), more[i].start, more[i].end, ++w->id);
-        trace_print(w, ", \"stream\": %d}, \"name\": \"%s:more_in_flight\"}", stream + TRACE_SLOTS, t->comm);
+        trace_print(w, ", \"stream\": %d}, \"name\": \"%s:more_in_flight\"}", STREAM_HOST, t->comm);
     }
     free(more);
 }

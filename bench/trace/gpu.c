@@ -55,8 +55,18 @@ static int by_correlation(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
+/* The call of a correlation; NULL if it is not among these. */
+static struct gpu_call *find_call(struct gpu_call *const *call, size_t ncalls, uint32_t correlation)
+{
+    const struct activity made_by = {.correlation = correlation};
+    struct gpu_call like = {&made_by, 0}, *key = &like;
+    struct gpu_call *const *made = bsearch(&key, call, ncalls, sizeof(struct gpu_call *), by_correlation);
+    return made ? *made : NULL;
+}
+
 /* Chooses the rows that calls led to; rows has room for all records. Returns how many. A kernel of NCCL is its
- * collective unless that has several. */
+ * collective unless that has several. Of a wait for an event that no call of these recorded only the call is shown:
+ * the event was recorded before, or never, and nobody waited. */
 static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, size_t ncalls, struct gpu_row *rows)
 {
     const struct activities *all = w->trace->activities;
@@ -67,13 +77,13 @@ static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, 
     qsort(call, ncalls, sizeof(struct gpu_call *), by_correlation);
     for (size_t i = 0; i < all->n; i++) {
         const struct activity *a = &all->of[i];
-        struct gpu_call like = {a, 0}, *key = &like, **made;
-        if (a->kind == ACTIVITY_CALL ||
-            !(made = bsearch(&key, call, ncalls, sizeof(struct gpu_call *), by_correlation)))
+        struct gpu_call *made = a->kind == ACTIVITY_CALL ? NULL : find_call(call, ncalls, a->correlation);
+        if (!made || (a->kind == ACTIVITY_WAIT && a->wait.event != ACTIVITY_NONE &&
+                      !find_call(call, ncalls, a->wait.correlation)))
             continue;
         if (a->collective >= 0)
             kernels[a->collective]++;
-        rows[n++] = (struct gpu_row){a, *made, a->collective, NULL};
+        rows[n++] = (struct gpu_row){a, made, a->collective, NULL};
     }
     for (size_t i = 0; i < n; i++)
         if (rows[i].collective >= 0 && kernels[rows[i].collective] > 1)
@@ -231,6 +241,15 @@ static void put_activities(struct trace_writer *w)
 
 /* ---- times that the device stamped ---- */
 
+void trace_put_stamped(struct trace_writer *w, long id)
+{
+    if (w->trace->gpu && !w->trace->activities)
+        trace_print(w, ", \"correlation\": %ld", id);
+}
+
+/* Streams that no tracer told of have the numbers that PyTorch's traces often have. */
+enum { STREAM_COMPUTE = 7, STREAM_COMMUNICATION = 20 };
+
 static void put_stamped(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -244,6 +263,7 @@ static void put_stamped(struct trace_writer *w)
         trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[0]), s->start_ns, s->end_ns,
                          w->operation_id + (long)i);
         trace_print(w, ", \"stream\": %d", STREAM_COMPUTE);
+        trace_put_stamped(w, w->operation_id + (long)i);
         trace_span_end(w, s->name);
     }
     for (size_t i = 0; t->nccl_version && i < t->collectives->n; i++) {
@@ -253,6 +273,7 @@ static void put_stamped(struct trace_writer *w)
         trace_ts_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[1]), c->posted_ns - t->base_ns,
                             c->completed_ns - t->base_ns, w->collective_id + (long)i);
         trace_print(w, ", \"stream\": %d", STREAM_COMMUNICATION);
+        trace_put_stamped(w, w->collective_id + (long)i);
         trace_put_collective(w, i);
         trace_span_end(w, "nccl:all_reduce");
     }

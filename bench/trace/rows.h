@@ -4,8 +4,9 @@
 
 #include "trace/trace.h"
 
-/* Lane numbers that analysers know as streams, where the lanes are threads of the host. */
-enum { STREAM_COMPUTE = 7, STREAM_COMMUNICATION = 20 };
+/* The stream of work that the host itself does, operations and collectives: analysers take what has a stream for work,
+ * and Holistic Trace Analysis finds the step of a cpu_op on stream 0 by its time, on others by its launch alone. */
+enum { STREAM_HOST = 0 };
 
 /* Threads that exist in the trace only (a second collective in flight, the phases on a GPU) have numbers that no real
  * one can have. */
@@ -92,6 +93,10 @@ void trace_put_in_flight(struct trace_writer *w);
  * where it runs on the GPU, without a row where it takes no time. And the arrows between the rows of the host. */
 long trace_collective_row(const struct trace_writer *w, size_t i, struct interval *ts);
 void trace_put_arrows(struct trace_writer *w);
+
+/* Without a tracer, links a row of the host and the row of the GPU that the device's stamps time, which have the same
+ * external id, as correlations link calls and kernels: an argument of both. */
+void trace_put_stamped(struct trace_writer *w, long id);
 
 /* The rows of the GPU, and of the calls that led to them. */
 void trace_put_device(struct trace_writer *w);

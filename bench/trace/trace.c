@@ -136,17 +136,20 @@ static void put_counters(struct trace_writer *w, int i)
     }
 }
 
-/* What was allocated at set-up, long before the first step, is there when it begins. */
+/* What was allocated at set-up, long before the first step, is there when it begins. They are a microsecond apart,
+ * since viewers nest rows of the same one in one another. */
 static void put_memory(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     const struct lane *lane = &t->timeline->lane[LANE_MEMORY];
-    int64_t first = t->first < t->steps ? w->step[t->first].start : 0;
+    int64_t ts = t->first < t->steps ? trace_row_time(t, w->step[t->first].start) : 0;
     size_t total = 0;
     for (size_t i = 0; i < lane->n; i++) {
         const struct span *s = &lane->span[i];
         total += s->size[SIZE_BYTES];
-        trace_row_begin(w, "i", w->pid, t->thread, trace_row_time(t, s->start_ns > first ? s->start_ns : first));
+        int64_t own = trace_row_time(t, s->start_ns);
+        ts = own > ts + 1000 ? own : ts + 1000;
+        trace_row_begin(w, "i", w->pid, t->thread, ts);
         trace_print(
             w,
             ", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": \"[memory]\", \"args\": {\"Bytes\": %zu, "
@@ -190,7 +193,8 @@ static void put_host(struct trace_writer *w)
             continue;
         trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, w->operation_id + (long)i);
         if (!t->gpu) /* computed on the calling thread */
-            trace_print(w, ", \"stream\": %d", STREAM_COMPUTE);
+            trace_print(w, ", \"stream\": %d", STREAM_HOST);
+        trace_put_stamped(w, w->operation_id + (long)i);
         if (t->shapes)
             put_shapes(w, facts, s->size);
         if (t->flops && *facts->flops) {

@@ -106,7 +106,8 @@ def check_nesting(rows):
 
 
 def check_arrows(trace, rows):
-    """Each begins in one row and ends, no earlier, in another; from a collective there is one to gradient_sync."""
+    """Each begins in one row and ends, no earlier, in another; from a collective there is one to gradient_sync, and not to
+    its edges, where it would be at the phase before or behind it, too."""
     lanes = {}
     for row in rows:
         if row["ph"] == "X":
@@ -123,6 +124,9 @@ def check_arrows(trace, rows):
             lane = lanes.get((event["pid"], event["tid"]), [])
             if not any(r["start"] <= ns(event["ts"]) <= r["end"] for r in lane):
                 raise Wrong(f"the arrow {key} is at no row")
+        if key[0] == "gradient_sync" and \
+                not any(r["name"] == key[0] and r["start"] < ns(end["ts"]) < r["end"] for r in lane):
+            raise Wrong(f"the arrow {key} does not end within gradient_sync")
     synced = sum(key[0] == "gradient_sync" for key in begun)
     collectives = sum("Collective name" in r["args"] and r["cat"] == "cpu_op" for r in rows)
     if collectives and synced != collectives:

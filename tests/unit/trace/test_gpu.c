@@ -1,7 +1,8 @@
 /* test_gpu.c - traces of GPUs: rows of streams, calls, waits and flows from made-up records of a tracer, with
  * known answers, and what remains without one.
  *
- * With a directory as its argument it writes the traces of the two made-up ranks there, for other programs to read. */
+ * With a directory as its argument it writes the traces of the two made-up ranks there, for other programs to read;
+ * with "stamped" behind it those without a tracer, with "mpi" those of collectives on the host. */
 #include "ddp/comm.h"
 #include "kernels/activity.h"
 #include "kernels/error.h"
@@ -335,6 +336,25 @@ START_TEST(events_that_nobody_waits_for_are_left_out)
 }
 END_TEST
 
+/* Nothing would be what they refer to. */
+START_TEST(waits_for_what_was_recorded_before_are_calls_only)
+{
+    gpu_trace_two_ranks(&gpu, 0);
+    call(&gpu.activities, 0, 121, "cudaStreamWaitEvent", 1066, 0);
+    activities_add(&gpu.activities, &(struct activity){.kind = ACTIVITY_WAIT,
+                                                       .correlation = 121,
+                                                       .name = "Stream Wait Event",
+                                                       .start_ns = 1067 * US,
+                                                       .end_ns = 1068 * US,
+                                                       .context = 1,
+                                                       .stream = 20,
+                                                       .wait = {9, ACTIVITY_NONE, ACTIVITY_NONE}});
+    settle_and_write();
+    ck_assert_int_eq(trace_rows(json, "X", "cudaStreamWaitEvent"), 3);
+    ck_assert_int_eq(trace_rows(json, "X", "Stream Wait Event"), 2);
+}
+END_TEST
+
 /* What the host asked for before, between or behind the captured steps does not belong to them, whenever the GPU did
  * it; what it asked for in them belongs to them. */
 START_TEST(only_captured_steps_are_told_of)
@@ -422,9 +442,12 @@ START_TEST(stamps_time_what_no_tracer_records)
     ck_assert_double_eq(row_number(device, "pid"), 0);
     ck_assert_double_eq(row_number(device, "stream"), 7);
     ck_assert_double_eq(row_number(host, "External id"), row_number(device, "External id"));
+    ck_assert_double_eq(row_number(host, "correlation"), row_number(device, "correlation"));
     const cJSON *reduction = trace_row(json, "X", "nccl:all_reduce", 3);
     check_span(reduction, "nccl:all_reduce", 2230, 300);
     ck_assert_double_eq(row_number(reduction, "stream"), 20);
+    ck_assert_double_eq(row_number(reduction, "correlation"),
+                        row_number(trace_row(json, "X", "nccl:all_reduce", 1), "correlation"));
     ck_assert_double_eq(row_number(reduction, "In msg nelems"), 35);
     trace_check_lanes(json);
 }
@@ -442,7 +465,7 @@ START_TEST(collectives_of_the_host_stay_there)
     const cJSON *row = trace_row(json, "X", "mpi:all_reduce", 0);
     ck_assert_str_eq(row_text(row, "cat"), "cpu_op");
     ck_assert_double_eq(row_number(row, "tid"), 4100);
-    ck_assert_double_eq(row_number(row, "stream"), 100020);
+    ck_assert_double_eq(row_number(row, "stream"), 0); /* which no stream of a GPU has: theirs begin at 7 */
     ck_assert_ptr_null(cJSON_GetObjectItemCaseSensitive(row_member(json, "distributedInfo"), "nccl_version"));
 }
 END_TEST
@@ -452,7 +475,7 @@ static int write_to(void *file, const char *text, size_t n)
     return fwrite(text, 1, n, file) == n ? 0 : error_report("cannot write");
 }
 
-static int write_traces(const char *directory)
+static int write_traces(const char *directory, const char *kind)
 {
     int status = 0;
     for (int rank = 0; rank < 2; rank++) {
@@ -464,7 +487,18 @@ static int write_traces(const char *directory)
             return 1;
         }
         gpu_trace_two_ranks(&gpu, rank);
-        gpu.rank.trace.activities = getenv("WITHOUT_TRACER") ? NULL : &gpu.activities;
+        if (!strcmp(kind, "stamped")) {
+            gpu.rank.trace.activities = NULL;
+            gpu.rank.trace.untraced = "another tool traces";
+        } else if (!strcmp(kind, "mpi")) {
+            gpu.rank.trace.nccl_version = NULL;
+            gpu.rank.trace.comm = "mpi";
+            gpu.rank.trace.comm_thread = 4100;
+            for (size_t i = 0; i < 2; i++) { /* while the host is in the step: gradient_sync waits for them */
+                gpu.rank.collectives.item[i].posted_ns = gpu.rank.collectives.item[i].queued_ns + 1 * US;
+                gpu.rank.collectives.item[i].completed_ns = (1224 + (int64_t)i) * US;
+            }
+        }
         status |= trace_write(&gpu.rank.trace, &sink, TRACE_WHOLE) != 0;
         status |= fclose(sink.context) != 0;
         gpu_trace_destroy(&gpu);
@@ -475,7 +509,7 @@ static int write_traces(const char *directory)
 int main(int argc, char *argv[])
 {
     if (argc > 1)
-        return write_traces(argv[1]);
+        return write_traces(argv[1], argc > 2 ? argv[2] : "");
     Suite *suite = suite_create("trace gpu");
     TCase *tests = tcase_create("trace device");
     tcase_add_checked_fixture(tests, NULL, teardown);
@@ -484,6 +518,7 @@ int main(int argc, char *argv[])
     tcase_add_test(tests, several_kernels_of_a_collective_only_belong_to_it);
     tcase_add_test(tests, collectives_are_told_apart_without_the_others);
     tcase_add_test(tests, events_that_nobody_waits_for_are_left_out);
+    tcase_add_test(tests, waits_for_what_was_recorded_before_are_calls_only);
     tcase_add_test(tests, only_captured_steps_are_told_of);
     tcase_add_test(tests, rows_that_overlap_get_lanes);
     tcase_add_test(tests, activities_that_were_not_asked_for_are_not_there);
