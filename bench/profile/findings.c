@@ -266,7 +266,7 @@ static double most_late_in(const struct rank_figure *rank)
 }
 
 /* The rank that cost most, and the one that is late in most steps, which need not be the same where other work is on
- * the cores of all. */
+ * the cores of all. Where communication takes so long that this costs little, it is a note. */
 static void check_stragglers(struct findings *f, const struct profile_figures *figures, const struct collectives *c)
 {
     double threshold = 5;
@@ -276,24 +276,30 @@ static void check_stragglers(struct findings *f, const struct profile_figures *f
             rank = r;
     const struct straggler *s = &c->straggler[rank];
     double step = figures->phase[PHASES].mean, value = 100 * s->cost / step;
-    double least = figures->phase[PHASES].median * threshold / 100;
+    double work = figures->phase[PHASES].median - figures->phase[PHASE_GRADIENT_SYNC].median;
+    double least = work * threshold / 100; /* for a rank to be late by */
     char late[256] = "", next[256] = "", phases[160];
-    if (!(value > threshold))
-        return;
     const struct rank_figure *first = &figures->rank[rank], *second = NULL, *latest = first;
+    double most = most_late_in(first);
     for (const struct rank_figure *r = figures->rank; r < figures->rank + c->ranks; r++) {
         if (r != first && most_late_in(r) > (second ? most_late_in(second) : least))
             second = r;
         latest = r->late > latest->late ? r : latest;
+        most = fmax(most, most_late_in(r));
     }
+    if (!(value > threshold) && !(most > 2 * least))
+        return;
     int explained = latest == first && first->late > s->cost / 2; /* by its own work */
     if (first->late > 0)
         snprintf(late, sizeof late, "; it works %.2f ms a step longer than the fast ranks, most in %s",
                  1e3 * first->late, late_phases(first, least, phases));
+    else if (most_late_in(first) > least)
+        snprintf(late, sizeof late, "; it is late in most steps in %s", late_phases(first, least, phases));
     if (second)
         snprintf(next, sizeof next, "; rank %d is late in most steps in %s", second->rank,
                  late_phases(second, least, phases));
-    add_finding(f, "straggler", LEVEL_WARNING, value, threshold, explained ? first->saves : s->cost,
+    add_finding(f, "straggler", value > threshold ? LEVEL_WARNING : LEVEL_NOTE, value, threshold,
+                explained ? first->saves : s->cost,
                 "look at that phase of that rank in its trace: other work on its cores, a slower clock, or more data "
                 "to load",
                 "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% of "

@@ -29,7 +29,7 @@ void healthy_create(struct healthy *h)
     h->collectives.straggler = h->straggler;
     h->collectives.stall = h->stall;
     h->figures.rank = h->rank;
-    h->figures.phase[PHASES] = (struct phase_figure){.mean = 0.1, .share = 1};
+    h->figures.phase[PHASES] = (struct phase_figure){.mean = 0.1, .median = 0.1, .share = 1};
     h->figures.phase[PHASE_BACKWARD] = (struct phase_figure){.mean = 0.05, .share = 0.5};
     h->figures.phase[PHASE_DATA_LOADING] = (struct phase_figure){.mean = 0.005, .share = 0.05};
     for (int r = 0; r < HEALTHY_RANKS; r++) {

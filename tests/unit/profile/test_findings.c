@@ -199,6 +199,22 @@ START_TEST(findings_come_by_their_gain)
     ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "rank 0 is late in most steps in optimizer_step (5.50 ms)"));
     ck_assert_str_eq(findings.finding[2].name, "memory");
     ck_assert_double_nan(findings.finding[2].gain);
+    h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0045; /* less than a twentieth of the work, */
+    healthy_find(&h, &findings);
+    ck_assert_ptr_null(strstr(findings.finding[1].text, "rank 0 is late"));
+    h.figures.phase[PHASE_GRADIENT_SYNC].median = 0.02; /* to which waiting does not belong */
+    healthy_find(&h, &findings);
+    ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "rank 0 is late in most steps in optimizer_step (4.50 ms)"));
+    straggling(4.9); /* which costs little, */
+    h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0085;
+    healthy_find(&h, &findings);
+    ck_assert_int_eq(findings.n, 3);
+    ck_assert(findings.finding[2].level == LEVEL_NOTE);
+    ck_assert_ptr_nonnull(strstr(findings.finding[2].text, "rank 0 is late in most steps in optimizer_step (8.50 ms)"));
+    h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0075; /* and less than a tenth of the work */
+    healthy_find(&h, &findings);
+    ck_assert_int_eq(findings.n, 2);
+    straggling(30);
     h.rank[1].late = 0; /* it posts late for a reason that is not its own work */
     healthy_find(&h, &findings);
     ck_assert_double_eq(findings.finding[1].gain, h.straggler[1].cost);
