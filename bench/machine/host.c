@@ -154,6 +154,27 @@ size_t host_resident_memory(void)
     return scan_line("/proc/self/statm", "%*u %zu", &pages) ? pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
+size_t host_peak_memory(void)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    size_t kib = 0;
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "VmHWM: %zu kB", &kib) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return kib * 1024;
+}
+
+int host_reset_peak_memory(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    if (!file)
+        return -1;
+    int failed = fputs("5", file) < 0;
+    return fclose(file) || failed ? -1 : 0;
+}
+
 double host_process_cpu_seconds(void)
 {
     struct rusage usage;

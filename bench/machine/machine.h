@@ -45,6 +45,10 @@ size_t host_memory_available(void);
 /* Resident size of this process in bytes; 0 if the kernel does not say. */
 size_t host_resident_memory(void);
 
+/* The largest that it has been since it was reset (proc(5): clear_refs), or since the program began. */
+size_t host_peak_memory(void);
+int host_reset_peak_memory(void); /* 0, or -1 where the kernel does not allow it */
+
 /* CPU seconds: of this process, and of everything that ran on the machine since boot (resolution 10 ms). */
 double host_process_cpu_seconds(void);
 double host_machine_cpu_seconds(void);
@@ -91,9 +95,9 @@ void open_device_explain(const struct open_device *opened);
 const char *open_device_words(const struct open_device *opened, char text[300]);
 
 /* Bytes in use on this rank's GPU, by any process; on the CPU the largest resident size of this process since the last
- * reset of that, which does nothing on a GPU, and nothing where the kernel does not allow it. */
+ * reset of that. The reset does nothing on a GPU; it returns 0, or -1 where the kernel does not allow it. */
 size_t open_device_memory(const struct open_device *opened);
-void open_device_reset_memory(const struct open_device *opened);
+int open_device_reset_memory(const struct open_device *opened);
 
 /* Bytes that the ranks on this rank's GPU may allocate: those that were free, less what CUDA, cuBLAS and NCCL take for
  * themselves beside that: for each rank 3 % of the memory, but 1 GiB at least; 0 on the CPU. */

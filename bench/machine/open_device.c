@@ -66,22 +66,16 @@ const char *open_device_words(const struct open_device *opened, char text[300])
 size_t open_device_memory(const struct open_device *opened)
 {
     struct gpu_facts now;
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
     if (!opened->on_gpu)
-        return (size_t)usage.ru_maxrss * 1024;
+        return host_peak_memory();
     if (device_cuda_describe(opened->gpu.index, &now))
         FATAL("%s", error_text());
     return now.total_memory - now.free_memory;
 }
 
-void open_device_reset_memory(const struct open_device *opened)
+int open_device_reset_memory(const struct open_device *opened)
 {
-    FILE *file = opened->on_gpu ? NULL : fopen("/proc/self/clear_refs", "w");
-    if (!file)
-        return;
-    fputs("5", file); /* proc(5): sets the peak of the resident size to the size that it has now */
-    fclose(file);
+    return opened->on_gpu ? 0 : host_reset_peak_memory();
 }
 
 size_t open_device_available(const struct open_device *opened)

@@ -13,39 +13,87 @@ struct compared {
     struct estimate step, to_fastest, forward, backward, exposed, overlap, comm_slowdown, compute_slowdown, peak;
 };
 
-/* The one with the shortest median step among those that reduce, or among all if none does. */
-static const struct profile *find_fastest(const struct profile *profile, int n)
+static struct paired compare(const struct profile *a, const struct profile *b, const struct measurements *m)
 {
-    const struct profile *fastest = NULL;
-    for (const struct profile *p = profile; p < profile + n; p++)
-        if ((!fastest || p->controls.step.median < fastest->controls.step.median) && p->facts.strategy->reduces)
-            fastest = p;
-    return fastest ? fastest : profile;
+    return stats_paired(measurements_of(m, a->row, FIGURE_STEP), measurements_of(m, b->row, FIGURE_STEP), m->rounds,
+                        0.95);
 }
 
-/* Which of those that reduce take longer, each with how much; "" where none does. */
-static void list_slower(const struct compared *row, const struct profile *profile, int n, int slower, char text[1024])
+/* The one with the shortest step among those that reduce, or among all if none does: by the ratios that are shown, so
+ * that these do not contradict it. */
+static const struct profile *find_fastest(const struct profile *profile, int n, const struct measurements *m)
+{
+    const struct profile *fastest = NULL;
+    int reduce = 0;
+    for (const struct profile *p = profile; p < profile + n; p++)
+        reduce |= p->facts.strategy->reduces;
+    for (const struct profile *p = profile; p < profile + n; p++)
+        if ((p->facts.strategy->reduces || !reduce) && (!fastest || compare(p, fastest, m).ratio < 1))
+            fastest = p;
+    return fastest;
+}
+
+/* adjusted[n]: the level at which each step differs from the shortest, by Holm's correction over all pairs of those
+ * that reduce; 1 for the others. */
+static void adjust(const struct profile *profile, int n, const struct profile *fastest, const struct measurements *m,
+                   double *adjusted)
+{
+    double *p = allocate((size_t)n * (size_t)n + 1, sizeof *p);
+    size_t pairs = 0, *of = allocate((size_t)n + 1, sizeof *of); /* the pair with the fastest, from 1 */
+    for (int a = 0; a < n; a++)
+        for (int b = a + 1; b < n; b++) {
+            if (!profile[a].facts.strategy->reduces || !profile[b].facts.strategy->reduces)
+                continue;
+            p[pairs++] = compare(&profile[a], &profile[b], m).p;
+            if (&profile[a] == fastest || &profile[b] == fastest)
+                of[&profile[a] == fastest ? b : a] = pairs;
+        }
+    stats_holm(p, pairs);
+    for (int i = 0; i < n; i++)
+        adjusted[i] = of[i] ? p[of[i] - 1] : 1;
+    free(p);
+    free(of);
+}
+
+/* Which of the others that reduce take significantly longer, or not, each with how much; "" where none does. */
+static void list_others(const struct compared *row, const struct profile *profile, int n, const struct profile *fastest,
+                        const double *adjusted, int slower, char text[2048])
 {
     size_t at = 0;
     *text = 0;
-    for (int i = 0; i < n && at < 1024; i++) {
+    for (int i = 0; i < n && at < 2048; i++) {
         const struct estimate *ratio = &row[i].to_fastest;
-        int is_slower = ratio->ci_low > 1;
-        if (profile[i].facts.strategy->reduces && ratio->median != 1 && is_slower == slower)
-            at += (size_t)snprintf(text + at, 1024 - at, "%s%s %+.1f %%", at ? ", " : "", row[i].label,
-                                   100 * (ratio->median - 1));
+        int is_slower = adjusted[i] < 0.05 && ratio->median > 1;
+        if (&profile[i] == fastest || !profile[i].facts.strategy->reduces || is_slower != slower)
+            continue;
+        at += (size_t)snprintf(text + at, 2048 - at, "%s%s %+.1f %%", at ? ", " : "", row[i].label,
+                               100 * (ratio->median - 1));
+        if (isfinite(ratio->ci_low) && at < 2048)
+            at += (size_t)snprintf(text + at, 2048 - at, " [%+.1f, %+.1f]", 100 * (ratio->ci_low - 1),
+                                   100 * (ratio->ci_high - 1));
     }
 }
 
 static void add_answer(const struct compared *row, const struct profile *profile, int n, const struct profile *fastest,
-                       cJSON *summary)
+                       const struct measurements *m, cJSON *summary)
 {
-    char slower[1024], open[1024];
-    list_slower(row, profile, n, 1, slower);
-    list_slower(row, profile, n, 0, open);
-    results_add_line(summary, "answers", "\nShortest step: %s, %.3f ms.%s%s%s%s%s%s", fastest->facts.label,
-                     1e3 * fastest->controls.step.median, *slower ? " Slower: " : "", slower, *slower ? "." : "",
-                     *open ? " Not significantly different: " : "", open, *open ? "." : "");
+    char slower[2048], open[2048];
+    double *adjusted = allocate((size_t)n + 1, sizeof *adjusted);
+    adjust(profile, n, fastest, m, adjusted);
+    list_others(row, profile, n, fastest, adjusted, 1, slower);
+    list_others(row, profile, n, fastest, adjusted, 0, open);
+    free(adjusted);
+    results_add_line(summary, "answers", "\nShortest step: %s, %.3f ms in the median of %zu round%s.",
+                     fastest->facts.label, 1e3 * fastest->controls.step.median, m->rounds, text_plural(m->rounds));
+    if (*slower)
+        results_add_line(summary, "answers", "Slower: %s.", slower);
+    if (*open)
+        results_add_line(summary, "answers", "Not significantly different%s: %s.",
+                         m->rounds < 2 ? " (too few rounds to tell)" : "", open);
+    if (*slower || *open)
+        results_add_line(summary, "answers",
+                         "(geometric mean of the ratios of each round with 95 %% interval; slower: significant at the "
+                         "5 %% level, by Holm's correction over all pairs)");
 }
 
 #define ESTIMATE(key, heading, field, unit, scale, decimals)                                                           \
@@ -63,7 +111,7 @@ static void add_answer(const struct compared *row, const struct profile *profile
 static const struct column step_columns[] = {
     LABEL, ESTIMATE("step", "step\nms", step, "s", 1e3, 3),
     ESTIMATE("to_fastest", "step /\nshortest", to_fastest, "1", 1, 3),
-    ESTIMATE("memory_peak", "peak\nMiB", peak, "B", 1.0 / 1048576, 1),
+    ESTIMATE("memory_peak_of_blocks", "peak\nMiB", peak, "B", 1.0 / 1048576, 1),
 };
 static const struct column phase_columns[] = {
     LABEL, ESTIMATE("forward_pass", "forward\nms", forward, "s", 1e3, 3),
@@ -84,9 +132,9 @@ static void add_tables(const struct compared *row, int n, size_t rounds, size_t 
     snprintf(title, sizeof title, "Implementations, interleaved in %zu round%s of %zu timed step%s, traced", rounds,
              text_plural(rounds), steps, text_plural(steps));
     snprintf(note, sizeof note,
-             "step / shortest: geometric mean over the rounds of the step time over that of %s in the same round;\nnot "
-             "significantly different where the interval includes 1. peak: of the rank where it is largest, without "
-             "what\nonly other implementations use.\n",
+             "step / shortest: geometric mean over the rounds of the step time over that of %s in the same round.\n"
+             "peak: of memory in its blocks, on the rank where it is largest, without what only other implementations "
+             "use.\n",
              fastest);
     const struct table tables[] = {
         {"implementations", title, step_columns, sizeof step_columns / sizeof *step_columns, row, (size_t)n,
@@ -117,7 +165,7 @@ static void add_figures(const struct compared *row, struct figure_list *list)
         {"overlap", "s", &row->overlap, BETTER_HIGHER},
         {"comm_slowdown", "1", &row->comm_slowdown, BETTER_LOWER},
         {"compute_slowdown", "1", &row->compute_slowdown, BETTER_LOWER},
-        {"memory_peak", "B", &row->peak, BETTER_LOWER},
+        {"memory_peak_of_blocks", "B", &row->peak, BETTER_LOWER},
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         figures_add_estimate(list, row->label, figures[i].name, figures[i].unit, figures[i].estimate, figures[i].better,
@@ -127,13 +175,12 @@ static void add_figures(const struct compared *row, struct figure_list *list)
 void profiles_add_comparison(const struct profile *profile, int n, const struct measurements *m, cJSON *summary,
                              struct figure_list *list)
 {
-    const struct profile *fastest = find_fastest(profile, n);
+    const struct profile *fastest = find_fastest(profile, n, m);
     struct compared *row = allocate((size_t)n + 1, sizeof *row);
     for (int i = 0; i < n; i++) {
         const struct profile *p = &profile[i];
         const struct controls *c = &p->controls;
-        struct paired paired = stats_paired(measurements_of(m, p->row, FIGURE_STEP),
-                                            measurements_of(m, fastest->row, FIGURE_STEP), m->rounds, 0.95);
+        struct paired paired = compare(p, fastest, m);
         row[i] = (struct compared){
             .label = p->facts.label,
             .step = c->step,
@@ -147,8 +194,8 @@ void profiles_add_comparison(const struct profile *profile, int n, const struct 
             .peak = c->peak_bytes,
         };
     }
-    if (m->rounds && fastest->facts.strategy->reduces)
-        add_answer(row, profile, n, fastest, summary);
+    if (m->rounds && n > 1)
+        add_answer(row, profile, n, fastest, m, summary);
     for (int i = 0; i < n; i++) {
         const struct profile *p = &profile[i];
         results_add_line(summary, "answers", "%s%s: %s", i ? "" : "\n", p->facts.label, p->findings.verdict);

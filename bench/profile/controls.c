@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 void controls_create(struct controls *controls, const struct implementation *row, const struct reducer *reducer, int n,
-                     int captured, const struct attainable *attainable, int ranks, size_t rounds)
+                     int captured, const struct attainable *attainable, int ranks, int sharing, size_t rounds)
 {
     *controls = (struct controls){
         .row = captured, .untraced_row = -1, .after_backward_row = -1, .none_row = -1, .room = rounds};
@@ -19,7 +19,7 @@ void controls_create(struct controls *controls, const struct implementation *row
     for (int i = 0; i < n; i++) {
         if (row[i].traced && !row[i].strategy->reduces && row[captured].strategy->reduces)
             controls->none_row = i;
-        controls->others_staged += i == captured ? 0 : reducer[i].staged_bytes;
+        controls->others_staged += i == captured ? 0 : reducer[i].staged_bytes * (size_t)sharing;
     }
     controls->communicates = ranks > 1 && row[captured].strategy->reduces;
     controls->attainable_of = attainable;
@@ -77,7 +77,8 @@ void controls_add_block(struct controls *c, const struct job *job, const struct 
     c->compute[round] = mean_over_ranks(job, mean.compute);
     c->exposed[round] = mean_over_ranks(job, mean.exposed);
     c->overlap[round] = mean_over_ranks(job, mean.overlap);
-    c->peak[round] = job_max(job, (double)b->peak_bytes) - (double)c->others_staged;
+    double peak = job_max(job, (double)b->peak_bytes);
+    c->peak[round] = peak > 0 ? peak - (double)c->others_staged : NAN;
     if (!c->communicates)
         return;
     double alone, slowdown = attainable_slowdown(c->attainable_of, timeline, timed, c->row, round, &alone);
@@ -93,6 +94,19 @@ struct estimate controls_efficiency(const double *step, const double *after_back
         efficiency[r] = (after_backward[r] - step[r]) / fmin(alone[r], backward[r]);
     struct estimate estimate = stats_estimate(efficiency, n);
     free(efficiency);
+    return estimate;
+}
+
+/* Of the rounds in which a figure is known. */
+static struct estimate estimate_known(const double *figure, size_t n)
+{
+    double *known = allocate(n + 1, sizeof *known);
+    size_t k = 0;
+    for (size_t r = 0; r < n; r++)
+        if (isfinite(figure[r]))
+            known[k++] = figure[r];
+    struct estimate estimate = stats_estimate(known, k);
+    free(known);
     return estimate;
 }
 
@@ -118,7 +132,6 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
 {
     /* what does not apply is an estimate of no rounds; the row that it would be made from is not read */
     size_t n = c->rounds = m->rounds, of_none = c->none_row < 0 ? 0 : n, of_communication = c->communicates ? n : 0;
-    size_t of_computing = n && isfinite(c->overlap[0]) ? of_communication : 0; /* when ranks computed is known */
     size_t of_overlap = c->after_backward_row < 0 ? 0 : of_communication;
     int none_row = of_none ? c->none_row : 0, after_backward_row = of_overlap ? c->after_backward_row : 0;
     const double *step = measurements_of(m, c->row, FIGURE_STEP), *none = measurements_of(m, none_row, FIGURE_STEP);
@@ -132,13 +145,14 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     c->step_none = stats_estimate(none, of_none);
     c->backward_none = stats_estimate(backward, of_none);
     c->forward = stats_estimate(measurements_of(m, c->row, PHASE_FORWARD), n);
-    c->backward = stats_estimate(measurements_of(m, c->row, PHASE_BACKWARD), n);
-    c->exposed_of_rounds = stats_estimate(c->exposed, of_computing);
-    c->overlap_of_rounds = stats_estimate(c->overlap, of_computing);
-    c->peak_bytes = stats_estimate(c->peak, n);
+    const double *own_backward = measurements_of(m, c->row, PHASE_BACKWARD);
+    c->backward = stats_estimate(own_backward, n && own_backward[0] > 0 ? n : 0); /* 0: forward only */
+    c->exposed_of_rounds = estimate_known(c->exposed, of_communication);
+    c->overlap_of_rounds = estimate_known(c->overlap, of_communication);
+    c->peak_bytes = estimate_known(c->peak, n);
     c->comm_thread_cores = c->comm_cpu_seconds > 0 && job->size > 1 ? c->comm_cpu_seconds / c->comm_seconds : NAN;
     c->comm_alone = stats_estimate(c->alone, of_communication);
-    c->comm_slowdown = stats_estimate(c->slowdown, of_overlap);
+    c->comm_slowdown = stats_estimate(c->slowdown, of_communication);
     c->saved = difference(after_backward, step, of_overlap);
     c->overlap_efficiency = controls_efficiency(step, after_backward, c->alone, backward, of_overlap);
     c->profiling_overhead = mean_ratio(step, untraced, n);

@@ -2,6 +2,7 @@
 #include "profile/outcome.h"
 
 #include "base/stats.h"
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -265,6 +266,15 @@ static double most_late_in(const struct rank_figure *rank)
     return most;
 }
 
+/* By how much longer a rank had no core in a step than the one that had it most. */
+static double core_wait_beyond(const struct profile_figures *figures, const struct rank_figure *rank)
+{
+    double least = rank->core_wait;
+    for (int r = 0; r < figures->ranks; r++)
+        least = fmin(least, figures->rank[r].core_wait);
+    return rank->core_wait - least;
+}
+
 /* The rank that cost most, and the one that is late in most steps, which need not be the same where other work is on
  * the cores of all. Where communication takes so long that this costs little, it is a note. */
 static void check_stragglers(struct findings *f, const struct profile_figures *figures, const struct collectives *c)
@@ -290,21 +300,50 @@ static void check_stragglers(struct findings *f, const struct profile_figures *f
     if (!(value > threshold) && !(most > 2 * least))
         return;
     int explained = latest == first && first->late > s->cost / 2; /* by its own work */
+    double without_core = core_wait_beyond(figures, first);
+    int by_core = first->late > 0 && without_core > first->late / 2;
+    size_t at = 0;
     if (first->late > 0)
-        snprintf(late, sizeof late, "; it works %.2f ms a step longer than the fast ranks, most in %s",
-                 1e3 * first->late, late_phases(first, least, phases));
-    else if (most_late_in(first) > least)
-        snprintf(late, sizeof late, "; it is late in most steps in %s", late_phases(first, least, phases));
+        at = (size_t)snprintf(late, sizeof late, "; it works %.2f ms a step longer than the fast ranks",
+                              1e3 * first->late);
+    if (by_core)
+        at += (size_t)snprintf(late + at, sizeof late - at, ", and had no core for %.2f ms more than others",
+                               1e3 * without_core);
+    if (most_late_in(first) > least)
+        snprintf(late + at, sizeof late - at, at ? ", most in %s" : "; it is late in most steps in %s",
+                 late_phases(first, least, phases));
     if (second)
         snprintf(next, sizeof next, "; rank %d is late in most steps in %s", second->rank,
                  late_phases(second, least, phases));
-    add_finding(f, "straggler", value > threshold ? LEVEL_WARNING : LEVEL_NOTE, value, threshold,
-                explained ? first->saves : s->cost,
-                "look at that phase of that rank in its trace: other work on its cores, a slower clock, or more data "
-                "to load",
+    add_finding(f, "straggler",
+                value > 4 * threshold ? LEVEL_HIGH
+                : value > threshold   ? LEVEL_WARNING
+                                      : LEVEL_NOTE,
+                value, threshold, explained ? first->saves : s->cost,
+                by_core ? "leave its cores to it: bind ranks to cores, use fewer threads, or stop what else runs there"
+                        : "look at what that rank does in its trace: other work on its cores, a slower clock, or more "
+                          "data to load",
                 "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% of "
                 "the step (threshold %g %%)%s%s",
                 rank, s->last, c->attributed, 1e3 * s->most, value, threshold, late, next);
+}
+
+/* Whether threads that could run had no core. */
+static void check_cores(struct findings *f, const struct profile_facts *facts, const struct profile_figures *figures)
+{
+    double threshold = 10;
+    const struct rank_figure *worst = figures->rank;
+    for (const struct rank_figure *r = figures->rank; r < figures->rank + figures->ranks; r++)
+        worst = r->core_wait > worst->core_wait ? r : worst;
+    double value = 100 * worst->core_wait / figures->phase[PHASES].median;
+    if (!(value > threshold))
+        return;
+    add_finding(f, "without_a_core", value > 3 * threshold ? LEVEL_HIGH : LEVEL_WARNING, value, threshold,
+                worst->core_wait, "bind ranks to cores, use fewer ranks or threads, or stop what else runs there",
+                "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of the step (threshold "
+                "%g %%; %d thread%s a rank, %.2g logical CPUs); other work takes its cores, or other ranks do",
+                worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads,
+                text_plural((size_t)facts->threads), facts->cores_per_rank);
 }
 
 /* The median rate of the other hosts, sending or receiving. */
@@ -372,6 +411,7 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
     check_collectives(findings, controls);
     check_memory(findings, thresholds->memory, facts);
     check_stragglers(findings, figures, collectives);
+    check_cores(findings, facts, figures);
     if (links)
         check_links(findings, links, facts->hosts);
     qsort(findings->finding, (size_t)findings->n, sizeof *findings->finding, by_weight);

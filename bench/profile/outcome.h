@@ -188,7 +188,7 @@ struct controls {
     int row, untraced_row, after_backward_row, none_row; /* the profiled one and its controls; -1 if there is none */
     int communicates;                                    /* more than one rank, and the profiled row reduces */
     const struct attainable *attainable_of; /* the times of all rows' collectives alone, and of gradients */
-    size_t others_staged;                   /* bytes of a rank that only other rows use */
+    size_t others_staged; /* bytes that only other rows use, of all ranks on a GPU, or of a rank on the CPU */
 
     /* Of each round, [room]; without a unit: seconds a step of the profiled row, mean over ranks */
     size_t room;
@@ -217,10 +217,10 @@ struct controls {
     struct estimate attainable, step_to_attainable;
 };
 
-/* Room for so many rounds of the captured one of the rows [n], whose reducers are [n]. `attainable` is of the same
- * rows, and must outlive it. Release with controls_destroy. */
+/* Room for so many rounds of the captured one of the rows [n], whose reducers are [n]; `sharing` ranks are on a GPU, 1
+ * on the CPU. `attainable` is of the same rows, and must outlive it. Release with controls_destroy. */
 void controls_create(struct controls *controls, const struct implementation *row, const struct reducer *reducer, int n,
-                     int captured, const struct attainable *attainable, int ranks, size_t rounds);
+                     int captured, const struct attainable *attainable, int ranks, int sharing, size_t rounds);
 void controls_destroy(struct controls *controls); /* zeroed ones are fine */
 
 /* Whether a row is the profiled one or one of its controls; and whether it is one whose blocks say when gradients are
@@ -275,7 +275,7 @@ struct findings {
     const char *overlap; /* whether it happened: "yes", "no", "unclear" or "n/a" */
     char verdict[640];   /* the same in one line, and why if not */
     int n;
-    struct finding finding[8]; /* of each name at most one; by level, then by gain */
+    struct finding finding[9]; /* of each name at most one; by level, then by gain */
 };
 
 /* Compares the figures with the thresholds. controls may have no round yet; links[facts->hosts] or NULL. */

@@ -70,7 +70,7 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
 static int write_profile(const struct profiles *all, struct profile *p, const struct run *run)
 {
     struct figure_list figures = {0};
-    p->facts.peak_bytes = (size_t)job_max(run->job, (double)open_device_memory(&run->opened));
+    p->facts.peak_bytes = (size_t)job_max(run->job, (double)run_peak_memory(run));
     controls_compute(&p->controls, run->job, &run->measurements);
     findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives, p->links,
                     &p->controls);
@@ -278,7 +278,7 @@ int run_profile(const struct job *job, const struct run_options *options, const 
         for (struct profile *p = all.of; p < all.of + all.n; p++) {
             know_facts(p, &run);
             controls_create(&p->controls, t->implementation, run.reducer, t->n, p->row, all.attainable, job->size,
-                            t->rounds);
+                            run.opened.on_gpu ? run.opened.sharing : 1, t->rounds);
         }
         status = measure(&all, &run);
     }

@@ -112,7 +112,6 @@ void run_add_notes(const struct run *run, cJSON *summary)
 {
     const struct block_counts *counts = &run->counts;
     const struct losses *losses = &run->losses;
-    size_t peak = open_device_memory(&run->opened);
     char words[CELL];
     if (losses->not_a_number)
         results_add_line(summary, "notes", "Warning: a loss was not a finite number: training diverged.");
@@ -163,7 +162,7 @@ void run_add_notes(const struct run *run, cJSON *summary)
                          counts->dropped_spans);
     results_add_line(summary, "notes", "%s, measured: %s.",
                      run->opened.on_gpu ? "Memory in use on the GPU of rank 0" : "Peak memory of rank 0",
-                     text_memory(words, peak > counts->peak_bytes ? peak : counts->peak_bytes));
+                     text_memory(words, run_peak_memory(run)));
     json_add_number(summary, "blocks", (double)counts->blocks);
     json_add_number(summary, "blocks_watched", (double)counts->watched_blocks);
     json_add_number(summary, "blocks_with_other_processes", (double)counts->with_other_processes);

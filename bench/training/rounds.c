@@ -204,7 +204,12 @@ static void count_block(struct block_counts *counts, const struct block *b)
     counts->blocks++;
     counts->comm_cpu_seconds += b->comm_cpu_seconds;
     counts->comm_seconds += b->comm_seconds;
-    counts->peak_bytes = b->peak_bytes > counts->peak_bytes ? b->peak_bytes : counts->peak_bytes;
+}
+
+size_t run_peak_memory(const struct run *run)
+{
+    size_t now = open_device_memory(&run->opened);
+    return now > run->counts.peak_bytes ? now : run->counts.peak_bytes;
 }
 
 /* Runs a block; its arrays, which are there, are filled. */
@@ -214,9 +219,10 @@ static void run_block(struct run *run, struct window *window, struct block *b)
     struct block_report mine, *all = allocate((size_t)run->job->size, sizeof *all);
     b->number = run->counts.blocks;
     b->first_step = run->steps_run;
-    open_device_reset_memory(&run->opened);
+    run->counts.peak_bytes = run_peak_memory(run);
+    int known = !open_device_reset_memory(&run->opened);
     run_steps(run, b->implementation, &mine);
-    b->peak_bytes = open_device_memory(&run->opened);
+    b->peak_bytes = known ? open_device_memory(&run->opened) : 0;
 
     run->trainer.device->download(b->record, run->trainer.record, (size_t)steps * RECORDS * sizeof *b->record);
     steps_from_timeline(&run->timeline, b->times, steps);

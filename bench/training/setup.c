@@ -6,6 +6,7 @@
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -93,6 +94,7 @@ int run_set_up(struct run *run, const struct run_options *options, const char *m
         job_agree(run->job, results_open(results, run->job, target)))
         return -1;
     run->directory = results->directory;
+    run->losses.difference = NAN; /* until there are two to compare */
     size_t spans[TIMELINE_LANES];
     memory_spans(run, spans);
     timeline_create(&run->timeline, spans);

@@ -67,7 +67,7 @@ int telemetry_write_block(struct results *results, const struct run *run, const 
         telemetry_print_overlap(out, &block->overlap[i], row->traced, run->comm->on_device);
         telemetry_print_number(out, "other_processes_cores", block->other_cores);
         print_ms(out, "block_ms", block->seconds);
-        telemetry_print_number(out, "peak_memory_bytes", (double)block->peak_bytes);
+        telemetry_print_number(out, "peak_memory_bytes", block->peak_bytes ? (double)block->peak_bytes : NAN);
         fprintf(out, "}\n");
     }
     fclose(out);

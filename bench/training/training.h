@@ -100,7 +100,7 @@ struct block_counts {
     size_t blocks, watched_blocks; /* measured; those for which it is known what other processes did */
     size_t with_other_processes;   /* of these: in which that was MONITOR_OTHER_CORES or more */
     double other_cores;            /* the most cores that other processes used during a block */
-    size_t peak_bytes;             /* the most memory in use on this rank during a block */
+    size_t peak_bytes;             /* the most memory in use on this rank until the last block began */
     double comm_cpu_seconds;       /* of rank 0's communication thread, in the timed steps of strategies that */
     double comm_seconds;           /* reduce, which took so long together */
     int dropped_spans;
@@ -148,7 +148,7 @@ struct block {
     double seconds;     /* of the timed steps together, on this rank */
     double comm_cpu_seconds, comm_seconds; /* of rank 0's communication thread: the time that it ran, and how long the
                                               timed steps took; 0 for what does not reduce */
-    size_t peak_bytes;                     /* most memory in use on this rank meanwhile, as of open_device_memory */
+    size_t peak_bytes; /* most memory in use on this rank meanwhile, as of open_device_memory; 0: unknown */
     struct step_times *times;
     struct overlap *overlap;
     float *record; /* of each step [RECORDS] */
@@ -200,6 +200,9 @@ int run_check_losses(const struct run *run);
 /* Writes run.json: what was run, where, and with what. All ranks call; rank 0 writes. 0, or -1, reported. */
 int run_json_write(const struct run *run, const char *mode, const struct command *command,
                    const struct results *results);
+
+/* The most memory in use on this rank so far, as of open_device_memory. */
+size_t run_peak_memory(const struct run *run);
 
 /* Adds to a summary (results_summary_create) the lines that say what was run, as its heading; and as its notes what a
  * reader of the figures must know of the machine and the losses meanwhile, with the counts of blocks and what the

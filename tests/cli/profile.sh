@@ -164,7 +164,7 @@ for implementation in ddp ddp_bucketed; do
         "[row['rank'] for row in t['stragglers']] == [1, 0] and t['stragglers'][0]['late_phase'] == 'backward_pass' and
          t['stragglers'][0]['late'] > 0.075 and t['stragglers'][0]['saves'] > 0.075 and
          t['stragglers'][0]['behind_most'] > 0.075 and t['stragglers'][0]['cost'] > 0.075 and t['stragglers'][1]['cost'] < 0.025"
-    grep -q "straggler (warning, up to .* ms of a step): rank 1 came last .*; it works .*, most in backward_pass" "$out/${implementation}_summary.txt" && good=0 || good=1
+    grep -q "straggler (high, up to .* ms of a step): rank 1 came last .*; it works .*, most in backward_pass" "$out/${implementation}_summary.txt" && good=0 || good=1
     result "$good" "$implementation with 100 ms of delay on rank 1: it is a finding"
 done
 profile 3 ddp --inject-delay rank=1,ms=70,phase=forward_pass --inject-delay rank=2,ms=100,phase=optimizer_step --num-epochs 8
@@ -172,7 +172,7 @@ with_python "70 ms on rank 1 and 100 on rank 2: the table names both, and what e
     "[row['rank'] for row in t['stragglers']] == [2, 1, 0] and
      [row['late_phase'] for row in t['stragglers'][:2]] == ['optimizer_step', 'forward_pass'] and
      0.005 < t['stragglers'][0]['saves'] < 0.055 and t['stragglers'][1]['saves'] > 0.075"
-grep -q "straggler (warning, up to .* ms of a step): rank 2 came last .*, most in optimizer_step .*; rank 1 is late in most steps in forward_pass" \
+grep -q "straggler (high, up to .* ms of a step): rank 2 came last .*, most in optimizer_step .*; rank 1 is late in most steps in forward_pass" \
     "$out/ddp_summary.txt" && good=0 || good=1
 result "$good" "70 ms on rank 1 and 100 on rank 2: the finding names both"
 

@@ -47,6 +47,7 @@ root=$(realpath -e "$(dirname "$0")/../..")
 find_mpirun
 scratch=$(mktemp -d)
 loops=()
+# shellcheck disable=SC2317 # called by the trap
 clean() {
     [ "${#loops[@]}" = 0 ] || kill "${loops[@]}" 2>/dev/null || true
     [ "$only" = machine ] || "$root/launch/netlab.sh" down >/dev/null 2>&1 || true

@@ -57,7 +57,10 @@ START_TEST(without_overlap_there_is_no_efficiency)
     check_ratio(&c->step_to_none, 2, "step_to_none");
     check_no_estimate(&c->overlap_efficiency, "overlap_efficiency");
     check_no_estimate(&c->step_after_backward, "step_after_backward");
-    check_no_estimate(&c->comm_slowdown, "comm_slowdown");
+    if (job.size > 1)
+        check_estimate(&c->comm_slowdown, 1.5, "comm_slowdown");
+    else
+        check_no_estimate(&c->comm_slowdown, "comm_slowdown");
     if (job.size > 1)
         check_estimate(&c->comm_alone, made_up_median(0.03), "comm_alone");
     else

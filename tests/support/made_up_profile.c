@@ -62,7 +62,7 @@ void made_up_profile_create(struct made_up_profile *p, int ranks, const struct s
     measurements_create(&p->measurements, training.n, PROFILE_ROOM);
     p->measurements.rounds = PROFILE_ROUNDS;
     p->attainable = attainable_create(p->reducer, training.n, PROFILE_TENSORS, PROFILE_ROOM);
-    controls_create(&p->controls, p->row, p->reducer, training.n, 0, p->attainable, ranks, PROFILE_ROOM);
+    controls_create(&p->controls, p->row, p->reducer, training.n, 0, p->attainable, ranks, 1, PROFILE_ROOM);
     measure(p, training.n);
 }
 

@@ -23,6 +23,8 @@ static const struct {
 static struct profile profile[PROFILES];
 static struct measurements measurements;
 
+static int first; /* of the profiles that are compared */
+
 static cJSON *compare(size_t rounds, struct figure_list *list)
 {
     cJSON *summary = results_summary_create("profile", "", (double)rounds, ROUNDS, "rounds");
@@ -37,7 +39,7 @@ static cJSON *compare(size_t rounds, struct figure_list *list)
                                       .controls.step = stats_estimate(step, rounds),
                                       .findings.verdict = "Overlap: as made up."};
     }
-    profiles_add_comparison(profile, PROFILES, &measurements, summary, list);
+    profiles_add_comparison(profile + first, PROFILES - first, &measurements, summary, list);
     measurements_destroy(&measurements);
     return summary;
 }
@@ -58,15 +60,39 @@ START_TEST(the_shortest_is_named_with_those_that_are_slower)
 {
     struct figure_list list = {0};
     cJSON *summary = compare(ROUNDS, &list);
-    const char *line = answer(summary, "Shortest step");
-    ck_assert_str_eq(line, "\nShortest step: ddp, 103.500 ms. Slower: slow +20.0 %. Not significantly different: alike "
-                           "+0.0 %.");
+    ck_assert_str_eq(answer(summary, "Shortest"), "\nShortest step: ddp, 103.500 ms in the median of 8 rounds.");
+    ck_assert_str_eq(answer(summary, "Slower"), "Slower: slow +20.0 % [+20.0, +20.0].");
+    const char *open = answer(summary, "Not significantly different: alike +0.0 % [-");
+    ck_assert_ptr_nonnull(open);
+    ck_assert_ptr_null(strstr(open, "slow"));
+    ck_assert_ptr_null(strstr(open, "none"));
     ck_assert_ptr_nonnull(answer(summary, "none: Overlap: as made up."));
     ck_assert_double_eq_tol(figures_find(&list, "slow", "step_to_shortest", 0)->value, 1.2, 1e-9);
     ck_assert_double_eq_tol(figures_find(&list, "none", "step_to_shortest", 0)->value, 0.5, 1e-9);
     ck_assert(figures_find(&list, "alike", "step", 0)->judged);
     figures_destroy(&list);
     cJSON_Delete(summary);
+}
+END_TEST
+
+/* Where none reduces the shortest is that of all; and one round says nothing of what differs. */
+START_TEST(with_none_alone_or_one_round)
+{
+    struct figure_list list = {0};
+    first = PROFILES - 1;
+    cJSON *summary = compare(ROUNDS, &list);
+    ck_assert_double_eq(figures_find(&list, "none", "step_to_shortest", 0)->value, 1);
+    ck_assert_ptr_null(answer(summary, "Shortest"));
+    cJSON_Delete(summary);
+    figures_destroy(&list);
+    first = 0;
+    list = (struct figure_list){0};
+    summary = compare(1, &list);
+    ck_assert_ptr_nonnull(answer(summary, "Shortest step: alike"));
+    ck_assert_ptr_null(answer(summary, "Slower"));
+    ck_assert_ptr_nonnull(answer(summary, "Not significantly different (too few rounds to tell): ddp"));
+    cJSON_Delete(summary);
+    figures_destroy(&list);
 }
 END_TEST
 
@@ -88,6 +114,7 @@ int main(void)
     Suite *suite = suite_create("comparison");
     TCase *tests = tcase_create("comparison");
     tcase_add_test(tests, the_shortest_is_named_with_those_that_are_slower);
+    tcase_add_test(tests, with_none_alone_or_one_round);
     tcase_add_test(tests, without_rounds_no_step_is_compared);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -61,6 +61,19 @@ static void straggling(double percent) /* of three steps of 0.1 s */
     h.rank[1].saves = 6e-3;
 }
 
+/* One without a core for most of the time that it works longer; and one for so many percent of the step. */
+static void straggling_without_core(double percent)
+{
+    straggling(percent);
+    h.rank[0].core_wait = 1e-3;
+    h.rank[1].core_wait = 6e-3;
+}
+
+static void without_core(double percent)
+{
+    h.rank[1].core_wait = percent / 100 * 0.1;
+}
+
 static struct link_rates rates[4];
 
 static void sending(double percent) /* of one of four hosts, whose first ranks are 0, 2, 4 and 6 */
@@ -138,6 +151,18 @@ static const struct {
      5.1,
      {"rank 1 came last in 20 of 50", "2.50 ms", "5.1 %",
       "works 6.00 ms a step longer than the fast ranks, most in forward_pass (5.50 ms) and data_loading (5.20 ms)"}},
+    {"straggler", straggling, 4.9, 19.9, LEVEL_WARNING, 5, 19.9, {"19.9 %"}},
+    {"straggler", straggling, 4.9, 20.1, LEVEL_HIGH, 5, 20.1, {"20.1 %"}},
+    {"straggler",
+     straggling_without_core,
+     4.9,
+     5.1,
+     LEVEL_WARNING,
+     5,
+     5.1,
+     {"longer than the fast ranks, and had no core for 5.00 ms more than others, most in"}},
+    {"without_a_core", without_core, 9.9, 10.1, LEVEL_WARNING, 10, 10.1, {"rank 1 could run", "10.10 ms", "10.1 %"}},
+    {"without_a_core", without_core, 9.9, 30.1, LEVEL_HIGH, 10, 30.1, {"30.1 %"}},
 };
 
 static void find_with(void (*figure)(double), double percent)
@@ -186,7 +211,7 @@ START_TEST(findings_come_by_their_gain)
     data_loading(40);
     h.figures.phase[PHASE_DATA_LOADING].most = 0.04;
     memory(95);
-    straggling(30);
+    straggling(15);
     h.rank[1].saves = 0.01;
     h.rank[1].late = 0.02;
     h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0055;
@@ -214,7 +239,7 @@ START_TEST(findings_come_by_their_gain)
     h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0075; /* and less than a tenth of the work */
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 2);
-    straggling(30);
+    straggling(15);
     h.rank[1].late = 0; /* it posts late for a reason that is not its own work */
     healthy_find(&h, &findings);
     ck_assert_double_eq(findings.finding[1].gain, h.straggler[1].cost);
@@ -310,7 +335,7 @@ START_TEST(several_are_found_at_once)
     data_loading(60);
     exposed(50);
     collectives(40);
-    straggling(20);
+    straggling(19);
     h.facts.peak_bytes = 1000000;
     healthy_find(&h, &findings);
     static const char *const names[] = {"collectives",           "data_loading", "device_busy",
