@@ -82,7 +82,7 @@ static void compare_with_usual(struct phase_figure *f, int phase)
 {
     static const double usual[PHASES + 1][2] = {[PHASE_DATA_LOADING] = {0, 10},
                                                 [PHASE_FORWARD] = {25, 40},
-                                                [PHASE_BACKWARD] = {40, 65},
+                                                [PHASE_BACKWARD] = {40, 70},
                                                 [PHASE_GRADIENT_SYNC] = {0, 20},
                                                 [PHASE_OPTIMIZER] = {0, 10}};
     double low = usual[phase][0], high = usual[phase][1], share = 100 * f->share;
