@@ -13,11 +13,11 @@
 struct slot {
     int32_t *input, *target; /* [B, T] */
     uint64_t number;         /* which micro-batch of the whole run this is, from 0 */
-    int busy, ready;         /* a worker fills it; it is filled */
-    char failure[1024];      /* why it could not be read, or "" */
+    int busy, ready;         /* a worker fills it; it is filled, or could not be */
+    int failed;              /* it could not */
 };
 
-/* What one thread needs to fetch: a worker, or the caller where there is none. */
+/* What one thread needs to fetch. */
 struct worker {
     struct data *data;
     int32_t *row;       /* [T + 1] tokens of the sequence being fetched */
@@ -33,46 +33,53 @@ struct data {
     size_t global_batch;   /* sequences in a step of all ranks */
     size_t micro_batches;  /* in a step of this rank */
     size_t first;          /* of a global batch, the first sequence that is this rank's */
-    struct worker *worker; /* [workers] */
-    int workers, threads;  /* how many of them have threads: all, or of a single one none */
-    struct slot *slot;     /* [slots] */
+    struct worker *worker; /* [workers + 1], of which the last one is the caller, without a thread */
+    int workers;
+    struct slot *slot; /* [slots] */
     size_t slots;
+    int32_t *tokens;      /* [slots, 2, B, T] */
     pthread_mutex_t lock; /* guards what follows, and number, busy and ready of the slots */
     pthread_cond_t wanted, filled;
-    uint64_t next; /* the micro-batch that data_next serves next */
-    size_t served; /* the slot in the caller's hands */
+    uint64_t next;    /* the micro-batch that data_next serves next */
+    uint64_t planned; /* those before it, from next on, are fetched or being fetched: none needs a worker */
+    size_t served;    /* the slot in the caller's hands */
     int stop;
 };
 
 /* ---- the workers ---- */
 
-/* Fills a slot with the micro-batch of its number. */
-static void fetch(const struct worker *worker, struct slot *slot)
+/* Fills a slot with the micro-batch of its number. Returns 0; or -1 with words in failure: it cannot be read. */
+static int fetch(const struct worker *worker, struct slot *slot, char *failure, size_t failure_bytes)
 {
     const struct data *data = worker->data;
     size_t T = data->source.T;
     uint64_t step = slot->number / data->micro_batches, micro_batch = slot->number % data->micro_batches;
     uint64_t place = step * data->global_batch + data->first + micro_batch * data->B;
-    slot->failure[0] = 0;
     for (size_t b = 0; b < data->B; b++, place++) {
-        if (source_read(&data->source, place, worker->row, worker->raw, slot->failure, sizeof slot->failure))
-            return;
+        if (source_read(&data->source, place, worker->row, worker->raw, failure, failure_bytes))
+            return -1;
         memcpy(slot->input + b * T, worker->row, T * sizeof *worker->row);
         memcpy(slot->target + b * T, worker->row + 1, T * sizeof *worker->row);
     }
+    return 0;
 }
 
 /* The slot that a worker should fill next, with the number that belongs into it; NULL: there is nothing to do. A slot
  * that is still filled with what a seek has made useless comes in its turn, when that is over. */
 static struct slot *find_work(struct data *data)
 {
-    for (size_t ahead = 0; ahead + 1 < data->slots; ahead++) {
-        struct slot *slot = &data->slot[(data->served + 1 + ahead) % data->slots];
-        uint64_t number = data->next + ahead;
-        if (slot->busy || (slot->ready && slot->number == number))
-            continue;
-        slot->number = number;
-        return slot;
+    if (data->planned < data->next)
+        data->planned = data->next;
+    for (uint64_t number = data->planned; number - data->next + 1 < data->slots; number++) {
+        struct slot *slot = &data->slot[(data->served + 1 + (number - data->next)) % data->slots];
+        int planned = slot->number == number && (slot->busy || slot->ready);
+        if (!planned && slot->busy)
+            continue; /* with what a seek has made useless */
+        data->planned += number == data->planned;
+        if (!planned) {
+            slot->number = number;
+            return slot;
+        }
     }
     return NULL;
 }
@@ -91,7 +98,7 @@ static void *fetch_ahead(void *argument)
         slot->busy = 1;
         slot->ready = 0;
         pthread_mutex_unlock(&data->lock);
-        fetch(worker, slot);
+        slot->failed = fetch(worker, slot, NULL, 0) != 0;
         pthread_mutex_lock(&data->lock);
         slot->busy = 0;
         slot->ready = 1;
@@ -122,7 +129,7 @@ static size_t slots_for(int workers, int prefetch)
 
 size_t data_bytes(size_t B, size_t T, int workers, int prefetch)
 {
-    return slots_for(workers, prefetch) * 2 * B * T * sizeof(int32_t);
+    return slots_for(workers, prefetch) * (sizeof(struct slot) + 2 * B * T * sizeof(int32_t));
 }
 
 int data_create(struct data **data, const struct data_options *options)
@@ -139,21 +146,21 @@ int data_create(struct data **data, const struct data_options *options)
     d->first = rank_batch * (size_t)options->rank;
     d->slots = slots_for(options->workers, options->prefetch);
     d->slot = allocate(d->slots, sizeof *d->slot);
-    for (struct slot *slot = d->slot; slot < d->slot + d->slots; slot++) {
-        slot->input = allocate(d->B * T, sizeof *slot->input);
-        slot->target = allocate(d->B * T, sizeof *slot->target);
+    d->tokens = allocate(d->slots, 2 * d->B * T * sizeof *d->tokens);
+    for (size_t i = 0; i < d->slots; i++) {
+        d->slot[i].input = d->tokens + i * 2 * d->B * T;
+        d->slot[i].target = d->slot[i].input + d->B * T;
     }
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->wanted, NULL);
     pthread_cond_init(&d->filled, NULL);
-    d->threads = options->workers;
-    d->workers = d->threads ? d->threads : 1;
-    d->worker = allocate((size_t)d->workers, sizeof *d->worker);
-    for (struct worker *worker = d->worker; worker < d->worker + d->workers; worker++) {
+    d->workers = options->workers;
+    d->worker = allocate((size_t)d->workers + 1, sizeof *d->worker);
+    for (struct worker *worker = d->worker; worker <= d->worker + d->workers; worker++) {
         worker->data = d;
         worker->row = allocate(T + 1, sizeof *worker->row);
         worker->raw = allocate(T + 1, 2);
-        if (d->threads)
+        if (worker < d->worker + d->workers)
             start_thread(worker);
     }
     *data = d;
@@ -168,8 +175,8 @@ void data_destroy(struct data *data)
     data->stop = 1;
     pthread_cond_broadcast(&data->wanted);
     pthread_mutex_unlock(&data->lock);
-    for (struct worker *worker = data->worker; worker < data->worker + data->workers; worker++) {
-        if (data->threads)
+    for (struct worker *worker = data->worker; worker <= data->worker + data->workers; worker++) {
+        if (worker < data->worker + data->workers)
             pthread_join(worker->thread, NULL);
         free(worker->row);
         free(worker->raw);
@@ -179,26 +186,22 @@ void data_destroy(struct data *data)
     pthread_cond_destroy(&data->filled);
     pthread_mutex_destroy(&data->lock);
     source_close(&data->source);
-    for (struct slot *slot = data->slot; slot < data->slot + data->slots; slot++) {
-        free(slot->input);
-        free(slot->target);
-    }
+    free(data->tokens);
     free(data->slot);
     free(data);
 }
 
 void data_next(struct data *data, const int32_t **input, const int32_t **target)
 {
+    char failure[1024];
     pthread_mutex_lock(&data->lock);
     struct slot *slot = &data->slot[(data->served + 1) % data->slots];
-    if (!data->threads) {
-        slot->number = data->next;
-        fetch(data->worker, slot);
-    }
-    while (data->threads && (!slot->ready || slot->number != data->next))
+    while (data->workers && (!slot->ready || slot->number != data->next))
         pthread_cond_wait(&data->filled, &data->lock);
-    if (slot->failure[0])
-        FATAL("%s", slot->failure); /* only now: a batch that nobody asks for may be unreadable */
+    slot->number = data->next;
+    /* What a worker could not read is fatal only now, since nobody may ask for it; again, for the words. */
+    if ((!data->workers || slot->failed) && fetch(&data->worker[data->workers], slot, failure, sizeof failure))
+        FATAL("%s", failure);
     data->served = (size_t)(slot - data->slot);
     data->next++;
     pthread_mutex_unlock(&data->lock);
@@ -210,7 +213,7 @@ void data_next(struct data *data, const int32_t **input, const int32_t **target)
 void data_seek(struct data *data, size_t step)
 {
     pthread_mutex_lock(&data->lock);
-    data->next = (uint64_t)step * data->micro_batches;
+    data->next = data->planned = (uint64_t)step * data->micro_batches;
     pthread_cond_broadcast(&data->wanted);
     pthread_mutex_unlock(&data->lock);
 }

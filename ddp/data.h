@@ -32,8 +32,8 @@ struct data; /* a source, its threads, and the micro-batches in memory */
 int data_create(struct data **data, const struct data_options *options);
 void data_destroy(struct data *data); /* stops the threads, also while they fetch; NULL is fine */
 
-/* Bytes of the micro-batches in memory, with B as below: the one that was served last, and workers * prefetch that are
- * being fetched or wait. */
+/* Bytes of the micro-batches in memory and of what is kept about each, with B as below: the one that was served last,
+ * and workers * prefetch that are being fetched or wait. */
 size_t data_bytes(size_t B, size_t T, int workers, int prefetch);
 
 /* Hands over the next micro-batch of this rank: input[B, T] and target[B, T] (the input shifted by one token), with
@@ -48,8 +48,7 @@ void data_seek(struct data *data, size_t step);
 /* Tokens in the source; 0 for synthetic data, which has no end. */
 size_t data_tokens(const struct data *data);
 
-/* Whether a path is read as 16-bit tokens (".bin"), as bytes, or made up ("synthetic"); decides nothing but the name.
- */
+/* Whether a path is read as 16-bit tokens (".bin"), as bytes, or made up ("synthetic"), by the name alone. */
 enum data_kind { DATA_SYNTHETIC, DATA_BYTES, DATA_TOKENS };
 enum data_kind data_kind_of(const char *path);
 
