@@ -1,6 +1,7 @@
 /* checkpoint.c - writes the state of training, and reads it back. */
 #include "ddp/checkpoint.h"
 
+#include "ddp/read_fully.h"
 #include "ddp/step.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
@@ -112,19 +113,19 @@ int checkpoint_write(const char *path, const struct trainer *t)
 
 /* ---- reading ---- */
 
-/* Reads exactly that many bytes, or reports which file ends too early or cannot be read. */
-static int read_fully(int fd, const char *path, void *to, size_t bytes)
+/* Returns 0; or -1, reported. */
+static int read_part(int fd, const char *path, void *to, size_t bytes, size_t offset)
 {
-    for (char *at = to; bytes > 0;) {
-        ssize_t n = read(fd, at, bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return error_report("checkpoint %s: cannot read it: %s", path, n ? strerror(errno) : "it became shorter");
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return 0;
+    if (!read_fully(fd, to, bytes, offset))
+        return 0;
+    return error_report("checkpoint %s: cannot read it: %s", path, errno ? strerror(errno) : "it became shorter");
+}
+
+/* The same for a piece of the arrays. */
+static int read_piece(int fd, const char *path, void *to, const struct piece *piece, const struct trainer *t)
+{
+    size_t before = (size_t)piece->array * t->model->arena + piece->first;
+    return read_part(fd, path, to, piece->n * sizeof(float), sizeof(struct checkpoint_header) + before * sizeof(float));
 }
 
 /* Whether a file that begins like that, and is so long, is of this trainer's model and seed. */
@@ -132,7 +133,7 @@ static int check_header(const char *path, const struct checkpoint_header *h, siz
 {
     const struct checkpoint_header ours = header_of(t);
     if (memcmp(h->magic, ours.magic, sizeof h->magic) != 0)
-        return error_report("checkpoint %s: is none, from its first bytes", path);
+        return error_report("checkpoint %s: is not a checkpoint of ddpbench", path);
     if (h->version != ours.version)
         return error_report("checkpoint %s: is of version %llu; only version %llu can be read", path,
                             (unsigned long long)h->version, (unsigned long long)ours.version);
@@ -149,7 +150,7 @@ static int check_header(const char *path, const struct checkpoint_header *h, siz
     return 0;
 }
 
-/* Opens a file, and leaves it behind its header. Returns a descriptor; or -1, reported. */
+/* Opens a file and reads its header. Returns a descriptor; or -1, reported. */
 static int open_state(const char *path, const struct trainer *t, struct checkpoint_header *header)
 {
     struct stat status;
@@ -157,8 +158,9 @@ static int open_state(const char *path, const struct trainer *t, struct checkpoi
     if (fd < 0 || fstat(fd, &status)) {
         error_report("checkpoint %s: cannot open it: %s", path, strerror(errno));
     } else if ((size_t)status.st_size < sizeof *header) {
-        error_report("checkpoint %s: is none: it has only %zu bytes", path, (size_t)status.st_size);
-    } else if (!read_fully(fd, path, header, sizeof *header) &&
+        error_report("checkpoint %s: is not a checkpoint of ddpbench: it has only %zu bytes", path,
+                     (size_t)status.st_size);
+    } else if (!read_part(fd, path, header, sizeof *header, 0) &&
                !check_header(path, header, (size_t)status.st_size, t)) {
         return fd;
     }
@@ -175,12 +177,12 @@ int checkpoint_compare(const char *path, const struct trainer *t)
     if (fd < 0)
         return -1;
     if (header.step != t->step || header.update != t->update)
-        result = error_report("checkpoint %s: says step %lld, update %lld, where memory has %ld and %ld", path,
-                              (long long)header.step, (long long)header.update, t->step, t->update);
-    uint32_t *of_file = allocate(PIECE, sizeof *of_file), *of_memory = allocate(PIECE, sizeof *of_memory);
+        result = error_report("checkpoint %s: says step %lld, update %lld, but the trainer is at step %ld, update %ld",
+                              path, (long long)header.step, (long long)header.update, t->step, t->update);
+    uint32_t *of_file = allocate(PIECE, sizeof *of_file), *of_memory = (uint32_t *)t->checkpoint.piece;
     for (size_t i = 0; !result && (piece = piece_at(t, i)).n; i++) {
         size_t at = 0;
-        result = read_fully(fd, path, of_file, piece.n * sizeof *of_file);
+        result = read_piece(fd, path, of_file, &piece, t);
         t->device->download(of_memory, piece.on_device, piece.n * sizeof *of_memory);
         while (!result && at < piece.n && of_file[at] == of_memory[at])
             at++;
@@ -190,7 +192,6 @@ int checkpoint_compare(const char *path, const struct trainer *t)
                                   path, piece.first + at, array_name[piece.array], of_file[at], of_memory[at]);
     }
     free(of_file);
-    free(of_memory);
     close(fd);
     return result;
 }
@@ -204,7 +205,7 @@ int checkpoint_restore(const char *path, struct trainer *t)
         return -1;
     float *of_file = allocate(PIECE, sizeof *of_file);
     for (size_t i = 0; !result && (piece = piece_at(t, i)).n; i++) {
-        result = read_fully(fd, path, of_file, piece.n * sizeof *of_file);
+        result = read_piece(fd, path, of_file, &piece, t);
         if (!result)
             t->device->upload(piece.on_device, of_file, piece.n * sizeof *of_file);
     }
@@ -229,9 +230,12 @@ void checkpoint_save(struct trainer *t)
     t->device->synchronize(); /* no collective is in flight on any rank */
     int64_t start = clock_now_ns();
     int failed = c->job->rank == 0 && checkpoint_write(c->path, t);
-    c->seconds += 1e-9 * (double)(clock_now_ns() - start);
-    c->failed = job_max(c->job, failed) > 0;
-    c->saved += !c->failed;
+    double seconds = 1e-9 * (double)(clock_now_ns() - start);
+    c->failed = job_from_first(c->job, failed);
+    if (!c->failed) {
+        c->seconds += seconds;
+        c->saved++;
+    }
 }
 
 int checkpoint_try(struct trainer *t)

@@ -1,8 +1,9 @@
 /* checkpoint.h - the state that training goes on from, in a file that is complete or not there.
  *
- * All ranks hold the same weights and moments, so rank 0 alone writes, as scripts for DDP do. The others wait for it in
- * the same phase: without that they would wait in the next step's reduction, and the time of a file would be taken for
- * that of a link. The step takes as long either way.
+ * With a strategy that reduces, all ranks hold the same weights and moments, so rank 0 alone writes, as scripts for DDP
+ * do; without (`none`) each rank has its own, of which the file has rank 0's. The others wait for it in the same phase:
+ * without that they would wait in the next step's reduction, and the time of a file would be taken for that of a link.
+ * The step takes as long either way.
  *
  * The file: struct checkpoint_header, then three arrays of `floats` fp32 numbers in the model's own layout (model.h):
  * weights, AdamW's first moments, its second ones; in the byte order of the machine. Learning rate and place in the
@@ -34,10 +35,10 @@ struct checkpoint {
     uint64_t seed;
     char path[640];
 
-    float *piece; /* host memory for what is being written, of rank 0; the trainer's */
+    float *piece; /* host memory for what is being written or compared, of rank 0; the trainer's */
     int failed;   /* on every rank: one could not be written, and no more are */
     size_t saved;
-    double seconds; /* that rank 0 took for them together */
+    double seconds; /* that rank 0 took for those that it saved, together */
 };
 
 /* The size of a file, and of `piece`. */
@@ -57,7 +58,8 @@ int checkpoint_try(struct trainer *trainer);
  * the device. Returns 0; or -1, reported, and what was at the path before is still there. */
 int checkpoint_write(const char *path, const struct trainer *trainer);
 
-/* Returns 0 if the file holds the state of the trainer bit for bit; or -1, reported. */
+/* Returns 0 if the file holds the state of a trainer that has a `piece` bit for bit; or -1, reported. Takes memory for
+ * another piece. */
 int checkpoint_compare(const char *path, const struct trainer *trainer);
 
 /* Replaces the state of a trainer of the same model and seed by that of the file. Returns 0; or -1, reported: it cannot

@@ -1,6 +1,7 @@
 /* data_source.c - sources of tokens, and the order that their sequences are visited in. */
 #include "ddp/data_source.h"
 
+#include "ddp/read_fully.h"
 #include "kernels/error.h"
 #include "kernels/random.h"
 
@@ -51,24 +52,6 @@ static size_t permute(size_t i, size_t n, uint64_t seed)
 }
 
 /* ---- reading tokens ---- */
-
-/* Reads exactly that many bytes. Returns 0; or -1 with errno, which is 0 where the file ended before. */
-static int read_fully(int fd, unsigned char *to, size_t bytes, size_t offset)
-{
-    while (bytes > 0) {
-        ssize_t n = pread(fd, to, bytes, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n == 0)
-            errno = 0;
-        if (n <= 0)
-            return -1;
-        to += n;
-        bytes -= (size_t)n;
-        offset += (size_t)n;
-    }
-    return 0;
-}
 
 /* Reads tokens [position, position + n) of a file, by way of raw. Returns the first place in token[n] that holds
  * one outside the vocabulary, or n if there is none; or, where reading failed, n + 1 with errno as above. */

@@ -23,7 +23,7 @@ int source_open(struct source *source, const struct data_options *options);
 void source_close(struct source *source);
 
 /* Fills row[T + 1] with the sequence at a place of the row of all batches, by way of raw[2 (T + 1)]. Any thread may
- * call it. Returns 0; or -1 with words in failure: the file has changed. */
+ * call it. Returns 0; or -1 with words in failure (unless failure_bytes is 0): the file has changed. */
 int source_read(const struct source *source, uint64_t place, int32_t *row, unsigned char *raw, char *failure,
                 size_t failure_bytes);
 

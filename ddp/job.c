@@ -149,22 +149,32 @@ double job_max(const struct job *job, double value)
     return max;
 }
 
-/* ---- clocks ---- */
+enum { TAG_TURN = 71, TAG_FIRST, TAG_CLOCK, TAG_BYTES };
 
-enum { TAG_TURN = 71, TAG_CLOCK, TAG_BYTES };
-
-/* Waits for a message from rank 0 without keeping a core busy: other ranks are measuring. */
-static void wait_turn(void)
+/* Waits for a message from rank 0 without keeping a core busy. Returns what it says: a number, or nothing, 0. */
+static int wait_first(int tag)
 {
-    int arrived = 0;
+    int arrived = 0, value = 0;
     for (;;) {
-        MPI_Iprobe(0, TAG_TURN, MPI_COMM_WORLD, &arrived, MPI_STATUS_IGNORE);
+        MPI_Iprobe(0, tag, MPI_COMM_WORLD, &arrived, MPI_STATUS_IGNORE);
         if (arrived)
             break;
-        usleep(2000);
+        usleep(500);
     }
-    MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_TURN, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&value, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return value;
 }
+
+int job_from_first(const struct job *job, int value)
+{
+    if (job->rank)
+        return wait_first(TAG_FIRST);
+    for (int r = 1; r < job->size; r++)
+        MPI_Send(&value, 1, MPI_INT, r, TAG_FIRST, MPI_COMM_WORLD);
+    return value;
+}
+
+/* ---- clocks ---- */
 
 /* Rank 0 answers each question with its time, until the question is 0. */
 static void answer_clock(int64_t (*now)(void), int rank)
@@ -227,15 +237,11 @@ void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct cloc
         for (int r = 1; r < job->size; r++)
             if (first_of(clock, r) == r)
                 answer_clock(now, r);
-        for (int r = 1; r < job->size; r++) /* all are done */
-            MPI_Send(NULL, 0, MPI_BYTE, r, TAG_TURN, MPI_COMM_WORLD);
-    } else {
-        if (first == job->rank) {
-            wait_turn();
-            ask_clock(now, longest_ns, sample);
-        }
-        wait_turn();
+    } else if (first == job->rank) {
+        wait_first(TAG_TURN);
+        ask_clock(now, longest_ns, sample);
     }
+    job_from_first(job, 0); /* all are done */
     job_gather(job, sample, sizeof *sample, all);
     *sample = all[first];
     free(all);

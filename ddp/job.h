@@ -34,6 +34,10 @@ void job_gather(const struct job *job, const void *mine, size_t bytes, void *all
 double job_sum_machine(const struct job *job, double value);
 double job_max(const struct job *job, double value);
 
+/* Returns rank 0's value on every rank, once rank 0 is here. The others leave the cores alone while they wait, and look
+ * every 0.5 ms. */
+int job_from_first(const struct job *job, int value);
+
 /* Compares this rank's clock, `now`, with rank 0's: the same clock (job->clock) needs no comparison, and of the ranks
  * that read another the first asks for all, by messages there and back of which the shortest round trip counts. It asks
  * until more trips are about as short, for a second or 10 s of all clocks together at most. Ranks take turns, and those

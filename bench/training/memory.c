@@ -53,7 +53,7 @@ void memory_estimate(struct run *run, int stages)
     const struct model_sizes *sizes = &model->sizes;
     bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers, (int)o->prefetch);
     if (o->checkpoint_every && run->job->rank == 0)
-        bytes[MEMORY_DATA] += checkpoint_piece_bytes();
+        bytes[MEMORY_DATA] += 2 * checkpoint_piece_bytes(); /* the first one is read back */
     size_t spans[TIMELINE_LANES], rows = (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
     size_t series = rows * FIGURES; /* numbers a round */
     series += o->attainable || run->recording.operations ? (rows + 1) * (size_t)model->tensors : 0;

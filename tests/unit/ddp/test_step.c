@@ -212,7 +212,7 @@ START_TEST(wrong_checkpoints_are_refused)
     const struct {
         size_t at;
         const char *words;
-    } wrong[] = {{offsetof(struct checkpoint_header, magic[7]), "is none"},
+    } wrong[] = {{offsetof(struct checkpoint_header, magic[7]), "is not a checkpoint of ddpbench"},
                  {offsetof(struct checkpoint_header, version), "version 2; only version 1"},
                  {offsetof(struct checkpoint_header, heads), "another model or seed: vocabulary 19"},
                  {offsetof(struct checkpoint_header, floats), "another model"},
@@ -226,7 +226,7 @@ START_TEST(wrong_checkpoints_are_refused)
         change(wrong[i].at, 255);
     }
     change(offsetof(struct checkpoint_header, step), 1);
-    check_said(checkpoint_compare(path, &one.trainer), "says step 3, update 3, where memory has 2 and 3");
+    check_said(checkpoint_compare(path, &one.trainer), "says step 3, update 3, but the trainer is at step 2, update 3");
     change(offsetof(struct checkpoint_header, step), 255);
     for (size_t array = 0; array < 3; array++) {
         change(header + (array * n + n - 1) * sizeof(float), 1);
@@ -262,6 +262,10 @@ START_TEST(a_checkpoint_is_whole_or_not_there)
     ck_assert_int_ne(lstat(temporary, &status), 0);
     ck_assert_int_eq(mkdir(temporary, 0700), 0);
     check_said(checkpoint_write(path, &one.trainer), "Is a directory");
+    struct checkpoint *saved = &one.trainer.checkpoint;
+    snprintf(saved->path, sizeof saved->path, "%s", path);
+    check_said(checkpoint_try(&one.trainer), "Is a directory");
+    ck_assert_msg(saved->failed && !saved->saved && saved->seconds == 0, "%zu in %g s", saved->saved, saved->seconds);
     ck_assert_int_eq(rmdir(temporary), 0);
     check_said(checkpoint_compare(path, &one.trainer), "in number 0 of the weights");
     one.model.weight[0] = weight;
