@@ -2,6 +2,7 @@
 #include "base/table.h"
 
 #include "base/json.h"
+#include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,10 +57,18 @@ cJSON *table_json(const struct table *table)
         json_add_number(row, "decimals", column->decimals);
     }
     cJSON_AddArrayToObject(json, "rows");
+    char *row = allocate(table->rows + 1, table->row_bytes);
+    if (table->rows)
+        memcpy(row, table->row, table->rows * table->row_bytes);
+    if (table->order && table->shown && table->rows > table->shown)
+        qsort(row, table->rows, table->row_bytes, table->order);
     for (size_t i = 0; i < table->rows; i++)
-        table_add_row(json, table->column, table->columns, (const char *)table->row + i * table->row_bytes);
+        table_add_row(json, table->column, table->columns, row + i * table->row_bytes);
+    free(row);
     if (table->shown)
         json_add_number(json, "shown", (double)table->shown);
+    if (table->detail)
+        cJSON_AddTrueToObject(json, "detail");
     json_add_text(json, "note", table->note ? table->note : "");
     return json;
 }

@@ -36,11 +36,14 @@ struct table {
     size_t columns;
     const void *row; /* [rows] structures of row_bytes each */
     size_t rows, row_bytes;
-    size_t shown;     /* rows that are printed at most; 0: all */
-    const char *note; /* printed below, with its newlines; NULL: none */
+    size_t shown;                             /* rows that are printed at most; 0: all */
+    const char *note;                         /* printed below, with its newlines; NULL: none */
+    int (*order)(const void *, const void *); /* of rows, as for qsort, where more than `shown`; NULL: as they are */
+    int detail;                               /* printed only where somebody asks for all */
 };
 
-/* As a JSON object {key, title, columns, rows, note}; numbers as they are kept. The caller owns it. */
+/* As a JSON object {key, title, columns, rows, note}, with `shown` and `detail` unless 0; numbers as they are kept. The
+ * caller owns it. */
 cJSON *table_json(const struct table *table);
 
 /* A structure as one more row of such an object, for a table that is printed as it grows; returns the row. */

@@ -89,7 +89,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
                    "less busy.\n"
                  : "");
     results_add_table(summary, &(struct table){"implementations", NULL, column, columns, c->row, (size_t)c->n,
-                                               sizeof *c->row, 0, note});
+                                               sizeof *c->row, 0, .note = note});
 }
 
 /* ---- buckets ---- */
@@ -129,10 +129,11 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
     }
     if (lines)
         results_add_table(
-            summary, &(struct table){
-                         "buckets", "Buckets, in the order of their reduction", columns,
-                         sizeof columns / sizeof *columns, line, lines, sizeof *line, 0,
-                         single ? "One bucket cannot overlap with backward; use a smaller --bucket-size-mb.\n" : NULL});
+            summary,
+            &(struct table){
+                "buckets", "Buckets, in the order of their reduction", columns, sizeof columns / sizeof *columns, line,
+                lines, sizeof *line, 0,
+                .note = single ? "One bucket cannot overlap with backward; use a smaller --bucket-size-mb.\n" : NULL});
 }
 
 /* ---- the verdict ---- */

@@ -138,13 +138,15 @@ static void add_tables(const struct compared *row, int n, size_t rounds, size_t 
              fastest);
     const struct table tables[] = {
         {"implementations", title, step_columns, sizeof step_columns / sizeof *step_columns, row, (size_t)n,
-         sizeof *row, 0, note},
+         sizeof *row, 0, .note = note},
         {"phases", "Computation", phase_columns, sizeof phase_columns / sizeof *phase_columns, row, (size_t)n,
-         sizeof *row, 0, "compute slowdown: time of computation / that of none, whose ranks do not communicate.\n"},
+         sizeof *row, 0,
+         .note = "compute slowdown: time of computation / that of none, whose ranks do not communicate.\n"},
         {"communication", "Communication", communication_columns,
          sizeof communication_columns / sizeof *communication_columns, row, (size_t)n, sizeof *row, 0,
-         "exposed: without computation beside it. overlap: with it; with MPI from post to completion, so that it is an "
-         "upper\nbound. comm slowdown: duration of a collective in the step / alone.\n"},
+         .note = "exposed: without computation beside it. overlap: with it; with MPI from post to completion, so that "
+                 "it is an "
+                 "upper\nbound. comm slowdown: duration of a collective in the step / alone.\n"},
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         results_add_table(summary, &tables[i]);

@@ -102,9 +102,9 @@ static void judge_overlap(struct findings *f, const struct profile_facts *facts,
         snprintf(f->verdict, sizeof f->verdict, "Overlap: not measured; use --rounds 6 or more.");
     else if (!isfinite(e->ci_low))
         snprintf(f->verdict, sizeof f->verdict,
-                 "Overlap: %.0f %% of what could be hidden was, but %zu rounds are too few for an interval; use "
+                 "Overlap: %.0f %% of what could be hidden was, but %zu round%s %s too few for an interval; use "
                  "--rounds 6 or more.",
-                 percent(e->median), c->rounds);
+                 percent(e->median), c->rounds, text_plural(c->rounds), c->rounds == 1 ? "is" : "are");
     else
         judge_efficiency(f, facts, figures->rank[0].mean.exposed_tail, c);
 }

@@ -45,7 +45,7 @@ static void add_step(const struct profile *p, cJSON *summary)
             rest -= share[i].share;
             at += (size_t)snprintf(text + at, sizeof text - at, "%.0f %% %s, ", 100 * share[i].share, share[i].words);
         }
-    results_add_line(summary, "answers", "\nA step takes %s: %s%.0f %% the rest (the phases below).",
+    results_add_line(summary, "answers", "\nA captured step takes %s on average: %s%.0f %% other phases (table below).",
                      text_value_like(step, phase[PHASES].mean, "s", phase[PHASES].mean), text, fabs(100 * rest));
 }
 

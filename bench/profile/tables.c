@@ -1,4 +1,5 @@
 /* tables.c - the tables of a profile, column by column: {key, heading, kind, field, unit, scale, width, decimals}. */
+#include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "kernels/error.h"
@@ -48,8 +49,8 @@ static void add_phases(const struct profile *p, cJSON *summary)
              "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (gradient_sync / step) %.3f.\n",
              f->ranks * f->steps, p->facts.tokens / step, 1e-9 * p->facts.flops / step,
              f->phase[PHASE_GRADIENT_SYNC].share);
-    results_add_table(summary,
-                      &(struct table){"phases", title, COLUMNS(phase_columns), row, rows, sizeof *row, 0, note});
+    results_add_table(
+        summary, &(struct table){"phases", title, COLUMNS(phase_columns), row, rows, sizeof *row, 0, .note = note});
 }
 
 /* ---- operations ---- */
@@ -86,7 +87,7 @@ static void add_operations(const struct profile *p, cJSON *summary)
              p->facts.comm_on_device ? "the operations, on a stream of their own"
                                      : "the training thread,\nfrom post to completion");
     results_add_table(summary, &(struct table){"operations", title, COLUMNS(operation_columns), p->totals.row,
-                                               (size_t)p->totals.n, sizeof *p->totals.row, shown, note});
+                                               (size_t)p->totals.n, sizeof *p->totals.row, shown, .note = note});
 }
 
 /* ---- layers ---- */
@@ -108,12 +109,10 @@ static int by_time(const void *a, const void *b)
 
 static void add_layers(const struct profile *p, cJSON *summary)
 {
-    if (p->figures.layers > SHOWN) /* those that take longest first */
-        qsort(p->figures.layer, (size_t)p->figures.layers, sizeof *p->figures.layer, by_time);
     results_add_table(summary,
                       &(struct table){"layers", "Parts of the model in a step, ms; medians over steps and ranks",
                                       COLUMNS(layer_columns), p->figures.layer, (size_t)p->figures.layers,
-                                      sizeof *p->figures.layer, SHOWN, NULL});
+                                      sizeof *p->figures.layer, SHOWN, .order = by_time});
 }
 
 /* ---- memory ---- */
@@ -146,17 +145,20 @@ static void add_memory(const struct profile *p, cJSON *summary)
     snprintf(title, sizeof title, "Memory of the arrays on a rank's device, %s, by part of the model; MiB",
              text_memory(size, total));
     results_add_table(
-        summary, &(struct table){"memory_by_part", title, memory_columns, columns - 1, f->memory_of_part,
-                                 (size_t)f->layers + 1, sizeof *f->memory_of_part, SHOWN_MEMORY,
-                                 "activations: kept for backward, with the part that puts them out. workspace: "
-                                 "gradients of activations, for one\nlayer after the other. other: the weights that "
-                                 "every block of the controls starts from, staged gradients, the batch.\n"});
-    results_add_detail(
-        summary, &(struct table){"memory_by_operation", "The same memory by the operation whose result it holds; MiB",
-                                 memory_columns, columns, f->memory_of_operation, (size_t)f->memory_operations,
-                                 sizeof *f->memory_of_operation, 0,
-                                 "none: what no operation of a step puts out. moved: read and written by it in a "
-                                 "step, each array once a call.\n"});
+        summary,
+        &(struct table){"memory_by_part", title, memory_columns, columns - 1, f->memory_of_part, (size_t)f->layers + 1,
+                        sizeof *f->memory_of_part, SHOWN_MEMORY,
+                        .note = "activations: kept for backward, with the part that puts them out. workspace: "
+                                "gradients of activations, for one\nlayer after the other. other: the weights that "
+                                "every block of the controls starts from, staged gradients, the batch.\n"});
+    results_add_table(
+        summary,
+        &(struct table){"memory_by_operation", "The same memory by the operation whose result it holds; MiB",
+                        memory_columns, columns, f->memory_of_operation, (size_t)f->memory_operations,
+                        sizeof *f->memory_of_operation, 0,
+                        .note = "none: what no operation of a step puts out. moved: read and written by it in a "
+                                "step, each array once a call.\n",
+                        .detail = 1});
 }
 
 /* ---- collectives ---- */
@@ -195,7 +197,7 @@ static void add_collectives(const struct profile *p, cJSON *summary)
                                          : " Posted: the GPU came to it, perhaps before the host\nlaunched it.");
     results_add_table(summary, &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
                                                COLUMNS(collective_columns), f->collective, (size_t)f->collectives,
-                                               sizeof *f->collective, SHOWN, note});
+                                               sizeof *f->collective, SHOWN, .note = note});
 }
 
 static const struct column bucket_columns[] = {
@@ -223,17 +225,17 @@ static void add_buckets(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;
     char title[160];
-    if (f->buckets > SHOWN)
-        qsort(f->bucket, (size_t)f->buckets, sizeof *f->bucket, by_exposure);
     snprintf(title, sizeof title, "Buckets, %s first, ms from the step's start; medians over steps and ranks",
              f->buckets > SHOWN ? "those that end a step or are exposed most" : "those that backward completes");
     if (f->buckets)
-        results_add_table(summary,
-                          &(struct table){"buckets", title, COLUMNS(bucket_columns), f->bucket, (size_t)f->buckets,
-                                          sizeof *f->bucket, SHOWN,
-                                          "ready: its last gradient is final. queued: its collective is asked for. "
-                                          "exposed: the part of posted to done\nwithout computation beside it. last: "
-                                          "share of the steps in which it was done last.\n"});
+        results_add_table(
+            summary,
+            &(struct table){"buckets", title, COLUMNS(bucket_columns), f->bucket, (size_t)f->buckets, sizeof *f->bucket,
+                            SHOWN,
+                            .note = "ready: its last gradient is final. queued: its collective is asked for. "
+                                    "exposed: the part of posted to done\nwithout computation beside it. last: "
+                                    "share of the steps in which it was done last.\n",
+                            .order = by_exposure});
 }
 
 /* ---- controls ---- */
@@ -255,7 +257,7 @@ static void add_controls(cJSON *summary, const char *key, const char *title, con
         {"n", NULL, COLUMN_COUNT, offsetof(struct control_row, estimate.n), "1", 1, 0, 0},
         {"meaning", "", COLUMN_NAME, offsetof(struct control_row, meaning), NULL, 0, -1, 0},
     };
-    results_add_table(summary, &(struct table){key, title, COLUMNS(columns), row, n, sizeof *row, 0, note});
+    results_add_table(summary, &(struct table){key, title, COLUMNS(columns), row, n, sizeof *row, 0, .note = note});
 }
 
 static void add_all_controls(const struct profile *p, cJSON *summary)
@@ -274,6 +276,24 @@ static void add_all_controls(const struct profile *p, cJSON *summary)
                      : NULL);
 }
 
+/* Shows everything; or says in a note which tables are details. */
+static void add_verbosity(int verbose, cJSON *summary)
+{
+    const cJSON *table;
+    char names[160] = "";
+    if (verbose) {
+        results_show_all(summary);
+        return;
+    }
+    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
+    {
+        size_t at = strlen(names);
+        if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(table, "detail")))
+            snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", json_string(table, "key"));
+    }
+    results_add_line(summary, "notes", "\nIn summary.json, or with --verbose: all rows, and the tables %s.", names);
+}
+
 void profile_add_tables(const struct profile *p, cJSON *summary)
 {
     add_phases(p, summary);
@@ -285,6 +305,5 @@ void profile_add_tables(const struct profile *p, cJSON *summary)
     profile_add_rank_tables(p, summary);
     if (p->controls.rounds)
         add_all_controls(p, summary);
-    if (p->options->verbose)
-        results_show_all(summary);
+    add_verbosity(p->options->verbose, summary);
 }

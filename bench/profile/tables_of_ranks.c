@@ -59,16 +59,18 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
     snprintf(title, sizeof title, "Stragglers in the same steps; the last rank is known for %zu of %zu collectives",
              c->attributed, c->considered);
     results_add_table(
-        summary, &(struct table){
-                     "stragglers", title, COLUMNS(straggler_columns), row, (size_t)c->ranks, sizeof *row, SHOWN,
-                     "All a step. late: all phases but gradient_sync (and checkpoint), beyond those of the fast ranks "
-                     "(up to the "
-                     "lower quartile).\nwould save: if this rank and those above it were as fast as "
-                     "the one below. without a core: of its phases, because\nothers ran on the cores "
-                     "that it may use. most in: in most steps, without that wait. last: of the "
-                     "collectives, by so much\nbehind the last but one (median). cost: stall time of "
-                     "the other ranks in gradient_sync until it posts.\ndone ahead by: how long before the others it "
-                     "completes collectives of at least a quarter of the largest size (median).\n"});
+        summary,
+        &(struct table){
+            "stragglers", title, COLUMNS(straggler_columns), row, (size_t)c->ranks, sizeof *row, SHOWN,
+            .note = "All times are per step. late: all phases but gradient_sync (and checkpoint), beyond those of the "
+                    "fast ranks "
+                    "(up to the "
+                    "lower quartile).\nwould save: if this rank and those above it were as fast as "
+                    "the one below. without a core: of its phases, because\nothers ran on the cores "
+                    "that it may use. most in: in most steps, without that wait. last: of the "
+                    "collectives, by so much\nbehind the last but one (median). cost: stall time of "
+                    "the other ranks in gradient_sync until it posts.\ndone ahead by: how long before the others it "
+                    "completes collectives of at least a quarter of the largest size (median).\n"});
     free(row);
 }
 
@@ -90,9 +92,9 @@ static void add_stalls(const struct profile *p, cJSON *summary)
         row[r * width] = (double)r;
         memcpy(&row[r * width + 1], &c->stall[r * ranks], ranks * sizeof *row);
     }
-    (ranks > SHOWN || ranks == 2 ? results_add_detail : results_add_table)(
-        summary, &(struct table){"stalls", "Who waits for whom in gradient_sync, ms a step", column, ranks + 1, row,
-                                 ranks, width * sizeof *row, 0, NULL});
+    results_add_table(summary,
+                      &(struct table){"stalls", "Who waits for whom in gradient_sync, ms a step", column, ranks + 1,
+                                      row, ranks, width * sizeof *row, 0, .detail = ranks > SHOWN || ranks == 2});
     free(row);
 }
 
@@ -151,16 +153,10 @@ static void add_ranks(const struct profile *p, cJSON *summary)
         snprintf(note + strlen(note), sizeof note - strlen(note), "compute busy: %s.\n",
                  traced ? "kernels, copies and fills of operations, without the time between them"
                         : "n/a, since there are no records of CUPTI, or not all of them");
-    struct rank_figure *row = allocate((size_t)f->ranks, sizeof *row);
-    memcpy(row, f->rank, (size_t)f->ranks * sizeof *row);
-    if (f->ranks > SHOWN)
-        qsort(row, (size_t)f->ranks, sizeof *row, by_exposed);
-    results_add_table(
-        summary, &(struct table){"ranks", title, COLUMNS(columns), row, (size_t)f->ranks, sizeof *row, SHOWN, note});
-    free(row);
-    results_add_detail(summary,
-                       &(struct table){"clocks", "Clocks of the ranks against rank 0's", COLUMNS(clock_columns),
-                                       f->rank, (size_t)f->ranks, sizeof *f->rank, 0, NULL});
+    results_add_table(summary, &(struct table){"ranks", title, COLUMNS(columns), f->rank, (size_t)f->ranks,
+                                               sizeof *f->rank, SHOWN, .note = note, .order = by_exposed});
+    results_add_table(summary, &(struct table){"clocks", "Clocks of the ranks against rank 0's", COLUMNS(clock_columns),
+                                               f->rank, (size_t)f->ranks, sizeof *f->rank, 0, .detail = 1});
 }
 
 /* ---- links ---- */
@@ -183,15 +179,11 @@ static void add_links(const struct profile *p, cJSON *summary)
     size_t hosts = (size_t)p->facts.hosts;
     if (!p->links)
         return;
-    struct link_rates *row = allocate(hosts, sizeof *row);
-    memcpy(row, p->links, hosts * sizeof *row);
-    if (hosts > SHOWN)
-        qsort(row, hosts, sizeof *row, by_rate);
     results_add_table(summary, &(struct table){"links",
                                                "Links of the hosts by their first ranks, MB/s: 1 MiB to and from the "
                                                "neighbours, nothing else in flight",
-                                               COLUMNS(link_columns), row, hosts, sizeof *row, SHOWN, NULL});
-    free(row);
+                                               COLUMNS(link_columns), p->links, hosts, sizeof *p->links, SHOWN,
+                                               .order = by_rate});
 }
 
 void profile_add_rank_tables(const struct profile *p, cJSON *summary)

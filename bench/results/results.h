@@ -73,11 +73,8 @@ cJSON *results_summary_create(const char *mode, const char *label, double done, 
 /* Adds a line, printf's format without a newline, to the summary's "heading", "answers" or "notes". */
 void results_add_line(cJSON *summary, const char *list, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Adds a table below the heading, after those that are there. */
+/* Adds a table below the heading, after those that are there. The summary is printed without one that is a detail. */
 void results_add_table(cJSON *summary, const struct table *table);
-
-/* The same for a detail: the summary holds it and is printed without it, until results_show_all. */
-void results_add_detail(cJSON *summary, const struct table *table);
 
 /* From now on the summary is printed with its details, and all tables with all their rows. */
 void results_show_all(cJSON *summary);

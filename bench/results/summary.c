@@ -42,13 +42,6 @@ void results_add_table(cJSON *summary, const struct table *table)
     cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), table_json(table));
 }
 
-void results_add_detail(cJSON *summary, const struct table *table)
-{
-    cJSON *json = table_json(table);
-    cJSON_AddTrueToObject(json, "detail");
-    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), json);
-}
-
 void results_show_all(cJSON *summary)
 {
     cJSON *table;
@@ -72,24 +65,12 @@ static void print_lines(FILE *out, const cJSON *summary, const char *list)
 static void print_body(FILE *out, const cJSON *summary)
 {
     const cJSON *table;
-    char *names = NULL;
-    int details = 0;
-    size_t length = 0;
-    FILE *list = open_memstream(&names, &length);
-    if (!list)
-        FATAL("no memory for the names of tables");
     print_lines(out, summary, "answers");
     cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
     {
-        if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(table, "detail")))
-            fprintf(list, "%s%s", details++ ? ", " : "", json_string(table, "key"));
-        else
+        if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(table, "detail")))
             table_print(out, table);
     }
-    fclose(list);
-    if (details)
-        fprintf(out, "\nIn summary.json, or with --verbose: all rows, and the tables %s.\n", names);
-    free(names);
     print_lines(out, summary, "notes");
 }
 

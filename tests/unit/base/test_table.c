@@ -116,6 +116,12 @@ START_TEST(values_are_kept_in_their_unit)
 }
 END_TEST
 
+static int by_size(const void *a, const void *b)
+{
+    const struct fruit *x = a, *y = b;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
 START_TEST(rows_beyond_the_most_are_counted)
 {
     struct table two = table;
@@ -126,6 +132,24 @@ START_TEST(rows_beyond_the_most_are_counted)
     ck_assert_ptr_null(strstr(text, "12500"));
     free(text);
     cJSON_Delete(json);
+}
+END_TEST
+
+/* In their order where some are not shown; the structures stay as they are. */
+START_TEST(rows_are_ordered_where_not_all_are_shown)
+{
+    for (size_t shown = 0; shown <= 3; shown++) {
+        struct table ordered = table;
+        ordered.shown = shown;
+        ordered.order = by_size;
+        cJSON *json = table_json(&ordered), *rows = cJSON_GetObjectItem(json, "rows");
+        int sorted = shown == 1 || shown == 2;
+        for (int i = 0; i < 3; i++)
+            ck_assert_double_eq(json_number(cJSON_GetArrayItem(rows, i), "bytes"),
+                                (double)fruits[sorted ? (i + 1) % 3 : i].bytes);
+        ck_assert_uint_eq(fruits[0].bytes, 1024);
+        cJSON_Delete(json);
+    }
 }
 END_TEST
 
@@ -195,6 +219,7 @@ int main(void)
     tcase_add_test(all, a_file_holds_the_numbers_of_the_tree);
     tcase_add_test(all, values_are_kept_in_their_unit);
     tcase_add_test(all, rows_beyond_the_most_are_counted);
+    tcase_add_test(all, rows_are_ordered_where_not_all_are_shown);
     tcase_add_test(all, a_table_grows_row_by_row);
     tcase_add_test(all, a_description_from_elsewhere_is_bounded);
     tcase_add_test(all, what_is_no_table_prints_nothing);

@@ -184,7 +184,7 @@ START_TEST(a_summary_in_words)
     } row = {0.5};
     const struct column column = {
         .key = "time", .heading = "ms", .kind = COLUMN_REAL, .unit = "s", .scale = 1e3, .decimals = 1, .width = 6};
-    const struct table table = {"times", "Times", &column, 1, &row, 1, sizeof row, 0, "A note of the table.\n"};
+    const struct table table = {"times", "Times", &column, 1, &row, 1, sizeof row, 0, .note = "A note of the table.\n"};
     struct results results = {.telemetry.file = -1};
     struct figure_list none = {0};
     char *text = NULL, line[100];
