@@ -86,8 +86,8 @@ sizes() {
             split(FILENAME, part, "/") > 2 { lines[part[2]]++ }
             END {
                 for (folder in lines)
-                    if (lines[folder] > 3500) print "bench/" folder ": " lines[folder] " lines, the limit is 3500"
-                if (bench > 17500) print "bench: " bench " lines, the limit is 17500"
+                    if (lines[folder] > 3700) print "bench/" folder ": " lines[folder] " lines, the limit is 3700"
+                if (bench > 18000) print "bench: " bench " lines, the limit is 18000"
             }' | sort
     )
 }
@@ -227,9 +227,9 @@ expect conditionals kernels/cuda/a.cu '# if defined(X)'
 expect conditionals tests/test_spans.c '#else'
 expect conditionals bench/main.c '#elif 1'
 expect clones kernels/cpu/scale.c 'void cpu_add(float *x,\n             size_t n)\n{\n#pragma omp parallel for simd\n}'
-grown bench/monitor 3500 ''
-grown bench/monitor 3501 'bench/monitor: 3501 lines, the limit is 3500'
-grown bench 17501 'bench: 175?? lines, the limit is 17500'
+grown bench/monitor 3700 ''
+grown bench/monitor 3701 'bench/monitor: 3701 lines, the limit is 3700'
+grown bench 18001 'bench: 180?? lines, the limit is 18000'
 
 check mpi "mpi.h only in the comms, job.c, links.c, error.c and what is compared with MPI itself"
 check cuda "cuda_runtime only in kernels/cuda and comm_nccl.c"
@@ -246,5 +246,5 @@ fi
 check names "headers are named by their folders"
 check floors "no include of a higher floor, or of another room of one's own"
 check private "no private header of another folder"
-check sizes "bench/ at most 17500 lines of C, none of its folders above 3500"
+check sizes "bench/ at most 18000 lines of C, none of its folders above 3700"
 exit "$failed"
