@@ -136,7 +136,7 @@ template <typename Number> static struct device make_table(enum precision precis
     d.phase = cuda_phase;
     d.range_begin = cuda_range_begin;
     d.range_end = cuda_range_end;
-    d.annotation_begin = cuda_range_begin;
+    d.annotation_begin = cuda_annotation_begin;
     d.annotation_end = cuda_range_end;
     d.zero = cuda_zero;
     d.copy = cuda_copy;

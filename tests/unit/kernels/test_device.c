@@ -156,7 +156,7 @@ static void test_ranges(void)
     CALL(range_begin)("attention", -1);
     CALL(range_end)();
     CALL(range_end)();
-    CALL(annotation_begin)("all_reduce", 3);
+    CALL(annotation_begin)("all_reduce bucket %d", 3);
     CALL(annotation_end)();
     arrays_download(0);
     array_equal(x, array_before(x));
