@@ -335,7 +335,7 @@ int capture_run(struct capture *capture, struct run *run, int row, const char *n
                 "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
                 capture->n, options->buffer_mb);
     int failed = trace_files_write(options, results, &capture->trace);
-    merged_trace_add(&merged, options, results->directory, name, run->job, &capture->trace);
+    failed |= merged_trace_add(&merged, options, results->directory, name, run->job, &capture->trace);
     failed |= merged_trace_end(&merged, name);
     failed |= captured_steps_write(results, &capture->trace, computing, capture->overlap, run->origin_ns,
                                    run->comm->on_device);

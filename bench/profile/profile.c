@@ -140,13 +140,15 @@ static int take_block(void *context, struct run *run, const struct block *b)
 }
 
 /* The captured steps beside those of the other profiles, as if all had begun at the same moment. */
-static void merge_trace(struct profiles *all, const struct profile *p, const struct run *run)
+static int merge_trace(struct profiles *all, const struct profile *p, const struct run *run)
 {
     struct trace trace = p->capture.trace;
     trace.group = (int)(p - all->of);
     int64_t start_ns = alignment_apply(&p->capture.alignment, p->capture.times[0].start_ns) - trace.base_ns;
-    trace.base_ns -= (int64_t)job_max(run->job, -(double)start_ns); /* the earliest: a minimum */
-    merged_trace_add(&all->merged, all->options, all->results.directory, "comparison", run->job, &trace);
+    int64_t back_ns = (int64_t)job_max(run->job, -(double)start_ns); /* the earliest: a minimum */
+    trace.base_ns -= back_ns;
+    trace.base_unix_ns -= back_ns;
+    return merged_trace_add(&all->merged, all->options, all->results.directory, "comparison", run->job, &trace);
 }
 
 /* Captures one implementation, and finds all that its spans say before those of the next take their place. */
@@ -158,7 +160,7 @@ static int capture(struct profiles *all, struct profile *p, struct run *run)
     if (!p->capture.n) /* it failed before the first step that counts */
         return -1;
     if (all->n > 1)
-        merge_trace(all, p, run);
+        status = job_agree_after(run->job, status, merge_trace(all, p, run));
     profile_figures_create(&p->figures, run->job, &p->capture);
     if (sends)
         profile_figures_add_buckets(&p->figures, run->job, &p->capture, &run->timeline, &reducer->plan,

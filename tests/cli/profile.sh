@@ -240,18 +240,28 @@ status=0
 [ -s "$out/ddp_flat_rank_0_trace.json" ] && [ -s "$out/ddp_rank_0_trace.json" ] && good=$status || good=1
 result "$good" "another implementation may go into the same directory"
 
-# A file that may not grow, from when the run has begun: no part of a trace stays behind.
-runs=$((runs + 1)) out=$temporary/out$runs status=0
-"$program" "${tiny[@]}" --rounds 0 --inject-delay rank=0,ms=300,phase=forward_pass --profile-output-dir "$out" >printed \
-    2>said </dev/null &
-running=$!
-for ((i = 0; i < 100; i++)); do
-    [ ! -s "$out/ddp/run.json" ] || break
-    sleep 0.1
-done
-prlimit --pid "$running" --fsize=20000
-wait "$running" || status=$?
+# full BYTES IMPLEMENTATION RUN_JSON: files may not grow above that, from when the run has begun.
+full() {
+    runs=$((runs + 1)) out=$temporary/out$runs status=0
+    "$program" "${tiny[@]}" --rounds 0 --inject-delay rank=0,ms=300,phase=forward_pass --profile-output-dir "$out" \
+        --profile-implementation "$2" >printed 2>said </dev/null &
+    running=$!
+    for ((i = 0; i < 100; i++)); do
+        [ ! -s "$out/$3" ] || break
+        sleep 0.1
+    done
+    prlimit --pid "$running" --fsize="$1"
+    wait "$running" || status=$?
+}
+full 20000 ddp ddp/run.json
 [ "$status" = 1 ] && grep -q "^ddpbench: cannot write .*_rank_0_trace.json: File too large" said &&
     [ -z "$(find "$out" -name '*.tmp')" ] && [ ! -e "$out/ddp_rank_0_trace.json" ] && good=0 || good=1
 result "$good" "a trace that cannot be written ends the run in words, and no part of it stays (status $status)"
+profile 1 ddp,none
+full $(($(stat -c %s "$out/ddp/ddp_rank_0_trace.json") * 3 / 2)) ddp,ddp_individual,none comparison/run.json
+[ "$status" = 1 ] && grep -q "^ddpbench: cannot write $out/comparison/all_ranks/.*: File too large" said &&
+    [ "$(grep -c "^ddpbench: " said)" = 1 ] && [ -z "$(find "$out" -name '*.tmp')" ] &&
+    [ -s "$out/ddp_individual/ddp_individual_rank_0_trace.json" ] && [ ! -e "$out/none/none_rank_0_trace.json" ] &&
+    [ ! -e "$out/comparison/all_ranks/comparison_all_ranks_trace.json" ] && good=0 || good=1
+result "$good" "a joint trace that cannot be written ends the run at once, in words (status $status)"
 exit "$failed"
