@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One or several profiles of a run. */
 struct profiles {
@@ -207,6 +208,21 @@ static int measure(struct profiles *all, struct run *run)
     return run_check_losses(run) || interrupted ? -1 : status;
 }
 
+/* A single profile's <top>/<name> holds its results, and that of one of several a directory for them: both there would
+ * be taken for one. Returns 0; or -1, reported. */
+static int check_neighbours(const struct profiles *all, const char *top)
+{
+    char path[FILES_PATH];
+    for (const struct profile *p = all->of; p < all->of + all->n; p++) {
+        snprintf(path, sizeof path, "%.511s/%s%s", top, all->n > 1 ? p->name : "comparison",
+                 all->n > 1 ? "/run.json" : "");
+        if (!access(path, F_OK))
+            return error_report("--profile-output-dir %.511s holds %s: %.600s; choose another directory", top,
+                                all->n > 1 ? "a single profile of the same name" : "several profiles of one run", path);
+    }
+    return 0;
+}
+
 /* Where the results of each go: of a single one the run's; of several, directories of their own, each as that of a
  * single one, beside that of the comparison. Returns 0; or -1 on every rank, reported. */
 static int open_results(struct profiles *all, struct run *run)
@@ -257,7 +273,7 @@ static void create_profiles(struct profiles *all, const struct training_options 
         *p = (struct profile){.options = all->options, .row = i, .results.telemetry.file = -1};
         memcpy(p->name, o->implementation[i].label, sizeof p->name);
         for (char *c = p->name; *c; c++)
-            *c = *c == ':' ? '-' : *c;
+            *c = *c == ':' ? '.' : *c; /* which no label holds, so that names differ as labels do */
         all->n++;
     }
 }
@@ -268,10 +284,12 @@ int run_profile(const struct job *job, const struct run_options *options, const 
     struct run run = {.job = job, .recording = profile_recording(o)};
     struct profiles all = {.options = o, .command = command, .results.telemetry.file = -1};
     create_profiles(&all, &options->training);
-    const char *below = all.n > 1 ? "comparison" : all.of->name;
-    const struct results_target target = {"profile-output-dir", o->output_dir, options->results.label, below};
+    const char *below = all.n > 1 ? "comparison" : all.of->name, *given = o->output_dir;
+    const struct results_target target = {"profile-output-dir", given, options->results.label, below};
     struct results *results = all.n > 1 ? &all.results : &all.of->results;
-    int status = run_set_up(&run, options, "profile", command, &target, results);
+    int status = job_agree(job, *given ? check_neighbours(&all, given) : 0);
+    if (!status)
+        status = run_set_up(&run, options, "profile", command, &target, results);
     if (!status)
         status = open_results(&all, &run);
     if (!status) {
