@@ -75,7 +75,7 @@ struct collective reducer_collective(const struct reducer *reducer, int i)
 void reducer_start(struct reducer *reducer, int i)
 {
     struct collective collective = reducer_collective(reducer, i);
-    reducer->device->annotation_begin(comm_kind_name[collective.kind], i);
+    reducer->device->annotation_begin("%s bucket %d", comm_kind_name[collective.kind], i);
     reducer->ticket = reducer->comm->start(reducer->comm, &collective);
     reducer->device->annotation_end();
     reducer->started++;
@@ -84,7 +84,7 @@ void reducer_start(struct reducer *reducer, int i)
 void reducer_run(struct reducer *reducer, int i)
 {
     struct collective collective = reducer_collective(reducer, i);
-    reducer->device->annotation_begin(comm_kind_name[collective.kind], i);
+    reducer->device->annotation_begin("%s bucket %d", comm_kind_name[collective.kind], i);
     reducer->comm->run_blocking(reducer->comm, &collective);
     reducer->device->annotation_end();
 }

@@ -81,9 +81,9 @@ struct device {
      * ranges nest. The name is a string that outlives the run. Costs nothing unless the device is traced. */
     void (*range_begin)(const char *name, int number);
     void (*range_end)(void);
-    /* The same for the vendor's own profilers alone, as phases are: epochs, steps, collectives. A traced device keeps
-     * no spans of them. */
-    void (*annotation_begin)(const char *name, int number);
+    /* The same for the vendor's own profilers alone, as phases are: epochs, steps, collectives, under a name of
+     * printf's format. A traced device keeps no spans of them. */
+    void (*annotation_begin)(const char *format, ...) __attribute__((format(printf, 1, 2)));
     void (*annotation_end)(void);
 
     /* ---- moving numbers ---- */

@@ -31,7 +31,7 @@ int device_cuda_count(void);
  * it, as CUDA does on each GPU that is used. Returns 0; or -1, reported. */
 int device_cuda_describe(int index, struct gpu_facts *gpu);
 
-/* The same of a GPU that need not be used: free_memory is 0. */
+/* The same of a GPU that need not be used: free_memory is 0. Returns -1 without a report if it does not answer. */
 int device_cuda_look(int index, struct gpu_facts *gpu);
 
 /* The device that computes on a GPU of this process, from now on its only one. The table is static. Returns 0; or -1,

@@ -19,6 +19,10 @@ static void null_range_begin(const char *name, int number)
 {
     (void)name, (void)number;
 }
+__attribute__((format(printf, 1, 2))) static void null_annotation_begin(const char *format, ...)
+{
+    (void)format;
+}
 static void null_zero(float *x, size_t n)
 {
     (void)x, (void)n;
@@ -146,7 +150,7 @@ static const struct device table = {
     .phase = null_phase,
     .range_begin = null_range_begin,
     .range_end = null_synchronize,
-    .annotation_begin = null_range_begin,
+    .annotation_begin = null_annotation_begin,
     .annotation_end = null_synchronize,
     .zero = null_zero,
     .copy = null_copy,

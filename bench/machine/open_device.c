@@ -53,7 +53,6 @@ struct gpu_facts *open_device_seen(const struct open_device *opened, int *n)
     *n = 0;
     for (int i = 0; i < gpus; i++) /* one that does not answer, and is not ours, is left out */
         *n += device_cuda_look(i, &seen[*n]) == 0;
-    error_clear();
     return seen;
 }
 

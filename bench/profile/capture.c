@@ -207,7 +207,7 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
     profiler_range(capture, run->device, state == CAPTURE_ACTIVE || capture->in_range);
     gpu_tracer_step(&run->gpu_tracer, state == CAPTURE_ACTIVE);
     trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->reducer[capture->row]);
-    run->device->annotation_begin("ProfilerStep", (int)step + 1);
+    run->device->annotation_begin("ProfilerStep#%zu", step + 1);
     step_run(&run->trainer, capture->n);
     run->device->annotation_end();
     if (state == CAPTURE_ACTIVE)
@@ -231,7 +231,7 @@ static void enter_epoch(const struct run *run, size_t step)
         return;
     if (step)
         run->device->annotation_end();
-    run->device->annotation_begin(name, (int)(step / run->options->steps_per_epoch) + 1);
+    run->device->annotation_begin("%s_%zu", name, step / run->options->steps_per_epoch + 1);
 }
 
 /* The step that was run last. */
@@ -335,7 +335,7 @@ int capture_run(struct capture *capture, struct run *run, int row, const char *n
                 "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
                 capture->n, options->buffer_mb);
     int failed = trace_files_write(options, results, &capture->trace);
-    merged_trace_add(&merged, options, results->directory, name, run->job, &capture->trace);
+    failed |= merged_trace_add(&merged, options, results->directory, name, run->job, &capture->trace);
     failed |= merged_trace_end(&merged, name);
     failed |= captured_steps_write(results, &capture->trace, computing, capture->overlap, run->origin_ns,
                                    run->comm->on_device);

@@ -80,8 +80,8 @@ static int begin_merged(struct merged_trace *m, const struct profile_options *op
                : 0;
 }
 
-void merged_trace_add(struct merged_trace *m, const struct profile_options *options, const char *directory,
-                      const char *name, const struct job *job, const struct trace *trace)
+int merged_trace_add(struct merged_trace *m, const struct profile_options *options, const char *directory,
+                     const char *name, const struct job *job, const struct trace *trace)
 {
     enum { PIECE = 1 << 16 };
     int first = 0, writes = rank_list_has(&options->ranks, job->rank); /* first: the rank whose rows come first */
@@ -93,7 +93,7 @@ void merged_trace_add(struct merged_trace *m, const struct profile_options *opti
         if (writes)
             trace_write(trace, &sink, begins ? TRACE_MERGED_FIRST_ROWS : TRACE_MERGED_ROWS);
         job_send(job, NULL, 0);
-        return;
+        return 0;
     }
     struct trace_sink sink = {write_to_file, &m->file};
     if (!m->begun)
@@ -105,6 +105,7 @@ void merged_trace_add(struct merged_trace *m, const struct profile_options *opti
         for (size_t n; (n = job_receive(job, r, text, PIECE)) > 0;)
             m->failed = m->failed || write_to_file(&m->file, text, n);
     free(text);
+    return m->failed ? -1 : 0;
 }
 
 int merged_trace_end(struct merged_trace *m, const char *name)

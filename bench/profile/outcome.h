@@ -56,9 +56,9 @@ struct merged_trace {
 };
 
 /* Adds a trace of every rank; the first one makes the file, all_ranks/<name>_all_ranks_trace.json. End with
- * merged_trace_end, which returns 0; or -1, reported, and then leaves no file. All ranks call both. */
-void merged_trace_add(struct merged_trace *merged, const struct profile_options *options, const char *directory,
-                      const char *name, const struct job *job, const struct trace *trace);
+ * merged_trace_end. Both return 0; or -1, reported, and then no file is left. All ranks call both. */
+int merged_trace_add(struct merged_trace *merged, const struct profile_options *options, const char *directory,
+                     const char *name, const struct job *job, const struct trace *trace);
 int merged_trace_end(struct merged_trace *merged, const char *name);
 
 /* Appends the steps to the metrics of this rank; computing is as of run_computing, overlap is [trace->steps], times

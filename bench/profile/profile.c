@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One or several profiles of a run. */
 struct profiles {
@@ -140,13 +141,15 @@ static int take_block(void *context, struct run *run, const struct block *b)
 }
 
 /* The captured steps beside those of the other profiles, as if all had begun at the same moment. */
-static void merge_trace(struct profiles *all, const struct profile *p, const struct run *run)
+static int merge_trace(struct profiles *all, const struct profile *p, const struct run *run)
 {
     struct trace trace = p->capture.trace;
     trace.group = (int)(p - all->of);
     int64_t start_ns = alignment_apply(&p->capture.alignment, p->capture.times[0].start_ns) - trace.base_ns;
-    trace.base_ns -= (int64_t)job_max(run->job, -(double)start_ns); /* the earliest: a minimum */
-    merged_trace_add(&all->merged, all->options, all->results.directory, "comparison", run->job, &trace);
+    int64_t back_ns = (int64_t)job_max(run->job, -(double)start_ns); /* the earliest: a minimum */
+    trace.base_ns -= back_ns;
+    trace.base_unix_ns -= back_ns;
+    return merged_trace_add(&all->merged, all->options, all->results.directory, "comparison", run->job, &trace);
 }
 
 /* Captures one implementation, and finds all that its spans say before those of the next take their place. */
@@ -158,7 +161,7 @@ static int capture(struct profiles *all, struct profile *p, struct run *run)
     if (!p->capture.n) /* it failed before the first step that counts */
         return -1;
     if (all->n > 1)
-        merge_trace(all, p, run);
+        status = job_agree_after(run->job, status, merge_trace(all, p, run));
     profile_figures_create(&p->figures, run->job, &p->capture);
     if (sends)
         profile_figures_add_buckets(&p->figures, run->job, &p->capture, &run->timeline, &reducer->plan,
@@ -203,6 +206,21 @@ static int measure(struct profiles *all, struct run *run)
         p->complete = 1;
     status = job_agree_after(run->job, status, write_summaries(all, run));
     return run_check_losses(run) || interrupted ? -1 : status;
+}
+
+/* A single profile's <top>/<name> holds its results, and that of one of several a directory for them: both there would
+ * be taken for one. Returns 0; or -1, reported. */
+static int check_neighbours(const struct profiles *all, const char *top)
+{
+    char path[FILES_PATH];
+    for (const struct profile *p = all->of; p < all->of + all->n; p++) {
+        snprintf(path, sizeof path, "%.511s/%s%s", top, all->n > 1 ? p->name : "comparison",
+                 all->n > 1 ? "/run.json" : "");
+        if (!access(path, F_OK))
+            return error_report("--profile-output-dir %.511s holds %s: %.600s; choose another directory", top,
+                                all->n > 1 ? "a single profile of the same name" : "several profiles of one run", path);
+    }
+    return 0;
 }
 
 /* Where the results of each go: of a single one the run's; of several, directories of their own, each as that of a
@@ -255,7 +273,7 @@ static void create_profiles(struct profiles *all, const struct training_options 
         *p = (struct profile){.options = all->options, .row = i, .results.telemetry.file = -1};
         memcpy(p->name, o->implementation[i].label, sizeof p->name);
         for (char *c = p->name; *c; c++)
-            *c = *c == ':' ? '-' : *c;
+            *c = *c == ':' ? '.' : *c; /* which no label holds, so that names differ as labels do */
         all->n++;
     }
 }
@@ -266,10 +284,12 @@ int run_profile(const struct job *job, const struct run_options *options, const 
     struct run run = {.job = job, .recording = profile_recording(o)};
     struct profiles all = {.options = o, .command = command, .results.telemetry.file = -1};
     create_profiles(&all, &options->training);
-    const char *below = all.n > 1 ? "comparison" : all.of->name;
-    const struct results_target target = {"profile-output-dir", o->output_dir, options->results.label, below};
+    const char *below = all.n > 1 ? "comparison" : all.of->name, *given = o->output_dir;
+    const struct results_target target = {"profile-output-dir", given, options->results.label, below};
     struct results *results = all.n > 1 ? &all.results : &all.of->results;
-    int status = run_set_up(&run, options, "profile", command, &target, results);
+    int status = job_agree(job, *given ? check_neighbours(&all, given) : 0);
+    if (!status)
+        status = run_set_up(&run, options, "profile", command, &target, results);
     if (!status)
         status = open_results(&all, &run);
     if (!status) {

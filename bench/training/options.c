@@ -5,6 +5,7 @@
 #include "kernels/error.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define FIELD(field)    offsetof(struct training_options, field)
 #define WORKLOAD(field) offsetof(struct workload, field)
@@ -144,6 +145,27 @@ struct model_sizes workload_sizes(const struct workload *w, size_t batch)
                                 w->num_layers, w->num_heads,      w->d_ff,       (float)w->rope_theta};
 }
 
+/* Refuses a delay in a phase that no step has; clips: there are steps of warm-up epochs. */
+static int check_delays(const struct training_options *o, int clips)
+{
+    for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++) {
+        char known[256] = "";
+        int runs = 0;
+        for (int p = 0; p < PHASES; p++) {
+            if ((o->forward_only && p > PHASE_FORWARD) || (p == PHASE_CLIPPING && !clips) ||
+                (p == PHASE_CHECKPOINT && !o->checkpoint_every))
+                continue;
+            size_t at = strlen(known);
+            snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", phase_name[p]);
+            runs |= p == (int)d->phase;
+        }
+        if (!runs)
+            return error_report("--inject-delay phase=%s: no step of this run has that phase; they have %s",
+                                phase_name[d->phase], known);
+    }
+    return 0;
+}
+
 int training_options_check(struct training_options *o, const struct option_table *table, size_t most_block_steps)
 {
     if (o->batch_size_per_rank && option_was_given(table, "batch-size"))
@@ -177,7 +199,8 @@ int training_options_check(struct training_options *o, const struct option_table
                             o->warmup_steps);
     if (o->block_steps > 1000000)
         return error_report("%zu timed steps a block; at most 1000000", o->block_steps);
-    return 0;
+    /* a profile captures the warm-up epochs too, in either regime */
+    return check_delays(o, o->warmup_steps && (most_block_steps || o->regime == REGIME_WARMUP));
 }
 
 int training_options_check_saved(const struct training_options *o, size_t first, size_t steps)

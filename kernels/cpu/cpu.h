@@ -94,6 +94,7 @@ int cpu_stage_reached(size_t mark);
 void cpu_phase(const char *name);
 void cpu_range_begin(const char *name, int number);
 void cpu_range_end(void);
+void cpu_annotation_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 void cpu_zero(float *x, size_t n);
 void cpu_copy(float *to, const float *from, size_t n);

@@ -64,23 +64,13 @@ static int refuse_gpu(int index, cudaError_t code)
     return error_report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
 }
 
-int device_cuda_describe(int index, struct gpu_facts *gpu)
-{
-    if (device_cuda_look(index, gpu))
-        return -1;
-    cudaError_t code = cudaSetDevice(index);
-    if (code == cudaSuccess)
-        code = cudaMemGetInfo(&gpu->free_memory, &gpu->total_memory);
-    return code == cudaSuccess ? 0 : refuse_gpu(index, code);
-}
-
-int device_cuda_look(int index, struct gpu_facts *gpu)
+static cudaError_t look(int index, struct gpu_facts *gpu)
 {
     cudaDeviceProp p;
     *gpu = {};
     cudaError_t code = cudaGetDeviceProperties(&p, index);
     if (code != cudaSuccess)
-        return refuse_gpu(index, code);
+        return code;
     gpu->index = index;
     gpu->total_memory = p.totalGlobalMem;
     snprintf(gpu->name, sizeof gpu->name, "%s", p.name);
@@ -95,7 +85,25 @@ int device_cuda_look(int index, struct gpu_facts *gpu)
     gpu->warp_size = p.warpSize;
     gpu->multiprocessors = p.multiProcessorCount;
     gpu->shared_memory_per_block = p.sharedMemPerBlock;
-    return 0;
+    return cudaSuccess;
+}
+
+int device_cuda_describe(int index, struct gpu_facts *gpu)
+{
+    cudaError_t code = look(index, gpu);
+    if (code == cudaSuccess)
+        code = cudaSetDevice(index);
+    if (code == cudaSuccess)
+        code = cudaMemGetInfo(&gpu->free_memory, &gpu->total_memory);
+    return code == cudaSuccess ? 0 : refuse_gpu(index, code);
+}
+
+int device_cuda_look(int index, struct gpu_facts *gpu)
+{
+    if (look(index, gpu) == cudaSuccess)
+        return 0;
+    cudaGetLastError(); /* CUDA keeps it, and would report it again */
+    return -1;
 }
 
 void device_cuda_profiler(int on)
@@ -136,7 +144,7 @@ template <typename Number> static struct device make_table(enum precision precis
     d.phase = cuda_phase;
     d.range_begin = cuda_range_begin;
     d.range_end = cuda_range_end;
-    d.annotation_begin = cuda_range_begin;
+    d.annotation_begin = cuda_annotation_begin;
     d.annotation_end = cuda_range_end;
     d.zero = cuda_zero;
     d.copy = cuda_copy;

@@ -4,6 +4,7 @@
 #include "kernels/cuda/ranges.h"
 
 #include <nvtx3/nvToolsExt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,24 +42,25 @@ void cuda_phase(const char *name)
         push(name);
 }
 
-void cuda_range_begin(const char *name, int number)
+void cuda_annotation_begin(const char *format, ...)
 {
     char text[96];
+    va_list arguments;
     if (!domain())
         return;
-    if (number < 0)
-        snprintf(text, sizeof text, "%s", name);
-    else if (!strcmp(name, "layer"))
-        snprintf(text, sizeof text, "layers.%d", number);
-    else if (!strcmp(name, "ProfilerStep"))
-        snprintf(text, sizeof text, "%s#%d", name, number);
-    else if (!strcmp(name, "warmup_epoch") || !strcmp(name, "active_epoch"))
-        snprintf(text, sizeof text, "%s_%d", name, number);
-    else if (!strcmp(name, "all_reduce"))
-        snprintf(text, sizeof text, "%s bucket %d", name, number);
-    else
-        snprintf(text, sizeof text, "layers.%d.%s", number, name);
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     push(text);
+}
+
+void cuda_range_begin(const char *name, int number)
+{
+    int layer = !strcmp(name, "layer");
+    if (number < 0)
+        cuda_annotation_begin("%s", name);
+    else
+        cuda_annotation_begin("layers.%d%s%s", number, layer ? "" : ".", layer ? "" : name);
 }
 
 void cuda_range_end(void)

@@ -6,6 +6,7 @@
 /* The functions of struct device. Without such a profiler they cost a few ns. */
 void cuda_phase(const char *name);
 void cuda_range_begin(const char *name, int number);
-void cuda_range_end(void);
+void cuda_range_end(void); /* also of an annotation */
+void cuda_annotation_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -92,10 +92,10 @@ profile 2 all --rounds 7 --steps-per-block 2 --bucket-size-mb 0.02,0.05 --profil
 result "$good" "all implementations and two bucket sizes in one run: valid files (status $status)"
 with_python "all of them: each profile, their joint trace and their comparison agree with the traces and telemetry" together
 grep -q '^Shortest step: ' "$out/comparison_summary.txt" && grep -q '^ddp_bucketed:0.05: Overlap' printed &&
-    [ "$(cd "$out" && echo *)" = "comparison comparison_summary.txt ddp ddp_bucketed-0.02 ddp_bucketed-0.05 ddp_flat ddp_individual ddp_individual_v2 none" ] &&
+    [ "$(cd "$out" && echo *)" = "comparison comparison_summary.txt ddp ddp_bucketed.0.02 ddp_bucketed.0.05 ddp_flat ddp_individual ddp_individual_v2 none" ] &&
     good=0 || good=1
 result "$good" "all of them: a directory each, and on stdout what was found of each"
-"$program" compare "$out/ddp_bucketed-0.02" --candidate "$out/ddp_bucketed-0.05" >printed 2>said && status=0 || status=$?
+"$program" compare "$out/ddp_bucketed.0.02" --candidate "$out/ddp_bucketed.0.05" >printed 2>said && status=0 || status=$?
 grep -q '^profiled step ' printed && good=0 || good=1
 result "$good" "compare sets two profiles of one run side by side (status $status)"
 profile 2 ddp,ddp_individual_v2 --rounds 0
@@ -104,6 +104,21 @@ result "$good" "two without rounds: what was found of each, and no comparison of
 profile 2 ddp,ddp_individual_v2 --profile-output-dir /dev/full/x
 [ "$status" = 1 ] && good=0 || good=1
 result "$good" "two into a directory that cannot be: refused (status $status)"
+
+refused_beside() {
+    status=0
+    "$program" "${tiny[@]}" --profile-implementation "$2" --profile-output-dir "$out" >printed 2>said </dev/null || status=$?
+    [ "$status" = 1 ] && grep -q "^ddpbench: --profile-output-dir $out holds $3" said && [ ! -s printed ] &&
+        [ ! -e "$out/ddp/ddp/run.json" ] && good=0 || good=1
+    result "$good" "$1 (status $status)"
+}
+"$program" "${tiny[@]}" --rounds 0 --bucket-size-mb 1,2 --profile-implementation none,ddp_bucketed-1=none,ddp_bucketed \
+    --profile-output-dir "$out/same" >printed 2>said && good=0 || good=1
+[ -d "$out/same/ddp_bucketed-1" ] && [ -d "$out/same/ddp_bucketed.1" ] || good=1
+result "$good" "labels that differ in : and - have directories of their own"
+out=$out/same refused_beside "a single profile where several lie is refused" none "several profiles of one run: .*/comparison;"
+profile 1 ddp
+refused_beside "several where one of them lies as a single profile are refused" none,ddp "a single profile .*/ddp/run.json;"
 
 # ---- what can be asked for ----
 
@@ -240,18 +255,28 @@ status=0
 [ -s "$out/ddp_flat_rank_0_trace.json" ] && [ -s "$out/ddp_rank_0_trace.json" ] && good=$status || good=1
 result "$good" "another implementation may go into the same directory"
 
-# A file that may not grow, from when the run has begun: no part of a trace stays behind.
-runs=$((runs + 1)) out=$temporary/out$runs status=0
-"$program" "${tiny[@]}" --rounds 0 --inject-delay rank=0,ms=300,phase=forward_pass --profile-output-dir "$out" >printed \
-    2>said </dev/null &
-running=$!
-for ((i = 0; i < 100; i++)); do
-    [ ! -s "$out/ddp/run.json" ] || break
-    sleep 0.1
-done
-prlimit --pid "$running" --fsize=20000
-wait "$running" || status=$?
+# full BYTES IMPLEMENTATION RUN_JSON: files may not grow above that, from when the run has begun.
+full() {
+    runs=$((runs + 1)) out=$temporary/out$runs status=0
+    "$program" "${tiny[@]}" --rounds 0 --inject-delay rank=0,ms=300,phase=forward_pass --profile-output-dir "$out" \
+        --profile-implementation "$2" >printed 2>said </dev/null &
+    running=$!
+    for ((i = 0; i < 100; i++)); do
+        [ ! -s "$out/$3" ] || break
+        sleep 0.1
+    done
+    prlimit --pid "$running" --fsize="$1"
+    wait "$running" || status=$?
+}
+full 20000 ddp ddp/run.json
 [ "$status" = 1 ] && grep -q "^ddpbench: cannot write .*_rank_0_trace.json: File too large" said &&
     [ -z "$(find "$out" -name '*.tmp')" ] && [ ! -e "$out/ddp_rank_0_trace.json" ] && good=0 || good=1
 result "$good" "a trace that cannot be written ends the run in words, and no part of it stays (status $status)"
+profile 1 ddp,none
+full $(($(stat -c %s "$out/ddp/ddp_rank_0_trace.json") * 3 / 2)) ddp,ddp_individual,none comparison/run.json
+[ "$status" = 1 ] && grep -q "^ddpbench: cannot write $out/comparison/all_ranks/.*: File too large" said &&
+    [ "$(grep -c "^ddpbench: " said)" = 1 ] && [ -z "$(find "$out" -name '*.tmp')" ] &&
+    [ -s "$out/ddp_individual/ddp_individual_rank_0_trace.json" ] && [ ! -e "$out/none/none_rank_0_trace.json" ] &&
+    [ ! -e "$out/comparison/all_ranks/comparison_all_ranks_trace.json" ] && good=0 || good=1
+result "$good" "a joint trace that cannot be written ends the run at once, in words (status $status)"
 exit "$failed"

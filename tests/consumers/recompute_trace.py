@@ -724,13 +724,16 @@ def check_merged(check, directory, names):
               for pid in process.values()}
     for name in names:
         begins = []
-        file = name.replace(":", "-")
+        file = name.replace(":", ".")
         for path in glob.glob(os.path.join(directory, file, f"{file}_rank_*_trace.json*")):
             alone = load(path)
             own = sorted((e for e in alone["traceEvents"] if e["ph"] == "X"), key=lambda e: e["ts"])
             merged = of_pid[process[f"{name} rank {alone['distributedInfo']['rank']}"]]
             check.same(f"{name}: rows", len(own), len(merged), 0)
             check.same(f"{name}: shifts", 1, len({a["ts"] - b["ts"] for a, b in zip(own, merged)}), 0)
+            if name == names[0]: # of the others the joint trace has moved the begin
+                moment, joint = (t["baseTimeNanoseconds"] + ns(e["ts"]) for t, e in [(alone, own[0]), (trace, merged[0])])
+                check.same(f"{name}: Unix time of its first row, ns", moment, joint, 0)
             begins.append(next(e["ts"] for e in merged if e["name"].startswith("ProfilerStep")))
         if begins: # a trace of each cycle has its own rows, such as the empty step
             check.same(f"{name}: begin, us", 0, float(min(begins)), 1)
@@ -742,7 +745,7 @@ def check_comparison(directory):
     names = [row["implementation"] for row in rows_of_table(summary, "implementations")]
     check = Comparison()
     for name in names:
-        file = name.replace(":", "-")
+        file = name.replace(":", ".")
         check.compared += check_directory(os.path.join(directory, file), file)
     check_merged(check, directory, names)
     size = len(glob.glob(os.path.join(directory, "comparison", "rank_*_metrics.jsonl")))

@@ -291,8 +291,8 @@ END_TEST
 START_TEST(profilers_hear_ranges)
 {
     setenv("EMULATED_NVTX", "1", 1);
-    cuda_range_begin("warmup_epoch", 2);
-    cuda_range_begin("ProfilerStep", 3);
+    cuda_annotation_begin("warmup_epoch_%d", 2);
+    cuda_annotation_begin("ProfilerStep#%d", 3);
     cuda_phase("zero_grad");
     cuda_phase("forward_pass");
     cuda_range_begin("layer", 0);
@@ -301,7 +301,7 @@ START_TEST(profilers_hear_ranges)
     cuda_range_end();
     cuda_range_begin("output", -1);
     cuda_range_end();
-    cuda_range_begin("all_reduce", 4);
+    cuda_annotation_begin("%s bucket %d", "reduce_scatter", 4);
     cuda_range_end();
     cuda_phase(nullptr);
     cuda_phase(nullptr);
@@ -309,13 +309,13 @@ START_TEST(profilers_hear_ranges)
     cuda_range_end();
     ck_assert_str_eq(emulated_nvtx_heard(),
                      "ddpbench( warmup_epoch_2( ProfilerStep#3( zero_grad( ) forward_pass( layers.0( "
-                     "layers.0.attention( ) ) output( ) all_reduce bucket 4( ) ) ) ) ");
+                     "layers.0.attention( ) ) output( ) reduce_scatter bucket 4( ) ) ) ) ");
 }
 END_TEST
 
 START_TEST(without_a_profiler_ranges_are_nothing)
 {
-    cuda_range_begin("ProfilerStep", 3);
+    cuda_annotation_begin("ProfilerStep#%d", 3);
     cuda_phase("zero_grad");
     cuda_phase(nullptr);
     cuda_range_end();

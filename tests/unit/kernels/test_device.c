@@ -156,7 +156,7 @@ static void test_ranges(void)
     CALL(range_begin)("attention", -1);
     CALL(range_end)();
     CALL(range_end)();
-    CALL(annotation_begin)("all_reduce", 3);
+    CALL(annotation_begin)("all_reduce bucket %d", 3);
     CALL(annotation_end)();
     arrays_download(0);
     array_equal(x, array_before(x));
@@ -812,6 +812,19 @@ START_TEST(exponential_is_exact_enough)
 }
 END_TEST
 
+/* A GPU that does not answer, since there is none of that number. */
+START_TEST(looking_reports_nothing)
+{
+    struct gpu_facts gpu;
+    error_clear();
+    ck_assert_int_eq(device_cuda_look(1000, &gpu), -1);
+    ck_assert_str_eq(error_text(), "");
+    ck_assert_int_eq(device_cuda_describe(1000, &gpu), -1);
+    ck_assert_str_ne(error_text(), "");
+    error_clear();
+}
+END_TEST
+
 static int is_there(int i)
 {
     return devices[i].create == cpu || device_cuda_count() > 0;
@@ -827,6 +840,7 @@ int main(void)
     tcase_set_timeout(all, 120);                                                  /* sanitizers are slow */
     tcase_set_timeout(attention, 120);
     tcase_add_test(all, exponential_is_exact_enough);
+    tcase_add_test(all, looking_reports_nothing);
     for (int i = 0; i < (int)LENGTH(devices); i++) {
         if (is_there(i)) {
             int rows = (int)LENGTH(operations);

@@ -61,7 +61,7 @@ START_TEST(ranges_nest)
     const struct device *traced = device_traced(device_cpu(1), &timeline, 1);
     float x[3];
     timeline.step = 2;
-    traced->annotation_begin("ProfilerStep", 1); /* no span */
+    traced->annotation_begin("ProfilerStep#%d", 1); /* no span */
     traced->range_begin("layer", 3);
     traced->range_begin("attention", 3);
     traced->zero(x, 3);

@@ -114,6 +114,10 @@ static const struct {
      "busy=1,data_loading=30,exposed=2,memory=90"},
     {"--profile|--thresholds|busy=1,busy=2", "thresholds", "busy=2,data_loading=30,exposed=20,memory=90"},
     {"--inject-delay|rank=1,ms=5,phase=backward_pass", "inject-delay", "rank=1,ms=5,phase=backward_pass"},
+    {"--regime|warmup|--inject-delay|rank=1,ms=5,phase=gradient_clipping_warmup", "inject-delay",
+     "rank=1,ms=5,phase=gradient_clipping_warmup"},
+    {"--forward-only|--implementations|none|--inject-delay|rank=1,ms=5,phase=forward_pass", "inject-delay",
+     "rank=1,ms=5,phase=forward_pass"},
     {"--profile|--inject-delay|phase=zero_grad,ms=0.25,rank=0", "inject-delay", "rank=0,ms=0.25,phase=zero_grad"},
     {"--inject-delay|rank=1,ms=5,phase=backward_pass|--inject-delay|rank=0,ms=2,phase=zero_grad", "inject-delay",
      "rank=1,ms=5,phase=backward_pass rank=0,ms=2,phase=zero_grad"},
@@ -135,7 +139,8 @@ START_TEST(delays_know_every_phase)
 {
     for (int p = 0; p < PHASES; p++) {
         char line[96];
-        snprintf(line, sizeof line, "--inject-delay|rank=2,ms=1.5,phase=%s", phase_name[p]);
+        snprintf(line, sizeof line, "--profile|--checkpoint-every|9|--inject-delay|rank=2,ms=1.5,phase=%s",
+                 phase_name[p]);
         struct delays delays = parsed(line)->run.training.delays;
         struct delay delay = delays.item[0];
         ck_assert_int_eq(delays.n, 1);
@@ -202,6 +207,17 @@ static const struct {
     {"--inject-delay|rank=1,ms=60001,phase=zero_grad", {"'ms=60001'"}},
     {"--inject-delay|rank=1,ms=5us,phase=zero_grad", {"'ms=5us'"}},
     {"--inject-delay|rank=1,ms=5,phase=zero_grad,host=a", {"'host=a'"}},
+    /* in a phase that no step has */
+    {"--inject-delay|rank=1,ms=5,phase=checkpoint", {"phase=checkpoint: no step", "optimizer_step, lr_scheduling"}},
+    {"--profile|--inject-delay|rank=0,ms=5,phase=zero_grad|--inject-delay|rank=1,ms=5,phase=checkpoint",
+     {"phase=checkpoint: no step", "gradient_clipping_warmup, optimizer_step"}},
+    {"--inject-delay|rank=1,ms=5,phase=gradient_clipping_warmup", {"phase=gradient_clipping_warmup: no step"}},
+    {"--profile|--warmup-epochs|0|--inject-delay|rank=1,ms=5,phase=gradient_clipping_warmup",
+     {"phase=gradient_clipping_warmup: no step"}},
+    {"--forward-only|--implementations|none|--inject-delay|rank=1,ms=5,phase=backward_pass",
+     {"phase=backward_pass: no step", "they have zero_grad, data_loading, forward_pass"}},
+    {"--profile|--forward-only|--profile-implementation|none|--inject-delay|rank=1,ms=5,phase=lr_scheduling",
+     {"phase=lr_scheduling: no step"}},
     {"--inject-delay|rank=00000000000000000000000000000000000001,ms=5,phase=zero_grad", {"rank=R,ms=TIME,phase=NAME"}},
     /* thresholds */
     {"--profile|--thresholds=", {"--thresholds ''", "busy=70,exposed=20"}},
