@@ -243,7 +243,7 @@ def find_waits(ranks, residual_ns, first=0):
         order = sorted(rows, key=lambda r: rows[r]["start"])
         last = rows[order[-1]]["start"]
         possible = min(row["end"] for row in rows.values()) >= last
-        told = possible and size > 1 and last - rows[order[-2]]["start"] >= 2 * residual_ns
+        told = possible and size > 1 and last - rows[order[-2]]["start"] >= max(2 * residual_ns, 1) # not of two at once
         if told and seq in counted:
             late[order[-1]].append(last - rows[order[-2]]["start"])
         for r, row in rows.items():
