@@ -96,32 +96,34 @@ static void add_answer(const struct compared *row, const struct profile *profile
                          "5 %% level, by Holm's correction over all pairs)");
 }
 
-#define ESTIMATE(key, heading, field, unit, scale, decimals)                                                           \
-    {key, heading, COLUMN_REAL, offsetof(struct compared, field.median), unit, scale, 10, decimals},                   \
+/* Columns of the median of an estimate, which is that far into a row, and of its interval. */
+#define ESTIMATE(name, heading, at, unit, scale, decimals)                                                             \
+    {(name), (heading), COLUMN_REAL, (at) + offsetof(struct estimate, median), (unit), (scale), 10, (decimals)},       \
     {                                                                                                                  \
-        key "_95", "95 %\ninterval", COLUMN_INTERVAL, offsetof(struct compared, field.ci_low), unit, scale, -20,       \
-            decimals                                                                                                   \
+        (name), "95 %\ninterval", COLUMN_INTERVAL, (at) + offsetof(struct estimate, ci_low), (unit), (scale), -20,     \
+            (decimals)                                                                                                 \
     }
+#define FIELD(field) offsetof(struct compared, field)
 #define LABEL                                                                                                          \
     {                                                                                                                  \
-        "implementation", "implementation", COLUMN_NAME, offsetof(struct compared, label), NULL, 0, -18, 0             \
+        "implementation", "implementation", COLUMN_NAME, FIELD(label), NULL, 0, -18, 0                                 \
     }
 
 /* clang-format off */
 static const struct column step_columns[] = {
-    LABEL, ESTIMATE("step", "step\nms", step, "s", 1e3, 3),
-    ESTIMATE("to_fastest", "step /\nshortest", to_fastest, "1", 1, 3),
-    ESTIMATE("memory_peak_of_blocks", "peak\nMiB", peak, "B", 1.0 / 1048576, 1),
+    LABEL, ESTIMATE("step", "step\nms", FIELD(step), "s", 1e3, 3),
+    ESTIMATE("to_fastest", "step /\nshortest", FIELD(to_fastest), "1", 1, 3),
+    ESTIMATE("memory_peak_of_blocks", "peak\nMiB", FIELD(peak), "B", 1.0 / 1048576, 1),
 };
 static const struct column phase_columns[] = {
-    LABEL, ESTIMATE("forward_pass", "forward\nms", forward, "s", 1e3, 3),
-    ESTIMATE("backward_pass", "backward\nms", backward, "s", 1e3, 3),
-    ESTIMATE("compute_slowdown", "compute\nslowdown", compute_slowdown, "1", 1, 3),
+    LABEL, ESTIMATE("forward_pass", "forward\nms", FIELD(forward), "s", 1e3, 3),
+    ESTIMATE("backward_pass", "backward\nms", FIELD(backward), "s", 1e3, 3),
+    ESTIMATE("compute_slowdown", "compute\nslowdown", FIELD(compute_slowdown), "1", 1, 3),
 };
 static const struct column communication_columns[] = {
-    LABEL, ESTIMATE("exposed", "exposed\nms", exposed, "s", 1e3, 3),
-    ESTIMATE("overlap", "overlap\nms", overlap, "s", 1e3, 3),
-    ESTIMATE("comm_slowdown", "comm\nslowdown", comm_slowdown, "1", 1, 3),
+    LABEL, ESTIMATE("exposed", "exposed\nms", FIELD(exposed), "s", 1e3, 3),
+    ESTIMATE("overlap", "overlap\nms", FIELD(overlap), "s", 1e3, 3),
+    ESTIMATE("comm_slowdown", "comm\nslowdown", FIELD(comm_slowdown), "1", 1, 3),
 };
 /* clang-format on */
 
