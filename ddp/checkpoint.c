@@ -179,18 +179,17 @@ int checkpoint_compare(const char *path, const struct trainer *t)
     if (header.step != t->step || header.update != t->update)
         result = error_report("checkpoint %s: says step %lld, update %lld, but the trainer is at step %ld, update %ld",
                               path, (long long)header.step, (long long)header.update, t->step, t->update);
-    float *of_file = allocate(PIECE, sizeof *of_file), *of_memory = t->checkpoint.piece;
+    uint32_t *of_file = allocate(PIECE, sizeof *of_file), *of_memory = t->checkpoint.piece;
     for (size_t i = 0; !result && (piece = piece_at(t, i)).n; i++) {
         size_t at = 0;
         result = read_piece(fd, path, of_file, &piece, t);
         t->device->download(of_memory, piece.on_device, piece.n * sizeof *of_memory);
-        while (!result && at < piece.n && !memcmp(&of_file[at], &of_memory[at], sizeof *of_file)) /* NaN, too */
+        while (!result && at < piece.n && of_file[at] == of_memory[at])
             at++;
         if (!result && at < piece.n)
             result = error_report("checkpoint %s: what is read back differs from memory, first in number %zu of the "
-                                  "%s: %a and not %a",
-                                  path, piece.first + at, array_name[piece.array], (double)of_file[at],
-                                  (double)of_memory[at]);
+                                  "%s: bits %08x and not %08x",
+                                  path, piece.first + at, array_name[piece.array], of_file[at], of_memory[at]);
     }
     free(of_file);
     close(fd);

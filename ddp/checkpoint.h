@@ -35,8 +35,8 @@ struct checkpoint {
     uint64_t seed;
     char path[640];
 
-    float *piece; /* host memory for what is being written or compared, of rank 0; the trainer's */
-    int failed;   /* on every rank: one could not be written, and no more are */
+    void *piece; /* host memory for what is being written or compared, of rank 0; the trainer's */
+    int failed;  /* on every rank: one could not be written, and no more are */
     size_t saved;
     double seconds; /* that rank 0 took for those that it saved, together */
 };
