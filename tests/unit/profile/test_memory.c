@@ -54,7 +54,7 @@ static void find_memory(size_t layers, size_t compute_bytes)
     figures = (struct profile_figures){.ranks = 2, .steps = 3, .layers = (int)layers + 2};
     figures.layer = allocate(layers + 2, sizeof *figures.layer);
     for (int i = 0; i < figures.layers; i++)
-        snprintf(figures.layer[i].name, sizeof figures.layer[i].name, "part %d", i);
+        snprintf(figures.layer[i].name, sizeof figures.layer[i].name, "part %d", i % 1000);
     profile_figures_add_memory(&figures, &totals, &trainer, reducer, REDUCERS);
 }
 
