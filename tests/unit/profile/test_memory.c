@@ -21,22 +21,24 @@ static struct model model;
 static struct trainer trainer;
 static struct profile_figures figures;
 static size_t allocated;
+enum { REDUCERS = 3 };
+static struct reducer reducer[REDUCERS];
+static struct device device;
+static struct comm *comm;
 
 /* Everything that a run sets up on a device, with three implementations; and its figures. */
 static void find_memory(size_t layers, size_t compute_bytes)
 {
-    enum { REDUCERS = 3 };
     static const struct strategy *const strategies_of[REDUCERS] = {&strategy_ddp_individual_v2, &strategy_ddp_bucketed,
                                                                    &strategy_ddp_individual_v2};
     const struct data_options options = {"synthetic", 19, 5, 2, 1, 1, 0, 1, 1, 1};
     const struct model_sizes sizes = {2, 5, 19, 12, layers, 3, 10, 10000};
     const struct adamw adamw = {0};
-    struct reducer reducer[REDUCERS];
-    struct device device = *device_cpu(1);
+    device = *device_cpu(1);
     device.compute_bytes = compute_bytes;
     made_up_create(&timeline, 100);
     const struct device *traced = device_traced(&device, &timeline, 1);
-    struct comm *comm = comm_self_create(traced, &timeline);
+    comm = comm_self_create(traced, &timeline);
     model_plan(&model, &sizes, compute_bytes);
     model_allocate(&model, traced, comm->allocate(comm, model.arena * sizeof(float)));
     trainer = (struct trainer){.device = traced, .model = &model, .timeline = &timeline};
@@ -56,6 +58,19 @@ static void find_memory(size_t layers, size_t compute_bytes)
     for (int i = 0; i < figures.layers; i++)
         snprintf(figures.layer[i].name, sizeof figures.layer[i].name, "part %d", i % 1000);
     profile_figures_add_memory(&figures, &totals, &trainer, reducer, REDUCERS);
+}
+
+static void release(void)
+{
+    profile_figures_destroy(&figures);
+    trainer_destroy(&trainer);
+    for (int i = 0; i < REDUCERS; i++)
+        reducer_destroy(&reducer[i]);
+    comm->release(comm, model.gradient);
+    comm->destroy(comm);
+    timeline_destroy(&timeline);
+    data_destroy(trainer.data);
+    model_destroy(&model);
 }
 
 static const struct memory_figure *find(const struct memory_figure *row, int n, const char *name)
@@ -144,6 +159,7 @@ int main(void)
 {
     Suite *suite = suite_create("memory");
     TCase *tests = tcase_create("memory");
+    tcase_add_checked_fixture(tests, NULL, release);
     tcase_add_loop_test(tests, it_is_all_that_was_allocated, 0, sizeof models / sizeof *models);
     tcase_add_test(tests, parts_and_operations_hold);
     suite_add_tcase(suite, tests);
