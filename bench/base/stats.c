@@ -179,6 +179,11 @@ static double sign_p(size_t n, size_t k)
     return fmin(1, exp(log(count + 1) + log_ways - count * log(2)));
 }
 
+struct estimate stats_of_paired(const struct paired *paired)
+{
+    return (struct estimate){paired->ratio, paired->ci_low, paired->ci_high, NAN, NAN, paired->n};
+}
+
 struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level)
 {
     struct paired paired = {NAN, NAN, NAN, 1, n};

@@ -33,6 +33,9 @@ struct paired {
  * p is 1 if it is 0, else 0. */
 struct paired stats_paired(const double *a, const double *b, size_t n, double level);
 
+/* The ratio and its interval as an estimate, without percentiles. */
+struct estimate stats_of_paired(const struct paired *paired);
+
 /* For an n that is not fixed beforehand, so that one may look after every sample and stop at will: ratio is the median,
  * and the intervals of all n together hold the true one with probability `level`. By signs: with k the samples below 1,
  * or above, whichever are fewer (those that are 1 count as fewer),

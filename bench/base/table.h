@@ -29,6 +29,9 @@ struct column {
     int decimals;     /* of a printed number; below 0: so many significant digits, at most 5 of them decimals */
 };
 
+/* An array of columns, as the members of a table. */
+#define TABLE_COLUMNS(columns) (columns), sizeof(columns) / sizeof *(columns)
+
 struct table {
     const char *key;   /* its name in JSON */
     const char *title; /* printed above; NULL or "": none */

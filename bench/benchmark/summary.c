@@ -25,14 +25,12 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
         figures_add_estimate(figures, label, "tokens_per_second", "1/s", &row->tokens_per_second, BETTER_HIGHER, 0);
         figures_add_estimate(figures, label, "communication_ratio", "1", &row->communication_ratio, BETTER_LOWER, 0);
         figures_add_estimate(figures, label, "sync_cost", "s", &row->sync_cost, BETTER_LOWER, 0);
-        const struct paired *bound = &row->step_to_attainable;
-        const struct estimate to_bound = {bound->ratio, bound->ci_low, bound->ci_high, NAN, NAN, bound->n};
+        const struct estimate to_bound = stats_of_paired(&row->step_to_attainable);
         figures_add_estimate(figures, label, "attainable", "s", &row->attainable, BETTER_NONE, 0);
         figures_add_estimate(figures, label, "step_to_attainable", "1", &to_bound, BETTER_LOWER, 0);
     }
     for (const struct pair *pair = c->pair; pair < c->pair + c->pairs; pair++) {
-        const struct paired *paired = &pair->paired;
-        const struct estimate ratio = {paired->ratio, paired->ci_low, paired->ci_high, NAN, NAN, paired->n};
+        const struct estimate ratio = stats_of_paired(&pair->paired);
         char subject[2 * IMPLEMENTATION_LABEL + 4];
         snprintf(subject, sizeof subject, "%s / %s", c->row[pair->a].label, c->row[pair->b].label);
         figures_add_estimate(figures, subject, "step_ratio", "1", &ratio, BETTER_NONE, 0);

@@ -139,16 +139,12 @@ static void add_tables(const struct compared *row, int n, size_t rounds, size_t 
              "use.\n",
              fastest);
     const struct table tables[] = {
-        {"implementations", title, step_columns, sizeof step_columns / sizeof *step_columns, row, (size_t)n,
-         sizeof *row, 0, .note = note},
-        {"phases", "Computation", phase_columns, sizeof phase_columns / sizeof *phase_columns, row, (size_t)n,
-         sizeof *row, 0,
+        {"implementations", title, TABLE_COLUMNS(step_columns), row, (size_t)n, sizeof *row, 0, .note = note},
+        {"phases", "Computation", TABLE_COLUMNS(phase_columns), row, (size_t)n, sizeof *row, 0,
          .note = "compute slowdown: time of computation / that of none, whose ranks do not communicate.\n"},
-        {"communication", "Communication", communication_columns,
-         sizeof communication_columns / sizeof *communication_columns, row, (size_t)n, sizeof *row, 0,
+        {"communication", "Communication", TABLE_COLUMNS(communication_columns), row, (size_t)n, sizeof *row, 0,
          .note = "exposed: without computation beside it. overlap: with it; with MPI from post to completion, so that "
-                 "it is an "
-                 "upper\nbound. comm slowdown: duration of a collective in the step / alone.\n"},
+                 "it is an upper\nbound. comm slowdown: duration of a collective in the step / alone.\n"},
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         results_add_table(summary, &tables[i]);
@@ -188,7 +184,7 @@ void profiles_add_comparison(const struct profile *profile, int n, const struct 
         row[i] = (struct compared){
             .label = p->facts.label,
             .step = c->step,
-            .to_fastest = {paired.ratio, paired.ci_low, paired.ci_high, NAN, NAN, paired.n},
+            .to_fastest = stats_of_paired(&paired),
             .forward = c->forward,
             .backward = c->backward,
             .exposed = c->exposed_of_rounds,

@@ -125,7 +125,7 @@ static struct estimate difference(const double *a, const double *b, size_t n)
 static struct estimate mean_ratio(const double *a, const double *b, size_t n)
 {
     struct paired paired = stats_paired(a, b, n, 0.95);
-    return (struct estimate){paired.ratio, paired.ci_low, paired.ci_high, NAN, NAN, paired.n};
+    return stats_of_paired(&paired);
 }
 
 void controls_compute(struct controls *c, const struct job *job, const struct measurements *m)

@@ -49,31 +49,38 @@ static void find_extremes(struct phase_figure *f, const double *median, int rank
     }
 }
 
-/* By how much each rank is late in a phase: from the lower quartile of its time on each rank without waiting for a
- * core, which other work on these cores hardly moves. */
+/* By how much each rank is late in a phase, of seconds[ranks, steps]: from the lower quartile of its time on each rank
+ * without waiting for a core, which other work on these cores hardly moves. Adds that wait to core_wait[ranks, steps].
+ */
 static void find_late_in(struct profile_figures *figures, const struct job *job, const struct capture *capture,
-                         int phase, double *core_wait)
+                         int phase, const double *seconds, double *core_wait)
 {
     size_t steps = (size_t)figures->steps, ranks = (size_t)figures->ranks;
-    double *mine = allocate(2 * steps + 1, sizeof *mine), *all = allocate(2 * steps * ranks + 1, sizeof *all);
+    double *mine = allocate(steps + 1, sizeof *mine), *all = allocate(steps * ranks + 1, sizeof *all);
     double *quartile = allocate(ranks, sizeof *quartile);
-    for (size_t i = 0; i < steps; i++) {
-        const struct step_times *t = &capture->times[(size_t)figures->first + i];
-        mine[i] = 1e-9 * (double)(t->phase_ns[phase] - t->core_wait_ns[phase]);
-        mine[steps + i] = 1e-9 * (double)t->core_wait_ns[phase];
+    for (size_t i = 0; i < steps; i++)
+        mine[i] = 1e-9 * (double)capture->times[(size_t)figures->first + i].core_wait_ns[phase];
+    job_gather(job, mine, steps * sizeof *mine, all);
+    for (size_t i = 0; i < steps * ranks; i++) {
+        core_wait[i] += all[i];
+        all[i] = seconds[i] - all[i];
     }
-    job_gather(job, mine, 2 * steps * sizeof *mine, all);
-    for (size_t r = 0; r < ranks; r++) {
-        quartile[r] = stats_quantile(all + 2 * r * steps, steps, 0.25);
-        for (size_t i = 0; i < steps; i++)
-            core_wait[r * steps + i] += all[(2 * r + 1) * steps + i];
-    }
+    for (size_t r = 0; r < ranks; r++)
+        quartile[r] = stats_quantile(all + r * steps, steps, 0.25);
     double pace = pace_of(quartile, figures->ranks);
     for (size_t r = 0; r < ranks; r++)
         figures->rank[r].late_in[phase] = fmax(quartile[r] - pace, 0);
     free(mine);
     free(all);
     free(quartile);
+}
+
+enum step_phase rank_latest_in(const struct rank_figure *rank)
+{
+    int latest = 0;
+    for (int p = 1; p < PHASES; p++)
+        latest = rank->late_in[p] > rank->late_in[latest] ? p : latest;
+    return (enum step_phase)latest;
 }
 
 /* The share of a well-tuned step, where one is usual, and whether this is outside; a backward pass takes about twice as
@@ -127,7 +134,7 @@ static void find_phases(struct profile_figures *figures, const struct job *job, 
         f->share = f->mean / figures->phase[PHASES].mean;
         compare_with_usual(f, p);
         if (is_work)
-            find_late_in(figures, job, capture, p, core_wait);
+            find_late_in(figures, job, capture, p, all, core_wait);
     }
     for (int r = 0; r < figures->ranks; r++) {
         of_rank[r] = stats_median(work + (size_t)r * steps, steps);

@@ -241,18 +241,15 @@ static void check_memory(struct findings *f, double threshold, const struct prof
  * data_loading (5.06 ms)"; at least the worst one. */
 static const char *late_phases(const struct rank_figure *rank, double least, char text[160])
 {
-    double late[PHASES];
+    struct rank_figure rest = *rank; /* without the phases that were named */
     size_t at = 0;
-    memcpy(late, rank->late_in, sizeof late);
     for (int n = 0; n < 3; n++) {
-        int worst = 0;
-        for (int p = 1; p < PHASES; p++)
-            worst = late[p] > late[worst] ? p : worst;
-        if (n && late[worst] <= least)
+        double *worst = &rest.late_in[rank_latest_in(&rest)];
+        if (n && *worst <= least)
             break;
-        at += (size_t)snprintf(text + at, 160 - at, "%s%s (%.2f ms)", n ? " and " : "", phase_name[worst],
-                               1e3 * late[worst]);
-        late[worst] = 0;
+        at += (size_t)snprintf(text + at, 160 - at, "%s%s (%.2f ms)", n ? " and " : "",
+                               phase_name[worst - rest.late_in], 1e3 * *worst);
+        *worst = 0;
     }
     return text;
 }
@@ -260,10 +257,7 @@ static const char *late_phases(const struct rank_figure *rank, double least, cha
 /* By how much a rank is late in a phase, where that is most. */
 static double most_late_in(const struct rank_figure *rank)
 {
-    double most = 0;
-    for (int p = 0; p < PHASES; p++)
-        most = fmax(most, rank->late_in[p]);
-    return most;
+    return rank->late_in[rank_latest_in(rank)];
 }
 
 /* By how much longer a rank had no core in a step than the one that had it most. */

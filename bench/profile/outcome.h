@@ -143,6 +143,9 @@ struct rank_figure {
                      that is within twice the residual of the clocks */
 };
 
+/* The phase that a rank is latest in. */
+enum step_phase rank_latest_in(const struct rank_figure *rank);
+
 struct profile_figures {
     int first, steps;   /* slots that the figures are about, as in capture.collectives */
     const char *epochs; /* these are "active" or "warm-up" ones */
@@ -300,7 +303,6 @@ struct profile {
     struct controls controls;
     struct findings findings;
     const struct link_rates *links; /* [facts.hosts]; NULL: not measured, on one host and where GPUs send themselves */
-    int complete;                   /* nothing more will be measured */
 };
 
 /* Adds each table to a summary (results_summary_create), with those that have a row a rank; the capture, verdict and

@@ -21,6 +21,7 @@ struct profiles {
     struct link_rates *links;      /* [hosts], or NULL */
     struct results results;        /* of their comparison, where there are several */
     struct merged_trace merged;    /* of all of them */
+    int complete;                  /* nothing more will be measured */
 };
 
 /* ---- summaries ---- */
@@ -87,7 +88,7 @@ static int write_profile(const struct profiles *all, struct profile *p, const st
         json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
     json_add_number(memory, "peak", (double)p->facts.peak_bytes);
     int status = results_write_summary(&p->results, summary, &figures);
-    if (p->complete && all->n == 1 && results_show_body(summary)) /* the heading is there already */
+    if (all->complete && all->n == 1 && results_show_body(summary)) /* the heading is there already */
         status = -1;
     cJSON_Delete(summary);
     figures_destroy(&figures);
@@ -108,7 +109,7 @@ static int write_summaries(void *context, struct run *run)
     cJSON *summary = create_summary(all, NULL, run);
     profiles_add_comparison(all->of, captured, &run->measurements, summary, &figures);
     run_add_notes(run, summary);
-    if (results_write_summary(&all->results, summary, &figures) || (all->of->complete && results_show_body(summary)))
+    if (results_write_summary(&all->results, summary, &figures) || (all->complete && results_show_body(summary)))
         status = -1;
     cJSON_Delete(summary);
     figures_destroy(&figures);
@@ -202,8 +203,7 @@ static int measure(struct profiles *all, struct run *run)
         status = run_rounds(run, &hooks);
     if (run_stop_monitor(run))
         status = -1;
-    for (struct profile *p = all->of; p < all->of + all->n; p++)
-        p->complete = 1;
+    all->complete = 1;
     status = job_agree_after(run->job, status, write_summaries(all, run));
     return run_check_losses(run) || interrupted ? -1 : status;
 }

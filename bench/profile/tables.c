@@ -12,8 +12,6 @@
 
 enum { SHOWN_OPERATIONS = 15, SHOWN_MEMORY = 10 }; /* rows that are printed at most */
 
-#define COLUMNS(columns) (columns), sizeof(columns) / sizeof *(columns)
-
 /* ---- phases ---- */
 
 static const struct column phase_columns[] = {
@@ -49,8 +47,8 @@ static void add_phases(const struct profile *p, cJSON *summary)
              "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (gradient_sync / step) %.3f.\n",
              f->ranks * f->steps, p->facts.tokens / step, 1e-9 * p->facts.flops / step,
              f->phase[PHASE_GRADIENT_SYNC].share);
-    results_add_table(
-        summary, &(struct table){"phases", title, COLUMNS(phase_columns), row, rows, sizeof *row, 0, .note = note});
+    results_add_table(summary, &(struct table){"phases", title, TABLE_COLUMNS(phase_columns), row, rows, sizeof *row, 0,
+                                               .note = note});
 }
 
 /* ---- operations ---- */
@@ -86,7 +84,7 @@ static void add_operations(const struct profile *p, cJSON *summary)
              "of\ntheir medians, p95 of the rank where it is largest. Collectives run in parallel to %s.\n",
              p->facts.comm_on_device ? "the operations, on a stream of their own"
                                      : "the training thread,\nfrom post to completion");
-    results_add_table(summary, &(struct table){"operations", title, COLUMNS(operation_columns), p->totals.row,
+    results_add_table(summary, &(struct table){"operations", title, TABLE_COLUMNS(operation_columns), p->totals.row,
                                                (size_t)p->totals.n, sizeof *p->totals.row, shown, .note = note});
 }
 
@@ -111,7 +109,7 @@ static void add_layers(const struct profile *p, cJSON *summary)
 {
     results_add_table(summary,
                       &(struct table){"layers", "Parts of the model in a step, ms; medians over steps and ranks",
-                                      COLUMNS(layer_columns), p->figures.layer, (size_t)p->figures.layers,
+                                      TABLE_COLUMNS(layer_columns), p->figures.layer, (size_t)p->figures.layers,
                                       sizeof *p->figures.layer, SHOWN, .order = by_time});
 }
 
@@ -196,7 +194,7 @@ static void add_collectives(const struct profile *p, cJSON *summary)
              : isfinite(f->mean.compute) ? " Posted: its kernel began."
                                          : " Posted: the GPU came to it, perhaps before the host\nlaunched it.");
     results_add_table(summary, &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
-                                               COLUMNS(collective_columns), f->collective, (size_t)f->collectives,
+                                               TABLE_COLUMNS(collective_columns), f->collective, (size_t)f->collectives,
                                                sizeof *f->collective, SHOWN, .note = note});
 }
 
@@ -230,8 +228,8 @@ static void add_buckets(const struct profile *p, cJSON *summary)
     if (f->buckets)
         results_add_table(
             summary,
-            &(struct table){"buckets", title, COLUMNS(bucket_columns), f->bucket, (size_t)f->buckets, sizeof *f->bucket,
-                            SHOWN,
+            &(struct table){"buckets", title, TABLE_COLUMNS(bucket_columns), f->bucket, (size_t)f->buckets,
+                            sizeof *f->bucket, SHOWN,
                             .note = "ready: its last gradient is final. queued: its collective is asked for. "
                                     "exposed: the part of posted to done\nwithout computation beside it. last: "
                                     "share of the steps in which it was done last.\n",
@@ -257,7 +255,8 @@ static void add_controls(cJSON *summary, const char *key, const char *title, con
         {"n", NULL, COLUMN_COUNT, offsetof(struct control_row, estimate.n), "1", 1, 0, 0},
         {"meaning", "", COLUMN_NAME, offsetof(struct control_row, meaning), NULL, 0, -1, 0},
     };
-    results_add_table(summary, &(struct table){key, title, COLUMNS(columns), row, n, sizeof *row, 0, .note = note});
+    results_add_table(summary,
+                      &(struct table){key, title, TABLE_COLUMNS(columns), row, n, sizeof *row, 0, .note = note});
 }
 
 static void add_all_controls(const struct profile *p, cJSON *summary)

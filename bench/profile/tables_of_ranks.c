@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS(columns) (columns), sizeof(columns) / sizeof *(columns)
-
 /* ---- stragglers ---- */
 
 struct straggler_row {
@@ -49,11 +47,10 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
     struct straggler_row *row = allocate((size_t)c->ranks, sizeof *row);
     for (int r = 0; r < c->ranks; r++) {
         row[r] = (struct straggler_row){p->figures.rank[r], c->straggler[r], "", 0};
-        for (int i = 0; i < PHASES; i++)
-            if (row[r].rank.late_in[i] > row[r].late_by) {
-                row[r].late_by = row[r].rank.late_in[i];
-                row[r].phase = phase_name[i];
-            }
+        enum step_phase latest = rank_latest_in(&row[r].rank);
+        row[r].late_by = row[r].rank.late_in[latest];
+        if (row[r].late_by > 0)
+            row[r].phase = phase_name[latest];
     }
     qsort(row, (size_t)c->ranks, sizeof *row, by_lateness);
     snprintf(title, sizeof title, "Stragglers in the same steps; the last rank is known for %zu of %zu collectives",
@@ -61,16 +58,15 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
     results_add_table(
         summary,
         &(struct table){
-            "stragglers", title, COLUMNS(straggler_columns), row, (size_t)c->ranks, sizeof *row, SHOWN,
-            .note = "All times are per step. late: all phases but gradient_sync (and checkpoint), beyond those of the "
-                    "fast ranks "
-                    "(up to the "
-                    "lower quartile).\nwould save: if this rank and those above it were as fast as "
-                    "the one below. without a core: of its phases, because\nothers ran on the cores "
-                    "that it may use. most in: in most steps, without that wait. last: of the "
-                    "collectives, by so much\nbehind the last but one (median). cost: stall time of "
-                    "the other ranks in gradient_sync until it posts.\ndone ahead by: how long before the others it "
-                    "completes collectives of at least a quarter of the largest size (median).\n"});
+            "stragglers", title, TABLE_COLUMNS(straggler_columns), row, (size_t)c->ranks, sizeof *row, SHOWN,
+            .note =
+                "All times are per step. late: all phases but gradient_sync (and checkpoint), beyond those of the "
+                "fast ranks (up to the lower quartile).\nwould save: if this rank and those above it were as fast as "
+                "the one below. without a core: of its phases, because\nothers ran on the cores "
+                "that it may use. most in: in most steps, without that wait. last: of the "
+                "collectives, by so much\nbehind the last but one (median). cost: stall time of "
+                "the other ranks in gradient_sync until it posts.\ndone ahead by: how long before the others it "
+                "completes collectives of at least a quarter of the largest size (median).\n"});
     free(row);
 }
 
@@ -153,10 +149,11 @@ static void add_ranks(const struct profile *p, cJSON *summary)
         snprintf(note + strlen(note), sizeof note - strlen(note), "compute busy: %s.\n",
                  traced ? "kernels, copies and fills of operations, without the time between them"
                         : "n/a, since there are no records of CUPTI, or not all of them");
-    results_add_table(summary, &(struct table){"ranks", title, COLUMNS(columns), f->rank, (size_t)f->ranks,
+    results_add_table(summary, &(struct table){"ranks", title, TABLE_COLUMNS(columns), f->rank, (size_t)f->ranks,
                                                sizeof *f->rank, SHOWN, .note = note, .order = by_exposed});
-    results_add_table(summary, &(struct table){"clocks", "Clocks of the ranks against rank 0's", COLUMNS(clock_columns),
-                                               f->rank, (size_t)f->ranks, sizeof *f->rank, 0, .detail = 1});
+    results_add_table(summary,
+                      &(struct table){"clocks", "Clocks of the ranks against rank 0's", TABLE_COLUMNS(clock_columns),
+                                      f->rank, (size_t)f->ranks, sizeof *f->rank, 0, .detail = 1});
 }
 
 /* ---- links ---- */
@@ -182,7 +179,7 @@ static void add_links(const struct profile *p, cJSON *summary)
     results_add_table(summary, &(struct table){"links",
                                                "Links of the hosts by their first ranks, MB/s: 1 MiB to and from the "
                                                "neighbours, nothing else in flight",
-                                               COLUMNS(link_columns), p->links, hosts, sizeof *p->links, SHOWN,
+                                               TABLE_COLUMNS(link_columns), p->links, hosts, sizeof *p->links, SHOWN,
                                                .order = by_rate});
 }
 
