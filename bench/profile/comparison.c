@@ -210,6 +210,9 @@ void profiles_add_comparison(const struct profile *profile, int n, const struct 
     }
     if (m->rounds)
         add_tables(row, n, m->rounds, profile->facts.block_steps, fastest->facts.label, summary);
+    else if (!m->capacity)
+        results_add_line(summary, "answers",
+                         "Their steps are not compared: that takes --rounds of 1 or more, with their controls.");
     results_add_line(summary, "answers",
                      "Each has a summary of its own with all tables and what to try: "
                      "<implementation>/<implementation>_summary.txt.");

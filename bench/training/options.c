@@ -26,7 +26,7 @@ static const struct option model_rows[] = {
      .low = 1, .high = 10000, .help = "transformer blocks"},
     {.name = "num-heads", .kind = &option_count, .offset = WORKLOAD(num_heads), .initial = "12", .low = 1,
      .high = 1e6, .help = "attention heads; must divide --d-model into even parts"},
-    {.name = "d-ff", .kind = &option_count, .offset = WORKLOAD(d_ff), .initial = "3072", .low = 1, .high = 1e7,
+    {.name = "d-ff", .kind = &option_count, .offset = WORKLOAD(d_ff), .initial = "3072", .low = 2, .high = 1e7,
      .help = "width of the feed-forward"},
     {.name = "rope-theta", .kind = &option_real, .offset = WORKLOAD(rope_theta), .initial = "10000", .low = 1,
      .high = HUGE_COUNT, .help = "base of the rotary position angles"},
