@@ -82,20 +82,29 @@ static void draw(uint64_t *state, size_t k, size_t n, double *mean, double *resi
     }
 }
 
-/* critical[r] for r from 2 to k, of series of n samples. */
-static void critical_values(size_t k, size_t n, double *critical)
+/* c(r) for r from 2 to k, of series of n samples: a table that is kept until another is asked for. */
+static const double *critical_values(size_t k, size_t n)
 {
+    static double *critical;
+    static size_t of_k, of_n;
+    if (n == of_n && k <= of_k)
+        return critical;
     uint64_t state = 1;
     double *largest = allocate(k * DRAWS, sizeof *largest), *mean = allocate(k, sizeof *mean);
     double *residual = allocate(k * k, sizeof *residual);
     for (size_t d = 0; d < DRAWS && k > 2; d++)
         draw(&state, k, n, mean, residual, largest + d);
+    free(critical);
+    critical = allocate(k + 1, sizeof *critical);
     critical[2] = stats_t_quantile(0.5 + LEVEL / 2, (double)(n - 1));
     for (size_t r = 3; r <= k; r++)
         critical[r] = fmax(critical[r - 1], stats_quantile(largest + (r - 1) * DRAWS, DRAWS, LEVEL));
+    of_k = k;
+    of_n = n;
     free(largest);
     free(mean);
     free(residual);
+    return critical;
 }
 
 /* ---- the procedure ---- */
@@ -127,11 +136,16 @@ static struct candidate candidate_of(int series, const double *a, const double *
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out)
 {
     int best = 0, m = 0, r = k; /* r: the best and those not yet called slower */
-    for (int i = 1; i < k; i++)
-        if (stats_median(sample[i], n) < stats_median(sample[best], n))
-            best = i;
     struct candidate *candidate = allocate((size_t)k, sizeof *candidate);
-    double *critical = allocate((size_t)k + 1, sizeof *critical);
+    double *median = allocate((size_t)k, sizeof *median);
+    for (int i = 0; i < k; i++) {
+        out[i].place = 0;
+        median[i] = stats_median(sample[i], n);
+        for (int j = 0; j < i; j++)
+            out[median[i] < median[j] ? j : i].place++;
+    }
+    while (out[best].place)
+        best++;
     for (int i = 0; i < k; i++) {
         struct paired *paired = &out[i].paired;
         *paired = (anytime ? stats_paired_anytime : stats_paired)(sample[i], sample[best], n, LEVEL);
@@ -145,12 +159,11 @@ int best_of(const double *const *sample, int k, size_t n, int anytime, struct ag
         m++;
     }
     qsort(candidate, (size_t)m, sizeof *candidate, by_evidence);
-    if (m && !anytime)
-        critical_values((size_t)k, n, critical);
+    const double *critical = m && !anytime ? critical_values((size_t)k, n) : NULL;
     for (const struct candidate *c = candidate; c < candidate + m; c++) {
         struct against_best *of = &out[c->series];
         struct paired *paired = &of->paired;
-        if (anytime) {
+        if (!critical) {
             *paired = stats_paired_anytime(sample[c->series], sample[best], n, 1 - (1 - LEVEL) / (r * (r - 1) / 2.0));
         } else {
             paired->ci_low = exp(c->mean - critical[r] * c->error);
@@ -160,6 +173,6 @@ int best_of(const double *const *sample, int k, size_t n, int anytime, struct ag
         r -= of->slower;
     }
     free(candidate);
-    free(critical);
+    free(median);
     return best;
 }

@@ -5,9 +5,9 @@
 #include "base/stats.h"
 
 struct against_best {
-    struct paired
-        paired; /* sample(i) / sample(best); its interval is adjusted (see best_of), p is of this pair alone */
-    int slower; /* the whole interval is above 1 */
+    struct paired paired; /* sample(i) / sample(best), with the adjusted interval of best_of; p is of this pair alone */
+    int slower;           /* the whole interval is above 1 */
+    int place;            /* by medians: 0 the best, k - 1 the largest */
 };
 
 /* sample[i]: [n] of series i, above 0; k is at least 1. best is the series with the least median, as tables show it,

@@ -62,6 +62,14 @@ const char *text_ratio(char text[CELL], double ratio)
     return text;
 }
 
+const char *text_change(char text[CELL], double ratio, double low, double high)
+{
+    int at = snprintf(text, CELL, isfinite(ratio) ? "%+.1f %%" : "-", 100 * (ratio - 1));
+    if (isfinite(low) && isfinite(high) && at < CELL)
+        snprintf(text + at, CELL - (size_t)at, " [%+.1f, %+.1f]", 100 * (low - 1), 100 * (high - 1));
+    return text;
+}
+
 const char *text_memory(char text[CELL], size_t bytes)
 {
     double value = (double)bytes;

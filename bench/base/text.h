@@ -16,6 +16,8 @@ const char *text_bytes(char text[CELL], double bytes);
 /* An interval of ratios; none if low is not finite. */
 const char *text_range(char text[CELL], double low, double high);
 const char *text_ratio(char text[CELL], double ratio);
+/* A ratio as a change in per cent, with its interval where it has one: "+1.9 % [-1.6, +5.5]". */
+const char *text_change(char text[CELL], double ratio, double low, double high);
 
 /* About how many bytes, such as "12.3 GiB" (8 characters at most). */
 const char *text_memory(char text[CELL], size_t bytes);

@@ -67,7 +67,6 @@ static int write_summary(const struct run *run, const struct results *results, c
         status = -1;
     cJSON_Delete(summary);
     figures_destroy(&figures);
-    ranking_destroy(&ranking);
     return status;
 }
 

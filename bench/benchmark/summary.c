@@ -26,14 +26,12 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
         figures_add_estimate(figures, label, "communication_ratio", "1", &row->communication_ratio, BETTER_LOWER, 0);
         figures_add_estimate(figures, label, "sync_cost", "s", &row->sync_cost, BETTER_LOWER, 0);
         const struct estimate to_bound = stats_of_paired(&row->step_to_attainable);
+        const struct estimate to_fastest = stats_of_paired(&row->to_fastest.paired);
+        figures_add_estimate(figures, label, "step_to_ddp", "1", &row->to_ddp, BETTER_NONE, 0);
+        if (row->to_fastest.paired.n)
+            figures_add_estimate(figures, label, "step_to_shortest", "1", &to_fastest, BETTER_NONE, 0);
         figures_add_estimate(figures, label, "attainable", "s", &row->attainable, BETTER_NONE, 0);
         figures_add_estimate(figures, label, "step_to_attainable", "1", &to_bound, BETTER_LOWER, 0);
-    }
-    for (const struct pair *pair = c->pair; pair < c->pair + c->pairs; pair++) {
-        const struct estimate ratio = stats_of_paired(&pair->paired);
-        char subject[2 * IMPLEMENTATION_LABEL + 4];
-        snprintf(subject, sizeof subject, "%s / %s", c->row[pair->a].label, c->row[pair->b].label);
-        figures_add_estimate(figures, subject, "step_ratio", "1", &ratio, BETTER_NONE, 0);
     }
 }
 
@@ -44,13 +42,15 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 /* clang-format off */
 static const struct column row_columns[] = {
     {"implementation", "implementation", COLUMN_NAME, FIELD(label), NULL, 1, -14, 0},
-    {"forward_pass", "forward\nms", COLUMN_REAL, FIELD(seconds[PHASE_FORWARD].median), "s", 1e3, 9, 2},
-    {"backward_pass", "backward\nms", COLUMN_REAL, FIELD(seconds[PHASE_BACKWARD].median), "s", 1e3, 9, 2},
-    {"gradient_sync", "sync\nms", COLUMN_REAL, FIELD(seconds[PHASE_GRADIENT_SYNC].median), "s", 1e3, 9, 2},
+    {"forward_pass", "forward\nms", COLUMN_REAL, FIELD(seconds[PHASE_FORWARD].median), "s", 1e3, 8, 2},
+    {"backward_pass", "backward\nms", COLUMN_REAL, FIELD(seconds[PHASE_BACKWARD].median), "s", 1e3, 8, 2},
+    {"gradient_sync", "sync\nms", COLUMN_REAL, FIELD(seconds[PHASE_GRADIENT_SYNC].median), "s", 1e3, 8, 2},
     {"optimizer_step", "optimizer\nms", COLUMN_REAL, FIELD(seconds[PHASE_OPTIMIZER].median), "s", 1e3, 9, 2},
-    {"step", "step\nms", COLUMN_REAL, FIELD(seconds[FIGURE_STEP].median), "s", 1e3, 9, 2},
+    {"step", "step\nms", COLUMN_REAL, FIELD(seconds[FIGURE_STEP].median), "s", 1e3, 8, 2},
+    {"best", "", COLUMN_NAME, FIELD(mark), NULL, 1, -1, 0},
+    {"step_to_ddp", "vs\nddp", COLUMN_REAL, FIELD(to_ddp.median), "1", 1, 5, 3},
     {"communication_ratio", "comm\nratio", COLUMN_REAL, FIELD(communication_ratio.median), "1", 1, 6, 3},
-    {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_per_second.median), "1/s", 1, 9, 0},
+    {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_per_second.median), "1/s", 1, 8, 0},
     {"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost.median), "s", 1e3, 9, 2},
     {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(sync_cost.ci_low), "s", 1e3, -16, 2},
     /* with the options of these names only: */
@@ -60,27 +60,40 @@ static const struct column row_columns[] = {
 };
 /* clang-format on */
 
+/* Whether the table has that column. */
+static int shows(const struct ranking *c, const char *key)
+{
+    int saves = 0, attainable = 0, ddp = 0;
+    for (const struct row *row = c->row; row < c->row + c->n; row++) {
+        saves |= row->seconds[PHASE_CHECKPOINT].median > 0;
+        attainable |= isfinite(row->attainable.median);
+        ddp |= isfinite(row->to_ddp.median);
+    }
+    return !strcmp(key, "checkpoint")    ? saves
+           : strstr(key, "attainable")   ? attainable
+           : !strcmp(key, "step_to_ddp") ? ddp
+                                         : 1;
+}
+
 void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summary)
 {
-    enum { ALWAYS = sizeof row_columns / sizeof *row_columns - 3 };
-    struct column column[ALWAYS + 3];
+    enum { COLUMNS = sizeof row_columns / sizeof *row_columns };
+    struct column column[COLUMNS];
     char note[1024];
-    size_t columns = ALWAYS;
-    int saves = 0, attainable = 0, below = 0;
-    for (int i = 0; i < c->n; i++) {
-        saves |= c->row[i].seconds[PHASE_CHECKPOINT].median > 0;
-        attainable |= isfinite(c->row[i].attainable.median);
+    size_t columns = 0;
+    int below = 0, marked = c->fastest >= 0 && *c->row[c->fastest].mark;
+    for (int i = 0; i < c->n; i++)
         below |= c->row[i].step_to_attainable.ratio < 0.95;
-    }
-    memcpy(column, row_columns, ALWAYS * sizeof *column);
-    for (size_t i = ALWAYS; i < ALWAYS + 3; i++)
-        if (i == ALWAYS ? saves : attainable)
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (shows(c, row_columns[i].key))
             column[columns++] = row_columns[i];
     snprintf(note, sizeof note,
-             "Medians over %zu round%s; a sample is the mean of %zu timed step%s.\n"
-             "sync: time spent waiting for communication after backward. sync cost: (geometric mean, over the\n"
-             "rounds, of the step time over that of `none` in the same round - 1) x the median step of `none`.\n%s",
-             c->rounds, text_plural(c->rounds), block_steps, text_plural(block_steps),
+             "%sMedians over %zu round%s; a sample is the mean of %zu timed step%s.%s\n"
+             "sync: time spent waiting for communication after backward. sync cost: step - step of `none` in the same "
+             "round.\n%s",
+             marked ? "*: the shortest step of those that reduce. =: not significantly slower.\n" : "", c->rounds,
+             text_plural(c->rounds), block_steps, text_plural(block_steps),
+             shows(c, "step_to_ddp") ? " vs ddp: step / step of `ddp` in the same round." : "",
              below
                  ? "attainable counts the collectives one after the other, each as long as it took alone. A step below "
                    "it\nhad several in flight at once, which hides the latency of each, or ran while the machine was "
@@ -136,73 +149,102 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
 
 /* ---- the verdict ---- */
 
-static void add_fastest(const struct ranking *c, cJSON *summary)
+enum group { AS_GOOD, OPEN, SLOWER };
+
+static enum group group_of(const struct row *row)
 {
-    /* lists of "label +3.2 % [+2.1, +4.4]": how much longer a step takes */
-    char tied[4096] = "", open[4096] = "", slower[4096] = "", interval[64];
-    for (const struct row *row = c->row; row < c->row + c->n; row++) {
-        char *list = row->slower ? slower : row->open ? open : tied;
-        size_t at = strlen(list);
-        if (isfinite(row->to_fastest.ci_low))
-            snprintf(interval, sizeof interval, "[%+.1f, %+.1f]", 100 * (row->to_fastest.ci_low - 1),
-                     100 * (row->to_fastest.ci_high - 1));
-        else
-            snprintf(interval, sizeof interval, "(too few rounds for an interval)");
-        if (row->reduces && row != &c->row[c->fastest])
-            snprintf(list + at, sizeof tied - at, "%s%s %+.1f %% %s", at ? "; " : "", row->label,
-                     100 * (row->to_fastest.ratio - 1), interval);
+    return row->to_fastest.slower ? SLOWER : row->open ? OPEN : AS_GOOD;
+}
+
+/* The row in that place among those that reduce, by the median step; 0: the fastest. */
+static const struct row *row_at(const struct ranking *c, int place)
+{
+    const struct row *row = c->row;
+    while (!row->reduces || row->to_fastest.place != place)
+        row++;
+    return row;
+}
+
+/* A line for each of a group, in the order of their steps; without any, not even the heading. */
+static void add_group(const struct ranking *c, enum group group, const char *heading, cJSON *summary)
+{
+    size_t width = 0, lines = 0;
+    char change[CELL];
+    for (const struct row *row = c->row; row < c->row + c->n; row++)
+        width = row->reduces && strlen(row->label) > width ? strlen(row->label) : width;
+    for (int place = 1; place < c->compared; place++) {
+        const struct row *row = row_at(c, place);
+        const struct paired *to = &row->to_fastest.paired;
+        if (group_of(row) != group)
+            continue;
+        if (!lines++)
+            results_add_line(summary, "notes", "%s:", heading);
+        results_add_line(summary, "notes", "  %-*s %s%s", (int)width, row->label,
+                         text_change(change, to->ratio, to->ci_low, to->ci_high),
+                         !isfinite(to->ci_low) ? " (too few rounds for an interval)"
+                         : to->ci_high < 1     ? " (shorter round by round, though not in the median)"
+                                               : "");
     }
-    results_add_line(summary, "notes",
-                     *slower || *tied ? "Verdict: %s has the shortest step (by the %s of ratios, %zu rounds)."
-                                      : "Verdict: undecided; %s has the shortest step so far (by the %s of ratios, %zu "
-                                        "rounds).",
-                     c->row[c->fastest].label, c->resolve > 0 ? "median" : "geometric mean", c->rounds);
-    if (*tied && c->resolve > 0)
-        results_add_line(summary, "notes", "Within %g %% of it: %s.", 100 * c->resolve, tied);
-    else if (*tied)
-        results_add_line(summary, "notes", "Not significantly different from it: %s.", tied);
-    if (*open)
-        results_add_line(summary, "notes", "Open: %s.", open);
-    if (*slower)
-        results_add_line(summary, "notes", "Slower: %s.", slower);
+}
+
+/* What to use, and what it costs, or where that is not known how long its step takes. */
+static void add_choice(const struct ranking *c, cJSON *summary)
+{
+    const struct row *row = &c->row[c->fastest];
+    const struct estimate *cost = row->sync_cost.n ? &row->sync_cost : &row->seconds[FIGURE_STEP];
+    char size[CELL] = "", interval[CELL] = "";
+    int decided = 0, name = (int)strcspn(row->label, ":"); /* what follows is the size */
+    for (int place = 1; place < c->compared; place++)
+        decided |= group_of(row_at(c, place)) != OPEN;
+    if (row->bucket_bytes)
+        snprintf(size, sizeof size, ", %.4g MiB", (double)row->bucket_bytes / 1048576);
+    if (isfinite(cost->ci_low))
+        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * cost->ci_low, 1e3 * cost->ci_high);
+    results_add_line(summary, "notes", "%s %.*s%s: %s%.2f ms%s%s.", decided ? "Use" : "Undecided; shortest so far is",
+                     name, row->label, size, row->sync_cost.n ? "" : "step ", 1e3 * cost->median, interval,
+                     row->sync_cost.n ? " over no communication" : "");
+}
+
+static void add_verdict(const struct ranking *c, cJSON *summary)
+{
+    char as_good[64] = "As good (not significantly slower)";
+    if (c->resolve > 0)
+        snprintf(as_good, sizeof as_good, "As good (within %g %%)", 100 * c->resolve);
+    add_choice(c, summary);
+    add_group(c, AS_GOOD, as_good, summary);
+    add_group(c, OPEN, "Open", summary);
+    add_group(c, SLOWER, "Slower", summary);
     results_add_line(
         summary, "notes",
-        "(step time against the shortest, paired by round, %s; slower: significant at the 5 %% level with Holm's "
-        "correction over all %d pair%s)",
-        c->resolve > 0 ? "with 95 % intervals that hold for all of them together at any number of rounds"
-                       : "each with its own 95 % interval",
-        c->pairs, text_plural((size_t)c->pairs));
+        "(Best: the shortest median step of %zu rounds. In %%: step against the best's, paired by round, %s "
+        "with 95 %%\nintervals that hold for all together%s, the choice of the best included; slower: "
+        "interval above 0.)",
+        c->rounds, c->resolve > 0 ? "median" : "geometric mean", c->resolve > 0 ? " and at any number of rounds" : "");
 }
 
 void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJSON *summary)
 {
-    cJSON *pairs = cJSON_AddArrayToObject(summary, "comparisons");
-    for (const struct pair *pair = c->pair; pair < c->pair + c->pairs; pair++) {
-        cJSON *item = json_add_row(pairs);
-        json_add_text(item, "a", c->row[pair->a].label);
-        json_add_text(item, "b", c->row[pair->b].label);
-        json_add_number(item, "step_ratio", pair->paired.ratio);
-        json_add_number(item, "low", pair->paired.ci_low);
-        json_add_number(item, "high", pair->paired.ci_high);
-        json_add_number(item, "p_holm", pair->p);
-    }
     if (c->fastest >= 0) {
         json_add_text(summary, "fastest", c->row[c->fastest].label);
         cJSON *tied = cJSON_AddArrayToObject(summary, "tied_with_fastest");
         cJSON *open = cJSON_AddArrayToObject(summary, "open");
-        for (int i = 0; i < c->n; i++)
-            if (c->row[i].reduces && i != c->fastest && !c->row[i].slower)
-                cJSON_AddItemToArray(c->row[i].open ? open : tied, json_text(c->row[i].label));
+        for (int place = 1; place < c->compared; place++) {
+            const struct row *row = row_at(c, place);
+            if (group_of(row) != SLOWER)
+                cJSON_AddItemToArray(row->open ? open : tied, json_text(row->label));
+        }
     }
     results_add_line(summary, "notes", "%s", "");
     if (ranks == 1)
-        results_add_line(summary, "notes", "One rank has nothing to reduce; differences are the strategies' own work.");
-    if (!c->pairs)
-        results_add_line(summary, "notes", "Verdict: fewer than two strategies that reduce, so nothing to compare.");
+        results_add_line(summary, "notes",
+                         "Nothing to choose: one rank has nothing to reduce; differences are the "
+                         "strategies' own work.");
+    else if (c->compared < 2)
+        results_add_line(summary, "notes", "Nothing to choose: fewer than two strategies that reduce.");
     else if (c->rounds < 2)
-        results_add_line(summary, "notes", "Verdict: one round decides nothing; let there be more.");
+        results_add_line(summary, "notes", "No verdict: one round decides nothing; let there be more (--rounds).");
     else
-        add_fastest(c, summary);
+        add_verdict(c, summary);
     if (c->resolve <= 0)
         return;
     int over = c->rounds >= planned, answered = c->rounds_needed <= (double)c->rounds;

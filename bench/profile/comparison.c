@@ -1,4 +1,5 @@
 /* comparison.c - profiles of several implementations in one run, side by side. */
+#include "base/best.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "kernels/error.h"
@@ -7,9 +8,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct compared {
     const char *label;
+    struct against_best against; /* of those that are candidates; its n is 0 for the others */
     struct estimate step, to_fastest, forward, backward, exposed, overlap, comm_slowdown, compute_slowdown, peak;
 };
 
@@ -19,81 +22,61 @@ static struct paired compare(const struct profile *a, const struct profile *b, c
                         0.95);
 }
 
-/* The one with the shortest step among those that reduce, or among all if none does: by the ratios that are shown, so
- * that these do not contradict it. */
-static const struct profile *find_fastest(const struct profile *profile, int n, const struct measurements *m)
+/* The one with the shortest step among those that reduce, or among all if none does, by the medians that are shown; and
+ * how the others of these stand to it. Returns its index. */
+static int find_fastest(const struct profile *profile, int n, const struct measurements *m, struct compared *row)
 {
-    const struct profile *fastest = NULL;
-    int reduce = 0;
-    for (const struct profile *p = profile; p < profile + n; p++)
-        reduce |= p->facts.strategy->reduces;
-    for (const struct profile *p = profile; p < profile + n; p++)
-        if ((p->facts.strategy->reduces || !reduce) && (!fastest || compare(p, fastest, m).ratio < 1))
-            fastest = p;
+    const double **step = allocate((size_t)n + 1, sizeof *step);
+    struct against_best *against = allocate((size_t)n + 1, sizeof *against);
+    int *of = allocate((size_t)n + 1, sizeof *of), candidates = 0, reduce = 0;
+    for (int i = 0; i < n; i++)
+        reduce |= profile[i].facts.strategy->reduces;
+    for (int i = 0; i < n; i++)
+        if (profile[i].facts.strategy->reduces || !reduce) {
+            step[candidates] = measurements_of(m, profile[i].row, FIGURE_STEP);
+            of[candidates++] = i;
+        }
+    int fastest = of[best_of(step, candidates, m->rounds, 0, against)];
+    for (int j = 0; j < candidates; j++)
+        row[of[j]].against = against[j];
+    free(step);
+    free(against);
+    free(of);
     return fastest;
 }
 
-/* adjusted[n]: the level at which each step differs from the shortest, by Holm's correction over all pairs of those
- * that reduce; 1 for the others. */
-static void adjust(const struct profile *profile, int n, const struct profile *fastest, const struct measurements *m,
-                   double *adjusted)
+/* A line for each of the others that reduce and is slower, or is not, in the order of their steps. */
+static void list_others(const struct compared *row, int n, int slower, const char *heading, cJSON *summary)
 {
-    double *p = allocate((size_t)n * (size_t)n + 1, sizeof *p);
-    size_t pairs = 0, *of = allocate((size_t)n + 1, sizeof *of); /* the pair with the fastest, from 1 */
-    for (int a = 0; a < n; a++)
-        for (int b = a + 1; b < n; b++) {
-            if (!profile[a].facts.strategy->reduces || !profile[b].facts.strategy->reduces)
-                continue;
-            p[pairs++] = compare(&profile[a], &profile[b], m).p;
-            if (&profile[a] == fastest || &profile[b] == fastest)
-                of[&profile[a] == fastest ? b : a] = pairs;
-        }
-    stats_holm(p, pairs);
+    size_t width = 0;
+    char change[CELL];
     for (int i = 0; i < n; i++)
-        adjusted[i] = of[i] ? p[of[i] - 1] : 1;
-    free(p);
-    free(of);
+        width = strlen(row[i].label) > width ? strlen(row[i].label) : width;
+    for (int place = 1, lines = 0; place < n; place++)
+        for (int i = 0; i < n; i++) {
+            const struct paired *to = &row[i].against.paired;
+            if (!to->n || row[i].against.place != place || row[i].against.slower != slower)
+                continue;
+            if (!lines++)
+                results_add_line(summary, "answers", "%s:", heading);
+            results_add_line(summary, "answers", "  %-*s %s", (int)width, row[i].label,
+                             text_change(change, to->ratio, to->ci_low, to->ci_high));
+        }
 }
 
-/* Which of the others that reduce take significantly longer, or not, each with how much; "" where none does. */
-static void list_others(const struct compared *row, const struct profile *profile, int n, const struct profile *fastest,
-                        const double *adjusted, int slower, char text[2048])
+static void add_answer(const struct compared *row, int n, int fastest, size_t rounds, cJSON *summary)
 {
-    size_t at = 0;
-    *text = 0;
-    for (int i = 0; i < n && at < 2048; i++) {
-        const struct estimate *ratio = &row[i].to_fastest;
-        int is_slower = adjusted[i] < 0.05 && ratio->median > 1;
-        if (&profile[i] == fastest || !profile[i].facts.strategy->reduces || is_slower != slower)
-            continue;
-        at += (size_t)snprintf(text + at, 2048 - at, "%s%s %+.1f %%", at ? ", " : "", row[i].label,
-                               100 * (ratio->median - 1));
-        if (isfinite(ratio->ci_low) && at < 2048)
-            at += (size_t)snprintf(text + at, 2048 - at, " [%+.1f, %+.1f]", 100 * (ratio->ci_low - 1),
-                                   100 * (ratio->ci_high - 1));
-    }
-}
-
-static void add_answer(const struct compared *row, const struct profile *profile, int n, const struct profile *fastest,
-                       const struct measurements *m, cJSON *summary)
-{
-    char slower[2048], open[2048];
-    double *adjusted = allocate((size_t)n + 1, sizeof *adjusted);
-    adjust(profile, n, fastest, m, adjusted);
-    list_others(row, profile, n, fastest, adjusted, 1, slower);
-    list_others(row, profile, n, fastest, adjusted, 0, open);
-    free(adjusted);
     results_add_line(summary, "answers", "\nShortest step: %s, %.3f ms in the median of %zu round%s.",
-                     fastest->facts.label, 1e3 * fastest->controls.step.median, m->rounds, text_plural(m->rounds));
-    if (*slower)
-        results_add_line(summary, "answers", "Slower: %s.", slower);
-    if (*open)
-        results_add_line(summary, "answers", "Not significantly different%s: %s.",
-                         m->rounds < 2 ? " (too few rounds to tell)" : "", open);
-    if (*slower || *open)
+                     row[fastest].label, 1e3 * row[fastest].step.median, rounds, text_plural(rounds));
+    list_others(row, n, 0,
+                rounds < 2 ? "Others (one round does not tell which are slower)" : "As good (not significantly slower)",
+                summary);
+    list_others(row, n, 1, "Slower", summary);
+    if (rounds > 1)
         results_add_line(summary, "answers",
-                         "(geometric mean of the ratios of each round with 95 %% interval; slower: significant at the "
-                         "5 %% level, by Holm's correction over all pairs)");
+                         "(In %%: step against the shortest, paired by round, geometric mean with 95 %% intervals that "
+                         "hold for all of them\ntogether, the choice of the shortest included; slower: interval above "
+                         "0.)");
 }
 
 /* Columns of the median of an estimate, which is that far into a row, and of its interval. */
@@ -134,7 +117,8 @@ static void add_tables(const struct compared *row, int n, size_t rounds, size_t 
     snprintf(title, sizeof title, "Implementations, interleaved in %zu round%s of %zu timed step%s, traced", rounds,
              text_plural(rounds), steps, text_plural(steps));
     snprintf(note, sizeof note,
-             "step / shortest: geometric mean over the rounds of the step time over that of %s in the same round.\n"
+             "step / shortest: geometric mean over the rounds of the step time over that of %s in the same round; "
+             "intervals of\nthose that reduce hold for all of them together.\n"
              "peak: of memory in its blocks, on the rank where it is largest, without what only other implementations "
              "use.\n",
              fastest);
@@ -175,16 +159,17 @@ static void add_figures(const struct compared *row, struct figure_list *list)
 void profiles_add_comparison(const struct profile *profile, int n, const struct measurements *m, cJSON *summary,
                              struct figure_list *list)
 {
-    const struct profile *fastest = find_fastest(profile, n, m);
     struct compared *row = allocate((size_t)n + 1, sizeof *row);
+    int fastest = find_fastest(profile, n, m, row);
     for (int i = 0; i < n; i++) {
         const struct profile *p = &profile[i];
         const struct controls *c = &p->controls;
-        struct paired paired = compare(p, fastest, m);
+        struct paired alone = compare(p, &profile[fastest], m);
         row[i] = (struct compared){
             .label = p->facts.label,
+            .against = row[i].against,
             .step = c->step,
-            .to_fastest = stats_of_paired(&paired),
+            .to_fastest = stats_of_paired(row[i].against.paired.n ? &row[i].against.paired : &alone),
             .forward = c->forward,
             .backward = c->backward,
             .exposed = c->exposed_of_rounds,
@@ -195,7 +180,7 @@ void profiles_add_comparison(const struct profile *profile, int n, const struct 
         };
     }
     if (m->rounds && n > 1)
-        add_answer(row, profile, n, fastest, m, summary);
+        add_answer(row, n, fastest, m->rounds, summary);
     for (int i = 0; i < n; i++) {
         const struct profile *p = &profile[i];
         results_add_line(summary, "answers", "%s%s: %s", i ? "" : "\n", p->facts.label, p->findings.verdict);
@@ -209,7 +194,7 @@ void profiles_add_comparison(const struct profile *profile, int n, const struct 
             add_figures(&row[i], list);
     }
     if (m->rounds)
-        add_tables(row, n, m->rounds, profile->facts.block_steps, fastest->facts.label, summary);
+        add_tables(row, n, m->rounds, profile->facts.block_steps, row[fastest].label, summary);
     else if (!m->capacity)
         results_add_line(summary, "answers",
                          "Their steps are not compared: that takes --rounds of 1 or more, with their controls.");

@@ -158,10 +158,7 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     c->profiling_overhead = mean_ratio(step, untraced, n);
     c->step_to_none = mean_ratio(step, none, of_none);
     c->compute_slowdown = mean_ratio(c->compute, c->compute_none, of_none);
-    double median = c->step_none.median;
-    const struct estimate *r = &c->step_to_none;
-    c->sync_cost = (struct estimate){
-        median * (r->median - 1), median * (r->ci_low - 1), median * (r->ci_high - 1), NAN, NAN, of_none};
+    c->sync_cost = difference(step, none, of_none ? of_communication : 0);
     attainable_rounds(c->attainable_of, job, c->row, of_communication, attainable);
     c->attainable = stats_estimate(attainable, of_communication);
     c->step_to_attainable = mean_ratio(step, attainable, of_communication);

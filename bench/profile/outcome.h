@@ -213,7 +213,7 @@ struct controls {
     struct estimate comm_slowdown;      /* duration of a collective / alone; waiting for a late rank is included */
     struct estimate saved;              /* step_after_backward - step */
     struct estimate overlap_efficiency; /* saved / min(comm_alone, backward_none), not clamped */
-    struct estimate sync_cost;          /* (step_to_none - 1) x median step of none */
+    struct estimate sync_cost;          /* step - step_none */
     struct estimate profiling_overhead; /* step traced / untraced; this and what follows are geometric means */
     struct estimate step_to_none;       /* step / step of none */
     struct estimate compute_slowdown;   /* compute / compute of none */

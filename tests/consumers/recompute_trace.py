@@ -8,7 +8,6 @@ import argparse
 import glob
 import gzip
 import json
-import math
 import os
 import re
 import statistics
@@ -660,12 +659,13 @@ def compare_controls(check, directory, size, summary):
     expected = {"step": statistics.median(ours) * 1e-3, "profiling_overhead": mean_ratio(ours, step("untraced"))}
     if none and label != "none":
         ratio = mean_ratio(ours, none)
-        expected.update(step_to_none=ratio, sync_cost=(ratio - 1) * statistics.median(none) * 1e-3,
-                        compute_slowdown=mean_ratio(of_steps("compute_ms", label), of_steps("compute_ms", "none")))
+        expected.update(step_to_none=ratio, compute_slowdown=mean_ratio(of_steps("compute_ms", label),
+                                                                        of_steps("compute_ms", "none")))
     if none and size > 1 and label != "none":
         alone = of_rounds(label, lambda ranks: max(sum(rank["alone_ms"]) for rank in ranks))
         bound = [max(attainable_of(blocks["none"][r][rank], blocks[label][r][rank]) for rank in range(size)) for r in rounds]
-        expected.update(comm_alone=statistics.median(alone) * 1e-3, attainable=statistics.median(bound) * 1e-3,
+        expected.update(sync_cost=statistics.median(a - b for a, b in zip(ours, none)) * 1e-3,
+                        comm_alone=statistics.median(alone) * 1e-3, attainable=statistics.median(bound) * 1e-3,
                         step_to_attainable=mean_ratio(ours, bound))
         slower = of_rounds(label, lambda ranks: statistics.fmean(
             statistics.median(b / a for a, b in zip(rank["alone_ms"], rank["in_step_ms"])) for rank in ranks))
@@ -761,7 +761,7 @@ def check_comparison(directory):
     step = {name: over_rounds(name, lambda ranks: max(r["steps"][0]["block_ms"] / len(r["steps"]) for r in ranks))
             for name in names}
     reduce = [n for n in names if n != "none"] or names
-    shortest = min(reduce, key=lambda n: statistics.fmean(map(math.log, step[n])))
+    shortest = min(reduce, key=lambda n: statistics.median(step[n]))
     others = {} # bytes of staged buffers that the others have: as many for all that do not stage themselves
     for row in rows_of_table(summary, "implementations"):
         name = row["implementation"]

@@ -67,6 +67,9 @@ measure() {
 # step: microseconds of a step of a in that run's list of figures.
 step() { awk -F, '$2 == "a" && $3 == "step" { printf "%.1f", 1e6 * $6; n++ } END { exit n != 1 }' "$scratch/$1/summary.csv"; }
 
+# slower NAME LABEL: whether that run lists it below "Slower:".
+slower() { sed -n '/^Slower:$/,/^(/p' "$scratch/$1/summary.txt" | grep -q "^  $2 "; }
+
 # series NAME DELAY: `runs` runs, each in a line; sets `found` to how many call b slower, `wrong` to how many call a so.
 series() {
     local run name
@@ -74,9 +77,9 @@ series() {
     for ((run = 1; run <= runs; run++)); do
         name=$1-$run
         measure "$name" "$2" --seed "$run" --resolve 1% --max-minutes "$minutes"
-        ! grep -q '^Slower: b ' "$scratch/$name/summary.txt" || found=$((found + 1))
-        ! grep -q '^Slower: a ' "$scratch/$name/summary.txt" || wrong=$((wrong + 1))
-        echo "$name: $(sed -nE '/^(Slower|Within|Open|Resolved|Not resolved)/p; s/^Note: (other processes.*):.*/\1./p' \
+        ! slower "$name" b || found=$((found + 1))
+        ! slower "$name" a || wrong=$((wrong + 1))
+        echo "$name: $(sed -nE '/^(Slower:|As good|Open:|  [ab] |Resolved|Not resolved)/p; s/^Note: (other processes.*):.*/\1./p' \
             "$scratch/$name/summary.txt" | tr '\n' ' ')"
     done
 }

@@ -70,6 +70,19 @@ START_TEST(values_like_another)
 }
 END_TEST
 
+START_TEST(changes)
+{
+    setup();
+    ck_assert_str_eq(text_change(room.text, 1.0194, 0.984, 1.055), "+1.9 % [-1.6, +5.5]");
+    ck_assert_str_eq(text_change(room.text, 0.5, NAN, 1), "-50.0 %");
+    ck_assert_str_eq(text_change(room.text, NAN, NAN, NAN), "-");
+    text_change(room.text, DBL_MAX, DBL_MAX, DBL_MAX);
+    check_behind();
+    text_change(room.text, 1, DBL_MAX, DBL_MAX);
+    check_behind();
+}
+END_TEST
+
 START_TEST(sizes)
 {
     static const struct {
@@ -135,6 +148,7 @@ int main(void)
     tcase_add_test(all, values);
     tcase_add_test(all, values_like_another);
     tcase_add_test(all, sizes);
+    tcase_add_test(all, changes);
     tcase_add_test(all, ratios);
     tcase_add_test(all, seconds_in_words);
     tcase_add_test(all, bytes_in_words);

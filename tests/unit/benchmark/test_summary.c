@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 3, ROUNDS = 8 };
+enum { ROWS = 3, ROUNDS = 8, ROOM = 12 };
 
 static const struct implementation row[ROWS] = {{.label = "none", .strategy = &strategy_none},
                                                 {.label = "ddp", .strategy = &strategy_ddp},
-                                                {.label = "fast", .strategy = &strategy_ddp_bucketed}};
+                                                {.label = "fast", .strategy = &strategy_ddp_bucketed, 1 << 18}};
 static struct measurements measurements;
 static struct ranking ranking;
 static struct figure_list figures;
@@ -23,7 +23,7 @@ static cJSON *summary;
 static void setup(void)
 {
     static const double step[ROWS] = {0.010, 0.016, 0.012};
-    measurements_create(&measurements, ROWS, ROUNDS);
+    measurements_create(&measurements, ROWS, ROOM);
     measurements.rounds = ROUNDS;
     for (int i = 0; i < ROWS; i++)
         for (int r = 0; r < ROUNDS; r++) {
@@ -39,7 +39,6 @@ static void teardown(void)
 {
     cJSON_Delete(summary);
     figures_destroy(&figures);
-    ranking_destroy(&ranking);
     measurements_destroy(&measurements);
 }
 
@@ -50,9 +49,11 @@ START_TEST(figures_are_in_seconds)
     ck_assert_ptr_nonnull(step);
     ck_assert(step->judged && step->better == BETTER_LOWER && step->n == ROUNDS && !strcmp(step->unit, "s"));
     ck_assert_double_eq_tol(step->value, 0.016008, 1e-9);
-    ck_assert_double_eq_tol(figures_find(&figures, "fast", "sync_cost", 0)->value, 0.2 * 0.010005, 1e-9);
+    ck_assert_double_eq_tol(figures_find(&figures, "fast", "sync_cost", 0)->value, 0.002001, 1e-9);
     ck_assert_double_eq_tol(figures_find(&figures, "fast", "tokens_per_second", 0)->value, 1000 / 0.012006, 30);
-    ck_assert_double_eq_tol(figures_find(&figures, "ddp / fast", "step_ratio", 0)->value, 16.0 / 12, 1e-9);
+    ck_assert_double_eq_tol(figures_find(&figures, "fast", "step_to_ddp", 0)->value, 0.75, 1e-9);
+    ck_assert_double_eq_tol(figures_find(&figures, "ddp", "step_to_shortest", 0)->low, 16.0 / 12, 1e-9);
+    ck_assert_ptr_null(figures_find(&figures, "none", "step_to_shortest", 0));    /* it is not compared */
     ck_assert_ptr_null(figures_find(&figures, "none", "sync_cost", 0));           /* it is what is subtracted */
     ck_assert_ptr_null(figures_find(&figures, "none", "communication_ratio", 0)); /* it sends nothing */
     ck_assert_ptr_null(figures_find(&figures, "ddp", "attainable", 0));           /* not measured */
@@ -72,18 +73,32 @@ static char *printed(void)
     return text;
 }
 
+static void expect(const char *text, const char *part)
+{
+    ck_assert_msg(strstr(text, part) != NULL, "no '%s' in:\n%s", part, text);
+}
+
+/* The words of a verdict over `rounds`; to be freed. */
+static char *verdict(const struct implementation *rows, int n, size_t rounds, int ranks)
+{
+    cJSON_Delete(summary);
+    summary = results_summary_create("benchmark", "night", ROUNDS, ROUNDS, "rounds");
+    measurements.rounds = rounds;
+    measurements.n = n;
+    ranking_create(&ranking, &measurements, rows, ranks, 1000, NULL, 0);
+    ranking_add_table(&ranking, 3, summary);
+    ranking_add_verdict(&ranking, ranks, rounds, summary);
+    return printed();
+}
+
 START_TEST(words_say_what_the_figures_say)
 {
-    ranking_add_table(&ranking, 3, summary);
-    ranking_add_verdict(&ranking, 2, ROUNDS, summary);
-    char *text = printed();
-    ck_assert_msg(strstr(text, "Verdict: fast has the shortest step (by the geometric mean of ratios, 8 rounds).") !=
-                      NULL,
-                  "%s", text);
-    ck_assert_msg(strstr(text, "Slower: ddp +33.3 % [+33.3, +33.3].") != NULL, "%s", text);
-    ck_assert_ptr_null(strstr(text, "Not significantly"));
-    ck_assert_msg(strstr(text, "correction over all 1 pair)") != NULL, "%s", text);
-    ck_assert_msg(strstr(text, "0.250") != NULL, "%s", text);
+    char *text = verdict(row, ROWS, ROUNDS, 2);
+    expect(text, "\nUse fast, 0.25 MiB: 2.00 ms [2.00, 2.00] over no communication.\nSlower:\n"
+                 "  ddp  +33.3 % [+33.3, +33.3]\n(Best: the shortest median step of 8 rounds.");
+    ck_assert_ptr_null(strstr(text, "As good"));
+    expect(text, "\nddp                0.00     0.00     4.00      0.00    16.01   1.000");
+    expect(text, "12.01 * 0.750  0.250"); /* of fast: step, vs ddp, sync / step */
     ck_assert_msg(strstr(text, "attainable") == NULL, "%s", text);
     ck_assert_str_eq(json_string(summary, "fastest"), "fast");
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "tied_with_fastest")), 0);
@@ -91,15 +106,44 @@ START_TEST(words_say_what_the_figures_say)
 }
 END_TEST
 
-START_TEST(one_rank_and_one_round_decide_nothing)
+/* Three that reduce, given in the order of their names: those as good come in the order of the table's steps, and
+ * without none the cost is not known. Their noises are orthogonal over the rounds. */
+START_TEST(the_list_is_in_the_order_of_steps)
 {
-    ranking_destroy(&ranking);
-    measurements.rounds = 1;
-    ranking_create(&ranking, &measurements, row, 1, 1000, NULL, 0);
-    ranking_add_verdict(&ranking, 1, 1, summary);
-    char *text = printed();
-    ck_assert_ptr_nonnull(strstr(text, "One rank has nothing to reduce"));
-    ck_assert_ptr_nonnull(strstr(text, "one round decides nothing; let there be more"));
+    static const struct implementation three[ROWS] = {{.label = "best:1", .strategy = &strategy_ddp_bucketed, 1 << 20},
+                                                      {.label = "far", .strategy = &strategy_ddp},
+                                                      {.label = "near", .strategy = &strategy_ddp_flat}};
+    for (int i = 0; i < ROWS; i++)
+        for (int r = 0; r < ROUNDS; r++)
+            measurements_of(&measurements, i, FIGURE_STEP)[r] =
+                0.012 + 0.00001 * (i == 1 ? 6 : i) + 0.0001 * (1 + (i == 1)) * (r >> i & 1);
+    char *text = verdict(three, ROWS, ROUNDS, 2);
+    expect(text, "\nUse best, 1 MiB: step 12.05 ms [12.00, 12.10].\nAs good (not significantly slower):\n  near   +");
+    ck_assert(strstr(text, "\n  far ") > strstr(text, "\n  near "));
+    free(text);
+    for (int r = 0; r < ROOM; r++) { /* in five of twelve rounds the best takes longer */
+        measurements_of(&measurements, 0, FIGURE_STEP)[r] = r < 7 ? 0.012 : 0.0132;
+        measurements_of(&measurements, 1, FIGURE_STEP)[r] = 0.01201;
+    }
+    text = verdict(three, 2, ROOM, 2);
+    expect(text, "(shorter round by round, though not in the median)");
+    free(text);
+}
+END_TEST
+
+START_TEST(where_there_is_nothing_to_say_that_is_said)
+{
+    static const struct {
+        int n, ranks;
+        size_t rounds;
+        const char *words;
+    } cases[] = {{ROWS, 1, ROUNDS, "Nothing to choose: one rank has nothing to reduce"},
+                 {ROWS, 2, 1, "No verdict: one round decides nothing"},
+                 {2, 2, ROUNDS, "Nothing to choose: fewer than two strategies that reduce."}};
+    char *text = verdict(row, cases[_i].n, cases[_i].rounds, cases[_i].ranks);
+    expect(text, cases[_i].words);
+    ck_assert_ptr_null(strstr(text, "Use "));
+    ck_assert_ptr_null(strstr(text, "lower:"));
     free(text);
 }
 END_TEST
@@ -112,25 +156,24 @@ START_TEST(resolution_is_told)
         size_t planned;
         const char *ended, *words[3];
     } cases[] = {
-        {0.01, 0, ROUNDS, "resolved", {"Resolved to 1 %: 8 rounds.", "Slower: ddp +33.3 %", NULL}},
-        {0.5, 0.3, ROUNDS, "resolved", {"Resolved to 50 %: 8", "Within 50 % of it: ddp ", NULL}},
+        {0.01, 0, ROUNDS, "resolved", {"Resolved to 1 %: 8 rounds.", "Slower:\n  ddp  +33.3 %", NULL}},
+        {0.5, 0.3, ROUNDS, "resolved", {"Resolved to 50 %: 8", "As good (within 50 %):\n  ddp  ", NULL}},
         {0.01,
          0.3,
          ROUNDS,
          "max_minutes",
-         {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Open: ddp +",
-          "Verdict: undecided; fast has the shortest step so far"}},
-        {0.01, 0.3, 20, "unfinished", {"Not resolved to 1 % so far: 8 rounds.", "Open: ", NULL}},
+         {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Open:\n  ddp  +",
+          "Undecided; shortest so far is fast, 0.25 MiB: 2.00 ms ["}},
+        {0.01, 0.3, 20, "unfinished", {"Not resolved to 1 % so far: 8 rounds.", "Open:", NULL}},
     };
     double *ddp = measurements_of(&measurements, 1, FIGURE_STEP);
     for (int r = 0; r < ROUNDS && cases[_i].spread > 0; r++)
         ddp[r] = 0.012 * exp(cases[_i].spread / 4 * (r % 2 ? 1.1 : -1));
-    ranking_destroy(&ranking);
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, cases[_i].within);
     ranking_add_verdict(&ranking, 2, cases[_i].planned, summary);
     char *text = printed();
     for (int i = 0; i < 3 && cases[_i].words[i]; i++)
-        ck_assert_msg(strstr(text, cases[_i].words[i]) != NULL, "no '%s' in %s", cases[_i].words[i], text);
+        expect(text, cases[_i].words[i]);
     ck_assert_str_eq(json_string(summary, "ended"), cases[_i].ended);
     int open = cJSON_GetArraySize(cJSON_GetObjectItem(summary, "open"));
     ck_assert_int_eq(open, strcmp(cases[_i].ended, "resolved") != 0);
@@ -142,11 +185,10 @@ END_TEST
 START_TEST(without_an_interval_that_is_said)
 {
     measurements.rounds = 2;
-    ranking_destroy(&ranking);
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0.01);
     ranking_add_verdict(&ranking, 2, 2, summary);
     char *text = printed();
-    ck_assert_msg(strstr(text, "Open: ddp +33.3 % (too few rounds for an interval).") != NULL, "%s", text);
+    expect(text, "Open:\n  ddp  +33.3 % (too few rounds for an interval)\n");
     ck_assert_msg(strstr(text, "nan") == NULL, "%s", text);
     free(text);
 }
@@ -158,7 +200,6 @@ START_TEST(attainable_is_shown_where_it_was_measured)
     double seconds[ROWS * ROUNDS];
     for (int i = 0; i < ROWS * ROUNDS; i++)
         seconds[i] = bound[i / ROUNDS] * (i % 2 ? 1.001 : 1); /* as the steps */
-    ranking_destroy(&ranking);
     ranking_create(&ranking, &measurements, row, 2, 1000, seconds, 0);
     ranking_add_table(&ranking, 3, summary);
     ranking_add_figures(&ranking, &figures);
@@ -178,7 +219,8 @@ int main(void)
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_test(all, figures_are_in_seconds);
     tcase_add_test(all, words_say_what_the_figures_say);
-    tcase_add_test(all, one_rank_and_one_round_decide_nothing);
+    tcase_add_test(all, the_list_is_in_the_order_of_steps);
+    tcase_add_loop_test(all, where_there_is_nothing_to_say_that_is_said, 0, 3);
     tcase_add_loop_test(all, resolution_is_told, 0, 4);
     tcase_add_test(all, without_an_interval_that_is_said);
     tcase_add_test(all, attainable_is_shown_where_it_was_measured);
