@@ -169,7 +169,7 @@ int best_of(const double *const *sample, int k, size_t n, int anytime, struct ag
             paired->ci_low = exp(c->mean - critical[r] * c->error);
             paired->ci_high = exp(c->mean + critical[r] * c->error);
         }
-        of->slower = paired->ci_low > 1 && c - candidate == k - r; /* and all before it are */
+        of->slower = paired->ci_low > 1; /* not after the first that is not: r stays, and the evidence falls */
         r -= of->slower;
     }
     free(candidate);
