@@ -57,12 +57,13 @@ static double studentised(const double *mean, const double *residual, size_t col
     return squares > 0 ? (mean[i] - mean[j]) / sqrt(squares / (double)(n - 1)) : 0;
 }
 
-/* One draw of k series of n standard normal samples: largest[r * DRAWS] becomes the largest t among the first r of them
- * against the least of these, r from 2 to k. The residuals of the samples enter by their products alone, which are
- * Wishart's: those of a triangle of normals with roots of chi squared on its diagonal (Bartlett 1933), cut off after
- * n - 1 columns. mean[k] and residual[k, columns] are room to work in. */
-static void draw(uint64_t *state, size_t k, size_t n, double *mean, double *residual, double *largest)
+/* One draw of k series of n standard normal samples: largest[(r - 1) * DRAWS] becomes the largest t among the first r
+ * of them against the least of these, r from 2 to k, whatever k is. The residuals of the samples enter by their
+ * products alone, which are Wishart's: those of a triangle of normals with roots of chi squared on its diagonal
+ * (Bartlett 1933), cut off after n - 1 columns. mean[k] and residual[k, columns] are room to work in. */
+static void draw(uint64_t seed, size_t k, size_t n, double *mean, double *residual, double *largest)
 {
+    uint64_t *state = &seed;
     size_t columns = n - 1 < k ? n - 1 : k, least = 0;
     double most = 0;
     for (size_t i = 0; i < k; i++) {
@@ -89,11 +90,10 @@ static const double *critical_values(size_t k, size_t n)
     static size_t of_k, of_n;
     if (n == of_n && k <= of_k)
         return critical;
-    uint64_t state = 1;
     double *largest = allocate(k * DRAWS, sizeof *largest), *mean = allocate(k, sizeof *mean);
     double *residual = allocate(k * k, sizeof *residual);
     for (size_t d = 0; d < DRAWS && k > 2; d++)
-        draw(&state, k, n, mean, residual, largest + d);
+        draw(d, k, n, mean, residual, largest + d);
     free(critical);
     critical = allocate(k + 1, sizeof *critical);
     critical[2] = stats_t_quantile(0.5 + LEVEL / 2, (double)(n - 1));

@@ -217,8 +217,8 @@ static void add_verdict(const struct ranking *c, cJSON *summary)
     results_add_line(
         summary, "notes",
         "(Best: the shortest median step of %zu rounds. In %%: step against the best's, paired by round, %s "
-        "with 95 %%\nintervals that hold for all together%s, the choice of the best included; slower: "
-        "interval above 0.)",
+        "with 95 %%\nintervals, for all together%s, the choice of the best included; slower: interval "
+        "above 0.)",
         c->rounds, c->resolve > 0 ? "median" : "geometric mean", c->resolve > 0 ? " and at any number of rounds" : "");
 }
 
