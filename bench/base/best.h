@@ -23,7 +23,8 @@ struct against_best {
  * (compare Hayter, Ann. Statist. 12 (1984) 61-75, on Tukey's test); a test tries that. Interval NAN where n < 2 or k
  * < 2.
  *
- * anytime: valid whenever the rounds end, by signs (stats_paired_anytime), at the level 5 % / (r (r - 1) / 2). */
+ * anytime: valid whenever the rounds end, by signs (stats_paired_anytime), at the level 5 % / (r (r - 1) / 2).
+ * Keeps the last table of c from call to call, so not for several threads at once. */
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
 
 #endif
