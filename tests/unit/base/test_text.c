@@ -90,11 +90,20 @@ START_TEST(ratios)
 {
     ck_assert_str_eq(text_ratio(room.text, 1.05), "1.050");
     ck_assert_str_eq(text_ratio(room.text, NAN), "-");
-    ck_assert_str_eq(text_range(room.text, 0.9994, 1.0506), "0.999 to 1.051");
-    ck_assert_str_eq(text_range(room.text, NAN, NAN), "-");
     text_ratio(room.text, DBL_MAX);
     check_behind();
-    text_range(room.text, DBL_MAX, DBL_MAX);
+}
+END_TEST
+
+START_TEST(changes)
+{
+    ck_assert_str_eq(text_change(room.text, 1.0324), "+3.2 %");
+    ck_assert_str_eq(text_change(room.text, 0.7), "-30.0 %");
+    ck_assert_str_eq(text_change(room.text, 1234), "+1.23e+05 %");
+    ck_assert_str_eq(text_change(room.text, NAN), "-");
+    ck_assert_str_eq(text_changes(room.text, 0.9894, 1.0506), "-1.1 to +5.1 %");
+    ck_assert_str_eq(text_changes(room.text, NAN, 1), "-");
+    text_changes(room.text, DBL_MAX, DBL_MAX / 200);
     check_behind();
 }
 END_TEST
@@ -136,6 +145,7 @@ int main(void)
     tcase_add_test(all, values_like_another);
     tcase_add_test(all, sizes);
     tcase_add_test(all, ratios);
+    tcase_add_test(all, changes);
     tcase_add_test(all, seconds_in_words);
     tcase_add_test(all, bytes_in_words);
     suite_add_tcase(suite, all);
