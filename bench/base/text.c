@@ -56,26 +56,11 @@ const char *text_ratio(char text[CELL], double ratio)
     return text;
 }
 
-/* The percentage with its sign: one digit behind the point, or three in all where it is huge. */
-static const char *change_digits(char text[CELL], double ratio)
+const char *text_change(char text[CELL], double ratio, double low, double high)
 {
-    double percent = 100 * (ratio - 1);
-    snprintf(text, CELL, fabs(percent) < 99999 ? "%+.1f" : "%+.3g", percent);
-    return text;
-}
-
-const char *text_change(char text[CELL], double ratio)
-{
-    char digits[CELL];
-    snprintf(text, CELL, isfinite(ratio) ? "%.40s %%" : "-", change_digits(digits, ratio));
-    return text;
-}
-
-const char *text_changes(char text[CELL], double low, double high)
-{
-    char from[CELL], to[CELL];
-    snprintf(text, CELL, isfinite(low) && isfinite(high) ? "%.16s to %.16s %%" : "-", change_digits(from, low),
-             change_digits(to, high));
+    int at = snprintf(text, CELL, isfinite(ratio) ? "%+.1f %%" : "-", 100 * (ratio - 1));
+    if (isfinite(low) && isfinite(high) && at < CELL)
+        snprintf(text + at, CELL - (size_t)at, " [%+.1f, %+.1f]", 100 * (low - 1), 100 * (high - 1));
     return text;
 }
 

@@ -14,10 +14,8 @@ const char *text_value_like(char text[CELL], double value, const char *unit, dou
 /* A whole number of bytes with a binary unit; 0 is none. */
 const char *text_bytes(char text[CELL], double bytes);
 const char *text_ratio(char text[CELL], double ratio);
-/* By how much a ratio differs from 1, such as +3.2 %; and an interval of ratios, such as +1.1 to +5.3 %, none if one
- * end is not finite. */
-const char *text_change(char text[CELL], double ratio);
-const char *text_changes(char text[CELL], double low, double high);
+/* A ratio as a change in per cent, with its interval where it has one: "+1.9 % [-1.6, +5.5]". */
+const char *text_change(char text[CELL], double ratio, double low, double high);
 
 /* About how many bytes, such as "12.3 GiB" (8 characters at most). */
 const char *text_memory(char text[CELL], size_t bytes);

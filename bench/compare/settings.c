@@ -50,9 +50,9 @@ static void add_members(struct compare_run *run, const char *name, int kind)
         /* how results are shown, and when a job that hangs is ended */
         "profile-sort", "thresholds", "trace-gzip", "trace-per-cycle", "report-cputime", "iteration-times", "verbose",
         "timeout",
-        /* what follows from the configuration alone */
-        "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank", "timed_steps_per_block",
-        "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
+        /* what follows from the configuration alone, or gave it values that are recorded */
+        "preset", "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank",
+        "timed_steps_per_block", "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
     static const char *const listed[] = {
         /* where it ran, and who watched */
         "monitor-cpu", "monitor-gpu", "mpi_library", "blas", "blas_kernels", "cores_per_rank",
@@ -62,8 +62,8 @@ static void add_members(struct compare_run *run, const char *name, int kind)
         "min-bytes", "max-bytes", "step-factor", "step-bytes", "sizes", "sizes-from-model",
         /* what is measured or checked beside that, or written into traces afterwards */
         "attainable", "check", "nominal", "profile-ranks", "record-shapes", "with-flops", "profile-counters",
-        /* other numbers for the same operations; a name for sizes that are options of their own */
-        "seed", "preset", NULL};
+        /* other numbers for the same operations */
+        "seed", NULL};
     const cJSON *item;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->saved.run, name))
     {

@@ -99,9 +99,8 @@ static cJSON *begin_table(const struct compare_options *o, const char *title, in
                                     {.key = "candidate", .heading = candidate, .width = 16},
                                     judged ? (struct column){.key = "verdict", .heading = "verdict", .width = -9}
                                            : (struct column){.key = "ratio", .heading = "ratio", .width = 7},
-                                    {.key = "change", .heading = "change", .width = 8},
-                                    {.key = "interval", .heading = "interval", .width = 18}};
-    return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = judged ? 7 : 5});
+                                    {.key = "change", .heading = "change", .width = -1}};
+    return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = judged ? 6 : 5});
 }
 
 /* Begins a row of the table, for a figure. */
@@ -137,8 +136,9 @@ static void add_figure(cJSON *table, const cJSON *figure, const struct compare_o
     add_median(row, figure, "baseline", "n_baseline", o->baselines);
     add_median(row, figure, "candidate", "n_candidate", o->candidates);
     json_add_text(row, "ratio", text_ratio(text, json_number(figure, "candidate_to_baseline")));
-    json_add_text(row, "change", text_change(text, json_number(figure, "ratio")));
-    json_add_text(row, "interval", text_changes(text, json_number(figure, "ci_low"), json_number(figure, "ci_high")));
+    json_add_text(
+        row, "change",
+        text_change(text, json_number(figure, "ratio"), json_number(figure, "ci_low"), json_number(figure, "ci_high")));
     if (!strcmp(verdict, verdict_name[VERDICT_MISSING]))
         snprintf(missing, sizeof missing, " in %.0f of %zu", (double)o->candidates - json_number(figure, "n_candidate"),
                  o->candidates);
@@ -154,8 +154,8 @@ static void add_ok(cJSON *table, const cJSON *figure, size_t sizes, double least
     snprintf(text, sizeof text, "%zu size%s", sizes, text_plural(sizes));
     cJSON *row = add_row(table, figure, text);
     json_add_text(row, "verdict", verdict_name[VERDICT_OK]);
-    json_add_text(row, "change", "each");
-    json_add_text(row, "interval", text_changes(text, least, most));
+    snprintf(text, sizeof text, "%+.1f to %+.1f %%", 100 * (least - 1), 100 * (most - 1));
+    json_add_text(row, "change", text);
 }
 
 static int same_figure(const cJSON *a, const cJSON *b)
@@ -237,7 +237,7 @@ static void print_worst(FILE *out, const cJSON *judged, const char *verdict)
             worst = row;
     if (!worst)
         return;
-    fprintf(out, " %s (", text_change(change, json_number(worst, "ratio")));
+    fprintf(out, " %s (", text_change(change, json_number(worst, "ratio"), NAN, NAN));
     print_name(out, worst);
     fprintf(out, ")");
 }
@@ -273,10 +273,10 @@ static void print_confidence(FILE *out, const cJSON *json, const struct compare_
     else if (without)
         fprintf(out, " %s in fewer than %d baselines, so", without == 1 ? "is" : "are", VERDICT_RUNS);
     if (!possible)
-        fprintf(out, " only what is beyond %s counts, and as ambiguous; ", text_change(far, far_of(o)));
+        fprintf(out, " only what is beyond %s counts, and as ambiguous; ", text_change(far, far_of(o), NAN, NAN));
     else if (few || without)
-        fprintf(out, " only what is beyond %s in every run is called regressed%s; ", text_change(far, far_of(o)),
-                few ? "" : " of it");
+        fprintf(out, " only what is beyond %s in every run is called regressed%s; ",
+                text_change(far, far_of(o), NAN, NAN), few ? "" : " of it");
 }
 
 static void print_verdict(FILE *out, const cJSON *json, const struct compare_options *o)
