@@ -7,7 +7,7 @@ usage() {
     cat <<'END'
 Usage: launch/gate.sh [--tries N] [--runs N] [--output DIR], as root, after `make`
   --tries N     comparisons of equal sets over 100 Mbit/s (default 20; N + 1 sets of runs of about 6 s)
-  --runs N      runs of a set (default 5)
+  --runs N      runs of a set (default 5; from fewer than 3 nothing is called regressed)
   --output DIR  for the results of all runs (default results/<time>-gate); the same command goes on there
 Exits with status 1 if fewer than 16 of 20 equal sets are ok, more than 3 of 20 are regressed, or a slower set is not.
 END

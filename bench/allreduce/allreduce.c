@@ -114,8 +114,8 @@ static int set_up(struct allreduce *a, const struct command *command)
     if (o->overlap)
         overlap_table_create(&a->table, a->endpoint.device, a->endpoint.comm);
     else
-        timing_table_create(&a->table, o->show_cpu_time != 0, o->show_iterations != 0, o->choice.kind == COMM_BROADCAST,
-                            comm_bus_factor(o->choice.kind, job->size));
+        timing_table_create(&a->table, o->show_cpu_time != 0, o->nominal.rate > 0, o->show_iterations != 0,
+                            o->choice.kind == COMM_BROADCAST, comm_bus_factor(o->choice.kind, job->size));
     if (cores < 1 && o->timing.blocking != BLOCKING_YIELDS && job->rank == 0)
         fprintf(stderr,
                 "ddpbench: %d ranks share the cores: a blocking call may hold one for a time slice of the "
@@ -154,20 +154,44 @@ static void add_heading(const struct allreduce *a, cJSON *summary)
         comm_kind_name[o->choice.kind], iters, t->warmup_iters, t->cycles, t->check, rank_time_name[t->time]);
 }
 
+/* What share of the nominal rate the largest size of each type, operation and placement reaches. */
+static void add_nominal(const struct allreduce *a, cJSON *summary, const struct fitted_link *link, size_t links)
+{
+    const struct nominal *nominal = &a->options->nominal;
+    char rate[CELL], size[CELL], words[NOMINAL_WORDS];
+    const char *unused = nominal_unused(nominal, a->job->hosts, a->endpoint.comm->on_device);
+    results_add_line(summary, "notes", "# Nominal rate %s: %s each way; normal is %s.", nominal->name,
+                     text_value_like(rate, nominal->rate, "B/s", nominal->rate), nominal->sort->normal);
+    if (unused)
+        results_add_line(summary, "notes", "# But %s, and a share of its rate says nothing.", unused);
+    for (const struct fitted_link *l = link; l < link + links && !unused; l++) {
+        const struct collective_timing *t = l->largest;
+        double latency = l->regimes ? l->regime[l->regimes - 1].latency : NAN; /* of that size */
+        nominal_words(words, nominal, t->nominal_share, nominal_attainable(nominal, latency, l->bus_bytes));
+        results_add_line(summary, "notes", "#   %s %s %s, %s on %d ranks: %s.", t->dtype, t->op, t->placement,
+                         text_bytes(size, (double)t->bytes), a->job->size, words);
+    }
+}
+
 /* All that is known now, with the table's JSON by reference. */
 static cJSON *make_summary(const struct allreduce *a)
 {
     const char *label = a->options->results.label;
+    struct fitted_link link[FITTED_LINKS];
+    size_t links = 0;
     cJSON *json = results_summary_create("allreduce", label, (double)a->finished, (double)a->timings, "rows");
     cJSON *tables = cJSON_GetObjectItemCaseSensitive(json, "tables");
     add_heading(a, json);
     cJSON_AddItemReferenceToArray(tables, a->table.json);
     if (!a->options->overlap && a->finished == a->timings)
-        cJSON_AddItemToArray(tables, link_table(a->timing, a->timings, a->job->size));
+        links = links_fit(link, a->timing, a->timings, a->job->size);
+    cJSON_AddItemToArray(tables, link_table(link, links));
     if (!a->options->overlap && a->options->timing.check)
         results_add_line(json, "notes", "# Out of bounds values : %.0f %s", a->wrong, a->wrong > 0 ? "FAILED" : "OK");
     if (!a->options->overlap && a->finished)
         results_add_line(json, "notes", "# Avg bus bandwidth    : %.4f GB/s", 1e-9 * a->busbw / (double)a->finished);
+    if (a->options->nominal.rate > 0 && links)
+        add_nominal(a, json, link, links);
     if (a->job->size == 1)
         results_add_line(json, "notes", "# One rank: nothing is sent, so there is no bus bandwidth.");
     for (int i = 0; i < a->findings.n; i++)
@@ -231,6 +255,7 @@ static int measure_one(struct allreduce *a, size_t i, size_t cycle)
         if (failed || cycle + 1 < a->options->timing.cycles)
             return failed;
         timing_finish(a->job, a->options->timing.time, t);
+        t->nominal_share = a->options->nominal.rate > 0 ? t->busbw / a->options->nominal.rate : NAN;
         timing_figures(&a->figures, t);
         a->wrong += t->wrong > 0 ? t->wrong : 0;
         a->busbw += t->busbw;

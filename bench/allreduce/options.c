@@ -97,6 +97,9 @@ static const struct option timing_rows[] = {
     {.name = "average", .letter = 'a', .kind = &option_choice, .offset = FIELD(timing.time), .initial = "1",
      .choices = rank_time_numbers,
      .help = "an iteration's time is that of: 0 rank 0, 1 the mean of the ranks, 2 the fastest, 3 the slowest"},
+    {.name = "nominal", .common = 1, .kind = &option_nominal, .offset = FIELD(nominal),
+     .help = "rate of the link each way, such as 100gbit, nvlink4, pcie4x16 or bytes/s (12.5G/s): prints what share of "
+     "it busbw reaches, and whether that is normal"},
     {.name = "report-cputime", .letter = 'C', .kind = &option_count, .offset = FIELD(show_cpu_time), .initial = "0",
      .high = 1, .help = "1: the table shows CPU time of a rank instead of elapsed time"},
     {.name = "iteration-times", .letter = 'I', .kind = &option_count, .offset = FIELD(show_iterations),

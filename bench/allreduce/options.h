@@ -2,6 +2,7 @@
 #ifndef BENCH_ALLREDUCE_OPTIONS_H
 #define BENCH_ALLREDUCE_OPTIONS_H
 
+#include "allreduce/nominal.h"
 #include "allreduce/tables.h"
 #include "training/training.h"
 
@@ -21,6 +22,7 @@ struct allreduce_options {
     struct collective_choice choice;
     struct timing_options timing;
     int overlap;                           /* 1: overlaps are measured instead of timings */
+    struct nominal nominal;                /* rate of the link */
     size_t show_cpu_time, show_iterations; /* 0 or 1, in the table */
     const char *output_file;               /* "": none */
     struct device_options device;

@@ -1,7 +1,6 @@
 /* tables.c - the tables of timings, of overlaps and of the link, and the figures of their columns. */
 #include "allreduce/tables.h"
 
-#include "allreduce/link_model.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -41,7 +40,7 @@ static const struct column size_columns[] = {
 /* Of each placement: its columns are those of a timing, under keys and headings of its own. */
 static const struct {
     const char *name, *key[2], *heading[2];
-    enum { SHOW_NEVER = 0, SHOW_ALWAYS = 1, SHOW_TIME = 2, SHOW_CPU_TIME = 4, SHOW_ITERATIONS = 8 } show;
+    enum { SHOW_NEVER = 0, SHOW_ALWAYS = 1, SHOW_TIME = 2, SHOW_CPU_TIME = 4, SHOW_ITERATIONS = 8, SHOW_NOMINAL = 16 } show;
     enum better better; /* of the figure; BETTER_NONE: it is none */
     struct column column;
 } placed_columns[] = {
@@ -54,6 +53,8 @@ static const struct {
      US(cpu_time)},
     {NAMES("algbw"), SAME("\nalgbw\n(GB/s)"), SHOW_ALWAYS, BETTER_HIGHER, GBS(algbw)},
     {NAMES("busbw"), SAME("\nbusbw\n(GB/s)"), SHOW_ALWAYS, BETTER_HIGHER, GBS(busbw)},
+    {NAMES("nominal_share"), SAME("\nnominal\n(%)"), SHOW_NOMINAL, BETTER_HIGHER,
+     {NULL, NULL, COLUMN_REAL, TIMING(nominal_share), "1", 100, 7, 1}},
     {"wrong_elements", {"wrong_out_of_place", "wrong_in_place"}, SAME("\n#wrong"), SHOW_ALWAYS, BETTER_LOWER,
      {NULL, NULL, COLUMN_REAL, TIMING(wrong), "1", 1, 9, 0}},
     {NAMES("time_min"), SAME("\ni_min\n(us)"), SHOW_ITERATIONS, BETTER_LOWER, US(iterations.min)},
@@ -70,11 +71,11 @@ static const struct {
 };
 /* clang-format on */
 
-void timing_table_create(struct growing_table *table, int show_cpu_time, int show_iterations, int in_place_only,
-                         double bus_factor)
+void timing_table_create(struct growing_table *table, int show_cpu_time, int show_nominal, int show_iterations,
+                         int in_place_only, double bus_factor)
 {
-    const unsigned shown =
-        SHOW_ALWAYS | (show_cpu_time ? SHOW_CPU_TIME : SHOW_TIME) | (show_iterations ? SHOW_ITERATIONS : 0);
+    const unsigned shown = SHOW_ALWAYS | (show_cpu_time ? SHOW_CPU_TIME : SHOW_TIME) |
+                           (show_nominal ? SHOW_NOMINAL : 0) | (show_iterations ? SHOW_ITERATIONS : 0);
     char note[320];
     memcpy(table->column, size_columns, sizeof size_columns);
     table->columns = LENGTH(size_columns);
@@ -172,7 +173,7 @@ void overlap_timing_figures(struct figure_list *list, const struct overlap_timin
 
 struct link_row {
     const char *dtype, *op, *placement;
-    struct link_regime regime; /* its from_bytes and to_bytes are those of messages */
+    struct link_regime regime;
 };
 
 #define LINK(field) offsetof(struct link_row, field)
@@ -193,34 +194,42 @@ static const struct column link_columns[] = {
 };
 /* clang-format on */
 
-cJSON *link_table(const struct collective_timing *timing, size_t n, int ranks)
+size_t links_fit(struct fitted_link link[FITTED_LINKS], const struct collective_timing *timing, size_t n, int ranks)
 {
-    struct link_row row[COMM_DTYPES * COMM_OPS * 2 * LINK_REGIMES];
     double factor = n ? comm_bus_factor(timing->collective.kind, ranks) : 0;
     double *bytes = allocate(n, sizeof *bytes), *seconds = allocate(n, sizeof *seconds);
-    size_t rows = 0, placements = n && !timing->in_place ? 2 : 1;
+    size_t links = 0, placements = n && !timing->in_place ? 2 : 1;
     for (size_t first = 0, end; first < n && factor > 0; first = end) {
         const struct collective *c = &timing[first].collective;
         for (end = first; end < n && timing[end].collective.dtype == c->dtype && timing[end].collective.op == c->op;)
             end++;
         for (size_t placed = first; placed < first + placements; placed++) {
-            struct link_regime regime[LINK_REGIMES];
+            struct fitted_link *l = &link[links++];
             size_t sizes = 0;
             for (size_t i = placed; i < end; i += placements) {
-                bytes[sizes] = (double)timing[i].bytes * factor;
+                l->largest = &timing[i];
+                l->bus_bytes = bytes[sizes] = (double)timing[i].bytes * factor;
                 seconds[sizes++] = timing[i].time;
             }
-            int regimes = link_model_fit(regime, bytes, seconds, sizes);
-            for (int r = 0; r < regimes; r++) {
-                regime[r].from_bytes /= factor;
-                regime[r].to_bytes /= factor;
-                row[rows++] =
-                    (struct link_row){timing[placed].dtype, timing[placed].op, timing[placed].placement, regime[r]};
+            l->regimes = link_model_fit(l->regime, bytes, seconds, sizes);
+            for (int r = 0; r < l->regimes; r++) {
+                l->regime[r].from_bytes /= factor;
+                l->regime[r].to_bytes /= factor;
             }
         }
     }
     free(bytes);
     free(seconds);
+    return links;
+}
+
+cJSON *link_table(const struct fitted_link *link, size_t n)
+{
+    struct link_row row[FITTED_LINKS * LINK_REGIMES];
+    size_t rows = 0;
+    for (const struct fitted_link *l = link; l < link + n; l++)
+        for (int r = 0; r < l->regimes; r++)
+            row[rows++] = (struct link_row){l->largest->dtype, l->largest->op, l->largest->placement, l->regime[r]};
     struct table table = {.key = "link",
                           .title = "# The link: time = latency + bus bytes / bandwidth, bus bytes = size x busbw / "
                                    "algbw;\n# residual: root mean square of (time - model) / time",

@@ -78,9 +78,10 @@ struct collective_timing {
         double min, mean, median, p95, p99, max;
     } iterations; /* seconds, over iterations, of the time that enum rank_time selects */
     double least_rank_median, largest_rank_median;
-    int slowest_rank;    /* whose median is the largest */
-    double cpu_time;     /* CPU seconds of an iteration, mean of ranks */
-    double algbw, busbw; /* bytes / second */
+    int slowest_rank;     /* whose median is the largest */
+    double cpu_time;      /* CPU seconds of an iteration, mean of ranks */
+    double algbw, busbw;  /* bytes / second */
+    double nominal_share; /* busbw / the link's nominal rate; NAN: none was given */
 };
 
 /* One timing for each type, operation, size and placement, in this order; out of place comes before in place, and is

@@ -50,12 +50,6 @@ const char *text_bytes(char text[CELL], double bytes)
     return text;
 }
 
-const char *text_range(char text[CELL], double low, double high)
-{
-    snprintf(text, CELL, isfinite(low) ? "%.3f to %.3f" : "-", low, high);
-    return text;
-}
-
 const char *text_ratio(char text[CELL], double ratio)
 {
     snprintf(text, CELL, isfinite(ratio) ? "%.3f" : "-", ratio);

@@ -13,8 +13,6 @@ const char *text_value_like(char text[CELL], double value, const char *unit, dou
 
 /* A whole number of bytes with a binary unit; 0 is none. */
 const char *text_bytes(char text[CELL], double bytes);
-/* An interval of ratios; none if low is not finite. */
-const char *text_range(char text[CELL], double low, double high);
 const char *text_ratio(char text[CELL], double ratio);
 /* A ratio as a change in per cent, with its interval where it has one: "+1.9 % [-1.6, +5.5]". */
 const char *text_change(char text[CELL], double ratio, double low, double high);

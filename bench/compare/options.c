@@ -104,7 +104,8 @@ void compare_options_help(FILE *out, const struct compare_options *options)
         return;
     fprintf(
         out,
-        "\nVerdicts of a figure; a ratio above 1 is worse, whatever the figure:\n"
+        "\nVerdicts of a figure, from the ratio of its geometric means, turned so that above 1 is worse; printed as a\n"
+        "change, +3.2 %% for 1.032:\n"
         "  regressed   its interval lies wholly above 1 + tolerance, or a candidate found wrong elements (a baseline "
         "must not)\n"
         "  missing     a baseline has it, and a candidate does not\n"
@@ -114,6 +115,9 @@ void compare_options_help(FILE *out, const struct compare_options *options)
         "  ok          none of these\n"
         "With 5 baselines or more the chance of one false `regressed` among all figures is at most 5 %%. With fewer,\n"
         "there is no interval: regressed is what is beyond tolerance and floor in every candidate against every\n"
-        "baseline, ambiguous what is beyond the tolerance. Runs with other settings are incomparable, unless --allow\n"
-        "names them; an option that only one run has is listed, not compared.\n");
+        "baseline, ambiguous what is beyond the tolerance. With fewer than 3 and 3 or 2 and 5, such as one against\n"
+        "one, nothing is regressed or improved, and what is beyond tolerance and floor is ambiguous. Runs with other\n"
+        "settings are incomparable, unless --allow names them; what does not change what is measured, such as "
+        "--rounds,\n"
+        "and an option that only one run has are listed, not compared.\n");
 }

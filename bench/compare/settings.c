@@ -46,20 +46,31 @@ static void add_members(struct compare_run *run, const char *name, int kind)
 {
     static const char *const apart[] = {
         /* names of the run, and where its files go */
-        "label", "output", "output-file", "profile-output-dir", "profile-sort", "thresholds", "trace-gzip",
-        "trace-per-cycle", "timeout", "report-cputime", "iteration-times", "verbose", "SLURM_JOB_ID", "SLURM_JOB_NAME",
-        /* what follows from the configuration alone */
-        "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank", "timed_steps_per_block",
-        "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
-    static const char *const environment[] = {"monitor-cpu",  "monitor-gpu",    "mpi_library", "blas",
-                                              "blas_kernels", "cores_per_rank", NULL};
+        "label", "output", "output-file", "profile-output-dir", "SLURM_JOB_ID", "SLURM_JOB_NAME",
+        /* how results are shown, and when a job that hangs is ended */
+        "profile-sort", "thresholds", "trace-gzip", "trace-per-cycle", "report-cputime", "iteration-times", "verbose",
+        "timeout",
+        /* what follows from the configuration alone, or gave it values that are recorded */
+        "preset", "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank",
+        "timed_steps_per_block", "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
+    static const char *const listed[] = {
+        /* where it ran, and who watched */
+        "monitor-cpu", "monitor-gpu", "mpi_library", "blas", "blas_kernels", "cores_per_rank",
+        /* how many samples there are, not of what; a run by itself may stop at another number */
+        "rounds", "resolve", "max-minutes", "iters", "run-cycles", "profile-buffer-mb",
+        /* which sizes: each is a figure of its own, and one that a candidate lacks is missing */
+        "min-bytes", "max-bytes", "step-factor", "step-bytes", "sizes", "sizes-from-model",
+        /* what is measured or checked beside that, or written into traces afterwards */
+        "attainable", "check", "nominal", "profile-ranks", "record-shapes", "with-flops", "profile-counters",
+        /* other numbers for the same operations */
+        "seed", NULL};
     const cJSON *item;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->saved.run, name))
     {
         if (is_one_of(item->string, apart))
             continue;
         char *printed = cJSON_IsString(item) ? NULL : cJSON_PrintUnformatted(item);
-        settings_add(run->setting[is_one_of(item->string, environment) ? ENVIRONMENT : kind], item->string,
+        settings_add(run->setting[is_one_of(item->string, listed) ? LISTED : kind], item->string,
                      printed              ? printed
                      : *item->valuestring ? item->valuestring
                                           : "(none)");
@@ -88,7 +99,7 @@ static void add_ranks(struct compare_run *run, const char *name, const cJSON *ho
     }
     if (fclose(out))
         FATAL("no memory to join %s", name);
-    settings_add(run->setting[ENVIRONMENT], name, text);
+    settings_add(run->setting[LISTED], name, text);
     free(text);
 }
 
@@ -98,19 +109,23 @@ int compare_run_read(struct compare_run *run, const char *directory)
     if (results_read(&run->saved, directory))
         return -1;
     const cJSON *json = run->saved.run, *hosts = cJSON_GetObjectItemCaseSensitive(json, "hosts");
+    const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(json, "configuration");
     for (int kind = 0; kind < SETTING_KINDS; kind++)
         run->setting[kind] = cJSON_CreateObject();
     settings_add(run->setting[SETTING], "mode", json_string(json, "mode"));
     add_members(run, "configuration", SETTING);
+    if (!strcmp(json_string(json, "mode"), "profile")) /* what its step is the time of */
+        settings_add(run->setting[SETTING], "steps",
+                     json_number(configuration, "rounds") > 0 ? "of rounds" : "captured");
     add_members(run, "derived", SETTING); /* such as the threads in use, in place of those that were asked for */
     for (size_t i = 0; i < sizeof made_by / sizeof *made_by; i++)
         if (*json_string(json, made_by[i])) /* another program's may lack it */
-            settings_add(run->setting[ENVIRONMENT], made_by[i], json_string(json, made_by[i]));
+            settings_add(run->setting[LISTED], made_by[i], json_string(json, made_by[i]));
     add_ranks(run, "host", NULL);
     add_ranks(run, "binding", NULL);
     add_ranks(run, "cpu", hosts);
     add_ranks(run, "kernel", hosts);
-    add_members(run, "environment", ENVIRONMENT);
+    add_members(run, "environment", LISTED);
     return 0;
 }
 
@@ -173,7 +188,7 @@ int differences_allow(cJSON *differences, const char *list, const struct compare
     int more;
     while ((more = option_next_word(&list, word, sizeof word)) > 0) {
         int all = !strcmp(word, "all");
-        int known = all || find(baseline->setting[SETTING], word) || find(baseline->setting[ENVIRONMENT], word);
+        int known = all || find(baseline->setting[SETTING], word) || find(baseline->setting[LISTED], word);
         for (cJSON *difference = differences->child; difference; difference = difference->next)
             if (all || same_key(json_string(difference, "key"), word)) {
                 cJSON_ReplaceItemInObjectCaseSensitive(difference, "allowed", cJSON_CreateTrue());

@@ -6,8 +6,9 @@
 
 #include <cJSON.h>
 
-/* A difference of the environment is listed; one of a setting makes runs incomparable unless it is allowed. */
-enum { SETTING, ENVIRONMENT, SETTING_KINDS };
+/* A difference of a setting makes runs incomparable unless it is allowed. One of the environment is listed, and so is
+ * one of an option that does not change what is measured, such as how many samples are taken. */
+enum { SETTING, LISTED, SETTING_KINDS };
 
 /* One run that is compared: what it left, and the settings it was made with, as objects of strings; the mode first. */
 struct compare_run {
@@ -24,8 +25,8 @@ void compare_run_destroy(struct compare_run *run); /* a zeroed one is fine */
 void settings_add(cJSON *settings, const char *key, const char *value);
 
 /* Appends to an array in what another run differs from the first baseline, but for what was listed of one like it:
- * {key, baseline, other (null where one does not have the key), side, such as "candidate", environment, allowed}. A key
- * that one side lacks is of the environment: another version of the program has other options. */
+ * {key, baseline, other (null where one does not have the key), side, such as "candidate", environment (it is only
+ * listed), allowed}. A key that one side lacks is only listed: another version of the program has other options. */
 void differences_add(cJSON *differences, const struct compare_run *baseline, const struct compare_run *other,
                      const char *side);
 
@@ -33,7 +34,7 @@ void differences_add(cJSON *differences, const struct compare_run *baseline, con
  * that is no key of the baseline nor of a difference. */
 int differences_allow(cJSON *differences, const char *list, const struct compare_run *baseline);
 
-/* Whether a difference makes runs incomparable: it is neither allowed nor of the environment. */
+/* Whether a difference makes runs incomparable: it is neither allowed nor only listed. */
 int difference_is_refused(const cJSON *difference);
 
 #endif

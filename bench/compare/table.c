@@ -32,18 +32,18 @@ static void print_setting(FILE *out, const char *whose, const cJSON *difference,
         fprintf(out, "%s %.*s%s", whose, LONGEST, *value ? value : "''", strlen(value) > LONGEST ? "..." : "");
 }
 
-enum { REFUSED, ALLOWED, ENVIRONMENTS, DIFFERENCE_KINDS };
+enum { REFUSED, ALLOWED, MENTIONED, DIFFERENCE_KINDS };
 
 static int kind_of(const cJSON *difference)
 {
     int environment = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(difference, "environment"));
-    return difference_is_refused(difference) ? REFUSED : environment ? ENVIRONMENTS : ALLOWED;
+    return difference_is_refused(difference) ? REFUSED : environment ? MENTIONED : ALLOWED;
 }
 
 static void print_differences(FILE *out, const cJSON *differences)
 {
     static const char *const heading[] = {"Settings differ:\n", "Settings differ, as allowed:\n",
-                                          "Environments differ:\n"};
+                                          "Also different, which is no reason to refuse:\n"};
     for (int kind = 0, n = 0; kind < DIFFERENCE_KINDS; kind++, n = 0)
         for (const cJSON *d = differences->child; d; d = d->next) {
             if (kind_of(d) != kind)
@@ -87,18 +87,20 @@ static void print_incomparable(FILE *out, const cJSON *differences, const char *
 
 /* ---- the tables ---- */
 
-/* A table without rows, whose cells are words: units differ from row to row. */
-static cJSON *begin_table(const struct compare_options *o, const char *title, size_t columns)
+/* A table without rows, of judged figures or of others; its cells are words: units differ from row to row. */
+static cJSON *begin_table(const struct compare_options *o, const char *title, int judged)
 {
     char baseline[140], candidate[140];
     snprintf(baseline, sizeof baseline, "%s (n=%zu)", o->name[0], o->baselines);
     snprintf(candidate, sizeof candidate, "%s (n=%zu)", o->name[1], o->candidates);
-    const struct column column[] = {
-        {.key = "name", .heading = "figure", .width = -1},     {.key = "size", .heading = "size", .width = 9},
-        {.key = "baseline", .heading = baseline, .width = 16}, {.key = "candidate", .heading = candidate, .width = 16},
-        {.key = "ratio", .heading = "ratio", .width = 7},      {.key = "interval", .heading = "interval", .width = 17},
-        {.key = "verdict", .heading = "verdict", .width = -1}};
-    return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = columns});
+    const struct column column[] = {{.key = "name", .heading = "figure", .width = -1},
+                                    {.key = "size", .heading = "size", .width = 9},
+                                    {.key = "baseline", .heading = baseline, .width = 16},
+                                    {.key = "candidate", .heading = candidate, .width = 16},
+                                    judged ? (struct column){.key = "verdict", .heading = "verdict", .width = -9}
+                                           : (struct column){.key = "ratio", .heading = "ratio", .width = 7},
+                                    {.key = "change", .heading = "change", .width = -1}};
+    return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = judged ? 6 : 5});
 }
 
 /* Begins a row of the table, for a figure. */
@@ -125,7 +127,7 @@ static void add_median(cJSON *row, const cJSON *figure, const char *side, const 
 }
 
 /* A figure of the comparison, judged or not, as a row of the table. */
-static void add_figure(cJSON *table, const cJSON *figure, const char *ratio, const struct compare_options *o)
+static void add_figure(cJSON *table, const cJSON *figure, const struct compare_options *o)
 {
     const char *verdict = json_string(figure, "verdict");
     char text[CELL], words[128], missing[64] = "";
@@ -133,8 +135,10 @@ static void add_figure(cJSON *table, const cJSON *figure, const char *ratio, con
     cJSON *row = add_row(table, figure, whole ? "all sizes" : text_bytes(text, json_number(figure, "bytes")));
     add_median(row, figure, "baseline", "n_baseline", o->baselines);
     add_median(row, figure, "candidate", "n_candidate", o->candidates);
-    json_add_text(row, "ratio", text_ratio(text, json_number(figure, ratio)));
-    json_add_text(row, "interval", text_range(text, json_number(figure, "ci_low"), json_number(figure, "ci_high")));
+    json_add_text(row, "ratio", text_ratio(text, json_number(figure, "candidate_to_baseline")));
+    json_add_text(
+        row, "change",
+        text_change(text, json_number(figure, "ratio"), json_number(figure, "ci_low"), json_number(figure, "ci_high")));
     if (!strcmp(verdict, verdict_name[VERDICT_MISSING]))
         snprintf(missing, sizeof missing, " in %.0f of %zu", (double)o->candidates - json_number(figure, "n_candidate"),
                  o->candidates);
@@ -149,9 +153,9 @@ static void add_ok(cJSON *table, const cJSON *figure, size_t sizes, double least
     char text[CELL];
     snprintf(text, sizeof text, "%zu size%s", sizes, text_plural(sizes));
     cJSON *row = add_row(table, figure, text);
-    json_add_text(row, "ratio", "ratios");
-    json_add_text(row, "interval", text_range(text, least, most));
     json_add_text(row, "verdict", verdict_name[VERDICT_OK]);
+    snprintf(text, sizeof text, "%+.1f to %+.1f %%", 100 * (least - 1), 100 * (most - 1));
+    json_add_text(row, "change", text);
 }
 
 static int same_figure(const cJSON *a, const cJSON *b)
@@ -173,14 +177,14 @@ static const cJSON *first_mean(const cJSON *judged)
 static void print_judged(FILE *out, const cJSON *judged, const struct compare_options *o)
 {
     const cJSON *means = first_mean(judged), *mean = means;
-    cJSON *table = begin_table(o, "Medians over runs; ratio of their geometric means, above 1 is worse.", 7);
+    cJSON *table = begin_table(o, "Medians over runs; change of their geometric means, + is worse.", 1);
     for (const cJSON *row = judged->child, *first = row; row != means; first = row) {
         int whole = o->all || row->next == means || !same_figure(row, row->next);
         size_t ok = 0;
         double least = INFINITY, most = 0;
         for (; row != means && same_figure(row, first); row = row->next)
             if (whole || strcmp(json_string(row, "verdict"), verdict_name[VERDICT_OK]) != 0) {
-                add_figure(table, row, "ratio", o);
+                add_figure(table, row, o);
             } else {
                 ok++;
                 least = fmin(least, json_number(row, "ratio"));
@@ -189,7 +193,7 @@ static void print_judged(FILE *out, const cJSON *judged, const struct compare_op
         if (ok)
             add_ok(table, first, ok, least, most);
         if (same_figure(mean, first)) {
-            add_figure(table, mean, "ratio", o);
+            add_figure(table, mean, o);
             mean = mean->next;
         }
     }
@@ -202,20 +206,53 @@ static void print_others(FILE *out, const cJSON *figures, const struct compare_o
 {
     char title[300];
     snprintf(title, sizeof title, "Other figures, medians over runs; ratio: %s / %s", o->name[1], o->name[0]);
-    cJSON *table = begin_table(o, title, 5);
+    cJSON *table = begin_table(o, title, 0);
     for (const cJSON *figure = figures->child; figure; figure = figure->next)
-        add_figure(table, figure, "candidate_to_baseline", o);
+        add_figure(table, figure, o);
     table_print(out, table);
     cJSON_Delete(table);
 }
 
 /* ---- the verdict in words ---- */
 
+static void print_name(FILE *out, const cJSON *row)
+{
+    char size[CELL];
+    fprintf(out, "%s %s", json_string(row, "subject"), json_string(row, "name"));
+    if (json_number(row, "sizes") > 1)
+        fprintf(out, " all sizes");
+    else if (json_number(row, "bytes") > 0)
+        fprintf(out, " %s", text_bytes(size, json_number(row, "bytes")));
+}
+
+/* By how much the worst row with this verdict is worse, unless it has it for wrong elements, and which that is. */
+static void print_worst(FILE *out, const cJSON *judged, const char *verdict)
+{
+    const cJSON *worst = NULL;
+    char change[CELL];
+    for (const cJSON *row = judged->child; row; row = row->next)
+        if (!strcmp(json_string(row, "verdict"), verdict) &&
+            !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "wrong_elements")) &&
+            (!worst || json_number(row, "ratio") > json_number(worst, "ratio")))
+            worst = row;
+    if (!worst)
+        return;
+    fprintf(out, " %s (", text_change(change, json_number(worst, "ratio"), NAN, NAN));
+    print_name(out, worst);
+    fprintf(out, ")");
+}
+
+/* What counts, as a change, where the spread of the runs is not known. */
+static double far_of(const struct compare_options *o)
+{
+    return (1 + o->tolerance / 100) * (1 + o->floor / 100);
+}
+
 /* How far the verdicts can be trusted; rows that were judged without spread, the first few of them by name. */
-static void print_confidence(FILE *out, const cJSON *json, const struct compare_options *o)
+static void print_confidence(FILE *out, const cJSON *json, const struct compare_options *o, int possible)
 {
     enum { NAMED = 4 };
-    char size[CELL];
+    char far[CELL];
     int few = o->baselines < VERDICT_RUNS, without = 0;
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "judged_by_spread")))
         fprintf(out, "%g %% chance of any false alarm; ", 100 * json_number(json, "level"));
@@ -224,19 +261,22 @@ static void print_confidence(FILE *out, const cJSON *json, const struct compare_
         int without_spread = n > 0 && n < VERDICT_RUNS && json_number(row, "n_candidate") == (double)o->candidates;
         if (few || !without_spread || without++ >= NAMED)
             continue;
-        fprintf(out, "%s%s %s", without > 1 ? ", " : "", json_string(row, "subject"), json_string(row, "name"));
-        if (json_number(row, "bytes") > 0)
-            fprintf(out, " %s", text_bytes(size, json_number(row, "bytes")));
+        fprintf(out, "%s", without > 1 ? ", " : "");
+        print_name(out, row);
     }
-    if (few)
+    if (!possible)
+        fprintf(out, "too few runs to rule out chance, so");
+    else if (few)
         fprintf(out, "fewer than %d baselines, so", VERDICT_RUNS);
     else if (without > NAMED)
         fprintf(out, " and %d more are in fewer than %d baselines, so", without - NAMED, VERDICT_RUNS);
     else if (without)
         fprintf(out, " %s in fewer than %d baselines, so", without == 1 ? "is" : "are", VERDICT_RUNS);
-    if (few || without)
-        fprintf(out, " only what is beyond %.3f in every run is called regressed%s; ",
-                (1 + o->tolerance / 100) * (1 + o->floor / 100), few ? "" : " of it");
+    if (!possible)
+        fprintf(out, " only what is beyond %s counts, and as ambiguous; ", text_change(far, far_of(o), NAN, NAN));
+    else if (few || without)
+        fprintf(out, " only what is beyond %s in every run is called regressed%s; ",
+                text_change(far, far_of(o), NAN, NAN), few ? "" : " of it");
 }
 
 static void print_verdict(FILE *out, const cJSON *json, const struct compare_options *o)
@@ -245,10 +285,18 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
                                                  VERDICT_IMPROVED};
     const cJSON *judged = cJSON_GetObjectItemCaseSensitive(json, "judged");
     size_t rows = (size_t)cJSON_GetArraySize(judged), means = 0;
-    double status = json_number(json, "exit_status");
+    double status = json_number(json, "exit_status"), level = json_number(json, "level"), bar = o->tolerance;
+    int possible = o->baselines >= VERDICT_RUNS || verdict_is_possible(o->baselines, o->candidates, level);
     for (const cJSON *row = first_mean(judged); row; row = row->next)
         means++;
-    fprintf(out, "\nVerdict: %s: ", json_string(json, "verdict"));
+    for (const cJSON *row = judged->child; row && status == COMPARE_OK; row = row->next)
+        if (json_number(row, "n_baseline") < VERDICT_RUNS &&
+            !verdict_is_possible((size_t)json_number(row, "n_baseline"), o->candidates, level))
+            bar = 100 * (far_of(o) - 1);
+    fprintf(out, "\nVerdict: %s", json_string(json, "verdict"));
+    if (status == COMPARE_REGRESSED || status == COMPARE_AMBIGUOUS)
+        print_worst(out, judged, json_string(json, "verdict"));
+    fprintf(out, ": ");
     if (status == COMPARE_MISSING)
         fprintf(out, "the baseline has figures that a candidate run does not have");
     else
@@ -256,9 +304,9 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
                 status == COMPARE_REGRESSED   ? "the marked figures are"
                 : status == COMPARE_AMBIGUOUS ? "figures are"
                                               : "no figure is",
-                o->tolerance,
+                bar,
                 status == COMPARE_REGRESSED   ? ", or have wrong elements"
-                : status == COMPARE_AMBIGUOUS ? ", but not significantly; use more runs"
+                : status == COMPARE_AMBIGUOUS ? ", which may be chance: use more runs"
                                               : "");
     fprintf(out, " (%zu judged", rows - means);
     if (means)
@@ -271,7 +319,7 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
             fprintf(out, ", %zu %s", n, verdict_name[listed[i]]);
     }
     fprintf(out, "; tolerance %g %%; ", o->tolerance);
-    print_confidence(out, json, o);
+    print_confidence(out, json, o, possible);
     fprintf(out, "%zu against %zu run%s).\n", o->candidates, o->baselines, text_plural(o->baselines));
 }
 

@@ -62,13 +62,22 @@ static double ratio_at(const struct hypothesis *h, double q)
 
 /* ---- few runs: only what is far beyond every run ---- */
 
+int verdict_is_possible(size_t baselines, size_t candidates, double level)
+{
+    double orders = 1;
+    for (size_t i = 1; i <= baselines; i++)
+        orders *= (double)(candidates + i) / (double)i;
+    return orders * level > 1 - 1e-9;
+}
+
 static enum figure_verdict judge_extremes(const struct hypothesis *h, const struct verdict_rules *rules)
 {
     double far = (1 + rules->tolerance) * (1 + rules->floor);
-    return ratio_at(h, 0) > far                   ? VERDICT_REGRESSED
-           : ratio_at(h, 1) < 1 / far             ? VERDICT_IMPROVED
-           : h->row->ratio > 1 + rules->tolerance ? VERDICT_AMBIGUOUS
-                                                  : VERDICT_OK;
+    int possible = verdict_is_possible(h->row->n[0], h->row->n[1], rules->level);
+    return possible && ratio_at(h, 0) > far                          ? VERDICT_REGRESSED
+           : possible && ratio_at(h, 1) < 1 / far                    ? VERDICT_IMPROVED
+           : h->row->ratio > (possible ? 1 + rules->tolerance : far) ? VERDICT_AMBIGUOUS
+                                                                     : VERDICT_OK;
 }
 
 /* ---- enough runs: tests that use their spread ---- */

@@ -6,13 +6,22 @@
  * baselines predict it), and the chance that any figure is called regressed although none is slower than the
  * tolerance is at most `level` over the whole call (weighted Holm, one-sided); the same apart for improved. With fewer
  * runs the spread is unknown, and only figures of which the best candidate run is worse than the worst baseline run by
- * more than tolerance and floor are called regressed. Pure. */
+ * more than tolerance and floor are called regressed, if there are runs enough for that (verdict_is_possible). With
+ * still fewer, such as one against one, only what is worse by more than tolerance and floor counts, as ambiguous.
+ * Pure. */
 #ifndef BENCH_COMPARE_VERDICT_H
 #define BENCH_COMPARE_VERDICT_H
 
 #include <stddef.h>
 
 enum { VERDICT_RUNS = 5 };
+
+/* Whether it tells anything that all candidate runs are on one side of all baseline runs: if nothing has changed, any
+ * order of the runs is as likely, so that the chance of it is 1 / (baselines + candidates choose candidates), which has
+ * to be at most `level`. At 5 % 3 + 3 and 2 + 5 runs are enough, 2 + 4 and 4 + 1 are not. (With a gap of 15.5 % between
+ * the sides, runs that spread by 10 %, and 48 figures, the chance of any false alarm is 4 % with 3 + 3 runs, 43 % with
+ * 2 + 2, and 1 with 1 + 1.) */
+int verdict_is_possible(size_t baselines, size_t candidates, double level);
 
 /* No two runs of a machine agree better than this (standard deviation of log figure): the least spread assumed, so
  * that runs that are equal to the digit, such as copies, do not make every difference certain. */
@@ -29,7 +38,7 @@ enum figure_verdict {
     VERDICT_IMPROVED,  /* better by more than the tolerance */
     VERDICT_MISSING,   /* in a baseline run, and not in all candidate runs */
     VERDICT_AMBIGUOUS, /* worse by more than the tolerance, which may be chance: the mean and the median of the runs
-                          are, or the mean is by more than tolerance and floor */
+                          are, or the mean is by more than tolerance and floor; with few runs see above */
     VERDICT_REGRESSED, /* worse by more than the tolerance, or its data was wrong */
     VERDICTS
 };

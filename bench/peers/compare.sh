@@ -15,7 +15,7 @@ Usage: [MPIRUN=mpirun] bench/peers/compare.sh [OPTION VALUE...] [-- OPTION VALUE
   --python PROGRAM  a Python that has PyTorch and NumPy (default python3)
   --output DIR      where the runs go, DIR/PROGRAM-NUMBER, and what was printed, DIR/output.txt (default results/peers)
 Options behind -- go to all programs; without any this is the model of make bench on its text, four sequences a rank.
-PyTorch runs eagerly, and compiled where there is a C++ compiler. At the end ddpbench compare prints ratios: above 1
+PyTorch runs eagerly, and compiled where there is a C++ compiler. At the end ddpbench compare prints changes: + where
 PyTorch is slower. Two lines follow: the fastest implementation of each and their ratio, and how far losses are apart.
 Exit status: 0 whichever is faster, 1 if a run or a comparison failed, 2 for a wrong option.
 END

@@ -116,6 +116,28 @@ figures n time >counts
 # shellcheck disable=SC2016
 expect "by itself it takes a good number of iterations" awk '!($1 > 100) { print; bad = 1 } END { exit bad || NR != 2 }' counts
 
+expect "without a nominal rate there is no share of it" equal "$(values nominal_share)" ""
+measure 2 -b 1K -e 64K -f 2 -n 20 --nominal 100mbit
+expect "a column has the share of the nominal rate" grep -q 'busbw nominal' printed
+expect "which is that of busbw" awk -F, "$by_size"' END { for (k in bytes) {
+    n++
+    ratio = x[k, "nominal_share"] * 12.5e6 / x[k, "busbw"]
+    if (ratio < 0.999 || ratio > 1.001) { print k, ratio; bad = 1 } } exit bad || n != 14 }' out/summary.csv
+expect "one host has no network" grep -q '^# But all ranks are on one host, so no network is involved' printed
+if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nhostname "host${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"\nexec "$@"\n' >as_host
+    chmod +x as_host
+    status=0
+    rm -rf out
+    timeout 60 "${mpirun[@]}" -n 2 unshare --uts "$temporary/as_host" "$program" allreduce -b 1K -e 64K -f 2 -n 20 \
+        --nominal 1mbit --output out >printed 2>said </dev/null || status=$?
+    expect "between hosts the largest size of each placement is judged" equal \
+        "$(grep -c '^#   float sum \(out_of\|in\)_place, 64 KiB on 2 ranks: [0-9.]* % of 1mbit, more than one link carries: ' printed)" 2
+else
+    echo "skip - hosts of their own: need root"
+fi
+
 measure 2 --overlap --sizes 1K,256K -n 8
 expect "overlap has a line a size" equal "$(rows)" 2
 expect "and its figures" equal "$(awk -F, 'FNR > 1 { print $3 }' out/summary.csv | sort -u | tr '\n' ' ')" \
@@ -148,6 +170,8 @@ refuse "two ways to say sizes" '--max-bytes does not go with --sizes' --sizes 8 
 refuse "two ways to step" 'two ways to step' -f 2 -i 8
 refuse "a model without its use" '--d-model needs --sizes-from-model' --d-model 64
 refuse "what overlap does not measure" '--check does not go with --overlap' --overlap -c 3
+refuse "an unknown link" '--nominal nvlink9: expected a rate such as 100mbit, .* pcie3x16, .*nvlink5, or bytes' --nominal nvlink9
+refuse "a nominal rate for overlaps" '--nominal does not go with --overlap' --overlap --nominal 1gbit
 refuse "an empty list of sizes" "--sizes '': expected a text" --sizes=
 refuse "a size in other digits" '--min-bytes 0x10: expected a size' -b 0x10
 refuse "a root that is no rank" '--root 2: there are ranks 0 to 1' --collective broadcast --root 2

@@ -18,11 +18,11 @@ static void make(void)
     settings_add(first.setting[SETTING], "d-model", "32");
     settings_add(first.setting[SETTING], "threads", "0");
     settings_add(first.setting[SETTING], "ranks", "2");
-    settings_add(first.setting[ENVIRONMENT], "kernel", "Linux 6.1");
+    settings_add(first.setting[LISTED], "kernel", "Linux 6.1");
     settings_add(second.setting[SETTING], "mode", "benchmark");
     settings_add(second.setting[SETTING], "d-model", "64");
     settings_add(second.setting[SETTING], "ranks", "4");
-    settings_add(second.setting[ENVIRONMENT], "kernel", "Linux 6.2");
+    settings_add(second.setting[LISTED], "kernel", "Linux 6.2");
     settings_add(second.setting[SETTING], "data", "");
     differences = cJSON_CreateArray();
 }

@@ -129,18 +129,43 @@ END_TEST
 START_TEST(few_runs)
 {
     const double four[] = {100, 104, 96, 100};
-    const double far[] = {104 * 1.1551, 150}, near[] = {104 * 1.1549, 150}, inside[] = {106, 101};
-    const double fast[] = {96 / 1.1551, 50}, less_fast[] = {96 / 1.1549, 50};
+    const double far[] = {104 * 1.1551, 150, 150}, near[] = {104 * 1.1549, 150, 150}, inside[] = {106, 101, 103};
+    const double fast[] = {96 / 1.1551, 50, 50}, less_fast[] = {96 / 1.1549, 50, 50}, worse[] = {106, 108, 107};
     struct verdict_row row = judged(RUNS_OF(four), RUNS_OF(far));
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
     ck_assert(isnan(row.low) && isnan(row.high) && row.ratio > 1.3);
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(near)).verdict, VERDICT_AMBIGUOUS);
+    ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(worse)).verdict, VERDICT_AMBIGUOUS);
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(inside)).verdict, VERDICT_OK);
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(fast)).verdict, VERDICT_IMPROVED);
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(less_fast)).verdict, VERDICT_OK);
-    ck_assert_int_eq(judged((double[]){10}, 1, (double[]){11.6}, 1).verdict, VERDICT_REGRESSED);
-    ck_assert_int_eq(judged((double[]){10}, 1, (double[]){11.5}, 1).verdict, VERDICT_AMBIGUOUS);
-    ck_assert_int_eq(judged((double[]){10}, 1, (double[]){10.4}, 1).verdict, VERDICT_OK);
+}
+END_TEST
+
+/* So few that one side is above the other by chance in more than 1 of 20 cases: never regressed nor improved. */
+START_TEST(too_few_runs)
+{
+    static const struct {
+        size_t n[2];
+        int possible;
+    } known[] = {{{1, 1}, 0}, {{1, 5}, 0}, {{4, 1}, 0}, {{2, 2}, 0},  {{2, 4}, 0}, {{4, 2}, 0},
+                 {{3, 3}, 1}, {{2, 5}, 1}, {{4, 3}, 1}, {{1, 19}, 1}, {{1, 18}, 0}};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        const size_t *n = known[k].n;
+        double base[4], slow[19], little[19], fast[19];
+        for (size_t i = 0; i < n[0]; i++)
+            base[i] = 10;
+        for (size_t i = 0; i < n[1]; i++) {
+            slow[i] = 11.6;
+            little[i] = 11.5;
+            fast[i] = 1;
+        }
+        int possible = known[k].possible;
+        ck_assert_int_eq(verdict_is_possible(n[0], n[1], 0.05), possible);
+        ck_assert_int_eq(judged(base, n[0], slow, n[1]).verdict, possible ? VERDICT_REGRESSED : VERDICT_AMBIGUOUS);
+        ck_assert_int_eq(judged(base, n[0], little, n[1]).verdict, possible ? VERDICT_AMBIGUOUS : VERDICT_OK);
+        ck_assert_int_eq(judged(base, n[0], fast, n[1]).verdict, possible ? VERDICT_IMPROVED : VERDICT_OK);
+    }
 }
 END_TEST
 
@@ -181,6 +206,9 @@ START_TEST(wrong_data)
     ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_REGRESSED);
     ck_assert_uint_eq(verdicts.count[VERDICT_REGRESSED], 1);
     ck_assert_double_lt(verdicts.row[0].low, 1.05); /* the interval is of the times, which are well */
+    verdicts_destroy(&verdicts);
+    verdicts_create(&verdicts, &rules, &group, 1, 1, 1); /* however few the runs */
+    ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_REGRESSED);
 }
 END_TEST
 
@@ -207,13 +235,13 @@ END_TEST
 /* ---- how often a call is right ---- */
 
 /* Fills runs[groups, n]: `slower` is how much a size's time is multiplied, for all sizes or for the one numbered. */
-static void make_runs(double runs[GROUPS][RUNS], size_t n, int common, double slower, int which)
+static void make_runs(double runs[GROUPS][RUNS], size_t n, double sd, int common, double slower, int which)
 {
     for (size_t i = 0; i < n; i++) {
         double of_run = noise_normal();
         for (int g = 0; g < GROUPS; g++) {
             double noise = common ? of_run : noise_normal();
-            runs[g][i] = (g + 2) * exp(0.01 * noise) * (which < 0 || which == g ? slower : 1);
+            runs[g][i] = (g + 2) * exp(sd * noise) * (which < 0 || which == g ? slower : 1);
         }
     }
 }
@@ -223,8 +251,8 @@ static void call(size_t baselines, size_t candidates, int common, double slower,
 {
     static double baseline[GROUPS][RUNS], candidate[GROUPS][RUNS];
     struct verdict_figure group[GROUPS];
-    make_runs(baseline, baselines, common, 1, -1);
-    make_runs(candidate, candidates, common, slower, which);
+    make_runs(baseline, baselines, 0.01, common, 1, -1);
+    make_runs(candidate, candidates, 0.01, common, slower, which);
     for (int g = 0; g < GROUPS; g++)
         group[g] = figure_of((size_t)g / SIZES, 0, 0, baseline[g], candidate[g]);
     verdicts_destroy(&verdicts);
@@ -267,6 +295,31 @@ START_TEST(false_regressed)
 }
 END_TEST
 
+/* Few runs that spread by 10 %, each size by itself, and not one slower. */
+START_TEST(false_regressed_of_few)
+{
+    static const size_t runs[][2] = {{1, 1}, {1, 4}, {4, 1}, {2, 2}, {3, 3}, {2, 5}};
+    static double baseline[GROUPS][RUNS], candidate[GROUPS][RUNS];
+    struct verdict_figure group[GROUPS];
+    int n = noise_repetitions(10000);
+    noise_start(2);
+    for (int g = 0; g < GROUPS; g++)
+        group[g] = figure_of((size_t)g / SIZES, 0, 0, baseline[g], candidate[g]);
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        int wrong = 0;
+        for (int r = 0; r < n; r++) {
+            make_runs(baseline, runs[k][0], 0.10, 0, 1, -1);
+            make_runs(candidate, runs[k][1], 0.10, 0, 1, -1);
+            verdicts_destroy(&verdicts);
+            verdicts_create(&verdicts, &rules, group, GROUPS, runs[k][0], runs[k][1]);
+            wrong += verdicts.count[VERDICT_REGRESSED] > 0;
+        }
+        ck_assert_msg((double)wrong / n <= 0.05 + noise_three_errors(0.05, n), "%zu + %zu runs: %g", runs[k][0],
+                      runs[k][1], (double)wrong / n);
+    }
+}
+END_TEST
+
 START_TEST(found)
 {
     int n = noise_repetitions(1000);
@@ -295,6 +348,7 @@ int main(void)
     tcase_add_test(single, equal_runs);
     tcase_add_test(single, not_proven);
     tcase_add_test(single, few_runs);
+    tcase_add_test(single, too_few_runs);
     tcase_add_test(single, missing_and_new);
     tcase_add_test(single, higher_is_better);
     tcase_add_test(single, wrong_data);
@@ -302,6 +356,7 @@ int main(void)
     tcase_add_checked_fixture(often, NULL, free_verdicts);
     tcase_set_timeout(often, 120);
     tcase_add_test(often, false_regressed);
+    tcase_add_test(often, false_regressed_of_few);
     tcase_add_test(often, found);
     suite_add_tcase(suite, single);
     suite_add_tcase(suite, often);

@@ -1,0 +1,125 @@
+/* test_nominal.c - rates by name and by number, and what is said of a share of one. */
+#include "allreduce/nominal.h"
+
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct option option = {.name = "nominal"};
+
+static struct nominal rate_of(const char *text)
+{
+    struct nominal nominal = {0};
+    ck_assert_msg(option_nominal.parse(&option, text, &nominal) == 0, "%s: %s", text, error_text());
+    return nominal;
+}
+
+START_TEST(rates)
+{
+    static const struct {
+        const char *text;
+        double rate;
+    } known[] = {{"100mbit", 12.5e6},    {"1gbit", 125e6},       {"2.5gbit", 312.5e6},  {"10Gbit/s", 1.25e9},
+                 {"25gbit", 3.125e9},    {"40gbit", 5e9},        {"100gbit", 12.5e9},   {"200gbit", 25e9},
+                 {"400gbit", 50e9},      {"pcie3x16", 15.754e9}, {"pcie4x16", 31.51e9}, {"pcie5x16", 63.02e9},
+                 {"nvlink3", 300e9},     {"nvlink4", 450e9},     {"NVLink5", 900e9},    {"117000000", 117e6},
+                 {"12.5G/s", 12.5e9},    {"12.5GB/s", 12.5e9},   {"64K", 64e3},         {"3M", 3e6},
+                 {"1000000B/s", 1000000}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct nominal nominal = rate_of(known[i].text);
+        ck_assert_double_eq_tol(nominal.rate / known[i].rate, 1, 1e-4);
+        ck_assert_str_eq(nominal.name, known[i].text);
+    }
+}
+END_TEST
+
+START_TEST(no_rates)
+{
+    static const char *const bad[] = {
+        "",      "gbit", "-1gbit",  "0gbit", "1e9",      "nvlink",   "pcie4", "5gb it",
+        "1.2.3", "nan",  "infgbit", "0x10",  "100gbits", "2000000G", "0.5",   "1.00000000000000000000000000000000gbit"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct nominal nominal = {0};
+        ck_assert_msg(option_nominal.parse(&option, bad[i], &nominal) == -1, "'%s' is taken", bad[i]);
+        ck_assert(nominal.rate == 0);
+        ck_assert_msg(strstr(error_text(), "expected a rate such as") && strstr(error_text(), "nvlink5"), "%s",
+                      error_text());
+        error_clear();
+    }
+}
+END_TEST
+
+/* Where no such link lies between the ranks. */
+START_TEST(unused)
+{
+    static const struct {
+        const char *link;
+        int hosts, on_device;
+        const char *words;
+    } known[] = {{"100gbit", 1, 0, "no network"},
+                 {"100gbit", 1, 1, "no network"},
+                 {"100gbit", 2, 0, NULL},
+                 {"nvlink4", 1, 1, NULL},
+                 {"nvlink4", 1, 0, "GPUs"},
+                 {"pcie4x16", 2, 0, "GPUs"},
+                 {"5G/s", 1, 0, "share its memory"},
+                 {"5G/s", 1, 1, NULL},
+                 {"5G/s", 2, 0, NULL}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct nominal nominal = rate_of(known[i].link);
+        const char *words = nominal_unused(&nominal, known[i].hosts, known[i].on_device);
+        ck_assert_msg(!words == !known[i].words && (!words || strstr(words, known[i].words)), "%zu: %s", i, words);
+    }
+}
+END_TEST
+
+START_TEST(attainable)
+{
+    struct nominal nominal = rate_of("1gbit");
+    ck_assert_double_eq(nominal_attainable(&nominal, 0, 8), 1);
+    ck_assert_double_eq_tol(nominal_attainable(&nominal, 0.002, 250000), 0.5, 1e-12); /* which take 2 ms */
+    ck_assert(isnan(nominal_attainable(&nominal, NAN, 8)));
+}
+END_TEST
+
+START_TEST(verdicts)
+{
+    static const struct {
+        const char *link;
+        double share, attainable;
+        const char *words;
+    } known[] = {
+        {"100gbit", 0.81, 1, "81.0 % of 100gbit, lower than normal (85 to 98 %; latency leaves 100 %)"},
+        {"100gbit", 0.81, 0.9, "81.0 % of 100gbit, normal (76 to 88 %; latency leaves 90 %)"},
+        {"nvlink4", 0.9, 0.999, "90.0 % of nvlink4, higher than normal (75 to 85 %; latency leaves 99.9 %)"},
+        {"nvlink4", 1.06, 1,
+         "106.0 % of nvlink4, more than one link carries: reduced in the network, or sent over several"},
+        {"nvlink4", 1.06, NAN,
+         "106.0 % of nvlink4, more than one link carries: reduced in the network, or sent over several"},
+        {"10gbit", 0.3, 0.4, "30.0 % of 10gbit; too small a message to judge the link by (latency leaves 40 %)"},
+        {"10gbit", 0.3, NAN, "30.0 % of 10gbit; to say whether that is normal takes a latency, so 4 sizes or more"},
+        {"5G/s", 0.7, 0.99, "70.0 % of 5G/s (latency leaves 99 %)"},
+    };
+    char text[NOMINAL_WORDS];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct nominal nominal = rate_of(known[i].link);
+        ck_assert_str_eq(nominal_words(text, &nominal, known[i].share, known[i].attainable), known[i].words);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("nominal rates");
+    TCase *all = tcase_create("all");
+    tcase_add_checked_fixture(all, NULL, error_clear);
+    tcase_add_test(all, rates);
+    tcase_add_test(all, no_rates);
+    tcase_add_test(all, unused);
+    tcase_add_test(all, attainable);
+    tcase_add_test(all, verdicts);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}
