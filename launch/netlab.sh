@@ -38,7 +38,7 @@ refuse() {
 }
 
 # shellcheck source=launch/mpi.sh
-. "$(dirname "$0")/mpi.sh"
+. "$(dirname "$(realpath "$0")")/mpi.sh"
 
 # ---- what is there ----
 namespaces() { ip netns list | awk -v p="$prefix" 'index($1, p) == 1 { print $1 }'; }

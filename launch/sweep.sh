@@ -11,7 +11,7 @@ implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
 buckets=0.5,1,4,16 ranks=2 repeats=5 rounds=6 output='' report_only='' models=() extra=()
 default_model="d256-l4:--d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128"
 default_model+=" --batch-size-per-rank 4"
-program=$(dirname "$here")/build/ddpbench launcher=("$here/run.sh" -n "{ranks}" --)
+program=$(realpath -m "$here/../build/ddpbench") launcher=("$here/run.sh" -n "{ranks}" --)
 # with a value each:
 known=(--implementations --bucket-size-mb --ranks --model --repeats --rounds --output --launcher --program)
 

@@ -34,7 +34,7 @@ static int names_parse(const struct option *option, const char *text, void *fiel
     return 0;
 }
 
-static const struct option_kind option_names = {VALUE_TEXT, names_parse, NULL};
+static const struct option_kind option_names = {VALUE_TEXT, names_parse, NULL, "LIST"};
 
 /* ---- the rows ---- */
 
@@ -104,7 +104,7 @@ static const struct option timing_rows[] = {
 };
 
 static const struct option file_rows[] = {
-    {.name = "output-file", .letter = 'J', .kind = &option_text, .offset = FIELD(output_file), .initial = "",
+    {.name = "output-file", .letter = 'J', .kind = &option_path, .offset = FIELD(output_file), .initial = "",
      .help = "also write the summary, JSON, to this file"},
 };
 /* clang-format on */

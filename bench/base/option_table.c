@@ -136,14 +136,15 @@ static int choice_parse(const struct option *o, const char *text, void *field)
     return choice < 0 ? -1 : 0;
 }
 
-const struct option_kind option_count = {VALUE_COUNT, count_parse, NULL};
-const struct option_kind option_real = {VALUE_REAL, real_parse, NULL};
-const struct option_kind option_percent = {VALUE_REAL, percent_parse, NULL};
-const struct option_kind option_text = {VALUE_TEXT, text_parse, NULL};
-const struct option_kind option_label = {VALUE_TEXT, label_parse, NULL};
-const struct option_kind option_flag = {VALUE_FLAG, flag_parse, NULL};
-const struct option_kind option_bytes = {VALUE_COUNT, bytes_parse, NULL};
-const struct option_kind option_choice = {VALUE_TEXT, choice_parse, NULL};
+const struct option_kind option_count = {VALUE_COUNT, count_parse, NULL, NULL};
+const struct option_kind option_real = {VALUE_REAL, real_parse, NULL, NULL};
+const struct option_kind option_percent = {VALUE_REAL, percent_parse, NULL, "PERCENT"};
+const struct option_kind option_text = {VALUE_TEXT, text_parse, NULL, NULL};
+const struct option_kind option_path = {VALUE_TEXT, text_parse, NULL, "PATH"};
+const struct option_kind option_label = {VALUE_TEXT, label_parse, NULL, "NAME"};
+const struct option_kind option_flag = {VALUE_FLAG, flag_parse, NULL, ""};
+const struct option_kind option_bytes = {VALUE_COUNT, bytes_parse, NULL, "SIZE"};
+const struct option_kind option_choice = {VALUE_TEXT, choice_parse, NULL, "WORD"};
 
 /* ---- the command line ---- */
 
@@ -217,9 +218,9 @@ static int is_help(struct option_table *table, const char *word, const char *beh
     table->version = !strcmp(word, "--version");
     if (strncmp(word, "--help=", 7) != 0 && strcmp(word, "--help") != 0 && strcmp(word, "-h") != 0)
         return table->version;
-    if (which && strcmp(which, "all") != 0)
+    if (which && strcmp(which, "all") != 0 && strcmp(which, "rows") != 0)
         return error_report("--help %s: expected all, or nothing", which);
-    table->help = which ? HELP_ALL : HELP_COMMON;
+    table->help = !which ? HELP_COMMON : !strcmp(which, "all") ? HELP_ALL : HELP_ROWS;
     return 1;
 }
 
@@ -303,6 +304,19 @@ static int is_for_another(const struct option_table *table, size_t section)
     return row < table->rows && table->row[row].section != section;
 }
 
+static void print_fields(FILE *out, const struct option *o)
+{
+    const char *value = o->kind->value_name, *initial = o->initial ? o->initial : "";
+    fprintf(out, "\t%s\t%c\t%s\t%s\t", o->name, o->letter ? o->letter : '-',
+            value                          ? value
+            : o->kind->value == VALUE_TEXT ? "VALUE"
+                                           : "N",
+            initial);
+    for (int i = 0; o->choices && o->choices[i]; i++)
+        fprintf(out, "%s%s", i ? "|" : "", o->choices[i]);
+    fprintf(out, "\t%s\n", o->help);
+}
+
 void option_table_help(FILE *out, const struct option_table *table, enum option_help which)
 {
     size_t titles = 0;
@@ -313,8 +327,12 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
         char name[64];
         if (which == HELP_COMMON && (!o->common || is_for_another(table, table->row[i].section)))
             continue;
-        if (which == HELP_ALL && table->row[i].section == titles)
+        if (which != HELP_COMMON && table->row[i].section == titles)
             fprintf(out, "\n%s:\n", table->section[titles++].title);
+        if (which == HELP_ROWS) {
+            print_fields(out, o);
+            continue;
+        }
         snprintf(name, sizeof name, o->letter ? "--%s, -%c" : "--%s", o->name, o->letter);
         fprintf(out, "  %-22s %s", name, o->help);
         fprintf(out, o->initial && *o->initial ? " [%s]\n" : "\n", o->initial);

@@ -30,7 +30,7 @@ static int take_candidate(const struct option *option, const char *text, void *f
     return add_directory(options, &options->candidates, text);
 }
 
-static const struct option_kind candidates = {VALUE_TEXT, take_candidate, NULL};
+static const struct option_kind candidates = {VALUE_TEXT, take_candidate, NULL, "PATH"};
 
 /* clang-format off */
 static const struct option rows[] = {
@@ -47,7 +47,7 @@ static const struct option rows[] = {
     {.name = "label", .common = 1, .kind = &option_text, .offset = FIELD(label), .initial = "",
      .help = "REFERENCE,CANDIDATE: names of the two columns; shows all other figures side by side, too"},
     {.name = "all", .kind = &option_flag, .offset = FIELD(all), .help = "show every size, also those that are ok"},
-    {.name = "json", .common = 1, .kind = &option_text, .offset = FIELD(json), .initial = "",
+    {.name = "json", .common = 1, .kind = &option_path, .offset = FIELD(json), .initial = "",
      .help = "file to write the comparison to; - prints it instead of the table"},
 };
 /* clang-format on */
@@ -100,7 +100,7 @@ void compare_options_help(FILE *out, const struct compare_options *options)
     fprintf(out, "\nExit status, the first that holds:\n"
                  "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
                  "  3 regressed    5 missing    4 ambiguous    0 none of these\n");
-    if (options->table.help != HELP_ALL)
+    if (options->table.help == HELP_COMMON)
         return;
     fprintf(
         out,

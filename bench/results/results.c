@@ -22,7 +22,7 @@ extern char **environ;
 
 /* clang-format off */
 static const struct option rows[] = {
-    {.name = "output", .common = 1, .kind = &option_text, .offset = FIELD(output), .initial = "",
+    {.name = "output", .common = 1, .kind = &option_path, .offset = FIELD(output), .initial = "",
      .help = "result directory; default results/<time>[-<label>]"},
     {.name = "label", .kind = &option_label, .offset = FIELD(label), .initial = "",
      .help = "a name for this run, kept in its results"},

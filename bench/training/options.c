@@ -48,7 +48,7 @@ static const struct option batch_rows[] = {
      .high = 1e9, .help = "sequences of each rank instead (weak scaling); 0: use --batch-size"},
     {.name = "grad-accumulation", .kind = &option_count, .offset = FIELD(grad_accumulation), .initial = "1", .low = 1,
      .high = 1e6, .help = "micro-batches a step; gradients are reduced in the last one only"},
-    {.name = "data", .common = 1, .kind = &option_text, .offset = FIELD(data), .initial = "synthetic",
+    {.name = "data", .common = 1, .kind = &option_path, .offset = FIELD(data), .initial = "synthetic",
      .help = "synthetic, or a file: *.bin holds 16-bit tokens, any other file is read as bytes"},
     {.name = "seed", .kind = &option_count, .offset = FIELD(seed), .initial = "0", .high = HUGE_COUNT,
      .help = "fixes initial weights and the order of the data"},
