@@ -106,10 +106,11 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
 static void add_environment(cJSON *json)
 {
     /* not all of SLURM_J: SLURM_JWT is a password */
-    static const char *const allowed[] = {"OMP_",        "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
-                                          "KMP_",        "MPIR_",          "MPICH",     "UCX_",       "FI_",
-                                          "HYDRA_",      "GLIBC_TUNABLES", "CUDA_",     "NCCL_",      "SLURM_JOB_ID",
-                                          "SLURM_JOB_N", "SLURM_JOB_CPUS", "SLURM_N",   "SLURM_CPUS", "SLURM_STEP"};
+    static const char *const allowed[] = {"OMP_",         "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
+                                          "KMP_",         "MPIR_",          "MPICH",     "UCX_",       "FI_",
+                                          "HYDRA_",       "GLIBC_TUNABLES", "CUDA_",     "NCCL_",      "SLURM_JOB_ID",
+                                          "SLURM_JOB_N",  "SLURM_JOB_CPUS", "SLURM_N",   "SLURM_CPUS", "SLURM_STEP",
+                                          "DDPBENCH_LINK"};
     cJSON *environment = cJSON_AddObjectToObject(json, "environment");
     for (char **e = environ; *e; e++)
         for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
