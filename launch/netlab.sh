@@ -336,7 +336,7 @@ run() {
     find_mpirun
     [ "$mpi" = mpich ] || die "the lab starts ranks by MPICH's mpiexec, and ${mpirun[0]} is Open MPI's; set MPIRUN to MPICH's"
     local link="emulated $rate"
-    [ "$delay" = none ] || link+=", delay $delay"
+    [ "$delay" = none ] || link+=", delay ${delay%, by*}"
     hosts=$(seq -s, -f "$subnet.%g" 1 "$ranks")
     # UCX would find shared memory between the nodes if it were let
     exec ip netns exec "$bridge" "${mpirun[@]}" -iface br0 -rmk user -launcher ssh -launcher-exec "$(realpath "$0")" \
