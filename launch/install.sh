@@ -42,16 +42,15 @@ install_all() {
     mkdir -p "$root/bin" "$root/share/ddpbench"
     : >"$list"
     put 755 "$program" bin/ddpbench
-    for name in "${scripts[@]}"; do
+    for name in "${scripts[@]/%/.sh}" "${read_by_them[@]}"; do
         # by the names that they have there, in what they say and where they look for the program
         sed -E "s,[\$]here/\.\./build/ddpbench,\$here/../../../bin/ddpbench,; s,launch/([a-z]+)[.]sh,ddpbench-\1,g
-            s,build/ddpbench,ddpbench,g" "$here/$name.sh" >"$work/$name.sh"
-        put 755 "$work/$name.sh" "share/ddpbench/launch/$name.sh"
+            s,build/ddpbench,ddpbench,g" "$here/$name" >"$work/$name"
+        put "$([ -x "$here/$name" ] && echo 755 || echo 644)" "$work/$name" "share/ddpbench/launch/$name"
+    done
+    for name in "${scripts[@]}"; do
         ln -sfn "../share/ddpbench/launch/$name.sh" "$root/bin/ddpbench-$name"
         echo "bin/ddpbench-$name" >>"$list"
-    done
-    for name in "${read_by_them[@]}"; do
-        put 644 "$here/$name" "share/ddpbench/launch/$name"
     done
     local paths=("${scripts[@]/#/$here/}")
     "$here/man/pages.sh" "$program" "$work" "${paths[@]/%/.sh}"
@@ -89,5 +88,6 @@ if [ "$1" = --uninstall ]; then
     uninstall
     exit
 fi
+umask 022 # for directories, too
 [ -x "$program" ] || { say "there is no $program; run make first"; exit 1; }
 install_all
