@@ -64,7 +64,7 @@ static void print_short_name(FILE *out, const struct grid_point *p)
 static void print_words(FILE *out, const struct grid_point *point, size_t n, const char *title)
 {
     char step[CELL];
-    const char *edge = picture_edge(point, n), *between = "; as good: ";
+    const char *edge = picture_edge(point, n), *between = "; as good (not significantly slower): ";
     int decided = 0, intervals = 0;
     fprintf(out, "# title\t%s\n# verdict\t", title);
     for (size_t i = 0; i < n; i++) {

@@ -143,7 +143,7 @@ is "and has a row for each figure" "$(tail -n +2 known/sweep.csv | wc -l) $(grep
 picture=sweep_m_2-ranks_mpi-on-1-host_Some-CPU-1.0GHz.tsv
 is "there are data of a picture where there are buckets" "$(cd known && echo ./*.tsv)" "./$picture"
 is "the words on it" "$(grep '^#' known/$picture | tr '\t\n' ' ;')" "# title 2 ranks, model m, link: mpi on 1 host, \
-machine: Some(R) CPU @ 1.0GHz;# verdict best: best (11 ms); as good: 4 MiB, close;# note ;# intervals 1;# sizes 0.5 4 ;"
+machine: Some(R) CPU @ 1.0GHz;# verdict best: best (11 ms); as good (not significantly slower): 4 MiB, close;# note ;# intervals 1;# sizes 0.5 4 ;"
 is "a series for each implementation" "$(grep -cE '^(best|none|close|twice|noisy)$' known/$picture) $(grep -c '^0.5' known/$picture)" "5 1"
 is "the best and those as good are marked" "$(cut -sf5 known/$picture | tr -cd 012)" "00021010"
 cp printed words
