@@ -34,7 +34,7 @@ static int names_parse(const struct option *option, const char *text, void *fiel
     return 0;
 }
 
-static const struct option_kind option_names = {VALUE_TEXT, names_parse, NULL, "LIST"};
+static const struct option_kind option_names = {VALUE_TEXT, names_parse, NULL};
 
 /* ---- the rows ---- */
 

@@ -136,15 +136,15 @@ static int choice_parse(const struct option *o, const char *text, void *field)
     return choice < 0 ? -1 : 0;
 }
 
-const struct option_kind option_count = {VALUE_COUNT, count_parse, NULL, NULL};
-const struct option_kind option_real = {VALUE_REAL, real_parse, NULL, NULL};
-const struct option_kind option_percent = {VALUE_REAL, percent_parse, NULL, "PERCENT"};
-const struct option_kind option_text = {VALUE_TEXT, text_parse, NULL, NULL};
-const struct option_kind option_path = {VALUE_TEXT, text_parse, NULL, "PATH"};
-const struct option_kind option_label = {VALUE_TEXT, label_parse, NULL, "NAME"};
-const struct option_kind option_flag = {VALUE_FLAG, flag_parse, NULL, ""};
-const struct option_kind option_bytes = {VALUE_COUNT, bytes_parse, NULL, "SIZE"};
-const struct option_kind option_choice = {VALUE_TEXT, choice_parse, NULL, "WORD"};
+const struct option_kind option_count = {VALUE_COUNT, count_parse, NULL};
+const struct option_kind option_real = {VALUE_REAL, real_parse, NULL};
+const struct option_kind option_percent = {VALUE_REAL, percent_parse, NULL};
+const struct option_kind option_text = {VALUE_TEXT, text_parse, NULL};
+const struct option_kind option_path = {VALUE_TEXT, text_parse, NULL};
+const struct option_kind option_label = {VALUE_TEXT, label_parse, NULL};
+const struct option_kind option_flag = {VALUE_FLAG, flag_parse, NULL};
+const struct option_kind option_bytes = {VALUE_COUNT, bytes_parse, NULL};
+const struct option_kind option_choice = {VALUE_TEXT, choice_parse, NULL};
 
 /* ---- the command line ---- */
 
@@ -304,14 +304,23 @@ static int is_for_another(const struct option_table *table, size_t section)
     return row < table->rows && table->row[row].section != section;
 }
 
+static const char *value_name(const struct option *o)
+{
+    static const struct {
+        const struct option_kind *kind;
+        const char *name;
+    } names[] = {{&option_path, "PATH"}, {&option_bytes, "SIZE"}, {&option_percent, "PERCENT"},
+                 {&option_flag, ""},     {&option_label, "NAME"}, {&option_choice, "WORD"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !o->value_name; i++)
+        if (o->kind == names[i].kind)
+            return names[i].name;
+    return o->value_name ? o->value_name : o->kind->value == VALUE_TEXT ? "VALUE" : "N";
+}
+
 static void print_fields(FILE *out, const struct option *o)
 {
-    const char *value = o->kind->value_name, *initial = o->initial ? o->initial : "";
-    fprintf(out, "\t%s\t%c\t%s\t%s\t", o->name, o->letter ? o->letter : '-',
-            value                          ? value
-            : o->kind->value == VALUE_TEXT ? "VALUE"
-                                           : "N",
-            initial);
+    fprintf(out, "\t%s\t%c\t%s\t%s\t", o->name, o->letter ? o->letter : '-', value_name(o),
+            o->initial ? o->initial : "");
     for (int i = 0; o->choices && o->choices[i]; i++)
         fprintf(out, "%s%s", i ? "|" : "", o->choices[i]);
     fprintf(out, "\t%s\n", o->help);

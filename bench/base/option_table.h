@@ -15,7 +15,6 @@ struct option_kind {
     int (*parse)(const struct option *option, const char *text, void *field);
     /* How a text is shown; NULL: as it was given. */
     void (*print)(const struct option *option, const void *field, char *text, size_t size);
-    const char *value_name; /* what manual pages call a value, such as SIZE; NULL: N, or VALUE for a text */
 };
 
 extern const struct option_kind option_count;   /* size_t */
@@ -39,6 +38,7 @@ struct option {
     const char *initial;        /* default, as it would be given; NULL: the field is left as it is */
     double low, high;           /* numbers: least and greatest value allowed */
     const char *const *choices; /* option_choice: the words, ended by NULL */
+    const char *value_name;     /* what a manual page calls a value, such as SIZE; NULL: by its kind */
     const char *needs;          /* the option without which this one means nothing; NULL: none */
     const char *help;
 };

@@ -75,8 +75,8 @@ int rank_list_has(const struct rank_list *list, int rank)
     return list->all;
 }
 
-static const struct option_kind option_thresholds = {VALUE_TEXT, thresholds_parse, thresholds_print, "LIST"};
-static const struct option_kind option_ranks = {VALUE_TEXT, ranks_parse, NULL, "LIST"};
+static const struct option_kind option_thresholds = {VALUE_TEXT, thresholds_parse, thresholds_print};
+static const struct option_kind option_ranks = {VALUE_TEXT, ranks_parse, NULL};
 
 /* ---- rows ---- */
 
@@ -88,7 +88,8 @@ static const struct option rows[] = {
      .help = "trace the steps of an implementation, then measure its overlap against controls, --rounds times (0: "
      "trace only)"},
     {.name = "profile-implementation", .common = 1, .kind = &option_strategies, .offset = FIELD(implementations),
-     .initial = "ddp", .help = "which one, or a list, or all: several are also compared; names as below"},
+     .initial = "ddp", .value_name = "IMPLEMENTATIONS",
+     .help = "which one, or a list, or all: several are also compared; names as below"},
     {.name = "profile-output-dir", .common = 1, .kind = &option_path, .offset = FIELD(output_dir), .initial = "",
      .help = "directory of the traces and the summary; default results/<time>[-<label>]"},
     {.name = "profile-wait", .kind = &option_count, .offset = FIELD(wait), .initial = "0", .high = 1e9,

@@ -34,7 +34,7 @@ static const struct option model_rows[] = {
 static const struct option strategy_rows[] = {
     {.name = "implementations", .common = 1, .kind = &option_strategies, .offset = WORKLOAD(strategies),
      .initial = "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed",
-     .help = "what to compare: names from the list below, each NAME or LABEL=NAME"},
+     .value_name = "IMPLEMENTATIONS", .help = "what to compare: names from the list below, each NAME or LABEL=NAME"},
     {.name = "bucket-size-mb", .common = 1, .kind = &option_buckets, .offset = WORKLOAD(bucket_sizes),
      .initial = "100", .low = 1e-5, .high = 1e6,
      .help = "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed of each"},
