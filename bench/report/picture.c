@@ -83,7 +83,7 @@ static void print_words(FILE *out, const struct grid_point *point, size_t n, con
     if (!decided)
         fprintf(out, "fewer than %d repeats: no intervals, no verdict", GRID_REPEATS);
     fprintf(out, "\n# note\t%s\n# intervals\t%d\n# sizes\t", edge ? edge : "", intervals);
-    for (const struct grid_point *p = NULL; (p = next_bucket(point, n, NULL, p ? p->bucket_mb : 0));)
+    for (const struct grid_point *p = next_bucket(point, n, NULL, 0); p; p = next_bucket(point, n, NULL, p->bucket_mb))
         fprintf(out, "%.10g ", p->bucket_mb);
     fputc('\n', out);
 }
@@ -112,7 +112,8 @@ static void print_series(FILE *out, const struct grid_point *point, size_t n, do
             continue; /* it has had its block */
         fprintf(out, "%s%s\n", i ? "\n\n" : "", name);
         if (buckets)
-            for (const struct grid_point *p = NULL; (p = next_bucket(point, n, name, p ? p->bucket_mb : 0));)
+            for (const struct grid_point *p = next_bucket(point, n, name, 0); p;
+                 p = next_bucket(point, n, name, p->bucket_mb))
                 print_point(out, p->bucket_mb, p, 1);
         else {
             print_point(out, least / space, &point[i], 0);
@@ -126,7 +127,8 @@ int picture_write(const char *directory, const struct grid_point *point, size_t 
     char file[FILES_PATH] = "sweep", ranks[40], *text;
     size_t length;
     double least = INFINITY, most = 0;
-    for (const struct grid_point *p = NULL; (p = next_bucket(point, n, NULL, p ? p->bucket_mb : 0));) {
+    for (const struct grid_point *p = next_bucket(point, n, NULL, 0); p;
+         p = next_bucket(point, n, NULL, p->bucket_mb)) {
         least = fmin(least, p->bucket_mb);
         most = p->bucket_mb;
     }

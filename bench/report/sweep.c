@@ -112,7 +112,10 @@ static int take_run(struct grid *grid, FILE *csv, struct grid_point *point, size
     snprintf(point->strategy, sizeof point->strategy, "%s", json_string(implementation, "strategy"));
     point->bucket_mb = bucket_of(saved->run, implementation);
     const cJSON *collective, *collectives = cJSON_GetObjectItemCaseSensitive(implementation, "collectives");
-    cJSON_ArrayForEach(collective, collectives) point->tensors += (size_t)json_number(collective, "tensors");
+    cJSON_ArrayForEach(collective, collectives)
+    {
+        point->tensors += (size_t)json_number(collective, "tensors");
+    }
     point->buckets = (size_t)cJSON_GetArraySize(collectives);
     read_place(point, saved->run);
     const struct figure *step = figures_find(&saved->figures, point->implementation, "step", 0);
