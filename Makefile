@@ -171,15 +171,18 @@ pack: setup
 packed: $(PACKED:%=$(OUT)/%)
 	launch/pack.sh $(OUT) $(PACKED)
 
+# Program, scripts, manual pages, completion; DESTDIR is where a package is put together.
 install: all
-	install -D $(OUT)/ddpbench $(DESTDIR)$(PREFIX)/bin/ddpbench
+	launch/install.sh $(OUT)/ddpbench '$(PREFIX)' '$(DESTDIR)'
+uninstall:
+	launch/install.sh --uninstall '$(PREFIX)' '$(DESTDIR)'
 
 setup:
 	@launch/setup.sh --blas $(BLAS) --mpi $(MPI) $(if $(filter command%,$(origin MPICC)),--mpicc '$(MPICC)')
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -5
-	@echo "Targets: all tests bench test test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install format lint sanitize clean"
+	@echo "Targets: all tests bench test test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install uninstall format lint sanitize clean"
 
 clean:
 	rm -rf build
@@ -271,6 +274,6 @@ $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack packed install setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
+.PHONY: FORCE all bench test test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack packed install uninstall setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

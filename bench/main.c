@@ -28,34 +28,59 @@ static long launched_rank(void)
     return rank ? strtol(rank, NULL, 10) : 0;
 }
 
+/* Of several ranks one prints. */
+static int report_once(int argc, char *argv[])
+{
+    return launched_rank() ? OK : run_report(argc, argv);
+}
+
+/* What is done instead of the benchmark or a profile. Of each row the help, its manual page and its completion are
+ * made, too (launch/man). */
+static const struct command_row {
+    const char *name, *usage, *summary;
+    int (*measure)(const struct job *job, int argc, char *const argv[]);
+    int (*read)(int argc, char *argv[]); /* files only, so it needs neither ranks nor a launcher */
+} commands[] = {
+    {"allreduce", "mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...", "the interconnect alone", run_allreduce,
+     NULL},
+    {"compare", "ddpbench compare BASELINE... --candidate DIR...", "whether runs got slower", NULL, run_compare},
+    {"report", "ddpbench report DIR...", "a run or a sweep in words", NULL, report_once},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+/* NULL, reported, for one that there is not. */
+static const struct command_row *find_command(const char *name)
+{
+    char known[256] = "";
+    for (size_t i = 0, at = 0; i < COMMANDS && at < sizeof known; i++) {
+        if (!strcmp(name, commands[i].name))
+            return &commands[i];
+        at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", commands[i].name);
+    }
+    error_report("'%s' is no command; known are %s; options begin with --; see --help", name, known);
+    return NULL;
+}
+
 int main(int argc, char *argv[])
 {
     struct job job;
-    /* these two read files only, so they need neither ranks nor a launcher; of several ranks one prints a report */
-    if (argc > 1 && !strcmp(argv[1], "compare"))
-        return run_compare(argc - 1, argv + 1);
-    if (argc > 1 && !strcmp(argv[1], "report"))
-        return launched_rank() ? OK : run_report(argc - 1, argv + 1);
+    const char *name = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+    const struct command_row *command = name ? find_command(name) : NULL;
+    if (command && command->read)
+        return command->read(argc - 1, argv + 1);
     blas_choose_kernels(argv);
     if (job_begin(&job)) { /* these ranks cannot talk to each other, so each has to say it */
         fprintf(stderr, "ddpbench: %s\n", error_text());
         job_end(&job);
         return FAILED;
     }
-    const char *command = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
-    int status;
-    if (!command)
+    int status = USAGE;
+    if (!name)
         status = run_training(&job, argc, argv);
-    else if (!strcmp(command, "allreduce"))
-        status = run_allreduce(&job, argc - 1, argv + 1);
-    else {
-        error_report(
-            "'%s' is no command; known are allreduce, compare and report, or options, which begin with --; see "
-            "--help",
-            command);
+    else if (command)
+        status = command->measure(&job, argc - 1, argv + 1);
+    else
         job_agree(&job, -1);
-        status = USAGE;
-    }
     job_end(&job);
     return status;
 }
@@ -84,16 +109,16 @@ static int parse(struct command_line *line, int argc, char *const argv[])
 
 static void print_help(const struct option_table *table)
 {
-    fputs("Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n"
-          "       mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...   the interconnect alone; has a --help\n"
-          "       ddpbench compare BASELINE... --candidate DIR...        whether runs got slower; has a --help\n"
-          "       ddpbench report DIR...                                 a run or a sweep in words; has a --help\n\n"
-          "Trains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
+    printf("Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        printf("       %-52s   %s; has a --help\n", commands[i].usage, commands[i].summary);
+    fputs("\nTrains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
           "what the strategies cost; or, with --profile, shows where the time of one of them goes. The defaults are\n"
           "a GPU's; `make bench` has sizes for a laptop.\n",
           stdout);
     option_table_help(stdout, table, table->help);
     training_options_help_implementations(stdout);
+    printf("\nExit status: 0 fine, 1 the run failed, 2 the command line is wrong.\n");
 }
 
 static int run_training(const struct job *job, int argc, char *const argv[])

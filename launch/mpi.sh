@@ -10,7 +10,7 @@ find_mpirun() {
         [ ${#mpirun[@]} -eq 0 ] || break
         ! command -v $name >/dev/null || mpirun=("$name")
     done
-    [ ${#mpirun[@]} -gt 0 ] || die "there is no mpiexec; launch/setup.sh installs MPICH, or set MPIRUN to an mpiexec"
+    [ ${#mpirun[@]} -gt 0 ] || die "there is no mpiexec; install one (package mpich), or set MPIRUN to it"
     command -v "${mpirun[0]}" >/dev/null || die "MPIRUN=$MPIRUN: there is no such program"
     mpi=mpich rank_variable=PMI_RANK
     if [[ $("${mpirun[0]}" --version 2>/dev/null </dev/null) =~ Open\ MPI|OpenRTE|PRRTE ]]; then

@@ -44,7 +44,7 @@ own_option() {
 }
 
 # shellcheck source=launch/profiler.sh
-. "$(dirname "$0")/profiler.sh"
+. "$(dirname "$(realpath "$0")")/profiler.sh"
 read_options "$@"
 out=${out:-ncu}
 [ "$rank" = 0 ] || [ -n "$ranks$slurm" ] || refuse "--rank $rank: there is one process; give --ranks or --slurm"

@@ -38,7 +38,7 @@ refuse() {
 }
 
 # shellcheck source=launch/mpi.sh
-. "$(dirname "$0")/mpi.sh"
+. "$(dirname "$(realpath "$0")")/mpi.sh"
 
 # ---- what is there ----
 namespaces() { ip netns list | awk -v p="$prefix" 'index($1, p) == 1 { print $1 }'; }
@@ -335,10 +335,13 @@ run() {
     [ "$ranks" -le "$nodes" ] || refuse "run: $ranks ranks on $nodes nodes; there is one rank a node"
     find_mpirun
     [ "$mpi" = mpich ] || die "the lab starts ranks by MPICH's mpiexec, and ${mpirun[0]} is Open MPI's; set MPIRUN to MPICH's"
+    local link="emulated $rate"
+    [ "$delay" = none ] || link+=", delay ${delay%, by*}"
     hosts=$(seq -s, -f "$subnet.%g" 1 "$ranks")
     # UCX would find shared memory between the nodes if it were let
     exec ip netns exec "$bridge" "${mpirun[@]}" -iface br0 -rmk user -launcher ssh -launcher-exec "$(realpath "$0")" \
-        -hosts "$hosts" -ppn 1 -n "$ranks" -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 "$@"
+        -hosts "$hosts" -ppn 1 -n "$ranks" -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 \
+        -genv DDPBENCH_LINK "${DDPBENCH_LINK:-$link}" "$@"
 }
 
 # Hydra calls this script as it would call ssh: -x HOST COMMAND..., quoted for a shell on that host.

@@ -35,7 +35,7 @@ own_option() {
 }
 
 # shellcheck source=launch/profiler.sh
-. "$(dirname "$0")/profiler.sh"
+. "$(dirname "$(realpath "$0")")/profiler.sh"
 read_options "$@"
 [ -z "$one_report" ] || [ -n "$ranks" ] || refuse "--one-report is for the ranks of --ranks"
 out=${out:-nsys}
@@ -50,7 +50,7 @@ command=("$tool" profile "--trace=$trace" "--mpi-impl=$mpi" --sample=none --cpuc
 [ -z "$captured" ] || command+=(--capture-range=cudaProfilerApi --capture-range-end=stop)
 
 if [ -n "$one_report" ]; then
-    run_line "${command[@]}" "$(dirname "$0")/run.sh" -n "$ranks" -- "${program[@]}"
+    run_line "${command[@]}" "$(dirname "$(realpath "$0")")/run.sh" -n "$ranks" -- "${program[@]}"
 else
     start "${command[@]}" "${program[@]}"
 fi

@@ -17,7 +17,7 @@ refuse() {
 }
 
 # shellcheck source=launch/mpi.sh
-. "$(dirname "$0")/mpi.sh"
+. "$(dirname "$(realpath "$0")")/mpi.sh"
 
 # find_tool PROGRAM PACKAGE: on PATH, or where the CUDA toolkit puts it.
 find_tool() {
@@ -85,7 +85,7 @@ start() {
         [ -n "$dry_run" ] || command -v "${srun[0]}" >/dev/null || die "there is no ${srun[0]}; --slurm is for jobs of Slurm"
         line=("${srun[@]}" "$@")
     elif [ -n "$ranks" ]; then
-        line=("$(dirname "$0")/run.sh" -n "$ranks" -- "$@")
+        line=("$(dirname "$(realpath "$0")")/run.sh" -n "$ranks" -- "$@")
     fi
     run_line "${line[@]}"
 }

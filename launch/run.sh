@@ -42,7 +42,7 @@ refuse() {
 plural() { [ "$1" = 1 ] || echo s; }
 
 # shellcheck source=launch/mpi.sh
-. "$(dirname "$0")/mpi.sh"
+. "$(dirname "$(realpath "$0")")/mpi.sh"
 
 # ---- the machine ----
 # Prints the cores that a process may use, on any host.

@@ -8,12 +8,12 @@ set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
-buckets=0.5,1,4,16 ranks=2 repeats=5 rounds=6 output='' report_only='' models=() extra=()
+buckets=0.5,1,4,16 ranks=2 repeats=5 rounds=6 output='' link='' report_only='' models=() extra=()
 default_model="d256-l4:--d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128"
 default_model+=" --batch-size-per-rank 4"
-program=$(dirname "$here")/build/ddpbench launcher=("$here/run.sh" -n "{ranks}" --)
+program=$(realpath -m "$here/../build/ddpbench") launcher=("$here/run.sh" -n "{ranks}" --)
 # with a value each:
-known=(--implementations --bucket-size-mb --ranks --model --repeats --rounds --output --launcher --program)
+known=(--implementations --bucket-size-mb --ranks --model --repeats --rounds --output --link-name --launcher --program)
 
 usage() {
     cat <<END
@@ -26,6 +26,8 @@ Usage: launch/sweep.sh [OPTION...] [-- OPTION OF DDPBENCH...]
   --repeats N              runs of each point (default $repeats); more may be asked for in the same directory later
   --rounds N               rounds of a run (default $rounds)
   --output DIR             where everything goes; the same command goes on there (default results/<time>-sweep)
+  --link-name NAME         what joins the ranks, for tables and pictures: "100 GbE" (default: what launch/netlab.sh made, or
+                           MPI or NCCL and the number of hosts)
   --launcher COMMAND       starts {ranks} ranks of what follows it (default "launch/run.sh -n {ranks} --"; for example
                            "mpirun -n {ranks}" or "launch/netlab.sh run -n {ranks} --")
   --program FILE           the benchmark (default build/ddpbench)
@@ -114,6 +116,8 @@ check_options() {
     check_list --model "${names#,}" '.*' names
     [[ ${launcher[*]} == *"{ranks}"* ]] ||
         refuse "--launcher '${launcher[*]}': write {ranks} where the number of ranks goes"
+    [[ -z $link || ($link =~ ^[[:print:]]{1,60}$ && $link =~ [[:alnum:]]) ]] ||
+        refuse "--link-name '$link': expected 1 to 60 printable characters, such as '100 GbE'"
     command -v "${launcher[0]}" >/dev/null || refuse "--launcher: there is no program '${launcher[0]}'"
     read -ra words <<<"${models[*]#*:}"
     check_extra "${extra[@]}" "${words[@]}"
@@ -128,7 +132,7 @@ describe() {
     local model
     printf '%s\t%s\n' --program "$("$program" --version)" --launcher "${launcher[*]}" \
         --implementations "$implementations" --bucket-size-mb "$buckets" --ranks "$ranks" --repeats "$repeats" \
-        --rounds "$rounds" -- "${extra[*]}"
+        --rounds "$rounds" --link-name "$link" -- "${extra[*]}"
     for model in "${models[@]}"; do
         printf -- '--model %s\t%s\n' "${model%%:*}" "${model#*:}"
     done
@@ -266,6 +270,7 @@ list_missing() {
 run_all() {
     local run repeat r model implementation bucket directory
     runs=0 failed=0 begin=$SECONDS next_words=$SECONDS child='' part=''
+    [ -z "$link" ] || export DDPBENCH_LINK=$link # which each run keeps
     trap finish EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
@@ -283,17 +288,20 @@ run_all() {
         "in $(words $((SECONDS - begin)))"
 }
 
+# words_of WHAT NAME: what NAME.tsv says to write on its picture.
+words_of() { sed -n "s/^# $1\t//p" "$2.tsv"; }
+
 # report: tables on stdout, and what there is of pictures; fails without a complete run, or where gnuplot does.
 report() {
-    local data name ranks model found='' failed=0
-    rm -f "$output"/sweep-*.tsv "$output"/sweep-*.png "$output"/sweep-*.svg
+    local data name found='' failed=0
+    rm -f "$output"/sweep[_-]*.{tsv,png,svg} # sweep-: of an older version
     "$program" report "$output" || return 1
-    for data in "$output"/sweep-*.tsv; do
+    for data in "$output"/sweep_*.tsv; do
         [ -e "$data" ] || continue
         found=1 name=$(basename "$data" .tsv)
         command -v gnuplot >/dev/null || break
-        ranks=${name#sweep-} model=${name#sweep-*-} ranks=${ranks%%-*}
-        if (cd "$output" && gnuplot -c "$here/sweep.gp" "$name" "Step time, $ranks rank$([ "$ranks" = 1 ] || echo s), model $model"); then
+        if (cd "$output" && gnuplot -c "$here/sweep.gp" "$name" "$(words_of title "$name")" "$(words_of verdict "$name")" \
+            "$(words_of note "$name")" "$(words_of intervals "$name")" "$(words_of sizes "$name")"); then
             say "picture: ${data%.tsv}.png and .svg"
         else
             rm -f "${data%.tsv}.png" "${data%.tsv}.svg"
@@ -304,8 +312,8 @@ report() {
     if [ -z "$found" ]; then
         say "no implementation with buckets, so there is no picture of bucket sizes"
     elif ! command -v gnuplot >/dev/null; then
-        say "the pictures need gnuplot: launch/setup.sh --plot, and then again with --report-only" \
-            "(the data are $output/sweep-*.tsv)"
+        say "the pictures need gnuplot (package gnuplot-nox); then run this again with --report-only" \
+            "(the data are $output/sweep_*.tsv)"
     fi
     return $failed
 }
@@ -337,6 +345,7 @@ while [ $# -gt 0 ]; do
     --repeats) repeats=$2 ;;
     --rounds) rounds=$2 ;;
     --output) output=$2 ;;
+    --link-name) link=$2 ;;
     --launcher) read -ra launcher <<<"$2" ;;
     --program) program=$2 ;;
     esac

@@ -340,12 +340,12 @@ static void print_help(const struct option_table *table)
 {
     fputs("Usage: mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...\n\n"
           "Times a collective over a range of sizes, out of place and in place, checks its results, and fits latency\n"
-          "and bandwidth to the times. Options and columns are those of nccl-tests where it has them. Exit status:\n"
-          "0 fine; 1 the run failed, or a result was wrong; 2 the options make no sense.\n",
+          "and bandwidth to the times. Options and columns are those of nccl-tests where it has them.\n",
           stdout);
     option_table_help(stdout, table, table->help);
-    if (table->help == HELP_ALL)
+    if (table->help != HELP_COMMON)
         training_options_help_implementations(stdout);
+    printf("\nExit status: 0 fine, 1 the run failed or a result was wrong, 2 the command line is wrong.\n");
 }
 
 int run_allreduce(const struct job *job, int argc, char *const argv[])

@@ -107,7 +107,7 @@ static const struct option timing_rows[] = {
 };
 
 static const struct option file_rows[] = {
-    {.name = "output-file", .letter = 'J', .kind = &option_text, .offset = FIELD(output_file), .initial = "",
+    {.name = "output-file", .letter = 'J', .kind = &option_path, .offset = FIELD(output_file), .initial = "",
      .help = "also write the summary, JSON, to this file"},
 };
 /* clang-format on */

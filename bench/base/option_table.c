@@ -140,6 +140,7 @@ const struct option_kind option_count = {VALUE_COUNT, count_parse, NULL};
 const struct option_kind option_real = {VALUE_REAL, real_parse, NULL};
 const struct option_kind option_percent = {VALUE_REAL, percent_parse, NULL};
 const struct option_kind option_text = {VALUE_TEXT, text_parse, NULL};
+const struct option_kind option_path = {VALUE_TEXT, text_parse, NULL};
 const struct option_kind option_label = {VALUE_TEXT, label_parse, NULL};
 const struct option_kind option_flag = {VALUE_FLAG, flag_parse, NULL};
 const struct option_kind option_bytes = {VALUE_COUNT, bytes_parse, NULL};
@@ -217,9 +218,9 @@ static int is_help(struct option_table *table, const char *word, const char *beh
     table->version = !strcmp(word, "--version");
     if (strncmp(word, "--help=", 7) != 0 && strcmp(word, "--help") != 0 && strcmp(word, "-h") != 0)
         return table->version;
-    if (which && strcmp(which, "all") != 0)
+    if (which && strcmp(which, "all") != 0 && strcmp(which, "rows") != 0)
         return error_report("--help %s: expected all, or nothing", which);
-    table->help = which ? HELP_ALL : HELP_COMMON;
+    table->help = !which ? HELP_COMMON : !strcmp(which, "all") ? HELP_ALL : HELP_ROWS;
     return 1;
 }
 
@@ -303,6 +304,28 @@ static int is_for_another(const struct option_table *table, size_t section)
     return row < table->rows && table->row[row].section != section;
 }
 
+static const char *value_name(const struct option *o)
+{
+    static const struct {
+        const struct option_kind *kind;
+        const char *name;
+    } names[] = {{&option_path, "PATH"}, {&option_bytes, "SIZE"}, {&option_percent, "PERCENT"},
+                 {&option_flag, ""},     {&option_label, "NAME"}, {&option_choice, "WORD"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !o->value_name; i++)
+        if (o->kind == names[i].kind)
+            return names[i].name;
+    return o->value_name ? o->value_name : o->kind->value == VALUE_TEXT ? "VALUE" : "N";
+}
+
+static void print_fields(FILE *out, const struct option *o)
+{
+    fprintf(out, "\t%s\t%c\t%s\t%s\t", o->name, o->letter ? o->letter : '-', value_name(o),
+            o->initial ? o->initial : "");
+    for (int i = 0; o->choices && o->choices[i]; i++)
+        fprintf(out, "%s%s", i ? "|" : "", o->choices[i]);
+    fprintf(out, "\t%s\n", o->help);
+}
+
 void option_table_help(FILE *out, const struct option_table *table, enum option_help which)
 {
     size_t titles = 0;
@@ -313,8 +336,12 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
         char name[64];
         if (which == HELP_COMMON && (!o->common || is_for_another(table, table->row[i].section)))
             continue;
-        if (which == HELP_ALL && table->row[i].section == titles)
+        if (which != HELP_COMMON && table->row[i].section == titles)
             fprintf(out, "\n%s:\n", table->section[titles++].title);
+        if (which == HELP_ROWS) {
+            print_fields(out, o);
+            continue;
+        }
         snprintf(name, sizeof name, o->letter ? "--%s, -%c" : "--%s", o->name, o->letter);
         fprintf(out, "  %-22s %s", name, o->help);
         fprintf(out, o->initial && *o->initial ? " [%s]\n" : "\n", o->initial);

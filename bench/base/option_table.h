@@ -21,6 +21,7 @@ extern const struct option_kind option_count;   /* size_t */
 extern const struct option_kind option_real;    /* double */
 extern const struct option_kind option_percent; /* double: percent; a % may follow */
 extern const struct option_kind option_text;    /* const char *, into argv */
+extern const struct option_kind option_path;    /* the same, of a file or directory */
 extern const struct option_kind option_flag;    /* int */
 extern const struct option_kind option_choice;  /* an enum (int): the index of one of the row's choices */
 /* A name that becomes part of a directory's: letters, digits, _ - + and ., at most 100. */
@@ -37,6 +38,7 @@ struct option {
     const char *initial;        /* default, as it would be given; NULL: the field is left as it is */
     double low, high;           /* numbers: least and greatest value allowed */
     const char *const *choices; /* option_choice: the words, ended by NULL */
+    const char *value_name;     /* what a manual page calls a value, such as SIZE; NULL: by its kind */
     const char *needs;          /* the option without which this one means nothing; NULL: none */
     const char *help;
 };
@@ -66,16 +68,17 @@ struct option_table {
     /* Takes a word that is no option; returns 0, or -1, reported. NULL: such words are refused. */
     int (*word)(void *context, const char *word);
     void *context;
-    enum option_help { HELP_NONE, HELP_COMMON, HELP_ALL } help; /* asked for by --help and --help all */
-    int version;                                                /* asked for by --version */
+    enum option_help { HELP_NONE, HELP_COMMON, HELP_ALL, HELP_ROWS } help; /* by --help, --help all, --help rows */
+    int version;                                                           /* by --version */
 };
 
 /* Appends a section. Sections are those of a zeroed table, in the order of the help. */
 void option_table_add(struct option_table *table, struct option_section section);
 
 /* Sets every default, then reads argv[1..] strictly: `--name value`, `--name=value`, `-l value`, `-lvalue`; whole
- * words, ranges, units, known names; and --help [all], -h and --version, after which the rest is not read. Then checks
- * that what is needed is there. Strings point into argv. Returns 0; or -1, reported, with the fields unspecified. */
+ * words, ranges, units, known names; and --help [all|rows], -h and --version, after which the rest is not read. Then
+ * checks that what is needed is there. Strings point into argv. Returns 0; or -1, reported, with the fields
+ * unspecified. */
 int option_table_parse(struct option_table *table, int argc, char *const argv[]);
 
 /* Whether the command line named the option, whatever its value; and the first option of a section that it named, or
@@ -83,7 +86,9 @@ int option_table_parse(struct option_table *table, int argc, char *const argv[])
 int option_was_given(const struct option_table *table, const char *name);
 const char *option_given_of(const struct option_table *table, const struct option *rows);
 
-/* Prints options with default and meaning: the common ones, or all by section. */
+/* Prints options with default and meaning: the common ones, or all by section; with HELP_ROWS, which the help does not
+ * mention, in fields for the scripts that make manual pages and completion (launch/man), a tab before each: name,
+ * letter (or -), what its value is called (nothing: a flag), default, choices (parted by |), help. */
 void option_table_help(FILE *out, const struct option_table *table, enum option_help which);
 
 /* Every option's value, as given or by default: a JSON object of numbers, true and false, and texts. The caller owns

@@ -34,7 +34,7 @@ static const struct option_kind candidates = {VALUE_TEXT, take_candidate, NULL};
 
 /* clang-format off */
 static const struct option rows[] = {
-    {.name = "candidate", .common = 1, .kind = &candidates, .offset = 0,
+    {.name = "candidate", .common = 1, .value_name = "PATH", .kind = &candidates, .offset = 0,
      .help = "directories of the runs to judge; those before it are baselines"},
     {.name = "tolerance", .common = 1, .kind = &option_percent, .offset = FIELD(tolerance), .initial = "5", .high = 1000,
      .help = "how much worse is accepted, in percent"},
@@ -47,7 +47,7 @@ static const struct option rows[] = {
     {.name = "label", .common = 1, .kind = &option_text, .offset = FIELD(label), .initial = "",
      .help = "REFERENCE,CANDIDATE: names of the two columns; shows all other figures side by side, too"},
     {.name = "all", .kind = &option_flag, .offset = FIELD(all), .help = "show every size, also those that are ok"},
-    {.name = "json", .common = 1, .kind = &option_text, .offset = FIELD(json), .initial = "",
+    {.name = "json", .common = 1, .kind = &option_path, .offset = FIELD(json), .initial = "",
      .help = "file to write the comparison to; - prints it instead of the table"},
 };
 /* clang-format on */
@@ -100,7 +100,7 @@ void compare_options_help(FILE *out, const struct compare_options *options)
     fprintf(out, "\nExit status, the first that holds:\n"
                  "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
                  "  3 regressed    5 missing    4 ambiguous    0 none of these\n");
-    if (options->table.help != HELP_ALL)
+    if (options->table.help == HELP_COMMON)
         return;
     fprintf(
         out,

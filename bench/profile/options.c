@@ -88,8 +88,9 @@ static const struct option rows[] = {
      .help = "trace the steps of an implementation, then measure its overlap against controls, --rounds times (0: "
      "trace only)"},
     {.name = "profile-implementation", .common = 1, .kind = &option_strategies, .offset = FIELD(implementations),
-     .initial = "ddp", .help = "which one, or a list, or all: several are also compared; names as below"},
-    {.name = "profile-output-dir", .common = 1, .kind = &option_text, .offset = FIELD(output_dir), .initial = "",
+     .initial = "ddp", .value_name = "IMPLEMENTATIONS",
+     .help = "which one, or a list, or all: several are also compared; names as below"},
+    {.name = "profile-output-dir", .common = 1, .kind = &option_path, .offset = FIELD(output_dir), .initial = "",
      .help = "directory of the traces and the summary; default results/<time>[-<label>]"},
     {.name = "profile-wait", .kind = &option_count, .offset = FIELD(wait), .initial = "0", .high = 1e9,
      .help = "steps of a cycle that are not traced, at its start"},

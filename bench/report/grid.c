@@ -27,6 +27,15 @@ static int same_place(const struct grid_point *a, const struct grid_point *b)
            (a->bucket_mb == b->bucket_mb || (isnan(a->bucket_mb) && isnan(b->bucket_mb)));
 }
 
+/* What they were run on, if it was the same. */
+static void agree(struct grid_point *a, const struct grid_point *b)
+{
+    if (strcmp(a->link, b->link) != 0)
+        strcpy(a->link, "several links");
+    if (strcmp(a->machine, b->machine) != 0)
+        strcpy(a->machine, "several machines");
+}
+
 void grid_add(struct grid *grid, const struct grid_point *of, struct grid_sample sample)
 {
     size_t at = 0;
@@ -37,6 +46,7 @@ void grid_add(struct grid *grid, const struct grid_point *of, struct grid_sample
         grid->point[grid->n++] = *of;
     }
     struct grid_point *point = &grid->point[at];
+    agree(point, of);
     point->sample = grow(point->sample, point->n + 1, sizeof *point->sample);
     point->sample[point->n++] = sample;
 }
@@ -136,6 +146,27 @@ static void judge_group(struct grid_point *point, size_t n, size_t best)
     free(pair_of);
 }
 
+const struct grid_point *grid_best_bucket(const struct grid_point *point, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(point[i].bucket_mb) && reduces(&point[i]))
+            return &point[i];
+    return NULL;
+}
+
+int grid_edge(const struct grid_point *point, size_t n, const struct grid_point *best)
+{
+    int smaller = 0, larger = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(point[i].implementation, best->implementation)) {
+            smaller |= point[i].bucket_mb < best->bucket_mb;
+            larger |= point[i].bucket_mb > best->bucket_mb;
+        }
+    if (larger && !smaller && (!best->tensors || best->buckets < best->tensors))
+        return -1;
+    return smaller && !larger && best->buckets != 1;
+}
+
 size_t grid_group_end(const struct grid *grid, size_t first)
 {
     size_t end = first;
@@ -174,6 +205,10 @@ void grid_judge(struct grid *grid)
     for (size_t first = 0, end; first < grid->n; first = end) {
         size_t best = first;
         end = grid_group_end(grid, first);
+        for (size_t i = first; i < end; i++)
+            agree(&grid->point[first], &grid->point[i]);
+        for (size_t i = first; i < end; i++)
+            agree(&grid->point[i], &grid->point[first]);
         while (best < end && !reduces(&grid->point[best]))
             best++;
         if (best < end)

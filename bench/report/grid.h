@@ -32,8 +32,11 @@ struct grid_sample {
 struct grid_point {
     size_t ranks;
     char model[128], implementation[128], strategy[64];
-    double bucket_mb;           /* NAN: it has no buckets */
-    struct grid_sample *sample; /* [n], owned */
+    double bucket_mb;            /* NAN: it has no buckets */
+    size_t buckets, tensors;     /* into which the gradient was cut, and might have been; 0: not known */
+    char link[80], machine[128]; /* what joins the ranks ("": there is one) and what they compute on, as words; where
+                                    runs of these ranks and model differ in them, several links or machines */
+    struct grid_sample *sample;  /* [n], owned */
     size_t n;
 
     /* Found by grid_judge: */
@@ -61,6 +64,13 @@ void grid_judge(struct grid *grid);
 
 /* The points from `first` on that are of the same ranks and model end here. */
 size_t grid_group_end(const struct grid *grid, size_t first);
+
+/* The best point with buckets among these, sorted as grid_judge sorts them; NULL: none has any. */
+const struct grid_point *grid_best_bucket(const struct grid_point *point, size_t n);
+
+/* Where the bucket size of `best` lies among those of its implementation: -1 smallest, 1 largest, 0 between, also where
+ * it is the only one, or where a size beyond would cut the gradient no other way. */
+int grid_edge(const struct grid_point *point, size_t n, const struct grid_point *best);
 
 void grid_destroy(struct grid *grid); /* a zeroed one is fine */
 

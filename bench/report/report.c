@@ -24,7 +24,7 @@ struct report_options {
 
 /* clang-format off */
 static const struct option rows[] = {
-    {.name = "csv", .common = 1, .kind = &option_text, .offset = offsetof(struct report_options, csv), .initial = "",
+    {.name = "csv", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, csv), .initial = "",
      .help = "file to write the figures of all runs to, as comma-separated values; - prints them instead of words"},
 };
 /* clang-format on */

@@ -9,8 +9,10 @@
 #include "base/text.h"
 #include "kernels/error.h"
 #include "report/grid.h"
+#include "report/picture.h"
 #include "results/results.h"
 
+#include <ctype.h>
 #include <glob.h>
 #include <math.h>
 #include <stdlib.h>
@@ -78,6 +80,27 @@ static double bucket_of(const cJSON *run, const cJSON *implementation)
                                                                                : bytes / 0x1p20;
 }
 
+/* What joins the ranks: its name, if it was given one, or what sends and between how many hosts; and their machine.
+ * What the run does not say is left empty. */
+static void read_place(struct grid_point *point, const cJSON *run)
+{
+    const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run, "derived");
+    const cJSON *gpu = cJSON_GetObjectItemCaseSensitive(derived, "gpu");
+    const cJSON *hosts = cJSON_GetObjectItemCaseSensitive(run, "hosts"), *host = hosts ? hosts->child : NULL;
+    const char *link = json_string(cJSON_GetObjectItemCaseSensitive(run, "environment"), "DDPBENCH_LINK");
+    const char *comm = json_string(derived, "comm");
+    double n = json_number(derived, "host_count");
+    snprintf(point->machine, sizeof point->machine, "%s", json_string(gpu ? gpu : host, gpu ? "name" : "cpu"));
+    if (point->ranks == 1)
+        return;
+    if (*link)
+        snprintf(point->link, sizeof point->link, "%s", link);
+    else if (*comm && n >= 1)
+        snprintf(point->link, sizeof point->link, "%s on %.0f host%s", comm, n, text_plural((size_t)n));
+    for (char *c = point->link; *c; c++)
+        *c = iscntrl((unsigned char)*c) ? ' ' : *c;
+}
+
 /* Puts a run into the grid, at a point whose ranks and model are known, and its figures into sweep.csv. */
 static int take_run(struct grid *grid, FILE *csv, struct grid_point *point, size_t repeat,
                     const struct saved_run *saved)
@@ -88,6 +111,13 @@ static int take_run(struct grid *grid, FILE *csv, struct grid_point *point, size
     snprintf(point->implementation, sizeof point->implementation, "%s", json_string(implementation, "name"));
     snprintf(point->strategy, sizeof point->strategy, "%s", json_string(implementation, "strategy"));
     point->bucket_mb = bucket_of(saved->run, implementation);
+    const cJSON *collective, *collectives = cJSON_GetObjectItemCaseSensitive(implementation, "collectives");
+    cJSON_ArrayForEach(collective, collectives)
+    {
+        point->tensors += (size_t)json_number(collective, "tensors");
+    }
+    point->buckets = (size_t)cJSON_GetArraySize(collectives);
+    read_place(point, saved->run);
     const struct figure *step = figures_find(&saved->figures, point->implementation, "step", 0);
     const struct figure *tokens = figures_find(&saved->figures, point->implementation, "tokens_per_second", 0);
     if (cJSON_GetArraySize(all) != 1 || !step || !(step->value > 0))
@@ -135,7 +165,7 @@ static int read_runs(struct grid *grid, FILE *csv, const char *directory, FILE *
 struct row {
     struct grid_point point;
     const char *mark;
-    char bucket[24], ratio[CELL];
+    char bucket[24], interval[CELL], ratio[CELL], ratio_interval[CELL];
 };
 
 #define FIELD(field) offsetof(struct row, field)
@@ -145,25 +175,37 @@ static const struct column columns[] = {
     {"implementation", "implementation", COLUMN_CHARS, FIELD(point.implementation), NULL, 0, -18, 0},
     {"bucket", "bucket MiB", COLUMN_CHARS, FIELD(bucket), NULL, 0, 10, 0},
     {"step", "step ms", COLUMN_REAL, FIELD(point.mean_s), "s", 1e3, 10, -4},
-    {"step_95", "[95 % interval]", COLUMN_INTERVAL, FIELD(point.interval_s), "s", 1e3, -19, -4},
+    {"step_95", "[95 % interval]", COLUMN_CHARS, FIELD(interval), NULL, 0, -19, 0},
     {"n", "n", COLUMN_COUNT, FIELD(point.n), "1", 0, 3, 0},
     {"to_best", "/ best", COLUMN_CHARS, FIELD(ratio), NULL, 0, 7, 0},
-    {"to_best_95", "[95 %]", COLUMN_INTERVAL, FIELD(point.to_best.ci_low), "1", 0, -14, 3},
+    {"to_best_95", "[95 %]", COLUMN_CHARS, FIELD(ratio_interval), NULL, 0, -14, 0},
     {"tokens_per_second", "tokens/s", COLUMN_REAL, FIELD(point.tokens_mean_s), "1/s", 0, 9, 0},
     /* with several numbers of ranks only: */
     {"efficiency", "efficiency", COLUMN_REAL, FIELD(point.efficiency), "1", 0, 10, 3},
 };
 /* clang-format on */
 
+/* n/a where there is none. */
+static void print_interval(char text[CELL], double low, double high, int decimals)
+{
+    snprintf(text, CELL, isfinite(low) && isfinite(high) ? "[%.*f, %.*f]" : "n/a", decimals, low, decimals, high);
+}
+
 static struct row row_of(const struct grid_point *p)
 {
     struct row row = {.point = *p, .mark = p->verdict == GRID_TIED ? "=" : ""};
+    double high_ms = 1e3 * p->interval_s[1];
     snprintf(row.bucket, sizeof row.bucket, isfinite(p->bucket_mb) ? "%.10g" : "-", p->bucket_mb);
+    print_interval(row.interval, 1e3 * p->interval_s[0], high_ms,
+                   high_ms < 10    ? 3
+                   : high_ms < 100 ? 2
+                                   : high_ms < 1000);
     text_ratio(row.ratio, p->to_best.ratio);
+    print_interval(row.ratio_interval, p->to_best.ci_low, p->to_best.ci_high, 3);
     if (p->verdict == GRID_BEST || p->verdict == GRID_ONLY) {
         row.mark = "*";
         strcpy(row.ratio, p->verdict == GRID_BEST ? "best" : "only");
-        row.point.to_best.ci_low = row.point.to_best.ci_high = NAN;
+        *row.ratio_interval = 0;
     }
     return row;
 }
@@ -201,15 +243,24 @@ static void conclude(FILE *out, const struct grid_point *point, size_t n)
     fprintf(out, ".\n");
 }
 
+/* The title of a group: what it is about. */
+static const char *group_title(char title[600], const struct grid_point *p)
+{
+    snprintf(title, 600, "%zu rank%s, model %s%s%s%s%s", p->ranks, text_plural(p->ranks), p->model,
+             *p->link ? ", link: " : "", p->link, *p->machine ? ", machine: " : "", p->machine);
+    return title;
+}
+
 static void print_group(FILE *out, const struct grid_point *point, size_t n, int scales)
 {
-    char title[200];
+    char title[600];
+    const struct grid_point *bucket = grid_best_bucket(point, n);
+    const char *edge = picture_edge(point, n);
     struct row *row = allocate(n, sizeof *row);
     for (size_t i = 0; i < n; i++)
         row[i] = row_of(&point[i]);
-    snprintf(title, sizeof title, "%zu rank%s, model %s", point->ranks, text_plural(point->ranks), point->model);
     cJSON *json = table_json(&(struct table){.key = "grid",
-                                             .title = title,
+                                             .title = group_title(title, point),
                                              .column = columns,
                                              .columns = sizeof columns / sizeof *columns - !scales,
                                              .row = row,
@@ -217,72 +268,10 @@ static void print_group(FILE *out, const struct grid_point *point, size_t n, int
                                              .row_bytes = sizeof *row});
     table_print(out, json);
     conclude(out, point, n);
+    if (edge)
+        fprintf(out, "%s is %s.\n", bucket->implementation, edge);
     cJSON_Delete(json);
     free(row);
-}
-
-/* ---- data for pictures of step time against bucket size ---- */
-
-static void print_point(FILE *out, double x, const struct grid_point *p, int with_interval)
-{
-    int has = with_interval && isfinite(p->interval_s[0]);
-    fprintf(out, "%.10g\t%.9g\t%.9g\t%.9g\n", x, 1e3 * p->mean_s, 1e3 * (has ? p->interval_s[0] : p->mean_s),
-            1e3 * (has ? p->interval_s[1] : p->mean_s));
-}
-
-/* The point of an implementation with the smallest bucket above `mb`, or NULL. */
-static const struct grid_point *next_bucket(const struct grid_point *point, size_t n, const char *name, double mb)
-{
-    const struct grid_point *next = NULL;
-    for (const struct grid_point *p = point; p < point + n; p++)
-        if (p->bucket_mb > mb && (!next || p->bucket_mb < next->bucket_mb) && !strcmp(p->implementation, name))
-            next = p;
-    return next;
-}
-
-/* The points, sorted by their steps, as blocks of lines, two empty lines between them: the best bucket as x, y, words;
- * then for each implementation its name, and lines of x (MiB), mean step and the ends of its interval (ms). One without
- * buckets is a horizontal line, with its interval at a place of its own at the right. No file if none has buckets.
- * Returns 0; or -1, reported. */
-static int write_picture(const char *directory, const struct grid_point *point, size_t n)
-{
-    const struct grid_point *best = NULL;
-    double least = INFINITY, most = 0;
-    char step[CELL], file[200], *text;
-    size_t length;
-    int lines = 0;
-    for (size_t i = n; i-- > 0;)
-        if (isfinite(point[i].bucket_mb)) {
-            best = &point[i];
-            least = fmin(least, point[i].bucket_mb);
-            most = fmax(most, point[i].bucket_mb);
-        }
-    if (!best)
-        return 0;
-    FILE *out = report_text_begin(&text, &length);
-    double space = most > least ? pow(most / least, 0.035) : 1.05;
-    fprintf(out, "best\n%.10g\t%.9g\tbest bucket: %.10g MiB, %s\n", best->bucket_mb, 1e3 * best->mean_s,
-            best->bucket_mb, text_value_like(step, best->mean_s, "s", best->mean_s));
-    for (size_t i = 0; i < n; i++) {
-        const char *name = point[i].implementation;
-        int buckets = isfinite(point[i].bucket_mb);
-        if (buckets && next_bucket(point, i, name, 0))
-            continue; /* it has had its block */
-        fprintf(out, "\n\n%s\n", name);
-        if (buckets)
-            for (const struct grid_point *p = next_bucket(point, n, name, 0); p;
-                 p = next_bucket(point, n, name, p->bucket_mb))
-                print_point(out, p->bucket_mb, p, 1);
-        else {
-            print_point(out, least / space, &point[i], 0);
-            print_point(out, most * pow(space, ++lines), &point[i], 1);
-        }
-    }
-    report_text_end(out);
-    snprintf(file, sizeof file, "sweep-%zu-%s.tsv", point->ranks, point->model);
-    int status = files_replace(directory, file, text);
-    free(text);
-    return status;
 }
 
 /* ---- all of them ---- */
@@ -291,10 +280,11 @@ static int write_picture(const char *directory, const struct grid_point *point, 
 static int print_grid(FILE *out, const struct grid *grid, const char *directory)
 {
     int scales = grid->point[0].ranks != grid->point[grid->n - 1].ranks, status = 0;
+    char title[600];
     for (size_t first = 0, end; first < grid->n && !status; first = end) {
         end = grid_group_end(grid, first);
         print_group(out, &grid->point[first], end - first, scales);
-        status = write_picture(directory, &grid->point[first], end - first);
+        status = picture_write(directory, &grid->point[first], end - first, group_title(title, &grid->point[first]));
     }
     fprintf(
         out,
@@ -302,7 +292,8 @@ static int print_grid(FILE *out, const struct grid *grid, const char *directory)
         "of the\nratios to the best (*) in the same repeat. =: not significantly different from the best at the 5 %% "
         "level "
         "(paired t test\nof the logarithms, adjusted by Holm over all pairs of these ranks and model); --repeats "
-        "narrows the intervals.\n");
+        "narrows the intervals.\nn/a: an interval over the runs needs %d repeats.\n",
+        GRID_REPEATS);
     if (scales)
         fprintf(out, "efficiency: tokens per second and rank, over those of the same row on the fewest ranks.\n");
     return status;

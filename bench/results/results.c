@@ -22,7 +22,7 @@ extern char **environ;
 
 /* clang-format off */
 static const struct option rows[] = {
-    {.name = "output", .common = 1, .kind = &option_text, .offset = FIELD(output), .initial = "",
+    {.name = "output", .common = 1, .kind = &option_path, .offset = FIELD(output), .initial = "",
      .help = "result directory; default results/<time>[-<label>]"},
     {.name = "label", .kind = &option_label, .offset = FIELD(label), .initial = "",
      .help = "a name for this run, kept in its results"},
@@ -106,10 +106,11 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
 static void add_environment(cJSON *json)
 {
     /* not all of SLURM_J: SLURM_JWT is a password */
-    static const char *const allowed[] = {"OMP_",        "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
-                                          "KMP_",        "MPIR_",          "MPICH",     "UCX_",       "FI_",
-                                          "HYDRA_",      "GLIBC_TUNABLES", "CUDA_",     "NCCL_",      "SLURM_JOB_ID",
-                                          "SLURM_JOB_N", "SLURM_JOB_CPUS", "SLURM_N",   "SLURM_CPUS", "SLURM_STEP"};
+    static const char *const allowed[] = {"OMP_",         "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
+                                          "KMP_",         "MPIR_",          "MPICH",     "UCX_",       "FI_",
+                                          "HYDRA_",       "GLIBC_TUNABLES", "CUDA_",     "NCCL_",      "SLURM_JOB_ID",
+                                          "SLURM_JOB_N",  "SLURM_JOB_CPUS", "SLURM_N",   "SLURM_CPUS", "SLURM_STEP",
+                                          "DDPBENCH_LINK"};
     cJSON *environment = cJSON_AddObjectToObject(json, "environment");
     for (char **e = environ; *e; e++)
         for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)

@@ -18,7 +18,7 @@ static const struct option rows[] = {
      .help = "of each operation on the CPU"},
     {.name = "quick", .kind = &option_flag, .offset = FIELD(quick),
      .help = "small sizes and few repeats, to see that it runs"},
-    {.name = "tsv", .kind = &option_text, .offset = FIELD(tsv_path), .initial = "",
+    {.name = "tsv", .kind = &option_path, .offset = FIELD(tsv_path), .initial = "",
      .help = "also write the figures to this file, separated by tabs"},
 };
 /* clang-format on */

@@ -34,7 +34,7 @@ static const struct option model_rows[] = {
 static const struct option strategy_rows[] = {
     {.name = "implementations", .common = 1, .kind = &option_strategies, .offset = WORKLOAD(strategies),
      .initial = "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed",
-     .help = "what to compare: names from the list below, each NAME or LABEL=NAME"},
+     .value_name = "IMPLEMENTATIONS", .help = "what to compare: names from the list below, each NAME or LABEL=NAME"},
     {.name = "bucket-size-mb", .common = 1, .kind = &option_buckets, .offset = WORKLOAD(bucket_sizes),
      .initial = "100", .low = 1e-5, .high = 1e6,
      .help = "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed of each"},
@@ -48,7 +48,7 @@ static const struct option batch_rows[] = {
      .high = 1e9, .help = "sequences of each rank instead (weak scaling); 0: use --batch-size"},
     {.name = "grad-accumulation", .kind = &option_count, .offset = FIELD(grad_accumulation), .initial = "1", .low = 1,
      .high = 1e6, .help = "micro-batches a step; gradients are reduced in the last one only"},
-    {.name = "data", .common = 1, .kind = &option_text, .offset = FIELD(data), .initial = "synthetic",
+    {.name = "data", .common = 1, .kind = &option_path, .offset = FIELD(data), .initial = "synthetic",
      .help = "synthetic, or a file: *.bin holds 16-bit tokens, any other file is read as bytes"},
     {.name = "seed", .kind = &option_count, .offset = FIELD(seed), .initial = "0", .high = HUGE_COUNT,
      .help = "fixes initial weights and the order of the data"},

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # help.sh - what each command's --help and --help all print: every option with its default and bounds is what
-# tests/support/help says, word for word, so that no default changes unseen.
+# tests/support/help says, word for word, so that no default changes unseen; and is in its manual page and its completion.
 set -euo pipefail
 
 usage() {
@@ -17,12 +17,28 @@ END
 # options FILE: how many options a help lists
 options() { grep -cE '^  --[a-z]' "$1"; }
 
-for name in benchmark allreduce compare report; do
+succeeds "manual pages and completion are made" "$root/launch/man/pages.sh" "$program" . "$root"/launch/{netlab,run,sweep}.sh
+# offered WORD...: what bash offers for the last word
+offered() { COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && _ddpbench && echo "${COMPREPLY[*]}"; }
+# shellcheck source=/dev/null
+. ./ddpbench
+# in_page OPTION PAGE: as the page writes it
+in_page() { grep -qF "\\fB${1//-/\\-}\\fR" "$2"; }
+
+for name in benchmark $("$program" --help | sed -nE 's/.*ddpbench ([a-z]+) .*; has a --help$/\1/p'); do
     command=("$name")
     [ "$name" != benchmark ] || command=()
     "$program" "${command[@]}" --help all >all.txt
     "$program" "${command[@]}" --help >common.txt
     succeeds "$name --help all is as it is kept" diff "$root/tests/support/help/$name.txt" all.txt
+    "$program" "${command[@]}" --help rows >rows.txt
+    page=man1/ddpbench${command:+-$name}.1 lacking=
+    while IFS=$'\t' read -r option _; do
+        option=--$option
+        in_page "$option" "$page" || lacking+=" $option (page)"
+        [[ " $(offered ddpbench "${command[@]}" "$option") " == *" $option "* ]] || lacking+=" $option (completion)"
+    done < <(sed -n 's/^\t//p' rows.txt)
+    is "each option of $name is in its manual page and its completion" "$(grep -c '^	' rows.txt)$lacking" "$(($(options all.txt) - 2))"
     succeeds "$name --help is short" [ "$(options common.txt)" -le 20 ]
     succeeds "$name --help says where the rest is" grep -q -- '--help all' common.txt
     status=0
@@ -32,4 +48,25 @@ for name in benchmark allreduce compare report; do
 done
 succeeds "most options of the benchmark are left for --help all" \
     [ "$(options "$root/tests/support/help/benchmark.txt")" -gt 40 ]
+
+# ---- manual pages and completion ----
+
+is "a page for each command and each script" "$(cd man1 && echo *)" "ddpbench-allreduce.1 ddpbench-compare.1 \
+ddpbench-netlab.1 ddpbench-report.1 ddpbench-run.1 ddpbench-sweep.1 ddpbench.1"
+for heading in NAME SYNOPSIS DESCRIPTION COMMANDS OPTIONS "EXIT STATUS" FILES "SEE ALSO"; do
+    succeeds "ddpbench(1) has $heading" grep -qE "^[.]SH \"?$heading\"?$" man1/ddpbench.1
+done
+if command -v groff >/dev/null; then
+    is "groff has nothing to object to" "$(groff -man -ww -z man1/* 2>&1)" ""
+elif command -v mandoc >/dev/null; then
+    is "mandoc has nothing to object to" "$(mandoc -T lint -W error man1/* 2>&1)" ""
+else
+    echo "skip - what groff says of the pages: there is no groff and no mandoc"
+fi
+is "choices are completed" "$(offered ddpbench --device = c)" "cpu cuda"
+is "parts of a list" "$(offered ddpbench --implementations none,ddp_f)" "none,ddp_flat"
+is "commands, also behind a launcher" "$(offered mpirun -n 2 build/ddpbench allr)" allreduce
+is "a command's letters" "$(offered ddpbench allreduce -d b)" bf16
+is "scripts" "$(offered ddpbench-sweep --rep) $(offered ddpbench-netlab u)" "--repeats --report-only up"
+is "and where nothing is known, files" "$(offered ddpbench --data '') $(complete -p ddpbench)" " complete -o default -F _ddpbench ddpbench"
 exit $failed

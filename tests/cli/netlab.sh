@@ -67,6 +67,8 @@ check "run takes fewer ranks than nodes" 0 '^ddpb-n1 $' hosts -n 1
 check "run refuses more ranks than nodes" 2 'one rank a node' "$netlab" run -n 3 -- true
 check "run hands on the exit status" 7 '' "$netlab" run -- sh -c 'exit 7'
 check "a node sees only its own devices" 0 '^eth0 lo $' "$netlab" run -n 1 -- sh -c 'ls /sys/class/net | tr "\n" " "'
+# shellcheck disable=SC2016 # meant for the shell there
+check "and which link it is on, for its results" 0 '^emulated 20mbit$' "$netlab" run -n 1 -- sh -c 'echo "$DDPBENCH_LINK"'
 for program in mpi/parity mpi/comm; do # on hosts of their own, over TCP
     if [ -x "$build/tests/$program" ]; then
         check "$program passes across the nodes" 0 '^100%: Checks: [1-9]' "$netlab" run -- "$build/tests/$program"

@@ -83,7 +83,7 @@ for tool in "$nsys" "$ncu"; do
 done
 
 mkdir less
-for name in bash dirname basename mkdir timeout; do ln -s "$(command -v $name)" less/$name; done
+for name in bash dirname realpath basename mkdir timeout; do ln -s "$(command -v $name)" less/$name; done
 cp bin/measured less
 for name in nsys ncu; do
     MPIRUN='' PATH=$temporary/less CUDA_HOME=/nowhere try "$root/launch/$name.sh" -- measured

@@ -88,17 +88,20 @@ is "--help" "$status $(head -n 1 printed)" "0 Usage: ddpbench report DIR... [OPT
 
 # ---- a sweep whose step times are known ----
 
-# made_up RANKS NAME STRATEGY BUCKET STEP...: complete runs with these step times in ms, - for one that is not there.
+# made_up RANKS NAME STRATEGY BUCKET STEP...: complete runs with these step times in ms, - for one that is not there; of
+# the sweep $sweep, over $link.
+sweep=known link=
 made_up() {
     local ranks=$1 name=$2 strategy=$3 bucket=$4 repeat=0 step directory version='"schema_version": 2, "mode": "benchmark"'
     shift 4
     for step in "$@"; do
         repeat=$((repeat + 1))
         [ "$step" != - ] || continue
-        directory=known/ranks=$ranks/model=m/$name${bucket:+-$bucket}/repeat-$repeat
+        directory=$sweep/ranks=$ranks/model=m/$name${bucket:+-$bucket}/repeat-$repeat
         mkdir -p "$directory"
         cat >"$directory/run.json" <<END
-{$version, "label": "", "configuration": {"bucket-size-mb": "$bucket"}, "derived": {"host_count": 1, "threads": 1},
+{$version, "label": "", "configuration": {"bucket-size-mb": "$bucket"}, "derived": {"host_count": 1, "threads": 1, "comm": "mpi"},
+"hosts": {"h": {"cpu": "Some(R) CPU @ 1.0GHz"}}, "environment": {"DDPBENCH_LINK": "$link"},
 "implementations": [{"name": "$name", "strategy": "$strategy"${bucket:+, \"bucket_bytes\": 1}}]}
 END
         cat >"$directory/summary.json" <<END
@@ -121,24 +124,28 @@ cp -r known copy
 try "$program" report known
 is "a sweep is reported" "$status $(head -n 1 printed)" "0 known: 22 runs of a sweep"
 row() { sed -nE "s/^([ *=]) +($1 .*)/\\1 \\2/p" printed | sed -n "${2:-1}p" | tr -s ' ' | sed 's/ *$//'; }
-is "the best" "$(row best)" "* best - 11.00 [8.516, 13.48] 3 best 1100 1.000"
+is "the best" "$(row best)" "* best - 11.00 [8.52, 13.48] 3 best 1100 1.000"
 is "twice the best" "$(row twice)" " twice 0.5 22.00 [17.03, 26.97] 3 2.000 [2.000, 2.000] 2200 1.000"
-is "a noisy one" "$(row noisy)" "= noisy 4 11.77 [5.939, 17.59] 3 1.059 [0.734, 1.528] 1177 1.000"
-is "one that is slower only without Holm" "$(row close)" "= close - 12.18 [8.529, 15.84] 3 1.105 [1.026, 1.191] 1218 1.000"
-is "none is no candidate" "$(row none)" " none - 10.00 [7.516, 12.48] 3 0.909 [0.888, 0.930] 1000 1.000"
-is "more ranks, and how they scale" "$(row best 2)" "* best - 11.00 [8.516, 13.48] 3 only 1100 0.500"
-is "two repeats decide nothing" "$(row two)" " two - 11.00 2 1.000 1100 1.000"
+is "a noisy one" "$(row noisy)" "= noisy 4 11.77 [5.94, 17.59] 3 1.059 [0.734, 1.528] 1177 1.000"
+is "one that is slower only without Holm" "$(row close)" "= close - 12.18 [8.53, 15.84] 3 1.105 [1.026, 1.191] 1218 1.000"
+is "none is no candidate" "$(row none)" " none - 10.00 [7.52, 12.48] 3 0.909 [0.888, 0.930] 1000 1.000"
+is "more ranks, and how they scale" "$(row best 2)" "* best - 11.00 [8.52, 13.48] 3 only 1100 0.500"
+is "two repeats decide nothing" "$(row two)" " two - 11.00 n/a 2 1.000 n/a 1100 1.000"
 is "and the report says so" "$(grep -cx 'Fewer than 3 repeats: no intervals and no verdict; use --repeats 3 or more[.]' printed)" 1
 is "one candidate" "$(grep '^Nothing' printed)" "Nothing to compare: the only candidate is best, 11 ms a step (n = 3 runs)."
-is "ranks in order" "$(sed -nE 's/^([0-9]+) ranks?, model m$/\1/p' printed | tr '\n' ' ')" "2 4 10 "
+is "ranks in order" "$(sed -nE 's/^([0-9]+ ranks?, model m, .*)/\1/p' printed | tr '\n' ';')" \
+    "$(printf '%s ranks, model m, link: mpi on 1 host, machine: Some(R) CPU @ 1.0GHz;' 2 4 10)"
 is "the sentence" "$(sed -n 's/^Best: best, //p' printed | head -n 1)" \
     "11 ms a step (n = 3 runs); not significantly different from it: noisy at 4 MiB; close."
 is "sweep.csv names its columns" "$(head -n 1 known/sweep.csv)" "ranks,model,implementation,bucket_size_mb,repeat,strategy,\
 hosts,threads,subject,name,bytes,unit,value,low,high,n,better,judged"
 is "and has a row for each figure" "$(tail -n +2 known/sweep.csv | wc -l) $(grep -c '^2,m,noisy,4,3,ddp_bucketed,1,1,noisy,step,,s,0[.]0144' known/sweep.csv)" "44 1"
-is "there are data of a picture where there are buckets" "$(cd known && echo ./*.tsv)" "./sweep-2-m.tsv"
-is "of the best bucket" "$(sed -n 2p known/sweep-2-m.tsv | tr '\t' ' ')" "4 11.7666667 best bucket: 4 MiB, 11.77 ms"
-is "and a series for each implementation" "$(grep -cE '^(best|none|close|twice|noisy)$' known/sweep-2-m.tsv) $(grep -c '^0.5' known/sweep-2-m.tsv)" "6 1"
+picture=sweep_m_2-ranks_mpi-on-1-host_Some-CPU-1.0GHz.tsv
+is "there are data of a picture where there are buckets" "$(cd known && echo ./*.tsv)" "./$picture"
+is "the words on it" "$(grep '^#' known/$picture | tr '\t\n' ' ;')" "# title 2 ranks, model m, link: mpi on 1 host, \
+machine: Some(R) CPU @ 1.0GHz;# verdict best: best (11 ms); as good (not significantly slower): 4 MiB, close;# note ;# intervals 1;# sizes 0.5 4 ;"
+is "a series for each implementation" "$(grep -cE '^(best|none|close|twice|noisy)$' known/$picture) $(grep -c '^0.5' known/$picture)" "5 1"
+is "the best and those as good are marked" "$(cut -sf5 known/$picture | tr -cd 012)" "00021010"
 cp printed words
 try "$program" report known --csv -
 is "all of its figures, by directory" "$(wc -l <printed) $(grep -c '^known/ranks=2/model=m/noisy-4/repeat-3,,noisy,step,' printed)" "45 1"
@@ -149,6 +156,20 @@ is "a path may end with /" "$(tail -n +2 printed | cmp - <(tail -n +2 words) && 
 mv copy 'a [*]?\ sweep'
 try "$program" report 'a [*]?\ sweep'
 is "and hold any character" "$(tail -n +2 printed | cmp - <(tail -n +2 words) && echo same)" same
+
+# the best bucket is the smallest, of runs over a link with a name; then there are too few to call it the best
+sweep=edge link='fast, 2 ms'
+made_up 2 b ddp_bucketed 1 10 11 12
+made_up 2 b ddp_bucketed 2 12 13.1 14
+made_up 3 b ddp_bucketed 1 10 11
+made_up 3 b ddp_bucketed 2 12 13
+link=slow made_up 3 none none '' 10
+try "$program" report edge
+is "a bucket size at the edge is named" "$(grep -n 'try' printed | cut -d: -f2-)" "b is best at the smallest size tried: try smaller."
+is "also on the picture" "$(sed -n 's/^# note\t//p' edge/sweep_m_2-ranks_fast-2-ms_*)" "best at the smallest size tried: try smaller"
+is "without intervals nothing is called the best" "$(sed -n 's/^# [vni][a-z]*\t//p' edge/sweep_m_3-ranks_several-links_*.tsv | tr '\n' ';')" \
+    "fewer than 3 repeats: no intervals, no verdict;;0;"
+is "nor marked, nor drawn with an interval" "$(cut -sf3-5 edge/sweep_m_3-ranks_* | grep -v '^[a-z# ]*[[:space:]]*$' | sort -u | grep -v '^#' | tr '\t' ' ')" "nan nan 0"
 
 mkdir -p nothing/ranks=2/model=m/ddp/repeat-1.failed
 refuses 1 "a sweep without a complete run" 'nothing: no run in it is complete' nothing

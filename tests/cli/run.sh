@@ -224,11 +224,11 @@ check 2 "threads of another kind in the environment" "OMP_NUM_THREADS is '2,1' i
 MPIRUN=/absent/mpiexec try "$run" -n 2 -- true
 check 1 "an MPIRUN that is not there" '^run.sh: MPIRUN=/absent/mpiexec: there is no such program$'
 mkdir few
-for tool in bash sh env awk sort taskset lscpu timeout cat true dirname; do
+for tool in bash sh env awk sort taskset lscpu timeout cat true dirname realpath; do
     ln -s "$(command -v $tool)" few/$tool
 done
 MPIRUN='' PATH=$temporary/few try "$(command -v bash)" "$run" -n 2 -- true
-check 1 "no MPI" '^run.sh: there is no mpiexec; launch/setup.sh installs MPICH'
+check 1 "no MPI" '^run.sh: there is no mpiexec; install one [(]package mpich[)]'
 try "$run" --help
 [ "$status" = 0 ] && [ ! -s said ] && grep -q '^Usage: launch/run.sh' printed && good=0 || good=1
 result "$good" "--help"

@@ -35,6 +35,7 @@ exec $root/launch/run.sh -n "\$ranks" -- "\$@"
 END
 chmod +x launcher
 grid+=(--launcher "$temporary/launcher {ranks}")
+grid+=(--link-name 'a bus')
 try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1 --threads 1
 check 0 "a sweep ends with status 0, and counts its runs" '^sweep.sh: 16 runs: 0 were there, 16 made, 0 failed'
 is "each point has a directory with all results" "$(find out -path '*/repeat-[12]/summary.json' | sort | sed 's/.*model=tiny.//' | tr '\n' ' ')" \
@@ -67,13 +68,18 @@ is "with the strategy behind a label" "$(cut -d, -f3,6-8 out/sweep.csv | tail -n
 is "also below small buckets and labels with -" "$(cut -d, -f1-4 out/sweep.csv | grep -E ',(a-b|x-1),' | sort -u | tr '\n' ' ')" \
     "1,tiny,a-b, 1,tiny,x-1,0.01 1,tiny,x-1,5e-05 2,tiny,a-b, 2,tiny,x-1,0.01 2,tiny,x-1,5e-05 "
 is "the tables have a row for each point" "$(grep -cE '^   (none|a-b|x-1) ' printed)" $points
+is "which names the link, where there are ranks to join" "$(sed -nE 's/^([12]) ranks?, model tiny(, link: .*)?, machine: .*/\1\2/p' printed | tr '\n' ' ')" \
+    "1 2, link: a bus "
 is "and two repeats decide nothing" "$(grep -c '^Fewer than 3 repeats' printed) $(grep -c '^Best: ' printed)" "2 0"
 if command -v gnuplot >/dev/null; then
-    for file in out/sweep-1-tiny.png out/sweep-2-tiny.png; do
-        is "$file is a picture" "$(head -c 8 "$file" | od -An -tx1)" " 89 50 4e 47 0d 0a 1a 0a"
+    for file in out/sweep_tiny_1-rank_[!a]*.png out/sweep_tiny_2-ranks_a-bus_*.png; do
+        is "$(cut -d_ -f1-4 <<<"$file") is a picture" "$(head -c 8 "$file" | od -An -tx1)" " 89 50 4e 47 0d 0a 1a 0a"
     done
-    is "and there as SVG" "$(grep -c '</svg>' out/sweep-1-tiny.svg out/sweep-2-tiny.svg | tr '\n' ' ')" "out/sweep-1-tiny.svg:1 out/sweep-2-tiny.svg:1 "
-    is "the SVG names the lines and the best bucket" "$(grep -oE '(none|best bucket: (0.01|5e-05) MiB)' out/sweep-2-tiny.svg | sed 's/: .*/:/' | sort -u | tr '\n' ' ')" "best bucket: none "
+    svg=$(echo out/sweep_tiny_2-ranks_a-bus_*.svg)
+    is "and there as SVG, which names lines and ticks and says that there are no intervals" "$(grep -oE \
+        '>(none|x-1|5e-05|0[.]01|2 ranks, model tiny, link: a bus|fewer than 3 repeats: no intervals|step, ms: mean over the runs)' "$svg" |
+        sort -u | tr '\n>' ' ,')" ",0.01 ,2 ranks, model tiny, link: a bus ,5e-05 ,fewer than 3 repeats: no intervals ,none ,step, ms: mean over the runs ,x-1 "
+    is "gnuplot had nothing to say" "$(grep -c warning said)" 0
 else
     echo "skip - pictures: there is no gnuplot"
 fi
@@ -82,10 +88,10 @@ for tool in bash timeout rm dirname realpath basename; do
     ! command -v $tool >/dev/null || ln -s "$(command -v $tool)" few/$tool
 done
 cp printed table
-rm -f out/sweep.csv out/sweep-*
+rm -f out/sweep.csv out/sweep_*
 PATH=$temporary/few try "$(command -v bash)" "$sweep" --report-only --output out --program "$program"
-check 0 "without gnuplot the report says how to get it" 'gnuplot: launch/setup.sh --plot'
-cmp -s printed table && [ "$(tail -n +2 out/sweep.csv | wc -l)" = "$(wc -l <expected)" ] && [ -s out/sweep-2-tiny.tsv ] && good=0 || good=1
+check 0 "without gnuplot the report says how to get it" 'pictures need gnuplot [(]package gnuplot-nox'
+cmp -s printed table && [ "$(tail -n +2 out/sweep.csv | wc -l)" = "$(wc -l <expected)" ] && [ "$(find out -name 'sweep_*.tsv' | wc -l)" = 2 ] && good=0 || good=1
 result $good "and the same tables, sweep.csv and the data for gnuplot are there"
 
 # ---- going on ----
@@ -208,6 +214,7 @@ refuse "a label that looks like a bucket" "'a-4' is also a at 4 MiB" --implement
 refuse "a model without a name" "expected a name, a colon and options" --model '--d-model 32'
 refuse "two models of one name" "'a' is listed twice" --model 'a:--d-model 32' --model 'a:--d-model 64'
 refuse "no repeats" "repeats 0: expected a whole number from 1" --repeats 0
+refuse "a link without a name" "link-name ' ': expected 1 to 60 printable" --link-name ' '
 refuse "a launcher without ranks" "write \{ranks\} where" --launcher mpirun
 refuse "a launcher that is not there" "there is no program '/absent'" --launcher '/absent {ranks}'
 refuse "what the sweep sets itself" "output is the sweep's" -- --output x

@@ -219,6 +219,20 @@ START_TEST(help_names_letters_and_defaults)
 }
 END_TEST
 
+START_TEST(rows_are_for_programs)
+{
+    char text[1024] = "";
+    struct values v;
+    FILE *out = fmemopen(text, sizeof text, "w");
+    ck_assert_int_eq(read_line(&v, "--help rows", NULL), 0);
+    option_table_help(out, &table, table.help);
+    fclose(out);
+    ck_assert_ptr_nonnull(strstr(text, "Numbers:\n\tmin-bytes\tb\tSIZE\t8\t\ta size\n\titers\tn\tN\t20\t\ta count\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\tcheck\tc\t\t\t\ta flag\n\tcolour\t-\tWORD\tgreen\tred|green|blue\tone of three\n"));
+}
+END_TEST
+
 START_TEST(help_shows_what_is_common_first)
 {
     char text[1024] = "";
@@ -292,6 +306,7 @@ int main(void)
     tcase_add_loop_test(tests, bad_words_are_refused, 0, sizeof refused / sizeof *refused);
     tcase_add_test(tests, words_go_to_their_taker);
     tcase_add_test(tests, help_names_letters_and_defaults);
+    tcase_add_test(tests, rows_are_for_programs);
     tcase_add_test(tests, help_shows_what_is_common_first);
     tcase_add_test(tests, the_table_knows_what_was_given);
     tcase_add_test(tests, every_value_is_recorded);

@@ -166,6 +166,27 @@ START_TEST(controls_alone)
 }
 END_TEST
 
+/* How three sizes of one implementation lie, the best of the given buckets and tensors; and a size of another. */
+static int edge_of(double mb, size_t buckets, size_t tensors)
+{
+    struct grid_point p[4] = {{.bucket_mb = 1}, {.bucket_mb = 2}, {.bucket_mb = 4}, {.bucket_mb = mb * 2}};
+    struct grid_point best = {.bucket_mb = mb, .buckets = buckets, .tensors = tensors};
+    strcpy(p[3].implementation, "another");
+    return grid_edge(p, 4, &best);
+}
+
+START_TEST(edges_beyond_which_nothing_changes_are_none)
+{
+    ck_assert_int_eq(edge_of(1, 3, 9), -1);
+    ck_assert_int_eq(edge_of(2, 3, 9), 0);
+    ck_assert_int_eq(edge_of(4, 3, 9), 1);
+    ck_assert_int_eq(edge_of(1, 0, 0), -1); /* not known */
+    ck_assert_int_eq(edge_of(1, 9, 9), 0);  /* a bucket a tensor */
+    ck_assert_int_eq(edge_of(4, 1, 9), 0);  /* one for all */
+    ck_assert_int_eq(grid_edge(&(struct grid_point){.bucket_mb = 1}, 1, &(struct grid_point){.bucket_mb = 1}), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("grid");
@@ -178,6 +199,7 @@ int main(void)
     tcase_add_test(all, intervals_by_student);
     tcase_add_test(all, efficiency_is_against_the_fewest_ranks);
     tcase_add_test(all, controls_alone);
+    tcase_add_test(all, edges_beyond_which_nothing_changes_are_none);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

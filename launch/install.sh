@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# install.sh - puts the program, the scripts that are of use beside it, manual pages and shell completion in place.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: launch/install.sh PROGRAM PREFIX [DESTDIR], by `make install`
+       launch/install.sh --uninstall PREFIX [DESTDIR], by `make uninstall`
+Below DESTDIR and PREFIX: bin/ddpbench, and as bin/ddpbench-NAME the scripts, which lie in share/ddpbench/launch; pages in
+share/man/man1, completion for bash and zsh where they look for it. share/ddpbench/files lists all of them, and what it
+lists is removed again, also before anything is installed over it.
+END
+}
+
+say() { echo "install.sh: $*" >&2; }
+
+scripts=(corpus ncu netlab nsys run sweep) # each a command
+read_by_them=(mpi.sh profiler.sh sweep.gp)
+
+# put MODE FILE PLACE: installs a file, and lists it.
+put() {
+    install -D -m "$1" "$2" "$root/$3"
+    echo "$3" >>"$list"
+}
+
+uninstall() {
+    local file
+    [ -e "$list" ] || return 0
+    while read -r file; do
+        rm -f "$root/$file"
+    done <"$list"
+    rm -f "$list"
+    rmdir "$root/share/ddpbench/launch" "$root/share/ddpbench" 2>/dev/null || true
+}
+
+install_all() {
+    local name work
+    work=$(mktemp -d)
+    # shellcheck disable=SC2064 # the name is known now
+    trap "rm -rf '$work'" EXIT
+    uninstall
+    mkdir -p "$root/bin" "$root/share/ddpbench"
+    : >"$list"
+    put 755 "$program" bin/ddpbench
+    for name in "${scripts[@]/%/.sh}" "${read_by_them[@]}"; do
+        # by the names that they have there, in what they say and where they look for the program
+        sed -E "s,[\$]here/\.\./build/ddpbench,\$here/../../../bin/ddpbench,; s,launch/([a-z]+)[.]sh,ddpbench-\1,g
+            s,build/ddpbench,ddpbench,g" "$here/$name" >"$work/$name"
+        put "$([ -x "$here/$name" ] && echo 755 || echo 644)" "$work/$name" "share/ddpbench/launch/$name"
+    done
+    for name in "${scripts[@]}"; do
+        ln -sfn "../share/ddpbench/launch/$name.sh" "$root/bin/ddpbench-$name"
+        echo "bin/ddpbench-$name" >>"$list"
+    done
+    local paths=("${scripts[@]/#/$here/}")
+    "$here/man/pages.sh" "$program" "$work" "${paths[@]/%/.sh}"
+    for name in "$work"/man1/*; do
+        put 644 "$name" "share/man/man1/${name##*/}"
+    done
+    put 644 "$work/ddpbench" share/bash-completion/completions/ddpbench
+    for name in "${scripts[@]}"; do
+        ln -sfn ddpbench "$root/share/bash-completion/completions/ddpbench-$name"
+        echo "share/bash-completion/completions/ddpbench-$name" >>"$list"
+    done
+    {
+        echo "#compdef ddpbench ${scripts[*]/#/ddpbench-}"
+        echo "autoload -U +X bashcompinit && bashcompinit"
+        echo ". '$prefix/share/bash-completion/completions/ddpbench'"
+        echo "_bash_complete -o default -F _ddpbench"
+    } >"$work/zsh"
+    put 644 "$work/zsh" share/zsh/site-functions/_ddpbench
+}
+
+case ${1:-} in
+--help) usage; exit 0 ;;
+--uninstall) program='' ;;
+-*) say "unknown option '$1'; known are --uninstall, --help"; exit 2 ;;
+*) program=${1:-} ;;
+esac
+[[ $# == [23] ]] || { usage >&2; exit 2; }
+prefix=$2
+[[ $prefix == /* ]] || { say "PREFIX '$prefix': expected an absolute path, such as /usr/local"; exit 2; }
+here=$(dirname "$(realpath "$0")")
+root=${3:-}$prefix
+list=$root/share/ddpbench/files
+if [ "$1" = --uninstall ]; then
+    [ -e "$list" ] || { say "nothing is installed in $root: there is no $list"; exit 1; }
+    uninstall
+    exit
+fi
+umask 022 # for directories, too
+[ -x "$program" ] || { say "there is no $program; run make first"; exit 1; }
+install_all

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# pages.sh - makes manual pages and shell completion of what the program and the scripts say themselves with --help.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: launch/man/pages.sh PROGRAM DIR [SCRIPT...]
+Writes DIR/man1/ddpbench.1, a page for each of the program's commands, such as ddpbench-report.1, and one for each SCRIPT,
+such as ddpbench-sweep.1 of sweep.sh; and DIR/ddpbench, completion of them all for bash.
+END
+}
+
+say() { echo "pages.sh: $*" >&2; }
+
+[ "${1:-}" != --help ] || { usage; exit 0; }
+[ $# -ge 2 ] || { usage >&2; exit 2; }
+here=$(dirname "$(realpath "$0")")
+program=$(realpath -e -- "$1") || { say "there is no program $1; run make first"; exit 1; }
+directory=$2
+shift 2
+export LC_ALL=C
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$directory/man1"
+
+# page NAME SUMMARY VARIABLE...: of the help in $work/NAME.
+page() {
+    local name=$1 summary=$2 others
+    shift 2
+    others=$(printf '%s\n' "${names[@]}" | grep -vxF "$name" | tr '\n' ' ')
+    awk -v name="$name" -v summary="$summary" -v version="$version" -v also="$others" "$@" -f "$here/man.awk" \
+        "$work/$name" >"$directory/man1/$name.1"
+}
+
+version=$("$program" --version)
+"$program" --help rows >"$work/ddpbench"
+names=(ddpbench) summaries=("a benchmark of data-parallel training, strategy by strategy")
+tables=(command= "$work/ddpbench")
+while IFS=$'\t' read -r command summary; do
+    "$program" "$command" --help rows >"$work/ddpbench-$command"
+    names+=("ddpbench-$command") summaries+=("$summary") tables+=("command=$command" "$work/ddpbench-$command")
+done < <(sed -nE 's/^       .*ddpbench ([a-z]+) .*   (.*); has a --help$/\1\t\2/p' "$work/ddpbench")
+commands=${#names[@]}
+for script in "$@"; do
+    name=ddpbench-$(basename "$script" .sh)
+    # its own words, but with the names by which it is called
+    bash "$script" --help | sed -E 's,launch/([a-z]+)[.]sh,ddpbench-\1,g; s,build/ddpbench,ddpbench,g' >"$work/$name"
+    names+=("$name") tables+=("script=$name" "$work/$name")
+    summaries+=("$(sed -nE '2s/^# [a-z_]+[.]sh - ([^:]*[^:.]).*/\1/p' "$script")")
+done
+for i in "${!names[@]}"; do
+    page "${names[i]}" "${summaries[i]}" -v files=$((i < commands))
+done
+{
+    awk -f "$here/completion.awk" "${tables[@]}"
+    cat "$here/completion.bash"
+    echo "complete -o default -F _ddpbench ${names[*]}" | sed "s/$(printf ' %s' "${names[@]:1:commands-1}")//"
+} >"$directory/ddpbench"

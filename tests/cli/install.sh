@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# install.sh - launch/install.sh: all works from an installed copy, from any directory; what was installed is listed, and
+# removed again without anything else.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] tests/cli/install.sh [--help] BUILD_DIR
+Installs BUILD_DIR/ddpbench below a directory of its own and runs it there. Prints ok, not ok or skip for each check.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+install=$root/launch/install.sh
+export MPIRUN="${mpirun[*]}"
+# files: those that are there, links included
+files() { (cd staged/usr && find . ! -type d | sed 's,^[.]/,,' | sort); }
+
+mkdir -p staged/usr/bin
+echo mine >staged/usr/bin/ddpbench-mine
+succeeds "it is installed" "$install" "$program" /usr "$temporary/staged"
+is "what is there is listed" "$(files)" "$(sort staged/usr/share/ddpbench/files <(printf '%s\n' bin/ddpbench-mine share/ddpbench/files))"
+files >before
+succeeds "it is installed again" "$install" "$program" /usr "$temporary/staged"
+is "which changes nothing" "$(files | cmp - before && echo same)" same
+
+# From here on only the installed copy is known.
+PATH=$temporary/staged/usr/bin:$PATH
+tiny='--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256'
+read -ra words <<<"$tiny"
+try ddpbench-run -n 1 -- ddpbench "${words[@]}" --implementations none,ddp --rounds 2 --output one
+check 0 "the program, by the script that starts ranks" '^run.sh: 1 rank on this machine'
+try ddpbench-sweep --implementations ddp,ddp_bucketed --bucket-size-mb 0.01,0.02 --ranks 1 --model "tiny:$tiny" --rounds 2 --repeats 1 --output sweep
+check 0 "a sweep finds program, launcher and what draws its pictures" '^sweep.sh: 3 runs: 0 were there, 3 made, 0 failed'
+if command -v gnuplot >/dev/null; then
+    is "and draws them" "$(find sweep -maxdepth 1 -name '*.png' | wc -l)" 1
+else
+    echo "skip - and draws them: there is no gnuplot"
+fi
+ln -s "$(command -v true)" staged/usr/bin/nsys
+try ddpbench-nsys --dry-run -n 2 -- ddpbench --profile
+is "a tool finds what starts ranks" "$status $(grep -c "$temporary/staged/usr/share/ddpbench/launch/run.sh -n 2" printed)" "0 1"
+rm staged/usr/bin/nsys
+for name in corpus ncu netlab nsys run sweep; do
+    try "ddpbench-$name" --help
+    is "ddpbench-$name calls itself and others by the names that they have there" \
+        "$status $(sed -nE "1s/^Usage: (ddpbench-[a-z]+) .*/\1/p" printed) $(grep -cE 'launch/|build/' printed)" "0 ddpbench-$name 0"
+done
+is "nothing names what is in the source tree alone" "$(grep -rlE 'launch/|build/' staged/usr/share/ddpbench/launch)" ""
+if command -v man >/dev/null; then
+    try man -M staged/usr/share/man -w ddpbench ddpbench-report ddpbench-sweep
+    is "man finds its pages" "$status $(wc -l <printed)" "0 3"
+else
+    echo "skip - man finds its pages: there is no man"
+fi
+is "bash finds completion for each command" \
+    "$(cd staged/usr/share/bash-completion/completions && for name in *; do bash -c ". ./$name && complete -p $name"; done | wc -l)" 7
+
+try "$install" --uninstall /usr "$temporary/staged"
+is "uninstalled, nothing is left but what was there" "$status $(files)" "0 bin/ddpbench-mine"
+try "$install" --uninstall /usr "$temporary/staged"
+check 1 "what is not installed cannot be uninstalled" '^install.sh: nothing is installed in .*/staged/usr'
+try "$install" "$program" usr "$temporary/staged"
+check 2 "a relative prefix is refused" "PREFIX 'usr': expected an absolute path"
+try "$install" absent /usr "$temporary/staged"
+check 1 "so is a program that is not there" 'there is no absent; run make first'
+exit "$failed"
