@@ -73,13 +73,18 @@ static int parse(struct command_line *line, int argc, char *const argv[])
 {
     run_options_add(&line->table, &line->run);
     profile_options_add(&line->table, &line->profile);
-    if (option_table_parse(&line->table, argc, argv))
+    return option_table_parse(&line->table, argc, argv);
+}
+
+/* Checks the rest; the sizes that were not given depend on what the ranks compute on. */
+static int check(struct command_line *line, int ranks, int on_gpus)
+{
+    struct training_options *training = &line->run.training;
+    training_options_use_preset(training, &line->table, on_gpus);
+    if (line->profile.profile ? profile_options_check(&line->profile, &line->table, training)
+                              : benchmark_options_check(training, &line->table))
         return -1;
-    if (line->table.help || line->table.version)
-        return 0;
-    if (line->profile.profile)
-        return profile_options_check(&line->profile, &line->table, &line->run.training);
-    return benchmark_options_check(&line->run.training, &line->table);
+    return training_options_fit(training, ranks) || rank_list_check(&line->profile.ranks, ranks) ? -1 : 0;
 }
 
 static void print_help(const struct option_table *table)
@@ -89,10 +94,10 @@ static void print_help(const struct option_table *table)
           "       ddpbench compare BASELINE... --candidate DIR...        whether runs got slower; has a --help\n"
           "       ddpbench report DIR...                                 a run or a sweep in words; has a --help\n\n"
           "Trains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
-          "what the strategies cost; or, with --profile, shows where the time of one of them goes. The defaults are\n"
-          "a GPU's; `make bench` has sizes for a laptop.\n",
+          "what the strategies cost; or, with --profile, shows where the time of one of them goes.\n",
           stdout);
     option_table_help(stdout, table, table->help);
+    workload_help_presets(stdout);
     training_options_help_implementations(stdout);
 }
 
@@ -108,8 +113,7 @@ static int run_training(const struct job *job, int argc, char *const argv[])
             printf("ddpbench %s\n", version_text());
         return OK;
     }
-    if (job_agree(job, training_options_fit(&line.run.training, job->size)) ||
-        job_agree(job, rank_list_check(&line.profile.ranks, job->size)))
+    if (job_agree(job, check(&line, job->size, open_device_wants_gpus(job, &line.run.device))))
         return USAGE;
     struct command command = {argc, argv, &line.table};
     int failed = line.profile.profile ? run_profile(job, &line.run, &line.profile, &command)

@@ -48,9 +48,9 @@ static void add_members(struct compare_run *run, const char *name, int kind)
         /* names of the run, and where its files go */
         "label", "output", "output-file", "profile-output-dir", "profile-sort", "thresholds", "trace-gzip",
         "trace-per-cycle", "timeout", "report-cputime", "iteration-times", "verbose", "SLURM_JOB_ID", "SLURM_JOB_NAME",
-        /* what follows from the configuration alone */
-        "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank", "timed_steps_per_block",
-        "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
+        /* what follows from the configuration alone, or gave it values that are recorded */
+        "preset", "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank",
+        "timed_steps_per_block", "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
     static const char *const environment[] = {"monitor-cpu",  "monitor-gpu",    "mpi_library", "blas",
                                               "blas_kernels", "cores_per_rank", NULL};
     const cJSON *item;
