@@ -92,7 +92,7 @@ train cpus "$on_cpu" 2 --device cpu
 train nccl "$program" 2 --device cuda --comm nccl
 close nccl cpus 1e-4
 # 16 MiB of pinned memory are for uploads; the gradient, 133 KiB, fits beside them once, and not once for each collective
-EMULATED_CUDA_GPUS=1 EMULATED_PINNED_MIB=17 train shared "$program" 2 --device cuda --share-gpu --implementations ddp_flat
+EMULATED_CUDA_GPUS=1 EMULATED_PINNED_MIB=17 train shared "$program" 2 --device cuda --share-gpu --implementations ddp_flat --bucket-size-mb auto
 close shared cpus 1e-4
 
 # ---- what can go wrong ----
