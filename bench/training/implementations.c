@@ -154,7 +154,7 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
             n++;
         }
     }
-    if (!buckets && sizes->n && strcmp(sizes->item[0].words, "auto") != 0)
+    if (!buckets && strcmp(sizes->item[0].words, "auto") != 0)
         return error_report("--bucket-size-mb: none of the implementations has buckets; %s has",
                             strategy_ddp_bucketed.name);
     return n;
