@@ -87,6 +87,10 @@ succeeds "of a preset one size is given; rounds end by --max-minutes" said_in_or
     '^model     4 layers, d_model 64,' '^A step is estimated .*; rounds go on for 1 s at most[.] Setting up '
 ! grep -q '^buckets ' said && good=0 || good=1
 result "$good" "without buckets nothing is said of them"
+mkdir -p "$temporary/half/run.json.tmp" # so that it fails once everything is allocated
+first --output "$temporary/half"
+said_in_order '^preset    laptop' '^A step is estimated ' '^ddpbench: .*run.json' >/dev/null && [ "$status" = 1 ] && good=0 || good=1
+result "$good" "the heading and the estimate come before memory is allocated"
 launch 2 --help
 [ "$status" = 0 ] && [ "$(grep -c '^Usage:' printed)" = 1 ] && [ ! -s said ] && good=0 || good=1
 result "$good" "--help is printed once, with exit status 0"
