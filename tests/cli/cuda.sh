@@ -75,6 +75,12 @@ is "bf16 is not fp32" "$(cmp -s bf16.losses fp32.losses && echo the same || echo
 
 try "$program" "${tiny[@]}" --device cuda --d-model 1024 --num-heads 2
 check 1 "heads wider than a GPU's attention takes" 'heads of width 512: on a GPU they are at most 256 wide'
+for device in cuda cpu; do
+    heads=12
+    [ $device = cuda ] || heads=4
+    try "$program" --device $device --d-model 770
+    check 2 "the preset on $device has $heads heads" "--num-heads $heads does not divide --d-model 770 "
+done
 try "$program" "${tiny[@]}" --device gpu
 check 2 "a device that there is not" '--device gpu: expected auto, cpu or cuda'
 try "$program" "${tiny[@]}" --device cpu --dtype bf16

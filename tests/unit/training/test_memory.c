@@ -71,7 +71,7 @@ START_TEST(what_is_named_fits)
             n = snprintf(line, sizeof line, "%s|", cases[_i].asked);
         if (words == 5 && !strcmp(word, "with"))
             n += snprintf(line + n, sizeof line - (size_t)n, "%s|%s|", second, its);
-        snprintf(more, sizeof more, "%.*s%s|%zu", n, line, option, strtoul(value, NULL, 10) + cases[_i].step);
+        snprintf(more, sizeof more, "%.*s%s|%zu", n, line, option, (size_t)strtoull(value, NULL, 10) + cases[_i].step);
         snprintf(line + n, sizeof line - (size_t)n, "%s|%s", option, value);
         ck_assert_msg(fits(line, 0.95 * bytes), "'%s' does not fit", line);
         ck_assert_msg(preset || !fits(more, 0.95 * bytes), "'%s' is not the most", line);
