@@ -91,17 +91,16 @@ all: setup
 	@$(MAKE) --no-print-directory program
 
 # ---- what users call ----
-# On GPUs the default model, otherwise one that suits a laptop. GPUs are counted when they are first asked for.
+# The sizes are a preset's. GPUs are counted when they are first asked for.
 GPUS = $(eval GPUS := $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c '^GPU '),0))$(GPUS)
-# On a CPU its steps are short, since many short blocks say more than a few long ones where the machine is not still.
-SIZES_cpu = --d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank $(BATCH)
-BATCH = 4
-SIZES_gpu = --dtype bf16 --batch-size-per-rank 16
+# On a CPU the steps of make bench are short, since many short blocks say more than a few long ones where the machine is
+# not still.
+SIZES_cpu = --preset laptop
+SIZES_gpu = --preset default --dtype bf16 --batch-size-per-rank 16
 BUCKETS_cpu = 0.5,1,4,16
 BUCKETS_gpu = 1,5,25,100
 BENCH_ON = $(if $(filter-out 0,$(GPUS)),gpu,cpu)
 SIZES = $(SIZES_$(BENCH_ON))
-bench: BATCH = 1
 bench: all
 	@launch/corpus.sh $(OUT)/corpus.txt
 	$(MPIRUN) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt) \
@@ -128,6 +127,7 @@ test-consumers: all
 	@MPIRUN="$(MPIRUN)" tests/consumers/run.sh $(OUT)
 
 # What tracing costs a step of the model of make bench: the last line of the controls, from 60 rounds.
+bench-profile: SIZES_cpu += --batch-size-per-rank 4
 bench-profile: all
 	@launch/corpus.sh $(OUT)/corpus.txt
 	rm -rf $(OUT)/bench-profile
@@ -153,7 +153,8 @@ bench-allreduce: all
 # a step of the default model on one thread and on two. PYTHON is one that has PyTorch and NumPy.
 PYTHON = python3
 PEER = MPIRUN="$(MPIRUN)" bench/peers/compare.sh --program $(OUT)/ddpbench --python $(PYTHON) $(ARGS) --implementations none
-PEER_STEP = --batch-size 1 --rounds 2 --steps-per-block 2
+PEER_STEP = --d-model 768 --num-layers 12 --num-heads 12 --d-ff 3072 --context-length 512 --vocab-size 10000 \
+	--batch-size 1 --rounds 2 --steps-per-block 2
 # backward takes about as long as the gradients on this link, as in launch/overlap.sh
 PEER_LINK = --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 --data build/corpus.txt \
 	--bucket-size-mb 0.25,0.5,1,25 --rounds 2 --steps-per-block 3

@@ -98,13 +98,18 @@ static int parse(struct command_line *line, int argc, char *const argv[])
 {
     run_options_add(&line->table, &line->run);
     profile_options_add(&line->table, &line->profile);
-    if (option_table_parse(&line->table, argc, argv))
+    return option_table_parse(&line->table, argc, argv);
+}
+
+/* Checks the rest; the sizes that were not given depend on what the ranks compute on. */
+static int check(struct command_line *line, int ranks, int on_gpus)
+{
+    struct training_options *training = &line->run.training;
+    training_options_use_preset(training, &line->table, on_gpus);
+    if (line->profile.profile ? profile_options_check(&line->profile, &line->table, training)
+                              : benchmark_options_check(training, &line->table))
         return -1;
-    if (line->table.help || line->table.version)
-        return 0;
-    if (line->profile.profile)
-        return profile_options_check(&line->profile, &line->table, &line->run.training);
-    return benchmark_options_check(&line->run.training, &line->table);
+    return training_options_fit(training, ranks) || rank_list_check(&line->profile.ranks, ranks) ? -1 : 0;
 }
 
 static void print_help(const struct option_table *table)
@@ -113,10 +118,10 @@ static void print_help(const struct option_table *table)
     for (size_t i = 0; i < COMMANDS; i++)
         printf("       %-52s   %s; has a --help\n", commands[i].usage, commands[i].summary);
     fputs("\nTrains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
-          "what the strategies cost; or, with --profile, shows where the time of one of them goes. The defaults are\n"
-          "a GPU's; `make bench` has sizes for a laptop.\n",
+          "what the strategies cost; or, with --profile, shows where the time of one of them goes.\n",
           stdout);
     option_table_help(stdout, table, table->help);
+    workload_help_presets(stdout);
     training_options_help_implementations(stdout);
     printf("\nExit status: 0 fine, 1 the run failed, 2 the command line is wrong.\n");
 }
@@ -133,8 +138,7 @@ static int run_training(const struct job *job, int argc, char *const argv[])
             printf("ddpbench %s\n", version_text());
         return OK;
     }
-    if (job_agree(job, training_options_fit(&line.run.training, job->size)) ||
-        job_agree(job, rank_list_check(&line.profile.ranks, job->size)))
+    if (job_agree(job, check(&line, job->size, open_device_wants_gpus(job, &line.run.device))))
         return USAGE;
     struct command command = {argc, argv, &line.table};
     int failed = line.profile.profile ? run_profile(job, &line.run, &line.profile, &command)

@@ -214,35 +214,41 @@ void model_destroy(struct model *model)
 
 /* ---- initial weights ---- */
 
-/* A uniform number in (0, 1), and the next state. */
-static double uniform(uint64_t *state)
+/* Numbers that stand for equal shares of a normal distribution cut off at 3: below number i lie i + 1/2 of QUANTILES
+ * shares. Each is found by Newton's method from the one before. The caller frees them. */
+enum { QUANTILES = 1 << 16 };
+static float *normal_quantiles(void)
 {
-    return ((double)(random_bits(*state += RANDOM_STEP) >> 11) + 0.5) * 0x1p-53;
-}
-
-/* Normal, cut off at 3, by Box and Muller. */
-static double truncated_normal(uint64_t *state)
-{
-    double x;
-    do {
-        double radius = sqrt(-2 * log(uniform(state)));
-        x = radius * cos(2 * 3.14159265358979323846 * uniform(state));
-    } while (fabs(x) > 3);
-    return x;
+    const double within = erf(3 / sqrt(2));
+    float *quantile = allocate(QUANTILES, sizeof *quantile);
+    double x = -3;
+    for (int i = 0; i < QUANTILES / 2; i++) {
+        double below = (1 - within) / 2 + within * (i + 0.5) / QUANTILES;
+        for (int again = 0; again < 4; again++)
+            x -= (erfc(-x / sqrt(2)) / 2 - below) * exp(x * x / 2) * sqrt(2 * 3.14159265358979323846);
+        quantile[i] = (float)x;
+        quantile[QUANTILES - 1 - i] = (float)-x;
+    }
+    return quantile;
 }
 
 void model_initialize(struct model *model, uint64_t seed)
 {
+    float *quantile = normal_quantiles();
     for (int i = 0; i < model->tensors; i++) {
         const struct tensor *t = &model->tensor[i];
-        double deviation = i == 0 ? 1 : sqrt(2 / (double)(t->rows + t->columns));
-        uint64_t state = (seed << 20) + (uint64_t)i * 0x2545f4914f6cdd1d;
+        float deviation = i == 0 ? 1 : (float)sqrt(2 / (double)(t->rows + t->columns));
+        uint64_t state = (seed << 20) + (uint64_t)i * 0x2545f4914f6cdd1d, bits = 0;
         float *w = allocate(t->count, sizeof *w);
-        for (size_t j = 0; j < t->count; j++)
-            w[j] = t->rows == 1 ? 1 : (float)(deviation * truncated_normal(&state));
+        for (size_t j = 0; j < t->count; j++, bits >>= 16) {
+            if (j % 4 == 0)
+                bits = random_bits(state += RANDOM_STEP);
+            w[j] = t->rows == 1 ? 1 : deviation * quantile[bits % QUANTILES];
+        }
         model->device->upload(model->weight + t->offset, w, t->count * sizeof *w);
         free(w);
     }
+    free(quantile);
     model_weights_changed(model);
 }
 

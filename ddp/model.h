@@ -85,7 +85,8 @@ void model_allocate(struct model *model, const struct device *device, float *gra
 void model_destroy(struct model *model); /* a zeroed model is fine */
 
 /* Fills the weights from the seed alone, the same on every rank: linear layers from a normal distribution of variance
- * 2 / (rows + columns), the embedding of variance 1, both cut off at three standard deviations; norms are 1. */
+ * 2 / (rows + columns), the embedding of variance 1, both cut off at three standard deviations, of which 16 random bits
+ * each choose one of 65536 quantiles, since large models have many; norms are 1. */
 void model_initialize(struct model *model, uint64_t seed);
 
 /* To be called after a change of model->weight: renews the copy that layers read. */

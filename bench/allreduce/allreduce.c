@@ -143,6 +143,8 @@ static void add_heading(const struct allreduce *a, cJSON *summary)
                      text_plural((size_t)a->threads), job->hosts, text_plural((size_t)job->hosts), machine, comm->name,
                      comm->on_device ? " (" : "", comm->on_device ? comm->progress : "", comm->on_device ? ")" : "",
                      blocking_name[o->overlap ? BLOCKING_YIELDS : timing_blocking(&a->endpoint, t->blocking)]);
+    if (*o->workload.preset_words)
+        results_add_line(summary, "heading", "# model: preset %s", o->workload.preset_words);
     if (o->overlap) {
         results_add_line(summary, "heading", "# %s", comm_kind_name[o->choice.kind]);
         return;
@@ -343,8 +345,10 @@ static void print_help(const struct option_table *table)
           "and bandwidth to the times. Options and columns are those of nccl-tests where it has them.\n",
           stdout);
     option_table_help(stdout, table, table->help);
-    if (table->help != HELP_COMMON)
+    if (table->help != HELP_COMMON) {
+        workload_help_presets(stdout);
         training_options_help_implementations(stdout);
+    }
     printf("\nExit status: 0 fine, 1 the run failed or a result was wrong, 2 the command line is wrong.\n");
 }
 
@@ -362,7 +366,8 @@ int run_allreduce(const struct job *job, int argc, char *const argv[])
             print_help(&table);
         else if (job->rank == 0)
             printf("ddpbench %s\n", version_text());
-    } else if (job_agree(job, allreduce_options_fit(&options, job->size)))
+    } else if (job_agree(job, allreduce_options_fit(&options, &table, job->size,
+                                                    open_device_wants_gpus(job, &options.device))))
         status = USAGE;
     else if (set_up(&a, &command) || run(&a))
         status = FAILED;

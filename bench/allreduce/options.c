@@ -161,8 +161,10 @@ static int of_list(struct message_sizes *sizes, const char *text)
 static int of_workload(struct message_sizes *sizes, struct workload *workload)
 {
     struct implementation implementation[MAX_IMPLEMENTATIONS];
+    if (workload_check(workload, "synthetic"))
+        return -1;
     int n = implementations_make(implementation, &workload->strategies, &workload->bucket_sizes);
-    if (n < 0 || workload_check(workload, "synthetic"))
+    if (n < 0)
         return -1;
     struct model_sizes of_model = workload_sizes(workload, 1);
     struct model model;
@@ -228,14 +230,17 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
     if (text && !o->timing.check)
         return error_report("%s needs results that are checked, and --check is 0", flip);
     o->timing.flip_bit = (size_t)bit;
-    return o->sizes_from_model ? of_workload(&o->messages, &o->workload)
-           : list              ? of_list(&o->messages, o->sizes)
-                               : of_range(&o->messages, o);
+    return o->sizes_from_model ? 0 : list ? of_list(&o->messages, o->sizes) : of_range(&o->messages, o);
 }
 
-int allreduce_options_fit(const struct allreduce_options *o, int ranks)
+int allreduce_options_fit(struct allreduce_options *o, const struct option_table *table, int ranks, int on_gpus)
 {
     enum comm_kind kind = o->choice.kind;
+    if (o->sizes_from_model) {
+        workload_use_preset(&o->workload, table, "synthetic", on_gpus);
+        if (of_workload(&o->messages, &o->workload))
+            return -1;
+    }
     size_t most_bytes = o->messages.bytes[o->messages.n - 1];
     if (o->choice.root >= (size_t)ranks)
         return error_report("--root %zu: there are ranks 0 to %d", o->choice.root, ranks - 1);

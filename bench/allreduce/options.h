@@ -32,12 +32,13 @@ struct allreduce_options {
 };
 
 /* Makes the table that fills the options, parses argv (argv[0] is the command's name) strictly, makes the sizes of
- * messages, and checks what can be checked without ranks. The caller frees messages.bytes in any case. Returns 0; or
- * -1, reported. */
+ * messages but for those of a model, and checks what can be checked without ranks. The caller frees messages.bytes in
+ * any case. Returns 0; or -1, reported. */
 int allreduce_options_parse(struct allreduce_options *options, struct option_table *table, int argc,
                             char *const argv[]);
 
-/* Checks the rest, once the ranks are known. Returns 0; or -1, reported. */
-int allreduce_options_fit(const struct allreduce_options *options, int ranks);
+/* Checks the rest, and makes the sizes of a model's messages, once it is known how many ranks there are and whether
+ * they compute on GPUs. Returns 0; or -1, reported. */
+int allreduce_options_fit(struct allreduce_options *options, const struct option_table *table, int ranks, int on_gpus);
 
 #endif

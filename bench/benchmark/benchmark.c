@@ -13,6 +13,8 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
     int reduce = 0;
     if (!o->rounds)
         return error_report("--rounds 0: expected a whole number from 1 to 1000000 (0 is for --profile)");
+    if (training_options_check(o, table, 0))
+        return -1;
     o->n = implementations_make(o->implementation, &o->workload.strategies, &o->workload.bucket_sizes);
     for (int i = 0; i < o->n; i++)
         reduce += o->implementation[i].strategy->reduces; /* all but none */
@@ -23,7 +25,7 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
     if (o->n > 0 && o->attainable &&
         reduce == o->n) /* the bound is made from when gradients are final without communication */
         return error_report("--attainable needs none among the --implementations");
-    if (o->n < 0 || training_options_check(o, table, 0))
+    if (o->n < 0)
         return -1;
     return training_options_check_saved(o, (size_t)(o->block_start + DISCARDED_STEPS), o->block_steps);
 }
@@ -102,11 +104,6 @@ static int measure(struct run *run, struct results *results)
         o->attainable ? attainable_create(run->reducer, o->n, run->model.tensors, o->rounds) : NULL;
     struct benchmark benchmark = {results, attainable};
     double *attainable_s = NULL;
-    if (run->job->rank == 0) {
-        cJSON *summary = create_summary(run, results);
-        results_show_heading(summary);
-        cJSON_Delete(summary);
-    }
     const struct run_hooks hooks = {&benchmark, take_block, write_so_far, ranking_rounds_needed};
     int status = run_rounds(run, &hooks);
     size_t rounds = run->measurements.rounds;
@@ -126,12 +123,28 @@ static int measure(struct run *run, struct results *results)
     return run_check_losses(run) ? -1 : status;
 }
 
+/* What a reader can know before anything is allocated. */
+static void announce(const struct run *run, const struct results *results)
+{
+    const struct training_options *o = run->options;
+    if (run->job->rank == 0) {
+        cJSON *summary = create_summary(run, results);
+        results_show_heading(summary);
+        cJSON_Delete(summary);
+    }
+    run_estimate(run, 1 + o->rounds * (size_t)o->n * (DISCARDED_STEPS + o->block_steps));
+}
+
 int run_benchmark(const struct job *job, const struct run_options *options, const struct command *command)
 {
     struct run run = {.job = job};
     struct results results = {.telemetry.file = -1};
     struct results_target target = {"output", options->results.output, options->results.label, ""};
-    int status = run_set_up(&run, options, "benchmark", command, &target, &results);
+    int status = run_plan(&run, options, &target, &results);
+    if (!status) {
+        announce(&run, &results);
+        status = run_set_up(&run, "benchmark", command, &results);
+    }
     if (!status)
         status = measure(&run, &results);
     status = job_agree_after(job, status, results_close(&results));

@@ -84,6 +84,10 @@ int open_device(struct open_device *opened, const struct job *job, const struct 
 /* The same for a program of one process, which computes on the first GPU that it sees. Returns 0; or -1, reported. */
 int open_device_alone(struct open_device *opened, const struct device_options *options, int threads);
 
+/* Whether a run with these options is to compute on GPUs: that is asked for, or auto and a rank sees one. All ranks
+ * call and know the same. */
+int open_device_wants_gpus(const struct job *job, const struct device_options *options);
+
 /* The GPUs that this process sees, in the order of their numbers; *n is 0 where it computes on the CPU. Release with
  * free. */
 struct gpu_facts *open_device_seen(const struct open_device *opened, int *n);

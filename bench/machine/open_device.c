@@ -97,6 +97,13 @@ static int sees_gpu(const struct device_options *o)
     return o->kind != DEVICE_CPU && device_cuda_count() > 0;
 }
 
+int open_device_wants_gpus(const struct job *job, const struct device_options *o)
+{
+    int wants = job_max(job, o->kind == DEVICE_CUDA || sees_gpu(o)) > 0;
+    error_clear(); /* why there is none: open_device will say it */
+    return wants;
+}
+
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *o, int threads)
 {
     *opened = (struct open_device){0};

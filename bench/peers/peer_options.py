@@ -28,7 +28,7 @@ OURS = {  # type, or the words to choose from; default
     "num-epochs": (COUNT, 10), "warmup-epochs": (COUNT_OR_0, 3), "steps-per-epoch": (COUNT, 1), "lr": (REAL, 0.001),
     "max-norm": (POSITIVE, 1.0), "weight-decay": (REAL, 0.01), "log-grad-norm": (bool, False),
     "implementations": (str, "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed"),
-    "bucket-size-mb": (str, "100"), "grad-dtype": (("fp32", "bf16"), "fp32"), "threads": (COUNT_OR_0, 0),
+    "bucket-size-mb": (str, "auto"), "grad-dtype": (("fp32", "bf16"), "fp32"), "threads": (COUNT_OR_0, 0),
     "regime": (("active", "warmup"), "active"), "rounds": (COUNT, 10), "steps-per-block": (COUNT_OR_0, 0),
     "output": (str, ""), "label": (str, ""),
     "device": (("auto", "cpu", "cuda"), "auto"), "dtype": (("fp32", "tf32", "bf16"), "fp32"),
@@ -71,16 +71,18 @@ def make_parser():
 
 
 def make_rows(implementations, bucket_sizes):
-    """[(label, strategy, bucket_mb)]: one with buckets is there for each size, and only a list adds it to the label."""
+    """[(label, strategy, bucket_mb)]: one with buckets is there for each size, and only a list adds it to the label. The
+    size is None for auto, until the model is known."""
     sizes, rows = bucket_sizes.split(","), []
-    if not all(re.fullmatch(r"[0-9]*\.?[0-9]+", size) and float(size) > 0 for size in sizes):
-        raise Refused(f"--bucket-size-mb {bucket_sizes}: expected numbers above 0, with commas between them")
+    if bucket_sizes != "auto" and not all(re.fullmatch(r"[0-9]*\.?[0-9]+", size) and float(size) > 0 for size in sizes):
+        raise Refused(f"--bucket-size-mb {bucket_sizes}: expected auto, or numbers above 0, with commas between them")
     for word in implementations.split(","):
         label, name = word.partition("=")[0], word.partition("=")[2] or word
         if name not in STRATEGIES:
             raise Refused(f"--implementations: unknown implementation '{name}'; known: {', '.join(STRATEGIES)}")
         if STRATEGIES[name].buckets:
-            rows += [(f"{label}:{size}" if len(sizes) > 1 else label, STRATEGIES[name], float(size)) for size in sizes]
+            mb = [(size, None if size == "auto" else float(size)) for size in sizes]
+            rows += [(f"{label}:{size}" if len(sizes) > 1 else label, STRATEGIES[name], value) for size, value in mb]
         else:
             rows.append((label, STRATEGIES[name], 0.0))
         if not re.fullmatch("[A-Za-z0-9_+-]{1,40}", label):

@@ -95,6 +95,8 @@ class Run:
         self.model = Model(*sizes, o.compile, residual)
         set_weights(self.model, initial_weights(shapes(self.model), o.seed))
         self.model.place(device)
+        automatic = min(25.0, sum(p.numel() for p in self.model.parameters()) / 2**20)  # a quarter of the gradient
+        o.rows = [(label, of, automatic if mb is None else mb) for label, of, mb in o.rows]
         self.reducers = {label: of(self.model, job.size, micro, mb, o.grad_dtype) for label, of, mb in o.rows}
         models = {id(reducer.model): reducer.model for reducer in self.reducers.values()}
         self.learners = {key: Learner(model, o.weight_decay) for key, model in models.items()}

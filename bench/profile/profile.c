@@ -178,11 +178,6 @@ static int capture(struct profiles *all, struct profile *p, struct run *run)
 static int measure(struct profiles *all, struct run *run)
 {
     int status = 0, interrupted = 0;
-    if (run->job->rank == 0) {
-        cJSON *summary = create_summary(all, NULL, run);
-        results_show_heading(summary);
-        cJSON_Delete(summary);
-    }
     for (struct profile *p = all->of; p < all->of + all->n && !interrupted && !status; p++) {
         status = capture(all, p, run);
         interrupted = p->capture.interrupted;
@@ -242,12 +237,14 @@ static int open_results(struct profiles *all, struct run *run)
 static void know_facts(struct profile *p, const struct run *run)
 {
     const struct training_options *o = run->options;
-    const struct reducer *reducer = &run->reducer[p->row];
+    const struct implementation *row = &o->implementation[p->row];
     size_t tokens = o->batch_size * o->workload.context_length;
+    struct plan plan;
+    row->strategy->plan(&plan, run->model.tensor, run->model.tensors, row->bucket_bytes);
     p->facts = (struct profile_facts){
-        .label = o->implementation[p->row].label,
-        .strategy = reducer->strategy,
-        .buckets = reducer->plan.n,
+        .label = row->label,
+        .strategy = row->strategy,
+        .buckets = plan.n,
         .ranks = run->job->size,
         .hosts = run->job->hosts,
         .machine_ranks = run->job->machine_size,
@@ -261,6 +258,23 @@ static void know_facts(struct profile *p, const struct run *run)
         .block_steps = o->block_steps,
         .memory_bytes = run->opened.on_gpu ? run->opened.gpu.total_memory : run->host.memory_bytes,
     };
+    plan_destroy(&plan);
+}
+
+/* What a reader can know before anything is allocated. */
+static void announce(const struct profiles *all, const struct run *run)
+{
+    const struct training_options *o = run->options;
+    for (struct profile *p = all->of; p < all->of + all->n; p++)
+        know_facts(p, run);
+    if (run->job->rank == 0) {
+        cJSON *summary = create_summary(all, NULL, run);
+        results_show_heading(summary);
+        cJSON_Delete(summary);
+    }
+    size_t captured = DISCARDED_STEPS + capture_steps(all->options, o->num_epochs * o->steps_per_epoch);
+    size_t of_rounds = o->rounds * (size_t)o->n * (DISCARDED_STEPS + o->block_steps);
+    run_estimate(run, (size_t)all->n * captured + of_rounds + (o->rounds > 0));
 }
 
 static void create_profiles(struct profiles *all, const struct training_options *o)
@@ -289,14 +303,17 @@ int run_profile(const struct job *job, const struct run_options *options, const 
     struct results *results = all.n > 1 ? &all.results : &all.of->results;
     int status = job_agree(job, *given ? check_neighbours(&all, given) : 0);
     if (!status)
-        status = run_set_up(&run, options, "profile", command, &target, results);
+        status = run_plan(&run, options, &target, results);
+    if (!status) {
+        announce(&all, &run);
+        status = run_set_up(&run, "profile", command, results);
+    }
     if (!status)
         status = open_results(&all, &run);
     if (!status) {
         const struct training_options *t = run.options;
         all.attainable = attainable_create(run.reducer, t->n, run.model.tensors, t->rounds);
         for (struct profile *p = all.of; p < all.of + all.n; p++) {
-            know_facts(p, &run);
             controls_create(&p->controls, t->implementation, run.reducer, t->n, p->row, all.attainable, job->size,
                             run.opened.on_gpu ? run.opened.sharing : 1, t->rounds);
         }

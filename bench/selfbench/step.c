@@ -41,7 +41,10 @@ int main(int argc, char *argv[])
 {
     struct step_options o = {.pairs = 0};
     struct program program = {.name = "bench_step"};
-    struct option_section own[] = {workload_model_options(&o.model), {.title = "Step", OPTION_ROWS(rows), .base = &o}};
+    struct option_section model = workload_model_options(&o.model);
+    model.row++; /* without --preset */
+    model.rows--;
+    struct option_section own[] = {model, {.title = "Step", OPTION_ROWS(rows), .base = &o}};
     int status =
         program_open(&program, own, 2,
                      "What a training step costs beyond its matrix products, and the harness around it.\n", argc, argv);

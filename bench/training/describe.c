@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- run.json ---- */
 
@@ -70,6 +71,20 @@ int run_json_write(const struct run *run, const char *mode, const struct command
 
 /* ---- the heading and notes of a summary ---- */
 
+/* The size of buckets, where it is the program that chose it. */
+static void add_default_bucket(const struct training_options *o, cJSON *summary)
+{
+    size_t bytes = 0;
+    char size[CELL];
+    for (int i = 0; i < o->n; i++)
+        bytes = bytes ? bytes : o->implementation[i].bucket_bytes;
+    if (bytes && !strcmp(o->workload.bucket_sizes.item[0].words, "auto"))
+        results_add_line(summary, "heading", "buckets   %s%s", text_memory(size, bytes),
+                         bytes < BUCKET_DEFAULT_BYTES
+                             ? ", a quarter of the gradient (the default of 25 MiB is for gradients of 100 MiB or more)"
+                             : " (default)");
+}
+
 void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON *summary)
 {
     const struct training_options *o = run->options;
@@ -86,6 +101,8 @@ void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON 
                      version_text(), job->size, text_plural((size_t)job->size), run->threads,
                      text_plural((size_t)run->threads), job->hosts, text_plural((size_t)job->hosts), on, comm->name,
                      comm->on_device ? "" : "progress ", comm->progress);
+    if (*w->preset_words)
+        results_add_line(summary, "heading", "preset    %s", w->preset_words);
     results_add_line(
         summary, "heading",
         "model     %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters",
@@ -99,6 +116,7 @@ void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON 
     else
         results_add_line(summary, "heading", "data      synthetic");
     results_add_line(summary, "heading", "%s", epochs_or_regime);
+    add_default_bucket(o, summary);
     results_add_line(summary, "heading", "memory    %s on each rank (estimated): %s",
                      text_memory(total, memory_total(run->memory, 0, MEMORY_PARTS)),
                      memory_words(run->memory, 0, MEMORY_PARTS, parts));

@@ -57,14 +57,16 @@ static int buckets_parse(const struct option *option, const char *text, void *fi
 {
     struct bucket_sizes sizes = {0};
     char word[sizeof sizes.item->words];
-    int more;
-    for (const char *at = text; (more = option_next_word(&at, word, sizeof word)) > 0; sizes.n++) {
+    int more = 0, automatic = !strcmp(text, "auto");
+    if (automatic)
+        strcpy(sizes.item[sizes.n++].words, text);
+    for (const char *at = text; !automatic && (more = option_next_word(&at, word, sizeof word)) > 0; sizes.n++) {
         double mb;
         if (sizes.n == MAX_IMPLEMENTATIONS)
             return error_report("--%s: more than %d sizes", option->name, MAX_IMPLEMENTATIONS);
         if (option_number(word, &mb) || mb < option->low || mb > option->high)
-            return error_report("--%s %s: expected a size in MiB from %g to %g, such as 25 or 0.5", option->name, word,
-                                option->low, option->high);
+            return error_report("--%s %s: expected auto, or sizes in MiB from %g to %g, such as 25 or 0.5",
+                                option->name, word, option->low, option->high);
         for (int i = 0; i < sizes.n; i++)
             if (!strcmp(sizes.item[i].words, word))
                 return error_report("--%s: %s is listed twice", option->name, word);
@@ -131,9 +133,10 @@ const struct option_kind option_delay = {VALUE_TEXT, delay_parse, delay_print};
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *list,
                          const struct bucket_sizes *sizes)
 {
-    int n = 0;
+    int n = 0, buckets = 0;
     for (int i = 0; i < list->n; i++) {
         const struct strategy *strategy = list->item[i].strategy;
+        buckets |= strategy->buckets;
         int several = strategy->buckets && sizes->n > 1;
         for (int b = 0; b < (several ? sizes->n : 1); b++) {
             if (n == MAX_IMPLEMENTATIONS)
@@ -151,5 +154,8 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
             n++;
         }
     }
+    if (!buckets && strcmp(sizes->item[0].words, "auto") != 0)
+        return error_report("--bucket-size-mb: none of the implementations has buckets; %s has",
+                            strategy_ddp_bucketed.name);
     return n;
 }

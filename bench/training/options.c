@@ -14,8 +14,26 @@
 static const char *const grad_dtype_names[] = {"fp32", "bf16", NULL}; /* the first two of enum comm_dtype */
 static const char *const regime_names[] = {"active", "warmup", NULL};
 
+/* As recorded: the one that auto came to. */
+static void preset_print(const struct option *option, const void *field, char *text, size_t size)
+{
+    (void)option;
+    snprintf(text, size, "%s", preset_name[*(const enum preset_number *)field]);
+}
+
+static int preset_parse(const struct option *option, const char *text, void *field)
+{
+    return option_choice.parse(option, text, field);
+}
+
+static const struct option_kind option_preset = {VALUE_TEXT, preset_parse, preset_print};
+
 /* clang-format off */
 static const struct option model_rows[] = {
+    {.name = "preset", .common = 1, .kind = &option_preset, .offset = WORKLOAD(preset), .initial = "auto",
+     .choices = preset_name,
+     .help = "sizes of model and batch that are not given: a name from the list below, or auto (default on GPUs, "
+     "otherwise laptop)"},
     {.name = "vocab-size", .kind = &option_count, .offset = WORKLOAD(vocab_size), .initial = "0", .high = 65536,
      .help = "tokens known to the model; 0: 256 for a file of bytes, 10000 for synthetic data, 65536 for a .bin shard"},
     {.name = "context-length", .common = 1, .kind = &option_count, .offset = WORKLOAD(context_length),
@@ -36,8 +54,9 @@ static const struct option strategy_rows[] = {
      .initial = "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed",
      .value_name = "IMPLEMENTATIONS", .help = "what to compare: names from the list below, each NAME or LABEL=NAME"},
     {.name = "bucket-size-mb", .common = 1, .kind = &option_buckets, .offset = WORKLOAD(bucket_sizes),
-     .initial = "100", .low = 1e-5, .high = 1e6,
-     .help = "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed of each"},
+     .initial = "auto", .low = 1e-5, .high = 1e6,
+     .help = "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed of each; auto: 25, or a quarter "
+     "of the gradient if that is less"},
     {.name = "grad-dtype", .kind = &option_choice, .offset = WORKLOAD(grad_dtype), .initial = "fp32",
      .choices = grad_dtype_names, .help = "type on the wire of ddp_individual_v2: fp32 or bf16"},
 };
@@ -121,13 +140,10 @@ void run_options_add(struct option_table *table, struct run_options *run)
 
 /* ---- checks ---- */
 
-int workload_check(struct workload *w, const char *data)
+static int check_heads(const struct workload *w)
 {
-    enum data_kind kind = data_kind_of(data);
     char fit[256] = "";
     size_t at = 0;
-    if (!w->vocab_size)
-        w->vocab_size = kind == DATA_BYTES ? 256 : kind == DATA_TOKENS ? 65536 : 10000;
     if (w->d_model % w->num_heads == 0 && w->d_model / w->num_heads % 2 == 0)
         return 0;
     for (size_t h = 1; h <= w->d_model / 2 && at < sizeof fit - 24; h++)
@@ -137,6 +153,24 @@ int workload_check(struct workload *w, const char *data)
         return error_report("--d-model %zu is odd; RoPE needs heads of even width", w->d_model);
     return error_report("--num-heads %zu does not divide --d-model %zu into heads of even width; these do: %s",
                         w->num_heads, w->d_model, fit);
+}
+
+int workload_check(struct workload *w, const char *data)
+{
+    enum data_kind kind = data_kind_of(data);
+    if (!w->vocab_size)
+        w->vocab_size = kind == DATA_BYTES ? 256 : kind == DATA_TOKENS ? 65536 : 10000;
+    if (check_heads(w))
+        return -1;
+    if (w->bucket_sizes.item[0].bytes)
+        return 0;
+    const struct model_sizes sizes = workload_sizes(w, 1);
+    struct model model;
+    model_plan(&model, &sizes, sizeof(float));
+    size_t quarter = model.parameters * sizeof(float) / 4;
+    w->bucket_sizes.item[0].bytes = quarter < BUCKET_DEFAULT_BYTES ? quarter : BUCKET_DEFAULT_BYTES;
+    model_destroy(&model);
+    return 0;
 }
 
 struct model_sizes workload_sizes(const struct workload *w, size_t batch)

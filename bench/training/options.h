@@ -35,7 +35,8 @@ struct strategy_list {
 };
 extern const struct option_kind option_strategies;
 
-/* --bucket-size-mb: sizes, with the words that they were given in. The row's bounds are in MiB. */
+/* --bucket-size-mb: sizes, with the words that they were given in; or one that is `auto`, of 0 bytes until
+ * workload_check. The row's bounds are in MiB. */
 struct bucket_sizes {
     int n;
     struct {
@@ -57,15 +58,29 @@ struct delays {
 extern const struct option_kind option_delay;
 
 /* The rows of a comparison: each strategy once, one with buckets once for each size; only several sizes add theirs to
- * the label. Returns how many, or -1, reported: too many, or two of one label. */
+ * the label. Returns how many, or -1, reported: too many, two of one label, or a size that none of them has. */
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
                          const struct bucket_sizes *sizes);
 
 /* ---- options ---- */
 
+enum preset_number {
+    PRESET_AUTO,
+    PRESET_LAPTOP,
+    PRESET_DEFAULT,
+    PRESET_GPT2_SMALL,
+    PRESET_GPT2_MEDIUM,
+    PRESET_GPT2_LARGE,
+    PRESET_GPT2_XL,
+    PRESETS
+};
+extern const char *const preset_name[PRESETS + 1]; /* ended by NULL */
+
 /* A model, and what its strategies send. */
 struct workload {
-    size_t vocab_size; /* 0 until workload_check: what the data says */
+    enum preset_number preset; /* PRESET_AUTO until workload_use_preset */
+    char preset_words[120];    /* from there on: which, and why; "" where it gives no size */
+    size_t vocab_size;         /* 0 until workload_check: what the data says */
     size_t context_length, d_model, num_layers, num_heads, d_ff;
     double rope_theta;
     struct strategy_list strategies;
@@ -114,7 +129,15 @@ struct option_section workload_strategy_options(struct workload *workload);
 void run_options_add(struct option_table *table, struct run_options *options); /* all of them */
 void training_options_help_implementations(FILE *out);
 
-/* Checks the model's sizes, and takes the vocabulary from the data where none was given. 0, or -1, reported. */
+/* Gives the options of sizes that the table does not know to have been given (NULL: none was) the values of --preset;
+ * auto is `default` where the run is on GPUs, otherwise `laptop`. The second sets the batch as well. */
+void workload_use_preset(struct workload *workload, const struct option_table *table, const char *data, int on_gpus);
+void training_options_use_preset(struct training_options *options, const struct option_table *table, int on_gpus);
+void workload_help_presets(FILE *out);
+
+/* Checks the model's sizes; takes the vocabulary from the data where none was given, and where no bucket size was, the
+ * default one: BUCKET_DEFAULT_BYTES, or if that is less a quarter of the gradient. 0, or -1, reported. */
+enum { BUCKET_DEFAULT_BYTES = 25 << 20 }; /* PyTorch's */
 int workload_check(struct workload *workload, const char *data);
 /* The sizes of one rank's part of a micro-batch, for model_plan. */
 struct model_sizes workload_sizes(const struct workload *workload, size_t batch);

@@ -18,15 +18,22 @@ void losses_add(struct losses *losses, const struct job *job, const double *mine
 /* Spans of each lane that a run has room for. */
 void memory_spans(const struct run *run, size_t spans[TIMELINE_LANES]);
 
-/* Fills run->memory from the planned model, before anything is allocated; stages: collectives are staged through the
- * host's memory. */
-void memory_estimate(struct run *run, int stages);
+/* Plans the model, and fills run->memory from that, before anything is allocated; stages: collectives are staged
+ * through the host's memory. */
+void memory_plan(struct run *run, int stages);
 /* The sum of parts [from, to); and in words those that are not empty. */
 size_t memory_total(const size_t bytes[MEMORY_PARTS], int from, int to);
 const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, char text[256]);
 
-/* Returns 0 if the estimates of all ranks fit into the memory that is free on this machine, and in their GPU; or -1,
- * reported, with the parts. */
-int memory_check(const struct run *run);
+/* Bytes that each rank may use, of its GPU (0 on the CPU) and of the host. */
+struct memory_share {
+    double gpu, host;
+};
+/* Where the least is left for a rank. All ranks call and know the same. */
+struct memory_share memory_least(const struct job *job, const struct open_device *opened);
+
+/* Returns 0 if the plans of all ranks fit into the memory that is free on this machine, and in their GPU; or -1,
+ * reported, with the parts, and with sizes near to these that fit into `least`. */
+int memory_check(const struct run *run, int stages, const struct memory_share *least);
 
 #endif

@@ -1,6 +1,7 @@
-/* setup.c - everything that a run needs, planned, checked and allocated before the first step. */
+/* setup.c - everything that a run needs, planned and checked first, and then allocated before the first step. */
 #include "training/parts.h"
 
+#include "base/text.h"
 #include "ddp/comm_create.h"
 #include "kernels/clock.h"
 #include "kernels/device_traced.h"
@@ -11,26 +12,25 @@
 #include <stdlib.h>
 
 /* Lays the model out and asks whether it fits, before anything is allocated. */
-static int plan_model(struct run *run, int stages)
+static int plan_model(struct run *run, int stages, const struct memory_share *least)
 {
     const struct training_options *o = run->options;
-    struct model_sizes sizes =
+    const struct model_sizes sizes =
         workload_sizes(&o->workload, o->batch_size / (size_t)run->job->size / o->grad_accumulation);
     double tokens = (double)sizes.batch * (double)sizes.context, width = (double)(sizes.width + sizes.ff);
     if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
         width * width * (double)sizes.layers > 1e17)
         return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
-    model_plan(&run->model, &sizes, run->device->compute_bytes);
+    memory_plan(run, stages);
     if (run->recording.gpu_option && !run->opened.on_gpu)
         return error_report("--%s is for runs on GPUs, and this one is on the CPU", run->recording.gpu_option);
     if (run->recording.operations && !run_capture_room(run))
         return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
                             run->recording.buffer_mb);
-    memory_estimate(run, stages);
     if (run->opened.on_gpu && sizes.width / sizes.heads > DEVICE_CUDA_MOST_HEAD_WIDTH)
         return error_report("heads of width %zu: on a GPU they are at most %d wide; use more --num-heads",
                             sizes.width / sizes.heads, DEVICE_CUDA_MOST_HEAD_WIDTH);
-    return memory_check(run);
+    return memory_check(run, stages, least);
 }
 
 static void create_trainer(struct run *run, const struct results *results)
@@ -66,8 +66,8 @@ static void create_trainer(struct run *run, const struct results *results)
     trainer_create(&run->trainer, &adamw, slots > captured ? slots : captured);
 }
 
-int run_set_up(struct run *run, const struct run_options *options, const char *mode, const struct command *command,
-               const struct results_target *target, struct results *results)
+int run_plan(struct run *run, const struct run_options *options, const struct results_target *target,
+             struct results *results)
 {
     run->options = &options->training;
     run->origin_ns = clock_now_ns();
@@ -88,7 +88,8 @@ int run_set_up(struct run *run, const struct run_options *options, const char *m
     struct comm_options how = options->comm;
     how.core_to_spare = run->cores_per_rank >= run->threads + 1;
     how.shares_gpu = options->device.share_gpu;
-    if (job_agree(run->job, plan_model(run, comm_stages(run->device, &how))) ||
+    const struct memory_share least = memory_least(run->job, &run->opened);
+    if (job_agree(run->job, plan_model(run, comm_stages(run->device, &how), &least)) ||
         job_agree(run->job, data_create(&run->trainer.data, &data)) ||
         job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
         job_agree(run->job, results_open(results, run->job, target)))
@@ -105,6 +106,37 @@ int run_set_up(struct run *run, const struct run_options *options, const char *m
     run->comm = comm_create(run->job, device, &run->timeline, (size_t)run->model.tensors, &how);
     if (!run->comm)
         return -1;
+    open_device_explain(&run->opened);
+    return 0;
+}
+
+void run_estimate(const struct run *run, size_t steps)
+{
+    const struct training_options *o = run->options;
+    size_t tokens = o->batch_size / (size_t)run->job->size * o->workload.context_length;
+    double flops = model_flops(&run->model, tokens) / (o->forward_only ? 3 : 1);
+    double gflops = run->blas.product_gflops * fmin(run->threads, run->cores_per_rank);
+    double seconds = job_max(run->job, flops / (1e9 * gflops / 2));
+    char step[CELL], all[CELL], memory[CELL];
+    if (run->opened.on_gpu || run->job->rank)
+        return;
+    snprintf(step, sizeof step, "%.0f ms", 1e3 * seconds);
+    fprintf(stderr,
+            "A step is estimated to take about %s (%.2g FLOP of each rank at half the %.3g GFLOP/s of its matrix "
+            "products)",
+            seconds < 1 ? step : text_duration(step, seconds), flops, gflops);
+    if (o->resolve > 0)
+        fprintf(stderr, "; rounds go on for %s at most", text_duration(all, 60 * o->max_minutes));
+    else
+        fprintf(stderr, ", all %zu about %s", steps, text_duration(all, seconds * (double)steps));
+    fprintf(stderr, ". Setting up %s of memory on each rank.\n",
+            text_memory(memory, memory_total(run->memory, 0, MEMORY_PARTS)));
+}
+
+int run_set_up(struct run *run, const char *mode, const struct command *command, const struct results *results)
+{
+    const struct training_options *o = run->options;
+    const struct device *device = run->recording.allocations ? run->traced : run->device;
     /* in memory that the comm is fast in */
     model_allocate(&run->model, device, run->comm->allocate(run->comm, run->model.arena * sizeof(float)));
     model_initialize(&run->model, o->seed);
@@ -113,7 +145,6 @@ int run_set_up(struct run *run, const struct run_options *options, const char *m
     run->planned = o->rounds;
     if (job_agree(run->job, run_json_write(run, mode, command, results)))
         return -1;
-    open_device_explain(&run->opened);
     return job_agree(run->job, monitor_start(run->monitor, results->directory, run->origin_ns));
 }
 

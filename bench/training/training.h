@@ -167,11 +167,18 @@ struct run_hooks {
                             double resolve);
 };
 
-/* For a run of which job and recording are set: plans, checks what fits, opens data and results (in `target`),
- * allocates, writes run.json for that mode and command. Returns 0; or -1 on every rank, and rank 0 has said why. End
- * with run_tear_down in both cases. */
-int run_set_up(struct run *run, const struct run_options *options, const char *mode, const struct command *command,
-               const struct results_target *target, struct results *results);
+/* For a run of which job and recording are set: opens the device, plans, checks what fits, and opens data, results (in
+ * `target`) and what carries the collectives, so that all is known that a heading says. Returns 0; or -1 on every rank,
+ * and rank 0 has said why. End with run_tear_down in both cases, as after run_set_up. */
+int run_plan(struct run *run, const struct run_options *options, const struct results_target *target,
+             struct results *results);
+
+/* On the CPU, says on stderr how long a step will take, and so many of them: the operations of the model at half the
+ * rate of matrix products alone, which is about what steps reach. All ranks call. */
+void run_estimate(const struct run *run, size_t steps);
+
+/* Allocates what is planned, and writes run.json for that mode and command. Returns as run_plan does. */
+int run_set_up(struct run *run, const char *mode, const struct command *command, const struct results *results);
 void run_tear_down(struct run *run);
 
 /* Ends the monitors that set-up started. 0; or -1 when their files are not complete, and rank 0 has said why. */

@@ -58,6 +58,42 @@ status=0
 compgen -G 'results/[0-9]*-nightly/summary.json' >/dev/null && good=$status || good=1
 result "$good" "without --output, results go to results/<time>-<label>"
 
+# ---- what is said first ----
+
+# said_in_order PATTERN...: lines of the file said match these (extended expressions), one after the other.
+# shellcheck disable=SC2317 # succeeds calls it
+said_in_order() {
+    local at=0 line
+    for pattern in "$@"; do
+        line=$(tail -n +$((at + 1)) said | grep -nE -m 1 -- "$pattern" | cut -d: -f1) || { echo "no '$pattern' there"; return 1; }
+        at=$((at + line))
+    done
+}
+
+# first OPTION...: the one rank's words and table, in the order in which it prints them, go to said.
+first() {
+    status=0 out=$temporary/out$((++runs))
+    timeout 100 "$program" --device cpu --rounds 1 --steps-per-block 1 --output "$out" "$@" >said 2>&1 </dev/null || status=$?
+}
+
+first
+succeeds "without options (status $status): sizes for a CPU, and an estimate, come before the first step" said_in_order '^ddpbench ' \
+    '^preset    laptop [(]no GPU; --preset default is sized for GPUs[)]$' '^model     4 layers, d_model 256, .* vocabulary 256, context 128' \
+    '^batch     1 sequences a step' '^buckets   4[.]1 MiB, a quarter of the gradient ' \
+    '^A step is estimated to take about [0-9]+ m?s [(]3[.]4e[+]09 FLOP of each rank .*, all 19 about [0-9]+ s[.] Setting up 111 MiB ' \
+    '^The first step took ' '^ddp_bucketed +5 4[.]0 MiB'
+grep -q '"preset":.*"laptop"' "$out/run.json" && grep -q '"bucket-size-mb":.*"auto"' "$out/run.json" &&
+    grep -q '"bucket_bytes":.*4327680' "$out/run.json" && grep -q '"d-model":.*256' "$out/run.json" && good=$status || good=1
+result "$good" "run.json records the sizes that the preset gave"
+first --resolve 50% --max-minutes 0.01 --d-model 64 --implementations ddp,ddp_flat
+succeeds "of a preset one size is given; rounds end by --max-minutes" said_in_order '^preset    laptop .*, but for the sizes that are given$' \
+    '^model     4 layers, d_model 64,' '^A step is estimated .*; rounds go on for 1 s at most[.] Setting up '
+! grep -q '^buckets ' said && good=0 || good=1
+result "$good" "without buckets nothing is said of them"
+mkdir -p "$temporary/half/run.json.tmp" # so that it fails once everything is allocated
+first --output "$temporary/half"
+said_in_order '^preset    laptop' '^A step is estimated ' '^ddpbench: .*run.json' >/dev/null && [ "$status" = 1 ] && good=0 || good=1
+result "$good" "the heading and the estimate come before memory is allocated"
 launch 2 --help
 [ "$status" = 0 ] && [ "$(grep -c '^Usage:' printed)" = 1 ] && [ ! -s said ] && good=0 || good=1
 result "$good" "--help is printed once, with exit status 0"
@@ -112,15 +148,19 @@ done
 for option in batch-size d-model lr seed bucket-size-mb; do
     refuse "--$option -1" 2 "--$option -1: expected" "--$option" -1
 done
+refuse "a size of buckets that nothing has" 2 '--bucket-size-mb: none of the implementations has buckets; ddp_bucketed has' \
+    --bucket-size-mb 1 --implementations none,ddp
+refuse "a preset that is none" 2 '--preset laptops: expected auto, laptop, default, gpt2-small' --preset laptops
 refuse "junk after a number" 2 '--d-ff 48x: expected a whole number' --d-ff 48x
-refuse "a unit that is not known" 2 '--bucket-size-mb 25MB: expected a size' --bucket-size-mb 25MB
+refuse "a unit that is not known" 2 '--bucket-size-mb 25MB: expected auto, or sizes in MiB' --bucket-size-mb 25MB
 refuse "not a number" 2 '--lr nan: expected a number' --lr nan
 refuse "a number that overflows" 2 '--batch-size 18446744073709551622: .*to 1000000000' --batch-size 18446744073709551622
 refuse "a regime without epochs" 2 '--regime warmup has no epochs' --regime warmup --warmup-epochs 0 --steps-per-block 0
 
 refuse "more memory than there is, by width" 2 'this machine has .* of memory free and .* needs? [0-9.]+ [GTP]iB: .*--d-model' --d-model 100000
 refuse "more memory than there is, by depth" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB' --d-model 4096 --num-layers 10000
-refuse "more memory than there is, by batch" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB' --batch-size 600000000
+refuse "more memory than there is, by batch" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB: .*; these fit: --batch-size [0-9]+, or --preset ' \
+    --batch-size 600000000
 refuse "more memory than there is, by context" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB' --batch-size 600000 --context-length 1000000
 refuse "more memory than there is, by steps" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB: .*--steps-per-block' --steps-per-block 1000000 --num-layers 1000
 refuse "sizes whose product overflows" 2 'no machine has that much memory' \

@@ -75,6 +75,12 @@ is "bf16 is not fp32" "$(cmp -s bf16.losses fp32.losses && echo the same || echo
 
 try "$program" "${tiny[@]}" --device cuda --d-model 1024 --num-heads 2
 check 1 "heads wider than a GPU's attention takes" 'heads of width 512: on a GPU they are at most 256 wide'
+for device in cuda cpu; do
+    heads=12
+    [ $device = cuda ] || heads=4
+    try "$program" --device $device --d-model 770
+    check 2 "the preset on $device has $heads heads" "--num-heads $heads does not divide --d-model 770 "
+done
 try "$program" "${tiny[@]}" --device gpu
 check 2 "a device that there is not" '--device gpu: expected auto, cpu or cuda'
 try "$program" "${tiny[@]}" --device cpu --dtype bf16
@@ -92,7 +98,7 @@ train cpus "$on_cpu" 2 --device cpu
 train nccl "$program" 2 --device cuda --comm nccl
 close nccl cpus 1e-4
 # 16 MiB of pinned memory are for uploads; the gradient, 133 KiB, fits beside them once, and not once for each collective
-EMULATED_CUDA_GPUS=1 EMULATED_PINNED_MIB=17 train shared "$program" 2 --device cuda --share-gpu --implementations ddp_flat
+EMULATED_CUDA_GPUS=1 EMULATED_PINNED_MIB=17 train shared "$program" 2 --device cuda --share-gpu --implementations ddp_flat --bucket-size-mb auto
 close shared cpus 1e-4
 
 # ---- what can go wrong ----

@@ -99,7 +99,7 @@ succeeds "--profile-activities cuda: kernels" test "$(count kernel)" -gt 300
 
 # ---- what it costs ----
 if [ -z "${REAL_GPU:-}" ]; then # a slow tracer
-    EMULATED_CUPTI_US=2000 profile slow 1 --profile-implementation ddp --num-epochs 1 --warmup-epochs 0 --rounds 1 --steps-per-block 1
+    EMULATED_CUPTI_US=2000 profile slow 1 --profile-implementation ddp --bucket-size-mb auto --num-epochs 1 --warmup-epochs 0 --rounds 1 --steps-per-block 1
     is "slow: the tracer is a part of the overhead of profiling" \
         "$(awk -F, '$3 == "profiling_overhead" { print ($6 > 1.5) }' slow/ddp/summary.csv)" 1
     is "slow: kernels in traced blocks, nothing in others" \

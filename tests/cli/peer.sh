@@ -104,14 +104,15 @@ done
 # ---- what else the training is made of ----
 
 epochs=(--regime warmup --warmup-epochs 18 --num-epochs 20 --steps-per-block 0 --grad-accumulation 2 --seed 7 --lr 0.01
-    --data synthetic --vocab-size 97)
+    --data synthetic --vocab-size 97 --bucket-size-mb auto)
 ours 2 warm "${epochs[@]}" --implementations ddp_bucketed
 try "${mpirun[@]}" -n 2 "$python" "$peer" "${tiny[@]}" "${epochs[@]}" --implementations ddp_bucketed,torch_ddp \
     --output their_warm
 result "$status" "warm-up epochs with accumulation on made-up tokens, started by mpirun"
 agree losses 2 warm their_warm
+succeeds "warm-up epochs: and the default size of buckets is ours" plans warm their_warm
 head -c 40000 text | od -An -v -tu1 -w1 | LC_ALL=C awk '{ printf "%c%c", $1 % 200 + 1, 1 }' >shard.bin
-narrow=(--data shard.bin --vocab-size 512 --grad-dtype bf16 --implementations ddp_individual_v2)
+narrow=(--data shard.bin --vocab-size 512 --grad-dtype bf16 --implementations ddp_individual_v2 --bucket-size-mb auto)
 ours 2 narrow "${narrow[@]}"
 theirs 2 their_narrow "${narrow[@]}"
 result "$status" "a shard of tokens, bfloat16 on the wire"

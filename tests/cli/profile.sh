@@ -18,7 +18,7 @@ END
 
 python=$(command -v python3 || true)
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 12 --vocab-size 256 --profile
-    --num-epochs 5 --warmup-epochs 2 --bucket-size-mb 0.02)
+    --num-epochs 5 --warmup-epochs 2)
 runs=0 wanted=''
 
 # expect WORDS COMMAND...: a check that a command succeeds.

@@ -70,7 +70,7 @@ profile() {
     local out=$temporary/$1 implementation=$2
     shift 2
     OMP_NUM_THREADS=1 "${mpirun[@]}" -n 2 "$build/ddpbench" --d-model 64 --num-layers 3 --num-heads 4 --d-ff 128 \
-        --context-length 64 --batch-size 8 --vocab-size 256 --bucket-size-mb 0.1 --rounds 0 --profile "$@" \
+        --context-length 64 --batch-size 8 --vocab-size 256 --rounds 0 --profile "$@" \
         --profile-implementation "$implementation" --profile-output-dir "$out" >"$temporary/said" 2>&1 ||
         { cat "$temporary/said" >&2; say "the profile of $implementation failed"; exit 1; }
 }

@@ -7,7 +7,7 @@
 #include <check.h>
 #include <string.h>
 
-static int parse_words(struct command_line *line, int argc, char *const argv[])
+static int parse_words(struct command_line *line, int argc, char *const argv[], int on_gpus)
 {
     run_options_add(&line->table, &line->run);
     profile_options_add(&line->table, &line->profile);
@@ -15,12 +15,13 @@ static int parse_words(struct command_line *line, int argc, char *const argv[])
         return -1;
     if (line->table.help || line->table.version)
         return 0;
+    training_options_use_preset(&line->run.training, &line->table, on_gpus);
     if (line->profile.profile)
         return profile_options_check(&line->profile, &line->table, &line->run.training);
     return benchmark_options_check(&line->run.training, &line->table);
 }
 
-struct command_line *parse(const char *line)
+static struct command_line *parse_on(const char *line, int on_gpus)
 {
     static struct command_line parsed;
     enum { MAX_WORDS = 16 };
@@ -38,12 +39,22 @@ struct command_line *parse(const char *line)
     }
     error_clear();
     parsed = (struct command_line){0};
-    return parse_words(&parsed, argc, argv) ? NULL : &parsed;
+    return parse_words(&parsed, argc, argv, on_gpus) ? NULL : &parsed;
+}
+
+struct command_line *parse(const char *line)
+{
+    return parse_on(line, 1);
 }
 
 struct command_line *parsed(const char *line)
 {
-    struct command_line *taken = parse(line);
+    return parsed_on(line, 1);
+}
+
+struct command_line *parsed_on(const char *line, int on_gpus)
+{
+    struct command_line *taken = parse_on(line, on_gpus);
     ck_assert_msg(taken != NULL, "'%s': %s", line, error_text());
     return taken;
 }

@@ -20,6 +20,8 @@ enum { MAX_LINE = 4096 };
 struct command_line *parse(const char *line);
 /* The same for a line that must be taken. */
 struct command_line *parsed(const char *line);
+/* The same, of a run that is on GPUs, as for the others, or not. */
+struct command_line *parsed_on(const char *line, int on_gpus);
 /* Fails the test unless the line is refused, in one line of words that hold these (up to n, or to a NULL). */
 void check_refused(const char *line, const char *const *words, int n);
 

@@ -31,7 +31,7 @@ static const struct {
       {"untraced", "ddp_individual", 0, 0, 0},
       {"after_backward", "ddp_individual", 0, 1, 1},
       {"none", "none", 0, 1, 0}}},
-    {"--profile|--profile-implementation|ddp_individual_v2|--bucket-size-mb|3",
+    {"--profile|--profile-implementation|ddp_individual_v2",
      4,
      {{"ddp_individual_v2", "ddp_individual_v2", 0, 1, 0},
       {"untraced", "ddp_individual_v2", 0, 0, 0},
@@ -58,7 +58,7 @@ static const struct {
       {"untraced:none", "none", 0, 0, 0},
       {"ddp", "ddp", 0, 1, 0},
       {"untraced:ddp", "ddp", 0, 0, 0}}},
-    {"--profile|--profile-implementation|ddp_flat|--bucket-size-mb|1,2",
+    {"--profile|--profile-implementation|ddp_flat",
      3,
      {{"ddp_flat", "ddp_flat", 0, 1, 0}, {"untraced", "ddp_flat", 0, 0, 0}, {"none", "none", 0, 1, 0}}},
 };
@@ -183,6 +183,7 @@ static const struct {
     {"--profile|--profile-implementation|ddp,comparison=none", {"the label 'comparison' is taken"}},
     {"--profile|--profile-implementation|all|--bucket-size-mb|1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
      {"22 profiles; at most 21"}},
+    {"--profile|--bucket-size-mb|1", {"--bucket-size-mb: none of the implementations has buckets"}},
     {"--profile|--attainable", {"--attainable is for the benchmark"}},
     {"--profile|--resolve|1%", {"--resolve is for the benchmark", "--rounds"}},
     /* words and numbers */

@@ -98,6 +98,9 @@ static const struct {
     {"--bucket-size-mb|1,", {"0.5,1,25"}},
     {"--bucket-size-mb|1,x", {"--bucket-size-mb x"}},
     {"--bucket-size-mb|1,1", {"--bucket-size-mb: 1 is listed twice"}},
+    {"--bucket-size-mb|auto,1", {"--bucket-size-mb auto: expected auto, or sizes in MiB"}},
+    {"--bucket-size-mb|1|--implementations|none,ddp", {"--bucket-size-mb: none of", "ddp_bucketed has"}},
+    {"--preset|gpt2", {"--preset gpt2: expected auto, laptop, default", "gpt2-xl"}},
     {"--batch-size|8|--batch-size-per-rank|2", {"--batch-size 8 and --batch-size-per-rank 2", "one of the two"}},
     {"--output=", {"--output ''", "not empty"}},
     {"--help|foo", {"--help foo: expected all"}},
@@ -160,7 +163,12 @@ static const struct {
 } lists[] = {
     {"--implementations|ddp", 1, {{"ddp", "ddp", 0}}},
     {"--implementations|ddp,none", 2, {{"ddp", "ddp", 0}, {"none", "none", 0}}},
-    {"--implementations|ddp_bucketed", 1, {{"ddp_bucketed", "ddp_bucketed", 100}}},
+    {"--implementations|ddp_bucketed", 1, {{"ddp_bucketed", "ddp_bucketed", 25}}},
+    {"--implementations|ddp_bucketed|--bucket-size-mb|auto", 1, {{"ddp_bucketed", "ddp_bucketed", 25}}},
+    {"--implementations|b=ddp_bucketed|--preset|laptop",
+     1,
+     {{"b", "ddp_bucketed", 4327680. / 1048576}}}, /* a quarter */
+    {"--implementations|b=ddp_bucketed|--preset|laptop|--bucket-size-mb|100", 1, {{"b", "ddp_bucketed", 100}}},
     {"--implementations|ddp_bucketed|--bucket-size-mb|25", 1, {{"ddp_bucketed", "ddp_bucketed", 25}}},
     {"--implementations|ddp_bucketed|--bucket-size-mb|0.5,1e1,25",
      3,
@@ -173,9 +181,7 @@ static const struct {
     {"--implementations|x=ddp_bucketed,y=none|--bucket-size-mb|1,2",
      3,
      {{"x:1", "ddp_bucketed", 1}, {"x:2", "ddp_bucketed", 2}, {"y", "none", 0}}},
-    {"--implementations|ddp,b=ddp,c_-+9=ddp|--bucket-size-mb|1,2",
-     3,
-     {{"ddp", "ddp", 0}, {"b", "ddp", 0}, {"c_-+9", "ddp", 0}}},
+    {"--implementations|ddp,b=ddp,c_-+9=ddp", 3, {{"ddp", "ddp", 0}, {"b", "ddp", 0}, {"c_-+9", "ddp", 0}}},
 };
 enum { LISTS = sizeof lists / sizeof *lists };
 
@@ -272,6 +278,52 @@ START_TEST(vocabulary_follows_data)
 }
 END_TEST
 
+/* ---- presets ---- */
+
+static const struct {
+    const char *line;
+    int on_gpus;
+    size_t layers, width, heads, ff, context, vocabulary, batch, per_rank;
+    const char *recorded, *words; /* of the heading, from its beginning */
+} presets[] = {
+    {"", 1, 12, 768, 12, 3072, 512, 10000, 32, 0, "default", "default (sized for GPUs; --preset laptop"},
+    {"", 0, 4, 256, 4, 1024, 128, 256, 2, 1, "laptop", "laptop (no GPU; --preset default is sized for GPUs)"},
+    {"--preset|auto|--data|text", 0, 4, 256, 4, 1024, 128, 256, 2, 1, "laptop", "laptop (no GPU;"},
+    {"--preset|laptop", 1, 4, 256, 4, 1024, 128, 256, 2, 1, "laptop", "laptop"},
+    {"--preset|default", 0, 12, 768, 12, 3072, 512, 10000, 32, 0, "default", "default"},
+    {"--preset|gpt2-small", 0, 12, 768, 12, 3072, 1024, 50257, 8, 4, "gpt2-small", "gpt2-small"},
+    {"--preset|gpt2-medium|--grad-accumulation|2", 0, 24, 1024, 16, 4096, 1024, 50257, 16, 8, "gpt2-medium", "gpt2-m"},
+    {"--preset|gpt2-large|--data|a.bin", 0, 36, 1280, 20, 5120, 1024, 50257, 8, 4, "gpt2-large", "gpt2-large"},
+    {"--preset|gpt2-xl", 1, 48, 1600, 25, 6400, 1024, 50257, 8, 4, "gpt2-xl", "gpt2-xl"},
+    {"--data|a.bin", 0, 4, 256, 4, 1024, 128, 65536, 2, 1, "laptop", "laptop (no GPU;"},
+    {"--batch-size|6", 0, 4, 256, 4, 1024, 128, 256, 6, 0, "laptop", "laptop (no GPU;"},
+    {"--num-layers|2|--d-ff|64|--vocab-size|300|--batch-size-per-rank|3", 0, 2, 256, 4, 64, 128, 300, 6, 3, "laptop",
+     "laptop (no GPU; --preset default is sized for GPUs), but for the sizes that are given"},
+    {"--num-layers|2|--d-model|8|--num-heads|2|--d-ff|4|--context-length|3", 0, 2, 8, 2, 4, 3, 256, 2, 1, "laptop", ""},
+};
+enum { PRESET_LINES = sizeof presets / sizeof *presets };
+
+START_TEST(preset_gives_what_is_not_given)
+{
+    struct command_line *line = parsed_on(presets[_i].line, presets[_i].on_gpus);
+    struct training_options *o = &line->run.training;
+    const struct workload *w = &o->workload;
+    const char *words = presets[_i].words;
+    ck_assert_int_eq(training_options_fit(o, 2), 0);
+    ck_assert_uint_eq(w->num_layers, presets[_i].layers);
+    ck_assert_uint_eq(w->d_model, presets[_i].width);
+    ck_assert_uint_eq(w->num_heads, presets[_i].heads);
+    ck_assert_uint_eq(w->d_ff, presets[_i].ff);
+    ck_assert_uint_eq(w->context_length, presets[_i].context);
+    ck_assert_uint_eq(w->vocab_size, presets[_i].vocabulary);
+    ck_assert_uint_eq(o->batch_size, presets[_i].batch);
+    ck_assert_uint_eq(o->batch_size_per_rank, presets[_i].per_rank);
+    ck_assert_str_eq(value_of(line, "preset").text, presets[_i].recorded);
+    ck_assert_msg(!strncmp(w->preset_words, words, strlen(words)) && !*words == !*w->preset_words, "'%s'",
+                  w->preset_words);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("options");
@@ -285,6 +337,7 @@ int main(void)
     tcase_add_loop_test(tests, epochs_make_steps, 0, STEPS);
     tcase_add_loop_test(tests, batch_fits_ranks, 0, FITS);
     tcase_add_test(tests, vocabulary_follows_data);
+    tcase_add_loop_test(tests, preset_gives_what_is_not_given, 0, PRESET_LINES);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -1,0 +1,82 @@
+/* presets.c - sizes under a name: what the options of sizes are where the command line does not give them. */
+#include "training/options.h"
+
+#include <stdio.h>
+
+const char *const preset_name[] = {"auto",        "laptop",     "default", "gpt2-small",
+                                   "gpt2-medium", "gpt2-large", "gpt2-xl", NULL};
+
+/* The options of a model's shape. */
+static const struct {
+    const char *option;
+    size_t offset;
+} shape[] = {{"num-layers", offsetof(struct workload, num_layers)},
+             {"d-model", offsetof(struct workload, d_model)},
+             {"num-heads", offsetof(struct workload, num_heads)},
+             {"d-ff", offsetof(struct workload, d_ff)},
+             {"context-length", offsetof(struct workload, context_length)}};
+enum { SHAPE = sizeof shape / sizeof *shape };
+
+/* Source of GPT-2's: Radford et al., Language Models are Unsupervised Multitask Learners, 2019, table 2. Those of
+ * `default` are the defaults of the options themselves. */
+static const struct preset {
+    size_t shape[SHAPE];
+    size_t synthetic_vocabulary, file_vocabulary; /* 0: what the data says */
+    size_t batch;                                 /* sequences of a rank's micro-batch */
+} presets[PRESETS] = {
+    [PRESET_LAPTOP] = {{4, 256, 4, 1024, 128}, 256, 0, 1},
+    [PRESET_GPT2_SMALL] = {{12, 768, 12, 3072, 1024}, 50257, 50257, 4},
+    [PRESET_GPT2_MEDIUM] = {{24, 1024, 16, 4096, 1024}, 50257, 50257, 4},
+    [PRESET_GPT2_LARGE] = {{36, 1280, 20, 5120, 1024}, 50257, 50257, 4},
+    [PRESET_GPT2_XL] = {{48, 1600, 25, 6400, 1024}, 50257, 50257, 4},
+};
+
+static int given(const struct option_table *table, const char *option)
+{
+    return table && option_was_given(table, option);
+}
+
+void workload_use_preset(struct workload *w, const struct option_table *table, const char *data, int on_gpus)
+{
+    static const char *const why[] = {"", " (no GPU; --preset default is sized for GPUs)",
+                                      " (sized for GPUs; --preset laptop is smaller)"};
+    int chosen = w->preset ? 0 : on_gpus ? 2 : 1, others = 0;
+    if (chosen)
+        w->preset = on_gpus ? PRESET_DEFAULT : PRESET_LAPTOP;
+    const struct preset *p = &presets[w->preset];
+    for (int i = 0; i < SHAPE; i++) {
+        if (given(table, shape[i].option))
+            others++;
+        else if (p->batch)
+            *(size_t *)((char *)w + shape[i].offset) = p->shape[i];
+    }
+    if (p->batch && !given(table, "vocab-size"))
+        w->vocab_size = data_kind_of(data) == DATA_SYNTHETIC ? p->synthetic_vocabulary : p->file_vocabulary;
+    if (others < SHAPE)
+        snprintf(w->preset_words, sizeof w->preset_words, "%s%s%s", preset_name[w->preset], why[chosen],
+                 others ? ", but for the sizes that are given" : "");
+}
+
+void training_options_use_preset(struct training_options *o, const struct option_table *table, int on_gpus)
+{
+    workload_use_preset(&o->workload, table, o->data, on_gpus);
+    size_t batch = presets[o->workload.preset].batch * o->grad_accumulation;
+    if (batch && !given(table, "batch-size") && !given(table, "batch-size-per-rank"))
+        o->batch_size_per_rank = batch;
+}
+
+void workload_help_presets(FILE *out)
+{
+    fputs("\nPresets:\n", out);
+    for (int i = PRESET_LAPTOP; i < PRESETS; i++) {
+        const struct preset *p = &presets[i];
+        if (p->batch)
+            fprintf(
+                out,
+                "  %-22s %zu layers, width %zu, %zu heads, d_ff %zu, context %zu, vocabulary %zu; batch: %zu a rank\n",
+                preset_name[i], p->shape[0], p->shape[1], p->shape[2], p->shape[3], p->shape[4],
+                p->synthetic_vocabulary, p->batch);
+        else
+            fprintf(out, "  %-22s the defaults in brackets above\n", preset_name[i]);
+    }
+}

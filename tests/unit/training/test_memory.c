@@ -1,0 +1,90 @@
+/* test_memory.c - what does not fit into memory is refused with the nearest sizes that fit, and these do fit. */
+#include "kernels/error.h"
+#include "tests/support/command_line.h"
+#include "tests/support/suite.h"
+#include "training/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANKS = 2 };
+
+/* Plans the run of a line on the CPU of two ranks. */
+static void plan(struct run *run, const char *line)
+{
+    static const struct job job = {.size = RANKS, .hosts = 1, .machine_size = RANKS};
+    struct training_options *o = &parsed_on(line, 0)->run.training;
+    ck_assert_int_eq(training_options_fit(o, RANKS), 0);
+    *run = (struct run){.job = &job, .options = o, .device = device_cpu(1)};
+    memory_plan(run, 0);
+    model_destroy(&run->model);
+}
+
+static int fits(const char *line, double bytes)
+{
+    struct run run;
+    plan(&run, line);
+    return (double)memory_total(run.memory, 0, MEMORY_PARTS) <= bytes;
+}
+
+static const struct {
+    const char *asked;
+    double mib;        /* that a rank may use */
+    const char *named; /* the first options of what is named */
+    size_t step;       /* what the first number is a multiple of */
+} cases[] = {
+    {"--preset|gpt2-small|--batch-size-per-rank|8", 7000, "--batch-size-per-rank --num-layers --preset=laptop", 1},
+    {"--preset|laptop|--batch-size|2000000", 200, "--batch-size --preset=laptop", RANKS},
+    {"--preset|laptop|--batch-size-per-rank|300000|--grad-accumulation|3", 200, "--batch-size-per-rank --preset=laptop",
+     3},
+    {"--preset|gpt2-xl|--num-layers|9000", 12000, "--num-layers --preset=gpt2-small", 1},
+    {"--d-model|500000|--d-ff|5000000", 100, "", 0},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+START_TEST(what_is_named_fits)
+{
+    struct run run;
+    char said[1024], named[256] = "", line[512], more[512];
+    const double bytes = cases[_i].mib * 1048576;
+    plan(&run, cases[_i].asked);
+    ck_assert_int_eq(memory_check(&run, 0, &(struct memory_share){0, bytes}), -1);
+    strcpy(said, error_text());
+    char *text = strstr(said, "these fit: "), *next = strstr(said, "; or use");
+    if (next)
+        *next = 0;
+    for (text += text ? strlen("these fit: ") : 0; text; text = next) {
+        char option[32], value[32], word[32], second[32], its[32];
+        next = strstr(text, ", or ");
+        if (next) {
+            *next = 0;
+            next += strlen(", or ");
+        }
+        int words = sscanf(text, "%31s %31s %31s %31s %31s", option, value, word, second, its);
+        int preset = !strcmp(option, "--preset"), n = 0;
+        ck_assert_int_ge(words, 2);
+        strcat(strcat(named, *named ? " " : ""), option);
+        if (preset)
+            strcat(strcat(named, "="), value);
+        /* what is named comes behind what was asked for and replaces it; a preset stands alone */
+        if (!preset)
+            n = snprintf(line, sizeof line, "%s|", cases[_i].asked);
+        if (words == 5 && !strcmp(word, "with"))
+            n += snprintf(line + n, sizeof line - (size_t)n, "%s|%s|", second, its);
+        snprintf(more, sizeof more, "%.*s%s|%zu", n, line, option, (size_t)strtoull(value, NULL, 10) + cases[_i].step);
+        snprintf(line + n, sizeof line - (size_t)n, "%s|%s", option, value);
+        ck_assert_msg(fits(line, 0.95 * bytes), "'%s' does not fit", line);
+        ck_assert_msg(preset || !fits(more, 0.95 * bytes), "'%s' is not the most", line);
+    }
+    ck_assert_str_eq(named, cases[_i].named);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("memory");
+    TCase *tests = tcase_create("memory");
+    tcase_add_loop_test(tests, what_is_named_fits, 0, CASES);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
