@@ -1,0 +1,178 @@
+/* best.c - the least of several series, and which are significantly more, with critical values by simulation. */
+#include "base/best.h"
+
+#include "kernels/error.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define LEVEL 0.95
+enum { DRAWS = 8000 };
+
+/* ---- random numbers, the same in every run ---- */
+
+/* Uniform in (0, 1): Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014. */
+static double uniform(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
+}
+
+/* Standard normal, by Box and Muller. */
+static double normal(uint64_t *state)
+{
+    double radius = sqrt(-2 * log(uniform(state)));
+    return radius * cos(2 * M_PI * uniform(state));
+}
+
+/* Chi squared: squares added up, or from 30 degrees of freedom on by Wilson and Hilferty's cube. */
+static double chi_squared(uint64_t *state, size_t df)
+{
+    double sum = 0, part = 2 / (9 * (double)df), root;
+    if (df >= 30) {
+        root = 1 - part + sqrt(part) * normal(state);
+        return (double)df * root * root * root;
+    }
+    for (size_t i = 0; i < df; i++) {
+        root = normal(state);
+        sum += root * root;
+    }
+    return sum;
+}
+
+/* ---- critical values ---- */
+
+/* (mean of i - mean of j) / its standard error, for means in units of 1 / sqrt(n), and residuals [columns] of which the
+ * squares of differences add up to those of n samples. */
+static double studentised(const double *mean, const double *residual, size_t columns, size_t n, size_t i, size_t j)
+{
+    double squares = 0;
+    for (size_t c = 0; c < columns; c++) {
+        double difference = residual[i * columns + c] - residual[j * columns + c];
+        squares += difference * difference;
+    }
+    return squares > 0 ? (mean[i] - mean[j]) / sqrt(squares / (double)(n - 1)) : 0;
+}
+
+/* One draw of k series of n standard normal samples: largest[(r - 1) * DRAWS] becomes the largest t among the first r
+ * of them against the least of these, r from 2 to k, whatever k is. The residuals of the samples enter by their
+ * products alone, which are Wishart's: those of a triangle of normals with roots of chi squared on its diagonal
+ * (Bartlett 1933), cut off after n - 1 columns. mean[k] and residual[k, columns] are room to work in. */
+static void draw(uint64_t seed, size_t k, size_t n, double *mean, double *residual, double *largest)
+{
+    uint64_t *state = &seed;
+    size_t columns = n - 1 < k ? n - 1 : k, least = 0;
+    double most = 0;
+    for (size_t i = 0; i < k; i++) {
+        size_t from = i, to = i + 1;
+        mean[i] = normal(state);
+        for (size_t c = 0; c < columns; c++)
+            residual[i * columns + c] = c < i ? normal(state) : c == i ? sqrt(chi_squared(state, n - 1 - i)) : 0;
+        if (mean[i] < mean[least]) { /* all are compared anew */
+            least = i;
+            from = 0;
+            most = 0;
+        }
+        for (size_t j = from; j < to; j++)
+            if (j != least)
+                most = fmax(most, studentised(mean, residual, columns, n, j, least));
+        largest[i * DRAWS] = most;
+    }
+}
+
+/* c(r) for r from 2 to k, of series of n samples: a table that is kept until another is asked for. */
+static const double *critical_values(size_t k, size_t n)
+{
+    static double *critical;
+    static size_t of_k, of_n;
+    if (n == of_n && k <= of_k)
+        return critical;
+    double *largest = allocate(k * DRAWS, sizeof *largest), *mean = allocate(k, sizeof *mean);
+    double *residual = allocate(k * k, sizeof *residual);
+    for (size_t d = 0; d < DRAWS && k > 2; d++)
+        draw(d, k, n, mean, residual, largest + d);
+    free(critical);
+    critical = allocate(k + 1, sizeof *critical);
+    critical[2] = stats_t_quantile(0.5 + LEVEL / 2, (double)(n - 1));
+    for (size_t r = 3; r <= k; r++)
+        critical[r] = fmax(critical[r - 1], stats_quantile(largest + (r - 1) * DRAWS, DRAWS, LEVEL));
+    of_k = k;
+    of_n = n;
+    free(largest);
+    free(mean);
+    free(residual);
+    return critical;
+}
+
+/* ---- the procedure ---- */
+
+struct candidate {
+    int series;
+    double mean, error; /* of log(a / best): its mean, and the standard error of that */
+    double evidence;    /* of a being more than the best; the procedure goes from the largest on */
+};
+
+static int by_evidence(const void *a, const void *b)
+{
+    double x = ((const struct candidate *)a)->evidence, y = ((const struct candidate *)b)->evidence;
+    return (x < y) - (x > y);
+}
+
+static struct candidate candidate_of(int series, const double *a, const double *best, size_t n)
+{
+    double sum = 0, squares = 0, first = log(a[0] / best[0]);
+    for (size_t i = 0; i < n; i++)
+        sum += log(a[i] / best[i]) - first; /* exactly 0 where all are equal */
+    double mean = first + sum / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (log(a[i] / best[i]) - mean) * (log(a[i] / best[i]) - mean);
+    double error = sqrt(squares / (double)(n - 1) / (double)n);
+    return (struct candidate){series, mean, error, error > 0 ? mean / error : mean != 0 ? copysign(INFINITY, mean) : 0};
+}
+
+int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out)
+{
+    int best = 0, m = 0, r = k; /* r: the best and those not yet called slower */
+    struct candidate *candidate = allocate((size_t)k, sizeof *candidate);
+    double *median = allocate((size_t)k, sizeof *median);
+    for (int i = 0; i < k; i++) {
+        out[i].place = 0;
+        median[i] = stats_median(sample[i], n);
+        for (int j = 0; j < i; j++)
+            out[median[i] < median[j] ? j : i].place++;
+    }
+    while (out[best].place)
+        best++;
+    for (int i = 0; i < k; i++) {
+        struct paired *paired = &out[i].paired;
+        *paired = (anytime ? stats_paired_anytime : stats_paired)(sample[i], sample[best], n, LEVEL);
+        paired->ci_low = paired->ci_high = NAN;
+        out[i].slower = 0;
+        if (i == best || n < 2)
+            continue;
+        candidate[m] = candidate_of(i, sample[i], sample[best], n);
+        if (anytime)
+            candidate[m].evidence = paired->ratio > 1 ? 1 - paired->p : paired->p - 1;
+        m++;
+    }
+    qsort(candidate, (size_t)m, sizeof *candidate, by_evidence);
+    const double *critical = m && !anytime ? critical_values((size_t)k, n) : NULL;
+    for (const struct candidate *c = candidate; c < candidate + m; c++) {
+        struct against_best *of = &out[c->series];
+        struct paired *paired = &of->paired;
+        if (!critical) {
+            *paired = stats_paired_anytime(sample[c->series], sample[best], n, 1 - (1 - LEVEL) / (r * (r - 1) / 2.0));
+        } else {
+            paired->ci_low = exp(c->mean - critical[r] * c->error);
+            paired->ci_high = exp(c->mean + critical[r] * c->error);
+        }
+        of->slower = paired->ci_low > 1; /* not after the first that is not: r stays, and the evidence falls */
+        r -= of->slower;
+    }
+    free(candidate);
+    free(median);
+    return best;
+}

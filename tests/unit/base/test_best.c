@@ -1,0 +1,286 @@
+/* test_best.c - which series is least, on known samples; and by simulation how often equal ones are called different,
+ * and how many that are slower are found, against Holm's adjustment of Student's t over all pairs. */
+#include "base/best.h"
+#include "tests/support/noise.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 9, ROUNDS = 60 };
+
+static double sample[MOST][ROUNDS];
+static struct against_best out[MOST];
+
+static int judge(int k, size_t n, int anytime)
+{
+    const double *const series[MOST] = {sample[0], sample[1], sample[2], sample[3], sample[4],
+                                        sample[5], sample[6], sample[7], sample[8]};
+    return best_of(series, k, n, anytime, out);
+}
+
+/* ---- known answers ---- */
+
+/* Of two, the interval is Student's for one pair. */
+START_TEST(two_as_one_pair)
+{
+    static const double a[] = {1.30, 1.33, 1.32, 1.31, 1.34, 1.30}, b[] = {1.30, 1.29, 1.31, 1.32, 1.30, 1.31};
+    memcpy(sample[0], a, sizeof a);
+    memcpy(sample[1], b, sizeof b);
+    struct paired pair = stats_paired(a, b, 6, 0.95);
+    ck_assert_int_eq(judge(2, 6, 0), 1);
+    ck_assert_double_eq_tol(out[0].paired.ratio, pair.ratio, 1e-15);
+    ck_assert_double_eq_tol(out[0].paired.ci_low, pair.ci_low, 1e-14);
+    ck_assert_double_eq_tol(out[0].paired.ci_high, pair.ci_high, 1e-14);
+    ck_assert(out[0].paired.p == pair.p && out[0].paired.n == 6 && !out[0].slower);
+    ck_assert(out[1].paired.ratio == 1 && isnan(out[1].paired.ci_low) && !out[1].slower);
+}
+END_TEST
+
+/* Series i is `apart` of its noise above series i - 1; the noises are orthogonal and of one size, and rounds differ by
+ * factors. */
+static void ladder(int k, double apart)
+{
+    for (int i = 0; i < k; i++)
+        for (int t = 0; t < ROUNDS; t++)
+            sample[i][t] = exp(t % 7 + 0.01 * (i * apart + sqrt(2) * cos(M_PI * (i + 1) * (t + 0.5) / ROUNDS)));
+}
+
+/* c of the step at which row i got its interval. */
+static double critical(int i, int best)
+{
+    struct paired pair = stats_paired(sample[i], sample[best], ROUNDS, 0.95);
+    double t = stats_t_quantile(0.975, ROUNDS - 1);
+    return log(out[i].paired.ci_high / pair.ratio) / log(pair.ci_high / pair.ratio) * t;
+}
+
+/* c(r) is above Tukey's, the studentised range q / sqrt 2, since each pair has a standard error of its own; by little,
+ * since there are 59 degrees of freedom. q at 5 % for infinitely many: 3.314, 3.858, 4.387 for 3, 5, 9 series. */
+START_TEST(critical_values_near_tukeys)
+{
+    static const double q[] = {[3] = 3.314, [5] = 3.858, [9] = 4.387};
+    for (int k = 3; k <= 9; k = 2 * k - 1) {
+        ladder(k, 0);
+        int best = judge(k, ROUNDS, 0);
+        double c = critical(best == 0, best) / (q[k] / sqrt(2));
+        ck_assert_msg(c > 1.01 && c < 1.06, "c(%d) is %g times Tukey's", k, c);
+    }
+}
+END_TEST
+
+/* Those that are called slower leave: the intervals of a ladder become narrower from the top down; where it stops, the
+ * rest have the interval of that step. By signs too, where they are narrower in samples. */
+START_TEST(steps_down)
+{
+    ladder(5, 1);
+    ck_assert_int_eq(judge(5, ROUNDS, 0), 0);
+    for (int i = 1; i < 5; i++)
+        ck_assert(out[i].slower && out[i].paired.ci_low > 1 && (i == 4 || critical(i, 0) < critical(i + 1, 0)));
+    ck_assert_double_eq_tol(critical(1, 0), stats_t_quantile(0.975, ROUNDS - 1), 1e-9);
+    for (int t = 0; t < ROUNDS; t++) /* rows 1 to 3 are nearly level with row 0 */
+        for (int i = 1; i < 4; i++)
+            sample[i][t] *= exp(-0.0099 * i);
+    judge(5, ROUNDS, 0);
+    ck_assert(out[4].slower && !out[1].slower && !out[2].slower && !out[3].slower);
+    ck_assert_double_eq_tol(critical(1, 0), critical(3, 0), 1e-9);
+    ck_assert_double_lt(critical(3, 0), critical(4, 0));
+}
+END_TEST
+
+/* By signs: p of any of four has to be 0.05 / 6 at first, and of the last two 0.05. 8 rounds give 9 / 2^8 = 0.035, 10
+ * give 11 / 2^10 = 0.0107 and 11 give 12 / 2^11 = 0.0059. */
+START_TEST(any_time_by_signs)
+{
+    for (int i = 0; i < 4; i++)
+        for (int t = 0; t < 11; t++)
+            sample[i][t] = 1 + 0.1 * i;
+    ck_assert_int_eq(judge(4, 10, 1), 0);
+    ck_assert(!out[1].slower && !out[3].slower && isnan(out[3].paired.ci_low));
+    judge(4, 11, 1);
+    ck_assert(out[1].slower && out[2].slower && out[3].slower);
+    ck_assert_double_eq_tol(out[3].paired.ci_low, 1.3, 1e-12);
+    judge(2, 8, 1);
+    ck_assert(out[1].slower);
+    judge(2, 7, 1);
+    ck_assert(!out[1].slower && isnan(out[1].paired.ci_low));
+}
+END_TEST
+
+/* The least median is the best also where its mean is not the least; the interval then lies below 1. */
+START_TEST(best_is_by_the_median)
+{
+    for (int t = 0; t < 13; t++) {
+        sample[0][t] = 1.001;
+        sample[1][t] = t < 8 ? 1 : 1.1 + 0.001 * t;
+    }
+    ck_assert_int_eq(judge(2, 13, 0), 1);
+    ck_assert(!out[0].slower && out[0].paired.ci_high < 1);
+}
+END_TEST
+
+START_TEST(too_little_to_compare)
+{
+    for (int t = 0; t < 3; t++) {
+        sample[0][t] = 2;
+        sample[1][t] = 1;
+        sample[2][t] = 1;
+    }
+    ck_assert_int_eq(judge(3, 1, 0), 1); /* the first of two */
+    ck_assert(out[0].paired.ratio == 2 && isnan(out[0].paired.ci_low) && !out[0].slower && !out[2].slower);
+    ck_assert_int_eq(judge(1, 3, 0), 0);
+    ck_assert(out[0].paired.ratio == 1 && isnan(out[0].paired.ci_high) && !out[0].slower);
+    ck_assert_int_eq(judge(3, 0, 0), 0);
+    ck_assert(isnan(out[1].paired.ratio) && !out[1].slower);
+    /* no noise at all: the interval is a point, and equal is not slower */
+    ck_assert_int_eq(judge(3, 3, 0), 1);
+    ck_assert(out[0].slower && fabs(out[0].paired.ci_low - 2) < 1e-12 && fabs(out[0].paired.ci_high - 2) < 1e-12);
+    ck_assert(!out[2].slower && out[2].paired.ci_low == 1 && out[2].paired.ci_high == 1);
+}
+END_TEST
+
+/* ---- what the words promise ---- */
+
+/* How many standard errors of the difference of two series i is truly above the least, and how much larger its noise is
+ * than that of series 0. */
+struct situation {
+    const char *name;
+    double (*above)(int i), (*noise)(int i, int k);
+};
+
+static double equal(int i)
+{
+    (void)i;
+    return 0;
+}
+static double two_level(int i)
+{
+    return i < 2 ? 0 : 30;
+}
+static double rising(int i)
+{
+    return 3.0 * i;
+}
+static double one_best(int i)
+{
+    return i ? 4 : 0;
+}
+static double even(int i, int k)
+{
+    (void)(i + k);
+    return 1;
+}
+static double tenfold(int i, int k)
+{
+    return pow(10, i / (k - 1.0));
+}
+static double two_noisy(int i, int k)
+{
+    (void)k;
+    return i < 2 ? 4 : 1;
+}
+
+/* Logarithms are normal, with an effect of the round that all share, twice as large as the noise of a series. */
+static void make_up(const struct situation *of, int k, size_t n)
+{
+    double error = 0.02 * sqrt(2 / (double)n);
+    for (size_t t = 0; t < n; t++) {
+        double round = 0.04 * noise_normal();
+        for (int i = 0; i < k; i++)
+            sample[i][t] = exp(round + error * of->above(i) + 0.02 * of->noise(i, k) * noise_normal());
+    }
+}
+
+/* Slower than the least mean logarithm by Holm's adjustment of Student's t over all pairs; returns the least. */
+static int judge_all_pairs(int k, size_t n, int *slower)
+{
+    double logs[MOST][ROUNDS], mean[MOST] = {0}, p[MOST * MOST], count = (double)n;
+    int least = 0, pairs = 0;
+    for (int i = 0; i < k; i++) {
+        for (size_t t = 0; t < n; t++)
+            mean[i] += (logs[i][t] = log(sample[i][t])) / count;
+        least = mean[i] < mean[least] ? i : least;
+        for (int j = 0; j < i; j++) {
+            double squares = 0, apart = mean[i] - mean[j];
+            for (size_t t = 0; t < n; t++)
+                squares += pow(logs[i][t] - logs[j][t] - apart, 2);
+            p[pairs++] = 2 * stats_t_cdf(-fabs(apart) / sqrt(squares / (count - 1) / count), count - 1);
+        }
+    }
+    stats_holm(p, (size_t)pairs);
+    slower[least] = 0;
+    for (int i = 0, at = 0; i < k; i++)
+        for (int j = 0; j < i; j++, at++)
+            if (i == least || j == least)
+                slower[i == least ? j : i] = p[at] < 0.05;
+    return least;
+}
+
+/* Adds to wrong whether any is called slower that is not, and to found how many are rightly called so. */
+static void count(const struct situation *of, int k, int best, const int *slower, int *wrong, int *found)
+{
+    int any = 0;
+    for (int i = 0; i < k; i++) {
+        int right = of->above(i) > of->above(best);
+        any |= slower[i] && !right;
+        *found += slower[i] && right;
+    }
+    *wrong += any;
+}
+
+/* At most 5 % of runs have anything called slower that is not; and as many are found as by Holm over all pairs, but for
+ * what it costs to choose the best by the median, which finds the least mean less often: a few per cent of two series,
+ * where both tests are Student's. */
+START_TEST(error_and_power)
+{
+    static const struct situation situations[] = {{"equal", equal, even},
+                                                  {"equal, noise 1 to 10", equal, tenfold},
+                                                  {"two level, others far", two_level, even},
+                                                  {"each 3 errors apart", rising, even},
+                                                  {"one 4 errors ahead", one_best, even},
+                                                  {"two level and noisy, others far", two_level, two_noisy}};
+    static const int series[] = {2, 6, 9};
+    static const size_t rounds[] = {6, 10, 60};
+    const struct situation *of = &situations[_i];
+    int repetitions = noise_repetitions(2000), all_found = 0, all_holm_found = 0;
+    noise_start(20 + (uint64_t)_i);
+    for (int cell = 0; cell < 9; cell++) {
+        int k = series[cell / 3], wrong = 0, found = 0, holm_wrong = 0, holm_found = 0, slower[MOST];
+        size_t n = rounds[cell % 3];
+        for (int r = 0; r < repetitions; r++) {
+            make_up(of, k, n);
+            int best = judge(k, n, 0);
+            for (int i = 0; i < k; i++)
+                slower[i] = out[i].slower;
+            count(of, k, best, slower, &wrong, &found);
+            best = judge_all_pairs(k, n, slower);
+            count(of, k, best, slower, &holm_wrong, &holm_found);
+        }
+        double share = 1.0 / repetitions;
+        printf("%s: %d series, %zu rounds: wrong in %.3f of runs (Holm: %.3f), found %.3f (Holm: %.3f)\n", of->name, k,
+               n, wrong * share, holm_wrong * share, found * share, holm_found * share);
+        ck_assert_double_le(wrong * share, 0.05 + noise_three_errors(0.05, repetitions));
+        ck_assert_double_ge(found, 0.95 * holm_found);
+        all_found += found;
+        all_holm_found += holm_found;
+    }
+    ck_assert_int_ge(all_found, all_holm_found);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("best");
+    TCase *known = tcase_create("known answers"), *promises = tcase_create("promises");
+    tcase_add_test(known, two_as_one_pair);
+    tcase_add_test(known, critical_values_near_tukeys);
+    tcase_add_test(known, steps_down);
+    tcase_add_test(known, any_time_by_signs);
+    tcase_add_test(known, best_is_by_the_median);
+    tcase_add_test(known, too_little_to_compare);
+    tcase_set_timeout(promises, 240);
+    tcase_add_loop_test(promises, error_and_power, 0, 6);
+    suite_add_tcase(suite, known);
+    suite_add_tcase(suite, promises);
+    return suite_run(suite);
+}
