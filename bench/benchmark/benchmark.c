@@ -108,7 +108,8 @@ static int measure(struct run *run, struct results *results)
         results_show_heading(summary);
         cJSON_Delete(summary);
     }
-    const struct run_hooks hooks = {&benchmark, take_block, write_so_far, ranking_rounds_needed};
+    const struct run_hooks hooks = {
+        .context = &benchmark, .block = take_block, .summary = write_so_far, .rounds_needed = ranking_rounds_needed};
     int status = run_rounds(run, &hooks);
     size_t rounds = run->measurements.rounds;
     if (attainable && rounds) {
