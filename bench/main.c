@@ -8,6 +8,7 @@
 #include "kernels/error.h"
 #include "profile/profile.h"
 #include "report/report.h"
+#include "tune/tune.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,10 +49,12 @@ int main(int argc, char *argv[])
         status = run_training(&job, argc, argv);
     else if (!strcmp(command, "allreduce"))
         status = run_allreduce(&job, argc - 1, argv + 1);
+    else if (!strcmp(command, "tune"))
+        status = run_tune(&job, argc - 1, argv + 1);
     else {
         error_report(
-            "'%s' is no command; known are allreduce, compare and report, or options, which begin with --; see "
-            "--help",
+            "'%s' is no command; known are tune, allreduce, compare and report, or options, which begin with --; "
+            "see --help",
             command);
         job_agree(&job, -1);
         status = USAGE;
@@ -85,6 +88,7 @@ static int parse(struct command_line *line, int argc, char *const argv[])
 static void print_help(const struct option_table *table)
 {
     fputs("Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n"
+          "       mpirun -n RANKS ddpbench tune [OPTION VALUE]...        the best bucket size; has a --help\n"
           "       mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...   the interconnect alone; has a --help\n"
           "       ddpbench compare BASELINE... --candidate DIR...        whether runs got slower; has a --help\n"
           "       ddpbench report DIR...                                 a run or a sweep in words; has a --help\n\n"

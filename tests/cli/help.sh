@@ -17,7 +17,7 @@ END
 # options FILE: how many options a help lists
 options() { grep -cE '^  --[a-z]' "$1"; }
 
-for name in benchmark allreduce compare report; do
+for name in benchmark tune allreduce compare report; do
     command=("$name")
     [ "$name" != benchmark ] || command=()
     "$program" "${command[@]}" --help all >all.txt
