@@ -39,20 +39,23 @@ int tune_options_parse(struct tune_options *options, struct option_table *table,
     /* what the search decides itself, and what has no meaning in it */
     static const char *const others[] = {"implementations", "bucket-size-mb", "rounds",      "resolve",
                                          "max-minutes",     "attainable",     "forward-only"};
-    enum { BLOCK_STEPS = 3 };
-    struct training_options *o = &options->run.training;
     *options = (struct tune_options){0};
     *table = (struct option_table){0};
     run_options_add(table, &options->run);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         option_table_remove(table, others[i]);
     option_table_add(table, (struct option_section){"Search", OPTION_ROWS(rows), options, NULL});
-    if (option_table_parse(table, argc, argv))
-        return -1;
-    if (table->help || table->version)
-        return 0;
+    return option_table_parse(table, argc, argv);
+}
+
+int tune_options_check(struct tune_options *options, const struct option_table *table, int ranks)
+{
+    enum { BLOCK_STEPS = 3 };
+    struct training_options *o = &options->run.training;
     o->rounds = 1; /* that there is room for; it grows */
-    if (training_options_check(o, table, BLOCK_STEPS) ||
+    if (ranks == 1)
+        return error_report("tune compares what communication costs, and one rank has none: mpirun -n 2 or more");
+    if (training_options_check(o, table, BLOCK_STEPS) || training_options_fit(o, ranks) ||
         training_options_check_saved(o, (size_t)(o->block_start + DISCARDED_STEPS), o->block_steps))
         return -1;
     make_rows(o, options->candidate);
@@ -236,7 +239,7 @@ static int measure(struct run *run, struct tune *t)
     return run_check_losses(run) ? -1 : status;
 }
 
-int tune_search(const struct job *job, struct tune_options *options, const struct command *command)
+int tune_search(const struct job *job, const struct tune_options *options, const struct command *command)
 {
     struct run run = {.job = job};
     struct results results = {.telemetry.file = -1};
@@ -252,13 +255,6 @@ int tune_search(const struct job *job, struct tune_options *options, const struc
     return status;
 }
 
-static int fit(struct tune_options *options, int ranks)
-{
-    if (ranks == 1)
-        return error_report("tune compares what communication costs, and one rank has none: mpirun -n 2 or more");
-    return training_options_fit(&options->run.training, ranks);
-}
-
 int run_tune(const struct job *job, int argc, char *const argv[])
 {
     struct tune_options options;
@@ -272,7 +268,7 @@ int run_tune(const struct job *job, int argc, char *const argv[])
             printf("ddpbench %s\n", version_text());
         return OK;
     }
-    if (job_agree(job, fit(&options, job->size)))
+    if (job_agree(job, tune_options_check(&options, &table, job->size)))
         return USAGE;
     return tune_search(job, &options, &(struct command){argc, argv, &table}) ? FAILED : OK;
 }

@@ -10,17 +10,19 @@ struct tune_options {
     struct candidate candidate[MAX_IMPLEMENTATIONS]; /* of run.training.implementation */
 };
 
-/* Reads the command line, whose argv[0] is the command's name, and checks it; makes the candidates as the rows of
- * options->run.training. The table points into the options. 0, or -1, reported; nothing is checked, and no rows are
- * made, where table->help or table->version is set then. */
+/* Reads the command line, whose argv[0] is the command's name. The table points into the options. 0, or -1, reported.
+ */
 int tune_options_parse(struct tune_options *options, struct option_table *table, int argc, char *const argv[]);
+
+/* Checks them for so many ranks, and makes the candidates as the rows of options->run.training. 0, or -1, reported. */
+int tune_options_check(struct tune_options *options, const struct option_table *table, int ranks);
 
 /* Runs the search and writes its results. Returns 0; or -1 when something went wrong that rank 0 has said; what was
  * measured until then has been written and printed. All ranks call it and get the same answer. */
-int tune_search(const struct job *job, struct tune_options *options, const struct command *command);
+int tune_search(const struct job *job, const struct tune_options *options, const struct command *command);
 
-/* Both, as the command whose words are argv. Returns the exit status: 0; 1 when the run failed; 2 when the options make
- * no sense; rank 0 has said why. */
+/* All of it, as the command whose words are argv. Returns the exit status: 0; 1 when the run failed; 2 when the options
+ * make no sense; rank 0 has said why. */
 int run_tune(const struct job *job, int argc, char *const argv[]);
 
 #endif

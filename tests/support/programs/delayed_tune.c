@@ -50,7 +50,7 @@ int main(int argc, char *argv[])
         return 2;
     }
     int status = job_agree(&job, tune_options_parse(&options, &table, argc - 2, argv + 2) ||
-                                         training_options_fit(&options.run.training, job.size)
+                                         tune_options_check(&options, &table, job.size)
                                      ? -1
                                      : 0);
     if (!status) {
