@@ -11,6 +11,7 @@ enum {
     STAGE_ROUNDS = 8, /* of halving, at most */
     LEAST_ROUNDS = 8, /* of a final that may end early, and between two looks a twentieth of those made */
     FEW_ROUNDS = 20,  /* a final that has time for fewer has one look, at its end, whose intervals are narrower then */
+    SHORT_FINAL = 3,  /* rounds; with less time there is none */
     FEW_SIZES = 4     /* are not thinned out */
 };
 static const double halving_share = 0.4; /* of the time */
@@ -49,7 +50,8 @@ void search_begin(struct search *s, double limit, double block_seconds)
         sizes += s->row[i].has_size && s->row[i].state == SEARCH_IN;
     for (int left = sizes; left > FEW_SIZES; left = (left + 1) / 2) {
         /* a round of each stage takes twice the blocks of its first one, about; and a short final */
-        int in = search_count(s, SEARCH_IN), blocks = 2 * in + stages_of(in) * controls + 3 * (KEPT + controls);
+        int in = search_count(s, SEARCH_IN),
+            blocks = 2 * in + stages_of(in) * controls + SHORT_FINAL * (KEPT + controls);
         if (blocks * block_seconds <= limit)
             break;
         for (int i = 0, size = 0; i < s->n; i++)
@@ -171,7 +173,7 @@ static void take_neighbours(struct search *s)
 static void begin_final(struct search *s, double seconds)
 {
     double block = seconds / (double)s->blocks, left = s->limit - seconds;
-    if (left < block * search_running(s)) { /* for no round */
+    if (left < SHORT_FINAL * block * search_running(s)) {
         s->end = SEARCH_TIME;
         return;
     }

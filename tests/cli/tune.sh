@@ -21,8 +21,8 @@ delayed=$build/tests/support/programs/delayed_tune
 
 # ---- a known winner: what lies between two sizes of the first round, so that only the final finds it ----
 
-try "${run[@]}" "$delayed" 10000 0.353 "${tiny[@]}" --max-minutes 0.5 --output found
-check 0 "a search ends" 'Searching among 9 candidates for 30 s at most'
+limit=150 try "${run[@]}" "$delayed" 10000 0.353 "${tiny[@]}" --max-minutes 1 --output found # idle cores need 15 s
+check 0 "a search ends" 'Searching among 9 candidates for 1 min 00 s at most'
 use="Use: --implementations ddp_bucketed --bucket-size-mb 0.354   (PyTorch's DDP: bucket_cap_mb=0.354)"
 is "the best size is found, with the line to use" "$(grep '^Use:' printed)" "$use"
 succeeds "the others are not in it any more" grep -qE '^ddp_individual  .* (slower|dropped) ' printed
