@@ -8,6 +8,7 @@
 #include "kernels/error.h"
 #include "profile/profile.h"
 #include "report/report.h"
+#include "tune/tune.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static const struct command_row {
     int (*measure)(const struct job *job, int argc, char *const argv[]);
     int (*read)(int argc, char *argv[]); /* files only, so it needs neither ranks nor a launcher */
 } commands[] = {
+    {"tune", "mpirun -n RANKS ddpbench tune [OPTION VALUE]...", "the best strategy and bucket size", run_tune, NULL},
     {"allreduce", "mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...", "the interconnect alone", run_allreduce,
      NULL},
     {"compare", "ddpbench compare BASELINE... --candidate DIR...", "whether runs got slower", NULL, run_compare},

@@ -172,6 +172,15 @@ static size_t find(const struct option_table *table, const char *name, char lett
     return i;
 }
 
+void option_table_remove(struct option_table *table, const char *name)
+{
+    size_t at = find(table, name, 0);
+    if (at == table->rows)
+        FATAL("there is no option --%s", name);
+    table->rows--;
+    memmove(table->row + at, table->row + at + 1, (table->rows - at) * sizeof *table->row);
+}
+
 /* How many letters one word has and the other lacks, in whatever order: none where two are swapped, 1 where one is left
  * out, 2 where one is another. What b has behind a's end counts 1 only, since people cut names short. */
 static int distance(const char *a, size_t n, const char *b)
@@ -336,8 +345,10 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
         char name[64];
         if (which == HELP_COMMON && (!o->common || is_for_another(table, table->row[i].section)))
             continue;
-        if (which != HELP_COMMON && table->row[i].section == titles)
-            fprintf(out, "\n%s:\n", table->section[titles++].title);
+        if (which != HELP_COMMON && table->row[i].section >= titles) { /* a section may have lost all of its options */
+            fprintf(out, "\n%s:\n", table->section[table->row[i].section].title);
+            titles = table->row[i].section + 1;
+        }
         if (which == HELP_ROWS) {
             print_fields(out, o);
             continue;

@@ -75,6 +75,10 @@ struct option_table {
 /* Appends a section. Sections are those of a zeroed table, in the order of the help. */
 void option_table_add(struct option_table *table, struct option_section section);
 
+/* Takes an option out again, for a command that lacks it; its field is left as it is. A name that the table lacks is
+ * fatal. */
+void option_table_remove(struct option_table *table, const char *name);
+
 /* Sets every default, then reads argv[1..] strictly: `--name value`, `--name=value`, `-l value`, `-lvalue`; whole
  * words, ranges, units, known names; and --help [all|rows], -h and --version, after which the rest is not read. Then
  * checks that what is needed is there. Strings point into argv. Returns 0; or -1, reported, with the fields

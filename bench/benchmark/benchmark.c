@@ -104,7 +104,8 @@ static int measure(struct run *run, struct results *results)
         o->attainable ? attainable_create(run->reducer, o->n, run->model.tensors, o->rounds) : NULL;
     struct benchmark benchmark = {results, attainable};
     double *attainable_s = NULL;
-    const struct run_hooks hooks = {&benchmark, take_block, write_so_far, ranking_rounds_needed};
+    const struct run_hooks hooks = {
+        .context = &benchmark, .block = take_block, .summary = write_so_far, .rounds_needed = ranking_rounds_needed};
     int status = run_rounds(run, &hooks);
     size_t rounds = run->measurements.rounds;
     if (attainable && rounds) {

@@ -106,7 +106,7 @@ static const struct option block_rows[] = {
     {.name = "max-minutes", .common = 1, .kind = &option_real, .offset = FIELD(max_minutes), .initial = "10",
      .low = 0.001, .high = 1e6, .needs = "resolve", .help = "end the rounds of --resolve after this time in any case"},
     {.name = "steps-per-block", .kind = &option_count, .offset = FIELD(steps_per_block), .initial = "0", .high = 1e6,
-     .help = "timed steps of a block, after 2 that are not; 0: those of the regime's epochs, 3 with --profile"},
+     .help = "timed steps of a block, after 2 that are not; 0: those of the regime's epochs, 3 with --profile or tune"},
     {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable),
      .help = "also time every collective alone, and print step time / what perfect overlap would reach"},
     {.name = "inject-delay", .kind = &option_delay, .offset = FIELD(delays),

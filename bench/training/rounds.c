@@ -253,7 +253,7 @@ static void run_block(struct run *run, struct window *window, struct block *b)
 
 /* The first step: how long will the rest take? And can its checkpoints be written? Returns 0; or -1, on every rank and
  * reported. */
-static int estimate(struct run *run, size_t units)
+static int estimate(struct run *run, const struct run_hooks *hooks, size_t units)
 {
     int first = 0;
     char words[CELL];
@@ -266,19 +266,21 @@ static int estimate(struct run *run, size_t units)
     step_run(&run->trainer, 0);
     run->trainer.device->synchronize();
     run->steps_run++;
-    double seconds = job_max(run->job, 1e-9 * (double)(clock_now_ns() - start));
+    double seconds = run->first_step = job_max(run->job, 1e-9 * (double)(clock_now_ns() - start));
     size_t steps = units * (DISCARDED_STEPS + run->options->block_steps);
     int status = job_agree(run->job, checkpoint_try(&run->trainer));
     if (run->job->rank || status)
         return status;
     const struct checkpoint *c = &run->trainer.checkpoint;
     seconds += c->saved ? c->seconds / (double)(c->saved * c->every) : 0;
-    fprintf(stderr, "The first step took %.2f s; ", seconds);
-    if (run->options->resolve > 0)
-        fprintf(stderr, "the others go on until --resolve is answered, for %s at most.",
+    fprintf(stderr, "The first step took %.2f s", seconds);
+    if (hooks->plan)
+        fprintf(stderr, ".");
+    else if (run->options->resolve > 0)
+        fprintf(stderr, "; the others go on until --resolve is answered, for %s at most.",
                 text_duration(words, 60 * run->options->max_minutes));
     else
-        fprintf(stderr, "the other %zu will take about %s.", steps, text_duration(words, seconds * (double)steps));
+        fprintf(stderr, "; the other %zu will take about %s.", steps, text_duration(words, seconds * (double)steps));
     fprintf(stderr, " Results go to %s as they come.\n", run->directory);
     return 0;
 }
@@ -316,6 +318,13 @@ static void show_progress(struct progress *progress, const struct run *run, size
     progress_show(progress, done, words);
 }
 
+/* Its sample of that round is no number. */
+static void rest(struct measurements *m, int implementation, size_t round)
+{
+    for (int figure = 0; figure < FIGURES; figure++)
+        measurements_of(m, implementation, figure)[round] = NAN;
+}
+
 int run_rounds(struct run *run, const struct run_hooks *hooks)
 {
     const struct training_options *o = run->options;
@@ -331,25 +340,33 @@ int run_rounds(struct run *run, const struct run_hooks *hooks)
      * the ramp, after that */
     int judged = o->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
     losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
-    int status = estimate(run, units);
-    progress_begin(&progress, run->job->rank ? 0 : units);
+    int status = estimate(run, hooks, units);
+    progress_begin(&progress, run->job->rank || hooks->plan ? 0 : units);
     int64_t start = clock_now_ns(), written = start;
     struct window window;
     window_begin(&window);
+    if (hooks->plan && !status)
+        hooks->plan(hooks->context, run, 0);
     for (size_t done = 0; m->rounds < run->planned && !status;) { /* blocks */
         b.round = m->rounds;
         if (b.round == m->capacity)
             series_grow(&m->seconds, (size_t)m->n * FIGURES, &m->capacity);
-        b.implementation = rotated(b.round, (int)(done % (size_t)o->n), o->n);
-        run_block(run, &window, &b);
-        int wrote = hooks->block(hooks->context, run, &b);
-        status = job_agree(run->job, run->trainer.checkpoint.failed ? -1 : wrote);
-        if (status)
-            break;
-        show_progress(&progress, run, ++done, &b);
+        b.implementation = rotated(b.round, (int)(done++ % (size_t)o->n), o->n);
+        if (run->resting[b.implementation]) {
+            rest(m, b.implementation, b.round);
+        } else {
+            run_block(run, &window, &b);
+            int wrote = hooks->block(hooks->context, run, &b);
+            status = job_agree(run->job, run->trainer.checkpoint.failed ? -1 : wrote);
+            if (status)
+                break;
+            show_progress(&progress, run, done, &b);
+        }
         if (done % (size_t)o->n)
             continue;
         m->rounds++;
+        if (hooks->plan)
+            hooks->plan(hooks->context, run, 1e-9 * (double)(clock_now_ns() - start));
         if (o->resolve > 0)
             plan_rounds(run, hooks, 1e-9 / 60 * (double)(clock_now_ns() - start), &needed);
         int due = m->rounds < run->planned && clock_now_ns() - written > 2000000000;

@@ -18,7 +18,7 @@ struct measurements {
     int n;           /* implementations */
     size_t capacity; /* rounds that there is room for */
     size_t rounds;   /* complete rounds so far */
-    double *seconds; /* [n, FIGURES, capacity] */
+    double *seconds; /* [n, FIGURES, capacity]; NAN in rounds in which an implementation rested */
 };
 
 /* Room for `capacity` rounds of n implementations, none measured yet. Release with measurements_destroy. And the
@@ -135,6 +135,8 @@ struct run {
     int watches_cpu;                   /* its findings on other processes replace those of the blocks */
     struct measurements measurements;
     size_t planned; /* rounds, as far as is known; those of the measurements: run_rounds made all that it meant to */
+    char resting[MAX_IMPLEMENTATIONS]; /* 1: an implementation has no blocks in the rounds to come */
+    double first_step;                 /* seconds of the first step, of the slowest rank */
     struct losses losses;
     struct block_counts counts;
 };
@@ -155,7 +157,7 @@ struct block {
     double *loss;  /* of this rank */
 };
 
-/* What a mode does with what is measured. All ranks call both at the same points. */
+/* What a mode does with what is measured. All ranks call all but rounds_needed at the same points. */
 struct run_hooks {
     void *context;
     /* A block is over; its spans are still in the timeline. Returns 0; or -1, reported: it could not be written. */
@@ -165,6 +167,9 @@ struct run_hooks {
     /* With --resolve, on rank 0 alone: how many rounds answer the question, at most those made if they do. */
     double (*rounds_needed)(const struct measurements *measurements, const struct implementation *implementation,
                             double resolve);
+    /* NULL; or before the first round and after each one, `seconds` since the first began on rank 0: sets run->resting
+     * and run->planned, on all ranks alike. It says on stderr how long the run will take, and shows its progress. */
+    void (*plan)(void *context, struct run *run, double seconds);
 };
 
 /* For a run of which job and recording are set: opens the device, plans, checks what fits, and opens data, results (in

@@ -52,7 +52,7 @@ succeeds "most options of the benchmark are left for --help all" \
 # ---- manual pages and completion ----
 
 is "a page for each command and each script" "$(cd man1 && echo *)" "ddpbench-allreduce.1 ddpbench-compare.1 \
-ddpbench-netlab.1 ddpbench-report.1 ddpbench-run.1 ddpbench-sweep.1 ddpbench.1"
+ddpbench-netlab.1 ddpbench-report.1 ddpbench-run.1 ddpbench-sweep.1 ddpbench-tune.1 ddpbench.1"
 for heading in NAME SYNOPSIS DESCRIPTION COMMANDS OPTIONS "EXIT STATUS" FILES "SEE ALSO"; do
     succeeds "ddpbench(1) has $heading" grep -qE "^[.]SH \"?$heading\"?$" man1/ddpbench.1
 done

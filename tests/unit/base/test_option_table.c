@@ -261,6 +261,30 @@ START_TEST(the_table_knows_what_was_given)
 }
 END_TEST
 
+/* Also a whole section: the next one keeps its title. */
+START_TEST(what_is_removed_is_unknown)
+{
+    char text[1024] = "";
+    struct values v = {.count = 3};
+    char *const argv[] = {"program", "-n", "7"};
+    FILE *out = fmemopen(text, sizeof text, "w");
+    table = (struct option_table){0};
+    make_table(&table, &v);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        option_table_remove(&table, words[i].name);
+    option_table_remove(&table, "iters");
+    ck_assert_int_eq(option_table_parse(&table, 3, argv), -1);
+    ck_assert_ptr_nonnull(strstr(error_text(), "unknown option '-n'"));
+    ck_assert_uint_eq(v.count, 3);
+    ck_assert_double_eq(v.real, 2); /* the default of one that stayed */
+    option_table_help(out, &table, HELP_ALL);
+    fclose(out);
+    ck_assert_ptr_null(strstr(text, "--iters"));
+    ck_assert_ptr_null(strstr(text, "Words:"));
+    ck_assert_ptr_nonnull(strstr(text, "Tints:\n  --tint"));
+}
+END_TEST
+
 START_TEST(every_value_is_recorded)
 {
     struct values v;
@@ -309,6 +333,7 @@ int main(void)
     tcase_add_test(tests, rows_are_for_programs);
     tcase_add_test(tests, help_shows_what_is_common_first);
     tcase_add_test(tests, the_table_knows_what_was_given);
+    tcase_add_test(tests, what_is_removed_is_unknown);
     tcase_add_test(tests, every_value_is_recorded);
     tcase_add_test(tests, lists_are_read_word_by_word);
     suite_add_tcase(suite, tests);

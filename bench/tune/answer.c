@@ -1,0 +1,204 @@
+/* answer.c - what a search found, in words and figures. */
+#include "tune/answer.h"
+
+#include "base/json.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "kernels/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- figures ---- */
+
+static struct estimate differences(const double *a, const double *b, size_t n)
+{
+    double *difference = allocate(n, sizeof *difference);
+    for (size_t i = 0; i < n; i++)
+        difference[i] = a[i] - b[i];
+    struct estimate estimate = stats_estimate(difference, n);
+    free(difference);
+    return estimate;
+}
+
+static double high_of(const struct estimate *cost)
+{
+    return fmax(0, isfinite(cost->ci_high) ? cost->ci_high : cost->median);
+}
+
+/* # up to the interval, = for it; > where the cost goes beyond the top. */
+static void draw_bar(char *bar, size_t size, const struct estimate *cost, double top)
+{
+    double width = (double)size - 2, low = isfinite(cost->ci_low) ? cost->ci_low : cost->median;
+    int sure = (int)lround(fmax(0, fmin(1, low / top)) * width);
+    int end = (int)lround(fmin(1, high_of(cost) / top) * width);
+    memset(bar, '#', (size_t)sure);
+    memset(bar + sure, '=', (size_t)(end - sure));
+    snprintf(bar + end, 2, "%s", high_of(cost) > top ? ">" : "");
+}
+
+static const char *verdict_of(const struct search *search, int i)
+{
+    if (i == search->best)
+        return "best";
+    switch (search->row[i].state) {
+    case SEARCH_CONTROL:
+        return "control";
+    case SEARCH_SLOWER:
+        return "slower";
+    case SEARCH_DROPPED:
+        return "dropped";
+    default:
+        return search->end == SEARCH_WITHIN ? "as good" : "open";
+    }
+}
+
+void answer_make(struct answer *a, const struct search *s, const struct measurements *m,
+                 const struct implementation *implementation, const struct candidate *candidate,
+                 const struct reducer *reducer)
+{
+    int control = 0;
+    *a = (struct answer){.best = -1};
+    for (int i = 0; i < s->n; i++)
+        if (s->row[i].state == SEARCH_CONTROL)
+            control = i;
+    const double *of_none = measurements_of(m, control, FIGURE_STEP);
+    for (int i = 0; i < s->n; i++) {
+        const struct search_row *searched = &s->row[i];
+        size_t n = searched->to - searched->from;
+        const double *step = measurements_of(m, i, FIGURE_STEP) + searched->from;
+        struct answer_row *row = &a->row[a->n];
+        if (!n)
+            continue;
+        *row = (struct answer_row){.label = implementation[i].label,
+                                   .size = candidate[i].words,
+                                   .bucket_mb = candidate[i].bucket_mb,
+                                   .buckets = i == control ? 0 : reducer[i].plan.n,
+                                   .step = stats_estimate(step, n),
+                                   .cost = differences(step, of_none + searched->from, i == control ? 0 : n),
+                                   .beyond = i == control ? NAN : searched->against.paired.ratio - 1,
+                                   .verdict = verdict_of(s, i)};
+        a->best = i == s->best ? a->n : a->best;
+        if (row->bucket_mb > 0 || i == s->best) /* but no wide interval of a few rounds makes the others small */
+            a->top = fmax(a->top, fmin(high_of(&row->cost), 1.5 * row->cost.median));
+        a->n++;
+    }
+    for (struct answer_row *row = a->row; row < a->row + a->n && a->top > 0; row++)
+        if (row->cost.n)
+            draw_bar(row->bar, sizeof row->bar, &row->cost, a->top);
+}
+
+void answer_add_figures(const struct answer *a, struct figure_list *figures)
+{
+    for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
+        figures_add_estimate(figures, row->label, "step", "s", &row->step, BETTER_LOWER, 1);
+        figures_add_estimate(figures, row->label, "sync_cost", "s", &row->cost, BETTER_LOWER, 0);
+        figures_add_value(figures, row->label, "step_beyond_best", "1", row->beyond, row->step.n, BETTER_LOWER);
+    }
+}
+
+/* ---- words ---- */
+
+/* "label +0.4 % [-0.2, +0.9]" of those that were in until the end. */
+static void list_left(const struct search *s, const struct implementation *implementation, char *text, size_t size,
+                      cJSON *labels)
+{
+    size_t at = 0;
+    *text = 0;
+    for (int i = 0; i < s->n; i++) {
+        const struct paired *p = &s->row[i].against.paired;
+        char interval[64] = "";
+        if (s->row[i].state != SEARCH_IN || i == s->best)
+            continue;
+        if (isfinite(p->ci_low))
+            snprintf(interval, sizeof interval, " [%+.1f, %+.1f]", 100 * (p->ci_low - 1), 100 * (p->ci_high - 1));
+        if (at < size)
+            at += (size_t)snprintf(text + at, size - at, "%s%s %+.1f %%%s", at ? "; " : "", implementation[i].label,
+                                   100 * (p->ratio - 1), interval);
+        cJSON_AddItemToArray(labels, json_text(implementation[i].label));
+    }
+}
+
+static void add_tables(const struct answer *a, cJSON *summary)
+{
+    char heading[80], top[CELL];
+    snprintf(heading, sizeof heading, "cost from 0 to %s\n#, and = its interval",
+             text_value_like(top, a->top, "s", a->top));
+#define FIELD(field) offsetof(struct answer_row, field)
+    const struct column columns[] = {
+        {"implementation", NULL, COLUMN_NAME, FIELD(label), NULL, 1, -14, 0},
+        {"bucket_mb", "bucket\nMiB", COLUMN_NAME, FIELD(size), NULL, 1, 7, 0},
+        {"buckets", "buckets", COLUMN_INT, FIELD(buckets), "1", 1, 7, 0},
+        {"rounds", "rounds", COLUMN_COUNT, FIELD(step.n), "1", 1, 6, 0},
+        {"step", "step\nms", COLUMN_REAL, FIELD(step.median), "s", 1e3, 9, 2},
+        {"sync_cost", "cost\nms", COLUMN_REAL, FIELD(cost.median), "s", 1e3, 9, 2},
+        {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(cost.ci_low), "s", 1e3, -16, 2},
+        {"step_beyond_best", "beyond\nbest %", COLUMN_REAL, FIELD(beyond), "1", 100, 6, 1},
+        {"verdict", "", COLUMN_NAME, FIELD(verdict), NULL, 1, -7, 0},
+        {"bar", heading, COLUMN_CHARS, FIELD(bar), NULL, 1, -20, 0},
+    };
+    struct column others[sizeof columns / sizeof *columns];
+#undef FIELD
+    memcpy(others, columns, sizeof columns);
+    others[0].heading = "strategy";
+    others[1].heading = NULL;
+    int sizes = 0; /* they stand at the end */
+    while (sizes < a->n && a->row[a->n - 1 - sizes].bucket_mb > 0)
+        sizes++;
+    const struct answer_row *first = a->row + a->n - sizes;
+    results_add_table(summary, &(struct table){"bucket_sizes", "Bucket sizes of ddp_bucketed", TABLE_COLUMNS(columns),
+                                               first, (size_t)sizes, sizeof *first, .note = NULL});
+    results_add_table(
+        summary,
+        &(struct table){
+            "strategies", "The other strategies", TABLE_COLUMNS(others), a->row, (size_t)(a->n - sizes), sizeof *first,
+            0,
+            .note = "cost: the median of the differences of its steps and those of `none` in the same rounds, with\n"
+                    "an interval from 6 rounds on. dropped: in the slower half of its last stage; slower:\n"
+                    "significantly so; open: not told apart; beyond best: than what was the best then.\n"});
+}
+
+static void add_end(const struct search *s, const char *left, cJSON *summary)
+{
+    static const char *const ended[] = {"unfinished", "best", "within", "max_minutes"};
+    char took[CELL];
+    json_add_text(summary, "ended", ended[s->end]);
+    text_duration(took, s->seconds);
+    if (s->end == SEARCH_GOES_ON)
+        results_add_line(summary, "answers", "The search has not ended; so far, after %s.", took);
+    else if (s->end == SEARCH_BEST)
+        results_add_line(summary, "answers", "All others are significantly slower, or were dropped before (%s).", took);
+    else if (s->end == SEARCH_WITHIN)
+        results_add_line(summary, "answers", "As good, to within 1 %%: %s (%s).", left, took);
+    else
+        results_add_line(summary, "answers", "Not told apart from it%s when the time was over: %s (%s).",
+                         s->final ? "" : ", without a final,", *left ? left : "none", took);
+}
+
+void answer_add_words(const struct answer *a, const struct search *s, const struct implementation *implementation,
+                      const char *more, cJSON *summary)
+{
+    if (a->best < 0)
+        return;
+    const struct answer_row *best = &a->row[a->best];
+    const char *strategy = implementation[s->best].strategy->name;
+    char left[2048], interval[80] = " (no interval below 6 rounds)", size[64] = "", peer[64] = "";
+    if (isfinite(best->cost.ci_low))
+        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * best->cost.ci_low, 1e3 * best->cost.ci_high);
+    if (*best->size) {
+        snprintf(size, sizeof size, " --bucket-size-mb %s", best->size);
+        snprintf(peer, sizeof peer, "   (PyTorch's DDP: bucket_cap_mb=%s)", best->size);
+    }
+    json_add_text(summary, "best", best->label);
+    json_add_number(summary, "bucket_size_mb", *best->size ? best->bucket_mb : NAN);
+    list_left(s, implementation, left, sizeof left,
+              cJSON_AddArrayToObject(summary, s->end == SEARCH_WITHIN ? "as_good" : "open"));
+    results_add_line(summary, "answers", "\nUse: --implementations %s%s%s%s", strategy, size, more, peer);
+    results_add_line(summary, "answers",
+                     "It costs %.2f ms%s a step over no communication: %.1f %% of a step of %.2f ms (%zu rounds).",
+                     1e3 * best->cost.median, interval, 100 * best->cost.median / best->step.median,
+                     1e3 * best->step.median, best->step.n);
+    add_end(s, left, summary);
+    add_tables(a, summary);
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# tune.sh - ddpbench tune from outside: it finds a bucket size that is known to be best, in the time given, leaves valid
+# files, and refuses what it cannot do.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] tests/cli/tune.sh [--help] BUILD_DIR
+Tests BUILD_DIR/ddpbench tune with tiny sizes, and tests/support/programs/delayed_tune, which makes one size the best.
+Prints a line for each check, "ok - " or "not ok - "; exits with status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+tiny=(--device cpu --d-model 64 --num-layers 2 --num-heads 2 --d-ff 128 --context-length 16 --batch-size 4
+    --vocab-size 256)
+run=("${mpirun[@]}" -n 2)
+delayed=$build/tests/support/programs/delayed_tune
+
+# ---- a known winner: what lies between two sizes of the first round, so that only the final finds it ----
+
+limit=150 try "${run[@]}" "$delayed" 10000 0.353 "${tiny[@]}" --max-minutes 1 --output found # idle cores need 15 s
+check 0 "a search ends" 'Searching among 9 candidates for 1 min 00 s at most'
+use="Use: --implementations ddp_bucketed --bucket-size-mb 0.354   (PyTorch's DDP: bucket_cap_mb=0.354)"
+is "the best size is found, with the line to use" "$(grep '^Use:' printed)" "$use"
+succeeds "the others are not in it any more" grep -qE '^ddp_individual  .* (slower|dropped) ' printed
+# a step without buckets is late by 5 x 10 ms
+# shellcheck disable=SC2016 # awk has its own dollars
+succeeds "the cost of another one is known" awk -F, \
+    '$2 == "ddp" && $3 == "sync_cost" { n++; good = $6 > 0.03 && $6 < 0.2 } END { exit n != 1 || !good }' found/summary.csv
+is "its files" "$(cd found && echo *)" \
+    "rank_0_metrics.jsonl rank_1_metrics.jsonl run.json summary.csv summary.json summary.txt tune.svg"
+succeeds "they are valid" valid found/*.json found/*.jsonl
+succeeds "what was printed is kept" cmp printed found/summary.txt
+is "the picture is one of that size" "$(grep -c '>0.354 MiB<' found/tune.svg) $(tail -n 1 found/tune.svg)" "1 </svg>"
+is "all of its elements are closed" "$(grep -c '<text' found/tune.svg)" "$(grep -c '</text>' found/tune.svg)"
+try "$program" report found
+succeeds "report prints it again" grep -qxF "$use" printed
+
+# ---- the time ----
+
+limit=120 try "${run[@]}" "$program" tune "${tiny[@]}" --max-minutes 0.001 --output short
+check 0 "a round is made in any case" 'A round of them takes about .* use a larger --max-minutes'
+is "and no other" "$(sed -nE 's/^\t"(done|planned)":\t([0-9]+),$/\2/p' short/summary.json | tr '\n' ' ')" "1 1 "
+succeeds "which is said" grep -q '^Not told apart from it, without a final, when the time was over: ' printed
+
+# ---- what is refused ----
+
+# refuses WORDS RANKS PATTERN OPTION...
+refuses() {
+    local words=$1 ranks=$2 pattern=$3
+    shift 3
+    try "${mpirun[@]}" -n "$ranks" "$program" tune "${tiny[@]}" --output refused "$@"
+    check 2 "refused: $words" "^ddpbench: $pattern"
+    succeeds "without results" [ ! -e refused ]
+}
+refuses "one rank" 1 'tune compares what communication costs, and one rank has none'
+refuses "a number of rounds" 2 "unknown option '--rounds'" --rounds 3
+refuses "sizes of its own" 2 "unknown option '--bucket-size-mb'" --bucket-size-mb 1,2
+refuses "no time" 2 '--max-minutes 0: expected a number from 0.001' --max-minutes 0
+refuses "a batch that does not divide" 2 'a batch of 5 does not divide' --batch-size 5
+exit $failed

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# tune.sh - on emulated links, as root: what `ddpbench tune` finds within five minutes takes at most 2 % longer than the
+# best of a full sweep over all of its candidates.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: tests/long/tune.sh [--help] [--only 1gbit|100mbit] [--tries N] [--rounds N] [--minutes M] BUILD_DIR, as root
+  --only LINK  just one link (default: 1gbit with 2 ms of delay, and 100mbit)
+  --tries N    searches on each link (default 5)
+  --rounds N   rounds of the full sweep of each link (default 20)
+  --minutes M  --max-minutes of a search (default 5)
+Prints a line for each try, what it found and how much longer a step of that took in the sweep than the best of the
+sweep, and last "ok - " or "not ok - " for each link; exits with status 1 if one is not. A sweep takes a quarter of an
+hour or more; the machine must do nothing else.
+END
+}
+
+say() { echo "tune.sh: $*" >&2; }
+
+build='' only='' tries=5 rounds=20 minutes=5
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help) usage; exit 0 ;;
+    --only)
+        [[ ${2:-} == @(1gbit|100mbit) ]] || { say "--only ${2:-}: expected 1gbit or 100mbit"; exit 2; }
+        only=$2
+        shift 2
+        ;;
+    --tries | --rounds | --minutes)
+        [ $# -gt 1 ] || { say "$1 needs a value"; exit 2; }
+        [[ $2 =~ ^[0-9]*[.]?[0-9]+$ ]] || { say "$1 $2: expected a number"; exit 2; }
+        declare "${1#--}=$2"
+        shift 2
+        ;;
+    -*) say "unknown option '$1'; known are --only, --tries, --rounds, --minutes and --help"; exit 2 ;;
+    *) build=$1 && shift ;;
+    esac
+done
+[ -n "$build" ] || { usage >&2; exit 2; }
+program=$(realpath -e "$build/ddpbench") || { say "there is no $build/ddpbench; run make first"; exit 2; }
+cd "$(dirname "$0")/../.."
+if launch/netlab.sh show >/dev/null 2>&1; then
+    say "a lab is up already; take it down first: launch/netlab.sh down"
+    exit 1
+fi
+scratch=$(mktemp -d)
+lab_is_ours=
+trap '[ -z "$lab_is_ours" ] || launch/netlab.sh down >&2; rm -rf "$scratch"' EXIT
+launch/corpus.sh "$scratch/corpus.txt"
+failed=0
+
+# The sizes of launch/overlap.sh.
+# measure NAME COMMAND...: one run of ddpbench over the link, into that directory.
+measure() {
+    local name=$1
+    shift
+    launch/netlab.sh run -n 2 -- "$program" "$@" --threads 1 --data "$scratch/corpus.txt" --d-model 128 --num-layers 4 \
+        --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 --steps-per-block 3 --output "$scratch/$name" \
+        >"$scratch/said" 2>&1 </dev/null || { cat "$scratch/said" >&2; exit 1; }
+}
+
+# found NAME: the label of what a search found.
+found() { sed -nE 's/^\t"best":\t"(.*)",$/\1/p' "$scratch/$1/summary.json"; }
+
+# excess NAME LABEL: by how many percent a step of LABEL takes longer than the best one, in that sweep.
+excess() {
+    awk -F, -v label="$2" '
+        $3 == "step" && $2 != "none" { if (best == "" || $6 < best) best = $6; if ($2 == label) mine = $6 }
+        END { if (mine == "") exit 1; printf "%.1f", 100 * (mine / best - 1) }' "$scratch/$1/summary.csv"
+}
+
+# try_link RATE NETLAB_OPTION...
+try_link() {
+    local link=$1 good=0 i name sizes over
+    shift
+    launch/netlab.sh up --nodes 2 --rate "$link" "$@" >&2 # cleans up after itself if it fails
+    lab_is_ours=yes
+    for ((i = 1; i <= tries; i++)); do
+        measure "$link-$i" tune --seed "$i" --max-minutes "$minutes"
+    done
+    sizes=$(sed -nE 's/^\t+"name":\t"ddp_bucketed:(.*)",$/\1/p' "$scratch/$link-1/run.json" | paste -sd,)
+    measure "$link" --bucket-size-mb "$sizes" --rounds "$rounds"
+    for ((i = 1; i <= tries; i++)); do
+        name=$link-$i
+        over=$(excess "$link" "$(found "$name")")
+        echo "$name: $(found "$name"), $over % above the best of the sweep; $(sed -n '/^It costs/p' "$scratch/$name/summary.txt")"
+        ! awk -v over="$over" 'BEGIN { exit !(over <= 2) }' || good=$((good + 1))
+    done
+    launch/netlab.sh down >&2
+    lab_is_ours=
+    if [ "$good" = "$tries" ]; then
+        echo "ok - $link: $good of $tries searches found a size within 2 %"
+    else
+        echo "not ok - $link: $good of $tries searches found a size within 2 %"
+        failed=1
+    fi
+}
+
+[ "$only" = 100mbit ] || try_link 1gbit --delay 2ms
+[ "$only" = 1gbit ] || try_link 100mbit
+exit "$failed"

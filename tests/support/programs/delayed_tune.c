@@ -1,0 +1,62 @@
+/* delayed_tune.c - `ddpbench tune` with a known winner: after each backward every rank computes nothing for some
+ * microseconds, more of them the more a bucket's size differs from a given one. For tests/cli/tune.sh; on the CPU. */
+#include "ddp/job.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
+#include "tune/tune.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct strategy delayed[MAX_IMPLEMENTATIONS];
+static const struct strategy *original[MAX_IMPLEMENTATIONS];
+static int64_t delay_ns[MAX_IMPLEMENTATIONS];
+
+/* It spins, since a sleep ends when the timer likes. */
+static void finish(struct reducer *reducer)
+{
+    size_t i = (size_t)(reducer->strategy - delayed);
+    int64_t start = clock_now_ns();
+    while (clock_now_ns() - start < delay_ns[i])
+        ;
+    original[i]->finish(reducer);
+}
+
+/* Rows with buckets are late by `us` for each factor of 2 between their size and `mb`, all others by 5 times that. */
+static void delay(struct tune_options *options, double us, double mb)
+{
+    struct implementation *row = options->run.training.implementation;
+    for (int i = 0; i < options->run.training.n; i++) {
+        double size = options->candidate[i].bucket_mb;
+        if (!row[i].strategy->reduces)
+            continue;
+        original[i] = row[i].strategy;
+        delayed[i] = *row[i].strategy;
+        delayed[i].finish = finish;
+        delay_ns[i] = (int64_t)(1e3 * us * (size > 0 ? fabs(log2(size / mb)) : 5));
+        row[i].strategy = &delayed[i];
+    }
+}
+
+int main(int argc, char *argv[])
+{
+    struct job job;
+    static struct tune_options options;
+    static struct option_table table;
+    if (argc < 3 || job_begin(&job)) {
+        fprintf(stderr,
+                "Usage: mpirun -n RANKS delayed_tune MICROSECONDS MIB [OPTION VALUE]..., as of ddpbench tune\n");
+        return 2;
+    }
+    int status = job_agree(&job, tune_options_parse(&options, &table, argc - 2, argv + 2) ||
+                                         tune_options_check(&options, &table, job.size, 0)
+                                     ? -1
+                                     : 0);
+    if (!status) {
+        delay(&options, strtod(argv[1], NULL), strtod(argv[2], NULL));
+        status = tune_search(&job, &options, &(struct command){argc - 2, argv + 2, &table});
+    }
+    job_end(&job);
+    return status ? 1 : 0;
+}

@@ -1,0 +1,221 @@
+/* test_search.c - who stays in a search and how it ends, on samples with known answers; and how often it finds the best
+ * bucket size in noise. */
+#include "tune/search.h"
+
+#include "kernels/error.h"
+#include "tests/support/noise.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ROUNDS = 20000 };
+
+/* A machine on which a step of row i takes mean[i] seconds, times exp(noise x a normal number), times the same of drift
+ * for all rows of a round, and a block 5 steps. */
+struct machine {
+    double mean[SEARCH_ROWS], noise, drift, seconds;
+    double *step[SEARCH_ROWS];
+    struct search search;
+};
+
+static struct machine machine;
+
+static void release(void)
+{
+    for (int i = 0; i < SEARCH_ROWS; i++)
+        free(machine.step[i]);
+    memset(&machine, 0, sizeof machine);
+}
+
+/* Rows: the control of 1 s, so many strategies without a size, and sizes of which every second one is in reserve. */
+static void create(int strategies, int sizes, double noise)
+{
+    struct search *s = &machine.search;
+    release();
+    machine.noise = noise;
+    s->n = 1 + strategies + sizes;
+    for (int i = 0; i < s->n; i++) {
+        int size = i - 1 - strategies;
+        s->row[i] = (struct search_row){.state = i == 0                  ? SEARCH_CONTROL
+                                                 : size >= 0 && size % 2 ? SEARCH_RESERVE
+                                                                         : SEARCH_IN,
+                                        .has_size = size >= 0};
+        machine.mean[i] = i ? 2 : 1;
+        machine.step[i] = allocate(MOST_ROUNDS, sizeof(double));
+    }
+}
+
+/* One round of all that are in. */
+static void run_round(void)
+{
+    struct search *s = &machine.search;
+    const double *step[SEARCH_ROWS];
+    size_t round = s->rounds;
+    double all = exp(machine.drift * noise_normal());
+    for (int i = 0; i < s->n; i++) {
+        int runs = s->row[i].state == SEARCH_IN || s->row[i].state == SEARCH_CONTROL;
+        machine.step[i][round] = runs ? machine.mean[i] * all * exp(machine.noise * noise_normal()) : NAN;
+        machine.seconds += runs ? 5 * machine.step[i][round] : 0;
+        step[i] = machine.step[i];
+    }
+    ck_assert_uint_lt(round + 1, MOST_ROUNDS);
+    search_round(s, step, round + 1, machine.seconds);
+}
+
+static void run_to_end(double limit)
+{
+    search_begin(&machine.search, limit, 10);
+    while (machine.search.end == SEARCH_GOES_ON)
+        run_round();
+}
+
+/* Rounds until the next stage, or the final, begins. */
+static void run_stage(void)
+{
+    const struct search *s = &machine.search;
+    for (size_t from = s->stage_from; s->stage_from == from && !s->final && s->end == SEARCH_GOES_ON;)
+        run_round();
+}
+
+START_TEST(slower_half_is_dropped)
+{
+    create(9, 0, 0);
+    for (int i = 1; i <= 9; i++)
+        machine.mean[i] = 2 + (double)(i * 4 % 9); /* 6 10 5 9 4 8 3 7 2 */
+    search_begin(&machine.search, 1000, 10);
+    run_stage();
+    ck_assert_int_eq(machine.search.best, 9);
+    for (int i = 1; i <= 9; i++) /* 5 of 9 stay */
+        ck_assert_int_eq(machine.search.row[i].state, machine.mean[i] <= 6 ? SEARCH_IN : SEARCH_DROPPED);
+    run_stage();
+    ck_assert_int_eq(machine.search.final, 1);
+    for (int i = 1; i <= 9; i++) /* 4, which the final takes */
+        ck_assert_int_eq(machine.search.row[i].state, machine.mean[i] <= 5 ? SEARCH_IN : SEARCH_DROPPED);
+    ck_assert_int_eq(machine.search.row[0].state, SEARCH_CONTROL);
+}
+END_TEST
+
+START_TEST(final_has_the_neighbours_and_new_rounds)
+{
+    const struct search *s = &machine.search;
+    create(2, 9, 0); /* sizes in rows 3 to 11, in reserve 4, 6, 8, 10 */
+    for (int i = 3; i < 12; i++)
+        machine.mean[i] = 1.2 + 0.1 * abs(i - 7);
+    search_begin(&machine.search, 3000, 10);
+    while (!s->final)
+        run_stage();
+    ck_assert_int_eq(s->best, 7);
+    ck_assert_int_eq(s->row[6].state, SEARCH_IN);
+    ck_assert_int_eq(s->row[8].state, SEARCH_IN);
+    ck_assert_int_eq(s->row[4].state, SEARCH_RESERVE);
+    size_t before = s->rounds;
+    run_round();
+    ck_assert_uint_eq(s->row[7].from, before);
+    ck_assert_uint_eq(s->row[7].to, before + 1);
+    ck_assert_uint_eq(s->row[0].from, before);
+    ck_assert_int_gt((int)s->row[1].to, 0); /* a dropped one keeps its own */
+    ck_assert_uint_eq(s->row[1].from, 0);
+    while (s->end == SEARCH_GOES_ON)
+        run_round();
+    ck_assert_int_eq(s->end, SEARCH_BEST);
+    ck_assert_int_eq(s->best, 7);
+}
+END_TEST
+
+START_TEST(ends_when_all_are_close)
+{
+    create(3, 0, 0.0005);
+    run_to_end(1e6);
+    ck_assert_int_eq(machine.search.end, SEARCH_WITHIN);
+    ck_assert_double_lt(machine.seconds, 1e5);
+}
+END_TEST
+
+START_TEST(time_is_kept)
+{
+    create(4, 13, 0.02);
+    run_to_end(300);
+    ck_assert_int_eq(machine.search.end, SEARCH_TIME);
+    ck_assert_double_le(machine.seconds, 305);
+    ck_assert_double_ge(machine.seconds, 240);
+    ck_assert_int_eq(search_count(&machine.search, SEARCH_LEFT_OUT), 3); /* of 7 sizes */
+    ck_assert_int_eq(machine.search.final, 1);
+
+    create(4, 13, 0.02); /* one round is too much */
+    run_to_end(20);
+    ck_assert_int_eq(machine.search.end, SEARCH_TIME);
+    ck_assert_uint_eq(machine.search.rounds, 1);
+    ck_assert_int_eq(machine.search.final, 0);
+    ck_assert_int_ge(machine.search.best, 1);
+}
+END_TEST
+
+/* The cost of a size, in seconds, is a valley of 100 % of a step at its ends and 20 % at its bottom, as on a link on
+ * which communication takes as long as backward; blocks scatter by 2 %; there is time for 60 blocks in the first case,
+ * for 600 in the second, and in the third the whole machine drifts. How much longer a step of the chosen size takes
+ * than that of the best of all? */
+static double excess(double limit, double drift, double bottom)
+{
+    double least = INFINITY;
+    create(4, 13, 0.02);
+    machine.drift = drift;
+    for (int i = 5; i < machine.search.n; i++) {
+        machine.mean[i] = 1.2 + 0.8 * pow(fabs(i - 5 - bottom) / 12, 1.5);
+        least = fmin(least, machine.mean[i]);
+    }
+    run_to_end(limit);
+    return machine.mean[machine.search.best] / least - 1;
+}
+
+START_TEST(finds_a_size_within_2_percent)
+{
+    static const double limits[] = {600, 6000, 600}, drifts[] = {0, 0, 0.2};
+    noise_start(1);
+    for (int l = 0; l < 3; l++) {
+        int n = noise_repetitions(1000), wrong = 0;
+        double sum = 0;
+        for (int i = 0; i < n; i++) {
+            double x = excess(limits[l], drifts[l], 12 * noise_uniform());
+            sum += x;
+            wrong += x > 0.02;
+        }
+        printf("%.0f s, drift %g: %d of %d beyond 2 %%, mean %.2f %%\n", limits[l], drifts[l], wrong, n, 100 * sum / n);
+        fflush(stdout);
+        ck_assert_int_le(wrong, n / 20);
+    }
+}
+END_TEST
+
+/* All are equal: in how many searches is any called significantly slower? */
+START_TEST(equal_ones_are_seldom_called_slower)
+{
+    int n = noise_repetitions(1000), wrong = 0;
+    noise_start(2);
+    for (int i = 0; i < n; i++) {
+        create(4, 9, 0.02);
+        run_to_end(i % 2 ? 1000 : 20000);
+        wrong += search_count(&machine.search, SEARCH_SLOWER) > 0;
+    }
+    printf("%d of %d\n", wrong, n);
+    ck_assert_int_le(wrong, (int)((0.05 + noise_three_errors(0.05, n)) * n));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("search");
+    TCase *tcase = tcase_create("search");
+    tcase_set_timeout(tcase, 240);
+    tcase_add_checked_fixture(tcase, NULL, release);
+    tcase_add_test(tcase, slower_half_is_dropped);
+    tcase_add_test(tcase, final_has_the_neighbours_and_new_rounds);
+    tcase_add_test(tcase, ends_when_all_are_close);
+    tcase_add_test(tcase, time_is_kept);
+    tcase_add_test(tcase, finds_a_size_within_2_percent);
+    tcase_add_test(tcase, equal_ones_are_seldom_called_slower);
+    suite_add_tcase(suite, tcase);
+    return suite_run(suite);
+}
