@@ -142,8 +142,8 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
         results_add_table(
             summary,
             &(struct table){
-                "buckets", "Buckets, in the order of their reduction", columns, sizeof columns / sizeof *columns, line,
-                lines, sizeof *line, 0,
+                "buckets", "Buckets, in the order of their reduction", TABLE_COLUMNS(columns), line, lines,
+                sizeof *line, 0,
                 .note = single ? "One bucket cannot overlap with backward; use a smaller --bucket-size-mb.\n" : NULL});
 }
 
