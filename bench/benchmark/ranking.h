@@ -8,14 +8,14 @@
 #include "training/training.h"
 
 struct row {
-    const char *label;   /* of the implementation, which must outlive the ranking */
-    size_t bucket_bytes; /* 0: a strategy without buckets */
+    const char *label;                           /* of the implementation */
+    const struct implementation *implementation; /* must outlive the ranking */
     int reduces;
     struct estimate seconds[FIGURES];
     struct estimate tokens_per_second;
     struct estimate communication_ratio; /* gradient_sync / step; n is 0 where nothing is communicated */
     struct estimate sync_cost;           /* seconds: step(this) - step(none), paired by round; n is 0 where nothing is
-                                            communicated,           and without `none` in the comparison */
+                                            communicated, and without `none` in the comparison */
     struct estimate to_ddp;     /* step(this) / step(ddp), paired by round; n is 0 without `ddp` in the comparison */
     struct estimate attainable; /* seconds; n is 0 if it was not measured */
     struct paired step_to_attainable; /* step(this) / attainable, round by round */
@@ -54,8 +54,7 @@ void ranking_add_figures(const struct ranking *ranking, struct figure_list *figu
 void ranking_add_table(const struct ranking *ranking, size_t block_steps, cJSON *summary);
 
 /* The labels of the fastest, of those as good, and of those still open; the verdict in words, for so many ranks; and
- * with
- * --resolve why the rounds ended, if those planned are not more. */
+ * with --resolve why the rounds ended, if those planned are not more. */
 void ranking_add_verdict(const struct ranking *ranking, int ranks, size_t planned, cJSON *summary);
 
 /* The buckets of those rows that have some, in the order of their reduction; reducer[n] as the rows. */

@@ -187,22 +187,14 @@ static void add_group(const struct ranking *c, enum group group, const char *hea
     }
 }
 
-/* What to use, and what it costs, or where that is not known how long its step takes. */
 static void add_choice(const struct ranking *c, cJSON *summary)
 {
     const struct row *row = &c->row[c->fastest];
-    const struct estimate *cost = row->sync_cost.n ? &row->sync_cost : &row->seconds[FIGURE_STEP];
-    char size[CELL] = "", interval[CELL] = "";
-    int decided = 0, name = (int)strcspn(row->label, ":"); /* what follows is the size */
+    int decided = 0;
     for (int place = 1; place < c->compared; place++)
         decided |= group_of(row_at(c, place)) != OPEN;
-    if (row->bucket_bytes)
-        snprintf(size, sizeof size, ", %.4g MiB", (double)row->bucket_bytes / 1048576);
-    if (isfinite(cost->ci_low))
-        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * cost->ci_low, 1e3 * cost->ci_high);
-    results_add_line(summary, "notes", "%s %.*s%s: %s%.2f ms%s%s.", decided ? "Use" : "Undecided; shortest so far is",
-                     name, row->label, size, row->sync_cost.n ? "" : "step ", 1e3 * cost->median, interval,
-                     row->sync_cost.n ? " over no communication" : "");
+    implementation_add_choice(row->implementation, decided ? "Use" : "Undecided; shortest so far is", &row->sync_cost,
+                              &row->seconds[FIGURE_STEP], "notes", summary);
 }
 
 static void add_verdict(const struct ranking *c, cJSON *summary)

@@ -1,6 +1,7 @@
 /* implementations.c - the rows of a comparison, and the kinds of option that they are made from. */
 #include "training/options.h"
 
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <ctype.h>
@@ -158,4 +159,24 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
         return error_report("--bucket-size-mb: none of the implementations has buckets; %s has",
                             strategy_ddp_bucketed.name);
     return n;
+}
+
+/* ---- the answer ---- */
+
+void implementation_add_choice(const struct implementation *row, const char *lead, const struct estimate *cost,
+                               const struct estimate *step, const char *list, cJSON *summary)
+{
+    const struct estimate *given = cost->n ? cost : step;
+    double mib = (double)row->bucket_bytes / 1048576;
+    int name = (int)strcspn(row->label, ":"); /* what follows is the size */
+    char size[CELL] = "", interval[CELL] = "", options[2 * CELL] = "";
+    if (row->bucket_bytes) {
+        snprintf(size, sizeof size, ", %.4g MiB", mib);
+        snprintf(options, sizeof options, " --bucket-size-mb %.4g   (PyTorch's DDP: bucket_cap_mb=%.4g)", mib, mib);
+    }
+    if (isfinite(given->ci_low))
+        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * given->ci_low, 1e3 * given->ci_high);
+    results_add_line(summary, list, "%s %.*s%s: %s%.2f ms%s%s.", lead, name, row->label, size, cost->n ? "" : "step ",
+                     1e3 * given->median, interval, cost->n ? " over no communication" : "");
+    results_add_line(summary, list, "  --implementations %s%s", row->strategy->name, options);
 }

@@ -58,32 +58,42 @@ void answer_make(struct answer *a, const struct search *s, const struct measurem
                  const struct implementation *implementation, const struct candidate *candidate,
                  const struct reducer *reducer)
 {
+    const double *all[SEARCH_ROWS];
     int control = 0;
     *a = (struct answer){.best = -1};
     for (int i = 0; i < s->n; i++)
         if (s->row[i].state == SEARCH_CONTROL)
             control = i;
-    const double *of_none = measurements_of(m, control, FIGURE_STEP);
+    for (int i = 0; i < s->n; i++)
+        all[i] = measurements_of(m, i, FIGURE_STEP);
     for (int i = 0; i < s->n; i++) {
         const struct search_row *searched = &s->row[i];
+        const struct paired *paired = &searched->against.paired;
         size_t n = searched->to - searched->from;
-        const double *step = measurements_of(m, i, FIGURE_STEP) + searched->from;
         struct answer_row *row = &a->row[a->n];
         if (!n)
             continue;
+        double *step = search_steady(s, all, i, searched->from, searched->to);
+        double *of_none = search_steady(s, all, control, searched->from, searched->to);
         *row = (struct answer_row){.label = implementation[i].label,
                                    .size = candidate[i].words,
                                    .bucket_mb = candidate[i].bucket_mb,
                                    .buckets = i == control ? 0 : reducer[i].plan.n,
                                    .step = stats_estimate(step, n),
-                                   .cost = differences(step, of_none + searched->from, i == control ? 0 : n),
-                                   .beyond = i == control ? NAN : searched->against.paired.ratio - 1,
+                                   .cost = differences(step, of_none, i == control ? 0 : n),
+                                   .beyond_low = paired->ci_low - 1,
+                                   .beyond_high = paired->ci_high - 1,
+                                   .state = searched->state,
                                    .verdict = verdict_of(s, i)};
         a->best = i == s->best ? a->n : a->best;
         if (row->bucket_mb > 0 || i == s->best) /* but no wide interval of a few rounds makes the others small */
             a->top = fmax(a->top, fmin(high_of(&row->cost), 1.5 * row->cost.median));
         a->n++;
+        free(step);
+        free(of_none);
     }
+    for (struct answer_row *row = a->row; row < a->row + a->n; row++)
+        row->beyond = row->cost.n && a->best >= 0 ? row->step.median / a->row[a->best].step.median - 1 : NAN;
     for (struct answer_row *row = a->row; row < a->row + a->n && a->top > 0; row++)
         if (row->cost.n)
             draw_bar(row->bar, sizeof row->bar, &row->cost, a->top);
@@ -101,22 +111,18 @@ void answer_add_figures(const struct answer *a, struct figure_list *figures)
 /* ---- words ---- */
 
 /* "label +0.4 % [-0.2, +0.9]" of those that were in until the end. */
-static void list_left(const struct search *s, const struct implementation *implementation, char *text, size_t size,
-                      cJSON *labels)
+static void list_left(const struct answer *a, char *text, size_t size, cJSON *labels)
 {
     size_t at = 0;
     *text = 0;
-    for (int i = 0; i < s->n; i++) {
-        const struct paired *p = &s->row[i].against.paired;
-        char interval[64] = "";
-        if (s->row[i].state != SEARCH_IN || i == s->best)
+    for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
+        char change[CELL];
+        if (row->state != SEARCH_IN || row == &a->row[a->best])
             continue;
-        if (isfinite(p->ci_low))
-            snprintf(interval, sizeof interval, " [%+.1f, %+.1f]", 100 * (p->ci_low - 1), 100 * (p->ci_high - 1));
         if (at < size)
-            at += (size_t)snprintf(text + at, size - at, "%s%s %+.1f %%%s", at ? "; " : "", implementation[i].label,
-                                   100 * (p->ratio - 1), interval);
-        cJSON_AddItemToArray(labels, json_text(implementation[i].label));
+            at += (size_t)snprintf(text + at, size - at, "%s%s %s", at ? "; " : "", row->label,
+                                   text_change(change, 1 + row->beyond, 1 + row->beyond_low, 1 + row->beyond_high));
+        cJSON_AddItemToArray(labels, json_text(row->label));
     }
 }
 
@@ -156,7 +162,8 @@ static void add_tables(const struct answer *a, cJSON *summary)
             0,
             .note = "cost: the median of the differences of its steps and those of `none` in the same rounds, with\n"
                     "an interval from 6 rounds on. dropped: in the slower half of its last stage; slower:\n"
-                    "significantly so; open: not told apart; beyond best: than what was the best then.\n"});
+                    "significantly so; open: not told apart. Of all steps, what the machine did to a whole round is "
+                    "taken off.\n"});
 }
 
 static void add_end(const struct search *s, const char *left, cJSON *summary)
@@ -177,28 +184,20 @@ static void add_end(const struct search *s, const char *left, cJSON *summary)
 }
 
 void answer_add_words(const struct answer *a, const struct search *s, const struct implementation *implementation,
-                      const char *more, cJSON *summary)
+                      cJSON *summary)
 {
     if (a->best < 0)
         return;
     const struct answer_row *best = &a->row[a->best];
-    const char *strategy = implementation[s->best].strategy->name;
-    char left[2048], interval[80] = " (no interval below 6 rounds)", size[64] = "", peer[64] = "";
-    if (isfinite(best->cost.ci_low))
-        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * best->cost.ci_low, 1e3 * best->cost.ci_high);
-    if (*best->size) {
-        snprintf(size, sizeof size, " --bucket-size-mb %s", best->size);
-        snprintf(peer, sizeof peer, "   (PyTorch's DDP: bucket_cap_mb=%s)", best->size);
-    }
+    char left[2048];
     json_add_text(summary, "best", best->label);
     json_add_number(summary, "bucket_size_mb", *best->size ? best->bucket_mb : NAN);
-    list_left(s, implementation, left, sizeof left,
-              cJSON_AddArrayToObject(summary, s->end == SEARCH_WITHIN ? "as_good" : "open"));
-    results_add_line(summary, "answers", "\nUse: --implementations %s%s%s%s", strategy, size, more, peer);
-    results_add_line(summary, "answers",
-                     "It costs %.2f ms%s a step over no communication: %.1f %% of a step of %.2f ms (%zu rounds).",
-                     1e3 * best->cost.median, interval, 100 * best->cost.median / best->step.median,
-                     1e3 * best->step.median, best->step.n);
+    list_left(a, left, sizeof left, cJSON_AddArrayToObject(summary, s->end == SEARCH_WITHIN ? "as_good" : "open"));
+    results_add_line(summary, "answers", "%s", "");
+    implementation_add_choice(&implementation[s->best], "Use", &best->cost, &best->step, "answers", summary);
+    results_add_line(summary, "answers", "That is %.1f %% of a step of %.2f ms (%zu round%s%s).",
+                     100 * best->cost.median / best->step.median, 1e3 * best->step.median, best->step.n,
+                     text_plural(best->step.n), isfinite(best->cost.ci_low) ? "" : "; an interval takes 6");
     add_end(s, left, summary);
     add_tables(a, summary);
 }

@@ -8,13 +8,15 @@
 /* A row that ran. Its figures are of the rounds of the search's row. */
 struct answer_row {
     const char *label;
-    const char *size;           /* --bucket-size-mb; "" */
-    double bucket_mb;           /* 0: of no size */
-    int buckets;                /* collectives of a step */
-    struct estimate step, cost; /* seconds; cost: of the paired differences to `none` */
-    double beyond;              /* step / that of the best - 1, by the median of the paired ratios */
-    const char *verdict;        /* best, as good, open, slower, dropped, control */
-    char bar[48];               /* of the cost, beside the others */
+    const char *size;               /* --bucket-size-mb; "" */
+    double bucket_mb;               /* 0: of no size */
+    int buckets;                    /* collectives of a step */
+    struct estimate step, cost;     /* seconds; cost: of the paired differences to `none` */
+    double beyond;                  /* step / that of the best - 1 */
+    double beyond_low, beyond_high; /* by the paired ratios of the final; NAN without one */
+    enum search_state state;
+    const char *verdict; /* best, as good, open, slower, dropped, control */
+    char bar[48];        /* of the cost, beside the others */
 };
 
 struct answer {
@@ -29,10 +31,10 @@ void answer_make(struct answer *answer, const struct search *search, const struc
                  const struct implementation *implementation, const struct candidate *candidate,
                  const struct reducer *reducer);
 
-/* Adds to a summary: the line to use (with `more` behind it: further options that it needs), what it costs, what is as
- * good and why the search ended, as its answers; and the tables. And the figures. */
-void answer_add_words(const struct answer *answer, const struct search *search, const struct implementation *best,
-                      const char *more, cJSON *summary);
+/* Adds to a summary: what to use and what it costs, what is as good and why the search ended, as its answers; and
+ * the tables. And the figures. */
+void answer_add_words(const struct answer *answer, const struct search *search,
+                      const struct implementation *implementation, cJSON *summary);
 void answer_add_figures(const struct answer *answer, struct figure_list *figures);
 
 /* An SVG file: cost over bucket size, other strategies as lines; `words` say what was run. The caller frees it. */

@@ -63,70 +63,66 @@ void search_begin(struct search *s, double limit, double block_seconds)
 
 /* ---- comparisons ---- */
 
-/* The rows that are in, and their samples in the rounds from one on, which they all have: each divided by the median of
- * all in its round, so that a drift of the machine, which ratios of two rows leave out, does not choose the best. */
-struct field {
-    int k, number[SEARCH_ROWS];
-    size_t n;
-    double *sample[SEARCH_ROWS]; /* [k][n] */
-};
-
-static struct field field_of(const struct search *s, const double *const *step, size_t from)
+/* Of a round: the geometric mean of those that have run in all. */
+static double level(const struct search *s, const double *const *step, size_t round)
 {
-    struct field field = {.n = s->rounds - from};
-    double now[SEARCH_ROWS];
+    double sum = 0;
+    int n = 0;
     for (int i = 0; i < s->n; i++)
-        if (s->row[i].state == SEARCH_IN) {
-            field.sample[field.k] = allocate(field.n, sizeof(double));
-            field.number[field.k++] = i;
+        if (s->row[i].state == SEARCH_CONTROL || (s->row[i].state == SEARCH_IN && isfinite(step[i][0]))) {
+            sum += log(step[i][round]);
+            n++;
         }
-    for (size_t r = 0; r < field.n; r++) {
-        for (int j = 0; j < field.k; j++)
-            now[j] = step[field.number[j]][from + r];
-        double middle = stats_median(now, (size_t)field.k);
-        for (int j = 0; j < field.k; j++)
-            field.sample[j][r] = now[j] / middle;
-    }
-    return field;
+    return exp(sum / n);
 }
 
-static void field_release(struct field *field)
+double *search_steady(const struct search *s, const double *const *step, int i, size_t from, size_t to)
 {
-    for (int j = 0; j < field->k; j++)
-        free(field->sample[j]);
+    double *all = allocate(s->rounds, sizeof *all), *sample = allocate(to - from, sizeof *sample);
+    for (size_t r = 0; r < s->rounds; r++)
+        all[r] = level(s, step, r);
+    double typical = stats_median(all, s->rounds);
+    for (size_t r = from; r < to; r++)
+        sample[r - from] = step[i][r] / all[r] * typical;
+    free(all);
+    return sample;
 }
 
 /* Ranks those that are in by the medians of all rounds. */
 static void rank(struct search *s, const double *const *step)
 {
-    struct field field = field_of(s, step, 0);
     double least = INFINITY;
-    for (int j = 0; j < field.k; j++) {
-        double median = stats_median(field.sample[j], field.n);
-        s->best = median < least ? field.number[j] : s->best;
-        least = fmin(least, median);
-        s->row[field.number[j]].against = (struct against_best){.paired = {median, NAN, NAN, 1, field.n}};
-    }
-    for (int j = 0; j < field.k; j++)
-        s->row[field.number[j]].against.paired.ratio /= least;
-    field_release(&field);
+    for (int i = 0; i < s->n; i++)
+        if (s->row[i].state == SEARCH_IN) {
+            double *sample = search_steady(s, step, i, 0, s->rounds), median = stats_median(sample, s->rounds);
+            s->best = median < least ? i : s->best;
+            least = fmin(least, median);
+            s->row[i].against = (struct against_best){.paired = {median, NAN, NAN, 1, s->rounds}};
+            free(sample);
+        }
+    for (int i = 0; i < s->n; i++)
+        if (s->row[i].state == SEARCH_IN)
+            s->row[i].against.paired.ratio /= least;
 }
 
 /* Compares those that are in by the rounds of the final; what is slower is dropped. */
 static void compare(struct search *s, const double *const *step)
 {
-    struct field field = field_of(s, step, s->stage_from);
-    struct against_best against[SEARCH_ROWS] = {{.paired = {.ratio = 1}}};
-    const double *sample[SEARCH_ROWS] = {0};
-    for (int j = 0; j < field.k; j++)
-        sample[j] = field.sample[j];
-    s->best = field.number[field.k > 1 ? best_of(sample, field.k, field.n, s->looks, against) : 0];
-    for (int j = 0; j < field.k; j++) {
-        s->row[field.number[j]].against = against[j];
+    struct against_best against[SEARCH_ROWS];
+    double *sample[SEARCH_ROWS] = {0};
+    int number[SEARCH_ROWS] = {0}, k = 0;
+    for (int i = 0; i < s->n; i++)
+        if (s->row[i].state == SEARCH_IN) {
+            sample[k] = search_steady(s, step, i, s->stage_from, s->rounds);
+            number[k++] = i;
+        }
+    s->best = number[best_of((const double *const *)sample, k, s->rounds - s->stage_from, s->looks, against)];
+    for (int j = 0; j < k; j++) {
+        s->row[number[j]].against = against[j];
         if (against[j].slower)
-            s->row[field.number[j]].state = SEARCH_SLOWER;
+            s->row[number[j]].state = SEARCH_SLOWER;
+        free(sample[j]);
     }
-    field_release(&field);
 }
 
 /* Until only so many are in: the slowest. */

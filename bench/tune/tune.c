@@ -201,11 +201,7 @@ static int write_summary(const struct tune *t, const struct run *run, int print)
         return 0;
     answer_make(&answer, &t->search, &run->measurements, o->implementation, t->options->candidate, run->reducer);
     cJSON *summary = create_summary(run, t->results);
-    const char *more =
-        t->search.best >= 0 && o->implementation[t->search.best].strategy->stages && o->workload.grad_dtype == COMM_BF16
-            ? " --grad-dtype bf16"
-            : "";
-    answer_add_words(&answer, &t->search, o->implementation, more, summary);
+    answer_add_words(&answer, &t->search, o->implementation, summary);
     answer_add_figures(&answer, &figures);
     results_add_line(summary, "notes", "Picture: %s/tune.svg", t->results->directory);
     run_add_notes(run, summary);

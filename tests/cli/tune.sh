@@ -23,8 +23,8 @@ delayed=$build/tests/support/programs/delayed_tune
 
 limit=150 try "${run[@]}" "$delayed" 10000 0.353 "${tiny[@]}" --max-minutes 1 --output found # idle cores need 15 s
 check 0 "a search ends" 'Searching among 9 candidates for 1 min 00 s at most'
-use="Use: --implementations ddp_bucketed --bucket-size-mb 0.354   (PyTorch's DDP: bucket_cap_mb=0.354)"
-is "the best size is found, with the line to use" "$(grep '^Use:' printed)" "$use"
+use="  --implementations ddp_bucketed --bucket-size-mb 0.354   (PyTorch's DDP: bucket_cap_mb=0.354)"
+is "the best size is found, with the options to use" "$(grep '^  --' printed)" "$use"
 succeeds "the others are not in it any more" grep -qE '^ddp_individual  .* (slower|dropped) ' printed
 # a step without buckets is late by 5 x 10 ms
 # shellcheck disable=SC2016 # awk has its own dollars
@@ -41,7 +41,7 @@ succeeds "report prints it again" grep -qxF "$use" printed
 
 # ---- the time ----
 
-limit=120 try "${run[@]}" "$program" tune "${tiny[@]}" --max-minutes 0.001 --output short
+limit=120 try "${run[@]}" "$delayed" 10000 0.353 "${tiny[@]}" --max-minutes 0.001 --output short
 check 0 "a round is made in any case" 'A round of them takes about .* use a larger --max-minutes'
 is "and no other" "$(sed -nE 's/^\t"(done|planned)":\t([0-9]+),$/\2/p' short/summary.json | tr '\n' ' ')" "1 1 "
 succeeds "which is said" grep -q '^Not told apart from it, without a final, when the time was over: ' printed

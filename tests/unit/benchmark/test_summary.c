@@ -94,8 +94,9 @@ static char *verdict(const struct implementation *rows, int n, size_t rounds, in
 START_TEST(words_say_what_the_figures_say)
 {
     char *text = verdict(row, ROWS, ROUNDS, 2);
-    expect(text, "\nUse fast, 0.25 MiB: 2.00 ms [2.00, 2.00] over no communication.\nSlower:\n"
-                 "  ddp  +33.3 % [+33.3, +33.3]\n(Best: the shortest median step of 8 rounds.");
+    expect(text, "\nUse fast, 0.25 MiB: 2.00 ms [2.00, 2.00] over no communication.\n"
+                 "  --implementations ddp_bucketed --bucket-size-mb 0.25   (PyTorch's DDP: bucket_cap_mb=0.25)\n"
+                 "Slower:\n  ddp  +33.3 % [+33.3, +33.3]\n(Best: the shortest median step of 8 rounds.");
     ck_assert_ptr_null(strstr(text, "As good"));
     expect(text, "\nddp                0.00     0.00     4.00      0.00    16.01   1.000");
     expect(text, "12.01 * 0.750  0.250"); /* of fast: step, vs ddp, sync / step */
