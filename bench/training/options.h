@@ -63,8 +63,8 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
                          const struct bucket_sizes *sizes);
 
 /* Adds to that list of a summary what to use, "Use ddp_bucketed, 16 MiB: 2.60 ms [1.20, 4.10] over no communication.",
- * with `lead` for "Use", and a line with the options that choose it. cost: seconds of a step beyond one of `none`; where
- * it is of no samples, the step is given instead. */
+ * with `lead` for "Use", and a line with the options that choose it. cost: seconds of a step beyond one of `none`;
+ * where it is of no samples, the step is given instead. */
 void implementation_add_choice(const struct implementation *row, const char *lead, const struct estimate *cost,
                                const struct estimate *step, const char *list, cJSON *summary);
 

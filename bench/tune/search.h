@@ -56,10 +56,10 @@ void search_begin(struct search *search, double limit, double block_seconds);
  * row, numbers in the rounds in which it was in. */
 void search_round(struct search *search, const double *const *step, size_t rounds, double seconds);
 
-/* The samples of row i in the rounds from..to, without what the machine did to all of a round: each divided by the level
- * of its round, the geometric mean of the control and of those that have run since the first round and still do, and
- * multiplied by the median of the levels. A drift of the machine then neither chooses the best, as it leaves ratios of
- * two rows alone, nor makes figures of different rounds differ. The caller frees them. */
+/* The samples of row i in the rounds from..to, without what the machine did to all of a round: each divided by the
+ * level of its round, the geometric mean of the control and of those that have run since the first round and still do,
+ * and multiplied by the median of the levels. A drift of the machine then neither chooses the best, as it leaves ratios
+ * of two rows alone, nor makes figures of different rounds differ. The caller frees them. */
 double *search_steady(const struct search *search, const double *const *step, int i, size_t from, size_t to);
 
 /* How many rows are in that state; and how many have blocks in the next round. */
