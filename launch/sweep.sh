@@ -9,8 +9,7 @@ set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
 buckets=0.5,1,4,16 ranks=2 repeats=5 rounds=6 output='' link='' report_only='' models=() extra=()
-default_model="d256-l4:--d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128"
-default_model+=" --batch-size-per-rank 4"
+default_model="laptop:--preset laptop --batch-size-per-rank 4"
 program=$(realpath -m "$here/../build/ddpbench") launcher=("$here/run.sh" -n "{ranks}" --)
 # with a value each:
 known=(--implementations --bucket-size-mb --ranks --model --repeats --rounds --output --link-name --launcher --program)

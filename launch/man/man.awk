@@ -116,7 +116,7 @@ commands != "" && line[1] ~ /:$/ {
     printf "%s", commands
     commands = ""
 }
-n > 1 && line[1] ~ /^[A-Z][^\t]*:$/ {
+n > 1 && line[1] ~ /^[A-Z][^\t]*:$/ && line[2] ~ /^[ \t]/ {
     title = substr(line[1], 1, length(line[1]) - 1)
     if (line[2] ~ /^\t/ || title == "Help") {
         section("OPTIONS")
