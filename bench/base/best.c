@@ -133,19 +133,10 @@ static struct candidate candidate_of(int series, const double *a, const double *
     return (struct candidate){series, mean, error, error > 0 ? mean / error : mean != 0 ? copysign(INFINITY, mean) : 0};
 }
 
-int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out)
+void best_compare(const double *const *sample, int k, size_t n, int best, int anytime, struct against_best *out)
 {
-    int best = 0, m = 0, r = k; /* r: the best and those not yet called slower */
+    int m = 0, r = k; /* r: the best and those not yet called slower */
     struct candidate *candidate = allocate((size_t)k, sizeof *candidate);
-    double *median = allocate((size_t)k, sizeof *median);
-    for (int i = 0; i < k; i++) {
-        out[i].place = 0;
-        median[i] = stats_median(sample[i], n);
-        for (int j = 0; j < i; j++)
-            out[median[i] < median[j] ? j : i].place++;
-    }
-    while (out[best].place)
-        best++;
     for (int i = 0; i < k; i++) {
         struct paired *paired = &out[i].paired;
         *paired = (anytime ? stats_paired_anytime : stats_paired)(sample[i], sample[best], n, LEVEL);
@@ -173,6 +164,21 @@ int best_of(const double *const *sample, int k, size_t n, int anytime, struct ag
         r -= of->slower;
     }
     free(candidate);
+}
+
+int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out)
+{
+    int best = 0;
+    double *median = allocate((size_t)k, sizeof *median);
+    for (int i = 0; i < k; i++) {
+        out[i].place = 0;
+        median[i] = stats_median(sample[i], n);
+        for (int j = 0; j < i; j++)
+            out[median[i] < median[j] ? j : i].place++;
+    }
+    while (out[best].place)
+        best++;
     free(median);
+    best_compare(sample, k, n, best, anytime, out);
     return best;
 }

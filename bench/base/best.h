@@ -5,13 +5,18 @@
 #include "base/stats.h"
 
 struct against_best {
-    struct paired paired; /* sample(i) / sample(best), with the adjusted interval of best_of; p is of this pair alone */
-    int slower;           /* the whole interval is above 1 */
-    int place;            /* by medians: 0 the best, k - 1 the largest */
+    struct paired
+        paired; /* sample(i) / sample(best), with the adjusted interval of best_compare; p: of this pair alone */
+    int slower; /* the whole interval is above 1 */
+    int place;  /* by medians: 0 the best, k - 1 the largest */
 };
 
 /* sample[i]: [n] of series i, above 0; k is at least 1. best is the series with the least median, as tables show it,
- * the first of equal ones. Fills out[k]; out[best] has ratio 1. Returns best.
+ * the first of equal ones. Fills out[k] as best_compare, and the places. Returns best. */
+int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
+
+/* The same for a best one that was chosen by another figure of its samples, such as the mean; places stay as they are.
+ * out[best] has ratio 1.
  *
  * Over all series the probability of calling any slower that is not is at most 5 % (family-wise), with best being
  * chosen by the same samples. Step-down: those that are called slower are no longer compared with the rest. With r
@@ -25,6 +30,6 @@ struct against_best {
  *
  * anytime: valid whenever the rounds end, by signs (stats_paired_anytime), at the level 5 % / (r (r - 1) / 2).
  * Keeps the last table of c from call to call, so not for several threads at once. */
-int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
+void best_compare(const double *const *sample, int k, size_t n, int best, int anytime, struct against_best *out);
 
 #endif

@@ -249,20 +249,7 @@ static struct ranked *rank(const double *p, const double *weight, size_t m)
     return ranked;
 }
 
-/* The i-th smallest p (from 0) is multiplied with the m - i hypotheses still standing, and never falls below the
- * one before it: where the procedure stops, it stops for all that follow. */
-void stats_holm(double *p, size_t m)
-{
-    struct ranked *ranked = rank(p, NULL, m);
-    double adjusted = 0;
-    for (size_t i = 0; i < m; i++) {
-        adjusted = fmax(adjusted, fmin(1, (double)(m - i) * ranked[i].p));
-        p[ranked[i].index] = adjusted;
-    }
-    free(ranked);
-}
-
-void stats_holm_weighted(const double *p, const double *weight, size_t m, double level, double *step)
+void stats_holm(const double *p, const double *weight, size_t m, double level, double *step)
 {
     struct ranked *ranked = rank(p, weight, m);
     double left = 0, standing = 0;

@@ -56,15 +56,12 @@ struct unpaired {
 };
 struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, size_t n_b, double least_sd);
 
-/* Holm's step-down adjustment, in place: p[m] becomes the smallest family-wise level at which each of the m
- * comparisons is called different; at most 1. Source: Holm, A Simple Sequentially Rejective Multiple Test
- * Procedure, Scand. J. Statist. 6 (1979) 65-70. */
-void stats_holm(double *p, size_t m);
-
-/* The same with weights above 0, at one level: step[i] becomes the level at which hypothesis i is tested, its share of
- * `level` among the hypotheses that still stand when its turn comes; it is rejected if p[i] <= step[i]. The hypothesis
- * with the least p / weight is next, and where one stands, all that remain stand. Same source, section 4. */
-void stats_holm_weighted(const double *p, const double *weight, size_t m, double level, double *step);
+/* Holm's step-down test of m hypotheses with weights above 0, at one family-wise level: step[i] becomes the level at
+ * which hypothesis i is tested, its share of `level` among the hypotheses that still stand when its turn comes; it is
+ * rejected if p[i] <= step[i]. The hypothesis with the least p / weight is next, and where one stands, all that remain
+ * stand. Source: Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scand. J. Statist. 6 (1979) 65-70,
+ * section 4. */
+void stats_holm(const double *p, const double *weight, size_t m, double level, double *step);
 
 /* Student's t with df > 0 degrees of freedom: P(T <= t), and the t with that probability (0 < p < 1). By the
  * regularised incomplete beta function: continued fraction, NIST DLMF 8.17.22. Error below 1e-10. */

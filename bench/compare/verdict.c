@@ -123,7 +123,7 @@ static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_ru
         p[1][i] = stats_t_cdf((edge + d->difference) / d->error, d->df);
     }
     for (int side = 0; side < 2; side++)
-        stats_holm_weighted(p[side], weight, m, rules->level, level[side]);
+        stats_holm(p[side], weight, m, rules->level, level[side]);
     for (size_t i = 0; i < m; i++) {
         struct verdict_row *row = h[i].row;
         const struct unpaired *d = &h[i].difference;

@@ -1,6 +1,7 @@
 /* grid.c - which points of a grid of runs are the fastest. */
 #include "report/grid.h"
 
+#include "base/best.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -63,14 +64,12 @@ void grid_destroy(struct grid *grid)
 
 static void describe(struct grid_point *p)
 {
-    double n = (double)p->n, sum = 0, logs = 0, tokens = 0, squares = 0;
+    double n = (double)p->n, sum = 0, tokens = 0, squares = 0;
     for (size_t i = 0; i < p->n; i++) {
         sum += p->sample[i].step_s;
-        logs += log(p->sample[i].step_s);
         tokens += p->sample[i].tokens_s;
     }
     p->mean_s = sum / n;
-    p->geometric_mean_s = exp(logs / n);
     p->tokens_mean_s = tokens / n;
     p->interval_s[0] = p->interval_s[1] = NAN;
     p->to_best = (struct paired){NAN, NAN, NAN, 1, 0};
@@ -86,64 +85,77 @@ static void describe(struct grid_point *p)
 
 /* ---- a group: the points of the same ranks and model ---- */
 
-/* a over b, of the repeats that both have. */
-static struct paired compare(const struct grid_point *a, const struct grid_point *b)
-{
-    double *of_a = allocate(a->n, sizeof *of_a), *of_b = allocate(a->n, sizeof *of_b);
-    size_t n = 0;
-    for (size_t i = 0; i < a->n; i++)
-        for (size_t j = 0; j < b->n; j++)
-            if (a->sample[i].repeat == b->sample[j].repeat) {
-                of_a[n] = a->sample[i].step_s;
-                of_b[n++] = b->sample[j].step_s;
-            }
-    struct paired paired = stats_paired(of_a, of_b, n, CONFIDENCE);
-    free(of_a);
-    free(of_b);
-    if (n < GRID_REPEATS) {
-        paired.ci_low = paired.ci_high = NAN;
-        paired.p = 1;
-    }
-    return paired;
-}
-
 static int reduces(const struct grid_point *p)
 {
     return strcmp(p->strategy, "none") != 0;
 }
 
-/* The verdicts of point[n], sorted by their geometric means, against point[best]. */
+/* The step of a point in that repeat; NAN if it has none. */
+static double step_in(const struct grid_point *p, size_t repeat)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (p->sample[i].repeat == repeat)
+            return p->sample[i].step_s;
+    return NAN;
+}
+
+/* sample[i][..] becomes the steps of point[i] in the repeats that all k have; returns how many those are. */
+static size_t shared_repeats(const struct grid_point *const *point, int k, double *const *sample)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < point[0]->n; r++) {
+        int i = 0;
+        while (i < k && isfinite(sample[i][n] = step_in(point[i], point[0]->sample[r].repeat)))
+            i++;
+        n += i == k;
+    }
+    return n;
+}
+
+/* How those k points stand to the first of them, in the repeats that all have. */
+static void compare(struct grid_point *const *point, int k)
+{
+    struct against_best *against = allocate((size_t)k, sizeof *against);
+    double **sample = allocate((size_t)k, sizeof *sample);
+    for (int i = 0; i < k; i++)
+        sample[i] = allocate(point[0]->n, sizeof **sample);
+    size_t n = shared_repeats((const struct grid_point *const *)point, k, sample);
+    best_compare((const double *const *)sample, k, n, 0, 0, against);
+    for (int i = 0; i < k; i++) {
+        struct grid_point *p = point[i];
+        p->to_best = against[i].paired;
+        if (n < GRID_REPEATS)
+            p->to_best.ci_low = p->to_best.ci_high = NAN;
+        else if (reduces(p))
+            p->verdict = i == 0 ? GRID_BEST : against[i].slower ? GRID_SLOWER : GRID_TIED;
+        free(sample[i]);
+    }
+    free(sample);
+    free(against);
+}
+
+/* The verdicts of point[n], sorted by their means, against point[best]. Points with too few repeats are left out of the
+ * comparison of all; these and the controls are compared with the best alone. */
 static void judge_group(struct grid_point *point, size_t n, size_t best)
 {
-    double *p = allocate(n * n, sizeof *p); /* of the pairs of points that reduce */
-    size_t pairs = 0, candidates = 0, *pair_of = allocate(n, sizeof *pair_of);
+    struct grid_point **compared = allocate(n, sizeof(struct grid_point *));
+    int k = 0, candidates = 0;
     for (size_t i = 0; i < n; i++) {
-        point[i].to_best = compare(&point[i], &point[best]);
-        candidates += (size_t)reduces(&point[i]);
-        for (size_t j = 0; j < i && reduces(&point[i]); j++) {
-            if (!reduces(&point[j]))
-                continue;
-            if (i == best || j == best)
-                pair_of[i == best ? j : i] = pairs;
-            p[pairs++] = compare(&point[i], &point[j]).p;
-        }
-    }
-    stats_holm(p, pairs);
-    for (size_t i = 0; i < n; i++) {
-        struct grid_point *a = &point[i];
-        if (!reduces(a))
-            continue;
-        if (candidates == 1)
-            a->verdict = GRID_ONLY;
-        else if (point[best].n < GRID_REPEATS || a->to_best.n < GRID_REPEATS)
-            a->verdict = GRID_UNDECIDED;
-        else if (i == best)
-            a->verdict = GRID_BEST;
+        struct grid_point *p = &point[i];
+        candidates += reduces(p);
+        if (reduces(p))
+            p->verdict = GRID_UNDECIDED;
+        if (i == best || (reduces(p) && p->n >= GRID_REPEATS && point[best].n >= GRID_REPEATS))
+            compared[k++] = p; /* the best is the first that reduces */
         else
-            a->verdict = p[pair_of[i]] < 1 - CONFIDENCE && a->to_best.ratio > 1 ? GRID_SLOWER : GRID_TIED;
+            compare((struct grid_point *[]){&point[best], p}, 2);
     }
-    free(p);
-    free(pair_of);
+    compare(compared, k);
+    if (point[best].n >= GRID_REPEATS)
+        point[best].verdict = GRID_BEST;
+    if (candidates == 1)
+        point[best].verdict = GRID_ONLY;
+    free(compared);
 }
 
 const struct grid_point *grid_best_bucket(const struct grid_point *point, size_t n)
@@ -186,7 +198,7 @@ static int compare_points(const void *a, const void *b)
     int models = strcmp(x->model, y->model);
     if (models)
         return models;
-    return (x->geometric_mean_s > y->geometric_mean_s) - (x->geometric_mean_s < y->geometric_mean_s);
+    return (x->mean_s > y->mean_s) - (x->mean_s < y->mean_s);
 }
 
 void grid_judge(struct grid *grid)

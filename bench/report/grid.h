@@ -40,9 +40,9 @@ struct grid_point {
     size_t n;
 
     /* Found by grid_judge: */
-    double mean_s, geometric_mean_s; /* step */
-    double interval_s[2];            /* of the mean, 95 % by Student's t; NAN below GRID_REPEATS */
-    double tokens_mean_s;            /* mean tokens per second */
+    double mean_s;         /* step */
+    double interval_s[2];  /* of the mean, 95 % by Student's t; NAN below GRID_REPEATS */
+    double tokens_mean_s;  /* mean tokens per second */
     double efficiency;     /* tokens per second and rank, over those of the same point on the fewest ranks; NAN */
     struct paired to_best; /* step over that of the best in the same repeats; its interval NAN below GRID_REPEATS */
     enum grid_verdict verdict;
@@ -56,10 +56,9 @@ struct grid {
 /* Adds a run to its point: that with the ranks, model, implementation and bucket size of `of`, which has no samples. */
 void grid_add(struct grid *grid, const struct grid_point *of, struct grid_sample sample);
 
-/* Sorts the points by ranks, model, and geometric mean step; and judges each group of the same ranks and model: the
- * best is the one with the least geometric mean among those that reduce, and another is slower if the paired t test of
- * the logarithms is significant at the 5 % level, by Holm over all pairs of the group that reduce, since the best is
- * chosen by the same data. */
+/* Sorts the points by ranks, model, and mean step; and judges each group of the same ranks and model: the best is the
+ * one with the least mean among those that reduce, and the others are compared with it by best_compare, in the repeats
+ * that all of them have. */
 void grid_judge(struct grid *grid);
 
 /* The points from `first` on that are of the same ranks and model end here. */

@@ -289,10 +289,9 @@ static int print_grid(FILE *out, const struct grid *grid, const char *directory)
     fprintf(
         out,
         "\nstep: mean over the runs (n) of a run's median step, with Student's 95 %% interval. / best: geometric mean "
-        "of the\nratios to the best (*) in the same repeat. =: not significantly different from the best at the 5 %% "
-        "level "
-        "(paired t test\nof the logarithms, adjusted by Holm over all pairs of these ranks and model); --repeats "
-        "narrows the intervals.\nn/a: an interval over the runs needs %d repeats.\n",
+        "of the\nratios to the best (*) in the same repeat, with 95 %% intervals that hold for all of these ranks and "
+        "model together.\n=: not significantly slower: the interval reaches down to 1; --repeats narrows it. n/a: an "
+        "interval over the runs\nneeds %d repeats.\n",
         GRID_REPEATS);
     if (scales)
         fprintf(out, "efficiency: tokens per second and rank, over those of the same row on the fewest ranks.\n");

@@ -50,13 +50,13 @@ trap '[ -z "$lab_is_ours" ] || launch/netlab.sh down >&2; rm -rf "$scratch"' EXI
 launch/corpus.sh "$scratch/corpus.txt"
 failed=0
 
-# The model of launch/overlap.sh, with fewer sequences, so that there are more rounds.
+# The model of launch/overlap.sh with few sequences, so that there are many rounds.
 # measure NAME COMMAND...: one run of ddpbench over the link, into that directory.
 measure() {
     local name=$1
     shift
     launch/netlab.sh run -n 2 -- "$program" "$@" --threads 1 --data "$scratch/corpus.txt" --d-model 128 --num-layers 4 \
-        --num-heads 4 --d-ff 512 --context-length 128 --batch-size 32 --steps-per-block 3 --output "$scratch/$name" \
+        --num-heads 4 --d-ff 512 --context-length 128 --batch-size 8 --steps-per-block 3 --output "$scratch/$name" \
         >"$scratch/said" 2>&1 </dev/null || { cat "$scratch/said" >&2; exit 1; }
 }
 

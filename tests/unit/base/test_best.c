@@ -194,7 +194,8 @@ static void make_up(const struct situation *of, int k, size_t n)
 /* Slower than the least mean logarithm by Holm's adjustment of Student's t over all pairs; returns the least. */
 static int judge_all_pairs(int k, size_t n, int *slower)
 {
-    double logs[MOST][ROUNDS], mean[MOST] = {0}, p[MOST * MOST], count = (double)n;
+    double logs[MOST][ROUNDS], mean[MOST] = {0}, count = (double)n;
+    double p[MOST * MOST] = {0}, weight[MOST * MOST] = {0}, level[MOST * MOST];
     int least = 0, pairs = 0;
     for (int i = 0; i < k; i++) {
         for (size_t t = 0; t < n; t++)
@@ -204,15 +205,16 @@ static int judge_all_pairs(int k, size_t n, int *slower)
             double squares = 0, apart = mean[i] - mean[j];
             for (size_t t = 0; t < n; t++)
                 squares += pow(logs[i][t] - logs[j][t] - apart, 2);
+            weight[pairs] = 1;
             p[pairs++] = 2 * stats_t_cdf(-fabs(apart) / sqrt(squares / (count - 1) / count), count - 1);
         }
     }
-    stats_holm(p, (size_t)pairs);
+    stats_holm(p, weight, (size_t)pairs, 0.05, level);
     slower[least] = 0;
     for (int i = 0, at = 0; i < k; i++)
         for (int j = 0; j < i; j++, at++)
             if (i == least || j == least)
-                slower[i == least ? j : i] = p[at] < 0.05;
+                slower[i == least ? j : i] = p[at] <= level[at];
     return least;
 }
 

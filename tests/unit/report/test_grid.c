@@ -41,7 +41,8 @@ static void has_interval(const char *name, double low, double high)
 
 #define STEPS(...) ((double[8]){__VA_ARGS__})
 
-/* Ratios to the best are 1.1, 0.9, 1.2 (noisy) and e^0.07, e^0.10, e^0.13 (close: p = 0.029, by Holm 0.09). */
+/* Ratios to the best are 1.1, 0.9, 1.2 (noisy) and e^0.07, e^0.10, e^0.13 (close: p = 0.029 alone, but the best was
+ * chosen of three that are left when twice has gone). */
 static void three_repeats(void)
 {
     add(2, "noisy", "ddp_bucketed", 4, STEPS(11, 9.9, 14.4));
@@ -51,7 +52,7 @@ static void three_repeats(void)
     add(2, "close", "ddp", NAN, STEPS(10.7250818, 12.1568801, 13.6659406));
 }
 
-START_TEST(verdicts_by_holm)
+START_TEST(verdicts_and_their_intervals)
 {
     three_repeats();
     grid_judge(&grid);
@@ -65,8 +66,9 @@ START_TEST(verdicts_by_holm)
     ck_assert_int_eq(point("twice")->verdict, GRID_SLOWER);
     ck_assert_double_eq_tol(point("twice")->to_best.ratio, 2, 1e-12);
     ck_assert_double_eq_tol(point("close")->to_best.ratio, exp(0.1), 1e-7);
-    ck_assert_double_eq_tol(point("close")->to_best.ci_low, 1.026, 5e-4);
-    ck_assert_double_eq_tol(point("close")->to_best.ci_high, 1.191, 5e-4);
+    ck_assert_double_lt(point("close")->to_best.ci_low, 1); /* alone from 1.026 to 1.191 */
+    ck_assert_double_gt(point("close")->to_best.ci_high, 1.191);
+    ck_assert_double_gt(point("twice")->to_best.ci_low, 1);
     ck_assert_double_eq_tol(point("none")->to_best.ratio, 0.909, 5e-4);
     has_interval("best", 8.52, 13.48);
     has_interval("noisy", 5.94, 17.59);
@@ -74,17 +76,17 @@ START_TEST(verdicts_by_holm)
 }
 END_TEST
 
-/* p of x is 0.02: by Holm over the two comparisons with the best 0.04, over the three pairs 0.06. */
+/* p of x is 0.029: enough for one pair, but not where the best was chosen of three. */
 START_TEST(the_best_was_chosen_by_the_same_data)
 {
     add(8, "best", "ddp_flat", NAN, STEPS(10, 10, 10));
-    add(8, "x", "ddp", NAN, STEPS(10.7802, 11.0517, 11.3300));
+    add(8, "x", "ddp", NAN, STEPS(10.7251, 11.0517, 11.3883));
     add(8, "y", "ddp_bucketed", 1, STEPS(11, 9.9, 14.4));
     grid_judge(&grid);
     ck_assert_int_eq(point("x")->verdict, GRID_TIED);
     grid_destroy(&grid);
     add(8, "best", "ddp_flat", NAN, STEPS(10, 10, 10));
-    add(8, "x", "ddp", NAN, STEPS(10.7802, 11.0517, 11.3300));
+    add(8, "x", "ddp", NAN, STEPS(10.7251, 11.0517, 11.3883));
     grid_judge(&grid);
     ck_assert_int_eq(point("x")->verdict, GRID_SLOWER);
 }
@@ -192,7 +194,7 @@ int main(void)
     Suite *suite = suite_create("grid");
     TCase *all = tcase_create("grid");
     tcase_add_checked_fixture(all, NULL, destroy);
-    tcase_add_test(all, verdicts_by_holm);
+    tcase_add_test(all, verdicts_and_their_intervals);
     tcase_add_test(all, the_best_was_chosen_by_the_same_data);
     tcase_add_test(all, pairs_are_of_the_same_repeats);
     tcase_add_test(all, below_three_repeats_nothing_is_decided);
