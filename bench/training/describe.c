@@ -85,7 +85,7 @@ static void add_default_bucket(const struct training_options *o, cJSON *summary)
                              : " (default)");
 }
 
-void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON *summary)
+void run_add_heading(const struct run *run, const char *epochs, cJSON *summary)
 {
     const struct training_options *o = run->options;
     const struct workload *w = &o->workload;
@@ -115,7 +115,11 @@ void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON 
         results_add_line(summary, "heading", "data      %s, %zu tokens", o->data, data_tokens(run->trainer.data));
     else
         results_add_line(summary, "heading", "data      synthetic");
-    results_add_line(summary, "heading", "%s", epochs_or_regime);
+    results_add_line(summary, "heading", "%s",
+                     epochs ? epochs
+                     : o->regime == REGIME_WARMUP
+                         ? "regime    warmup: the learning rate ramps and gradients are clipped"
+                         : "regime    active: constant learning rate, no clipping");
     add_default_bucket(o, summary);
     results_add_line(summary, "heading", "memory    %s on each rank (estimated): %s",
                      text_memory(total, memory_total(run->memory, 0, MEMORY_PARTS)),

@@ -216,10 +216,10 @@ int run_json_write(const struct run *run, const char *mode, const struct command
 /* The most memory in use on this rank so far, as of open_device_memory. */
 size_t run_peak_memory(const struct run *run);
 
-/* Adds to a summary (results_summary_create) the lines that say what was run, as its heading; and as its notes what a
- * reader of the figures must know of the machine and the losses meanwhile, with the counts of blocks and what the
- * monitors found as members. */
-void run_add_heading(const struct run *run, const char *epochs_or_regime, cJSON *summary);
+/* Adds to a summary (results_summary_create) the lines that say what was run, as its heading (epochs: the one that says
+ * which steps it makes; NULL: blocks of the regime); and as its notes what a reader of the figures must know of the
+ * machine and the losses meanwhile, with the counts of blocks and what the monitors found as members. */
+void run_add_heading(const struct run *run, const char *epochs, cJSON *summary);
 void run_add_notes(const struct run *run, cJSON *summary);
 
 /* ---- telemetry: rank_<r>_metrics.jsonl, a line of JSON for each step ----

@@ -170,11 +170,7 @@ static cJSON *create_summary(const struct run *run, const struct results *result
 {
     cJSON *summary = results_summary_create("tune", results->label, (double)run->measurements.rounds,
                                             (double)run->planned, "rounds");
-    run_add_heading(run,
-                    run->options->regime == REGIME_WARMUP
-                        ? "regime    warmup: the learning rate ramps and gradients are clipped"
-                        : "regime    active: constant learning rate, no clipping",
-                    summary);
+    run_add_heading(run, NULL, summary);
     return summary;
 }
 
