@@ -125,6 +125,35 @@ START_TEST(final_has_the_neighbours_and_new_rounds)
 }
 END_TEST
 
+/* The machine gets 30 % slower in the middle of the rounds; rows differ by their means alone, and none chooses the
+ * best. */
+START_TEST(drift_is_taken_off)
+{
+    struct search *s = &machine.search;
+    const double *step[SEARCH_ROWS];
+    create(3, 0, 0);
+    search_begin(s, 1e4, 10);
+    for (int i = 0; i < s->n; i++) {
+        machine.mean[i] = 2 + 0.1 * i;
+        step[i] = machine.step[i];
+    }
+    for (size_t round = 0; round < 7; round++)
+        for (int i = 0; i < s->n; i++)
+            machine.step[i][round] = machine.mean[i] * (round < 4 ? 1 : 1.3);
+    machine.step[3][0] = NAN; /* it came later, and is no part of the level */
+    s->rounds = 7;
+    for (int i = 1; i < s->n; i++) {
+        double *early = search_steady(s, step, i, 1, 4), *late = search_steady(s, step, i, 4, 7);
+        for (int r = 0; r < 3; r++) {
+            ck_assert_double_eq_tol(early[r], machine.mean[i], 1e-12);
+            ck_assert_double_eq_tol(late[r], machine.mean[i], 1e-12);
+        }
+        free(early);
+        free(late);
+    }
+}
+END_TEST
+
 START_TEST(ends_when_all_are_close)
 {
     create(3, 0, 0.0005);
@@ -212,6 +241,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, NULL, release);
     tcase_add_test(tcase, slower_half_is_dropped);
     tcase_add_test(tcase, final_has_the_neighbours_and_new_rounds);
+    tcase_add_test(tcase, drift_is_taken_off);
     tcase_add_test(tcase, ends_when_all_are_close);
     tcase_add_test(tcase, time_is_kept);
     tcase_add_test(tcase, finds_a_size_within_2_percent);
