@@ -13,7 +13,7 @@ TEST_ONLY leaves out those whose names, as they are printed, do not match: 'unit
 Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
   --gpu   only what runs on a real GPU, which has to be there
   --mpi   only what depends on the MPI: tests/mpi, and of tests/cli comm.sh and run.sh
-  --cpu   only what runs on the CPU, for the sanitizers: of tests/mpi with 1 and 3 ranks, of tests/cli those that run the
+  --cpu   only what runs on the CPU, for the sanitizers: of tests/mpi with 1 and 2 ranks, of tests/cli those that run the
           program's commands, not those of scripts, nor cli/monitor.sh, which waits for seconds to pass
   --long  simulations at their full size, ten times as long
 END
@@ -176,7 +176,7 @@ run_mpi_tests() {
         tests/mpi/buckets | tests/mpi/by_name | tests/mpi/collectives | tests/mpi/controls | tests/mpi/timing) counts='1 3' ;;
         *) counts='1 2 3 4' ;;
         esac
-        [ "$only" != cpu ] || counts='1 3'
+        [ "$only" != cpu ] || counts='1 2'
         for ranks in $counts; do
             run_ranks "${name#tests/}" "$ranks" "$build/$name"
         done
