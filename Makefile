@@ -106,7 +106,7 @@ bench: all
 	$(MPIRUN) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt) \
 		--implementations none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed \
 		--bucket-size-mb $(BUCKETS_$(BENCH_ON)) --resolve 2% --max-minutes 3 --steps-per-block 3 --label bench $(ARGS)
-	@echo 'The best bucket size, and the curve: $(MPIRUN) -n $(RANKS) $(OUT)/ddpbench tune $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt)'
+	$(if $(ARGS)$(filter 1,$(RANKS)),,@echo 'Sizes in between: $(MPIRUN) -n $(RANKS) $(OUT)/ddpbench tune $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt)')
 
 test: all
 	@$(MAKE) --no-print-directory tests emulated
@@ -174,7 +174,8 @@ packed: $(PACKED:%=$(OUT)/%)
 	launch/pack.sh $(OUT) $(PACKED)
 
 # Program, scripts, manual pages, completion; DESTDIR is where a package is put together.
-install: all
+# What is built is installed as it is: not as root with another environment, where it might be built anew.
+install:
 	launch/install.sh $(OUT)/ddpbench '$(PREFIX)' '$(DESTDIR)'
 uninstall:
 	launch/install.sh --uninstall '$(PREFIX)' '$(DESTDIR)'
@@ -191,7 +192,7 @@ clean:
 
 # ---- what developers call ----
 SOURCES = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cc')
-SCRIPTS = $(shell git ls-files '*.sh' .ci/run)
+SCRIPTS = $(shell git ls-files '*.sh' '*.bash' .ci/run)
 format:
 	clang-format -i $(SOURCES)
 

@@ -7,7 +7,7 @@ usage() {
     cat <<'END'
 Usage: launch/gate.sh [--tries N] [--runs N] [--output DIR], as root, after `make`
   --tries N     comparisons of equal sets over 100 Mbit/s (default 20; N + 1 sets of runs of about 6 s)
-  --runs N      runs of a set (default 5; from fewer than 3 nothing is called regressed)
+  --runs N      runs of a set (default 5, at least 3: from fewer nothing is called regressed)
   --output DIR  for the results of all runs (default results/<time>-gate); the same command goes on there
 Exits with status 1 if fewer than 16 of 20 equal sets are ok, more than 3 of 20 are regressed, or a slower set is not.
 END
@@ -34,6 +34,8 @@ done
 for number in "$tries" "$runs"; do
     [[ $number =~ ^[1-9][0-9]{0,3}$ ]] || { say "'$number': expected a whole number from 1 to 9999"; exit 2; }
 done
+
+[ "$runs" -ge 3 ] || { say "--runs $runs: expected 3 or more, since from fewer nothing is called regressed"; exit 2; }
 
 cd "$(dirname "$0")/.."
 [ -x build/ddpbench ] || { say "build/ddpbench is not built; run make first"; exit 1; }

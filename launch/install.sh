@@ -89,5 +89,5 @@ if [ "$1" = --uninstall ]; then
     exit
 fi
 umask 022 # for directories, too
-[ -x "$program" ] || { say "there is no $program; run make first"; exit 1; }
+[ -x "$program" ] || { say "there is no $program; run make first, with the same variables"; exit 1; }
 install_all

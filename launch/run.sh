@@ -217,6 +217,7 @@ with_mpich() {
 with_openmpi() {
     local where=${list#,} take='cores=$(echo "$1" | cut -d/ -f$((OMPI_COMM_WORLD_LOCAL_RANK + 1))); shift; exec taskset -c "$cores" "$@"'
     command=("${mpirun[@]}" --bind-to none --host "${where:-localhost:$ranks}" -n "$ranks" -x "OMP_NUM_THREADS=$threads")
+    [ -z "${DDPBENCH_LINK:-}" ] || command+=(-x DDPBENCH_LINK)
     [ "$bound" = 0 ] || command+=(sh -c "$take" take "$(binding , /)")
 }
 

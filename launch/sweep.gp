@@ -22,7 +22,8 @@ if (intervals) {
     high = high_max > high ? high_max : high
 }
 cut = low > 0.6 * high
-set yrange [cut ? low - 0.25 * (high - low) : 0 : high + 0.1 * (high - low)]
+span = high > low ? high - low : 0.1 * high
+set yrange [cut ? low - 0.25 * span : 0 : high + 0.1 * span]
 set ylabel "step, ms: mean over the runs".(intervals ? ", 95 % interval" : "").(cut ? "\nAXIS IS CUT: it does not begin at 0" : "")
 
 set grid ytics linecolor rgb "#DDDDDD" linetype 1

@@ -21,7 +21,7 @@ const char *picture_edge(const struct grid_point *point, size_t n)
 
 /* ---- its name ---- */
 
-/* Appends a part of a file's name: letters, digits and . stay, (R) and (TM) go, anything else is one -. */
+/* Appends a part of a file's name: letters, digits, . _ and + stay, (R) and (TM) go, anything else is one -. */
 static void append_part(char name[FILES_PATH], const char *part, size_t most)
 {
     size_t at = strlen(name), begin = at + 1;
@@ -31,7 +31,7 @@ static void append_part(char name[FILES_PATH], const char *part, size_t most)
     for (const char *c = part; *c && at - begin < most; c++) {
         if (!strncmp(c, "(R)", 3) || !strncmp(c, "(TM)", 4))
             c += strcspn(c, ")");
-        else if (isalnum((unsigned char)*c) || *c == '.')
+        else if (isalnum((unsigned char)*c) || strchr("._+", *c))
             name[at++] = *c;
         else if (at > begin && name[at - 1] != '-')
             name[at++] = '-';

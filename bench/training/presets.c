@@ -52,7 +52,7 @@ void workload_use_preset(struct workload *w, const struct option_table *table, c
     }
     if (p->batch && !given(table, "vocab-size"))
         w->vocab_size = data_kind_of(data) == DATA_SYNTHETIC ? p->synthetic_vocabulary : p->file_vocabulary;
-    if (others < SHAPE)
+    if (others < SHAPE || !given(table, "vocab-size"))
         snprintf(w->preset_words, sizeof w->preset_words, "%s%s%s", preset_name[w->preset], why[chosen],
                  others ? ", but for the sizes that are given" : "");
 }

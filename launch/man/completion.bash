@@ -1,4 +1,4 @@
-
+# shellcheck shell=bash
 # What may stand where the cursor is: a command or an option, or what is known of an option's value; of a list with commas
 # its last part. Where nothing is known bash offers files.
 _ddpbench() {

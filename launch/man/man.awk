@@ -1,8 +1,7 @@
 # man.awk - makes a manual page (man(7)) of what `ddpbench [COMMAND] --help rows`, or a script's --help, prints.
 #
-# Variables: name (of the page), summary (a few words), version, also (the other pages, parted by blanks), and files (1:
-# the page says what files a run leaves). What it reads are blocks, parted by empty lines: "Usage: ", paragraphs, and
-# blocks under a heading that ends with a colon: rows of options, each field behind a tab; "  word   text", which may go
+# Variables: name (of the page), summary (a few words), version, also (the other pages, parted by blanks). What it reads
+# are blocks, parted by empty lines: "Usage: ", paragraphs, and blocks under a heading that ends with a colon: rows of options, each field behind a tab; "  word   text", which may go
 # on in lines that are indented further; or anything else that is indented, which is kept as it stands.
 
 function roff(text) {
@@ -36,6 +35,7 @@ function row(line,    field, value, known, i, n) {
     if (i <= n) print "Known: " roff(with_commas(field[6])) "."
     if (field[5] != "") print "Default: " bold(field[5]) "."
     runs = runs || field[2] == "threads"
+    files = files || field[2] == "output"
 }
 
 function with_commas(text) { gsub(/\|/, ", ", text); return text }
@@ -145,7 +145,8 @@ END {
         print "A run leaves a directory, \\fIresults/TIME\\fR[\\fI\\-LABEL\\fR] unless " bold("--output") " names another, with"
         print ".TP\n\\fIrun.json\\fR\nwhat was run, where and with what;"
         print ".TP\n\\fIsummary.json\\fR, \\fIsummary.csv\\fR, \\fIsummary.txt\\fR\nevery figure, the figures as a table, and what was printed;"
-        print ".TP\n\\fIrank_R_metrics.jsonl\\fR\na line for each step, or each size, of rank R."
+        print ".TP\n\\fIrank_R_metrics.jsonl\\fR\na line for each step, or each size, of rank R;"
+        print ".TP\n\\fI*.svg\\fR\npictures, of a command that draws some."
     }
     if (runs) {
         section("ENVIRONMENT")

@@ -32,24 +32,26 @@ page() {
         "$work/$name" >"$directory/man1/$name.1"
 }
 
+# Scripts and the program have other names where they are installed.
+named() { sed -E 's,launch/([a-z]+)[.]sh,ddpbench-\1,g; s,build/ddpbench,ddpbench,g'; }
+
 version=$("$program" --version)
-"$program" --help rows >"$work/ddpbench"
+"$program" --help rows | named >"$work/ddpbench"
 names=(ddpbench) summaries=("a benchmark of data-parallel training, strategy by strategy")
 tables=(command= "$work/ddpbench")
 while IFS=$'\t' read -r command summary; do
-    "$program" "$command" --help rows >"$work/ddpbench-$command"
+    "$program" "$command" --help rows | named >"$work/ddpbench-$command"
     names+=("ddpbench-$command") summaries+=("$summary") tables+=("command=$command" "$work/ddpbench-$command")
 done < <(sed -nE 's/^       .*ddpbench ([a-z]+) .*   (.*); has a --help$/\1\t\2/p' "$work/ddpbench")
 commands=${#names[@]}
 for script in "$@"; do
     name=ddpbench-$(basename "$script" .sh)
-    # its own words, but with the names by which it is called
-    bash "$script" --help | sed -E 's,launch/([a-z]+)[.]sh,ddpbench-\1,g; s,build/ddpbench,ddpbench,g' >"$work/$name"
+    bash "$script" --help | named >"$work/$name"
     names+=("$name") tables+=("script=$name" "$work/$name")
     summaries+=("$(sed -nE '2s/^# [a-z_]+[.]sh - ([^:]*[^:.]).*/\1/p' "$script")")
 done
 for i in "${!names[@]}"; do
-    page "${names[i]}" "${summaries[i]}" -v files=$((i < commands))
+    page "${names[i]}" "${summaries[i]}"
 done
 {
     awk -f "$here/completion.awk" "${tables[@]}"

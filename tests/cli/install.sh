@@ -48,7 +48,7 @@ for name in corpus ncu netlab nsys run sweep; do
     is "ddpbench-$name calls itself and others by the names that they have there" \
         "$status $(sed -nE "1s/^Usage: (ddpbench-[a-z]+) .*/\1/p" printed) $(grep -cE 'launch/|build/' printed)" "0 ddpbench-$name 0"
 done
-is "nothing names what is in the source tree alone" "$(grep -rlE 'launch/|build/' staged/usr/share/ddpbench/launch)" ""
+is "nothing names what is in the source tree alone" "$(grep -rlE 'launch/|build/' staged/usr/share/ddpbench/launch staged/usr/share/man)" ""
 if command -v man >/dev/null; then
     try man -M staged/usr/share/man -w ddpbench ddpbench-report ddpbench-sweep
     is "man finds its pages" "$status $(wc -l <printed)" "0 3"

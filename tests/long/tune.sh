@@ -29,7 +29,8 @@ while [ $# -gt 0 ]; do
         ;;
     --tries | --rounds | --minutes)
         [ $# -gt 1 ] || { say "$1 needs a value"; exit 2; }
-        [[ $2 =~ ^[0-9]*[.]?[0-9]+$ ]] || { say "$1 $2: expected a number"; exit 2; }
+        if [ "$1" = --minutes ]; then number='^[0-9]*[.]?[0-9]+$'; else number='^[1-9][0-9]*$'; fi
+        [[ $2 =~ $number ]] || { say "$1 $2: expected a number above 0"; exit 2; }
         declare "${1#--}=$2"
         shift 2
         ;;
@@ -82,8 +83,8 @@ try_link() {
     measure "$link" --bucket-size-mb "$sizes" --rounds "$rounds"
     for ((i = 1; i <= tries; i++)); do
         name=$link-$i
-        over=$(excess "$link" "$(found "$name")")
-        echo "$name: $(found "$name"), $over % above the best of the sweep; $(sed -n '/^It costs/p' "$scratch/$name/summary.txt")"
+        over=$(excess "$link" "$(found "$name")") || { say "$name: '$(found "$name")' is not in the sweep"; exit 1; }
+        echo "$name: $(found "$name"), $over % above the best of the sweep; $(sed -n '/^Use /p' "$scratch/$name/summary.txt")"
         ! awk -v over="$over" 'BEGIN { exit !(over <= 2) }' || good=$((good + 1))
     done
     launch/netlab.sh down >&2
