@@ -169,16 +169,17 @@ void best_compare(const double *const *sample, int k, size_t n, int best, int an
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out)
 {
     int best = 0;
-    double *median = allocate((size_t)k, sizeof *median);
+    double least = INFINITY;
     for (int i = 0; i < k; i++) {
-        out[i].place = 0;
-        median[i] = stats_median(sample[i], n);
-        for (int j = 0; j < i; j++)
-            out[median[i] < median[j] ? j : i].place++;
+        double median = stats_median(sample[i], n);
+        best = median < least ? i : best;
+        least = fmin(least, median);
     }
-    while (out[best].place)
-        best++;
-    free(median);
     best_compare(sample, k, n, best, anytime, out);
     return best;
+}
+
+int best_within(const struct paired *to_best, double share)
+{
+    return to_best->ci_high <= 1 + share && to_best->ci_low >= 1 / (1 + share);
 }

@@ -8,14 +8,13 @@ struct against_best {
     struct paired
         paired; /* sample(i) / sample(best), with the adjusted interval of best_compare; p: of this pair alone */
     int slower; /* the whole interval is above 1 */
-    int place;  /* by medians: 0 the best, k - 1 the largest */
 };
 
 /* sample[i]: [n] of series i, above 0; k is at least 1. best is the series with the least median, as tables show it,
- * the first of equal ones. Fills out[k] as best_compare, and the places. Returns best. */
+ * the first of equal ones. Fills out[k] as best_compare. Returns best. */
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
 
-/* The same for a best one that was chosen by another figure of its samples, such as the mean; places stay as they are.
+/* The same for a best one that was chosen by another figure of its samples, such as the mean.
  * out[best] has ratio 1.
  *
  * Over all series the probability of calling any slower that is not is at most 5 % (family-wise), with best being
@@ -31,5 +30,8 @@ int best_of(const double *const *sample, int k, size_t n, int anytime, struct ag
  * anytime: valid whenever the rounds end, by signs (stats_paired_anytime), at the level 5 % / (r (r - 1) / 2).
  * Keeps the last table of c from call to call, so not for several threads at once. */
 void best_compare(const double *const *sample, int k, size_t n, int best, int anytime, struct against_best *out);
+
+/* The whole interval is within `share` of 1 on both sides, as 0.01 for 1 %. A NAN one is not. */
+int best_within(const struct paired *to_best, double share);
 
 #endif

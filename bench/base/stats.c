@@ -76,6 +76,16 @@ struct estimate stats_estimate(const double *sample, size_t n)
     return summary;
 }
 
+struct estimate stats_differences(const double *a, const double *b, size_t n)
+{
+    double *difference = allocate(n + 1, sizeof *difference);
+    for (size_t i = 0; i < n; i++)
+        difference[i] = a[i] - b[i];
+    struct estimate estimate = stats_estimate(difference, n);
+    free(difference);
+    return estimate;
+}
+
 /* gamma(a + 1/2) / gamma(a). Beyond 100 by the expansion of its logarithm for large a: gamma overflows at 171, and
  * the difference of two log-gammas loses all digits. */
 static double gamma_ratio(double a)

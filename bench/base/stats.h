@@ -13,6 +13,9 @@ struct estimate {
 };
 struct estimate stats_estimate(const double *sample, size_t n);
 
+/* The same of a[i] - b[i], for i below n. */
+struct estimate stats_differences(const double *a, const double *b, size_t n);
+
 /* Quantile q in [0, 1] of sample[n] (type 7, as numpy's and R's default); NAN when n = 0. sample is not changed. */
 double stats_quantile(const double *sample, size_t n, double q);
 static inline double stats_median(const double *sample, size_t n)

@@ -129,7 +129,8 @@ static void announce(const struct run *run, const struct results *results)
         results_show_heading(summary);
         cJSON_Delete(summary);
     }
-    run_estimate(run, 1 + o->rounds * (size_t)o->n * (DISCARDED_STEPS + o->block_steps));
+    run_estimate(run, 1 + o->rounds * (size_t)o->n * (DISCARDED_STEPS + o->block_steps),
+                 o->resolve > 0 ? 60 * o->max_minutes : 0);
 }
 
 int run_benchmark(const struct job *job, const struct run_options *options, const struct command *command)

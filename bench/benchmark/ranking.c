@@ -6,18 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum compared { DIFFERENCE, RATIO };
-
-/* The median over the rounds of step(i) - step(of), or of step(i) / step(of); of no rounds if of < 0. */
-static struct estimate against(const struct measurements *m, int i, int of, enum compared compared)
+/* The median of a[i] / b[i]. */
+static struct estimate ratios(const double *a, const double *b, size_t n)
 {
-    size_t n = of < 0 ? 0 : m->rounds;
-    const double *step = measurements_of(m, i, FIGURE_STEP), *other = measurements_of(m, of < 0 ? i : of, FIGURE_STEP);
-    double *sample = allocate(n + 1, sizeof *sample);
-    for (size_t r = 0; r < n; r++)
-        sample[r] = compared == RATIO ? step[r] / other[r] : step[r] - other[r];
-    struct estimate estimate = stats_estimate(sample, n);
-    free(sample);
+    double *ratio = allocate(n + 1, sizeof *ratio);
+    for (size_t i = 0; i < n; i++)
+        ratio[i] = a[i] / b[i];
+    struct estimate estimate = stats_estimate(ratio, n);
+    free(ratio);
     return estimate;
 }
 
@@ -38,13 +34,10 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
     free(share);
     for (int figure = 0; figure < FIGURES; figure++)
         row->seconds[figure] = stats_estimate(measurements_of(m, i, figure), m->rounds);
-    row->sync_cost = against(m, i, communicates ? none : -1, DIFFERENCE);
-    row->to_ddp = against(m, i, ddp, RATIO);
-}
-
-static int within(const struct paired *paired, double resolve)
-{
-    return paired->ci_high <= 1 + resolve && paired->ci_low >= 1 / (1 + resolve);
+    /* of no rounds without the other row */
+    row->sync_cost = stats_differences(step, measurements_of(m, none < 0 ? i : none, FIGURE_STEP),
+                                       none < 0 || !communicates ? 0 : m->rounds);
+    row->to_ddp = ratios(step, measurements_of(m, ddp < 0 ? i : ddp, FIGURE_STEP), ddp < 0 ? 0 : m->rounds);
 }
 
 /* Until this interval neither reaches 1 nor beyond what was asked for, whichever comes first. */
@@ -81,7 +74,7 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
         row->to_fastest = against[j];
         if (row == &c->row[c->fastest])
             continue;
-        row->open = resolve > 0 && !against[j].slower && !within(&against[j].paired, resolve);
+        row->open = resolve > 0 && !against[j].slower && !best_within(&against[j].paired, resolve);
         if (row->open)
             c->rounds_needed = fmax(c->rounds_needed, rounds_needed(c, &against[j].paired));
         row->mark = against[j].slower || row->open || m->rounds < 2 ? "" : "=";

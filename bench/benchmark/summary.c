@@ -149,63 +149,38 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
 
 /* ---- the verdict ---- */
 
-enum group { AS_GOOD, OPEN, SLOWER };
-
-static enum group group_of(const struct row *row)
+static enum verdict_group group_of(const struct row *row)
 {
-    return row->to_fastest.slower ? SLOWER : row->open ? OPEN : AS_GOOD;
+    return row->to_fastest.slower ? VERDICT_SLOWER : row->open ? VERDICT_OPEN : VERDICT_AS_GOOD;
 }
 
-/* The row in that place among those that reduce, by the median step; 0: the fastest. */
-static const struct row *row_at(const struct ranking *c, int place)
+/* The others that reduce. */
+static int others_of(const struct ranking *c, struct verdict_row *other)
 {
-    const struct row *row = c->row;
-    while (!row->reduces || row->to_fastest.place != place)
-        row++;
-    return row;
-}
-
-/* A line for each of a group, in the order of their steps; without any, not even the heading. */
-static void add_group(const struct ranking *c, enum group group, const char *heading, cJSON *summary)
-{
-    size_t width = 0, lines = 0;
-    char change[CELL];
-    for (const struct row *row = c->row; row < c->row + c->n; row++)
-        width = row->reduces && strlen(row->label) > width ? strlen(row->label) : width;
-    for (int place = 1; place < c->compared; place++) {
-        const struct row *row = row_at(c, place);
-        const struct paired *to = &row->to_fastest.paired;
-        if (group_of(row) != group)
-            continue;
-        if (!lines++)
-            results_add_line(summary, "notes", "%s:", heading);
-        results_add_line(summary, "notes", "  %-*s %s%s", (int)width, row->label,
-                         text_change(change, to->ratio, to->ci_low, to->ci_high),
-                         !isfinite(to->ci_low) ? " (too few rounds for an interval)"
-                         : to->ci_high < 1     ? " (shorter round by round, though not in the median)"
-                                               : "");
+    int n = 0;
+    for (int i = 0; i < c->n; i++) {
+        const struct row *row = &c->row[i];
+        if (row->reduces && i != c->fastest)
+            other[n++] = (struct verdict_row){row->label, row->seconds[FIGURE_STEP].median, &row->to_fastest.paired,
+                                              group_of(row)};
     }
-}
-
-static void add_choice(const struct ranking *c, cJSON *summary)
-{
-    const struct row *row = &c->row[c->fastest];
-    int decided = 0;
-    for (int place = 1; place < c->compared; place++)
-        decided |= group_of(row_at(c, place)) != OPEN;
-    implementation_add_choice(row->implementation, decided ? "Use" : "Undecided; shortest so far is", &row->sync_cost,
-                              &row->seconds[FIGURE_STEP], "notes", summary);
+    return n;
 }
 
 static void add_verdict(const struct ranking *c, cJSON *summary)
 {
-    char as_good[64] = "As good (not significantly slower)";
+    const struct row *best = &c->row[c->fastest];
+    struct verdict_row other[MAX_IMPLEMENTATIONS];
+    int n = others_of(c, other), decided = 0;
+    char as_good[CELL] = "As good (not significantly slower)", open[CELL];
+    snprintf(open, sizeof open, "Open (not known to %g %%)", 100 * c->resolve);
     if (c->resolve > 0)
         snprintf(as_good, sizeof as_good, "As good (within %g %%)", 100 * c->resolve);
-    add_choice(c, summary);
-    add_group(c, AS_GOOD, as_good, summary);
-    add_group(c, OPEN, "Open", summary);
-    add_group(c, SLOWER, "Slower", summary);
+    for (int i = 0; i < n; i++)
+        decided |= other[i].group != VERDICT_OPEN;
+    verdict_add_choice(best->implementation, decided ? "Use" : "Undecided; shortest so far is", &best->sync_cost,
+                       &best->seconds[FIGURE_STEP], "notes", summary);
+    verdict_add_groups(other, n, (const char *[VERDICT_GROUPS]){as_good, open, "Slower"}, "notes", summary);
     results_add_line(
         summary, "notes",
         "(Best: the shortest median step of %zu rounds. In %%: step against the best's, paired by round, %s "
@@ -220,11 +195,9 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
         json_add_text(summary, "fastest", c->row[c->fastest].label);
         cJSON *tied = cJSON_AddArrayToObject(summary, "tied_with_fastest");
         cJSON *open = cJSON_AddArrayToObject(summary, "open");
-        for (int place = 1; place < c->compared; place++) {
-            const struct row *row = row_at(c, place);
-            if (group_of(row) != SLOWER)
+        for (const struct row *row = c->row; row < c->row + c->n; row++)
+            if (row->reduces && row != &c->row[c->fastest] && group_of(row) != VERDICT_SLOWER)
                 cJSON_AddItemToArray(row->open ? open : tied, json_text(row->label));
-        }
     }
     results_add_line(summary, "notes", "%s", "");
     if (ranks == 1)

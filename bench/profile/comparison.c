@@ -45,33 +45,21 @@ static int find_fastest(const struct profile *profile, int n, const struct measu
     return fastest;
 }
 
-/* A line for each of the others that reduce and is slower, or is not, in the order of their steps. */
-static void list_others(const struct compared *row, int n, int slower, const char *heading, cJSON *summary)
-{
-    size_t width = 0;
-    char change[CELL];
-    for (int i = 0; i < n; i++)
-        width = strlen(row[i].label) > width ? strlen(row[i].label) : width;
-    for (int place = 1, lines = 0; place < n; place++)
-        for (int i = 0; i < n; i++) {
-            const struct paired *to = &row[i].against.paired;
-            if (!to->n || row[i].against.place != place || row[i].against.slower != slower)
-                continue;
-            if (!lines++)
-                results_add_line(summary, "answers", "%s:", heading);
-            results_add_line(summary, "answers", "  %-*s %s", (int)width, row[i].label,
-                             text_change(change, to->ratio, to->ci_low, to->ci_high));
-        }
-}
-
 static void add_answer(const struct compared *row, int n, int fastest, size_t rounds, cJSON *summary)
 {
+    struct verdict_row other[MAX_IMPLEMENTATIONS];
+    int others = 0;
+    for (int i = 0; i < n; i++)
+        if (i != fastest && row[i].against.paired.n)
+            other[others++] = (struct verdict_row){row[i].label, row[i].step.median, &row[i].against.paired,
+                                                   row[i].against.slower ? VERDICT_SLOWER : VERDICT_AS_GOOD};
     results_add_line(summary, "answers", "\nShortest step: %s, %.3f ms in the median of %zu round%s.",
                      row[fastest].label, 1e3 * row[fastest].step.median, rounds, text_plural(rounds));
-    list_others(row, n, 0,
-                rounds < 2 ? "Others (one round does not tell which are slower)" : "As good (not significantly slower)",
-                summary);
-    list_others(row, n, 1, "Slower", summary);
+    verdict_add_groups(other, others,
+                       (const char *[VERDICT_GROUPS]){rounds < 2 ? "Others (one round does not tell which are slower)"
+                                                                 : "As good (not significantly slower)",
+                                                      "", "Slower"},
+                       "answers", summary);
     if (rounds > 1)
         results_add_line(summary, "answers",
                          "(In %%: step against the shortest, paired by round, geometric mean with 95 %% intervals that "

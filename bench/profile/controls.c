@@ -110,17 +110,6 @@ static struct estimate estimate_known(const double *figure, size_t n)
     return estimate;
 }
 
-/* The median of a[i] - b[i] with its interval. */
-static struct estimate difference(const double *a, const double *b, size_t n)
-{
-    double *d = allocate(n + 1, sizeof *d);
-    for (size_t r = 0; r < n; r++)
-        d[r] = a[r] - b[r];
-    struct estimate estimate = stats_estimate(d, n);
-    free(d);
-    return estimate;
-}
-
 /* The geometric mean of a[i] / b[i] with its interval. */
 static struct estimate mean_ratio(const double *a, const double *b, size_t n)
 {
@@ -153,12 +142,12 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     c->comm_thread_cores = c->comm_cpu_seconds > 0 && job->size > 1 ? c->comm_cpu_seconds / c->comm_seconds : NAN;
     c->comm_alone = stats_estimate(c->alone, of_communication);
     c->comm_slowdown = stats_estimate(c->slowdown, of_communication);
-    c->saved = difference(after_backward, step, of_overlap);
+    c->saved = stats_differences(after_backward, step, of_overlap);
     c->overlap_efficiency = controls_efficiency(step, after_backward, c->alone, backward, of_overlap);
     c->profiling_overhead = mean_ratio(step, untraced, n);
     c->step_to_none = mean_ratio(step, none, of_none);
     c->compute_slowdown = mean_ratio(c->compute, c->compute_none, of_none);
-    c->sync_cost = difference(step, none, of_none ? of_communication : 0);
+    c->sync_cost = stats_differences(step, none, of_none ? of_communication : 0);
     attainable_rounds(c->attainable_of, job, c->row, of_communication, attainable);
     c->attainable = stats_estimate(attainable, of_communication);
     c->step_to_attainable = mean_ratio(step, attainable, of_communication);

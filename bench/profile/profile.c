@@ -274,7 +274,7 @@ static void announce(const struct profiles *all, const struct run *run)
     }
     size_t captured = DISCARDED_STEPS + capture_steps(all->options, o->num_epochs * o->steps_per_epoch);
     size_t of_rounds = o->rounds * (size_t)o->n * (DISCARDED_STEPS + o->block_steps);
-    run_estimate(run, (size_t)all->n * captured + of_rounds + (o->rounds > 0));
+    run_estimate(run, (size_t)all->n * captured + of_rounds + (o->rounds > 0), 0);
 }
 
 static void create_profiles(struct profiles *all, const struct training_options *o)

@@ -1,7 +1,6 @@
 /* implementations.c - the rows of a comparison, and the kinds of option that they are made from. */
 #include "training/options.h"
 
-#include "base/text.h"
 #include "kernels/error.h"
 
 #include <ctype.h>
@@ -131,6 +130,15 @@ const struct option_kind option_delay = {VALUE_TEXT, delay_parse, delay_print};
 
 /* ---- the rows ---- */
 
+static void set_size(struct implementation *row, size_t bytes, const char *words)
+{
+    row->bucket_bytes = bytes;
+    if (strcmp(words, "auto") != 0)
+        snprintf(row->bucket_words, sizeof row->bucket_words, "%s", words);
+    else
+        snprintf(row->bucket_words, sizeof row->bucket_words, "%.6g", (double)bytes / 1048576);
+}
+
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *list,
                          const struct bucket_sizes *sizes)
 {
@@ -146,7 +154,8 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
             row[n] = (struct implementation){.strategy = strategy};
             snprintf(row[n].label, sizeof row[n].label, several ? "%s:%s" : "%s", list->item[i].label,
                      sizes->item[b].words);
-            row[n].bucket_bytes = strategy->buckets ? sizes->item[b].bytes : 0;
+            if (strategy->buckets)
+                set_size(&row[n], sizes->item[b].bytes, sizes->item[b].words);
             for (int j = 0; j < n; j++)
                 if (!strcmp(row[j].label, row[n].label))
                     return error_report(
@@ -159,24 +168,4 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
         return error_report("--bucket-size-mb: none of the implementations has buckets; %s has",
                             strategy_ddp_bucketed.name);
     return n;
-}
-
-/* ---- the answer ---- */
-
-void implementation_add_choice(const struct implementation *row, const char *lead, const struct estimate *cost,
-                               const struct estimate *step, const char *list, cJSON *summary)
-{
-    const struct estimate *given = cost->n ? cost : step;
-    double mib = (double)row->bucket_bytes / 1048576;
-    int name = (int)strcspn(row->label, ":"); /* what follows is the size */
-    char size[CELL] = "", interval[CELL] = "", options[2 * CELL] = "";
-    if (row->bucket_bytes) {
-        snprintf(size, sizeof size, ", %.4g MiB", mib);
-        snprintf(options, sizeof options, " --bucket-size-mb %.4g   (PyTorch's DDP: bucket_cap_mb=%.4g)", mib, mib);
-    }
-    if (isfinite(given->ci_low))
-        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * given->ci_low, 1e3 * given->ci_high);
-    results_add_line(summary, list, "%s %.*s%s: %s%.2f ms%s%s.", lead, name, row->label, size, cost->n ? "" : "step ",
-                     1e3 * given->median, interval, cost->n ? " over no communication" : "");
-    results_add_line(summary, list, "  --implementations %s%s", row->strategy->name, options);
 }

@@ -19,10 +19,11 @@ enum { MAX_IMPLEMENTATIONS = 64, IMPLEMENTATION_LABEL = 80 };
 struct implementation {
     char label[IMPLEMENTATION_LABEL];
     const struct strategy *strategy;
-    size_t bucket_bytes; /* 0 for a strategy without buckets */
-    int traced;          /* its operations are recorded */
-    int after_backward;  /* its collectives are put off until backward is over: the control for overlap */
-    int captured;        /* a profile captures its steps; the rows up to the next captured one are its controls */
+    size_t bucket_bytes;   /* 0 for a strategy without buckets */
+    char bucket_words[21]; /* the same as --bucket-size-mb takes it; "" */
+    int traced;            /* its operations are recorded */
+    int after_backward;    /* its collectives are put off until backward is over: the control for overlap */
+    int captured;          /* a profile captures its steps; the rows up to the next captured one are its controls */
 };
 
 /* --implementations: names, each NAME or LABEL=NAME; or all, each strategy under its name. */
@@ -61,12 +62,6 @@ extern const struct option_kind option_delay;
  * the label. Returns how many, or -1, reported: too many, two of one label, or a size that none of them has. */
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
                          const struct bucket_sizes *sizes);
-
-/* Adds to that list of a summary what to use, "Use ddp_bucketed, 16 MiB: 2.60 ms [1.20, 4.10] over no communication.",
- * with `lead` for "Use", and a line with the options that choose it. cost: seconds of a step beyond one of `none`;
- * where it is of no samples, the step is given instead. */
-void implementation_add_choice(const struct implementation *row, const char *lead, const struct estimate *cost,
-                               const struct estimate *step, const char *list, cJSON *summary);
 
 /* ---- options ---- */
 

@@ -110,7 +110,7 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
     return 0;
 }
 
-void run_estimate(const struct run *run, size_t steps)
+void run_estimate(const struct run *run, size_t steps, double limit)
 {
     const struct training_options *o = run->options;
     size_t tokens = o->batch_size / (size_t)run->job->size * o->workload.context_length;
@@ -125,8 +125,8 @@ void run_estimate(const struct run *run, size_t steps)
             "A step is estimated to take about %s (%.2g FLOP of each rank at half the %.3g GFLOP/s of its matrix "
             "products)",
             seconds < 1 ? step : text_duration(step, seconds), flops, gflops);
-    if (o->resolve > 0)
-        fprintf(stderr, "; rounds go on for %s at most", text_duration(all, 60 * o->max_minutes));
+    if (limit > 0)
+        fprintf(stderr, "; rounds go on for %s at most", text_duration(all, limit));
     else
         fprintf(stderr, ", all %zu about %s", steps, text_duration(all, seconds * (double)steps));
     fprintf(stderr, ". Setting up %s of memory on each rank.\n",

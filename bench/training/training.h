@@ -136,7 +136,8 @@ struct run {
     struct measurements measurements;
     size_t planned; /* rounds, as far as is known; those of the measurements: run_rounds made all that it meant to */
     char resting[MAX_IMPLEMENTATIONS]; /* 1: an implementation has no blocks in the rounds to come */
-    double first_step;                 /* seconds of the first step, of the slowest rank */
+    double
+        first_step; /* seconds of the first step, or the second where rounds are planned by it, on the slowest rank */
     struct losses losses;
     struct block_counts counts;
 };
@@ -178,9 +179,10 @@ struct run_hooks {
 int run_plan(struct run *run, const struct run_options *options, const struct results_target *target,
              struct results *results);
 
-/* On the CPU, says on stderr how long a step will take, and so many of them: the operations of the model at half the
- * rate of matrix products alone, which is about what steps reach. All ranks call. */
-void run_estimate(const struct run *run, size_t steps);
+/* On the CPU, says on stderr how long a step will take, and so many of them, or with a limit in seconds above 0 that it
+ * ends them: the operations of the model at half the rate of matrix products alone, which is about what steps reach.
+ * All ranks call. */
+void run_estimate(const struct run *run, size_t steps, double limit);
 
 /* Allocates what is planned, and writes run.json for that mode and command. Returns as run_plan does. */
 int run_set_up(struct run *run, const char *mode, const struct command *command, const struct results *results);
@@ -221,6 +223,27 @@ size_t run_peak_memory(const struct run *run);
  * machine and the losses meanwhile, with the counts of blocks and what the monitors found as members. */
 void run_add_heading(const struct run *run, const char *epochs, cJSON *summary);
 void run_add_notes(const struct run *run, cJSON *summary);
+
+/* ---- the words of a comparison ---- */
+
+/* Adds to that list of a summary what to use, "Use ddp_bucketed, 16 MiB: 2.60 ms [1.20, 4.10] over no communication.",
+ * with `lead` for "Use", and a line with the options that choose it. cost: seconds of a step beyond one of `none`;
+ * where it is of no samples, the step is given instead. */
+void verdict_add_choice(const struct implementation *row, const char *lead, const struct estimate *cost,
+                        const struct estimate *step, const char *list, cJSON *summary);
+
+enum verdict_group { VERDICT_AS_GOOD, VERDICT_OPEN, VERDICT_SLOWER, VERDICT_GROUPS };
+struct verdict_row {
+    const char *label;
+    double step; /* seconds: what orders the lines */
+    const struct paired *to_best;
+    enum verdict_group group;
+};
+
+/* Adds to that list a heading for each group that has rows, and a line for each row: its step against that of the best,
+ * with its interval. Sorts the rows. */
+void verdict_add_groups(struct verdict_row *row, int n, const char *const heading[VERDICT_GROUPS], const char *list,
+                        cJSON *summary);
 
 /* ---- telemetry: rank_<r>_metrics.jsonl, a line of JSON for each step ----
  *

@@ -12,16 +12,6 @@
 
 /* ---- figures ---- */
 
-static struct estimate differences(const double *a, const double *b, size_t n)
-{
-    double *difference = allocate(n, sizeof *difference);
-    for (size_t i = 0; i < n; i++)
-        difference[i] = a[i] - b[i];
-    struct estimate estimate = stats_estimate(difference, n);
-    free(difference);
-    return estimate;
-}
-
 static double high_of(const struct estimate *cost)
 {
     return fmax(0, isfinite(cost->ci_high) ? cost->ci_high : cost->median);
@@ -66,24 +56,22 @@ void answer_make(struct answer *a, const struct search *s, const struct measurem
             control = i;
     for (int i = 0; i < s->n; i++)
         all[i] = measurements_of(m, i, FIGURE_STEP);
+    double *levels = search_levels(s, all);
     for (int i = 0; i < s->n; i++) {
         const struct search_row *searched = &s->row[i];
-        const struct paired *paired = &searched->against.paired;
         size_t n = searched->to - searched->from;
         struct answer_row *row = &a->row[a->n];
         if (!n)
             continue;
-        double *step = search_steady(s, all, i, searched->from, searched->to);
-        double *of_none = search_steady(s, all, control, searched->from, searched->to);
+        double *step = search_steady(all[i], levels, searched->from, searched->to);
+        double *of_none = search_steady(all[control], levels, searched->from, searched->to);
         *row = (struct answer_row){.label = implementation[i].label,
                                    .size = candidate[i].words,
                                    .bucket_mb = candidate[i].bucket_mb,
                                    .buckets = i == control ? 0 : reducer[i].plan.n,
                                    .step = stats_estimate(step, n),
-                                   .cost = differences(step, of_none, i == control ? 0 : n),
-                                   .beyond_low = paired->ci_low - 1,
-                                   .beyond_high = paired->ci_high - 1,
-                                   .state = searched->state,
+                                   .cost = stats_differences(step, of_none, i == control ? 0 : n),
+                                   .searched = searched,
                                    .verdict = verdict_of(s, i)};
         a->best = i == s->best ? a->n : a->best;
         if (row->bucket_mb > 0 || i == s->best) /* but no wide interval of a few rounds makes the others small */
@@ -92,6 +80,7 @@ void answer_make(struct answer *a, const struct search *s, const struct measurem
         free(step);
         free(of_none);
     }
+    free(levels);
     for (struct answer_row *row = a->row; row < a->row + a->n; row++)
         row->beyond = row->cost.n && a->best >= 0 ? row->step.median / a->row[a->best].step.median - 1 : NAN;
     for (struct answer_row *row = a->row; row < a->row + a->n && a->top > 0; row++)
@@ -102,28 +91,40 @@ void answer_make(struct answer *a, const struct search *s, const struct measurem
 void answer_add_figures(const struct answer *a, struct figure_list *figures)
 {
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
-        figures_add_estimate(figures, row->label, "step", "s", &row->step, BETTER_LOWER, 1);
+        figures_add_estimate(figures, row->label, "step", "s", &row->step, BETTER_LOWER, 0);
         figures_add_estimate(figures, row->label, "sync_cost", "s", &row->cost, BETTER_LOWER, 0);
         figures_add_value(figures, row->label, "step_beyond_best", "1", row->beyond, row->step.n, BETTER_LOWER);
     }
+    if (a->best >= 0) /* what every search has, whatever it dropped */
+        figures_add_estimate(figures, "best", "step", "s", &a->row[a->best].step, BETTER_LOWER, 1);
 }
 
 /* ---- words ---- */
 
-/* "label +0.4 % [-0.2, +0.9]" of those that were in until the end. */
-static void list_left(const struct answer *a, char *text, size_t size, cJSON *labels)
+static int in_final(const struct answer_row *row)
 {
-    size_t at = 0;
-    *text = 0;
+    return row->searched->state == SEARCH_IN || row->searched->state == SEARCH_SLOWER;
+}
+
+/* How those that were in until the end stand to the best, and those that were slower in the final. */
+static void add_groups(const struct answer *a, const struct search *s, cJSON *summary)
+{
+    struct verdict_row other[MAX_IMPLEMENTATIONS];
+    enum verdict_group left = s->end == SEARCH_WITHIN ? VERDICT_AS_GOOD : VERDICT_OPEN;
+    cJSON *labels = cJSON_AddArrayToObject(summary, left == VERDICT_OPEN ? "open" : "as_good");
+    int n = 0;
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
-        char change[CELL];
-        if (row->state != SEARCH_IN || row == &a->row[a->best])
+        int slower = row->searched->state == SEARCH_SLOWER;
+        if (!in_final(row) || row == &a->row[a->best])
             continue;
-        if (at < size)
-            at += (size_t)snprintf(text + at, size - at, "%s%s %s", at ? "; " : "", row->label,
-                                   text_change(change, 1 + row->beyond, 1 + row->beyond_low, 1 + row->beyond_high));
-        cJSON_AddItemToArray(labels, json_text(row->label));
+        other[n++] = (struct verdict_row){row->label, row->step.median, &row->searched->against.paired,
+                                          slower ? VERDICT_SLOWER : left};
+        if (!slower)
+            cJSON_AddItemToArray(labels, json_text(row->label));
     }
+    verdict_add_groups(
+        other, n, (const char *[VERDICT_GROUPS]){"As good (within 1 %)", "Open (not told apart from it)", "Slower"},
+        "answers", summary);
 }
 
 static void add_tables(const struct answer *a, cJSON *summary)
@@ -166,21 +167,16 @@ static void add_tables(const struct answer *a, cJSON *summary)
                     "taken off.\n"});
 }
 
-static void add_end(const struct search *s, const char *left, cJSON *summary)
+static void add_end(const struct search *s, cJSON *summary)
 {
     static const char *const ended[] = {"unfinished", "best", "within", "max_minutes"};
+    static const char *const words[] = {
+        "The search goes on; so far", "All others are slower, or were dropped before:",
+        "No other is more than 1 % better or worse, or was dropped before:", "The time was over:"};
     char took[CELL];
     json_add_text(summary, "ended", ended[s->end]);
-    text_duration(took, s->seconds);
-    if (s->end == SEARCH_GOES_ON)
-        results_add_line(summary, "answers", "The search has not ended; so far, after %s.", took);
-    else if (s->end == SEARCH_BEST)
-        results_add_line(summary, "answers", "All others are significantly slower, or were dropped before (%s).", took);
-    else if (s->end == SEARCH_WITHIN)
-        results_add_line(summary, "answers", "As good, to within 1 %%: %s (%s).", left, took);
-    else
-        results_add_line(summary, "answers", "Not told apart from it%s when the time was over: %s (%s).",
-                         s->final ? "" : ", without a final,", *left ? left : "none", took);
+    results_add_line(summary, "answers", "%s %s, %zu rounds%s.", words[s->end], text_duration(took, s->seconds),
+                     s->rounds, s->final ? "" : ", without a final, so that nothing is claimed");
 }
 
 void answer_add_words(const struct answer *a, const struct search *s, const struct implementation *implementation,
@@ -189,15 +185,14 @@ void answer_add_words(const struct answer *a, const struct search *s, const stru
     if (a->best < 0)
         return;
     const struct answer_row *best = &a->row[a->best];
-    char left[2048];
     json_add_text(summary, "best", best->label);
     json_add_number(summary, "bucket_size_mb", *best->size ? best->bucket_mb : NAN);
-    list_left(a, left, sizeof left, cJSON_AddArrayToObject(summary, s->end == SEARCH_WITHIN ? "as_good" : "open"));
     results_add_line(summary, "answers", "%s", "");
-    implementation_add_choice(&implementation[s->best], "Use", &best->cost, &best->step, "answers", summary);
+    verdict_add_choice(&implementation[s->best], "Use", &best->cost, &best->step, "answers", summary);
     results_add_line(summary, "answers", "That is %.1f %% of a step of %.2f ms (%zu round%s%s).",
                      100 * best->cost.median / best->step.median, 1e3 * best->step.median, best->step.n,
                      text_plural(best->step.n), isfinite(best->cost.ci_low) ? "" : "; an interval takes 6");
-    add_end(s, left, summary);
+    add_groups(a, s, summary);
+    add_end(s, summary);
     add_tables(a, summary);
 }

@@ -8,13 +8,12 @@
 /* A row that ran. Its figures are of the rounds of the search's row. */
 struct answer_row {
     const char *label;
-    const char *size;               /* --bucket-size-mb; "" */
-    double bucket_mb;               /* 0: of no size */
-    int buckets;                    /* collectives of a step */
-    struct estimate step, cost;     /* seconds; cost: of the paired differences to `none` */
-    double beyond;                  /* step / that of the best - 1 */
-    double beyond_low, beyond_high; /* by the paired ratios of the final; NAN without one */
-    enum search_state state;
+    const char *size;           /* --bucket-size-mb; "" */
+    double bucket_mb;           /* 0: of no size */
+    int buckets;                /* collectives of a step */
+    struct estimate step, cost; /* seconds; cost: of the paired differences to `none` */
+    double beyond;              /* step / that of the best - 1 */
+    const struct search_row *searched;
     const char *verdict; /* best, as good, open, slower, dropped, control */
     char bar[48];        /* of the cost, beside the others */
 };
@@ -26,7 +25,8 @@ struct answer {
     double top; /* seconds: where the bars and the picture end; larger costs are cut */
 };
 
-/* From the samples of so many candidates, whose arrays must outlive it. */
+/* From the samples of candidate[n] of the search, implementation[n] and reducer[n] the same rows; these and the search
+ * must outlive it. */
 void answer_make(struct answer *answer, const struct search *search, const struct measurements *measurements,
                  const struct implementation *implementation, const struct candidate *candidate,
                  const struct reducer *reducer);

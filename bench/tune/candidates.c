@@ -26,6 +26,7 @@ static int same_plan(const struct plan *a, const struct plan *b)
 static int add(struct implementation *row, const struct strategy *strategy, const struct candidate *candidate)
 {
     *row = (struct implementation){.strategy = strategy, .bucket_bytes = (size_t)(candidate->bucket_mb * 1048576)};
+    snprintf(row->bucket_words, sizeof row->bucket_words, "%s", candidate->words);
     snprintf(row->label, sizeof row->label, *candidate->words ? "%s:%s" : "%s", strategy->name, candidate->words);
     return 1;
 }

@@ -101,7 +101,7 @@ static void draw_sizes(FILE *out, const struct answer *a, const struct axes *axe
         if (!(row->bucket_mb > 0))
             continue;
         double x = x_of(axes, row->bucket_mb), y = y_of(axes, row->cost.median);
-        int best = row - a->row == a->best, hollow = *row->verdict == 'd';
+        int best = row - a->row == a->best, hollow = row->searched->state == SEARCH_DROPPED;
         if (isfinite(row->cost.ci_low))
             draw_line(out, x, y_of(axes, row->cost.ci_low), x, y_of(axes, row->cost.ci_high),
                       "stroke=\"" BLUE "\" stroke-width=\"4\" stroke-opacity=\"0.4\"");

@@ -15,7 +15,7 @@ enum {
     FEW_SIZES = 4     /* are not thinned out */
 };
 static const double halving_share = 0.4; /* of the time */
-static const double close = 1.01;        /* within 1 % of the best */
+static const double close = 0.01;        /* of the best: as good as it */
 
 int search_count(const struct search *s, enum search_state state)
 {
@@ -76,25 +76,32 @@ static double level(const struct search *s, const double *const *step, size_t ro
     return exp(sum / n);
 }
 
-double *search_steady(const struct search *s, const double *const *step, int i, size_t from, size_t to)
+double *search_levels(const struct search *s, const double *const *step)
 {
-    double *all = allocate(s->rounds, sizeof *all), *sample = allocate(to - from, sizeof *sample);
+    double *of = allocate(s->rounds, sizeof *of);
     for (size_t r = 0; r < s->rounds; r++)
-        all[r] = level(s, step, r);
-    double typical = stats_median(all, s->rounds);
+        of[r] = level(s, step, r);
+    double typical = stats_median(of, s->rounds);
+    for (size_t r = 0; r < s->rounds; r++)
+        of[r] /= typical;
+    return of;
+}
+
+double *search_steady(const double *step, const double *level, size_t from, size_t to)
+{
+    double *sample = allocate(to - from, sizeof *sample);
     for (size_t r = from; r < to; r++)
-        sample[r - from] = step[i][r] / all[r] * typical;
-    free(all);
+        sample[r - from] = step[r] / level[r];
     return sample;
 }
 
 /* Ranks those that are in by the medians of all rounds. */
 static void rank(struct search *s, const double *const *step)
 {
-    double least = INFINITY;
+    double least = INFINITY, *levels = search_levels(s, step);
     for (int i = 0; i < s->n; i++)
         if (s->row[i].state == SEARCH_IN) {
-            double *sample = search_steady(s, step, i, 0, s->rounds), median = stats_median(sample, s->rounds);
+            double *sample = search_steady(step[i], levels, 0, s->rounds), median = stats_median(sample, s->rounds);
             s->best = median < least ? i : s->best;
             least = fmin(least, median);
             s->row[i].against = (struct against_best){.paired = {median, NAN, NAN, 1, s->rounds}};
@@ -103,17 +110,18 @@ static void rank(struct search *s, const double *const *step)
     for (int i = 0; i < s->n; i++)
         if (s->row[i].state == SEARCH_IN)
             s->row[i].against.paired.ratio /= least;
+    free(levels);
 }
 
 /* Compares those that are in by the rounds of the final; what is slower is dropped. */
 static void compare(struct search *s, const double *const *step)
 {
     struct against_best against[SEARCH_ROWS];
-    double *sample[SEARCH_ROWS] = {0};
+    double *sample[SEARCH_ROWS] = {0}, *levels = search_levels(s, step);
     int number[SEARCH_ROWS] = {0}, k = 0;
     for (int i = 0; i < s->n; i++)
         if (s->row[i].state == SEARCH_IN) {
-            sample[k] = search_steady(s, step, i, s->stage_from, s->rounds);
+            sample[k] = search_steady(step[i], levels, s->stage_from, s->rounds);
             number[k++] = i;
         }
     s->best = number[best_of((const double *const *)sample, k, s->rounds - s->stage_from, s->looks, against)];
@@ -123,6 +131,7 @@ static void compare(struct search *s, const double *const *step)
             s->row[number[j]].state = SEARCH_SLOWER;
         free(sample[j]);
     }
+    free(levels);
 }
 
 /* Until only so many are in: the slowest. */
@@ -141,7 +150,7 @@ static void drop_slowest(struct search *s, int left)
 static int all_are_close(const struct search *s)
 {
     for (int i = 0; i < s->n; i++)
-        if (s->row[i].state == SEARCH_IN && i != s->best && !(s->row[i].against.paired.ci_high <= close))
+        if (s->row[i].state == SEARCH_IN && i != s->best && !best_within(&s->row[i].against.paired, close))
             return 0;
     return 1;
 }

@@ -37,7 +37,7 @@ struct search_row {
 struct search {
     int n;
     struct search_row row[SEARCH_ROWS];
-    double limit, seconds; /* for all rounds; of those made */
+    double limit, seconds; /* s: for all rounds; of those made */
     size_t rounds, blocks;
     int stage, stages;    /* of halving, from 0; how many there are about; the final is stage `stages` */
     size_t stage_from;    /* its first round */
@@ -53,14 +53,16 @@ struct search {
 void search_begin(struct search *search, double limit, double block_seconds);
 
 /* After a round, `seconds` since the first began: sets states, best and end. step[n][rounds] are the samples of every
- * row, numbers in the rounds in which it was in. */
+ * row in seconds, numbers in the rounds in which it was in. */
 void search_round(struct search *search, const double *const *step, size_t rounds, double seconds);
 
-/* The samples of row i in the rounds from..to, without what the machine did to all of a round: each divided by the
- * level of its round, the geometric mean of the control and of those that have run since the first round and still do,
- * and multiplied by the median of the levels. A drift of the machine then neither chooses the best, as it leaves ratios
- * of two rows alone, nor makes figures of different rounds differ. The caller frees them. */
-double *search_steady(const struct search *search, const double *const *step, int i, size_t from, size_t to);
+/* What the machine did to all of a round: [rounds] levels, each the geometric mean of the control and of those that
+ * have run since the first round and still do, over the median of the levels. And the samples [to - from] of a row in
+ * the rounds from..to, of which step[rounds] are all: without that, each divided by the level of its round. A drift of
+ * the machine then neither chooses the best, as it leaves ratios of two rows alone, nor makes figures of different
+ * rounds differ. The caller frees both. */
+double *search_levels(const struct search *search, const double *const *step);
+double *search_steady(const double *step, const double *level, size_t from, size_t to);
 
 /* How many rows are in that state; and how many have blocks in the next round. */
 int search_count(const struct search *search, enum search_state state);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { OK = 0, FAILED = 1, USAGE = 2 };
+_Static_assert((int)SEARCH_ROWS >= (int)MAX_IMPLEMENTATIONS, "a search has room for every row");
 
 /* ---- the command line ---- */
 
@@ -199,7 +200,8 @@ static int write_summary(const struct tune *t, const struct run *run, int print)
     cJSON *summary = create_summary(run, t->results);
     answer_add_words(&answer, &t->search, o->implementation, summary);
     answer_add_figures(&answer, &figures);
-    results_add_line(summary, "notes", "Picture: %s/tune.svg", t->results->directory);
+    if (answer.best >= 0)
+        results_add_line(summary, "notes", "Picture: %s/tune.svg", t->results->directory);
     run_add_notes(run, summary);
     json_add_number(summary, "largest_loss_difference", run->losses.difference);
     int status = results_write_summary(t->results, summary, &figures);
@@ -229,18 +231,15 @@ static int measure(struct run *run, struct tune *t)
     return run_check_losses(run) ? -1 : status;
 }
 
-/* What a reader can know before anything is allocated: the heading, and how long the first round will take. */
-static void announce(const struct run *run, const struct results *results, const struct candidate *candidate)
+/* What a reader can know before anything is allocated. */
+static void announce(const struct run *run, const struct results *results, double limit)
 {
-    size_t blocks = 0;
     if (run->job->rank == 0) {
         cJSON *summary = create_summary(run, results);
         results_show_heading(summary);
         cJSON_Delete(summary);
     }
-    for (int i = 0; i < run->options->n; i++)
-        blocks += !candidate[i].between;
-    run_estimate(run, 1 + blocks * (DISCARDED_STEPS + run->options->block_steps));
+    run_estimate(run, 0, limit);
 }
 
 int tune_search(const struct job *job, const struct tune_options *options, const struct command *command)
@@ -251,7 +250,7 @@ int tune_search(const struct job *job, const struct tune_options *options, const
     struct tune tune = {.options = options, .results = &results};
     int status = run_plan(&run, &options->run, &target, &results);
     if (!status) {
-        announce(&run, &results, options->candidate);
+        announce(&run, &results, 60 * options->max_minutes);
         status = run_set_up(&run, "tune", command, &results);
     }
     if (!status)

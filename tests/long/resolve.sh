@@ -79,7 +79,7 @@ series() {
         measure "$name" "$2" --seed "$run" --resolve 1% --max-minutes "$minutes"
         ! slower "$name" b || found=$((found + 1))
         ! slower "$name" a || wrong=$((wrong + 1))
-        echo "$name: $(sed -nE '/^(Slower:|As good|Open:|  [ab] |Resolved|Not resolved)/p; s/^Note: (other processes.*):.*/\1./p' \
+        echo "$name: $(sed -nE '/^(Slower:|As good|Open |  [ab] |Resolved|Not resolved)/p; s/^Note: (other processes.*):.*/\1./p' \
             "$scratch/$name/summary.txt" | tr '\n' ' ')"
     done
 }

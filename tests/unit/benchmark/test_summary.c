@@ -13,7 +13,7 @@ enum { ROWS = 3, ROUNDS = 8, ROOM = 12 };
 
 static const struct implementation row[ROWS] = {{.label = "none", .strategy = &strategy_none},
                                                 {.label = "ddp", .strategy = &strategy_ddp},
-                                                {.label = "fast", .strategy = &strategy_ddp_bucketed, 1 << 18}};
+                                                {.label = "fast", .strategy = &strategy_ddp_bucketed, 1 << 18, "0.25"}};
 static struct measurements measurements;
 static struct ranking ranking;
 static struct figure_list figures;
@@ -96,7 +96,7 @@ START_TEST(words_say_what_the_figures_say)
     char *text = verdict(row, ROWS, ROUNDS, 2);
     expect(text, "\nUse fast, 0.25 MiB: 2.00 ms [2.00, 2.00] over no communication.\n"
                  "  --implementations ddp_bucketed --bucket-size-mb 0.25   (PyTorch's DDP: bucket_cap_mb=0.25)\n"
-                 "Slower:\n  ddp  +33.3 % [+33.3, +33.3]\n(Best: the shortest median step of 8 rounds.");
+                 "Slower:\n  ddp +33.3 % [+33.3, +33.3]\n(Best: the shortest median step of 8 rounds.");
     ck_assert_ptr_null(strstr(text, "As good"));
     expect(text, "\nddp                0.00     0.00     4.00      0.00    16.01   1.000");
     expect(text, "12.01 * 0.750  0.250"); /* of fast: step, vs ddp, sync / step */
@@ -111,15 +111,18 @@ END_TEST
  * without none the cost is not known. Their noises are orthogonal over the rounds. */
 START_TEST(the_list_is_in_the_order_of_steps)
 {
-    static const struct implementation three[ROWS] = {{.label = "best:1", .strategy = &strategy_ddp_bucketed, 1 << 20},
-                                                      {.label = "far", .strategy = &strategy_ddp},
-                                                      {.label = "near", .strategy = &strategy_ddp_flat}};
+    static const struct implementation three[ROWS] = {
+        {.label = "best:1", .strategy = &strategy_ddp_bucketed, 1 << 20, "1"},
+        {.label = "far", .strategy = &strategy_ddp},
+        {.label = "near", .strategy = &strategy_ddp_flat}};
     for (int i = 0; i < ROWS; i++)
         for (int r = 0; r < ROUNDS; r++)
             measurements_of(&measurements, i, FIGURE_STEP)[r] =
                 0.012 + 0.00001 * (i == 1 ? 6 : i) + 0.0001 * (1 + (i == 1)) * (r >> i & 1);
     char *text = verdict(three, ROWS, ROUNDS, 2);
-    expect(text, "\nUse best, 1 MiB: step 12.05 ms [12.00, 12.10].\nAs good (not significantly slower):\n  near   +");
+    expect(text, "\nUse best, 1 MiB: step 12.05 ms [12.00, 12.10].\n"
+                 "  --implementations ddp_bucketed --bucket-size-mb 1   (PyTorch's DDP: bucket_cap_mb=1)\n"
+                 "As good (not significantly slower):\n  near +");
     ck_assert(strstr(text, "\n  far ") > strstr(text, "\n  near "));
     free(text);
     for (int r = 0; r < ROOM; r++) { /* in five of twelve rounds the best takes longer */
@@ -157,15 +160,15 @@ START_TEST(resolution_is_told)
         size_t planned;
         const char *ended, *words[3];
     } cases[] = {
-        {0.01, 0, ROUNDS, "resolved", {"Resolved to 1 %: 8 rounds.", "Slower:\n  ddp  +33.3 %", NULL}},
-        {0.5, 0.3, ROUNDS, "resolved", {"Resolved to 50 %: 8", "As good (within 50 %):\n  ddp  ", NULL}},
+        {0.01, 0, ROUNDS, "resolved", {"Resolved to 1 %: 8 rounds.", "Slower:\n  ddp +33.3 %", NULL}},
+        {0.5, 0.3, ROUNDS, "resolved", {"Resolved to 50 %: 8", "As good (within 50 %):\n  ddp ", NULL}},
         {0.01,
          0.3,
          ROUNDS,
          "max_minutes",
-         {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Open:\n  ddp  +",
+         {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Open (not known to 1 %):\n  ddp +",
           "Undecided; shortest so far is fast, 0.25 MiB: 2.00 ms ["}},
-        {0.01, 0.3, 20, "unfinished", {"Not resolved to 1 % so far: 8 rounds.", "Open:", NULL}},
+        {0.01, 0.3, 20, "unfinished", {"Not resolved to 1 % so far: 8 rounds.", "Open (not known to 1 %):", NULL}},
     };
     double *ddp = measurements_of(&measurements, 1, FIGURE_STEP);
     for (int r = 0; r < ROUNDS && cases[_i].spread > 0; r++)
@@ -189,7 +192,7 @@ START_TEST(without_an_interval_that_is_said)
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0.01);
     ranking_add_verdict(&ranking, 2, 2, summary);
     char *text = printed();
-    expect(text, "Open:\n  ddp  +33.3 % (too few rounds for an interval)\n");
+    expect(text, "Open (not known to 1 %):\n  ddp +33.3 % (too few rounds for an interval)\n");
     ck_assert_msg(strstr(text, "nan") == NULL, "%s", text);
     free(text);
 }

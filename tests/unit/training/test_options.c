@@ -299,7 +299,10 @@ static const struct {
     {"--batch-size|6", 0, 4, 256, 4, 1024, 128, 256, 6, 0, "laptop", "laptop (no GPU;"},
     {"--num-layers|2|--d-ff|64|--vocab-size|300|--batch-size-per-rank|3", 0, 2, 256, 4, 64, 128, 300, 6, 3, "laptop",
      "laptop (no GPU; --preset default is sized for GPUs), but for the sizes that are given"},
-    {"--num-layers|2|--d-model|8|--num-heads|2|--d-ff|4|--context-length|3", 0, 2, 8, 2, 4, 3, 256, 2, 1, "laptop", ""},
+    {"--num-layers|2|--d-model|8|--num-heads|2|--d-ff|4|--context-length|3", 0, 2, 8, 2, 4, 3, 256, 2, 1, "laptop",
+     "laptop (no GPU; --preset default is sized for GPUs), but for the sizes that are given"},
+    {"--num-layers|2|--d-model|8|--num-heads|2|--d-ff|4|--context-length|3|--vocab-size|9", 0, 2, 8, 2, 4, 3, 9, 2, 1,
+     "laptop", ""},
 };
 enum { PRESET_LINES = sizeof presets / sizeof *presets };
 

@@ -1,0 +1,54 @@
+/* verdict.c - the words of a comparison: what to use, and how the others stand to it. */
+#include "base/text.h"
+#include "training/training.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void verdict_add_choice(const struct implementation *row, const char *lead, const struct estimate *cost,
+                        const struct estimate *step, const char *list, cJSON *summary)
+{
+    const struct estimate *given = cost->n ? cost : step;
+    const char *words = row->bucket_words;
+    int name = (int)strcspn(row->label, ":"); /* what follows is the size */
+    char size[CELL] = "", interval[CELL] = "", options[3 * CELL] = "";
+    if (*words) {
+        snprintf(size, sizeof size, ", %s MiB", words);
+        snprintf(options, sizeof options, " --bucket-size-mb %s   (PyTorch's DDP: bucket_cap_mb=%s)", words, words);
+    }
+    if (isfinite(given->ci_low))
+        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * given->ci_low, 1e3 * given->ci_high);
+    results_add_line(summary, list, "%s %.*s%s: %s%.2f ms%s%s.", lead, name, row->label, size, cost->n ? "" : "step ",
+                     1e3 * given->median, interval, cost->n ? " over no communication" : "");
+    results_add_line(summary, list, "  --implementations %s%s", row->strategy->name, options);
+}
+
+static int by_step(const void *a, const void *b)
+{
+    double x = ((const struct verdict_row *)a)->step, y = ((const struct verdict_row *)b)->step;
+    return (x > y) - (x < y);
+}
+
+void verdict_add_groups(struct verdict_row *row, int n, const char *const heading[VERDICT_GROUPS], const char *list,
+                        cJSON *summary)
+{
+    int width = 0;
+    char change[CELL];
+    qsort(row, (size_t)n, sizeof *row, by_step);
+    for (int i = 0; i < n; i++)
+        width = (int)strlen(row[i].label) > width ? (int)strlen(row[i].label) : width;
+    for (int group = 0; group < VERDICT_GROUPS; group++)
+        for (int i = 0, lines = 0; i < n; i++) {
+            const struct paired *to = row[i].to_best;
+            if (row[i].group != (enum verdict_group)group)
+                continue;
+            if (!lines++)
+                results_add_line(summary, list, "%s:", heading[group]);
+            results_add_line(summary, list, "  %-*s %s%s", width, row[i].label,
+                             text_change(change, to->ratio, to->ci_low, to->ci_high),
+                             !isfinite(to->ci_low) ? " (too few rounds for an interval)"
+                             : to->ci_high < 1     ? " (shorter round by round, though not in the median)"
+                                                   : "");
+        }
+}

@@ -1,0 +1,165 @@
+/* test_answer.c - what a search found, in words and figures, on samples with known answers. */
+#include "tune/answer.h"
+
+#include "base/json.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 5, ROUNDS = 8 };
+
+static const struct implementation implementation[ROWS] = {
+    {.label = "none", .strategy = &strategy_none},
+    {.label = "ddp", .strategy = &strategy_ddp},
+    {.label = "ddp_bucketed:0.01", .strategy = &strategy_ddp_bucketed, .bucket_words = "0.01"},
+    {.label = "ddp_bucketed:2", .strategy = &strategy_ddp_bucketed, .bucket_words = "2"},
+    {.label = "ddp_bucketed:4", .strategy = &strategy_ddp_bucketed, .bucket_words = "4"}};
+static const struct candidate candidate[ROWS] = {{0, "", 0}, {0, "", 0}, {0.01, "0.01", 0}, {2, "2", 0}, {4, "4", 0}};
+static const struct reducer reducer[ROWS] = {[1].plan.n = 9, [2].plan.n = 7, [3].plan.n = 3, [4].plan.n = 2};
+static struct measurements measurements;
+static struct search search;
+static struct answer answer;
+static struct figure_list figures;
+static cJSON *summary;
+
+/* Steps of 10 ms without communication, and of 16, 12, 12.1 and 20 with it; from round 3 on the machine takes twice as
+ * long. The last one was dropped after 3 rounds; the final began then, ddp was slower in it, and 2 MiB open. */
+static void setup(void)
+{
+    static const double step[ROWS] = {0.010, 0.016, 0.012, 0.0121, 0.020};
+    static const enum search_state state[ROWS] = {SEARCH_CONTROL, SEARCH_SLOWER, SEARCH_IN, SEARCH_IN, SEARCH_DROPPED};
+    measurements_create(&measurements, ROWS, ROUNDS);
+    measurements.rounds = ROUNDS;
+    search = (struct search){.n = ROWS, .best = 2, .rounds = ROUNDS, .stage_from = 3, .final = 1, .seconds = 62};
+    for (int i = 0; i < ROWS; i++) {
+        int dropped = state[i] == SEARCH_DROPPED;
+        for (size_t r = 0; r < ROUNDS; r++)
+            measurements_of(&measurements, i, FIGURE_STEP)[r] = dropped && r > 2 ? NAN : step[i] * (r > 2 ? 2 : 1);
+        search.row[i] = (struct search_row){.state = state[i], .has_size = i > 1, .from = dropped ? 0 : 3};
+        search.row[i].to = dropped ? 3 : ROUNDS;
+        search.row[i].against.paired = (struct paired){step[i] / step[2], NAN, NAN, 1, 5};
+    }
+    search.row[3].against.paired.ci_low = 0.99;
+    search.row[3].against.paired.ci_high = 1.03;
+    search.row[1].against.paired.ci_low = 1.2;
+    search.row[1].against.paired.ci_high = 1.5;
+    summary = results_summary_create("tune", "", ROUNDS, ROUNDS, "rounds");
+}
+
+static void teardown(void)
+{
+    cJSON_Delete(summary);
+    figures_destroy(&figures);
+    measurements_destroy(&measurements);
+}
+
+static void make(enum search_end end)
+{
+    search.end = end;
+    answer_make(&answer, &search, &measurements, implementation, candidate, reducer);
+    answer_add_words(&answer, &search, implementation, summary);
+    answer_add_figures(&answer, &figures);
+}
+
+/* All answers of the summary, a line each. */
+static void expect(const char *words)
+{
+    static char text[4000];
+    const cJSON *line;
+    size_t at = 0;
+    cJSON_ArrayForEach(line, cJSON_GetObjectItem(summary, "answers")) at +=
+        (size_t)snprintf(text + at, sizeof text - at, "%s\n", line->valuestring);
+    ck_assert_msg(strstr(text, words) != NULL, "no '%s' in:\n%s", words, text);
+}
+
+static double figure(const char *subject, const char *name)
+{
+    const struct figure *found = figures_find(&figures, subject, name, 0);
+    ck_assert_msg(found != NULL, "no %s of %s", name, subject);
+    return found->value;
+}
+
+/* The machine's slowdown is taken off, so what was dropped before it can be compared; most rounds had it. */
+START_TEST(figures_are_of_one_machine)
+{
+    make(SEARCH_TIME);
+    ck_assert_double_eq_tol(figure("ddp_bucketed:0.01", "step"), 0.024, 1e-9);
+    ck_assert_double_eq_tol(figure("ddp_bucketed:4", "step"), 0.040, 1e-9);
+    ck_assert_double_eq_tol(figure("ddp_bucketed:4", "step_beyond_best"), 20.0 / 12 - 1, 1e-9);
+    ck_assert_double_eq_tol(figure("ddp", "sync_cost"), 0.012, 1e-9);
+    ck_assert_double_eq_tol(figure("best", "step"), 0.024, 1e-9);
+    for (size_t i = 0; i < figures.n; i++) /* what a search dropped, another may not have tried */
+        ck_assert_int_eq(figures.item[i].judged, !strcmp(figures.item[i].subject, "best"));
+}
+END_TEST
+
+START_TEST(words_name_the_options_and_the_groups)
+{
+    make(SEARCH_TIME);
+    expect("\nUse ddp_bucketed, 0.01 MiB: 4.00 ms over no communication.\n"
+           "  --implementations ddp_bucketed --bucket-size-mb 0.01   (PyTorch's DDP: bucket_cap_mb=0.01)\n"
+           "That is 16.7 % of a step of 24.00 ms (5 rounds; an interval takes 6).\n"
+           "Open (not told apart from it):\n"
+           "  ddp_bucketed:2 +0.8 % [-1.0, +3.0]\n"
+           "Slower:\n"
+           "  ddp            +33.3 % [+20.0, +50.0]\n"
+           "The time was over: 1 min 02 s, 8 rounds.\n");
+    ck_assert_str_eq(json_string(summary, "best"), "ddp_bucketed:0.01");
+    ck_assert_str_eq(json_string(summary, "ended"), "max_minutes");
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "open")), 1);
+    static const char *const verdict[ROWS] = {"control", "slower", "best", "open", "dropped"};
+    for (int i = 0; i < ROWS; i++)
+        ck_assert_str_eq(answer.row[i].verdict, verdict[i]);
+}
+END_TEST
+
+START_TEST(within_one_percent_is_as_good)
+{
+    make(SEARCH_WITHIN);
+    expect("As good (within 1 %):\n  ddp_bucketed:2 +0.8 %");
+    ck_assert_str_eq(answer.row[3].verdict, "as good");
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "as_good")), 1);
+}
+END_TEST
+
+/* The top is the largest cost of a size, or that of the best. Without intervals a bar is # alone. */
+START_TEST(bars_are_as_long_as_the_costs)
+{
+    make(SEARCH_TIME);
+    size_t whole = strlen(answer.row[4].bar);
+    ck_assert_double_eq_tol(answer.top, 0.020, 1e-9);
+    ck_assert_uint_eq(whole, sizeof answer.row->bar - 2);
+    ck_assert_double_eq_tol((double)strlen(answer.row[2].bar), (double)whole / 5, 1);
+    ck_assert_uint_eq(strspn(answer.row[2].bar, "#"), strlen(answer.row[2].bar));
+    ck_assert_str_eq(answer.row[0].bar, "");
+}
+END_TEST
+
+START_TEST(without_a_round_there_is_no_answer)
+{
+    search.best = -1;
+    search.rounds = 0;
+    for (int i = 0; i < ROWS; i++)
+        search.row[i].from = search.row[i].to = 0;
+    make(SEARCH_GOES_ON);
+    ck_assert_int_eq(answer.best, -1);
+    ck_assert_uint_eq(figures.n, 0);
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "answers")), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("answer");
+    TCase *tests = tcase_create("answer");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, figures_are_of_one_machine);
+    tcase_add_test(tests, words_name_the_options_and_the_groups);
+    tcase_add_test(tests, within_one_percent_is_as_good);
+    tcase_add_test(tests, bars_are_as_long_as_the_costs);
+    tcase_add_test(tests, without_a_round_there_is_no_answer);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
