@@ -24,7 +24,7 @@ static const struct {
              {"pcie5x16", 64e9 * 128 / 130, &pcie}, {"nvlink3", 300e9, &nvlink},
              {"nvlink4", 450e9, &nvlink},           {"nvlink5", 900e9, &nvlink}};
 
-/* By number. Those of bytes may end in B, and any in /s. */
+/* By number, in whatever case but for the B of bytes. Any may end in /s. */
 static const struct {
     const char *suffix;
     double bytes;
@@ -47,11 +47,18 @@ static int nominal_parse(const struct option *option, const char *text, void *fi
             return 0;
         }
     double number = digits && length < sizeof word ? strtod(word, &unit) : 0;
-    for (size_t i = 0; number > 0 && unit == word + digits && i < sizeof units / sizeof *units; i++)
-        if (!strcasecmp(unit, units[i].suffix) && number * units[i].bytes >= 1 && number * units[i].bytes <= 1e15) {
+    for (size_t i = 0; number > 0 && unit == word + digits && i < sizeof units / sizeof *units; i++) {
+        if (strcasecmp(unit, units[i].suffix) != 0)
+            continue;
+        if (word[length - 1] == 'b')
+            return error_report("--%s %s: b is ambiguous: expected mbit or gbit for bits, such as 10gbit, or B for "
+                                "bytes, such as 10GB",
+                                option->name, text);
+        if (number * units[i].bytes >= 1 && number * units[i].bytes <= 1e15) {
             *nominal = (struct nominal){number * units[i].bytes, text, units[i].sort};
             return 0;
         }
+    }
     return error_report("--%s %s: expected a rate such as 100mbit, 10gbit or 400gbit (Ethernet, InfiniBand), one of "
                         "pcie3x16, pcie4x16, pcie5x16, nvlink3, nvlink4 and nvlink5, or bytes a second up to 1e15, "
                         "such as 12.5G/s",

@@ -35,19 +35,25 @@ START_TEST(rates)
 }
 END_TEST
 
+static void refused(const char *text, const char *words, const char *more)
+{
+    struct nominal nominal = {0};
+    ck_assert_msg(option_nominal.parse(&option, text, &nominal) == -1, "'%s' is taken", text);
+    ck_assert(nominal.rate == 0);
+    ck_assert_msg(strstr(error_text(), words) && strstr(error_text(), more), "%s", error_text());
+    error_clear();
+}
+
 START_TEST(no_rates)
 {
     static const char *const bad[] = {
         "",      "gbit", "-1gbit",  "0gbit", "1e9",      "nvlink",   "pcie4", "5gb it",
         "1.2.3", "nan",  "infgbit", "0x10",  "100gbits", "2000000G", "0.5",   "1.00000000000000000000000000000000gbit"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct nominal nominal = {0};
-        ck_assert_msg(option_nominal.parse(&option, bad[i], &nominal) == -1, "'%s' is taken", bad[i]);
-        ck_assert(nominal.rate == 0);
-        ck_assert_msg(strstr(error_text(), "expected a rate such as") && strstr(error_text(), "nvlink5"), "%s",
-                      error_text());
-        error_clear();
-    }
+    static const char *const bits_or_bytes[] = {"10Gb/s", "100Mb", "5gb", "64b"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refused(bad[i], "expected a rate such as", "nvlink5");
+    for (size_t i = 0; i < sizeof bits_or_bytes / sizeof *bits_or_bytes; i++)
+        refused(bits_or_bytes[i], bits_or_bytes[i], "b is ambiguous");
 }
 END_TEST
 
