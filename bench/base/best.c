@@ -2,9 +2,9 @@
 #include "base/best.h"
 
 #include "kernels/error.h"
+#include "kernels/random.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #define LEVEL 0.95
@@ -12,13 +12,11 @@ enum { DRAWS = 8000 };
 
 /* ---- random numbers, the same in every run ---- */
 
-/* Uniform in (0, 1): Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014. */
+/* Uniform in (0, 1). */
 static double uniform(uint64_t *state)
 {
-    uint64_t z = *state += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
+    *state += RANDOM_STEP;
+    return ((double)(random_bits(*state) >> 11) + 0.5) * 0x1p-53;
 }
 
 /* Standard normal, by Box and Muller. */
