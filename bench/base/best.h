@@ -5,13 +5,14 @@
 #include "base/stats.h"
 
 struct against_best {
-    struct paired
-        paired; /* sample(i) / sample(best), with the adjusted interval of best_compare; p: of this pair alone */
+    /* sample(i) / sample(best), with the adjusted interval of best_compare; p: of this pair alone */
+    struct paired paired;
     int slower; /* the whole interval is above 1 */
 };
 
 /* sample[i]: [n] of series i, above 0; k is at least 1. best is the series with the least median, as tables show it,
- * the first of equal ones. Fills out[k] as best_compare. Returns best. */
+ * the first of equal ones. Fills out[k] as best_compare. Returns best. With n = 0 that is 0, all ratios are NAN, and
+ * nothing is slower. */
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
 
 /* The same for a best one that was chosen by another figure of its samples, such as the mean.
