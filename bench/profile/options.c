@@ -198,7 +198,7 @@ int profile_options_check(const struct profile_options *o, const struct option_t
     if (t->workload.grad_dtype == COMM_BF16 && !stage)
         return error_report("--grad-dtype bf16 is for --profile-implementation ddp_individual_v2");
     enum { BLOCK_STEPS = 3 }; /* of the blocks that a profile is compared with, unless the warm-up has fewer */
-    if (training_options_check(t, table, BLOCK_STEPS))
+    if (training_options_check(t, table, BLOCK_STEPS, 1))
         return -1;
     size_t cycle = o->wait + o->warmup + (o->active ? o->active : 1), cycles = o->repeat ? o->repeat : 1;
     size_t steps = t->num_epochs * t->steps_per_epoch;

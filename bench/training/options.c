@@ -200,7 +200,8 @@ static int check_delays(const struct training_options *o, int clips)
     return 0;
 }
 
-int training_options_check(struct training_options *o, const struct option_table *table, size_t most_block_steps)
+int training_options_check(struct training_options *o, const struct option_table *table, size_t most_block_steps,
+                           int captures)
 {
     if (o->batch_size_per_rank && option_was_given(table, "batch-size"))
         return error_report("--batch-size %zu and --batch-size-per-rank %zu: give one of the two", o->batch_size,
@@ -233,8 +234,7 @@ int training_options_check(struct training_options *o, const struct option_table
                             o->warmup_steps);
     if (o->block_steps > 1000000)
         return error_report("%zu timed steps a block; at most 1000000", o->block_steps);
-    /* a profile captures the warm-up epochs too, in either regime */
-    return check_delays(o, o->warmup_steps && (most_block_steps || o->regime == REGIME_WARMUP));
+    return check_delays(o, o->warmup_steps && (captures || o->regime == REGIME_WARMUP));
 }
 
 int training_options_check_saved(const struct training_options *o, size_t first, size_t steps)

@@ -144,8 +144,10 @@ int workload_check(struct workload *workload, const char *data);
 struct model_sizes workload_sizes(const struct workload *workload, size_t batch);
 
 /* Checks what can be checked without ranks, and sets the steps: those of a block are the steps of the regime's epochs,
- * but at most most_block_steps (0: no limit), unless --steps-per-block was given. 0, or -1, reported. */
-int training_options_check(struct training_options *options, const struct option_table *table, size_t most_block_steps);
+ * but at most most_block_steps (0: no limit), unless --steps-per-block was given. captures: besides blocks the run has
+ * the steps of all epochs, those of the warm-up included, from which it captures some. 0, or -1, reported. */
+int training_options_check(struct training_options *options, const struct option_table *table, size_t most_block_steps,
+                           int captures);
 
 /* Whether --checkpoint-every, if it was given, is due in those steps behind the first ones. 0, or -1, reported. */
 int training_options_check_saved(const struct training_options *options, size_t first, size_t steps);

@@ -57,7 +57,7 @@ int tune_options_check(struct tune_options *options, const struct option_table *
     if (ranks == 1)
         return error_report("tune compares what communication costs, and one rank has none: mpirun -n 2 or more");
     training_options_use_preset(o, table, on_gpus);
-    if (training_options_check(o, table, BLOCK_STEPS) || training_options_fit(o, ranks) ||
+    if (training_options_check(o, table, BLOCK_STEPS, 0) || training_options_fit(o, ranks) ||
         training_options_check_saved(o, (size_t)(o->block_start + DISCARDED_STEPS), o->block_steps))
         return -1;
     make_rows(o, options->candidate);

@@ -60,5 +60,7 @@ refuses "one rank" 1 'tune compares what communication costs, and one rank has n
 refuses "a number of rounds" 2 "unknown option '--rounds'" --rounds 3
 refuses "sizes of its own" 2 "unknown option '--bucket-size-mb'" --bucket-size-mb 1,2
 refuses "no time" 2 '--max-minutes 0: expected a number from 0.001' --max-minutes 0
+refuses "a delay in a phase that no block has" 2 '--inject-delay phase=gradient_clipping_warmup: no step of this run has that phase' \
+    --inject-delay rank=1,ms=5,phase=gradient_clipping_warmup
 refuses "a batch that does not divide" 2 'a batch of 5 does not divide' --batch-size 5
 exit $failed
