@@ -31,14 +31,16 @@ static int add(struct implementation *row, const struct strategy *strategy, cons
     return 1;
 }
 
-/* The rows of one strategy with buckets, from number n on; returns how many there are then, at most `most`. */
-static int add_sizes(struct implementation *row, struct candidate *candidate, int n, int most,
-                     const struct strategy *strategy, const struct tensor *tensor, int tensors)
+/* The rows of ddp_bucketed, from number n on; returns how many there are then. */
+static int add_sizes(struct implementation *row, struct candidate *candidate, int n, const struct tensor *tensor,
+                     int tensors)
 {
     enum { LEAST = -32, MOST = 40 }; /* 16 bytes, and 1 TiB */
+    const struct strategy *strategy = &strategy_ddp_bucketed;
     struct plan last;
     strategy->plan(&last, tensor, tensors, 0);
-    for (int i = LEAST, first = n; i <= MOST && last.n > 1 && n < most; i++) {
+    /* one bucket at 2^(i/2) MiB with an odd i is one at the power of two above it as well */
+    for (int i = LEAST, first = n; i <= MOST && (last.n > 1 || i % 2 == 0) && n < MAX_IMPLEMENTATIONS; i++) {
         struct candidate size = of_size(i);
         struct plan plan;
         strategy->plan(&plan, tensor, tensors, (size_t)(size.bucket_mb * 1048576));
@@ -58,18 +60,12 @@ static int add_sizes(struct implementation *row, struct candidate *candidate, in
 int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], struct candidate candidate[MAX_IMPLEMENTATIONS],
                     const struct tensor *tensor, int tensors)
 {
-    int n = 0, with_buckets = 0;
+    int n = 0;
     for (int pass = 0; pass < 2; pass++) /* first the control */
         for (int i = 0; strategies[i]; i++)
             if (strategies[i]->reduces == pass && !strategies[i]->buckets) {
                 candidate[n] = (struct candidate){0};
                 n += add(&row[n], strategies[i], &candidate[n]);
             }
-    for (int i = 0; strategies[i]; i++)
-        with_buckets += strategies[i]->buckets;
-    int each = with_buckets ? (MAX_IMPLEMENTATIONS - n) / with_buckets : 0;
-    for (int i = 0; strategies[i]; i++)
-        if (strategies[i]->buckets)
-            n = add_sizes(row, candidate, n, n + each, strategies[i], tensor, tensors);
-    return n;
+    return add_sizes(row, candidate, n, tensor, tensors);
 }

@@ -1,0 +1,126 @@
+/* test_candidates.c - which bucket sizes a search compares, on made-up tensors. */
+#include "tune/candidates.h"
+
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Gradients of so many tensors, whose sizes in floats repeat. */
+static const struct gradient {
+    int tensors;
+    size_t size[3];
+    const char *last;                              /* MiB that hold all of them */
+} gradients[] = {{50, {1024, 1024, 1024}, "0.25"}, /* 0.195 MiB */
+                 {44, {1024, 1024, 1024}, "0.25"}, /* 0.172 MiB: 0.177 would do, but is no power of two */
+                 {30, {16, 65536, 512}, "4"}};
+
+static struct tensor tensor[64];
+static struct implementation row[MAX_IMPLEMENTATIONS];
+static struct candidate candidate[MAX_IMPLEMENTATIONS];
+static int rows, first; /* first: with a size */
+
+static void make(const struct gradient *gradient)
+{
+    size_t offset = 0;
+    for (int i = gradient->tensors - 1; i >= 0; i--) {
+        tensor[i] = (struct tensor){.offset = offset, .count = gradient->size[i % 3]};
+        offset += tensor[i].count;
+    }
+    rows = candidates_make(row, candidate, tensor, gradient->tensors);
+    for (first = 0; first < rows && !*candidate[first].words;)
+        first++;
+}
+
+static struct plan plan_of(const struct gradient *gradient, size_t bytes)
+{
+    struct plan plan;
+    strategy_ddp_bucketed.plan(&plan, tensor, gradient->tensors, bytes);
+    return plan;
+}
+
+START_TEST(strategies_without_buckets_come_first)
+{
+    int n = 0;
+    make(&gradients[_i]);
+    ck_assert_ptr_eq(row[0].strategy, &strategy_none);
+    for (int i = 0; strategies[i]; i++)
+        n += !strategies[i]->buckets;
+    ck_assert_int_eq(first, n);
+    for (int i = 1; i < rows; i++)
+        ck_assert(row[i].strategy->reduces && !row[i].strategy->buckets == (i < first));
+}
+END_TEST
+
+START_TEST(words_are_the_sizes)
+{
+    const struct option option = {.name = "bucket-size-mb", .low = 1e-5, .high = 1e6};
+    make(&gradients[_i]);
+    for (int i = first; i < rows; i++) {
+        struct bucket_sizes sizes;
+        char label[IMPLEMENTATION_LABEL];
+        ck_assert_msg(!option_buckets.parse(&option, candidate[i].words, &sizes), "%s", error_text());
+        ck_assert_uint_eq(sizes.item[0].bytes, row[i].bucket_bytes);
+        ck_assert_double_eq_tol(candidate[i].bucket_mb * 1048576, (double)row[i].bucket_bytes, 1);
+        snprintf(label, sizeof label, "ddp_bucketed:%s", candidate[i].words);
+        ck_assert_str_eq(row[i].label, label);
+    }
+}
+END_TEST
+
+/* From the least size that joins two tensors to one bucket. */
+START_TEST(each_plan_once)
+{
+    const struct gradient *gradient = &gradients[_i];
+    make(gradient);
+    struct plan last = plan_of(gradient, row[first].bucket_bytes / 2);
+    ck_assert_int_eq(last.n, gradient->tensors);
+    for (int i = first; i < rows; i++) {
+        struct plan plan = plan_of(gradient, row[i].bucket_bytes);
+        int differ = plan.n != last.n;
+        for (int b = 0; b < plan.n && !differ; b++)
+            differ = plan.bucket[b].offset != last.bucket[b].offset;
+        ck_assert_msg(differ, "%s: the same buckets as before it", candidate[i].words);
+        plan_destroy(&last);
+        last = plan;
+    }
+    ck_assert_int_eq(last.n, 1);
+    ck_assert_str_eq(candidate[rows - 1].words, gradient->last);
+    plan_destroy(&last);
+}
+END_TEST
+
+START_TEST(powers_of_two_are_in_the_first_round)
+{
+    int between = 0;
+    make(&gradients[_i]);
+    for (int i = first; i < rows; i++) {
+        ck_assert_int_eq(candidate[i].between, lround(2 * log2(candidate[i].bucket_mb)) % 2 != 0);
+        between += candidate[i].between;
+    }
+    ck_assert_int_gt(between, 0);
+}
+END_TEST
+
+START_TEST(one_tensor_has_no_sizes)
+{
+    make(&(struct gradient){.tensors = 1, .size = {1000}});
+    ck_assert_int_eq(first, rows);
+}
+END_TEST
+
+int main(void)
+{
+    enum { GRADIENTS = sizeof gradients / sizeof *gradients };
+    Suite *suite = suite_create("candidates");
+    TCase *tcase = tcase_create("candidates");
+    tcase_add_loop_test(tcase, strategies_without_buckets_come_first, 0, GRADIENTS);
+    tcase_add_loop_test(tcase, words_are_the_sizes, 0, GRADIENTS);
+    tcase_add_loop_test(tcase, each_plan_once, 0, GRADIENTS);
+    tcase_add_loop_test(tcase, powers_of_two_are_in_the_first_round, 0, GRADIENTS);
+    tcase_add_test(tcase, one_tensor_has_no_sizes);
+    suite_add_tcase(suite, tcase);
+    return suite_run(suite);
+}
