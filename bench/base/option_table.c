@@ -303,63 +303,7 @@ const char *option_given_of(const struct option_table *table, const struct optio
     return NULL;
 }
 
-/* ---- help and record ---- */
-
-/* Whether the rows of a section mean nothing without an option that stands elsewhere. */
-static int is_for_another(const struct option_table *table, size_t section)
-{
-    const char *needs = table->section[section].needs;
-    size_t row = needs ? find(table, needs, 0) : table->rows;
-    return row < table->rows && table->row[row].section != section;
-}
-
-static const char *value_name(const struct option *o)
-{
-    static const struct {
-        const struct option_kind *kind;
-        const char *name;
-    } names[] = {{&option_path, "PATH"}, {&option_bytes, "SIZE"}, {&option_percent, "PERCENT"},
-                 {&option_flag, ""},     {&option_label, "NAME"}, {&option_choice, "WORD"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names && !o->value_name; i++)
-        if (o->kind == names[i].kind)
-            return names[i].name;
-    return o->value_name ? o->value_name : o->kind->value == VALUE_TEXT ? "VALUE" : "N";
-}
-
-static void print_fields(FILE *out, const struct option *o)
-{
-    fprintf(out, "\t%s\t%c\t%s\t%s\t", o->name, o->letter ? o->letter : '-', value_name(o),
-            o->initial ? o->initial : "");
-    for (int i = 0; o->choices && o->choices[i]; i++)
-        fprintf(out, "%s%s", i ? "|" : "", o->choices[i]);
-    fprintf(out, "\t%s\n", o->help);
-}
-
-void option_table_help(FILE *out, const struct option_table *table, enum option_help which)
-{
-    size_t titles = 0;
-    if (which == HELP_COMMON)
-        fprintf(out, "\nCommon options ([default]; --help all shows the others, too):\n");
-    for (size_t i = 0; i < table->rows; i++) {
-        const struct option *o = table->row[i].option;
-        char name[64];
-        if (which == HELP_COMMON && (!o->common || is_for_another(table, table->row[i].section)))
-            continue;
-        if (which != HELP_COMMON && table->row[i].section >= titles) { /* a section may have lost all of its options */
-            fprintf(out, "\n%s:\n", table->section[table->row[i].section].title);
-            titles = table->row[i].section + 1;
-        }
-        if (which == HELP_ROWS) {
-            print_fields(out, o);
-            continue;
-        }
-        snprintf(name, sizeof name, o->letter ? "--%s, -%c" : "--%s", o->name, o->letter);
-        fprintf(out, "  %-22s %s", name, o->help);
-        fprintf(out, o->initial && *o->initial ? " [%s]\n" : "\n", o->initial);
-    }
-    fprintf(out, "\nHelp:\n  %-22s print the common options, or all, and stop\n  %-22s print the version and stop\n",
-            "--help [all], -h", "--version");
-}
+/* ---- record ---- */
 
 cJSON *option_table_json(const struct option_table *table)
 {
