@@ -38,15 +38,14 @@ static int report_once(int argc, char *argv[])
 /* What is done instead of the benchmark or a profile. Of each row the help, its manual page and its completion are
  * made, too (launch/man). */
 static const struct command_row {
-    const char *name, *usage, *summary;
+    const char *name, *synopsis, *summary;
     int (*measure)(const struct job *job, int argc, char *const argv[]);
     int (*read)(int argc, char *argv[]); /* files only, so it needs neither ranks nor a launcher */
 } commands[] = {
-    {"tune", "mpirun -n RANKS ddpbench tune [OPTION VALUE]...", "the best strategy and bucket size", run_tune, NULL},
-    {"allreduce", "mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...", "the interconnect alone", run_allreduce,
-     NULL},
-    {"compare", "ddpbench compare BASELINE... --candidate DIR...", "whether runs got slower", NULL, run_compare},
-    {"report", "ddpbench report DIR...", "a run or a sweep in words", NULL, report_once},
+    {"tune", TUNE_SYNOPSIS, "the best strategy and bucket size", run_tune, NULL},
+    {"allreduce", ALLREDUCE_SYNOPSIS, "the interconnect alone", run_allreduce, NULL},
+    {"compare", COMPARE_SYNOPSIS, "whether runs got slower", NULL, run_compare},
+    {"report", REPORT_SYNOPSIS, "a run or a sweep in words", NULL, report_once},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -118,7 +117,7 @@ static void print_help(const struct option_table *table)
 {
     printf("Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        printf("       %-52s   %s; has a --help\n", commands[i].usage, commands[i].summary);
+        printf("       %-47s   %s; has a --help\n", commands[i].synopsis, commands[i].summary);
     fputs("\nTrains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
           "what the strategies cost; or, with --profile, shows where the time of one of them goes.\n",
           stdout);

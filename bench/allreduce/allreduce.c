@@ -243,7 +243,7 @@ static int run(struct allreduce *a)
 
 static void print_help(const struct option_table *table)
 {
-    fputs("Usage: mpirun -n RANKS ddpbench allreduce [OPTION VALUE]...\n\n"
+    fputs("Usage: " ALLREDUCE_SYNOPSIS " [OPTION VALUE]...\n\n"
           "Times a collective over a range of sizes, out of place and in place, checks its results, and fits latency\n"
           "and bandwidth to the times. Options and columns are those of nccl-tests where it has them.\n",
           stdout);

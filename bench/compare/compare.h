@@ -2,6 +2,8 @@
 #ifndef BENCH_COMPARE_COMPARE_H
 #define BENCH_COMPARE_COMPARE_H
 
+#define COMPARE_SYNOPSIS "ddpbench compare BASELINE... --candidate DIR..." /* without options */
+
 /* Compares the runs whose directories are named behind argv[0], and prints the outcome; needs no MPI. Returns the exit
  * status (compare/outcome.h). */
 int run_compare(int argc, char *argv[]);

@@ -1,6 +1,7 @@
 /* options.c - the command line of `ddpbench compare`. */
 #include "compare/options.h"
 
+#include "compare/compare.h"
 #include "kernels/error.h"
 
 #include <stdlib.h>
@@ -91,7 +92,7 @@ void compare_options_destroy(struct compare_options *options)
 
 void compare_options_help(FILE *out, const struct compare_options *options)
 {
-    fprintf(out, "Usage: ddpbench compare BASELINE... --candidate DIR... [OPTION VALUE]...\n"
+    fprintf(out, "Usage: " COMPARE_SYNOPSIS " [OPTION VALUE]...\n"
                  "       ddpbench compare BASELINE CANDIDATE [OPTION VALUE]...\n\n"
                  "Judges whether runs of any mode got slower, from their result directories. Run the same command 5\n"
                  "times or more for the baseline, and some times for the candidate: a difference counts as a\n"

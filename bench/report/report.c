@@ -116,7 +116,7 @@ int run_report(int argc, char *argv[])
         status = USAGE;
     else if (table.help) {
         printf(
-            "Usage: ddpbench report DIR... [OPTION VALUE]...\n\n"
+            "Usage: " REPORT_SYNOPSIS " [OPTION VALUE]...\n\n"
             "Prints what a run found, again from its result directory: when it was run, with what command, and the\n"
             "words it printed. Of a sweep (launch/sweep.sh): the step times of all points, the best bucket size, and\n"
             "what is not significantly different from it; also writes sweep.csv there, and data for the pictures.\n");

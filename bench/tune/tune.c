@@ -66,7 +66,7 @@ int tune_options_check(struct tune_options *options, const struct option_table *
 
 static void print_help(const struct option_table *table)
 {
-    fputs("Usage: mpirun -n RANKS ddpbench tune [OPTION VALUE]...\n\n"
+    fputs("Usage: " TUNE_SYNOPSIS " [OPTION VALUE]...\n\n"
           "Finds the strategy and the bucket size with the shortest step, in a given time, by successive halving:\n"
           "all strategies, and ddp_bucketed with buckets from two tensors to the whole gradient, are measured in\n"
           "interleaved rounds, and the slower ones dropped. Prints the options to use, what they cost, and the curve,\n"

@@ -4,6 +4,8 @@
 
 #include "tune/candidates.h"
 
+#define TUNE_SYNOPSIS "mpirun -n RANKS ddpbench tune" /* without options */
+
 struct tune_options {
     struct run_options run;
     double max_minutes;
