@@ -175,8 +175,9 @@ static void add_end(const struct search *s, cJSON *summary)
         "No other is more than 1 % better or worse, or was dropped before:", "The time was over:"};
     char took[CELL];
     json_add_text(summary, "ended", ended[s->end]);
-    results_add_line(summary, "answers", "%s %s, %zu rounds%s.", words[s->end], text_duration(took, s->seconds),
-                     s->rounds, s->final ? "" : ", without a final, so that nothing is claimed");
+    results_add_line(summary, "answers", "%s %s, %zu round%s%s.", words[s->end], text_duration(took, s->seconds),
+                     s->rounds, text_plural(s->rounds),
+                     s->final ? "" : ", without a final, so that nothing is claimed");
 }
 
 void answer_add_words(const struct answer *a, const struct search *s, const struct implementation *implementation,
