@@ -172,7 +172,7 @@ static void add_end(const struct search *s, cJSON *summary)
     static const char *const ended[] = {"unfinished", "best", "within", "max_minutes"};
     static const char *const words[] = {
         "The search goes on; so far", "All others are slower, or were dropped before:",
-        "No other is more than 1 % better or worse, or was dropped before:", "The time was over:"};
+        "All others are within 1 %, slower, or were dropped before:", "The time was over:"};
     char took[CELL];
     json_add_text(summary, "ended", ended[s->end]);
     results_add_line(summary, "answers", "%s %s, %zu round%s%s.", words[s->end], text_duration(took, s->seconds),
