@@ -1,6 +1,8 @@
 /* text.c - figures as the words of a table's cell. */
 #include "base/text.h"
 
+#include "kernels/error.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -98,4 +100,18 @@ void text_print_word(FILE *out, const char *word)
     for (const char *c = word; *c; c++)
         fprintf(out, *c == '\'' ? "'\\''" : "%c", *c);
     fprintf(out, "'");
+}
+
+FILE *text_begin(char **text, size_t *length)
+{
+    FILE *out = open_memstream(text, length);
+    if (!out)
+        FATAL("no memory for a text");
+    return out;
+}
+
+void text_end(FILE *out)
+{
+    if (fclose(out))
+        FATAL("no memory for a text");
 }

@@ -1,5 +1,5 @@
-/* text.h - numbers as words. Each function writes into text and returns it, and never beyond it, however large the
- * number; - stands where there is none. */
+/* text.h - numbers as words, and texts in memory. Each function with a text[CELL] writes into it and returns it, and
+ * never beyond it, however large the number; - stands where there is none. */
 #ifndef BENCH_BASE_TEXT_H
 #define BENCH_BASE_TEXT_H
 
@@ -21,6 +21,10 @@ const char *text_change(char text[CELL], double ratio, double low, double high);
 const char *text_memory(char text[CELL], size_t bytes);
 /* About how long, such as "1 min 20 s". */
 const char *text_duration(char text[CELL], double seconds);
+
+/* A text in memory that is written like a file until its end; the caller frees it. Without memory the program ends. */
+FILE *text_begin(char **text, size_t *length);
+void text_end(FILE *out);
 
 /* A space, and a word as a shell would take it. */
 void text_print_word(FILE *out, const char *word);

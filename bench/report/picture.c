@@ -3,7 +3,6 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "report/sweep.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -134,10 +133,10 @@ int picture_write(const char *directory, const struct grid_point *point, size_t 
     }
     if (!(most > 0))
         return 0;
-    FILE *out = report_text_begin(&text, &length);
+    FILE *out = text_begin(&text, &length);
     print_words(out, point, n, title);
     print_series(out, point, n, least, most);
-    report_text_end(out);
+    text_end(out);
     snprintf(ranks, sizeof ranks, "%zu rank%s", point->ranks, text_plural(point->ranks));
     append_part(file, point->model, 100);
     append_part(file, ranks, 30);

@@ -87,14 +87,14 @@ static int report_all(const struct report_options *options)
         return -1;
     char *words = NULL, *csv = NULL;
     size_t length = 0, csv_length = 0;
-    FILE *out = report_text_begin(&words, &length), *figures = report_text_begin(&csv, &csv_length);
+    FILE *out = text_begin(&words, &length), *figures = text_begin(&csv, &csv_length);
     fprintf(figures, "directory,label," FIGURES_CSV_COLUMNS "\n");
     for (size_t i = 0; i < options->directories && !status; i++) {
         fprintf(out, "%s", i ? "\n" : "");
         status = report_directory(out, figures, options->directory[i]);
     }
-    report_text_end(out);
-    report_text_end(figures);
+    text_end(out);
+    text_end(figures);
     if (!status && *options->csv && !instead)
         status = files_replace_path("csv", options->csv, csv);
     if (!status) {

@@ -19,20 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-FILE *report_text_begin(char **text, size_t *length)
-{
-    FILE *out = open_memstream(text, length);
-    if (!out)
-        FATAL("no memory for the report");
-    return out;
-}
-
-void report_text_end(FILE *out)
-{
-    if (fclose(out))
-        FATAL("no memory for the report");
-}
-
 /* ---- the runs ---- */
 
 /* directory/pattern, with every special character of the directory escaped. */
@@ -303,10 +289,10 @@ int sweep_report(FILE *out, const char *directory, FILE *figures)
     struct grid grid = {0};
     char *text;
     size_t length;
-    FILE *csv = report_text_begin(&text, &length);
+    FILE *csv = text_begin(&text, &length);
     fprintf(csv, "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads," FIGURES_CSV_COLUMNS "\n");
     int runs = read_runs(&grid, csv, directory, figures), status = runs < 0 ? -1 : 0;
-    report_text_end(csv);
+    text_end(csv);
     if (!status) {
         grid_judge(&grid);
         fprintf(out, "%s: %d run%s of a sweep\n", directory, runs, text_plural((size_t)runs));

@@ -4,10 +4,6 @@
 
 #include <stdio.h>
 
-/* A text in memory that is written like a file until its end; the caller frees it. */
-FILE *report_text_begin(char **text, size_t *length);
-void report_text_end(FILE *out);
-
 /* Whether the directory holds runs below ranks=<n>/model=<name>/<implementation>/repeat-<k>, or sweep.txt. */
 int sweep_is(const char *directory);
 

@@ -2,7 +2,6 @@
 #include "tune/answer.h"
 
 #include "base/text.h"
-#include "kernels/error.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -154,9 +153,7 @@ char *answer_picture(const struct answer *a, const char *words)
 {
     char *text = NULL, title[200];
     size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for tune.svg");
+    FILE *out = text_begin(&text, &length);
     const struct answer_row *best = &a->row[a->best];
     struct axes axes = axes_of(a);
     fprintf(out,
@@ -174,7 +171,6 @@ char *answer_picture(const struct answer *a, const char *words)
               "Circles: ddp_bucketed, hollow where it was dropped early; with 95 % intervals from 6 rounds on. Dashed: "
               "other strategies.");
     fprintf(out, "</svg>\n");
-    if (fclose(out))
-        FATAL("no memory for tune.svg");
+    text_end(out);
     return text;
 }
