@@ -66,14 +66,16 @@ gate() {
         repeat 4 "$5"
     } >tree/equal
     cd elsewhere
-    try ../tree/launch/gate.sh --tries 20 --runs 1 --output out
+    try ../tree/launch/gate.sh --tries 20 --runs 3 --output out
     cd ..
     cp elsewhere/said elsewhere/printed .
     check "$1" "$2" .
 }
 
 gate 0 "16 of 20 ok and 3 regressed will do" 16 3 1
-is "--output is taken from where the user stands" "$(echo elsewhere/out/same-20/* tree/out)" "elsewhere/out/same-20/1 tree/out"
+is "--output is taken from where the user stands" "$(echo elsewhere/out/same-20/* tree/out)" "elsewhere/out/same-20/1 elsewhere/out/same-20/2 elsewhere/out/same-20/3 tree/out"
+try tree/launch/gate.sh --runs 2
+check 2 "sets that prove nothing are refused" "^gate.sh: --runs 2: expected 3 or more"
 is "it takes its own lab down" "$(tail -n 1 tree/done)" down
 gate 1 "4 of 20 regressed are too many" 16 4 0
 gate 1 "15 of 20 ok are too few" 15 0 5
