@@ -106,7 +106,7 @@ bench: all
 	$(MPIRUN) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt) \
 		--implementations none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed \
 		--bucket-size-mb $(BUCKETS_$(BENCH_ON)) --resolve 2% --max-minutes 3 --steps-per-block 3 --label bench $(ARGS)
-	$(if $(ARGS)$(filter 1,$(RANKS)),,@echo 'Sizes in between: $(MPIRUN) -n $(RANKS) $(OUT)/ddpbench tune $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt)')
+	$(if $(ARGS)$(filter 1,$(RANKS)),,@echo 'To search for the bucket size: $(MPIRUN) -n $(RANKS) $(OUT)/ddpbench tune $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt)')
 
 test: all
 	@$(MAKE) --no-print-directory tests emulated

@@ -24,7 +24,7 @@ const struct strategy strategy_ddp = {
 /* The control for the cost of many calls: the same, with the whole gradient in one. */
 const struct strategy strategy_ddp_flat = {
     .name = "ddp_flat",
-    .summary = "control: after backward, one all-reduce of the whole gradient",
+    .summary = "after backward, one all-reduce of the whole gradient",
     .reduces = 1,
     .plan = plan_whole,
     .gradient_ready = wait_for_backward,

@@ -26,10 +26,14 @@ static const char *value_name(const struct option *o)
     return o->value_name ? o->value_name : o->kind->value == VALUE_TEXT ? "VALUE" : "N";
 }
 
+static const char *default_of(const struct option *o)
+{
+    return o->decides ? o->decides : o->initial ? o->initial : "";
+}
+
 static void print_fields(FILE *out, const struct option *o)
 {
-    fprintf(out, "\t%s\t%c\t%s\t%s\t", o->name, o->letter ? o->letter : '-', value_name(o),
-            o->initial ? o->initial : "");
+    fprintf(out, "\t%s\t%c\t%s\t%s\t", o->name, o->letter ? o->letter : '-', value_name(o), default_of(o));
     for (int i = 0; o->choices && o->choices[i]; i++)
         fprintf(out, "%s%s", i ? "|" : "", o->choices[i]);
     fprintf(out, "\t%s\n", o->help);
@@ -55,7 +59,7 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
         }
         snprintf(name, sizeof name, o->letter ? "--%s, -%c" : "--%s", o->name, o->letter);
         fprintf(out, "  %-22s %s", name, o->help);
-        fprintf(out, o->initial && *o->initial ? " [%s]\n" : "\n", o->initial);
+        fprintf(out, *default_of(o) ? " [%s]\n" : "\n", default_of(o));
     }
     fprintf(out, "\nHelp:\n  %-22s print the common options, or all, and stop\n  %-22s print the version and stop\n",
             "--help [all], -h", "--version");

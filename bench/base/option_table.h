@@ -39,6 +39,7 @@ struct option {
     double low, high;           /* numbers: least and greatest value allowed */
     const char *const *choices; /* option_choice: the words, ended by NULL */
     const char *value_name;     /* what a manual page calls a value, such as SIZE; NULL: by its kind */
+    const char *decides;        /* what gives the default in place of `initial`, for the help; NULL: initial does */
     const char *needs;          /* the option without which this one means nothing; NULL: none */
     const char *help;
 };

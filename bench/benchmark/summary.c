@@ -75,13 +75,25 @@ static int shows(const struct ranking *c, const char *key)
                                          : 1;
 }
 
+/* What the marks mean that the table has. */
+static const char *legend_of(const struct ranking *c)
+{
+    int as_good = 0;
+    for (const struct row *row = c->row; row < c->row + c->n; row++)
+        as_good |= *row->mark == '=';
+    return c->fastest < 0 || !*c->row[c->fastest].mark ? ""
+           : !as_good                                  ? "*: the shortest step of those that reduce.\n"
+           : c->resolve > 0                            ? "*: the shortest step of those that reduce. =: as good.\n"
+                            : "*: the shortest step of those that reduce. =: not significantly slower.\n";
+}
+
 void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summary)
 {
     enum { COLUMNS = sizeof row_columns / sizeof *row_columns };
     struct column column[COLUMNS];
     char note[1024];
     size_t columns = 0;
-    int below = 0, marked = c->fastest >= 0 && *c->row[c->fastest].mark;
+    int below = 0;
     for (int i = 0; i < c->n; i++)
         below |= c->row[i].step_to_attainable.ratio < 0.95;
     for (size_t i = 0; i < COLUMNS; i++)
@@ -91,8 +103,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
              "%sMedians over %zu round%s; a sample is the mean of %zu timed step%s.%s\n"
              "sync: time spent waiting for communication after backward. sync cost: step - step of `none` in the same "
              "round.\n%s",
-             marked ? "*: the shortest step of those that reduce. =: not significantly slower.\n" : "", c->rounds,
-             text_plural(c->rounds), block_steps, text_plural(block_steps),
+             legend_of(c), c->rounds, text_plural(c->rounds), block_steps, text_plural(block_steps),
              shows(c, "step_to_ddp") ? " vs ddp: step / step of `ddp` in the same round." : "",
              below
                  ? "attainable counts the collectives one after the other, each as long as it took alone. A step below "
@@ -167,26 +178,33 @@ static int others_of(const struct ranking *c, struct verdict_row *other)
     return n;
 }
 
+/* The row with buckets that has the shortest step, or NULL. */
+static const struct row *best_bucket(const struct ranking *c)
+{
+    const struct row *best = NULL;
+    for (const struct row *row = c->row; row < c->row + c->n; row++)
+        if (*row->implementation->bucket_words &&
+            (!best || row->seconds[FIGURE_STEP].median < best->seconds[FIGURE_STEP].median))
+            best = row;
+    return best;
+}
+
 static void add_verdict(const struct ranking *c, cJSON *summary)
 {
-    const struct row *best = &c->row[c->fastest];
+    const struct row *best = &c->row[c->fastest], *bucket = best_bucket(c);
     struct verdict_row other[MAX_IMPLEMENTATIONS];
-    int n = others_of(c, other), decided = 0;
-    char as_good[CELL] = "As good (not significantly slower)", open[CELL];
-    snprintf(open, sizeof open, "Open (not known to %g %%)", 100 * c->resolve);
+    int n = others_of(c, other), open = 0;
+    char as_good[CELL] = "As good (not significantly slower)", undecided[CELL];
+    snprintf(undecided, sizeof undecided, "Open (not known to %g %%)", 100 * c->resolve);
     if (c->resolve > 0)
         snprintf(as_good, sizeof as_good, "As good (within %g %%)", 100 * c->resolve);
     for (int i = 0; i < n; i++)
-        decided |= other[i].group != VERDICT_OPEN;
-    verdict_add_choice(best->implementation, decided ? "Use" : "Undecided; shortest so far is", &best->sync_cost,
-                       &best->seconds[FIGURE_STEP], "notes", summary);
-    verdict_add_groups(other, n, (const char *[VERDICT_GROUPS]){as_good, open, "Slower"}, "notes", summary);
-    results_add_line(
-        summary, "notes",
-        "(Best: the shortest median step of %zu rounds. In %%: step against the best's, paired by round, %s "
-        "with 95 %%\nintervals, for all together%s, the choice of the best included; slower: interval "
-        "above 0.)",
-        c->rounds, c->resolve > 0 ? "median" : "geometric mean", c->resolve > 0 ? " and at any number of rounds" : "");
+        open |= other[i].group == VERDICT_OPEN;
+    verdict_add_choice(best->implementation, open, &best->sync_cost, &best->seconds[FIGURE_STEP], "notes", summary);
+    if (bucket && !*best->implementation->bucket_words)
+        verdict_add_bucket(bucket->implementation, "notes", summary);
+    verdict_add_groups(other, n, (const char *[VERDICT_GROUPS]){as_good, undecided, "Slower"}, c->resolve > 0, "notes",
+                       summary);
 }
 
 void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJSON *summary)

@@ -59,12 +59,7 @@ static void add_answer(const struct compared *row, int n, int fastest, size_t ro
                        (const char *[VERDICT_GROUPS]){rounds < 2 ? "Others (one round does not tell which are slower)"
                                                                  : "As good (not significantly slower)",
                                                       "", "Slower"},
-                       "answers", summary);
-    if (rounds > 1)
-        results_add_line(summary, "answers",
-                         "(In %%: step against the shortest, paired by round, geometric mean with 95 %% intervals that "
-                         "hold for all of them\ntogether, the choice of the shortest included; slower: interval above "
-                         "0.)");
+                       0, "answers", summary);
 }
 
 /* Columns of the median of an estimate, which is that far into a row, and of its interval. */

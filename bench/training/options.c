@@ -32,20 +32,20 @@ static const struct option_kind option_preset = {VALUE_TEXT, preset_parse, prese
 static const struct option model_rows[] = {
     {.name = "preset", .common = 1, .kind = &option_preset, .offset = WORKLOAD(preset), .initial = "auto",
      .choices = preset_name,
-     .help = "sizes of model and batch that are not given: a name from the list below, or auto (default on GPUs, "
-     "otherwise laptop)"},
+     .help = "sizes of model and batch that are not given: a name from the list below, or auto ('default' on GPUs, "
+     "otherwise 'laptop')"},
     {.name = "vocab-size", .kind = &option_count, .offset = WORKLOAD(vocab_size), .initial = "0", .high = 65536,
      .help = "tokens known to the model; 0: 256 for a file of bytes, 10000 for synthetic data, 65536 for a .bin shard"},
     {.name = "context-length", .common = 1, .kind = &option_count, .offset = WORKLOAD(context_length),
-     .initial = "512", .low = 1, .high = 1e6, .help = "tokens of a sequence"},
+     .initial = "512", .low = 1, .high = 1e6, .decides = "by --preset", .help = "tokens of a sequence"},
     {.name = "d-model", .common = 1, .kind = &option_count, .offset = WORKLOAD(d_model), .initial = "768", .low = 2,
-     .high = 1e6, .help = "width of the model"},
+     .high = 1e6, .decides = "by --preset", .help = "width of the model"},
     {.name = "num-layers", .common = 1, .kind = &option_count, .offset = WORKLOAD(num_layers), .initial = "12",
-     .low = 1, .high = 10000, .help = "transformer blocks"},
+     .low = 1, .high = 10000, .decides = "by --preset", .help = "transformer blocks"},
     {.name = "num-heads", .kind = &option_count, .offset = WORKLOAD(num_heads), .initial = "12", .low = 1,
-     .high = 1e6, .help = "attention heads; must divide --d-model into even parts"},
+     .high = 1e6, .decides = "by --preset", .help = "attention heads; must divide --d-model into even parts"},
     {.name = "d-ff", .kind = &option_count, .offset = WORKLOAD(d_ff), .initial = "3072", .low = 2, .high = 1e7,
-     .help = "width of the feed-forward"},
+     .decides = "by --preset", .help = "width of the feed-forward"},
     {.name = "rope-theta", .kind = &option_real, .offset = WORKLOAD(rope_theta), .initial = "10000", .low = 1,
      .high = HUGE_COUNT, .help = "base of the rotary position angles"},
 };
@@ -62,7 +62,7 @@ static const struct option strategy_rows[] = {
 };
 static const struct option batch_rows[] = {
     {.name = "batch-size", .common = 1, .kind = &option_count, .offset = FIELD(batch_size), .initial = "32", .low = 1,
-     .high = 1e9, .help = "sequences in a step, divided over the ranks"},
+     .high = 1e9, .decides = "by --preset", .help = "sequences in a step, divided over the ranks"},
     {.name = "batch-size-per-rank", .kind = &option_count, .offset = FIELD(batch_size_per_rank), .initial = "0",
      .high = 1e9, .help = "sequences of each rank instead (weak scaling); 0: use --batch-size"},
     {.name = "grad-accumulation", .kind = &option_count, .offset = FIELD(grad_accumulation), .initial = "1", .low = 1,

@@ -17,13 +17,14 @@ static const struct {
              {"context-length", offsetof(struct workload, context_length)}};
 enum { SHAPE = sizeof shape / sizeof *shape };
 
-/* Source of GPT-2's: Radford et al., Language Models are Unsupervised Multitask Learners, 2019, table 2. Those of
- * `default` are the defaults of the options themselves. */
+/* Source of GPT-2's: Radford et al., Language Models are Unsupervised Multitask Learners, 2019, table 2. The
+ * batch and vocabulary of `default` are the defaults of the options themselves. */
 static const struct preset {
     size_t shape[SHAPE];
     size_t synthetic_vocabulary, file_vocabulary; /* 0: what the data says */
-    size_t batch;                                 /* sequences of a rank's micro-batch */
+    size_t batch;                                 /* sequences of a rank's micro-batch; 0: the option's own */
 } presets[PRESETS] = {
+    [PRESET_DEFAULT] = {{12, 768, 12, 3072, 512}, 0, 0, 0},
     [PRESET_LAPTOP] = {{4, 256, 4, 1024, 128}, 256, 0, 1},
     [PRESET_GPT2_SMALL] = {{12, 768, 12, 3072, 1024}, 50257, 50257, 4},
     [PRESET_GPT2_MEDIUM] = {{24, 1024, 16, 4096, 1024}, 50257, 50257, 4},
@@ -47,7 +48,7 @@ void workload_use_preset(struct workload *w, const struct option_table *table, c
     for (int i = 0; i < SHAPE; i++) {
         if (given(table, shape[i].option))
             others++;
-        else if (p->batch)
+        else
             *(size_t *)((char *)w + shape[i].offset) = p->shape[i];
     }
     if (p->batch && !given(table, "vocab-size"))
@@ -70,13 +71,11 @@ void workload_help_presets(FILE *out)
     fputs("\nPresets:\n", out);
     for (int i = PRESET_LAPTOP; i < PRESETS; i++) {
         const struct preset *p = &presets[i];
+        fprintf(out, "  %-22s %zu layers, width %zu, %zu heads, d_ff %zu, context %zu", preset_name[i], p->shape[0],
+                p->shape[1], p->shape[2], p->shape[3], p->shape[4]);
         if (p->batch)
-            fprintf(
-                out,
-                "  %-22s %zu layers, width %zu, %zu heads, d_ff %zu, context %zu, vocabulary %zu; batch: %zu a rank\n",
-                preset_name[i], p->shape[0], p->shape[1], p->shape[2], p->shape[3], p->shape[4],
-                p->synthetic_vocabulary, p->batch);
+            fprintf(out, ", vocabulary %zu; batch: %zu a rank\n", p->synthetic_vocabulary, p->batch);
         else
-            fprintf(out, "  %-22s the defaults in brackets above\n", preset_name[i]);
+            fprintf(out, "; batch: 32 of all ranks\n");
     }
 }

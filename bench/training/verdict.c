@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void verdict_add_choice(const struct implementation *row, const char *lead, const struct estimate *cost,
+void verdict_add_choice(const struct implementation *row, int open, const struct estimate *cost,
                         const struct estimate *step, const char *list, cJSON *summary)
 {
     const struct estimate *given = cost->n ? cost : step;
@@ -19,9 +19,15 @@ void verdict_add_choice(const struct implementation *row, const char *lead, cons
     }
     if (isfinite(given->ci_low))
         snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * given->ci_low, 1e3 * given->ci_high);
-    results_add_line(summary, list, "%s %.*s%s: %s%.2f ms%s%s.", lead, name, row->label, size, cost->n ? "" : "step ",
-                     1e3 * given->median, interval, cost->n ? " over no communication" : "");
+    results_add_line(summary, list, "Use %.*s%s%s: %s%.2f ms%s%s.", name, row->label, size,
+                     open ? " (shortest so far)" : "", cost->n ? "" : "step ", 1e3 * given->median, interval,
+                     cost->n ? " over no communication" : "");
     results_add_line(summary, list, "  --implementations %s%s", row->strategy->name, options);
+}
+
+void verdict_add_bucket(const struct implementation *row, const char *list, cJSON *summary)
+{
+    results_add_line(summary, list, "Shortest of the bucket sizes: %s MiB.", row->bucket_words);
 }
 
 static int by_step(const void *a, const void *b)
@@ -30,10 +36,10 @@ static int by_step(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void verdict_add_groups(struct verdict_row *row, int n, const char *const heading[VERDICT_GROUPS], const char *list,
-                        cJSON *summary)
+void verdict_add_groups(struct verdict_row *row, int n, const char *const heading[VERDICT_GROUPS], int anytime,
+                        const char *list, cJSON *summary)
 {
-    int width = 0;
+    int width = 0, intervals = 0;
     char change[CELL];
     qsort(row, (size_t)n, sizeof *row, by_step);
     for (int i = 0; i < n; i++)
@@ -43,6 +49,7 @@ void verdict_add_groups(struct verdict_row *row, int n, const char *const headin
             const struct paired *to = row[i].to_best;
             if (row[i].group != (enum verdict_group)group)
                 continue;
+            intervals |= isfinite(to->ci_low);
             if (!lines++)
                 results_add_line(summary, list, "%s:", heading[group]);
             results_add_line(summary, list, "  %-*s %s%s", width, row[i].label,
@@ -51,4 +58,11 @@ void verdict_add_groups(struct verdict_row *row, int n, const char *const headin
                              : to->ci_high < 1     ? " (shorter round by round, though not in the median)"
                                                    : "");
         }
+    if (intervals)
+        results_add_line(
+            summary, list,
+            "(In the order of their steps. In %%: step / that of the best, round by round, %s; slower: above "
+            "0. The 95 %%\nholds for all at once%s, and allows for the best having been picked from the same "
+            "rounds.)",
+            anytime ? "median" : "geometric mean", anytime ? ", whenever the rounds end" : "");
 }

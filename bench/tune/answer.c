@@ -81,8 +81,6 @@ void answer_make(struct answer *a, const struct search *s, const struct measurem
         free(of_none);
     }
     free(levels);
-    for (struct answer_row *row = a->row; row < a->row + a->n; row++)
-        row->beyond = row->cost.n && a->best >= 0 ? row->step.median / a->row[a->best].step.median - 1 : NAN;
     for (struct answer_row *row = a->row; row < a->row + a->n && a->top > 0; row++)
         if (row->cost.n)
             draw_bar(row->bar, sizeof row->bar, &row->cost, a->top);
@@ -93,7 +91,6 @@ void answer_add_figures(const struct answer *a, struct figure_list *figures)
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
         figures_add_estimate(figures, row->label, "step", "s", &row->step, BETTER_LOWER, 0);
         figures_add_estimate(figures, row->label, "sync_cost", "s", &row->cost, BETTER_LOWER, 0);
-        figures_add_value(figures, row->label, "step_beyond_best", "1", row->beyond, row->step.n, BETTER_LOWER);
     }
     if (a->best >= 0) /* what every search has, whatever it dropped */
         figures_add_estimate(figures, "best", "step", "s", &a->row[a->best].step, BETTER_LOWER, 1);
@@ -104,6 +101,12 @@ void answer_add_figures(const struct answer *a, struct figure_list *figures)
 static int in_final(const struct answer_row *row)
 {
     return row->searched->state == SEARCH_IN || row->searched->state == SEARCH_SLOWER;
+}
+
+/* Whether others may be as good, for all that is known. */
+static int is_open(const struct search *s)
+{
+    return s->end != SEARCH_WITHIN && search_count(s, SEARCH_IN) > 1;
 }
 
 /* How those that were in until the end stand to the best, and those that were slower in the final. */
@@ -124,7 +127,7 @@ static void add_groups(const struct answer *a, const struct search *s, cJSON *su
     }
     verdict_add_groups(
         other, n, (const char *[VERDICT_GROUPS]){"As good (within 1 %)", "Open (not told apart from it)", "Slower"},
-        "answers", summary);
+        s->looks, "answers", summary);
 }
 
 static void add_tables(const struct answer *a, cJSON *summary)
@@ -141,7 +144,6 @@ static void add_tables(const struct answer *a, cJSON *summary)
         {"step", "step\nms", COLUMN_REAL, FIELD(step.median), "s", 1e3, 9, 2},
         {"sync_cost", "cost\nms", COLUMN_REAL, FIELD(cost.median), "s", 1e3, 9, 2},
         {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(cost.ci_low), "s", 1e3, -16, 2},
-        {"step_beyond_best", "beyond\nbest %", COLUMN_REAL, FIELD(beyond), "1", 100, 6, 1},
         {"verdict", "", COLUMN_NAME, FIELD(verdict), NULL, 1, -7, 0},
         {"bar", heading, COLUMN_CHARS, FIELD(bar), NULL, 1, -20, 0},
     };
@@ -185,14 +187,22 @@ void answer_add_words(const struct answer *a, const struct search *s, const stru
 {
     if (a->best < 0)
         return;
-    const struct answer_row *best = &a->row[a->best];
+    const struct answer_row *best = &a->row[a->best], *sized = NULL;
+    int shortest = -1; /* of those with a size, the candidate */
+    for (const struct answer_row *row = a->row; row < a->row + a->n; row++)
+        if (*row->size && (!sized || row->step.median < sized->step.median)) {
+            sized = row;
+            shortest = (int)(row->searched - s->row);
+        }
     json_add_text(summary, "best", best->label);
     json_add_number(summary, "bucket_size_mb", *best->size ? best->bucket_mb : NAN);
     results_add_line(summary, "answers", "%s", "");
-    verdict_add_choice(&implementation[s->best], "Use", &best->cost, &best->step, "answers", summary);
+    verdict_add_choice(&implementation[s->best], is_open(s), &best->cost, &best->step, "answers", summary);
     results_add_line(summary, "answers", "That is %.1f %% of a step of %.2f ms (%zu round%s%s).",
                      100 * best->cost.median / best->step.median, 1e3 * best->step.median, best->step.n,
                      text_plural(best->step.n), isfinite(best->cost.ci_low) ? "" : "; an interval takes 6");
+    if (shortest >= 0 && !*best->size)
+        verdict_add_bucket(&implementation[shortest], "answers", summary);
     add_groups(a, s, summary);
     add_end(s, summary);
     add_tables(a, summary);

@@ -12,7 +12,6 @@ struct answer_row {
     double bucket_mb;           /* 0: of no size */
     int buckets;                /* collectives of a step */
     struct estimate step, cost; /* seconds; cost: of the paired differences to `none` */
-    double beyond;              /* step / that of the best - 1 */
     const struct search_row *searched;
     const char *verdict; /* best, as good, open, slower, dropped, control */
     char bar[48];        /* of the cost, beside the others */

@@ -96,7 +96,7 @@ START_TEST(words_say_what_the_figures_say)
     char *text = verdict(row, ROWS, ROUNDS, 2);
     expect(text, "\nUse fast, 0.25 MiB: 2.00 ms [2.00, 2.00] over no communication.\n"
                  "  --implementations ddp_bucketed --bucket-size-mb 0.25   (PyTorch's DDP: bucket_cap_mb=0.25)\n"
-                 "Slower:\n  ddp +33.3 % [+33.3, +33.3]\n(Best: the shortest median step of 8 rounds.");
+                 "Slower:\n  ddp +33.3 % [+33.3, +33.3]\n(In the order of their steps.");
     ck_assert_ptr_null(strstr(text, "As good"));
     expect(text, "\nddp                0.00     0.00     4.00      0.00    16.01   1.000");
     expect(text, "12.01 * 0.750  0.250"); /* of fast: step, vs ddp, sync / step */
@@ -167,7 +167,7 @@ START_TEST(resolution_is_told)
          ROUNDS,
          "max_minutes",
          {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Open (not known to 1 %):\n  ddp +",
-          "Undecided; shortest so far is fast, 0.25 MiB: 2.00 ms ["}},
+          "Use fast, 0.25 MiB (shortest so far): 2.00 ms ["}},
         {0.01, 0.3, 20, "unfinished", {"Not resolved to 1 % so far: 8 rounds.", "Open (not known to 1 %):", NULL}},
     };
     double *ddp = measurements_of(&measurements, 1, FIGURE_STEP);

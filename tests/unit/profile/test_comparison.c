@@ -66,7 +66,7 @@ START_TEST(the_shortest_is_named_with_those_that_are_slower)
                                            "  alike +0.0 % [-",
                                            "Slower:",
                                            "  slow  +20.0 % [+",
-                                           "(In %: step against the shortest, "};
+                                           "(In the order of their steps. In %: step / that of the best, "};
     const cJSON *line = cJSON_GetObjectItemCaseSensitive(summary, "answers")->child;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++, line = line->next)
         ck_assert_msg(strstr(line->valuestring, expected[i]) == line->valuestring, "%s", line->valuestring);
