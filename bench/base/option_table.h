@@ -54,7 +54,7 @@ struct option_section {
 };
 #define OPTION_ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
 
-enum { OPTION_SECTIONS = 16, OPTIONS_MOST = 128 };
+enum { OPTION_SECTIONS = 16, OPTIONS_MOST = 128, OPTIONS_REMOVED = 16 };
 
 /* A command line: what may stand there and, once parsed, what did. The handle for help, record and "was it given". */
 struct option_table {
@@ -66,6 +66,8 @@ struct option_table {
         const char *text; /* as given, or by default; NULL for a flag */
         int given;
     } row[OPTIONS_MOST]; /* of all sections */
+    const struct option *removed[OPTIONS_REMOVED];
+    size_t removals;
     /* Takes a word that is no option; returns 0, or -1, reported. NULL: such words are refused. */
     int (*word)(void *context, const char *word);
     void *context;
@@ -76,8 +78,8 @@ struct option_table {
 /* Appends a section. Sections are those of a zeroed table, in the order of the help. */
 void option_table_add(struct option_table *table, struct option_section section);
 
-/* Takes an option out again, for a command that lacks it; its field is left as it is. A name that the table lacks is
- * fatal. */
+/* Takes an option out again, for a command that lacks it: whoever gives it is told so. Its field is left as it is. A
+ * name that the table lacks, or one too many, is fatal. */
 void option_table_remove(struct option_table *table, const char *name);
 
 /* Sets every default, then reads argv[1..] strictly: `--name value`, `--name=value`, `-l value`, `-lvalue`; whole
