@@ -25,7 +25,8 @@ OUT := build$(if $(filter-out native,$(SETTING)),/$(SETTING))
 # Debian calls an MPI's tools by these names when several are installed. Open MPI refuses root, and more ranks than cores, and
 # binds a rank with all of its threads to one core, unless told otherwise.
 MPICC := $(or $(shell command -v mpicc.$(MPI)),$(shell command -v mpicc))
-MPIRUN = $(firstword $(wildcard $(addprefix $(dir $(shell command -v $(MPICC))),mpirun.$(MPI) mpirun)) mpirun) $(MPIRUN_OPTIONS_$(MPI))
+MPIRUN = $(strip $(firstword $(wildcard $(addprefix $(dir $(shell command -v $(MPICC))),mpirun.$(MPI) mpirun)) mpirun) \
+	$(MPIRUN_OPTIONS_$(MPI)))
 MPIRUN_OPTIONS_openmpi = --allow-run-as-root --oversubscribe --bind-to none
 LEAKS_openmpi = detect_leaks=0 # it leaves much behind, so leaks are looked for with MPICH
 MPI_FLAGS := $(if $(MPICC),$(shell $(MPICC) -show 2>/dev/null))

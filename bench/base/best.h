@@ -10,13 +10,8 @@ struct against_best {
     int slower; /* the whole interval is above 1 */
 };
 
-/* sample[i]: [n] of series i, above 0; k is at least 1. best is the series with the least median, as tables show it,
- * the first of equal ones. Fills out[k] as best_compare. Returns best. With n = 0 that is 0, all ratios are NAN, and
- * nothing is slower. */
-int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
-
-/* The same for a best one that was chosen by another figure of its samples, such as the mean.
- * out[best] has ratio 1.
+/* Compares series `best`, chosen by some figure of these samples, with the others, and fills out[k]; out[best] has ratio
+ * 1. sample[i]: [n] of series i, above 0; k is at least 1. With n = 0 all ratios are NAN, and nothing is slower.
  *
  * Over all series the probability of calling any slower that is not is at most 5 % (family-wise), with best being
  * chosen by the same samples. Step-down: those that are called slower are no longer compared with the rest. With r
@@ -31,6 +26,10 @@ int best_of(const double *const *sample, int k, size_t n, int anytime, struct ag
  * anytime: valid whenever the rounds end, by signs (stats_paired_anytime), at the level 5 % / (r (r - 1) / 2).
  * Keeps the last table of c from call to call, so not for several threads at once. */
 void best_compare(const double *const *sample, int k, size_t n, int best, int anytime, struct against_best *out);
+
+/* best_compare for the series with the least median, as tables show it, the first of equal ones (0 with n = 0).
+ * Returns it. */
+int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
 
 /* The whole interval is within `share` of 1 on both sides, as 0.01 for 1 %. A NAN one is not. */
 int best_within(const struct paired *to_best, double share);

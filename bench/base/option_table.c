@@ -204,7 +204,7 @@ static int unknown(const struct option_table *table, const char *word, size_t le
     for (size_t i = 0; i < table->removals; i++) {
         const char *name = table->removed[i]->name;
         if (dashes == 2 && strlen(name) == length - dashes && !strncmp(word + dashes, name, length - dashes))
-            return error_report("this command has no --%s, though the benchmark has; see its --help all", name);
+            return error_report("this command has no --%s; see its --help all", name);
     }
     for (int far = 0; far <= limit && length > dashes; far++)
         for (size_t i = 0; i < table->rows && shown < 3 && at < sizeof known; i++)

@@ -23,15 +23,12 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
 {
     struct row *row = &c->row[i];
     const double *sync = measurements_of(m, i, PHASE_GRADIENT_SYNC), *step = measurements_of(m, i, FIGURE_STEP);
-    double *rate = allocate(m->rounds, sizeof *rate), *share = allocate(m->rounds, sizeof *share);
-    for (size_t r = 0; r < m->rounds; r++) {
+    double *rate = allocate(m->rounds, sizeof *rate);
+    for (size_t r = 0; r < m->rounds; r++)
         rate[r] = tokens / step[r];
-        share[r] = sync[r] / step[r];
-    }
     row->tokens_per_second = stats_estimate(rate, m->rounds);
-    row->communication_ratio = stats_estimate(share, communicates ? m->rounds : 0);
     free(rate);
-    free(share);
+    row->communication_ratio = ratios(sync, step, communicates ? m->rounds : 0);
     for (int figure = 0; figure < FIGURES; figure++)
         row->seconds[figure] = stats_estimate(measurements_of(m, i, figure), m->rounds);
     /* of no rounds without the other row */

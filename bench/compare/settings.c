@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/option_table.h"
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <stdio.h>
@@ -85,9 +86,7 @@ static void add_ranks(struct compare_run *run, const char *name, const cJSON *ho
     size_t size = 0;
     const char *last = NULL;
     const cJSON *rank;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        FATAL("no memory to join %s", name);
+    FILE *out = text_begin(&text, &size);
     cJSON_ArrayForEach(rank, cJSON_GetObjectItemCaseSensitive(run->saved.run, "ranks"))
     {
         const cJSON *of = hosts ? cJSON_GetObjectItemCaseSensitive(hosts, json_string(rank, "host")) : rank;
@@ -97,8 +96,7 @@ static void add_ranks(struct compare_run *run, const char *name, const cJSON *ho
             fprintf(out, "%s%s", last ? "; " : "", word);
         last = word;
     }
-    if (fclose(out))
-        FATAL("no memory to join %s", name);
+    text_end(out);
     settings_add(run->setting[LISTED], name, text);
     free(text);
 }

@@ -1,5 +1,6 @@
 /* capture_files.c - the files that captured steps are written to: a trace of each rank, one of all, and telemetry. */
 #include "base/files.h"
+#include "base/text.h"
 #include "kernels/error.h"
 #include "profile/outcome.h"
 
@@ -156,9 +157,7 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
     struct interval *x = allocate(compute->n + 1, sizeof *x), *y = allocate(communication->n + 1, sizeof *y);
     size_t i = 0, j = 0, length = 0;
     char *text = NULL;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for the telemetry of %d steps", trace->steps);
+    FILE *out = text_begin(&text, &length);
     for (int s = 0; s < trace->steps; s++) {
         const struct captured_step *step = &trace->step[s];
         x[intervals_of_lane(compute, s, GAP_NS, &i, x)] = never;
@@ -176,7 +175,7 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
             print_segments(out, x, y, &trace->times[s]);
         fprintf(out, "}\n");
     }
-    fclose(out);
+    text_end(out);
     free(x);
     free(y);
     return results_append(results, text, length);

@@ -31,12 +31,10 @@ static void add_command(const struct command *command, cJSON *summary)
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for the command line");
+    FILE *out = text_begin(&text, &length);
     for (int i = 0; i < command->argc; i++)
         text_print_word(out, command->argv[i]);
-    fclose(out);
+    text_end(out);
     results_add_line(summary, "heading", "command  %s", text);
     free(text);
 }

@@ -2,6 +2,7 @@
 #include "results/results.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "kernels/error.h"
 
@@ -96,15 +97,13 @@ int results_write_summary(const struct results *results, cJSON *summary, const s
 {
     char *text = NULL, *csv = NULL, begin[sizeof results->label + 1];
     size_t length = 0;
-    FILE *words = open_memstream(&text, &length), *lines = open_memstream(&csv, &length);
-    if (!words || !lines)
-        FATAL("no memory for summary.txt and summary.csv");
+    FILE *words = text_begin(&text, &length), *lines = text_begin(&csv, &length);
     results_print_summary(words, summary);
     snprintf(begin, sizeof begin, "%s,", results->label);
     fprintf(lines, "label," FIGURES_CSV_COLUMNS "\n");
     figures_print_csv(lines, figures, begin);
-    if (fclose(words) || fclose(lines))
-        FATAL("no memory for summary.txt and summary.csv");
+    text_end(words);
+    text_end(lines);
     cJSON_DeleteItemFromObjectCaseSensitive(summary, "figures");
     cJSON_AddItemToObject(summary, "figures", figures_json(figures));
     char *json = cJSON_Print(summary);

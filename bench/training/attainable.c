@@ -2,6 +2,7 @@
 #include "training/attainable.h"
 
 #include "base/stats.h"
+#include "base/text.h"
 #include "kernels/error.h"
 #include "training/parts.h"
 
@@ -137,9 +138,7 @@ int attainable_write(const struct attainable *a, struct results *results, const 
     const struct reducer *reducer = &a->reducer[implementation];
     char *text = NULL;
     size_t length = 0, tensors = (size_t)a->tensors;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for the telemetry of a block");
+    FILE *out = text_begin(&text, &length);
     fprintf(out, "{\"implementation\": \"%s\", \"round\": %zu", label, round);
     if (reducer->strategy->reduces) {
         double *in_step = allocate((size_t)reducer->plan.n + 1, sizeof *in_step);
@@ -156,7 +155,7 @@ int attainable_write(const struct attainable *a, struct results *results, const 
         fprintf(out, ", \"backward_end_ms\": %.6f, \"update_ms\": %.6f}\n", 1e3 * a->none[tensors * a->rounds + round],
                 1e3 * a->none[(tensors + 1) * a->rounds + round]);
     }
-    fclose(out);
+    text_end(out);
     return results_append(results, text, length);
 }
 

@@ -1,7 +1,7 @@
 /* telemetry.c - a line of telemetry for each step. */
 #include "training/parts.h"
 
-#include "kernels/error.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,9 +49,7 @@ int telemetry_write_block(struct results *results, const struct run *run, const 
     const struct lr_schedule *schedule = &run->trainer.schedule;
     char *text = NULL;
     size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        FATAL("no memory for the telemetry of a block");
+    FILE *out = text_begin(&text, &length);
     for (int i = 0; i < DISCARDED_STEPS + (int)o->block_steps; i++) {
         const float *record = block->record + i * RECORDS;
         int warmup = schedule_is_warmup(schedule, o->block_start + i);
@@ -70,6 +68,6 @@ int telemetry_write_block(struct results *results, const struct run *run, const 
         telemetry_print_number(out, "peak_memory_bytes", block->peak_bytes ? (double)block->peak_bytes : NAN);
         fprintf(out, "}\n");
     }
-    fclose(out);
+    text_end(out);
     return results_append(results, text, length);
 }

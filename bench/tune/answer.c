@@ -66,7 +66,7 @@ void answer_make(struct answer *a, const struct search *s, const struct measurem
         double *step = search_steady(all[i], levels, searched->from, searched->to);
         double *of_none = search_steady(all[control], levels, searched->from, searched->to);
         *row = (struct answer_row){.label = implementation[i].label,
-                                   .size = candidate[i].words,
+                                   .size = implementation[i].bucket_words,
                                    .bucket_mb = candidate[i].bucket_mb,
                                    .buckets = i == control ? 0 : reducer[i].plan.n,
                                    .step = stats_estimate(step, n),

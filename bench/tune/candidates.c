@@ -5,14 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* 2^(i/2) MiB as words of three digits, and what a reader of the words takes it for. */
-static struct candidate of_size(int i)
+/* 2^(i/2) MiB as --bucket-size-mb takes it, with three digits, and what that is. */
+static struct candidate of_size(int i, char words[16])
 {
-    struct candidate candidate = {.between = i % 2 != 0};
     double mb = pow(2, i / 2.0);
-    snprintf(candidate.words, sizeof candidate.words, mb < 1000 ? "%.3g" : "%.0f", mb);
-    candidate.bucket_mb = strtod(candidate.words, NULL);
-    return candidate;
+    snprintf(words, 16, mb < 1000 ? "%.3g" : "%.0f", mb);
+    return (struct candidate){.bucket_mb = strtod(words, NULL), .between = i % 2 != 0};
 }
 
 static int same_plan(const struct plan *a, const struct plan *b)
@@ -23,11 +21,11 @@ static int same_plan(const struct plan *a, const struct plan *b)
     return same;
 }
 
-static int add(struct implementation *row, const struct strategy *strategy, const struct candidate *candidate)
+static int add(struct implementation *row, const struct strategy *strategy, double bucket_mb, const char *words)
 {
-    *row = (struct implementation){.strategy = strategy, .bucket_bytes = (size_t)(candidate->bucket_mb * 1048576)};
-    snprintf(row->bucket_words, sizeof row->bucket_words, "%s", candidate->words);
-    snprintf(row->label, sizeof row->label, *candidate->words ? "%s:%s" : "%s", strategy->name, candidate->words);
+    *row = (struct implementation){.strategy = strategy, .bucket_bytes = (size_t)(bucket_mb * 1048576)};
+    snprintf(row->bucket_words, sizeof row->bucket_words, "%s", words);
+    snprintf(row->label, sizeof row->label, *words ? "%s:%s" : "%s", strategy->name, words);
     return 1;
 }
 
@@ -41,7 +39,8 @@ static int add_sizes(struct implementation *row, struct candidate *candidate, in
     strategy->plan(&last, tensor, tensors, 0);
     /* one bucket at 2^(i/2) MiB with an odd i is one at the power of two above it as well */
     for (int i = LEAST, first = n; i <= MOST && (last.n > 1 || i % 2 == 0) && n < MAX_IMPLEMENTATIONS; i++) {
-        struct candidate size = of_size(i);
+        char words[16];
+        struct candidate size = of_size(i, words);
         struct plan plan;
         strategy->plan(&plan, tensor, tensors, (size_t)(size.bucket_mb * 1048576));
         int same = same_plan(&plan, &last);
@@ -51,7 +50,7 @@ static int add_sizes(struct implementation *row, struct candidate *candidate, in
             continue;
         n -= same; /* the size of the first round stands for both */
         candidate[n] = size;
-        n += add(&row[n], strategy, &size);
+        n += add(&row[n], strategy, size.bucket_mb, words);
     }
     plan_destroy(&last);
     return n;
@@ -65,7 +64,7 @@ int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], struct candi
         for (int i = 0; strategies[i]; i++)
             if (strategies[i]->reduces == pass && !strategies[i]->buckets) {
                 candidate[n] = (struct candidate){0};
-                n += add(&row[n], strategies[i], &candidate[n]);
+                n += add(&row[n], strategies[i], 0, "");
             }
     return add_sizes(row, candidate, n, tensor, tensors);
 }

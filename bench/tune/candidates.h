@@ -6,7 +6,6 @@
 
 struct candidate {
     double bucket_mb; /* MiB; 0 for a strategy without buckets */
-    char words[16];   /* the same as --bucket-size-mb takes it; "" */
     int between;      /* not a power of two: not in the first round, but for the end of the search */
 };
 

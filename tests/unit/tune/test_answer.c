@@ -16,7 +16,7 @@ static const struct implementation implementation[ROWS] = {
     {.label = "ddp_bucketed:0.01", .strategy = &strategy_ddp_bucketed, .bucket_words = "0.01"},
     {.label = "ddp_bucketed:2", .strategy = &strategy_ddp_bucketed, .bucket_words = "2"},
     {.label = "ddp_bucketed:4", .strategy = &strategy_ddp_bucketed, .bucket_words = "4"}};
-static const struct candidate candidate[ROWS] = {{0, "", 0}, {0, "", 0}, {0.01, "0.01", 0}, {2, "2", 0}, {4, "4", 0}};
+static const struct candidate candidate[ROWS] = {[2].bucket_mb = 0.01, [3].bucket_mb = 2, [4].bucket_mb = 4};
 static const struct reducer reducer[ROWS] = {[1].plan.n = 9, [2].plan.n = 7, [3].plan.n = 3, [4].plan.n = 2};
 static struct measurements measurements;
 static struct search search;

@@ -30,7 +30,7 @@ static void make(const struct gradient *gradient)
         offset += tensor[i].count;
     }
     rows = candidates_make(row, candidate, tensor, gradient->tensors);
-    for (first = 0; first < rows && !*candidate[first].words;)
+    for (first = 0; first < rows && !*row[first].bucket_words;)
         first++;
 }
 
@@ -61,10 +61,10 @@ START_TEST(words_are_the_sizes)
     for (int i = first; i < rows; i++) {
         struct bucket_sizes sizes;
         char label[IMPLEMENTATION_LABEL];
-        ck_assert_msg(!option_buckets.parse(&option, candidate[i].words, &sizes), "%s", error_text());
+        ck_assert_msg(!option_buckets.parse(&option, row[i].bucket_words, &sizes), "%s", error_text());
         ck_assert_uint_eq(sizes.item[0].bytes, row[i].bucket_bytes);
         ck_assert_double_eq_tol(candidate[i].bucket_mb * 1048576, (double)row[i].bucket_bytes, 1);
-        snprintf(label, sizeof label, "ddp_bucketed:%s", candidate[i].words);
+        snprintf(label, sizeof label, "ddp_bucketed:%s", row[i].bucket_words);
         ck_assert_str_eq(row[i].label, label);
     }
 }
@@ -82,12 +82,12 @@ START_TEST(each_plan_once)
         int differ = plan.n != last.n;
         for (int b = 0; b < plan.n && !differ; b++)
             differ = plan.bucket[b].offset != last.bucket[b].offset;
-        ck_assert_msg(differ, "%s: the same buckets as before it", candidate[i].words);
+        ck_assert_msg(differ, "%s: the same buckets as before it", row[i].bucket_words);
         plan_destroy(&last);
         last = plan;
     }
     ck_assert_int_eq(last.n, 1);
-    ck_assert_str_eq(candidate[rows - 1].words, gradient->last);
+    ck_assert_str_eq(row[rows - 1].bucket_words, gradient->last);
     plan_destroy(&last);
 }
 END_TEST
