@@ -65,7 +65,7 @@ struct option_table {
         size_t section;   /* its number */
         const char *text; /* as given, or by default; NULL for a flag */
         int given;
-    } row[OPTIONS_MOST]; /* of all sections */
+    } row[OPTIONS_MOST];                           /* of all sections */
     const struct option *removed[OPTIONS_REMOVED]; /* of the sections, but not of this command */
     size_t removals;
     /* Takes a word that is no option; returns 0, or -1, reported. NULL: such words are refused. */
