@@ -2,6 +2,7 @@
 #include "base/json.h"
 
 #include "base/files.h"
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <errno.h>
@@ -12,30 +13,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether text is UTF-8 (RFC 3629: shortest form, no surrogates, up to U+10FFFF), as JSON has to be. */
-static int is_utf8(const char *text)
-{
-    static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        unsigned more = *c < 0x80 ? 0 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : 3;
-        unsigned code = more ? *c & (0x3fu >> more) : *c, follow = more;
-        if ((*c >= 0x80 && *c < 0xc0) || *c >= 0xf8)
-            return 0;
-        for (; follow; follow--, code = code << 6 | (*c & 0x3f))
-            if ((*++c & 0xc0) != 0x80)
-                return 0;
-        if (code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-            return 0;
-    }
-    return 1;
-}
-
 cJSON *json_text(const char *text)
 {
     cJSON *json = cJSON_CreateString(text);
     if (!json)
         FATAL("no memory to copy a string");
-    if (!is_utf8(text))
+    if (!text_is_utf8(text))
         for (char *c = json->valuestring; *c; c++)
             *c = (char)(*c & 0x80 ? '?' : *c);
     return json;

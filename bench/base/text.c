@@ -115,3 +115,58 @@ void text_end(FILE *out)
     if (fclose(out))
         FATAL("no memory for a text");
 }
+
+/* The length of the character at the begin of text, 1 to 4 bytes; 0 where there is none. */
+static int utf8_length(const unsigned char *c)
+{
+    static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
+    int more = *c < 0x80 ? 0 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : 3;
+    unsigned code = more ? *c & (0x3fu >> more) : *c;
+    if ((*c >= 0x80 && *c < 0xc0) || *c >= 0xf8)
+        return 0;
+    for (int i = 1; i <= more; i++) {
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (c[i] & 0x3f);
+    }
+    return code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : more + 1;
+}
+
+int text_is_utf8(const char *text)
+{
+    int length = 0;
+    for (; *text; text += length)
+        if (!(length = utf8_length((const unsigned char *)text)))
+            return 0;
+    return 1;
+}
+
+/* U+FFFE or U+FFFF, which no XML may hold. */
+static int is_noncharacter(const char *c)
+{
+    return !strncmp(c, "\xef\xbf\xbe", 3) || !strncmp(c, "\xef\xbf\xbf", 3);
+}
+
+void text_print_markup(FILE *out, const char *text)
+{
+    while (*text) {
+        int length = utf8_length((const unsigned char *)text);
+        if (*text == '&')
+            fputs("&amp;", out);
+        else if (*text == '<')
+            fputs("&lt;", out);
+        else if (*text == '>')
+            fputs("&gt;", out);
+        else if (*text == '"')
+            fputs("&quot;", out);
+        else if (*text == '\'')
+            fputs("&#39;", out);
+        else if (*text == '\n' || *text == '\t')
+            fputc(' ', out);
+        else if (!length || (unsigned char)*text < ' ' || *text == 0x7f || is_noncharacter(text))
+            fputc('?', out);
+        else
+            fwrite(text, 1, (size_t)length, out);
+        text += length ? length : 1;
+    }
+}

@@ -29,6 +29,13 @@ void text_end(FILE *out);
 /* A space, and a word as a shell would take it. */
 void text_print_word(FILE *out, const char *word);
 
+/* Whether text is UTF-8: RFC 3629, so of the shortest form, without surrogates, up to U+10FFFF. */
+int text_is_utf8(const char *text);
+
+/* As text or the value of a quoted attribute in HTML or XML, whatever it holds: the five characters that mean something
+ * there as references, control characters and bytes that are not UTF-8 as ?, newlines and tabs as spaces. */
+void text_print_markup(FILE *out, const char *text);
+
 /* The ending of a noun of which there are n: "" or "s". */
 static inline const char *text_plural(size_t n)
 {

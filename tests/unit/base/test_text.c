@@ -5,6 +5,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What is behind the cell must stay. */
@@ -136,6 +137,41 @@ START_TEST(bytes_in_words)
 }
 END_TEST
 
+START_TEST(utf8)
+{
+    static const char *const valid[] = {"", "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"};
+    static const char *const invalid[] = {
+        "\x80",  "\xc3",    "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80",
+        "a\xff", "\xe2\x82"};
+    for (size_t i = 0; i < sizeof valid / sizeof *valid; i++)
+        ck_assert_msg(text_is_utf8(valid[i]), "valid %zu", i);
+    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
+        ck_assert_msg(!text_is_utf8(invalid[i]), "invalid %zu", i);
+}
+END_TEST
+
+/* No text can end an element, an attribute or the file. */
+START_TEST(markup)
+{
+    static const char *const cases[][2] = {
+        {"a < b && c > \"d\" 'e'", "a &lt; b &amp;&amp; c &gt; &quot;d&quot; &#39;e&#39;"},
+        {"]]><script>", "]]&gt;&lt;script&gt;"},
+        {"one\ntwo\tthree", "one two three"},
+        {"\x01\x1b[0m\x7f", "??[0m?"},
+        {"\xe2\x82\xac \xff \xe2\x82", "\xe2\x82\xac ? ??"},
+        {"\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd", "??\xef\xbf\xbd"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = NULL;
+        size_t length = 0;
+        FILE *out = text_begin(&text, &length);
+        text_print_markup(out, cases[i][0]);
+        text_end(out);
+        ck_assert_str_eq(text, cases[i][1]);
+        free(text);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("text");
@@ -148,6 +184,8 @@ int main(void)
     tcase_add_test(all, ratios);
     tcase_add_test(all, seconds_in_words);
     tcase_add_test(all, bytes_in_words);
+    tcase_add_test(all, utf8);
+    tcase_add_test(all, markup);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }
