@@ -2,6 +2,7 @@
 #include "base/figures.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -127,8 +128,14 @@ void figures_print_csv(FILE *out, const struct figure_list *list, const char *be
         for (int k = 0; k < 4; k++)
             if (isfinite(number[k]))
                 snprintf(text[k], sizeof text[k], "%.15g", number[k]);
-        fprintf(out, "%s%s,%s,%s,%s,%s,%s,%s,%zu,%s,%d\n", begin, figure->subject, figure->name, text[0], figure->unit,
-                text[1], text[2], text[3], figure->n, figure_better_name[figure->better], figure->judged);
+        fputs(begin, out);
+        text_print_csv(out, figure->subject);
+        fputc(',', out);
+        text_print_csv(out, figure->name);
+        fprintf(out, ",%s,", text[0]);
+        text_print_csv(out, figure->unit);
+        fprintf(out, ",%s,%s,%s,%zu,%s,%d\n", text[1], text[2], text[3], figure->n, figure_better_name[figure->better],
+                figure->judged);
     }
 }
 

@@ -1,4 +1,4 @@
-/* report.c - `ddpbench report`: prints what runs found, again from their directories. */
+/* report.c - `ddpbench report`: what runs found, from their directories. */
 #include "report/report.h"
 
 #include "base/files.h"
@@ -7,104 +7,282 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "kernels/error.h"
+#include "report/analysis.h"
+#include "report/document.h"
 #include "report/sweep.h"
 #include "results/results.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { OK = 0, FAILED = 1, USAGE = 2 };
 
+struct named_directory {
+    char label[80]; /* "": none was given */
+    const char *path;
+};
+
 struct report_options {
-    const char **directory; /* [directories], into argv */
+    struct named_directory *directory; /* [directories] */
     size_t directories;
-    const char *csv;
+    const char *output, *reference, *candidate;
+    const char *html, *markdown, *json, *csv;
 };
 
 /* clang-format off */
 static const struct option rows[] = {
+    {.name = "output", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, output),
+     .initial = "", .help = "directory to write the whole report to: BOTTLENECK_ANALYSIS.md, report.html, report.json, "
+                            "report.csv and pictures/"},
+    {.name = "html", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, html), .initial = "",
+     .help = "file to write the report to as one HTML page that holds all it needs; - prints it instead of words"},
+    {.name = "markdown", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, markdown),
+     .initial = "", .help = "the same as Markdown"},
+    {.name = "json", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, json), .initial = "",
+     .help = "the same as JSON"},
     {.name = "csv", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, csv), .initial = "",
      .help = "file to write the figures of all runs to, as comma-separated values; - prints them instead of words"},
+    {.name = "reference", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, reference),
+     .initial = "", .help = "label of the runs that the candidate's are set beside"},
+    {.name = "candidate", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, candidate),
+     .initial = "", .needs = "reference", .help = "label of the runs to set beside the reference's"},
 };
 /* clang-format on */
 
-/* argv is long enough for all of its words. */
+/* The length of the label before a =, or 0: it has the characters of one, and the word itself is no directory. */
+static size_t label_length(const char *word)
+{
+    struct stat status;
+    size_t n = 0;
+    while (isalnum((unsigned char)word[n]) || (word[n] && strchr("_-+.", word[n])))
+        n++;
+    return word[n] == '=' && n < sizeof((struct named_directory *)0)->label && stat(word, &status) ? n : 0;
+}
+
+/* directory[] is long enough for all words. */
 static int take_word(void *context, const char *word)
 {
     struct report_options *options = context;
-    if (!*word)
-        return error_report("an empty word stands where a result directory is expected");
-    if (strlen(word) > FILES_PATH / 2)
-        return error_report("%.100s...: the path is longer than %d characters", word, FILES_PATH / 2);
-    options->directory[options->directories++] = word;
+    struct named_directory *d = &options->directory[options->directories];
+    size_t n = label_length(word);
+    snprintf(d->label, sizeof d->label, "%.*s", (int)n, word);
+    d->path = n ? word + n + 1 : word;
+    if (!*d->path)
+        return error_report("'%s': expected a result directory, or LABEL=DIR", word);
+    if (strlen(d->path) > FILES_PATH / 2)
+        return error_report("%.100s...: the path is longer than %d characters", d->path, FILES_PATH / 2);
+    options->directories++;
     return 0;
 }
 
-/* ---- a run ---- */
+/* ---- the forms ---- */
 
-static void print_run(FILE *out, const struct saved_run *saved)
+/* What a report is printed as. */
+struct form {
+    void (*print)(FILE *out, const cJSON *document);
+    const char *option, *path; /* which named the file; "": not asked for */
+    const char *file;          /* in --output */
+};
+
+/* The document without its pictures, which the other forms have. */
+static void print_json(FILE *out, const cJSON *document)
+{
+    cJSON *copy = cJSON_Duplicate(document, 1), *block;
+    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(copy, "blocks"))
+    {
+        cJSON_DeleteItemFromObjectCaseSensitive(block, "svg");
+    }
+    char *text = cJSON_Print(copy);
+    if (!text)
+        FATAL("no memory for the report as JSON");
+    fprintf(out, "%s\n", text);
+    cJSON_free(text);
+    cJSON_Delete(copy);
+}
+
+static void print_csv(FILE *out, const cJSON *document)
+{
+    const cJSON *run;
+    fprintf(out, "directory,label," FIGURES_CSV_COLUMNS "\n");
+    cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(document, "runs"))
+    {
+        struct figure_list figures = {0};
+        char *begin = NULL;
+        size_t length = 0;
+        FILE *fields = text_begin(&begin, &length);
+        text_print_csv(fields, json_string(run, "directory"));
+        fputc(',', fields);
+        text_print_csv(fields, json_string(run, "label"));
+        fputc(',', fields);
+        text_end(fields);
+        if (!figures_read(&figures, "report", cJSON_GetObjectItemCaseSensitive(run, "figures")))
+            figures_print_csv(out, &figures, begin);
+        figures_destroy(&figures);
+        free(begin);
+    }
+}
+
+static int write_pictures(const char *directory, const cJSON *document)
+{
+    char path[FILES_PATH], name[160];
+    const cJSON *block;
+    snprintf(path, sizeof path, "%.*s/pictures", FILES_PATH - 16, directory);
+    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
+    {
+        if (strcmp(json_string(block, "kind"), "picture") != 0)
+            continue;
+        snprintf(name, sizeof name, "%.150s.svg", json_string(block, "name"));
+        if (files_make_directories("output", path) || files_replace(path, name, json_string(block, "svg")))
+            return -1;
+    }
+    return 0;
+}
+
+/* Writes one form where it was asked for; sets *instead if it went to the standard output. */
+static int write_form(const struct form *form, const char *output, const cJSON *document, int *instead)
+{
+    char *text = NULL;
+    size_t length = 0;
+    int status = 0;
+    if (!*form->path && !*output)
+        return 0;
+    FILE *out = text_begin(&text, &length);
+    form->print(out, document);
+    text_end(out);
+    if (!strcmp(form->path, "-")) {
+        fputs(text, stdout);
+        *instead = 1;
+    } else if (*form->path)
+        status = files_replace_path(form->option, form->path, text);
+    if (!status && *output)
+        status = files_replace(output, form->file, text);
+    free(text);
+    return status;
+}
+
+static int write_forms(const struct report_options *o, const cJSON *document, int *instead)
+{
+    const struct form forms[] = {{document_print_html, "html", o->html, "report.html"},
+                                 {document_print_markdown, "markdown", o->markdown, "BOTTLENECK_ANALYSIS.md"},
+                                 {print_json, "json", o->json, "report.json"},
+                                 {print_csv, "csv", o->csv, "report.csv"}};
+    int status = *o->output ? files_make_directories("output", o->output) || write_pictures(o->output, document) : 0;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && !status; i++)
+        status = write_form(&forms[i], o->output, document, instead);
+    return status ? -1 : 0;
+}
+
+/* ---- all of them ---- */
+
+/* When and how a run was made, and what it printed. */
+static void print_run(FILE *out, const struct report_run *run)
 {
     const cJSON *word;
-    fprintf(out, "%s: %s of %s, %s %s\n ", saved->directory, json_string(saved->run, "mode"),
-            json_string(saved->run, "time"), json_string(saved->run, "program"), json_string(saved->run, "version"));
-    cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(saved->run, "argv"))
+    fprintf(out, "%s: %s of %s, %s %s\n ", run->directory, run->mode, run->time, json_string(run->run, "program"),
+            json_string(run->run, "version"));
+    cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(run->run, "argv"))
     {
         if (cJSON_IsString(word))
             text_print_word(out, word->valuestring);
     }
     fprintf(out, "\n\n");
-    results_print_summary(out, saved->summary);
+    results_print_summary(out, run->summary);
+    fputc('\n', out);
 }
 
-static int report_directory(FILE *out, FILE *figures, const char *directory)
+/* Runs that all have a problem are an error: the first one's, if there is one run only. */
+static int check_read(const struct report_runs *runs)
 {
-    struct saved_run saved = {0};
-    if (sweep_is(directory))
-        return sweep_report(out, directory, figures);
-    int status = results_read(&saved, directory);
-    if (!status) {
-        print_run(out, &saved);
-        results_print_csv(figures, &saved);
-    }
-    saved_run_destroy(&saved);
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        if (!*run->problem)
+            return 0;
+    return runs->n == 1 ? error_report("%s", runs->item->problem)
+                        : error_report("none of %zu runs can be read; of the first: %s", runs->n, runs->item->problem);
+}
+
+static int check_label(const struct report_runs *runs, const char *option, const char *label)
+{
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        if (!*label || (!*run->problem && !strcmp(run->label, label)))
+            return 0;
+    return error_report("--%s %s: no run has this label; give it as %s=DIR", option, label, label);
+}
+
+static int report_runs(const struct report_options *o, const struct report_runs *runs, FILE *out, int *instead)
+{
+    if (check_read(runs) || check_label(runs, "reference", o->reference) ||
+        check_label(runs, "candidate", o->candidate))
+        return -1;
+    cJSON *document = analysis_create(runs, o->reference, o->candidate);
+    if (runs->n == 1)
+        print_run(out, runs->item);
+    document_print_text(out, document);
+    if (runs->n == 1)
+        analysis_add_run(document, runs->item);
+    int status = write_forms(o, document, instead);
+    cJSON_Delete(document);
     return status;
 }
 
-/* ---- all of them ---- */
-
-/* Nothing is printed of directories of which one cannot be read, and nothing written into a sweep's. */
-static int report_all(const struct report_options *options)
+/* Of a sweep there are words, and the figures. */
+static int report_sweep(const struct report_options *o, FILE *out, int *instead)
 {
-    int status = 0, instead = !strcmp(options->csv, "-");
-    for (size_t i = 0; i < options->directories && !status; i++)
-        if (!sweep_is(options->directory[i])) { /* a sweep is read as a whole before anything is written into it */
-            struct saved_run saved;
-            status = results_read(&saved, options->directory[i]);
-            saved_run_destroy(&saved);
-        }
-    if (status)
-        return -1;
-    char *words = NULL, *csv = NULL;
-    size_t length = 0, csv_length = 0;
-    FILE *out = text_begin(&words, &length), *figures = text_begin(&csv, &csv_length);
+    const char *const forms[] = {o->output, o->html, o->markdown, o->json, o->reference};
+    char *csv = NULL;
+    size_t length = 0;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (*forms[i])
+            return error_report("%s: of a sweep there are only words and --csv", o->directory->path);
+    FILE *figures = text_begin(&csv, &length);
     fprintf(figures, "directory,label," FIGURES_CSV_COLUMNS "\n");
-    for (size_t i = 0; i < options->directories && !status; i++) {
-        fprintf(out, "%s", i ? "\n" : "");
-        status = report_directory(out, figures, options->directory[i]);
-    }
-    text_end(out);
+    int status = sweep_report(out, o->directory->path, figures);
     text_end(figures);
-    if (!status && *options->csv && !instead)
-        status = files_replace_path("csv", options->csv, csv);
-    if (!status) {
-        fputs(instead ? csv : words, stdout);
-        status = files_flush_stdout();
-    }
-    free(words);
+    if (!status && !strcmp(o->csv, "-")) {
+        fputs(csv, stdout);
+        *instead = 1;
+    } else if (!status && *o->csv)
+        status = files_replace_path("csv", o->csv, csv);
     free(csv);
     return status;
 }
+
+/* Nothing is printed, and nothing written, where something cannot be read. */
+static int report_all(const struct report_options *o)
+{
+    struct report_runs runs = {0};
+    char *words = NULL;
+    size_t length = 0, sweeps = 0;
+    int status = 0, instead = 0;
+    FILE *out = text_begin(&words, &length);
+    for (size_t i = 0; i < o->directories; i++)
+        if (!sweep_is(o->directory[i].path))
+            runs_add(&runs, o->directory[i].label, o->directory[i].path, o->directories == 1);
+        else
+            sweeps++;
+    if (sweeps && o->directories > 1)
+        status = error_report("a sweep (launch/sweep.sh) is reported alone: name it as the only directory");
+    else
+        status = sweeps ? report_sweep(o, out, &instead) : report_runs(o, &runs, out, &instead);
+    text_end(out);
+    if (!status && !instead)
+        fputs(words, stdout);
+    if (!status)
+        status = files_flush_stdout();
+    free(words);
+    runs_destroy(&runs);
+    return status;
+}
+
+static const char about[] =
+    "Says where the time of runs goes, from their result directories. Of one run: what it printed, where a step's "
+    "time\n"
+    "goes, and what was found. Of several, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up and\n"
+    "efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; a directory\n"
+    "stands for all runs below it. Of a sweep (launch/sweep.sh): the step times of all points, the best bucket size,\n"
+    "and what is not significantly different from it; also writes sweep.csv there, and data for the pictures.\n";
 
 int run_report(int argc, char *argv[])
 {
@@ -115,21 +293,19 @@ int run_report(int argc, char *argv[])
     if (option_table_parse(&table, argc, argv))
         status = USAGE;
     else if (table.help) {
-        printf(
-            "Usage: " REPORT_SYNOPSIS " [OPTION VALUE]...\n\n"
-            "Prints what a run found, again from its result directory: when it was run, with what command, and the\n"
-            "words it printed. Of a sweep (launch/sweep.sh): the step times of all points, the best bucket size, and\n"
-            "what is not significantly different from it; also writes sweep.csv there, and data for the pictures.\n");
+        printf("Usage: " REPORT_SYNOPSIS " [OPTION VALUE]...\n\n%s", about);
         option_table_help(stdout, &table, table.help);
         printf("\nExit status: 0 fine, 1 something cannot be read or written, 2 the command line is wrong.\n");
     } else if (table.version)
         printf("ddpbench %s\n", version_text());
-    else if (options.directories)
-        status = report_all(&options) ? FAILED : OK;
-    else {
-        error_report("no directory: name the result directories of runs or sweeps; see --help");
+    else if (!options.directories) {
+        error_report("no directory: name the result directories of runs, or a sweep; see --help");
         status = USAGE;
-    }
+    } else if (*options.reference && !*options.candidate) {
+        error_report("--reference %s: needs a --candidate to set beside it", options.reference);
+        status = USAGE;
+    } else
+        status = report_all(&options) ? FAILED : OK;
     if (status)
         fprintf(stderr, "ddpbench: %s\n", error_text());
     free(options.directory);

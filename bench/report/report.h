@@ -2,7 +2,7 @@
 #ifndef BENCH_REPORT_REPORT_H
 #define BENCH_REPORT_REPORT_H
 
-#define REPORT_SYNOPSIS "ddpbench report DIR..." /* without options */
+#define REPORT_SYNOPSIS "ddpbench report [LABEL=]DIR..." /* without options */
 
 /* Prints the results of the runs and sweeps whose directories follow argv[0]; needs no MPI. Returns the exit status:
  * 0, 1 for what cannot be read or written, 2 for a wrong command line. */

@@ -10,9 +10,9 @@
 #include "kernels/error.h"
 #include "report/grid.h"
 #include "report/picture.h"
+#include "report/place.h"
 #include "results/results.h"
 
-#include <ctype.h>
 #include <glob.h>
 #include <math.h>
 #include <stdlib.h>
@@ -66,27 +66,6 @@ static double bucket_of(const cJSON *run, const cJSON *implementation)
                                                                                : bytes / 0x1p20;
 }
 
-/* What joins the ranks: its name, if it was given one, or what sends and between how many hosts; and their machine.
- * What the run does not say is left empty. */
-static void read_place(struct grid_point *point, const cJSON *run)
-{
-    const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run, "derived");
-    const cJSON *gpu = cJSON_GetObjectItemCaseSensitive(derived, "gpu");
-    const cJSON *hosts = cJSON_GetObjectItemCaseSensitive(run, "hosts"), *host = hosts ? hosts->child : NULL;
-    const char *link = json_string(cJSON_GetObjectItemCaseSensitive(run, "environment"), "DDPBENCH_LINK");
-    const char *comm = json_string(derived, "comm");
-    double n = json_number(derived, "host_count");
-    snprintf(point->machine, sizeof point->machine, "%s", json_string(gpu ? gpu : host, gpu ? "name" : "cpu"));
-    if (point->ranks == 1)
-        return;
-    if (*link)
-        snprintf(point->link, sizeof point->link, "%s", link);
-    else if (*comm && n >= 1)
-        snprintf(point->link, sizeof point->link, "%s on %.0f host%s", comm, n, text_plural((size_t)n));
-    for (char *c = point->link; *c; c++)
-        *c = iscntrl((unsigned char)*c) ? ' ' : *c;
-}
-
 /* Puts a run into the grid, at a point whose ranks and model are known, and its figures into sweep.csv. */
 static int take_run(struct grid *grid, FILE *csv, struct grid_point *point, size_t repeat,
                     const struct saved_run *saved)
@@ -103,7 +82,8 @@ static int take_run(struct grid *grid, FILE *csv, struct grid_point *point, size
         point->tensors += (size_t)json_number(collective, "tensors");
     }
     point->buckets = (size_t)cJSON_GetArraySize(collectives);
-    read_place(point, saved->run);
+    place_machine(point->machine, sizeof point->machine, saved->run);
+    place_link(point->link, sizeof point->link, saved->run);
     const struct figure *step = figures_find(&saved->figures, point->implementation, "step", 0);
     const struct figure *tokens = figures_find(&saved->figures, point->implementation, "tokens_per_second", 0);
     if (cJSON_GetArraySize(all) != 1 || !step || !(step->value > 0))

@@ -150,6 +150,22 @@ START_TEST(utf8)
 }
 END_TEST
 
+START_TEST(csv)
+{
+    static const char *const cases[][2] = {
+        {"", ""}, {"a b", "a b"}, {"a,b", "\"a,b\""}, {"say \"x\"", "\"say \"\"x\"\"\""}, {"one\ntwo", "one two"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = NULL;
+        size_t length = 0;
+        FILE *out = text_begin(&text, &length);
+        text_print_csv(out, cases[i][0]);
+        text_end(out);
+        ck_assert_str_eq(text, cases[i][1]);
+        free(text);
+    }
+}
+END_TEST
+
 /* No text can end an element, an attribute or the file. */
 START_TEST(markup)
 {
@@ -186,6 +202,7 @@ int main(void)
     tcase_add_test(all, bytes_in_words);
     tcase_add_test(all, utf8);
     tcase_add_test(all, markup);
+    tcase_add_test(all, csv);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

@@ -1,0 +1,86 @@
+/* analysis.c - what runs say, alone and together. */
+#include "report/analysis.h"
+
+#include "base/json.h"
+#include "report/bottlenecks.h"
+#include "report/document.h"
+#include "report/scaling.h"
+#include "report/sections.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void add_facts(cJSON *document, const struct report_runs *runs)
+{
+    cJSON *list = cJSON_AddArrayToObject(document, "runs");
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        cJSON *row = json_add_row(list);
+        json_add_text(row, "label", run->label);
+        json_add_text(row, "directory", run->directory);
+        json_add_text(row, "problem", run->problem);
+        if (*run->problem)
+            continue;
+        json_add_text(row, "mode", run->mode);
+        json_add_text(row, "time", run->time);
+        json_add_number(row, "ranks", (double)run->ranks);
+        json_add_number(row, "hosts", (double)run->hosts);
+        json_add_text(row, "machine", run->machine);
+        json_add_text(row, "workload", run->workload);
+        json_add_text(row, "subject", run->subject);
+        cJSON_AddItemToObject(row, "figures", figures_json(&run->figures));
+    }
+}
+
+cJSON *analysis_create(const struct report_runs *runs, const char *reference, const char *candidate)
+{
+    char title[160];
+    struct scaling *scaling;
+    struct bottlenecks bottlenecks;
+    size_t scalings = scaling_find(&scaling, runs);
+    bottlenecks_find(&bottlenecks, runs, scaling, scalings);
+    snprintf(title, sizeof title, "Bottleneck analysis of ");
+    if (runs->n == 1)
+        snprintf(title + strlen(title), sizeof title - strlen(title), "%s", runs->item->label);
+    else
+        snprintf(title + strlen(title), sizeof title - strlen(title), "%zu runs", runs->n);
+    cJSON *document = document_create(title);
+    add_facts(document, runs);
+    section_add_summary(document, runs, scaling, scalings, &bottlenecks);
+    section_add_bottlenecks(document, &bottlenecks);
+    section_add_breakdown(document, runs);
+    section_add_scaling(document, scaling, scalings);
+    section_add_buckets(document, runs);
+    section_add_collectives(document, runs);
+    if (*reference)
+        section_add_side_by_side(document, runs, reference, candidate);
+    section_add_recommendations(document, runs, &bottlenecks);
+    section_add_runs(document, runs);
+    bottlenecks_destroy(&bottlenecks);
+    scaling_destroy(scaling, scalings);
+    return document;
+}
+
+static void add_lines(cJSON *document, const cJSON *summary, const char *list)
+{
+    const cJSON *line;
+    cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(summary, list))
+    {
+        const char *text = cJSON_GetStringValue(line);
+        if (text && *text)
+            document_add_paragraph(document, "%s", text);
+    }
+}
+
+void analysis_add_run(cJSON *document, const struct report_run *run)
+{
+    const cJSON *table;
+    document_add_heading(document, 2, "What the run printed");
+    add_lines(document, run->summary, "heading");
+    add_lines(document, run->summary, "answers");
+    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))
+    {
+        if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(table, "detail")))
+            document_add_saved_table(document, table);
+    }
+    add_lines(document, run->summary, "notes");
+}

@@ -1,0 +1,32 @@
+/* place.c - where a run ran, in words. */
+#include "report/place.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+void place_machine(char *text, size_t size, const cJSON *run)
+{
+    const cJSON *gpu = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(run, "derived"), "gpu");
+    const cJSON *hosts = cJSON_GetObjectItemCaseSensitive(run, "hosts"), *host = hosts ? hosts->child : NULL;
+    snprintf(text, size, "%s", json_string(gpu ? gpu : host, gpu ? "name" : "cpu"));
+}
+
+void place_link(char *text, size_t size, const cJSON *run)
+{
+    const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run, "derived");
+    const char *link = json_string(cJSON_GetObjectItemCaseSensitive(run, "environment"), "DDPBENCH_LINK");
+    const char *comm = json_string(derived, "comm");
+    double hosts = json_number(derived, "host_count");
+    *text = 0;
+    if (json_number(derived, "world_size") == 1)
+        return;
+    if (*link)
+        snprintf(text, size, "%s", link);
+    else if (*comm && hosts >= 1)
+        snprintf(text, size, "%s on %.0f host%s", comm, hosts, text_plural((size_t)hosts));
+    for (char *c = text; *c; c++)
+        *c = (char)(iscntrl((unsigned char)*c) ? ' ' : *c);
+}

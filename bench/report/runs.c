@@ -1,0 +1,240 @@
+/* runs.c - reads the runs that a report is about. */
+#include "report/runs.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "kernels/error.h"
+#include "report/place.h"
+#include "results/results.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+const char *const part_name[PARTS] = {"compute", "data loading", "exposed communication", "other"};
+
+/* ---- one run ---- */
+
+/* Which part a phase belongs to. */
+static enum step_part part_of(const char *phase)
+{
+    static const char *const compute[] = {"zero_grad", "forward_pass", "backward_pass", "gradient_clipping_warmup",
+                                          "optimizer_step"};
+    for (size_t i = 0; i < sizeof compute / sizeof *compute; i++)
+        if (!strcmp(phase, compute[i]))
+            return PART_COMPUTE;
+    return !strcmp(phase, "data_loading") ? PART_DATA : !strcmp(phase, "gradient_sync") ? PART_EXPOSED : PART_OTHER;
+}
+
+/* The table of a summary, or NULL. */
+static const cJSON *table_of(const cJSON *summary, const char *key)
+{
+    const cJSON *table;
+    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
+    {
+        if (!strcmp(json_string(table, "key"), key))
+            return table;
+    }
+    return NULL;
+}
+
+/* The means of a profile's phases, which add up to its step. */
+static void read_phases(struct report_run *run)
+{
+    const cJSON *row, *table = table_of(run->summary, "phases");
+    for (int i = 0; i <= PARTS; i++)
+        run->phase_s[i] = table ? 0 : NAN;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(table, "rows"))
+    {
+        const char *name = json_string(row, "name");
+        run->phase_s[strcmp(name, "step") != 0 ? (int)part_of(name) : PARTS] += json_number(row, "mean");
+    }
+}
+
+/* The options that choose the subject, and the implementations with buckets. */
+static void read_implementations(struct report_run *run)
+{
+    const cJSON *one, *all = cJSON_GetObjectItemCaseSensitive(run->run, "implementations");
+    run->sized = allocate((size_t)cJSON_GetArraySize(all) + 1, sizeof *run->sized);
+    cJSON_ArrayForEach(one, all)
+    {
+        const char *name = json_string(one, "name");
+        double bytes = json_number(one, "bucket_bytes");
+        char size[64] = "";
+        if (bytes > 0)
+            snprintf(size, sizeof size, " --bucket-size-mb %.4g", bytes / 0x1p20);
+        if (!strcmp(name, run->subject))
+            snprintf(run->options, sizeof run->options, "--implementations %.60s%s", json_string(one, "strategy"),
+                     size);
+        if (!*size || !strcmp(run->mode, "profile"))
+            continue;
+        snprintf(run->sized[run->sizes].subject, sizeof run->sized->subject, "%s", name);
+        run->sized[run->sizes++].mb = bytes / 0x1p20;
+    }
+}
+
+static void take_facts(struct report_run *run)
+{
+    const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run->run, "derived");
+    const cJSON *c = cJSON_GetObjectItemCaseSensitive(run->run, "configuration");
+    const char *dtype = json_string(derived, "dtype"), *subject = json_string(run->summary, "implementation");
+    snprintf(run->mode, sizeof run->mode, "%s", json_string(run->run, "mode"));
+    snprintf(run->time, sizeof run->time, "%s", json_string(run->run, "time"));
+    run->ranks = (size_t)fmax(0, json_number(derived, "world_size"));
+    run->hosts = (size_t)fmax(0, json_number(derived, "host_count"));
+    run->tokens = json_number(derived, "tokens_per_step");
+    if (isfinite(json_number(c, "d-model")))
+        snprintf(run->workload, sizeof run->workload,
+                 "%.0f layers, d_model %.0f, %.0f heads, d_ff %.0f, vocabulary %.0f, context %.0f, %.20s on %.20s",
+                 json_number(c, "num-layers"), json_number(c, "d-model"), json_number(c, "num-heads"),
+                 json_number(c, "d-ff"), json_number(c, "vocab-size"), json_number(c, "context-length"),
+                 *dtype ? dtype : "fp32", json_string(derived, "device"));
+    place_machine(run->machine, sizeof run->machine, run->run);
+    if (!*subject)
+        subject = json_string(run->summary, !strcmp(run->mode, "tune") ? "best" : "fastest");
+    snprintf(run->subject, sizeof run->subject, "%s", subject);
+    read_implementations(run);
+    read_phases(run);
+    run->findings = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(run->summary, "findings"), 1);
+}
+
+static struct report_run *append(struct report_runs *runs, const char *label, const char *directory)
+{
+    if (!(runs->n & (runs->n - 1))) {
+        size_t room = runs->n ? 2 * runs->n : 1;
+        runs->item = realloc(runs->item, room * sizeof *runs->item);
+        if (!runs->item)
+            FATAL("no memory for %zu runs", room);
+    }
+    struct report_run *run = &runs->item[runs->n++];
+    *run = (struct report_run){.ranks = 0, .tokens = NAN};
+    snprintf(run->label, sizeof run->label, "%.70s", label);
+    snprintf(run->directory, sizeof run->directory, "%.*s", FILES_PATH - 1, directory);
+    return run;
+}
+
+static void add_run(struct report_runs *runs, const char *label, const char *directory, int keep)
+{
+    struct report_run *run = append(runs, label, directory);
+    struct saved_run saved;
+    int failed = results_read(&saved, directory);
+    if (failed)
+        snprintf(run->problem, sizeof run->problem, "%s", error_text());
+    else {
+        run->run = saved.run;
+        run->summary = saved.summary;
+        run->figures = saved.figures;
+        saved = (struct saved_run){0};
+        take_facts(run);
+    }
+    if (!*label)
+        snprintf(run->label, sizeof run->label, "%.70s", json_string(run->run, "label"));
+    if (!keep) {
+        cJSON_Delete(run->run);
+        cJSON_Delete(run->summary);
+        run->run = run->summary = NULL;
+    }
+    saved_run_destroy(&saved);
+}
+
+/* ---- directories ---- */
+
+static int holds_run(const char *directory)
+{
+    char path[FILES_PATH + 16];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/run.json", directory);
+    return !stat(path, &status);
+}
+
+static int visible(const struct dirent *entry)
+{
+    return *entry->d_name != '.';
+}
+
+/* Adds all runs in and below the directory; links are not followed. Returns how many there are. */
+static size_t add_below(struct report_runs *runs, const char *label, const char *directory, int levels, int keep)
+{
+    size_t before = runs->n;
+    struct dirent **entry;
+    if (holds_run(directory)) {
+        add_run(runs, label, directory, keep);
+        return 1;
+    }
+    int n = levels ? scandir(directory, &entry, visible, versionsort) : 0;
+    for (int i = 0; i < n; i++) {
+        char below[FILES_PATH];
+        struct stat status;
+        if (snprintf(below, sizeof below, "%s/%s", directory, entry[i]->d_name) < (int)sizeof below &&
+            !lstat(below, &status) && S_ISDIR(status.st_mode))
+            add_below(runs, label, below, levels - 1, keep);
+        free(entry[i]);
+    }
+    if (n > 0)
+        free(entry);
+    return runs->n - before;
+}
+
+void runs_add(struct report_runs *runs, const char *label, const char *directory, int keep)
+{
+    enum { LEVELS = 4 };
+    char path[FILES_PATH];
+    snprintf(path, sizeof path, "%s", directory);
+    for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+        path[n - 1] = 0;
+    size_t first = runs->n, n = add_below(runs, label, path, LEVELS, keep);
+    if (!n) /* which says what is wrong */
+        add_run(runs, label, path, keep);
+    const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
+    for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++)
+        if (!*run->label) /* from the name of what was given on, and of one run that name alone */
+            snprintf(run->label, sizeof run->label, "%.70s", n > 1 ? run->directory + (name - path) : name);
+}
+
+void runs_destroy(struct report_runs *runs)
+{
+    for (struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        cJSON_Delete(run->run);
+        cJSON_Delete(run->summary);
+        cJSON_Delete(run->findings);
+        free(run->sized);
+        figures_destroy(&run->figures);
+    }
+    free(runs->item);
+    *runs = (struct report_runs){0};
+}
+
+/* ---- where a step's time goes ---- */
+
+int run_breakdown(struct breakdown *b, const struct report_run *run, const char *subject)
+{
+    const struct figure *step = figures_find(&run->figures, subject, "step", 0);
+    int of_profile = !strcmp(run->mode, "profile") && !strcmp(subject, run->subject) && isfinite(run->phase_s[PARTS]);
+    int known = of_profile;
+    *b = (struct breakdown){.low = NAN, .high = NAN};
+    if (of_profile) {
+        const struct figure *phase = figures_find(&run->figures, subject, "forward_pass", 0);
+        memcpy(b->part, run->phase_s, sizeof b->part);
+        b->step = run->phase_s[PARTS];
+        b->n = phase ? phase->n : 0;
+        return 0;
+    }
+    if (!step)
+        return -1;
+    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++) {
+        enum step_part part = part_of(f->name);
+        if (strcmp(f->subject, subject) != 0 || strcmp(f->unit, "s") != 0 || part == PART_OTHER)
+            continue;
+        b->part[part] += f->value;
+        known |= part == PART_COMPUTE;
+    }
+    b->step = step->value;
+    b->low = step->low;
+    b->high = step->high;
+    b->n = step->n;
+    b->part[PART_OTHER] = b->step - b->part[PART_COMPUTE] - b->part[PART_DATA] - b->part[PART_EXPOSED];
+    return known ? 0 : -1;
+}

@@ -1,0 +1,68 @@
+/* runs.h - the runs that a report is about, and what it needs to know of each. */
+#ifndef BENCH_REPORT_RUNS_H
+#define BENCH_REPORT_RUNS_H
+
+#include "base/figures.h"
+#include "base/files.h"
+
+#include <cJSON.h>
+#include <stddef.h>
+
+/* An implementation with buckets. */
+struct sized {
+    char subject[128];
+    double mb; /* MiB */
+};
+
+struct report_run {
+    char label[80];             /* what the reader calls it: of several runs, if they were given as one */
+    char directory[FILES_PATH]; /* where its results are */
+    char problem[400];          /* why it could not be read, and then nothing below is known; "": it could */
+    char mode[16], time[40];
+    char workload[200]; /* model, data type and device as words: runs that differ in them are not compared */
+    char machine[128];  /* what computes */
+    size_t ranks, hosts;
+    double tokens;       /* of a step of all ranks; NAN of an allreduce */
+    char subject[128];   /* the implementation to look at: of a profile the profiled one, of a comparison the best one;
+                            "" where there is none */
+    char options[160];   /* that choose the subject; "" */
+    double phase_s[5];   /* of a profile: the means of PARTS of a step, and the whole; NAN elsewhere */
+    struct sized *sized; /* [sizes], owned: of a comparison */
+    size_t sizes;
+    cJSON *findings;      /* of a profile, as in its summary.json; NULL elsewhere. Owned */
+    cJSON *run, *summary; /* owned; NULL once runs_forget was called */
+    struct figure_list figures;
+};
+
+struct report_runs {
+    struct report_run *item; /* [n], owned */
+    size_t n;
+};
+
+/* Adds the run whose results are in the directory, or all of those below it, at most four levels deep, in the order of
+ * their names. label "": each run's own label, or else the name of its directory. What cannot be read is added with its
+ * problem. `keep`: run and summary stay in memory. */
+void runs_add(struct report_runs *runs, const char *label, const char *directory, int keep);
+
+void runs_destroy(struct report_runs *runs); /* zeroed ones are fine */
+
+/* ---- where a step's time goes ---- */
+
+/* The parts of a step: computation (zero_grad, forward, backward, clipping and optimizer), waiting for data, waiting
+ * for communication that nothing hides (gradient_sync), and the rest (learning rate, checkpoints, and in a comparison
+ * what the slowest rank takes longer than the mean). */
+enum step_part { PART_COMPUTE, PART_DATA, PART_EXPOSED, PART_OTHER, PARTS };
+extern const char *const part_name[PARTS];
+
+/* In seconds; they add up to the step. */
+struct breakdown {
+    double part[PARTS], step;
+    double low, high; /* 95 % interval of the step; NAN */
+    size_t n;         /* samples */
+};
+
+/* Of an implementation of a run: of a profile from the means over the captured steps of all ranks, of a comparison from
+ * the medians, with the rest as `other`. Returns 0; or -1 where the run does not have these figures. */
+int run_breakdown(struct breakdown *breakdown, const struct report_run *run, const char *subject);
+
+#endif

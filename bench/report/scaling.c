@@ -1,0 +1,99 @@
+/* scaling.c - speed-up, efficiency, and what was lost. */
+#include "report/scaling.h"
+
+#include "kernels/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_ranks(const void *a, const void *b)
+{
+    const struct scaling_row *x = a, *y = b;
+    int by_label = strcmp(x->run->label, y->run->label);
+    return x->run->ranks != y->run->ranks ? (x->run->ranks > y->run->ranks) - (x->run->ranks < y->run->ranks)
+           : by_label                     ? by_label
+                                          : strcmp(x->run->directory, y->run->directory);
+}
+
+/* Half of the interval of a step's logarithm; NAN where there is none. */
+static double log_reach(const struct breakdown *b)
+{
+    return b->low > 0 ? 0.5 * log(b->high / b->low) : NAN;
+}
+
+static void compare_with_base(struct scaling_row *row, const struct scaling_row *base)
+{
+    const struct breakdown *b = &row->breakdown, *first = &base->breakdown;
+    double ranks = (double)row->run->ranks / (double)base->run->ranks;
+    row->speedup = row->tokens_s / base->tokens_s;
+    row->efficiency = row->speedup / ranks;
+    double reach = row == base ? NAN : hypot(log_reach(b), log_reach(first));
+    row->low = row->efficiency * exp(-reach);
+    row->high = row->efficiency * exp(reach);
+    row->work = row->run->tokens / base->run->tokens / ranks;
+    row->lost_s = b->step - row->work * first->step;
+    for (int p = 0; p < PARTS; p++)
+        row->lost_part_s[p] = b->part[p] - row->work * first->part[p];
+}
+
+static int alike(const struct report_run *run, const struct report_run *like)
+{
+    return !*run->problem && run->ranks && !strcmp(run->mode, like->mode) && !strcmp(run->workload, like->workload);
+}
+
+/* The runs like number `first`, from there on. */
+static struct scaling scaling_of(const struct report_runs *runs, size_t first)
+{
+    const struct report_run *like = &runs->item[first], *end = runs->item + runs->n;
+    size_t room = 0;
+    for (const struct report_run *run = like; run < end; run++)
+        room += (size_t)alike(run, like);
+    struct scaling s = {.mode = like->mode, .workload = like->workload, .row = allocate(room + 1, sizeof *s.row)};
+    for (const struct report_run *run = like; run < end; run++) {
+        struct scaling_row *row = &s.row[s.n];
+        if (!alike(run, like) || run_breakdown(&row->breakdown, run, run->subject))
+            continue;
+        row->run = run;
+        row->tokens_s = run->tokens / row->breakdown.step;
+        s.n++;
+    }
+    qsort(s.row, s.n, sizeof *s.row, by_ranks);
+    for (size_t i = 0; i < s.n; i++)
+        compare_with_base(&s.row[i], s.row);
+    return s;
+}
+
+static int seen_before(const struct report_runs *runs, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (alike(&runs->item[j], &runs->item[i]))
+            return 1;
+    return 0;
+}
+
+size_t scaling_find(struct scaling **scaling, const struct report_runs *runs)
+{
+    static const char *const modes[] = {"benchmark", "profile"};
+    size_t n = 0;
+    *scaling = allocate(runs->n + 1, sizeof **scaling);
+    for (size_t m = 0; m < sizeof modes / sizeof *modes && !n; m++)
+        for (size_t i = 0; i < runs->n; i++) {
+            const struct report_run *run = &runs->item[i];
+            if (*run->problem || strcmp(run->mode, modes[m]) != 0 || !*run->workload || seen_before(runs, i))
+                continue;
+            struct scaling one = scaling_of(runs, i);
+            if (one.n > 1 && one.row[0].run->ranks < one.row[one.n - 1].run->ranks)
+                (*scaling)[n++] = one;
+            else
+                free(one.row);
+        }
+    return n;
+}
+
+void scaling_destroy(struct scaling *scaling, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(scaling[i].row);
+    free(scaling);
+}

@@ -1,0 +1,181 @@
+/* section_time.c - where the time of a step goes, and how it scales. */
+#include "report/sections.h"
+
+#include "base/text.h"
+#include "kernels/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- where the time goes ---- */
+
+struct time_row {
+    const char *label, *mode, *subject;
+    size_t ranks;
+    struct breakdown breakdown;
+    double interval[2], share[PARTS];
+};
+
+#define FIELD(field) offsetof(struct time_row, field)
+/* clang-format off */
+static const struct column time_columns[] = {
+    {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
+    {"mode", "mode", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
+    {"implementation", "implementation", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
+    {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
+    {"step", "step\nms", COLUMN_REAL, FIELD(breakdown.step), "s", 1e3, 8, 2},
+    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
+    {"compute", "compute\nms", COLUMN_REAL, FIELD(breakdown.part[PART_COMPUTE]), "s", 1e3, 8, 2},
+    {"compute_share", "%", COLUMN_REAL, FIELD(share[PART_COMPUTE]), "1", 100, 5, 1},
+    {"data_loading", "data\nms", COLUMN_REAL, FIELD(breakdown.part[PART_DATA]), "s", 1e3, 7, 2},
+    {"data_loading_share", "%", COLUMN_REAL, FIELD(share[PART_DATA]), "1", 100, 5, 1},
+    {"exposed", "exposed\nms", COLUMN_REAL, FIELD(breakdown.part[PART_EXPOSED]), "s", 1e3, 8, 2},
+    {"exposed_share", "%", COLUMN_REAL, FIELD(share[PART_EXPOSED]), "1", 100, 5, 1},
+    {"other", "other\nms", COLUMN_REAL, FIELD(breakdown.part[PART_OTHER]), "s", 1e3, 7, 2},
+    {"other_share", "%", COLUMN_REAL, FIELD(share[PART_OTHER]), "1", 100, 5, 1},
+    {"n", "n", COLUMN_COUNT, FIELD(breakdown.n), "1", 1, 4, 0},
+};
+/* clang-format on */
+#undef FIELD
+
+/* Appends the row of an implementation of a run, if the run says where its time goes. */
+static size_t add_time(struct time_row *row, const struct report_run *run, const char *subject)
+{
+    *row = (struct time_row){.label = run->label, .mode = run->mode, .subject = subject, .ranks = run->ranks};
+    if (run_breakdown(&row->breakdown, run, subject))
+        return 0;
+    row->interval[0] = row->breakdown.low;
+    row->interval[1] = row->breakdown.high;
+    for (int p = 0; p < PARTS; p++)
+        row->share[p] = row->breakdown.part[p] / row->breakdown.step;
+    return 1;
+}
+
+/* The rows of all implementations of a run, in the order of its figures. Returns how many. */
+static size_t add_implementations(struct time_row *row, const struct report_run *run)
+{
+    size_t n = 0;
+    const char *last = "";
+    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++) {
+        if (!strcmp(f->subject, last) || strcmp(f->name, "step") != 0)
+            continue;
+        last = f->subject;
+        n += add_time(&row[n], run, f->subject);
+    }
+    return n;
+}
+
+void section_add_breakdown(cJSON *document, const struct report_runs *runs)
+{
+    size_t n = 0, room = runs->n == 1 ? runs->item->figures.n : runs->n;
+    struct time_row *row = allocate(room + 1, sizeof *row);
+    if (runs->n == 1)
+        n = add_implementations(row, runs->item);
+    else
+        for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+            n += *run->subject ? add_time(&row[n], run, run->subject) : 0;
+    if (n) {
+        document_add_heading(document, 2, "Where the time goes");
+        document_add_table(
+            document,
+            &(struct table){
+                .key = "where_the_time_goes",
+                .column = time_columns,
+                .columns = sizeof time_columns / sizeof *time_columns,
+                .row = row,
+                .rows = n,
+                .row_bytes = sizeof *row,
+                .shown = 40,
+                .note = "compute: zero_grad, forward, backward, clipping and optimizer. exposed: communication that no "
+                        "computation hides.\nother: the rest of the step. Of a comparison medians over the rounds (n), "
+                        "where the step is that of the slowest\nrank; of a profile means over the captured steps of "
+                        "all ranks.\n"});
+    }
+    free(row);
+}
+
+/* ---- scaling ---- */
+
+struct scaling_line {
+    struct scaling_row row;
+    const char *label, *subject;
+    size_t ranks, hosts;
+    double interval[2], efficiency_interval[2];
+};
+
+#define FIELD(field) offsetof(struct scaling_line, field)
+/* clang-format off */
+static const struct column scaling_columns[] = {
+    {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
+    {"implementation", "implementation", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
+    {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
+    {"hosts", "hosts", COLUMN_COUNT, FIELD(hosts), "1", 1, 5, 0},
+    {"step", "step\nms", COLUMN_REAL, FIELD(row.breakdown.step), "s", 1e3, 8, 2},
+    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
+    {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(row.tokens_s), "1/s", 1, 9, 0},
+    {"speedup", "speed-\nup", COLUMN_REAL, FIELD(row.speedup), "1", 1, 7, 2},
+    {"efficiency", "efficiency\n%", COLUMN_REAL, FIELD(row.efficiency), "1", 100, 10, 1},
+    {"efficiency_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(efficiency_interval), "1", 100, -14, 1},
+};
+static const struct column lost_columns[] = {
+    {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
+    {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
+    {"lost", "lost\nms", COLUMN_REAL, FIELD(row.lost_s), "s", 1e3, 8, 2},
+    {"lost_compute", "slower\ncomputation", COLUMN_REAL, FIELD(row.lost_part_s[PART_COMPUTE]), "s", 1e3, 11, 2},
+    {"lost_data_loading", "data\nloading", COLUMN_REAL, FIELD(row.lost_part_s[PART_DATA]), "s", 1e3, 8, 2},
+    {"lost_exposed", "exposed\ncommunication", COLUMN_REAL, FIELD(row.lost_part_s[PART_EXPOSED]), "s", 1e3, 13, 2},
+    {"lost_other", "other", COLUMN_REAL, FIELD(row.lost_part_s[PART_OTHER]), "s", 1e3, 8, 2},
+};
+/* clang-format on */
+#undef FIELD
+
+static void add_scaling_tables(cJSON *document, const struct scaling_line *line, size_t n)
+{
+    document_add_table(
+        document,
+        &(struct table){.key = "scaling",
+                        .column = scaling_columns,
+                        .columns = sizeof scaling_columns / sizeof *scaling_columns,
+                        .row = line,
+                        .rows = n,
+                        .row_bytes = sizeof *line,
+                        .note = "speed-up: tokens per second, over those of the first row. efficiency: that over the "
+                                "ratio of ranks; its interval\nis from those of both steps, taken as independent.\n"});
+    document_add_table(
+        document,
+        &(struct table){.key = "where_efficiency_is_lost",
+                        .title = "Where efficiency is lost, ms a step",
+                        .column = lost_columns,
+                        .columns = sizeof lost_columns / sizeof *lost_columns,
+                        .row = line + 1,
+                        .rows = n - 1,
+                        .row_bytes = sizeof *line,
+                        .note = "lost: the step, less that of the first row for as many tokens of a rank; the columns "
+                                "behind it add up to it.\nWaiting for a late rank is exposed communication of the "
+                                "others.\n"});
+}
+
+void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings)
+{
+    for (const struct scaling *s = scaling; s < scaling + scalings; s++) {
+        struct scaling_line *line = allocate(s->n, sizeof *line);
+        for (size_t i = 0; i < s->n; i++) {
+            const struct scaling_row *row = &s->row[i];
+            line[i] = (struct scaling_line){*row,
+                                            row->run->label,
+                                            row->run->subject,
+                                            row->run->ranks,
+                                            row->run->hosts,
+                                            {row->breakdown.low, row->breakdown.high},
+                                            {row->low, row->high}};
+        }
+        document_add_heading(document, 2, scalings > 1 ? "Scaling: %s" : "Scaling", s->workload);
+        document_add_paragraph(document, "%s, by %s.", s->workload,
+                               strcmp(s->mode, "profile") != 0 ? "the best implementation of each run"
+                                                               : "the profiled implementation");
+        add_scaling_tables(document, line, s->n);
+        free(line);
+    }
+}

@@ -1,0 +1,32 @@
+/* sections.h - the parts of a report, each added to a document with its tables and pictures where there is something to
+ * say, and left out where there is not. */
+#ifndef BENCH_REPORT_SECTIONS_H
+#define BENCH_REPORT_SECTIONS_H
+
+#include "report/bottlenecks.h"
+#include "report/document.h"
+#include "report/scaling.h"
+
+/* What a reader in a hurry takes away: the step or the efficiency, and the costliest bottleneck with its remedy. */
+void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
+                         size_t scalings, const struct bottlenecks *bottlenecks);
+void section_add_bottlenecks(cJSON *document, const struct bottlenecks *bottlenecks);
+
+/* Of one run all implementations, of several the subject of each. */
+void section_add_breakdown(cJSON *document, const struct report_runs *runs);
+void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings);
+void section_add_buckets(cJSON *document, const struct report_runs *runs);
+void section_add_collectives(cJSON *document, const struct report_runs *runs);
+
+/* The figures of two labels side by side. */
+void section_add_side_by_side(cJSON *document, const struct report_runs *runs, const char *reference,
+                              const char *candidate);
+
+/* What to do: which implementation to use, and the advice of the bottlenecks, each once. */
+void section_add_recommendations(cJSON *document, const struct report_runs *runs,
+                                 const struct bottlenecks *bottlenecks);
+
+/* What was read, and what could not be. */
+void section_add_runs(cJSON *document, const struct report_runs *runs);
+
+#endif
