@@ -1,0 +1,283 @@
+/* test_analysis.c - where the time goes, scaling and bottlenecks, of runs whose figures are known. */
+#include "base/json.h"
+#include "report/bottlenecks.h"
+#include "report/scaling.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 8 };
+static struct report_runs runs;
+static struct scaling *scaling;
+static size_t scalings;
+static struct bottlenecks found;
+
+static void setup(void)
+{
+    runs = (struct report_runs){.item = calloc(MOST, sizeof *runs.item)};
+}
+
+static void teardown(void)
+{
+    bottlenecks_destroy(&found);
+    scaling_destroy(scaling, scalings);
+    runs_destroy(&runs);
+}
+
+static void analyse(void)
+{
+    scalings = scaling_find(&scaling, &runs);
+    bottlenecks_find(&found, &runs, scaling, scalings);
+}
+
+static struct report_run *add_run(const char *mode, const char *label, size_t ranks, double tokens)
+{
+    struct report_run *run = &runs.item[runs.n++];
+    ck_assert_uint_le(runs.n, MOST);
+    *run = (struct report_run){.ranks = ranks, .hosts = 1, .tokens = tokens};
+    strcpy(run->mode, mode);
+    strcpy(run->label, label);
+    strcpy(run->subject, "ddp");
+    strcpy(run->workload, "a model");
+    for (int i = 0; i <= PARTS; i++)
+        run->phase_s[i] = NAN;
+    return run;
+}
+
+static void add_figure(struct report_run *run, const char *subject, const char *name, double value, double low,
+                       double high)
+{
+    struct figure figure = {.value = value, .low = low, .high = high, .n = 10};
+    strcpy(figure.subject, subject);
+    strcpy(figure.name, name);
+    strcpy(figure.unit, "s");
+    figures_add(&run->figures, &figure);
+}
+
+/* A comparison in which ddp takes these milliseconds, the step within 10 % up and down. */
+static struct report_run *add_steps(const char *label, size_t ranks, double tokens, double forward, double backward,
+                                    double data, double sync, double step)
+{
+    struct report_run *run = add_run("benchmark", label, ranks, tokens);
+    add_figure(run, "none", "step", 1, NAN, NAN);
+    add_figure(run, "ddp", "step", 1e-3 * step, 1e-3 * step / 1.1, 1e-3 * step * 1.1);
+    add_figure(run, "ddp", "step_p95", 1, NAN, NAN);
+    add_figure(run, "ddp", "forward_pass", 1e-3 * forward, NAN, NAN);
+    add_figure(run, "ddp", "backward_pass", 1e-3 * backward, NAN, NAN);
+    add_figure(run, "ddp", "data_loading", 1e-3 * data, NAN, NAN);
+    add_figure(run, "ddp", "gradient_sync", 1e-3 * sync, NAN, NAN);
+    add_figure(run, "ddp", "lr_scheduling", 1e-5, NAN, NAN);
+    add_figure(run, "none", "forward_pass", 5, NAN, NAN);
+    return run;
+}
+
+static void add_finding(struct report_run *run, const char *name, const char *level, double gain)
+{
+    if (!run->findings)
+        run->findings = cJSON_CreateArray();
+    cJSON *row = json_add_row(run->findings);
+    json_add_text(row, "name", name);
+    json_add_text(row, "level", level);
+    json_add_number(row, "gain", gain);
+    json_add_text(row, "text", "rank 1 is late");
+    json_add_text(row, "advice", "look at it");
+}
+
+static struct report_run *add_profile(const char *label, size_t ranks, double step_ms)
+{
+    static const double share[PARTS] = {0.5, 0.1, 0.3, 0.1};
+    struct report_run *run = add_run("profile", label, ranks, 100 * (double)ranks);
+    for (int p = 0; p < PARTS; p++)
+        run->phase_s[p] = 1e-3 * step_ms * share[p];
+    run->phase_s[PARTS] = 1e-3 * step_ms;
+    add_figure(run, "ddp", "step", 7, NAN, NAN);
+    add_figure(run, "ddp", "forward_pass", 7, NAN, NAN);
+    return run;
+}
+
+/* ---- where the time goes ---- */
+
+START_TEST(parts_add_up_to_the_step)
+{
+    struct breakdown b;
+    const struct report_run *run = add_steps("a", 2, 100, 3, 5, 0.5, 1, 10);
+    ck_assert_int_eq(run_breakdown(&b, run, "ddp"), 0);
+    ck_assert_double_eq_tol(b.part[PART_COMPUTE], 8e-3, 1e-12);
+    ck_assert_double_eq_tol(b.part[PART_DATA], 0.5e-3, 1e-12);
+    ck_assert_double_eq_tol(b.part[PART_EXPOSED], 1e-3, 1e-12);
+    ck_assert_double_eq_tol(b.part[PART_OTHER], 0.5e-3, 1e-12);
+    ck_assert_double_eq_tol(b.step, 10e-3, 1e-12);
+    ck_assert_double_eq_tol(b.high, 11e-3, 1e-12);
+    ck_assert_uint_eq(b.n, 10);
+    ck_assert_int_eq(run_breakdown(&b, run, "absent"), -1);
+}
+END_TEST
+
+START_TEST(of_a_profile_they_are_those_of_its_phases)
+{
+    struct breakdown b;
+    ck_assert_int_eq(run_breakdown(&b, add_profile("a", 2, 10), "ddp"), 0);
+    ck_assert_double_eq_tol(b.step, 10e-3, 1e-12);
+    ck_assert_double_eq_tol(b.part[PART_EXPOSED], 3e-3, 1e-12);
+    ck_assert(isnan(b.low));
+}
+END_TEST
+
+/* ---- scaling ---- */
+
+/* As many tokens on each rank: steps of 10, 12.5 and 20 ms. */
+START_TEST(weak_scaling)
+{
+    static const double efficiency[] = {1, 0.8, 0.5}, speedup[] = {1, 1.6, 2};
+    add_steps("4node", 4, 400, 3, 6, 0, 10, 20);
+    add_steps("1node", 1, 100, 3, 6, 0, 0, 10);
+    add_steps("2node", 2, 200, 3, 7, 0, 1, 12.5);
+    analyse();
+    ck_assert_uint_eq(scalings, 1);
+    ck_assert_uint_eq(scaling->n, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct scaling_row *row = &scaling->row[i];
+        double sum = 0;
+        ck_assert_uint_eq(row->run->ranks, (size_t)1 << i);
+        ck_assert_double_eq_tol(row->efficiency, efficiency[i], 1e-9);
+        ck_assert_double_eq_tol(row->speedup, speedup[i], 1e-9);
+        ck_assert_double_eq_tol(row->work, 1, 1e-12);
+        for (int p = 0; p < PARTS; p++)
+            sum += row->lost_part_s[p];
+        ck_assert_double_eq_tol(sum, row->lost_s, 1e-12);
+    }
+    const struct scaling_row *two = &scaling->row[1];
+    ck_assert_double_eq_tol(two->lost_s, 2.5e-3, 1e-12);
+    ck_assert_double_eq_tol(two->lost_part_s[PART_COMPUTE], 1e-3, 1e-12);
+    ck_assert_double_eq_tol(two->lost_part_s[PART_EXPOSED], 1e-3, 1e-12);
+    /* both steps are known within a factor of 1.1 */
+    ck_assert_double_eq_tol(two->low, 0.8 * exp(-sqrt(2) * log(1.1)), 1e-9);
+    ck_assert_double_eq_tol(two->high, 0.8 * exp(sqrt(2) * log(1.1)), 1e-9);
+    ck_assert(isnan(scaling->row[0].low));
+}
+END_TEST
+
+/* As many tokens in all: a step on 2 ranks should take half as long. */
+START_TEST(strong_scaling)
+{
+    add_steps("1", 1, 100, 3, 6, 0, 0, 10);
+    add_steps("2", 2, 100, 2, 3, 0, 1, 6.25);
+    analyse();
+    ck_assert_double_eq_tol(scaling->row[1].speedup, 1.6, 1e-9);
+    ck_assert_double_eq_tol(scaling->row[1].efficiency, 0.8, 1e-9);
+    ck_assert_double_eq_tol(scaling->row[1].work, 0.5, 1e-12);
+    ck_assert_double_eq_tol(scaling->row[1].lost_s, 1.25e-3, 1e-12);
+    ck_assert_double_eq_tol(scaling->row[1].lost_part_s[PART_COMPUTE], 0.5e-3, 1e-12);
+}
+END_TEST
+
+START_TEST(only_what_can_be_compared)
+{
+    add_steps("a", 1, 100, 3, 6, 0, 0, 10);
+    strcpy(add_steps("b", 2, 200, 3, 6, 0, 0, 10)->workload, "another model");
+    strcpy(add_steps("c", 4, 400, 3, 6, 0, 0, 10)->problem, "has not finished");
+    add_steps("d", 1, 100, 3, 6, 0, 0, 10);
+    analyse();
+    ck_assert_uint_eq(scalings, 0);
+}
+END_TEST
+
+START_TEST(profiles_where_there_are_no_comparisons)
+{
+    add_profile("a", 1, 10);
+    add_profile("b", 2, 20);
+    analyse();
+    ck_assert_uint_eq(scalings, 1);
+    ck_assert_str_eq(scaling->mode, "profile");
+    ck_assert_double_eq_tol(scaling->row[1].efficiency, 0.5, 1e-9);
+}
+END_TEST
+
+/* ---- bottlenecks ---- */
+
+START_TEST(the_costliest_first)
+{
+    struct report_run *profile = add_profile("2node", 2, 50);
+    add_finding(profile, "device_busy", "high", NAN);
+    add_finding(profile, "data_loading", "note", 0.004);
+    add_finding(profile, "straggler", "warning", 0.010);
+    add_finding(profile, "collectives", "note", NAN);
+    add_figure(add_steps("1node", 2, 200, 3, 6, 0, 0, 12), "ddp", "sync_cost", 0.005, 0.001, 0.009);
+    analyse();
+    static const char *const order[] = {"straggler", "communication", "data_loading", "device_busy", "collectives"};
+    ck_assert_uint_eq(found.n, 5);
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_str_eq(found.item[i].name, order[i]);
+    ck_assert_double_eq_tol(found.item[0].share, 0.2, 1e-9);
+    ck_assert_str_eq(found.item[0].run->label, "2node");
+    ck_assert_str_eq(found.item[0].level, "warning");
+    ck_assert_str_eq(found.item[0].advice, "look at it");
+    ck_assert_double_eq_tol(found.item[1].low, 0.001, 1e-12);
+    ck_assert_str_eq(found.item[1].level, "high"); /* 5 of 12 ms */
+}
+END_TEST
+
+START_TEST(communication_is_named_once)
+{
+    struct report_run *profile = add_profile("2node", 2, 50);
+    add_finding(profile, "exposed_communication", "warning", 0.010);
+    add_figure(add_steps("2node", 2, 200, 3, 6, 0, 0, 12), "ddp", "sync_cost", 0.005, 0.001, 0.009);
+    analyse();
+    ck_assert_uint_eq(found.n, 1);
+    ck_assert_str_eq(found.item[0].name, "exposed_communication");
+}
+END_TEST
+
+START_TEST(what_may_be_nothing_is_no_bottleneck)
+{
+    add_figure(add_steps("a", 2, 200, 3, 6, 0.9, 0, 12), "ddp", "sync_cost", 0.005, -0.001, 0.009);
+    analyse();
+    ck_assert_uint_eq(found.n, 0);
+}
+END_TEST
+
+START_TEST(data_loading_of_a_comparison)
+{
+    add_steps("a", 2, 200, 3, 6, 2, 0, 12);
+    analyse();
+    ck_assert_uint_eq(found.n, 1);
+    ck_assert_str_eq(found.item[0].name, "data_loading");
+    ck_assert_double_eq_tol(found.item[0].lost_s, 2e-3, 1e-12);
+}
+END_TEST
+
+START_TEST(computation_that_is_slower_on_more_ranks)
+{
+    add_steps("1node", 1, 100, 3, 6, 0, 0, 10);
+    add_steps("2node", 2, 200, 3, 6.4, 0, 0, 10.4);
+    add_steps("4node", 4, 400, 4, 8, 0, 0, 13);
+    analyse();
+    ck_assert_uint_eq(found.n, 1);
+    ck_assert_str_eq(found.item[0].name, "slower_computation");
+    ck_assert_str_eq(found.item[0].run->label, "4node");
+    ck_assert_double_eq_tol(found.item[0].lost_s, 3e-3, 1e-12);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("analysis");
+    TCase *tcase = tcase_create("all");
+    suite_add_tcase(suite, tcase);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, parts_add_up_to_the_step);
+    tcase_add_test(tcase, of_a_profile_they_are_those_of_its_phases);
+    tcase_add_test(tcase, weak_scaling);
+    tcase_add_test(tcase, strong_scaling);
+    tcase_add_test(tcase, only_what_can_be_compared);
+    tcase_add_test(tcase, profiles_where_there_are_no_comparisons);
+    tcase_add_test(tcase, the_costliest_first);
+    tcase_add_test(tcase, communication_is_named_once);
+    tcase_add_test(tcase, what_may_be_nothing_is_no_bottleneck);
+    tcase_add_test(tcase, data_loading_of_a_comparison);
+    tcase_add_test(tcase, computation_that_is_slower_on_more_ranks);
+    return suite_run(suite);
+}
