@@ -1,6 +1,8 @@
 /* section_sizes.c - what depends on a size: the step on the bucket size, a collective on its bytes. */
 #include "report/sections.h"
 
+#include "base/chart.h"
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -67,6 +69,44 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
     return n;
 }
 
+enum { SERIES = 6 }; /* colours that are told apart, and lines that a reader can follow */
+
+/* A line for each run of at least two sizes; rows of a run stand together. */
+static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
+{
+    struct chart_point *point = allocate(n + 1, sizeof *point);
+    struct chart_series series[SERIES];
+    size_t lines = 0;
+    char title[300] = "The shortest step is at";
+    for (size_t first = 0, end; first < n && lines < SERIES; first = end) {
+        for (end = first; end < n && row[end].label == row[first].label; end++) {
+            point[end] = (struct chart_point){row[end].mb,
+                                              1e3 * row[end].step,
+                                              1e3 * row[end].interval[0],
+                                              1e3 * row[end].interval[1],
+                                              *row[end].mark ? CHART_BEST : CHART_PLAIN,
+                                              NULL};
+            if (*row[end].mark)
+                snprintf(title + strlen(title), sizeof title - strlen(title), "%s %.3g MiB (%.60s)", lines ? "," : "",
+                         row[end].mb, row[end].label);
+        }
+        if (end - first > 1) {
+            series[lines] = (struct chart_series){row[first].label, &point[first], end - first, (int)lines,
+                                                  CHART_LINE | CHART_POINTS};
+            lines++;
+        }
+    }
+    document_add_picture(
+        document, "bucket-sizes", title,
+        chart_xy(
+            &(struct chart_words){title, "Medians over the rounds with 95 % intervals; ringed: the shortest", NULL},
+            &(struct chart_xy){.x = {.title = "bucket size, MiB", .scale = CHART_LOG2},
+                               .y = {.title = "ms a step"},
+                               .series = series,
+                               .n_series = lines}));
+    free(point);
+}
+
 void section_add_buckets(cJSON *document, const struct report_runs *runs)
 {
     size_t room = 0, n = 0, most = 0;
@@ -80,6 +120,7 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
     }
     if (most > 1) {
         document_add_heading(document, 2, "Bucket sizes");
+        draw_buckets(document, row, n);
         document_add_table(document,
                            &(struct table){.key = "bucket_sizes_of_runs",
                                            .column = size_columns,
@@ -96,6 +137,7 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
 /* ---- collectives ---- */
 
 struct collective_row {
+    const struct report_run *run;
     const char *label, *subject;
     size_t ranks;
     double bytes, time, interval[2], algbw, busbw, share;
@@ -123,6 +165,61 @@ static double value_of(const struct report_run *run, const struct figure *like, 
     return f ? f->value : NAN;
 }
 
+/* Those of one run and collective together, by size. */
+static int by_collective(const void *a, const void *b)
+{
+    const struct collective_row *x = a, *y = b;
+    int by_subject = strcmp(x->subject, y->subject);
+    return x->run != y->run ? (x->run > y->run) - (x->run < y->run)
+           : by_subject     ? by_subject
+                            : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* Draws time, or with `bandwidth` busbw, of each collective of each run; rows of one stand together. */
+static void draw_collectives(cJSON *document, const struct collective_row *row, size_t n, int bandwidth)
+{
+    struct chart_point *point = allocate(n + 1, sizeof *point);
+    struct chart_series series[SERIES];
+    char name[SERIES][200], title[200], time[CELL], size[CELL];
+    const struct collective_row *best = row;
+    size_t lines = 0;
+    for (size_t first = 0, end; first < n && lines < SERIES; first = end, lines++) {
+        for (end = first; end < n && row[end].run == row[first].run && !strcmp(row[end].subject, row[first].subject);
+             end++) {
+            const struct collective_row *r = &row[end];
+            point[end] = (struct chart_point){
+                r->bytes, bandwidth ? 1e-9 * r->busbw : 1e6 * r->time, NAN, NAN, CHART_PLAIN, NULL};
+            if (!bandwidth) {
+                point[end].low = 1e6 * r->interval[0];
+                point[end].high = 1e6 * r->interval[1];
+            }
+            best = bandwidth ? (r->busbw > best->busbw ? r : best) : r->time < best->time ? r : best;
+        }
+        const char *placement = strrchr(row[first].subject, ' ');
+        snprintf(name[lines], sizeof name[lines], "%.60s, %.60s", row[first].label,
+                 placement ? placement + 1 : row[first].subject);
+        series[lines] =
+            (struct chart_series){name[lines], &point[first], end - first, (int)lines, CHART_LINE | CHART_POINTS};
+    }
+    if (bandwidth)
+        snprintf(title, sizeof title, "Bus bandwidth reaches %s at %s",
+                 text_value_like(time, best->busbw, "B/s", best->busbw), text_bytes(size, best->bytes));
+    else
+        snprintf(title, sizeof title, "The shortest call takes %s, at %s",
+                 text_value_like(time, best->time, "s", best->time), text_bytes(size, best->bytes));
+    document_add_picture(
+        document, bandwidth ? "collectives-bandwidth" : "collectives-time", title,
+        chart_xy(&(struct chart_words){title,
+                                       bandwidth ? "GB/s, as nccl-tests define it" : "Medians with 95 % intervals",
+                                       NULL},
+                 &(struct chart_xy){.x = {.title = "bytes", .scale = CHART_LOG2, .is_bytes = 1},
+                                    .y = {.title = bandwidth ? "busbw, GB/s" : "time, us",
+                                          .scale = bandwidth ? CHART_LINEAR : CHART_LOG10},
+                                    .series = series,
+                                    .n_series = lines}));
+    free(point);
+}
+
 void section_add_collectives(cJSON *document, const struct report_runs *runs)
 {
     size_t room = 0, n = 0;
@@ -132,7 +229,8 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
         for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
             if (!strcmp(run->mode, "allreduce") && !strcmp(f->name, "time"))
-                row[n++] = (struct collective_row){run->label,
+                row[n++] = (struct collective_row){run,
+                                                   run->label,
                                                    f->subject,
                                                    run->ranks,
                                                    f->bytes,
@@ -142,7 +240,10 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
                                                    value_of(run, f, "busbw"),
                                                    value_of(run, f, "nominal_share")};
     if (n) {
+        qsort(row, n, sizeof *row, by_collective);
         document_add_heading(document, 2, "Collectives");
+        draw_collectives(document, row, n, 0);
+        draw_collectives(document, row, n, 1);
         document_add_table(document, &(struct table){.key = "collectives_of_runs",
                                                      .column = collective_columns,
                                                      .columns = sizeof collective_columns / sizeof *collective_columns,

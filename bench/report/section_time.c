@@ -1,6 +1,8 @@
 /* section_time.c - where the time of a step goes, and how it scales. */
 #include "report/sections.h"
 
+#include "base/chart.h"
+#include "base/svg.h"
 #include "base/text.h"
 #include "kernels/error.h"
 
@@ -67,6 +69,36 @@ static size_t add_implementations(struct time_row *row, const struct report_run 
     return n;
 }
 
+static void draw_time(cJSON *document, const struct time_row *row, size_t n)
+{
+    enum { BARS = 24 };
+    static const struct chart_name parts[PARTS] = {[PART_COMPUTE] = {"compute", 0},
+                                                   [PART_DATA] = {"data loading", 2},
+                                                   [PART_EXPOSED] = {"exposed communication", 1},
+                                                   [PART_OTHER] = {"other", SVG_GREY}};
+    struct chart_bar bar[BARS];
+    double part[BARS][PARTS], most = 0;
+    char label[BARS][160], title[260], note[80] = "";
+    size_t bars = n < BARS ? n : BARS, of = 0;
+    for (size_t i = 0; i < bars; i++) {
+        const struct breakdown *b = &row[i].breakdown;
+        snprintf(label[i], sizeof label[i], "%s%s%s", row[i].label, *row[i].label ? ", " : "", row[i].subject);
+        for (int p = 0; p < PARTS; p++)
+            part[i][p] = 1e3 * b->part[p];
+        bar[i] = (struct chart_bar){label[i], part[i], 1e3 * b->step, 1e3 * b->low, 1e3 * b->high, b->n};
+        if (row[i].share[PART_EXPOSED] > most) {
+            most = row[i].share[PART_EXPOSED];
+            of = i;
+        }
+    }
+    snprintf(title, sizeof title, "Exposed communication takes up to %.0f %% of a step (%s)", 100 * most, label[of]);
+    if (bars < n)
+        snprintf(note, sizeof note, "%zu more are in the table.", n - bars);
+    document_add_picture(document, "step-breakdown", title,
+                         chart_bars(&(struct chart_words){title, "ms a step, with the 95 % interval of the step", note},
+                                    bar, bars, parts, PARTS));
+}
+
 void section_add_breakdown(cJSON *document, const struct report_runs *runs)
 {
     size_t n = 0, room = runs->n == 1 ? runs->item->figures.n : runs->n;
@@ -78,6 +110,7 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
             n += *run->subject ? add_time(&row[n], run, run->subject) : 0;
     if (n) {
         document_add_heading(document, 2, "Where the time goes");
+        draw_time(document, row, n);
         document_add_table(
             document,
             &(struct table){
@@ -157,6 +190,35 @@ static void add_scaling_tables(cJSON *document, const struct scaling_line *line,
                                 "others.\n"});
 }
 
+static void draw_scaling(cJSON *document, const struct scaling *s, size_t number)
+{
+    struct chart_point *measured = allocate(s->n, sizeof *measured), *ideal = allocate(s->n, sizeof *ideal);
+    char title[160], name[40], subtitle[300];
+    const struct scaling_row *last = &s->row[s->n - 1];
+    for (size_t i = 0; i < s->n; i++) {
+        const struct scaling_row *row = &s->row[i];
+        double ranks = (double)row->run->ranks, factor = ranks / (double)s->row->run->ranks;
+        measured[i] =
+            (struct chart_point){ranks, row->speedup, row->low * factor, row->high * factor, CHART_PLAIN, NULL};
+        ideal[i] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN, NULL};
+    }
+    const struct chart_series series[] = {
+        {.name = "ideal", .point = ideal, .n = s->n, .colour = SVG_GREY, .draw = CHART_LINE | CHART_DASHED},
+        {.name = "measured", .point = measured, .n = s->n, .colour = 0, .draw = CHART_LINE | CHART_POINTS}};
+    snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency, last->run->ranks);
+    snprintf(name, sizeof name, number ? "scaling-%zu" : "scaling", number + 1);
+    snprintf(subtitle, sizeof subtitle, "Tokens per second over those of %zu rank%s, with 95 %% intervals; %s",
+             s->row->run->ranks, text_plural(s->row->run->ranks), s->workload);
+    document_add_picture(document, name, title,
+                         chart_xy(&(struct chart_words){title, subtitle, NULL},
+                                  &(struct chart_xy){.x = {.title = "ranks", .scale = CHART_LOG2},
+                                                     .y = {.title = "speed-up"},
+                                                     .series = series,
+                                                     .n_series = 2}));
+    free(measured);
+    free(ideal);
+}
+
 void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings)
 {
     for (const struct scaling *s = scaling; s < scaling + scalings; s++) {
@@ -175,6 +237,7 @@ void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t 
         document_add_paragraph(document, "%s, by %s.", s->workload,
                                strcmp(s->mode, "profile") != 0 ? "the best implementation of each run"
                                                                : "the profiled implementation");
+        draw_scaling(document, s, (size_t)(s - scaling));
         add_scaling_tables(document, line, s->n);
         free(line);
     }
