@@ -10,27 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add_facts(cJSON *document, const struct report_runs *runs)
-{
-    cJSON *list = cJSON_AddArrayToObject(document, "runs");
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        cJSON *row = json_add_row(list);
-        json_add_text(row, "label", run->label);
-        json_add_text(row, "directory", run->directory);
-        json_add_text(row, "problem", run->problem);
-        if (*run->problem)
-            continue;
-        json_add_text(row, "mode", run->mode);
-        json_add_text(row, "time", run->time);
-        json_add_number(row, "ranks", (double)run->ranks);
-        json_add_number(row, "hosts", (double)run->hosts);
-        json_add_text(row, "machine", run->machine);
-        json_add_text(row, "workload", run->workload);
-        json_add_text(row, "subject", run->subject);
-        cJSON_AddItemToObject(row, "figures", figures_json(&run->figures));
-    }
-}
-
 cJSON *analysis_create(const struct report_runs *runs, const char *reference, const char *candidate)
 {
     char title[160];
@@ -44,7 +23,6 @@ cJSON *analysis_create(const struct report_runs *runs, const char *reference, co
     else
         snprintf(title + strlen(title), sizeof title - strlen(title), "%zu runs", runs->n);
     cJSON *document = document_create(title);
-    add_facts(document, runs);
     section_add_summary(document, runs, scaling, scalings, &bottlenecks);
     section_add_bottlenecks(document, &bottlenecks);
     section_add_breakdown(document, runs);

@@ -4,8 +4,8 @@
 
 #include "report/runs.h"
 
-/* A document on the runs, with {label, directory, mode, ranks, hosts, problem, figures} of each as its "runs". With a
- * reference and a candidate, "" for none, these two labels are set side by side. The caller owns it. */
+/* A document on the runs. With a reference and a candidate, "" for none, these two labels are set side by side. The
+ * caller owns it. */
 cJSON *analysis_create(const struct report_runs *runs, const char *reference, const char *candidate);
 
 /* Adds all that a run printed: its heading, answers, tables and notes. */

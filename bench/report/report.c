@@ -82,47 +82,90 @@ static int take_word(void *context, const char *word)
 
 /* What a report is printed as. */
 struct form {
-    void (*print)(FILE *out, const cJSON *document);
+    void (*print)(FILE *out, const cJSON *document, const struct report_runs *runs);
     const char *option, *path; /* which named the file; "": not asked for */
     const char *file;          /* in --output */
 };
 
-/* The document without its pictures, which the other forms have. */
-static void print_json(FILE *out, const cJSON *document)
+/* A run as JSON: {label, directory, problem}, and if it has none {mode, ..., figures}. The caller owns it. */
+static cJSON *run_json(const struct report_run *run)
 {
-    cJSON *copy = cJSON_Duplicate(document, 1), *block;
-    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(copy, "blocks"))
-    {
-        cJSON_DeleteItemFromObjectCaseSensitive(block, "svg");
-    }
-    char *text = cJSON_Print(copy);
-    if (!text)
-        FATAL("no memory for the report as JSON");
-    fprintf(out, "%s\n", text);
-    cJSON_free(text);
-    cJSON_Delete(copy);
+    cJSON *json = cJSON_CreateObject();
+    json_add_text(json, "label", run->label);
+    json_add_text(json, "directory", run->directory);
+    json_add_text(json, "problem", run->problem);
+    if (*run->problem)
+        return json;
+    json_add_text(json, "mode", run->mode);
+    json_add_text(json, "time", run->time);
+    json_add_number(json, "ranks", (double)run->ranks);
+    json_add_number(json, "hosts", (double)run->hosts);
+    json_add_text(json, "machine", run->machine);
+    json_add_text(json, "workload", run->workload);
+    json_add_text(json, "subject", run->subject);
+    cJSON_AddItemToObject(json, "figures", figures_json(&run->figures));
+    return json;
 }
 
-static void print_csv(FILE *out, const cJSON *document)
+/* Prints an item of a list, and deletes it. */
+static void print_item(FILE *out, cJSON *item, int first)
 {
-    const cJSON *run;
-    fprintf(out, "directory,label," FIGURES_CSV_COLUMNS "\n");
-    cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(document, "runs"))
+    char *text = cJSON_PrintUnformatted(item);
+    if (!text)
+        FATAL("no memory for the report as JSON");
+    fprintf(out, "%s\n%s", first ? "" : ",", text);
+    cJSON_free(text);
+    cJSON_Delete(item);
+}
+
+/* {title, blocks, runs}, piece by piece, since there may be many runs; without the pictures, which other forms have. */
+static void print_json(FILE *out, const cJSON *document, const struct report_runs *runs)
+{
+    const cJSON *block, *blocks = cJSON_GetObjectItemCaseSensitive(document, "blocks");
+    cJSON *title = json_text(json_string(document, "title"));
+    fprintf(out, "{\"title\":");
+    print_item(out, title, 1);
+    fprintf(out, ",\n\"blocks\": [");
+    cJSON_ArrayForEach(block, blocks)
     {
-        struct figure_list figures = {0};
+        cJSON *copy = cJSON_Duplicate(block, 1);
+        cJSON_DeleteItemFromObjectCaseSensitive(copy, "svg");
+        print_item(out, copy, block == blocks->child);
+    }
+    fprintf(out, "],\n\"runs\": [");
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        print_item(out, run_json(run), run == runs->item);
+    fprintf(out, "]}\n");
+}
+
+static void print_csv(FILE *out, const cJSON *document, const struct report_runs *runs)
+{
+    (void)document;
+    fprintf(out, "directory,label," FIGURES_CSV_COLUMNS "\n");
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         char *begin = NULL;
         size_t length = 0;
         FILE *fields = text_begin(&begin, &length);
-        text_print_csv(fields, json_string(run, "directory"));
+        text_print_csv(fields, run->directory);
         fputc(',', fields);
-        text_print_csv(fields, json_string(run, "label"));
+        text_print_csv(fields, run->label);
         fputc(',', fields);
         text_end(fields);
-        if (!figures_read(&figures, "report", cJSON_GetObjectItemCaseSensitive(run, "figures")))
-            figures_print_csv(out, &figures, begin);
-        figures_destroy(&figures);
+        figures_print_csv(out, &run->figures, begin);
         free(begin);
     }
+}
+
+static void print_html(FILE *out, const cJSON *document, const struct report_runs *runs)
+{
+    (void)runs;
+    document_print_html(out, document);
+}
+
+static void print_markdown(FILE *out, const cJSON *document, const struct report_runs *runs)
+{
+    (void)runs;
+    document_print_markdown(out, document);
 }
 
 static int write_pictures(const char *directory, const cJSON *document)
@@ -142,7 +185,8 @@ static int write_pictures(const char *directory, const cJSON *document)
 }
 
 /* Writes one form where it was asked for; sets *instead if it went to the standard output. */
-static int write_form(const struct form *form, const char *output, const cJSON *document, int *instead)
+static int write_form(const struct form *form, const char *output, const cJSON *document,
+                      const struct report_runs *runs, int *instead)
 {
     char *text = NULL;
     size_t length = 0;
@@ -150,7 +194,7 @@ static int write_form(const struct form *form, const char *output, const cJSON *
     if (!*form->path && !*output)
         return 0;
     FILE *out = text_begin(&text, &length);
-    form->print(out, document);
+    form->print(out, document, runs);
     text_end(out);
     if (!strcmp(form->path, "-")) {
         fputs(text, stdout);
@@ -163,15 +207,16 @@ static int write_form(const struct form *form, const char *output, const cJSON *
     return status;
 }
 
-static int write_forms(const struct report_options *o, const cJSON *document, int *instead)
+static int write_forms(const struct report_options *o, const cJSON *document, const struct report_runs *runs,
+                       int *instead)
 {
-    const struct form forms[] = {{document_print_html, "html", o->html, "report.html"},
-                                 {document_print_markdown, "markdown", o->markdown, "BOTTLENECK_ANALYSIS.md"},
+    const struct form forms[] = {{print_html, "html", o->html, "report.html"},
+                                 {print_markdown, "markdown", o->markdown, "BOTTLENECK_ANALYSIS.md"},
                                  {print_json, "json", o->json, "report.json"},
                                  {print_csv, "csv", o->csv, "report.csv"}};
     int status = *o->output ? files_make_directories("output", o->output) || write_pictures(o->output, document) : 0;
     for (size_t i = 0; i < sizeof forms / sizeof *forms && !status; i++)
-        status = write_form(&forms[i], o->output, document, instead);
+        status = write_form(&forms[i], o->output, document, runs, instead);
     return status ? -1 : 0;
 }
 
@@ -222,7 +267,7 @@ static int report_runs(const struct report_options *o, const struct report_runs 
     document_print_text(out, document);
     if (runs->n == 1)
         analysis_add_run(document, runs->item);
-    int status = write_forms(o, document, instead);
+    int status = write_forms(o, document, runs, instead);
     cJSON_Delete(document);
     return status;
 }
@@ -259,7 +304,7 @@ static int report_all(const struct report_options *o)
     FILE *out = text_begin(&words, &length);
     for (size_t i = 0; i < o->directories; i++)
         if (!sweep_is(o->directory[i].path))
-            runs_add(&runs, o->directory[i].label, o->directory[i].path, o->directories == 1);
+            runs_add(&runs, o->directory[i].label, o->directory[i].path);
         else
             sweeps++;
     if (sweeps && o->directories > 1)

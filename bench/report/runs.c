@@ -116,7 +116,14 @@ static struct report_run *append(struct report_runs *runs, const char *label, co
     return run;
 }
 
-static void add_run(struct report_runs *runs, const char *label, const char *directory, int keep)
+static void forget(struct report_run *run)
+{
+    cJSON_Delete(run->run);
+    cJSON_Delete(run->summary);
+    run->run = run->summary = NULL;
+}
+
+static void add_run(struct report_runs *runs, const char *label, const char *directory)
 {
     struct report_run *run = append(runs, label, directory);
     struct saved_run saved;
@@ -132,10 +139,9 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
     }
     if (!*label)
         snprintf(run->label, sizeof run->label, "%.70s", json_string(run->run, "label"));
-    if (!keep) {
-        cJSON_Delete(run->run);
-        cJSON_Delete(run->summary);
-        run->run = run->summary = NULL;
+    if (runs->n > 1) { /* of several runs what follows is enough */
+        forget(runs->item);
+        forget(run);
     }
     saved_run_destroy(&saved);
 }
@@ -156,12 +162,12 @@ static int visible(const struct dirent *entry)
 }
 
 /* Adds all runs in and below the directory; links are not followed. Returns how many there are. */
-static size_t add_below(struct report_runs *runs, const char *label, const char *directory, int levels, int keep)
+static size_t add_below(struct report_runs *runs, const char *label, const char *directory, int levels)
 {
     size_t before = runs->n;
     struct dirent **entry;
     if (holds_run(directory)) {
-        add_run(runs, label, directory, keep);
+        add_run(runs, label, directory);
         return 1;
     }
     int n = levels ? scandir(directory, &entry, visible, versionsort) : 0;
@@ -170,7 +176,7 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
         struct stat status;
         if (snprintf(below, sizeof below, "%s/%s", directory, entry[i]->d_name) < (int)sizeof below &&
             !lstat(below, &status) && S_ISDIR(status.st_mode))
-            add_below(runs, label, below, levels - 1, keep);
+            add_below(runs, label, below, levels - 1);
         free(entry[i]);
     }
     if (n > 0)
@@ -178,16 +184,16 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
     return runs->n - before;
 }
 
-void runs_add(struct report_runs *runs, const char *label, const char *directory, int keep)
+void runs_add(struct report_runs *runs, const char *label, const char *directory)
 {
     enum { LEVELS = 4 };
     char path[FILES_PATH];
     snprintf(path, sizeof path, "%s", directory);
     for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
         path[n - 1] = 0;
-    size_t first = runs->n, n = add_below(runs, label, path, LEVELS, keep);
+    size_t first = runs->n, n = add_below(runs, label, path, LEVELS);
     if (!n) /* which says what is wrong */
-        add_run(runs, label, path, keep);
+        add_run(runs, label, path);
     const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
     for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++)
         if (!*run->label) /* from the name of what was given on, and of one run that name alone */

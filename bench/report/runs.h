@@ -30,7 +30,7 @@ struct report_run {
     struct sized *sized; /* [sizes], owned: of a comparison */
     size_t sizes;
     cJSON *findings;      /* of a profile, as in its summary.json; NULL elsewhere. Owned */
-    cJSON *run, *summary; /* owned; NULL once runs_forget was called */
+    cJSON *run, *summary; /* owned; NULL where there are several runs */
     struct figure_list figures;
 };
 
@@ -41,8 +41,8 @@ struct report_runs {
 
 /* Adds the run whose results are in the directory, or all of those below it, at most four levels deep, in the order of
  * their names. label "": each run's own label, or else the name of its directory. What cannot be read is added with its
- * problem. `keep`: run and summary stay in memory. */
-void runs_add(struct report_runs *runs, const char *label, const char *directory, int keep);
+ * problem. */
+void runs_add(struct report_runs *runs, const char *label, const char *directory);
 
 void runs_destroy(struct report_runs *runs); /* zeroed ones are fine */
 
