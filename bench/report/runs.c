@@ -128,9 +128,10 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
     struct report_run *run = append(runs, label, directory);
     struct saved_run saved;
     int failed = results_read(&saved, directory);
-    if (failed)
+    if (failed) {
         snprintf(run->problem, sizeof run->problem, "%s", error_text());
-    else {
+        error_clear(); /* it is kept here */
+    } else {
         run->run = saved.run;
         run->summary = saved.summary;
         run->figures = saved.figures;

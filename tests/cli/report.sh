@@ -19,6 +19,18 @@ END
 tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256 --rounds 2
     --steps-per-block 2)
 run=("${mpirun[@]}" -n 2 "$program")
+
+# with_python WORDS COMMAND...: a check by a program in Python, where there is a python3.
+with_python() {
+    if command -v python3 >/dev/null; then
+        "${@:2}" >said 2>&1 && good=0 || good=1
+        result "$good" "$1"
+    else
+        echo "skip - $1: there is no python3"
+    fi
+}
+not() { ! "$@"; }
+
 "${run[@]}" "${tiny[@]}" --implementations none,ddp --label "a-label" --output "a benchmark" >said 2>&1 && good=0 || good=1
 result "$good" "a benchmark"
 "${run[@]}" "${tiny[@]}" --profile --profile-implementation ddp --profile-output-dir profile >said 2>&1 && good=0 || good=1
@@ -26,15 +38,18 @@ result "$good" "a profile"
 "${run[@]}" allreduce --sizes 8,1K --iters 20 --output collectives >said 2>&1 && good=0 || good=1
 result "$good" "a sweep of collectives"
 
-# again DIRECTORY MODE COMMAND SUMMARY: the report says when and how it was run, and then what the run itself said.
+# again DIRECTORY MODE COMMAND SUMMARY: the report says when and how it was run, then what the run itself said, and then
+# what that means.
 again() {
-    local time
+    local time lines
     try "$program" report "$1"
     time=$(sed -nE 's/^\t"time":\t"(.*)",$/\1/p' "$4/run.json")
+    lines=$(wc -l <"$4/summary.txt")
     [ "$status" = 0 ] && [ ! -s said ] && [ -n "$time" ] &&
         [ "$(sed -n 1p printed | sed 's/, ddpbench .*//')" = "$4: $2 of $time" ] &&
         [ "$(sed -n 2p printed)" = "  $3" ] &&
-        tail -n +4 printed | cmp - "$4/summary.txt" >>said && [ "$(wc -l <"$4/summary.txt")" -gt 8 ] && good=0 || good=1
+        tail -n +4 printed | head -n "$lines" | cmp - "$4/summary.txt" >>said && [ "$lines" -gt 8 ] &&
+        [ "$(tail -n +$((5 + lines)) printed | head -n 1 | cut -d' ' -f1-3)" = "Bottleneck analysis of" ] && good=0 || good=1
     result "$good" "what mode $2 printed is printed again, word for word"
 }
 again "a benchmark" benchmark "$program ${tiny[*]} --implementations none,ddp --label a-label --output 'a benchmark'" "a benchmark"
@@ -42,18 +57,41 @@ again profile profile "$program ${tiny[*]} --profile --profile-implementation dd
 again collectives allreduce "allreduce --sizes 8,1K --iters 20 --output collectives" collectives
 
 try "$program" report "a benchmark" profile collectives --csv all.csv
-is "several runs, one after the other" "$status $(grep -cE '^(a benchmark|profile/ddp|collectives): ' printed)" "0 3"
+is "several runs: what they say together, without what each printed" \
+    "$status $(head -n 1 printed) $(grep -c '^Losses of all' printed)" "0 Bottleneck analysis of 3 runs 0"
 is "their figures in one file" "$(head -n 1 all.csv)" \
     "directory,label,subject,name,bytes,unit,value,low,high,n,better,judged"
-for directory in "a benchmark" profile/ddp collectives; do
-    is "those of $directory are its summary.csv's" \
-        "$(sed -n "s|^$directory,||p" all.csv)" "$(tail -n +2 "$directory/summary.csv")"
+for run_of in "a benchmark,a-label" profile/ddp,profile collectives,collectives; do
+    is "those of ${run_of%,*} are its summary.csv's" \
+        "$(sed -n "s|^$run_of,||p" all.csv)" "$(tail -n +2 "${run_of%,*}/summary.csv" | sed 's/^[^,]*,//')"
 done
-cp all.csv before
-try "$program" report "a benchmark" absent --csv all.csv
-is "without one of them nothing is printed or written" "$status $(wc -c <printed) $(cmp all.csv before && echo same)" "1 0 same"
+try "$program" report "a benchmark" absent --csv some.csv
+is "one that is not there is named, and the others are reported" \
+    "$status $(grep -c '1 of 2 runs could not be read' printed) $(grep -c 'cannot read absent: No such file' printed) $(wc -l <some.csv)" \
+    "0 1 1 $(wc -l <"a benchmark/summary.csv")"
 try "$program" report "a benchmark" profile collectives --csv -
-is "or instead of the words" "$status $(cmp printed before && echo same)" "0 same"
+is "or instead of the words" "$status $(cmp printed all.csv && echo same)" "0 same"
+
+# ---- what they say together ----
+
+"${run[@]}" "${tiny[@]}" --profile --profile-implementation ddp --profile-output-dir late/profile --num-epochs 6 \
+    --inject-delay rank=1,ms=40,phase=backward_pass >said 2>&1 && good=0 || good=1
+result "$good" "a profile with a rank that is late"
+"${mpirun[@]}" -n 1 "$program" "${tiny[@]}" --implementations none,ddp --output alone --monitor-cpu >said 2>&1 && good=0 || good=1
+result "$good" "the benchmark on one rank"
+try "$program" report one=alone two="a benchmark" two=late two=collectives --output whole
+is "a whole report" "$status $(cd whole && echo *)" "0 BOTTLENECK_ANALYSIS.md pictures report.csv report.html report.json"
+is "the rank that is late is the first bottleneck, by the 40 ms that it costs, within 10 %" \
+    "$(awk '$1 == 1 && $2 == "straggler" && $3 == "two" && $5 > 36 && $5 < 44' printed | wc -l)" 1
+is "and named at the top" "$(grep -A 3 'The largest bottleneck is straggler in two' printed | tr -s ' \n' ' ' | grep -c 'rank 1 came last')" 1
+is "runs on one and on two ranks are compared" "$(grep -c '^From 1 to 2 ranks\|^- From 1 to 2 ranks' printed)" 1
+with_python "every figure and every cell of every form is what the runs' summaries say" \
+    "$root/tests/consumers/recompute_report.py" whole one=alone two="a benchmark" two=late/profile/ddp two=collectives
+mkdir bad && cp -r whole bad/ && sed -i 's/"name":"step","unit":"s","value":[0-9]/&9/' bad/whole/report.json
+with_python "and the check would notice" not "$root/tests/consumers/recompute_report.py" bad/whole one=alone \
+    two="a benchmark" two=late/profile/ddp two=collectives
+try "$program" report left=alone right="a benchmark" --reference left --candidate right
+is "two labels side by side" "$status $(grep -c '^right against left$' printed)" "0 1"
 
 # ---- what is refused ----
 
@@ -63,16 +101,19 @@ refuses() {
     check "$1" "$2" "^ddpbench: $3"
     is "$2: in one line, and nothing is printed" "$(wc -l <said) $(wc -c <printed)" "1 0"
 }
-mkdir empty many
-cp -r "a benchmark" many/1 && cp -r "a benchmark" many/2
+mkdir -p empty sweeps/ranks=2/model=m
 cp -r "a benchmark" unfinished && rm unfinished/summary.json
 cp -r "a benchmark" early && sed -i 's/^\t"done":\t2/\t"done":\t1/' early/summary.json
 cp -r "a benchmark" old && sed -i 's/^\t"schema_version":\t2/\t"schema_version":\t1/' old/*.json
 cp -r "a benchmark" foreign && echo '{"name": "x"}' >foreign/run.json
 refuses 1 "a directory that is not there" 'cannot read absent: No such file' absent
+refuses 1 "a label that no run has" '--candidate other: no run has this label; give it as other=DIR' "a=a benchmark" --reference a --candidate other
+refuses 2 "a reference alone" '--reference a: needs a --candidate' "a=a benchmark" --reference a
+refuses 1 "none that can be read" 'none of 2 runs can be read; of the first: cannot read absent' absent missing
+refuses 1 "a sweep beside a run" 'a sweep .* is reported alone' "a benchmark" sweeps
+refuses 1 "a form that a sweep does not have" 'sweeps: of a sweep there are only words and --csv' sweeps --html x.html
 refuses 1 "an empty directory" 'empty: holds no run[.]json, so it is not a result directory of ddpbench' empty
-refuses 1 "a file" 'before: is not a directory' before
-refuses 1 "several runs in one" 'many: holds the results of 2 runs; name one of them' many
+refuses 1 "a file" 'all[.]csv: is not a directory' all.csv
 refuses 1 "a run that has not finished" 'unfinished: holds no summary[.]json: the run has not finished' unfinished
 refuses 1 "a run of which a round is missing" 'early/summary[.]json: has 1 of 2 rounds: the run has not finished' early
 refuses 1 "an older schema" 'old/run[.]json: schema_version 1: written by an older ddpbench; run it again with this one' old
@@ -80,11 +121,12 @@ refuses 1 "another program's run.json" 'foreign/run[.]json: lacks schema_version
 refuses 1 "a file in a directory that is not there" 'cannot write absent/out[.]csv' "a benchmark" --csv absent/out.csv
 refuses 1 "a directory as the file" '--csv empty: is not a regular file' "a benchmark" --csv empty
 refuses 2 "no directory" 'no directory: name the result directories' --csv x
-refuses 2 "an empty word" 'an empty word' ""
+refuses 2 "an empty word" "'': expected a result directory, or LABEL=DIR" ""
+refuses 2 "a label alone" "'a=': expected a result directory, or LABEL=DIR" a=
 refuses 2 "an unknown option" "unknown option '--cvs'; did you mean --csv[?]" x --cvs y
 refuses 2 "a path that is too long" 'x*[.][.][.]: the path is longer than' "$(printf 'x%.0s' {1..500})"
 try "$program" report --help
-is "--help" "$status $(head -n 1 printed)" "0 Usage: ddpbench report DIR... [OPTION VALUE]..."
+is "--help" "$status $(head -n 1 printed)" "0 Usage: ddpbench report [LABEL=]DIR... [OPTION VALUE]..."
 
 # ---- a sweep whose step times are known ----
 

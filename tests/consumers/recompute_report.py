@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""recompute_report.py - whether what `ddpbench report --output REPORT` wrote is what the runs' summaries say.
+
+    tests/consumers/recompute_report.py REPORT [LABEL=]DIR...
+
+DIR holds a run.json. Every figure of report.json and report.csv has to be that of the run's summary.json; every number
+of the tables of report.json is computed again from the summaries; and every cell of report.html and
+BOTTLENECK_ANALYSIS.md has to be that number as the column describes it. Prints what differs; exits with status 1 if
+something does."""
+
+import csv
+import html.parser
+import json
+import math
+import pathlib
+import re
+import sys
+
+failures = 0
+checked = 0
+
+
+def same(words, found, wanted):
+    global failures, checked
+    checked += 1
+    equal = found == wanted
+    if isinstance(found, (int, float)) and isinstance(wanted, (int, float)):
+        equal = math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-15)
+    if not equal:
+        failures += 1
+        print(f"{words}: {found!r} where the summaries say {wanted!r}")
+
+
+# ---- the runs ----
+
+COMPUTE = {"zero_grad", "forward_pass", "backward_pass", "gradient_clipping_warmup", "optimizer_step"}
+PARTS = ["compute", "data_loading", "exposed", "other"]
+
+
+def part_of(phase):
+    return "compute" if phase in COMPUTE else {"data_loading": "data_loading", "gradient_sync": "exposed"}.get(phase, "other")
+
+
+class Run:
+    def __init__(self, label, directory):
+        self.label, self.directory = label, directory
+        self.run = json.loads((pathlib.Path(directory) / "run.json").read_text())
+        self.summary = json.loads((pathlib.Path(directory) / "summary.json").read_text())
+        self.mode = self.run["mode"]
+        self.figures = {(f["subject"], f["name"], f.get("bytes", 0)): f for f in self.summary["figures"]}
+        self.tokens = self.run["derived"].get("tokens_per_step")
+        self.ranks = self.run["derived"]["world_size"]
+
+    def value(self, subject, name, field="value", size=0):
+        return self.figures.get((subject, name, size), {}).get(field)
+
+    def breakdown(self, subject):
+        """{step, compute, data_loading, exposed, other} in seconds."""
+        parts = dict.fromkeys(PARTS, 0.0)
+        if self.mode == "profile" and subject == self.summary["implementation"]:
+            table = next(t for t in self.summary["tables"] if t["key"] == "phases")
+            for row in table["rows"]:
+                if row["name"] != "step":
+                    parts[part_of(row["name"])] += row["mean"]
+                else:
+                    parts["step"] = row["mean"]
+            return parts
+        for (of, name, _), figure in self.figures.items():
+            if of == subject and part_of(name) != "other" and figure["unit"] == "s":
+                parts[part_of(name)] += figure["value"]
+        parts["step"] = self.value(subject, "step")
+        parts["other"] = parts["step"] - parts["compute"] - parts["data_loading"] - parts["exposed"]
+        return parts
+
+
+def run_of(runs, row, mode=None):
+    """The run that a row of a table is about."""
+    return next(r for r in runs if r.label == row["run"] and (mode is None or r.mode == mode))
+
+
+# ---- the numbers of the tables ----
+
+
+def check_times(runs, rows):
+    for row in rows:
+        parts = run_of(runs, row, row["mode"]).breakdown(row["implementation"])
+        same("step", row["step"], parts["step"])
+        for part in PARTS:
+            same(part, row[part], parts[part])
+            same(f"{part}, share", row[f"{part}_share"], parts[part] / parts["step"])
+
+
+def mode_of_scaling(runs):
+    return "benchmark" if any(r.mode == "benchmark" for r in runs) else "profile"
+
+
+def check_scaling(runs, rows):
+    mode = mode_of_scaling(runs)
+    base = rows[0]
+    for row in rows:
+        run, first = run_of(runs, row, mode), run_of(runs, base, mode)
+        step, base_step = (r.breakdown(of["implementation"])["step"] for r, of in ((run, row), (first, base)))
+        same("step", row["step"], step)
+        same("tokens per second", row["tokens_per_second"], run.tokens / step)
+        same("speed-up", row["speedup"], (run.tokens / step) / (first.tokens / base_step))
+        same("efficiency", row["efficiency"], row["speedup"] / (run.ranks / first.ranks))
+
+
+def check_lost(runs, rows, scaling):
+    mode = mode_of_scaling(runs)
+    names = {"lost_compute": "compute", "lost_data_loading": "data_loading", "lost_exposed": "exposed", "lost_other": "other"}
+    first = run_of(runs, scaling[0], mode)
+    base = first.breakdown(scaling[0]["implementation"])
+    for row, scaled in zip(rows, scaling[1:], strict=True):
+        run = run_of(runs, scaled, mode)
+        parts = run.breakdown(scaled["implementation"])
+        work = (run.tokens / run.ranks) / (first.tokens / first.ranks)
+        same("lost", row["lost"], parts["step"] - work * base["step"])
+        for key, part in names.items():
+            same(key, row[key], parts[part] - work * base[part])
+
+
+def check_buckets(runs, rows):
+    for row in rows:
+        run = next(r for r in runs if r.label == row["run"] and r.mode in ("benchmark", "tune"))
+        for key, name, field in (("step", "step", "value"), ("step_95_low", "step", "low"), ("step_95_high", "step", "high"),
+                                 ("n", "step", "n"), ("sync_cost", "sync_cost", "value"), ("sync_cost_95_low", "sync_cost", "low")):
+            same(f"bucket size, {key}", row[key], run.value(row["implementation"], name, field))
+
+
+def check_collectives(runs, rows):
+    for row in rows:
+        run = run_of(runs, row, "allreduce")
+        for key, name, field in (("time", "time", "value"), ("time_95_low", "time", "low"), ("algbw", "algbw", "value"),
+                                 ("busbw", "busbw", "value")):
+            same(f"collective, {key}", row[key], run.value(row["collective"], name, field, row["bytes"]))
+
+
+def check_bottlenecks(runs, rows):
+    named = {(r.label, f["name"]): (f["gain"], f["level"]) for r in runs for f in r.summary.get("findings", [])}
+    for row in rows:
+        if (row["run"], row["bottleneck"]) in named:
+            gain, level = named[row["run"], row["bottleneck"]]
+            same(row["bottleneck"], row["lost"], gain)
+            same(f"{row['bottleneck']}, level", row["level"], level)
+    lost = [row["lost"] for row in rows if row["lost"] is not None]
+    same("order of the bottlenecks", lost, sorted(lost, reverse=True))
+
+
+# ---- the cells of the forms ----
+
+
+def number_words(column, value):
+    if value is None:
+        return "n/a"
+    shown, decimals = value * column["scale"], column["decimals"]
+    if decimals < 0:
+        before = 1 if shown == 0 else math.floor(math.log10(abs(shown))) + 1
+        decimals = 0 if before >= -decimals else min(-decimals - before, 5)
+    return f"{shown:.{decimals}f}"
+
+
+def cell_words(column, row):
+    key = column["key"]
+    if column["kind"] == "text":
+        return row[key]
+    if column["kind"] == "interval":
+        low, high = row[f"{key}_low"], row[f"{key}_high"]
+        return "" if low is None and high is None else f"[{number_words(column, low)}, {number_words(column, high)}]"
+    return number_words(column, row[key])
+
+
+def words_of(table):
+    columns = [c for c in table["columns"] if "heading" in c]
+    rows = table["rows"][: table.get("shown") or len(table["rows"])]
+    return [[" ".join(cell_words(c, row).split()) for c in columns] for row in rows]
+
+
+class Tables(html.parser.HTMLParser):
+    """The cells of the bodies of all tables of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tables, self.row, self.cell, self.body = [], None, None, False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "tbody":
+            self.body = True
+            self.tables.append([])
+        elif tag == "tr" and self.body:
+            self.tables[-1].append([])
+        elif tag == "td" and self.body:
+            self.cell = ""
+
+    def handle_endtag(self, tag):
+        if tag == "tbody":
+            self.body = False
+        elif tag == "td" and self.body:
+            self.tables[-1][-1].append(" ".join(self.cell.split()))
+            self.cell = None
+
+    def handle_data(self, data):
+        if self.cell is not None:
+            self.cell += data
+
+
+def tables_of_markdown(text):
+    tables, rows = [], None
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            rows = None
+        elif re.fullmatch(r"\|[-:|]+\|", line):
+            rows = []
+            tables.append(rows)
+        elif rows is not None:
+            cells = re.split(r"(?<!\\)\|", line)[1:-1]
+            rows.append([" ".join(html.unescape(re.sub(r"\\([^\w\s])", r"\1", cell)).split()) for cell in cells])
+    return tables
+
+
+def check_cells(form, tables, blocks):
+    wanted = [words_of(b["table"]) for b in blocks if b["kind"] == "table"]
+    same(f"{form}: tables", len(tables), len(wanted))
+    for table, words in zip(tables, wanted):
+        for found, row in zip(table, words):  # behind the rows there may be one that says how many more there are
+            same(form, found, row)
+        same(f"{form}: rows", len(table) >= len(words), True)
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[1] == "--help":
+        sys.exit(__doc__)
+    report = pathlib.Path(sys.argv[1])
+    document = json.loads((report / "report.json").read_text())
+    named = [w.partition("=")[::2] if "=" in w else ("", w) for w in sys.argv[2:]]
+    runs = [Run(label, directory) for label, directory in named]
+    same("runs", len(document["runs"]), len(runs))
+    for found in document["runs"]:
+        run = next(r for r in runs if r.directory == found["directory"])
+        run.label = run.label or found["label"]
+        same(f"figures of {run.directory}", found["figures"], run.summary["figures"])
+    with open(report / "report.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    same("lines of report.csv", len(rows), sum(len(r.figures) for r in runs))
+    for row in rows:
+        run = next(r for r in runs if r.directory == row["directory"])
+        figure = run.figures[row["subject"], row["name"], float(row["bytes"] or 0)]
+        for field in ("value", "low", "high"):
+            same(f"report.csv, {field}", float(row[field]) if row[field] else None, figure[field])
+    tables = {b["table"]["key"]: b["table"]["rows"] for b in document["blocks"] if b["kind"] == "table"}
+    check_times(runs, tables.get("where_the_time_goes", []))
+    check_bottlenecks(runs, tables.get("bottlenecks", []))
+    if "scaling" in tables:
+        check_scaling(runs, tables["scaling"])
+        check_lost(runs, tables["where_efficiency_is_lost"], tables["scaling"])
+    check_buckets(runs, tables.get("bucket_sizes_of_runs", []))
+    check_collectives(runs, tables.get("collectives_of_runs", []))
+    check_cells("report.html", Tables((report / "report.html").read_text()).tables, document["blocks"])
+    check_cells("BOTTLENECK_ANALYSIS.md", tables_of_markdown((report / "BOTTLENECK_ANALYSIS.md").read_text()), document["blocks"])
+    print(f"{checked} comparisons, {failures} differ")
+    sys.exit(failures > 0)
+
+
+main()
