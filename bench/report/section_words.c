@@ -55,30 +55,32 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
                       first->run->ranks, last->run->ranks, last->speedup, 100 * last->efficiency, interval, why);
 }
 
+static void summarise_bottleneck(cJSON *document, const struct bottleneck *b)
+{
+    char lost[CELL], cost[120] = "";
+    if (isfinite(b->lost_s))
+        snprintf(cost, sizeof cost, ", up to %s of a step (%.0f %%)", text_value_like(lost, b->lost_s, "s", b->lost_s),
+                 100 * b->share);
+    document_add_item(document, "The largest bottleneck is %s in %s%s: %s.", b->name, b->run->label, cost, b->text);
+    document_add_item(document, "Try: %s.", b->advice);
+}
+
 void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
                          size_t scalings, const struct bottlenecks *bottlenecks)
 {
     enum { STEPS = 8 };
     size_t unread = 0, said = 0;
-    char lost[CELL];
     document_add_heading(document, 2, "Summary");
+    if (bottlenecks->n)
+        summarise_bottleneck(document, bottlenecks->item);
+    for (size_t i = 0; i < scalings; i++)
+        summarise_scaling(document, &scaling[i]);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         unread += *run->problem != 0;
         if (*run->subject && said < STEPS) {
             summarise_step(document, run);
             said++;
         }
-    }
-    for (size_t i = 0; i < scalings; i++)
-        summarise_scaling(document, &scaling[i]);
-    if (bottlenecks->n) {
-        const struct bottleneck *b = bottlenecks->item;
-        char cost[120] = "";
-        if (isfinite(b->lost_s))
-            snprintf(cost, sizeof cost, ", up to %s of a step (%.0f %%)",
-                     text_value_like(lost, b->lost_s, "s", b->lost_s), 100 * b->share);
-        document_add_item(document, "The largest bottleneck is %s in %s%s: %s.", b->name, b->run->label, cost, b->text);
-        document_add_item(document, "Try: %s.", b->advice);
     }
     if (unread)
         document_add_item(document, "%zu of %zu runs could not be read, and are not in what follows (see Runs).",
@@ -134,8 +136,8 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                                            .note = "lost: what a step would be shorter without it, at most; they "
                                                    "overlap, so that they do not add up. n/a: not known.\n"});
     for (size_t i = 0; i < found->n && i < EXPLAINED; i++)
-        document_add_item(document, "%zu. %s in %s: %s. Try: %s.", i + 1, found->item[i].name,
-                          found->item[i].run->label, found->item[i].text, found->item[i].advice);
+        document_add_item(document, "%zu. %s in %s: %s.", i + 1, found->item[i].name, found->item[i].run->label,
+                          found->item[i].text);
     free(row);
 }
 
