@@ -35,12 +35,12 @@ char *chart_bars(const struct chart_words *words, const struct chart_bar *bar, s
 /* ---- series over x, with intervals, lines of reference, ranges ---- */
 
 enum chart_scale { CHART_LINEAR, CHART_LOG2, CHART_LOG10 }; /* of a logarithmic one only values above 0 are shown */
-enum chart_numbers { CHART_NUMBERS, CHART_COUNTS, CHART_BYTES }; /* counts: whole ones; bytes: 64 KiB, not 65536 */
 struct chart_axis {
     const char *title; /* with the unit */
     enum chart_scale scale;
-    enum chart_numbers numbers;
-    double end; /* where a linear axis ends, and what is above is cut; 0: beyond the largest value */
+    int is_bytes; /* its numbers are bytes: 64 KiB, not 65536 */
+    double end;   /* above 0: where a linear axis ends, which then begins at 0; what is above is cut */
+    int is_count; /* its ticks are whole numbers */
 };
 
 enum chart_mark { CHART_PLAIN, CHART_HOLLOW, CHART_AS_GOOD, CHART_BEST };
@@ -72,8 +72,7 @@ struct chart_range {
 };
 
 /* A line is straight between its points, so a curve has many of them, and an ideal one too where only one axis is
- * logarithmic. A linear y axis begins at 0, unless all values are in the upper 40 %: then it is cut, and says so. A
- * linear x axis covers the points. */
+ * logarithmic. A linear y axis begins at 0, unless all values are in the upper 40 %: then it is cut, and says so. */
 struct chart_xy {
     struct chart_axis x, y;
     const struct chart_series *series;

@@ -74,7 +74,7 @@ int axis_takes(enum chart_scale scale, double value)
 
 struct axis axis_for(const struct chart_axis *of, double least, double greatest)
 {
-    struct axis axis = {.scale = of->scale, .numbers = of->numbers};
+    struct axis axis = {.scale = of->scale, .is_bytes = of->is_bytes, .is_count = of->is_count};
     int is_log = of->scale != CHART_LINEAR;
     if (!axis_takes(of->scale, least) || !axis_takes(of->scale, greatest))
         least = greatest = 1;
@@ -86,15 +86,10 @@ struct axis axis_for(const struct chart_axis *of, double least, double greatest)
         return axis;
     }
     double span = greatest - least;
-    axis.is_cut = least > 0.6 * greatest && span > 0.01 * greatest;
-    axis.low = axis.is_cut ? least - 0.25 * span : fmin(0, least - 0.05 * span);
-    axis.low = least >= 0 && !axis.is_cut ? 0 : axis.low;
+    axis.is_cut = !(of->end > 0) && least > 0.6 * greatest && span > 0.01 * greatest;
+    axis.low = axis.is_cut ? least - 0.25 * span : least < 0 ? least - 0.05 * span : 0;
     axis.high = of->end > 0 ? fmin(of->end, largest) : fmax(0, greatest + 0.06 * (greatest - axis.low));
-    if (axis.high <= axis.low) {
-        axis.is_cut = axis.is_cut && axis.low > 0 && axis.high > 0;
-        axis.low = axis.is_cut ? 0.5 * axis.high : fmin(axis.low, 0);
-        axis.high = fmax(axis.high, axis.low + 1);
-    }
+    axis.high = axis.high > axis.low ? axis.high : axis.low + 1;
     return axis;
 }
 
@@ -113,7 +108,7 @@ static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXI
 {
     static const double factor[] = {1, 2, 5, 10};
     double power = pow(10, floor(log10((axis->high - axis->low) / (double)most)));
-    if (axis->numbers != CHART_NUMBERS)
+    if (axis->is_count || axis->is_bytes)
         power = fmax(power, 1);
     for (size_t i = 0; i < sizeof factor / sizeof *factor; i++) {
         double step = factor[i] * power, first = ceil(axis->low / step - 1e-9), last = floor(axis->high / step + 1e-9);
@@ -145,7 +140,7 @@ size_t axis_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 
 const char *axis_number(const struct axis *axis, double value, char text[CELL])
 {
-    if (axis->numbers == CHART_BYTES && value >= 1)
+    if (axis->is_bytes && value >= 1)
         return text_bytes(text, value);
     snprintf(text, CELL, "%.10g", value);
     return text;

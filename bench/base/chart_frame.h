@@ -30,15 +30,14 @@ void frame_line(struct frame *frame, const char *classes, const char *text); /* 
 struct axis {
     enum chart_scale scale;
     double low, high, from, to;
-    enum chart_numbers numbers;
-    int is_cut; /* cut: linear, and 0 is not on it */
+    int is_bytes, is_count, is_cut; /* cut: linear, and 0 is not on it */
 };
 
 /* Whether a value can be on an axis of the scale. */
 int axis_takes(enum chart_scale scale, double value);
 
-/* An axis for values between least and greatest (infinite: there are none). A linear one begins at 0 or below, or is
- * cut where all are in the upper 40 %; it ends at `end` where that is above 0. */
+/* An axis for values between least and greatest (infinite: there are none), without places. A linear one begins at 0 or
+ * below, or is cut where all are in the upper 40 %; with an `end` it ends there, and is not cut. */
 struct axis axis_for(const struct chart_axis *of, double least, double greatest);
 
 /* The place of a value, at the axis' end where it is beyond; NAN where the axis does not take it. */
