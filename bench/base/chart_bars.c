@@ -9,7 +9,7 @@ enum { PITCH = 34, THICK = 20, MOST_LABEL = 270 };
 static double part_of(const struct chart_bar *bar, size_t part)
 {
     double ms = bar->part_ms[part];
-    return isfinite(ms) && ms > 0 ? ms : 0;
+    return ms > 0 && ms < 1e300 ? ms : 0;
 }
 
 static double total_of(const struct chart_bar *bar, size_t parts)

@@ -98,8 +98,9 @@ double axis_place(const struct axis *axis, double value)
     if (!axis_takes(axis->scale, value))
         return NAN;
     value = fmax(axis->low, fmin(axis->high, value));
-    double part = axis->scale == CHART_LINEAR ? (value - axis->low) / (axis->high - axis->low)
-                                              : log(value / axis->low) / log(axis->high / axis->low);
+    double part = axis->scale == CHART_LINEAR
+                      ? (value - axis->low) / (axis->high - axis->low)
+                      : (log(value) - log(axis->low)) / (log(axis->high) - log(axis->low)); /* no ratio is too large */
     return axis->from + part * (axis->to - axis->from);
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEIGHT = 330, MOST_TIPS = 200 };
+enum { HEIGHT = 330, MOST_TIPS = 200, MOST_LABELS = 64 };
 
 /* What is drawn of a chart, and where. */
 struct plot {
@@ -127,7 +127,7 @@ static int place_ranges(const struct plot *plot, struct lane_label *label)
         label[i].at = (axis_place(&plot->x, range->begin) + axis_place(&plot->x, range->end)) / 2;
         svg_shorten(label[i].text, range->name && isfinite(label[i].at) ? range->name : "", SVG_SMALL, 200);
     }
-    return lanes_place(label, plot->chart->n_ranges, plot->x.from, FRAME_RIGHT);
+    return lanes_place(label, plot->chart->n_ranges, plot->x.from, plot->x.to); /* beyond are the names of lines */
 }
 
 static void draw_ranges(FILE *out, const struct plot *plot)
@@ -214,20 +214,45 @@ static void draw_series(FILE *out, const struct plot *plot, const struct chart_s
         draw_point(out, plot, s, &s->point[i]);
 }
 
-/* Drawn at last, so that no line crosses them. */
-static void draw_labels(FILE *out, const struct plot *plot, const struct chart_series *s)
+struct label {
+    double left, right, y;
+};
+
+/* Whether a label would touch one of label[n]. */
+static int is_taken(const struct label *label, size_t n, struct label one)
 {
-    for (const struct chart_point *p = s->point; p < s->point + s->n; p++) {
-        char label[SVG_LABEL];
-        if (!p->label || !takes(plot->chart, p))
-            continue;
-        svg_shorten(label, p->label, SVG_TEXT, plot->x.to - plot->x.from - 20);
-        double half = svg_text_width(label, SVG_TITLE) * SVG_TEXT / SVG_TITLE / 2;
-        double top = axis_place(&plot->y, axis_takes(plot->y.scale, p->high) ? p->high : p->y);
-        double x = fmax(plot->x.from + half + 4, fmin(plot->x.to - half, axis_place(&plot->x, p->x)));
-        double y = fmin(top, axis_place(&plot->y, p->y) - 5) - 9;
-        svg_text(out, x, y > plot->y.to + 14 ? y : axis_place(&plot->y, p->y) + 28, SVG_MIDDLE, "bold halo", label);
-    }
+    for (size_t i = 0; i < n; i++)
+        if (one.left < label[i].right && label[i].left < one.right && fabs(one.y - label[i].y) < SVG_TEXT)
+            return 1;
+    return 0;
+}
+
+/* Labels of points, drawn at last, so that no line crosses them. Returns how many had no room. */
+static size_t draw_labels(FILE *out, const struct plot *plot)
+{
+    const struct chart_xy *c = plot->chart;
+    struct label label[MOST_LABELS];
+    size_t n = 0, left_out = 0;
+    for (size_t k = 0; k < c->n_series; k++)
+        for (const struct chart_point *p = c->series[k].point; p < c->series[k].point + c->series[k].n; p++) {
+            char text[SVG_LABEL];
+            if (!p->label || !*p->label || !takes(c, p))
+                continue;
+            svg_shorten(text, p->label, SVG_TEXT, 0.8 * (plot->x.to - plot->x.from));
+            double half = svg_text_width(text, SVG_TITLE) * SVG_TEXT / SVG_TITLE / 2; /* bold */
+            double x = fmax(plot->x.from + half + 4, fmin(plot->x.to - half, axis_place(&plot->x, p->x)));
+            double at = axis_place(&plot->y, p->y), high = axis_place(&plot->y, p->high);
+            double above = fmin(at - 5, isfinite(high) ? high : at) - 9;
+            double y = above > plot->y.to + 14 ? above : at + 28 < plot->y.from - 4 ? at + 28 : plot->y.to + SVG_TEXT;
+            struct label one = {x - half, x + half, y};
+            if (n == MOST_LABELS || is_taken(label, n, one)) {
+                left_out++;
+                continue;
+            }
+            label[n++] = one;
+            svg_text(out, x, one.y, SVG_MIDDLE, "bold halo", text);
+        }
+    return left_out;
 }
 
 /* ---- the chart ---- */
@@ -277,8 +302,7 @@ static void draw_plot(struct frame *frame, struct plot *plot)
     draw_references(frame->out, plot);
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
         draw_series(frame->out, plot, s);
-    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
-        draw_labels(frame->out, plot, s);
+    left_out += draw_labels(frame->out, plot);
     for (size_t i = 0; i < n; i++) {
         name[i].x = isfinite(name[i].x) ? axis_place(&plot->x, name[i].x) : plot->x.to;
         name[i].y = axis_place(&plot->y, name[i].y);
