@@ -1,0 +1,209 @@
+/* chart_frame.c - what all charts share: words above and below, legend, axes, labels that do not overlap. */
+#include "base/chart_frame.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SWATCH = 14 };
+static const double largest = 1e300; /* a number on an axis; differences of two are finite */
+
+/* ---- words ---- */
+
+static const char *text_of(const char *text)
+{
+    return text ? text : "";
+}
+
+void frame_begin(struct frame *frame, const struct chart_words *words)
+{
+    const double width = FRAME_RIGHT - FRAME_LEFT;
+    *frame = (struct frame){.y = 32, .words = words};
+    frame->out = text_begin(&frame->text, &frame->length);
+    frame->y = svg_paragraph(frame->out, FRAME_LEFT, frame->y, width, SVG_TITLE, "title", text_of(words->title));
+    frame->y = svg_paragraph(frame->out, FRAME_LEFT, frame->y, width, SVG_TEXT, "muted", text_of(words->subtitle));
+}
+
+char *frame_end(struct frame *frame)
+{
+    char *text;
+    size_t length;
+    FILE *out = text_begin(&text, &length);
+    frame->y = svg_paragraph(frame->out, FRAME_LEFT, frame->y + SVG_TEXT, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT, "muted",
+                             text_of(frame->words->note));
+    text_end(frame->out);
+    svg_begin(out, frame->y, text_of(frame->words->title), text_of(frame->words->subtitle));
+    fputs(frame->text, out);
+    svg_end(out);
+    text_end(out);
+    free(frame->text);
+    return text;
+}
+
+void frame_line(struct frame *frame, const char *classes, const char *text)
+{
+    frame->y =
+        svg_paragraph(frame->out, FRAME_LEFT, frame->y + SVG_TEXT, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT, classes, text) -
+        SVG_TEXT;
+}
+
+void frame_legend(struct frame *frame, const struct chart_name *name, size_t n)
+{
+    double x = FRAME_LEFT;
+    char label[SVG_LABEL];
+    for (size_t i = 0; i < n; i++) {
+        const char *words = svg_shorten(label, text_of(name[i].name), SVG_TEXT, 300);
+        double width = SWATCH + 6 + svg_text_width(words, SVG_TEXT);
+        if (x > FRAME_LEFT && x + width > FRAME_RIGHT) {
+            x = FRAME_LEFT;
+            frame->y += FRAME_ROW;
+        }
+        svg_rect(frame->out, x, frame->y - 4, SWATCH, SWATCH, "area", name[i].colour, NULL);
+        svg_text(frame->out, x + SWATCH + 6, frame->y + 8, SVG_START, "", words);
+        x += width + 18;
+    }
+    frame->y += n ? FRAME_ROW : 0;
+}
+
+/* ---- axes ---- */
+
+int axis_takes(enum chart_scale scale, double value)
+{
+    return isfinite(value) && (scale == CHART_LINEAR || value > 0);
+}
+
+struct axis axis_for(const struct chart_axis *of, double least, double greatest)
+{
+    struct axis axis = {.scale = of->scale, .is_bytes = of->is_bytes, .is_count = of->is_count};
+    int is_log = of->scale != CHART_LINEAR;
+    if (!axis_takes(of->scale, least) || !axis_takes(of->scale, greatest))
+        least = greatest = 1;
+    least = fmax(is_log ? 1 / largest : -largest, fmin(largest, least));
+    greatest = fmax(least, fmin(largest, greatest));
+    if (is_log) {
+        axis.low = least / 1.3;
+        axis.high = greatest * 1.3;
+        return axis;
+    }
+    double span = greatest - least;
+    axis.is_cut = !(of->end > 0) && least > 0.6 * greatest && span > 0.01 * greatest;
+    axis.low = axis.is_cut ? least - 0.25 * span : least < 0 ? least - 0.05 * span : 0;
+    axis.high = of->end > 0 ? fmin(of->end, largest) : fmax(0, greatest + 0.06 * (greatest - axis.low));
+    axis.high = axis.high > axis.low ? axis.high : axis.low + 1;
+    return axis;
+}
+
+double axis_place(const struct axis *axis, double value)
+{
+    if (!axis_takes(axis->scale, value))
+        return NAN;
+    value = fmax(axis->low, fmin(axis->high, value));
+    double part = axis->scale == CHART_LINEAR
+                      ? (value - axis->low) / (axis->high - axis->low)
+                      : (log(value) - log(axis->low)) / (log(axis->high) - log(axis->low)); /* no ratio is too large */
+    return axis->from + part * (axis->to - axis->from);
+}
+
+/* Multiples of 1, 2 or 5 times a power of ten. */
+static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
+{
+    static const double factor[] = {1, 2, 5, 10};
+    double power = pow(10, floor(log10((axis->high - axis->low) / (double)most)));
+    if (axis->is_count || axis->is_bytes)
+        power = fmax(power, 1);
+    for (size_t i = 0; i < sizeof factor / sizeof *factor; i++) {
+        double step = factor[i] * power, first = ceil(axis->low / step - 1e-9), last = floor(axis->high / step + 1e-9);
+        size_t n = 0;
+        if (!isfinite(first) || !isfinite(last) || last - first + 1 > (double)most)
+            continue;
+        for (double at = first; at <= last && n < most; at++)
+            tick[n++] = at * step + 0.0;
+        return n;
+    }
+    return 0;
+}
+
+size_t axis_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
+{
+    double base = axis->scale == CHART_LOG2 ? 2 : 10, of = log(base);
+    size_t n = 0;
+    most = most < AXIS_TICKS ? most : AXIS_TICKS;
+    if (axis->scale == CHART_LINEAR)
+        return linear_ticks(axis, most, tick);
+    double first = ceil(log(axis->low) / of - 1e-9), last = floor(log(axis->high) / of + 1e-9);
+    if (last - first < 1) /* less than two powers */
+        return linear_ticks(axis, most, tick);
+    double between = ceil((last - first + 1) / (double)most);
+    for (double at = between * ceil(first / between); at <= last && n < most; at += between)
+        tick[n++] = pow(base, at);
+    return n;
+}
+
+const char *axis_number(const struct axis *axis, double value, char text[CELL])
+{
+    if (axis->is_bytes && value >= 1)
+        return text_bytes(text, value);
+    snprintf(text, CELL, "%.10g", value);
+    return text;
+}
+
+double axis_draw_x(FILE *out, const struct axis *axis, double top, double y, const char *title)
+{
+    double tick[AXIS_TICKS], widest, between;
+    size_t n = AXIS_TICKS;
+    char number[CELL];
+    do { /* as many as do not touch */
+        n = axis_ticks(axis, n, tick);
+        widest = 0;
+        between = INFINITY;
+        for (size_t i = 0; i < n; i++) {
+            widest = fmax(widest, svg_text_width(axis_number(axis, tick[i], number), SVG_TEXT));
+            if (i)
+                between = fmin(between, axis_place(axis, tick[i]) - axis_place(axis, tick[i - 1]));
+        }
+    } while (widest + 10 > between && --n);
+    for (size_t i = 0; i < n; i++) {
+        double x = axis_place(axis, tick[i]), half = svg_text_width(axis_number(axis, tick[i], number), SVG_TEXT) / 2;
+        svg_line(out, x, top, x, y, "grid", SVG_INK);
+        svg_text(out, fmin(x, SVG_WIDTH - 4 - half), y + 20, SVG_MIDDLE, "muted", number);
+    }
+    svg_line(out, axis->from, y, axis->to, y, "axis", SVG_INK);
+    if (!title || !*title)
+        return y + 24;
+    char label[SVG_LABEL];
+    svg_text(out, (axis->from + axis->to) / 2, y + 41, SVG_MIDDLE, "",
+             svg_shorten(label, title, SVG_TEXT, axis->to - axis->from));
+    return y + 50;
+}
+
+/* ---- labels ---- */
+
+int lanes_place(struct lane_label *label, size_t n, double left, double right)
+{
+    double used[FRAME_LANES] = {0}; /* the right end of the last label of each */
+    int lanes = 0;
+    for (size_t i = 0; i < n; i++) {
+        double half = svg_text_width(label[i].text, SVG_SMALL) / 2;
+        double x = fmax(left + half, fmin(right - half, label[i].at));
+        label[i].x = x;
+        label[i].lane = -1;
+        for (int lane = 0; lane < FRAME_LANES && label[i].lane < 0 && *label[i].text; lane++)
+            if (x - half >= used[lane]) {
+                used[lane] = x + half + 8;
+                label[i].lane = lane;
+                lanes = lane + 1 > lanes ? lane + 1 : lanes;
+            }
+    }
+    return lanes;
+}
+
+size_t lanes_draw(FILE *out, const struct lane_label *label, size_t n, double y)
+{
+    size_t unnamed = 0;
+    for (size_t i = 0; i < n; i++)
+        if (label[i].lane >= 0)
+            svg_text(out, label[i].x, y - FRAME_LANE * label[i].lane - 5, SVG_MIDDLE, "small halo", label[i].text);
+        else
+            unnamed += *label[i].text != 0;
+    return unnamed;
+}

@@ -1,0 +1,279 @@
+/* svg.c - the elements of a picture, and its style sheet. */
+#include "base/svg.h"
+
+#include "base/text.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One colour a line of the sheet: the test reads them. What is drawn takes `color`, so that a class has one rule. */
+const char svg_style[] = ".dp{max-width:100%;height:auto;color:#1b1f24;"
+                         "font:16px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}\n"
+                         ".dp-page,.dp-hollow{fill:#ffffff}\n"
+                         ".dp-text{fill:#1b1f24}\n"
+                         ".dp-muted{fill:#505963}\n"
+                         ".dp-grid{stroke:#dfe3e8}\n"
+                         ".dp-halo{stroke:#ffffff;stroke-width:4px;stroke-linejoin:round;paint-order:stroke}\n"
+                         ".dp-title{font-size:20px;font-weight:bold}\n"
+                         ".dp-bold{font-weight:bold}\n"
+                         ".dp-small{font-size:13px}\n"
+                         ".dp-line,.dp-hollow{stroke:currentColor;stroke-width:2px}\n"
+                         ".dp-line{fill:none;stroke-linejoin:round}\n"
+                         ".dp-axis{stroke:currentColor}\n"
+                         ".dp-thick{stroke-width:5px}\n"
+                         ".dp-dash{stroke-dasharray:7 5}\n"
+                         ".dp-area{fill:currentColor}\n"
+                         ".dp-span{fill:none;stroke:currentColor;stroke-width:18px}\n"
+                         ".dp-faint{opacity:.4}\n"
+                         ".dp-soft{opacity:.12}\n"
+                         ".dp-softer{opacity:.05}\n"
+                         ".dp-ring{stroke-width:4px}\n"
+                         ".dp-c0{color:#0a489d}\n"
+                         ".dp-c1{color:#d57c0e}\n"
+                         ".dp-c2{color:#33a380}\n"
+                         ".dp-c3{color:#87006c}\n"
+                         ".dp-c4{color:#4d70bd}\n"
+                         ".dp-c5{color:#9e5400}\n"
+                         ".dp-c6{color:#64400b}\n"
+                         ".dp-c7{color:#6d6d6d}\n"
+                         ".dp-on0,.dp-on3,.dp-on4,.dp-on5,.dp-on6,.dp-on7{fill:#ffffff}\n"
+                         ".dp-on1,.dp-on2{fill:#101418}\n"
+                         "@media (prefers-color-scheme:dark){\n"
+                         ".dp{color:#e6e9ec}\n"
+                         ".dp-page,.dp-hollow{fill:#16191d}\n"
+                         ".dp-text{fill:#e6e9ec}\n"
+                         ".dp-muted{fill:#a8b1ba}\n"
+                         ".dp-grid{stroke:#363c43}\n"
+                         ".dp-halo{stroke:#16191d}\n"
+                         ".dp-c0{color:#0aacff}\n"
+                         ".dp-c1{color:#ff8023}\n"
+                         ".dp-c2{color:#04e9d2}\n"
+                         ".dp-c3{color:#a63c8c}\n"
+                         ".dp-c4{color:#2a6dd9}\n"
+                         ".dp-c5{color:#ffcf0e}\n"
+                         ".dp-c6{color:#6c7006}\n"
+                         ".dp-c7{color:#979797}\n"
+                         ".dp-on0,.dp-on1,.dp-on2,.dp-on5,.dp-on7{fill:#101418}\n"
+                         ".dp-on3,.dp-on4,.dp-on6{fill:#ffffff}\n"
+                         "}\n";
+
+/* ---- attributes ---- */
+
+void svg_number(FILE *out, double value)
+{
+    double tenths = isfinite(value) ? round(10 * fmax(-99999, fmin(99999, value))) : 0;
+    fprintf(out, fmod(tenths, 10) == 0 ? "%.0f" : "%.1f", tenths / 10 + 0.0); /* no -0 */
+}
+
+static void print_place(FILE *out, const char *name, double value)
+{
+    fprintf(out, " %s=\"", name);
+    svg_number(out, value);
+    fputc('"', out);
+}
+
+static void print_classes(FILE *out, const char *classes, int colour)
+{
+    fputs(" class=\"", out);
+    for (const char *c = classes; *c; c++)
+        fprintf(out, c == classes ? "dp-%c" : *c == ' ' ? "%c%s" : "%c", *c, "dp-");
+    if (colour >= 0)
+        fprintf(out, " dp-c%d", colour % SVG_COLOURS);
+    fputc('"', out);
+}
+
+/* The end of an element without content, or around its tip. */
+static void print_tip(FILE *out, const char *name, const char *tip)
+{
+    if (tip) {
+        fputs("><title>", out);
+        text_print_markup(out, tip);
+        fprintf(out, "</title></%s>\n", name);
+    } else
+        fputs("/>\n", out);
+}
+
+/* ---- elements ---- */
+
+void svg_begin(FILE *out, double height, const char *title, const char *description)
+{
+    height = ceil(height);
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dp\" role=\"img\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
+            "height=\"%.0f\">\n<title>",
+            SVG_WIDTH, height, SVG_WIDTH, height);
+    text_print_markup(out, title);
+    fputs("</title>\n<desc>", out);
+    text_print_markup(out, description);
+    fprintf(out, "</desc>\n<style>\n%s</style>\n", svg_style);
+    svg_rect(out, 0, 0, SVG_WIDTH, height, "page", SVG_INK, NULL);
+}
+
+void svg_end(FILE *out)
+{
+    fputs("</svg>\n", out);
+}
+
+void svg_text(FILE *out, double x, double y, enum svg_anchor anchor, const char *classes, const char *text)
+{
+    char all[80];
+    snprintf(all, sizeof all, *classes ? "text %s" : "text", classes);
+    fputs("<text", out);
+    print_place(out, "x", x);
+    print_place(out, "y", y);
+    if (anchor != SVG_START)
+        fprintf(out, " text-anchor=\"%s\"", anchor == SVG_MIDDLE ? "middle" : "end");
+    print_classes(out, all, SVG_INK);
+    fputc('>', out);
+    text_print_markup(out, text);
+    fputs("</text>\n", out);
+}
+
+void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *classes, int colour)
+{
+    fputs("<line", out);
+    print_place(out, "x1", x1);
+    print_place(out, "y1", y1);
+    print_place(out, "x2", x2);
+    print_place(out, "y2", y2);
+    print_classes(out, classes, colour);
+    fputs("/>\n", out);
+}
+
+void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour,
+              const char *tip)
+{
+    fputs("<rect", out);
+    print_place(out, "x", x);
+    print_place(out, "y", y);
+    print_place(out, "width", fmax(0, width));
+    print_place(out, "height", fmax(0, height));
+    print_classes(out, classes, colour);
+    print_tip(out, "rect", tip);
+}
+
+void svg_circle(FILE *out, double x, double y, double radius, const char *classes, int colour, const char *tip)
+{
+    fputs("<circle", out);
+    print_place(out, "cx", x);
+    print_place(out, "cy", y);
+    print_place(out, "r", fmax(0, radius));
+    print_classes(out, classes, colour);
+    print_tip(out, "circle", tip);
+}
+
+void svg_path_begin(FILE *out, const char *classes, int colour)
+{
+    fputs("<path", out);
+    print_classes(out, classes, colour);
+    fputs(" d=\"", out);
+}
+
+void svg_path_end(FILE *out)
+{
+    fputs("\"/>\n", out);
+}
+
+void svg_path(FILE *out, const double (*point)[2], size_t n, const char *classes, int colour)
+{
+    int drawn = 0, any = 0;
+    for (size_t i = 0; i < n; i++) {
+        int is = isfinite(point[i][0]) && isfinite(point[i][1]);
+        if (is) {
+            if (!any)
+                svg_path_begin(out, classes, colour);
+            any = 1;
+            fputc(drawn ? 'L' : 'M', out);
+            svg_number(out, point[i][0]);
+            fputc(' ', out);
+            svg_number(out, point[i][1]);
+        }
+        drawn = is;
+    }
+    if (any)
+        svg_path_end(out);
+}
+
+/* ---- widths of texts ---- */
+
+static double letter_width(char c)
+{
+    static const struct {
+        const char *letters;
+        double width;
+    } group[] = {{"ijlI' |", 0.33}, {".,:;/\\ftr-!()[]", 0.41}, {"mwM%W@#+=<>~&", 0.96}, {"cksxyzvJL_*?\"", 0.57}};
+    for (size_t i = 0; i < sizeof group / sizeof *group; i++)
+        if (strchr(group[i].letters, c))
+            return group[i].width;
+    return c & 0x80 ? 0.55 : c >= 'A' && c <= 'Z' ? 0.77 : 0.64; /* of others than ASCII each byte: rather too wide */
+}
+
+double svg_text_width(const char *text, double size)
+{
+    double width = 0;
+    for (; *text; text++)
+        width += letter_width(*text);
+    return width * size * (size >= SVG_TITLE ? 1.12 : 1); /* titles are bold */
+}
+
+/* The greatest number of bytes up to n, but 1 at least, that cuts no character; stray bytes are one each. */
+static size_t whole(const char *text, size_t n)
+{
+    for (size_t back = 0; back < 4 && back < n; back++)
+        if ((text[n - back] & 0xc0) != 0x80)
+            return n - back;
+    return n;
+}
+
+/* How many bytes of a text that is not empty fit, at least one character. */
+static size_t fitting(const char *text, double size, double width)
+{
+    size_t n = 0;
+    double at = 0;
+    while (text[n]) {
+        at += letter_width(text[n]) * size * (size >= SVG_TITLE ? 1.12 : 1);
+        if (at > width)
+            break;
+        n++;
+    }
+    if (!n)
+        for (n = 1; n < 4 && (text[n] & 0xc0) == 0x80;)
+            n++;
+    return text[n] ? whole(text, n) : n;
+}
+
+double svg_paragraph(FILE *out, double x, double y, double width, double size, const char *classes, const char *text)
+{
+    char line[600];
+    while (*text) {
+        size_t n = fitting(text, size, width), end = n;
+        if (text[n])
+            for (end = n; end && text[end] != ' ';)
+                end--;
+        end = end ? end : n;
+        end = end < sizeof line ? end : sizeof line - 1;
+        memcpy(line, text, end);
+        line[end] = 0;
+        svg_text(out, x, y, SVG_START, classes, line);
+        y += round(1.3 * size);
+        text += end;
+        while (*text == ' ')
+            text++;
+    }
+    return y;
+}
+
+const char *svg_shorten(char label[SVG_LABEL], const char *text, double size, double width)
+{
+    static const char ellipsis[] = "\xe2\x80\xa6";
+    size_t n = strlen(text), room = SVG_LABEL - sizeof ellipsis;
+    if (n <= room && svg_text_width(text, size) <= width) {
+        memcpy(label, text, n + 1);
+        return label;
+    }
+    n = fitting(text, size, width - size);
+    n = n < room ? n : whole(text, room);
+    memcpy(label, text, n);
+    memcpy(label + n, ellipsis, sizeof ellipsis);
+    return label;
+}

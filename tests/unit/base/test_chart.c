@@ -1,0 +1,366 @@
+/* test_chart.c - charts of known values, of none, and of any: each is well-formed, and nothing in it overlaps. */
+#include "base/chart.h"
+
+#include "kernels/random.h"
+#include "tests/support/markup.h"
+#include "tests/support/suite.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct chart_words words = {"A finding, which is a sentence that is long enough to need a second line",
+                                         "ms a step: medians of 12 rounds", "A note."};
+static char *picture;
+
+static void teardown(void)
+{
+    free(picture);
+    picture = NULL;
+}
+
+/* A picture without a fault, which the test's end frees. */
+static void take(char *made)
+{
+    const char *fault = picture_fault(made);
+    ck_assert_msg(!fault, "%s", fault);
+    free(picture);
+    picture = made;
+}
+
+static size_t count(const char *part)
+{
+    size_t n = 0;
+    for (const char *c = picture; (c = strstr(c, part)); c++)
+        n++;
+    return n;
+}
+
+static void expect(const char *part)
+{
+    ck_assert_msg(count(part) > 0, "no '%s' in:\n%s", part, picture);
+}
+
+/* The number behind `before`, at its n-th place from 0. */
+static double number(const char *before, int n)
+{
+    const char *c = picture;
+    for (int i = 0; i <= n; i++) {
+        c = strstr(c, before);
+        ck_assert_msg(c != NULL, "no '%s' in:\n%s", before, picture);
+        c += strlen(before);
+    }
+    return strtod(c, NULL);
+}
+
+/* ---- bars ---- */
+
+static const struct chart_name parts[] = {{"compute", 0}, {"<b>\"&", 1}};
+
+START_TEST(bars_are_as_long_as_their_parts)
+{
+    const double ms[2][2] = {{30, 10}, {20, 0}};
+    const struct chart_bar bar[] = {{"first", ms[0], 40, 38, 43, 12}, {"second", ms[1], NAN, NAN, NAN, 0}};
+    take(chart_bars(&words, bar, 2, parts, 2));
+    expect(">first, compute: 30 ms<");
+    expect(">first, &lt;b&gt;&quot;&amp;: 10 ms<");
+    expect(">40 ms [38, 43], n 12<");
+    expect(">20 ms<");
+    ck_assert_uint_eq(count("height=\"20\""), 3); /* none of 0 ms */
+    double width[3];
+    for (int i = 0; i < 3; i++) /* behind the page and the legend; the first bar has an interval */
+        width[i] = number(" width=\"", (const int[]){4, 5, 7}[i]) + 1;
+    ck_assert_double_eq_tol(width[0], 3 * width[1], 0.5);
+    ck_assert_double_eq_tol(width[2], 2 * width[1], 0.5);
+}
+END_TEST
+
+/* Bars show the parts that a number can have; totals are what the caller says. */
+START_TEST(bars_of_anything)
+{
+    const double ms[2] = {NAN, -5}, huge[2] = {DBL_MAX, DBL_MAX};
+    const struct chart_bar bar[] = {
+        {NULL, ms, NAN, NAN, NAN, 0}, {"", ms, 0, 0, 0, 1}, {"x", huge, 1e9, 0, INFINITY, 3}};
+    take(chart_bars(&words, NULL, 0, NULL, 0));
+    expect(">Nothing was measured.<");
+    take(chart_bars(&words, bar, 2, parts, 2));
+    expect(">0 ms<");
+    take(chart_bars(&(struct chart_words){NULL, NULL, ""}, bar, 3, parts, 2));
+}
+END_TEST
+
+/* ---- series ---- */
+
+static const struct chart_point points[] = {{1, 30, 28, 33, CHART_PLAIN, NULL},
+                                            {2, 20, 19, 21, CHART_AS_GOOD, NULL},
+                                            {4, 19, 18, 20, CHART_BEST, "4 MiB"},
+                                            {8, 60, NAN, NAN, CHART_HOLLOW, NULL}};
+
+static struct chart_xy of_points(struct chart_series *series)
+{
+    *series = (struct chart_series){"ddp", points, 4, 2, CHART_LINE | CHART_POINTS};
+    return (struct chart_xy){
+        .x = {.title = "MiB", .scale = CHART_LOG2}, .y = {.title = "ms"}, .series = series, .n_series = 1};
+}
+
+START_TEST(points_are_at_their_values)
+{
+    struct chart_series series;
+    struct chart_xy chart = of_points(&series);
+    take(chart_xy(&words, &chart));
+    ck_assert_uint_eq(count("<title>ddp, "), 4);
+    expect("<title>ddp, 2: 20 [19, 21]</title>");
+    expect("<title>ddp, 8: 60</title>");
+    ck_assert_uint_eq(count("dp-line dp-ring"), 2); /* of the point, and what it means */
+    ck_assert_uint_eq(count(">best<") + count(">as good<"), 2);
+    ck_assert_uint_eq(count("dp-hollow dp-c2\""), 1);
+    ck_assert_uint_eq(count("dp-thick"), 3 + 1); /* intervals, and the style sheet */
+    expect(">4 MiB<");
+    ck_assert_uint_eq(count("does not begin at 0"), 0);
+    double x[3], y[3];
+    for (int i = 0; i < 3; i++) {
+        static const int circle[] = {0, 1, 3}; /* a ring before the point */
+        x[i] = number("<circle cx=\"", circle[i]);
+        y[i] =
+            strtod(strstr(strstr(picture, (const char *[]){"28, 33", "19, 21", "18, 20"}[i]) - 70, " cy=\"") + 5, NULL);
+    }
+    ck_assert_double_eq_tol(x[1] - x[0], x[2] - x[1], 0.15);
+    ck_assert_double_eq_tol(y[2] - y[1], (y[1] - y[0]) / 10, 0.15);
+}
+END_TEST
+
+START_TEST(a_cut_axis_says_so)
+{
+    const struct chart_point high[] = {{1, 905, NAN, NAN, 0, NULL}, {2, 940, NAN, NAN, 0, NULL}};
+    const struct chart_series series = {NULL, high, 2, 0, CHART_LINE};
+    struct chart_xy chart = {.y = {.title = "step, ms"}, .series = &series, .n_series = 1};
+    take(chart_xy(&words, &chart));
+    expect(">step, ms (the axis does not begin at 0)<");
+    chart.y.end = 1000;
+    take(chart_xy(&words, &chart));
+    ck_assert_uint_eq(count("does not begin at 0"), 0);
+    expect(">1000<");
+}
+END_TEST
+
+/* Names of series and lines of reference stand beside each other, however close their ends are. */
+START_TEST(names_of_many_lines)
+{
+    enum { LINES = 30 };
+    struct chart_series series[LINES];
+    struct chart_reference reference[LINES];
+    const struct chart_point point[] = {{1, 30, NAN, NAN, 0, NULL}, {2, 20, NAN, NAN, 0, NULL}};
+    char name[LINES][80];
+    for (int i = 0; i < LINES; i++) {
+        snprintf(name[i], sizeof name[i], "%d %s", i,
+                 i % 2 ? "a name that is rather longer than any name should be" : "");
+        series[i] = (struct chart_series){name[i], point, 2, i % 8, CHART_LINE};
+        reference[i] = (struct chart_reference){name[i], 20 + 0.1 * i, i == 3};
+    }
+    take(chart_xy(&words,
+                  &(struct chart_xy){.series = series, .n_series = LINES, .reference = reference, .n_references = 7}));
+    ck_assert_uint_eq(count("class=\"dp-text dp-bold\""), 1);
+    ck_assert_uint_eq(count("room for a name"), 0);
+    take(chart_xy(&words, &(struct chart_xy){
+                              .series = series, .n_series = LINES, .reference = reference, .n_references = LINES}));
+    expect(">Without room for a name: 20.<");
+}
+END_TEST
+
+START_TEST(ranges_are_shaded)
+{
+    const struct chart_range range[] = {{"warm-up <1>", 0, 2}, {NULL, 2, 5}, {"none", 9, 5}, {"unknown", NAN, 5}};
+    struct chart_series series;
+    struct chart_xy chart = of_points(&series);
+    chart.x.scale = CHART_LINEAR;
+    chart.range = range;
+    chart.n_ranges = 4;
+    take(chart_xy(&words, &chart));
+    ck_assert_uint_eq(count("<rect ") - count("dp-page\"/>"), 2);
+    ck_assert_uint_eq(count(">warm-up &lt;1&gt;<"), 2); /* its tip as well */
+}
+END_TEST
+
+/* A line through many points keeps what stands out of them. */
+START_TEST(a_long_line_is_short)
+{
+    enum { N = 100000 };
+    struct chart_point *point = calloc(N, sizeof *point);
+    for (int i = 0; i < N; i++)
+        point[i] = (struct chart_point){i, i == N / 2 ? 90 : i == N / 3 ? 10 : 50, NAN, NAN, 0, NULL};
+    const struct chart_series series = {"CPU", point, N, 0, CHART_LINE};
+    take(chart_xy(&words, &(struct chart_xy){.y = {.end = 100}, .series = &series, .n_series = 1}));
+    ck_assert_uint_lt(strlen(picture), 30000);
+    const char *path = strstr(picture, "<path");
+    double least = INFINITY, most = 0, usual = 0;
+    for (const char *c = path; *c != '\n'; c++)
+        if ((*c == 'L' || *c == 'M') && c[1] >= '0' && c[1] <= '9') {
+            usual = strtod(strchr(c, ' '), NULL);
+            least = fmin(least, usual);
+            most = fmax(most, usual);
+        }
+    ck_assert_double_eq_tol(usual - least, 0.4 * 330, 0.2); /* the height is 330 */
+    ck_assert_double_eq_tol(most - usual, 0.4 * 330, 0.2);
+    free(point);
+}
+END_TEST
+
+/* ---- timelines ---- */
+
+static const struct chart_name kinds[] = {{"forward", 0}, {"collective", 1}};
+static const char *const rows[] = {"rank 0 compute", "rank 0 communication", "rank 1 <b>"};
+
+START_TEST(spans_and_moments)
+{
+    const struct chart_span span[] = {{0, 10, 0, 0, "forward"}, {2, 7, 1, 1, "bucket 0"}, {7, 7, 1, 1, "bucket 1"},
+                                      {4, 8, 2, 1, NULL},       {1, 2, 3, 0, "lost"},     {1, 2, 0, 2, "lost"},
+                                      {3, 2, 0, 0, "lost"},     {NAN, 2, 0, 0, "lost"}};
+    const struct chart_moment moment[] = {{7, "rank 1 last"}, {NAN, "lost"}, {2, "rank 0 last"}, {2.1, NULL}};
+    take(chart_timeline(&words, &(struct chart_timeline){rows, kinds, span, moment, 3, 2, 8, 4}));
+    ck_assert_uint_eq(count("lost"), 0);
+    ck_assert_uint_eq(count("Left out"), 0);
+    ck_assert_uint_eq(count("<path class=\"dp-span dp-c0\" d=\"M") + count("<path class=\"dp-span dp-c1\" d=\"M"), 2);
+    expect(">bucket 0<");
+    ck_assert_uint_eq(count(">bucket 1<"), 0);
+    expect(">rank 1 &lt;b&gt;<");
+    expect(">rank 1 last<");
+    ck_assert_uint_eq(count("dp-axis dp-dash\""), 3);
+    double whole = strtod(strchr(strstr(picture, "dp-span dp-c0\" d=\""), 'h') + 1, NULL);
+    double part = strtod(strchr(strstr(picture, "dp-span dp-c1\" d=\"") + 15, 'h') + 1, NULL);
+    ck_assert_double_eq_tol(part + 0.6, (whole + 0.6) / 2, 0.2);
+}
+END_TEST
+
+/* 16 rows of 1,000 spans: the shortest are left out, and that is said. */
+START_TEST(a_timeline_stays_small)
+{
+    enum { ROWS = 16, EACH = 1000, N = ROWS * EACH };
+    struct chart_span *span = calloc(N, sizeof *span);
+    const char *name[ROWS];
+    struct chart_moment moment[100];
+    for (int i = 0; i < N; i++)
+        span[i] = (struct chart_span){i % EACH, i % EACH + (i % 20 ? 0.1 : 0.9), i / EACH, i % 2, "b12"};
+    for (int i = 0; i < ROWS; i++)
+        name[i] = "rank 15 communication";
+    for (int i = 0; i < 100; i++)
+        moment[i] = (struct chart_moment){10 * i, "rank 1 last, by 12.3 ms"};
+    const struct chart_timeline all = {name, kinds, span, moment, ROWS, 2, N, 100};
+    take(chart_timeline(&words, &all));
+    ck_assert_uint_lt(strlen(picture), 60000);
+    expect(">Left out: 14000 of 16000 spans, none longer than 0.1 ms.<");
+    expect(">Of 100 moments the first 60 are shown.<");
+    ck_assert_uint_eq(count("No room for the names of "), 1);
+    size_t drawn = 0;
+    for (const char *c = strstr(picture, "<path"); (c = strchr(c, 'h')); c++)
+        drawn += c[1] >= '0' && c[1] <= '9';
+    ck_assert_uint_eq(drawn, CHART_SPANS);
+    struct chart_timeline many = {rows, kinds, span, NULL, 0, 2, 1, 0};
+    const char *names[CHART_ROWS + 2];
+    for (int i = 0; i < CHART_ROWS + 2; i++)
+        names[i] = i % 2 ? NULL : "a row";
+    many.row = names;
+    many.rows = CHART_ROWS + 2;
+    take(chart_timeline(&words, &many));
+    expect(">Left out: 2 of 66 rows.<");
+    take(chart_timeline(&words, &(struct chart_timeline){0}));
+    expect(">Nothing was recorded.<");
+    free(span);
+}
+END_TEST
+
+/* ---- anything ---- */
+
+static uint64_t counter;
+
+static double uniform(void)
+{
+    return 0x1p-53 * (double)(random_bits(counter += RANDOM_STEP) >> 11);
+}
+
+static double any_number(void)
+{
+    static const double odd[] = {0, -0.0, NAN, INFINITY, -INFINITY, DBL_MAX, -DBL_MAX, 5e-324, 1e-9, 1e9, 100, 100.001};
+    double u = uniform();
+    return u < 0.3 ? odd[(size_t)(uniform() * 12)] : exp(40 * (u - 0.7)) * (u > 0.9 ? -1 : 1);
+}
+
+static const char *any_text(void)
+{
+    static const char *const odd[] = {NULL,
+                                      "",
+                                      "a",
+                                      "<b>\"&'",
+                                      "\xff\xfe",
+                                      "two words",
+                                      "\xe2\x82\xac 5",
+                                      "\x01\n\t",
+                                      "a text that is far too long for any place in a picture, so that it is cut"};
+    return odd[(size_t)(uniform() * 9)];
+}
+
+START_TEST(anything_is_a_picture)
+{
+    enum { N = 12 };
+    counter = 1000 * (uint64_t)_i;
+    double ms[N][3];
+    struct chart_bar bar[N];
+    struct chart_point point[N];
+    struct chart_reference reference[N];
+    struct chart_range range[N];
+    struct chart_span span[N];
+    struct chart_moment moment[N];
+    struct chart_name name[3];
+    const char *row[3];
+    struct chart_words any = {any_text(), any_text(), any_text()};
+    for (int i = 0; i < 3; i++) {
+        name[i] = (struct chart_name){any_text(), i};
+        row[i] = any_text();
+    }
+    for (int i = 0; i < N; i++) {
+        for (int k = 0; k < 3; k++)
+            ms[i][k] = any_number();
+        double a = any_number(), b = any_number(), c = any_number(), d = any_number();
+        bar[i] = (struct chart_bar){any_text(), ms[i], a, b, c, (size_t)i};
+        point[i] = (struct chart_point){a, b, c, d, (enum chart_mark)(i % 4), i % 5 ? NULL : any_text()};
+        reference[i] = (struct chart_reference){any_text(), d, i % 2};
+        range[i] = (struct chart_range){any_text(), a, b};
+        span[i] = (struct chart_span){a, b, i % 3, i % 3, any_text()};
+        moment[i] = (struct chart_moment){c, any_text()};
+    }
+    size_t n = (size_t)(uniform() * (N + 1));
+    const struct chart_series series[2] = {{any_text(), point, n, 1, CHART_LINE | CHART_POINTS},
+                                           {any_text(), point, n / 2, 2, CHART_LINE | CHART_DASHED}};
+    struct chart_xy xy = {.x = {any_text(), (enum chart_scale)(_i % 3), _i % 5 == 0, 0, _i % 7 == 0},
+                          .y = {any_text(), (enum chart_scale)(_i / 3 % 3), 0, _i % 4 ? 0 : any_number(), 0},
+                          .series = series,
+                          .reference = reference,
+                          .range = range,
+                          .n_series = 2,
+                          .n_references = n,
+                          .n_ranges = n};
+    take(chart_bars(&any, bar, n, name, 3));
+    take(chart_xy(&any, &xy));
+    take(chart_timeline(&any, &(struct chart_timeline){row, name, span, moment, 3, 3, n, n}));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("chart");
+    TCase *tests = tcase_create("chart");
+    tcase_add_checked_fixture(tests, NULL, teardown);
+    tcase_add_test(tests, bars_are_as_long_as_their_parts);
+    tcase_add_test(tests, bars_of_anything);
+    tcase_add_test(tests, points_are_at_their_values);
+    tcase_add_test(tests, a_cut_axis_says_so);
+    tcase_add_test(tests, names_of_many_lines);
+    tcase_add_test(tests, ranges_are_shaded);
+    tcase_add_test(tests, a_long_line_is_short);
+    tcase_add_test(tests, spans_and_moments);
+    tcase_add_test(tests, a_timeline_stays_small);
+    tcase_add_loop_test(tests, anything_is_a_picture, 0, 300);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,190 @@
+/* test_chart_frame.c - axes with known ticks, whatever their values; labels that do not overlap. */
+#include "base/chart_frame.h"
+
+#include "tests/support/suite.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The ticks of an axis as words, such as "0 5 10". */
+static const char *ticks(const struct axis *axis, size_t most)
+{
+    static char words[400];
+    double tick[AXIS_TICKS];
+    char number[CELL];
+    size_t n = axis_ticks(axis, most, tick);
+    *words = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            strcat(words, " ");
+        strcat(words, axis_number(axis, tick[i], number));
+    }
+    return words;
+}
+
+START_TEST(ticks_are_round)
+{
+    static const struct {
+        struct axis axis;
+        size_t most;
+        const char *words;
+    } known[] = {
+        {{.high = 10}, 6, "0 2 4 6 8 10"},
+        {{.high = 10}, 5, "0 5 10"},
+        {{.high = 0.97}, 8, "0 0.2 0.4 0.6 0.8"},
+        {{.high = 0.3}, 4, "0 0.1 0.2 0.3"},
+        {{.low = -7, .high = 8}, 4, "-5 0 5"},
+        {{.low = 955, .high = 1042}, 5, "960 980 1000 1020 1040"},
+        {{.high = 4, .is_count = 1}, 12, "0 1 2 3 4"},
+        {{.high = 4}, 12, "0 0.5 1 1.5 2 2.5 3 3.5 4"},
+        {{CHART_LOG2, .low = 0.1, .high = 5}, 8, "0.125 0.25 0.5 1 2 4"},
+        {{CHART_LOG2, .low = 0.1, .high = 5}, 3, "0.25 1 4"},
+        {{CHART_LOG2, .low = 900, .high = 5e6, .is_bytes = 1}, 6, "4 KiB 32 KiB 256 KiB 2 MiB"},
+        {{CHART_LOG10, .low = 0.015, .high = 1500}, 8, "0.1 1 10 100 1000"},
+        {{CHART_LOG10, .low = 2.1, .high = 4.4}, 6, "2.5 3 3.5 4"},
+        {{CHART_LOG2, .low = 2.5, .high = 3.4}, 5, "2.6 2.8 3 3.2 3.4"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        ck_assert_str_eq(ticks(&known[i].axis, known[i].most), known[i].words);
+}
+END_TEST
+
+static struct axis from_to(struct axis axis)
+{
+    axis.from = 100;
+    axis.to = 200;
+    return axis;
+}
+
+START_TEST(a_linear_axis_begins_at_zero_or_is_cut)
+{
+    const struct chart_axis linear = {.title = ""}, to_100 = {.end = 100};
+    struct axis axis = from_to(axis_for(&linear, 40, 100));
+    ck_assert_double_eq(axis.low, 0);
+    ck_assert_int_eq(axis.is_cut, 0);
+    ck_assert_double_eq_tol(axis_place(&axis, 100), 100 + 100 / 1.06, 1e-9);
+    axis = axis_for(&linear, 90, 100);
+    ck_assert_int_eq(axis.is_cut, 1);
+    ck_assert_double_eq_tol(axis.low, 87.5, 1e-9);
+    axis = axis_for(&linear, 100, 100); /* equal values have no spread to show */
+    ck_assert_int_eq(axis.is_cut, 0);
+    ck_assert_double_eq(axis.low, 0);
+    axis = axis_for(&linear, -10, 100);
+    ck_assert_double_eq_tol(axis.low, -15.5, 1e-9);
+    axis = axis_for(&linear, -10, -5);
+    ck_assert_double_eq(axis.high, 0);
+    axis = from_to(axis_for(&to_100, 90, 250));
+    ck_assert_int_eq(axis.is_cut, 0);
+    ck_assert_double_eq(axis.high, 100);
+    ck_assert_double_eq(axis_place(&axis, 250), 200);
+    ck_assert_double_eq(axis_place(&axis, -1), 100);
+}
+END_TEST
+
+/* Also of nothing, zero, one value, and numbers as far apart as they can be. */
+START_TEST(every_value_has_a_place)
+{
+    static const double value[] = {0,        1,      -1,   5e-324,   DBL_MIN,   DBL_MAX,
+                                   -DBL_MAX, 1e-300, 1e15, INFINITY, -INFINITY, NAN};
+    enum { N = sizeof value / sizeof *value };
+    for (int scale = CHART_LINEAR; scale <= CHART_LOG10; scale++)
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++) {
+                const struct chart_axis of = {.scale = (enum chart_scale)scale};
+                struct axis axis = from_to(axis_for(&of, value[i], value[j]));
+                double tick[AXIS_TICKS];
+                size_t n = axis_ticks(&axis, 8, tick);
+                ck_assert_msg(axis.high > axis.low, "%g %g", value[i], value[j]);
+                ck_assert_uint_le(n, 8);
+                for (size_t k = 0; k < n; k++)
+                    ck_assert_msg(axis_place(&axis, tick[k]) >= 100, "scale %d, %g to %g, tick %g", scale, value[i],
+                                  value[j], tick[k]);
+                for (int k = 0; k < N; k++) {
+                    double place = axis_place(&axis, value[k]);
+                    ck_assert_msg(axis_takes(of.scale, value[k]) ? place >= 100 && place <= 200 : isnan(place),
+                                  "%g on %d from %g to %g is at %g", value[k], scale, value[i], value[j], place);
+                }
+            }
+}
+END_TEST
+
+START_TEST(a_logarithmic_axis_takes_what_is_above_zero)
+{
+    const struct chart_axis of = {.scale = CHART_LOG2};
+    struct axis axis = from_to(axis_for(&of, 1, 4));
+    ck_assert_double_eq_tol(axis_place(&axis, 2), 150, 1e-9);
+    ck_assert_double_eq_tol(axis_place(&axis, 4) - 150, 150 - axis_place(&axis, 1), 1e-9);
+    ck_assert_double_nan(axis_place(&axis, 0));
+    ck_assert_double_nan(axis_place(&axis, -2));
+}
+END_TEST
+
+/* The places of names, from the lines of text. */
+static size_t places_of(const char *text, double *place)
+{
+    size_t n = 0;
+    for (const char *c = text; (c = strstr(c, "<text ")); c++)
+        place[n++] = strtod(strstr(c, " y=\"") + 4, NULL);
+    return n;
+}
+
+START_TEST(names_keep_apart)
+{
+    struct end_name name[6];
+    static const double y[6] = {50, 48, 49, 190, 199, 120};
+    double place[6];
+    char *text;
+    size_t length;
+    FILE *out = text_begin(&text, &length);
+    for (int i = 0; i < 6; i++)
+        name[i] = (struct end_name){.text = "abc", .x = 90, .y = y[i]};
+    ck_assert_double_gt(end_names_width(name, 6), svg_text_width("abc", SVG_TEXT));
+    end_names_draw(out, name, 6, 100, 0, 200);
+    text_end(out);
+    ck_assert_uint_eq(places_of(text, place), 6);
+    static const double expected[6] = {53, 73, 93, 125, 185, 205}; /* base lines: 5 below */
+    for (int i = 0; i < 6; i++)
+        ck_assert_double_eq_tol(place[i], expected[i], 1e-9);
+    free(text);
+}
+END_TEST
+
+START_TEST(labels_have_lanes)
+{
+    struct lane_label label[6];
+    static const double at[6] = {100, 110, 120, 130, 300, 799};
+    for (int i = 0; i < 6; i++) {
+        label[i] = (struct lane_label){.at = at[i]};
+        strcpy(label[i].text, i == 4 ? "" : "a label");
+    }
+    ck_assert_int_eq(lanes_place(label, 6, 20, 800), 3);
+    static const int lane[6] = {0, 1, 2, -1, -1, 0};
+    for (int i = 0; i < 6; i++)
+        ck_assert_int_eq(label[i].lane, lane[i]);
+    ck_assert_double_eq(label[0].x, 100);
+    ck_assert_double_eq_tol(label[5].x, 800 - svg_text_width("a label", SVG_SMALL) / 2, 1e-9);
+    char *text;
+    size_t length;
+    FILE *out = text_begin(&text, &length);
+    ck_assert_uint_eq(lanes_draw(out, label, 6, 200), 1);
+    text_end(out);
+    ck_assert_ptr_nonnull(strstr(text, " y=\"177\""));
+    free(text);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("chart_frame");
+    TCase *tests = tcase_create("chart_frame");
+    tcase_add_test(tests, ticks_are_round);
+    tcase_add_test(tests, a_linear_axis_begins_at_zero_or_is_cut);
+    tcase_add_test(tests, every_value_has_a_place);
+    tcase_add_test(tests, a_logarithmic_axis_takes_what_is_above_zero);
+    tcase_add_test(tests, names_keep_apart);
+    tcase_add_test(tests, labels_have_lanes);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
