@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "kernels/error.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,8 +76,6 @@ cJSON *table_json(const struct table *table)
 
 /* ---- from JSON to words ---- */
 
-enum { CELL_SIZE = 160, COLUMNS_MOST = 32 };
-
 /* A whole number in a column's description, which a file may have from elsewhere: at most `most` either way, or 0. */
 static int column_int(const cJSON *column, const char *key, int most)
 {
@@ -84,7 +83,7 @@ static int column_int(const cJSON *column, const char *key, int most)
     return isfinite(value) ? (int)fmax(-most, fmin(value, most)) : 0;
 }
 
-static void number_words(char cell[CELL_SIZE], const cJSON *column, double value)
+static void number_words(char cell[TABLE_CELL], const cJSON *column, double value)
 {
     int decimals = column_int(column, "decimals", 15);
     double shown = value * json_number(column, "scale");
@@ -92,15 +91,19 @@ static void number_words(char cell[CELL_SIZE], const cJSON *column, double value
         int before = shown == 0 || !isfinite(shown) ? 1 : (int)floor(log10(fabs(shown))) + 1;
         decimals = before >= -decimals ? 0 : -decimals - before < 5 ? -decimals - before : 5;
     }
-    snprintf(cell, CELL_SIZE, isfinite(shown) ? "%.*f" : "n/a", decimals, shown);
+    snprintf(cell, TABLE_CELL, isfinite(shown) ? "%.*f" : "n/a", decimals, shown);
 }
 
-static void cell_words(char cell[CELL_SIZE], const cJSON *column, const cJSON *row)
+const char *table_cell(char cell[TABLE_CELL], const cJSON *column, const cJSON *row)
 {
     const char *key = json_string(column, "key"), *kind = json_string(column, "kind");
-    char name[80], low[CELL_SIZE], high[CELL_SIZE];
-    if (!strcmp(kind, "text")) {
-        snprintf(cell, CELL_SIZE, "%s", json_string(row, key));
+    char name[80], low[TABLE_CELL], high[TABLE_CELL];
+    if (!row) {
+        snprintf(cell, TABLE_CELL, "%s", json_string(column, "heading"));
+    } else if (!strcmp(kind, "text")) {
+        snprintf(cell, TABLE_CELL, "%s", json_string(row, key));
+        for (char *c = cell; *c; c++)
+            *c = (char)(isspace((unsigned char)*c) ? ' ' : iscntrl((unsigned char)*c) ? '?' : *c);
     } else if (!strcmp(kind, "interval")) {
         snprintf(name, sizeof name, "%s_low", key);
         double from = json_number(row, name);
@@ -108,28 +111,54 @@ static void cell_words(char cell[CELL_SIZE], const cJSON *column, const cJSON *r
         double to = json_number(row, name);
         number_words(low, column, from);
         number_words(high, column, to);
-        snprintf(cell, CELL_SIZE, isfinite(from) || isfinite(to) ? "[%.50s, %.50s]" : "", low, high);
+        snprintf(cell, TABLE_CELL, isfinite(from) || isfinite(to) ? "[%.50s, %.50s]" : "", low, high);
     } else {
         number_words(cell, column, json_number(row, key));
     }
+    return cell;
 }
 
+int table_is_left(const cJSON *column)
+{
+    return json_number(column, "width") < 0;
+}
+
+struct table_view table_view(const cJSON *table)
+{
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(table, "rows"), *column;
+    const char *rest = json_string(table, "rest");
+    double shown = json_number(table, "shown");
+    int n = cJSON_GetArraySize(rows), most = shown >= 0 && shown < n ? (int)shown : n;
+    struct table_view view = {.title = json_string(table, "title"),
+                              .note = json_string(table, "note"),
+                              .rest = *rest ? rest : "summary.json",
+                              .row = most ? rows->child : NULL,
+                              .rows = most,
+                              .more = n - most};
+    cJSON_ArrayForEach(column, cJSON_GetObjectItemCaseSensitive(table, "columns"))
+    {
+        if (cJSON_GetObjectItemCaseSensitive(column, "heading") && view.columns < TABLE_COLUMNS_MOST)
+            view.column[view.columns++] = column;
+    }
+    return view;
+}
+
+/* ---- on lines of text ---- */
+
 /* Line `line` of a heading, empty where it has fewer. */
-static const char *heading_line(char cell[CELL_SIZE], const char *heading, int line)
+static const char *heading_line(char cell[TABLE_CELL], const char *heading, int line)
 {
     for (; line && *heading; line--) {
         heading += strcspn(heading, "\n");
         heading += *heading == '\n';
     }
-    snprintf(cell, CELL_SIZE, "%.*s", (int)strcspn(heading, "\n"), heading);
+    snprintf(cell, TABLE_CELL, "%.*s", (int)strcspn(heading, "\n"), heading);
     return cell;
 }
 
-/* The columns that are printed, and how wide. */
+/* How wide the columns are, and the lines of their headings. */
 struct layout {
-    int n, lines; /* columns; lines of headings */
-    const cJSON *column[COLUMNS_MOST];
-    int width[COLUMNS_MOST];
+    int width[TABLE_COLUMNS_MOST], lines;
 };
 
 static int wider(int width, const char *cell)
@@ -139,45 +168,37 @@ static int wider(int width, const char *cell)
 }
 
 /* As wide as the columns are described, their headings, and the first rows. */
-static struct layout layout_of(const cJSON *table, int rows)
+static struct layout layout_of(const struct table_view *view, int rows)
 {
     struct layout layout = {0};
-    const cJSON *column, *all = cJSON_GetObjectItemCaseSensitive(table, "rows");
-    char cell[CELL_SIZE];
-    cJSON_ArrayForEach(column, cJSON_GetObjectItemCaseSensitive(table, "columns"))
-    {
-        const char *heading = json_string(column, "heading");
-        int width = abs(column_int(column, "width", CELL_SIZE));
-        if (!cJSON_GetObjectItemCaseSensitive(column, "heading") || layout.n == COLUMNS_MOST)
-            continue;
-        for (int line = 0; *heading_line(cell, heading, line); line++) {
+    char cell[TABLE_CELL];
+    for (int i = 0; i < view->columns; i++) {
+        const cJSON *column = view->column[i], *row = view->row;
+        int width = abs(column_int(column, "width", TABLE_CELL));
+        for (int line = 0; *heading_line(cell, json_string(column, "heading"), line); line++) {
             layout.lines = layout.lines > line ? layout.lines : line + 1;
             width = wider(width, cell);
         }
-        const cJSON *row = rows ? all->child : NULL;
-        for (int i = 0; i < rows; i++, row = row->next) {
-            cell_words(cell, column, row);
-            width = wider(width, cell);
-        }
-        layout.column[layout.n] = column;
-        layout.width[layout.n++] = width;
+        for (int k = 0; k < rows; k++, row = row->next)
+            width = wider(width, table_cell(cell, column, row));
+        layout.width[i] = width;
     }
     return layout;
 }
 
 /* The cells of a row, or where it is NULL the headings; a space between them and none at the end of a line. */
-static void print_row(FILE *out, const struct layout *layout, const cJSON *row)
+static void print_row(FILE *out, const struct table_view *view, const struct layout *layout, const cJSON *row)
 {
-    char cell[CELL_SIZE];
+    char cell[TABLE_CELL];
     for (int line = 0; line < (row ? 1 : layout->lines); line++) {
         int owed = 0; /* spaces, before the next cell that is not empty */
-        for (int i = 0; i < layout->n; i++) {
-            const cJSON *column = layout->column[i];
+        for (int i = 0; i < view->columns; i++) {
+            const cJSON *column = view->column[i];
             if (row)
-                cell_words(cell, column, row);
+                table_cell(cell, column, row);
             else
                 heading_line(cell, json_string(column, "heading"), line);
-            int pad = wider(layout->width[i], cell) - (int)strlen(cell), left = json_number(column, "width") < 0;
+            int pad = wider(layout->width[i], cell) - (int)strlen(cell), left = table_is_left(column);
             owed += (i > 0) + (left ? 0 : pad);
             if (*cell) {
                 fprintf(out, "%*s%s", owed, "", cell);
@@ -191,24 +212,23 @@ static void print_row(FILE *out, const struct layout *layout, const cJSON *row)
 
 void table_print_row(FILE *out, const cJSON *table, const cJSON *row)
 {
-    struct layout layout = layout_of(table, 0);
-    print_row(out, &layout, row);
+    struct table_view view = table_view(table);
+    struct layout layout = layout_of(&view, 0);
+    print_row(out, &view, &layout, row);
 }
 
 void table_print(FILE *out, const cJSON *table)
 {
-    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(table, "rows");
-    double shown = json_number(table, "shown");
-    int n = cJSON_GetArraySize(rows), most = shown >= 0 && shown < n ? (int)shown : n;
-    struct layout layout = layout_of(table, most);
-    if (!layout.n)
+    struct table_view view = table_view(table);
+    struct layout layout = layout_of(&view, view.rows);
+    if (!view.columns)
         return;
-    fprintf(out, *json_string(table, "title") ? "\n%s\n" : "\n", json_string(table, "title"));
-    print_row(out, &layout, NULL);
-    const cJSON *row = most ? rows->child : NULL;
-    for (int i = 0; i < most; i++, row = row->next)
-        print_row(out, &layout, row);
-    if (most < n)
-        fprintf(out, "... (%d more in summary.json)\n", n - most);
-    fputs(json_string(table, "note"), out);
+    fprintf(out, *view.title ? "\n%s\n" : "\n", view.title);
+    print_row(out, &view, &layout, NULL);
+    const cJSON *row = view.row;
+    for (int i = 0; i < view.rows; i++, row = row->next)
+        print_row(out, &view, &layout, row);
+    if (view.more)
+        fprintf(out, "... (%d more in %s)\n", view.more, view.rest);
+    fputs(view.note, out);
 }

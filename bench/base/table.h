@@ -46,11 +46,24 @@ struct table {
 };
 
 /* As a JSON object {key, title, columns, rows, note}, with `shown` and `detail` unless 0; numbers as they are kept. The
- * caller owns it. */
+ * caller owns it. Rows that are not shown are said to be in summary.json, or what a member `rest` names. */
 cJSON *table_json(const struct table *table);
 
 /* A structure as one more row of such an object, for a table that is printed as it grows; returns the row. */
 cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, const void *row);
+
+/* What of a table is printed: the columns that have a heading, and the first rows. The table owns all of it. */
+enum { TABLE_COLUMNS_MOST = 32, TABLE_CELL = 160 };
+struct table_view {
+    const char *title, *note, *rest;               /* "": none; where the rows are that are not printed */
+    const cJSON *column[TABLE_COLUMNS_MOST], *row; /* [columns]; the first row, and ->next leads to the others */
+    int columns, rows, more;                       /* rows that are printed, and that are not */
+};
+struct table_view table_view(const cJSON *table);
+
+/* One cell in words, on one line; row NULL: the heading, with its newlines. And whether it stands at the left edge. */
+const char *table_cell(char cell[TABLE_CELL], const cJSON *column, const cJSON *row);
+int table_is_left(const cJSON *column);
 
 /* In words: an empty line and the title, headings, rows, note. Or one row alone, or the headings (row NULL), whose
  * columns are as wide as they are described. What is no table prints nothing. */

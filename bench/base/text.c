@@ -141,16 +141,18 @@ int text_is_utf8(const char *text)
     return 1;
 }
 
-/* U+FFFE or U+FFFF, which no XML may hold. */
-static int is_noncharacter(const char *c)
+int text_character(const char *text)
 {
-    return !strncmp(c, "\xef\xbf\xbe", 3) || !strncmp(c, "\xef\xbf\xbf", 3);
+    const unsigned char *c = (const unsigned char *)text;
+    int control = *c < ' ' || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0); /* U+0080 to U+009F are some, too */
+    int none = control || !strncmp(text, "\xef\xbf\xbe", 3) || !strncmp(text, "\xef\xbf\xbf", 3); /* U+FFFE, U+FFFF */
+    return none ? 0 : utf8_length(c);
 }
 
 void text_print_markup(FILE *out, const char *text)
 {
     while (*text) {
-        int length = utf8_length((const unsigned char *)text);
+        int length = text_character(text);
         if (*text == '&')
             fputs("&amp;", out);
         else if (*text == '<')
@@ -163,7 +165,7 @@ void text_print_markup(FILE *out, const char *text)
             fputs("&#39;", out);
         else if (*text == '\n' || *text == '\t')
             fputc(' ', out);
-        else if (!length || (unsigned char)*text < ' ' || *text == 0x7f || is_noncharacter(text))
+        else if (!length)
             fputc('?', out);
         else
             fwrite(text, 1, (size_t)length, out);

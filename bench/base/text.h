@@ -32,6 +32,10 @@ void text_print_word(FILE *out, const char *word);
 /* Whether text is UTF-8: RFC 3629, so of the shortest form, without surrogates, up to U+10FFFF. */
 int text_is_utf8(const char *text);
 
+/* The bytes of the first character of text, 1 to 4; 0 where that is one that no text for people or XML should hold,
+ * such as the end, a control character, or a byte that is not UTF-8. */
+int text_character(const char *text);
+
 /* As text or the value of a quoted attribute in HTML or XML, whatever it holds: the five characters that mean something
  * there as references, control characters and bytes that are not UTF-8 as ?, newlines and tabs as spaces. */
 void text_print_markup(FILE *out, const char *text);
