@@ -103,7 +103,7 @@ const char *table_cell(char cell[TABLE_CELL], const cJSON *column, const cJSON *
     } else if (!strcmp(kind, "text")) {
         snprintf(cell, TABLE_CELL, "%s", json_string(row, key));
         for (char *c = cell; *c; c++)
-            *c = (char)(iscntrl((unsigned char)*c) ? ' ' : *c);
+            *c = (char)(isspace((unsigned char)*c) ? ' ' : iscntrl((unsigned char)*c) ? '?' : *c);
     } else if (!strcmp(kind, "interval")) {
         snprintf(name, sizeof name, "%s_low", key);
         double from = json_number(row, name);

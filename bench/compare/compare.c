@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "compare/match.h"
 #include "compare/outcome.h"
@@ -187,20 +188,35 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
     return judge(json, o, run, &rules);
 }
 
+/* Writes a form to the file that an option names, unless it is printed. */
+static int write_form(const char *option, const char *path, const char *text)
+{
+    return *path && strcmp(path, "-") != 0 ? files_replace_path(option, path, text) : 0;
+}
+
+/* In words, or in the form that is asked for instead; and to files. */
 static int print(const cJSON *json, const struct compare_options *o)
 {
-    char *text = cJSON_Print(json);
-    int instead = !strcmp(o->json, "-");
+    char *text = cJSON_Print(json), *junit = NULL;
+    size_t length = 0;
     if (!text)
         FATAL("no memory to print the comparison");
-    if (instead)
+    FILE *out = text_begin(&junit, &length);
+    compare_print_junit(out, json, o);
+    text_end(out);
+    if (!strcmp(o->json, "-"))
         printf("%s\n", text);
+    else if (!strcmp(o->junit, "-"))
+        fputs(junit, stdout);
     else
         compare_print(stdout, json, o);
     int status = files_flush_stdout();
-    if (!status && *o->json && !instead)
-        status = files_replace_path("json", o->json, text);
+    if (!status)
+        status = write_form("json", o->json, text);
+    if (!status)
+        status = write_form("junit", o->junit, junit);
     cJSON_free(text);
+    free(junit);
     return status;
 }
 

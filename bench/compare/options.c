@@ -50,6 +50,8 @@ static const struct option rows[] = {
     {.name = "all", .kind = &option_flag, .offset = FIELD(all), .help = "show every size, also those that are ok"},
     {.name = "json", .common = 1, .kind = &option_path, .offset = FIELD(json), .initial = "",
      .help = "file to write the comparison to; - prints it instead of the table"},
+    {.name = "junit", .common = 1, .kind = &option_path, .offset = FIELD(junit), .initial = "",
+     .help = "file to write it to as JUnit's XML, for CI: a test case for each judged figure; - prints it instead"},
 };
 /* clang-format on */
 
@@ -81,6 +83,8 @@ int compare_options_parse(struct compare_options *options, int argc, char *const
         return error_report("no baseline: name the result directories of baseline runs before --candidate; see --help");
     if (!options->candidates)
         return error_report("no candidate: name the result directories to judge after --candidate; see --help");
+    if (!strcmp(options->json, "-") && !strcmp(options->junit, "-"))
+        return error_report("--json - and --junit -: only one of them can be printed; name a file for the other");
     return take_names(options);
 }
 
@@ -103,6 +107,9 @@ void compare_options_help(FILE *out, const struct compare_options *options)
                  "  3 regressed    5 missing    4 ambiguous    0 none of these\n");
     if (options->table.help == HELP_COMMON)
         return;
+    fprintf(out, "\nIn --junit's file regressed and missing figures fail, ambiguous ones are skipped, and where the "
+                 "settings differ\n"
+                 "there is an error.\n");
     fprintf(
         out,
         "\nVerdicts of a figure, from the ratio of its geometric means, turned so that above 1 is worse; printed as a\n"

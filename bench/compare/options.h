@@ -12,7 +12,7 @@ struct compare_options {
     const char **directory;    /* [baselines + candidates], into argv */
     size_t baselines, candidates;
     double tolerance, floor; /* percent */
-    const char *allow, *metrics, *label, *json;
+    const char *allow, *metrics, *label, *json, *junit;
     char name[2][101]; /* of the columns: baseline and candidate */
     int all;
 };

@@ -24,4 +24,14 @@ enum compare_status {
  * exit_status. */
 void compare_print(FILE *out, const cJSON *json, const struct compare_options *options);
 
+/* A figure of it, judged or not, as the table shows it: {name, size, baseline, candidate, ratio, change, verdict}, all
+ * of them words. The caller owns it. */
+cJSON *compare_words(const cJSON *figure, const struct compare_options *options);
+
+/* The comparison as JUnit's XML (base/junit.h): a case that the settings are the same, an error where they are not; and
+ * one for each judged row, which took the candidate's median where that is a time. What is regressed or missing fails.
+ * What is ambiguous may be chance, so it is skipped, and the exit status alone tells it from ok. The message is the row
+ * in words; what compare_print says is the output. */
+void compare_print_junit(FILE *out, const cJSON *json, const struct compare_options *options);
+
 #endif

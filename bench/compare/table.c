@@ -103,11 +103,11 @@ static cJSON *begin_table(const struct compare_options *o, const char *title, in
     return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = judged ? 6 : 5});
 }
 
-/* Begins a row of the table, for a figure. */
-static cJSON *add_row(cJSON *table, const cJSON *figure, const char *size)
+/* Begins a row of a table, for a figure. */
+static cJSON *begin_row(const cJSON *figure, const char *size)
 {
     char name[180];
-    cJSON *row = json_add_row(cJSON_GetObjectItemCaseSensitive(table, "rows"));
+    cJSON *row = cJSON_CreateObject();
     snprintf(name, sizeof name, "%s %s", json_string(figure, "subject"), json_string(figure, "name"));
     json_add_text(row, "name", name);
     json_add_text(row, "size", size);
@@ -126,13 +126,12 @@ static void add_median(cJSON *row, const cJSON *figure, const char *side, const 
     json_add_text(row, side, text);
 }
 
-/* A figure of the comparison, judged or not, as a row of the table. */
-static void add_figure(cJSON *table, const cJSON *figure, const struct compare_options *o)
+cJSON *compare_words(const cJSON *figure, const struct compare_options *o)
 {
     const char *verdict = json_string(figure, "verdict");
     char text[CELL], words[128], missing[64] = "";
     int whole = json_number(figure, "sizes") > 1;
-    cJSON *row = add_row(table, figure, whole ? "all sizes" : text_bytes(text, json_number(figure, "bytes")));
+    cJSON *row = begin_row(figure, whole ? "all sizes" : text_bytes(text, json_number(figure, "bytes")));
     add_median(row, figure, "baseline", "n_baseline", o->baselines);
     add_median(row, figure, "candidate", "n_candidate", o->candidates);
     json_add_text(row, "ratio", text_ratio(text, json_number(figure, "candidate_to_baseline")));
@@ -145,6 +144,12 @@ static void add_figure(cJSON *table, const cJSON *figure, const struct compare_o
     snprintf(words, sizeof words, "%.20s%s%s", verdict, missing,
              cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(figure, "wrong_elements")) ? ": wrong elements" : "");
     json_add_text(row, "verdict", words);
+    return row;
+}
+
+static void add_row(cJSON *table, cJSON *row)
+{
+    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(table, "rows"), row);
 }
 
 /* The sizes of a figure that are ok, in one row. */
@@ -152,10 +157,11 @@ static void add_ok(cJSON *table, const cJSON *figure, size_t sizes, double least
 {
     char text[CELL];
     snprintf(text, sizeof text, "%zu size%s", sizes, text_plural(sizes));
-    cJSON *row = add_row(table, figure, text);
+    cJSON *row = begin_row(figure, text);
     json_add_text(row, "verdict", verdict_name[VERDICT_OK]);
     snprintf(text, sizeof text, "%+.1f to %+.1f %%", 100 * (least - 1), 100 * (most - 1));
     json_add_text(row, "change", text);
+    add_row(table, row);
 }
 
 static int same_figure(const cJSON *a, const cJSON *b)
@@ -184,7 +190,7 @@ static void print_judged(FILE *out, const cJSON *judged, const struct compare_op
         double least = INFINITY, most = 0;
         for (; row != means && same_figure(row, first); row = row->next)
             if (whole || strcmp(json_string(row, "verdict"), verdict_name[VERDICT_OK]) != 0) {
-                add_figure(table, row, o);
+                add_row(table, compare_words(row, o));
             } else {
                 ok++;
                 least = fmin(least, json_number(row, "ratio"));
@@ -193,7 +199,7 @@ static void print_judged(FILE *out, const cJSON *judged, const struct compare_op
         if (ok)
             add_ok(table, first, ok, least, most);
         if (same_figure(mean, first)) {
-            add_figure(table, mean, o);
+            add_row(table, compare_words(mean, o));
             mean = mean->next;
         }
     }
@@ -208,7 +214,7 @@ static void print_others(FILE *out, const cJSON *figures, const struct compare_o
     snprintf(title, sizeof title, "Other figures, medians over runs; ratio: %s / %s", o->name[1], o->name[0]);
     cJSON *table = begin_table(o, title, 0);
     for (const cJSON *figure = figures->child; figure; figure = figure->next)
-        add_figure(table, figure, o);
+        add_row(table, compare_words(figure, o));
     table_print(out, table);
     cJSON_Delete(table);
 }

@@ -266,6 +266,34 @@ cp printed printed.json
 valid printed.json && good=0 || good=1
 result "$good" "it is valid with all figures"
 
+# ---- JUnit's XML ----
+
+counts="[root[0].get(name) for name in ('tests', 'failures', 'errors', 'skipped')]"
+# each test case: its name, and what it holds with its type and its message
+each="'; '.join(' '.join([case.get('name')] + [part.tag + ' ' + part.get('type') + ': ' + part.get('message') for part in case]) for case in root.iter('testcase'))"
+# words: what a run of compare printed is the output of the suite, in the file $1
+words() { xml_has "and its output is what is printed" "$1" "root[0].find('system-out').text == open('printed').read()" True; }
+expect 3 '^ddp step' "JUnit's XML into a file" "${five[@]}" slow1 --junit out.xml --json out.json
+xml_has "a case for each judged figure" out.xml "$counts" "\['4', '1', '0', '0'\]"
+xml_has "what regressed fails, in the words of the table" out.xml "$each" "the same settings; none step; ddp step failure regressed:\
+ regressed: baseline [0-9.]+ [mu]s, candidate [0-9.]+ [mu]s, change [+][23][0-9.]+ % \\[[+][^;]*\\](; [a-z_]+ step)*"
+words out.xml
+xml_has "a case takes as long as the candidate's step" out.xml "[round(float(case.get('time')), 9) for case in root[0][1:-1]] ==\
+ [round(row['candidate'], 9) for row in __import__('json').load(open('out.json'))['judged']]" True
+expect 4 'ambiguous' "an ambiguous one" "${five[@]}" little{1..5} --junit out.xml
+xml_has "is skipped" out.xml "$counts" "\['4', '0', '0', '1'\]"
+words out.xml
+expect 5 'missing in 1 of 1' "a missing one" "${five[@]}" lacking --junit out.xml
+xml_has "fails" out.xml "$each" ".*; ddp step failure missing: missing in 1 of 1: baseline [0-9.]+ [mu]s, candidate -, change -.*"
+expect 6 'incomparable' "incomparable runs" base1 other --junit out.xml
+xml_has "are the one error" out.xml "$counts, $each" "\(\['1', '0', '1', '0'\], 'the same settings error incomparable: the runs were made .*'\)"
+words out.xml
+expect 3 '^<testsuites name="ddpbench compare" tests="4"' "JUnit's XML on standard output" "${five[@]}" slow1 --junit -
+xml_has "it is alone" printed "$counts" "\['4', '1', '0', '0'\]"
+cp -r slow1 nasty && sed -i 's/^\t\t\t"subject":\t"ddp"/\t\t\t"subject":\t"<b>\&\\"]]>"/' nasty/summary.json
+expect 5 '<b>&"]]> step' "a name that is markup" "${five[@]}" nasty --junit out.xml
+xml_has "is only a name" out.xml "$each" '.*; <b>&"]]> step.*'
+
 # ---- what cannot be read or written ----
 
 fails() {
@@ -322,10 +350,12 @@ fails '--json pipe: is not a regular file' "a pipe as --json" --json pipe
 [ -p pipe ] && good=0 || good=1
 result "$good" "and it is still a pipe"
 fails 'cannot write absent/out.json' "a file in a directory that is not there" --json absent/out.json
+fails 'cannot write absent/out.xml' "the same of --junit" --junit absent/out.xml
 
 # ---- the command line ----
 
 expect 2 "no candidate" "no candidate" base1
+expect 2 "--json - and --junit -: only one of them" "two forms on standard output" base1 same1 --json - --junit -
 expect 2 "unknown option '--bogus'; see --help all" "an unknown option" base1 same1 --bogus
 expect 2 "--tolerance x: expected a percentage" "a tolerance that is no number" base1 same1 --tolerance x
 expect 0 '^Usage: ddpbench compare' "--help" --help

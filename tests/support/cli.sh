@@ -107,5 +107,17 @@ succeeds() {
     if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
 }
 
+# xml_has WORDS FILE EXPRESSION PATTERN: a check that a file is XML, and that an expression of python3, in which root is its
+# root element, prints all of a pattern (an extended expression); skipped where there is no python3.
+xml_has() {
+    command -v python3 >/dev/null || { echo "skip - $1: no python3 here"; return 0; }
+    local good=0
+    python3 -c 'import sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+print(eval(sys.argv[2]))' "$2" "$3" >found 2>said && grep -qxE -- "$4" found || good=1
+    [ "$good" = 0 ] || echo "found '$(cat found)', expected '$4'" >>said
+    result "$good" "$1"
+}
+
 # Whether all of these files are valid JSON (lines of it in a .jsonl).
 valid() { "$build/tests/support/programs/json_valid" "$@"; }

@@ -175,7 +175,8 @@ START_TEST(markup)
         {"one\ntwo\tthree", "one two three"},
         {"\x01\x1b[0m\x7f", "??[0m?"},
         {"\xe2\x82\xac \xff \xe2\x82", "\xe2\x82\xac ? ??"},
-        {"\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd", "??\xef\xbf\xbd"}};
+        {"\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd", "??????\xef\xbf\xbd"},
+        {"\xc2\x9b[0m \xc2\xa0", "??[0m \xc2\xa0"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = NULL;
         size_t length = 0;

@@ -1,0 +1,144 @@
+/* prometheus.c - what runs found as metrics of Prometheus. */
+#include "base/prometheus.h"
+
+#include "kernels/error.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VALUE, LOW, HIGH, SAMPLES, PARTS, NAME = 128 };
+static const char *const part_name[PARTS] = {"", "_low", "_high", "_samples"};
+
+/* One sample of one metric. */
+struct sample {
+    char metric[NAME];
+    int part;
+    const struct figure *figure;
+    const struct prometheus_run *run;
+};
+
+/* ---- names ---- */
+
+static const struct {
+    const char *unit, *ending, *words;
+} units[] = {{"s", "_seconds", "in seconds"},
+             {"B", "_bytes", "in bytes"},
+             {"B/s", "_bytes_per_second", "in bytes per second"},
+             {"1/s", "_per_second", "per second"},
+             {"FLOP/s", "_flops_per_second", "in floating-point operations per second"},
+             {"1", "", "a ratio or a count"}};
+enum { UNITS = sizeof units / sizeof *units };
+
+/* Of these units, or UNITS. */
+static size_t unit_of(const struct figure *figure)
+{
+    size_t i = 0;
+    while (i < UNITS && strcmp(figure->unit, units[i].unit) != 0)
+        i++;
+    return i;
+}
+
+static int ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), n = strlen(ending);
+    return length >= n && !strcmp(text + length - n, ending);
+}
+
+static void make_name(char metric[NAME], const struct figure *figure, int part)
+{
+    char ending[sizeof figure->unit + 1];
+    size_t unit = unit_of(figure);
+    snprintf(ending, sizeof ending, "_%s", figure->unit);
+    const char *known = unit < UNITS ? units[unit].ending : ending;
+    snprintf(metric, NAME, "ddpbench_result_%s%s%s", figure->name, ends_with(figure->name, known) ? "" : known,
+             part_name[part]);
+    for (char *c = metric; *c; c++)
+        *c = (char)(*c & 0x80 || !isalnum((unsigned char)*c) ? '_' : tolower((unsigned char)*c));
+}
+
+/* ---- samples in order ---- */
+
+static double value_of(const struct sample *s)
+{
+    const double value[PARTS] = {s->figure->value, s->figure->low, s->figure->high, (double)s->figure->n};
+    return value[s->part];
+}
+
+/* By all that tells one from another: 0 for what would be the same line twice. */
+static int compare_names(const struct sample *a, const struct sample *b)
+{
+    int order = strcmp(a->metric, b->metric);
+    for (size_t i = 0; !order && a->run != b->run && i < a->run->labels && i < b->run->labels; i++)
+        order = strcmp(a->run->label[i].value, b->run->label[i].value);
+    if (!order)
+        order = strcmp(a->figure->subject, b->figure->subject);
+    return order ? order : (a->figure->bytes > b->figure->bytes) - (a->figure->bytes < b->figure->bytes);
+}
+
+/* What is the same stays in the order of runs and figures: these lie in arrays. */
+static int compare_samples(const void *first, const void *second)
+{
+    const struct sample *a = first, *b = second;
+    int order = compare_names(a, b);
+    if (!order)
+        order = (a->run > b->run) - (a->run < b->run);
+    return order ? order : (a->figure > b->figure) - (a->figure < b->figure);
+}
+
+static void print_metric(FILE *out, const struct sample *s)
+{
+    static const char *const better[] = {"; lower is better", "; higher is better", ""};
+    char help[2 * NAME], figure[NAME];
+    size_t unit = unit_of(s->figure);
+    const char *in = unit < UNITS ? units[unit].words : "in a unit of its own";
+    snprintf(figure, sizeof figure, "%s", s->metric + strlen("ddpbench_result_"));
+    if (s->part == VALUE)
+        snprintf(help, sizeof help, "What a run found: %s, %s%s.", figure, in, better[s->figure->better]);
+    else if (s->part == SAMPLES)
+        snprintf(help, sizeof help, "How many samples there are behind it.");
+    else
+        snprintf(help, sizeof help, "The %s end of its 95 %% interval, %s.", s->part == LOW ? "low" : "high", in);
+    exposition_metric(out, s->metric, "gauge", help);
+}
+
+static void print_sample(FILE *out, const struct sample *s)
+{
+    struct exposition_label label[PROMETHEUS_LABELS_MOST + 2];
+    char bytes[32];
+    size_t n = 0;
+    for (; n < s->run->labels && n < PROMETHEUS_LABELS_MOST; n++)
+        label[n] = s->run->label[n];
+    label[n++] = (struct exposition_label){"subject", s->figure->subject};
+    if (s->figure->bytes > 0) {
+        snprintf(bytes, sizeof bytes, "%.15g", s->figure->bytes);
+        label[n++] = (struct exposition_label){"bytes", bytes};
+    }
+    exposition_sample(out, s->metric, label, n, value_of(s));
+}
+
+void prometheus_print(FILE *out, const struct prometheus_run *run, size_t runs)
+{
+    size_t most = 0, n = 0;
+    for (size_t i = 0; i < runs; i++)
+        most += run[i].figures->n * PARTS;
+    struct sample *sample = allocate(most + 1, sizeof *sample);
+    for (size_t i = 0; i < runs; i++)
+        for (size_t k = 0; k < run[i].figures->n; k++)
+            for (int part = 0; part < PARTS; part++) {
+                sample[n] = (struct sample){.part = part, .figure = &run[i].figures->item[k], .run = &run[i]};
+                if (!isfinite(value_of(&sample[n])))
+                    continue;
+                make_name(sample[n].metric, sample[n].figure, part);
+                n++;
+            }
+    qsort(sample, n, sizeof *sample, compare_samples);
+    for (size_t i = 0; i < n; i++) {
+        if (!i || strcmp(sample[i].metric, sample[i - 1].metric) != 0)
+            print_metric(out, &sample[i]);
+        if (!i || compare_names(&sample[i], &sample[i - 1]) != 0)
+            print_sample(out, &sample[i]);
+    }
+    free(sample);
+}

@@ -1,0 +1,128 @@
+/* document.c - puts together what a report says. */
+#include "report/document.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "kernels/error.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+cJSON *document_create(const char *title)
+{
+    cJSON *document = cJSON_CreateObject();
+    json_add_text(document, "title", title);
+    cJSON_AddArrayToObject(document, "blocks");
+    return document;
+}
+
+static cJSON *add_block(cJSON *document, const char *kind)
+{
+    cJSON *block = json_add_row(cJSON_GetObjectItemCaseSensitive(document, "blocks"));
+    json_add_text(block, "kind", kind);
+    return block;
+}
+
+static void add_text(cJSON *block, const char *format, va_list arguments)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = text_begin(&text, &length);
+    vfprintf(out, format, arguments);
+    text_end(out);
+    json_add_text(block, "text", text);
+    free(text);
+}
+
+void document_add_heading(cJSON *document, int level, const char *format, ...)
+{
+    cJSON *block = add_block(document, "heading");
+    va_list arguments;
+    json_add_number(block, "level", level);
+    va_start(arguments, format);
+    add_text(block, format, arguments);
+    va_end(arguments);
+}
+
+void document_add_paragraph(cJSON *document, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_text(add_block(document, "paragraph"), format, arguments);
+    va_end(arguments);
+}
+
+void document_add_item(cJSON *document, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_text(add_block(document, "item"), format, arguments);
+    va_end(arguments);
+}
+
+void document_add_lines(cJSON *document, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_text(add_block(document, "lines"), format, arguments);
+    va_end(arguments);
+}
+
+void document_add_table(cJSON *document, const struct table *table)
+{
+    cJSON *json = table_json(table);
+    json_add_text(json, "rest", "the report's JSON");
+    cJSON_AddItemToObject(add_block(document, "table"), "table", json);
+}
+
+void document_add_saved_table(cJSON *document, const cJSON *table)
+{
+    cJSON *copy = cJSON_Duplicate(table, 1);
+    if (!copy)
+        FATAL("no memory to copy a table");
+    cJSON_AddItemToObject(add_block(document, "table"), "table", copy);
+}
+
+void document_add_picture(cJSON *document, const char *name, const char *title, char *svg)
+{
+    cJSON *block = add_block(document, "picture");
+    json_add_text(block, "name", name);
+    json_add_text(block, "title", title);
+    json_add_text(block, "svg", svg);
+    free(svg);
+}
+
+/* ---- for its forms ---- */
+
+/* The caller frees it. */
+static char *copy_of(const char *text, size_t length)
+{
+    char *copy = allocate(length + 1, 1);
+    memcpy(copy, text, length);
+    return copy;
+}
+
+void document_each_piece(FILE *out, const char *text, void (*print)(FILE *out, const char *piece, int code))
+{
+    while (*text) {
+        size_t ticks = strspn(text, "`"), inside = strcspn(text + ticks, "`");
+        int code = ticks == 1 && inside && text[1 + inside] == '`';
+        size_t length = code || !ticks ? inside : ticks;
+        char *piece = copy_of(text + code, length);
+        print(out, piece, code);
+        free(piece);
+        text += length + (code ? 2 : 0);
+    }
+}
+
+void document_each_line(FILE *out, const char *text, void (*print)(FILE *out, const char *line, int last))
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        char *line = copy_of(text, length);
+        text += length + (text[length] == '\n');
+        print(out, line, !*text);
+        free(line);
+    }
+}

@@ -1,0 +1,245 @@
+/* document_html.c - a document as one HTML file, which is XML as well. */
+#include "report/document.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/version.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* Print: always light; what is wide is on the page as far as it goes. */
+static const char style[] =
+    ":root { color-scheme: light dark; --ink: #1c2024; --paper: #ffffff; --faint: #5b636b; --line: #d5d9de;\n"
+    "  --band: #f3f5f7; --link: #0b57a4; }\n"
+    "@media screen and (prefers-color-scheme: dark) {\n"
+    "  :root { --ink: #e3e6e9; --paper: #15181b; --faint: #a0a8b0; --line: #3a4148; --band: #1f2429; --link: #7db7f2; "
+    "}\n"
+    "}\n"
+    "html { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }\n"
+    "body { max-width: 72rem; margin: 0 auto; padding: 1rem 1.25rem 3rem; overflow-wrap: break-word; }\n"
+    "h1 { font-size: 1.7rem; line-height: 1.25; margin: .5rem 0 1rem; }\n"
+    "h2 { font-size: 1.3rem; margin: 2.5rem 0 .75rem; padding-bottom: .25rem; border-bottom: 1px solid var(--line); }\n"
+    "h3 { font-size: 1.05rem; margin: 1.75rem 0 .5rem; }\n"
+    "p, ul { max-width: 50rem; margin: .6rem 0; }\n"
+    "li { margin: .3rem 0; }\n"
+    "a { color: var(--link); }\n"
+    "code, pre { font: .875em/1.5 ui-monospace, monospace; background: var(--band); border-radius: 3px; }\n"
+    "code { display: inline-block; max-width: 100%; padding: 0 .3em; overflow-wrap: anywhere; }\n"
+    "pre { padding: .5rem .75rem; overflow-x: auto; }\n"
+    "nav { margin: 1.25rem 0; padding: .5rem 1rem; background: var(--band); border-radius: 6px; }\n"
+    "nav ul { margin: 0; padding: 0; list-style: none; }\n"
+    "figure { margin: 1.25rem 0; }\n"
+    "figcaption { font-weight: 600; margin-bottom: .4rem; }\n"
+    ".wide { overflow-x: auto; }\n"
+    ".wide svg { display: block; max-width: 100%; min-width: 36rem; height: auto; }\n"
+    "table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }\n"
+    "th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap; vertical-align: top; }\n"
+    "th { vertical-align: bottom; border-bottom: 2px solid var(--line); }\n"
+    "td { border-bottom: 1px solid var(--line); }\n"
+    ".left { text-align: left; }\n"
+    "td.long { white-space: normal; min-width: 22rem; overflow-wrap: anywhere; }\n"
+    ".note, footer { color: var(--faint); font-size: .875rem; }\n"
+    "footer { margin-top: 3rem; }\n"
+    "@media print {\n"
+    "  html { font-size: 11px; } nav { display: none; } body { max-width: none; padding: 0; }\n"
+    "  h2, h3, figcaption { break-after: avoid; } tr, svg { break-inside: avoid; }\n"
+    "  .wide { overflow: visible; } .wide svg { min-width: 0; } pre { white-space: pre-wrap; }\n"
+    "}\n";
+
+/* Whatever stands in the file, a browser fetches and runs nothing for it. */
+static const char head[] =
+    "<!DOCTYPE html>\n"
+    "<html lang=\"en\">\n"
+    "<head>\n"
+    "<meta charset=\"utf-8\"/>\n"
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+    "<title>";
+
+static void print_piece(FILE *out, const char *piece, int code)
+{
+    fputs(code ? "<code>" : "", out);
+    text_print_markup(out, piece);
+    fputs(code ? "</code>" : "", out);
+}
+
+static void print_element(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, "<%s>", name);
+    document_each_piece(out, text, print_piece);
+    fprintf(out, "</%s>\n", name);
+}
+
+static void print_line(FILE *out, const char *line, int last)
+{
+    (void)last;
+    text_print_markup(out, line);
+    fputc('\n', out);
+}
+
+/* ---- headings and the table of contents ---- */
+
+/* Unlike that of any other heading, since it begins with the number of this one. */
+static void print_id(FILE *out, int number, const char *text)
+{
+    fprintf(out, "s%d", number);
+    for (size_t i = 0; i < 60 && text[i]; i++)
+        if (isalnum((unsigned char)text[i]))
+            fprintf(out, "%s%c", i && isalnum((unsigned char)text[i - 1]) ? "" : "-", tolower((unsigned char)text[i]));
+}
+
+static void print_heading(FILE *out, int level, int number, const char *text)
+{
+    fprintf(out, "<h%d id=\"", level);
+    print_id(out, number, text);
+    fputs("\">", out);
+    text_print_markup(out, text);
+    fprintf(out, "</h%d>\n", level);
+}
+
+static int level_of(const cJSON *heading)
+{
+    return json_number(heading, "level") > 2 ? 3 : 2;
+}
+
+/* The headings of level 2, where there are two or more. */
+static void print_contents(FILE *out, const cJSON *blocks)
+{
+    const cJSON *block;
+    int sections = 0, number = 0;
+    cJSON_ArrayForEach(block, blocks) sections +=
+        !strcmp(json_string(block, "kind"), "heading") && level_of(block) == 2;
+    if (sections < 2)
+        return;
+    fputs("<nav aria-label=\"Contents\">\n<ul>\n", out);
+    cJSON_ArrayForEach(block, blocks)
+    {
+        if (strcmp(json_string(block, "kind"), "heading") != 0)
+            continue;
+        number++;
+        if (level_of(block) != 2)
+            continue;
+        fputs("<li><a href=\"#", out);
+        print_id(out, number, json_string(block, "text"));
+        fputs("\">", out);
+        text_print_markup(out, json_string(block, "text"));
+        fputs("</a></li>\n", out);
+    }
+    fputs("</ul>\n</nav>\n", out);
+}
+
+/* ---- tables and pictures ---- */
+
+static void print_note_line(FILE *out, const char *line, int last)
+{
+    document_each_piece(out, line, print_piece);
+    fputs(last ? "" : "<br/>\n", out);
+}
+
+/* The cells of a row, or of the headings, the lines of which are kept. */
+static void print_row(FILE *out, const struct table_view *view, const cJSON *row)
+{
+    char cell[TABLE_CELL];
+    fputs("<tr>", out);
+    for (int i = 0; i < view->columns; i++) {
+        int left = table_is_left(view->column[i]), is_long = strlen(table_cell(cell, view->column[i], row)) > 48;
+        if (row) {
+            fprintf(out, "<td%s>", !left ? "" : is_long ? " class=\"left long\"" : " class=\"left\"");
+            text_print_markup(out, cell);
+            fputs("</td>", out);
+        } else {
+            fprintf(out, "<th scope=\"col\"%s>", left ? " class=\"left\"" : "");
+            document_each_line(out, cell, print_note_line);
+            fputs("</th>", out);
+        }
+    }
+    fputs("</tr>\n", out);
+}
+
+/* Begins what scrolls sideways where it does not fit, below its title. */
+static void begin_figure(FILE *out, const char *title)
+{
+    fputs("<figure>\n", out);
+    if (*title)
+        print_element(out, "figcaption", title);
+    fputs("<div class=\"wide\">\n", out);
+}
+
+static void print_table(FILE *out, const cJSON *table)
+{
+    struct table_view view = table_view(table);
+    if (!view.columns)
+        return;
+    begin_figure(out, view.title);
+    fputs("<table>\n<thead>\n", out);
+    print_row(out, &view, NULL);
+    fputs("</thead>\n<tbody>\n", out);
+    const cJSON *row = view.row;
+    for (int i = 0; i < view.rows; i++, row = row->next)
+        print_row(out, &view, row);
+    fputs("</tbody>\n</table>\n</div>\n", out);
+    if (view.more || *view.note)
+        fputs("<p class=\"note\">", out);
+    if (view.more) {
+        fprintf(out, "... (%d more in ", view.more);
+        text_print_markup(out, view.rest);
+        fputs(*view.note ? ")<br/>\n" : ")", out);
+    }
+    document_each_line(out, view.note, print_note_line);
+    fputs(view.more || *view.note ? "</p>\n</figure>\n" : "</figure>\n", out);
+}
+
+/* The SVG without what stands before its element, such as <?xml ...?>, which only a file begins with. */
+static void print_picture(FILE *out, const cJSON *block)
+{
+    const char *svg = strstr(json_string(block, "svg"), "<svg");
+    begin_figure(out, json_string(block, "title"));
+    fputs(svg ? svg : "", out);
+    fputs("</div>\n</figure>\n", out);
+}
+
+/* ---- all together ---- */
+
+static void print_blocks(FILE *out, const cJSON *blocks)
+{
+    const cJSON *block;
+    int number = 0, in_list = 0;
+    cJSON_ArrayForEach(block, blocks)
+    {
+        const char *kind = json_string(block, "kind"), *text = json_string(block, "text");
+        int item = !strcmp(kind, "item");
+        if (item != in_list)
+            fputs(item ? "<ul>\n" : "</ul>\n", out);
+        in_list = item;
+        if (!strcmp(kind, "heading"))
+            print_heading(out, level_of(block), ++number, text);
+        else if (!strcmp(kind, "table"))
+            print_table(out, cJSON_GetObjectItemCaseSensitive(block, "table"));
+        else if (!strcmp(kind, "lines")) {
+            fputs("<pre>", out);
+            document_each_line(out, text, print_line);
+            fputs("</pre>\n", out);
+        } else if (!strcmp(kind, "picture"))
+            print_picture(out, block);
+        else
+            print_element(out, item ? "li" : "p", text);
+    }
+    fputs(in_list ? "</ul>\n" : "", out);
+}
+
+void document_print_html(FILE *out, const cJSON *document)
+{
+    const cJSON *blocks = cJSON_GetObjectItemCaseSensitive(document, "blocks");
+    fputs(head, out);
+    text_print_markup(out, json_string(document, "title"));
+    fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>", style);
+    text_print_markup(out, json_string(document, "title"));
+    fputs("</h1>\n", out);
+    print_contents(out, blocks);
+    fputs("<main>\n", out);
+    print_blocks(out, blocks);
+    fputs("</main>\n<footer>ddpbench ", out);
+    text_print_markup(out, version_text());
+    fputs("</footer>\n</body>\n</html>\n", out);
+}

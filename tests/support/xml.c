@@ -1,0 +1,45 @@
+/* xml.c - what a real XML parser says of a text. */
+#include "tests/support/xml.h"
+
+#include "base/text.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* With the words of the parser where it fails. */
+static const char script[] = "import sys, xml.etree.ElementTree as tree\n"
+                             "root = tree.parse(sys.argv[1]).getroot()\n"
+                             "def each(name): return list(root.iter(name))\n"
+                             "print(eval(sys.argv[2]))\n";
+
+char *xml_ask(const char *text, const char *expression)
+{
+    char path[] = "/tmp/test_xml_XXXXXX", *command = NULL, answer[65536];
+    size_t length = 0;
+    if (system("command -v python3 >/dev/null"))
+        return NULL;
+    int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));
+    close(file);
+    FILE *words = text_begin(&command, &length);
+    fprintf(words, "PYTHONIOENCODING=utf-8 python3 -c");
+    text_print_word(words, script);
+    text_print_word(words, path);
+    text_print_word(words, expression);
+    fprintf(words, " 2>&1");
+    text_end(words);
+    FILE *python = popen(command, "r");
+    ck_assert_ptr_nonnull(python);
+    length = fread(answer, 1, sizeof answer - 1, python);
+    answer[length ? length - 1 : 0] = 0;
+    int status = pclose(python);
+    unlink(path);
+    free(command);
+    ck_assert_msg(status == 0, "%s\n%s", answer, text);
+    return strdup(answer);
+}

@@ -1,0 +1,114 @@
+/* test_junit.c - JUnit's XML of known cases, read back by a parser. */
+#include "base/junit.h"
+#include "base/text.h"
+#include "tests/support/suite.h"
+#include "tests/support/xml.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The file of these cases; free it. */
+static char *file_of(const struct junit_case *test, size_t n, const char *name, const char *words)
+{
+    struct junit junit;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = text_begin(&text, &length);
+    junit_begin(&junit);
+    for (size_t i = 0; i < n; i++)
+        junit_add(&junit, &test[i]);
+    junit_end(&junit, out, name, words);
+    text_end(out);
+    return text;
+}
+
+static const struct junit_case some[] = {{"c", "good", 1.5e-6, JUNIT_PASSED, NULL, NULL},
+                                         {"c", "slow", 0.25, JUNIT_FAILED, "regressed", "took 2 s"},
+                                         {"c", "gone", NAN, JUNIT_FAILED, "missing", "is missing"},
+                                         {"c", "odd", NAN, JUNIT_SKIPPED, "ambiguous", "may be chance"},
+                                         {"c", "other", NAN, JUNIT_ERROR, "incomparable", "other settings"}};
+
+START_TEST(known_cases)
+{
+    static const char sums[] =
+        " name=\"suite\" tests=\"5\" failures=\"2\" errors=\"1\" skipped=\"1\" time=\"0.250001500\">\n";
+    char *text = file_of(some, 5, "suite", "two\nlines\n"), expected[2000];
+    snprintf(expected, sizeof expected,
+             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+             "<testsuites%s"
+             "  <testsuite%s"
+             "    <testcase classname=\"c\" name=\"good\" time=\"0.000001500\"/>\n"
+             "    <testcase classname=\"c\" name=\"slow\" time=\"0.250000000\">\n"
+             "      <failure type=\"regressed\" message=\"took 2 s\">took 2 s</failure>\n"
+             "    </testcase>\n"
+             "    <testcase classname=\"c\" name=\"gone\">\n"
+             "      <failure type=\"missing\" message=\"is missing\">is missing</failure>\n"
+             "    </testcase>\n"
+             "    <testcase classname=\"c\" name=\"odd\">\n"
+             "      <skipped type=\"ambiguous\" message=\"may be chance\">may be chance</skipped>\n"
+             "    </testcase>\n"
+             "    <testcase classname=\"c\" name=\"other\">\n"
+             "      <error type=\"incomparable\" message=\"other settings\">other settings</error>\n"
+             "    </testcase>\n"
+             "    <system-out>two\nlines\n</system-out>\n"
+             "  </testsuite>\n"
+             "</testsuites>\n",
+             sums, sums);
+    ck_assert_str_eq(text, expected);
+    free(text);
+}
+END_TEST
+
+START_TEST(no_case_and_no_words)
+{
+    char *text = file_of(NULL, 0, "", "");
+    ck_assert_str_eq(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                           "<testsuites name=\"\" tests=\"0\" failures=\"0\" errors=\"0\" skipped=\"0\" "
+                           "time=\"0.000000000\">\n"
+                           "  <testsuite name=\"\" tests=\"0\" failures=\"0\" errors=\"0\" skipped=\"0\" "
+                           "time=\"0.000000000\">\n"
+                           "  </testsuite>\n"
+                           "</testsuites>\n");
+    free(text);
+}
+END_TEST
+
+/* Every text stands in an attribute, and a message and the words also between tags. */
+START_TEST(texts_come_back_as_they_were)
+{
+    static const char *const cases[][2] = {{"<script>&amp; ]]>", NULL},
+                                           {"\"/></testcase><x a='", NULL},
+                                           {"\x1b[0m\x01\xff \xe2\x82", "?[0m?? ??"},
+                                           {"\xe2\x82\xac \xf0\x9f\x98\x80", NULL},
+                                           {"--> <!-- <![CDATA[ %s", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *in = cases[i][0], *seen = cases[i][1] ? cases[i][1] : in;
+        const struct junit_case test = {in, in, 1, JUNIT_FAILED, in, in};
+        char *text = file_of(&test, 1, in, in), expected[600];
+        char *found = xml_ask(text, "'\\n'.join([e.text for e in each('failure') + each('system-out')] + "
+                                    "[value for e in root.iter() for key, value in e.items() if key in "
+                                    "('classname', 'name', 'type', 'message')])");
+        snprintf(expected, sizeof expected, "%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s", seen, seen, seen, seen, seen, seen, seen,
+                 seen);
+        if (found)
+            ck_assert_str_eq(found, expected);
+        else
+            printf("skip - no python3 here, which knows XML\n");
+        free(found);
+        free(text);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("junit");
+    TCase *all = tcase_create("files");
+    tcase_set_timeout(all, 60);
+    tcase_add_test(all, known_cases);
+    tcase_add_test(all, no_case_and_no_words);
+    tcase_add_test(all, texts_come_back_as_they_were);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}

@@ -1,0 +1,241 @@
+/* test_prometheus.c - figures as metrics of Prometheus: known ones, and names that try to break the format, read by a
+ * parser of it, and by promtool where it is installed. */
+#include "base/prometheus.h"
+#include "base/text.h"
+#include "tests/support/suite.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct figure_list list[2];
+static char *text;
+
+static void destroy(void)
+{
+    figures_destroy(&list[0]);
+    figures_destroy(&list[1]);
+    free(text);
+}
+
+static void add(struct figure_list *to, const char *subject, const char *name, const char *unit, double bytes,
+                double value)
+{
+    struct figure figure = {.bytes = bytes, .value = value, .low = NAN, .high = NAN, .n = 3, .better = BETTER_NONE};
+    snprintf(figure.subject, sizeof figure.subject, "%s", subject);
+    snprintf(figure.name, sizeof figure.name, "%s", name);
+    snprintf(figure.unit, sizeof figure.unit, "%s", unit);
+    figures_add(to, &figure);
+}
+
+/* Both lists as runs with these labels. */
+static void print(const char *first, const char *second)
+{
+    const struct exposition_label label[] = {{"run", first}, {"run", second}};
+    const struct prometheus_run run[] = {{&list[0], &label[0], 1}, {&list[1], &label[1], 1}};
+    size_t length = 0;
+    FILE *out = text_begin(&text, &length);
+    prometheus_print(out, run, 2);
+    text_end(out);
+}
+
+/* ---- a reader: https://prometheus.io/docs/instrumenting/exposition_formats/ ---- */
+
+/* The end of a name at text: [a-zA-Z_:][a-zA-Z0-9_:]*, without : for a label. */
+static const char *name_end(const char *at, const char *also)
+{
+    ck_assert_msg(*at && !isdigit((unsigned char)*at), "no name: %s", at);
+    while (*at && *at > 0 && (isalnum((unsigned char)*at) || strchr(also, *at)))
+        at++;
+    return at;
+}
+
+/* The end of {name="value",...}. */
+static const char *labels_end(const char *at)
+{
+    if (*at != '{')
+        return at;
+    do {
+        at = name_end(at + 1, "_");
+        ck_assert_msg(!strncmp(at, "=\"", 2), "no value: %s", at);
+        for (at += 2; *at != '"'; at++) {
+            ck_assert_msg(*at && *at != '\n', "no end");
+            at += *at == '\\';
+            ck_assert_msg(at[-1] != '\\' || strchr("\\\"n", *at), "no escape: %s", at);
+        }
+    } while (*++at == ',');
+    ck_assert_msg(*at == '}', "no }: %s", at);
+    return at + 1;
+}
+
+/* Reads all of the text: metrics of HELP, TYPE and samples, of which none comes twice. Returns how many samples. */
+static int check_format(void)
+{
+    static char known[400][600];
+    char metric[200] = "";
+    int samples = 0, metrics = 0;
+    ck_assert_msg(text_is_utf8(text), "no UTF-8: %s", text);
+    for (const char *line = text, *end; *line; line = end + 1) {
+        char word[600];
+        end = strchr(line, '\n');
+        ck_assert_msg(end != NULL, "no end of the line: %s", line);
+        if (*line == '#') {
+            const char *name = line + strlen("# HELP ");
+            snprintf(metric, sizeof metric, "%.*s", (int)(name_end(name, "_:") - name), name);
+            snprintf(word, sizeof word, "# HELP %s ", metric);
+            ck_assert_msg(!strncmp(line, word, strlen(word)), "no HELP: %s", line);
+            snprintf(word, sizeof word, "# TYPE %s gauge\n", metric);
+            ck_assert_msg(!strncmp(end + 1, word, strlen(word)), "no TYPE: %s", end);
+            snprintf(word, sizeof word, "# %s", metric);
+            end = strchr(end + 1, '\n');
+            metrics++;
+        } else {
+            const char *name = name_end(line, "_:"), *labels = labels_end(name);
+            char *rest;
+            ck_assert_msg(strlen(metric) == (size_t)(name - line) && !strncmp(metric, line, (size_t)(name - line)),
+                          "not of %s: %s", metric, line);
+            ck_assert_msg(*labels == ' ' && !isspace((unsigned char)labels[1]), "no value: %s", line);
+            strtod(labels, &rest);
+            ck_assert_msg(rest == end, "no number: %s", line);
+            snprintf(word, sizeof word, "%.*s", (int)(labels - line), line);
+            samples++;
+        }
+        for (int i = 0; i < samples + metrics - 1; i++)
+            ck_assert_msg(strcmp(known[i], word) != 0, "twice: %s", word);
+        ck_assert_int_lt(samples + metrics, 400);
+        snprintf(known[samples + metrics - 1], sizeof *known, "%s", word);
+    }
+    return samples;
+}
+
+/* By Prometheus's own tool, where it is: 0 fine, 3 that it would call something else, 1 and 2 no metrics. */
+static void check_tool(int expected)
+{
+    char path[] = "/tmp/test_prometheus_XXXXXX", command[200];
+    if (system("command -v promtool >/dev/null")) {
+        printf("skip - no promtool here\n");
+        return;
+    }
+    int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));
+    close(file);
+    snprintf(command, sizeof command, "promtool check metrics <%s >/dev/null 2>&1", path);
+    int status = system(command);
+    unlink(path);
+    ck_assert_int_eq(WEXITSTATUS(status), expected);
+}
+
+/* ---- tests ---- */
+
+START_TEST(known_figures)
+{
+    struct estimate step = {.median = 0.0025, .ci_low = 0.002, .ci_high = 0.003, .n = 6};
+    figures_add_estimate(&list[0], "ddp", "step", "s", &step, BETTER_LOWER, 1);
+    add(&list[0], "all_reduce float", "busbw", "B/s", 1073741824, 1.25e9);
+    add(&list[0], "all_reduce float", "busbw", "B/s", 64, 1e6);
+    figures_add_estimate(&list[1], "ddp", "step", "s", &step, BETTER_LOWER, 1);
+    figures_add_value(&list[1], "ddp", "tokens_per_second", "1/s", 800, 2, BETTER_HIGHER);
+    figures_add_value(&list[1], "ddp", "communication_ratio", "1", 1.0 / 3, 2, BETTER_LOWER);
+    print("a", "b");
+    ck_assert_str_eq(
+        text,
+        "# HELP ddpbench_result_busbw_bytes_per_second What a run found: busbw_bytes_per_second, in bytes per second.\n"
+        "# TYPE ddpbench_result_busbw_bytes_per_second gauge\n"
+        "ddpbench_result_busbw_bytes_per_second{run=\"a\",subject=\"all_reduce float\",bytes=\"64\"} 1000000\n"
+        "ddpbench_result_busbw_bytes_per_second{run=\"a\",subject=\"all_reduce float\",bytes=\"1073741824\"} "
+        "1250000000\n"
+        "# HELP ddpbench_result_busbw_bytes_per_second_samples How many samples there are behind it.\n"
+        "# TYPE ddpbench_result_busbw_bytes_per_second_samples gauge\n"
+        "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",subject=\"all_reduce float\",bytes=\"64\"} 3\n"
+        "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",subject=\"all_reduce float\",bytes=\"1073741824\"} "
+        "3\n"
+        "# HELP ddpbench_result_communication_ratio What a run found: communication_ratio, a ratio or a count; lower "
+        "is "
+        "better.\n"
+        "# TYPE ddpbench_result_communication_ratio gauge\n"
+        "ddpbench_result_communication_ratio{run=\"b\",subject=\"ddp\"} 0.333333333333333\n"
+        "# HELP ddpbench_result_communication_ratio_samples How many samples there are behind it.\n"
+        "# TYPE ddpbench_result_communication_ratio_samples gauge\n"
+        "ddpbench_result_communication_ratio_samples{run=\"b\",subject=\"ddp\"} 2\n"
+        "# HELP ddpbench_result_step_seconds What a run found: step_seconds, in seconds; lower is better.\n"
+        "# TYPE ddpbench_result_step_seconds gauge\n"
+        "ddpbench_result_step_seconds{run=\"a\",subject=\"ddp\"} 0.0025\n"
+        "ddpbench_result_step_seconds{run=\"b\",subject=\"ddp\"} 0.0025\n"
+        "# HELP ddpbench_result_step_seconds_high The high end of its 95 % interval, in seconds.\n"
+        "# TYPE ddpbench_result_step_seconds_high gauge\n"
+        "ddpbench_result_step_seconds_high{run=\"a\",subject=\"ddp\"} 0.003\n"
+        "ddpbench_result_step_seconds_high{run=\"b\",subject=\"ddp\"} 0.003\n"
+        "# HELP ddpbench_result_step_seconds_low The low end of its 95 % interval, in seconds.\n"
+        "# TYPE ddpbench_result_step_seconds_low gauge\n"
+        "ddpbench_result_step_seconds_low{run=\"a\",subject=\"ddp\"} 0.002\n"
+        "ddpbench_result_step_seconds_low{run=\"b\",subject=\"ddp\"} 0.002\n"
+        "# HELP ddpbench_result_step_seconds_samples How many samples there are behind it.\n"
+        "# TYPE ddpbench_result_step_seconds_samples gauge\n"
+        "ddpbench_result_step_seconds_samples{run=\"a\",subject=\"ddp\"} 6\n"
+        "ddpbench_result_step_seconds_samples{run=\"b\",subject=\"ddp\"} 6\n"
+        "# HELP ddpbench_result_tokens_per_second What a run found: tokens_per_second, per second; higher is better.\n"
+        "# TYPE ddpbench_result_tokens_per_second gauge\n"
+        "ddpbench_result_tokens_per_second{run=\"b\",subject=\"ddp\"} 800\n"
+        "# HELP ddpbench_result_tokens_per_second_samples How many samples there are behind it.\n"
+        "# TYPE ddpbench_result_tokens_per_second_samples gauge\n"
+        "ddpbench_result_tokens_per_second_samples{run=\"b\",subject=\"ddp\"} 2\n");
+    ck_assert_int_eq(check_format(), 16);
+    check_tool(0);
+}
+END_TEST
+
+START_TEST(names_cannot_break_it)
+{
+    static const char *const nasty[] = {"a\"} 1\nb{x=\"",       "\\",        "\\n\\\"", "two\nlines\\", "\x01\x1b[0m",
+                                        "\xe2\x82\xac <b> | `", "\xff \xc3", "",        "# HELP x",     "{}"};
+    int n = 0;
+    for (size_t i = 0; i < sizeof nasty / sizeof *nasty; i++, n += 3) {
+        add(&list[0], nasty[i], "step", "s", 0, 1);
+        add(&list[0], "x", nasty[i], "s", (double)i, 1);
+        add(&list[1], "x", "step", nasty[i], (double)i, 1);
+    }
+    print(nasty[0], nasty[3]);
+    ck_assert_int_eq(check_format(), 2 * n); /* each with its samples */
+    check_tool(3);                           /* such as a b that may stand for bytes */
+}
+END_TEST
+
+/* Names that are one when they are metrics: the first counts, and each metric stands once. */
+START_TEST(nothing_stands_twice)
+{
+    struct estimate step = {.median = 2, .ci_low = 1, .ci_high = 3, .n = 6};
+    figures_add_estimate(&list[0], "ddp", "step", "s", &step, BETTER_LOWER, 1);
+    add(&list[0], "ddp", "step_seconds_low", "1", 0, 5);
+    add(&list[0], "ddp", "Step", "s", 0, 7);
+    add(&list[1], "ddp", "step", "s", 0, 8);
+    print("same", "same");
+    ck_assert_int_eq(check_format(), 5);
+    ck_assert_ptr_nonnull(strstr(text, "ddpbench_result_step_seconds{run=\"same\",subject=\"ddp\"} 2\n"));
+    ck_assert_ptr_nonnull(strstr(text, "ddpbench_result_step_seconds_low{run=\"same\",subject=\"ddp\"} 1\n"));
+}
+END_TEST
+
+START_TEST(no_figures)
+{
+    print("a", "b");
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("prometheus");
+    TCase *all = tcase_create("metrics");
+    tcase_add_checked_fixture(all, NULL, destroy);
+    tcase_set_timeout(all, 60);
+    tcase_add_test(all, known_figures);
+    tcase_add_test(all, names_cannot_break_it);
+    tcase_add_test(all, nothing_stands_twice);
+    tcase_add_test(all, no_figures);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}

@@ -1,0 +1,382 @@
+/* test_document.c - a document as text, Markdown and HTML: known forms of known blocks, and names that try to break
+ * them. */
+#include "base/json.h"
+#include "base/text.h"
+#include "report/document.h"
+#include "tests/support/suite.h"
+#include "tests/support/xml.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct run {
+    const char *name;
+    double seconds, interval[2];
+};
+
+#define FIELD(field) offsetof(struct run, field)
+static const struct column columns[] = {
+    {.key = "name", .heading = "run", .kind = COLUMN_NAME, .offset = FIELD(name), .width = -8},
+    {.key = "step", .heading = "step\nms", .kind = COLUMN_REAL, .offset = FIELD(seconds), .scale = 1e3, .decimals = 1},
+    {.key = "ci",
+     .heading = "95 %",
+     .kind = COLUMN_INTERVAL,
+     .offset = FIELD(interval),
+     .scale = 1e3,
+     .width = -1,
+     .decimals = 1},
+    {.key = "hidden", .kind = COLUMN_REAL, .offset = FIELD(seconds)}};
+
+static const struct run runs[] = {
+    {"ddp", 0.0125, {0.012, 0.013}}, {"ddp_flat", NAN, {NAN, NAN}}, {"not shown", 0.1, {NAN, NAN}}};
+static const struct table table = {.key = "runs",
+                                   .title = "Steps of `ddp`",
+                                   TABLE_COLUMNS(columns),
+                                   .row = runs,
+                                   .rows = 3,
+                                   .row_bytes = sizeof *runs,
+                                   .shown = 2,
+                                   .note = "*: the best.\n= of `none`.\n"};
+
+static cJSON *document;
+
+static void create(void)
+{
+    document = document_create("A title");
+}
+
+static void destroy(void)
+{
+    cJSON_Delete(document);
+}
+
+/* The document in a form; free it. */
+static char *form(void (*print)(FILE *out, const cJSON *document))
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = text_begin(&text, &length);
+    print(out, document);
+    text_end(out);
+    return text;
+}
+
+static void prints(void (*print)(FILE *out, const cJSON *document), const char *expected)
+{
+    char *text = form(print);
+    ck_assert_str_eq(text, expected);
+    free(text);
+}
+
+/* What the parser of XML finds in the HTML; free it. It ends the test where there is none. */
+static char *html_ask(const char *expression)
+{
+    char *html = form(document_print_html), *answer = xml_ask(html, expression);
+    free(html);
+    if (!answer) {
+        printf("skip - no python3 here, which knows XML\n");
+        exit(0);
+    }
+    return answer;
+}
+
+static void html_has(const char *expression, const char *expected)
+{
+    char *answer = html_ask(expression);
+    ck_assert_str_eq(answer, expected);
+    free(answer);
+}
+
+/* One of each block. */
+static void add_all(void)
+{
+    document_add_paragraph(document, "Step %d of `%s` [1.0, 2.0] takes %.1f ms.", 1, "ddp", 2.5);
+    document_add_heading(document, 2, "Where the time goes");
+    document_add_item(document, "%s", "one");
+    document_add_item(document, "%s", "two");
+    document_add_heading(document, 3, "Part");
+    document_add_table(document, &table);
+    document_add_lines(document, "a  b\n  c");
+    document_add_picture(document, "step time", "Steps, in ms", strdup("<?xml version=\"1.0\"?>\n<svg><g/></svg>\n"));
+    document_add_heading(document, 2, "Where the time goes");
+}
+
+START_TEST(as_text)
+{
+    add_all();
+    prints(document_print_text, "A title\n"
+                                "=======\n"
+                                "\n"
+                                "Step 1 of `ddp` [1.0, 2.0] takes 2.5 ms.\n"
+                                "\n"
+                                "Where the time goes\n"
+                                "-------------------\n"
+                                "\n"
+                                "- one\n"
+                                "- two\n"
+                                "\n"
+                                "Part\n"
+                                "\n"
+                                "Steps of `ddp`\n"
+                                "run      step 95 %\n"
+                                "           ms\n"
+                                "ddp      12.5 [12.0, 13.0]\n"
+                                "ddp_flat  n/a\n"
+                                "... (1 more in the report's JSON)\n"
+                                "*: the best.\n"
+                                "= of `none`.\n"
+                                "\n"
+                                "  a  b\n"
+                                "    c\n"
+                                "\n"
+                                "Where the time goes\n"
+                                "-------------------\n");
+}
+END_TEST
+
+START_TEST(as_markdown)
+{
+    add_all();
+    prints(document_print_markdown, "# A title\n"
+                                    "\n"
+                                    "Step 1 of `ddp` [1.0, 2.0] takes 2.5 ms.\n"
+                                    "\n"
+                                    "## Where the time goes\n"
+                                    "\n"
+                                    "- one\n"
+                                    "- two\n"
+                                    "\n"
+                                    "### Part\n"
+                                    "\n"
+                                    "**Steps of `ddp`**\n"
+                                    "\n"
+                                    "| run | step ms | 95 % |\n"
+                                    "|---|---:|---|\n"
+                                    "| ddp | 12.5 | [12.0, 13.0] |\n"
+                                    "| ddp_flat | n/a |  |\n"
+                                    "\n"
+                                    "... (1 more in the report's JSON)\n"
+                                    "\n"
+                                    "\\*: the best.\\\n"
+                                    "\\= of `none`.\n"
+                                    "\n"
+                                    "```text\n"
+                                    "a  b\n"
+                                    "  c\n"
+                                    "```\n"
+                                    "\n"
+                                    "![Steps, in ms](pictures/step%20time.svg)\n"
+                                    "\n"
+                                    "## Where the time goes\n");
+}
+END_TEST
+
+START_TEST(as_html)
+{
+    add_all();
+    html_has("[e.text for e in each('title') + each('h1') + each('h2') + each('h3')]",
+             "['A title', 'A title', 'Where the time goes', 'Where the time goes', 'Part']");
+    html_has("root.get('lang'), [e.get('charset') for e in each('meta')][0]", "('en', 'utf-8')");
+    html_has("[''.join(e.itertext()) for e in each('li')]",
+             "['Where the time goes', 'Where the time goes', 'one', 'two']");
+    html_has("[e.get('href') for e in each('a')] == ['#' + e.get('id') for e in each('h2')]", "True");
+    html_has("len({e.get('id') for e in each('h2') + each('h3')})", "3"); /* two have the same words */
+    html_has("[e.text for e in each('code')]", "['ddp', 'ddp', 'none']");
+    html_has("[' '.join(e.itertext()) for e in each('th')]", "['run', 'step \\nms', '95 %']");
+    html_has("[e.text or '' for e in each('td')]", "['ddp', '12.5', '[12.0, 13.0]', 'ddp_flat', 'n/a', '']");
+    html_has("[e.get('class') for e in each('td')][:3]", "['left', None, 'left']");
+    html_has("[''.join(e.itertext()) for e in each('p')][1]",
+             "... (1 more in the report's JSON)\n*: the best.\n= of none.");
+    html_has("[e.text for e in each('pre')]", "['a  b\\n  c\\n']");
+    html_has("[[child.tag for child in e] for e in each('div')]", "[['table'], ['svg']]");
+}
+END_TEST
+
+/* Nothing is fetched and nothing runs: no element that does, no address in the style sheet, and a policy against it. */
+START_TEST(html_needs_nothing_else)
+{
+    add_all();
+    html_has("sorted({e.tag for e in root.iter()})",
+             "['a', 'body', 'br', 'code', 'div', 'figcaption', 'figure', 'footer', 'g', 'h1', 'h2', 'h3', 'head', "
+             "'html', 'li', 'main', 'meta', 'nav', 'p', 'pre', 'style', 'svg', 'table', 'tbody', 'td', 'th', 'thead', "
+             "'title', 'tr', 'ul']");
+    html_has("[key for e in root.iter() for key in e.keys() if key in ('src', 'href') and e.tag != 'a']", "[]");
+    html_has("[word in each('style')[0].text for word in ('url', '@import', ':root')]", "[False, False, True]");
+    html_has("[e.get('content') for e in each('meta')][1]", "default-src 'none'; style-src 'unsafe-inline'");
+}
+END_TEST
+
+/* ---- names that try to break it ---- */
+
+static const struct {
+    const char *name, *seen; /* what is read where it is shown; NULL: the same */
+    const char *markdown;    /* as a cell */
+    const char *item;        /* as an item, where that is something else */
+} nasty[] = {
+    {"<script>alert(1)</script>", NULL, "&lt;script&gt;alert(1)&lt;/script&gt;", NULL},
+    {"a | b |", NULL, "a \\| b \\|", NULL},
+    {"\\| \\", NULL, "\\\\\\| \\\\", NULL},
+    {"`<img src=x>` and ` alone", NULL, "\\`&lt;img src=x&gt;\\` and \\` alone", "`<img src=x>` and \\` alone"},
+    {"![x](http://x) [x]: y", NULL, "\\![x\\](http\\://x) [x\\]: y", NULL},
+    {"[x]: y", NULL, "[x\\]: y", "\\[x\\]: y"},
+    {"</td></table> &amp; <!-- ]]>", NULL, "&lt;/td&gt;&lt;/table&gt; &amp;amp; &lt;\\!-- ]]&gt;", NULL},
+    {"\"quoted\" and 'quoted' onload=x", NULL, "\"quoted\" and 'quoted' onload=x", NULL},
+    {"\x1b[2J\x01\x7f\xc2\x9b", "?[2J????", "?[2J????", NULL},
+    {"one\n\n## two\n<b>", "one  ## two <b>", "one  \\#\\# two &lt;b&gt;", NULL},
+    {"\xff\xc3 \xe2\x82", "?? ??", "?? ??", NULL},
+    {"**a** _b_ c_d", NULL, "\\*\\*a\\*\\* \\_b\\_ c_d", NULL},
+    {"~~c~~ $d$ #1 @user www.x.org", NULL, "\\~\\~c\\~\\~ \\$d\\$ \\#1 @<!-- -->user www\\.x.org", NULL},
+    {"- a", NULL, "- a", "\\- a"},
+    {"12. a", NULL, "12. a", "12\\. a"}};
+enum { NASTY = sizeof nasty / sizeof *nasty };
+
+/* A name in each place, past json_text, as where a file was edited. */
+static void add_nasty(const char *name)
+{
+    static const char *const kinds[] = {"heading", "paragraph", "lines", "item"};
+    const struct run two[] = {{"x", 1, {NAN, NAN}}, {"x", 1, {NAN, NAN}}};
+    struct table one = table;
+    one.row = two;
+    one.rows = 2;
+    one.shown = 1;
+    document_add_table(document, &one);
+    cJSON *blocks = cJSON_GetObjectItem(document, "blocks"), *json = cJSON_GetObjectItem(blocks->child->prev, "table");
+    cJSON_ReplaceItemInObject(json, "title", cJSON_CreateString(name));
+    cJSON_ReplaceItemInObject(json, "note", cJSON_CreateString(name));
+    cJSON_ReplaceItemInObject(json, "rest", cJSON_CreateString(name));
+    cJSON_ReplaceItemInObject(cJSON_GetObjectItem(json, "columns")->child, "heading", cJSON_CreateString(name));
+    cJSON_ReplaceItemInObject(cJSON_GetObjectItem(json, "rows")->child, "name", cJSON_CreateString(name));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        cJSON *block = json_add_row(blocks);
+        json_add_text(block, "kind", kinds[i]);
+        cJSON_AddStringToObject(block, "text", name);
+    }
+    document_add_picture(document, name, name, strdup("<svg/>"));
+}
+
+START_TEST(names_cannot_break_html)
+{
+    char *seen = NULL;
+    size_t length = 0;
+    FILE *out = text_begin(&seen, &length);
+    for (int i = 0; i < NASTY; i++) {
+        add_nasty(nasty[i].name);
+        fprintf(out, "%s%s", i ? "\n" : "", nasty[i].seen ? nasty[i].seen : nasty[i].name);
+    }
+    text_end(out);
+    cJSON_ReplaceItemInObject(document, "title", cJSON_CreateString(nasty[0].name));
+    html_has("sorted({e.tag for e in root.iter()})",
+             "['a', 'body', 'br', 'code', 'div', 'figcaption', 'figure', 'footer', 'h1', 'h2', 'head', 'html', 'li', "
+             "'main', 'meta', 'nav', 'p', 'pre', 'style', 'svg', 'table', 'tbody', 'td', 'th', 'thead', 'title', "
+             "'tr', 'ul']");
+    html_has("sorted({key for e in root.iter() for key in e.keys()})",
+             "['aria-label', 'charset', 'class', 'content', 'href', 'http-equiv', 'id', 'lang', 'name', 'scope']");
+    html_has("{c for e in each('h2') for c in e.get('id') if not c in 'abcdefghijklmnopqrstuvwxyz0123456789-'}",
+             "set()");
+    html_has("'\\n'.join(e.text for e in each('td')[::3])", seen);
+    html_has("'\\n'.join(e.text for e in each('h2'))", seen);
+    html_has("'\\n'.join(''.join(e.itertext()) for e in each('li')).replace('`', '') == "
+             "'\\n'.join(2 * [e.text.replace('`', '') for e in each('h2')])",
+             "True");
+    free(seen);
+}
+END_TEST
+
+/* What is on a line, after what begins it. */
+static void has_line(const char *text, const char *begin, const char *line, const char *end)
+{
+    char whole[400];
+    snprintf(whole, sizeof whole, "\n%s%s%s", begin, line, end);
+    ck_assert_msg(strstr(text, whole) != NULL, "no '%s' in:\n%s", whole, text);
+}
+
+START_TEST(names_cannot_break_markdown)
+{
+    for (int i = 0; i < NASTY; i++) {
+        const char *cell = nasty[i].markdown, *item = nasty[i].item ? nasty[i].item : cell;
+        add_nasty(nasty[i].name);
+        char *text = form(document_print_markdown);
+        has_line(text, "| ", cell, " | step ms | 95 % |\n|---|---:|---|\n");
+        has_line(text, "| ", cell, " | 1000.0 |  |\n");
+        has_line(text, "- ", item, "\n");
+        has_line(text, "## ", cell, "\n");
+        has_line(text, "... (1 more in ", cell, ")\n");
+        for (const char *c = text; *c; c++)
+            ck_assert_msg(!text_character(c) == (*c == '\n' || *c & 0x80), "%s", text);
+        free(text);
+        destroy();
+        create();
+    }
+}
+END_TEST
+
+/* Neither what is code nor a title of a picture, in which a bracket ends it, can be left. */
+START_TEST(code_and_pictures_stay_closed)
+{
+    document_add_lines(document, "```\n  ```` <b>\n    x\n\x1b");
+    document_add_paragraph(document, "a `` b ``c`` `d\ne`");
+    document_add_picture(document, "../a b)(`", "a ] [ b", strdup("no picture"));
+    prints(document_print_markdown, "# A title\n\n"
+                                    "```text\n    ```\n      ```` <b>\n    x\n \n```\n\n"
+                                    "a \\`\\` b \\`\\`c\\`\\` `d e`\n\n"
+                                    "![a \\] \\[ b](pictures/..%2Fa%20b%29%28%60.svg)\n");
+    html_has("[e.text for e in each('code')]", "['d e']");
+    html_has("[e.text for e in each('pre')]", "['```\\n  ```` <b>\\n    x\\n?\\n']");
+    html_has("[e.text for e in each('div')]", "['\\n']");
+}
+END_TEST
+
+START_TEST(text_is_folded)
+{
+    char word[151];
+    memset(word, 'x', sizeof word - 1);
+    word[sizeof word - 1] = 0;
+    document_add_item(document, "%.90s  %.7s %.8s", word, word, word); /* 2 + 90 + 1 + 7 = 100 columns */
+    document_add_item(document, "%.90s %.8s\n%s a", word, word, word);
+    document_add_paragraph(document, "%.98s \xe2\x82\xac \xe2\x82\xac \x1b", word); /* characters, not bytes */
+    char *text = form(document_print_text), expected[1000];
+    snprintf(
+        expected, sizeof expected,
+        "A title\n=======\n\n- %.90s %.7s\n  %.8s\n- %.90s\n  %.8s\n  %s\n  a\n\n%.98s \xe2\x82\xac\n\xe2\x82\xac ?\n",
+        word, word, word, word, word, word, word);
+    ck_assert_str_eq(text, expected);
+    free(text);
+}
+END_TEST
+
+/* A table that has been saved is copied; what is no table prints nothing. */
+START_TEST(saved_tables)
+{
+    cJSON *saved = table_json(&table), *none = cJSON_CreateObject();
+    document_add_saved_table(document, saved);
+    document_add_saved_table(document, none);
+    cJSON_Delete(saved);
+    cJSON_Delete(none);
+    char *text = form(document_print_text), *markdown = form(document_print_markdown);
+    ck_assert_ptr_nonnull(strstr(text, "... (1 more in summary.json)\n"));
+    ck_assert_ptr_nonnull(strstr(markdown, "... (1 more in summary.json)\n"));
+    html_has("len(each('table')), len(each('figure'))", "(1, 1)");
+    free(text);
+    free(markdown);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("document");
+    TCase *all = tcase_create("forms");
+    tcase_add_checked_fixture(all, create, destroy);
+    tcase_set_timeout(all, 60);
+    tcase_add_test(all, as_text);
+    tcase_add_test(all, as_markdown);
+    tcase_add_test(all, as_html);
+    tcase_add_test(all, html_needs_nothing_else);
+    tcase_add_test(all, names_cannot_break_html);
+    tcase_add_test(all, names_cannot_break_markdown);
+    tcase_add_test(all, code_and_pictures_stay_closed);
+    tcase_add_test(all, text_is_folded);
+    tcase_add_test(all, saved_tables);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}
