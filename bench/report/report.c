@@ -9,6 +9,7 @@
 #include "kernels/error.h"
 #include "report/analysis.h"
 #include "report/document.h"
+#include "report/forms.h"
 #include "report/sweep.h"
 #include "results/results.h"
 
@@ -29,22 +30,27 @@ struct report_options {
     struct named_directory *directory; /* [directories] */
     size_t directories;
     const char *output, *reference, *candidate;
-    const char *html, *markdown, *json, *csv;
+    const char *form[FORMS]; /* a file for each; "": none */
 };
 
 /* clang-format off */
 static const struct option rows[] = {
     {.name = "output", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, output),
      .initial = "", .help = "directory to write the whole report to: BOTTLENECK_ANALYSIS.md, report.html, report.json, "
-                            "report.csv and pictures/"},
-    {.name = "html", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, html), .initial = "",
+                            "report.csv, report.prom, report.xml and pictures/"},
+    {.name = "html", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_HTML]), .initial = "",
      .help = "file to write the report to as one HTML page that holds all it needs; - prints it instead of words"},
-    {.name = "markdown", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, markdown),
+    {.name = "markdown", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_MARKDOWN]),
      .initial = "", .help = "the same as Markdown"},
-    {.name = "json", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, json), .initial = "",
+    {.name = "json", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_JSON]), .initial = "",
      .help = "the same as JSON"},
-    {.name = "csv", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, csv), .initial = "",
+    {.name = "csv", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_CSV]), .initial = "",
      .help = "file to write the figures of all runs to, as comma-separated values; - prints them instead of words"},
+    {.name = "prometheus", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_PROMETHEUS]),
+     .initial = "", .help = "the same in Prometheus' text format, as for the textfile collector of node_exporter"},
+    {.name = "junit", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_JUNIT]),
+     .initial = "", .help = "file to write each run and each of its findings to as a test case in JUnit's XML; failed: "
+                            "a finding of level high"},
     {.name = "reference", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, reference),
      .initial = "", .help = "label of the runs that the candidate's are set beside"},
     {.name = "candidate", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, candidate),
@@ -78,95 +84,7 @@ static int take_word(void *context, const char *word)
     return 0;
 }
 
-/* ---- the forms ---- */
-
-/* What a report is printed as. */
-struct form {
-    void (*print)(FILE *out, const cJSON *document, const struct report_runs *runs);
-    const char *option, *path; /* which named the file; "": not asked for */
-    const char *file;          /* in --output */
-};
-
-/* A run as JSON: {label, directory, problem}, and if it has none {mode, ..., figures}. The caller owns it. */
-static cJSON *run_json(const struct report_run *run)
-{
-    cJSON *json = cJSON_CreateObject();
-    json_add_text(json, "label", run->label);
-    json_add_text(json, "directory", run->directory);
-    json_add_text(json, "problem", run->problem);
-    if (*run->problem)
-        return json;
-    json_add_text(json, "mode", run->mode);
-    json_add_text(json, "time", run->time);
-    json_add_number(json, "ranks", (double)run->ranks);
-    json_add_number(json, "hosts", (double)run->hosts);
-    json_add_text(json, "machine", run->machine);
-    json_add_text(json, "workload", run->workload);
-    json_add_text(json, "subject", run->subject);
-    cJSON_AddItemToObject(json, "figures", figures_json(&run->figures));
-    return json;
-}
-
-/* Prints an item of a list, and deletes it. */
-static void print_item(FILE *out, cJSON *item, int first)
-{
-    char *text = cJSON_PrintUnformatted(item);
-    if (!text)
-        FATAL("no memory for the report as JSON");
-    fprintf(out, "%s\n%s", first ? "" : ",", text);
-    cJSON_free(text);
-    cJSON_Delete(item);
-}
-
-/* {title, blocks, runs}, piece by piece, since there may be many runs; without the pictures, which other forms have. */
-static void print_json(FILE *out, const cJSON *document, const struct report_runs *runs)
-{
-    const cJSON *block, *blocks = cJSON_GetObjectItemCaseSensitive(document, "blocks");
-    cJSON *title = json_text(json_string(document, "title"));
-    fprintf(out, "{\"title\":");
-    print_item(out, title, 1);
-    fprintf(out, ",\n\"blocks\": [");
-    cJSON_ArrayForEach(block, blocks)
-    {
-        cJSON *copy = cJSON_Duplicate(block, 1);
-        cJSON_DeleteItemFromObjectCaseSensitive(copy, "svg");
-        print_item(out, copy, block == blocks->child);
-    }
-    fprintf(out, "],\n\"runs\": [");
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        print_item(out, run_json(run), run == runs->item);
-    fprintf(out, "]}\n");
-}
-
-static void print_csv(FILE *out, const cJSON *document, const struct report_runs *runs)
-{
-    (void)document;
-    fprintf(out, "directory,label," FIGURES_CSV_COLUMNS "\n");
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        char *begin = NULL;
-        size_t length = 0;
-        FILE *fields = text_begin(&begin, &length);
-        text_print_csv(fields, run->directory);
-        fputc(',', fields);
-        text_print_csv(fields, run->label);
-        fputc(',', fields);
-        text_end(fields);
-        figures_print_csv(out, &run->figures, begin);
-        free(begin);
-    }
-}
-
-static void print_html(FILE *out, const cJSON *document, const struct report_runs *runs)
-{
-    (void)runs;
-    document_print_html(out, document);
-}
-
-static void print_markdown(FILE *out, const cJSON *document, const struct report_runs *runs)
-{
-    (void)runs;
-    document_print_markdown(out, document);
-}
+/* ---- files ---- */
 
 static int write_pictures(const char *directory, const cJSON *document)
 {
@@ -184,39 +102,30 @@ static int write_pictures(const char *directory, const cJSON *document)
     return 0;
 }
 
-/* Writes one form where it was asked for; sets *instead if it went to the standard output. */
-static int write_form(const struct form *form, const char *output, const cJSON *document,
-                      const struct report_runs *runs, int *instead)
-{
-    char *text = NULL;
-    size_t length = 0;
-    int status = 0;
-    if (!*form->path && !*output)
-        return 0;
-    FILE *out = text_begin(&text, &length);
-    form->print(out, document, runs);
-    text_end(out);
-    if (!strcmp(form->path, "-")) {
-        fputs(text, stdout);
-        *instead = 1;
-    } else if (*form->path)
-        status = files_replace_path(form->option, form->path, text);
-    if (!status && *output)
-        status = files_replace(output, form->file, text);
-    free(text);
-    return status;
-}
-
+/* Writes the forms that were asked for; sets *instead if one went to the standard output. */
 static int write_forms(const struct report_options *o, const cJSON *document, const struct report_runs *runs,
                        int *instead)
 {
-    const struct form forms[] = {{print_html, "html", o->html, "report.html"},
-                                 {print_markdown, "markdown", o->markdown, "BOTTLENECK_ANALYSIS.md"},
-                                 {print_json, "json", o->json, "report.json"},
-                                 {print_csv, "csv", o->csv, "report.csv"}};
     int status = *o->output ? files_make_directories("output", o->output) || write_pictures(o->output, document) : 0;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms && !status; i++)
-        status = write_form(&forms[i], o->output, document, runs, instead);
+    for (int i = 0; i < FORMS && !status; i++) {
+        const struct report_form *form = &report_forms[i];
+        const char *path = o->form[i];
+        char *text = NULL;
+        size_t length = 0;
+        if (!*path && !*o->output)
+            continue;
+        FILE *out = text_begin(&text, &length);
+        form->print(out, document, runs);
+        text_end(out);
+        if (!strcmp(path, "-")) {
+            fputs(text, stdout);
+            *instead = 1;
+        } else if (*path)
+            status = files_replace_path(form->option, path, text);
+        if (!status && *o->output)
+            status = files_replace(o->output, form->file, text);
+        free(text);
+    }
     return status ? -1 : 0;
 }
 
@@ -275,21 +184,23 @@ static int report_runs(const struct report_options *o, const struct report_runs 
 /* Of a sweep there are words, and the figures. */
 static int report_sweep(const struct report_options *o, FILE *out, int *instead)
 {
-    const char *const forms[] = {o->output, o->html, o->markdown, o->json, o->reference};
+    const char *path = o->form[FORM_CSV];
     char *csv = NULL;
     size_t length = 0;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (*forms[i])
-            return error_report("%s: of a sweep there are only words and --csv", o->directory->path);
+    int other = *o->output || *o->reference;
+    for (int i = 0; i < FORMS; i++)
+        other |= i != FORM_CSV && *o->form[i];
+    if (other)
+        return error_report("%s: of a sweep there are only words and --csv", o->directory->path);
     FILE *figures = text_begin(&csv, &length);
     fprintf(figures, "directory,label," FIGURES_CSV_COLUMNS "\n");
     int status = sweep_report(out, o->directory->path, figures);
     text_end(figures);
-    if (!status && !strcmp(o->csv, "-")) {
+    if (!status && !strcmp(path, "-")) {
         fputs(csv, stdout);
         *instead = 1;
-    } else if (!status && *o->csv)
-        status = files_replace_path("csv", o->csv, csv);
+    } else if (!status && *path)
+        status = files_replace_path("csv", path, csv);
     free(csv);
     return status;
 }

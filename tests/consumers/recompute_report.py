@@ -3,10 +3,10 @@
 
     tests/consumers/recompute_report.py REPORT [LABEL=]DIR...
 
-DIR holds a run.json. Every figure of report.json and report.csv has to be that of the run's summary.json; every number
-of the tables of report.json is computed again from the summaries; and every cell of report.html and
-BOTTLENECK_ANALYSIS.md has to be that number as the column describes it. Prints what differs; exits with status 1 if
-something does."""
+DIR holds a run.json. Every figure of report.json, report.csv and report.prom has to be that of the run's summary.json;
+every number of the tables of report.json is computed again from the summaries; every cell of report.html and
+BOTTLENECK_ANALYSIS.md has to be that number as the column describes it; and report.xml has to have the runs' findings.
+Prints what differs; exits with status 1 if something does."""
 
 import csv
 import html.parser
@@ -15,6 +15,7 @@ import math
 import pathlib
 import re
 import sys
+import xml.etree.ElementTree as tree
 
 failures = 0
 checked = 0
@@ -163,7 +164,7 @@ def number_words(column, value):
 def cell_words(column, row):
     key = column["key"]
     if column["kind"] == "text":
-        return row[key]
+        return re.sub(r"[\x00-\x08\x0e-\x1f\x7f]", "?", row[key])
     if column["kind"] == "interval":
         low, high = row[f"{key}_low"], row[f"{key}_high"]
         return "" if low is None and high is None else f"[{number_words(column, low)}, {number_words(column, high)}]"
@@ -228,6 +229,38 @@ def check_cells(form, tables, blocks):
         same(f"{form}: rows", len(table) >= len(words), True)
 
 
+# ---- Prometheus and JUnit ----
+
+UNITS = {"s": "_seconds", "B": "_bytes", "B/s": "_bytes_per_second", "1/s": "_per_second", "FLOP/s": "_flops_per_second", "1": ""}
+
+
+def check_prometheus(runs, text):
+    samples = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            name, labels, value = re.fullmatch(r"(\w+)\{(.*)\} (\S+)", line).groups()
+            labels = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels))
+            samples[name, labels["directory"], labels["subject"], float(labels.get("bytes", 0))] = float(value)
+    wanted = 0
+    for run in runs:
+        for (subject, figure, size), f in run.figures.items():
+            unit = UNITS[f["unit"]]
+            name = "ddpbench_result_" + figure.lower().removesuffix(unit) + unit
+            for end, field in (("", "value"), ("_low", "low"), ("_high", "high"), ("_samples", "n")):
+                if f[field] is not None:
+                    wanted += 1
+                    same(f"report.prom, {name}{end}", samples.get((name + end, run.directory, subject, float(size))), f[field])
+    same("report.prom: samples", len(samples), wanted)
+
+
+def check_junit(runs, text):
+    cases = [(c.get("classname"), c.get("name")) for c in tree.fromstring(text).iter("testcase")]
+    wanted = [(r.label, name) for r in runs for name in [r.mode] + [f["name"] for f in r.summary.get("findings", [])]]
+    same("report.xml", cases, wanted)
+    failed = [c.find("failure").get("message") for c in tree.fromstring(text).iter("testcase") if c.find("failure") is not None]
+    same("report.xml, failed", failed, [f["text"] for r in runs for f in r.summary.get("findings", []) if f["level"] == "high"])
+
+
 def main():
     if len(sys.argv) < 3 or sys.argv[1] == "--help":
         sys.exit(__doc__)
@@ -258,6 +291,11 @@ def main():
     check_collectives(runs, tables.get("collectives_of_runs", []))
     check_cells("report.html", Tables((report / "report.html").read_text()).tables, document["blocks"])
     check_cells("BOTTLENECK_ANALYSIS.md", tables_of_markdown((report / "BOTTLENECK_ANALYSIS.md").read_text()), document["blocks"])
+    tree.fromstring((report / "report.html").read_text())  # raises where a name has broken it
+    for picture in report.glob("pictures/*.svg"):
+        tree.parse(picture)
+    check_prometheus(runs, (report / "report.prom").read_text())
+    check_junit(runs, (report / "report.xml").read_text())
     print(f"{checked} comparisons, {failures} differ")
     sys.exit(failures > 0)
 

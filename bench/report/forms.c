@@ -1,0 +1,145 @@
+/* forms.c - what a report may be printed as. */
+#include "report/forms.h"
+
+#include "base/json.h"
+#include "base/junit.h"
+#include "base/prometheus.h"
+#include "base/text.h"
+#include "kernels/error.h"
+#include "report/document.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A run as JSON: {label, directory, problem}, and if it has none {mode, ..., figures}. The caller owns it. */
+static cJSON *run_json(const struct report_run *run)
+{
+    cJSON *json = cJSON_CreateObject();
+    json_add_text(json, "label", run->label);
+    json_add_text(json, "directory", run->directory);
+    json_add_text(json, "problem", run->problem);
+    if (*run->problem)
+        return json;
+    json_add_text(json, "mode", run->mode);
+    json_add_text(json, "time", run->time);
+    json_add_number(json, "ranks", (double)run->ranks);
+    json_add_number(json, "hosts", (double)run->hosts);
+    json_add_text(json, "machine", run->machine);
+    json_add_text(json, "workload", run->workload);
+    json_add_text(json, "subject", run->subject);
+    cJSON_AddItemToObject(json, "figures", figures_json(&run->figures));
+    return json;
+}
+
+/* Prints an item of a list, and deletes it. */
+static void print_item(FILE *out, cJSON *item, int first)
+{
+    char *text = cJSON_PrintUnformatted(item);
+    if (!text)
+        FATAL("no memory for the report as JSON");
+    fprintf(out, "%s\n%s", first ? "" : ",", text);
+    cJSON_free(text);
+    cJSON_Delete(item);
+}
+
+/* {title, blocks, runs}, piece by piece, since there may be many runs; without the pictures, which other forms have. */
+static void print_json(FILE *out, const cJSON *document, const struct report_runs *runs)
+{
+    const cJSON *block, *blocks = cJSON_GetObjectItemCaseSensitive(document, "blocks");
+    cJSON *title = json_text(json_string(document, "title"));
+    fprintf(out, "{\"title\":");
+    print_item(out, title, 1);
+    fprintf(out, ",\n\"blocks\": [");
+    cJSON_ArrayForEach(block, blocks)
+    {
+        cJSON *copy = cJSON_Duplicate(block, 1);
+        cJSON_DeleteItemFromObjectCaseSensitive(copy, "svg");
+        print_item(out, copy, block == blocks->child);
+    }
+    fprintf(out, "],\n\"runs\": [");
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        print_item(out, run_json(run), run == runs->item);
+    fprintf(out, "]}\n");
+}
+
+static void print_csv(FILE *out, const cJSON *document, const struct report_runs *runs)
+{
+    (void)document;
+    fprintf(out, "directory,label," FIGURES_CSV_COLUMNS "\n");
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        char *begin = NULL;
+        size_t length = 0;
+        FILE *fields = text_begin(&begin, &length);
+        text_print_csv(fields, run->directory);
+        fputc(',', fields);
+        text_print_csv(fields, run->label);
+        fputc(',', fields);
+        text_end(fields);
+        figures_print_csv(out, &run->figures, begin);
+        free(begin);
+    }
+}
+
+/* The labels of a run: what the reader calls it, its mode, and where it is, which no two have in common. */
+static void print_prometheus(FILE *out, const cJSON *document, const struct report_runs *runs)
+{
+    enum { LABELS = 3 };
+    struct prometheus_run *run = allocate(runs->n + 1, sizeof *run);
+    struct exposition_label(*label)[LABELS] = allocate(runs->n + 1, sizeof *label);
+    size_t n = 0;
+    (void)document;
+    for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++) {
+        if (*r->problem)
+            continue;
+        label[n][0] = (struct exposition_label){"run", r->label};
+        label[n][1] = (struct exposition_label){"mode", r->mode};
+        label[n][2] = (struct exposition_label){"directory", r->directory};
+        run[n] = (struct prometheus_run){&r->figures, label[n], LABELS};
+        n++;
+    }
+    prometheus_print(out, run, n);
+    free(run);
+    free(label);
+}
+
+/* A case for each run: an error where it cannot be read; and one for each of its findings: failed where it is high. */
+static void print_junit(FILE *out, const cJSON *document, const struct report_runs *runs)
+{
+    struct junit junit;
+    junit_begin(&junit);
+    for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++) {
+        const cJSON *finding;
+        junit_add(&junit, &(struct junit_case){r->label, *r->mode ? r->mode : r->directory, NAN,
+                                               *r->problem ? JUNIT_ERROR : JUNIT_PASSED, "unreadable", r->problem});
+        cJSON_ArrayForEach(finding, r->findings)
+        {
+            const char *level = json_string(finding, "level");
+            junit_add(&junit, &(struct junit_case){r->label, json_string(finding, "name"), NAN,
+                                                   !strcmp(level, "high") ? JUNIT_FAILED : JUNIT_PASSED, level,
+                                                   json_string(finding, "text")});
+        }
+    }
+    junit_end(&junit, out, json_string(document, "title"), "");
+}
+
+static void print_html(FILE *out, const cJSON *document, const struct report_runs *runs)
+{
+    (void)runs;
+    document_print_html(out, document);
+}
+
+static void print_markdown(FILE *out, const cJSON *document, const struct report_runs *runs)
+{
+    (void)runs;
+    document_print_markdown(out, document);
+}
+
+const struct report_form report_forms[FORMS] = {
+    [FORM_HTML] = {"html", "report.html", print_html},
+    [FORM_MARKDOWN] = {"markdown", "BOTTLENECK_ANALYSIS.md", print_markdown},
+    [FORM_JSON] = {"json", "report.json", print_json},
+    [FORM_CSV] = {"csv", "report.csv", print_csv},
+    [FORM_PROMETHEUS] = {"prometheus", "report.prom", print_prometheus},
+    [FORM_JUNIT] = {"junit", "report.xml", print_junit}};
