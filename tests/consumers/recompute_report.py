@@ -239,7 +239,7 @@ def check_prometheus(runs, text):
     for line in text.splitlines():
         if not line.startswith("#"):
             name, labels, value = re.fullmatch(r"(\w+)\{(.*)\} (\S+)", line).groups()
-            labels = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels))
+            labels = {k: v.replace(r"\"", '"').replace("\\\\", "\\") for k, v in re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels)}
             samples[name, labels["directory"], labels["subject"], float(labels.get("bytes", 0))] = float(value)
     wanted = 0
     for run in runs:
