@@ -151,6 +151,10 @@ def check_bottlenecks(runs, rows):
 # ---- the cells of the forms ----
 
 
+def printable(text):
+    return re.sub(r"[\x00-\x08\x0e-\x1f\x7f]", "?", text)
+
+
 def number_words(column, value):
     if value is None:
         return "n/a"
@@ -164,7 +168,7 @@ def number_words(column, value):
 def cell_words(column, row):
     key = column["key"]
     if column["kind"] == "text":
-        return re.sub(r"[\x00-\x08\x0e-\x1f\x7f]", "?", row[key])
+        return printable(row[key])
     if column["kind"] == "interval":
         low, high = row[f"{key}_low"], row[f"{key}_high"]
         return "" if low is None and high is None else f"[{number_words(column, low)}, {number_words(column, high)}]"
@@ -255,7 +259,7 @@ def check_prometheus(runs, text):
 
 def check_junit(runs, text):
     cases = [(c.get("classname"), c.get("name")) for c in tree.fromstring(text).iter("testcase")]
-    wanted = [(r.label, name) for r in runs for name in [r.mode] + [f["name"] for f in r.summary.get("findings", [])]]
+    wanted = [(printable(r.label), name) for r in runs for name in [r.mode] + [f["name"] for f in r.summary.get("findings", [])]]
     same("report.xml", cases, wanted)
     failed = [c.find("failure").get("message") for c in tree.fromstring(text).iter("testcase") if c.find("failure") is not None]
     same("report.xml, failed", failed, [f["text"] for r in runs for f in r.summary.get("findings", []) if f["level"] == "high"])
