@@ -40,6 +40,6 @@ char *xml_ask(const char *text, const char *expression)
     int status = pclose(python);
     unlink(path);
     free(command);
-    ck_assert_msg(status == 0, "%s\n%s", answer, text);
+    ck_assert_msg(status == 0, "%.1000s\n%.3000s", answer, text);
     return strdup(answer);
 }

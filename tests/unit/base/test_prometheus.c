@@ -47,7 +47,7 @@ static void print(const char *first, const char *second)
 /* The end of a name at text: [a-zA-Z_:][a-zA-Z0-9_:]*, without : for a label. */
 static const char *name_end(const char *at, const char *also)
 {
-    ck_assert_msg(*at && !isdigit((unsigned char)*at), "no name: %s", at);
+    ck_assert_msg(*at && !isdigit((unsigned char)*at), "no name: %.200s", at);
     while (*at && *at > 0 && (isalnum((unsigned char)*at) || strchr(also, *at)))
         at++;
     return at;
@@ -60,14 +60,14 @@ static const char *labels_end(const char *at)
         return at;
     do {
         at = name_end(at + 1, "_");
-        ck_assert_msg(!strncmp(at, "=\"", 2), "no value: %s", at);
+        ck_assert_msg(!strncmp(at, "=\"", 2), "no value: %.200s", at);
         for (at += 2; *at != '"'; at++) {
             ck_assert_msg(*at && *at != '\n', "no end");
             at += *at == '\\';
-            ck_assert_msg(at[-1] != '\\' || strchr("\\\"n", *at), "no escape: %s", at);
+            ck_assert_msg(at[-1] != '\\' || strchr("\\\"n", *at), "no escape: %.200s", at);
         }
     } while (*++at == ',');
-    ck_assert_msg(*at == '}', "no }: %s", at);
+    ck_assert_msg(*at == '}', "no }: %.200s", at);
     return at + 1;
 }
 
@@ -77,18 +77,18 @@ static int check_format(void)
     static char known[400][600];
     char metric[200] = "";
     int samples = 0, metrics = 0;
-    ck_assert_msg(text_is_utf8(text), "no UTF-8: %s", text);
+    ck_assert_msg(text_is_utf8(text), "no UTF-8: %.200s", text);
     for (const char *line = text, *end; *line; line = end + 1) {
         char word[600];
         end = strchr(line, '\n');
-        ck_assert_msg(end != NULL, "no end of the line: %s", line);
+        ck_assert_msg(end != NULL, "no end of the line: %.200s", line);
         if (*line == '#') {
             const char *name = line + strlen("# HELP ");
             snprintf(metric, sizeof metric, "%.*s", (int)(name_end(name, "_:") - name), name);
             snprintf(word, sizeof word, "# HELP %s ", metric);
-            ck_assert_msg(!strncmp(line, word, strlen(word)), "no HELP: %s", line);
+            ck_assert_msg(!strncmp(line, word, strlen(word)), "no HELP: %.200s", line);
             snprintf(word, sizeof word, "# TYPE %s gauge\n", metric);
-            ck_assert_msg(!strncmp(end + 1, word, strlen(word)), "no TYPE: %s", end);
+            ck_assert_msg(!strncmp(end + 1, word, strlen(word)), "no TYPE: %.200s", end);
             snprintf(word, sizeof word, "# %s", metric);
             end = strchr(end + 1, '\n');
             metrics++;
@@ -96,15 +96,15 @@ static int check_format(void)
             const char *name = name_end(line, "_:"), *labels = labels_end(name);
             char *rest;
             ck_assert_msg(strlen(metric) == (size_t)(name - line) && !strncmp(metric, line, (size_t)(name - line)),
-                          "not of %s: %s", metric, line);
-            ck_assert_msg(*labels == ' ' && !isspace((unsigned char)labels[1]), "no value: %s", line);
+                          "not of %s: %.200s", metric, line);
+            ck_assert_msg(*labels == ' ' && !isspace((unsigned char)labels[1]), "no value: %.200s", line);
             strtod(labels, &rest);
-            ck_assert_msg(rest == end, "no number: %s", line);
+            ck_assert_msg(rest == end, "no number: %.200s", line);
             snprintf(word, sizeof word, "%.*s", (int)(labels - line), line);
             samples++;
         }
         for (int i = 0; i < samples + metrics - 1; i++)
-            ck_assert_msg(strcmp(known[i], word) != 0, "twice: %s", word);
+            ck_assert_msg(strcmp(known[i], word) != 0, "twice: %.200s", word);
         ck_assert_int_lt(samples + metrics, 400);
         snprintf(known[samples + metrics - 1], sizeof *known, "%s", word);
     }

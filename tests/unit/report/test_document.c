@@ -193,6 +193,16 @@ START_TEST(as_html)
 }
 END_TEST
 
+START_TEST(a_list_may_be_last)
+{
+    document_add_item(document, "last");
+    prints(document_print_text, "A title\n=======\n\n- last\n");
+    prints(document_print_markdown, "# A title\n\n- last\n");
+    html_has("[e.text for e in root[1].find('main').find('ul')]", "['last']");
+    html_has("len(each('nav'))", "0"); /* nothing to choose from */
+}
+END_TEST
+
 /* Nothing is fetched and nothing runs: no element that does, no address in the style sheet, and a policy against it. */
 START_TEST(html_needs_nothing_else)
 {
@@ -288,7 +298,7 @@ static void has_line(const char *text, const char *begin, const char *line, cons
 {
     char whole[400];
     snprintf(whole, sizeof whole, "\n%s%s%s", begin, line, end);
-    ck_assert_msg(strstr(text, whole) != NULL, "no '%s' in:\n%s", whole, text);
+    ck_assert_msg(strstr(text, whole) != NULL, "no '%s' in:\n%.3000s", whole, text);
 }
 
 START_TEST(names_cannot_break_markdown)
@@ -371,6 +381,7 @@ int main(void)
     tcase_add_test(all, as_text);
     tcase_add_test(all, as_markdown);
     tcase_add_test(all, as_html);
+    tcase_add_test(all, a_list_may_be_last);
     tcase_add_test(all, html_needs_nothing_else);
     tcase_add_test(all, names_cannot_break_html);
     tcase_add_test(all, names_cannot_break_markdown);
