@@ -155,10 +155,9 @@ static int take_line(struct metrics_table *t, const char *line, size_t length)
     size_t before = t->n;
     memset(t->field, 0, t->n * sizeof *t->field);
     t->next = 0;
-    if (!length || line[length - 1] != '\n')
-        return 0;
     const char *end = *line == '{' ? scan_items(line, 0, t) : NULL;
-    if (end && skip_space(end) == line + length - 1)
+    end = end ? skip_space(end) : NULL;
+    if (end == line + length - 1 && *end == '\n')
         return 1;
     while (t->n > before)
         free(t->name[--t->n]);

@@ -131,6 +131,7 @@ START_TEST(lines_that_are_not_whole_are_left_out)
         snprintf(lines, sizeof lines, "{\"a\": 1}\n%s\n{\"a\": 2}\n", broken[i]);
         check_table(lines, "a\n1\n2\n");
     }
+    check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}x", "a\n1\n");
     check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}", "a\n1\n"); /* a last line without its end may have lost some */
 }
 END_TEST
