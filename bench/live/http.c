@@ -23,7 +23,7 @@ static int bind_to(const struct addrinfo *a)
         return -1;
     /* a port whose last connections have not timed out yet may be taken again; one that somebody listens on may not */
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (!bind(listener, a->ai_addr, a->ai_addrlen) && !listen(listener, HTTP_CLIENTS))
+    if (!bind(listener, a->ai_addr, a->ai_addrlen) && !listen(listener, SOMAXCONN))
         return listener;
     int why = errno;
     close(listener);

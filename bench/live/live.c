@@ -49,7 +49,7 @@ static int target_parse(struct target *target, const char *text)
         return -1;
     if (!colon)
         return 0;
-    if (!length || length >= ADDRESS || (!bracketed && strchr(text, ':') != colon))
+    if (!length || length >= ADDRESS || (!bracketed && text + strcspn(text, ":[]") != colon))
         return -1;
     memcpy(target->address, address, length);
     target->address[length] = 0;
