@@ -40,7 +40,7 @@ void gpu_samples_print(const struct gpu *gpu, int n, const char *host, FILE *out
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
         int begun = 0;
         for (const struct gpu *g = gpu; g < gpu + n; g++) {
-            double value = *(const double *)((const char *)&g->sample + metrics[i].offset);
+            double value = *(const double *)(const void *)((const char *)&g->sample + metrics[i].offset);
             char index[16], device[32];
             if (!g->samples || isnan(value))
                 continue;

@@ -61,7 +61,8 @@ static void print_rows(const struct training_page *page, const struct page_value
     for (int i = 0; i < page->n; i++) {
         const struct exposition_label label = {"implementation", page->row[i].label};
         if (now->row[i].known)
-            exposition_sample(out, name, &label, 1, *(const double *)((const char *)&now->row[i] + offset));
+            exposition_sample(out, name, &label, 1,
+                              *(const double *)(const void *)((const char *)&now->row[i] + offset));
     }
 }
 

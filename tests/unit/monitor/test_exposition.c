@@ -14,6 +14,8 @@ static FILE *out;
 static void begin(void)
 {
     static size_t length;
+    free(text); /* of the one before */
+    text = NULL;
     out = text_begin(&text, &length);
 }
 
@@ -39,13 +41,11 @@ START_TEST(cpus)
     ck_assert(has("\nddpbench_cpu_clock_hertz 2500000000\n"));
     ck_assert(has("\nddpbench_job_resident_bytes 3145728\n"));
     ck_assert(!has("memory_available"));
-    free(text);
     s.length = 0; /* before the first sample */
     begin();
     cpu_sample_print(&s, out);
     end();
     ck_assert_str_eq(text, "");
-    free(text);
 }
 END_TEST
 
@@ -80,7 +80,6 @@ START_TEST(gpus)
     }
     ck_assert(!has("GPU-1b"));
     ck_assert(!has("nan") && !has("NaN"));
-    free(text);
 }
 END_TEST
 
@@ -91,7 +90,6 @@ START_TEST(unknown_of_all_has_no_metric)
     gpu_samples_print(&gpu, 1, "h", out);
     end();
     ck_assert_str_eq(text, "");
-    free(text);
 }
 END_TEST
 
