@@ -82,8 +82,8 @@ SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c 
 	$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c bench/*/*.c))
 LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(SOURCES_OF_ALL) $(wildcard $(ABSENT)) $(CUDA_SOURCES)))
 TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
-ifeq ($(SETTING),tsan) # for test_comm_thread alone
-LIBRARY := $(filter $(OUT)/obj/kernels/% $(OUT)/obj/ddp/%,$(LIBRARY))
+ifeq ($(SETTING),tsan) # for the tests of threads alone
+LIBRARY := $(filter $(OUT)/obj/kernels/% $(OUT)/obj/ddp/% $(OUT)/obj/bench/base/% $(OUT)/obj/bench/live/%,$(LIBRARY))
 TEST_HELP := $(OUT)/obj/tests/support/suite.o
 endif
 TESTS := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/*.c tests/mpi/*.c tests/support/programs/*.c))
@@ -214,17 +214,18 @@ lint-tidy:
 lint-scripts:
 	shellcheck $(SCRIPTS)
 
-# Everything under the address and undefined-behaviour sanitizers; the threads that fetch data, and the communication thread and its
-# queue with a made-up transport, since MPI itself is not instrumented, under the thread sanitizer.
+# Everything under the address and undefined-behaviour sanitizers; the threads that fetch data, the one of --live, and the
+# communication thread and its queue with a made-up transport, since MPI itself is not instrumented, under the thread sanitizer.
+TSAN = ddp/test_comm_thread ddp/test_data live/test_live
 sanitize: setup
 	@$(MAKE) --no-print-directory CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
 	@MPIRUN="$(MPIRUN)" ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/support/leaks.supp:print_suppressions=0$(addprefix :,$(LEAKS_$(MPI))) \
 		tests/run.sh --cpu build/sanitize
 	@$(MAKE) --no-print-directory CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread \
-		$(addprefix build/tsan/tests/unit/ddp/,test_comm_thread test_data)
-	export UCX_MEM_MMAP_HOOK_MODE=none; for test in test_comm_thread test_data; do \
-		build/tsan/tests/unit/ddp/$$test || exit; done # UCX's hooks do not survive the sanitizer
+		$(TSAN:%=build/tsan/tests/unit/%)
+	export UCX_MEM_MMAP_HOOK_MODE=none; for test in $(TSAN); do \
+		build/tsan/tests/unit/$$test || exit; done # UCX's hooks do not survive the sanitizer
 
 # ---- how it is built ----
 program: $(OUT)/ddpbench

@@ -5,6 +5,24 @@
 #include "allreduce/options.h"
 #include "base/progress.h"
 
+#include <pthread.h>
+
+/* What --live shows: the collective that was finished last. */
+struct collective_page {
+    pthread_mutex_t lock;
+    struct page_values {
+        const char *collective, *dtype, *op, *placement; /* collective NULL: none yet */
+        double bytes;
+        double seconds, algbw, busbw, wrong; /* as in summary.json; NAN: unknown, or not measured */
+        double overlap;                      /* with --overlap, where seconds are those of the collective alone */
+    } now;
+};
+
+/* Takes a timing that is finished, or an overlap. To print it, the context is a struct collective_page. */
+void collective_page_take_timing(struct collective_page *page, const struct collective_timing *timing);
+void collective_page_take_overlap(struct collective_page *page, const struct overlap_timing *overlap);
+void collective_page_print(void *context, FILE *out);
+
 /* One run of the command. */
 struct allreduce {
     const struct job *job;
@@ -22,7 +40,9 @@ struct allreduce {
     struct results results;
     struct figure_list figures;
     struct growing_table table;
-    struct monitor *monitor; /* NULL: none */
+    struct monitor *monitor;     /* NULL: none */
+    struct live *live;           /* NULL: none, as on ranks other than 0 */
+    struct collective_page page; /* that it shows */
     struct monitor_findings findings;
     struct progress progress;
 };

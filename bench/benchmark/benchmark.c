@@ -110,7 +110,7 @@ static int measure(struct run *run, struct results *results)
             if (o->implementation[i].strategy->reduces)
                 attainable_rounds(attainable, run->job, i, rounds, attainable_s + (size_t)i * rounds);
     }
-    if (run_stop_monitor(run))
+    if (run_stop_watching(run))
         status = -1;
     /* also when a block could not be written: what was measured is shown, and kept if it still can be */
     if (rounds)

@@ -187,6 +187,14 @@ static void collect_steps(struct capture *capture, struct run *run)
     collectives_destroy(&capture->collectives);
     collectives_create(&capture->collectives, &run->timeline, &capture->alignment, run->job->size);
     capture->trace.steps = capture->n;
+    if (capture->n) {
+        const struct training_options *o = run->options;
+        const struct captured_step *s = &capture->step[capture->n - 1];
+        const struct step_times *t = &capture->times[capture->n - 1];
+        double tokens = (double)(o->batch_size * o->workload.context_length);
+        training_page_step(run->page, capture->row, t, tokens / (1e-9 * (double)(t->end_ns - t->start_ns)), s->loss,
+                           s->learning_rate, run->steps_run);
+    }
 }
 
 /* NVIDIA's profilers record (1) from the first step that is kept to the last, or no more (0). */
@@ -253,9 +261,11 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
     size_t due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps; the same on every rank */
     int status = 0;
     int64_t shown_ns = clock_now_ns();
+    size_t step = 0;
     struct progress progress;
     progress_begin(&progress, run->job->rank ? 0 : steps);
-    for (size_t step = 0; step < steps && !status && !capture->interrupted; step++) {
+    training_page_run(run->page, capture->row);
+    for (; step < steps && !status && !capture->interrupted; step++) {
         enum capture_state state = capture_state(capture->options, step);
         if (state == CAPTURE_ACTIVE && capture->n == capture->room) {
             capture->full = 1;
@@ -268,6 +278,7 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
             shown_ns = clock_now_ns();
             run->device->download(&loss, run->trainer.record + run->timeline.step * RECORDS + RECORD_LOSS, sizeof loss);
             show_step(&progress, &run->trainer.schedule, step, o->steps_per_epoch, loss);
+            live_progress(run->live, "steps", (double)step + 1, (double)steps, progress.left_seconds);
         }
         if (run->trainer.checkpoint.failed) /* on all ranks */
             status = job_agree(run->job, -1);
@@ -283,6 +294,7 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
         }
     }
     progress_end(&progress);
+    live_progress(run->live, "steps", (double)step, (double)steps, step == steps ? 0 : NAN);
     run->device->annotation_end(); /* the last epoch; there is a step at least */
     run->device->synchronize();
     return status;

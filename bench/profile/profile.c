@@ -194,7 +194,7 @@ static int measure(struct profiles *all, struct run *run)
     const struct run_hooks hooks = {.context = all, .block = take_block, .summary = write_summaries};
     if (run->options->rounds && !interrupted)
         status = run_rounds(run, &hooks);
-    if (run_stop_monitor(run))
+    if (run_stop_watching(run))
         status = -1;
     all->complete = 1;
     status = job_agree_after(run->job, status, write_summaries(all, run));

@@ -84,7 +84,10 @@ int results_open(struct results *results, const struct job *job, const struct re
 
 int results_close(struct results *results)
 {
-    return lines_close(&results->telemetry);
+    int was_open = results->telemetry.file >= 0;
+    if (lines_close(&results->telemetry))
+        return -1;
+    return was_open && results->rank == 0 ? results_write_metrics_csv(results->directory) : 0;
 }
 
 int results_append(struct results *results, char *text, size_t length)

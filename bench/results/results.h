@@ -1,6 +1,7 @@
 /* results.h - the files of one run, in a directory of its own: run.json (what was run, where, with what),
- * rank_<r>_metrics.jsonl, and summary.json, .csv and .txt. Whole lines and whole files only: what is there is valid
- * whenever the run ends. Independent of the mode: each part of the program describes itself into the JSON objects. */
+ * rank_<r>_metrics.jsonl, metrics.csv, and summary.json, .csv and .txt. Whole lines and whole files only: what is there
+ * is valid whenever the run ends. Independent of the mode: each part of the program describes itself into the JSON
+ * objects. */
 #ifndef BENCH_RESULTS_RESULTS_H
 #define BENCH_RESULTS_RESULTS_H
 
@@ -47,8 +48,15 @@ int results_open(struct results *results, const struct job *job, const struct re
 /* Adds whole lines to this rank's metrics, all or nothing, and frees the text. 0, or -1, reported. */
 int results_append(struct results *results, char *text, size_t length);
 
-/* Closes this rank's metrics. 0, or -1, reported. A closed one is fine. */
+/* Closes this rank's metrics; rank 0 writes metrics.csv from its own. 0, or -1, reported. A closed one is fine. */
 int results_close(struct results *results);
+
+/* Replaces metrics.csv in a run's directory, made from the lines of rank_0_metrics.jsonl that are there, also while the
+ * run goes or after it was killed: a row a line, and of all lines each member that holds no array and no object is a
+ * column, in the order in which they first appear. Numbers, true and false are copied as they stand; null and what a
+ * line lacks is an empty field; texts are quoted by RFC 4180. A line that was cut off, or is no JSON object, is left
+ * out; without any line no file is written. One line is in memory at a time. Returns 0; or -1, reported. */
+int results_write_metrics_csv(const char *directory);
 
 /* A command line as it was given, and the table that it was parsed with. */
 struct command {

@@ -92,6 +92,7 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
     if (job_agree(run->job, plan_model(run, comm_stages(run->device, &how), &least)) ||
         job_agree(run->job, data_create(&run->trainer.data, &data)) ||
         job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
+        job_agree(run->job, live_open(&run->live, run->job, options->live)) ||
         job_agree(run->job, results_open(results, run->job, target)))
         return -1;
     run->directory = results->directory;
@@ -145,16 +146,25 @@ int run_set_up(struct run *run, const char *mode, const struct command *command,
     run->planned = o->rounds;
     if (job_agree(run->job, run_json_write(run, mode, command, results)))
         return -1;
-    return job_agree(run->job, monitor_start(run->monitor, results->directory, run->origin_ns));
+    if (job_agree(run->job, monitor_start(run->monitor, results->directory, run->origin_ns)))
+        return -1;
+    run->page = training_page_create(run->live, o->implementation, o->n);
+    if (run->monitor)
+        live_add(run->live, monitor_print, run->monitor);
+    live_start(run->live, mode, results->label);
+    return 0;
 }
 
-int run_stop_monitor(struct run *run)
+int run_stop_watching(struct run *run)
 {
-    return job_agree(run->job, monitor_stop(run->monitor, &run->monitored));
+    int live_failed = job_agree(run->job, live_stop(run->live));
+    return job_agree_after(run->job, live_failed, monitor_stop(run->monitor, &run->monitored));
 }
 
 void run_tear_down(struct run *run)
 {
+    live_destroy(run->live);
+    training_page_destroy(run->page);
     monitor_destroy(run->monitor);
     measurements_destroy(&run->measurements);
     losses_destroy(&run->losses);

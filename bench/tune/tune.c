@@ -161,7 +161,9 @@ static int take_block(void *context, struct run *run, const struct block *block)
         snprintf(stage, sizeof stage, "stage %d of %d", s->stage + 1, s->stages + 1);
     snprintf(words, sizeof words, "%s, %d left, best %s", stage, search_count(s, SEARCH_IN),
              s->best < 0 ? "unknown" : run->options->implementation[s->best].label);
-    progress_show(&t->progress, done < t->progress.total ? done : t->progress.total, words);
+    done = done < t->progress.total ? done : t->progress.total;
+    progress_show(&t->progress, done, words);
+    live_progress(run->live, "milliseconds", (double)done, (double)t->progress.total, t->progress.left_seconds);
     return telemetry_write_block(t->results, run, block);
 }
 
@@ -224,7 +226,7 @@ static int measure(struct run *run, struct tune *t)
     const struct run_hooks hooks = {.context = t, .block = take_block, .summary = write_so_far, .plan = plan_round};
     int status = run_rounds(run, &hooks);
     progress_end(&t->progress);
-    if (run_stop_monitor(run))
+    if (run_stop_watching(run))
         status = -1;
     if (run->measurements.rounds) /* also when a block could not be written */
         status = job_agree_after(run->job, status, write_summary(t, run, 1));

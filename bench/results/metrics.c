@@ -1,0 +1,299 @@
+/* metrics.c - metrics.csv: the step lines of rank 0 as a table. Two passes over the lines, one line in memory at a
+ * time: the first finds the columns, the second writes the rows. */
+#include "results/results.h"
+
+#include "base/text.h"
+#include "kernels/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_COLUMNS = 1000, DEEPEST = 32, PIECE = 1 << 20 };
+
+/* A part of a line, as it stands there; length 0: none. */
+struct piece {
+    const char *at;
+    size_t length;
+};
+
+struct metrics_table {
+    size_t n;
+    char *name[MOST_COLUMNS]; /* as between the quotes of the line that had it first */
+    size_t length[MOST_COLUMNS];
+    struct piece field[MOST_COLUMNS]; /* of the line at hand */
+    size_t next;                      /* the column that the next member has, if this line is as the one before */
+    int finding;                      /* the first pass: unknown names become columns */
+    int too_many;
+};
+
+/* ---- JSON, RFC 8259. Each function returns where its text ends; NULL if it is not that ---- */
+
+static const char *skip_space(const char *c)
+{
+    return c + strspn(c, " \t\r");
+}
+
+static const char *scan_string(const char *c)
+{
+    static const char escapes[] = "\"\\/bfnrtu";
+    if (*c++ != '"')
+        return NULL;
+    for (; *c != '"'; c++) {
+        if ((unsigned char)*c < ' ')
+            return NULL;
+        if (*c != '\\')
+            continue;
+        c++;
+        if (!*c || !strchr(escapes, *c))
+            return NULL;
+        if (*c == 'u') {
+            if (strspn(c + 1, "0123456789abcdefABCDEF") < 4)
+                return NULL;
+            c += 4;
+        }
+    }
+    return c + 1;
+}
+
+static const char *scan_digits(const char *c)
+{
+    const char *start = c;
+    while (*c >= '0' && *c <= '9')
+        c++;
+    return c > start ? c : NULL;
+}
+
+static const char *scan_number(const char *c)
+{
+    c += *c == '-';
+    c = *c == '0' ? c + 1 : scan_digits(c);
+    if (c && *c == '.')
+        c = scan_digits(c + 1);
+    if (c && (*c == 'e' || *c == 'E')) {
+        c++;
+        c = scan_digits(c + (*c == '-' || *c == '+'));
+    }
+    return c;
+}
+
+static const char *scan_word(const char *c, const char *word)
+{
+    size_t n = strlen(word);
+    return strncmp(c, word, n) ? NULL : c + n;
+}
+
+static void take_member(struct metrics_table *t, struct piece name, struct piece value);
+
+/* An object or an array; table: takes the scalar members of this object, NULL: of none. */
+static const char *scan_items(const char *c, int depth, struct metrics_table *table)
+{
+    const char end = *c == '{' ? '}' : ']';
+    c = skip_space(c + 1);
+    if (*c == end)
+        return c + 1;
+    for (;;) {
+        struct piece name = {0};
+        const char *value;
+        if (end == '}') {
+            const char *after = scan_string(c);
+            if (!after)
+                return NULL;
+            name = (struct piece){c + 1, (size_t)(after - c) - 2};
+            c = skip_space(after);
+            if (*c++ != ':')
+                return NULL;
+            c = skip_space(c);
+        }
+        value = c;
+        if (*c == '{' || *c == '[')
+            c = depth == DEEPEST ? NULL : scan_items(c, depth + 1, NULL);
+        else
+            c = *c == '"'   ? scan_string(c)
+                : *c == 't' ? scan_word(c, "true")
+                : *c == 'f' ? scan_word(c, "false")
+                : *c == 'n' ? scan_word(c, "null")
+                            : scan_number(c);
+        if (!c)
+            return NULL;
+        if (table && *value != '{' && *value != '[')
+            take_member(table, name, (struct piece){value, (size_t)(c - value)});
+        c = skip_space(c);
+        if (*c == end)
+            return c + 1;
+        if (*c++ != ',')
+            return NULL;
+        c = skip_space(c);
+    }
+}
+
+/* ---- columns ---- */
+
+static void take_member(struct metrics_table *t, struct piece name, struct piece value)
+{
+    size_t i = t->next;
+    if (i >= t->n || t->length[i] != name.length || memcmp(t->name[i], name.at, name.length) != 0)
+        for (i = 0; i < t->n; i++)
+            if (t->length[i] == name.length && !memcmp(t->name[i], name.at, name.length))
+                break;
+    t->next = i + 1;
+    if (i < t->n) {
+        t->field[i] = value;
+    } else if (t->finding && t->n < MOST_COLUMNS) {
+        t->name[t->n] = strndup(name.at, name.length);
+        if (!t->name[t->n])
+            FATAL("no memory for the name of a column");
+        t->length[t->n++] = name.length;
+    } else {
+        t->too_many |= t->finding;
+    }
+}
+
+/* Takes a line; returns 1, or 0 for one that was cut off, or is no JSON object. */
+static int take_line(struct metrics_table *t, const char *line, size_t length)
+{
+    size_t before = t->n;
+    memset(t->field, 0, t->n * sizeof *t->field);
+    t->next = 0;
+    const char *end = *line == '{' ? scan_items(line, 0, t) : NULL;
+    end = end ? skip_space(end) : NULL;
+    if (end == line + length - 1 && *end == '\n')
+        return 1;
+    while (t->n > before)
+        free(t->name[--t->n]);
+    return 0;
+}
+
+/* ---- the file ---- */
+
+/* A field of text by RFC 4180. What is no UTF-8 would keep others from reading the file: ? in place of such bytes. */
+static void print_text(FILE *out, const char *text)
+{
+    int quoted = text[strcspn(text, ",\"\r\n")] != 0, utf8 = text_is_utf8(text);
+    if (quoted)
+        putc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', out);
+        putc((unsigned char)*text >= 0x80 && !utf8 ? '?' : *text, out);
+    }
+    if (quoted)
+        putc('"', out);
+}
+
+/* What stands between the quotes of a JSON string. */
+static void print_string(FILE *out, struct piece inside)
+{
+    char *raw = strndup(inside.at - 1, inside.length + 2); /* with its quotes */
+    cJSON *json = raw && memchr(inside.at, '\\', inside.length) ? cJSON_Parse(raw) : NULL;
+    if (!raw)
+        FATAL("no memory for a field of %zu bytes", inside.length);
+    raw[inside.length + 1] = 0;
+    print_text(out, json ? json->valuestring : raw + 1); /* cJSON refuses half a surrogate pair: then as it stands */
+    cJSON_Delete(json);
+    free(raw);
+}
+
+static void print_row(FILE *out, const struct metrics_table *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        struct piece f = t->field[i];
+        if (i)
+            putc(',', out);
+        if (f.length && *f.at == '"')
+            print_string(out, (struct piece){f.at + 1, f.length - 2});
+        else if (f.length && *f.at != 'n')
+            fwrite(f.at, 1, f.length, out);
+    }
+    putc('\n', out);
+}
+
+static void print_names(FILE *out, const struct metrics_table *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        char *quoted;
+        if (asprintf(&quoted, "\"%s\"", t->name[i]) < 0)
+            FATAL("no memory for the name of a column");
+        if (i)
+            putc(',', out);
+        print_string(out, (struct piece){quoted + 1, t->length[i]});
+        free(quoted);
+    }
+    putc('\n', out);
+}
+
+/* Goes through the lines; with a file, writes those that are whole. Returns 0; or -1 with errno: of reading, if
+ * ferror(in) says so. */
+static int pass(struct metrics_table *t, FILE *in, struct new_file *file)
+{
+    char *line = NULL, *text = NULL;
+    size_t room = 0, length = 0;
+    ssize_t n;
+    int status = 0;
+    FILE *out = file ? text_begin(&text, &length) : NULL;
+    if (out)
+        print_names(out, t);
+    while (!status && (n = getline(&line, &room, in)) >= 0) {
+        if (!take_line(t, line, (size_t)n) || !out)
+            continue;
+        print_row(out, t);
+        if (ftello(out) < PIECE)
+            continue;
+        text_end(out);
+        status = new_file_write(file, text, length);
+        free(text);
+        out = text_begin(&text, &length);
+    }
+    int why = errno;
+    if (out) {
+        text_end(out);
+        if (!status && !ferror(in)) {
+            status = new_file_write(file, text, length);
+            why = errno;
+        }
+        free(text);
+    }
+    free(line);
+    errno = why;
+    return status || ferror(in) ? -1 : 0;
+}
+
+static int write_table(struct metrics_table *t, FILE *in, const char *from, const char *directory)
+{
+    char path[FILES_PATH];
+    struct new_file file;
+    snprintf(path, sizeof path, "%s/metrics.csv", directory);
+    t->finding = 1;
+    if (pass(t, in, NULL))
+        return error_report("cannot read %s: %s", from, strerror(errno));
+    if (t->too_many)
+        return error_report("%s: its lines have more than %d members of different names", from, MOST_COLUMNS);
+    if (!t->n)
+        return 0;
+    t->finding = 0;
+    rewind(in);
+    if (new_file_open(&file, path, 0))
+        return -1;
+    if (!pass(t, in, &file))
+        return new_file_commit(&file);
+    int why = errno;
+    new_file_abandon(&file);
+    return error_report("cannot %s %s: %s", ferror(in) ? "read" : "write", ferror(in) ? from : path, strerror(why));
+}
+
+int results_write_metrics_csv(const char *directory)
+{
+    char from[FILES_PATH];
+    if ((size_t)snprintf(from, sizeof from, "%s/rank_0_metrics.jsonl", directory) >= sizeof from)
+        return error_report("%.60s...: the path is longer than %d characters", directory, FILES_PATH - 1);
+    FILE *in = fopen(from, "re");
+    if (!in)
+        return error_report("cannot read %s: %s", from, strerror(errno));
+    struct metrics_table *t = allocate(1, sizeof *t);
+    int status = write_table(t, in, from, directory);
+    while (t->n > 0)
+        free(t->name[--t->n]);
+    free(t);
+    fclose(in);
+    return status;
+}

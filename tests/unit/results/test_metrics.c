@@ -1,0 +1,253 @@
+/* test_metrics.c - metrics.csv: which lines become rows, which members columns, and how a field is written. */
+#include "results/results.h"
+
+#include "kernels/error.h"
+#include "tests/support/saved.h"
+#include "tests/support/suite.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *directory;
+
+static void set_up(void)
+{
+    directory = saved_root();
+}
+
+static const char *in_directory(const char *name)
+{
+    static char path[100];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return path;
+}
+
+static char *read_csv(void)
+{
+    char *text = NULL;
+    size_t room = 0;
+    FILE *file = fopen(in_directory("metrics.csv"), "r");
+    ck_assert_msg(file != NULL, "no metrics.csv");
+    ck_assert_int_ge(getdelim(&text, &room, 0, file), 0);
+    fclose(file);
+    return text;
+}
+
+/* The table that these lines become. */
+static void check_table(const char *lines, const char *expected)
+{
+    saved_file(directory, "rank_0_metrics.jsonl", lines);
+    ck_assert_msg(results_write_metrics_csv(directory) == 0, "%s", error_text());
+    char *text = read_csv();
+    ck_assert_str_eq(text, expected);
+    free(text);
+}
+
+START_TEST(columns_are_scalar_members_in_order_of_first_appearance)
+{
+    check_table("{\"a\": 1, \"list\": [1, {\"x\": 2}], \"b\": \"two\"}\n"
+                "{\"b\": \"three\", \"c\": true, \"a\": 4, \"object\": {\"a\": 9, \"d\": 1}}\n"
+                "{\"c\":false,\"list\":5}\n"
+                "{}\n",
+                "a,b,c,list\n"
+                "1,two,,\n"
+                "4,three,true,\n"
+                ",,false,5\n"
+                ",,,\n");
+}
+END_TEST
+
+START_TEST(numbers_stand_as_in_the_lines)
+{
+    check_table("{\"x\": 0.10000000000000000555, \"y\": -1.50e-07, \"z\": 12345678901234567890, \"n\": null}\n"
+                "{\"x\": 1E+5, \"y\": -0, \"z\": 3.000000}\n",
+                "x,y,z,n\n"
+                "0.10000000000000000555,-1.50e-07,12345678901234567890,\n"
+                "1E+5,-0,3.000000,\n");
+}
+END_TEST
+
+START_TEST(texts_are_quoted_where_they_must_be)
+{
+    check_table("{\"name, with \\\"comma\\\"\": \"plain\"}\n"
+                "{\"name, with \\\"comma\\\"\": \"a,b\"}\n"
+                "{\"name, with \\\"comma\\\"\": \"say \\\"hi\\\"\"}\n"
+                "{\"name, with \\\"comma\\\"\": \"two\\nlines\\r\"}\n"
+                "{\"name, with \\\"comma\\\"\": \"\\u00e9\\\\ \\/ \\ud83d\\ude00\"}\n"
+                "{\"name, with \\\"comma\\\"\": \"caf\xc3\xa9\"}\n"
+                "{\"name, with \\\"comma\\\"\": \"bad\xff\xfe\"}\n"
+                "{\"name, with \\\"comma\\\"\": \"half \\ud83d\"}\n"
+                "{\"name, with \\\"comma\\\"\": \"\"}\n",
+                "\"name, with \"\"comma\"\"\"\n"
+                "plain\n"
+                "\"a,b\"\n"
+                "\"say \"\"hi\"\"\"\n"
+                "\"two\nlines\r\"\n"
+                "\xc3\xa9\\ / \xf0\x9f\x98\x80\n"
+                "caf\xc3\xa9\n"
+                "bad??\n"
+                "half \\ud83d\n"
+                "\n");
+}
+END_TEST
+
+/* What is left out takes its columns with it. */
+START_TEST(lines_that_are_not_whole_are_left_out)
+{
+    static const char *const broken[] = {
+        "[1, 2]",
+        "7",
+        "",
+        "{\"x\": 1",
+        "{\"x\": 1,}",
+        "{\"x\" 1}",
+        "{x: 1}",
+        "{\"x\": 01}",
+        "{\"x\": 1.}",
+        "{\"x\": .5}",
+        "{\"x\": +1}",
+        "{\"x\": 1e}",
+        "{\"x\": -}",
+        "{\"x\": nan}",
+        "{\"x\": nul}",
+        "{\"x\": truely}",
+        "{\"x\": \"a\tb\"}",
+        "{\"x\": \"\\q\"}",
+        "{\"x\": \"\\u12g4\"}",
+        "{\"x\": \"open}",
+        "{\"x\": [1, 2}",
+        "{\"x\": [1 2]}",
+        "{\"x\": 1} {\"x\": 2}",
+        "{\"x\": 1}}",
+        "{\"x\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}",
+    };
+    char lines[400];
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        snprintf(lines, sizeof lines, "{\"a\": 1}\n%s\n{\"a\": 2}\n", broken[i]);
+        check_table(lines, "a\n1\n2\n");
+    }
+    check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}x", "a\n1\n");
+    check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}", "a\n1\n"); /* a last line without its end may have lost some */
+}
+END_TEST
+
+START_TEST(without_lines_there_is_no_file)
+{
+    saved_file(directory, "rank_0_metrics.jsonl", "");
+    ck_assert_int_eq(results_write_metrics_csv(directory), 0);
+    saved_file(directory, "rank_0_metrics.jsonl", "{\"a\": 1");
+    ck_assert_int_eq(results_write_metrics_csv(directory), 0);
+    ck_assert_int_ne(access(in_directory("metrics.csv"), F_OK), 0);
+}
+END_TEST
+
+static void check_reported(const char *words)
+{
+    ck_assert_int_eq(results_write_metrics_csv(directory), -1);
+    ck_assert_msg(strstr(error_text(), words) != NULL, "'%s' in '%s'", words, error_text());
+    error_clear();
+}
+
+START_TEST(what_cannot_be_done_is_reported)
+{
+    char lines[20000] = "{", *at = lines + 1;
+    check_reported("cannot read");
+    check_reported(strerror(ENOENT));
+    ck_assert_int_eq(mkdir(in_directory("rank_0_metrics.jsonl"), 0777), 0);
+    check_reported(strerror(EISDIR));
+    ck_assert_int_eq(rmdir(in_directory("rank_0_metrics.jsonl")), 0);
+    for (int i = 0; i <= 1000; i++)
+        at += sprintf(at, "%s\"m%d\": 1", i ? "," : "", i);
+    strcpy(at, "}\n");
+    saved_file(directory, "rank_0_metrics.jsonl", lines);
+    check_reported("more than 1000");
+    saved_file(directory, "rank_0_metrics.jsonl", "{\"a\": 1}\n");
+    ck_assert_int_eq(mkdir(in_directory("metrics.csv"), 0777), 0);
+    check_reported("metrics.csv");
+    ck_assert_int_ne(access(in_directory("metrics.csv.tmp"), F_OK), 0);
+}
+END_TEST
+
+/* Every rank closes its metrics; rank 0 alone makes the table, once. */
+START_TEST(a_run_that_closes_its_metrics_has_the_table)
+{
+    for (int rank = 1; rank >= 0; rank--) {
+        struct results results = {.rank = rank};
+        char name[40];
+        snprintf(results.directory, sizeof results.directory, "%s", directory);
+        snprintf(name, sizeof name, "rank_%d_metrics.jsonl", rank);
+        ck_assert_int_eq(lines_open(&results.telemetry, in_directory(name)), 0);
+        ck_assert_int_eq(results_append(&results, strdup("{\"a\": 1}\n"), 9), 0);
+        ck_assert_int_eq(results_close(&results), 0);
+        ck_assert_int_eq(access(in_directory("metrics.csv"), F_OK), rank ? -1 : 0);
+        ck_assert_int_eq(rank ? 0 : unlink(in_directory("metrics.csv")), 0);
+        ck_assert_int_eq(results_close(&results), 0);
+        ck_assert_int_ne(access(in_directory("metrics.csv"), F_OK), 0);
+    }
+}
+END_TEST
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* 200,000 lines as those of a benchmark, 110 MB: memory stays as it was, and a million would take some seconds (the
+ * limit is for a busy machine and for the sanitizers). */
+START_TEST(many_lines_take_little_memory)
+{
+    enum { LINES = 200000, NUMBERS = 22 };
+    FILE *file = fopen(in_directory("rank_0_metrics.jsonl"), "w");
+    ck_assert_ptr_nonnull(file);
+    for (int i = 0; i < LINES; i++) {
+        fprintf(file, "{\"implementation\": \"ddp\", \"step\": %d", i);
+        for (int k = 0; k < NUMBERS; k++)
+            fprintf(file, ", \"figure_%d_ms\": %.6f", k, 1e-3 * k * i);
+        fprintf(file, ", \"list\": [1, 2]}\n");
+    }
+    fclose(file);
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    double start = cpu_seconds();
+    ck_assert_int_eq(results_write_metrics_csv(directory), 0);
+    double took = cpu_seconds() - start;
+    getrusage(RUSAGE_SELF, &after);
+    ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 20000); /* KiB */
+    ck_assert_double_lt(took, 15);
+    int rows = 0;
+    char *line = NULL;
+    size_t room = 0;
+    file = fopen(in_directory("metrics.csv"), "r");
+    ck_assert_ptr_nonnull(file);
+    while (getline(&line, &room, file) > 0)
+        rows++;
+    fclose(file);
+    free(line);
+    ck_assert_int_eq(rows, 1 + LINES);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("metrics");
+    TCase *tests = tcase_create("metrics.csv");
+    tcase_add_checked_fixture(tests, set_up, saved_remove_all);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, columns_are_scalar_members_in_order_of_first_appearance);
+    tcase_add_test(tests, numbers_stand_as_in_the_lines);
+    tcase_add_test(tests, texts_are_quoted_where_they_must_be);
+    tcase_add_test(tests, lines_that_are_not_whole_are_left_out);
+    tcase_add_test(tests, without_lines_there_is_no_file);
+    tcase_add_test(tests, what_cannot_be_done_is_reported);
+    tcase_add_test(tests, a_run_that_closes_its_metrics_has_the_table);
+    tcase_add_test(tests, many_lines_take_little_memory);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
