@@ -1,6 +1,6 @@
 # series.sh - what launch/sweep.sh and launch/paper.sh share: runs of the benchmark one after the other, each in a directory that has
 # its name only once the run is complete, so that the same command goes on where an earlier one ended. They set `script` (their own
-# name) and `series` (what they make: "sweep"), define describe(), and then read this file.
+# name), `series` (what they make) and `settings` (the file that says which), define describe(), and then read this file.
 # shellcheck shell=bash
 # Used and set by the scripts:
 # shellcheck disable=SC2034,SC2154
@@ -51,13 +51,13 @@ check_launcher() {
 }
 
 # open_series DIRECTORY [OPTION]: takes the directory, alone: the lock is on it, and what this script starts holds it too until it
-# has ended. DIRECTORY/$series.txt is what describe() prints, a line "name<TAB>value" each; only starts that agree on all may share
+# has ended. $settings in it is what describe() prints, a line "name<TAB>value" each; only starts that agree on all may share
 # a directory, but that a later one may ask for more of OPTION.
 open_series() {
     mkdir -p "$1" || die "cannot make the directory $1"
     exec 9<"$1"
     flock -w 5 9 || die "another $series runs in $1"
-    if [ -e "$1/$series.txt" ]; then
+    if [ -e "$1/$settings" ]; then
         describe | awk -F '\t' -v script="$script" -v output="$1" -v grows="${2:-}" '
             NR == FNR { then[$1] = $2; next }
             { now[$1] = $2 }
@@ -71,12 +71,12 @@ open_series() {
                     failed = 2
                 }
                 exit failed
-            }' "$1/$series.txt" - || exit 2
+            }' "$1/$settings" - || exit 2
     elif [ -n "$(ls -A "$1")" ]; then
         refuse "--output $1 holds something else than a $series; choose another directory"
     fi
-    describe >"$1/$series.txt.part"
-    mv "$1/$series.txt.part" "$1/$series.txt"
+    describe >"$1/$settings.part"
+    mv "$1/$settings.part" "$1/$settings"
 }
 
 # words SECONDS: a time as people say it.
