@@ -39,34 +39,22 @@ another sweep has the directory) or the pictures could not be drawn, 2 the optio
 END
 }
 
-say() { echo "$clear_line""sweep.sh: $*" >&2; }
-
-die() {
-    say "$@"
-    exit 1
-}
-
-refuse() {
-    say "$@"
-    exit 2
-}
-
-terminal='' clear_line=''
-[ ! -t 2 ] || terminal=1
-
-# ---- options ----
-# check_list OPTION LIST PATTERN WORDS: a list with commas whose parts match, none of them twice.
-check_list() {
-    local part rest="$2," seen=,
-    while [ -n "$rest" ]; do
-        part=${rest%%,*} rest=${rest#*,}
-        [ -n "$part" ] || refuse "$1 '$2': a comma has nothing before or behind it"
-        [[ $part =~ ^($3)$ ]] || refuse "$1: '$part' is none of $4"
-        [[ $seen != *,"$part",* ]] || refuse "$1: '$part' is listed twice"
-        seen+=$part,
+# What a sweep is made of; a later start in its directory may ask for more repeats.
+describe() {
+    local model
+    printf '%s\t%s\n' --program "$("$program" --version)" --launcher "${launcher[*]}" \
+        --implementations "$implementations" --bucket-size-mb "$buckets" --ranks "$ranks" --repeats "$repeats" \
+        --rounds "$rounds" --link-name "$link" -- "${extra[*]}"
+    for model in "${models[@]}"; do
+        printf -- '--model %s\t%s\n' "${model%%:*}" "${model#*:}"
     done
 }
 
+script=sweep.sh series=sweep settings=sweep.txt
+# shellcheck source=launch/series.sh
+. "$here/series.sh"
+
+# ---- options ----
 # Options for every run, which must not be what the sweep sets itself; the program takes _ for - in them.
 check_extra() {
     local word option
@@ -92,9 +80,7 @@ check_options() {
         labels+=,${implementation%%=*}
     done
     check_list --implementations "${labels#,}" '.*' labels
-    check_list --bucket-size-mb "$buckets" '[0-9]+(\.[0-9]+)?' "sizes in MiB such as 25 or 0.5"
-    buckets=$(awk -F, '{ for (i = 1; i <= NF; i++) printf "%s%.10g", (i > 1 ? "," : ""), $i }' <<<"$buckets")
-    check_list --bucket-size-mb "$buckets" '([1-9]|0\.).*' "sizes above 0"
+    buckets=$(check_buckets "$buckets") || exit
     for implementation in ${implementations//,/ }; do
         [ "${implementation#*=}" = ddp_bucketed ] || continue
         for bucket in ${buckets//,/ }; do
@@ -113,55 +99,11 @@ check_options() {
         names+=,${model%%:*}
     done
     check_list --model "${names#,}" '.*' names
-    [[ ${launcher[*]} == *"{ranks}"* ]] ||
-        refuse "--launcher '${launcher[*]}': write {ranks} where the number of ranks goes"
     [[ -z $link || ($link =~ ^[[:print:]]{1,60}$ && $link =~ [[:alnum:]]) ]] ||
         refuse "--link-name '$link': expected 1 to 60 printable characters, such as '100 GbE'"
-    command -v "${launcher[0]}" >/dev/null || refuse "--launcher: there is no program '${launcher[0]}'"
+    check_launcher "${launcher[@]}"
     read -ra words <<<"${models[*]#*:}"
     check_extra "${extra[@]}" "${words[@]}"
-    for word in flock setpriv; do
-        command -v $word >/dev/null || die "'$word' is missing (package util-linux)"
-    done
-}
-
-# What a sweep is made of, a line "name<TAB>value" each; only starts that agree on all may share a directory, but that a
-# later one may ask for more repeats.
-describe() {
-    local model
-    printf '%s\t%s\n' --program "$("$program" --version)" --launcher "${launcher[*]}" \
-        --implementations "$implementations" --bucket-size-mb "$buckets" --ranks "$ranks" --repeats "$repeats" \
-        --rounds "$rounds" --link-name "$link" -- "${extra[*]}"
-    for model in "${models[@]}"; do
-        printf -- '--model %s\t%s\n' "${model%%:*}" "${model#*:}"
-    done
-}
-
-# Takes the directory, alone: the lock is on it, and what this script starts holds it too until it has ended.
-open_output() {
-    mkdir -p "$output" || die "cannot make the directory $output"
-    exec 9<"$output"
-    flock -w 5 9 || die "another sweep runs in $output"
-    if [ -e "$output/sweep.txt" ]; then
-        describe | awk -F '\t' -v output="$output" '
-            NR == FNR { then[$1] = $2; next }
-            { now[$1] = $2 }
-            END {
-                for (name in then) now[name] = now[name]
-                for (name in now) {
-                    if (then[name] == now[name] || (name == "--repeats" && then[name] + 0 < now[name] + 0)) continue
-                    printf "sweep.sh: %s: earlier starts in %s had \"%s\", this one has \"%s\"; ",
-                        name, output, then[name], now[name] >"/dev/stderr"
-                    print "use the same" (name == "--repeats" ? " or more" : "") ", or another --output" >"/dev/stderr"
-                    failed = 2
-                }
-                exit failed
-            }' "$output/sweep.txt" - || exit 2
-    elif [ -n "$(ls -A "$output")" ]; then
-        refuse "--output $output holds something else than a sweep; choose another directory"
-    fi
-    describe >"$output/sweep.txt.part"
-    mv "$output/sweep.txt.part" "$output/sweep.txt"
 }
 
 # ---- the grid ----
@@ -184,71 +126,13 @@ list_points() {
     done
 }
 
-# words SECONDS: a time as people say it.
-words() {
-    if [ "$1" -lt 60 ]; then
-        echo "$1 s"
-    elif [ "$1" -lt 3600 ]; then
-        echo "$((($1 + 30) / 60)) min"
-    else
-        printf '%d h %02d min' $(($1 / 3600)) $(($1 % 3600 / 60))
-    fi
-}
-
-# progress WHAT: a line that is rewritten on a terminal, otherwise a line now and then.
-progress() {
-    local left='' text
-    [ $runs = 0 ] || left=", about $(words $(((SECONDS - begin) * (${#queue[@]} - runs) / runs))) left"
-    text="run $((total - ${#queue[@]} + runs + 1)) of $total$left: $1"
-    if [ -n "$terminal" ]; then
-        clear_line=$'\r\e[K'
-        printf '\r%.*s\e[K' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$text" >&2
-    elif [ $SECONDS -ge $next_words ]; then
-        say "$text"
-        next_words=$((SECONDS + 30))
-    fi
-}
-
 # run_point DIRECTORY RANKS MODEL IMPLEMENTATION BUCKET
 run_point() {
-    local status=0 command=("${launcher[@]//\{ranks\}/$2}") bucket=() sizes why
+    local bucket=() sizes
     read -ra sizes <<<"${models[$3]#*:}"
     [ "$5" = - ] || bucket=(--bucket-size-mb "$5")
-    rm -rf "$1.part" "$1.failed"
-    part=$1.part
-    mkdir -p "$part"
-    # ends also when this script is killed in a way that it cannot catch
-    setpriv --pdeathsig TERM "${command[@]}" "$program" "${sizes[@]}" --implementations "$4" "${bucket[@]}" \
-        --rounds "$rounds" "${extra[@]}" --output "$part" >"$part/log.txt" 2>&1 </dev/null &
-    child=$!
-    wait $child || status=$?
-    child=''
-    # launchers may end with status 0 when a run was interrupted
-    if [ $status = 0 ] && grep -qE "^[[:space:]]*\"done\":[[:space:]]*$rounds,?$" "$part/summary.json" 2>/dev/null; then
-        mv "$part" "$1"
-        part=''
-        return
-    fi
-    mv "$part" "$1.failed"
-    part='' failed=$((failed + 1))
-    why=$(grep -E '^[a-z_]+(\.sh)?: ' "$1.failed/log.txt" | tail -n 1 || true)
-    why=${why:-$(tail -n 1 "$1.failed/log.txt")}
-    say "$1 failed with status $status: $why (all of it: $1.failed/log.txt)"
-}
-
-finish() {
-    local try
-    if [ -n "$child" ]; then
-        kill -TERM "$child" 2>/dev/null || true
-        for ((try = 0; try < 50; try++)); do
-            kill -0 "$child" 2>/dev/null || break
-            sleep 0.1
-        done
-        kill -KILL "$child" 2>/dev/null || true
-        wait "$child" 2>/dev/null || true
-    fi
-    [ -z "$part" ] || rm -rf "$part"
-    printf '%s' "$clear_line" >&2
+    run_one "$1" "$rounds" "${launcher[@]//\{ranks\}/$2}" "$program" "${sizes[@]}" --implementations "$4" "${bucket[@]}" \
+        --rounds "$rounds" "${extra[@]}" --output '{output}'
 }
 
 # Sets queue: "repeat point directory" of the runs that are not there yet; and total.
@@ -267,24 +151,17 @@ list_missing() {
 }
 
 run_all() {
-    local run repeat r model implementation bucket directory
-    runs=0 failed=0 begin=$SECONDS next_words=$SECONDS child='' part=''
+    local run repeat r model implementation bucket directory left
     [ -z "$link" ] || export DDPBENCH_LINK=$link # which each run keeps
-    trap finish EXIT
-    trap 'exit 129' HUP
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
+    begin_runs
     for run in "${queue[@]}"; do
         read -r repeat r model implementation bucket directory <<<"$run"
-        progress "$directory, repeat $repeat"
+        left=''
+        [ $runs = 0 ] || left=$(((SECONDS - begin) * (${#queue[@]} - runs) / runs))
+        progress $((total - ${#queue[@]} + runs + 1)) $total "$left" "$directory, repeat $repeat"
         run_point "$output/$directory/repeat-$repeat" "$r" "$model" "$implementation" "$bucket"
-        runs=$((runs + 1))
     done
-    trap - EXIT HUP INT TERM
-    printf '%s' "$clear_line" >&2
-    clear_line=''
-    say "$total run$([ "$total" = 1 ] || echo s): $((total - runs)) were there, $((runs - failed)) made, $failed failed," \
-        "in $(words $((SECONDS - begin)))"
+    end_runs $total
 }
 
 # words_of WHAT NAME: what NAME.tsv says to write on its picture.
@@ -360,7 +237,7 @@ if [ -n "$report_only" ]; then
 fi
 check_options
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-sweep}
-open_output
+open_series "$output" --repeats
 list_points
 list_missing
 run_all

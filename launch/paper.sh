@@ -1,0 +1,240 @@
+#!/usr/bin/env bash
+# paper.sh - repeats the experiments of the paper on PyTorch's data-parallel module on this hardware
+#
+# Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training, PVLDB 13(12), 2020, arXiv:2006.15704. Each
+# experiment is a run of the benchmark, or several; what the paper gives in words (paper.tsv) is printed beside them (paper.awk).
+# A run's directory has its name only once it is complete, so the same command goes on where an earlier one ended.
+set -euo pipefail
+
+here=$(dirname "$(realpath "$0")")
+ranks='' buckets=0.5,2,8,25 every=1,2,4,8 batch=4 rounds=12 steps=3 output='' dry_run='' quick='' launcher=() extra=()
+program=$(realpath -m "$here/../build/ddpbench")
+# with a value each:
+known=(--ranks --bucket-size-mb --every --batch-size-per-rank --rounds --steps-per-block --output --launcher --program)
+
+usage() {
+    cat <<END
+Usage: launch/paper.sh [OPTION...] [-- OPTION OF DDPBENCH...]
+  --ranks LIST             numbers of ranks of the scaling experiment; the others take the largest (default 1, 2, 4 and 8,
+                           as far as there are GPUs, or cores, for them; 1,2 at least)
+  --bucket-size-mb LIST    MiB, of the bucket sizes (default $buckets)
+  --every LIST             reduce gradients every so many micro-batches only (default $every)
+  --batch-size-per-rank N  sequences of a micro-batch of a rank (default $batch)
+  --rounds N               rounds of each run (default $rounds; intervals need 6)
+  --steps-per-block N      timed steps of a block (default $steps)
+  --quick                  about a minute on 2 cores: the default of the options above is 6 rounds of 1 step, a batch of 1,
+                           buckets of 0.5,2,8 and every 1,2,4
+  --output DIR             where everything goes; the same command goes on there (default results/<time>-paper)
+  --launcher COMMAND       starts {ranks} ranks of what follows it (default "launch/run.sh -n {ranks} --" with as many threads
+                           for a rank, whatever their number, as cores for each of the most); for example
+                           "launch/netlab.sh run -n {ranks} --"
+  --program FILE           the benchmark (default build/ddpbench)
+  --dry-run                prints the commands instead of running them
+  --help
+COMMAND is split at blanks. What follows -- goes to every run: the model, --device, --dtype, --data.
+The experiments: 1 latency breakdown with and without overlap, 2 bucket size, 3 scaling over ranks, 4 skipping
+synchronisation. DIR gets paper.txt, which is also printed, and paper.csv, and a directory for each run.
+Exit status: 0 fine, 1 a run failed (the others were made) or none could start, 2 the options make no sense.
+END
+}
+
+# What the runs are made of.
+describe() {
+    printf '%s\t%s\n' --program "$("$program" --version)" --launcher "${launcher[*]}" --ranks "$ranks" \
+        --bucket-size-mb "$buckets" --every "$every" --batch-size-per-rank "$batch" --rounds "$rounds" \
+        --steps-per-block "$steps" -- "${extra[*]}"
+}
+
+script=paper.sh series="series of experiments" settings=runs.txt
+# shellcheck source=launch/series.sh
+. "$here/series.sh"
+
+# ---- options ----
+# Options for every run, which must not be what the experiments set themselves; the program takes _ for - in them.
+check_extra() {
+    local word option
+    for word in "${extra[@]}"; do
+        option=${word%%=*}
+        option=${option//_/-}
+        case $option in
+        --bucket-size-mb | --batch-size-per-rank | --rounds | --steps-per-block | --output)
+            refuse "$option is the experiments': give it before --"
+            ;;
+        --implementations | --batch-size | --grad-accumulation | --profile* | --resolve | --label | --help | --version)
+            refuse "$option: the experiments choose it themselves"
+            ;;
+        esac
+    done
+}
+
+# whole OPTION VALUE MOST
+whole() {
+    [[ $2 =~ ^[1-9][0-9]{0,5}$ && $2 -le $3 ]] || refuse "$1 $2: expected a whole number from 1 to $3"
+}
+
+ascending() { tr , '\n' <<<"$1" | sort -n | paste -sd ,; }
+
+# Sets ranks, most (the largest of them) and launcher, where they are not given.
+choose_ranks() {
+    local cores gpus places r
+    cores=$(lscpu -p=CORE,SOCKET | grep -v '^#' | sort -u | wc -l)
+    [ "$cores" -le "$(nproc)" ] || cores=$(nproc)
+    if [ -z "$ranks" ]; then
+        gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
+        places=$((gpus > 0 ? gpus : cores)) ranks=1,2
+        for r in 4 8; do
+            [ $places -lt $r ] || ranks+=,$r
+        done
+    fi
+    check_list --ranks "$ranks" '[1-9][0-9]{0,3}' "numbers from 1 to 9999"
+    ranks=$(ascending "$ranks")
+    most=${ranks##*,}
+    [ "$most" -gt 1 ] || refuse "--ranks $ranks: expected a number above 1 among them; on one rank nothing is reduced"
+    [ ${#launcher[@]} -eq 0 ] || return 0
+    # as many threads on one rank as on each of the most, and a core for communication where run.sh would leave one
+    local threads=$((cores / most)) comm=no
+    if [ $threads -ge 4 ]; then
+        threads=$((threads - 1)) comm=yes
+    fi
+    launcher=("$here/run.sh" -n "{ranks}" --threads $((threads > 0 ? threads : 1)) --comm-core "$comm" --)
+}
+
+check_options() {
+    [ -x "$program" ] || die "there is no $program; run make first, or give --program"
+    check_extra
+    choose_ranks
+    check_launcher "${launcher[@]}"
+    buckets=$(check_buckets "$buckets") || exit
+    check_list --every "$every" '[1-9][0-9]{0,3}' "numbers from 1 to 9999"
+    every=$(ascending "$every")
+    whole --batch-size-per-rank "$batch" 99999
+    whole --rounds "$rounds" 999999
+    whole --steps-per-block "$steps" 999999
+}
+
+# ---- runs ----
+# Sets names: of all runs.
+list_runs() {
+    local ranks_runs every_runs
+    read -ra ranks_runs <<<"${ranks//,/ }"
+    read -ra every_runs <<<"${every//,/ }"
+    names=(latency buckets "${ranks_runs[@]/#/ranks=}" "${every_runs[@]/#/every=}")
+}
+
+# plan NAME: sets command, and weight, about how many micro-batches it computes.
+plan() {
+    local at=$most n=1 options
+    case $1 in
+    latency)
+        # the controls are four: as captured, untraced, after backward, none
+        weight=$((4 * rounds * (steps + 2) + 10))
+        options=(--profile --profile-implementation ddp_bucketed --profile-ranks 0 --trace-gzip --profile-output-dir)
+        ;;
+    buckets)
+        weight=$(((3 + $(tr , '\n' <<<"$buckets" | wc -l)) * rounds * (steps + 2)))
+        options=(--implementations "none,ddp_individual,ddp_bucketed,ddp_flat" --bucket-size-mb "$buckets" --output)
+        ;;
+    *)
+        [[ $1 != ranks=* ]] || at=${1#*=}
+        [[ $1 != every=* ]] || n=${1#*=}
+        weight=$((2 * n * rounds * (steps + 2)))
+        options=(--implementations "none,ddp_bucketed" --grad-accumulation "$n" --output)
+        ;;
+    esac
+    command=("${launcher[@]//\{ranks\}/$at}" "$program" --batch-size-per-rank $((n * batch)) --rounds "$rounds"
+        --steps-per-block "$steps" "${extra[@]}" "${options[@]}" '{output}')
+}
+
+# Prints the commands, such as a shell takes them.
+print_commands() {
+    local name
+    for name in "${names[@]}"; do
+        plan "$name"
+        printf '%q ' "${command[@]//'{output}'/"${output:-results/TIME-paper}/$name"}" | sed 's/ $//'
+        echo
+    done
+}
+
+run_all() {
+    local name left='' made=0 missing=0 i=0
+    for name in "${names[@]}"; do
+        plan "$name"
+        [ -d "$output/$name" ] || missing=$((missing + weight))
+    done
+    begin_runs
+    for name in "${names[@]}"; do
+        i=$((i + 1))
+        [ ! -d "$output/$name" ] || continue
+        [ $made = 0 ] || left=$(((SECONDS - begin) * (missing - made) / made))
+        progress $i ${#names[@]} "$left" "$name"
+        plan "$name"
+        run_one "$output/$name" "$rounds" "${command[@]}"
+        made=$((made + weight))
+    done
+    end_runs ${#names[@]}
+}
+
+# ---- what came of them ----
+# report: paper.csv and paper.txt of the runs that are complete, and paper.txt on stdout.
+report() {
+    local name place all=()
+    for name in "${names[@]}"; do
+        place=$output/$name
+        [ "$name" != latency ] || place+=/ddp_bucketed
+        [ ! -e "$place/summary.csv" ] || all+=("run=$name" "$place/run.json" "$place/summary.json" "$place/summary.csv")
+    done
+    if [ ${#all[@]} = 0 ]; then
+        say "no run is complete, so there is nothing to tell"
+        return 1
+    fi
+    # by a descriptor, since awk takes backslashes in -v for escapes
+    awk -v version="$("$program" --version)" -v batch="$batch" -v rounds="$rounds" -v steps="$steps" -v ranks="$ranks" \
+        -v every="$every" -v csv=/dev/fd/3 -f "$here/paper.awk" "$here/paper.tsv" "${all[@]}" \
+        >"$output/paper.txt" 3>"$output/paper.csv"
+    cat "$output/paper.txt"
+}
+
+given=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help) usage; exit 0 ;;
+    --quick) quick=1; shift; continue ;;
+    --dry-run) dry_run=1; shift; continue ;;
+    --)
+        shift
+        extra=("$@")
+        break
+        ;;
+    esac
+    [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
+        refuse "unknown option '$1'; known are ${known[*]} --quick --dry-run --help, and -- before options of every run"
+    [ -n "${2:-}" ] || refuse "$1 needs a value"
+    given+=("$1" "$2")
+    shift 2
+done
+[ -z "$quick" ] || rounds=6 steps=1 batch=1 buckets=0.5,2,8 every=1,2,4
+for ((i = 0; i < ${#given[@]}; i += 2)); do
+    value=${given[i + 1]}
+    case ${given[i]} in
+    --ranks) ranks=$value ;;
+    --bucket-size-mb) buckets=$value ;;
+    --every) every=$value ;;
+    --batch-size-per-rank) batch=$value ;;
+    --rounds) rounds=$value ;;
+    --steps-per-block) steps=$value ;;
+    --output) output=$value ;;
+    --launcher) read -ra launcher <<<"$value" ;;
+    --program) program=$value ;;
+    esac
+done
+check_options
+list_runs
+if [ -n "$dry_run" ]; then
+    print_commands
+    exit
+fi
+output=$(realpath -m -- "${output:-results/$(date +%Y%m%d-%H%M%S)-paper}") # awk takes a=b for something else than a file
+open_series "$output"
+run_all
+report || failed=1
+[ "$failed" = 0 ]

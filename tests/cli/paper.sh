@@ -1,0 +1,255 @@
+#!/usr/bin/env bash
+# paper.sh - launch/paper.sh with the real program at tiny sizes: each experiment is run as its name says, its figures are those of the
+# runs, what the paper gives is beside them; it goes on after kill -KILL, refuses other options, and says which runs failed.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] tests/cli/paper.sh [--help] BUILD_DIR
+Tests launch/paper.sh with BUILD_DIR/ddpbench. Prints a line for each check, "ok - " or "not ok - "; exits with status 1 if one
+failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+paper=$root/launch/paper.sh
+export MPIRUN="${mpirun[*]}"
+sizes=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --vocab-size 256 --threads 1)
+own=(--program "$program" --quick --batch-size-per-rank 2)
+grid=("${own[@]}" --ranks '2,1' --every '1,3' --bucket-size-mb '0.010,0.02')
+
+# ---- all experiments ----
+
+try "$paper" "${grid[@]}" --output out --dry-run -- "${sizes[@]}"
+is "a dry run prints a command for each run, and makes nothing" "$status $(grep -c "^$root/launch/run.sh -n" printed) $(find . -name out)" "0 6 "
+cp printed commands
+
+export DDPBENCH_LINK='a "bus", slow'
+try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
+unset DDPBENCH_LINK
+check 0 "all experiments end with status 0" '^paper.sh: 6 runs: 0 were there, 6 made, 0 failed'
+cp printed table
+is "each run has a directory with all results" "$(find out -name summary.json | sort | tr '\n' ' ')" \
+    "out/buckets/summary.json out/every=1/summary.json out/every=3/summary.json out/latency/ddp_bucketed/summary.json \
+out/ranks=1/summary.json out/ranks=2/summary.json "
+is "nothing else is there" "$(cd out && echo *)" \
+    "buckets every=1 every=3 latency paper.csv paper.txt ranks=1 ranks=2 runs.txt"
+cmp -s printed out/paper.txt && good=0 || good=1
+result "$good" "what is printed is in paper.txt"
+awk 'length > 120 { exit 1 }' printed && good=0 || good=1
+result "$good" "within 120 columns"
+
+# of RUN NAME: what a run's run.json says
+of() { sed -nE 's/^\t\t"'"$2"'":[[:space:]]*"?([^"]*)"?,$/\1/p' "out/$1/run.json"; }
+of_all=$(for run in latency/ddp_bucketed buckets ranks=1 ranks=2 every=1 every=3; do
+    echo "$(of $run world_size) $(of $run grad-accumulation) $(of $run batch-size-per-rank) $(of $run rounds)"
+done)
+is "ranks, micro-batches, sequences of a rank and rounds of each run are those of its name" "$of_all" "2 1 2 6
+2 1 2 6
+1 1 2 6
+2 1 2 6
+2 1 2 6
+2 3 6 6"
+is "the sizes of buckets are those that were asked for" "$(of buckets bucket-size-mb)" 0.01,0.02
+is "and the dry run's commands are what was run" "$(sed -nE "s,^.*(--batch-size-per-rank 6 .*) --output out/every=3$,\1,p" commands)" \
+    "$(sed -nE 's/^\t"argv":\t\["[^"]*", "(.*)", "--output".*/\1/p' out/every=3/run.json | sed 's/", "/ /g; s/none,/none\\,/')"
+
+# ---- the figures ----
+
+# The figures of summary.json, a line "run subject name unit value low high n" each, parted by tabs.
+for file in out/{latency/ddp_bucketed,buckets,ranks=1,ranks=2,every=1,every=3}/summary.json; do
+    run=${file#out/}
+    run=${run%%/*} awk '
+        function text() { sub(/^[^:]*:[ \t]*"?/, ""); sub(/"?,?$/, ""); return $0 == "null" ? "" : $0 }
+        /^\t"figures":/ { inside = 1 }
+        !inside { next }
+        /^\t\t\t"subject":/ { subject = text(); bytes = 0 }
+        /^\t\t\t"name":/ { name = text() }
+        /^\t\t\t"bytes":/ { bytes = 1 }
+        /^\t\t\t"unit":/ { unit = text() }
+        /^\t\t\t"value":/ { value = text() }
+        /^\t\t\t"low":/ { low = text() }
+        /^\t\t\t"high":/ { high = text() }
+        /^\t\t\t"n":/ { if (!bytes) print ENVIRON["run"] "\t" subject "\t" name "\t" unit "\t" value "\t" low "\t" high "\t" text() }
+        /^\t\t}\],$/ { exit }' "$file"
+done >figures
+# paper.csv without quotes: fields parted by tabs
+awk '{
+    line = ""
+    while ($0 != "") {
+        if (/^"/) { match($0, /^"([^"]|"")*"/); word = substr($0, 2, RLENGTH - 2); gsub(/""/, "\"", word); RLENGTH += 1 }
+        else { match($0, /^[^,]*/); word = substr($0, 1, RLENGTH); RLENGTH += 1 }
+        line = line word "\t"
+        $0 = substr($0, RLENGTH + 1 - (RLENGTH > length($0) + 1))
+    }
+    print line
+}' out/paper.csv >rows
+is "paper.csv has a line of names" "$(head -n 1 out/paper.csv)" \
+    "experiment,whose,run,subject,name,unit,value,low,high,n,ranks,machine,model,link,from"
+is "and a link with commas and quotes is one field, empty where there is one rank" \
+    "$(awk -F '\t' '$2 == "here" { print $11 ":" $14 }' rows | sort -u | tr '\n' ' ')" '1: 2:a "bus", slow '
+is "each row names machine and model" "$(awk -F '\t' '$2 == "here" && ($12 == "" || $13 !~ /^1 layer/)' rows)" ""
+awk -F '\t' '
+    function near(a, b) { return a == b || (a != "" && b != "" && (a - b) * (a - b) <= 1e-24 * b * b) }
+    NR == FNR { figure[$1, $2, $3] = $0; next }
+    $2 == "here" {
+        if (!(($3, $4, $5) in figure)) { print "no figure: " $0; bad = 1; next }
+        split(figure[$3, $4, $5], f, "\t")
+        if (f[4] != $6 || !near($7, f[5]) || !near($8, f[6]) || !near($9, f[7]) || $10 != f[8]) { print $0 " is not " figure[$3, $4, $5]; bad = 1 }
+        rows++
+    }
+    END { exit bad || rows != 39 }' figures rows >>said && good=0 || good=1
+result "$good" "every figure in paper.csv is that of summary.json, with interval and n"
+awk -F '\t' -v OFS=, '$2 == "here" { print $1, $5 }' rows | sort | uniq -c | awk '{ printf "%s %s; ", $2, $1 }' >here
+is "and all are there that an experiment needs" "$(cat here)" "buckets,step 5; buckets,step_to_shortest 4; buckets,sync_cost 4; \
+latency,backward_none 1; latency,backward_pass 1; latency,comm_alone 1; latency,forward_pass 1; latency,gradient_sync 1; \
+latency,optimizer_step 1; latency,overlap_efficiency 1; latency,saved_by_overlap 1; latency,step 3; \
+scaling,step 2; scaling,sync_cost 1; scaling,tokens_per_second 4; \
+skipping,step 4; skipping,sync_cost 2; skipping,tokens_per_second 2; "
+# value RUN SUBJECT NAME
+value() { awk -F '\t' -v run="$1" -v of="$2" -v name="$3" '$1 == run && $2 == of && $3 == name { print $5 }' figures; }
+# divided A B [C]: with 9 digits
+divided() { awk -v a="$1" -v b="$2" -v c="${3:-1}" 'BEGIN { printf "%.9g\n", a / b / c }'; }
+tokens=tokens_per_second
+is "ratios are of two figures" "$(awk -F '\t' '$2 == "ratio" { printf "%s %s %s %.9g\n", $3, $4, $5, $7 }' rows)" \
+    "latency ddp_bucketed saved_of_after_backward $(divided "$(value latency ddp_bucketed saved_by_overlap)" "$(value latency after_backward step)")
+latency ddp_bucketed saved_of_step $(divided "$(value latency ddp_bucketed saved_by_overlap)" "$(value latency ddp_bucketed step)")
+ranks=1 ddp_bucketed speed_up 1
+ranks=1 ddp_bucketed efficiency 1
+ranks=1 none efficiency 1
+ranks=2 ddp_bucketed speed_up $(divided "$(value ranks=2 ddp_bucketed $tokens)" "$(value ranks=1 ddp_bucketed $tokens)")
+ranks=2 ddp_bucketed efficiency $(divided "$(value ranks=2 ddp_bucketed $tokens)" "$(value ranks=1 ddp_bucketed $tokens)" 2)
+ranks=2 none efficiency $(divided "$(value ranks=2 none $tokens)" "$(value ranks=1 none $tokens)" 2)
+every=1 ddp_bucketed speed_up 1
+every=1 ddp_bucketed sync_of_none $(divided "$(value every=1 ddp_bucketed sync_cost)" "$(value every=1 none step)")
+every=3 ddp_bucketed speed_up $(divided "$(value every=3 ddp_bucketed $tokens)" "$(value every=1 ddp_bucketed $tokens)")
+every=3 ddp_bucketed sync_of_none $(divided "$(value every=3 ddp_bucketed sync_cost)" "$(value every=3 none step)")"
+
+# ms SECONDS [N]: as a table has them
+ms() { awk -v s="$1" -v n="${2:-1}" 'BEGIN { printf "%.2f", 1e3 * s / n }'; }
+is "the tables have these figures: the step without overlap" "$(sed -nE 's/^ +step with the same reductions after backward +([0-9.]+) .*/\1/p' table)" \
+    "$(ms "$(value latency after_backward step)")"
+is "a bucket size" "$(sed -nE 's/^ +ddp_bucketed:0.02 +([0-9.]+) .*/\1/p' table)" "$(ms "$(value buckets ddp_bucketed:0.02 step)")"
+is "of 3 micro-batches, the time of one" "$(sed -nE '/^4[.]/,$s/^ +3 +([0-9.]+) .*/\1/p' table)" "$(ms "$(value every=3 ddp_bucketed step)" 3)"
+is "ranks in their order" "$(sed -nE '/^3[.]/,/^4[.]/s/^ +([12]) +([0-9.]+) .*/\1 \2/p' table)" "1 $(ms "$(value ranks=1 ddp_bucketed step)")
+2 $(ms "$(value ranks=2 ddp_bucketed step)")"
+
+# ---- the paper's ----
+
+is "what the paper gives is in paper.csv, each with its place" \
+    "$(awk -F '\t' -v OFS='\t' '$2 == "paper" { print $1, $5, $7, $6, $15 }' rows)" "$(grep -v '^#' "$root/launch/paper.tsv")"
+is "and beside the figures" "$(grep -c '^   paper: ' table) $(sed -nE 's/^   paper: speed-up by overlap: ResNet, NCCL +//p' table)" \
+    "$(grep -vc '^#' "$root/launch/paper.tsv") 38.0 %   (section 5.1, figure 6)"
+is "what it does not give is said" "$(grep -c '^   paper: .* not given  *(figure' table)" 4
+is "and what ddpbench cannot repeat" "$(sed -n '/^5[.]/,$s/^   Left out: \(ddpbench\).*/\1/p' table)" ddpbench
+
+# ---- going on ----
+
+rm -r out/ranks=1 out/paper.txt
+try env DDPBENCH_LINK=another "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
+check 0 "the same command makes what is missing only" '^paper.sh: 6 runs: 5 were there, 1 made, 0 failed'
+try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
+check 0 "and then nothing" '^paper.sh: 6 runs: 6 were there, 0 made, 0 failed'
+is "but tells it again" "$(sed -n '/^1[.]/,/^2[.]/p' printed | tail -n +2)" "$(sed -n '/^1[.]/,/^2[.]/p' table | tail -n +2)"
+try "$paper" "${grid[@]}" --rounds 7 --output out -- "${sizes[@]}"
+check 2 "other rounds are refused, with both" '^paper.sh: --rounds: earlier starts in .*/out had "6", this one has "7"; use the same, or another --output'
+try "$paper" "${grid[@]}" --output out -- "${sizes[@]}" --lr 1
+check 2 "so are other options of every run" '^paper.sh: --: earlier starts in .*/out had '
+exec 7<out
+flock 7
+try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
+check 1 "two series cannot share a directory" "^paper.sh: another series of experiments runs in "
+exec 7<&-
+
+# A launcher with which the run of bucket sizes takes hours as long as there is a file called hours, and fails on one called broken.
+cat >slow <<END
+#!/bin/sh
+ranks=\$1
+shift
+case "\$*" in *,ddp_flat\ *)
+    [ ! -e $temporary/broken ] || { echo "slow: broken" >&2; exit 3; }
+    [ ! -e $temporary/hours ] || set -- \$(echo "\$*" | sed 's/--rounds 2 /--rounds 1000000 /') ;;
+esac
+exec $root/launch/run.sh -n "\$ranks" -- "\$@"
+END
+chmod +x slow
+: >hours
+few=("${own[@]}" --rounds 2 --ranks 2 --every 2 --bucket-size-mb 0.01 --launcher "$temporary/slow {ranks}")
+# stop SIGNAL STATUS: runs until the second run has begun, and sends the signal; paper.sh ends with STATUS.
+stop() {
+    local i output=$temporary/stopped-$1
+    set -m # with job control the script has SIGINT's default, as it has on a terminal
+    "$paper" "${few[@]}" --output "$output" -- "${sizes[@]}" >printed 2>said </dev/null &
+    set +m
+    for ((i = 0; i < 200; i++)); do
+        [ ! -s "$output/buckets.part/rank_1_metrics.jsonl" ] || break
+        sleep 0.05
+    done
+    began=$([ -e "$output/latency" ] && [ -n "$(left_over stopped)" ] && echo yes || echo no)
+    kill "-$1" $! || true
+    status=0
+    wait $! 2>/dev/null || status=$?
+    is "SIG$1 ends it and its run" "$began $status $(gone stopped)" "yes $2 "
+    for pid in $(left_over stopped); do kill -KILL "$pid" || true; done
+}
+stop TERM 143
+is "SIGTERM leaves nothing half-written" "$(cd stopped-TERM && echo *)" "latency runs.txt"
+stop KILL 137
+is "SIGKILL leaves a half-written run under another name" "$(cd stopped-KILL && echo *.part)" buckets.part
+rm hours
+try "$paper" "${few[@]}" --output "$temporary/stopped-KILL" -- "${sizes[@]}"
+check 0 "the same command goes on after SIGKILL" '^paper.sh: 4 runs: 1 were there, 3 made, 0 failed'
+is "with nothing half-written left" "$(find stopped-KILL -name '*.part')" ""
+is "2 rounds have no intervals, and show nothing" "$(grep -c 'fewer than 6 rounds) nothing is shown' printed) $(awk -F, '$2 == "here" && $5 == "step" && $8 != ""' stopped-KILL/paper.csv)" "1 "
+
+# ---- what fails ----
+
+: >broken
+try "$paper" "${few[@]}" --output part -- "${sizes[@]}"
+check 1 "a run that fails is said" '^paper.sh: .*/part/buckets failed with status 3: slow: broken \(all of it: .*/part/buckets.failed/log.txt'
+grep -q '^paper.sh: 4 runs: 0 were there, 3 made, 1 failed' said && good=0 || good=1
+result "$good" "the rest is made"
+is "and told" "$(grep -c '^   There is no complete run buckets' printed) $(cut -d, -f1 part/paper.csv | sort -u | tr '\n' ' ')" \
+    "1 experiment latency scaling skipping "
+rm broken
+try "$paper" "${few[@]}" --output part -- "${sizes[@]}"
+check 0 "the same command makes it, once it can be" '^paper.sh: 4 runs: 3 were there, 1 made, 0 failed'
+try "$paper" "${few[@]}" --launcher 'true {ranks}' --output nothing -- "${sizes[@]}"
+check 1 "without a complete run there is nothing to tell" '^paper.sh: no run is complete'
+
+# refuse WORDS PATTERN OPTION...
+refuse() {
+    local words=$1 pattern=$2
+    shift 2
+    try "$paper" --program "$program" --output refused "$@"
+    check 2 "refused: $words" "^paper.sh: .*$pattern"
+}
+refuse "one rank only" "ranks 1: expected a number above 1 among them" --ranks 1
+refuse "0 ranks" "'0' is none of numbers from 1" --ranks 2,0
+refuse "a list with nothing beside a comma" "ranks '2,': a comma has nothing before or behind it" --ranks 2,
+refuse "a bucket with a unit" "'25MB' is none of sizes in MiB" --bucket-size-mb 25MB
+refuse "every 0" "'0' is none of numbers from 1" --every 0
+refuse "a batch of 0" "batch-size-per-rank 0: expected a whole number from 1" --batch-size-per-rank 0
+refuse "no rounds" "rounds 0: expected a whole number from 1" --rounds 0
+refuse "half a step" "steps-per-block 0.5: expected a whole number from 1" --steps-per-block 0.5
+refuse "a launcher without ranks" "write \{ranks\} where" --launcher mpirun
+refuse "a launcher that is not there" "there is no program '/absent'" --launcher '/absent {ranks}'
+refuse "what is to be given before --" "rounds is the experiments': give it before --" -- --rounds=3
+refuse "the same with _" "steps_per_block is the experiments'|steps-per-block is the experiments'" -- --steps_per_block 3
+refuse "what the experiments choose" "grad-accumulation: the experiments choose it" -- --grad-accumulation 2
+refuse "a profile" "profile-implementation: the experiments choose it" -- --profile-implementation ddp
+refuse "an unknown option" "unknown option '--bogus'; known are --ranks" --bogus 1
+refuse "an option without its value" "rounds needs a value" --rounds
+mkdir other
+: >other/file
+try "$paper" --program "$program" --output other
+check 2 "refused: a directory with something else" "^paper.sh: --output .*/other holds something else than a series"
+is "what was refused left nothing" "$(find . -maxdepth 1 -name refused)" ""
+try "$paper" --program absent
+check 1 "a program that is not there" '^paper.sh: there is no absent; run make first'
+try "$paper" --help
+[ "$status" = 0 ] && [ ! -s said ] && grep -q '^Usage: launch/paper.sh' printed && good=0 || good=1
+result "$good" "--help"
+exit "$failed"
