@@ -123,6 +123,18 @@ static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXI
     return 0;
 }
 
+/* 1, 2 and 5 times each power of ten: on a logarithmic axis all about as far apart. */
+static size_t decade_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
+{
+    static const double factor[] = {1, 2, 5};
+    size_t n = 0;
+    for (double power = pow(10, floor(log10(axis->low))); power <= axis->high; power *= 10)
+        for (size_t i = 0; i < sizeof factor / sizeof *factor; i++)
+            if (power * factor[i] >= axis->low && power * factor[i] <= axis->high && n < most)
+                tick[n++] = power * factor[i];
+    return n;
+}
+
 size_t axis_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
     double base = axis->scale == CHART_LOG2 ? 2 : 10, of = log(base);
@@ -132,7 +144,7 @@ size_t axis_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
         return linear_ticks(axis, most, tick);
     double first = ceil(log(axis->low) / of - 1e-9), last = floor(log(axis->high) / of + 1e-9);
     if (last - first < 1) /* less than two powers */
-        return linear_ticks(axis, most, tick);
+        return axis->high < 4 * axis->low ? linear_ticks(axis, most, tick) : decade_ticks(axis, most, tick);
     double between = ceil((last - first + 1) / (double)most);
     for (double at = between * ceil(first / between); at <= last && n < most; at += between)
         tick[n++] = pow(base, at);
@@ -147,25 +159,35 @@ const char *axis_number(const struct axis *axis, double value, char text[CELL])
     return text;
 }
 
+/* Where the number below an axis has its middle, and half of its width: inside the picture. */
+static double number_place(const struct axis *axis, double value, double *half)
+{
+    char number[CELL];
+    *half = svg_text_width(axis_number(axis, value, number), SVG_TEXT) / 2;
+    return fmax(4 + *half, fmin(SVG_WIDTH - 4 - *half, axis_place(axis, value)));
+}
+
 double axis_draw_x(FILE *out, const struct axis *axis, double top, double y, const char *title)
 {
-    double tick[AXIS_TICKS], widest, between;
-    size_t n = AXIS_TICKS;
-    char number[CELL];
+    double tick[AXIS_TICKS], half;
+    size_t n = AXIS_TICKS + 1;
+    int touch;
     do { /* as many as do not touch */
-        n = axis_ticks(axis, n, tick);
-        widest = 0;
-        between = INFINITY;
+        double end = -INFINITY;
+        n = axis_ticks(axis, n - 1, tick);
+        touch = 0;
         for (size_t i = 0; i < n; i++) {
-            widest = fmax(widest, svg_text_width(axis_number(axis, tick[i], number), SVG_TEXT));
-            if (i)
-                between = fmin(between, axis_place(axis, tick[i]) - axis_place(axis, tick[i - 1]));
+            double x = number_place(axis, tick[i], &half);
+            touch |= x - half < end;
+            end = x + half + 10;
         }
-    } while (widest + 10 > between && --n);
+    } while (touch);
     for (size_t i = 0; i < n; i++) {
-        double x = axis_place(axis, tick[i]), half = svg_text_width(axis_number(axis, tick[i], number), SVG_TEXT) / 2;
+        char number[CELL];
+        double x = axis_place(axis, tick[i]);
         svg_line(out, x, top, x, y, "grid", SVG_INK);
-        svg_text(out, fmin(x, SVG_WIDTH - 4 - half), y + 20, SVG_MIDDLE, "muted", number);
+        svg_text(out, number_place(axis, tick[i], &half), y + 20, SVG_MIDDLE, "muted",
+                 axis_number(axis, tick[i], number));
     }
     svg_line(out, axis->from, y, axis->to, y, "axis", SVG_INK);
     if (!title || !*title)

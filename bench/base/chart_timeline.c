@@ -83,8 +83,8 @@ static void draw_names(FILE *out, const struct chart_timeline *t, const struct c
     char classes[24];
     for (size_t i = 0; i < n && drawn < MOST_INSIDE; i++) {
         double x = axis_place(axis, span[i].begin_ms), end = axis_place(axis, span[i].end_ms);
-        double width = span[i].label ? svg_text_width(span[i].label, SVG_SMALL) : INFINITY;
-        if (width + 4 > end - x || x < used[span[i].row] || !*span[i].label)
+        if (!span[i].label || !*span[i].label || x < used[span[i].row] ||
+            svg_text_width(span[i].label, SVG_SMALL) + 4 > end - x)
             continue;
         snprintf(classes, sizeof classes, "small on%d", t->kind[span[i].kind].colour % SVG_COLOURS);
         svg_text(out, (x + end) / 2, row_y(top, span[i].row) + 14, SVG_MIDDLE, classes, span[i].label);

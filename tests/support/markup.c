@@ -149,9 +149,12 @@ static struct box box_of_text(const char *tag)
     size_t n = 0;
     const char *anchor = attribute(tag, "text-anchor");
     for (const char *c = strchr(tag, '>') + 1; *c != '<' && n < sizeof text - 1; c++) {
-        text[n++] = *c;
-        if (*c == '&') /* a reference is as wide as any letter */
+        text[n] = *c;
+        if (*c == '&') {
+            text[n] = c[1] == 'a' ? '&' : c[1] == 'l' ? '<' : c[1] == 'g' ? '>' : c[1] == 'q' ? '"' : '\'';
             c = strchr(c, ';');
+        }
+        n++;
     }
     text[n] = 0;
     double size = has_class(tag, "dp-title") ? SVG_TITLE : has_class(tag, "dp-small") ? SVG_SMALL : SVG_TEXT;

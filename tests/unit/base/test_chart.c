@@ -72,6 +72,7 @@ START_TEST(bars_are_as_long_as_their_parts)
     double width[3];
     for (int i = 0; i < 3; i++) /* behind the page and the legend; the first bar has an interval */
         width[i] = number(" width=\"", (const int[]){4, 5, 7}[i]) + 1;
+    ck_assert_double_eq_tol(number("<rect x=\"", 4) - number("<rect x=\"", 3), width[0], 0.2);
     ck_assert_double_eq_tol(width[0], 3 * width[1], 0.5);
     ck_assert_double_eq_tol(width[2], 2 * width[1], 0.5);
 }
