@@ -29,7 +29,8 @@ void document_add_table(cJSON *document, const struct table *table);
 void document_add_saved_table(cJSON *document, const cJSON *table);
 
 /* A picture: an SVG file as text, which is freed; `name` is that of its file without .svg, unique in the document, and
- * `title` says what it shows, for those who cannot see it. The SVG stands in HTML as it is, so it has to be ours. */
+ * `title` says what it shows, in Markdown for those who cannot see it. In HTML the SVG stands as it is, so it has to be
+ * ours, and show its title itself. */
 void document_add_picture(cJSON *document, const char *name, const char *title, char *svg);
 
 /* As text, without pictures; as Markdown (GitHub's), with pictures as links to pictures/NAME.svg; and as one HTML file

@@ -8,12 +8,12 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Print: always light; what is wide is on the page as far as it goes. */
+/* The colours are those of the pictures (base/chart.h). Print is always light. */
 static const char style[] =
-    ":root { color-scheme: light dark; --ink: #1c2024; --paper: #ffffff; --faint: #5b636b; --line: #d5d9de;\n"
+    ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #505963; --line: #d5d9de;\n"
     "  --band: #f3f5f7; --link: #0b57a4; }\n"
     "@media screen and (prefers-color-scheme: dark) {\n"
-    "  :root { --ink: #e3e6e9; --paper: #15181b; --faint: #a0a8b0; --line: #3a4148; --band: #1f2429; --link: #7db7f2; "
+    "  :root { --ink: #e6e9ec; --paper: #16191d; --faint: #a8b1ba; --line: #363c43; --band: #20252b; --link: #7db7f2; "
     "}\n"
     "}\n"
     "html { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }\n"
@@ -157,22 +157,15 @@ static void print_row(FILE *out, const struct table_view *view, const cJSON *row
     fputs("</tr>\n", out);
 }
 
-/* Begins what scrolls sideways where it does not fit, below its title. */
-static void begin_figure(FILE *out, const char *title)
-{
-    fputs("<figure>\n", out);
-    if (*title)
-        print_element(out, "figcaption", title);
-    fputs("<div class=\"wide\">\n", out);
-}
-
 static void print_table(FILE *out, const cJSON *table)
 {
     struct table_view view = table_view(table);
     if (!view.columns)
         return;
-    begin_figure(out, view.title);
-    fputs("<table>\n<thead>\n", out);
+    fputs("<figure>\n", out);
+    if (*view.title)
+        print_element(out, "figcaption", view.title);
+    fputs("<div class=\"wide\">\n<table>\n<thead>\n", out);
     print_row(out, &view, NULL);
     fputs("</thead>\n<tbody>\n", out);
     const cJSON *row = view.row;
@@ -190,13 +183,12 @@ static void print_table(FILE *out, const cJSON *table)
     fputs(view.more || *view.note ? "</p>\n</figure>\n" : "</figure>\n", out);
 }
 
-/* The SVG without what stands before its element, such as <?xml ...?>, which only a file begins with. */
+/* The SVG without what stands before its element, such as <?xml ...?>, which only a file begins with. Its title is in
+ * the picture, so no caption repeats it. */
 static void print_picture(FILE *out, const cJSON *block)
 {
     const char *svg = strstr(json_string(block, "svg"), "<svg");
-    begin_figure(out, json_string(block, "title"));
-    fputs(svg ? svg : "", out);
-    fputs("</div>\n</figure>\n", out);
+    fprintf(out, "<figure>\n<div class=\"wide\">\n%s</div>\n</figure>\n", svg ? svg : "");
 }
 
 /* ---- all together ---- */

@@ -190,6 +190,7 @@ START_TEST(as_html)
              "... (1 more in the report's JSON)\n*: the best.\n= of none.");
     html_has("[e.text for e in each('pre')]", "['a  b\\n  c\\n']");
     html_has("[[child.tag for child in e] for e in each('div')]", "[['table'], ['svg']]");
+    html_has("[[child.tag for child in e] for e in each('figure')]", "[['figcaption', 'div', 'p'], ['div']]");
 }
 END_TEST
 
