@@ -31,7 +31,7 @@ succeeds "the others are not in it any more" grep -qE '^ddp_individual  .* (slow
 succeeds "the cost of another one is known" awk -F, \
     '$2 == "ddp" && $3 == "sync_cost" { n++; good = $6 > 0.03 && $6 < 0.2 } END { exit n != 1 || !good }' found/summary.csv
 is "its files" "$(cd found && echo *)" \
-    "rank_0_metrics.jsonl rank_1_metrics.jsonl run.json summary.csv summary.json summary.txt tune.svg"
+    "metrics.csv rank_0_metrics.jsonl rank_1_metrics.jsonl run.json summary.csv summary.json summary.txt tune.svg"
 succeeds "they are valid" valid found/*.json found/*.jsonl
 succeeds "what was printed is kept" cmp printed found/summary.txt
 is "the picture is one of that size" "$(grep -c '>0.354 MiB<' found/tune.svg) $(tail -n 1 found/tune.svg)" "1 </svg>"
