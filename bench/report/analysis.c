@@ -2,8 +2,8 @@
 #include "report/analysis.h"
 
 #include "base/json.h"
+#include "document/document.h"
 #include "report/bottlenecks.h"
-#include "report/document.h"
 #include "report/scaling.h"
 #include "report/sections.h"
 

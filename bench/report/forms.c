@@ -5,8 +5,8 @@
 #include "base/junit.h"
 #include "base/prometheus.h"
 #include "base/text.h"
+#include "document/document.h"
 #include "kernels/error.h"
-#include "report/document.h"
 
 #include <math.h>
 #include <stdio.h>

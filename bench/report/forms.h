@@ -12,7 +12,7 @@ enum report_form_of { FORM_HTML, FORM_MARKDOWN, FORM_JSON, FORM_CSV, FORM_PROMET
 struct report_form {
     const char *option; /* that names its file */
     const char *file;   /* its name in --output */
-    /* Prints the document (report/document.h), or what there is of the runs themselves. */
+    /* Prints the document (document/document.h), or what there is of the runs themselves. */
     void (*print)(FILE *out, const cJSON *document, const struct report_runs *runs);
 };
 extern const struct report_form report_forms[FORMS];

@@ -1,8 +1,8 @@
 /* section_sizes.c - what depends on a size: the step on the bucket size, a collective on its bytes. */
 #include "report/sections.h"
 
-#include "base/chart.h"
 #include "base/text.h"
+#include "chart/chart.h"
 #include "kernels/error.h"
 
 #include <math.h>

@@ -1,10 +1,9 @@
 /* section_step.c - one captured step as a timeline of its ranks. */
 #include "report/sections.h"
 
-#include "base/chart.h"
 #include "base/json.h"
-#include "base/svg.h"
 #include "base/text.h"
+#include "chart/chart.h"
 #include "kernels/error.h"
 
 #include <math.h>

@@ -1,9 +1,8 @@
 /* section_time.c - where the time of a step goes, and how it scales. */
 #include "report/sections.h"
 
-#include "base/chart.h"
-#include "base/svg.h"
 #include "base/text.h"
+#include "chart/chart.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -211,8 +210,8 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
              s->row->run->ranks, text_plural(s->row->run->ranks), s->workload);
     document_add_picture(document, name, title,
                          chart_xy(&(struct chart_words){title, subtitle, NULL},
-                                  &(struct chart_xy){.x = {.title = "ranks", .scale = CHART_LOG2},
-                                                     .y = {.title = "speed-up"},
+                                  &(struct chart_xy){.x = {.title = "ranks", .scale = CHART_LOG2, .is_count = 1},
+                                                     .y = {.title = "speed-up", .scale = CHART_LOG2},
                                                      .series = series,
                                                      .n_series = 2}));
     free(measured);

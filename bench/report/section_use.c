@@ -1,8 +1,8 @@
 /* section_use.c - how busy CPUs and GPUs were while a run went on, from what its monitors wrote. */
 #include "report/sections.h"
 
-#include "base/chart.h"
 #include "base/text.h"
+#include "chart/chart.h"
 #include "kernels/error.h"
 
 #include <glob.h>

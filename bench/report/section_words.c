@@ -136,7 +136,7 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                                            .note = "lost: what a step would be shorter without it, at most; they "
                                                    "overlap, so that they do not add up. n/a: not known.\n"});
     for (size_t i = 0; i < found->n && i < EXPLAINED; i++)
-        document_add_item(document, "%zu. %s in %s: %s.", i + 1, found->item[i].name, found->item[i].run->label,
+        document_add_item(document, "%s in %s: %s.", found->item[i].name, found->item[i].run->label,
                           found->item[i].text);
     free(row);
 }

@@ -3,8 +3,8 @@
 #ifndef BENCH_REPORT_SECTIONS_H
 #define BENCH_REPORT_SECTIONS_H
 
+#include "document/document.h"
 #include "report/bottlenecks.h"
-#include "report/document.h"
 #include "report/scaling.h"
 
 /* What a reader in a hurry takes away: the step or the efficiency, and the costliest bottleneck with its remedy. */

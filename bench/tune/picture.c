@@ -1,8 +1,8 @@
 /* picture.c - an SVG file of what a search found: the cost of a step over the bucket size. */
 #include "tune/answer.h"
 
-#include "base/chart.h"
 #include "base/text.h"
+#include "chart/chart.h"
 
 #include <math.h>
 #include <stdio.h>

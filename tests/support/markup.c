@@ -1,7 +1,7 @@
 /* markup.c - whether a text is well-formed XML, and whether what a picture shows lies in it and can be read. */
 #include "tests/support/markup.h"
 
-#include "base/svg.h"
+#include "chart/svg.h"
 #include "base/text.h"
 
 #include <ctype.h>

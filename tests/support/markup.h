@@ -6,7 +6,7 @@
  * declaration but a leading <?xml ?>); NULL: nothing. In a buffer that the next call overwrites, as below. */
 const char *markup_fault(const char *text);
 
-/* What is wrong with a picture of base/svg.h: no XML; something beyond the viewBox; two texts that overlap, by
+/* What is wrong with a picture of chart/svg.h: no XML; something beyond the viewBox; two texts that overlap, by
  * svg_text_width; an id. */
 const char *picture_fault(const char *svg);
 

@@ -1,5 +1,5 @@
-/* test_chart_frame.c - axes with known ticks, whatever their values; labels that do not overlap. */
-#include "base/chart_frame.h"
+/* test_frame.c - axes with known ticks, whatever their values; labels that do not overlap. */
+#include "chart/frame.h"
 
 #include "tests/support/suite.h"
 

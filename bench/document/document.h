@@ -3,8 +3,8 @@
  * A document is JSON, {title, blocks}; a block is {kind, ...}: a heading {level, text}, a paragraph {text}, an item of
  * a list {text}, lines as they are {text}, a table {table} (base/table.h) or a picture {name, title, svg}. All that a
  * report says is made once as such a list, so that no form of it can say anything else than another. */
-#ifndef BENCH_REPORT_DOCUMENT_H
-#define BENCH_REPORT_DOCUMENT_H
+#ifndef BENCH_DOCUMENT_DOCUMENT_H
+#define BENCH_DOCUMENT_DOCUMENT_H
 
 #include "base/table.h"
 

@@ -1,5 +1,5 @@
 /* document.c - puts together what a report says. */
-#include "report/document.h"
+#include "document/document.h"
 
 #include "base/json.h"
 #include "base/text.h"

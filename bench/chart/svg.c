@@ -1,5 +1,5 @@
 /* svg.c - the elements of a picture, and its style sheet. */
-#include "base/svg.h"
+#include "chart/svg.h"
 
 #include "base/text.h"
 

@@ -1,5 +1,5 @@
 /* test_chart.c - charts of known values, of none, and of any: each is well-formed, and nothing in it overlaps. */
-#include "base/chart.h"
+#include "chart/chart.h"
 
 #include "kernels/random.h"
 #include "tests/support/markup.h"

@@ -1,5 +1,5 @@
-/* chart_frame.c - what all charts share: words above and below, legend, axes, labels that do not overlap. */
-#include "base/chart_frame.h"
+/* frame.c - what all charts share: words above and below, legend, axes, labels that do not overlap. */
+#include "chart/frame.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* chart_names.c - names beside the ends of lines, moved apart where they would touch. */
-#include "base/chart_frame.h"
+/* names.c - names beside the ends of lines, moved apart where they would touch. */
+#include "chart/frame.h"
 
 #include <math.h>
 #include <stdlib.h>

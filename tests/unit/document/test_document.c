@@ -2,7 +2,7 @@
  * them. */
 #include "base/json.h"
 #include "base/text.h"
-#include "report/document.h"
+#include "document/document.h"
 #include "tests/support/suite.h"
 #include "tests/support/xml.h"
 

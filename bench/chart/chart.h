@@ -1,11 +1,14 @@
-/* chart.h - charts as SVG from arrays: stacked bars, series over x, a timeline. base/svg.h says what such a picture is.
+/* chart.h - charts as SVG from arrays: stacked bars, series over x, a timeline. chart/svg.h says what such a picture
+ * is.
  *
  * Each function returns the text of a picture, which the caller frees, whatever the arrays hold: NAN and infinite
  * values are left out, an empty chart says so, numbers in between that are too many are left out and counted in words.
  * Names may hold anything, and are cut where they are too long; title, subtitle and note are wrapped. NULL or "" is no
- * text. Values have the units that the caller's words give them. A `colour` is one of base/svg.h. */
-#ifndef BENCH_BASE_CHART_H
-#define BENCH_BASE_CHART_H
+ * text. Values have the units that the caller's words give them. A `colour` is one of chart/svg.h. */
+#ifndef BENCH_CHART_CHART_H
+#define BENCH_CHART_CHART_H
+
+#include "chart/svg.h"
 
 #include <stddef.h>
 

@@ -1,10 +1,10 @@
-/* chart_frame.h - what all charts share: words above and below, legend, axes, labels that do not overlap. */
-#ifndef BENCH_BASE_CHART_FRAME_H
-#define BENCH_BASE_CHART_FRAME_H
+/* frame.h - what all charts share: words above and below, legend, axes, labels that do not overlap. */
+#ifndef BENCH_CHART_FRAME_H
+#define BENCH_CHART_FRAME_H
 
-#include "base/chart.h"
-#include "base/svg.h"
 #include "base/text.h"
+#include "chart/chart.h"
+#include "chart/svg.h"
 
 enum { FRAME_LEFT = 16, FRAME_RIGHT = SVG_WIDTH - 16, FRAME_ROW = 21 }; /* its edges; from line to line of text */
 

@@ -1,6 +1,6 @@
-/* document_markdown.c - a document as Markdown: GitHub's, https://github.github.com/gfm/. A paragraph, an item and a
+/* markdown.c - a document as Markdown: GitHub's, https://github.github.com/gfm/. A paragraph, an item and a
  * row is one line each, since GitHub keeps the line breaks of a comment. */
-#include "report/document.h"
+#include "document/document.h"
 
 #include "base/json.h"
 #include "base/text.h"

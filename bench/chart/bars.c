@@ -1,5 +1,5 @@
-/* chart_bars.c - horizontal bars of stacked parts, with the total and its interval at the end of each. */
-#include "base/chart_frame.h"
+/* bars.c - horizontal bars of stacked parts, with the total and its interval at the end of each. */
+#include "chart/frame.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* test_svg.c - the elements of a picture; colours that all readers can tell apart; texts that fit. */
-#include "base/svg.h"
+#include "chart/svg.h"
 
 #include "base/text.h"
 #include "tests/support/markup.h"

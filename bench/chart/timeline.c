@@ -1,5 +1,5 @@
-/* chart_timeline.c - rows of spans over milliseconds, with moments marked across them. */
-#include "base/chart_frame.h"
+/* timeline.c - rows of spans over milliseconds, with moments marked across them. */
+#include "chart/frame.h"
 #include "kernels/error.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* svg.h - a picture as SVG, element by element; base/chart.h draws whole charts.
+/* svg.h - a picture as SVG, element by element; chart/chart.h draws whole charts.
  *
  * A picture stands alone as a file, and inside an HTML page beside others: each holds the style sheet itself (the same
  * rules twice mean the same), no id, no script, and nothing outside of it; every rule is of a class that begins with
@@ -9,8 +9,8 @@
  * halo, on0 to on7 (upon an area of that colour); of all else line, thick, dash (drawn along), axis, grid, area
  * (filled), hollow (filled as the page), span (a line as thick as a row of a timeline), and faint, soft, softer: more
  * and more transparent. `colour` is 0 to SVG_COLOURS - 1, or SVG_INK, that of the text. */
-#ifndef BENCH_BASE_SVG_H
-#define BENCH_BASE_SVG_H
+#ifndef BENCH_CHART_SVG_H
+#define BENCH_CHART_SVG_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* chart_xy.c - series of points over x, with intervals, lines of reference and ranges; names stand beside their ends.
+/* xy.c - series of points over x, with intervals, lines of reference and ranges; names stand beside their ends.
  */
-#include "base/chart_frame.h"
+#include "chart/frame.h"
 #include "kernels/error.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* document_html.c - a document as one HTML file, which is XML as well. */
-#include "report/document.h"
+/* html.c - a document as one HTML file, which is XML as well. */
+#include "document/document.h"
 
 #include "base/json.h"
 #include "base/text.h"
@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* The colours are those of the pictures (base/chart.h). Print is always light. */
+/* The colours are those of the pictures (chart/chart.h). Print is always light. */
 static const char style[] =
     ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #505963; --line: #d5d9de;\n"
     "  --band: #f3f5f7; --link: #0b57a4; }\n"

@@ -1,5 +1,5 @@
-/* document_text.c - a document as plain text. */
-#include "report/document.h"
+/* text.c - a document as plain text. */
+#include "document/document.h"
 
 #include "base/json.h"
 #include "base/text.h"
