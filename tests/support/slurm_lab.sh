@@ -92,8 +92,7 @@ SlurmdPidFile=$lab/%n.pid
 SlurmdLogFile=$lab/%n.log
 SlurmdSpoolDir=$lab/spool.%n
 SlurmdParameters=config_overrides
-# the second is also how long a requeued job waits
-AuthInfo=socket=$lab/munged.socket,cred_expire=3
+AuthInfo=socket=$lab/munged.socket
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
