@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# slurm.sh - runs the benchmark, a profile and an all-reduce sweep as jobs of Slurm on several numbers of nodes, and makes one
-# report of them.
+# slurm.sh - runs on several numbers of nodes as jobs of Slurm, and one report of them: each job is the benchmark, a profile
+# of the strategy that was fastest, and an all-reduce sweep.
 #
 # There is no state but files: the configuration, and a directory for each submission, whose job_ids.txt says which jobs it
 # has. Every command can be called again, also where an earlier one was killed.
@@ -16,7 +16,8 @@ Usage: launch/slurm.sh configure [OPTION...]
        launch/slurm.sh status|wait|cancel|collect|analyze [--output DIR] [SUBMISSION]
 
 Commands:
-  configure          asks on a terminal what jobs are to be like, otherwise takes what is given and defaults; writes DIR/slurm.conf
+  configure          asks on a terminal what jobs are to be like, elsewhere takes what is given and defaults; writes
+                     DIR/slurm.conf
   submit             one job for each number of nodes, and a last one that collects and analyzes
   status             a line for each job: what it is, its number, state, nodes, time, and what went wrong
   wait               until no job is left; on a terminal with a line that says how far they are
@@ -54,8 +55,8 @@ that fails. What follows -- goes to those that know the option: --rounds to benc
 Below DIR/2node/run_<JOB> are benchmark, profile, allreduce and job_metadata.txt; the script that ran is
 DIR/run_<time>/2node.sbatch. Sixty seconds before its time limit, if that is 3 minutes or more, what runs is ended, so
 that it sums up.
-Exit status: 0 fine (status and wait: all jobs ended well), 1 Slurm does not answer or something else is missing, 2 the options make no
-sense, 3 (status) jobs wait or run, 4 (status and wait) jobs failed.
+Exit status: 0 fine (status and wait: all jobs ended well), 1 Slurm does not answer or something else is missing, 2 the
+options make no sense, 3 (status) jobs wait or run, 4 (status and wait) jobs failed.
 END
 }
 
