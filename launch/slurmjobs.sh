@@ -69,22 +69,28 @@ by_accounting() {
     [ "$(wc -l <<<"$rows")" -gt 1 ] && echo "$rows"
 }
 
-# failed_nodes NUMBER NAME: those that srun or Slurm named in the job's output.
+# failed_nodes NUMBER NAME RUN: those that srun or Slurm named in the job's output, or that it had and are down.
 failed_nodes() {
-    sed -nE 's/.*(Node failure on|[Ff]ailed on node) ([A-Za-z0-9._-]+).*/\2/p' "$submission/$2_$1.out" 2>/dev/null | sort -u | paste -sd,
+    local named had
+    named=$(sed -nE 's/.*(Node failure on|[Ff]ailed on node) ([A-Za-z0-9._-]+).*/\2/p' "$submission/$2_$1.out" 2>/dev/null | sort -u)
+    had=$(noted "$3" node_list)
+    if [ -z "$named" ] && [ -n "$had" ] && [[ $state == @(NODE_FAIL|PENDING|REQUEUED) ]]; then
+        named=$(timeout 20 sinfo -h -N -n "$had" -t down -o %N 2>/dev/null | sort -u)
+    fi
+    paste -sd, <<<"$named"
 }
 
 # explain NUMBER NAME RUN: what there is to say of a job, beside its state.
 explain() {
     local words=$reason nodes part
-    nodes=$(failed_nodes "$1" "$2")
+    nodes=$(failed_nodes "$1" "$2" "$3")
     [ -z "$nodes" ] || words+="${words:+; }node $nodes failed"
     if [ "$state" = RUNNING ] && [ -e "$3/job_metadata.txt" ]; then
         part=$(sed -nE 's/^([a-z]+)_start=.*/\1/p' "$3/job_metadata.txt" | tail -n 1)
         words+="${words:+; }$part"
     fi
     [ -z "$(noted "$3" error)" ] || words+="${words:+; }$(noted "$3" error)"
-    [ "${SLURM_RESTART_COUNT:-0}" != 0 ] || [[ $(noted "$3" restart) == @(0|'') ]] || words+="${words:+; }restarted"
+    [[ $(noted "$3" restart) == @(0|'') ]] || words+="${words:+; }restarted"
     [[ $state != @(FAILED|NODE_FAIL|BOOT_FAIL|OUT_OF_MEMORY) ]] || words+="${words:+; }see $submission/$2_$1.out"
     echo "$words"
 }

@@ -23,7 +23,7 @@ for tool in slurmctld slurmd munged; do
     command -v $tool >/dev/null || skip "there is no $tool; launch/setup.sh --slurm installs it"
 done
 # There is one lab a machine, so tests of several checkouts take turns; the lock is on a directory, so that no file is left.
-exec 8</run
+exec 8</var
 flock -w 240 8 || skip "others test it too"
 unshare --uts true 2>/dev/null || skip "namespaces are not allowed here"
 
@@ -31,14 +31,14 @@ slurm=$root/launch/slurm.sh
 lab=$root/tests/support/slurm_lab.sh
 export SLURM_LAB=/run/ddpb-slurm-test
 trap '"$lab" down 8<&-; clean_up' EXIT
-in_lab() { "$lab" run "$@" 8<&-; }
+in_lab() { "$lab" run "$@"; }
 # jobs COMMAND DIR [WORD...]: slurm.sh in the lab.
-jobs() { try in_lab "$slurm" "$1" --output "$2" --program "$program" "${@:3}"; }
+jobs() { try "$lab" run "$slurm" "$1" --output "$2" --program "$program" "${@:3}"; }
 
 tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256 --rounds 2
     --max-bytes 4K --step-factor 8 --iters 5 --warmup-iters 1)
 # Mostly asleep, so that it can be caught while it runs.
-slow=("${tiny[@]}" --implementations none,ddp --inject-delay "rank=0,ms=60,phase=backward_pass")
+slow=("${tiny[@]}" --implementations "none,ddp" --inject-delay "rank=0,ms=60,phase=backward_pass")
 
 run_of() { echo "$1"/"$2"/run_*; }
 number_of() { sed -n "s/ $2\$//p" "$1"/run_*/job_ids.txt; }
@@ -82,8 +82,8 @@ check 2 "a partition that there is not" "partition 'gpu': Slurm has none of that
 jobs configure nowhere --gpus-per-node 2
 check 2 "more GPUs than nodes have" '--gpus-per-node 2: a node of partition main has 0'
 if command -v script >/dev/null; then
-    printf '\n\n1h\n7\n\n\n\n\n\n\n\n' |
-        try in_lab script -qec "$slurm configure --output asked" /dev/null
+    { printf '\n\n1h\n7\n\n\n\n\n\n\n\n' && sleep 2; } |
+        timeout 30 "$lab" run script -qec "'$slurm' configure --output asked --program '$program'" /dev/null >printed 2>said || true
     is "on a terminal it asks, again where the answer makes no sense" "$(grep -c 'time \[60\]: ' printed) $(sed -n 's/^time=//p' asked/slurm.conf)" "2 7"
 fi
 # shellcheck disable=SC2016 # as it is
@@ -149,18 +149,18 @@ for n in 1 2 4; do
     run=$(run_of "$where" ${n}node)
     is "$n nodes: all parts are complete" "$(noted "$run" exit_status) $(noted "$run" nodes) $(noted "$run" modules) \
 $(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)":\t([0-9]+),$/\2/p' "$run"/{benchmark,profile/*,allreduce}/summary.json | paste -sd ' ')" \
-        "0 $n demo/1.0 $n 2 2 2 2 4 4"
+        "0 $n demo/1.0 $n 2 2 2 2 8 8"
     is "$n nodes: with a rank each" "$(find "$run/benchmark" -name 'rank_*_metrics.jsonl' | wc -l)" "$n"
     fastest=$(sed -nE 's/^\t"fastest":\t"(.*)",$/\1/p' "$run/benchmark/summary.json")
     is "$n nodes: the profile is of the fastest, $fastest" \
         "$(sed -nE 's/^\t\t"(profile-implementation|bucket-size-mb)":\t"(.*)",$/\2/p' "$run"/profile/*/run.json | sort | paste -sd ' ')" \
-        "$(sed 's/\(.*\):\(.*\)/\2 \1/' <<<"$fastest")"
+        "${fastest#*:} ${fastest%:*}"
     # shellcheck disable=SC2016 # as it is in the script
     is "$n nodes: the script that ran is kept" "$(grep -cF -e "#SBATCH \"--nodes=$n\"" -e 'part benchmark "${srun[@]}"' "$run/job.sbatch")" 2
     is "$n nodes: what Slurm knows, by the file of jobcomp" "$(head -n 1 "$run/sacct_summary.txt") $(grep -c "^$(number_of "$where" ${n}node)|.*|COMPLETED|" \
         "$run/sacct_summary.txt")" "source=jobcomp 1"
     is "$n nodes: what the CPUs did, by part and host" "$(cut -d, -f1,2 "$run/cpu_monitor.csv" | grep -v ^part, | sort -u | grep -cE '^(benchmark|profile|allreduce),n[1-6]$')" \
-        "$(tail -qn +2 "$run"/{benchmark,profile/*,allreduce}/cpu_monitor*.csv 2>/dev/null | wc -l | awk -v n="$n" '{ print ($1 < 3 * n ? $1 : 3 * n) }')"
+        "$(grep -lE '^[0-9]' "$run"/{benchmark,profile/*,allreduce}/cpu_monitor*.csv | wc -l)"
     succeeds "$n nodes: the analysis is JSON" valid "$run/profiling_analysis.json"
     is "$n nodes: and a text" "$(grep -cE '^==== (benchmark|allreduce|profile)$' "$run/profiling_report.txt")" 3
 done
@@ -208,8 +208,7 @@ victim=$(noted "$run" node_list | cut -d, -f2)
 before=$(stat -c %Y.%i "$run/benchmark/summary.json")
 "$lab" kill-node "${victim#n}" 8<&-
 jobs status dying
-check 3 "a node dies: the job waits again" '^$|'
-is "and the node is named" "$(grep -cE "^2node .*node $victim failed" printed)" 1
+is "a node dies: it is named, and the job waits again" "$status $(grep -cE "^2node .*(PENDING|REQUEUED).*node $victim failed" printed)" "3 1"
 in_lab scontrol update "jobid=$number" StartTime=now
 jobs wait dying
 is "it ends well on other nodes" "$status $(grep -cE "^2node .* COMPLETED .*node $victim failed" printed) $(noted "$run" restart)" "0 1 1"
@@ -237,12 +236,12 @@ check 1 "status says that there is none" '^slurm.sh: Slurm says: .*(connect|cont
 
 # ---- the lab ----
 succeeds "down" "$lab" down 8<&-
-ours() { grep -lsF "$SLURM_LAB" /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo 2>/dev/null | grep -v "^/proc/$$/" || true; }
+ours() { grep -ls '/run/ddpb-slurm-tes[t]' /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo || true; }
 is "leaves nothing" "$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
 "$lab" up 3 8<&- >/dev/null 2>&1 &
-sleep 0.3
-kill -KILL $!
+sleep 0.15
+kill -KILL $! 2>/dev/null || true
 wait $! 2>/dev/null || true
 succeeds "down after a killed up" "$lab" down 8<&-
 is "leaves nothing either" "$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
-exit $failed
+exit "$failed"
