@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # slurm.sh - launch/slurm.sh with a real Slurm of six nodes on this machine: from configure to analyze, and what a failing
 # program, scancel, the time limit, a dead node and an absent controller do to the results.
+# shellcheck disable=SC2317 # functions that others call
 set -euo pipefail
 
 usage() {
