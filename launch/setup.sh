@@ -14,7 +14,8 @@ Installs the missing ones of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zli
   --consumers  also Python's venv, for make test-consumers
   --viewers    also Chromium, for the viewers that make test-consumers opens traces with
   --plot       also gnuplot, for the pictures of launch/sweep.sh
-  --slurm      also Slurm and munge, for the tests of launch/slurm.sh
+  --slurm      also Slurm and munge, for the tests of launch/slurm.sh, which start daemons of their own; where systemd
+               runs, Debian's packages start theirs, too, which nothing here needs
 END
 }
 

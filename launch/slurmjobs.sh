@@ -122,7 +122,7 @@ status_jobs() {
 
 # Some minutes without a controller are no reason to give up: it may be started again.
 wait_jobs() {
-    local words='' before='' begin=$SECONDS job in_queue lost=0 pause=1 state
+    local words='' before='' begin=$SECONDS job in_queue lost=0 state
     need_slurm
     while true; do
         if read_queue; then
@@ -143,8 +143,7 @@ wait_jobs() {
             say "$words"
         fi
         before=$words
-        sleep $pause
-        pause=$((pause < 10 ? pause + 1 : 10))
+        sleep $((SECONDS - begin < 200 ? 1 + (SECONDS - begin) / 20 : 10)) # long jobs are asked about less often
     done
     [ ! -t 2 ] || printf '\r\e[K' >&2
     table
@@ -244,7 +243,7 @@ write_json() {
     local part file key value
     printf '{"scenario": "%s", "job_id": "%s", "state": "%s", "job": {' "$2" "$3" "$state"
     # of a key that is there more than once, the last
-    tac "$1/job_metadata.txt" 2>/dev/null | awk -F = '!seen[$1]++' | tac | {
+    { tac "$1/job_metadata.txt" 2>/dev/null || true; } | awk -F = '!seen[$1]++' | tac | {
         local comma=''
         while IFS='=' read -r key value; do
             printf '%s"%s": "%s"' "$comma" "$(json_string <<<"$key")" "$(json_string <<<"$value")"
@@ -259,8 +258,20 @@ write_json() {
     echo '}'
 }
 
-# report_all LABEL=RUN...: the report of all runs.
-report_all() { "$program" report --output "$submission" "$@"; }
+# report DIR JOB...: the report of these jobs' runs, by their names. Of a run its parts are given, since what lies beside them
+# (interrupted ones, and what nsys slowed down) does not belong there; if there is none, the report says so.
+report() {
+    local job run part found words=()
+    for job in "${@:2}"; do
+        run=$(run_of "$job") found=''
+        for part in benchmark profile allreduce; do
+            [ -d "$run/$part" ] || continue
+            words+=("${job#* }=$run/$part") found=1
+        done
+        [ -n "$found" ] || words+=("${job#* }=$run")
+    done
+    "$program" report --output "$1" "${words[@]}"
+}
 
 analyze_jobs() {
     local job run runs=() state reason node_list elapsed
@@ -269,13 +280,14 @@ analyze_jobs() {
     collect_jobs
     for job in "${jobs[@]}"; do
         [ "${job#* }" != analyze ] || continue
+        runs+=("$job")
         run=$(run_of "$job")
         ask_job "${job% *}" "$run"
         [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: what it has so far"
         write_report "$run" "${job#* }" "${job% *}" >"$run/profiling_report.txt"
         write_json "$run" "${job#* }" "${job% *}" >"$run/profiling_analysis.json"
-        runs+=("${job#* }=$run")
+        ! report "$run/report" "$job" >/dev/null 2>&1 || cp "$run/report/pictures/step-breakdown.svg" "$run/profiling_analysis.svg" 2>/dev/null || true
     done
-    report_all "${runs[@]}" || die "ddpbench report did not succeed (status $?); the runs' own texts are in $output/*/run_*"
+    report "$submission" "${runs[@]}" || die "ddpbench report did not succeed; the runs' own texts are in $output/*/run_*"
     say "analyzed: $submission"
 }

@@ -39,7 +39,7 @@ jobs() { try "$lab" run "$slurm" "$1" --output "$2" --program "$program" "${@:3}
 tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256 --rounds 2
     --max-bytes 4K --step-factor 8 --iters 5 --warmup-iters 1)
 # Mostly asleep, so that it can be caught while it runs.
-slow=("${tiny[@]}" --implementations "none,ddp" --inject-delay "rank=0,ms=60,phase=backward_pass")
+slow=("${tiny[@]}" --implementations "none,ddp" --inject-delay "rank=0,ms=40,phase=backward_pass")
 
 run_of() { echo "$1"/"$2"/run_*; }
 number_of() { sed -n "s/ $2\$//p" "$1"/run_*/job_ids.txt; }
@@ -167,6 +167,7 @@ $(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)"
 done
 if [ -n "$has_report" ]; then
     succeeds "the report of all" grep -q 4node "$where"/run_*/BOTTLENECK_ANALYSIS.md
+    is "and a picture of each" "$(find "$where" -name profiling_analysis.svg | wc -l)" 3
 else
     echo "skip - the report of all: ddpbench report has no --output"
 fi
