@@ -74,7 +74,7 @@ failed_nodes() {
     local named had
     named=$(sed -nE 's/.*(Node failure on|[Ff]ailed on node) ([A-Za-z0-9._-]+).*/\2/p' "$submission/$2_$1.out" 2>/dev/null | sort -u)
     had=$(noted "$3" node_list)
-    if [ -z "$named" ] && [ -n "$had" ] && [[ $state == @(NODE_FAIL|PENDING|REQUEUED) ]]; then
+    if [ -z "$named" ] && [ -n "$had" ] && [[ $state != @(RUNNING|COMPLETED) ]]; then
         named=$(timeout 20 sinfo -h -N -n "$had" -t down -o %N 2>/dev/null | sort -u)
     fi
     paste -sd, <<<"$named"
