@@ -139,13 +139,7 @@ is "names its jobs" "$(cut -d ' ' -f 2 "$where"/run_*/job_ids.txt | paste -sd ' 
 jobs status "$where"
 is "status while they wait or run" "$status $(grep -cE '^(1node|2node|4node|analyze) +[0-9]+ +(PENDING|RUNNING|COMPLETING|COMPLETED)' printed)" "3 4"
 jobs wait "$where"
-has_report=''
-"$program" report --help all | grep -q -- '--output' && has_report=1
-if [ -n "$has_report" ]; then
-    check 0 "wait" 'slurm.sh: [0-3] of 4 done, .*(running|pending)'
-else
-    check 4 "wait, where the report cannot be made" 'slurm.sh: [0-3] of 4 done, .*(running|pending)'
-fi
+check 0 "wait" 'slurm.sh: [0-3] of 4 done, .*(running|pending)'
 is "and how they ended" "$(grep -cE '^[124]node +[0-9]+ +COMPLETED' printed)" 3
 for n in 1 2 4; do
     run=$(run_of "$where" ${n}node)
@@ -163,15 +157,12 @@ $(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)"
         "$run/sacct_summary.txt")" "source=jobcomp 1"
     is "$n nodes: what the CPUs did, by part and host" "$(cut -d, -f1,2 "$run/cpu_monitor.csv" | grep -v ^part, | sort -u | grep -cE '^(benchmark|profile|allreduce),n[1-6]$')" \
         "$(grep -lE '^[0-9]' "$run"/{benchmark,profile/*,allreduce}/cpu_monitor*.csv | wc -l)"
+    succeeds "$n nodes: the figures of the benchmark" cmp "$run/metrics.csv" "$run/benchmark/metrics.csv"
     succeeds "$n nodes: the analysis is JSON" valid "$run/profiling_analysis.json"
     is "$n nodes: and a text" "$(grep -cE '^==== (benchmark|allreduce|profile)$' "$run/profiling_report.txt")" 3
 done
-if [ -n "$has_report" ]; then
-    succeeds "the report of all" grep -q 4node "$where"/run_*/BOTTLENECK_ANALYSIS.md
-    is "and a picture of each" "$(find "$where" -name profiling_analysis.svg | wc -l)" 3
-else
-    echo "skip - the report of all: ddpbench report has no --output"
-fi
+succeeds "the report of all" grep -q 4node "$where"/run_*/BOTTLENECK_ANALYSIS.md
+is "and a picture of each" "$(find "$where" -name profiling_analysis.svg | wc -l)" 3
 
 # ---- what goes wrong ----
 mkdir -p failing && cp conf failing/slurm.conf
