@@ -154,7 +154,7 @@ share_options() {
             *) profile+=("${value[@]}") ;;
             esac
             case $section in
-            Device:* | Communication:* | Results:*) allreduce+=("${value[@]}") ;;
+            Device:* | Communication:* | Results:* | Live:*) allreduce+=("${value[@]}") ;;
             esac
             ;;
         esac
