@@ -193,7 +193,7 @@ clean:
 
 # ---- what developers call ----
 SOURCES = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cc')
-SCRIPTS = $(shell git ls-files '*.sh' '*.bash' .ci/run)
+SCRIPTS = $(shell git ls-files '*.sh' '*.bash' '*.sbatch' .ci/run)
 format:
 	clang-format -i $(SOURCES)
 

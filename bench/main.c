@@ -62,6 +62,15 @@ static const struct command_row *find_command(const char *name)
     return NULL;
 }
 
+/* Whether the words of a command line ask for words only, which one rank can say, too. */
+static int asks_for_words(int argc, char *const argv[])
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") || !strcmp(argv[i], "--version"))
+            return 1;
+    return 0;
+}
+
 int main(int argc, char *argv[])
 {
     struct job job;
@@ -70,7 +79,8 @@ int main(int argc, char *argv[])
     if (command && command->read)
         return command->read(argc - 1, argv + 1);
     blas_choose_kernels(argv);
-    if (job_begin(&job)) { /* these ranks cannot talk to each other, so each has to say it */
+    /* ranks that cannot talk to each other: each has to say it */
+    if (job_begin(&job) || (!asks_for_words(argc, argv) && job_check_alone(&job))) {
         fprintf(stderr, "ddpbench: %s\n", error_text());
         job_end(&job);
         return FAILED;

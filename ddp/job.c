@@ -42,6 +42,38 @@ static int refuse_singletons(int size)
     return 0;
 }
 
+/* Whether a launcher started this process. The shells of a job of Slurm, its batch script and the one that salloc may
+ * start on a node, are steps too, with numbers of their own (slurm.h: SLURM_BATCH_SCRIPT, SLURM_INTERACTIVE_STEP). */
+static int was_launched(void)
+{
+    static const char *const variables[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID"};
+    const unsigned long shells = 0xfffffff0;
+    const char *step = getenv("SLURM_STEP_ID");
+    if (step && strtoul(step, NULL, 10) < shells)
+        return 1;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (getenv(variables[i]))
+            return 1;
+    return 0;
+}
+
+int job_check_alone(const struct job *job)
+{
+    static const char *const variables[][2] = {{"SLURM_NTASKS", "tasks"}, {"SLURM_JOB_NUM_NODES", "nodes"}};
+    if (job->size > 1 || was_launched())
+        return 0;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *text = getenv(variables[i][0]);
+        if (text && strtol(text, NULL, 10) > 1)
+            return error_report(
+                "this job of Slurm has %s %s (%s), but here ddpbench is a single rank, without a launcher; "
+                "start it by srun --mpi=pmi2 (MPICH) or --mpi=pmix (Open MPI), or by mpirun; if one "
+                "rank is meant, by mpirun -n 1",
+                text, variables[i][1], variables[i][0]);
+    }
+    return 0;
+}
+
 /* Numbers the ranks by a name of theirs, in the order in which the names first occur: group[size]. Returns how many
  * names there are. */
 static int group_by_name(const struct job *job, const char mine[NAME], int *group)

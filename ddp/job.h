@@ -21,6 +21,10 @@ struct job {
  * launcher started several ranks that MPI sees as jobs of one rank each (the wrong launcher for this MPI). */
 int job_begin(struct job *job);
 
+/* Returns 0; or -1, reported, for the only rank of a job of Slurm that has several tasks or nodes, if no launcher
+ * started it: a script of that job has left out srun or mpirun. */
+int job_check_alone(const struct job *job);
+
 /* Ends MPI; every rank has to arrive. */
 void job_end(struct job *job);
 

@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: launch/setup.sh [--mpi NAME] [--mpicc PATH] [--blas NAME] [--lint] [--consumers] [--viewers] [--plot] [--help]
+Usage: launch/setup.sh [--mpi NAME] [--mpicc PATH] [--blas NAME] [--lint] [--consumers] [--viewers] [--plot] [--slurm] [--help]
 Installs the missing ones of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zlib and Check, with apt; says nothing when all are there.
   --mpi NAME   mpich (default) or openmpi; what mpicc and mpirun mean stays as it is
   --mpicc PATH the compiler wrapper of an MPI that is installed elsewhere; then none is installed
@@ -14,6 +14,8 @@ Installs the missing ones of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zli
   --consumers  also Python's venv, for make test-consumers
   --viewers    also Chromium, for the viewers that make test-consumers opens traces with
   --plot       also gnuplot, for the pictures of launch/sweep.sh
+  --slurm      also Slurm and munge, for the tests of launch/slurm.sh, which start daemons of their own; where systemd
+               runs, Debian's packages start theirs, too, which nothing here needs
 END
 }
 
@@ -24,7 +26,7 @@ die() {
     exit 1
 }
 
-mpi=mpich mpicc='' blas=openblas lint='' consumers='' viewers='' plot=''
+mpi=mpich mpicc='' blas=openblas lint='' consumers='' viewers='' plot='' slurm=''
 while [ $# -gt 0 ]; do
     case $1 in
     --blas)
@@ -47,8 +49,9 @@ while [ $# -gt 0 ]; do
     --consumers) consumers=1 ;;
     --viewers) viewers=1 ;;
     --plot) plot=1 ;;
+    --slurm) slurm=1 ;;
     --help) usage; exit 0 ;;
-    *) say "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --consumers, --viewers, --plot, --help"; exit 2 ;;
+    *) say "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --consumers, --viewers, --plot, --slurm, --help"; exit 2 ;;
     esac
     shift
 done
@@ -78,6 +81,9 @@ have_clang_openmp() {
     rm -rf "$directory"
     return $status
 }
+
+# Slurm's plugins lie in a directory of the machine's architecture.
+has_plugins() { compgen -G '/usr/lib*/**/slurm-wlm/mpi_pmi2.so' || compgen -G '/usr/lib*/slurm*/mpi_pmi2.so'; }
 
 # want PACKAGES WHY TEST...: unless the test succeeds, PACKAGES are to be installed.
 want() {
@@ -111,6 +117,11 @@ find_missing() {
     fi
     [ -z "$viewers" ] || want chromium "opens the viewers" chromium --version
     [ -z "$plot" ] || want gnuplot-nox "pictures of sweeps" command -v gnuplot
+    if [ -n "$slurm" ]; then
+        want slurm-wlm "a Slurm for tests" command -v slurmctld
+        want slurm-wlm-basic-plugins "its plugins" has_plugins
+        want munge "its keys" command -v munged
+    fi
     if [ -n "$lint" ]; then
         want clang-format "make lint" command -v clang-format
         want cppcheck "make lint" command -v cppcheck

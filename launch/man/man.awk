@@ -127,7 +127,7 @@ n > 1 && line[1] ~ /^[A-Z][^\t]*:$/ && line[2] ~ /^[ \t]/ {
     } else {
         match(title, /^[A-Za-z]+/)
         section(toupper(substr(title, 1, RLENGTH)))
-        if (title ~ /[ ,;]/) print roff(line[1])
+        if (title ~ /[ ,;]/) print (fresh ? "" : ".PP\n") roff(line[1])
     }
     fresh = 0
     body(line, 2, n)

@@ -205,6 +205,25 @@ for variable in SLURM_STEP_NUM_TASKS PMI_SIZE OMPI_COMM_WORLD_SIZE; do
     result "$good" "refused: ranks of another launcher, by $variable"
 done
 
+# alone WORDS STATUS PATTERN VARIABLE=VALUE...: the program, started in a script of a job of Slurm.
+alone() {
+    local words=$1 expected=$2 pattern=$3
+    shift 3
+    try env -u PMI_SIZE -u PMI_RANK -u PMI_FD "$@"
+    check "$expected" "$words" "$pattern"
+}
+tiny_alone=("$program" "${tiny[@]}" --implementations ddp --rounds 1 --output)
+alone "refused: no launcher in a job of two tasks" 1 '^ddpbench: this job of Slurm has 2 tasks \(SLURM_NTASKS\).*srun --mpi=pmi2' \
+    SLURM_NTASKS=2 "${tiny_alone[@]}" alone
+alone "or of two nodes" 1 '2 nodes \(SLURM_JOB_NUM_NODES\)' SLURM_NTASKS=1 SLURM_JOB_NUM_NODES=2 "${tiny_alone[@]}" alone
+alone "or in the shell that salloc starts on a node" 1 '2 tasks' SLURM_NTASKS=2 SLURM_STEP_ID=4294967290 "${tiny_alone[@]}" alone
+is "which leaves no results" "$(ls -d alone 2>/dev/null)" ""
+try env SLURM_NTASKS=2 "$program" --help
+is "its help is not refused" "$status $(head -c 6 printed)" "0 Usage:"
+alone "a step of one task is not refused" 0 '^Results: ' SLURM_NTASKS=2 SLURM_STEP_ID=0 "${tiny_alone[@]}" step
+alone "nor is a job of one" 0 '^Results: ' SLURM_NTASKS=1 SLURM_JOB_NUM_NODES=1 "${tiny_alone[@]}" one
+alone "nor mpirun -n 1" 0 '^Results: ' SLURM_NTASKS=2 HYDRA_LAUNCHER=fork HYDRA_RMK=user "${mpirun[@]}" -n 1 "${tiny_alone[@]}" mpirun
+
 # ---- forward only ----
 
 losses() { sed -n 's/.*"round": 0,.*"step": 0,.*\("loss": [^,]*\),.*/\1/p' "$1/rank_0_metrics.jsonl"; }

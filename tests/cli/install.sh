@@ -46,7 +46,7 @@ ln -s "$(command -v true)" staged/usr/bin/nsys
 try ddpbench-nsys --dry-run -n 2 -- ddpbench --profile
 is "a tool finds what starts ranks" "$status $(grep -c "$temporary/staged/usr/share/ddpbench/launch/run.sh -n 2" printed)" "0 1"
 rm staged/usr/bin/nsys
-for name in corpus ncu netlab nsys paper run sweep; do
+for name in corpus ncu netlab nsys paper run slurm sweep; do
     try "ddpbench-$name" --help
     is "ddpbench-$name calls itself and others by the names that they have there" \
         "$status $(sed -nE "1s/^Usage: (ddpbench-[a-z]+) .*/\1/p" printed) $(grep -cE 'launch/|build/' printed)" "0 ddpbench-$name 0"
@@ -59,7 +59,7 @@ else
     echo "skip - man finds its pages: there is no man"
 fi
 is "bash finds completion for each command" \
-    "$(cd staged/usr/share/bash-completion/completions && for name in *; do bash -c ". ./$name && complete -p $name"; done | wc -l)" 8
+    "$(cd staged/usr/share/bash-completion/completions && for name in *; do bash -c ". ./$name && complete -p $name"; done | wc -l)" 9
 
 try "$install" --uninstall /usr "$temporary/staged"
 is "uninstalled, nothing is left but what was there" "$status $(files)" "0 bin/ddpbench-mine"

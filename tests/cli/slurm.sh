@@ -1,0 +1,261 @@
+#!/usr/bin/env bash
+# slurm.sh - launch/slurm.sh with a real Slurm of six nodes on this machine: from configure to analyze, and what a failing
+# program, scancel, the time limit, a dead node and an absent controller do to the results.
+# shellcheck disable=SC2317 # functions that others call
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: tests/cli/slurm.sh [--help] BUILD_DIR
+As root, with Slurm installed (launch/setup.sh --slurm). Prints ok, not ok or skip for each check.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+skip() {
+    echo "skip - jobs of Slurm: $*"
+    exit 0
+}
+[ "$mpi" = mpich ] || skip "Debian's Slurm starts MPICH's ranks only"
+[ "$(id -u)" = 0 ] || skip "needs root"
+for tool in slurmctld slurmd munged; do
+    command -v $tool >/dev/null || skip "there is no $tool; launch/setup.sh --slurm installs it"
+done
+# There is one lab a machine, so tests of several checkouts take turns; the lock is on a directory, so that no file is left.
+exec 8</var
+flock -w 240 8 || skip "others test it too"
+unshare --uts true 2>/dev/null || skip "namespaces are not allowed here"
+
+slurm=$root/launch/slurm.sh
+lab=$root/tests/support/slurm_lab.sh
+export SLURM_LAB=/run/ddpb-slurm-test
+trap '"$lab" down 8<&-; clean_up' EXIT
+in_lab() { "$lab" run "$@"; }
+# jobs COMMAND DIR [WORD...]: slurm.sh in the lab.
+jobs() { try "$lab" run "$slurm" "$1" --output "$2" --program "$program" "${@:3}"; }
+
+limit=200 # of try: jobs wait for each other
+tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256 --rounds 2
+    --max-bytes 4K --step-factor 8 --iters 5 --warmup-iters 1)
+# Mostly asleep, so that it can be caught while it runs.
+slow=("${tiny[@]}" --implementations "none,ddp" --inject-delay "rank=0,ms=40,phase=backward_pass")
+
+run_of() { echo "$1"/"$2"/run_*; }
+number_of() { sed -n "s/ $2\$//p" "$1"/run_*/job_ids.txt; }
+noted() { sed -n "s/^$2=//p" "$1/job_metadata.txt" | tail -n 1; }
+done_of() { sed -nE 's/^\t"done":\t([0-9]+),$/\1/p' "$1/summary.json"; }
+# waits SECONDS COMMAND...: until it succeeds
+waits() {
+    local i
+    for ((i = 0; i < $1 * 5; i++)); do
+        ! "${@:2}" 2>/dev/null || return 0
+        sleep 0.2
+    done
+    return 1
+}
+measures() { [ "$(done_of "$(run_of "$1" "$2")/benchmark")" -ge 2 ]; }
+
+# ---- without Slurm ----
+try env PATH="$PATH" "$slurm"
+check 2 "a command is needed" 'which command\? configure, submit'
+try "$slurm" sumbit
+check 2 "an unknown one is refused" "unknown command 'sumbit'; known are"
+try "$slurm" status --nodes 2
+check 2 "as is another command's option" "unknown option '--nodes' of status"
+try "$slurm" status --output nowhere
+check 2 "status of nothing" 'there is no submission in .*nowhere'
+for bad in "--account a;b" "--account \$(id)" "--partition a|b" "--modules a;b" "--modules \`id\`" "--time 1h" "--gpus-per-node -1" \
+    "--tasks-per-node 0" "--mpi lam" "--constraint a\"b" "--exclusive maybe"; do
+    try "$slurm" configure --output bad "${bad%% *}" "${bad#* }"
+    check 2 "refused: $bad" "^slurm.sh: ${bad%% *} .*: expected "
+done
+
+# ---- configure ----
+succeeds "the lab is up" "$lab" up 6 8<&-
+where="results of us/here" # a blank is no reason to fail
+jobs configure "$where" --time 5 --modules demo/1.0 --cpus-per-task 1
+check 0 "configure" "configured: .*results of us/here/slurm.conf"
+is "takes what is given and what Slurm says" "$(grep -v '^#' "$where/slurm.conf" | paste -sd ' ')" \
+    "partition=main account= time=5 gpus_per_node=0 tasks_per_node=1 cpus_per_task=1 constraint= mpi=pmi2 modules=demo/1.0 exclusive=yes"
+jobs configure nowhere --partition gpu
+check 2 "a partition that there is not" "partition 'gpu': Slurm has none of that name; it has: main"
+jobs configure nowhere --gpus-per-node 2
+check 2 "more GPUs than nodes have" '--gpus-per-node 2: a node of partition main has 0'
+if command -v script >/dev/null; then
+    { printf '\n\n1h\n7\n\n\n\n\n\n\n\n' && sleep 2; } |
+        timeout 30 "$lab" run script -qec "'$slurm' configure --output asked --program '$program'" /dev/null >printed 2>said || true
+    is "on a terminal it asks, again where the answer makes no sense" "$(grep -c 'time \[60\]: ' printed) $(sed -n 's/^time=//p' asked/slurm.conf)" "2 7"
+fi
+# shellcheck disable=SC2016 # as it is
+for line in 'partition=main;id' 'account=$(touch here)' 'Partition=main' 'time' 'mpi=pmi2 '; do
+    mkdir -p broken && printf '%s\n' partition=main "$line" >broken/slurm.conf
+    jobs submit broken --nodes 1
+    check 2 "a configuration with $line" 'broken/slurm.conf, line 2: '
+done
+printf 'time=5\ntime=6\n' >broken/slurm.conf
+jobs submit broken --nodes 1
+check 2 "or with a key twice" 'line 2: time is there twice'
+
+# ---- submit ----
+jobs submit "$where" --nodes 1,7
+check 2 "more nodes than there are" '--nodes 7: partition main has 6 nodes'
+jobs submit "$where" --nodes 1,2,1
+check 2 "a number twice" "1 is there twice"
+jobs submit "$where" --nodes 1 -- --hlep 3
+check 2 "an option that ddpbench has not" "option '--hlep' after --"
+jobs submit "$where" --nodes 1 -- --output there
+check 2 "or that is set here" '--output is what .*slurm.sh sets itself'
+SLURM_JOB_ID=5 jobs submit "$where" --nodes 1
+check 2 "inside a job" 'this is inside job 5'
+jobs submit "$(printf 'a"b')" --nodes 1
+check 2 "a directory that sbatch cannot take" 'sbatch cannot take such names'
+is "nothing was submitted so far" "$(in_lab squeue -h | wc -l) $(find . -name job_ids.txt)" "0 "
+
+# Those that wait for time to pass run beside the others.
+cp "$where/slurm.conf" conf && sed -i 's/^modules=.*/modules=/' conf
+for name in limit signal; do
+    mkdir -p $name && cp conf $name/slurm.conf
+done
+sed -i 's/^time=.*/time=2/' limit/slurm.conf
+for name in limit signal; do
+    jobs submit $name --nodes 1 --no-analyze -- "${slow[@]}" --rounds 10000
+    is "submitted, to run into its limit ($name)" "$status $(cut -d ' ' -f 2 printed)" "0 1node"
+done
+for name in limit signal; do
+    waits 20 measures $name 1node || true
+done
+# The controller looks at limits twice a minute.
+in_lab scontrol update "jobid=$(number_of limit 1node)" EndTime=now+2
+in_lab scontrol update "jobid=$(number_of signal 1node)" EndTime=now+80
+
+# module: as the systems that have modules define it, in every shell
+module() { [ "$1" = load ] && export LOADEDMODULES=$2; }
+export -f module
+jobs submit "$where" --nodes 1,2,4 -- "${tiny[@]}" --implementations none,ddp_bucketed --bucket-size-mb 0.01,0.02
+check 0 "submit of 1, 2 and 4 nodes" 'submitted: .*results of us/here/run_'
+is "names its jobs" "$(cut -d ' ' -f 2 "$where"/run_*/job_ids.txt | paste -sd ' ')" "1node 2node 4node analyze"
+jobs status "$where"
+is "status while they wait or run" "$status $(grep -cE '^(1node|2node|4node|analyze) +[0-9]+ +(PENDING|RUNNING|COMPLETING|COMPLETED)' printed)" "3 4"
+jobs wait "$where"
+check 0 "wait" 'slurm.sh: [0-3] of 4 done, .*(running|pending)'
+is "and how they ended" "$(grep -cE '^[124]node +[0-9]+ +COMPLETED' printed)" 3
+for n in 1 2 4; do
+    run=$(run_of "$where" ${n}node)
+    is "$n nodes: all parts are complete" "$(noted "$run" exit_status) $(noted "$run" nodes) $(noted "$run" modules) \
+$(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)":\t([0-9]+),$/\2/p' "$run"/{benchmark,profile/*,allreduce}/summary.json | paste -sd ' ')" \
+        "0 $n demo/1.0 $n 2 2 2 2 8 8"
+    is "$n nodes: with a rank each" "$(find "$run/benchmark" -name 'rank_*_metrics.jsonl' | wc -l)" "$n"
+    fastest=$(sed -nE 's/^\t"fastest":\t"(.*)",$/\1/p' "$run/benchmark/summary.json")
+    is "$n nodes: the profile is of the fastest, $fastest" \
+        "$(sed -nE 's/^\t\t"(profile-implementation|bucket-size-mb)":\t"(.*)",$/\2/p' "$run"/profile/*/run.json | sort | paste -sd ' ')" \
+        "${fastest#*:} ${fastest%:*}"
+    # shellcheck disable=SC2016 # as it is in the script
+    is "$n nodes: the script that ran is kept" "$(grep -cF -e "#SBATCH \"--nodes=$n\"" -e 'part benchmark "${srun[@]}"' "$run/job.sbatch")" 2
+    is "$n nodes: what Slurm knows, by the file of jobcomp" "$(head -n 1 "$run/sacct_summary.txt") $(grep -c "^$(number_of "$where" ${n}node)|.*|COMPLETED|" \
+        "$run/sacct_summary.txt")" "source=jobcomp 1"
+    is "$n nodes: what the CPUs did, by part and host" "$(cut -d, -f1,2 "$run/cpu_monitor.csv" | grep -v ^part, | sort -u | grep -cE '^(benchmark|profile|allreduce),n[1-6]$')" \
+        "$(grep -lE '^[0-9]' "$run"/{benchmark,profile/*,allreduce}/cpu_monitor*.csv | wc -l)"
+    succeeds "$n nodes: the figures of the benchmark" cmp "$run/metrics.csv" "$run/benchmark/metrics.csv"
+    succeeds "$n nodes: the analysis is JSON" valid "$run/profiling_analysis.json"
+    is "$n nodes: and a text" "$(grep -cE '^==== (benchmark|allreduce|profile)$' "$run/profiling_report.txt")" 3
+done
+succeeds "the report of all" grep -q 4node "$where"/run_*/BOTTLENECK_ANALYSIS.md
+is "and a picture of each" "$(find "$where" -name profiling_analysis.svg | wc -l)" 3
+
+# ---- what goes wrong ----
+mkdir -p failing && cp conf failing/slurm.conf
+jobs submit failing --nodes 1 --no-analyze -- "${tiny[@]}" --num-heads 5
+jobs wait failing
+check 4 "wait, where the program fails" 'running|pending'
+is "its status is the job's, and nothing came after it" "$(grep -cE '^1node .* FAILED .*exit code 2:0' printed) $(noted "$(run_of failing 1node)" exit_status) \
+$(find "$(run_of failing 1node)" -name allreduce | wc -l)" "1 2 0"
+cp "$where/slurm.conf" failing/slurm.conf
+unset -f module
+sleep 1 # a submission has the name of its second
+jobs submit failing --nodes 1 --no-analyze -- "${tiny[@]}"
+jobs wait failing
+is "modules where there are none" "$status $(grep -c "FAILED .*modules are configured (demo/1.0), but n[1-6] has no command 'module'" printed)" "4 1"
+
+# A made-up nsys: the report that it would write, and then the program.
+mkdir tools && cat >tools/nsys <<'END'
+#!/bin/sh
+for word; do
+    shift
+    case $word in
+    --output=*) echo >"$(echo "${word#*=}" | sed "s/%q{SLURM_PROCID}/$SLURM_PROCID/").nsys-rep" ;;
+    /*) exec "$word" "$@" ;;
+    esac
+done
+END
+chmod +x tools/nsys
+mkdir -p traced && cp conf traced/slurm.conf
+PATH=$PWD/tools:$PATH jobs submit traced --nodes 1 --cpu --nsys --no-analyze -- "${tiny[@]:2}" --grad-dtype bf16 --implementations ddp_individual_v2
+jobs wait traced
+run=$(run_of traced cpu_1node)
+is "--cpu and --nsys: reports beside the results, with what the strategy needs" "$status $(cd "$run/nsys" && echo *.nsys-rep) \
+$(noted "$run" best) $(grep -c -- '--device cpu' traced/run_*/cpu_1node.sbatch)" "0 rank_0.nsys-rep --profile-implementation ddp_individual_v2 --grad-dtype bf16 3"
+
+mkdir -p ended && cp conf ended/slurm.conf
+jobs submit ended --nodes 2 -- "${slow[@]}" --rounds 10000
+waits 20 measures ended 2node || true
+jobs cancel ended
+check 0 "cancel" 'cancelled: [0-9]+ [0-9]+; what they measured is kept'
+jobs wait ended
+is "a cancelled job and its analysis" "$status $(grep -cE '^(2node|analyze) .* CANCELLED' printed)" "4 2"
+run=$(run_of ended 2node)
+succeeds "its finished rounds are kept" [ "$(done_of "$run/benchmark")" -ge 2 ]
+is "it noted why it ended, and how" "$(noted "$run" signal) $(noted "$run" exit_status) $(grep -c ^end= "$run/job_metadata.txt")" "TERM 143 1"
+succeeds "what it measured is whole lines" valid "$run"/benchmark/{summary.json,rank_0_metrics.jsonl}
+jobs cancel ended
+check 0 "cancelled again" 'none of its jobs waits or runs'
+
+# A node dies during the profile: the benchmark is complete, and is not run again.
+mkdir -p dying && cp conf dying/slurm.conf
+jobs submit dying --nodes 2 --requeue --no-analyze -- "${slow[@]}"
+profiles() { compgen -G 'dying/2node/run_*/profile/*/run.json'; }
+waits 20 profiles >/dev/null || true
+run=$(run_of dying 2node) number=$(number_of dying 2node)
+victim=$(noted "$run" node_list | cut -d, -f2)
+before=$(stat -c %Y.%i "$run/benchmark/summary.json")
+"$lab" kill-node "${victim#n}" 8<&-
+jobs status dying
+cat printed >said # what is shown if this fails
+is "a node dies: it is named, and the job waits again" "$status $(grep -cE "^2node .*node $victim failed" printed)" "3 1"
+in_lab scontrol update "jobid=$number" StartTime=now
+jobs wait dying
+is "it ends well on other nodes" "$status $(grep -cE "^2node .* COMPLETED .*node $victim failed" printed) $(noted "$run" restart)" "0 1 1"
+is "the benchmark was not run again" "$(stat -c %Y.%i "$run/benchmark/summary.json") $(grep -c ^benchmark_start= "$run/job_metadata.txt")" "$before 1"
+is "what there was of the profile is kept" "$(find "$run/profile.interrupted-1" -name run.json | wc -l) $(noted "$run" profile_status) $(noted "$run" allreduce_status)" "1 0 0"
+"$lab" start-node "${victim#n}" 8<&-
+
+# The limits have been reached by now, or soon will be.
+jobs wait limit
+is "the time limit" "$status $(grep -c '^1node .* TIMEOUT' printed)" "4 1"
+jobs wait signal
+is "--signal a minute before it" "$status $(grep -cE '^1node .* FAILED .*exit code (143|1):0' printed) $(noted "$(run_of signal 1node)" signal)" "4 1 TERM"
+for name in limit signal; do
+    run=$(run_of $name 1node)
+    succeeds "what was measured until then is kept ($name)" [ "$(done_of "$run/benchmark")" -ge 2 ]
+    is "and its end noted ($name)" "$(grep -c ^end= "$run/job_metadata.txt")" 1
+done
+
+# ---- no controller ----
+"$lab" stop-controller 8<&-
+jobs collect "$where"
+check 0 "collect without a controller" 'collected: '
+jobs status "$where"
+check 1 "status says that there is none" '^slurm.sh: Slurm says: .*(connect|contact)'
+
+# ---- the lab ----
+succeeds "down" "$lab" down 8<&-
+ours() { grep -ls '/run/ddpb-slurm-tes[t]' /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo || true; }
+is "leaves nothing" "$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
+"$lab" up 3 8<&- >/dev/null 2>&1 &
+sleep 0.15
+kill -KILL $! 2>/dev/null || true
+wait $! 2>/dev/null || true
+succeeds "down after a killed up" "$lab" down 8<&-
+is "leaves nothing either" "$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
+exit "$failed"

@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# slurm_lab.sh - a real Slurm for the tests: a controller and some nodes on this machine, with a configuration, a key and a
+# state of its own, all in one directory. What the system has of Slurm and munge is not touched.
+#
+# A node is a slurmd in a UTS namespace, so that it has a host name, and in a mount namespace, so that the names of all
+# nodes resolve in it. The namespace is kept by a bind mount and tells what belongs to the node: that is what ends with it.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: tests/support/slurm_lab.sh COMMAND, as root
+  up N [LINE...]      a controller and the nodes n1 to nN of 2 CPUs; LINEs are added to slurm.conf
+  run COMMAND...      runs it as a user of that Slurm
+  kill-node K         ends all that runs on node K at once, as if its machine had died, and waits until Slurm knows
+  start-node K        starts it again
+  stop-controller, start-controller
+  down                ends everything, also what a killed command left, and removes the directory
+The directory is that of SLURM_LAB (default /run/ddpb-slurm).
+END
+}
+
+say() { echo "slurm_lab.sh: $*" >&2; }
+die() {
+    say "$@"
+    exit 1
+}
+
+lab=$(realpath -m "${SLURM_LAB:-/run/ddpb-slurm}")
+port=${SLURM_LAB_PORT:-17817} # the controller's; node K has port + K
+export SLURM_CONF=$lab/slurm.conf
+
+# ---- processes ----
+# Daemons carry the directory in their environment: a number in a file of old may be another process by now.
+launch() { env "DDPB_SLURM_LAB=$lab" "$@" </dev/null >>"$lab/launch.log" 2>&1 9<&-; }
+
+# running NAME: prints the process of a daemon, if it runs.
+running() {
+    local pid
+    { read -r pid <"$lab/$1.pid"; } 2>/dev/null && tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | grep -qxF "DDPB_SLURM_LAB=$lab" &&
+        echo "$pid"
+}
+
+# wait_until TENTHS COMMAND...: whether it succeeds within that time.
+wait_until() {
+    local left=$1
+    shift
+    until "$@"; do
+        [ "$left" -gt 0 ] || return 1
+        left=$((left - 1))
+        sleep 0.1
+    done
+}
+
+stopped() { ! running "$1" >/dev/null; }
+
+stop() {
+    local pid
+    pid=$(running "$1") || return 0
+    kill "$pid" 2>/dev/null || true
+    wait_until 50 stopped "$1" || kill -KILL "$pid" 2>/dev/null || true
+}
+
+# end_node FILE: all that is in the namespace which FILE keeps, again until nothing is.
+end_node() {
+    local id process found=1
+    id=$(stat -L -c %i "$1" 2>/dev/null) || return 0
+    while [ -n "$found" ]; do
+        found=''
+        for process in /proc/[0-9]*; do
+            [ "$(readlink "$process/ns/uts" 2>/dev/null)" = "uts:[$id]" ] || continue
+            # one that has ended and waits for its parent stays what it is
+            [[ $(sed 's/.*) //' "$process/stat" 2>/dev/null) == Z* ]] || found=1
+            kill -KILL "${process#/proc/}" 2>/dev/null || true
+        done
+    done
+}
+
+# ---- parts ----
+configuration() { # N LINE...
+    local k n=$1
+    shift
+    cat <<END
+ClusterName=ddpb
+SlurmctldHost=$(hostname)(127.0.0.1)
+SlurmctldPort=$port
+SlurmctldPidFile=$lab/slurmctld.pid
+SlurmctldLogFile=$lab/slurmctld.log
+StateSaveLocation=$lab/state
+SlurmUser=root
+SlurmdUser=root
+SlurmdPidFile=$lab/%n.pid
+SlurmdLogFile=$lab/%n.log
+SlurmdSpoolDir=$lab/spool.%n
+SlurmdParameters=config_overrides
+AuthInfo=socket=$lab/munged.socket
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/filetxt
+JobCompLoc=$lab/jobcomp.log
+MpiDefault=none
+ReturnToService=2
+SlurmdTimeout=10
+KillWait=5
+InactiveLimit=0
+END
+    for ((k = 1; k <= n; k++)); do
+        echo "NodeName=n$k NodeHostname=$(hostname) NodeAddr=127.0.0.1 Port=$((port + k)) CPUs=2 RealMemory=1000"
+    done
+    echo "PartitionName=main Nodes=n[1-$n] Default=YES State=UP"
+    [ $# = 0 ] || printf '%s\n' "$@"
+}
+
+start_controller() { launch slurmctld -f "$lab/slurm.conf" || die "slurmctld does not start: $(tail -n 2 "$lab/launch.log")"; }
+
+start_node() { # K
+    local private=()
+    [ -e "$lab/uts.n$1" ] || die "there is no node $1"
+    unshare --mount true 2>/dev/null || private=(--propagation unchanged) # in a chroot / is no mount
+    # shellcheck disable=SC2016 # meant for the shell there
+    launch nsenter "--uts=$lab/uts.n$1" unshare --mount "${private[@]}" sh -euc \
+        'hostname "$1" && mount --bind "$2/hosts" /etc/hosts && exec slurmd -N "$1" -f "$2/slurm.conf"' node "n$1" "$lab" ||
+        die "the slurmd of node $1 does not start: $(tail -n 2 "$lab/launch.log")"
+}
+
+all_idle() { [ "$(timeout 2 sinfo -h -N -o %T 2>/dev/null | sort | uniq -c | tr -s ' ')" = " $1 idle" ]; }
+
+up() {
+    local k n=${1:-}
+    [[ $n =~ ^[1-9]$ ]] || { usage >&2; exit 2; }
+    shift
+    ! [ -e "$lab" ] || die "$lab is there: one is up, or was killed; down ends it"
+    trap remove EXIT
+    mkdir -m 755 "$lab" # munged wants its socket to be reachable
+    mkdir "$lab/state"
+    cp /etc/hosts "$lab/hosts"
+    for ((k = 1; k <= n; k++)); do
+        echo "127.0.0.1 n$k" >>"$lab/hosts"
+        mkdir "$lab/spool.n$k"
+        : >"$lab/uts.n$k"
+        unshare "--uts=$lab/uts.n$k" true
+    done
+    configuration "$n" "$@" >"$lab/slurm.conf"
+    # slurmd wants a kind of control groups, and this one is not looked for; nothing here uses them
+    printf '%s\n' CgroupPlugin=cgroup/v1 CgroupAutomount=no >"$lab/cgroup.conf"
+    (umask 077 && head -c 512 /dev/urandom >"$lab/munge.key")
+    launch munged "--key-file=$lab/munge.key" "--socket=$lab/munged.socket" "--pid-file=$lab/munged.pid" \
+        "--log-file=$lab/munged.log" "--seed-file=$lab/munged.seed" || die "munged does not start: $(tail -n 2 "$lab/launch.log")"
+    start_controller
+    for ((k = 1; k <= n; k++)); do
+        start_node "$k"
+    done
+    wait_until 100 all_idle "$n" || die "the nodes are not ready after 10 s: $(timeout 2 sinfo -h -N -o '%N %T %E' 2>&1)"
+    trap - EXIT
+}
+
+# What was killed in between is there in part.
+remove() {
+    local file
+    [ -e "$lab" ] || return 0
+    stop slurmctld
+    for file in "$lab"/uts.*; do
+        [ -e "$file" ] || continue
+        end_node "$file"
+        umount "$file" 2>/dev/null || true
+    done
+    stop munged
+    rm -rf "$lab"
+}
+
+kill_node() { # K
+    [ -e "$lab/uts.n$1" ] || die "there is no node $1"
+    end_node "$lab/uts.n$1"
+    # by itself Slurm takes half a minute
+    timeout 10 scontrol update "nodename=n$1" state=down reason="machine died" || true
+}
+
+command=${1:-}
+[ $# = 0 ] || shift
+case $command in
+--help) usage; exit 0 ;;
+up | run | kill-node | start-node | stop-controller | start-controller | down) ;;
+*) usage >&2; exit 2 ;;
+esac
+[ "$(id -u)" = 0 ] || die "needs root"
+for tool in munged slurmctld slurmd sinfo unshare nsenter flock; do
+    command -v $tool >/dev/null || die "'$tool' is missing: launch/setup.sh --slurm"
+done
+[ "$command" = up ] || [ "$command" = down ] || [ -e "$lab/slurm.conf" ] || die "not up"
+case $command in
+up | down)
+    exec 9<"$(dirname "$lab")"
+    flock -w 60 9 || die "another command is at it"
+    ;;
+esac
+case $command in
+up) up "$@" ;;
+run) exec "$@" ;;
+kill-node) kill_node "${1:?which node}" ;;
+start-node) start_node "${1:?which node}" ;;
+stop-controller) stop slurmctld ;;
+start-controller) start_controller ;;
+down) remove ;;
+esac
