@@ -222,6 +222,15 @@ static void print_names(FILE *out, const struct metrics_table *t)
     putc('\n', out);
 }
 
+/* Writes what has been printed, and begins anew in the same memory. Returns 0; or -1 with errno. */
+static int write_piece(struct new_file *file, FILE *out, char **text)
+{
+    off_t length = ftello(out);
+    fflush(out); /* sets *text */
+    rewind(out);
+    return new_file_write(file, *text, (size_t)length);
+}
+
 /* Goes through the lines; with a file, writes those that are whole. Returns 0; or -1 with errno: of reading, if
  * ferror(in) says so. */
 static int pass(struct metrics_table *t, FILE *in, struct new_file *file)
@@ -237,25 +246,18 @@ static int pass(struct metrics_table *t, FILE *in, struct new_file *file)
         if (!take_line(t, line, (size_t)n) || !out)
             continue;
         print_row(out, t);
-        if (ftello(out) < PIECE)
-            continue;
-        text_end(out);
-        status = new_file_write(file, text, length);
-        free(text);
-        out = text_begin(&text, &length);
+        if (ftello(out) >= PIECE)
+            status = write_piece(file, out, &text);
     }
+    if (!status && (ferror(in) || (out && write_piece(file, out, &text))))
+        status = -1;
     int why = errno;
-    if (out) {
+    if (out)
         text_end(out);
-        if (!status && !ferror(in)) {
-            status = new_file_write(file, text, length);
-            why = errno;
-        }
-        free(text);
-    }
+    free(text);
     free(line);
     errno = why;
-    return status || ferror(in) ? -1 : 0;
+    return status;
 }
 
 static int write_table(struct metrics_table *t, FILE *in, const char *from, const char *directory)

@@ -226,8 +226,12 @@ START_TEST(many_lines_take_little_memory)
     size_t room = 0;
     file = fopen(in_directory("metrics.csv"), "r");
     ck_assert_ptr_nonnull(file);
-    while (getline(&line, &room, file) > 0)
+    while (getline(&line, &room, file) > 0) {
+        char begin[32];
+        snprintf(begin, sizeof begin, "ddp,%d,", rows - 1);
+        ck_assert_msg(!rows || !strncmp(line, begin, strlen(begin)), "row %d: %s", rows, line);
         rows++;
+    }
     fclose(file);
     free(line);
     ck_assert_int_eq(rows, 1 + LINES);
