@@ -15,7 +15,7 @@ Usage: tests/support/slurm_lab.sh COMMAND, as root
   start-node K        starts it again
   stop-controller, start-controller
   down                ends everything, also what a killed command left, and removes the directory
-The directory is that of SLURM_LAB (default /run/ddpb-slurm).
+The directory is that of SLURM_LAB (default /run/slurm-lab-ddpbench).
 END
 }
 
@@ -25,7 +25,7 @@ die() {
     exit 1
 }
 
-lab=$(realpath -m "${SLURM_LAB:-/run/ddpb-slurm}")
+lab=$(realpath -m "${SLURM_LAB:-/run/slurm-lab-ddpbench}")
 port=${SLURM_LAB_PORT:-17817} # the controller's; node K has port + K
 export SLURM_CONF=$lab/slurm.conf
 
