@@ -54,6 +54,20 @@ static void read_phases(struct report_run *run)
     }
 }
 
+static void read_lines(struct report_run *run)
+{
+    const cJSON *row, *rows = cJSON_GetObjectItemCaseSensitive(table_of(run->summary, "link"), "rows");
+    run->line = allocate((size_t)cJSON_GetArraySize(rows) + 1, sizeof *run->line);
+    cJSON_ArrayForEach(row, rows)
+    {
+        struct fitted_line *line = &run->line[run->lines++];
+        *line = (struct fitted_line){"", json_number(row, "from_bytes"), json_number(row, "to_bytes"),
+                                     json_number(row, "latency"), json_number(row, "bandwidth")};
+        snprintf(line->of, sizeof line->of, "%.30s %.30s %.30s", json_string(row, "dtype"), json_string(row, "op"),
+                 json_string(row, "placement"));
+    }
+}
+
 /* The options that choose the subject, and the implementations with buckets. */
 static void read_implementations(struct report_run *run)
 {
@@ -97,6 +111,7 @@ static void take_facts(struct report_run *run)
         subject = json_string(run->summary, !strcmp(run->mode, "tune") ? "best" : "fastest");
     snprintf(run->subject, sizeof run->subject, "%s", subject);
     read_implementations(run);
+    read_lines(run);
     read_phases(run);
     run->findings = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(run->summary, "findings"), 1);
 }
@@ -208,6 +223,7 @@ void runs_destroy(struct report_runs *runs)
         cJSON_Delete(run->summary);
         cJSON_Delete(run->findings);
         free(run->sized);
+        free(run->line);
         figures_destroy(&run->figures);
     }
     free(runs->item);

@@ -14,6 +14,13 @@ struct sized {
     double mb; /* MiB */
 };
 
+/* Of a measurement of collectives, the line that was fitted to a range of sizes: seconds = latency + bus bytes /
+ * bandwidth. */
+struct fitted_line {
+    char of[96]; /* data type, operation and placement, which end the name of the collective */
+    double from_bytes, to_bytes, latency, bandwidth; /* from and to: bus bytes */
+};
+
 struct report_run {
     char label[80];             /* what the reader calls it: of several runs, if they were given as one */
     char directory[FILES_PATH]; /* where its results are */
@@ -29,6 +36,8 @@ struct report_run {
     double phase_s[5];   /* of a profile: the means of PARTS of a step, and the whole; NAN elsewhere */
     struct sized *sized; /* [sizes], owned: of a comparison */
     size_t sizes;
+    struct fitted_line *line; /* [lines], owned: of an allreduce */
+    size_t lines;
     cJSON *findings;      /* of a profile, as in its summary.json; NULL elsewhere. Owned */
     cJSON *run, *summary; /* owned; NULL where there are several runs */
     struct figure_list figures;

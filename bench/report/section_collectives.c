@@ -1,0 +1,163 @@
+/* section_collectives.c - collectives by their size. */
+#include "report/sections.h"
+
+#include "base/text.h"
+#include "chart/chart.h"
+#include "kernels/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SERIES = 6 }; /* lines that a reader can follow */
+
+struct collective_row {
+    const struct report_run *run;
+    const char *label, *subject;
+    size_t ranks;
+    double bytes, time, interval[2], algbw, busbw, share;
+};
+
+#define FIELD(field) offsetof(struct collective_row, field)
+/* clang-format off */
+static const struct column collective_columns[] = {
+    {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
+    {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
+    {"collective", "collective", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
+    {"bytes", "bytes", COLUMN_REAL, FIELD(bytes), "B", 1, 12, 0},
+    {"time", "time\nus", COLUMN_REAL, FIELD(time), "s", 1e6, 10, 2},
+    {"time_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e6, -20, 2},
+    {"algbw", "algbw\nGB/s", COLUMN_REAL, FIELD(algbw), "B/s", 1e-9, 8, 3},
+    {"busbw", "busbw\nGB/s", COLUMN_REAL, FIELD(busbw), "B/s", 1e-9, 8, 3},
+    {"nominal_share", "of nominal\n%", COLUMN_REAL, FIELD(share), "1", 100, 10, 1},
+};
+/* clang-format on */
+#undef FIELD
+
+static double value_of(const struct report_run *run, const struct figure *like, const char *name)
+{
+    const struct figure *f = figures_find(&run->figures, like->subject, name, like->bytes);
+    return f ? f->value : NAN;
+}
+
+/* Those of one run and collective together, by size. */
+static int by_collective(const void *a, const void *b)
+{
+    const struct collective_row *x = a, *y = b;
+    int by_subject = strcmp(x->subject, y->subject);
+    return x->run != y->run ? (x->run > y->run) - (x->run < y->run)
+           : by_subject     ? by_subject
+                            : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* The time of a size by the line that was fitted to it; NAN where there is none. */
+static double fitted_time(const struct collective_row *row)
+{
+    double bus = row->bytes * row->busbw / row->algbw;
+    for (const struct fitted_line *line = row->run->line; line < row->run->line + row->run->lines; line++) {
+        const char *of = strstr(row->subject, line->of);
+        if (of && !of[strlen(line->of)] && bus >= 0.999 * line->from_bytes && bus <= 1.001 * line->to_bytes)
+            return fmax(0, line->latency) + bus / line->bandwidth;
+    }
+    return NAN;
+}
+
+/* A point of time in us, or of `bandwidth` in GB/s; of the fitted line, or as measured. */
+static struct chart_point point_of(const struct collective_row *row, int bandwidth, int fitted)
+{
+    double time = fitted ? fitted_time(row) : row->time, low = fitted ? NAN : row->interval[0];
+    double high = fitted ? NAN : row->interval[1], bus = row->bytes * row->busbw / row->algbw;
+    struct chart_point of_time = {row->bytes, 1e6 * time, 1e6 * low, 1e6 * high, CHART_PLAIN, NULL};
+    struct chart_point of_bandwidth = {row->bytes,       1e-9 * bus / time, 1e-9 * bus / high,
+                                       1e-9 * bus / low, CHART_PLAIN,       NULL};
+    return bandwidth ? of_bandwidth : of_time;
+}
+
+/* The largest busbw, or the shortest time, in words. */
+static void name_collectives(char title[200], const struct collective_row *row, size_t n, int bandwidth)
+{
+    const struct collective_row *best = row;
+    char value[CELL], size[CELL];
+    for (const struct collective_row *r = row; r < row + n; r++)
+        if (bandwidth ? r->busbw > best->busbw : r->time < best->time)
+            best = r;
+    text_bytes(size, best->bytes);
+    if (bandwidth)
+        snprintf(title, 200, "Bus bandwidth reaches %s at %s", text_value_like(value, best->busbw, "B/s", best->busbw),
+                 size);
+    else
+        snprintf(title, 200, "The shortest call takes %s, at %s", text_value_like(value, best->time, "s", best->time),
+                 size);
+}
+
+/* Draws time, or with `bandwidth` busbw, of each collective of each run, with the fitted lines. */
+static void draw_collectives(cJSON *document, const struct collective_row *row, size_t n, int bandwidth)
+{
+    struct chart_point *measured = allocate(n + 1, sizeof *measured), *fitted = allocate(n + 1, sizeof *fitted);
+    struct chart_series series[2 * SERIES];
+    char name[SERIES][200], title[200];
+    size_t lines = 0;
+    for (size_t first = 0, end; first < n && lines < SERIES; first = end, lines++) {
+        for (end = first; end < n && row[end].run == row[first].run && !strcmp(row[end].subject, row[first].subject);
+             end++) {
+            measured[end] = point_of(&row[end], bandwidth, 0);
+            fitted[end] = point_of(&row[end], bandwidth, 1);
+        }
+        const char *placement = strrchr(row[first].subject, ' ');
+        snprintf(name[lines], sizeof name[lines], "%.60s, %.60s", row[first].label,
+                 placement ? placement + 1 : row[first].subject);
+        series[2 * lines] = (struct chart_series){name[lines], &measured[first], end - first, (int)lines, CHART_POINTS};
+        series[2 * lines + 1] =
+            (struct chart_series){NULL, &fitted[first], end - first, (int)lines, CHART_LINE | CHART_DASHED};
+    }
+    name_collectives(title, row, n, bandwidth);
+    document_add_picture(
+        document, bandwidth ? "collectives-bandwidth" : "collectives-time", title,
+        chart_xy(&(struct chart_words){title,
+                                       bandwidth ? "busbw as nccl-tests define it, with 95 % intervals"
+                                                 : "Medians with 95 % intervals",
+                                       "Dashed: latency + bus bytes / bandwidth, as the run fitted it."},
+                 &(struct chart_xy){.x = {.title = "bytes", .scale = CHART_LOG2, .is_bytes = 1},
+                                    .y = {.title = bandwidth ? "busbw, GB/s" : "time, us",
+                                          .scale = bandwidth ? CHART_LINEAR : CHART_LOG10},
+                                    .series = series,
+                                    .n_series = 2 * lines}));
+    free(measured);
+    free(fitted);
+}
+
+void section_add_collectives(cJSON *document, const struct report_runs *runs)
+{
+    size_t room = 0, n = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        room += strcmp(run->mode, "allreduce") != 0 ? 0 : run->figures.n;
+    struct collective_row *row = allocate(room + 1, sizeof *row);
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
+            if (!strcmp(run->mode, "allreduce") && !strcmp(f->name, "time"))
+                row[n++] = (struct collective_row){run,
+                                                   run->label,
+                                                   f->subject,
+                                                   run->ranks,
+                                                   f->bytes,
+                                                   f->value,
+                                                   {f->low, f->high},
+                                                   value_of(run, f, "algbw"),
+                                                   value_of(run, f, "busbw"),
+                                                   value_of(run, f, "nominal_share")};
+    if (n) {
+        qsort(row, n, sizeof *row, by_collective);
+        document_add_heading(document, 2, "Collectives");
+        draw_collectives(document, row, n, 0);
+        draw_collectives(document, row, n, 1);
+        document_add_table(document, &(struct table){.key = "collectives_of_runs",
+                                                     .column = collective_columns,
+                                                     .columns = sizeof collective_columns / sizeof *collective_columns,
+                                                     .row = row,
+                                                     .rows = n,
+                                                     .row_bytes = sizeof *row,
+                                                     .shown = 60});
+    }
+    free(row);
+}
