@@ -150,15 +150,15 @@ function buckets(    i, s, slowest, key) {
     experiment = "buckets"
     title("2. Step time against bucket size (figures 7 and 8)", "buckets")
     if (!("buckets" in on)) { absent("buckets"); return }
-    printf "   %-20s %9s  %-22s %4s   %-24s %8s  %s\n", "", "ms a step", "95 % interval", "n", "step / the shortest", "sync", \
+    printf "   %-17s %9s  %-18s %4s   %-20s %8s  %s\n", "", "ms a step", "95 % interval", "n", "step / the shortest", "sync", \
         "95 % interval"
     for (i = 1; i <= subjects["buckets"]; i++) {
         s = subject["buckets", i]
         key = figure("buckets", s, "step")
-        printf "   %-20s %9s  %-22s %4s   ", s, shown(value[key], 1e3, 2), range(key, 1e3, 2), n[key]
+        printf "   %-17s %9s  %-18s %4s   ", s, shown(value[key], 1e3, 2), range(key, 1e3, 2), n[key]
         key = figure("buckets", s, "step_to_shortest")
         if (value[key] + 0 > value[slowest] + 0) slowest = key
-        printf "%-5s %-18s ", shown(value[key], 1, 2), range(key, 1, 2)
+        printf "%-5s %-14s ", shown(value[key], 1, 2), range(key, 1, 2)
         key = figure("buckets", s, "sync_cost")
         printf "%8s  %s\n", shown(value[key], 1e3, 2), range(key, 1e3, 2)
     }
@@ -171,18 +171,18 @@ function scaling(    list, m, i, run, base, first, by, key, control) {
     experiment = "scaling"
     title("3. Scaling over ranks (figure 9), " batch " sequence" (batch == 1 ? "" : "s") " a rank", "")
     m = split(ranks, list, ",")
-    printf "   %5s %9s  %-22s %9s  %-22s %4s  %-8s  %-11s  %-11s\n", "ranks", "ms a step", "95 % interval", "tokens/s", "95 % interval",
+    printf "   %5s %9s  %-18s %9s  %-18s %4s  %-8s  %-11s  %-11s\n", "ranks", "ms a step", "95 % interval", "tokens/s", "95 % interval",
         "n", "speed-up", "of linear,%", "without any"
     for (i = 1; i <= m; i++) {
         run = "ranks=" list[i]
         if (!(run in on)) { absent(run); continue }
         key = figure(run, "ddp_bucketed", "step")
-        printf "   %5s %9s  %-22s ", list[i], shown(value[key], 1e3, 2), range(key, 1e3, 2)
+        printf "   %5s %9s  %-18s ", list[i], shown(value[key], 1e3, 2), range(key, 1e3, 2)
         figure(run, "ddp_bucketed", "sync_cost")
         key = figure(run, "ddp_bucketed", "tokens_per_second")
         control = figure(run, "none", "tokens_per_second")
         if (base == "") { base = key; first = control; by = list[i] }
-        printf "%9s  %-22s %4s  %8s  %11s  %11s\n", shown(value[key], 1, 0), range(key, 1, 0), n[key],
+        printf "%9s  %-18s %4s  %8s  %11s  %11s\n", shown(value[key], 1, 0), range(key, 1, 0), n[key],
             shown(ratio("speed_up", key, base, 1, "tokens_per_second / that of " by " rank" (by == 1 ? "" : "s")), 1, 2),
             shown(ratio("efficiency", key, base, list[i] / by, "tokens_per_second / that of " by " / (" list[i] " / " by ")"), 100, 1),
             shown(ratio("efficiency", control, first, list[i] / by, "the same of none"), 100, 1)
@@ -198,7 +198,7 @@ function skipping(    list, m, i, run, base, by, step, key, sync, none) {
     experiment = "skipping"
     title("4. Reducing gradients every n micro-batches only (figure 10)", "every=" (every + 0))
     m = split(every, list, ",")
-    printf "   %4s %12s %9s  %-22s %4s  %-8s  %9s  %-20s %s\n", "n", "step / n, ms", "tokens/s", "95 % interval", "n", "speed-up", \
+    printf "   %4s %12s %9s  %-18s %4s  %-8s  %9s  %-18s %s\n", "n", "step / n, ms", "tokens/s", "95 % interval", "n", "speed-up", \
         "sync, ms", "95 % interval", "% of none"
     for (i = 1; i <= m; i++) {
         run = "every=" list[i]
@@ -208,7 +208,7 @@ function skipping(    list, m, i, run, base, by, step, key, sync, none) {
         key = figure(run, "ddp_bucketed", "tokens_per_second")
         sync = figure(run, "ddp_bucketed", "sync_cost")
         if (base == "") { base = key; by = list[i] }
-        printf "   %4s %12s %9s  %-22s %4s  %8s  %9s  %-20s %9s\n", list[i], shown(value[step] / list[i], 1e3, 2),
+        printf "   %4s %12s %9s  %-18s %4s  %8s  %9s  %-18s %9s\n", list[i], shown(value[step] / list[i], 1e3, 2),
             shown(value[key], 1, 0), range(key, 1, 0), n[key], shown(ratio("speed_up", key, base, 1, \
                 "tokens_per_second / that of n = " by), 1, 2),
             shown(value[sync], 1e3, 2), range(sync, 1e3, 2), shown(ratio("sync_of_none", sync, none, 1, "sync_cost / step of none"), 100, 1)
