@@ -1,8 +1,8 @@
 /* markup.c - whether a text is well-formed XML, and whether what a picture shows lies in it and can be read. */
 #include "tests/support/markup.h"
 
-#include "chart/svg.h"
 #include "base/text.h"
+#include "chart/svg.h"
 
 #include <ctype.h>
 #include <math.h>
