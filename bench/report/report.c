@@ -65,7 +65,7 @@ static size_t label_length(const char *word)
     size_t n = 0;
     while (isalnum((unsigned char)word[n]) || (word[n] && strchr("_-+.", word[n])))
         n++;
-    return word[n] == '=' && n < sizeof((struct named_directory *)0)->label && stat(word, &status) ? n : 0;
+    return n < sizeof((struct named_directory *)0)->label && word[n] == '=' && stat(word, &status) ? n : 0;
 }
 
 /* directory[] is long enough for all words. */
