@@ -164,6 +164,12 @@ done
 succeeds "the report of all" grep -q 4node "$where"/run_*/BOTTLENECK_ANALYSIS.md
 is "and a picture of each" "$(find "$where" -name profiling_analysis.svg | wc -l)" 3
 
+mkdir late && cp "$where/slurm.conf" late/
+jobs submit late --nodes 2 -- "${tiny[@]}" --implementations none,ddp --num-epochs 5 --inject-delay rank=1,ms=60,phase=backward_pass
+jobs wait late
+is "a rank that is late is the top bottleneck, by the 60 ms that it costs, within 10 %" \
+    "$status $(awk -F '|' '$2 == " 1 " && $3 == " straggler " && $4 == " 2node " && $6 > 54 && $6 < 66' late/run_*/BOTTLENECK_ANALYSIS.md | wc -l)" "0 1"
+
 # ---- what goes wrong ----
 mkdir -p failing && cp conf failing/slurm.conf
 jobs submit failing --nodes 1 --no-analyze -- "${tiny[@]}" --num-heads 5
