@@ -130,7 +130,7 @@ START_TEST(colours_stand_out)
         ck_assert_double_ge(contrast(page, colour(".dp-muted{", dark)), 4.5);
         ck_assert_double_eq(contrast(page, colour(".dp-halo{", dark)), 1);
         for (int i = 0; i < SVG_COLOURS; i++) {
-            char name[16], on[16];
+            char name[32], on[32];
             snprintf(name, sizeof name, ".dp-c%d{", i);
             snprintf(on, sizeof on, ".dp-on%d", i);
             struct rgb area = colour(name, dark);
@@ -172,7 +172,7 @@ START_TEST(colours_differ_for_everyone)
         for (int e = 0; e < 4; e++) {
             double lab[SVG_COLOURS][3];
             for (int i = 0; i < SVG_COLOURS; i++) {
-                char name[16];
+                char name[32];
                 double seen[3];
                 snprintf(name, sizeof name, ".dp-c%d{", i);
                 struct rgb c = colour(name, dark);
