@@ -19,14 +19,22 @@ static void setup(void)
     out = text_begin(&text, &length);
 }
 
+static void end_text(void)
+{
+    if (out)
+        text_end(out);
+    out = NULL;
+}
+
 static void teardown(void)
 {
+    end_text();
     free(text);
 }
 
 static void expect(const char *words)
 {
-    text_end(out);
+    end_text();
     ck_assert_msg(strstr(text, words) != NULL, "no '%s' in:\n%s", words, text);
 }
 
@@ -65,12 +73,12 @@ START_TEST(numbers)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         setup();
         svg_number(out, known[i].value);
-        text_end(out);
+        end_text();
         ck_assert_str_eq(text, known[i].words);
         free(text);
     }
     setup();
-    text_end(out);
+    end_text();
 }
 END_TEST
 
@@ -80,7 +88,7 @@ START_TEST(a_path_has_gaps)
     const double none[][2] = {{NAN, 1}};
     svg_path(out, point, 5, "line dash", 2);
     svg_path(out, none, 1, "line", 2);
-    text_end(out);
+    end_text();
     ck_assert_str_eq(text, "<path class=\"dp-line dp-dash dp-c2\" d=\"M1 2L3 4M6 7\"/>\n");
 }
 END_TEST
@@ -123,7 +131,7 @@ START_TEST(colours_stand_out)
     static const char *const dark_on[] = {".dp-on1,.dp-on2{", ".dp-on0,.dp-on1,.dp-on2,.dp-on5,.dp-on7{"};
     static const char *const light_on[] = {".dp-on0,.dp-on3,.dp-on4,.dp-on5,.dp-on6,.dp-on7{",
                                            ".dp-on3,.dp-on4,.dp-on6{"};
-    text_end(out);
+    end_text();
     for (int dark = 0; dark < 2; dark++) {
         struct rgb page = colour(".dp-hollow{fill:", dark);
         ck_assert_double_ge(contrast(page, colour(".dp-text{", dark)), 7);
@@ -186,14 +194,14 @@ START_TEST(colours_differ_for_everyone)
                 }
             }
         }
-    text_end(out);
+    end_text();
 }
 END_TEST
 
 /* A page has other rules, and other pictures. */
 START_TEST(rules_are_of_pictures_alone)
 {
-    text_end(out);
+    end_text();
     for (const char *c = svg_style; *c; c = strchr(c, '\n') + 1) {
         const char *end = strchr(c, '{');
         if (!strncmp(c, "@media (prefers-color-scheme:dark){\n", 36) || *c == '}')
@@ -212,7 +220,7 @@ END_TEST
 START_TEST(paragraphs_are_wrapped)
 {
     double end = svg_paragraph(out, 10, 20, 100, SVG_TEXT, "muted", "aaaa bbbb cccc dddd");
-    text_end(out);
+    end_text();
     ck_assert_str_eq(text, "<text x=\"10\" y=\"20\" class=\"dp-text dp-muted\">aaaa bbbb</text>\n"
                            "<text x=\"10\" y=\"41\" class=\"dp-text dp-muted\">cccc dddd</text>\n");
     ck_assert_double_eq(end, 62);
@@ -232,7 +240,7 @@ START_TEST(no_line_is_too_wide)
         size_t letters = 0, shown = 0;
         setup();
         svg_paragraph(out, 0, 20, 60, SVG_TEXT, "", hostile[i]);
-        text_end(out);
+        end_text();
         for (const char *c = hostile[i]; *c; c++)
             letters += *c != ' ';
         for (const char *line = text; (line = strchr(line, '>')); line = strchr(line, '\n')) {
@@ -247,14 +255,14 @@ START_TEST(no_line_is_too_wide)
         free(text);
     }
     setup();
-    text_end(out);
+    end_text();
 }
 END_TEST
 
 START_TEST(labels_are_shortened)
 {
     char label[SVG_LABEL], many[1000];
-    text_end(out);
+    end_text();
     ck_assert_str_eq(svg_shorten(label, "short", SVG_TEXT, 100), "short");
     ck_assert_str_eq(svg_shorten(label, "aaaaaaaaaaaaaaaa", SVG_TEXT, 60), "aaaa\xe2\x80\xa6");
     for (size_t i = 0; i < sizeof many - 1; i++)
