@@ -14,11 +14,6 @@ static char *text;
 static size_t length;
 static FILE *out;
 
-static void setup(void)
-{
-    out = text_begin(&text, &length);
-}
-
 static void end_text(void)
 {
     if (out)
@@ -30,6 +25,14 @@ static void teardown(void)
 {
     end_text();
     free(text);
+    text = NULL;
+}
+
+/* An empty text, in place of one that there may be. */
+static void setup(void)
+{
+    teardown();
+    out = text_begin(&text, &length);
 }
 
 static void expect(const char *words)
@@ -75,10 +78,7 @@ START_TEST(numbers)
         svg_number(out, known[i].value);
         end_text();
         ck_assert_str_eq(text, known[i].words);
-        free(text);
     }
-    setup();
-    end_text();
 }
 END_TEST
 
@@ -252,10 +252,7 @@ START_TEST(no_line_is_too_wide)
                 shown += *c != ' ';
         }
         ck_assert_uint_eq(shown, letters);
-        free(text);
     }
-    setup();
-    end_text();
 }
 END_TEST
 
