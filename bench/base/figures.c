@@ -102,7 +102,7 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
                                 .value = json_number(row, "value"),
                                 .low = json_number(row, "low"),
                                 .high = json_number(row, "high"),
-                                .n = n >= 0 ? (size_t)fmin(n, 1e15) : 0,
+                                .n = json_count(row, "n"),
                                 .better = (enum better)direction,
                                 .judged = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "judged"))};
         if (!*subject || !*name || !*unit || !isfinite(figure.value) || direction > BETTER_NONE || !(n >= 0) ||

@@ -60,6 +60,12 @@ double json_number(const cJSON *object, const char *name)
     return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
+size_t json_count(const cJSON *object, const char *name)
+{
+    double value = json_number(object, name);
+    return value > 0 ? (size_t)fmin(value, 1e15) : 0;
+}
+
 const char *json_string(const cJSON *object, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);

@@ -19,14 +19,14 @@ void place_link(char *text, size_t size, const cJSON *run)
     const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run, "derived");
     const char *link = json_string(cJSON_GetObjectItemCaseSensitive(run, "environment"), "DDPBENCH_LINK");
     const char *comm = json_string(derived, "comm");
-    double hosts = json_number(derived, "host_count");
+    size_t hosts = json_count(derived, "host_count");
     *text = 0;
     if (json_number(derived, "world_size") == 1)
         return;
     if (*link)
         snprintf(text, size, "%s", link);
-    else if (*comm && hosts >= 1)
-        snprintf(text, size, "%s on %.0f host%s", comm, hosts, text_plural((size_t)hosts));
+    else if (*comm && hosts)
+        snprintf(text, size, "%s on %zu host%s", comm, hosts, text_plural(hosts));
     for (char *c = text; *c; c++)
         *c = (char)(iscntrl((unsigned char)*c) ? ' ' : *c);
 }

@@ -97,8 +97,8 @@ static void take_facts(struct report_run *run)
     const char *dtype = json_string(derived, "dtype"), *subject = json_string(run->summary, "implementation");
     snprintf(run->mode, sizeof run->mode, "%s", json_string(run->run, "mode"));
     snprintf(run->time, sizeof run->time, "%s", json_string(run->run, "time"));
-    run->ranks = (size_t)fmax(0, json_number(derived, "world_size"));
-    run->hosts = (size_t)fmax(0, json_number(derived, "host_count"));
+    run->ranks = json_count(derived, "world_size");
+    run->hosts = json_count(derived, "host_count");
     run->tokens = json_number(derived, "tokens_per_step");
     if (isfinite(json_number(c, "d-model")))
         snprintf(run->workload, sizeof run->workload,
@@ -232,32 +232,35 @@ void runs_destroy(struct report_runs *runs)
 
 /* ---- where a step's time goes ---- */
 
+/* The parts are known, and shares of the step mean something. */
+static int is_whole(const struct breakdown *b)
+{
+    int whole = isfinite(b->step) && b->step > 0;
+    for (int p = 0; p < PARTS; p++)
+        whole = whole && isfinite(b->part[p]);
+    return whole;
+}
+
 int run_breakdown(struct breakdown *b, const struct report_run *run, const char *subject)
 {
     const struct figure *step = figures_find(&run->figures, subject, "step", 0);
-    int of_profile = !strcmp(run->mode, "profile") && !strcmp(subject, run->subject) && isfinite(run->phase_s[PARTS]);
-    int known = of_profile;
+    const struct figure *forward = figures_find(&run->figures, subject, "forward_pass", 0);
     *b = (struct breakdown){.low = NAN, .high = NAN};
-    if (of_profile) {
-        const struct figure *phase = figures_find(&run->figures, subject, "forward_pass", 0);
+    if (!strcmp(run->mode, "profile") && !strcmp(subject, run->subject) && isfinite(run->phase_s[PARTS])) {
         memcpy(b->part, run->phase_s, sizeof b->part);
         b->step = run->phase_s[PARTS];
-        b->n = phase ? phase->n : 0;
-        return 0;
+        b->n = forward ? forward->n : 0;
+        return is_whole(b) ? 0 : -1;
     }
-    if (!step)
+    if (!step || !forward)
         return -1;
-    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++) {
-        enum step_part part = part_of(f->name);
-        if (strcmp(f->subject, subject) != 0 || strcmp(f->unit, "s") != 0 || part == PART_OTHER)
-            continue;
-        b->part[part] += f->value;
-        known |= part == PART_COMPUTE;
-    }
+    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
+        if (!strcmp(f->subject, subject) && !strcmp(f->unit, "s") && part_of(f->name) != PART_OTHER)
+            b->part[part_of(f->name)] += f->value;
     b->step = step->value;
     b->low = step->low;
     b->high = step->high;
     b->n = step->n;
     b->part[PART_OTHER] = b->step - b->part[PART_COMPUTE] - b->part[PART_DATA] - b->part[PART_EXPOSED];
-    return known ? 0 : -1;
+    return is_whole(b) ? 0 : -1;
 }

@@ -8,6 +8,12 @@
 #include <cJSON.h>
 #include <stddef.h>
 
+/* The parts of a step: computation (zero_grad, forward, backward, clipping and optimizer), waiting for data, waiting
+ * for communication that nothing hides (gradient_sync), and the rest (learning rate, checkpoints, and in a comparison
+ * what the slowest rank takes longer than the mean). */
+enum step_part { PART_COMPUTE, PART_DATA, PART_EXPOSED, PART_OTHER, PARTS };
+extern const char *const part_name[PARTS];
+
 /* An implementation with buckets. */
 struct sized {
     char subject[128];
@@ -29,12 +35,12 @@ struct report_run {
     char workload[200]; /* model, data type and device as words: runs that differ in them are not compared */
     char machine[128];  /* what computes */
     size_t ranks, hosts;
-    double tokens;       /* of a step of all ranks; NAN of an allreduce */
-    char subject[128];   /* the implementation to look at: of a profile the profiled one, of a comparison the best one;
-                            "" where there is none */
-    char options[160];   /* that choose the subject; "" */
-    double phase_s[5];   /* of a profile: the means of PARTS of a step, and the whole; NAN elsewhere */
-    struct sized *sized; /* [sizes], owned: of a comparison */
+    double tokens;     /* of a step of all ranks; NAN of an allreduce */
+    char subject[128]; /* the implementation to look at: of a profile the profiled one, of a comparison the best one;
+                          "" where there is none */
+    char options[160]; /* that choose the subject; "" */
+    double phase_s[PARTS + 1]; /* of a profile: the means of the parts of a step, and the whole; NAN elsewhere */
+    struct sized *sized;       /* [sizes], owned: of a comparison */
     size_t sizes;
     struct fitted_line *line; /* [lines], owned: of an allreduce */
     size_t lines;
@@ -57,12 +63,6 @@ void runs_destroy(struct report_runs *runs); /* zeroed ones are fine */
 
 /* ---- where a step's time goes ---- */
 
-/* The parts of a step: computation (zero_grad, forward, backward, clipping and optimizer), waiting for data, waiting
- * for communication that nothing hides (gradient_sync), and the rest (learning rate, checkpoints, and in a comparison
- * what the slowest rank takes longer than the mean). */
-enum step_part { PART_COMPUTE, PART_DATA, PART_EXPOSED, PART_OTHER, PARTS };
-extern const char *const part_name[PARTS];
-
 /* In seconds; they add up to the step. */
 struct breakdown {
     double part[PARTS], step;
@@ -71,7 +71,8 @@ struct breakdown {
 };
 
 /* Of an implementation of a run: of a profile from the means over the captured steps of all ranks, of a comparison from
- * the medians, with the rest as `other`. Returns 0; or -1 where the run does not have these figures. */
+ * the medians, with the rest as `other`. Returns 0; or -1 where the run does not have these figures, or a step above 0.
+ */
 int run_breakdown(struct breakdown *breakdown, const struct report_run *run, const char *subject);
 
 #endif

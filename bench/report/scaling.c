@@ -56,7 +56,7 @@ static struct scaling scaling_of(const struct report_runs *runs, size_t first)
             continue;
         row->run = run;
         row->tokens_s = run->tokens / row->breakdown.step;
-        s.n++;
+        s.n += row->tokens_s > 0 && isfinite(row->tokens_s); /* not where the run does not say how many */
     }
     qsort(s.row, s.n, sizeof *s.row, by_ranks);
     for (size_t i = 0; i < s.n; i++)

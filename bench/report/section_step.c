@@ -73,9 +73,9 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank)
     p->rows += 2;
 }
 
-/* The line of a rank's metrics that has the captured step of that number, or of NAN the one whose step takes as long as
- * that of half of them; NULL where there is none. The caller deletes it. */
-static cJSON *read_step(const struct report_run *run, size_t rank, double number, double median_ms)
+/* The line of a rank's metrics that has the captured step of that number, or of NAN the one whose step is nearest to
+ * the mean; NULL where there is none. The caller deletes it. */
+static cJSON *read_step(const struct report_run *run, size_t rank, double number, double mean_ms)
 {
     char path[FILES_PATH + 64];
     char *line = NULL;
@@ -90,7 +90,7 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
         cJSON *json = cJSON_Parse(line);
         int captured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "captured")); /* these come first */
         double away = isfinite(number) ? fabs(json_number(json, "profiler_step") - number)
-                                       : fabs(json_number(json, "step_ms") - median_ms);
+                                       : fabs(json_number(json, "step_ms") - mean_ms);
         int active = strcmp(json_string(json, "epoch_kind"), "warmup") != 0;
         if (captured && active && (isfinite(number) ? away == 0 : away < nearest)) {
             cJSON_Delete(best);
@@ -125,6 +125,7 @@ static int read_picture(struct step_picture *p, const struct report_run *run)
 static void name_step(char title[400], const struct report_run *run)
 {
     const cJSON *finding;
+    struct breakdown b;
     cJSON_ArrayForEach(finding, run->findings)
     {
         if (strcmp(json_string(finding, "name"), "straggler") != 0)
@@ -133,8 +134,9 @@ static void name_step(char title[400], const struct report_run *run)
         title[strcspn(title, ",;")] = 0; /* the rest is among the bottlenecks */
         return;
     }
-    snprintf(title, 400, "%s: %.0f %% of a step is exposed communication", run->label,
-             100 * run->phase_s[PART_EXPOSED] / run->phase_s[PARTS]);
+    int unknown = run_breakdown(&b, run, run->subject);
+    snprintf(title, 400, unknown ? "%s: a step" : "%s: %.0f %% of a step is exposed communication", run->label,
+             100 * b.part[PART_EXPOSED] / b.step);
 }
 
 void section_add_steps(cJSON *document, const struct report_runs *runs)

@@ -14,12 +14,11 @@
 /* Such as "64 % compute, 30 % exposed communication, 6 % other". */
 static const char *shares(const struct breakdown *b, char text[160])
 {
-    size_t at = 0;
     *text = 0;
     for (int p = 0; p < PARTS; p++)
         if (b->part[p] >= 0.005 * b->step)
-            at += (size_t)snprintf(text + at, 160 - at, "%s%.0f %% %s", at ? ", " : "", 100 * b->part[p] / b->step,
-                                   part_name[p]);
+            snprintf(text + strlen(text), 160 - strlen(text), "%s%.0f %% %s", *text ? ", " : "",
+                     100 * b->part[p] / b->step, part_name[p]);
     return text;
 }
 

@@ -79,7 +79,7 @@ static int take_run(struct grid *grid, FILE *csv, struct grid_point *point, size
     const cJSON *collective, *collectives = cJSON_GetObjectItemCaseSensitive(implementation, "collectives");
     cJSON_ArrayForEach(collective, collectives)
     {
-        point->tensors += (size_t)json_number(collective, "tensors");
+        point->tensors += json_count(collective, "tensors");
     }
     point->buckets = (size_t)cJSON_GetArraySize(collectives);
     place_machine(point->machine, sizeof point->machine, saved->run);

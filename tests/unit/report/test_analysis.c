@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "report/bottlenecks.h"
 #include "report/scaling.h"
+#include "report/sections.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -126,6 +127,33 @@ START_TEST(of_a_profile_they_are_those_of_its_phases)
 }
 END_TEST
 
+/* A summary.json may hold any number: words of 300 digits are cut, and stay in their place. */
+START_TEST(shares_beyond_any_bound)
+{
+    struct report_run *run = add_profile("a", 2, 10);
+    for (int p = 0; p < PARTS; p++)
+        run->phase_s[p] = 1e300;
+    analyse();
+    cJSON *document = document_create("a");
+    section_add_summary(document, &runs, scaling, scalings, &found);
+    const cJSON *blocks = cJSON_GetObjectItemCaseSensitive(document, "blocks");
+    ck_assert_int_eq(cJSON_GetArraySize(blocks), 2);
+    ck_assert_uint_lt(strlen(json_string(cJSON_GetArrayItem(blocks, 1), "text")), 300);
+    cJSON_Delete(document);
+}
+END_TEST
+
+/* Neither is a breakdown: the parts would not add up, or shares of it would mean nothing. */
+START_TEST(what_lacks_a_part_or_has_no_step)
+{
+    struct breakdown b;
+    struct report_run *run = add_profile("a", 2, 10);
+    run->phase_s[PART_DATA] = NAN;
+    ck_assert_int_eq(run_breakdown(&b, run, "ddp"), -1);
+    ck_assert_int_eq(run_breakdown(&b, add_steps("b", 2, 100, 3, 5, 0.5, 1, 0), "ddp"), -1);
+}
+END_TEST
+
 /* ---- scaling ---- */
 
 /* As many tokens on each rank: steps of 10, 12.5 and 20 ms. */
@@ -180,6 +208,16 @@ START_TEST(only_what_can_be_compared)
     strcpy(add_steps("b", 2, 200, 3, 6, 0, 0, 10)->workload, "another model");
     strcpy(add_steps("c", 4, 400, 3, 6, 0, 0, 10)->problem, "has not finished");
     add_steps("d", 1, 100, 3, 6, 0, 0, 10);
+    analyse();
+    ck_assert_uint_eq(scalings, 0);
+}
+END_TEST
+
+START_TEST(without_tokens_there_is_no_throughput)
+{
+    add_steps("a", 1, NAN, 3, 6, 0, 0, 10);
+    add_steps("b", 2, 0, 3, 6, 0, 0, 10);
+    add_steps("c", 4, 400, 3, 6, 0, 0, 10);
     analyse();
     ck_assert_uint_eq(scalings, 0);
 }
@@ -270,9 +308,12 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, parts_add_up_to_the_step);
     tcase_add_test(tcase, of_a_profile_they_are_those_of_its_phases);
+    tcase_add_test(tcase, shares_beyond_any_bound);
+    tcase_add_test(tcase, what_lacks_a_part_or_has_no_step);
     tcase_add_test(tcase, weak_scaling);
     tcase_add_test(tcase, strong_scaling);
     tcase_add_test(tcase, only_what_can_be_compared);
+    tcase_add_test(tcase, without_tokens_there_is_no_throughput);
     tcase_add_test(tcase, profiles_where_there_are_no_comparisons);
     tcase_add_test(tcase, the_costliest_first);
     tcase_add_test(tcase, communication_is_named_once);
