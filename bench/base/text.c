@@ -204,10 +204,11 @@ void text_print_csv(FILE *out, const char *text)
 {
     const char *quote = strpbrk(text, ",\"") ? "\"" : "";
     fputs(quote, out);
-    for (const char *c = text; *c; c++) {
-        if (*c == '"')
-            fputc('"', out);
-        fputc((unsigned char)*c < ' ' ? ' ' : *c, out);
+    while (*text) {
+        int control = (unsigned char)*text < ' ';
+        if (control || *text == '"')
+            fputc(control ? ' ' : '"', out);
+        text += control ? 1 : text_print_character(out, text);
     }
     fputs(quote, out);
 }

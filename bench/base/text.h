@@ -53,7 +53,8 @@ size_t text_columns(const char *text, size_t n);
  * there as references, control characters and bytes that are not UTF-8 as ?, newlines and tabs as spaces. */
 void text_print_markup(FILE *out, const char *text);
 
-/* As a field of comma-separated values (RFC 4180): in quotes where it has to be; control characters as spaces. */
+/* As a field of comma-separated values (RFC 4180): in quotes where it has to be; newlines and their like as spaces,
+ * other characters that no text should hold as ?. */
 void text_print_csv(FILE *out, const char *text);
 
 /* The ending of a noun of which there are n: "" or "s". */

@@ -90,12 +90,16 @@ static int take_run(struct grid *grid, FILE *csv, struct grid_point *point, size
         return error_report("%s: is not the benchmark of one implementation, so it is no run of a sweep",
                             saved->directory);
     grid_add(grid, point, (struct grid_sample){repeat, step->value, tokens ? tokens->value : NAN});
-    char begin[600], size[32] = "";
+    char ranks[24], size[32] = "", number[24], hosts[24], threads[24];
     if (isfinite(point->bucket_mb))
         snprintf(size, sizeof size, "%.10g", point->bucket_mb);
-    snprintf(begin, sizeof begin, "%zu,%s,%s,%s,%zu,%s,%.0f,%.0f,", point->ranks, point->model, point->implementation,
-             size, repeat, point->strategy, json_number(derived, "host_count"), json_number(derived, "threads"));
-    figures_print_csv(csv, &saved->figures, begin);
+    snprintf(ranks, sizeof ranks, "%zu", point->ranks);
+    snprintf(number, sizeof number, "%zu", repeat);
+    snprintf(hosts, sizeof hosts, "%zu", json_count(derived, "host_count"));
+    snprintf(threads, sizeof threads, "%zu", json_count(derived, "threads"));
+    const char *const field[] = {ranks, point->model, point->implementation, size, number, point->strategy,
+                                 hosts, threads};
+    figures_print_csv(csv, &saved->figures, field, sizeof field / sizeof *field);
     return 0;
 }
 
