@@ -105,6 +105,15 @@ is "and nothing reaches the terminal that it would obey" \
 "$program" report "${nasty[0]}" >printed 2>said && good=0 || good=1
 is "neither of one run alone, with what it printed" "$good $(LC_ALL=C tr -d '\n\t -~' <printed | wc -c)" "0 0"
 with_python "break no form" "$root/tests/consumers/recompute_report.py" nasty/report "${nasty[0]}" nasty/profile/ddp
+# a job on the third and the fourth GPU of a host; and pipes, whose writer never comes
+cp -r alone gpus && cp -r late pipes && rm pipes/profile/ddp/rank_1_metrics.jsonl
+printf '%s\n' seconds,gpu,utilization_gpu_percent 0,2,10 0,3,50 1,2,30 1,3,70 >gpus/gpu_monitor.csv
+mkfifo pipes/profile/ddp/rank_1_metrics.jsonl pipes/profile/ddp/cpu_monitor.csv
+try timeout 20 "$program" report gpus pipes --output from-files
+is "GPUs by their numbers, and a pipe is no file of a run" \
+    "$status $(grep -o 'GPU [0-9]: busy for [0-9]* %\|gpus, .*busy for [0-9]* %' from-files/BOTTLENECK_ANALYSIS.md)" \
+    "0 gpus, benchmark: GPU 2 busy for 20 %"
+is "each has its line" "$(grep -c '>GPU [23]<' from-files/pictures/utilisation-1.svg)" 2
 try "$program" report left=alone right="a benchmark" --reference left --candidate right
 is "two labels side by side" "$status $(grep -c '^right against left$' printed)" "0 1"
 
