@@ -58,9 +58,9 @@ static void summarise_bottleneck(cJSON *document, const struct bottleneck *b)
 {
     char lost[CELL], cost[120] = "";
     if (isfinite(b->lost_s))
-        snprintf(cost, sizeof cost, ", up to %s of a step (%.0f %%)", text_value_like(lost, b->lost_s, "s", b->lost_s),
-                 100 * b->share);
-    document_add_item(document, "The largest bottleneck is %s in %s%s: %s.", b->name, b->run->label, cost, b->text);
+        snprintf(cost, sizeof cost, ". It costs up to %s of a step (%.0f %%)",
+                 text_value_like(lost, b->lost_s, "s", b->lost_s), 100 * b->share);
+    document_add_item(document, "Main bottleneck: %s, in %s%s: %s.", b->name, b->run->label, cost, b->text);
     document_add_item(document, "Try: %s.", b->advice);
 }
 

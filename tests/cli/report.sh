@@ -85,7 +85,7 @@ is "a whole report" "$status $(cd whole && echo *)" \
     "0 BOTTLENECK_ANALYSIS.md pictures report.csv report.html report.json report.prom report.xml"
 is "the rank that is late is the first bottleneck, by the 150 ms that it costs, within 10 %" \
     "$(awk '$1 == 1 && $2 == "straggler" && $3 == "two" && $5 > 135 && $5 < 165' printed | wc -l)" 1
-is "and named at the top" "$(grep -A 3 'The largest bottleneck is straggler in two' printed | tr -s ' \n' ' ' | grep -c 'rank 1 came last')" 1
+is "and named at the top" "$(grep -A 3 'Main bottleneck: straggler, in two[.] It costs up to' printed | tr -s ' \n' ' ' | grep -c 'rank 1 came last')" 1
 is "runs on one and on two ranks are compared" "$(grep -c '^From 1 to 2 ranks\|^- From 1 to 2 ranks' printed)" 1
 with_python "every figure and every cell of every form is what the runs' summaries say" \
     "$root/tests/consumers/recompute_report.py" whole one=alone two="a benchmark" two=late/profile/ddp two=collectives
