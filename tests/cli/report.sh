@@ -105,6 +105,9 @@ is "and nothing reaches the terminal that it would obey" \
 "$program" report "${nasty[0]}" >printed 2>said && good=0 || good=1
 is "neither of one run alone, with what it printed" "$good $(LC_ALL=C tr -d '\n\t -~' <printed | wc -c)" "0 0"
 with_python "break no form" "$root/tests/consumers/recompute_report.py" nasty/report "${nasty[0]}" nasty/profile/ddp
+name=$(printf 'n%.0s' {1..100})
+try "$program" report "$name=alone" right="a benchmark" --reference "$name" --candidate right
+is "a label as long as --label allows" "$status $(grep -cx "$name" printed)" "0 1" # it has a line of the heading to itself
 # a job on the third and the fourth GPU of a host; and pipes, whose writer never comes
 cp -r alone gpus && cp -r late pipes && rm pipes/profile/ddp/rank_1_metrics.jsonl
 printf '%s\n' seconds,gpu,utilization_gpu_percent 0,2,10 0,3,50 1,2,30 1,3,70 >gpus/gpu_monitor.csv
