@@ -30,7 +30,7 @@ unshare --uts true 2>/dev/null || skip "namespaces are not allowed here"
 
 slurm=$root/launch/slurm.sh
 lab=$root/tests/support/slurm_lab.sh
-export SLURM_LAB=/run/slurm-lab-ddpbench-test
+export SLURM_LAB=${SLURM_LAB:-/run/slurm-lab-ddpbench-test}
 trap '"$lab" down 8<&-; clean_up' EXIT
 in_lab() { "$lab" run "$@"; }
 # jobs COMMAND DIR [WORD...]: slurm.sh in the lab.
@@ -256,7 +256,8 @@ check 1 "status says that there is none" '^slurm.sh: Slurm says: .*(connect|cont
 
 # ---- the lab ----
 succeeds "down" "$lab" down 8<&-
-ours() { grep -ls '/run/slurm-lab-ddpbench-tes[t]' /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo || true; }
+# the pattern, as grep's own command line has it, does not match itself
+ours() { grep -ls "${SLURM_LAB%?}[${SLURM_LAB: -1}]" /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo || true; }
 is "leaves nothing" "$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
 "$lab" up 3 8<&- >/dev/null 2>&1 &
 sleep 0.15
