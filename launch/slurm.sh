@@ -60,17 +60,8 @@ options make no sense, 3 (status) jobs wait or run, 4 (status and wait) jobs fai
 END
 }
 
-say() { echo "slurm.sh: $*" >&2; }
-
-die() {
-    say "$@"
-    exit 1
-}
-
-refuse() {
-    say "$@"
-    exit 2
-}
+# shellcheck source=launch/say.sh
+. "$here/say.sh"
 
 # slurm_says WORDS: ends with what a command of Slurm said.
 slurm_says() { die "Slurm says: $(grep . <<<"${1:-nothing within 60 s}" | tail -n 1)"; }

@@ -1,6 +1,5 @@
 # slurmconf.sh - the configuration of slurm.sh: what its keys are, what each may be, the file that holds them, and the
-# questions that make it. Read by slurm.sh, which defines say(), die(), refuse(),
-# slurm_says(), need_slurm() and job_options(), and sets program.
+# questions that make it. Read by slurm.sh, which defines slurm_says(), need_slurm() and job_options(), and sets program.
 # shellcheck shell=bash disable=SC2154 # what slurm.sh sets
 
 # In the order in which they are asked for and written. Their options have - for _.

@@ -1,5 +1,5 @@
 # slurmjobs.sh - what slurm.sh does with the jobs of a submission: how they are, waiting for them, ending them, and
-# collecting and analyzing what they left. Read by slurm.sh, which defines say(), die(), refuse(), slurm_says() and need_slurm(), and sets
+# collecting and analyzing what they left. Read by slurm.sh, which defines slurm_says() and need_slurm(), and sets
 # output, program and submission.
 # shellcheck shell=bash disable=SC2154 # what slurm.sh sets
 
