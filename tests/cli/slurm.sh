@@ -263,6 +263,8 @@ is "leaves nothing" "$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
 sleep 0.15
 kill -KILL $! 2>/dev/null || true
 wait $! 2>/dev/null || true
+env "DDPB_SLURM_LAB=$SLURM_LAB" sleep 100 >/dev/null 2>&1 8<&- & # as a daemon that up had only just begun
+begun=$! && disown
 succeeds "down after a killed up" "$lab" down 8<&-
-is "leaves nothing either" "$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
+is "leaves nothing either" "$(kill -0 $begun 2>/dev/null && echo "$begun")$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
 exit "$failed"
