@@ -163,7 +163,14 @@ cancel_jobs() {
 }
 
 # ---- what they left ----
-# account_of NUMBER RUN: what is known of a job, with a first line that says from where.
+# into FILE COMMAND...: what the command prints becomes FILE when it has ended, so that nobody reads half of it.
+into() {
+    "${@:2}" >"$1.part"
+    mv "$1.part" "$1"
+}
+
+# account_of NUMBER RUN: what is known of a job, with a first line that says from where. Slurm forgets jobs, so what an
+# earlier collect was told of a job that had ended stays.
 account_of() {
     local rows
     if command -v sacct >/dev/null; then
@@ -273,20 +280,32 @@ report() {
     "$program" report --output "$1" "${words[@]}"
 }
 
+# draw RUN JOB: profiling_analysis.svg, the picture of the report of this run, and the same as .png, twice as large.
+draw() {
+    report "$1/report" "$2" >/dev/null 2>&1 || return 0 # the report of all says why
+    [ -e "$1/report/pictures/step-breakdown.svg" ] || return 0
+    cp "$1/report/pictures/step-breakdown.svg" "$1/profiling_analysis.svg"
+    ! command -v rsvg-convert >/dev/null ||
+        rsvg-convert --zoom 2 --output "$1/profiling_analysis.png" "$1/profiling_analysis.svg" ||
+        say "$1/profiling_analysis.png was not made"
+}
+
 analyze_jobs() {
     local job run runs=() state reason node_list elapsed
     [ -x "$program" ] || die "there is no $program; run make first, or give --program"
     read_queue || true
     collect_jobs
+    command -v rsvg-convert >/dev/null ||
+        say "pictures are SVG only: there is no rsvg-convert for PNG (package librsvg2-bin)"
     for job in "${jobs[@]}"; do
         [ "${job#* }" != analyze ] || continue
         runs+=("$job")
         run=$(run_of "$job")
         ask_job "${job% *}" "$run"
         [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: what it has so far"
-        write_report "$run" "${job#* }" "${job% *}" >"$run/profiling_report.txt"
-        write_json "$run" "${job#* }" "${job% *}" >"$run/profiling_analysis.json"
-        ! report "$run/report" "$job" >/dev/null 2>&1 || cp "$run/report/pictures/step-breakdown.svg" "$run/profiling_analysis.svg" 2>/dev/null || true
+        into "$run/profiling_report.txt" write_report "$run" "${job#* }" "${job% *}"
+        into "$run/profiling_analysis.json" write_json "$run" "${job#* }" "${job% *}"
+        draw "$run" "$job"
     done
     report "$submission" "${runs[@]}" || die "ddpbench report did not succeed; the runs' own texts are in $output/*/run_*"
     say "analyzed: $submission"

@@ -57,6 +57,14 @@ waits() {
 }
 measures() { [ "$(done_of "$(run_of "$1" "$2")/benchmark")" -ge 2 ]; }
 
+# picture_sizes RUN...: the width of each profiling_analysis.png, by its header, over that of the SVG
+picture_sizes() {
+    local run
+    for run in "$@"; do
+        echo $((0x$(od -An -tx1 -j16 -N4 "$run/profiling_analysis.png" | tr -d ' ') / $(sed -nE '1s/.* width="([0-9]+)".*/\1/p' "$run/profiling_analysis.svg")))
+    done | paste -sd ' '
+}
+
 # ---- without Slurm ----
 try env PATH="$PATH" "$slurm"
 check 2 "a command is needed" 'which command\? configure, submit'
@@ -163,6 +171,11 @@ $(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)"
 done
 succeeds "the report of all" grep -q 4node "$where"/run_*/BOTTLENECK_ANALYSIS.md
 is "and a picture of each" "$(find "$where" -name profiling_analysis.svg | wc -l)" 3
+if command -v rsvg-convert >/dev/null; then
+    is "also as PNG, twice as large" "$(picture_sizes "$where"/?node/run_*)" "2 2 2"
+else
+    is "or why it is not there as PNG" "$(grep -c '^slurm.sh: pictures are SVG only: there is no rsvg-convert' "$where"/run_*/analyze_*.out)" 1
+fi
 
 mkdir late && cp "$where/slurm.conf" late/
 jobs submit late --nodes 2 -- "${tiny[@]}" --implementations none,ddp --num-epochs 5 --inject-delay rank=1,ms=60,phase=backward_pass
