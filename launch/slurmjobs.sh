@@ -158,7 +158,7 @@ cancel_jobs() {
         ! grep -q "^${job% *}|" <<<"$queue" || ids+=("${job% *}")
     done
     [ ${#ids[@]} -gt 0 ] || { say "none of its jobs waits or runs"; return; }
-    words=$(timeout 60 scancel "${ids[@]}" 2>&1) || slurm_says "$words"
+    words=$(timeout 60 scancel --quiet "${ids[@]}" 2>&1) || slurm_says "$words"
     say "cancelled: ${ids[*]}; what they measured is kept"
 }
 
