@@ -188,11 +188,13 @@ write_analysis() {
     echo
 }
 
-# send NAME [OPTION...]: submits NAME.sbatch and lists its job at once; sets job.
+# send NAME [OPTION...]: submits NAME.sbatch and lists its job at once; sets job. To sbatch SBATCH_* of the environment count
+# for more than what the script says, and options for more than both; so it gets the script's as options, too.
 send() {
     local name=$1
     shift
-    if job=$(timeout 120 sbatch --parsable "$@" "$submission/$name.sbatch" 2>"$submission/refused.txt" </dev/null) && [[ $job =~ ^[0-9]+ ]]; then
+    mapfile -t options < <(sed -n 's/^#SBATCH "\(.*\)"$/\1/p' "$submission/$name.sbatch")
+    if job=$(timeout 120 sbatch --parsable "${options[@]}" "$@" "$submission/$name.sbatch" 2>"$submission/refused.txt" </dev/null) && [[ $job =~ ^[0-9]+ ]]; then
         job=${job%%;*}
         echo "$job $name" >>"$submission/job_ids.txt"
         echo "$job $name"
