@@ -233,7 +233,6 @@ submit() {
     submission=$output/run_$(date -u +%Y%m%d-%H%M%S)
     mkdir "$submission" || die "cannot make the directory $submission" # there: another began in this second
     cp "$output/slurm.conf" "$submission/slurm.conf"
-    : >"$submission/job_ids.txt"
     for n in "${of_nodes[@]}"; do
         scenario=${cpu:+cpu_}${n}node
         mkdir -p "$output/$scenario" || die "cannot make the directory $output/$scenario"

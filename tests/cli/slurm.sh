@@ -199,6 +199,12 @@ jobs submit failing --nodes 1 --no-analyze -- "${tiny[@]}"
 jobs wait failing
 is "modules where there are none" "$status $(grep -c "FAILED .*modules are configured (demo/1.0), but n[1-6] has no command 'module'" printed)" "4 1"
 
+mkdir refused && sed 's/^constraint=.*/constraint=none_such/' conf >refused/slurm.conf
+jobs submit refused --nodes 1,2
+check 1 "what Slurm refuses" '^slurm.sh: 2node was not submitted: .*nvalid feature'
+jobs status refused
+check 2 "is no submission" 'there is no submission in .*refused'
+
 # A made-up nsys: the report that it would write, and then the program.
 mkdir tools && cat >tools/nsys <<'END'
 #!/bin/sh
