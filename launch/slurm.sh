@@ -34,6 +34,7 @@ Options of configure:
   --tasks-per-node N    ranks of a node (default: one for each GPU, or 1)
   --cpus-per-task N     (default: a rank's share of the node)
   --constraint FEATURES  (default: none)
+  --qos NAME            (default: Slurm's)
   --mpi pmi2|pmix       how srun starts ranks (default: what the program's MPI is started by, if srun --mpi=list has it)
   --modules "A B"       what module load gets in a job (default: none)
   --exclusive yes|no    whether jobs have their nodes for themselves (default yes: others spoil the times)
@@ -95,6 +96,7 @@ job_options() {
     [ -z "${conf[cpus_per_task]}" ] || options+=("--cpus-per-task=${conf[cpus_per_task]}")
     [ "$2" = 0 ] || options+=("--gpus-per-node=$2")
     [ -z "${conf[constraint]}" ] || options+=("--constraint=${conf[constraint]}")
+    [ -z "${conf[qos]}" ] || options+=("--qos=${conf[qos]}")
     [ "${conf[exclusive]}" = no ] || options+=(--exclusive)
 }
 
@@ -182,6 +184,7 @@ write_analysis() {
     [ -z "${conf[partition]}" ] || options+=("--partition=${conf[partition]}")
     [ -z "${conf[account]}" ] || options+=("--account=${conf[account]}")
     [ -z "${conf[constraint]}" ] || options+=("--constraint=${conf[constraint]}")
+    [ -z "${conf[qos]}" ] || options+=("--qos=${conf[qos]}")
     echo '#!/bin/bash'
     printf '#SBATCH "%s"\n' "${options[@]}"
     printf '%q ' "$here/slurm.sh" analyze --output "$output" --program "$program" "$submission"
@@ -263,9 +266,11 @@ configure) known+=("${keys[@]/#/--}") && known=("${known[@]//_/-}") ;;
 submit) known+=(--nodes) flags=(--cpu --requeue --nsys --no-analyze) ;;
 esac
 while [ $# -gt 0 ]; do
+    joined=''
     case $1 in
     --help) usage; exit 0 ;;
     --) shift; break ;;
+    --*=*) joined=1 && set -- "${1%%=*}" "${1#*=}" "${@:2}" ;; # as Slurm's own commands take it, too
     --*) ;;
     *)
         [[ $command != @(configure|submit) ]] || refuse "'$1': $command takes options only; those of ddpbench come after --"
@@ -276,6 +281,7 @@ while [ $# -gt 0 ]; do
         ;;
     esac
     if [[ " ${flags[*]} " == *" $1 "* && $1 != *" "* ]]; then
+        [ -z "$joined" ] || refuse "$1 takes no value"
         case $1 in
         --cpu) cpu=1 ;;
         --requeue) requeue=1 ;;

@@ -72,6 +72,8 @@ try "$slurm" sumbit
 check 2 "an unknown one is refused" "unknown command 'sumbit'; known are"
 try "$slurm" status --nodes 2
 check 2 "as is another command's option" "unknown option '--nodes' of status"
+try "$slurm" submit --cpu=yes
+check 2 "or a value where there is none" '--cpu takes no value'
 try "$slurm" status --output nowhere
 check 2 "status of nothing" 'there is no submission in .*nowhere'
 for bad in "--account a;b" "--account \$(id)" "--partition a|b" "--modules a;b" "--modules \`id\`" "--time 1h" "--gpus-per-node -1" \
@@ -83,16 +85,16 @@ done
 # ---- configure ----
 succeeds "the lab is up" "$lab" up 6 8<&-
 where="results of us/here" # a blank is no reason to fail
-jobs configure "$where" --time 5 --modules demo/1.0 --cpus-per-task 1
+jobs configure "$where" --time=5 --modules demo/1.0 --cpus-per-task 1
 check 0 "configure" "configured: .*results of us/here/slurm.conf"
 is "takes what is given and what Slurm says" "$(grep -v '^#' "$where/slurm.conf" | paste -sd ' ')" \
-    "partition=main account= time=5 gpus_per_node=0 tasks_per_node=1 cpus_per_task=1 constraint= mpi=pmi2 modules=demo/1.0 exclusive=yes"
+    "partition=main account= time=5 gpus_per_node=0 tasks_per_node=1 cpus_per_task=1 constraint= qos= mpi=pmi2 modules=demo/1.0 exclusive=yes"
 jobs configure nowhere --partition gpu
 check 2 "a partition that there is not" "partition 'gpu': Slurm has none of that name; it has: main"
 jobs configure nowhere --gpus-per-node 2
 check 2 "more GPUs than nodes have" '--gpus-per-node 2: a node of partition main has 0'
 if command -v script >/dev/null; then
-    { printf '\n\n1h\n7\n\n\n\n\n\n\n\n' && sleep 2; } |
+    { printf '\n\n1h\n7\n\n\n\n\n\n\n\n\n' && sleep 2; } |
         timeout 30 "$lab" run script -qec "'$slurm' configure --output asked --program '$program'" /dev/null >printed 2>said || true
     is "on a terminal it asks, again where the answer makes no sense" "$(grep -c 'time \[60\]: ' printed) $(sed -n 's/^time=//p' asked/slurm.conf)" "2 7"
 fi
