@@ -194,7 +194,7 @@ write_analysis() {
 # send NAME [OPTION...]: submits NAME.sbatch and lists its job at once; sets job. To sbatch SBATCH_* of the environment count
 # for more than what the script says, and options for more than both; so it gets the script's as options, too.
 send() {
-    local name=$1
+    local name=$1 options
     shift
     mapfile -t options < <(sed -n 's/^#SBATCH "\(.*\)"$/\1/p' "$submission/$name.sbatch")
     if job=$(timeout 120 sbatch --parsable "${options[@]}" "$@" "$submission/$name.sbatch" 2>"$submission/refused.txt" </dev/null) && [[ $job =~ ^[0-9]+ ]]; then

@@ -58,6 +58,7 @@ ask_job() {
         state=UNKNOWN reason="Slurm has forgotten it, and it noted no end"
     fi
     [[ $reason != @(None|exit code 0:0) ]] || reason=''
+    [[ $node_list != @('(null)'|'None assigned') ]] || node_list='' # it never began
 }
 
 # by_accounting NUMBER FIELDS: from the database, or else the file of jobcomp; nothing, with status 1, if there is neither.
@@ -181,6 +182,9 @@ account_of() {
     fi
     if rows=$(timeout 60 scontrol show job -o "$1" 2>/dev/null); then
         printf 'source=scontrol\n%s\n' "$rows"
+    elif [ -s "$2/sacct_summary.txt" ] &&
+        ! grep -qE '^source=(job|none)$|[|=](PENDING|CONFIGURING|RUNNING|COMPLETING)' "$2/sacct_summary.txt"; then
+        cat "$2/sacct_summary.txt"
     elif [ -s "$2/scontrol.txt" ]; then
         echo source=job && cat "$2/scontrol.txt"
     else
@@ -188,13 +192,10 @@ account_of() {
     fi
 }
 
-# gather RUN NAME: one NAME.csv of the files that the parts' monitors wrote, each line with its part and its host.
+# gather RUN NAME FILE...: the files NAME*.csv that the parts' monitors wrote, in one, each line with its part and its host.
 gather() {
-    local file part host files=() first=1
-    mapfile -t files < <(find "$1"/{benchmark,profile,allreduce} \( -name "$2.csv" -o -name "$2_*.csv" \) 2>/dev/null | sort)
-    rm -f "$1/$2.csv"
-    [ ${#files[@]} -gt 0 ] || return 0
-    for file in "${files[@]}"; do
+    local file part host first=1
+    for file in "${@:3}"; do
         part=${file#"$1/"} host=${file##*/"$2"}
         host=${host%.csv}
         [ -n "$host" ] || host=$(noted "$1" node_list)
@@ -202,19 +203,41 @@ gather() {
             NR == 1 { if (first) print "part,host," $0; next }
             { print part "," host "," $0 }' "$file"
         first=''
-    done >"$1/$2.csv"
+    done
+}
+
+# over NUMBER RUN: whether the job has ended, however it did: the queue knows, and without it what the job noted.
+over() {
+    if [ -z "$unreachable" ]; then
+        ! grep -q "^$1|" <<<"$queue"
+    else
+        [ -n "$(noted "$2" end)" ]
+    fi
+}
+
+# write_tables RUN: metrics.csv of the parts that were killed; those that end write their own.
+write_tables() {
+    local steps
+    for steps in "$1"/{benchmark,allreduce}/rank_0_metrics.jsonl "$1"/profile/*/rank_0_metrics.jsonl; do
+        [ "$steps" -nt "${steps%/*}/metrics.csv" ] || continue # not there, or the table is the younger
+        "$program" report --metrics-csv "${steps%/*}" || say "there is no ${steps%/*}/metrics.csv, but all steps are in $steps"
+    done
 }
 
 # For each job what is known of it; whatever is missing, the others are done.
 collect_jobs() {
-    local job run
+    local job run name files
+    read_queue || true
     for job in "${jobs[@]}"; do
         [ "${job#* }" != analyze ] || continue
         run=$(run_of "$job")
         mkdir -p "$run" || die "cannot make the directory $run"
-        account_of "${job% *}" "$run" >"$run/sacct_summary.txt"
-        gather "$run" cpu_monitor
-        gather "$run" gpu_monitor
+        into "$run/sacct_summary.txt" account_of "${job% *}" "$run"
+        for name in cpu_monitor gpu_monitor; do
+            mapfile -t files < <(find "$run"/{benchmark,profile,allreduce} \( -name "$name.csv" -o -name "${name}_*.csv" \) 2>/dev/null | sort)
+            [ ${#files[@]} = 0 ] || into "$run/$name.csv" gather "$run" "$name" "${files[@]}"
+        done
+        ! over "${job% *}" "$run" || write_tables "$run"
         [ ! -e "$run/benchmark/metrics.csv" ] || cp "$run/benchmark/metrics.csv" "$run/metrics.csv"
         cp "$submission/${job#* }.sbatch" "$run/job.sbatch" 2>/dev/null || true
     done
@@ -293,7 +316,6 @@ draw() {
 analyze_jobs() {
     local job run runs=() state reason node_list elapsed
     [ -x "$program" ] || die "there is no $program; run make first, or give --program"
-    read_queue || true
     collect_jobs
     command -v rsvg-convert >/dev/null ||
         say "pictures are SVG only: there is no rsvg-convert for PNG (package librsvg2-bin)"

@@ -237,6 +237,9 @@ run=$(run_of ended 2node)
 succeeds "its finished rounds are kept" [ "$(done_of "$run/benchmark")" -ge 2 ]
 is "it noted why it ended, and how" "$(noted "$run" signal) $(noted "$run" exit_status) $(grep -c ^end= "$run/job_metadata.txt")" "TERM 143 1"
 succeeds "what it measured is whole lines" valid "$run"/benchmark/{summary.json,rank_0_metrics.jsonl}
+jobs collect ended
+is "collect makes the table of what it measured, though it did not end" "$status $(wc -l <"$run/metrics.csv")" \
+    "0 $(($(wc -l <"$run/benchmark/rank_0_metrics.jsonl") + 1))"
 jobs cancel ended
 check 0 "cancelled again" 'none of its jobs waits or runs'
 
@@ -270,8 +273,16 @@ for name in limit signal; do
     is "and its end noted ($name)" "$(grep -c ^end= "$run/job_metadata.txt")" 1
 done
 
-# ---- no controller ----
+# ---- no accounting, no controller ----
+# Slurm without a database and without jobcomp, as long as it knows its jobs; then it has forgotten them.
+printf '%s\n' '#!/bin/sh' 'echo "Slurm accounting storage is disabled" >&2' 'exit 1' >tools/sacct && chmod +x tools/sacct
+summary=$(run_of traced cpu_1node)/sacct_summary.txt
+PATH=$PWD/tools:$PATH jobs collect traced
+is "collect without accounting" "$status $(head -n 1 "$summary") $(grep -c ' JobState=COMPLETED ' "$summary")" "0 source=scontrol 1"
 "$lab" stop-controller 8<&-
+cp "$summary" before
+PATH=$PWD/tools:$PATH jobs collect traced
+succeeds "what it was told of a job that has ended stays" cmp "$summary" before
 jobs collect "$where"
 check 0 "collect without a controller" 'collected: '
 jobs status "$where"
