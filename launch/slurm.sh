@@ -46,7 +46,7 @@ Options of submit:
   --nsys                also records the profile's steps with Nsight Systems, in nsys/
   --no-analyze          no last job
 
-Options of all commands:
+Options of all commands (--NAME=VALUE is taken for --NAME VALUE):
   --output DIR          where everything goes (default $output)
   --program FILE        the benchmark (default build/ddpbench)
   --help
