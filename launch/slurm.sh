@@ -115,16 +115,20 @@ share_options() {
         die "$program --help: $rows"
     while IFS=$'\t' read -r section option value; do
         sections[$option]+="$section|" values[$option]=$value
-    done < <(awk -F '\t' '/^[A-Z].*:$/ || /^allreduce, / { section = $0 } /^\t/ { print section "\t" $2 "\t" ($4 != "") }' <<<"$rows")
+    done < <(awk -F '\t' '
+        /^[A-Z].*:$/ || /^allreduce, / { section = $0 }
+        /^\t/ { print section "\t" $2 "\t" ($4 != "") }' <<<"$rows")
     benchmark=() profile=() allreduce=() wire=()
     while [ $# -gt 0 ]; do
         option=${1%%=*}
         word=${option#--}
         word=${word//_/-}
         section=${sections[${word:-none}]:-}
-        [[ $1 == --* && -n $section ]] || refuse "option '$1' after --: neither ddpbench nor ddpbench allreduce has it, in full"
+        [[ $1 == --* && -n $section ]] ||
+            refuse "option '$1' after --: neither ddpbench nor ddpbench allreduce has it, in full"
         case $word in
-        output | profile | profile-implementation | profile-output-dir | output-file | monitor-cpu | monitor-gpu | cuda-profiler-range | help | version)
+        output | output-file | profile | profile-implementation | profile-output-dir | monitor-cpu | monitor-gpu | \
+            cuda-profiler-range | help | version)
             refuse "--$word is what launch/slurm.sh sets itself"
             ;;
         device) [ -z "$cpu" ] || refuse "--device: with --cpu it is cpu" ;;
@@ -157,7 +161,8 @@ share_options() {
 
 # write_script NODES: the job of that many nodes, on stdout.
 write_script() {
-    local options=("--job-name=ddpb-$scenario" "--output=$submission/${scenario}_%j.out" --open-mode=append) monitors=(--monitor-cpu) gpus=0
+    local options=("--job-name=ddpb-$scenario" "--output=$submission/${scenario}_%j.out" --open-mode=append)
+    local monitors=(--monitor-cpu) gpus=0
     [ -n "$cpu" ] || gpus=${conf[gpus_per_node]}
     job_options "$1" "$gpus"
     [ -n "$requeue" ] && options+=(--requeue) || options+=(--no-requeue)
@@ -165,8 +170,8 @@ write_script() {
     [ "$gpus" = 0 ] || monitors+=(--monitor-gpu)
     echo '#!/bin/bash'
     printf '#SBATCH "%s"\n' "${options[@]}" # the quotes are for sbatch
-    printf '%s=%q\n' scenario "$scenario" submission "$submission" results "$output/$scenario" program "$program" scripts "$here" \
-        mpi "${conf[mpi]}" nsys "$nsys"
+    printf '%s=%q\n' scenario "$scenario" submission "$submission" results "$output/$scenario" program "$program" \
+        scripts "$here" mpi "${conf[mpi]}" nsys "$nsys"
     # shellcheck disable=SC2086 # of names without blanks, parted by them
     list modules ${conf[modules]}
     list monitors "${monitors[@]}"
@@ -197,7 +202,8 @@ send() {
     local name=$1 options
     shift
     mapfile -t options < <(sed -n 's/^#SBATCH "\(.*\)"$/\1/p' "$submission/$name.sbatch")
-    if job=$(timeout 120 sbatch --parsable "${options[@]}" "$@" "$submission/$name.sbatch" 2>"$submission/refused.txt" </dev/null) && [[ $job =~ ^[0-9]+ ]]; then
+    if job=$(timeout 120 sbatch --parsable "${options[@]}" "$@" "$submission/$name.sbatch" \
+        2>"$submission/refused.txt" </dev/null) && [[ $job =~ ^[0-9]+ ]]; then
         job=${job%%;*}
         echo "$job $name" >>"$submission/job_ids.txt"
         echo "$job $name"
@@ -213,7 +219,8 @@ send() {
 check_nodes() {
     local n listed=,
     [ -n "$nodes" ] || refuse "how many nodes? Give --nodes, such as --nodes 1,2,4"
-    [[ $nodes =~ ^[1-9][0-9]{0,3}(,[1-9][0-9]{0,3})*$ ]] || refuse "--nodes '$nodes': expected numbers from 1 to 9999, parted by commas"
+    [[ $nodes =~ ^[1-9][0-9]{0,3}(,[1-9][0-9]{0,3})*$ ]] ||
+        refuse "--nodes '$nodes': expected numbers from 1 to 9999, parted by commas"
     IFS=, read -r -a of_nodes <<<"$nodes"
     partition_facts "${conf[partition]}"
     for n in "${of_nodes[@]}"; do
@@ -226,10 +233,12 @@ check_nodes() {
 
 submit() {
     local n scenario submission job numbers='' failed=0 benchmark profile allreduce wire of_nodes of_partition
-    [ -z "${SLURM_JOB_ID:-}" ] || refuse "this is inside job $SLURM_JOB_ID, whose settings the new jobs would get; submit from outside"
+    [ -z "${SLURM_JOB_ID:-}" ] ||
+        refuse "this is inside job $SLURM_JOB_ID, whose settings the new jobs would get; submit from outside"
     need_slurm
     [ -x "$program" ] || die "there is no $program; run make first, or give --program"
-    [[ $output$program != *[[:cntrl:]%\"\'\\]* ]] || refuse "'$output', '$program': sbatch cannot take such names; choose others, without % \" ' \\"
+    [[ $output$program != *[[:cntrl:]%\"\'\\]* ]] ||
+        refuse "'$output', '$program': sbatch cannot take such names; choose others, without % \" ' \\"
     read_configuration "$output/slurm.conf"
     check_nodes
     share_options "$@"
@@ -291,7 +300,8 @@ while [ $# -gt 0 ]; do
         shift
         continue
     fi
-    [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] || refuse "unknown option '$1' of $command; known are ${known[*]} ${flags[*]} --help"
+    [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
+        refuse "unknown option '$1' of $command; known are ${known[*]} ${flags[*]} --help"
     [ $# -gt 1 ] || refuse "$1 needs a value"
     case $1 in
     --output) output=$2 ;;

@@ -56,7 +56,8 @@ read_configuration() {
     done <"$1"
 }
 
-# partition_facts PARTITION: sets of_partition: its name, nodes, and of the smallest node CPUs and GPUs. '' is the default one.
+# partition_facts PARTITION: sets of_partition: its name, how many nodes it has, and the CPUs and GPUs of the smallest node.
+# '' is the default one.
 partition_facts() {
     local words only=()
     [ -z "$1" ] || only=(-p "$1")
@@ -76,7 +77,8 @@ partition_facts() {
             if (fewest == "" || gpus + 0 < fewest) fewest = gpus + 0
         }
         END { if (nodes) print name, nodes, cpus, fewest }' <<<"$words")
-    [ -n "$words" ] || refuse "partition '$1': Slurm has none of that name; it has: $(timeout 60 sinfo -h -o %R | sort -u | paste -sd ' ')"
+    [ -n "$words" ] ||
+        refuse "partition '$1': Slurm has none of that name; it has: $(timeout 60 sinfo -h -o %R | sort -u | paste -sd ' ')"
     read -r -a of_partition <<<"$words"
 }
 
@@ -151,6 +153,7 @@ configure() {
     cat "$1"
     options=()
     job_options 1 "${conf[gpus_per_node]}"
-    words=$(timeout 60 sbatch --test-only "${options[@]}" --wrap true 2>&1) || say "Slurm would refuse such a job now: $words"
+    words=$(timeout 60 sbatch --test-only "${options[@]}" --wrap true 2>&1) ||
+        say "Slurm would refuse such a job now: $words"
     say "configured: $1"
 }

@@ -8,7 +8,8 @@ find_submission() {
     local newest
     if [ -z "$submission" ]; then
         newest=("$output"/run_*/job_ids.txt)
-        [ -e "${newest[-1]}" ] || refuse "there is no submission in $output; launch/slurm.sh submit makes one, --output says where"
+        [ -e "${newest[-1]}" ] ||
+            refuse "there is no submission in $output; launch/slurm.sh submit makes one, --output says where"
         submission=${newest[-1]%/*}
     fi
     submission=$(realpath -m -- "$submission")
@@ -38,7 +39,8 @@ read_queue() {
     queue=$words unreachable=''
 }
 
-# ask_job NUMBER RUN: sets state, reason, node_list and elapsed, by the first that knows: the queue, scontrol, accounting, the job.
+# ask_job NUMBER RUN: sets state, reason, node_list and elapsed, by the first that knows: the queue, scontrol, accounting,
+# the job.
 ask_job() {
     local line
     state='' reason='' node_list='' elapsed=''
@@ -105,7 +107,8 @@ table() {
         ask_job "${job% *}" "$(run_of "$job")"
         case $state in
         COMPLETED) ;;
-        PENDING | RUNNING | CONFIGURING | COMPLETING | SUSPENDED | REQUEUED | REQUEUE_* | RESIZING | STAGE_OUT | SIGNALING | STOPPED) left=$((left + 1)) ;;
+        PENDING | CONFIGURING | RUNNING | COMPLETING | REQUEUED | REQUEUE_*) left=$((left + 1)) ;;
+        SUSPENDED | RESIZING | STAGE_OUT | SIGNALING | STOPPED) left=$((left + 1)) ;;
         *) bad=$((bad + 1)) ;;
         esac
         printf '%-12s %-10s %-13s %-11s %-20s %s\n' "${job#* }" "${job% *}" "$state" "$elapsed" "$node_list" \
@@ -173,11 +176,11 @@ into() {
 # account_of NUMBER RUN: what is known of a job, with a first line that says from where. Slurm forgets jobs, so what an
 # earlier collect was told of a job that had ended stays.
 account_of() {
-    local rows
+    local rows fields=JobID,JobName,Partition,State,ExitCode,Start,End,Elapsed,Timelimit,NNodes,NodeList # of jobcomp
     if command -v sacct >/dev/null; then
-        rows=$(timeout 60 sacct -P -j "$1" -o JobID,JobName,Partition,Account,State,ExitCode,Submit,Start,End,Elapsed,Timelimit,NNodes,NTasks,NCPUS,NodeList,MaxRSS,AveCPU,TotalCPU 2>/dev/null) || rows=
+        rows=$(timeout 60 sacct -P -j "$1" -o "$fields,Account,Submit,NTasks,NCPUS,MaxRSS,AveCPU,TotalCPU" 2>/dev/null) || rows=
         [ "$(wc -l <<<"$rows")" = 1 ] || { printf 'source=sacct\n%s\n' "$rows"; return; }
-        rows=$(timeout 60 sacct -c -P -j "$1" -o JobID,JobName,Partition,State,ExitCode,Start,End,Elapsed,Timelimit,NNodes,NodeList 2>/dev/null) || rows=
+        rows=$(timeout 60 sacct -c -P -j "$1" -o "$fields" 2>/dev/null) || rows=
         [ "$(wc -l <<<"$rows")" = 1 ] || { printf 'source=jobcomp\n%s\n' "$rows"; return; }
     fi
     if rows=$(timeout 60 scontrol show job -o "$1" 2>/dev/null); then
@@ -220,7 +223,8 @@ write_tables() {
     local steps
     for steps in "$1"/{benchmark,allreduce}/rank_0_metrics.jsonl "$1"/profile/*/rank_0_metrics.jsonl; do
         [ "$steps" -nt "${steps%/*}/metrics.csv" ] || continue # not there, or the table is the younger
-        "$program" report --metrics-csv "${steps%/*}" || say "there is no ${steps%/*}/metrics.csv, but all steps are in $steps"
+        "$program" report --metrics-csv "${steps%/*}" ||
+            say "there is no ${steps%/*}/metrics.csv, but all steps are in $steps"
     done
 }
 
@@ -234,7 +238,8 @@ collect_jobs() {
         mkdir -p "$run" || die "cannot make the directory $run"
         into "$run/sacct_summary.txt" account_of "${job% *}" "$run"
         for name in cpu_monitor gpu_monitor; do
-            mapfile -t files < <(find "$run"/{benchmark,profile,allreduce} \( -name "$name.csv" -o -name "${name}_*.csv" \) 2>/dev/null | sort)
+            mapfile -t files < <(find "$run"/{benchmark,profile,allreduce} \( -name "$name.csv" -o -name "${name}_*.csv" \) \
+                2>/dev/null | sort)
             [ ${#files[@]} = 0 ] || into "$run/$name.csv" gather "$run" "$name" "${files[@]}"
         done
         ! over "${job% *}" "$run" || write_tables "$run"
@@ -258,7 +263,8 @@ summaries() {
 write_report() {
     local part file
     echo "$2, job $3: $state${reason:+, $reason}"
-    grep -E '^(nodes|node_list|tasks|version|options|best|start|signal|error|exit_status|end)=' "$1/job_metadata.txt" 2>/dev/null || echo "it did not begin"
+    grep -E '^(nodes|node_list|tasks|version|options|best|start|signal|error|exit_status|end)=' "$1/job_metadata.txt" 2>/dev/null ||
+        echo "it did not begin"
     while read -r part file; do
         printf '\n==== %s\n\n' "$part"
         cat "${file%.json}.txt" 2>/dev/null || echo "it is not finished: there is no ${file%.json}.txt"
@@ -266,7 +272,10 @@ write_report() {
 }
 
 # json_string: of what is on stdin.
-json_string() { tr -d '\000-\010\013\014\016-\037' | sed 's/\\/\\\\/g; s/"/\\"/g; s/\t/\\t/g; s/\r/\\r/g' | awk '{ printf "%s%s", (NR > 1 ? "\\n" : ""), $0 }'; }
+json_string() {
+    tr -d '\000-\010\013\014\016-\037' | sed 's/\\/\\\\/g; s/"/\\"/g; s/\t/\\t/g; s/\r/\\r/g' |
+        awk '{ printf "%s%s", (NR > 1 ? "\\n" : ""), $0 }'
+}
 
 # write_json RUN NAME NUMBER: the job, and the summary.json of each part.
 write_json() {
@@ -288,8 +297,8 @@ write_json() {
     echo '}'
 }
 
-# report DIR JOB...: the report of these jobs' runs, by their names. Of a run its parts are given, since what lies beside them
-# (interrupted ones, and what nsys slowed down) does not belong there; if there is none, the report says so.
+# report DIR JOB...: the report of these jobs' runs, by their names. Of a run its parts are given, since what lies beside
+# them (interrupted ones, and what nsys slowed down) does not belong there; if there is none, the report says so.
 report() {
     local job run part found words=()
     for job in "${@:2}"; do
