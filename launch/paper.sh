@@ -45,7 +45,7 @@ describe() {
         --steps-per-block "$steps" -- "${extra[*]}"
 }
 
-script=paper.sh series="series of experiments" settings=runs.txt
+series="series of experiments" settings=runs.txt
 # shellcheck source=launch/series.sh
 . "$here/series.sh"
 

@@ -1,16 +1,15 @@
 # slurmconf.sh - the configuration of slurm.sh: what its keys are, what each may be, the file that holds them, and the
-# questions that make it. Read by slurm.sh, which defines say(), die(), refuse(),
-# slurm_says(), need_slurm() and job_options(), and sets program.
+# questions that make it. Read by slurm.sh, which defines slurm_says(), need_slurm() and job_options(), and sets program.
 # shellcheck shell=bash disable=SC2154 # what slurm.sh sets
 
 # In the order in which they are asked for and written. Their options have - for _.
-keys=(partition account time gpus_per_node tasks_per_node cpus_per_task constraint mpi modules exclusive)
+keys=(partition account time gpus_per_node tasks_per_node cpus_per_task constraint qos mpi modules exclusive)
 declare -A conf=() # KEY: value; '' is Slurm's own default
 
 # allowed KEY: a pattern for its values, and the words for that; both on lines of their own.
 allowed() {
     case $1 in
-    account) echo "[A-Za-z0-9_.@+-]{0,99}" && echo "a name of letters, digits and _ . @ + -, or nothing" ;;
+    account | qos) echo "[A-Za-z0-9_.@+-]{0,99}" && echo "a name of letters, digits and _ . @ + -, or nothing" ;;
     partition) echo "[A-Za-z0-9_.+-]{0,99}" && echo "a name of letters, digits and _ . + -, or nothing: Slurm's default" ;;
     time)
         echo "[1-9][0-9]{0,5}|[0-9]{1,4}:[0-5][0-9]:[0-5][0-9]|[0-9]{1,3}-[0-9]{1,2}(:[0-5][0-9]){0,2}"
@@ -41,7 +40,7 @@ read_configuration() {
     local line key value why n=0
     [ -r "$1" ] || refuse "there is no configuration $1; make one: launch/slurm.sh configure"
     conf=([partition]='' [account]='' [time]=60 [gpus_per_node]=0 [tasks_per_node]=1 [cpus_per_task]='' [constraint]=''
-        [mpi]=pmi2 [modules]='' [exclusive]=yes)
+        [qos]='' [mpi]=pmi2 [modules]='' [exclusive]=yes)
     declare -A seen=()
     while IFS= read -r line || [ -n "$line" ]; do
         n=$((n + 1))
@@ -57,7 +56,8 @@ read_configuration() {
     done <"$1"
 }
 
-# partition_facts PARTITION: sets of_partition: its name, nodes, and of the smallest node CPUs and GPUs. '' is the default one.
+# partition_facts PARTITION: sets of_partition: its name, how many nodes it has, and the CPUs and GPUs of the smallest node.
+# '' is the default one.
 partition_facts() {
     local words only=()
     [ -z "$1" ] || only=(-p "$1")
@@ -77,7 +77,8 @@ partition_facts() {
             if (fewest == "" || gpus + 0 < fewest) fewest = gpus + 0
         }
         END { if (nodes) print name, nodes, cpus, fewest }' <<<"$words")
-    [ -n "$words" ] || refuse "partition '$1': Slurm has none of that name; it has: $(timeout 60 sinfo -h -o %R | sort -u | paste -sd ' ')"
+    [ -n "$words" ] ||
+        refuse "partition '$1': Slurm has none of that name; it has: $(timeout 60 sinfo -h -o %R | sort -u | paste -sd ' ')"
     read -r -a of_partition <<<"$words"
 }
 
@@ -137,7 +138,7 @@ configure() {
     done
     [ "${conf[gpus_per_node]}" -le "${of_partition[3]}" ] ||
         refuse "--gpus-per-node ${conf[gpus_per_node]}: a node of partition ${of_partition[0]} has ${of_partition[3]}"
-    words=$(timeout 60 srun --mpi=list 2>&1)
+    words=$(timeout 60 srun --mpi=list 2>&1) || slurm_says "$words"
     grep -qw "${conf[mpi]}" <<<"$words" ||
         refuse "--mpi ${conf[mpi]}: srun --mpi=list does not name it"
     mkdir -p "$(dirname "$1")" || die "cannot make the directory $(dirname "$1")"
@@ -152,6 +153,7 @@ configure() {
     cat "$1"
     options=()
     job_options 1 "${conf[gpus_per_node]}"
-    words=$(timeout 60 sbatch --test-only "${options[@]}" --wrap true 2>&1) || say "Slurm would refuse such a job now: $words"
+    words=$(timeout 60 sbatch --test-only "${options[@]}" --wrap true 2>&1) ||
+        say "Slurm would refuse such a job now: $words"
     say "configured: $1"
 }

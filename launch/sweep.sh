@@ -50,7 +50,7 @@ describe() {
     done
 }
 
-script=sweep.sh series=sweep settings=sweep.txt
+series=sweep settings=sweep.txt
 # shellcheck source=launch/series.sh
 . "$here/series.sh"
 

@@ -31,6 +31,7 @@ struct report_options {
     size_t directories;
     const char *output, *reference, *candidate;
     const char *form[FORMS]; /* a file for each; "": none */
+    int metrics;             /* only metrics.csv of each run */
 };
 
 /* clang-format off */
@@ -55,6 +56,8 @@ static const struct option rows[] = {
      .initial = "", .help = "label of the runs that the candidate's are set beside"},
     {.name = "candidate", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, candidate),
      .initial = "", .needs = "reference", .help = "label of the runs to set beside the reference's"},
+    {.name = "metrics-csv", .common = 1, .kind = &option_flag, .offset = offsetof(struct report_options, metrics),
+     .help = "only write metrics.csv anew in each run's directory, from the steps that are there: of runs that were killed"},
 };
 /* clang-format on */
 
@@ -188,12 +191,21 @@ static int report_runs(const struct report_options *o, const struct report_runs 
     return status;
 }
 
+/* Also of runs that cannot be reported, which is what it is for. */
+static int write_metrics(const struct report_runs *runs)
+{
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        if (results_write_metrics_csv(run->directory))
+            return -1;
+    return 0;
+}
+
 /* Of a sweep there are words, and the figures. */
 static int report_sweep(const struct report_options *o, FILE *out, int *instead)
 {
     char *csv = NULL;
     size_t length = 0;
-    int other = *o->output || *o->reference;
+    int other = *o->output || *o->reference || o->metrics;
     for (int i = 0; i < FORMS; i++)
         other |= i != FORM_CSV && *o->form[i];
     if (other)
@@ -223,8 +235,10 @@ static int report_all(const struct report_options *o)
             sweeps++;
     if (sweeps && o->directories > 1)
         status = error_report("a sweep (launch/sweep.sh) is reported alone: name it as the only directory");
+    else if (sweeps)
+        status = report_sweep(o, out, &instead);
     else
-        status = sweeps ? report_sweep(o, out, &instead) : report_runs(o, &runs, out, &instead);
+        status = o->metrics ? write_metrics(&runs) : report_runs(o, &runs, out, &instead);
     text_end(out);
     if (!status && !instead)
         text_print_lines(stdout, words);

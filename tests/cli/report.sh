@@ -154,6 +154,13 @@ refuses 2 "an empty word" "'': expected a result directory, or LABEL=DIR" ""
 refuses 2 "a label alone" "'a=': expected a result directory, or LABEL=DIR" a=
 refuses 2 "an unknown option" "unknown option '--cvs'; did you mean --csv[?]" x --cvs y
 refuses 2 "a path that is too long" 'x*[.][.][.]: the path is longer than' "$(printf 'x%.0s' {1..500})"
+refuses 1 "the steps of what is no run" 'cannot read empty/rank_0_metrics[.]jsonl: No such file' --metrics-csv empty
+refuses 1 "the steps of a sweep" 'sweeps: of a sweep there are only words and --csv' --metrics-csv sweeps
+mkdir killed && cp -r "a benchmark" killed/benchmark && cp -r profile/ddp killed/profile
+rm killed/*/{summary.*,metrics.csv} && printf '{"implementation": "dd' >>killed/benchmark/rank_0_metrics.jsonl
+try "$program" report --metrics-csv killed
+is "the steps of runs that were killed" "$status $(wc -c <printed) $(cmp killed/benchmark/metrics.csv "a benchmark/metrics.csv" &&
+    cmp killed/profile/metrics.csv profile/ddp/metrics.csv && echo same)" "0 0 same"
 try "$program" report --help
 is "--help" "$status $(head -n 1 printed)" "0 Usage: ddpbench report [LABEL=]DIR... [OPTION VALUE]..."
 

@@ -30,7 +30,7 @@ unshare --uts true 2>/dev/null || skip "namespaces are not allowed here"
 
 slurm=$root/launch/slurm.sh
 lab=$root/tests/support/slurm_lab.sh
-export SLURM_LAB=/run/slurm-lab-ddpbench-test
+export SLURM_LAB=${SLURM_LAB:-/run/slurm-lab-ddpbench-test}
 trap '"$lab" down 8<&-; clean_up' EXIT
 in_lab() { "$lab" run "$@"; }
 # jobs COMMAND DIR [WORD...]: slurm.sh in the lab.
@@ -57,6 +57,14 @@ waits() {
 }
 measures() { [ "$(done_of "$(run_of "$1" "$2")/benchmark")" -ge 2 ]; }
 
+# picture_sizes RUN...: the width of each profiling_analysis.png, by its header, over that of the SVG
+picture_sizes() {
+    local run
+    for run in "$@"; do
+        echo $((0x$(od -An -tx1 -j16 -N4 "$run/profiling_analysis.png" | tr -d ' ') / $(sed -nE '1s/.* width="([0-9]+)".*/\1/p' "$run/profiling_analysis.svg")))
+    done | paste -sd ' '
+}
+
 # ---- without Slurm ----
 try env PATH="$PATH" "$slurm"
 check 2 "a command is needed" 'which command\? configure, submit'
@@ -64,6 +72,8 @@ try "$slurm" sumbit
 check 2 "an unknown one is refused" "unknown command 'sumbit'; known are"
 try "$slurm" status --nodes 2
 check 2 "as is another command's option" "unknown option '--nodes' of status"
+try "$slurm" submit --cpu=yes
+check 2 "or a value where there is none" '--cpu takes no value'
 try "$slurm" status --output nowhere
 check 2 "status of nothing" 'there is no submission in .*nowhere'
 for bad in "--account a;b" "--account \$(id)" "--partition a|b" "--modules a;b" "--modules \`id\`" "--time 1h" "--gpus-per-node -1" \
@@ -75,16 +85,16 @@ done
 # ---- configure ----
 succeeds "the lab is up" "$lab" up 6 8<&-
 where="results of us/here" # a blank is no reason to fail
-jobs configure "$where" --time 5 --modules demo/1.0 --cpus-per-task 1
+jobs configure "$where" --time=5 --modules demo/1.0 --cpus-per-task 1
 check 0 "configure" "configured: .*results of us/here/slurm.conf"
 is "takes what is given and what Slurm says" "$(grep -v '^#' "$where/slurm.conf" | paste -sd ' ')" \
-    "partition=main account= time=5 gpus_per_node=0 tasks_per_node=1 cpus_per_task=1 constraint= mpi=pmi2 modules=demo/1.0 exclusive=yes"
+    "partition=main account= time=5 gpus_per_node=0 tasks_per_node=1 cpus_per_task=1 constraint= qos= mpi=pmi2 modules=demo/1.0 exclusive=yes"
 jobs configure nowhere --partition gpu
 check 2 "a partition that there is not" "partition 'gpu': Slurm has none of that name; it has: main"
 jobs configure nowhere --gpus-per-node 2
 check 2 "more GPUs than nodes have" '--gpus-per-node 2: a node of partition main has 0'
 if command -v script >/dev/null; then
-    { printf '\n\n1h\n7\n\n\n\n\n\n\n\n' && sleep 2; } |
+    { printf '\n\n1h\n7\n\n\n\n\n\n\n\n\n' && sleep 2; } |
         timeout 30 "$lab" run script -qec "'$slurm' configure --output asked --program '$program'" /dev/null >printed 2>said || true
     is "on a terminal it asks, again where the answer makes no sense" "$(grep -c 'time \[60\]: ' printed) $(sed -n 's/^time=//p' asked/slurm.conf)" "2 7"
 fi
@@ -163,6 +173,11 @@ $(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)"
 done
 succeeds "the report of all" grep -q 4node "$where"/run_*/BOTTLENECK_ANALYSIS.md
 is "and a picture of each" "$(find "$where" -name profiling_analysis.svg | wc -l)" 3
+if command -v rsvg-convert >/dev/null; then
+    is "also as PNG, twice as large" "$(picture_sizes "$where"/?node/run_*)" "2 2 2"
+else
+    is "or why it is not there as PNG" "$(grep -c '^slurm.sh: pictures are SVG only: there is no rsvg-convert' "$where"/run_*/analyze_*.out)" 1
+fi
 
 mkdir late && cp "$where/slurm.conf" late/
 jobs submit late --nodes 2 -- "${tiny[@]}" --implementations none,ddp --num-epochs 5 --inject-delay rank=1,ms=60,phase=backward_pass
@@ -172,7 +187,9 @@ is "a rank that is late is the top bottleneck, by the 60 ms that it costs, withi
 
 # ---- what goes wrong ----
 mkdir -p failing && cp conf failing/slurm.conf
-jobs submit failing --nodes 1 --no-analyze -- "${tiny[@]}" --num-heads 5
+SBATCH_JOB_NAME=other SBATCH_TIMELIMIT=9 jobs submit failing --nodes 1 --no-analyze -- "${tiny[@]}" --num-heads 5
+is "the configuration counts for more than SBATCH_* of the environment" \
+    "$(in_lab scontrol show job -o "$(number_of failing 1node)" | grep -oE '(JobName|TimeLimit)=[^ ]*' | paste -sd ' ')" "JobName=ddpb-1node TimeLimit=00:05:00"
 jobs wait failing
 check 4 "wait, where the program fails" 'running|pending'
 is "its status is the job's, and nothing came after it" "$(grep -cE '^1node .* FAILED .*exit code 2:0' printed) $(noted "$(run_of failing 1node)" exit_status) \
@@ -183,6 +200,12 @@ sleep 1 # a submission has the name of its second
 jobs submit failing --nodes 1 --no-analyze -- "${tiny[@]}"
 jobs wait failing
 is "modules where there are none" "$status $(grep -c "FAILED .*modules are configured (demo/1.0), but n[1-6] has no command 'module'" printed)" "4 1"
+
+mkdir refused && sed 's/^constraint=.*/constraint=none_such/' conf >refused/slurm.conf
+jobs submit refused --nodes 1,2
+check 1 "what Slurm refuses" '^slurm.sh: 2node was not submitted: .*nvalid feature'
+jobs status refused
+check 2 "is no submission" 'there is no submission in .*refused'
 
 # A made-up nsys: the report that it would write, and then the program.
 mkdir tools && cat >tools/nsys <<'END'
@@ -214,6 +237,9 @@ run=$(run_of ended 2node)
 succeeds "its finished rounds are kept" [ "$(done_of "$run/benchmark")" -ge 2 ]
 is "it noted why it ended, and how" "$(noted "$run" signal) $(noted "$run" exit_status) $(grep -c ^end= "$run/job_metadata.txt")" "TERM 143 1"
 succeeds "what it measured is whole lines" valid "$run"/benchmark/{summary.json,rank_0_metrics.jsonl}
+jobs collect ended
+is "collect makes the table of what it measured, though it did not end" "$status $(wc -l <"$run/metrics.csv")" \
+    "0 $(($(wc -l <"$run/benchmark/rank_0_metrics.jsonl") + 1))"
 jobs cancel ended
 check 0 "cancelled again" 'none of its jobs waits or runs'
 
@@ -247,8 +273,16 @@ for name in limit signal; do
     is "and its end noted ($name)" "$(grep -c ^end= "$run/job_metadata.txt")" 1
 done
 
-# ---- no controller ----
+# ---- no accounting, no controller ----
+# Slurm without a database and without jobcomp, as long as it knows its jobs; then it has forgotten them.
+printf '%s\n' '#!/bin/sh' 'echo "Slurm accounting storage is disabled" >&2' 'exit 1' >tools/sacct && chmod +x tools/sacct
+summary=$(run_of traced cpu_1node)/sacct_summary.txt
+PATH=$PWD/tools:$PATH jobs collect traced
+is "collect without accounting" "$status $(head -n 1 "$summary") $(grep -c ' JobState=COMPLETED ' "$summary")" "0 source=scontrol 1"
 "$lab" stop-controller 8<&-
+cp "$summary" before
+PATH=$PWD/tools:$PATH jobs collect traced
+succeeds "what it was told of a job that has ended stays" cmp "$summary" before
 jobs collect "$where"
 check 0 "collect without a controller" 'collected: '
 jobs status "$where"
@@ -256,12 +290,15 @@ check 1 "status says that there is none" '^slurm.sh: Slurm says: .*(connect|cont
 
 # ---- the lab ----
 succeeds "down" "$lab" down 8<&-
-ours() { grep -ls '/run/slurm-lab-ddpbench-tes[t]' /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo || true; }
+# the pattern, as grep's own command line has it, does not match itself
+ours() { grep -ls "${SLURM_LAB%?}[${SLURM_LAB: -1}]" /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo || true; }
 is "leaves nothing" "$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
 "$lab" up 3 8<&- >/dev/null 2>&1 &
 sleep 0.15
 kill -KILL $! 2>/dev/null || true
 wait $! 2>/dev/null || true
+env "DDPB_SLURM_LAB=$SLURM_LAB" sleep 100 >/dev/null 2>&1 8<&- & # as a daemon that up had only just begun
+begun=$! && disown
 succeeds "down after a killed up" "$lab" down 8<&-
-is "leaves nothing either" "$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
+is "leaves nothing either" "$(kill -0 $begun 2>/dev/null && echo "$begun")$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
 exit "$failed"

@@ -75,6 +75,16 @@ end_node() {
     done
 }
 
+# Daemons that a killed command had begun: they are in no namespace yet, or have not said yet which process they are.
+end_daemons() {
+    local found
+    while true; do
+        mapfile -t found < <(grep -lsxzF "DDPB_SLURM_LAB=$lab" /proc/[0-9]*/environ | cut -d / -f 3)
+        [ ${#found[@]} -gt 0 ] || break
+        kill -KILL "${found[@]}" 2>/dev/null || true
+    done
+}
+
 # ---- parts ----
 configuration() { # N LINE...
     local k n=$1
@@ -169,6 +179,7 @@ remove() {
         umount "$file" 2>/dev/null || true
     done
     stop munged
+    end_daemons
     rm -rf "$lab"
 }
 
