@@ -154,6 +154,31 @@ static void say_what_is_missing(struct frame *frame, const struct chart_timeline
     }
 }
 
+/* The kinds that are drawn. */
+static void draw_legend(struct frame *frame, const struct chart_timeline *t, const struct chart_span *span, size_t n)
+{
+    struct frame_item item[MOST_KINDS];
+    size_t items = 0;
+    for (int kind = 0; kind < MOST_KINDS; kind++)
+        for (size_t i = 0; i < n; i++)
+            if (span[i].kind == kind) {
+                item[items++] = (struct frame_item){t->kind[kind].name, t->kind[kind].colour, SIGN_AREA};
+                break;
+            }
+    frame_legend(frame, item, items);
+}
+
+/* Ends the axis at the tick that follows, so that its last number stands at its end. */
+static void round_up(struct axis *axis)
+{
+    double tick[AXIS_TICKS];
+    size_t n = axis_ticks(axis, 8, tick);
+    double step = n > 1 ? tick[1] - tick[0] : 0,
+           end = step > 0 ? tick[0] + step * ceil((axis->high - tick[0]) / step) : 0;
+    if (isfinite(end) && end > axis->high)
+        axis->high = end;
+}
+
 static void draw_rows(struct frame *frame, const struct chart_timeline *t, const struct chart_span *span, size_t n)
 {
     size_t rows = t->rows < CHART_ROWS ? t->rows : CHART_ROWS, moments;
@@ -168,6 +193,7 @@ static void draw_rows(struct frame *frame, const struct chart_timeline *t, const
         axis.high = fmax(axis.high, span[i].end_ms);
     }
     axis.high = axis.high > axis.low ? axis.high : axis.low + 1;
+    round_up(&axis);
     axis.from = FRAME_LEFT + widest + 10;
     struct lane_label *moment = order_moments(t, &axis, &moments);
     int lanes = lanes_place(moment, moments, FRAME_LEFT, FRAME_RIGHT);
@@ -190,7 +216,7 @@ char *chart_timeline(const struct chart_words *words, const struct chart_timelin
     size_t n;
     struct chart_span *span = choose_spans(t, &n);
     frame_begin(&frame, words);
-    frame_legend(&frame, t->kind, t->kinds < MOST_KINDS ? t->kinds : MOST_KINDS);
+    draw_legend(&frame, t, span, n);
     if (n)
         draw_rows(&frame, t, span, n);
     else

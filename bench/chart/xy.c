@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEIGHT = 330, MOST_TIPS = 200, MOST_LABELS = 64 };
+enum { HEIGHT = 330, MOST_TIPS = 200, MOST_LABELS = 64, MOST_GIVEN = 100 };
 
 /* What is drawn of a chart, and where. */
 struct plot {
     const struct chart_xy *chart;
     struct axis x, y;
+    double at[MOST_GIVEN]; /* of a logarithmic x axis its ticks: where points are, if these are few */
 };
 
 /* ---- what the axes cover ---- */
@@ -30,6 +31,34 @@ static void widen(double range[2], enum chart_scale scale, double value)
     }
 }
 
+/* Adds a value to at[n], which increase, unless it is there; returns how many there are then. */
+static size_t insert(double at[MOST_GIVEN], size_t n, double value)
+{
+    size_t i = n;
+    while (i && at[i - 1] >= value * (1 - 1e-9))
+        i--;
+    if ((i < n && at[i] <= value * (1 + 1e-9)) || n == MOST_GIVEN)
+        return n;
+    memmove(&at[i + 1], &at[i], (n - i) * sizeof *at);
+    at[i] = value;
+    return n + 1;
+}
+
+/* What was measured at a few places is not to be read as if it was measured at others: the ticks are these places. */
+static void take_ticks(struct plot *plot)
+{
+    const struct chart_xy *c = plot->chart;
+    size_t n = 0;
+    for (size_t s = 0; s < c->n_series; s++)
+        for (size_t i = 0; i < c->series[s].n && n < MOST_GIVEN; i++)
+            if (c->series[s].draw & CHART_POINTS && takes(c, &c->series[s].point[i]))
+                n = insert(plot->at, n, c->series[s].point[i].x);
+    if (c->x.scale == CHART_LINEAR || n < 2 || n == MOST_GIVEN)
+        return;
+    plot->x.given = plot->at;
+    plot->x.n_given = n;
+}
+
 static struct plot plot_of(const struct chart_xy *c)
 {
     double x[2] = {INFINITY, -INFINITY}, y[2] = {INFINITY, -INFINITY};
@@ -45,7 +74,7 @@ static struct plot plot_of(const struct chart_xy *c)
         }
     for (size_t i = 0; i < c->n_references; i++)
         widen(y, c->y.scale, c->reference[i].y);
-    return (struct plot){c, axis_for(&c->x, x[0], x[1]), axis_for(&c->y, y[0], y[1])};
+    return (struct plot){.chart = c, .x = axis_for(&c->x, x[0], x[1]), .y = axis_for(&c->y, y[0], y[1])};
 }
 
 static const struct chart_point *last_point(const struct chart_xy *c, const struct chart_series *s)
@@ -202,7 +231,9 @@ static void draw_point(FILE *out, const struct plot *plot, const struct chart_se
         svg_line(out, x, low, x, high, "line thick faint", s->colour);
     if (p->mark == CHART_BEST || p->mark == CHART_AS_GOOD)
         svg_circle(out, x, y, 9, p->mark == CHART_BEST ? "line ring" : "line", SVG_INK, NULL);
-    if (s->draw & CHART_POINTS)
+    if (s->draw & CHART_RINGS)
+        svg_circle(out, x, y, 7.5, "line", s->colour, tip_of(tip, plot, s, p));
+    else if (s->draw & CHART_POINTS)
         svg_circle(out, x, y, 4.5, p->mark == CHART_HOLLOW ? "hollow" : "area", s->colour, tip_of(tip, plot, s, p));
 }
 
@@ -257,24 +288,32 @@ static size_t draw_labels(FILE *out, const struct plot *plot)
 
 /* ---- the chart ---- */
 
-/* What the rings mean, where there are any. */
-static void add_key_of_rings(struct frame *frame, const struct chart_xy *c)
+/* What the signs mean that are drawn. */
+static void add_key(struct frame *frame, const struct chart_xy *c)
 {
-    int has[CHART_BEST + 1] = {0};
-    double x = FRAME_LEFT + 12;
-    for (size_t s = 0; s < c->n_series; s++)
-        for (size_t i = 0; i < c->series[s].n; i++)
-            has[takes(c, &c->series[s].point[i]) ? c->series[s].point[i].mark : CHART_PLAIN] = 1;
-    if (!has[CHART_BEST] && !has[CHART_AS_GOOD])
-        return;
-    frame->y += 6;
-    for (int mark = CHART_BEST; mark >= CHART_AS_GOOD; mark--)
-        if (has[mark]) {
-            svg_circle(frame->out, x, frame->y + 11, 9, mark == CHART_BEST ? "line ring" : "line", SVG_INK, NULL);
-            svg_text(frame->out, x + 16, frame->y + 16, SVG_START, "", mark == CHART_BEST ? "best" : "as good");
-            x += 80;
+    int has[CHART_BEST + 1] = {0}, intervals = 0, dashed = 0;
+    struct frame_item item[4];
+    size_t items = 0;
+    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
+        for (const struct chart_point *p = s->point; p < s->point + s->n; p++) {
+            if (!takes(c, p))
+                continue;
+            has[p->mark] = 1;
+            intervals |= axis_takes(c->y.scale, p->low) && axis_takes(c->y.scale, p->high);
+            dashed |= s->draw & CHART_LINE && s->draw & CHART_DASHED;
         }
-    frame->y += FRAME_ROW + 4;
+    if (has[CHART_BEST])
+        item[items++] = (struct frame_item){c->best ? c->best : "best", SVG_INK, SIGN_BEST};
+    if (has[CHART_AS_GOOD])
+        item[items++] = (struct frame_item){"as good", SVG_INK, SIGN_AS_GOOD};
+    if (intervals)
+        item[items++] = (struct frame_item){"95 % interval", SVG_INK, SIGN_INTERVAL};
+    if (dashed && c->dashed)
+        item[items++] = (struct frame_item){c->dashed, SVG_INK, SIGN_DASHED};
+    if (!items)
+        return;
+    frame->y += 14;
+    frame_legend(frame, item, items);
 }
 
 static void draw_plot(struct frame *frame, struct plot *plot)
@@ -289,8 +328,8 @@ static void draw_plot(struct frame *frame, struct plot *plot)
     plot->x.from = FRAME_LEFT + 10 + fmax(30, widest_number(&plot->y, tick, ticks));
     plot->x.to = FRAME_RIGHT - end_names_width(name, n);
     if (c->y.title && *c->y.title) {
-        snprintf(words, sizeof words, "%.120s%s", c->y.title, plot->y.is_cut ? " (the axis does not begin at 0)" : "");
-        frame_line(frame, "", words);
+        char title[SVG_LABEL];
+        frame_line(frame, "", axis_title(&plot->y, c->y.title, title));
     }
     plot->y.to = frame->y + 14 + FRAME_LANE * place_ranges(plot, range);
     plot->y.from = plot->y.to + fmax(HEIGHT, END_NAME_GAP * (double)n);
@@ -308,7 +347,7 @@ static void draw_plot(struct frame *frame, struct plot *plot)
         name[i].y = axis_place(&plot->y, name[i].y);
     }
     end_names_draw(frame->out, name, n, plot->x.to, plot->y.to, plot->y.from);
-    add_key_of_rings(frame, c);
+    add_key(frame, c);
     if (left_out) {
         snprintf(words, sizeof words, "Without room for a name: %zu.", left_out);
         frame_line(frame, "muted", words);
@@ -325,6 +364,7 @@ char *chart_xy(const struct chart_words *words, const struct chart_xy *chart)
         drawable += last_point(chart, &chart->series[s]) != NULL;
     for (size_t i = 0; i < chart->n_references; i++)
         drawable += (size_t)axis_takes(chart->y.scale, chart->reference[i].y);
+    take_ticks(&plot); /* it is where it stays */
     if (drawable)
         draw_plot(&frame, &plot);
     else

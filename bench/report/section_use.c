@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "chart/chart.h"
 #include "kernels/error.h"
+#include "report/colours.h"
 
 #include <glob.h>
 #include <math.h>
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS = 4, SERIES = 6, COLUMNS = 48, POINTS = 600 };
+enum { SERIES = 12, COLUMNS = 48, POINTS = 600 }; /* SERIES: of a run */
 
 /* A column of a monitor's file over its first, seconds. */
 struct use {
@@ -158,32 +159,72 @@ static double mean_of(const struct use *use)
     return sum / (double)n;
 }
 
+/* All that was recorded: of each run a strip for each GPU and the CPUs of each host. */
+struct strips {
+    struct use use[CHART_STRIPS];
+    struct chart_strip strip[CHART_STRIPS];
+    char label[CHART_STRIPS][220], end[CHART_STRIPS][32];
+    double mean[CHART_STRIPS];
+    size_t n, left_out;
+};
+
+static void add_run(struct strips *all, const struct report_runs *runs, const struct report_run *run)
+{
+    struct use use[SERIES];
+    size_t n = *run->problem ? 0 : add_files(use, add_files(use, 0, run, &gpus), run, &cpus);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = all->n;
+        if (at == CHART_STRIPS) {
+            all->left_out++;
+            free(use[i].point);
+            continue;
+        }
+        all->use[at] = use[i];
+        all->mean[at] = mean_of(&use[i]);
+        snprintf(all->label[at], sizeof all->label[at], "%.79s, %.15s: %.95s", run->label, run->mode, use[i].name);
+        snprintf(all->end[at], sizeof all->end[at], "%.0f %%", all->mean[at]);
+        all->strip[at] =
+            (struct chart_strip){all->label[at], all->end[at], use[i].point, use[i].n, colour_of_run(runs, run)};
+        all->n++;
+    }
+}
+
+/* The least and the greatest mean. */
+static void name_use(char title[600], const struct strips *all)
+{
+    size_t least = 0, most = 0;
+    for (size_t i = 1; i < all->n; i++) {
+        least = all->mean[i] < all->mean[least] ? i : least;
+        most = all->mean[i] > all->mean[most] ? i : most;
+    }
+    if (all->mean[most] - all->mean[least] < 1)
+        snprintf(title, 600, "Busy for %.0f %% of the time%s", all->mean[most], all->n > 1 ? ", in all runs" : "");
+    else
+        snprintf(title, 600, "Busy for %.0f %% (%s) to %.0f %% of the time (%s)", all->mean[least], all->label[least],
+                 all->mean[most], all->label[most]);
+}
+
 void section_add_utilisation(cJSON *document, const struct report_runs *runs)
 {
-    size_t drawn = 0;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < RUNS; run++) {
-        struct use use[SERIES];
-        struct chart_series series[SERIES];
-        char title[300], name[32];
-        if (*run->problem)
-            continue;
-        size_t n = add_files(use, add_files(use, 0, run, &gpus), run, &cpus);
-        for (size_t i = 0; i < n; i++)
-            series[i] = (struct chart_series){use[i].name, use[i].point, use[i].n, (int)i, CHART_LINE};
-        if (n) {
-            if (!drawn)
-                document_add_heading(document, 2, "How busy the machine was");
-            snprintf(title, sizeof title, "%s, %s: %s busy for %.0f %% of the time", run->label, run->mode, use[0].name,
-                     mean_of(&use[0]));
-            snprintf(name, sizeof name, "utilisation-%zu", ++drawn);
-            document_add_picture(document, name, title,
-                                 chart_xy(&(struct chart_words){title, "Per cent of the time; a sample a second", NULL},
-                                          &(struct chart_xy){.x = {.title = "seconds since the run began"},
-                                                             .y = {.title = "%", .end = 100},
-                                                             .series = series,
-                                                             .n_series = n}));
-        }
-        for (size_t i = 0; i < n; i++)
-            free(use[i].point);
+    struct strips *all = allocate(1, sizeof *all);
+    char title[600], note[80] = "";
+    all->n = all->left_out = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        add_run(all, runs, run);
+    if (all->n) {
+        name_use(title, all);
+        if (all->left_out)
+            snprintf(note, sizeof note, "%zu more are left out.", all->left_out);
+        document_add_heading(document, 2, "How busy the machine was");
+        document_add_picture(
+            document, "utilisation", title,
+            chart_strips(&(struct chart_words){title,
+                                               "Each strip from 0 to 100 % of the time, at its end the mean; a sample "
+                                               "a second",
+                                               note},
+                         all->strip, all->n, 100, "seconds since the run began"));
     }
+    for (size_t i = 0; i < all->n; i++)
+        free(all->use[i].point);
+    free(all);
 }
