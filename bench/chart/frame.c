@@ -64,7 +64,7 @@ static void draw_sign(FILE *out, double x, double y, const struct frame_item *it
         svg_line(out, x + SIGN, y - 3, x + SIGN, y + 3, "axis", item->colour);
         break;
     case SIGN_DASHED:
-        svg_line(out, x - 1, y, x + SIGN + 3, y, "line dash", item->colour);
+        svg_line(out, x - 2, y, x + SIGN, y, "line dash", item->colour);
         break;
     case SIGN_BEST:
     case SIGN_AS_GOOD:
@@ -192,7 +192,7 @@ const char *axis_number(const struct axis *axis, double value, char text[CELL])
 {
     if (axis->is_bytes && value >= 1)
         return text_bytes(text, value);
-    snprintf(text, CELL, axis->n_given ? "%.5g" : "%.10g", value);
+    snprintf(text, CELL, !axis->n_given ? "%.10g" : value < 1000 ? "%.3g" : "%.0f", value);
     return text;
 }
 

@@ -59,6 +59,7 @@ static const char style[] =
     ".folded details[open] .closed, .folded details:not([open]) .open { display: none; }\n"
     ".note, footer { color: var(--faint); font-size: .875rem; }\n"
     "footer { margin-top: 3rem; }\n"
+    "@media screen and (max-width: 48rem) { .note br { display: none; } }\n"
     "@media screen {\n"
     "  .folded details:not([open]) ~ .wide tr:nth-child(n + 9) { display: none; }\n"
     "}\n"

@@ -18,7 +18,7 @@ void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t 
 void section_add_buckets(cJSON *document, const struct report_runs *runs);
 void section_add_collectives(cJSON *document, const struct report_runs *runs);
 
-/* One captured step of each of the first profiles as a timeline of its ranks; and what the monitors of the first runs
+/* One captured step of each of the first profiles as a timeline of its ranks; and what the monitors of all runs
  * saw of CPUs and GPUs. From the runs' own files; a run without them is left out. */
 void section_add_steps(cJSON *document, const struct report_runs *runs);
 void section_add_utilisation(cJSON *document, const struct report_runs *runs);
