@@ -220,7 +220,29 @@ static const char *tip_of(char tip[3 * SVG_LABEL], const struct plot *plot, cons
     return s->n <= MOST_TIPS ? tip : NULL;
 }
 
-static void draw_point(FILE *out, const struct plot *plot, const struct chart_series *s, const struct chart_point *p)
+static int has_interval(const struct chart_series *s)
+{
+    for (const struct chart_point *p = s->point; p < s->point + s->n; p++)
+        if (isfinite(p->low) && isfinite(p->high))
+            return 1;
+    return 0;
+}
+
+/* How far from their points the intervals of a series are, so that those of several at one place stand side by side. */
+static double aside(const struct plot *plot, const struct chart_series *s)
+{
+    const struct chart_xy *c = plot->chart;
+    int n = 0, at = 0;
+    for (const struct chart_series *other = c->series; other < c->series + c->n_series; other++) {
+        at = other == s ? n : at;
+        n += has_interval(other);
+    }
+    return n > 8 ? 0 : 6 * (at - (n - 1) / 2.0);
+}
+
+/* dx: how far its interval is at its right. */
+static void draw_point(FILE *out, const struct plot *plot, const struct chart_series *s, const struct chart_point *p,
+                       double dx)
 {
     double x = axis_place(&plot->x, p->x), y = axis_place(&plot->y, p->y);
     double low = axis_place(&plot->y, p->low), high = axis_place(&plot->y, p->high);
@@ -228,7 +250,7 @@ static void draw_point(FILE *out, const struct plot *plot, const struct chart_se
     if (!isfinite(x) || !isfinite(y))
         return;
     if (isfinite(low) && isfinite(high))
-        svg_line(out, x, low, x, high, "line thick faint", s->colour);
+        svg_line(out, x + dx, low, x + dx, high, "line thick faint", s->colour);
     if (p->mark == CHART_BEST || p->mark == CHART_AS_GOOD)
         svg_circle(out, x, y, 9, p->mark == CHART_BEST ? "line ring" : "line", SVG_INK, NULL);
     if (s->draw & CHART_RINGS)
@@ -241,8 +263,9 @@ static void draw_series(FILE *out, const struct plot *plot, const struct chart_s
 {
     if (s->draw & CHART_LINE)
         draw_line(out, plot, s);
+    double dx = aside(plot, s);
     for (size_t i = 0; i < s->n; i++)
-        draw_point(out, plot, s, &s->point[i]);
+        draw_point(out, plot, s, &s->point[i], dx);
 }
 
 struct label {
