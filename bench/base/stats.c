@@ -244,6 +244,11 @@ struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, siz
     return (struct unpaired){mean_a - mean_b, error, df};
 }
 
+double stats_log_reach(double low, double high)
+{
+    return low > 0 ? 0.5 * log(high / low) : NAN;
+}
+
 struct ranked {
     double p; /* first, since compare reads it */
     size_t index;

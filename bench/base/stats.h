@@ -59,6 +59,11 @@ struct unpaired {
 };
 struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, size_t n_b, double least_sd);
 
+/* How far the logarithm of an estimate may be off: half of the length of its interval [low, high] there; NAN where
+ * there is none above 0. Of a ratio of two independent estimates it is the hypot of both, and the ratio's interval is
+ * ratio x exp(+-that): errors of a difference add in quadrature. */
+double stats_log_reach(double low, double high);
+
 /* Holm's step-down test of m hypotheses with weights above 0, at one family-wise level: step[i] becomes the level at
  * which hypothesis i is tested, its share of `level` among the hypotheses that still stand when its turn comes; it is
  * rejected if p[i] <= step[i]. The hypothesis with the least p / weight is next, and where one stands, all that remain

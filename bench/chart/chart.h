@@ -35,7 +35,7 @@ struct chart_bar {
 char *chart_bars(const struct chart_words *words, const struct chart_bar *bar, size_t bars,
                  const struct chart_name *part, size_t parts);
 
-/* ---- series over x, with intervals, lines of reference, ranges ---- */
+/* ---- series over x, with intervals and lines of reference ---- */
 
 enum chart_scale { CHART_LINEAR, CHART_LOG2, CHART_LOG10 }; /* of a logarithmic one only values above 0 are shown */
 struct chart_axis {
@@ -69,12 +69,6 @@ struct chart_reference {
     int is_strong; /* a full line in the ink's colour and a bold name; others are dashed and grey */
 };
 
-/* A part of the x axis, such as the time of a phase. */
-struct chart_range {
-    const char *name;
-    double begin, end;
-};
-
 /* A line is straight between its points, so a curve has many of them, and an ideal one too where only one axis is
  * logarithmic. A logarithmic x axis has its ticks at the points, or at each second, third ... of them. A linear y axis
  * begins at 0, unless all values are in the upper 40 %: then it is cut, and says so. */
@@ -82,8 +76,7 @@ struct chart_xy {
     struct chart_axis x, y;
     const struct chart_series *series;
     const struct chart_reference *reference;
-    const struct chart_range *range;
-    size_t n_series, n_references, n_ranges;
+    size_t n_series, n_references;
     const char *best, *dashed; /* what thick rings and dashed lines of series mean; NULL: "best", and what their names
                                   say. Intervals are named where there are any. */
 };
@@ -112,16 +105,11 @@ struct chart_span {
     int kind;          /* of kind[] below */
     const char *label; /* inside, where it fits; NULL */
 };
-struct chart_moment { /* a vertical line through all rows */
-    double at_ms;
-    const char *label; /* above, where there is room */
-};
 struct chart_timeline {
     const char *const *row; /* names [rows] */
     const struct chart_name *kind;
     const struct chart_span *span;
-    const struct chart_moment *moment;
-    size_t rows, kinds, spans, moments;
+    size_t rows, kinds, spans;
 };
 /* Below 60 kB with 16 rows of 1,000 spans or more and names of ordinary lengths. */
 char *chart_timeline(const struct chart_words *words, const struct chart_timeline *timeline);

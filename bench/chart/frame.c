@@ -244,35 +244,3 @@ double axis_draw_x(FILE *out, const struct axis *axis, double top, double y, con
              svg_shorten(label, axis_title(axis, title, words), SVG_TEXT, axis->to - axis->from));
     return y + 50;
 }
-
-/* ---- labels ---- */
-
-int lanes_place(struct lane_label *label, size_t n, double left, double right)
-{
-    double used[FRAME_LANES] = {0}; /* the right end of the last label of each */
-    int lanes = 0;
-    for (size_t i = 0; i < n; i++) {
-        double half = svg_text_width(label[i].text, SVG_SMALL) / 2;
-        double x = fmax(left + half, fmin(right - half, label[i].at));
-        label[i].x = x;
-        label[i].lane = -1;
-        for (int lane = 0; lane < FRAME_LANES && label[i].lane < 0 && *label[i].text; lane++)
-            if (x - half >= used[lane]) {
-                used[lane] = x + half + 8;
-                label[i].lane = lane;
-                lanes = lane + 1 > lanes ? lane + 1 : lanes;
-            }
-    }
-    return lanes;
-}
-
-size_t lanes_draw(FILE *out, const struct lane_label *label, size_t n, double y)
-{
-    size_t unnamed = 0;
-    for (size_t i = 0; i < n; i++)
-        if (label[i].lane >= 0)
-            svg_text(out, label[i].x, y - FRAME_LANE * label[i].lane - 5, SVG_MIDDLE, "small halo", label[i].text);
-        else
-            unnamed += *label[i].text != 0;
-    return unnamed;
-}

@@ -78,16 +78,4 @@ struct end_name {
 double end_names_width(const struct end_name *name, size_t n);
 void end_names_draw(FILE *out, struct end_name *name, size_t n, double x, double top, double bottom);
 
-/* Labels above a chart, in up to FRAME_LANES lines. */
-enum { FRAME_LANES = 3, FRAME_LANE = 18 };
-struct lane_label {
-    double at, x; /* the place that it names, and its own middle */
-    int lane;     /* 0 is the lowest; -1: there is no room for it, or no text */
-    char text[SVG_LABEL];
-};
-/* label[n], in increasing order of `at`, get lane and x inside [left, right]; returns how many lanes they take. */
-int lanes_place(struct lane_label *label, size_t n, double left, double right);
-/* Draws them above y, and returns how many texts have no room. */
-size_t lanes_draw(FILE *out, const struct lane_label *label, size_t n, double y);
-
 #endif

@@ -1,4 +1,4 @@
-/* xy.c - series of points over x, with intervals, lines of reference and ranges; names stand beside their ends.
+/* xy.c - series of points over x, with intervals and lines of reference; names stand beside their ends.
  */
 #include "chart/frame.h"
 #include "kernels/error.h"
@@ -115,7 +115,7 @@ static size_t collect_names(const struct chart_xy *c, struct end_name name[END_N
     return n;
 }
 
-/* ---- axes, ranges, references ---- */
+/* ---- axes, references ---- */
 
 static double widest_number(const struct axis *axis, const double *tick, size_t n)
 {
@@ -146,30 +146,6 @@ static void draw_y(FILE *out, const struct plot *plot, const double *tick, size_
         svg_line(out, left, y->to, left, y->from, "axis", SVG_INK);
     if (y->low < 0 && y->high > 0 && y->scale == CHART_LINEAR)
         svg_line(out, left, axis_place(y, 0), plot->x.to, axis_place(y, 0), "axis", SVG_INK);
-}
-
-/* The names of the ranges; label[n_ranges]. Those without a place get no text. Returns how many lines they take. */
-static int place_ranges(const struct plot *plot, struct lane_label *label)
-{
-    for (size_t i = 0; i < plot->chart->n_ranges; i++) {
-        const struct chart_range *range = &plot->chart->range[i];
-        label[i].at = (axis_place(&plot->x, range->begin) + axis_place(&plot->x, range->end)) / 2;
-        svg_shorten(label[i].text, range->name && isfinite(label[i].at) ? range->name : "", SVG_SMALL, 200);
-    }
-    return lanes_place(label, plot->chart->n_ranges, plot->x.from, plot->x.to); /* beyond are the names of lines */
-}
-
-static void draw_ranges(FILE *out, const struct plot *plot)
-{
-    for (size_t i = 0; i < plot->chart->n_ranges; i++) {
-        const struct chart_range *range = &plot->chart->range[i];
-        double begin = axis_place(&plot->x, range->begin), end = axis_place(&plot->x, range->end);
-        if (!(end > begin))
-            continue;
-        svg_rect(out, begin, plot->y.to, end - begin, plot->y.from - plot->y.to, i % 2 ? "area soft" : "area softer",
-                 SVG_INK, range->name);
-        svg_line(out, begin, plot->y.to, begin, plot->y.from, "axis faint", SVG_GREY);
-    }
 }
 
 static void draw_references(FILE *out, const struct plot *plot)
@@ -220,22 +196,16 @@ static const char *tip_of(char tip[3 * SVG_LABEL], const struct plot *plot, cons
     return s->n <= MOST_TIPS ? tip : NULL;
 }
 
-static int has_interval(const struct chart_series *s)
-{
-    for (const struct chart_point *p = s->point; p < s->point + s->n; p++)
-        if (isfinite(p->low) && isfinite(p->high))
-            return 1;
-    return 0;
-}
-
 /* How far from their points the intervals of a series are, so that those of several at one place stand side by side. */
-static double aside(const struct plot *plot, const struct chart_series *s)
+static double aside(const struct chart_xy *c, const struct chart_series *of)
 {
-    const struct chart_xy *c = plot->chart;
     int n = 0, at = 0;
-    for (const struct chart_series *other = c->series; other < c->series + c->n_series; other++) {
-        at = other == s ? n : at;
-        n += has_interval(other);
+    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
+        int has = 0;
+        for (size_t i = 0; i < s->n; i++)
+            has |= isfinite(s->point[i].low) && isfinite(s->point[i].high);
+        at = s == of ? n : at;
+        n += has;
     }
     return n > 8 ? 0 : 6 * (at - (n - 1) / 2.0);
 }
@@ -263,7 +233,7 @@ static void draw_series(FILE *out, const struct plot *plot, const struct chart_s
 {
     if (s->draw & CHART_LINE)
         draw_line(out, plot, s);
-    double dx = aside(plot, s);
+    double dx = aside(plot->chart, s);
     for (size_t i = 0; i < s->n; i++)
         draw_point(out, plot, s, &s->point[i], dx);
 }
@@ -343,7 +313,6 @@ static void draw_plot(struct frame *frame, struct plot *plot)
 {
     const struct chart_xy *c = plot->chart;
     struct end_name name[END_NAMES];
-    struct lane_label *range = allocate(c->n_ranges + 1, sizeof *range);
     size_t left_out, n = collect_names(c, name, &left_out);
     double tick[AXIS_TICKS];
     size_t ticks = axis_ticks(&plot->y, 8, tick);
@@ -354,11 +323,8 @@ static void draw_plot(struct frame *frame, struct plot *plot)
         char title[SVG_LABEL];
         frame_line(frame, "", axis_title(&plot->y, c->y.title, title));
     }
-    plot->y.to = frame->y + 14 + FRAME_LANE * place_ranges(plot, range);
+    plot->y.to = frame->y + 14;
     plot->y.from = plot->y.to + fmax(HEIGHT, END_NAME_GAP * (double)n);
-    draw_ranges(frame->out, plot);
-    left_out += lanes_draw(frame->out, range, c->n_ranges, plot->y.to);
-    free(range);
     frame->y = axis_draw_x(frame->out, &plot->x, plot->y.to, plot->y.from, c->x.title);
     draw_y(frame->out, plot, tick, ticks);
     draw_references(frame->out, plot);

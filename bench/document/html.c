@@ -92,28 +92,17 @@ static size_t option_length(const char *text)
 /* Words, in which the names of options are code, too. */
 static void print_words(FILE *out, const char *text)
 {
-    char words[256]; /* a piece of the text, which ends where a character does */
-    size_t n = 0;
     for (const char *c = text; *c;) {
         size_t option = c == text || strchr(" \n(,/", c[-1]) ? option_length(c) : 0;
-        size_t length = (size_t)text_character(c);
-        if (option > 80)
-            option = 0;
-        if (n && (option || n > sizeof words - 8)) {
-            words[n] = 0;
-            text_print_markup(out, words);
-            n = 0;
-        }
-        if (option) {
+        int length = text_character(c) ? text_character(c) : 1;
+        char character[8];
+        snprintf(character, sizeof character, "%.*s", length, c);
+        if (option)
             fprintf(out, "<code class=\"option\">%.*s</code>", (int)option, c);
-            c += option;
-            continue;
-        }
-        for (length = length ? length : 1; length; length--)
-            words[n++] = *c++;
+        else
+            text_print_markup(out, character);
+        c += option ? option : (size_t)length;
     }
-    words[n] = 0;
-    text_print_markup(out, words);
 }
 
 static void print_piece(FILE *out, const char *piece, int code)

@@ -16,15 +16,10 @@ __attribute__((format(printf, 6, 7))) static struct bottleneck *add(struct bottl
                                                                     const struct report_run *run, const char *name,
                                                                     double lost_s, double step, const char *format, ...)
 {
-    if (!(found->n & (found->n - 1))) { /* its room is the next power of two */
-        size_t room = found->n ? 2 * found->n : 1;
-        found->item = realloc(found->item, room * sizeof *found->item);
-        if (!found->item)
-            FATAL("no memory for %zu bottlenecks", room);
-    }
+    found->item = allocate_more(found->item, found->n, sizeof *found->item);
     struct bottleneck *b = &found->item[found->n++];
     va_list arguments;
-    *b = (struct bottleneck){.run = run, .lost_s = lost_s, .low = NAN, .high = NAN, .share = lost_s / step};
+    *b = (struct bottleneck){.run = run, .lost_s = lost_s, .interval = {NAN, NAN}, .share = lost_s / step};
     snprintf(b->name, sizeof b->name, "%s", name);
     snprintf(b->level, sizeof b->level, "%s", b->share > 0.2 ? "high" : b->share > 0.05 ? "warning" : "note");
     va_start(arguments, format);
@@ -69,8 +64,8 @@ static void add_communication(struct bottlenecks *found, const struct report_run
     struct bottleneck *b = add(found, run, "communication", cost->value, step->value,
                                "%s takes %s a step longer than without communication (%zu rounds)", run->subject,
                                text_value_like(ms, cost->value, "s", cost->value), cost->n);
-    b->low = cost->low;
-    b->high = cost->high;
+    b->interval[0] = cost->low;
+    b->interval[1] = cost->high;
     snprintf(b->advice, sizeof b->advice,
              "let `ddpbench tune` find a better bucket size; reduce less often (--grad-accumulation) or fewer bytes "
              "(ddp_individual_v2 with --grad-dtype bf16); compute more for each reduction (--batch-size-per-rank); "

@@ -8,7 +8,7 @@ struct bottleneck {
     const struct report_run *run;
     char name[32], level[12]; /* as a profile's findings: high, warning, note */
     double lost_s;            /* what a step would be shorter without it, at most; NAN: unknown */
-    double low, high;         /* its 95 % interval; NAN where there is none */
+    double interval[2];       /* its 95 %; NAN: none */
     double share;             /* lost_s / the step */
     char text[700];           /* the figure in words: of what, which ranks */
     char advice[320];

@@ -27,8 +27,10 @@ struct fitted_line {
     double from_bytes, to_bytes, latency, bandwidth; /* from and to: bus bytes */
 };
 
+enum { RUN_LABEL = 104 }; /* has room for any --label */
+
 struct report_run {
-    char label[80];             /* what the reader calls it: of several runs, if they were given as one */
+    char label[RUN_LABEL];      /* what the reader calls it: of several runs, if they were given as one */
     char directory[FILES_PATH]; /* where its results are */
     char problem[400];          /* why it could not be read, and then nothing below is known; "": it could */
     char mode[16], time[40];
@@ -66,8 +68,8 @@ void runs_destroy(struct report_runs *runs); /* zeroed ones are fine */
 /* In seconds; they add up to the step. */
 struct breakdown {
     double part[PARTS], step;
-    double low, high; /* 95 % interval of the step; NAN */
-    size_t n;         /* samples */
+    double interval[2]; /* 95 %, of the step; NAN: none */
+    size_t n;           /* samples */
 };
 
 /* Of an implementation of a run: of a profile from the means over the captured steps of all ranks, of a comparison from

@@ -1,6 +1,7 @@
 /* scaling.c - speed-up, efficiency, and what was lost. */
 #include "report/scaling.h"
 
+#include "base/stats.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -16,21 +17,16 @@ static int by_ranks(const void *a, const void *b)
                                           : strcmp(x->run->directory, y->run->directory);
 }
 
-/* Half of the interval of a step's logarithm; NAN where there is none. */
-static double log_reach(const struct breakdown *b)
-{
-    return b->low > 0 ? 0.5 * log(b->high / b->low) : NAN;
-}
-
 static void compare_with_base(struct scaling_row *row, const struct scaling_row *base)
 {
     const struct breakdown *b = &row->breakdown, *first = &base->breakdown;
     double ranks = (double)row->run->ranks / (double)base->run->ranks;
     row->speedup = row->tokens_s / base->tokens_s;
     row->efficiency = row->speedup / ranks;
-    double reach = row == base ? NAN : hypot(log_reach(b), log_reach(first));
-    row->low = row->efficiency * exp(-reach);
-    row->high = row->efficiency * exp(reach);
+    double reach =
+        hypot(stats_log_reach(b->interval[0], b->interval[1]), stats_log_reach(first->interval[0], first->interval[1]));
+    row->interval[0] = row == base ? NAN : row->efficiency * exp(-reach);
+    row->interval[1] = row == base ? NAN : row->efficiency * exp(reach);
     row->work = row->run->tokens / base->run->tokens / ranks;
     row->lost_s = b->step - row->work * first->step;
     for (int p = 0; p < PARTS; p++)

@@ -9,7 +9,7 @@ struct scaling_row {
     struct breakdown breakdown;
     double tokens_s;            /* tokens per second, of all ranks: tokens of a step / its time */
     double speedup, efficiency; /* tokens_s over that of the base; that over the ratio of ranks */
-    double low, high;           /* 95 % interval of the efficiency, NAN: of the logarithm, from the steps' intervals
+    double interval[2];         /* 95 %, of the efficiency; NAN: none. Of the logarithm, from the steps' intervals
                                    as those of independent runs, added in quadrature */
     double work;                /* tokens of a rank in a step, over those of the base */
     double lost_s;              /* step - work x step of the base: seconds a step, below 0 where it gained */

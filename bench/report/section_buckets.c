@@ -2,9 +2,7 @@
 #include "report/sections.h"
 
 #include "base/text.h"
-#include "chart/chart.h"
 #include "kernels/error.h"
-#include "report/colours.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -140,8 +138,7 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
         draw_buckets(document, runs, row, n);
         document_add_table(document,
                            &(struct table){.key = "bucket_sizes_of_runs",
-                                           .column = size_columns,
-                                           .columns = sizeof size_columns / sizeof *size_columns,
+                                           TABLE_COLUMNS(size_columns),
                                            .row = row,
                                            .rows = n,
                                            .row_bytes = sizeof *row,

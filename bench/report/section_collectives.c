@@ -2,9 +2,7 @@
 #include "report/sections.h"
 
 #include "base/text.h"
-#include "chart/chart.h"
 #include "kernels/error.h"
-#include "report/colours.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -190,8 +188,7 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
         draw_collectives(document, runs, row, n, 0);
         draw_collectives(document, runs, row, n, 1);
         document_add_table(document, &(struct table){.key = "collectives_of_runs",
-                                                     .column = collective_columns,
-                                                     .columns = sizeof collective_columns / sizeof *collective_columns,
+                                                     TABLE_COLUMNS(collective_columns),
                                                      .row = row,
                                                      .rows = n,
                                                      .row_bytes = sizeof *row,

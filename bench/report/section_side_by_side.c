@@ -1,6 +1,7 @@
 /* section_side_by_side.c - the figures of two labels. */
 #include "report/sections.h"
 
+#include "base/stats.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -48,8 +49,7 @@ static int take_pair(struct pair_row *row, const struct report_run *reference, c
     if (!other)
         return 0;
     double ratio = other->value / f->value;
-    double reach =
-        f->low > 0 && other->low > 0 ? hypot(0.5 * log(f->high / f->low), 0.5 * log(other->high / other->low)) : NAN;
+    double reach = hypot(stats_log_reach(f->low, f->high), stats_log_reach(other->low, other->high));
     *row = (struct pair_row){
         f->subject, f->name, f->unit, f->value, other->value, ratio, {ratio * exp(-reach), ratio * exp(reach)}, ""};
     if (f->bytes > 0)
@@ -74,8 +74,7 @@ void section_add_side_by_side(cJSON *document, const struct report_runs *runs, c
         document_add_table(
             document,
             &(struct table){.key = "side_by_side",
-                            .column = pair_columns,
-                            .columns = sizeof pair_columns / sizeof *pair_columns,
+                            TABLE_COLUMNS(pair_columns),
                             .row = row,
                             .rows = n,
                             .row_bytes = sizeof *row,

@@ -4,9 +4,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "chart/chart.h"
 #include "kernels/error.h"
-#include "report/colours.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -177,7 +175,7 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
     size_t drawn = 0;
     struct chart_name kinds[KINDS] = {[KIND_IN_FLIGHT] = {"communication in flight", COLOUR_IN_FLIGHT}};
     for (int part = 0; part < PARTS; part++)
-        kinds[part] = (struct chart_name){part_name[part], colour_of_part[part]};
+        kinds[part] = (struct chart_name){part_name[part], part};
     struct step_picture *p = allocate(1, sizeof *p);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < PROFILES; run++) {
         char title[400], subtitle[400], note[160] = "", name[32];

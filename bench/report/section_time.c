@@ -2,9 +2,7 @@
 #include "report/sections.h"
 
 #include "base/text.h"
-#include "chart/chart.h"
 #include "kernels/error.h"
-#include "report/colours.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +15,7 @@ struct time_row {
     const char *label, *mode, *subject;
     size_t ranks;
     struct breakdown breakdown;
-    double interval[2], share[PARTS];
+    double share[PARTS];
 };
 
 #define FIELD(field) offsetof(struct time_row, field)
@@ -28,7 +26,7 @@ static const struct column time_columns[] = {
     {"implementation", "implementation", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"step", "step\nms", COLUMN_REAL, FIELD(breakdown.step), "s", 1e3, 8, 2},
-    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
+    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(breakdown.interval), "s", 1e3, -16, 2},
     {"compute", "compute\nms", COLUMN_REAL, FIELD(breakdown.part[PART_COMPUTE]), "s", 1e3, 8, 2},
     {"compute_share", "%", COLUMN_REAL, FIELD(share[PART_COMPUTE]), "1", 100, 5, 1},
     {"data_loading", "data\nms", COLUMN_REAL, FIELD(breakdown.part[PART_DATA]), "s", 1e3, 7, 2},
@@ -48,8 +46,6 @@ static size_t add_time(struct time_row *row, const struct report_run *run, const
     *row = (struct time_row){.label = run->label, .mode = run->mode, .subject = subject, .ranks = run->ranks};
     if (run_breakdown(&row->breakdown, run, subject))
         return 0;
-    row->interval[0] = row->breakdown.low;
-    row->interval[1] = row->breakdown.high;
     for (int p = 0; p < PARTS; p++)
         row->share[p] = row->breakdown.part[p] / row->breakdown.step;
     return 1;
@@ -69,39 +65,26 @@ static size_t add_implementations(struct time_row *row, const struct report_run 
     return n;
 }
 
-/* Of one bar its largest part. Of several: how far the step grows from the shortest to the longest, and by which part
- * most. */
+/* Of steps that take as long their largest part; otherwise what the longest has most more of than the shortest. */
 static void name_times(char title[300], const struct time_row *row, size_t n)
 {
-    const struct time_row *least = row, *most = row;
-    char shorter[80], longer[80];
+    const struct breakdown *least = &row->breakdown, *most = least;
+    double more[PARTS];
     int part = 0;
-    for (const struct time_row *r = row; r < row + n; r++) {
-        least = r->breakdown.step < least->breakdown.step ? r : least;
-        most = r->breakdown.step > most->breakdown.step ? r : most;
+    for (size_t i = 1; i < n; i++) {
+        least = row[i].breakdown.step < least->step ? &row[i].breakdown : least;
+        most = row[i].breakdown.step > most->step ? &row[i].breakdown : most;
     }
-    double grows = most->breakdown.step - least->breakdown.step;
-    if (!(grows > 0.01 * least->breakdown.step)) {
-        for (int p = 1; p < PARTS; p++)
-            part = row->share[p] > row->share[part] ? p : part;
-        snprintf(title, 300, "%.0f %% of a step is %s", 100 * row->share[part], part_name[part]);
-        return;
+    double grows = most->step - least->step;
+    for (int p = 0; p < PARTS; p++) {
+        more[p] = most->part[p] - (grows > 0.01 * least->step ? least->part[p] : 0);
+        part = more[p] > more[part] ? p : part;
     }
-    for (int p = 1; p < PARTS; p++)
-        part = most->breakdown.part[p] - least->breakdown.part[p] >
-                       most->breakdown.part[part] - least->breakdown.part[part]
-                   ? p
-                   : part;
-    int same_subject = !strcmp(least->subject, most->subject);
-    snprintf(shorter, sizeof shorter, "%.70s", strcmp(least->label, most->label) != 0 ? least->label : least->subject);
-    snprintf(longer, sizeof longer, "%.70s", strcmp(least->label, most->label) != 0 ? most->label : most->subject);
-    if (same_subject && !strcmp(shorter, longer)) { /* a comparison and a profile of the same */
-        snprintf(shorter, sizeof shorter, "%.70s", least->mode);
-        snprintf(longer, sizeof longer, "%.70s", most->mode);
-    }
-    snprintf(title, 300, "A step takes %.3g ms in %s and %.3g ms in %s; %.0f %% of the difference is %s",
-             1e3 * least->breakdown.step, shorter, 1e3 * most->breakdown.step, longer,
-             fmin(100, 100 * (most->breakdown.part[part] - least->breakdown.part[part]) / grows), part_name[part]);
+    if (grows > 0.01 * least->step)
+        snprintf(title, 300, "A step takes from %.3g to %.3g ms; %.0f %% of the difference is %s", 1e3 * least->step,
+                 1e3 * most->step, fmin(100, 100 * more[part] / grows), part_name[part]);
+    else
+        snprintf(title, 300, "%.0f %% of a step is %s", 100 * more[part] / most->step, part_name[part]);
 }
 
 static void draw_time(cJSON *document, const struct time_row *row, size_t n)
@@ -113,14 +96,14 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n)
     char label[BARS][160], title[300], note[80] = "";
     size_t bars = n < BARS ? n : BARS;
     for (int p = 0; p < PARTS; p++)
-        parts[p] = (struct chart_name){part_name[p], colour_of_part[p]};
+        parts[p] = (struct chart_name){part_name[p], p};
     for (size_t i = 0; i < bars; i++) {
         const struct breakdown *b = &row[i].breakdown;
         snprintf(label[i], sizeof label[i], "%s%s%s%s", row[i].label, *row[i].label ? ", " : "", row[i].subject,
                  !strcmp(row[i].mode, "profile") ? " (profile)" : "");
         for (int p = 0; p < PARTS; p++)
             part[i][p] = 1e3 * b->part[p];
-        bar[i] = (struct chart_bar){label[i], part[i], 1e3 * b->step, 1e3 * b->low, 1e3 * b->high, b->n};
+        bar[i] = (struct chart_bar){label[i], part[i], 1e3 * b->step, 1e3 * b->interval[0], 1e3 * b->interval[1], b->n};
     }
     name_times(title, row, bars);
     if (bars < n)
@@ -146,8 +129,7 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
             document,
             &(struct table){
                 .key = "where_the_time_goes",
-                .column = time_columns,
-                .columns = sizeof time_columns / sizeof *time_columns,
+                TABLE_COLUMNS(time_columns),
                 .row = row,
                 .rows = n,
                 .row_bytes = sizeof *row,
@@ -162,11 +144,11 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
 
 /* ---- scaling ---- */
 
+/* A row with what its table shows of the run. */
 struct scaling_line {
     struct scaling_row row;
     const char *label, *subject;
     size_t ranks, hosts;
-    double interval[2], efficiency_interval[2];
 };
 
 #define FIELD(field) offsetof(struct scaling_line, field)
@@ -177,11 +159,11 @@ static const struct column scaling_columns[] = {
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"hosts", "hosts", COLUMN_COUNT, FIELD(hosts), "1", 1, 5, 0},
     {"step", "step\nms", COLUMN_REAL, FIELD(row.breakdown.step), "s", 1e3, 8, 2},
-    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
+    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.breakdown.interval), "s", 1e3, -16, 2},
     {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(row.tokens_s), "1/s", 1, 9, 0},
     {"speedup", "speed-\nup", COLUMN_REAL, FIELD(row.speedup), "1", 1, 7, 2},
     {"efficiency", "efficiency\n%", COLUMN_REAL, FIELD(row.efficiency), "1", 100, 10, 1},
-    {"efficiency_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(efficiency_interval), "1", 100, -14, 1},
+    {"efficiency_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.interval), "1", 100, -14, 1},
 };
 static const struct column lost_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
@@ -200,8 +182,7 @@ static void add_scaling_tables(cJSON *document, const struct scaling_line *line,
     document_add_table(
         document,
         &(struct table){.key = "scaling",
-                        .column = scaling_columns,
-                        .columns = sizeof scaling_columns / sizeof *scaling_columns,
+                        TABLE_COLUMNS(scaling_columns),
                         .row = line,
                         .rows = n,
                         .row_bytes = sizeof *line,
@@ -211,8 +192,7 @@ static void add_scaling_tables(cJSON *document, const struct scaling_line *line,
         document,
         &(struct table){.key = "where_efficiency_is_lost",
                         .title = "Where efficiency is lost, ms a step",
-                        .column = lost_columns,
-                        .columns = sizeof lost_columns / sizeof *lost_columns,
+                        TABLE_COLUMNS(lost_columns),
                         .row = line + 1,
                         .rows = n - 1,
                         .row_bytes = sizeof *line,
@@ -229,8 +209,8 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
     for (size_t i = 0; i < s->n; i++) {
         const struct scaling_row *row = &s->row[i];
         double ranks = (double)row->run->ranks, factor = ranks / (double)s->row->run->ranks;
-        measured[i] =
-            (struct chart_point){ranks, row->speedup, row->low * factor, row->high * factor, CHART_PLAIN, NULL};
+        measured[i] = (struct chart_point){
+            ranks, row->speedup, row->interval[0] * factor, row->interval[1] * factor, CHART_PLAIN, NULL};
         ideal[i] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN, NULL};
     }
     const struct chart_series series[] = {
@@ -262,13 +242,7 @@ void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t 
         struct scaling_line *line = allocate(s->n, sizeof *line);
         for (size_t i = 0; i < s->n; i++) {
             const struct scaling_row *row = &s->row[i];
-            line[i] = (struct scaling_line){*row,
-                                            row->run->label,
-                                            row->run->subject,
-                                            row->run->ranks,
-                                            row->run->hosts,
-                                            {row->breakdown.low, row->breakdown.high},
-                                            {row->low, row->high}};
+            line[i] = (struct scaling_line){*row, row->run->label, row->run->subject, row->run->ranks, row->run->hosts};
         }
         document_add_heading(document, 2, scalings > 1 ? "Scaling: %s" : "Scaling", s->workload);
         document_add_paragraph(document, "%s, by %s.", s->workload,

@@ -2,9 +2,7 @@
 #include "report/sections.h"
 
 #include "base/files.h"
-#include "chart/chart.h"
 #include "kernels/error.h"
-#include "report/colours.h"
 
 #include <math.h>
 #include <stdio.h>

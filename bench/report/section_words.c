@@ -28,8 +28,8 @@ static void summarise_step(cJSON *document, const struct report_run *run)
     char step[CELL], interval[80] = "", text[160];
     if (run_breakdown(&b, run, run->subject))
         return;
-    if (isfinite(b.low))
-        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * b.low, 1e3 * b.high);
+    if (isfinite(b.interval[0]))
+        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * b.interval[0], 1e3 * b.interval[1]);
     document_add_item(document, "%s: a step of %s takes %s%s on %zu rank%s: %s.", run->label, run->subject,
                       text_value_like(step, b.step, "s", b.step), interval, run->ranks, text_plural(run->ranks),
                       shares(&b, text));
@@ -43,8 +43,8 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
     int most = 0;
     for (int p = 1; p < PARTS; p++)
         most = last->lost_part_s[p] > last->lost_part_s[most] ? p : most;
-    if (isfinite(last->low))
-        snprintf(interval, sizeof interval, " [%.0f, %.0f]", 100 * last->low, 100 * last->high);
+    if (isfinite(last->interval[0]))
+        snprintf(interval, sizeof interval, " [%.0f, %.0f]", 100 * last->interval[0], 100 * last->interval[1]);
     if (last->lost_s > 0)
         snprintf(why, sizeof why, " Of the %s that a step loses, %s are %s.",
                  text_value_like(lost, last->lost_s, "s", last->lost_s),
@@ -58,9 +58,9 @@ static void summarise_bottleneck(cJSON *document, const struct bottleneck *b)
 {
     char lost[CELL], cost[120] = "";
     if (isfinite(b->lost_s))
-        snprintf(cost, sizeof cost, ", up to %s of a step (%.0f %%)", text_value_like(lost, b->lost_s, "s", b->lost_s),
-                 100 * b->share);
-    document_add_item(document, "The largest bottleneck is %s in %s%s: %s.", b->name, b->run->label, cost, b->text);
+        snprintf(cost, sizeof cost, ". It costs up to %s of a step (%.0f %%)",
+                 text_value_like(lost, b->lost_s, "s", b->lost_s), 100 * b->share);
+    document_add_item(document, "Main bottleneck: %s, in %s%s: %s.", b->name, b->run->label, cost, b->text);
     document_add_item(document, "Try: %s.", b->advice);
 }
 
@@ -120,14 +120,14 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
         document_add_paragraph(document, "None: no figure is beyond its threshold.");
     for (size_t i = 0; i < found->n; i++) {
         const struct bottleneck *b = &found->item[i];
-        row[i] = (struct bottleneck_row){(int)i + 1,    b->run->label, b->name,           b->level,
-                                         b->run->ranks, b->lost_s,     {b->low, b->high}, b->share};
+        row[i] = (struct bottleneck_row){
+            (int)i + 1, b->run->label, b->name, b->level, b->run->ranks, b->lost_s, {b->interval[0], b->interval[1]},
+            b->share};
     }
     if (found->n)
         document_add_table(document,
                            &(struct table){.key = "bottlenecks",
-                                           .column = bottleneck_columns,
-                                           .columns = sizeof bottleneck_columns / sizeof *bottleneck_columns,
+                                           TABLE_COLUMNS(bottleneck_columns),
                                            .row = row,
                                            .rows = found->n,
                                            .row_bytes = sizeof *row,
@@ -202,8 +202,7 @@ void section_add_runs(cJSON *document, const struct report_runs *runs)
     }
     document_add_heading(document, 2, "Runs");
     document_add_table(document, &(struct table){.key = "runs",
-                                                 .column = run_columns,
-                                                 .columns = sizeof run_columns / sizeof *run_columns,
+                                                 TABLE_COLUMNS(run_columns),
                                                  .row = row,
                                                  .rows = runs->n,
                                                  .row_bytes = sizeof *row,

@@ -347,6 +347,14 @@ START_TEST(paired_interval_is_narrow)
 END_TEST
 
 /* The t statistic of two groups that do not differ is beyond its 5 % point in 5 % of cases, also for one sample. */
+START_TEST(reach_of_an_interval)
+{
+    ck_assert_double_eq_tol(stats_log_reach(2, 8), log(2), 1e-12);
+    ck_assert_double_eq_tol(stats_log_reach(3, 3), 0, 1e-12);
+    ck_assert(isnan(stats_log_reach(0, 1)) && isnan(stats_log_reach(NAN, 1)) && isnan(stats_log_reach(1, NAN)));
+}
+END_TEST
+
 START_TEST(unpaired_error)
 {
     int repetitions = noise_repetitions(20000);
@@ -411,6 +419,7 @@ int main(void)
     tcase_add_test(promises, paired_anytime_covers_always);
     tcase_add_test(promises, paired_interval_is_narrow);
     tcase_add_test(promises, unpaired_error);
+    tcase_add_test(promises, reach_of_an_interval);
     tcase_add_test(promises, holm_family_error);
     suite_add_tcase(suite, known);
     suite_add_tcase(suite, promises);

@@ -208,20 +208,6 @@ START_TEST(names_of_many_lines)
 }
 END_TEST
 
-START_TEST(ranges_are_shaded)
-{
-    const struct chart_range range[] = {{"warm-up <1>", 0, 2}, {NULL, 2, 5}, {"none", 9, 5}, {"unknown", NAN, 5}};
-    struct chart_series series;
-    struct chart_xy chart = of_points(&series);
-    chart.x.scale = CHART_LINEAR;
-    chart.range = range;
-    chart.n_ranges = 4;
-    take(chart_xy(&words, &chart));
-    ck_assert_uint_eq(count("<rect ") - count("dp-page\"/>"), 2);
-    ck_assert_uint_eq(count(">warm-up &lt;1&gt;<"), 2); /* its tip as well */
-}
-END_TEST
-
 /* A line through many points keeps what stands out of them. */
 START_TEST(a_long_line_is_short)
 {
@@ -287,13 +273,12 @@ END_TEST
 static const struct chart_name kinds[] = {{"forward", 0}, {"collective", 1}};
 static const char *const rows[] = {"rank 0 compute", "rank 0 communication", "rank 1 <b>"};
 
-START_TEST(spans_and_moments)
+START_TEST(spans_are_drawn)
 {
     const struct chart_span span[] = {{0, 10, 0, 0, "forward"}, {2, 7, 1, 1, "bucket 0"}, {7, 7, 1, 1, "bucket 1"},
                                       {4, 8, 2, 1, NULL},       {1, 2, 3, 0, "lost"},     {1, 2, 0, 2, "lost"},
                                       {3, 2, 0, 0, "lost"},     {NAN, 2, 0, 0, "lost"}};
-    const struct chart_moment moment[] = {{7, "rank 1 last"}, {NAN, "lost"}, {2, "rank 0 last"}, {2.1, NULL}};
-    take(chart_timeline(&words, &(struct chart_timeline){rows, kinds, span, moment, 3, 2, 8, 4}));
+    take(chart_timeline(&words, &(struct chart_timeline){rows, kinds, span, 3, 2, 8}));
     expect(">10</text>"); /* the axis ends with a number */
     ck_assert_uint_eq(count(">forward</text>"), 2);
     ck_assert_uint_eq(count(">collective</text>"), 1);
@@ -303,8 +288,6 @@ START_TEST(spans_and_moments)
     expect(">bucket 0<");
     ck_assert_uint_eq(count(">bucket 1<"), 0);
     expect(">rank 1 &lt;b&gt;<");
-    expect(">rank 1 last<");
-    ck_assert_uint_eq(count("dp-axis dp-dash\""), 3);
     double whole = strtod(strchr(strstr(picture, "dp-span dp-c0\" d=\""), 'h') + 1, NULL);
     double part = strtod(strchr(strstr(picture, "dp-span dp-c1\" d=\"") + 15, 'h') + 1, NULL);
     ck_assert_double_eq_tol(part + 0.6, (whole + 0.6) / 2, 0.2);
@@ -317,24 +300,19 @@ START_TEST(a_timeline_stays_small)
     enum { ROWS = 16, EACH = 1000, N = ROWS * EACH };
     struct chart_span *span = calloc(N, sizeof *span);
     const char *name[ROWS];
-    struct chart_moment moment[100];
     for (int i = 0; i < N; i++)
         span[i] = (struct chart_span){i % EACH, i % EACH + (i % 20 ? 0.1 : 0.9), i / EACH, i % 2, "b12"};
     for (int i = 0; i < ROWS; i++)
         name[i] = "rank 15 communication";
-    for (int i = 0; i < 100; i++)
-        moment[i] = (struct chart_moment){10 * i, "rank 1 last, by 12.3 ms"};
-    const struct chart_timeline all = {name, kinds, span, moment, ROWS, 2, N, 100};
+    const struct chart_timeline all = {name, kinds, span, ROWS, 2, N};
     take(chart_timeline(&words, &all));
     ck_assert_uint_lt(strlen(picture), 60000);
     expect(">Left out: 14000 of 16000 spans, none longer than 0.1 ms.<");
-    expect(">Of 100 moments the first 60 are shown.<");
-    ck_assert_uint_eq(count("No room for the names of "), 1);
     size_t drawn = 0;
     for (const char *c = strstr(picture, "<path"); (c = strchr(c, 'h')); c++)
         drawn += c[1] >= '0' && c[1] <= '9';
     ck_assert_uint_eq(drawn, CHART_SPANS);
-    struct chart_timeline many = {rows, kinds, span, NULL, 0, 2, 1, 0};
+    struct chart_timeline many = {rows, kinds, span, 0, 2, 1};
     const char *names[CHART_ROWS + 2];
     for (int i = 0; i < CHART_ROWS + 2; i++)
         names[i] = i % 2 ? NULL : "a row";
@@ -386,9 +364,7 @@ START_TEST(anything_is_a_picture)
     struct chart_bar bar[N];
     struct chart_point point[N];
     struct chart_reference reference[N];
-    struct chart_range range[N];
     struct chart_span span[N];
-    struct chart_moment moment[N];
     struct chart_name name[3];
     const char *row[3];
     struct chart_words any = {any_text(), any_text(), any_text()};
@@ -403,9 +379,7 @@ START_TEST(anything_is_a_picture)
         bar[i] = (struct chart_bar){any_text(), ms[i], a, b, c, (size_t)i};
         point[i] = (struct chart_point){a, b, c, d, (enum chart_mark)(i % 4), i % 5 ? NULL : any_text()};
         reference[i] = (struct chart_reference){any_text(), d, i % 2};
-        range[i] = (struct chart_range){any_text(), a, b};
         span[i] = (struct chart_span){a, b, i % 3, i % 3, any_text()};
-        moment[i] = (struct chart_moment){c, any_text()};
     }
     size_t n = (size_t)(uniform() * (N + 1));
     const struct chart_series series[2] = {{any_text(), point, n, 1, CHART_LINE | CHART_POINTS},
@@ -414,17 +388,15 @@ START_TEST(anything_is_a_picture)
                           .y = {any_text(), (enum chart_scale)(_i / 3 % 3), 0, _i % 4 ? 0 : any_number(), 0},
                           .series = series,
                           .reference = reference,
-                          .range = range,
                           .n_series = 2,
-                          .n_references = n,
-                          .n_ranges = n};
+                          .n_references = n};
     const struct chart_strip strip[2] = {{any_text(), any_text(), point, n, 1}, {any_text(), any_text(), point, N, 2}};
     xy.best = any_text();
     xy.dashed = any_text();
     take(chart_bars(&any, bar, n, name, 3));
     take(chart_strips(&any, strip, 2, any_number(), any_text()));
     take(chart_xy(&any, &xy));
-    take(chart_timeline(&any, &(struct chart_timeline){row, name, span, moment, 3, 3, n, n}));
+    take(chart_timeline(&any, &(struct chart_timeline){row, name, span, 3, 3, n}));
 }
 END_TEST
 
@@ -439,10 +411,9 @@ int main(void)
     tcase_add_test(tests, ticks_are_at_the_points);
     tcase_add_test(tests, a_cut_axis_says_so);
     tcase_add_test(tests, names_of_many_lines);
-    tcase_add_test(tests, ranges_are_shaded);
     tcase_add_test(tests, a_long_line_is_short);
     tcase_add_test(tests, strips_are_means);
-    tcase_add_test(tests, spans_and_moments);
+    tcase_add_test(tests, spans_are_drawn);
     tcase_add_test(tests, a_timeline_stays_small);
     tcase_add_loop_test(tests, anything_is_a_picture, 0, 300);
     suite_add_tcase(suite, tests);

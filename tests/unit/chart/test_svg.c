@@ -129,9 +129,9 @@ static double contrast(struct rgb a, struct rgb b)
 START_TEST(colours_stand_out)
 {
     static const char *const dark_on[] = {".dp-on1,.dp-on2,.dp-on8,.dp-on9{",
-                                          ".dp-on0,.dp-on1,.dp-on2,.dp-on4,.dp-on6,.dp-on7{"};
+                                          ".dp-on0,.dp-on1,.dp-on2,.dp-on3,.dp-on5,.dp-on7{"};
     static const char *const light_on[] = {".dp-on0,.dp-on3,.dp-on4,.dp-on5,.dp-on6,.dp-on7{",
-                                           ".dp-on3,.dp-on5,.dp-on8,.dp-on9{"};
+                                           ".dp-on4,.dp-on6,.dp-on8,.dp-on9{"};
     end_text();
     for (int dark = 0; dark < 2; dark++) {
         struct rgb page = colour(".dp-hollow{fill:", dark);
