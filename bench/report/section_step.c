@@ -44,7 +44,7 @@ static void add_span(struct step_picture *p, double begin, double end, size_t ro
         p->span[p->spans++] = (struct chart_span){begin, end, (int)row, kind, label};
 }
 
-/* Adds the two rows of a rank, whose step starts at `start`. */
+/* Adds the row of a rank, and one of its communication if there is any, whose step starts at `start`. */
 static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, double start)
 {
     const cJSON *segment, *lane;
@@ -57,6 +57,7 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
         add_span(p, at, at + ms, row, phases[i].kind, phases[i].label);
         at += ms;
     }
+    size_t drawn = p->spans;
     cJSON_ArrayForEach(segment, cJSON_GetObjectItemCaseSensitive(line, "active_segments"))
     {
         cJSON_ArrayForEach(lane, cJSON_GetObjectItemCaseSensitive(segment, "lanes"))
@@ -68,9 +69,8 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
     }
     snprintf(p->row[row], sizeof p->row[row], "rank %zu", rank);
     p->row_name[row] = p->row[row];
-    snprintf(p->row[row + 1], sizeof p->row[row + 1], "its communication");
-    p->row_name[row + 1] = p->row[row + 1];
-    p->rows += 2;
+    p->row_name[row + 1] = "its communication";
+    p->rows += drawn < p->spans ? 2 : 1;
 }
 
 /* The line of a rank's metrics that has the captured step of that number, or of NAN the one whose step is nearest to
@@ -133,7 +133,7 @@ static double read_start(const struct report_run *run, size_t rank, double numbe
 static int read_picture(struct step_picture *p, const struct report_run *run)
 {
     cJSON *line[RANKS];
-    double start[RANKS], first = INFINITY;
+    double start[RANKS] = {0}, first = INFINITY;
     size_t ranks = 0;
     *p = (struct step_picture){.number = NAN, .aligned = run->ranks > 1};
     for (; ranks < run->ranks && ranks < RANKS; ranks++) {
@@ -156,7 +156,7 @@ static int read_picture(struct step_picture *p, const struct report_run *run)
 static void name_step(char title[400], const struct report_run *run)
 {
     const cJSON *finding;
-    struct breakdown b;
+    struct breakdown b = {0};
     cJSON_ArrayForEach(finding, run->findings)
     {
         if (strcmp(json_string(finding, "name"), "straggler") != 0)
@@ -165,9 +165,11 @@ static void name_step(char title[400], const struct report_run *run)
         title[strcspn(title, ",;")] = 0; /* the rest is among the bottlenecks */
         return;
     }
-    int unknown = run_breakdown(&b, run, run->subject);
-    snprintf(title, 400, unknown ? "%s: a step" : "%s: %.0f %% of a step is exposed communication", run->label,
-             100 * b.part[PART_EXPOSED] / b.step);
+    int unknown = run_breakdown(&b, run, run->subject), most = 0;
+    for (int part = 0; part < PARTS && !unknown; part++)
+        most = b.part[part] > b.part[most] ? part : most;
+    snprintf(title, 400, unknown ? "%s: a step" : "%s: %.0f %% of a step is %s", run->label,
+             100 * b.part[most] / b.step, part_name[most]);
 }
 
 void section_add_steps(cJSON *document, const struct report_runs *runs)
