@@ -2,7 +2,6 @@
 #include "report/sections.h"
 
 #include "base/text.h"
-#include "chart/chart.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -11,6 +10,7 @@
 #include <string.h>
 
 struct size_row {
+    const struct report_run *run;
     const char *label, *subject, *mark;
     size_t ranks, n;
     double mb, step, interval[2], cost, cost_interval[2];
@@ -48,9 +48,9 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
         const struct figure *cost = figures_find(&run->figures, s->subject, "sync_cost", 0);
         if (!step)
             continue;
-        row[n] = (struct size_row){run->label, s->subject, "",          run->ranks,
-                                   step->n,    s->mb,      step->value, {step->low, step->high},
-                                   NAN,        {NAN, NAN}};
+        row[n] = (struct size_row){
+            run, run->label, s->subject, "", run->ranks, step->n, s->mb, step->value, {step->low, step->high},
+            NAN, {NAN, NAN}};
         if (cost) {
             row[n].cost = cost->value;
             row[n].cost_interval[0] = cost->low;
@@ -67,41 +67,58 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
     return n;
 }
 
-enum { SERIES = 6 }; /* lines that a reader can follow */
+enum { SERIES = COLOURS_OF_RUNS }; /* lines that a reader can follow */
+
+/* Appends the size of the shortest step of a run, row[n]; returns whether the interval of another is not above its. */
+static int name_sizes(FILE *out, const struct size_row *row, size_t n, int is_first)
+{
+    const struct size_row *best = row;
+    int overlap = 0;
+    for (const struct size_row *r = row; r < row + n; r++)
+        best = *r->mark ? r : best;
+    for (const struct size_row *r = row; r < row + n; r++)
+        overlap |= r != best && r->interval[0] <= best->interval[1];
+    fprintf(out, "%s%.3g MiB (%.60s%s)", is_first ? "" : ", ", best->mb, best->label, overlap ? ", not clearly" : "");
+    return overlap;
+}
 
 /* A line for each run of at least two sizes; rows of a run stand together. */
-static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
+static void draw_buckets(cJSON *document, const struct report_runs *runs, const struct size_row *row, size_t n)
 {
     struct chart_point *point = allocate(n + 1, sizeof *point);
     struct chart_series series[SERIES];
-    size_t lines = 0;
-    char title[300] = "The shortest step is at";
+    size_t lines = 0, length;
+    char *title;
+    int overlap = 0;
+    FILE *words = text_begin(&title, &length);
+    fputs("The shortest step is at ", words);
     for (size_t first = 0, end; first < n && lines < SERIES; first = end) {
-        for (end = first; end < n && row[end].label == row[first].label; end++) {
+        for (end = first; end < n && row[end].run == row[first].run; end++)
             point[end] = (struct chart_point){row[end].mb,
                                               1e3 * row[end].step,
                                               1e3 * row[end].interval[0],
                                               1e3 * row[end].interval[1],
                                               *row[end].mark ? CHART_BEST : CHART_PLAIN,
                                               NULL};
-            if (*row[end].mark)
-                snprintf(title + strlen(title), sizeof title - strlen(title), "%s %.3g MiB (%.60s)", lines ? "," : "",
-                         row[end].mb, row[end].label);
-        }
-        if (end - first > 1) {
-            series[lines] = (struct chart_series){row[first].label, &point[first], end - first, (int)lines,
-                                                  CHART_LINE | CHART_POINTS};
-            lines++;
-        }
+        if (end - first < 2)
+            continue;
+        overlap |= name_sizes(words, &row[first], end - first, !lines);
+        series[lines++] = (struct chart_series){row[first].label, &point[first], end - first,
+                                                colour_of_run(runs, row[first].run), CHART_LINE | CHART_POINTS};
     }
+    text_end(words);
     document_add_picture(
         document, "bucket-sizes", title,
-        chart_xy(
-            &(struct chart_words){title, "Medians over the rounds with 95 % intervals; ringed: the shortest", NULL},
-            &(struct chart_xy){.x = {.title = "bucket size, MiB", .scale = CHART_LOG2},
-                               .y = {.title = "ms a step"},
-                               .series = series,
-                               .n_series = lines}));
+        chart_xy(&(struct chart_words){title, "Medians over the rounds",
+                                       overlap
+                                           ? "Not clearly: intervals of other sizes overlap with that of the shortest."
+                                           : NULL},
+                 &(struct chart_xy){.x = {.title = "bucket size, MiB", .scale = CHART_LOG2},
+                                    .y = {.title = "ms a step"},
+                                    .series = series,
+                                    .n_series = lines,
+                                    .best = "the shortest step of a run"}));
+    free(title);
     free(point);
 }
 
@@ -118,7 +135,7 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
     }
     if (most > 1) {
         document_add_heading(document, 2, "Bucket sizes");
-        draw_buckets(document, row, n);
+        draw_buckets(document, runs, row, n);
         document_add_table(document,
                            &(struct table){.key = "bucket_sizes_of_runs",
                                            TABLE_COLUMNS(size_columns),

@@ -2,7 +2,6 @@
 #include "report/sections.h"
 
 #include "base/text.h"
-#include "chart/chart.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -10,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SERIES = 6 }; /* lines that a reader can follow */
+enum { SERIES = 2 * COLOURS_OF_RUNS }; /* lines that a reader can follow: of a run in place and out of place */
 
 struct collective_row {
     const struct report_run *run;
@@ -74,30 +73,58 @@ static struct chart_point point_of(const struct collective_row *row, int bandwid
     return bandwidth ? of_bandwidth : of_time;
 }
 
-/* The largest busbw, or the shortest time, in words. */
-static void name_collectives(char title[200], const struct collective_row *row, size_t n, int bandwidth)
+/* Of the smallest size that all have the least and the greatest time; or the largest busbw. */
+static void name_collectives(char title[300], const struct collective_row *row, size_t n, int bandwidth)
 {
-    const struct collective_row *best = row;
-    char value[CELL], size[CELL];
+    const struct collective_row *least = row, *most = row;
+    double smallest = INFINITY;
+    char low[CELL], high[CELL], size[CELL];
     for (const struct collective_row *r = row; r < row + n; r++)
-        if (bandwidth ? r->busbw > best->busbw : r->time < best->time)
-            best = r;
-    text_bytes(size, best->bytes);
+        smallest = fmin(smallest, r->bytes);
+    for (const struct collective_row *r = row; r < row + n; r++) {
+        if (bandwidth ? r->busbw > most->busbw || isnan(most->busbw)
+                      : r->bytes <= smallest && (r->time > most->time || most->bytes > smallest))
+            most = r;
+        if (r->bytes <= smallest && (r->time < least->time || least->bytes > smallest))
+            least = r;
+    }
+    text_bytes(size, most->bytes);
     if (bandwidth)
-        snprintf(title, 200, "Bus bandwidth reaches %s at %s", text_value_like(value, best->busbw, "B/s", best->busbw),
-                 size);
+        snprintf(title, 300, "Bus bandwidth reaches %s at %s (%.60s)",
+                 text_value_like(high, most->busbw, "B/s", most->busbw), size, most->label);
+    else if (most->run == least->run)
+        snprintf(title, 300, "A collective of %s takes %s (%.60s)", size,
+                 text_value_like(low, least->time, "s", least->time), least->label);
     else
-        snprintf(title, 200, "The shortest call takes %s, at %s", text_value_like(value, best->time, "s", best->time),
-                 size);
+        snprintf(title, 300, "A collective of %s takes from %s (%.60s) to %s (%.60s)", size,
+                 text_value_like(low, least->time, "s", least->time), least->label,
+                 text_value_like(high, most->time, "s", most->time), most->label);
 }
 
-/* Draws time, or with `bandwidth` busbw, of each collective of each run, with the fitted lines. */
-static void draw_collectives(cJSON *document, const struct collective_row *row, size_t n, int bandwidth)
+/* How far the fitted lines miss what was measured: the largest factor, 1 or more. */
+static double largest_miss(const struct collective_row *row, size_t n)
 {
-    struct chart_point *measured = allocate(n + 1, sizeof *measured), *fitted = allocate(n + 1, sizeof *fitted);
+    double miss = 1;
+    for (const struct collective_row *r = row; r < row + n; r++) {
+        double fitted = fitted_time(r), factor = fitted > r->time ? fitted / r->time : r->time / fitted;
+        miss = isfinite(factor) ? fmax(miss, factor) : miss;
+    }
+    return miss;
+}
+
+/* Draws time, or with `bandwidth` busbw, of each collective of each run, with the fitted lines. One rank sends nothing.
+ */
+static void draw_collectives(cJSON *document, const struct report_runs *runs, const struct collective_row *all,
+                             size_t n_all, int bandwidth)
+{
+    struct collective_row *row = allocate(n_all + 1, sizeof *row);
+    struct chart_point *measured = allocate(n_all + 1, sizeof *measured), *fitted = allocate(n_all + 1, sizeof *fitted);
     struct chart_series series[2 * SERIES];
-    char name[SERIES][200], title[200];
-    size_t lines = 0;
+    char name[SERIES][200], title[300], note[200] = "";
+    size_t lines = 0, n = 0;
+    for (size_t i = 0; i < n_all; i++)
+        if (all[i].ranks > 1)
+            row[n++] = all[i];
     for (size_t first = 0, end; first < n && lines < SERIES; first = end, lines++) {
         for (end = first; end < n && row[end].run == row[first].run && !strcmp(row[end].subject, row[first].subject);
              end++) {
@@ -105,24 +132,33 @@ static void draw_collectives(cJSON *document, const struct collective_row *row, 
             fitted[end] = point_of(&row[end], bandwidth, 1);
         }
         const char *placement = strrchr(row[first].subject, ' ');
+        int colour = colour_of_run(runs, row[first].run);
         snprintf(name[lines], sizeof name[lines], "%.60s, %.60s", row[first].label,
                  placement ? placement + 1 : row[first].subject);
-        series[2 * lines] = (struct chart_series){name[lines], &measured[first], end - first, (int)lines, CHART_POINTS};
+        series[2 * lines] =
+            (struct chart_series){name[lines], &measured[first], end - first, colour,
+                                  CHART_POINTS | (placement && !strcmp(placement, " in_place") ? CHART_RINGS : 0)};
         series[2 * lines + 1] =
-            (struct chart_series){NULL, &fitted[first], end - first, (int)lines, CHART_LINE | CHART_DASHED};
+            (struct chart_series){NULL, &fitted[first], end - first, colour, CHART_LINE | CHART_DASHED};
     }
-    name_collectives(title, row, n, bandwidth);
-    document_add_picture(
-        document, bandwidth ? "collectives-bandwidth" : "collectives-time", title,
-        chart_xy(&(struct chart_words){title,
-                                       bandwidth ? "busbw as nccl-tests define it, with 95 % intervals"
-                                                 : "Medians with 95 % intervals",
-                                       "Dashed: latency + bus bytes / bandwidth, as the run fitted it."},
-                 &(struct chart_xy){.x = {.title = "bytes", .scale = CHART_LOG2, .is_bytes = 1},
-                                    .y = {.title = bandwidth ? "busbw, GB/s" : "time, us",
-                                          .scale = bandwidth ? CHART_LINEAR : CHART_LOG10},
-                                    .series = series,
-                                    .n_series = 2 * lines}));
+    if (n) {
+        double miss = largest_miss(row, n);
+        name_collectives(title, row, n, bandwidth);
+        const char *alone = n < n_all ? "One rank alone sends nothing, and is left out." : "";
+        snprintf(note, sizeof note, "%s", alone);
+        if (miss > 1.2)
+            snprintf(note, sizeof note, "The fitted lines miss some points by a factor of %.2g. %s", miss, alone);
+        document_add_picture(
+            document, bandwidth ? "collectives-bandwidth" : "collectives-time", title,
+            chart_xy(&(struct chart_words){title, bandwidth ? "busbw as nccl-tests define it" : "Time of a call", note},
+                     &(struct chart_xy){.x = {.title = "size of a call", .scale = CHART_LOG2, .is_bytes = 1},
+                                        .y = {.title = bandwidth ? "busbw, GB/s" : "time, us",
+                                              .scale = bandwidth ? CHART_LINEAR : CHART_LOG10},
+                                        .series = series,
+                                        .n_series = 2 * lines,
+                                        .dashed = "latency + bus bytes / bandwidth, as the run fitted it"}));
+    }
+    free(row);
     free(measured);
     free(fitted);
 }
@@ -149,8 +185,8 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
     if (n) {
         qsort(row, n, sizeof *row, by_collective);
         document_add_heading(document, 2, "Collectives");
-        draw_collectives(document, row, n, 0);
-        draw_collectives(document, row, n, 1);
+        draw_collectives(document, runs, row, n, 0);
+        draw_collectives(document, runs, row, n, 1);
         document_add_table(document, &(struct table){.key = "collectives_of_runs",
                                                      TABLE_COLUMNS(collective_columns),
                                                      .row = row,

@@ -2,7 +2,6 @@
 #include "report/sections.h"
 
 #include "base/text.h"
-#include "chart/chart.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -66,34 +65,52 @@ static size_t add_implementations(struct time_row *row, const struct report_run 
     return n;
 }
 
+/* Of steps that take as long their largest part; otherwise what the longest has most more of than the shortest. */
+static void name_times(char title[300], const struct time_row *row, size_t n)
+{
+    const struct breakdown *least = &row->breakdown, *most = least;
+    double more[PARTS];
+    int part = 0;
+    for (size_t i = 1; i < n; i++) {
+        least = row[i].breakdown.step < least->step ? &row[i].breakdown : least;
+        most = row[i].breakdown.step > most->step ? &row[i].breakdown : most;
+    }
+    double grows = most->step - least->step;
+    for (int p = 0; p < PARTS; p++) {
+        more[p] = most->part[p] - (grows > 0.01 * least->step ? least->part[p] : 0);
+        part = more[p] > more[part] ? p : part;
+    }
+    if (grows > 0.01 * least->step)
+        snprintf(title, 300, "A step takes from %.3g to %.3g ms; %.0f %% of the difference is %s", 1e3 * least->step,
+                 1e3 * most->step, fmin(100, 100 * more[part] / grows), part_name[part]);
+    else
+        snprintf(title, 300, "%.0f %% of a step is %s", 100 * more[part] / most->step, part_name[part]);
+}
+
 static void draw_time(cJSON *document, const struct time_row *row, size_t n)
 {
     enum { BARS = 24 };
-    static const int colour[PARTS] = {[PART_COMPUTE] = 0, [PART_DATA] = 2, [PART_EXPOSED] = 1, [PART_OTHER] = SVG_GREY};
     struct chart_name parts[PARTS];
     struct chart_bar bar[BARS];
-    double part[BARS][PARTS], most = 0;
-    char label[BARS][160], title[260], note[80] = "";
-    size_t bars = n < BARS ? n : BARS, of = 0;
+    double part[BARS][PARTS];
+    char label[BARS][160], title[300], note[80] = "";
+    size_t bars = n < BARS ? n : BARS;
     for (int p = 0; p < PARTS; p++)
-        parts[p] = (struct chart_name){part_name[p], colour[p]};
+        parts[p] = (struct chart_name){part_name[p], p};
     for (size_t i = 0; i < bars; i++) {
         const struct breakdown *b = &row[i].breakdown;
-        snprintf(label[i], sizeof label[i], "%s%s%s", row[i].label, *row[i].label ? ", " : "", row[i].subject);
+        snprintf(label[i], sizeof label[i], "%s%s%s%s", row[i].label, *row[i].label ? ", " : "", row[i].subject,
+                 !strcmp(row[i].mode, "profile") ? " (profile)" : "");
         for (int p = 0; p < PARTS; p++)
             part[i][p] = 1e3 * b->part[p];
         bar[i] = (struct chart_bar){label[i], part[i], 1e3 * b->step, 1e3 * b->interval[0], 1e3 * b->interval[1], b->n};
-        if (row[i].share[PART_EXPOSED] > most) {
-            most = row[i].share[PART_EXPOSED];
-            of = i;
-        }
     }
-    snprintf(title, sizeof title, "Exposed communication takes up to %.0f %% of a step (%s)", 100 * most, label[of]);
+    name_times(title, row, bars);
     if (bars < n)
         snprintf(note, sizeof note, "%zu more are in the table.", n - bars);
-    document_add_picture(document, "step-breakdown", title,
-                         chart_bars(&(struct chart_words){title, "ms a step, with the 95 % interval of the step", note},
-                                    bar, bars, parts, PARTS));
+    document_add_picture(
+        document, "step-breakdown", title,
+        chart_bars(&(struct chart_words){title, "ms a step; behind each bar the step", note}, bar, bars, parts, PARTS));
 }
 
 void section_add_breakdown(cJSON *document, const struct report_runs *runs)
@@ -188,7 +205,7 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
 {
     struct chart_point *measured = allocate(s->n, sizeof *measured), *ideal = allocate(s->n, sizeof *ideal);
     char title[160], name[40], subtitle[300];
-    const struct scaling_row *last = &s->row[s->n - 1];
+    const struct scaling_row *last = &s->row[s->n - 1], *fastest = last;
     for (size_t i = 0; i < s->n; i++) {
         const struct scaling_row *row = &s->row[i];
         double ranks = (double)row->run->ranks, factor = ranks / (double)s->row->run->ranks;
@@ -197,12 +214,18 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
         ideal[i] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN, NULL};
     }
     const struct chart_series series[] = {
-        {.name = "ideal", .point = ideal, .n = s->n, .colour = SVG_GREY, .draw = CHART_LINE | CHART_DASHED},
-        {.name = "measured", .point = measured, .n = s->n, .colour = 0, .draw = CHART_LINE | CHART_POINTS}};
-    snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency, last->run->ranks);
+        {.name = "ideal", .point = ideal, .n = s->n, .colour = SVG_INK, .draw = CHART_LINE | CHART_DASHED},
+        {.name = "measured", .point = measured, .n = s->n, .colour = SVG_INK, .draw = CHART_LINE | CHART_POINTS}};
+    for (const struct scaling_row *row = s->row; row < last; row++)
+        fastest = row->tokens_s > fastest->tokens_s ? row : fastest;
+    if (fastest->tokens_s > last->tokens_s)
+        snprintf(title, sizeof title, "%zu ranks are slower than %zu: %.0f %% fewer tokens per second",
+                 last->run->ranks, fastest->run->ranks, 100 * (1 - last->tokens_s / fastest->tokens_s));
+    else
+        snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency, last->run->ranks);
     snprintf(name, sizeof name, number ? "scaling-%zu" : "scaling", number + 1);
-    snprintf(subtitle, sizeof subtitle, "Tokens per second over those of %zu rank%s, with 95 %% intervals; %s",
-             s->row->run->ranks, text_plural(s->row->run->ranks), s->workload);
+    snprintf(subtitle, sizeof subtitle, "Tokens per second over those of %zu rank%s; %s", s->row->run->ranks,
+             text_plural(s->row->run->ranks), s->workload);
     document_add_picture(document, name, title,
                          chart_xy(&(struct chart_words){title, subtitle, NULL},
                                   &(struct chart_xy){.x = {.title = "ranks", .scale = CHART_LOG2, .is_count = 1},

@@ -2,7 +2,6 @@
 #include "report/sections.h"
 
 #include "base/files.h"
-#include "chart/chart.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -10,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS = 4, SERIES = 6, COLUMNS = 48, POINTS = 600 };
+enum { SERIES = CHART_STRIPS + 1, COLUMNS = 48, POINTS = 600 }; /* SERIES: of a run, one more than are drawn */
 
 /* How busy the CPUs of a host, or a GPU, were over the seconds: at most POINTS, evenly over the file's lines. */
 struct use {
@@ -154,36 +153,75 @@ static double mean_of(const struct use *use)
     return sum / (double)n;
 }
 
-static void draw_uses(cJSON *document, const struct report_run *run, const struct uses *uses, size_t number)
+/* All that was recorded: of each run a strip for each GPU and the CPUs of each host. */
+struct strips {
+    struct use use[CHART_STRIPS];
+    struct chart_strip strip[CHART_STRIPS];
+    char label[CHART_STRIPS][220], end[CHART_STRIPS][32];
+    double mean[CHART_STRIPS];
+    size_t n;
+    int left_out; /* whether there are more */
+};
+
+static void add_run(struct strips *all, const struct report_runs *runs, const struct report_run *run)
 {
-    struct chart_series series[SERIES];
-    char title[300], name[32];
-    double mean = mean_of(uses->item);
-    for (size_t i = 0; i < uses->n; i++)
-        series[i] = (struct chart_series){uses->item[i].name, uses->item[i].point, uses->item[i].n, (int)i, CHART_LINE};
-    snprintf(title, sizeof title, isfinite(mean) ? "%s, %s: %s busy for %.0f %% of the time" : "%s, %s", run->label,
-             run->mode, uses->item->name, mean);
-    snprintf(name, sizeof name, "utilisation-%zu", number);
-    document_add_picture(document, name, title,
-                         chart_xy(&(struct chart_words){title, "Per cent of the time; a sample a second", NULL},
-                                  &(struct chart_xy){.x = {.title = "seconds since the run began"},
-                                                     .y = {.title = "%", .end = 100},
-                                                     .series = series,
-                                                     .n_series = uses->n}));
+    struct uses uses = {0};
+    if (!*run->problem)
+        uses = read_uses(run);
+    for (const struct use *use = uses.item; use < uses.item + uses.n; use++) {
+        size_t at = all->n;
+        if (at == CHART_STRIPS || !isfinite(mean_of(use))) {
+            all->left_out |= at == CHART_STRIPS;
+            free(use->point);
+            continue;
+        }
+        all->use[at] = *use;
+        all->mean[at] = mean_of(use);
+        snprintf(all->label[at], sizeof all->label[at], "%.79s, %.15s: %.95s", run->label, run->mode, use->name);
+        snprintf(all->end[at], sizeof all->end[at], "%.0f %%", all->mean[at]);
+        all->strip[at] =
+            (struct chart_strip){all->label[at], all->end[at], use->point, use->n, colour_of_run(runs, run)};
+        all->n++;
+    }
+}
+
+/* The least and the greatest mean. */
+static void name_use(char title[600], const struct strips *all)
+{
+    size_t least = 0, most = 0;
+    for (size_t i = 1; i < all->n; i++) {
+        least = all->mean[i] < all->mean[least] ? i : least;
+        most = all->mean[i] > all->mean[most] ? i : most;
+    }
+    if (all->mean[most] - all->mean[least] < 1)
+        snprintf(title, 600, "Busy for %.0f %% of the time%s", all->mean[most], all->n > 1 ? ", in all runs" : "");
+    else
+        snprintf(title, 600, "Busy for %.0f %% (%s) to %.0f %% of the time (%s)", all->mean[least], all->label[least],
+                 all->mean[most], all->label[most]);
 }
 
 void section_add_utilisation(cJSON *document, const struct report_runs *runs)
 {
-    size_t drawn = 0;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < RUNS; run++) {
-        if (*run->problem)
-            continue;
-        struct uses uses = read_uses(run);
-        if (uses.n && !drawn++)
-            document_add_heading(document, 2, "How busy the machine was");
-        if (uses.n)
-            draw_uses(document, run, &uses, drawn);
-        for (size_t i = 0; i < uses.n; i++)
-            free(uses.item[i].point);
+    struct strips *all = allocate(1, sizeof *all);
+    char title[600], note[80] = "";
+    all->n = 0;
+    all->left_out = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        add_run(all, runs, run);
+    if (all->n) {
+        name_use(title, all);
+        if (all->left_out)
+            snprintf(note, sizeof note, "The first %d are shown; there are more.", CHART_STRIPS);
+        document_add_heading(document, 2, "How busy the machine was");
+        document_add_picture(
+            document, "utilisation", title,
+            chart_strips(&(struct chart_words){title,
+                                               "Each strip from 0 to 100 % of the time, at its end the mean; a sample "
+                                               "a second",
+                                               note},
+                         all->strip, all->n, 100, "seconds since the run began"));
     }
+    for (size_t i = 0; i < all->n; i++)
+        free(all->use[i].point);
+    free(all);
 }

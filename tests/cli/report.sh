@@ -87,6 +87,11 @@ is "the rank that is late is the first bottleneck, by the 150 ms that it costs, 
     "$(awk '$1 == 1 && $2 == "straggler" && $3 == "two" && $5 > 135 && $5 < 165' printed | wc -l)" 1
 is "and named at the top" "$(grep -A 3 'Main bottleneck: straggler, in two[.] It costs up to' printed | tr -s ' \n' ' ' | grep -c 'rank 1 came last')" 1
 is "runs on one and on two ranks are compared" "$(grep -c '^From 1 to 2 ranks\|^- From 1 to 2 ranks' printed)" 1
+is "the ranks of a step stand on the clock of the traces" "$(grep -c '<desc>.*all ranks on one clock' whole/report.html)" 1
+cp -r late/profile/ddp without-traces
+try "$program" report without-traces --html without-traces.html
+is "or the picture says that they do not" \
+    "$status $(grep -c '<desc>.*not the same moment' without-traces.html) $(grep -c 'all ranks on one clock' without-traces.html)" "0 1 0"
 with_python "every figure and every cell of every form is what the runs' summaries say" \
     "$root/tests/consumers/recompute_report.py" whole one=alone two="a benchmark" two=late/profile/ddp two=collectives
 mkdir bad && cp -r whole bad/ && sed -i 's/"name":"step","unit":"s","value":[0-9]/&9/' bad/whole/report.json
@@ -113,10 +118,11 @@ cp -r alone gpus && cp -r late pipes && rm pipes/profile/ddp/rank_1_metrics.json
 printf '%s\n' seconds,gpu,utilization_gpu_percent 0,2,10 0,3,50 1,2,30 1,3,70 >gpus/gpu_monitor.csv
 mkfifo pipes/profile/ddp/rank_1_metrics.jsonl pipes/profile/ddp/cpu_monitor.csv
 try timeout 20 "$program" report gpus pipes --output from-files
-is "GPUs by their numbers, and a pipe is no file of a run" \
-    "$status $(grep -o 'GPU [0-9]: busy for [0-9]* %\|gpus, .*busy for [0-9]* %' from-files/BOTTLENECK_ANALYSIS.md)" \
-    "0 gpus, benchmark: GPU 2 busy for 20 %"
-is "each has its line" "$(grep -c '>GPU [23]<' from-files/pictures/utilisation-1.svg)" 2
+is "GPUs by their numbers" "$status $(grep -o 'Busy for 20 % (gpus, benchmark: GPU [0-9])' from-files/BOTTLENECK_ANALYSIS.md)" \
+    "0 Busy for 20 % (gpus, benchmark: GPU 2)"
+is "each has its strip and its mean, and a pipe is no file of a run" \
+    "$(grep -o '>[a-z]*, [a-z]*: GPU [0-9]*<\|>[0-9]* %<' from-files/pictures/utilisation.svg | head -n 4 | tr -d '<>' | tr '\n' ';') \
+$(grep -c '>pipes' from-files/pictures/utilisation.svg)" "gpus, benchmark: GPU 2;20 %;gpus, benchmark: GPU 3;60 %; 0"
 try "$program" report left=alone right="a benchmark" --reference left --candidate right
 is "two labels side by side" "$status $(grep -c '^right against left$' printed)" "0 1"
 

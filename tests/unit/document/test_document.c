@@ -194,6 +194,53 @@ START_TEST(as_html)
 }
 END_TEST
 
+/* A table of many rows has all of them, and before them what folds them; one of few has not. */
+START_TEST(long_tables_are_folded)
+{
+    struct run many[13];
+    struct table all = table;
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+        many[i] = runs[0];
+    all.row = many;
+    all.shown = 0;
+    all.rows = 12;
+    document_add_table(document, &all);
+    all.rows = 13;
+    document_add_table(document, &all);
+    html_has("[[child.tag for child in e] for e in each('figure')]",
+             "[['figcaption', 'div', 'p'], ['figcaption', 'details', 'div', 'p']]");
+    html_has("[e.get('class') for e in each('figure')]", "[None, 'folded']");
+    html_has("[e.text for e in each('span')]", "['All 13 rows', 'The first 8 rows']");
+    html_has("[len(e) for e in each('tbody')]", "[12, 13]");
+    html_has("'.folded details:not([open]) ~ .wide tr:nth-child(n + 9) { display: none; }' in each('style')[0].text",
+             "True");
+}
+END_TEST
+
+/* Names of options are code wherever they stand, and nothing else is. */
+START_TEST(options_are_code)
+{
+    document_add_item(document, "%s",
+                      "Use --bucket-size-mb 4, (--threads) or `--a b`; a -- b, a--b, --- or --; --x- --Y.");
+    html_has("[e.text for e in each('code')]", "['--bucket-size-mb', '--threads', '--a b', '--x']");
+    html_has("''.join(each('li')[0].itertext())",
+             "Use --bucket-size-mb 4, (--threads) or --a b; a -- b, a--b, --- or --; --x- --Y.");
+}
+END_TEST
+
+/* Those of a row of pictures alone. */
+START_TEST(pictures_stand_side_by_side)
+{
+    for (int i = 0; i < 4; i++) {
+        if (i == 3)
+            document_add_paragraph(document, "text");
+        document_add_picture(document, "a", "a", strdup("<svg/>"));
+    }
+    html_has("[(e.get('class'), [child.tag for child in e]) for e in each('main')[0]]",
+             "[('pictures', ['figure', 'figure', 'figure']), (None, []), (None, ['div'])]");
+}
+END_TEST
+
 START_TEST(a_list_may_be_last)
 {
     document_add_item(document, "last");
@@ -397,6 +444,9 @@ int main(void)
     tcase_add_test(all, as_text);
     tcase_add_test(all, as_markdown);
     tcase_add_test(all, as_html);
+    tcase_add_test(all, long_tables_are_folded);
+    tcase_add_test(all, options_are_code);
+    tcase_add_test(all, pictures_stand_side_by_side);
     tcase_add_test(all, a_list_may_be_last);
     tcase_add_test(all, html_needs_nothing_else);
     tcase_add_test(all, names_cannot_break_html);
