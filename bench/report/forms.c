@@ -68,18 +68,8 @@ static void print_csv(FILE *out, const cJSON *document, const struct report_runs
 {
     (void)document;
     fprintf(out, "directory,label," FIGURES_CSV_COLUMNS "\n");
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        char *begin = NULL;
-        size_t length = 0;
-        FILE *fields = text_begin(&begin, &length);
-        text_print_csv(fields, run->directory);
-        fputc(',', fields);
-        text_print_csv(fields, run->label);
-        fputc(',', fields);
-        text_end(fields);
-        figures_print_csv(out, &run->figures, begin);
-        free(begin);
-    }
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label}, 2);
 }
 
 /* The labels of a run: what the reader calls it, its mode, and where it is, which no two have in common. */
