@@ -1,6 +1,7 @@
 /* section_side_by_side.c - the figures of two labels. */
 #include "report/sections.h"
 
+#include "base/stats.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -73,8 +74,7 @@ void section_add_side_by_side(cJSON *document, const struct report_runs *runs, c
         document_add_table(
             document,
             &(struct table){.key = "side_by_side",
-                            .column = pair_columns,
-                            .columns = sizeof pair_columns / sizeof *pair_columns,
+                            TABLE_COLUMNS(pair_columns),
                             .row = row,
                             .rows = n,
                             .row_bytes = sizeof *row,
