@@ -244,9 +244,19 @@ struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, siz
     return (struct unpaired){mean_a - mean_b, error, df};
 }
 
-double stats_log_reach(double low, double high)
+struct measured stats_difference(struct measured x, struct measured y)
 {
-    return low > 0 ? 0.5 * log(high / low) : NAN;
+    double d = x.value - y.value;
+    return (struct measured){d, d - hypot(x.value - x.low, y.high - y.value),
+                             d + hypot(x.high - x.value, y.value - y.low)};
+}
+
+struct measured stats_ratio(struct measured x, struct measured y)
+{
+    int known = x.low > 0 && y.low > 0;
+    struct measured log_ratio = stats_difference((struct measured){log(x.value), log(x.low), log(x.high)},
+                                                 (struct measured){log(y.value), log(y.low), log(y.high)});
+    return (struct measured){x.value / y.value, known ? exp(log_ratio.low) : NAN, known ? exp(log_ratio.high) : NAN};
 }
 
 struct ranked {

@@ -59,10 +59,18 @@ struct unpaired {
 };
 struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, size_t n_b, double least_sd);
 
-/* How far the logarithm of an estimate may be off: half of the length of its interval [low, high] there; NAN where
- * there is none above 0. Of a ratio of two independent estimates it is the hypot of both, and the ratio's interval is
- * ratio x exp(+-that): errors of a difference add in quadrature. */
-double stats_log_reach(double low, double high);
+/* What was measured, and its interval; NAN where there is none. */
+struct measured {
+    double value, low, high;
+};
+
+/* x - y and x / y of two that are independent, from their intervals, which need not reach as far to both sides: the
+ * method of variance estimates recovery,
+ *     low = x - y - hypot(x - x.low, y.high - y), high = x - y + hypot(x.high - x, y - y.low),
+ * for the ratio on the logarithms. No interval of a ratio unless all is above 0. Source: Zou and Donner, Construction
+ * of Confidence Limits about Effect Measures: A General Approach, Statist. Med. 27 (2008) 1693-1702. */
+struct measured stats_difference(struct measured x, struct measured y);
+struct measured stats_ratio(struct measured x, struct measured y);
 
 /* Holm's step-down test of m hypotheses with weights above 0, at one family-wise level: step[i] becomes the level at
  * which hypothesis i is tested, its share of `level` among the hypotheses that still stand when its turn comes; it is

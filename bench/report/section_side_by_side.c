@@ -48,10 +48,10 @@ static int take_pair(struct pair_row *row, const struct report_run *reference, c
     const struct figure *other = figures_find(&candidate->figures, subject, f->name, f->bytes);
     if (!other)
         return 0;
-    double ratio = other->value / f->value;
-    double reach = hypot(stats_log_reach(f->low, f->high), stats_log_reach(other->low, other->high));
-    *row = (struct pair_row){
-        f->subject, f->name, f->unit, f->value, other->value, ratio, {ratio * exp(-reach), ratio * exp(reach)}, ""};
+    struct measured ratio = stats_ratio((struct measured){other->value, other->low, other->high},
+                                        (struct measured){f->value, f->low, f->high});
+    *row = (struct pair_row){f->subject, f->name, f->unit, f->value, other->value, ratio.value, {ratio.low, ratio.high},
+                             ""};
     if (f->bytes > 0)
         snprintf(row->bytes, sizeof row->bytes, "%.0f", f->bytes);
     return 1;

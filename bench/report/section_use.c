@@ -200,14 +200,24 @@ static void name_use(char title[600], const struct strips *all)
                  all->mean[most], all->label[most]);
 }
 
+/* Whether a run before this one was of the same label, and has the same machines to show. */
+static int is_shown(const struct report_runs *runs, const struct report_run *run)
+{
+    for (const struct report_run *r = runs->item; r < run; r++)
+        if (!*r->problem && run->ranks == r->ranks && !strcmp(run->label, r->label) && run_compares(r))
+            return 1;
+    return !run_compares(run);
+}
+
+/* Of each label its first comparison, and then, if there is room, the other runs. */
 void section_add_utilisation(cJSON *document, const struct report_runs *runs)
 {
     struct strips *all = allocate(1, sizeof *all);
     char title[600], note[80] = "";
-    all->n = 0;
-    all->left_out = 0;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        add_run(all, runs, run);
+    for (int second = 0; second < 2; second++)
+        for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+            if (!*run->problem && is_shown(runs, run) == second)
+                add_run(all, runs, run);
     if (all->n) {
         name_use(title, all);
         if (all->left_out)
