@@ -7,19 +7,21 @@
 #include "base/text.h"
 #include "document/document.h"
 #include "kernels/error.h"
+#include "results/results.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A run as JSON: {label, directory, problem}, and if it has none {mode, ..., figures}. The caller owns it. */
+/* A run as JSON: {label, directory, problem, state}, and if it has none {mode, ..., figures}. The caller owns it. */
 static cJSON *run_json(const struct report_run *run)
 {
     cJSON *json = cJSON_CreateObject();
     json_add_text(json, "label", run->label);
     json_add_text(json, "directory", run->directory);
     json_add_text(json, "problem", run->problem);
+    json_add_text(json, "state", run_state(run));
     if (*run->problem)
         return json;
     json_add_text(json, "mode", run->mode);
@@ -67,7 +69,7 @@ static void print_json(FILE *out, const cJSON *document, const struct report_run
 static void print_csv(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     (void)document;
-    fprintf(out, "directory,label," FIGURES_CSV_COLUMNS "\n");
+    fprintf(out, RESULTS_CSV_COLUMNS "\n");
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         char *begin = NULL;
         size_t length = 0;
@@ -76,16 +78,19 @@ static void print_csv(FILE *out, const cJSON *document, const struct report_runs
         fputc(',', fields);
         text_print_csv(fields, run->label);
         fputc(',', fields);
+        text_print_csv(fields, run_state(run));
+        fputc(',', fields);
         text_end(fields);
         figures_print_csv(out, &run->figures, begin);
         free(begin);
     }
 }
 
-/* The labels of a run: what the reader calls it, its mode, and where it is, which no two have in common. */
+/* The labels of a run: what the reader calls it, its mode, where it is, which no two have in common, and whether it is
+ * complete. */
 static void print_prometheus(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
-    enum { LABELS = 3 };
+    enum { LABELS = 4 };
     struct prometheus_run *run = allocate(runs->n + 1, sizeof *run);
     struct exposition_label(*label)[LABELS] = allocate(runs->n + 1, sizeof *label);
     size_t n = 0;
@@ -96,6 +101,7 @@ static void print_prometheus(FILE *out, const cJSON *document, const struct repo
         label[n][0] = (struct exposition_label){"run", r->label};
         label[n][1] = (struct exposition_label){"mode", r->mode};
         label[n][2] = (struct exposition_label){"directory", r->directory};
+        label[n][3] = (struct exposition_label){"state", run_state(r)};
         run[n] = (struct prometheus_run){&r->figures, label[n], LABELS};
         n++;
     }
@@ -104,7 +110,7 @@ static void print_prometheus(FILE *out, const cJSON *document, const struct repo
     free(label);
 }
 
-/* A case for each run: an error where it cannot be read; and one for each of its findings: failed where it is high. */
+/* A case for each run: an error where it cannot be read, failed where it is not complete; and one for each of its findings: failed where it is high. */
 static void print_junit(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     struct junit junit;
@@ -112,7 +118,11 @@ static void print_junit(FILE *out, const cJSON *document, const struct report_ru
     for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++) {
         const cJSON *finding;
         junit_add(&junit, &(struct junit_case){r->label, *r->mode ? r->mode : r->directory, NAN,
-                                               *r->problem ? JUNIT_ERROR : JUNIT_PASSED, "unreadable", r->problem});
+                                               *r->problem      ? JUNIT_ERROR
+                                               : *r->unfinished ? JUNIT_FAILED
+                                                                : JUNIT_PASSED,
+                                               *r->problem ? "unreadable" : "interrupted",
+                                               *r->problem ? r->problem : r->unfinished});
         cJSON_ArrayForEach(finding, r->findings)
         {
             const char *level = json_string(finding, "level");

@@ -135,8 +135,8 @@ static int write_forms(const struct report_options *o, const cJSON *document, co
 static void print_run(FILE *out, const struct report_run *run)
 {
     const cJSON *word;
-    fprintf(out, "%s: %s of %s, %s %s\n ", run->directory, run->mode, run->time, json_string(run->run, "program"),
-            json_string(run->run, "version"));
+    fprintf(out, "%s: %s of %s, %s %s%s%s\n ", run->directory, run->mode, run->time, json_string(run->run, "program"),
+            json_string(run->run, "version"), *run->unfinished ? ", " : "", run->unfinished);
     cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(run->run, "argv"))
     {
         if (cJSON_IsString(word))
@@ -193,7 +193,7 @@ static int report_sweep(const struct report_options *o, FILE *out, int *instead)
     if (other)
         return error_report("%s: of a sweep there are only words and --csv", o->directory->path);
     FILE *figures = text_begin(&csv, &length);
-    fprintf(figures, "directory,label," FIGURES_CSV_COLUMNS "\n");
+    fprintf(figures, RESULTS_CSV_COLUMNS "\n");
     int status = sweep_report(out, o->directory->path, figures);
     text_end(figures);
     if (!status && !strcmp(path, "-")) {

@@ -64,6 +64,19 @@ static void summarise_bottleneck(cJSON *document, const struct bottleneck *b)
     document_add_item(document, "Try: %s.", b->advice);
 }
 
+/* Whose figures are of less than was planned. */
+static void name_interrupted(cJSON *document, const struct report_runs *runs)
+{
+    enum { NAMED = 8 };
+    size_t n = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        if (*run->unfinished && n++ < NAMED)
+            document_add_item(document, "%s (%s): %s; its figures are of these.", run->label, run->mode,
+                              run->unfinished);
+    if (n > NAMED)
+        document_add_item(document, "So were %zu more (see Runs).", n - NAMED);
+}
+
 void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
                          size_t scalings, const struct bottlenecks *bottlenecks)
 {
@@ -81,6 +94,7 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
             said++;
         }
     }
+    name_interrupted(document, runs);
     if (unread)
         document_add_item(document, "%zu of %zu runs could not be read, and are not in what follows (see Runs).",
                           unread, runs->n);
@@ -172,8 +186,8 @@ void section_add_recommendations(cJSON *document, const struct report_runs *runs
 /* ---- what was read ---- */
 
 struct run_row {
-    const char *label, *mode, *time, *machine, *workload, *directory, *problem;
-    size_t ranks, hosts;
+    const char *label, *mode, *time, *machine, *workload, *directory, *state, *problem;
+    double ranks, hosts; /* NAN: not known */
 };
 
 #define FIELD(field) offsetof(struct run_row, field)
@@ -181,24 +195,31 @@ struct run_row {
 static const struct column run_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
     {"mode", "mode", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
-    {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
-    {"hosts", "hosts", COLUMN_COUNT, FIELD(hosts), "1", 1, 5, 0},
+    {"ranks", "ranks", COLUMN_REAL, FIELD(ranks), "1", 1, 5, 0},
+    {"hosts", "hosts", COLUMN_REAL, FIELD(hosts), "1", 1, 5, 0},
     {"time", "time", COLUMN_NAME, FIELD(time), NULL, 1, -24, 0},
     {"machine", "machine", COLUMN_NAME, FIELD(machine), NULL, 1, -10, 0},
     {"workload", NULL, COLUMN_NAME, FIELD(workload), NULL, 1, 0, 0},
     {"directory", "directory", COLUMN_NAME, FIELD(directory), NULL, 1, -9, 0},
+    {"state", "state", COLUMN_NAME, FIELD(state), NULL, 1, -8, 0},
     {"problem", "problem", COLUMN_NAME, FIELD(problem), NULL, 1, -7, 0},
 };
 /* clang-format on */
 #undef FIELD
+
+static double known(size_t n)
+{
+    return n ? (double)n : NAN;
+}
 
 void section_add_runs(cJSON *document, const struct report_runs *runs)
 {
     struct run_row *row = allocate(runs->n + 1, sizeof *row);
     for (size_t i = 0; i < runs->n; i++) {
         const struct report_run *r = &runs->item[i];
-        row[i] = (struct run_row){r->label,     r->mode,    r->time,  r->machine, r->workload,
-                                  r->directory, r->problem, r->ranks, r->hosts};
+        row[i] = (struct run_row){
+            r->label,     r->mode,      r->time,    r->machine,  r->workload,
+            r->directory, run_state(r), r->problem, known(r->ranks), known(r->hosts)};
     }
     document_add_heading(document, 2, "Runs");
     document_add_table(document, &(struct table){.key = "runs",

@@ -61,10 +61,10 @@ try "$program" report "a benchmark" profile collectives --csv all.csv
 is "several runs: what they say together, without what each printed" \
     "$status $(head -n 1 printed) $(grep -c '^Losses of all' printed)" "0 Bottleneck analysis of 3 runs 0"
 is "their figures in one file" "$(head -n 1 all.csv)" \
-    "directory,label,subject,name,bytes,unit,value,low,high,n,better,judged"
+    "directory,label,state,subject,name,bytes,unit,value,low,high,n,better,judged"
 for run_of in "a benchmark,a-label" profile/ddp,profile collectives,collectives; do
     is "those of ${run_of%,*} are its summary.csv's" \
-        "$(sed -n "s|^$run_of,||p" all.csv)" "$(tail -n +2 "${run_of%,*}/summary.csv" | sed 's/^[^,]*,//')"
+        "$(sed -n "s|^$run_of,complete,||p" all.csv)" "$(tail -n +2 "${run_of%,*}/summary.csv" | sed 's/^[^,]*,//')"
 done
 try "$program" report "a benchmark" absent --csv some.csv
 is "one that is not there is named, and the others are reported" \
@@ -103,6 +103,31 @@ with_python "break no form" "$root/tests/consumers/recompute_report.py" nasty/re
 try "$program" report left=alone right="a benchmark" --reference left --candidate right
 is "two labels side by side" "$status $(grep -c '^right against left$' printed)" "0 1"
 
+# ---- runs that ended before their time ----
+
+cp -r "a benchmark" early && sed -i 's/^\t"done":\t2/\t"done":\t1/' early/summary.json
+cp -r collectives short && sed -i -E 's/^\t"done":\t[0-9]+/\t"done":\t1/' short/summary.json
+rows=$(sed -nE 's/^\t"planned":\t([0-9]+),$/\1/p' short/summary.json)
+cut='interrupted, 1 of 2 rounds'
+try "$program" report early
+is "an interrupted run is reported, and said to be one at the top, in the summary and behind it" \
+    "$status $(head -n 1 printed | grep -c ", $cut\$") $(grep -c "^Bottleneck analysis of a-label ($cut)\$" printed) \
+$(grep -c "^- a-label (benchmark): $cut; its figures are of these[.]" printed) $(grep -c "^a-label .* $cut" printed)" "0 1 1 1 1"
+try "$program" report cut=early whole=alone cut=short cut=unread --output interrupted
+for form in report.html BOTTLENECK_ANALYSIS.md report.json report.csv report.prom report.xml; do
+    is "$form names both that were interrupted" "$status $(grep -c "$cut" interrupted/$form | sed 's/^[1-9].*/some/') \
+$(grep -c "interrupted, 1 of $rows rows" interrupted/$form | sed 's/^[1-9].*/some/')" "0 some some"
+done
+is "a run that is not there has no ranks" "$(grep -c '^cut  *n/a  *n/a .* unreadable  *cannot read unread: ' printed)" 1
+with_python "interrupted runs fail in JUnit's XML; one that cannot be read is an error" python3 -c '
+import xml.etree.ElementTree as tree
+cases = list(tree.parse("interrupted/report.xml").iter("testcase"))[:4]
+said = [[(e.tag, e.get("type")) for e in c] for c in cases]
+assert said == [[("failure", "interrupted")], [], [("failure", "interrupted")], [("error", "unreadable")]], said'
+try "$program" report cut=early whole=alone cut=short --output interrupted/again
+with_python "their figures are those of their summaries" \
+    "$root/tests/consumers/recompute_report.py" interrupted/again cut=early whole=alone cut=short
+
 # ---- what is refused ----
 
 # refuses STATUS WORDS PATTERN ARGUMENT...
@@ -113,7 +138,7 @@ refuses() {
 }
 mkdir -p empty sweeps/ranks=2/model=m
 cp -r "a benchmark" unfinished && rm unfinished/summary.json
-cp -r "a benchmark" early && sed -i 's/^\t"done":\t2/\t"done":\t1/' early/summary.json
+cp -r "a benchmark" begun && sed -i 's/^\t"done":\t2/\t"done":\t0/' begun/summary.json
 cp -r "a benchmark" old && sed -i 's/^\t"schema_version":\t2/\t"schema_version":\t1/' old/*.json
 cp -r "a benchmark" foreign && echo '{"name": "x"}' >foreign/run.json
 refuses 1 "a directory that is not there" 'cannot read absent: No such file' absent
@@ -125,7 +150,7 @@ refuses 1 "a form that a sweep does not have" 'sweeps: of a sweep there are only
 refuses 1 "an empty directory" 'empty: holds no run[.]json, so it is not a result directory of ddpbench' empty
 refuses 1 "a file" 'all[.]csv: is not a directory' all.csv
 refuses 1 "a run that has not finished" 'unfinished: holds no summary[.]json: the run has not finished' unfinished
-refuses 1 "a run of which a round is missing" 'early/summary[.]json: has 1 of 2 rounds: the run has not finished' early
+refuses 1 "a run without a whole round" 'begun/summary[.]json: has 0 of 2 rounds: the run has not finished' begun
 refuses 1 "an older schema" 'old/run[.]json: schema_version 1: written by an older ddpbench; run it again with this one' old
 refuses 1 "another program's run.json" 'foreign/run[.]json: lacks schema_version, mode or configuration' foreign
 refuses 1 "a file in a directory that is not there" 'cannot write absent/out[.]csv' "a benchmark" --csv absent/out.csv
@@ -200,7 +225,7 @@ is "a series for each implementation" "$(grep -cE '^(best|none|close|twice|noisy
 is "the best and those as good are marked" "$(cut -sf5 known/$picture | tr -cd 012)" "00021010"
 cp printed words
 try "$program" report known --csv -
-is "all of its figures, by directory" "$(wc -l <printed) $(grep -c '^known/ranks=2/model=m/noisy-4/repeat-3,,noisy,step,' printed)" "45 1"
+is "all of its figures, by directory" "$(wc -l <printed) $(grep -c '^known/ranks=2/model=m/noisy-4/repeat-3,,complete,noisy,step,' printed)" "45 1"
 "${run[@]}" report known >printed 2>said && cmp printed words && good=0 || good=1
 result "$good" "two ranks print once"
 try "$program" report known/
