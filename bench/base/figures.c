@@ -119,7 +119,7 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
 
 /* ---- CSV ---- */
 
-void figures_print_csv(FILE *out, const struct figure_list *list, const char *begin)
+void figures_print_csv(FILE *out, const struct figure_list *list, const char *const *field, size_t n)
 {
     for (size_t i = 0; i < list->n; i++) {
         const struct figure *figure = &list->item[i];
@@ -128,7 +128,10 @@ void figures_print_csv(FILE *out, const struct figure_list *list, const char *be
         for (int k = 0; k < 4; k++)
             if (isfinite(number[k]))
                 snprintf(text[k], sizeof text[k], "%.15g", number[k]);
-        fputs(begin, out);
+        for (size_t k = 0; k < n; k++) {
+            text_print_csv(out, field[k]);
+            fputc(',', out);
+        }
         text_print_csv(out, figure->subject);
         fputc(',', out);
         text_print_csv(out, figure->name);

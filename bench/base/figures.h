@@ -46,9 +46,9 @@ const struct figure *figures_find(const struct figure_list *list, const char *su
 cJSON *figures_json(const struct figure_list *list);
 int figures_read(struct figure_list *list, const char *path, const cJSON *json);
 
-/* The figures as lines of comma-separated values, each after `begin`, which holds fields that end with a comma. */
+/* The figures as lines of comma-separated values, each after n fields of texts that say whose they are. */
 #define FIGURES_CSV_COLUMNS "subject,name,bytes,unit,value,low,high,n,better,judged"
-void figures_print_csv(FILE *out, const struct figure_list *list, const char *begin);
+void figures_print_csv(FILE *out, const struct figure_list *list, const char *const *field, size_t n);
 
 void figures_destroy(struct figure_list *list); /* a zeroed list is fine */
 

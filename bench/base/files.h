@@ -2,13 +2,23 @@
 #ifndef BENCH_BASE_FILES_H
 #define BENCH_BASE_FILES_H
 
+#include <glob.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <zlib.h>
 
 enum { FILES_PATH = 800 };
 
 /* Makes a directory and those above it. Returns 0; or -1, reported with the option that named it. */
 int files_make_directories(const char *option, const char *path);
+
+/* Opens a regular file to be read; the caller closes it. NULL with the reason in words: one that is not regular, such
+ * as a pipe, where opening would wait for a writer, is none. */
+FILE *files_open(const char *path, const char **why);
+
+/* The paths directory/pattern that there are, in the order of their names; what is special to glob(3) is so in the
+ * pattern alone. Returns how many; release *found with globfree in any case. */
+size_t files_find(glob_t *found, const char *directory, const char *pattern);
 
 /* A file that is being written, under a temporary name until it is complete. */
 struct new_file {

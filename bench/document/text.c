@@ -8,41 +8,19 @@
 
 enum { WIDTH = 100 };
 
-/* A character that may stand there, or ?. Returns its bytes. */
-static int print_character(FILE *out, const char *text)
-{
-    int length = text_character(text);
-    if (length)
-        fwrite(text, 1, (size_t)length, out);
-    else
-        fputc('?', out);
-    return length ? length : 1;
-}
-
-/* The characters of a word, which ends before a space. */
-static int width_of(const char *word)
-{
-    int width = 0;
-    for (const char *c = word; *c && !strchr(" \t\n", *c); width++) {
-        int length = text_character(c);
-        c += length ? length : 1;
-    }
-    return width;
-}
-
 /* Words behind a mark, on lines of WIDTH columns that begin below the first word. Returns the column after the last. */
 static int print_folded(FILE *out, const char *mark, const char *text)
 {
     int indent = fprintf(out, "%s", mark), column = indent;
     while (*(text += strspn(text, " \t\n"))) {
-        int width = width_of(text);
+        int width = (int)text_columns(text, strcspn(text, " \t\n"));
         if (column > indent && column + 1 + width > WIDTH)
             column = fprintf(out, "\n%*s", indent, "") - 1;
         else if (column > indent)
             column += fprintf(out, " ");
         column += width;
         while (*text && !strchr(" \t\n", *text))
-            text += print_character(out, text);
+            text += text_print_character(out, text);
     }
     fputc('\n', out);
     return column;
@@ -53,7 +31,7 @@ static void print_line(FILE *out, const char *line, int last)
     (void)last;
     fputs("  ", out);
     while (*line)
-        line += print_character(out, line);
+        line += text_print_character(out, line);
     fputc('\n', out);
 }
 

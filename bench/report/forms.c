@@ -70,20 +70,8 @@ static void print_csv(FILE *out, const cJSON *document, const struct report_runs
 {
     (void)document;
     fprintf(out, RESULTS_CSV_COLUMNS "\n");
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        char *begin = NULL;
-        size_t length = 0;
-        FILE *fields = text_begin(&begin, &length);
-        text_print_csv(fields, run->directory);
-        fputc(',', fields);
-        text_print_csv(fields, run->label);
-        fputc(',', fields);
-        text_print_csv(fields, run_state(run));
-        fputc(',', fields);
-        text_end(fields);
-        figures_print_csv(out, &run->figures, begin);
-        free(begin);
-    }
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label, run_state(run)}, 3);
 }
 
 /* The labels of a run: what the reader calls it, its mode, where it is, which no two have in common, and whether it is

@@ -224,7 +224,7 @@ static int report_all(const struct report_options *o)
         status = sweeps ? report_sweep(o, out, &instead) : report_runs(o, &runs, out, &instead);
     text_end(out);
     if (!status && !instead)
-        fputs(words, stdout);
+        text_print_lines(stdout, words);
     if (!status)
         status = files_flush_stdout();
     free(words);
@@ -263,7 +263,7 @@ int run_report(int argc, char *argv[])
     } else
         status = report_all(&options) ? FAILED : OK;
     if (status)
-        fprintf(stderr, "ddpbench: %s\n", error_text());
+        text_print_error();
     free(options.directory);
     return status;
 }

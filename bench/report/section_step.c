@@ -1,6 +1,7 @@
 /* section_step.c - one captured step as a timeline of its ranks. */
 #include "report/sections.h"
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "chart/chart.h"
@@ -78,12 +79,13 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank)
 static cJSON *read_step(const struct report_run *run, size_t rank, double number, double mean_ms)
 {
     char path[FILES_PATH + 64];
+    const char *why;
     char *line = NULL;
     size_t room = 0;
     double nearest = INFINITY;
     cJSON *best = NULL;
     snprintf(path, sizeof path, "%s/rank_%zu_metrics.jsonl", run->directory, rank);
-    FILE *file = fopen(path, "re");
+    FILE *file = files_open(path, &why);
     if (!file)
         return NULL;
     while (getline(&line, &room, file) > 0) {

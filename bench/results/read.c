@@ -135,11 +135,8 @@ int results_read_so_far(struct saved_run *saved, const char *directory)
 
 void results_print_csv(FILE *out, const struct saved_run *saved)
 {
-    char begin[2 * FILES_PATH];
-    snprintf(begin, sizeof begin, "%s,%s,complete,", saved->directory, json_string(saved->run, "label"));
-    for (char *c = begin; c < begin + strlen(saved->directory); c++)
-        *c = strchr(",\"\n", *c) ? ' ' : *c;
-    figures_print_csv(out, &saved->figures, begin);
+    const char *const field[] = {saved->directory, json_string(saved->run, "label"), "complete"};
+    figures_print_csv(out, &saved->figures, field, 3);
 }
 
 void saved_run_destroy(struct saved_run *saved)

@@ -118,14 +118,14 @@ static void add_unfinished(cJSON *summary)
 
 int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures)
 {
-    char *text = NULL, *csv = NULL, begin[sizeof results->label + 1];
+    const char *const label = results->label;
+    char *text = NULL, *csv = NULL;
     size_t length = 0;
     FILE *words = text_begin(&text, &length), *lines = text_begin(&csv, &length);
     add_unfinished(summary);
     results_print_summary(words, summary);
-    snprintf(begin, sizeof begin, "%s,", results->label);
     fprintf(lines, "label," FIGURES_CSV_COLUMNS "\n");
-    figures_print_csv(lines, figures, begin);
+    figures_print_csv(lines, figures, &label, 1);
     text_end(words);
     text_end(lines);
     cJSON_DeleteItemFromObjectCaseSensitive(summary, "figures");

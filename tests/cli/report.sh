@@ -96,10 +96,24 @@ cp -r late nasty && cp -r "a benchmark" "nasty/<b> & \"x\", \$(touch harm) \`tou
 nasty=("nasty/<b> & \"x\", \$(touch harm) \`touch harm\`")
 # shellcheck disable=SC2016 # nothing is to be expanded
 sed -i 's/"label":.*/"label": "<script>alert(1)<\/script>, |x| ]]> \\"q\\" \\u0001 $(touch harm)",/' nasty/profile/ddp/run.json "${nasty[0]}/run.json"
+sed -i 's/"heading":\t\[/&"\\u001b]0;x\\u0007 \\u009b2J",/' "${nasty[0]}/summary.json"
 sed -i 's/"cpu":.*/"cpu": "<img src=x> | [a](http:\/\/b) \\u001b[31m",/' "${nasty[0]}/run.json"
 try "$program" report nasty --output nasty/report
 is "names that mean something to a page, a table or a shell" "$status $([ -e harm ] && echo harm) $(grep -c '<script\|<img' nasty/report/report.html)" "0  0"
+is "and nothing reaches the terminal that it would obey" \
+    "$(LC_ALL=C tr -d '\n\t -~' <printed | wc -c) $(grep -c '?\[31m' printed)" "0 1"
+"$program" report "${nasty[0]}" >printed 2>said && good=0 || good=1
+is "neither of one run alone, with what it printed" "$good $(LC_ALL=C tr -d '\n\t -~' <printed | wc -c)" "0 0"
 with_python "break no form" "$root/tests/consumers/recompute_report.py" nasty/report "${nasty[0]}" nasty/profile/ddp
+# a job on the third and the fourth GPU of a host; and pipes, whose writer never comes
+cp -r alone gpus && cp -r late pipes && rm pipes/profile/ddp/rank_1_metrics.jsonl
+printf '%s\n' seconds,gpu,utilization_gpu_percent 0,2,10 0,3,50 1,2,30 1,3,70 >gpus/gpu_monitor.csv
+mkfifo pipes/profile/ddp/rank_1_metrics.jsonl pipes/profile/ddp/cpu_monitor.csv
+try timeout 20 "$program" report gpus pipes --output from-files
+is "GPUs by their numbers, and a pipe is no file of a run" \
+    "$status $(grep -o 'GPU [0-9]: busy for [0-9]* %\|gpus, .*busy for [0-9]* %' from-files/BOTTLENECK_ANALYSIS.md)" \
+    "0 gpus, benchmark: GPU 2 busy for 20 %"
+is "each has its line" "$(grep -c '>GPU [23]<' from-files/pictures/utilisation-1.svg)" 2
 try "$program" report left=alone right="a benchmark" --reference left --candidate right
 is "two labels side by side" "$status $(grep -c '^right against left$' printed)" "0 1"
 
@@ -136,6 +150,8 @@ refuses() {
     check "$1" "$2" "^ddpbench: $3"
     is "$2: in one line, and nothing is printed" "$(wc -l <said) $(wc -c <printed)" "1 0"
 }
+cp -r "a benchmark" loud && sed -i 's/"mode":.*/"mode": "\\u001b[31m",/' loud/run.json
+refuses 1 "a mode that a terminal would obey" 'loud: run.json is of mode [?][[]31m and summary.json of mode benchmark' loud
 mkdir -p empty sweeps/ranks=2/model=m
 cp -r "a benchmark" unfinished && rm unfinished/summary.json
 cp -r "a benchmark" begun && sed -i 's/^\t"done":\t2/\t"done":\t0/' begun/summary.json

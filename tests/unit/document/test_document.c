@@ -294,6 +294,21 @@ START_TEST(names_cannot_break_html)
 }
 END_TEST
 
+/* Nothing reaches a terminal that could move its cursor, or change what it shows. */
+START_TEST(names_cannot_break_text)
+{
+    for (int i = 0; i < NASTY; i++) {
+        add_nasty(nasty[i].name);
+        char *text = form(document_print_text);
+        for (const char *c = text; *c; c += text_character(c) ? text_character(c) : 1)
+            ck_assert_msg(text_character(c) || *c == '\n', "%s: byte %d", text, *c);
+        free(text);
+        destroy();
+        create();
+    }
+}
+END_TEST
+
 /* What is on a line, after what begins it. */
 static void has_line(const char *text, const char *begin, const char *line, const char *end)
 {
@@ -385,6 +400,7 @@ int main(void)
     tcase_add_test(all, a_list_may_be_last);
     tcase_add_test(all, html_needs_nothing_else);
     tcase_add_test(all, names_cannot_break_html);
+    tcase_add_test(all, names_cannot_break_text);
     tcase_add_test(all, names_cannot_break_markdown);
     tcase_add_test(all, code_and_pictures_stay_closed);
     tcase_add_test(all, text_is_folded);

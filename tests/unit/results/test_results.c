@@ -353,7 +353,7 @@ START_TEST(csv_is_the_summary)
     size_t length;
     FILE *out = open_memstream(&again, &length);
     fprintf(out, "label," FIGURES_CSV_COLUMNS "\n");
-    figures_print_csv(out, &saved.figures, "tiny,");
+    figures_print_csv(out, &saved.figures, (const char *const[]){"tiny"}, 1);
     fclose(out);
     ck_assert_str_eq(csv, again);
     free(csv);
