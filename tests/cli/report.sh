@@ -57,6 +57,9 @@ again "a benchmark" benchmark "$program ${tiny[*]} --implementations none,ddp --
 again profile profile "$program ${tiny[*]} --profile --profile-implementation ddp --profile-output-dir profile" profile/ddp
 again collectives allreduce "allreduce --sizes 8,1K --iters 20 --output collectives" collectives
 
+try "$program" report profile --output pictures
+is "no heading stands above pictures alone, which words do not show" \
+    "$(grep -c '^A step, rank by rank' printed) $(grep -c '## A step, rank by rank' pictures/BOTTLENECK_ANALYSIS.md)" "0 1"
 try "$program" report "a benchmark" profile collectives --csv all.csv
 is "several runs: what they say together, without what each printed" \
     "$status $(head -n 1 printed) $(grep -c '^Losses of all' printed)" "0 Bottleneck analysis of 3 runs 0"
