@@ -120,6 +120,20 @@ is "each has its line" "$(grep -c '>GPU [23]<' from-files/pictures/utilisation-1
 try "$program" report left=alone right="a benchmark" --reference left --candidate right
 is "two labels side by side" "$status $(grep -c '^right against left$' printed)" "0 1"
 
+"${run[@]}" "${tiny[@]}" --implementations none,ddp_flat --output flat >said 2>&1 && good=0 || good=1
+result "$good" "the benchmark of another strategy"
+try "$program" report left=flat right="a benchmark" right=alone --reference left --candidate right
+is "figures of two strategies are named by both" \
+    "$status $(grep -cE '^ddp_flat / ddp +step +[0-9.]+ [mu]s ' printed) $(grep -cE '^none +step +[0-9.]+ [mu]s ' printed)" "0 1 1"
+is "a figure that is small is not 0" "$(grep -cE '^none +zero_grad +[1-9][0-9.]* [mu]s ' printed)" 1
+is "and that a run is left out is said" \
+    "$(tr -s ' \n' ' ' <printed | grep -c 'right: a benchmark, the first of 2 such runs[.] ')" 1
+try "$program" report left=flat right="a benchmark" --reference left --candidate right --output beside
+with_python "every figure side by side is that of the two runs" \
+    "$root/tests/consumers/recompute_report.py" beside left=flat right="a benchmark"
+try "$program" report left=alone right="a benchmark" --reference left --candidate right --output alike
+is "of the same strategy there is one name, and no note" "$(grep -c '^ddp / \|the first of' printed)" 0
+
 # ---- runs that ended before their time ----
 
 cp -r "a benchmark" early && sed -i 's/^\t"done":\t2/\t"done":\t1/' early/summary.json
