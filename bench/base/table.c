@@ -110,6 +110,8 @@ static void number_words(char cell[TABLE_CELL], const cJSON *column, double valu
         int before = shown == 0 || !isfinite(shown) ? 1 : (int)floor(log10(fabs(shown))) + 1;
         decimals = before >= -decimals ? 0 : -decimals - before < 5 ? -decimals - before : 5;
     }
+    if (fabs(shown) < 0.5 * pow(10, -decimals))
+        shown = 0; /* not -0 */
     snprintf(cell, TABLE_CELL, isfinite(shown) ? "%.*f" : "n/a", decimals, shown);
 }
 

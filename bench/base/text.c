@@ -58,6 +58,16 @@ const char *text_ratio(char text[CELL], double ratio)
     return text;
 }
 
+const char *text_milliseconds(char text[CELL], double seconds, double low, double high)
+{
+    double ms = 1e3 * fabs(seconds);
+    int decimals = ms < 1 ? 3 : ms < 99.995 ? 2 : ms < 1e15;
+    int at = snprintf(text, CELL, isfinite(seconds) ? "%.*f ms" : "-", decimals, 1e3 * seconds);
+    if (isfinite(low) && isfinite(high) && at < CELL)
+        snprintf(text + at, CELL - (size_t)at, " [%.*f, %.*f]", decimals, 1e3 * low, decimals, 1e3 * high);
+    return text;
+}
+
 const char *text_change(char text[CELL], double ratio, double low, double high)
 {
     int at = snprintf(text, CELL, isfinite(ratio) ? "%+.1f %%" : "-", 100 * (ratio - 1));

@@ -14,6 +14,8 @@ const char *text_value_like(char text[CELL], double value, const char *unit, dou
 /* A whole number of bytes with a binary unit; 0 is none. */
 const char *text_bytes(char text[CELL], double bytes);
 const char *text_ratio(char text[CELL], double ratio);
+/* Seconds as milliseconds, with the interval where there is one, all to as many decimals: "89.85 ms [88.41, 97.95]". */
+const char *text_milliseconds(char text[CELL], double seconds, double low, double high);
 /* A ratio as a change in per cent, with its interval where it has one: "+1.9 % [-1.6, +5.5]". */
 const char *text_change(char text[CELL], double ratio, double low, double high);
 

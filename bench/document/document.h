@@ -24,7 +24,8 @@ void document_add_item(cJSON *document, const char *format, ...) __attribute__((
 /* Lines that are neither folded nor joined, such as a command to copy, parted by newlines. */
 void document_add_lines(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A table from its description; or one of a summary.json, of which a copy is taken. */
+/* A table from its description, without the columns that are empty in all rows that are printed; or one of a
+ * summary.json, of which a copy is taken. */
 void document_add_table(cJSON *document, const struct table *table);
 void document_add_saved_table(cJSON *document, const cJSON *table);
 

@@ -14,6 +14,22 @@ void place_machine(char *text, size_t size, const cJSON *run)
     snprintf(text, size, "%s", json_string(gpu ? gpu : host, gpu ? "name" : "cpu"));
 }
 
+struct place place_of(const cJSON *run)
+{
+    const cJSON *rank, *hosts = cJSON_GetObjectItemCaseSensitive(run, "hosts");
+    struct place place = {0};
+    cJSON_ArrayForEach(rank, cJSON_GetObjectItemCaseSensitive(run, "ranks"))
+    {
+        const cJSON *host = cJSON_GetObjectItemCaseSensitive(hosts, json_string(rank, "host"));
+        if (json_number(rank, "machine") != (double)place.machines)
+            continue; /* they are numbered as they first occur */
+        place.machines++;
+        place.cpus += json_count(host, "pus");
+        place.memory_bytes += (double)json_count(host, "memory_bytes");
+    }
+    return place;
+}
+
 void place_link(char *text, size_t size, const cJSON *run)
 {
     const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run, "derived");

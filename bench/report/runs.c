@@ -68,25 +68,23 @@ static void read_lines(struct report_run *run)
     }
 }
 
-/* The options that choose the subject, and the implementations with buckets. */
 static void read_implementations(struct report_run *run)
 {
-    const cJSON *one, *all = cJSON_GetObjectItemCaseSensitive(run->run, "implementations");
-    run->sized = allocate((size_t)cJSON_GetArraySize(all) + 1, sizeof *run->sized);
+    const cJSON *one, *collective, *all = cJSON_GetObjectItemCaseSensitive(run->run, "implementations");
+    run->tried = allocate((size_t)cJSON_GetArraySize(all) + 1, sizeof *run->tried);
     cJSON_ArrayForEach(one, all)
     {
-        const char *name = json_string(one, "name");
+        const cJSON *collectives = cJSON_GetObjectItemCaseSensitive(one, "collectives");
         double bytes = json_number(one, "bucket_bytes");
-        char size[64] = "";
-        if (bytes > 0)
-            snprintf(size, sizeof size, " --bucket-size-mb %.4g", bytes / 0x1p20);
-        if (!strcmp(name, run->subject))
-            snprintf(run->options, sizeof run->options, "--implementations %.60s%s", json_string(one, "strategy"),
-                     size);
-        if (!*size || !strcmp(run->mode, "profile"))
-            continue;
-        snprintf(run->sized[run->sizes].subject, sizeof run->sized->subject, "%s", name);
-        run->sized[run->sizes++].mb = bytes / 0x1p20;
+        struct tried *tried = &run->tried[run->n_tried++];
+        *tried = (struct tried){.mb = bytes > 0 ? bytes / 0x1p20 : NAN};
+        snprintf(tried->subject, sizeof tried->subject, "%s", json_string(one, "name"));
+        snprintf(tried->strategy, sizeof tried->strategy, "%s", json_string(one, "strategy"));
+        tried->buckets = (size_t)cJSON_GetArraySize(collectives);
+        cJSON_ArrayForEach(collective, collectives)
+        {
+            tried->tensors += json_count(collective, "tensors");
+        }
     }
 }
 
@@ -119,6 +117,14 @@ static void take_facts(struct report_run *run)
                  json_number(c, "d-ff"), json_number(c, "vocab-size"), json_number(c, "context-length"),
                  *dtype ? dtype : "fp32", json_string(derived, "device"));
     place_machine(run->machine, sizeof run->machine, run->run);
+    place_link(run->link, sizeof run->link, run->run);
+    run->place = place_of(run->run);
+    run->threads = json_count(derived, "threads");
+    run->cpus_per_rank = json_number(derived, "cores_per_rank");
+    if (!isfinite(run->cpus_per_rank) && run->place.cpus && run->ranks)
+        run->cpus_per_rank = (double)run->place.cpus / (double)run->ranks;
+    run->parameters = json_number(derived, "parameters");
+    run->sequences = run->tokens / json_number(c, "context-length") / (double)run->ranks;
     if (!*subject)
         subject = json_string(run->summary, !strcmp(run->mode, "tune") ? "best" : "fastest");
     snprintf(run->subject, sizeof run->subject, "%s", subject);
@@ -234,12 +240,49 @@ void runs_destroy(struct report_runs *runs)
         cJSON_Delete(run->run);
         cJSON_Delete(run->summary);
         cJSON_Delete(run->findings);
-        free(run->sized);
+        free(run->tried);
         free(run->line);
         figures_destroy(&run->figures);
     }
     free(runs->item);
     *runs = (struct report_runs){0};
+}
+
+/* ---- what is asked of a run ---- */
+
+int run_compares(const struct report_run *run)
+{
+    return !*run->problem && (!strcmp(run->mode, "benchmark") || !strcmp(run->mode, "tune"));
+}
+
+const struct tried *run_tried(const struct report_run *run, const char *subject)
+{
+    for (const struct tried *tried = run->tried; tried < run->tried + run->n_tried; tried++)
+        if (!strcmp(tried->subject, subject))
+            return tried;
+    return NULL;
+}
+
+const char *run_name(char name[160], const struct report_run *run, const char *subject)
+{
+    const struct tried *tried = run_tried(run, subject);
+    snprintf(name, 160, tried && isfinite(tried->mb) && !strchr(subject, ':') ? "%s:%.4g" : "%s", subject,
+             tried ? tried->mb : NAN);
+    return name;
+}
+
+struct measured run_figure(const struct report_run *run, const char *subject, const char *name)
+{
+    const struct figure *f = figures_find(&run->figures, subject, name, 0);
+    return f ? (struct measured){f->value, f->low, f->high} : (struct measured){NAN, NAN, NAN};
+}
+
+int run_lacks_cpus(const struct report_runs *runs, const struct report_run *run)
+{
+    for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++)
+        if (r->ranks == run->ranks && !strcmp(r->label, run->label) && r->cpus_per_rank < (double)r->threads)
+            return 1;
+    return 0;
 }
 
 /* ---- where a step's time goes ---- */
@@ -257,7 +300,7 @@ int run_breakdown(struct breakdown *b, const struct report_run *run, const char 
 {
     const struct figure *step = figures_find(&run->figures, subject, "step", 0);
     const struct figure *forward = figures_find(&run->figures, subject, "forward_pass", 0);
-    *b = (struct breakdown){.low = NAN, .high = NAN};
+    *b = (struct breakdown){.low = NAN, .high = NAN, .compute = {NAN, NAN, NAN}};
     if (!strcmp(run->mode, "profile") && !strcmp(subject, run->subject) && isfinite(run->phase_s[PARTS])) {
         memcpy(b->part, run->phase_s, sizeof b->part);
         b->step = run->phase_s[PARTS];
@@ -266,9 +309,14 @@ int run_breakdown(struct breakdown *b, const struct report_run *run, const char 
     }
     if (!step || !forward)
         return -1;
+    b->compute = (struct measured){0, 0, 0};
     for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
-        if (!strcmp(f->subject, subject) && !strcmp(f->unit, "s") && part_of(f->name) != PART_OTHER)
+        if (!strcmp(f->subject, subject) && !strcmp(f->unit, "s") && part_of(f->name) != PART_OTHER) {
             b->part[part_of(f->name)] += f->value;
+            if (part_of(f->name) == PART_COMPUTE)
+                b->compute =
+                    (struct measured){b->part[PART_COMPUTE], b->compute.low + f->low, b->compute.high + f->high};
+        }
     b->step = step->value;
     b->low = step->low;
     b->high = step->high;

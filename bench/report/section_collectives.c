@@ -17,6 +17,7 @@ struct collective_row {
     const char *label, *subject;
     size_t ranks;
     double bytes, time, interval[2], algbw, busbw, share;
+    int behind; /* the rows that are printed: a few sizes of one placement, on several ranks */
 };
 
 #define FIELD(field) offsetof(struct collective_row, field)
@@ -26,10 +27,10 @@ static const struct column collective_columns[] = {
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"collective", "collective", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
     {"bytes", "bytes", COLUMN_REAL, FIELD(bytes), "B", 1, 12, 0},
-    {"time", "time\nus", COLUMN_REAL, FIELD(time), "s", 1e6, 10, 2},
+    {"time", "time\nus", COLUMN_REAL, FIELD(time), "s", 1e6, 10, -4},
     {"time_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e6, -20, 2},
-    {"algbw", "algbw\nGB/s", COLUMN_REAL, FIELD(algbw), "B/s", 1e-9, 8, 3},
-    {"busbw", "busbw\nGB/s", COLUMN_REAL, FIELD(busbw), "B/s", 1e-9, 8, 3},
+    {"algbw", "algbw\nGB/s", COLUMN_REAL, FIELD(algbw), "B/s", 1e-9, 8, -4},
+    {"busbw", "busbw\nGB/s", COLUMN_REAL, FIELD(busbw), "B/s", 1e-9, 8, -4},
     {"nominal_share", "of nominal\n%", COLUMN_REAL, FIELD(share), "1", 100, 10, 1},
 };
 /* clang-format on */
@@ -41,14 +42,25 @@ static double value_of(const struct report_run *run, const struct figure *like, 
     return f ? f->value : NAN;
 }
 
-/* Those of one run and collective together, by size. */
+/* Those of one run and collective together, by size; one rank's calls, which communicate nothing, behind all others. */
 static int by_collective(const void *a, const void *b)
 {
     const struct collective_row *x = a, *y = b;
-    int by_subject = strcmp(x->subject, y->subject);
-    return x->run != y->run ? (x->run > y->run) - (x->run < y->run)
-           : by_subject     ? by_subject
-                            : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+    int by_subject = strcmp(x->subject, y->subject), alone = (x->ranks < 2) - (y->ranks < 2);
+    return alone                    ? alone
+           : x->behind != y->behind ? x->behind - y->behind
+           : x->run != y->run       ? (x->run > y->run) - (x->run < y->run)
+           : by_subject             ? by_subject
+                                    : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* The rows of one run and collective from `first` on end here. */
+static size_t series_end(const struct collective_row *row, size_t first, size_t n)
+{
+    size_t end = first;
+    while (end < n && row[end].run == row[first].run && !strcmp(row[end].subject, row[first].subject))
+        end++;
+    return end;
 }
 
 /* The time of a size by the line that was fitted to it; NAN where there is none. */
@@ -84,11 +96,11 @@ static void name_collectives(char title[200], const struct collective_row *row, 
             best = r;
     text_bytes(size, best->bytes);
     if (bandwidth)
-        snprintf(title, 200, "Bus bandwidth reaches %s at %s", text_value_like(value, best->busbw, "B/s", best->busbw),
-                 size);
+        snprintf(title, 200, "Bus bandwidth reaches %s at %s (%.80s)",
+                 text_value_like(value, best->busbw, "B/s", best->busbw), size, best->label);
     else
-        snprintf(title, 200, "The shortest call takes %s, at %s", text_value_like(value, best->time, "s", best->time),
-                 size);
+        snprintf(title, 200, "The shortest call takes %s, at %s (%.80s)",
+                 text_value_like(value, best->time, "s", best->time), size, best->label);
 }
 
 /* Draws time, or with `bandwidth` busbw, of each collective of each run, with the fitted lines. */
@@ -99,10 +111,10 @@ static void draw_collectives(cJSON *document, const struct collective_row *row, 
     char name[SERIES][200], title[200];
     size_t lines = 0;
     for (size_t first = 0, end; first < n && lines < SERIES; first = end, lines++) {
-        for (end = first; end < n && row[end].run == row[first].run && !strcmp(row[end].subject, row[first].subject);
-             end++) {
-            measured[end] = point_of(&row[end], bandwidth, 0);
-            fitted[end] = point_of(&row[end], bandwidth, 1);
+        end = series_end(row, first, n);
+        for (size_t i = first; i < end; i++) {
+            measured[i] = point_of(&row[i], bandwidth, 0);
+            fitted[i] = point_of(&row[i], bandwidth, 1);
         }
         const char *placement = strrchr(row[first].subject, ' ');
         snprintf(name[lines], sizeof name[lines], "%.60s, %.60s", row[first].label,
@@ -127,6 +139,74 @@ static void draw_collectives(cJSON *document, const struct collective_row *row, 
     free(fitted);
 }
 
+/* Puts all but SIZES rows of each run's first placement of a collective behind; returns how many are left before. */
+static size_t choose_rows(struct collective_row *row, size_t n)
+{
+    enum { SIZES = 7 };
+    size_t chosen = 0;
+    for (size_t first = 0, end; first < n; first = end) {
+        end = series_end(row, first, n);
+        size_t sizes = end - first, steps = sizes > SIZES ? sizes - 1 : 1, parts = sizes > SIZES ? SIZES - 1 : 1;
+        const char *placement = strrchr(row[first].subject, ' ');
+        int other = first && row[first - 1].run == row[first].run && placement &&
+                    !strncmp(row[first - 1].subject, row[first].subject, (size_t)(placement - row[first].subject));
+        for (size_t i = 0; i < sizes; i++) {
+            int step = !i || i * parts / steps > (i - 1) * parts / steps;
+            row[first + i].behind = row[first].ranks < 2 || other || !step;
+            chosen += !row[first + i].behind;
+        }
+    }
+    return chosen;
+}
+
+/* Where the fitted line of a run's first placement is far from what was measured. */
+static void doubt_lines(cJSON *document, const struct collective_row *row, size_t n)
+{
+    for (size_t first = 0, end; first < n; first = end) {
+        double most = 1;
+        const struct collective_row *worst = NULL;
+        char size[CELL];
+        end = series_end(row, first, n);
+        if (first && row[first - 1].run == row[first].run)
+            continue;
+        for (const struct collective_row *r = row + first; r < row + end; r++) {
+            double miss = fmax(r->time / fitted_time(r), fitted_time(r) / r->time);
+            worst = miss > most ? r : worst;
+            most = fmax(most, miss);
+        }
+        if (worst && most > 1.5)
+            document_add_item(
+                document,
+                "The fitted line of %s in %s misses by a factor of up to %.1f (at %s): read the points, not "
+                "the line.",
+                worst->subject, worst->label, most, text_bytes(size, worst->bytes));
+    }
+}
+
+/* Where the smallest call takes at least 10 times as long as the same in another run. */
+static void compare_latencies(cJSON *document, const struct report_runs *runs, const struct collective_row *row,
+                              size_t n)
+{
+    for (size_t first = 0; first < n; first = series_end(row, first, n)) {
+        const struct collective_row *quickest = &row[first];
+        char time[CELL], least[CELL], size[CELL];
+        for (size_t i = 0; i < n; i++)
+            if (row[i].bytes == row[first].bytes && !strcmp(row[i].subject, row[first].subject) &&
+                row[i].time < quickest->time)
+                quickest = &row[i];
+        if (row[first].time > 10 * quickest->time && !(first && row[first - 1].run == row[first].run))
+            document_add_item(document, "%s of %s takes %s in %s, %.0f times the %s in %s%s.", row[first].subject,
+                              text_bytes(size, row[first].bytes),
+                              text_value_like(time, row[first].time, "s", row[first].time), row[first].label,
+                              row[first].time / quickest->time,
+                              text_value_like(least, quickest->time, "s", quickest->time), quickest->label,
+                              run_lacks_cpus(runs, row[first].run)
+                                  ? ": its ranks have fewer CPUs than threads, so this is how long one waits for its "
+                                    "turn on a CPU, not the link"
+                                  : "");
+    }
+}
+
 void section_add_collectives(cJSON *document, const struct report_runs *runs)
 {
     size_t room = 0, n = 0;
@@ -145,19 +225,30 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
                                                    {f->low, f->high},
                                                    value_of(run, f, "algbw"),
                                                    value_of(run, f, "busbw"),
-                                                   value_of(run, f, "nominal_share")};
+                                                   value_of(run, f, "nominal_share"),
+                                                   0};
     if (n) {
+        size_t several = 0; /* of several ranks */
         qsort(row, n, sizeof *row, by_collective);
+        while (several < n && row[several].ranks > 1)
+            several++;
         document_add_heading(document, 2, "Collectives");
-        draw_collectives(document, row, n, 0);
-        draw_collectives(document, row, n, 1);
+        if (several) {
+            draw_collectives(document, row, several, 0);
+            draw_collectives(document, row, several, 1);
+            compare_latencies(document, runs, row, several);
+            doubt_lines(document, row, several);
+        } else
+            document_add_paragraph(document, "One rank's calls are no communication, and are not shown.");
+        size_t chosen = choose_rows(row, n);
+        qsort(row, n, sizeof *row, by_collective);
         document_add_table(document, &(struct table){.key = "collectives_of_runs",
                                                      .column = collective_columns,
                                                      .columns = sizeof collective_columns / sizeof *collective_columns,
                                                      .row = row,
                                                      .rows = n,
                                                      .row_bytes = sizeof *row,
-                                                     .shown = 60});
+                                                     .shown = chosen ? chosen : 1});
     }
     free(row);
 }

@@ -82,10 +82,9 @@ static int take_pair(struct pair_row *row, const struct report_run *reference, c
     }
     if (!other)
         return 0;
-    double ratio = other->value / f->value;
-    double reach =
-        f->low > 0 && other->low > 0 ? hypot(0.5 * log(f->high / f->low), 0.5 * log(other->high / other->low)) : NAN;
-    int near = ratio >= 0.01 && ratio <= 100; /* in the same unit then */
+    struct measured ratio = stats_ratio((struct measured){other->value, other->low, other->high},
+                                        (struct measured){f->value, f->low, f->high});
+    int near = ratio.value >= 0.01 && ratio.value <= 100; /* in the same unit then */
     *row = (struct pair_row){.subject = f->subject,
                              .subject_of_candidate = subject,
                              .name = f->name,
@@ -94,8 +93,8 @@ static int take_pair(struct pair_row *row, const struct report_run *reference, c
                              .directory_of_candidate = candidate->directory,
                              .reference = f->value,
                              .candidate = other->value,
-                             .ratio = ratio,
-                             .interval = {ratio * exp(-reach), ratio * exp(reach)}};
+                             .ratio = ratio.value,
+                             .interval = {ratio.low, ratio.high}};
     int differ = strcmp(f->subject, subject) != 0;
     snprintf(row->of, sizeof row->of, "%.128s%s%.128s", f->subject, differ ? " / " : "", differ ? subject : "");
     text_value_like(row->reference_words, f->value, f->unit, f->value);

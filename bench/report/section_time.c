@@ -15,6 +15,7 @@
 struct time_row {
     const char *label, *mode, *subject;
     size_t ranks;
+    char bucket[24], samples[40];
     struct breakdown breakdown;
     double interval[2], share[PARTS];
 };
@@ -23,8 +24,9 @@ struct time_row {
 /* clang-format off */
 static const struct column time_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
-    {"mode", "mode", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
+    {"mode", "by its", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
     {"implementation", "implementation", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
+    {"bucket", "bucket\nMiB", COLUMN_CHARS, FIELD(bucket), NULL, 1, 6, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"step", "step\nms", COLUMN_REAL, FIELD(breakdown.step), "s", 1e3, 8, 2},
     {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
@@ -36,7 +38,8 @@ static const struct column time_columns[] = {
     {"exposed_share", "%", COLUMN_REAL, FIELD(share[PART_EXPOSED]), "1", 100, 5, 1},
     {"other", "other\nms", COLUMN_REAL, FIELD(breakdown.part[PART_OTHER]), "s", 1e3, 7, 2},
     {"other_share", "%", COLUMN_REAL, FIELD(share[PART_OTHER]), "1", 100, 5, 1},
-    {"n", "n", COLUMN_COUNT, FIELD(breakdown.n), "1", 1, 4, 0},
+    {"n", NULL, COLUMN_COUNT, FIELD(breakdown.n), "1", 1, 0, 0},
+    {"samples", "n", COLUMN_CHARS, FIELD(samples), NULL, 1, -9, 0},
 };
 /* clang-format on */
 #undef FIELD
@@ -47,6 +50,15 @@ static size_t add_time(struct time_row *row, const struct report_run *run, const
     *row = (struct time_row){.label = run->label, .mode = run->mode, .subject = subject, .ranks = run->ranks};
     if (run_breakdown(&row->breakdown, run, subject))
         return 0;
+    const struct tried *tried = run_tried(run, subject);
+    if (tried && isfinite(tried->mb))
+        snprintf(row->bucket, sizeof row->bucket, "%.4g", tried->mb);
+    size_t n = row->breakdown.n;
+    if (strcmp(run->mode, "profile") != 0)
+        snprintf(row->samples, sizeof row->samples, "%zu round%s", n, text_plural(n));
+    else /* of each rank as many */
+        snprintf(row->samples, sizeof row->samples, "%zu step%s x %zu", n / run->ranks, text_plural(n / run->ranks),
+                 run->ranks);
     row->interval[0] = row->breakdown.low;
     row->interval[1] = row->breakdown.high;
     for (int p = 0; p < PARTS; p++)
@@ -98,6 +110,38 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n)
                                     bar, bars, parts, PARTS));
 }
 
+/* Where a profile's mean step is beyond the interval of the benchmark's of the same implementation, label and ranks: a
+ * sentence, with whether the two differ between the rounds that both have. */
+static void compare_profile(cJSON *document, const struct report_runs *runs, const struct report_run *profile)
+{
+    const struct tried *of = strcmp(profile->mode, "profile") != 0 ? NULL : run_tried(profile, profile->subject), *t;
+    for (const struct report_run *run = runs->item; of && run < runs->item + runs->n; run++) {
+        if (!run_compares(run) || run->ranks != profile->ranks || strcmp(run->label, profile->label) != 0)
+            continue;
+        for (t = run->tried; t < run->tried + run->n_tried; t++)
+            if (!strcmp(t->strategy, of->strategy) && (!isfinite(of->mb) || t->mb == of->mb))
+                break;
+        if (t == run->tried + run->n_tried)
+            continue;
+        struct measured there = run_figure(run, t->subject, "step");
+        struct measured ratio = stats_ratio(run_figure(profile, of->subject, "step"), there);
+        double mean = profile->phase_s[PARTS];
+        char a[CELL], b[CELL], change[CELL];
+        if (mean > there.high || mean < there.low)
+            document_add_item(document,
+                              "%s: the captured steps of the profile take %s on average, those of the %s %s. %s: %s. "
+                              "Take times from the %s, and causes from the profile.",
+                              run->label, text_milliseconds(a, mean, NAN, NAN), run->mode,
+                              text_milliseconds(b, there.value, there.low, there.high),
+                              ratio.low > 1 || ratio.high < 1
+                                  ? "In their rounds they differ, too, so the machine changed "
+                                    "between the two runs"
+                                  : "In their rounds they do not differ significantly",
+                              text_change(change, ratio.value, ratio.low, ratio.high), run->mode);
+        return;
+    }
+}
+
 void section_add_breakdown(cJSON *document, const struct report_runs *runs)
 {
     size_t n = 0, room = runs->n == 1 ? runs->item->figures.n : runs->n;
@@ -120,10 +164,14 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
                 .rows = n,
                 .row_bytes = sizeof *row,
                 .shown = 40,
-                .note = "compute: zero_grad, forward, backward, clipping and optimizer. exposed: communication that no "
-                        "computation hides.\nother: the rest of the step. Of a comparison medians over the rounds (n), "
-                        "where the step is that of the slowest\nrank; of a profile means over the captured steps of "
-                        "all ranks.\n"});
+                .note =
+                    "compute: zero_grad, forward, backward, clipping and optimizer. exposed: waiting for "
+                    "communication after backward.\nother: the rest of the step. Of a benchmark medians over "
+                    "the rounds, where the step is that of the slowest rank;\nof a profile means over the captured "
+                    "steps of all ranks (n: steps x ranks), without an interval, since\nsteps of one capture follow "
+                    "each other.\n"});
+        for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+            compare_profile(document, runs, run);
     }
     free(row);
 }
@@ -134,7 +182,7 @@ struct scaling_line {
     struct scaling_row row;
     const char *label, *subject;
     size_t ranks, hosts;
-    double interval[2], efficiency_interval[2];
+    double interval[2], efficiency_interval[2], lost_interval[2];
 };
 
 #define FIELD(field) offsetof(struct scaling_line, field)
@@ -155,6 +203,7 @@ static const struct column lost_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"lost", "lost\nms", COLUMN_REAL, FIELD(row.lost_s), "s", 1e3, 8, 2},
+    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(lost_interval), "s", 1e3, -16, 2},
     {"lost_compute", "slower\ncomputation", COLUMN_REAL, FIELD(row.lost_part_s[PART_COMPUTE]), "s", 1e3, 11, 2},
     {"lost_data_loading", "data\nloading", COLUMN_REAL, FIELD(row.lost_part_s[PART_DATA]), "s", 1e3, 8, 2},
     {"lost_exposed", "exposed\ncommunication", COLUMN_REAL, FIELD(row.lost_part_s[PART_EXPOSED]), "s", 1e3, 13, 2},
@@ -173,20 +222,21 @@ static void add_scaling_tables(cJSON *document, const struct scaling_line *line,
                         .row = line,
                         .rows = n,
                         .row_bytes = sizeof *line,
-                        .note = "speed-up: tokens per second, over those of the first row. efficiency: that over the "
-                                "ratio of ranks; its interval\nis from those of both steps, taken as independent.\n"});
+                        .note = "speed-up: tokens per second, over those of the first row. efficiency: the speed-up "
+                                "divided by how many times\nmore ranks there are. Intervals are from those of both "
+                                "steps, taken as independent.\n"});
     document_add_table(
-        document,
-        &(struct table){.key = "where_efficiency_is_lost",
-                        .title = "Where efficiency is lost, ms a step",
-                        .column = lost_columns,
-                        .columns = sizeof lost_columns / sizeof *lost_columns,
-                        .row = line + 1,
-                        .rows = n - 1,
-                        .row_bytes = sizeof *line,
-                        .note = "lost: the step, less that of the first row for as many tokens of a rank; the columns "
-                                "behind it add up to it.\nWaiting for a late rank is exposed communication of the "
-                                "others.\n"});
+        document, &(struct table){
+                      .key = "where_efficiency_is_lost",
+                      .title = "Where efficiency is lost, ms a step",
+                      .column = lost_columns,
+                      .columns = sizeof lost_columns / sizeof *lost_columns,
+                      .row = line + 1,
+                      .rows = n - 1,
+                      .row_bytes = sizeof *line,
+                      .note = "lost: how much longer a step takes than in the first row above, for as many tokens on "
+                              "each rank; the other\ncolumns are its parts, and add up to it. Waiting for a late rank "
+                              "is exposed communication of the others.\n"});
 }
 
 static void draw_scaling(cJSON *document, const struct scaling *s, size_t number)
@@ -218,24 +268,32 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
     free(ideal);
 }
 
-void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings)
+void section_add_scaling(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
+                         size_t scalings)
 {
     for (const struct scaling *s = scaling; s < scaling + scalings; s++) {
+        int lacking = 0;
         struct scaling_line *line = allocate(s->n, sizeof *line);
         for (size_t i = 0; i < s->n; i++) {
             const struct scaling_row *row = &s->row[i];
             line[i] = (struct scaling_line){*row,
                                             row->run->label,
-                                            row->run->subject,
+                                            row->subject,
                                             row->run->ranks,
                                             row->run->hosts,
                                             {row->breakdown.low, row->breakdown.high},
-                                            {row->low, row->high}};
+                                            {row->low, row->high},
+                                            {row->lost_low, row->lost_high}};
+            lacking = lacking || run_lacks_cpus(runs, row->run) ||
+                      (row->run->place.machines && row->run->place.machines < row->run->hosts);
         }
         document_add_heading(document, 2, scalings > 1 ? "Scaling: %s" : "Scaling", s->workload);
-        document_add_paragraph(document, "%s, by %s.", s->workload,
-                               strcmp(s->mode, "profile") != 0 ? "the best implementation of each run"
-                                                               : "the profiled implementation");
+        document_add_paragraph(document, "%s; %s%s of the %ss.%s", s->workload,
+                               *s->subject ? s->subject : "of each run the best implementation",
+                               *s->subject ? " on all ranks, the best on the most," : "", s->mode,
+                               lacking ? " Ranks share CPUs (see the warning at the top): this is no measure of how a "
+                                         "cluster scales."
+                                       : "");
         draw_scaling(document, s, (size_t)(s - scaling));
         add_scaling_tables(document, line, s->n);
         free(line);

@@ -2,6 +2,7 @@
 #include "report/sections.h"
 
 #include "base/files.h"
+#include "base/text.h"
 #include "chart/chart.h"
 #include "kernels/error.h"
 
@@ -172,18 +173,35 @@ static void draw_uses(cJSON *document, const struct report_run *run, const struc
                                                      .n_series = uses->n}));
 }
 
+/* Whether a run before this one was of the same label, and has the same machines to show. */
+static int is_shown(const struct report_runs *runs, const struct report_run *run)
+{
+    for (const struct report_run *r = runs->item; r < run; r++)
+        if (!*r->problem && run->ranks == r->ranks && !strcmp(run->label, r->label) && run_compares(r))
+            return 1;
+    return !run_compares(run);
+}
+
+/* Of each label its first comparison, and then, if there is room, the other runs. */
 void section_add_utilisation(cJSON *document, const struct report_runs *runs)
 {
-    size_t drawn = 0;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < RUNS; run++) {
-        if (*run->problem)
-            continue;
-        struct uses uses = read_uses(run);
-        if (uses.n && !drawn++)
-            document_add_heading(document, 2, "How busy the machine was");
-        if (uses.n)
-            draw_uses(document, run, &uses, drawn);
-        for (size_t i = 0; i < uses.n; i++)
-            free(uses.item[i].point);
-    }
+    size_t drawn = 0, omitted = 0;
+    for (int second = 0; second < 2; second++)
+        for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+            if (*run->problem || is_shown(runs, run) != second)
+                continue;
+            struct uses uses = read_uses(run);
+            if (uses.n && !drawn)
+                document_add_heading(document, 2, "How busy the machine was");
+            if (uses.n && drawn < RUNS)
+                draw_uses(document, run, &uses, ++drawn);
+            else
+                omitted += uses.n > 0;
+            for (size_t i = 0; i < uses.n; i++)
+                free(uses.item[i].point);
+        }
+    if (omitted)
+        document_add_paragraph(document, "%zu more run%s %s recorded this, in `*_monitor*.csv` of %s.", omitted,
+                               text_plural(omitted), omitted == 1 ? "has" : "have",
+                               omitted == 1 ? "its directory" : "their directories");
 }

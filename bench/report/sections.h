@@ -14,7 +14,8 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *bottlene
 
 /* Of one run all implementations, of several the subject of each. */
 void section_add_breakdown(cJSON *document, const struct report_runs *runs);
-void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings);
+void section_add_scaling(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
+                         size_t scalings);
 void section_add_buckets(cJSON *document, const struct report_runs *runs);
 void section_add_collectives(cJSON *document, const struct report_runs *runs);
 
@@ -27,9 +28,13 @@ void section_add_utilisation(cJSON *document, const struct report_runs *runs);
 void section_add_side_by_side(cJSON *document, const struct report_runs *runs, const char *reference,
                               const char *candidate);
 
-/* What to do: which implementation to use, and the advice of the bottlenecks, each once. */
+/* What to do: the advice of the bottlenecks that are significant, each once, with what is at stake; and which
+ * implementation to use, with what it gains over ddp, or that this may be nothing. */
 void section_add_recommendations(cJSON *document, const struct report_runs *runs,
                                  const struct bottlenecks *bottlenecks);
+
+/* What the words of the tables mean. */
+void section_add_words(cJSON *document);
 
 /* What was read, and what could not be. */
 void section_add_runs(cJSON *document, const struct report_runs *runs);

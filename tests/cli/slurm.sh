@@ -168,7 +168,7 @@ mkdir late && cp "$where/slurm.conf" late/
 jobs submit late --nodes 2 -- "${tiny[@]}" --implementations none,ddp --num-epochs 5 --inject-delay rank=1,ms=60,phase=backward_pass
 jobs wait late
 is "a rank that is late is the top bottleneck, by the 60 ms that it costs, within 10 %" \
-    "$status $(awk -F '|' '$2 == " 1 " && $3 == " straggler " && $4 == " 2node " && $6 > 54 && $6 < 66' late/run_*/BOTTLENECK_ANALYSIS.md | wc -l)" "0 1"
+    "$status $(awk -F '|' '$2 == " 1 " && $3 == " a late rank " && $4 == " 2node " && $7 > 54 && $7 < 66' late/run_*/BOTTLENECK_ANALYSIS.md | wc -l)" "0 1"
 
 # ---- what goes wrong ----
 mkdir -p failing && cp conf failing/slurm.conf

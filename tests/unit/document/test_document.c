@@ -140,7 +140,7 @@ START_TEST(as_text)
                                 "           ms\n"
                                 "ddp      12.5 [12.0, 13.0]\n"
                                 "ddp_flat  n/a\n"
-                                "... (1 more in the report's JSON)\n"
+                                "... (1 more in report.json, which --json or --output writes)\n"
                                 "*: the best.\n"
                                 "= of `none`.\n"
                                 "\n"
@@ -173,7 +173,7 @@ START_TEST(as_markdown)
                                     "| ddp | 12.5 | [12.0, 13.0] |\n"
                                     "| ddp_flat | n/a |  |\n"
                                     "\n"
-                                    "... (1 more in the report's JSON)\n"
+                                    "... (1 more in report.json, which --json or --output writes)\n"
                                     "\n"
                                     "\\*: the best.\\\n"
                                     "\\= of `none`.\n"
@@ -204,7 +204,7 @@ START_TEST(as_html)
     html_has("[e.text or '' for e in each('td')]", "['ddp', '12.5', '[12.0, 13.0]', 'ddp_flat', 'n/a', '']");
     html_has("[e.get('class') for e in each('td')][:3]", "['left', None, 'left']");
     html_has("[''.join(e.itertext()) for e in each('p')][1]",
-             "... (1 more in the report's JSON)\n*: the best.\n= of none.");
+             "... (1 more in report.json, which --json or --output writes)\n*: the best.\n= of none.");
     html_has("[e.text for e in each('pre')]", "['a  b\\n  c\\n']");
     html_has("[[child.tag for child in e] for e in each('div')]", "[['table'], ['svg']]");
     html_has("[[child.tag for child in e] for e in each('figure')]", "[['figcaption', 'div', 'p'], ['div']]");
@@ -263,7 +263,7 @@ enum { NASTY = sizeof nasty / sizeof *nasty };
 static void add_nasty(const char *name)
 {
     static const char *const kinds[] = {"heading", "paragraph", "lines", "item"};
-    const struct run two[] = {{"x", 1, {NAN, NAN}}, {"x", 1, {NAN, NAN}}};
+    const struct run two[] = {{"x", 1, {0.9, 1.1}}, {"x", 1, {NAN, NAN}}};
     struct table one = table;
     one.row = two;
     one.rows = 2;
@@ -326,6 +326,18 @@ START_TEST(names_cannot_break_text)
 }
 END_TEST
 
+START_TEST(columns_without_anything_are_left_out)
+{
+    const struct run none[] = {{"", NAN, {NAN, NAN}}, {"", 2, {NAN, NAN}}, {"x", 1, {0.9, 1.1}}};
+    struct table one = table; /* of which the third row is not printed */
+    one.row = none;
+    document_add_table(document, &one);
+    prints(document_print_text, "A title\n=======\n\nSteps of `ddp`\n  step\n    ms\n   n/a\n2000.0\n"
+                                "... (1 more in report.json, which --json or --output writes)\n"
+                                "*: the best.\n= of `none`.\n");
+}
+END_TEST
+
 /* What is on a line, after what begins it. */
 static void has_line(const char *text, const char *begin, const char *line, const char *end)
 {
@@ -341,7 +353,7 @@ START_TEST(names_cannot_break_markdown)
         add_nasty(nasty[i].name);
         char *text = form(document_print_markdown);
         has_line(text, "| ", cell, " | step ms | 95 % |\n|---|---:|---|\n");
-        has_line(text, "| ", cell, " | 1000.0 |  |\n");
+        has_line(text, "| ", cell, " | 1000.0 | [900.0, 1100.0] |\n");
         has_line(text, "- ", item, "\n");
         has_line(text, "## ", cell, "\n");
         has_line(text, "... (1 more in ", cell, ")\n");
@@ -420,6 +432,7 @@ int main(void)
     tcase_add_test(all, names_cannot_break_html);
     tcase_add_test(all, names_cannot_break_text);
     tcase_add_test(all, names_cannot_break_markdown);
+    tcase_add_test(all, columns_without_anything_are_left_out);
     tcase_add_test(all, code_and_pictures_stay_closed);
     tcase_add_test(all, text_is_folded);
     tcase_add_test(all, saved_tables);

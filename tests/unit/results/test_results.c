@@ -401,6 +401,7 @@ START_TEST(run_says_what_ran)
     for (int r = 0; r < RANKS; r++) {
         const cJSON *rank = cJSON_GetArrayItem(ranks, r), *host = item(item(json, "hosts"), text(rank, "host"));
         ck_assert_uint_gt(strlen(text(rank, "binding")), 0);
+        ck_assert_double_eq(number(rank, "machine"), 0);
         ck_assert_double_gt(number(host, "memory_bytes"), 1e6);
         ck_assert_ptr_nonnull(strstr(text(host, "kernel"), "Linux"));
     }
