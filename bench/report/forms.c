@@ -98,26 +98,39 @@ static void print_prometheus(FILE *out, const cJSON *document, const struct repo
     free(label);
 }
 
-/* A case for each run: an error where it cannot be read, failed where it is not complete; and one for each of its findings: failed where it is high. */
+/* The rows of the document's table of that key, or NULL. */
+static const cJSON *rows_of(const cJSON *document, const char *key)
+{
+    const cJSON *block;
+    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
+    {
+        const cJSON *table = cJSON_GetObjectItemCaseSensitive(block, "table");
+        if (table && !strcmp(json_string(table, "key"), key))
+            return cJSON_GetObjectItemCaseSensitive(table, "rows");
+    }
+    return NULL;
+}
+
+/* A case for each run: an error where it cannot be read, failed where it is not complete; and one for each bottleneck,
+ * in their order, with the level that it has there: failed where that is high. */
 static void print_junit(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     struct junit junit;
+    const cJSON *row;
     junit_begin(&junit);
-    for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++) {
-        const cJSON *finding;
+    for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++)
         junit_add(&junit, &(struct junit_case){r->label, *r->mode ? r->mode : r->directory, NAN,
                                                *r->problem      ? JUNIT_ERROR
                                                : *r->unfinished ? JUNIT_FAILED
                                                                 : JUNIT_PASSED,
                                                *r->problem ? "unreadable" : "interrupted",
                                                *r->problem ? r->problem : r->unfinished});
-        cJSON_ArrayForEach(finding, r->findings)
-        {
-            const char *level = json_string(finding, "level");
-            junit_add(&junit, &(struct junit_case){r->label, json_string(finding, "name"), NAN,
-                                                   !strcmp(level, "high") ? JUNIT_FAILED : JUNIT_PASSED, level,
-                                                   json_string(finding, "text")});
-        }
+    cJSON_ArrayForEach(row, rows_of(document, "bottlenecks"))
+    {
+        const char *level = json_string(row, "level");
+        junit_add(&junit, &(struct junit_case){json_string(row, "run"), json_string(row, "bottleneck"), NAN,
+                                               !strcmp(level, "high") ? JUNIT_FAILED : JUNIT_PASSED, level,
+                                               json_string(row, "text")});
     }
     junit_end(&junit, out, json_string(document, "title"), "");
 }

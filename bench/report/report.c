@@ -49,8 +49,8 @@ static const struct option rows[] = {
     {.name = "prometheus", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_PROMETHEUS]),
      .initial = "", .help = "the same in Prometheus' text format, as for the textfile collector of node_exporter"},
     {.name = "junit", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_JUNIT]),
-     .initial = "", .help = "file to write each run and each of its findings to as a test case in JUnit's XML; failed: "
-                            "a finding of level high"},
+     .initial = "", .help = "file to write each run and each bottleneck to, in their order, as a test case in JUnit's XML; "
+                            "failed: a bottleneck of level high, and a run that was interrupted"},
     {.name = "reference", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, reference),
      .initial = "", .help = "label of the runs that the candidate's are set beside"},
     {.name = "candidate", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, candidate),
@@ -68,6 +68,14 @@ static size_t label_length(const char *word)
     return n < sizeof((struct named_directory *)0)->label && word[n] == '=' && stat(word, &status) ? n : 0;
 }
 
+/* Whether the word is LABEL=DIR with what is no label, rather than a directory with a = in its name. */
+static int has_bad_label(const char *word)
+{
+    struct stat status;
+    size_t n = strcspn(word, "=/");
+    return n && word[n] == '=' && word[n + 1] && stat(word, &status);
+}
+
 /* directory[] is long enough for all words. */
 static int take_word(void *context, const char *word)
 {
@@ -76,6 +84,9 @@ static int take_word(void *context, const char *word)
     size_t n = label_length(word);
     snprintf(d->label, sizeof d->label, "%.*s", (int)n, word);
     d->path = n ? word + n + 1 : word;
+    if (!n && has_bad_label(word))
+        return error_report("'%s': a label has only letters, digits and -_+., and at most %zu of them", word,
+                            sizeof d->label - 1);
     if (!*d->path)
         return error_report("'%s': expected a result directory, or LABEL=DIR", word);
     if (strlen(d->path) > FILES_PATH / 2)
@@ -232,6 +243,21 @@ static int report_all(const struct report_options *o)
     return status;
 }
 
+/* A usage error where several forms are to be printed in place of the words. */
+static int check_forms(const struct report_options *o)
+{
+    int printed = -1;
+    for (int i = 0; i < FORMS; i++) {
+        if (strcmp(o->form[i], "-") != 0)
+            continue;
+        if (printed >= 0)
+            return error_report("--%s -: only one form can go to the standard output, and --%s - does already",
+                                report_forms[i].option, report_forms[printed].option);
+        printed = i;
+    }
+    return 0;
+}
+
 static const char about[] =
     "Says where the time of runs goes, from their result directories. Of one run: what it printed, where a step's "
     "time\n"
@@ -260,7 +286,9 @@ int run_report(int argc, char *argv[])
     } else if (*options.reference && !*options.candidate) {
         error_report("--reference %s: needs a --candidate to set beside it", options.reference);
         status = USAGE;
-    } else
+    } else if (check_forms(&options))
+        status = USAGE;
+    else
         status = report_all(&options) ? FAILED : OK;
     if (status)
         text_print_error();

@@ -264,7 +264,7 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
 
 struct bottleneck_row {
     int number;
-    const char *label, *mode, *name, *words, *level;
+    const char *label, *mode, *name, *words, *level, *text;
     size_t ranks;
     double lost, interval[2], share;
 };
@@ -282,6 +282,7 @@ static const struct column bottleneck_columns[] = {
     {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
     {"share", "% of\nthe step", COLUMN_REAL, FIELD(share), "1", 100, 8, 1},
     {"level", "level", COLUMN_NAME, FIELD(level), NULL, 1, -7, 0},
+    {"text", NULL, COLUMN_NAME, FIELD(text), NULL, 1, 0, 0},
 };
 /* clang-format on */
 #undef FIELD
@@ -295,8 +296,17 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
         document_add_paragraph(document, "None: no figure is beyond its threshold.");
     for (size_t i = 0; i < found->n; i++) {
         const struct bottleneck *b = &found->item[i];
-        row[i] = (struct bottleneck_row){(int)i + 1, b->run->label, b->run->mode, b->name,           b->words,
-                                         b->level,   b->run->ranks, b->lost_s,    {b->low, b->high}, b->share};
+        row[i] = (struct bottleneck_row){.number = (int)i + 1,
+                                         .label = b->run->label,
+                                         .mode = b->run->mode,
+                                         .name = b->name,
+                                         .words = b->words,
+                                         .level = b->level,
+                                         .text = b->text,
+                                         .ranks = b->run->ranks,
+                                         .lost = b->lost_s,
+                                         .interval = {b->low, b->high},
+                                         .share = b->share};
     }
     if (found->n)
         document_add_table(

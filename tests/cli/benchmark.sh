@@ -79,7 +79,7 @@ first() {
 first
 succeeds "without options (status $status): sizes for a CPU, and an estimate, come before the first step" said_in_order '^ddpbench ' \
     '^preset    laptop [(]no GPU; --preset default is sized for GPUs[)]$' '^model     4 layers, d_model 256, .* vocabulary 256, context 128' \
-    '^batch     1 sequences a step' '^buckets   4[.]1 MiB, a quarter of the gradient ' \
+    '^batch     1 sequence a step = 1 rank x ' '^buckets   4[.]1 MiB, a quarter of the gradient ' \
     '^A step is estimated to take about [0-9]+ m?s [(]3[.]4e[+]09 FLOP of each rank .*, all 19 about [0-9]+ s[.] Setting up 111 MiB ' \
     '^The first step took ' '^ddp_bucketed +5 4[.]0 MiB'
 grep -q '"preset":.*"laptop"' "$out/run.json" && grep -q '"bucket-size-mb":.*"auto"' "$out/run.json" &&

@@ -86,6 +86,16 @@ result "$good" "the benchmark on one rank"
 try "$program" report one=alone two="a benchmark" two=late two=collectives --output whole
 is "a whole report" "$status $(cd whole && echo *)" \
     "0 BOTTLENECK_ANALYSIS.md pictures report.csv report.html report.json report.prom report.xml"
+with_python "JUnit fails what is high, in the order of the bottlenecks" python3 -c '
+import json, xml.etree.ElementTree as tree
+blocks = json.load(open("whole/report.json"))["blocks"]
+rows = next(b["table"] for b in blocks if b.get("table", {}).get("key") == "bottlenecks")["rows"]
+cases = [c for c in tree.parse("whole/report.xml").iter("testcase")][4:]
+assert len(rows) > 1 and rows[0]["level"] == "high", rows
+assert [(c.get("classname"), c.get("name")) for c in cases] == [(r["run"], r["bottleneck"]) for r in rows], cases
+failed = [c.find("failure") is not None for c in cases]
+assert failed == [r["level"] == "high" for r in rows], failed
+assert cases[0].find("failure").get("message") == rows[0]["text"], rows[0]'
 is "the rank that is late is the first bottleneck, by the 150 ms that it costs, within 10 %" \
     "$(sed -n 's/^ *1 a late rank  *two  *profile //p' printed | awk '$2 > 135 && $2 < 165' | wc -l)" 1
 is "and named at the top" "$(grep -A 3 'The largest bottleneck is a late rank in two' printed | tr -s ' \n' ' ' | grep -c 'rank 1 came last')" 1
@@ -191,6 +201,10 @@ refuses 1 "a directory as the file" '--csv empty: is not a regular file' "a benc
 refuses 2 "no directory" 'no directory: name the result directories' --csv x
 refuses 2 "an empty word" "'': expected a result directory, or LABEL=DIR" ""
 refuses 2 "a label alone" "'a=': expected a result directory, or LABEL=DIR" a=
+refuses 2 "a label with a blank" "'a b=alone': a label has only letters, digits and -_[+][.], and at most 79 of them" "a b=alone"
+refuses 2 "a label that is too long" "'x*=alone': a label has only" "$(printf 'x%.0s' {1..80})=alone"
+refuses 1 "a path that is not there, with a = in it" 'cannot read ab sent/a b=c: No such file' "ab sent/a b=c"
+refuses 2 "two forms in place of the words" '--csv -: only one form can go to the standard output, and --html - does already' alone --csv - --html -
 refuses 2 "an unknown option" "unknown option '--cvs'; did you mean --csv[?]" x --cvs y
 refuses 2 "a path that is too long" 'x*[.][.][.]: the path is longer than' "$(printf 'x%.0s' {1..500})"
 try "$program" report --help
