@@ -11,8 +11,7 @@ struct against_best {
 };
 
 /* Compares series `best`, chosen by some figure of these samples, with the others, and fills out[k]; out[best] has
- * ratio
- * 1. sample[i]: [n] of series i, above 0; k is at least 1. With n = 0 all ratios are NAN, and nothing is slower.
+ * ratio 1. sample[i]: [n] of series i, above 0; k is at least 1. With n = 0 all ratios are NAN, and nothing is slower.
  *
  * Over all series the probability of calling any slower that is not is at most 5 % (family-wise), with best being
  * chosen by the same samples. Step-down: those that are called slower are no longer compared with the rest. With r

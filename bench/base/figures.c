@@ -16,11 +16,7 @@ void figures_add(struct figure_list *list, const struct figure *figure)
 {
     if (!isfinite(figure->value))
         return;
-    if (list->n % 64 == 0) {
-        list->item = realloc(list->item, (list->n + 64) * sizeof *list->item);
-        if (!list->item)
-            FATAL("no memory for %zu figures", list->n + 64);
-    }
+    list->item = allocate_more(list->item, list->n, sizeof *list->item);
     list->item[list->n++] = *figure;
 }
 

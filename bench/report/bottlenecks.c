@@ -31,7 +31,7 @@ static const char *words_of(const char *name)
 
 int bottleneck_is_significant(const struct bottleneck *b)
 {
-    return !(b->low <= 0);
+    return !(b->interval[0] <= 0);
 }
 
 /* More of its text. */
@@ -48,14 +48,9 @@ __attribute__((format(printf, 2, 3))) static void say(struct bottleneck *b, cons
 static struct bottleneck *add(struct bottlenecks *found, const struct report_run *run, const char *name,
                               struct measured lost, double step)
 {
-    if (!(found->n & (found->n - 1))) { /* its room is the next power of two */
-        size_t room = found->n ? 2 * found->n : 1;
-        found->item = realloc(found->item, room * sizeof *found->item);
-        if (!found->item)
-            FATAL("no memory for %zu bottlenecks", room);
-    }
+    found->item = allocate_more(found->item, found->n, sizeof *found->item);
     struct bottleneck *b = &found->item[found->n++];
-    *b = (struct bottleneck){run, "", words_of(name), "", lost.value, lost.low, lost.high, lost.value / step, "", ""};
+    *b = (struct bottleneck){run, "", words_of(name), "", lost.value, {lost.low, lost.high}, lost.value / step, "", ""};
     snprintf(b->name, sizeof b->name, "%s", name);
     snprintf(b->level, sizeof b->level, "%s",
              !bottleneck_is_significant(b) || !(b->share > 0.05) ? "note"

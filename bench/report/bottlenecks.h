@@ -11,7 +11,7 @@ struct bottleneck {
     char level[12];               /* high: above 20 % of the step, warning: above 5 %, note: below or not significant;
                                      of a loss that is not known, as the profile says */
     double lost_s;                /* by how much a step is longer because of it; NAN: not known */
-    double low, high;             /* its 95 % interval; NAN where there is none */
+    double interval[2];           /* its 95 %; NAN: none */
     double share;                 /* lost_s / the step */
     char text[900];               /* the figure in words: of what, which ranks */
     char advice[320];

@@ -7,11 +7,19 @@
 #include <ctype.h>
 #include <stdio.h>
 
+/* These words are lines of a file, too (picture.h). */
+static void replace_controls(char *text)
+{
+    for (char *c = text; *c; c++)
+        *c = (char)(iscntrl((unsigned char)*c) ? ' ' : *c);
+}
+
 void place_machine(char *text, size_t size, const cJSON *run)
 {
     const cJSON *gpu = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(run, "derived"), "gpu");
     const cJSON *hosts = cJSON_GetObjectItemCaseSensitive(run, "hosts"), *host = hosts ? hosts->child : NULL;
     snprintf(text, size, "%s", json_string(gpu ? gpu : host, gpu ? "name" : "cpu"));
+    replace_controls(text);
 }
 
 struct place place_of(const cJSON *run)
@@ -43,6 +51,5 @@ void place_link(char *text, size_t size, const cJSON *run)
         snprintf(text, size, "%s", link);
     else if (*comm && hosts)
         snprintf(text, size, "%s on %zu host%s", comm, hosts, text_plural(hosts));
-    for (char *c = text; *c; c++)
-        *c = (char)(iscntrl((unsigned char)*c) ? ' ' : *c);
+    replace_controls(text);
 }

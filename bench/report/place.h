@@ -5,7 +5,8 @@
 #include <cJSON.h>
 #include <stddef.h>
 
-/* What computes: the GPU, or the CPU of the first host. "" where the run does not say. */
+/* What computes: the GPU, or the CPU of the first host. "" where the run does not say. Control characters
+ * are spaces, here and below. */
 void place_machine(char *text, size_t size, const cJSON *run);
 
 /* The kernels that its ranks run under, which is fewer than hosts where containers or namespaces share one, and the

@@ -22,7 +22,7 @@
 enum { OK = 0, FAILED = 1, USAGE = 2 };
 
 struct named_directory {
-    char label[80]; /* "": none was given */
+    char label[RUN_LABEL]; /* "": none was given */
     const char *path;
 };
 
@@ -65,7 +65,7 @@ static size_t label_length(const char *word)
     size_t n = 0;
     while (isalnum((unsigned char)word[n]) || (word[n] && strchr("_-+.", word[n])))
         n++;
-    return n < sizeof((struct named_directory *)0)->label && word[n] == '=' && stat(word, &status) ? n : 0;
+    return n < RUN_LABEL && word[n] == '=' && stat(word, &status) ? n : 0;
 }
 
 /* Whether the word is LABEL=DIR with what is no label, rather than a directory with a = in its name. */
@@ -113,6 +113,17 @@ static int write_pictures(const char *directory, const cJSON *document)
     return 0;
 }
 
+/* Puts a text where an option says: into a file, or with - on the standard output in place of the words, which sets
+ * *instead; "" is nowhere. Returns 0; or -1, reported. */
+static int put_form(const char *option, const char *path, const char *text, int *instead)
+{
+    if (strcmp(path, "-") != 0)
+        return *path ? files_replace_path(option, path, text) : 0;
+    fputs(text, stdout);
+    *instead = 1;
+    return 0;
+}
+
 /* Writes the forms that were asked for; sets *instead if one went to the standard output. */
 static int write_forms(const struct report_options *o, const cJSON *document, const struct report_runs *runs,
                        int *instead)
@@ -128,11 +139,7 @@ static int write_forms(const struct report_options *o, const cJSON *document, co
         FILE *out = text_begin(&text, &length);
         form->print(out, document, runs);
         text_end(out);
-        if (!strcmp(path, "-")) {
-            fputs(text, stdout);
-            *instead = 1;
-        } else if (*path)
-            status = files_replace_path(form->option, path, text);
+        status = put_form(form->option, path, text, instead);
         if (!status && *o->output)
             status = files_replace(o->output, form->file, text);
         free(text);
@@ -195,7 +202,6 @@ static int report_runs(const struct report_options *o, const struct report_runs 
 /* Of a sweep there are words, and the figures. */
 static int report_sweep(const struct report_options *o, FILE *out, int *instead)
 {
-    const char *path = o->form[FORM_CSV];
     char *csv = NULL;
     size_t length = 0;
     int other = *o->output || *o->reference;
@@ -207,11 +213,8 @@ static int report_sweep(const struct report_options *o, FILE *out, int *instead)
     fprintf(figures, RESULTS_CSV_COLUMNS "\n");
     int status = sweep_report(out, o->directory->path, figures);
     text_end(figures);
-    if (!status && !strcmp(path, "-")) {
-        fputs(csv, stdout);
-        *instead = 1;
-    } else if (!status && *path)
-        status = files_replace_path("csv", path, csv);
+    if (!status)
+        status = put_form("csv", o->form[FORM_CSV], csv, instead);
     free(csv);
     return status;
 }
@@ -259,12 +262,12 @@ static int check_forms(const struct report_options *o)
 }
 
 static const char about[] =
-    "Says where the time of runs goes, from their result directories. Of one run: what it printed, where a step's "
-    "time\n"
-    "goes, and what was found. Of several, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up and\n"
-    "efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; a directory\n"
-    "stands for all runs below it. Of a sweep (launch/sweep.sh): the step times of all points, the best bucket size,\n"
-    "and what is not significantly different from it; also writes sweep.csv there, and data for the pictures.\n";
+    "Says where the time of runs goes, from their result directories. Of one run: what it printed, where a step's\n"
+    "time goes, and what was found. Of several, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up\n"
+    "and efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; a\n"
+    "directory stands for all runs below it. Of a sweep (launch/sweep.sh): the step times of all points, the best\n"
+    "bucket size, and what is not significantly different from it; also writes sweep.csv there, and data for the\n"
+    "pictures.\n";
 
 int run_report(int argc, char *argv[])
 {

@@ -136,15 +136,10 @@ static void take_facts(struct report_run *run)
 
 static struct report_run *append(struct report_runs *runs, const char *label, const char *directory)
 {
-    if (!(runs->n & (runs->n - 1))) {
-        size_t room = runs->n ? 2 * runs->n : 1;
-        runs->item = realloc(runs->item, room * sizeof *runs->item);
-        if (!runs->item)
-            FATAL("no memory for %zu runs", room);
-    }
+    runs->item = allocate_more(runs->item, runs->n, sizeof *runs->item);
     struct report_run *run = &runs->item[runs->n++];
     *run = (struct report_run){.ranks = 0, .tokens = NAN};
-    snprintf(run->label, sizeof run->label, "%.70s", label);
+    snprintf(run->label, sizeof run->label, "%s", label);
     snprintf(run->directory, sizeof run->directory, "%.*s", FILES_PATH - 1, directory);
     return run;
 }
@@ -172,7 +167,7 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
         take_facts(run);
     }
     if (!*label)
-        snprintf(run->label, sizeof run->label, "%.70s", json_string(run->run, "label"));
+        snprintf(run->label, sizeof run->label, "%s", json_string(run->run, "label"));
     if (runs->n > 1) { /* of several runs what follows is enough */
         forget(runs->item);
         forget(run);
@@ -231,7 +226,8 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
     const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
     for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++)
         if (!*run->label) /* from the name of what was given on, and of one run that name alone */
-            snprintf(run->label, sizeof run->label, "%.70s", n > 1 ? run->directory + (name - path) : name);
+            snprintf(run->label, sizeof run->label, "%.*s", RUN_LABEL - 1,
+                     n > 1 ? run->directory + (name - path) : name);
 }
 
 void runs_destroy(struct report_runs *runs)
@@ -300,7 +296,7 @@ int run_breakdown(struct breakdown *b, const struct report_run *run, const char 
 {
     const struct figure *step = figures_find(&run->figures, subject, "step", 0);
     const struct figure *forward = figures_find(&run->figures, subject, "forward_pass", 0);
-    *b = (struct breakdown){.low = NAN, .high = NAN, .compute = {NAN, NAN, NAN}};
+    *b = (struct breakdown){.interval = {NAN, NAN}, .compute = {NAN, NAN, NAN}};
     if (!strcmp(run->mode, "profile") && !strcmp(subject, run->subject) && isfinite(run->phase_s[PARTS])) {
         memcpy(b->part, run->phase_s, sizeof b->part);
         b->step = run->phase_s[PARTS];
@@ -318,8 +314,8 @@ int run_breakdown(struct breakdown *b, const struct report_run *run, const char 
                     (struct measured){b->part[PART_COMPUTE], b->compute.low + f->low, b->compute.high + f->high};
         }
     b->step = step->value;
-    b->low = step->low;
-    b->high = step->high;
+    b->interval[0] = step->low;
+    b->interval[1] = step->high;
     b->n = step->n;
     b->part[PART_OTHER] = b->step - b->part[PART_COMPUTE] - b->part[PART_DATA] - b->part[PART_EXPOSED];
     return is_whole(b) ? 0 : -1;

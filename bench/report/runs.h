@@ -29,8 +29,10 @@ struct fitted_line {
     double from_bytes, to_bytes, latency, bandwidth; /* from and to: bus bytes */
 };
 
+enum { RUN_LABEL = 104 }; /* has room for any --label */
+
 struct report_run {
-    char label[80];             /* what the reader calls it: of several runs, if they were given as one */
+    char label[RUN_LABEL];      /* what the reader calls it: of several runs, if they were given as one */
     char directory[FILES_PATH]; /* where its results are */
     char problem[400];          /* why it could not be read, and then nothing below is known; "": it could */
     char unfinished[80];        /* such as "interrupted, 1 of 2 rounds": all below is of these; "": it is complete */
@@ -86,7 +88,7 @@ int run_lacks_cpus(const struct report_runs *runs, const struct report_run *run)
 /* In seconds; they add up to the step. */
 struct breakdown {
     double part[PARTS], step;
-    double low, high;        /* 95 % interval of the step; NAN */
+    double interval[2];      /* 95 %, of the step; NAN: none */
     struct measured compute; /* with the sums of its phases' ends, which holds it however they depend on each other */
     size_t n;                /* samples */
 };

@@ -1,6 +1,7 @@
 /* scaling.c - speed-up, efficiency, and what was lost. */
 #include "report/scaling.h"
 
+#include "base/stats.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ static int by_ranks(const void *a, const void *b)
 
 static struct measured step_of(const struct scaling_row *row)
 {
-    return (struct measured){row->breakdown.step, row->breakdown.low, row->breakdown.high};
+    return (struct measured){row->breakdown.step, row->breakdown.interval[0], row->breakdown.interval[1]};
 }
 
 struct measured scaling_throughput(const struct scaling_row *row, const struct scaling_row *other)
@@ -35,14 +36,15 @@ static void compare_with_base(struct scaling_row *row, const struct scaling_row 
     struct measured speedup = scaling_throughput(row, base);
     row->speedup = speedup.value;
     row->efficiency = row->speedup / ranks;
-    row->low = row == base ? NAN : speedup.low / ranks;
-    row->high = row == base ? NAN : speedup.high / ranks;
+    row->interval[0] = row == base ? NAN : speedup.low / ranks;
+    row->interval[1] = row == base ? NAN : speedup.high / ranks;
     row->work = row->run->tokens / base->run->tokens / ranks;
-    struct measured expected = {row->work * first->step, row->work * first->low, row->work * first->high};
+    struct measured expected = {row->work * first->step, row->work * first->interval[0],
+                                row->work * first->interval[1]};
     struct measured lost = stats_difference(step_of(row), expected);
     row->lost_s = lost.value;
-    row->lost_low = row == base ? NAN : lost.low;
-    row->lost_high = row == base ? NAN : lost.high;
+    row->lost_interval[0] = row == base ? NAN : lost.low;
+    row->lost_interval[1] = row == base ? NAN : lost.high;
     for (int p = 0; p < PARTS; p++)
         row->lost_part_s[p] = b->part[p] - row->work * first->part[p];
 }

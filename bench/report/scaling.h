@@ -10,12 +10,11 @@ struct scaling_row {
     struct breakdown breakdown;
     double tokens_s;            /* tokens per second, of all ranks: tokens of a step / its time */
     double speedup, efficiency; /* tokens_s over that of the base; that over the ratio of ranks */
-    double low, high;           /* 95 % interval of the efficiency, NAN: of the steps of independent runs, by
-                                   stats_ratio */
-    double work;                /* tokens of a rank in a step, over those of the base */
-    double lost_s;              /* step - work x step of the base: seconds a step, below 0 where it gained */
-    double lost_low, lost_high; /* its 95 % interval, by stats_difference; NAN */
-    double lost_part_s[PARTS];  /* the same of each part; they add up to it */
+    double interval[2];      /* 95 %, of the efficiency; NAN: none. Of the steps of independent runs, by stats_ratio */
+    double work;             /* tokens of a rank in a step, over those of the base */
+    double lost_s;           /* step - work x step of the base: seconds a step, below 0 where it gained */
+    double lost_interval[2]; /* 95 %, of that, by stats_difference; NAN: none */
+    double lost_part_s[PARTS]; /* the same of each part; they add up to it */
 };
 
 /* Runs of one kind and workload on at least two numbers of ranks; the base is the first, with the fewest. All are of

@@ -140,8 +140,7 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
         draw_buckets(document, row, n);
         document_add_table(document,
                            &(struct table){.key = "bucket_sizes_of_runs",
-                                           .column = size_columns,
-                                           .columns = sizeof size_columns / sizeof *size_columns,
+                                           TABLE_COLUMNS(size_columns),
                                            .row = row,
                                            .rows = n,
                                            .row_bytes = sizeof *row,

@@ -243,8 +243,7 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
         size_t chosen = choose_rows(row, n);
         qsort(row, n, sizeof *row, by_collective);
         document_add_table(document, &(struct table){.key = "collectives_of_runs",
-                                                     .column = collective_columns,
-                                                     .columns = sizeof collective_columns / sizeof *collective_columns,
+                                                     TABLE_COLUMNS(collective_columns),
                                                      .row = row,
                                                      .rows = n,
                                                      .row_bytes = sizeof *row,

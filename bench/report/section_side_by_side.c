@@ -1,6 +1,7 @@
 /* section_side_by_side.c - the figures of two labels. */
 #include "report/sections.h"
 
+#include "base/stats.h"
 #include "base/text.h"
 #include "kernels/error.h"
 
@@ -70,7 +71,8 @@ static int has(const struct report_run *run, const char *subject)
     return 0;
 }
 
-/* A figure of both; of an implementation that the candidate does not have, beside it that of the candidate's subject. */
+/* A figure of both; of an implementation that the candidate does not have, beside it that of the candidate's subject.
+ */
 static int take_pair(struct pair_row *row, const struct report_run *reference, const struct report_run *candidate,
                      const struct figure *f)
 {
@@ -124,14 +126,14 @@ void section_add_side_by_side(cJSON *document, const struct report_runs *runs, c
         document_add_table(
             document,
             &(struct table){.key = "side_by_side",
-                            .column = pair_columns,
-                            .columns = sizeof pair_columns / sizeof *pair_columns,
+                            TABLE_COLUMNS(pair_columns),
                             .row = row,
                             .rows = n,
                             .row_bytes = sizeof *row,
-                            .note = "A / B: of A in the reference and B in the candidate, which has no A. The interval of "
-                                    "the ratio is from those of both,\ntaken as independent; `ddpbench compare` decides "
-                                    "from several runs of each whether something became slower.\n"});
+                            .note =
+                                "A / B: of A in the reference and B in the candidate, which has no A. The interval of "
+                                "the ratio is from those of both,\ntaken as independent; `ddpbench compare` decides "
+                                "from several runs of each whether something became slower.\n"});
         free(row);
     }
 }

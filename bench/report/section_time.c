@@ -17,7 +17,7 @@ struct time_row {
     size_t ranks;
     char bucket[24], samples[40];
     struct breakdown breakdown;
-    double interval[2], share[PARTS];
+    double share[PARTS];
 };
 
 #define FIELD(field) offsetof(struct time_row, field)
@@ -29,7 +29,7 @@ static const struct column time_columns[] = {
     {"bucket", "bucket\nMiB", COLUMN_CHARS, FIELD(bucket), NULL, 1, 6, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"step", "step\nms", COLUMN_REAL, FIELD(breakdown.step), "s", 1e3, 8, 2},
-    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
+    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(breakdown.interval), "s", 1e3, -16, 2},
     {"compute", "compute\nms", COLUMN_REAL, FIELD(breakdown.part[PART_COMPUTE]), "s", 1e3, 8, 2},
     {"compute_share", "%", COLUMN_REAL, FIELD(share[PART_COMPUTE]), "1", 100, 5, 1},
     {"data_loading", "data\nms", COLUMN_REAL, FIELD(breakdown.part[PART_DATA]), "s", 1e3, 7, 2},
@@ -59,8 +59,6 @@ static size_t add_time(struct time_row *row, const struct report_run *run, const
     else /* of each rank as many */
         snprintf(row->samples, sizeof row->samples, "%zu step%s x %zu", n / run->ranks, text_plural(n / run->ranks),
                  run->ranks);
-    row->interval[0] = row->breakdown.low;
-    row->interval[1] = row->breakdown.high;
     for (int p = 0; p < PARTS; p++)
         row->share[p] = row->breakdown.part[p] / row->breakdown.step;
     return 1;
@@ -83,20 +81,20 @@ static size_t add_implementations(struct time_row *row, const struct report_run 
 static void draw_time(cJSON *document, const struct time_row *row, size_t n)
 {
     enum { BARS = 24 };
-    static const struct chart_name parts[PARTS] = {[PART_COMPUTE] = {"compute", 0},
-                                                   [PART_DATA] = {"data loading", 2},
-                                                   [PART_EXPOSED] = {"exposed communication", 1},
-                                                   [PART_OTHER] = {"other", SVG_GREY}};
+    static const int colour[PARTS] = {[PART_COMPUTE] = 0, [PART_DATA] = 2, [PART_EXPOSED] = 1, [PART_OTHER] = SVG_GREY};
+    struct chart_name parts[PARTS];
     struct chart_bar bar[BARS];
     double part[BARS][PARTS], most = 0;
     char label[BARS][160], title[260], note[80] = "";
     size_t bars = n < BARS ? n : BARS, of = 0;
+    for (int p = 0; p < PARTS; p++)
+        parts[p] = (struct chart_name){part_name[p], colour[p]};
     for (size_t i = 0; i < bars; i++) {
         const struct breakdown *b = &row[i].breakdown;
         snprintf(label[i], sizeof label[i], "%s%s%s", row[i].label, *row[i].label ? ", " : "", row[i].subject);
         for (int p = 0; p < PARTS; p++)
             part[i][p] = 1e3 * b->part[p];
-        bar[i] = (struct chart_bar){label[i], part[i], 1e3 * b->step, 1e3 * b->low, 1e3 * b->high, b->n};
+        bar[i] = (struct chart_bar){label[i], part[i], 1e3 * b->step, 1e3 * b->interval[0], 1e3 * b->interval[1], b->n};
         if (row[i].share[PART_EXPOSED] > most) {
             most = row[i].share[PART_EXPOSED];
             of = i;
@@ -158,8 +156,7 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
             document,
             &(struct table){
                 .key = "where_the_time_goes",
-                .column = time_columns,
-                .columns = sizeof time_columns / sizeof *time_columns,
+                TABLE_COLUMNS(time_columns),
                 .row = row,
                 .rows = n,
                 .row_bytes = sizeof *row,
@@ -178,11 +175,11 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
 
 /* ---- scaling ---- */
 
+/* A row with what its table shows of the run. */
 struct scaling_line {
     struct scaling_row row;
     const char *label, *subject;
     size_t ranks, hosts;
-    double interval[2], efficiency_interval[2], lost_interval[2];
 };
 
 #define FIELD(field) offsetof(struct scaling_line, field)
@@ -193,17 +190,17 @@ static const struct column scaling_columns[] = {
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"hosts", "hosts", COLUMN_COUNT, FIELD(hosts), "1", 1, 5, 0},
     {"step", "step\nms", COLUMN_REAL, FIELD(row.breakdown.step), "s", 1e3, 8, 2},
-    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
+    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.breakdown.interval), "s", 1e3, -16, 2},
     {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(row.tokens_s), "1/s", 1, 9, 0},
     {"speedup", "speed-\nup", COLUMN_REAL, FIELD(row.speedup), "1", 1, 7, 2},
     {"efficiency", "efficiency\n%", COLUMN_REAL, FIELD(row.efficiency), "1", 100, 10, 1},
-    {"efficiency_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(efficiency_interval), "1", 100, -14, 1},
+    {"efficiency_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.interval), "1", 100, -14, 1},
 };
 static const struct column lost_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"lost", "lost\nms", COLUMN_REAL, FIELD(row.lost_s), "s", 1e3, 8, 2},
-    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(lost_interval), "s", 1e3, -16, 2},
+    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.lost_interval), "s", 1e3, -16, 2},
     {"lost_compute", "slower\ncomputation", COLUMN_REAL, FIELD(row.lost_part_s[PART_COMPUTE]), "s", 1e3, 11, 2},
     {"lost_data_loading", "data\nloading", COLUMN_REAL, FIELD(row.lost_part_s[PART_DATA]), "s", 1e3, 8, 2},
     {"lost_exposed", "exposed\ncommunication", COLUMN_REAL, FIELD(row.lost_part_s[PART_EXPOSED]), "s", 1e3, 13, 2},
@@ -217,8 +214,7 @@ static void add_scaling_tables(cJSON *document, const struct scaling_line *line,
     document_add_table(
         document,
         &(struct table){.key = "scaling",
-                        .column = scaling_columns,
-                        .columns = sizeof scaling_columns / sizeof *scaling_columns,
+                        TABLE_COLUMNS(scaling_columns),
                         .row = line,
                         .rows = n,
                         .row_bytes = sizeof *line,
@@ -229,8 +225,7 @@ static void add_scaling_tables(cJSON *document, const struct scaling_line *line,
         document, &(struct table){
                       .key = "where_efficiency_is_lost",
                       .title = "Where efficiency is lost, ms a step",
-                      .column = lost_columns,
-                      .columns = sizeof lost_columns / sizeof *lost_columns,
+                      TABLE_COLUMNS(lost_columns),
                       .row = line + 1,
                       .rows = n - 1,
                       .row_bytes = sizeof *line,
@@ -247,8 +242,8 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
     for (size_t i = 0; i < s->n; i++) {
         const struct scaling_row *row = &s->row[i];
         double ranks = (double)row->run->ranks, factor = ranks / (double)s->row->run->ranks;
-        measured[i] =
-            (struct chart_point){ranks, row->speedup, row->low * factor, row->high * factor, CHART_PLAIN, NULL};
+        measured[i] = (struct chart_point){
+            ranks, row->speedup, row->interval[0] * factor, row->interval[1] * factor, CHART_PLAIN, NULL};
         ideal[i] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN, NULL};
     }
     const struct chart_series series[] = {
@@ -276,14 +271,7 @@ void section_add_scaling(cJSON *document, const struct report_runs *runs, const 
         struct scaling_line *line = allocate(s->n, sizeof *line);
         for (size_t i = 0; i < s->n; i++) {
             const struct scaling_row *row = &s->row[i];
-            line[i] = (struct scaling_line){*row,
-                                            row->run->label,
-                                            row->subject,
-                                            row->run->ranks,
-                                            row->run->hosts,
-                                            {row->breakdown.low, row->breakdown.high},
-                                            {row->low, row->high},
-                                            {row->lost_low, row->lost_high}};
+            line[i] = (struct scaling_line){*row, row->run->label, row->subject, row->run->ranks, row->run->hosts};
             lacking = lacking || run_lacks_cpus(runs, row->run) ||
                       (row->run->place.machines && row->run->place.machines < row->run->hosts);
         }

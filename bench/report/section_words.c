@@ -28,8 +28,8 @@ static void summarise_step(cJSON *document, const struct report_run *run)
     char step[CELL], text[160];
     if (!run_breakdown(&b, run, run->subject))
         document_add_item(document, "A step of %s takes %s on %zu rank%s: %s.", run->subject,
-                          text_milliseconds(step, b.step, b.low, b.high), run->ranks, text_plural(run->ranks),
-                          shares(&b, text));
+                          text_milliseconds(step, b.step, b.interval[0], b.interval[1]), run->ranks,
+                          text_plural(run->ranks), shares(&b, text));
 }
 
 static int may_stand_for_others(const struct report_run *run, int knows_cpus)
@@ -109,8 +109,8 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
                  to_fastest.high < 1 ? "slower" : "no faster", fastest->run->ranks, last->tokens_s, fastest->tokens_s,
                  text_change(change, to_fastest.value, to_fastest.low, to_fastest.high),
                  to_fastest.high >= 1 ? ", not significantly different" : "");
-    if (isfinite(last->low))
-        snprintf(interval, sizeof interval, " [%.1f, %.1f]", 100 * last->low, 100 * last->high);
+    if (isfinite(last->interval[0]))
+        snprintf(interval, sizeof interval, " [%.1f, %.1f]", 100 * last->interval[0], 100 * last->interval[1]);
     if (last->lost_s > 0)
         snprintf(why, sizeof why, " Of the %s that a step loses, %s are %s.",
                  text_milliseconds(lost, last->lost_s, NAN, NAN),
@@ -121,15 +121,15 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
         first->run->ranks, last->run->ranks, last->speedup, 100 * last->efficiency, interval, slower, why);
 }
 
-/* How much a step loses to it, such as ", 12.53 ms [5.60, 17.63] of a step (6.6 %)". */
+/* How much a step loses to it, such as ". It costs 12.53 ms [5.60, 17.63] of a step (6.6 %)". */
 static const char *gain_words(const struct bottleneck *b, char text[120])
 {
     char lost[CELL];
     *text = 0;
     if (isfinite(b->lost_s))
-        snprintf(text, 120, ", %s of a step (%.1f %%%s)", text_milliseconds(lost, b->lost_s, b->low, b->high),
-                 100 * b->share,
-                 isnan(b->low)                  ? "; no interval"
+        snprintf(text, 120, ". It costs %s of a step (%.1f %%%s)",
+                 text_milliseconds(lost, b->lost_s, b->interval[0], b->interval[1]), 100 * b->share,
+                 isnan(b->interval[0])          ? "; no interval"
                  : bottleneck_is_significant(b) ? ""
                                                 : "; not significantly different from 0");
     return text;
@@ -208,8 +208,7 @@ void section_add_recommendations(cJSON *document, const struct report_runs *runs
             before++;
         if (before < i || !bottleneck_is_significant(b))
             continue;
-        document_add_item(document, "In %s: %s. At stake: %s%s.", b->run->label, b->advice, b->words,
-                          gain_words(b, gain));
+        document_add_item(document, "Against %s in %s: %s%s.", b->words, b->run->label, b->advice, gain_words(b, gain));
         changes++;
     }
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++)
@@ -247,8 +246,8 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
     }
     name_interrupted(document, runs);
     if (bottlenecks->n) {
-        document_add_item(document, "The largest bottleneck is %s in %s%s: %s.", b->words, b->run->label,
-                          gain_words(b, gain), b->text);
+        document_add_item(document, "Main bottleneck: %s, in %s%s: %s.", b->words, b->run->label, gain_words(b, gain),
+                          b->text);
         document_add_item(document, "The first change: %s.", b->advice);
     }
     for (size_t i = 0; i < scalings; i++)
@@ -305,7 +304,7 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                                          .text = b->text,
                                          .ranks = b->run->ranks,
                                          .lost = b->lost_s,
-                                         .interval = {b->low, b->high},
+                                         .interval = {b->interval[0], b->interval[1]},
                                          .share = b->share};
     }
     if (found->n)
@@ -313,8 +312,7 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
             document,
             &(struct table){
                 .key = "bottlenecks",
-                .column = bottleneck_columns,
-                .columns = sizeof bottleneck_columns / sizeof *bottleneck_columns,
+                TABLE_COLUMNS(bottleneck_columns),
                 .row = row,
                 .rows = found->n,
                 .row_bytes = sizeof *row,
@@ -396,8 +394,7 @@ void section_add_runs(cJSON *document, const struct report_runs *runs)
     }
     document_add_heading(document, 2, "Runs");
     document_add_table(document, &(struct table){.key = "runs",
-                                                 .column = run_columns,
-                                                 .columns = sizeof run_columns / sizeof *run_columns,
+                                                 TABLE_COLUMNS(run_columns),
                                                  .row = row,
                                                  .rows = runs->n,
                                                  .row_bytes = sizeof *row,

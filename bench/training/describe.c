@@ -110,8 +110,7 @@ void run_add_heading(const struct run *run, const char *epochs, cJSON *summary)
         1e-6 * (double)run->model.parameters);
     results_add_line(summary, "heading", "batch     %zu sequence%s a step = %d rank%s x %zu micro-batch%s x %zu",
                      o->batch_size, text_plural(o->batch_size), job->size, text_plural((size_t)job->size),
-                     o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es",
-                     run->model.sizes.batch);
+                     o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es", run->model.sizes.batch);
     if (data_tokens(run->trainer.data))
         results_add_line(summary, "heading", "data      %s, %zu tokens", o->data, data_tokens(run->trainer.data));
     else

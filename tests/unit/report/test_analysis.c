@@ -113,7 +113,7 @@ START_TEST(parts_add_up_to_the_step)
     ck_assert_double_eq_tol(b.part[PART_EXPOSED], 1e-3, 1e-12);
     ck_assert_double_eq_tol(b.part[PART_OTHER], 0.5e-3, 1e-12);
     ck_assert_double_eq_tol(b.step, 10e-3, 1e-12);
-    ck_assert_double_eq_tol(b.high, 11e-3, 1e-12);
+    ck_assert_double_eq_tol(b.interval[1], 11e-3, 1e-12);
     ck_assert_uint_eq(b.n, 10);
     ck_assert_int_eq(run_breakdown(&b, run, "absent"), -1);
 }
@@ -125,7 +125,7 @@ START_TEST(of_a_profile_they_are_those_of_its_phases)
     ck_assert_int_eq(run_breakdown(&b, add_profile("a", 2, 10), "ddp"), 0);
     ck_assert_double_eq_tol(b.step, 10e-3, 1e-12);
     ck_assert_double_eq_tol(b.part[PART_EXPOSED], 3e-3, 1e-12);
-    ck_assert(isnan(b.low));
+    ck_assert(isnan(b.interval[0]));
 }
 END_TEST
 
@@ -184,9 +184,9 @@ START_TEST(weak_scaling)
     ck_assert_double_eq_tol(two->lost_part_s[PART_COMPUTE], 1e-3, 1e-12);
     ck_assert_double_eq_tol(two->lost_part_s[PART_EXPOSED], 1e-3, 1e-12);
     /* both steps are known within a factor of 1.1 */
-    ck_assert_double_eq_tol(two->low, 0.8 * exp(-sqrt(2) * log(1.1)), 1e-9);
-    ck_assert_double_eq_tol(two->high, 0.8 * exp(sqrt(2) * log(1.1)), 1e-9);
-    ck_assert(isnan(scaling->row[0].low));
+    ck_assert_double_eq_tol(two->interval[0], 0.8 * exp(-sqrt(2) * log(1.1)), 1e-9);
+    ck_assert_double_eq_tol(two->interval[1], 0.8 * exp(sqrt(2) * log(1.1)), 1e-9);
+    ck_assert(isnan(scaling->row[0].interval[0]));
 }
 END_TEST
 
@@ -255,7 +255,7 @@ START_TEST(the_costliest_first)
     ck_assert_str_eq(found.item[0].run->label, "2node");
     ck_assert_str_eq(found.item[0].level, "warning");
     ck_assert_str_eq(found.item[0].advice, "look at it");
-    ck_assert_double_eq_tol(found.item[1].low, 0.001, 1e-12);
+    ck_assert_double_eq_tol(found.item[1].interval[0], 0.001, 1e-12);
     ck_assert_str_eq(found.item[1].level, "high"); /* 5 of 12 ms */
 }
 END_TEST
