@@ -16,6 +16,8 @@ static struct report_runs runs;
 static struct scaling *scaling;
 static size_t scalings;
 static struct bottlenecks found;
+static cJSON *document;
+static char *words; /* of the document */
 
 static void setup(void)
 {
@@ -24,6 +26,8 @@ static void setup(void)
 
 static void teardown(void)
 {
+    free(words);
+    words = NULL;
     bottlenecks_destroy(&found);
     scaling_destroy(scaling, scalings);
     runs_destroy(&runs);
@@ -136,7 +140,7 @@ START_TEST(shares_beyond_any_bound)
     for (int p = 0; p < PARTS; p++)
         run->phase_s[p] = 1e300;
     analyse();
-    cJSON *document = document_create("a");
+    document = document_create("a");
     section_add_summary(document, &runs, scaling, scalings, &found);
     const cJSON *blocks = cJSON_GetObjectItemCaseSensitive(document, "blocks");
     ck_assert_int_eq(cJSON_GetArraySize(blocks), 3);
@@ -385,13 +389,11 @@ END_TEST
 
 /* ---- in words ---- */
 
-static cJSON *document;
-static char *words;
-
 /* All of a document as text. */
 static const char *said(void)
 {
     size_t length;
+    free(words);
     FILE *out = text_begin(&words, &length);
     document_print_text(out, document);
     text_end(out);
@@ -428,14 +430,12 @@ START_TEST(hosts_that_share_a_machine_are_disclosed)
         "scheduling "
         "delays");
     has("the 4 hosts are 1 machine with 2 logical CPUs, so this says nothing about 4 machines");
-    free(words);
     run->cpus_per_rank = 1;
     document = document_create("a");
     section_add_summary(document, &runs, scaling, scalings, &found);
     said();
     has("Warning: in 4node the 4 hosts are 1 machine with 2 logical CPUs");
     lacks("oversubscribed");
-    free(words);
 }
 END_TEST
 
@@ -449,7 +449,6 @@ START_TEST(more_ranks_that_are_slower)
     section_add_summary(document, &runs, scaling, scalings, &found);
     said();
     has("4 ranks are slower in total than 2: 10000 tokens per second against 16667, -40.0 % [-47.6, -31.3]");
-    free(words);
 }
 END_TEST
 
@@ -481,7 +480,6 @@ START_TEST(a_gain_has_an_interval)
     has("it gains 2.00 ms [1.60, 2.40] a step over `ddp` (whose step is +25.0 % [+20.0, +30.0])");
     has("not significantly slower: other; 8 MiB is the largest size tried, and cuts the gradient into 1 bucket, which "
         "leaves little to overlap");
-    free(words);
 }
 END_TEST
 
@@ -490,7 +488,6 @@ START_TEST(or_is_not_significant)
     choose(1.05, 0.9, 1.3);
     has("not significantly different from `ddp` (whose step is +5.0 % [-10.0, +30.0])");
     lacks("it gains");
-    free(words);
 }
 END_TEST
 
@@ -540,7 +537,6 @@ START_TEST(one_ranks_calls_are_no_communication)
     has("quick 2 all_reduce 8 2.008");
     has("... (21 more in report.json");
     lacks("alone");
-    free(words);
 }
 END_TEST
 
