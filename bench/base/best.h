@@ -20,8 +20,8 @@ struct against_best {
  * +- c se). c(2) is Student's two-sided 5 % point on n - 1 degrees of freedom; c(r) is by simulation, with a fixed
  * seed, the 95 % quantile of the largest t of r equal series of independent normal samples against the least of them.
  * Dependence between series, such as a drift that all share, and unequal spreads only make that largest t smaller
- * (compare Hayter, Ann. Statist. 12 (1984) 61-75, on Tukey's test); a test tries that. Interval NAN where n < 2 or k
- * < 2.
+ * (compare Hayter, Ann. Statist. 12 (1984) 61-75, on Tukey's test); a test tries that. Interval NAN, and
+ * nothing slower, where n < STATS_LEAST_PAIRS or k < 2.
  *
  * anytime: valid whenever the rounds end, by signs (stats_paired_anytime), at the level 5 % / (r (r - 1) / 2).
  * Keeps the last table of c from call to call, so not for several threads at once. */

@@ -168,7 +168,7 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
         sum += log(a[i] / b[i]) - first; /* exactly 0 where all are equal */
     double mean = first + sum / count;
     paired.ratio = exp(mean);
-    if (n < 2)
+    if (n < STATS_LEAST_PAIRS)
         return paired;
     for (size_t i = 0; i < n; i++) {
         double deviation = log(a[i] / b[i]) - mean;

@@ -31,9 +31,13 @@ struct paired {
     size_t n;
 };
 
+/* With fewer samples a comparison in pairs has neither intervals nor verdicts: Student's t on 1 degree of freedom gives
+ * intervals over many orders of magnitude. */
+enum { STATS_LEAST_PAIRS = 3 };
+
 /* For a fixed n: with x_i = log(a_i / b_i), ratio = exp(mean x) (the geometric mean), and interval and p by Student's t
- * on n - 1 degrees of freedom. No interval, and p 1, when n < 2; when all x_i are equal the interval is that point, and
- * p is 1 if it is 0, else 0. */
+ * on n - 1 degrees of freedom. No interval, and p 1, below STATS_LEAST_PAIRS; when all x_i are equal the interval is
+ * that point, and p is 1 if it is 0, else 0. */
 struct paired stats_paired(const double *a, const double *b, size_t n, double level);
 
 /* The ratio and its interval as an estimate, without percentiles. */

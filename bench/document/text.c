@@ -44,6 +44,22 @@ static void print_heading(FILE *out, const char *text, char underline)
     fputs(underline ? "\n" : "", out);
 }
 
+/* Whether below a heading, up to the next of its level or above, there is something, but pictures and headings only. */
+static int has_pictures_alone(const cJSON *heading)
+{
+    double level = json_number(heading, "level");
+    int pictures = 0;
+    for (const cJSON *block = heading->next; block; block = block->next) {
+        const char *kind = json_string(block, "kind");
+        if (!strcmp(kind, "heading") && json_number(block, "level") <= level)
+            break;
+        if (strcmp(kind, "heading") != 0 && strcmp(kind, "picture") != 0)
+            return 0;
+        pictures |= !strcmp(kind, "picture");
+    }
+    return pictures;
+}
+
 void document_print_text(FILE *out, const cJSON *document)
 {
     const cJSON *block;
@@ -53,10 +69,11 @@ void document_print_text(FILE *out, const cJSON *document)
     {
         const char *kind = json_string(block, "kind"), *text = json_string(block, "text");
         int item = !strcmp(kind, "item"), table = !strcmp(kind, "table"); /* a table begins with an empty line */
-        if (!strcmp(kind, "picture"))
+        int heading = !strcmp(kind, "heading");
+        if (!strcmp(kind, "picture") || (heading && has_pictures_alone(block)))
             continue;
         fputs(table || (item && !strcmp(before, "item")) ? "" : "\n", out);
-        if (!strcmp(kind, "heading"))
+        if (heading)
             print_heading(out, text, json_number(block, "level") > 2 ? 0 : '-');
         else if (table)
             table_print(out, cJSON_GetObjectItemCaseSensitive(block, "table"));

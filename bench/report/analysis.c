@@ -12,14 +12,15 @@
 
 cJSON *analysis_create(const struct report_runs *runs, const char *reference, const char *candidate)
 {
-    char title[160];
+    char title[240];
     struct scaling *scaling;
     struct bottlenecks bottlenecks;
     size_t scalings = scaling_find(&scaling, runs);
     bottlenecks_find(&bottlenecks, runs, scaling, scalings);
     snprintf(title, sizeof title, "Bottleneck analysis of ");
     if (runs->n == 1)
-        snprintf(title + strlen(title), sizeof title - strlen(title), "%s", runs->item->label);
+        snprintf(title + strlen(title), sizeof title - strlen(title), "%s%s%s%s", runs->item->label,
+                 *runs->item->unfinished ? " (" : "", runs->item->unfinished, *runs->item->unfinished ? ")" : "");
     else
         snprintf(title + strlen(title), sizeof title - strlen(title), "%zu runs", runs->n);
     cJSON *document = document_create(title);

@@ -116,9 +116,7 @@ static void compare(struct grid_point *const *point, int k)
     for (int i = 0; i < k; i++) {
         struct grid_point *p = point[i];
         p->to_best = against[i].paired;
-        if (n < GRID_REPEATS)
-            p->to_best.ci_low = p->to_best.ci_high = NAN;
-        else if (reduces(p))
+        if (n >= GRID_REPEATS && reduces(p))
             p->verdict = i == 0 ? GRID_BEST : against[i].slower ? GRID_SLOWER : GRID_TIED;
         free(sample[i]);
     }

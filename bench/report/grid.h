@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 /* With fewer repeats there are neither intervals nor verdicts. */
-enum { GRID_REPEATS = 3 };
+enum { GRID_REPEATS = STATS_LEAST_PAIRS };
 
 enum grid_verdict {
     GRID_UNDECIDED, /* too few repeats */

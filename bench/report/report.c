@@ -50,8 +50,8 @@ static const struct option rows[] = {
     {.name = "prometheus", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_PROMETHEUS]),
      .initial = "", .help = "the same in Prometheus' text format, as for the textfile collector of node_exporter"},
     {.name = "junit", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_JUNIT]),
-     .initial = "", .help = "file to write each run and each of its findings to as a test case in JUnit's XML; failed: "
-                            "a finding of level high"},
+     .initial = "", .help = "file to write each run and each bottleneck to, in their order, as a test case in JUnit's XML; "
+                            "failed: a bottleneck of level high, and a run that was interrupted"},
     {.name = "reference", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, reference),
      .initial = "", .help = "label of the runs that the candidate's are set beside"},
     {.name = "candidate", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, candidate),
@@ -71,6 +71,14 @@ static size_t label_length(const char *word)
     return n < RUN_LABEL && word[n] == '=' && stat(word, &status) ? n : 0;
 }
 
+/* Whether the word is LABEL=DIR with what is no label, rather than a directory with a = in its name. */
+static int has_bad_label(const char *word)
+{
+    struct stat status;
+    size_t n = strcspn(word, "=/");
+    return n && word[n] == '=' && word[n + 1] && stat(word, &status);
+}
+
 /* directory[] is long enough for all words. */
 static int take_word(void *context, const char *word)
 {
@@ -79,6 +87,9 @@ static int take_word(void *context, const char *word)
     size_t n = label_length(word);
     snprintf(d->label, sizeof d->label, "%.*s", (int)n, word);
     d->path = n ? word + n + 1 : word;
+    if (!n && has_bad_label(word))
+        return error_report("'%s': a label has only letters, digits and -_+., and at most %zu of them", word,
+                            sizeof d->label - 1);
     if (!*d->path)
         return error_report("'%s': expected a result directory, or LABEL=DIR", word);
     if (strlen(d->path) > FILES_PATH / 2)
@@ -145,8 +156,8 @@ static int write_forms(const struct report_options *o, const cJSON *document, co
 static void print_run(FILE *out, const struct report_run *run)
 {
     const cJSON *word;
-    fprintf(out, "%s: %s of %s, %s %s\n ", run->directory, run->mode, run->time, json_string(run->run, "program"),
-            json_string(run->run, "version"));
+    fprintf(out, "%s: %s of %s, %s %s%s%s\n ", run->directory, run->mode, run->time, json_string(run->run, "program"),
+            json_string(run->run, "version"), *run->unfinished ? ", " : "", run->unfinished);
     cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(run->run, "argv"))
     {
         if (cJSON_IsString(word))
@@ -211,7 +222,7 @@ static int report_sweep(const struct report_options *o, FILE *out, int *instead)
     if (other)
         return error_report("%s: of a sweep there are only words and --csv", o->directory->path);
     FILE *figures = text_begin(&csv, &length);
-    fprintf(figures, "directory,label," FIGURES_CSV_COLUMNS "\n");
+    fprintf(figures, RESULTS_CSV_COLUMNS "\n");
     int status = sweep_report(out, o->directory->path, figures);
     text_end(figures);
     if (!status)
@@ -249,6 +260,21 @@ static int report_all(const struct report_options *o)
     return status;
 }
 
+/* A usage error where several forms are to be printed in place of the words. */
+static int check_forms(const struct report_options *o)
+{
+    int printed = -1;
+    for (int i = 0; i < FORMS; i++) {
+        if (strcmp(o->form[i], "-") != 0)
+            continue;
+        if (printed >= 0)
+            return error_report("--%s -: only one form can go to the standard output, and --%s - does already",
+                                report_forms[i].option, report_forms[printed].option);
+        printed = i;
+    }
+    return 0;
+}
+
 static const char about[] =
     "Says where the time of runs goes, from their result directories. Of one run: what it printed, where a step's\n"
     "time goes, and what was found. Of several, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up\n"
@@ -277,7 +303,9 @@ int run_report(int argc, char *argv[])
     } else if (*options.reference && !*options.candidate) {
         error_report("--reference %s: needs a --candidate to set beside it", options.reference);
         status = USAGE;
-    } else
+    } else if (check_forms(&options))
+        status = USAGE;
+    else
         status = report_all(&options) ? FAILED : OK;
     if (status)
         text_print_error();

@@ -88,11 +88,23 @@ static void read_implementations(struct report_run *run)
     }
 }
 
+/* As words that stand beside its figures. */
+const char *run_state(const struct report_run *run)
+{
+    return *run->problem ? "unreadable" : *run->unfinished ? run->unfinished : "complete";
+}
+
 static void take_facts(struct report_run *run)
 {
     const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run->run, "derived");
     const cJSON *c = cJSON_GetObjectItemCaseSensitive(run->run, "configuration");
     const char *dtype = json_string(derived, "dtype"), *subject = json_string(run->summary, "implementation");
+    char unfinished[RESULTS_UNFINISHED];
+    const cJSON *capture = cJSON_GetObjectItemCaseSensitive(run->summary, "capture");
+    if (*results_unfinished(unfinished, run->summary))
+        snprintf(run->unfinished, sizeof run->unfinished, "interrupted, %.60s", unfinished);
+    else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "interrupted"))) /* of a profile without rounds */
+        snprintf(run->unfinished, sizeof run->unfinished, "interrupted in its capture");
     snprintf(run->mode, sizeof run->mode, "%s", json_string(run->run, "mode"));
     snprintf(run->time, sizeof run->time, "%s", json_string(run->run, "time"));
     run->ranks = json_count(derived, "world_size");
@@ -143,7 +155,7 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
 {
     struct report_run *run = append(runs, label, directory);
     struct saved_run saved;
-    int failed = results_read(&saved, directory);
+    int failed = results_read_so_far(&saved, directory);
     if (failed) {
         snprintf(run->problem, sizeof run->problem, "%s", error_text());
         error_clear(); /* it is kept here */

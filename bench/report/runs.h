@@ -35,6 +35,7 @@ struct report_run {
     char label[RUN_LABEL];      /* what the reader calls it: of several runs, if they were given as one */
     char directory[FILES_PATH]; /* where its results are */
     char problem[400];          /* why it could not be read, and then nothing below is known; "": it could */
+    char unfinished[80];        /* such as "interrupted, 1 of 2 rounds": all below is of these; "": it is complete */
     char mode[16], time[40];
     char workload[200]; /* model, data type and device as words: runs that differ in them are not compared */
     char machine[128];  /* what computes */
@@ -67,6 +68,9 @@ struct report_runs {
 void runs_add(struct report_runs *runs, const char *label, const char *directory);
 
 void runs_destroy(struct report_runs *runs); /* zeroed ones are fine */
+
+/* "complete", what is known of it as in `unfinished`, or "unreadable". */
+const char *run_state(const struct report_run *run);
 
 /* The mode is that of a comparison of implementations, round by round. */
 int run_compares(const struct report_run *run);

@@ -218,6 +218,19 @@ void section_add_recommendations(cJSON *document, const struct report_runs *runs
                                          "compared on several ranks.");
 }
 
+/* Whose figures are of less than was planned. */
+static void name_interrupted(cJSON *document, const struct report_runs *runs)
+{
+    enum { NAMED = 8 };
+    size_t n = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        if (*run->unfinished && n++ < NAMED)
+            document_add_item(document, "%s (%s): %s; its figures are of these.", run->label, run->mode,
+                              run->unfinished);
+    if (n > NAMED)
+        document_add_item(document, "So were %zu more (see Runs).", n - NAMED);
+}
+
 void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
                          size_t scalings, const struct bottlenecks *bottlenecks)
 {
@@ -231,6 +244,7 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
         if (is_first(runs, run, 1))
             warn(document, run);
     }
+    name_interrupted(document, runs);
     if (bottlenecks->n) {
         document_add_item(document, "Main bottleneck: %s, in %s%s: %s.", b->words, b->run->label, gain_words(b, gain),
                           b->text);
@@ -249,7 +263,7 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
 
 struct bottleneck_row {
     int number;
-    const char *label, *mode, *name, *words, *level;
+    const char *label, *mode, *name, *words, *level, *text;
     size_t ranks;
     double lost, interval[2], share;
 };
@@ -267,6 +281,7 @@ static const struct column bottleneck_columns[] = {
     {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
     {"share", "% of\nthe step", COLUMN_REAL, FIELD(share), "1", 100, 8, 1},
     {"level", "level", COLUMN_NAME, FIELD(level), NULL, 1, -7, 0},
+    {"text", NULL, COLUMN_NAME, FIELD(text), NULL, 1, 0, 0},
 };
 /* clang-format on */
 #undef FIELD
@@ -280,10 +295,17 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
         document_add_paragraph(document, "None: no figure is beyond its threshold.");
     for (size_t i = 0; i < found->n; i++) {
         const struct bottleneck *b = &found->item[i];
-        row[i] = (struct bottleneck_row){(int)i + 1,    b->run->label, b->run->mode,
-                                         b->name,       b->words,      b->level,
-                                         b->run->ranks, b->lost_s,     {b->interval[0], b->interval[1]},
-                                         b->share};
+        row[i] = (struct bottleneck_row){.number = (int)i + 1,
+                                         .label = b->run->label,
+                                         .mode = b->run->mode,
+                                         .name = b->name,
+                                         .words = b->words,
+                                         .level = b->level,
+                                         .text = b->text,
+                                         .ranks = b->run->ranks,
+                                         .lost = b->lost_s,
+                                         .interval = {b->interval[0], b->interval[1]},
+                                         .share = b->share};
     }
     if (found->n)
         document_add_table(
@@ -328,9 +350,8 @@ void section_add_words(cJSON *document)
 /* ---- what was read ---- */
 
 struct run_row {
-    const char *label, *mode, *time, *machine, *workload, *directory, *problem;
-    size_t ranks, hosts;
-    double cpus, memory;
+    const char *label, *mode, *time, *machine, *workload, *directory, *state, *problem;
+    double ranks, hosts, cpus, memory; /* NAN: not known */
 };
 
 #define FIELD(field) offsetof(struct run_row, field)
@@ -338,14 +359,15 @@ struct run_row {
 static const struct column run_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
     {"mode", "mode", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
-    {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
-    {"hosts", "hosts", COLUMN_COUNT, FIELD(hosts), "1", 1, 5, 0},
+    {"ranks", "ranks", COLUMN_REAL, FIELD(ranks), "1", 1, 5, 0},
+    {"hosts", "hosts", COLUMN_REAL, FIELD(hosts), "1", 1, 5, 0},
     {"time", "time", COLUMN_NAME, FIELD(time), NULL, 1, -24, 0},
     {"machine", "machine", COLUMN_NAME, FIELD(machine), NULL, 1, -10, 0},
     {"cpus", "logical\nCPUs", COLUMN_REAL, FIELD(cpus), "1", 1, 7, 0},
     {"memory", "memory\nGiB", COLUMN_REAL, FIELD(memory), "B", 0x1p-30, 7, -3},
     {"workload", NULL, COLUMN_NAME, FIELD(workload), NULL, 1, 0, 0},
     {"directory", "directory", COLUMN_NAME, FIELD(directory), NULL, 1, -9, 0},
+    {"state", "state", COLUMN_NAME, FIELD(state), NULL, 1, -8, 0},
     {"problem", "problem", COLUMN_NAME, FIELD(problem), NULL, 1, -7, 0},
 };
 /* clang-format on */
@@ -363,9 +385,10 @@ void section_add_runs(cJSON *document, const struct report_runs *runs)
                                   r->machine,
                                   r->workload,
                                   r->directory,
+                                  run_state(r),
                                   r->problem,
-                                  r->ranks,
-                                  r->hosts,
+                                  r->ranks ? (double)r->ranks : NAN,
+                                  r->hosts ? (double)r->hosts : NAN,
                                   known ? (double)r->place.cpus : NAN,
                                   known ? r->place.memory_bytes : NAN};
     }

@@ -87,9 +87,13 @@ void results_add_table(cJSON *summary, const struct table *table);
 /* From now on the summary is printed with its details, and all tables with all their rows. */
 void results_show_all(cJSON *summary);
 
-/* Puts the figures into the summary, and replaces summary.json, summary.csv (the figures) and summary.txt (what
- * results_print_summary prints), and where they lie below what the user named, <below>_summary.txt there. Rank 0 only.
- * 0, or -1, reported. */
+/* Such as "769 of 100000 rounds", where less is done than was planned; "" otherwise. */
+enum { RESULTS_UNFINISHED = 80 };
+const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summary);
+
+/* Puts the figures into the summary, and if it is unfinished that as the first of its answers; replaces summary.json,
+ * summary.csv (the figures) and summary.txt (what results_print_summary prints), and where they lie below what the user
+ * named, <below>_summary.txt there. Rank 0 only. 0, or -1, reported. */
 int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures);
 
 /* A summary in words: the lines of its heading, its answers, its tables and its notes. */
@@ -115,7 +119,12 @@ struct saved_run {
  * Release with saved_run_destroy in either case. */
 int results_read(struct saved_run *saved, const char *directory);
 
-/* The figures as lines of comma-separated values, each after the run's directory and label. */
+/* The same, and also a run that was interrupted, or goes on, of which one round or row is done: what is known so far.
+ */
+int results_read_so_far(struct saved_run *saved, const char *directory);
+
+/* The figures of a complete run as lines of comma-separated values with these columns. */
+#define RESULTS_CSV_COLUMNS "directory,label,state," FIGURES_CSV_COLUMNS
 void results_print_csv(FILE *out, const struct saved_run *saved);
 
 void saved_run_destroy(struct saved_run *saved); /* a zeroed one is fine */

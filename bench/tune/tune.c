@@ -180,9 +180,9 @@ static cJSON *create_summary(const struct run *run, const struct results *result
 static int write_picture(const struct tune *t, const struct run *run, const struct answer *answer)
 {
     char words[200];
-    snprintf(words, sizeof words, "%d ranks on %d host%s, %s, comm %s; %.2f M parameters, batch of %zu x %zu tokens",
-             run->job->size, run->job->hosts, text_plural((size_t)run->job->hosts), run->model.device->name,
-             run->comm->name, 1e-6 * (double)run->model.parameters, run->options->batch_size,
+    snprintf(words, sizeof words, "%d rank%s on %d host%s, %s, comm %s; %.2f M parameters, batch of %zu x %zu tokens",
+             run->job->size, text_plural((size_t)run->job->size), run->job->hosts, text_plural((size_t)run->job->hosts),
+             run->model.device->name, run->comm->name, 1e-6 * (double)run->model.parameters, run->options->batch_size,
              run->options->workload.context_length);
     char *text = answer_picture(answer, words);
     int status = files_replace(t->results->directory, "tune.svg", text);

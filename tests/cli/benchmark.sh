@@ -79,7 +79,7 @@ first() {
 first
 succeeds "without options (status $status): sizes for a CPU, and an estimate, come before the first step" said_in_order '^ddpbench ' \
     '^preset    laptop [(]no GPU; --preset default is sized for GPUs[)]$' '^model     4 layers, d_model 256, .* vocabulary 256, context 128' \
-    '^batch     1 sequences a step' '^buckets   4[.]1 MiB, a quarter of the gradient ' \
+    '^batch     1 sequence a step = 1 rank x ' '^buckets   4[.]1 MiB, a quarter of the gradient ' \
     '^A step is estimated to take about [0-9]+ m?s [(]3[.]4e[+]09 FLOP of each rank .*, all 19 about [0-9]+ s[.] Setting up 111 MiB ' \
     '^The first step took ' '^ddp_bucketed +5 4[.]0 MiB'
 grep -q '"preset":.*"laptop"' "$out/run.json" && grep -q '"bucket-size-mb":.*"auto"' "$out/run.json" &&
@@ -335,6 +335,10 @@ valid "$out"/*.json "$out"/*.jsonl >>said || good=1
 result "$good" "killed with kill -9: what is there is valid"
 [ -s "$out/summary.json" ] && [ -s "$out/summary.txt" ] && good=0 || good=1
 result "$good" "killed with kill -9: there is a summary of the rounds until then"
+done_of() { sed -nE "s/^\t\"$1\":\t([0-9]+),\$/\1/p" "$out/summary.json"; }
+words="Interrupted, or still running: $(done_of done) of 1000000 rounds."
+is "killed with kill -9: the summary's own words say so, once, as text and as JSON" \
+    "$(done_of planned) $(grep -cxF "$words" "$out/summary.txt") $(grep -cF "\"$words\"" "$out/summary.json")" "1000000 1 1"
 is "killed with kill -9: nothing goes on" "$(gone out)" ""
 
 begin 2

@@ -5,7 +5,7 @@
 
 DIR holds a run.json. Every figure of report.json, report.csv and report.prom has to be that of the run's summary.json;
 every number of the tables of report.json is computed again from the summaries; every cell of report.html and
-BOTTLENECK_ANALYSIS.md has to be that number as the column describes it; and report.xml has to have the runs' findings.
+BOTTLENECK_ANALYSIS.md has to be that number as the column describes it; and report.xml has to have the bottlenecks in their order.
 Prints what differs; exits with status 1 if something does."""
 
 import csv
@@ -51,6 +51,8 @@ class Run:
         self.figures = {(f["subject"], f["name"], f.get("bytes", 0)): f for f in self.summary["figures"]}
         self.tokens = self.run["derived"].get("tokens_per_step")
         self.ranks = self.run["derived"]["world_size"]
+        done, planned = self.summary["done"], self.summary["planned"]
+        self.state = "complete" if done >= planned else f"interrupted, {done} of {planned} {self.summary['of']}"
 
     def value(self, subject, name, field="value", size=0):
         return self.figures.get((subject, name, size), {}).get(field)
@@ -230,6 +232,26 @@ def check_bottlenecks(runs, rows, scaling):
     same("order of the bottlenecks", order, sorted(order))
 
 
+SHOWN = {"s": 1, "ms": 1e-3, "us": 1e-6, "GB/s": 1e9, "MB/s": 1e6, "TFLOP/s": 1e12, "GFLOP/s": 1e9,
+         "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "1/s": 1, "": 1}
+
+
+def check_side_by_side(runs, table):
+    """Numbers, and the words of both, which are rounded to four digits."""
+    for row in table["rows"]:
+        pair = []
+        for label, subject in (("reference", "subject"), ("candidate", "subject_of_candidate")):
+            run = next(r for r in runs if r.directory == row[f"{label}_run"])
+            value = run.value(row[subject], row["figure"], size=float(row["bytes"] or 0))
+            same(f"side by side, {label}", row[label], value)
+            number, _, unit = row[f"{label}_words"].partition(" ")
+            if number != "-":
+                same(f"side by side, {label} in words", abs(float(number) * SHOWN[unit] - value) <= 6e-4 * abs(value), True)
+            pair.append(value)
+        if pair[0]:
+            same("side by side, ratio", row["ratio"], pair[1] / pair[0])
+
+
 # ---- the cells of the forms ----
 
 
@@ -327,7 +349,7 @@ def check_prometheus(runs, text):
         if not line.startswith("#"):
             name, labels, value = re.fullmatch(r"(\w+)\{(.*)\} (\S+)", line).groups()
             labels = {k: v.replace(r"\"", '"').replace("\\\\", "\\") for k, v in re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels)}
-            samples[name, labels["directory"], labels["subject"], float(labels.get("bytes", 0))] = float(value)
+            samples[name, labels["directory"], labels["state"], labels["subject"], float(labels.get("bytes", 0))] = float(value)
     wanted = 0
     for run in runs:
         for (subject, figure, size), f in run.figures.items():
@@ -336,16 +358,17 @@ def check_prometheus(runs, text):
             for end, field in (("", "value"), ("_low", "low"), ("_high", "high"), ("_samples", "n")):
                 if f[field] is not None:
                     wanted += 1
-                    same(f"report.prom, {name}{end}", samples.get((name + end, run.directory, subject, float(size))), f[field])
+                    same(f"report.prom, {name}{end}", samples.get((name + end, run.directory, run.state, subject, float(size))), f[field])
     same("report.prom: samples", len(samples), wanted)
 
 
-def check_junit(runs, text):
+def check_junit(runs, bottlenecks, text):
     cases = [(c.get("classname"), c.get("name")) for c in tree.fromstring(text).iter("testcase")]
-    wanted = [(printable(r.label), name) for r in runs for name in [r.mode] + [f["name"] for f in r.summary.get("findings", [])]]
+    wanted = [(printable(r.label), r.mode) for r in runs] + [(printable(b["run"]), b["bottleneck"]) for b in bottlenecks]
     same("report.xml", cases, wanted)
     failed = [c.find("failure").get("message") for c in tree.fromstring(text).iter("testcase") if c.find("failure") is not None]
-    same("report.xml, failed", failed, [f["text"] for r in runs for f in r.summary.get("findings", []) if f["level"] == "high"])
+    wanted = [r.state for r in runs if r.state != "complete"] + [printable(b["text"]) for b in bottlenecks if b["level"] == "high"]
+    same("report.xml, failed", failed, wanted)
 
 
 def main():
@@ -360,20 +383,28 @@ def main():
         run = next(r for r in runs if r.directory == found["directory"])
         run.label = run.label or found["label"]
         same(f"figures of {run.directory}", found["figures"], run.summary["figures"])
+        same(f"state of {run.directory}", found["state"], run.state)
     with open(report / "report.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     same("lines of report.csv", len(rows), sum(len(r.figures) for r in runs))
     for row in rows:
         run = next(r for r in runs if r.directory == row["directory"])
         figure = run.figures[row["subject"], row["name"], float(row["bytes"] or 0)]
+        same("report.csv, state", row["state"], run.state)
         for field in ("value", "low", "high"):
             same(f"report.csv, {field}", float(row[field]) if row[field] else None, figure[field])
     tables = {b["table"]["key"]: b["table"]["rows"] for b in document["blocks"] if b["kind"] == "table"}
+    for row in tables["runs"]:
+        run = next(r for r in runs if r.directory == row["directory"])
+        same("row of a run", [row["state"], row["ranks"], row["hosts"]], [run.state, run.ranks, run.run["derived"]["host_count"]])
     check_times(runs, tables.get("where_the_time_goes", []))
     check_bottlenecks(runs, tables.get("bottlenecks", []), tables.get("scaling", []))
     if "scaling" in tables:
         check_scaling(runs, tables["scaling"])
         check_lost(runs, tables["where_efficiency_is_lost"], tables["scaling"])
+    for block in document["blocks"]:
+        if block["kind"] == "table" and block["table"]["key"] == "side_by_side":
+            check_side_by_side(runs, block["table"])
     check_buckets(runs, tables.get("bucket_sizes_of_runs", []))
     check_collectives(runs, tables.get("collectives_of_runs", []))
     check_cells("report.html", Tables((report / "report.html").read_text()).tables, document["blocks"])
@@ -382,7 +413,7 @@ def main():
     for picture in report.glob("pictures/*.svg"):
         tree.parse(picture)
     check_prometheus(runs, (report / "report.prom").read_text())
-    check_junit(runs, (report / "report.xml").read_text())
+    check_junit(runs, tables.get("bottlenecks", []), (report / "report.xml").read_text())
     print(f"{checked} comparisons, {failures} differ")
     sys.exit(failures > 0)
 

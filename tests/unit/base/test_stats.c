@@ -146,9 +146,12 @@ START_TEST(paired_edges)
     s = stats_paired(twice, a, 3, 0.95);
     ck_assert_double_eq_tol(s.ratio, 2, 1e-15);
     ck_assert(s.ci_low == s.ratio && s.ci_high == s.ratio && s.p == 0);
-    s = stats_paired(other, a, 2, 0.95);
-    ck_assert_double_eq_tol(s.p, 0.5, 1e-13); /* mean equal to its standard error: t = 1 on 1 degree of freedom */
+    s = stats_paired(other, a, 3, 0.95);
+    ck_assert_double_eq_tol(s.p, 1 - 1 / sqrt(3), 1e-13); /* mean equal to its standard error: t = 1, df = 2 */
     ck_assert(s.ci_low < 1 && s.ci_high > 1);
+    s = stats_paired(other, a, 2, 0.95); /* t of 1 degree of freedom: an interval over many orders of magnitude */
+    ck_assert_double_eq_tol(s.ratio, sqrt(5.0 / 3), 1e-15);
+    ck_assert(isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 2);
 }
 END_TEST
 

@@ -102,6 +102,23 @@ static void add_all(void)
     document_add_heading(document, 2, "Where the time goes");
 }
 
+/* A section of pictures alone would be a heading without anything below it: its parts, too. */
+START_TEST(text_without_sections_of_pictures)
+{
+    document_add_heading(document, 2, "Pictures");
+    document_add_picture(document, "a", "A", strdup("<svg/>"));
+    document_add_heading(document, 3, "More of them");
+    document_add_picture(document, "b", "B", strdup("<svg/>"));
+    document_add_heading(document, 2, "Words");
+    document_add_heading(document, 3, "And a picture");
+    document_add_picture(document, "c", "C", strdup("<svg/>"));
+    document_add_paragraph(document, "%s", "Two.");
+    document_add_heading(document, 3, "Last picture");
+    document_add_picture(document, "d", "D", strdup("<svg/>"));
+    prints(document_print_text, "A title\n=======\n\nWords\n-----\n\nAnd a picture\n\nTwo.\n");
+}
+END_TEST
+
 START_TEST(as_text)
 {
     add_all();
@@ -454,6 +471,7 @@ int main(void)
     tcase_add_checked_fixture(all, create, destroy);
     tcase_set_timeout(all, 60);
     tcase_add_test(all, as_text);
+    tcase_add_test(all, text_without_sections_of_pictures);
     tcase_add_test(all, as_markdown);
     tcase_add_test(all, as_html);
     tcase_add_test(all, long_tables_are_folded);
