@@ -35,9 +35,9 @@ void document_add_saved_table(cJSON *document, const cJSON *table);
 void document_add_picture(cJSON *document, const char *name, const char *title, char *svg);
 
 /* As text, without pictures and headings of pictures alone; as Markdown (GitHub's), with pictures as links to
- * pictures/NAME.svg; and as one HTML file that holds all it needs, works without JavaScript, and is light or dark as the
- * reader's system is; it is XML, too. In it long tables are folded, pictures that follow each other stand side by side,
- * and names of options are code. Names that stand in it cannot break any of them. */
+ * pictures/NAME.svg; and as one HTML file that holds all it needs, works without JavaScript, and is light or dark as
+ * the reader's system is; it is XML, too. In it long tables are folded, pictures that follow each other stand side by
+ * side, and names of options are code. Names that stand in it cannot break any of them. */
 void document_print_text(FILE *out, const cJSON *document);
 void document_print_markdown(FILE *out, const cJSON *document);
 void document_print_html(FILE *out, const cJSON *document);
