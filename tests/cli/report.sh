@@ -204,7 +204,7 @@ refuses 1 "a directory as the file" '--csv empty: is not a regular file' "a benc
 refuses 2 "no directory" 'no directory: name the result directories' --csv x
 refuses 2 "an empty word" "'': expected a result directory, or LABEL=DIR" ""
 refuses 2 "a label alone" "'a=': expected a result directory, or LABEL=DIR" a=
-refuses 2 "a label with a blank" "'a b=alone': a label has only letters, digits and -_[+][.], and at most 79 of them" "a b=alone"
+refuses 2 "a label with a blank" "'a b=alone': a label has only letters, digits and -_[+][.], and at most 103 of them" "a b=alone"
 refuses 2 "a label that is too long" "'x*=alone': a label has only" "$(printf 'x%.0s' {1..104})=alone"
 refuses 1 "a path that is not there, with a = in it" 'cannot read ab sent/a b=c: No such file' "ab sent/a b=c"
 refuses 2 "two forms in place of the words" '--csv -: only one form can go to the standard output, and --html - does already' alone --csv - --html -
