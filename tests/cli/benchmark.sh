@@ -335,10 +335,10 @@ valid "$out"/*.json "$out"/*.jsonl >>said || good=1
 result "$good" "killed with kill -9: what is there is valid"
 [ -s "$out/summary.json" ] && [ -s "$out/summary.txt" ] && good=0 || good=1
 result "$good" "killed with kill -9: there is a summary of the rounds until then"
-done_of() { sed -nE "s/^\t\"$1\":\t([0-9]+),\$/\1/p" "$out/summary.json"; }
-words="Interrupted, or still running: $(done_of done) of 1000000 rounds."
+count_of() { sed -nE "s/^\t\"$1\":\t([0-9]+),\$/\1/p" "$out/summary.json"; }
+words="Interrupted, or still running: $(count_of "done") of 1000000 rounds."
 is "killed with kill -9: the summary's own words say so, once, as text and as JSON" \
-    "$(done_of planned) $(grep -cxF "$words" "$out/summary.txt") $(grep -cF "\"$words\"" "$out/summary.json")" "1000000 1 1"
+    "$(count_of planned) $(grep -cxF "$words" "$out/summary.txt") $(grep -cF "\"$words\"" "$out/summary.json")" "1000000 1 1"
 is "killed with kill -9: nothing goes on" "$(gone out)" ""
 
 begin 2
