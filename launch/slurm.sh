@@ -107,7 +107,8 @@ list() {
     echo "$name=($([ $# = 0 ] || printf '%q ' "$@" | sed 's/ $//'))"
 }
 
-# share_options OPTION...: sets benchmark, profile, allreduce and wire (what only one strategy takes): which part gets which.
+# share_options OPTION...: sets benchmark, profile, allreduce, and wire and buckets (what a profile of only one strategy takes):
+# which part gets which.
 share_options() {
     local rows option word section value
     declare -A sections=() values=()
@@ -118,7 +119,7 @@ share_options() {
     done < <(awk -F '\t' '
         /^[A-Z].*:$/ || /^allreduce, / { section = $0 }
         /^\t/ { print section "\t" $2 "\t" ($4 != "") }' <<<"$rows")
-    benchmark=() profile=() allreduce=() wire=()
+    benchmark=() profile=() allreduce=() wire=() buckets=()
     while [ $# -gt 0 ]; do
         option=${1%%=*}
         word=${option#--}
@@ -128,7 +129,7 @@ share_options() {
             refuse "option '$1' after --: neither ddpbench nor ddpbench allreduce has it, in full"
         case $word in
         output | output-file | profile | profile-implementation | profile-output-dir | monitor-cpu | monitor-gpu | \
-            cuda-profiler-range | help | version)
+            cuda-profiler-range | dry-run | help | version)
             refuse "--$word is what launch/slurm.sh sets itself"
             ;;
         device) [ -z "$cpu" ] || refuse "--device: with --cpu it is cpu" ;;
@@ -148,6 +149,7 @@ share_options() {
             case $word in
             implementations | resolve | max-minutes | attainable) ;; # not of a profile
             grad-dtype) wire+=("${value[@]}") ;;
+            bucket-size-mb) buckets+=("${value[@]}") ;;
             *) profile+=("${value[@]}") ;;
             esac
             case $section in
@@ -159,25 +161,48 @@ share_options() {
     [ -z "$cpu" ] || { benchmark+=(--device cpu) profile+=(--device cpu) allreduce+=(--device cpu); }
 }
 
+# check_share NODES COMMAND OPTION...: refuses what the program would refuse in a job.
+check_share() {
+    local device=cpu why
+    [ -n "$cpu" ] || [ "${conf[gpus_per_node]}" = 0 ] || device=cuda
+    why=$(refusal_of $(($1 * conf[tasks_per_node])) $device "${@:2}")
+    [ -z "$why" ] || refuse "options after --, for $1 node$([ "$1" = 1 ] || echo s) x ${conf[tasks_per_node]}: $why"
+}
+
+# What a profile and allreduce refuse that the benchmark does not, they refuse of the fewest ranks.
+check_shares() {
+    local n fewest
+    fewest=$(printf '%s\n' "${of_nodes[@]}" | sort -n | head -n 1)
+    for n in "${of_nodes[@]}"; do
+        check_share "$n" '' "${benchmark[@]}"
+    done
+    check_share "$fewest" '' --profile "${profile[@]}"
+    check_share "$fewest" allreduce "${allreduce[@]}"
+}
+
 # write_script NODES: the job of that many nodes, on stdout.
 write_script() {
     local options=("--job-name=ddpb-$scenario" "--output=$submission/${scenario}_%j.out" --open-mode=append)
-    local monitors=(--monitor-cpu) gpus=0
+    local monitors=(--monitor-cpu) gpus=0 notice=''
     [ -n "$cpu" ] || gpus=${conf[gpus_per_node]}
     job_options "$1" "$gpus"
     [ -n "$requeue" ] && options+=(--requeue) || options+=(--no-requeue)
-    [ "$(minutes "${conf[time]}")" -lt 3 ] || options+=(--signal=TERM@60) # Slurm may send it a minute early
+    if [ "$(minutes "${conf[time]}")" -ge 3 ]; then
+        notice=60 # Slurm may send it a minute early
+        options+=("--signal=TERM@$notice")
+    fi
     [ "$gpus" = 0 ] || monitors+=(--monitor-gpu)
     echo '#!/bin/bash'
     printf '#SBATCH "%s"\n' "${options[@]}" # the quotes are for sbatch
     printf '%s=%q\n' scenario "$scenario" submission "$submission" results "$output/$scenario" program "$program" \
-        scripts "$here" mpi "${conf[mpi]}" nsys "$nsys"
+        scripts "$here" mpi "${conf[mpi]}" nsys "$nsys" notice "$notice"
     # shellcheck disable=SC2086 # of names without blanks, parted by them
     list modules ${conf[modules]}
     list monitors "${monitors[@]}"
     list benchmark_options "${benchmark[@]}"
     list profile_options "${profile[@]}"
     list wire_options "${wire[@]}"
+    list bucket_options "${buckets[@]}"
     list allreduce_options "${allreduce[@]}"
     echo
     cat "$here/slurm.sbatch"
@@ -231,19 +256,30 @@ check_nodes() {
     done
 }
 
+# What is written into scripts for sbatch.
+check_names() {
+    [[ $output$program != *[[:cntrl:]%\"\'\\]* ]] ||
+        refuse "'$output', '$program': sbatch cannot take such names; choose others, without % \" ' \\"
+}
+
 submit() {
-    local n scenario submission job numbers='' failed=0 benchmark profile allreduce wire of_nodes of_partition
+    local n scenario submission job words numbers='' failed=0 of_nodes of_partition
+    local benchmark profile allreduce wire buckets
     [ -z "${SLURM_JOB_ID:-}" ] ||
         refuse "this is inside job $SLURM_JOB_ID, whose settings the new jobs would get; submit from outside"
     need_slurm
     [ -x "$program" ] || die "there is no $program; run make first, or give --program"
-    [[ $output$program != *[[:cntrl:]%\"\'\\]* ]] ||
-        refuse "'$output', '$program': sbatch cannot take such names; choose others, without % \" ' \\"
+    check_names
     read_configuration "$output/slurm.conf"
     check_nodes
     share_options "$@"
+    check_shares
     submission=$output/run_$(date -u +%Y%m%d-%H%M%S)
-    mkdir "$submission" || die "cannot make the directory $submission" # there: another began in this second
+    until words=$(mkdir "$submission" 2>&1); do
+        [ -d "$submission" ] || die "cannot make the directory $submission: ${words##*: }"
+        sleep 0.1 # another began in this second
+        submission=$output/run_$(date -u +%Y%m%d-%H%M%S)
+    done
     cp "$output/slurm.conf" "$submission/slurm.conf"
     for n in "${of_nodes[@]}"; do
         scenario=${cpu:+cpu_}${n}node

@@ -1,5 +1,6 @@
 # slurmconf.sh - the configuration of slurm.sh: what its keys are, what each may be, the file that holds them, and the
-# questions that make it. Read by slurm.sh, which defines slurm_says(), need_slurm() and job_options(), and sets program.
+# questions that make it. Read by slurm.sh, which defines slurm_says(), need_slurm(), check_names() and
+# job_options(), and sets program.
 # shellcheck shell=bash disable=SC2154 # what slurm.sh sets
 
 # In the order in which they are asked for and written. Their options have - for _.
@@ -82,13 +83,26 @@ partition_facts() {
     read -r -a of_partition <<<"$words"
 }
 
-# What the program's MPI is started by, as far as this Slurm has it.
+# What the program's MPI is started by: pmi2 or pmix; nothing if that cannot be seen.
+program_mpi() {
+    local libraries
+    libraries=$(ldd "$program" 2>/dev/null) || return 0
+    if grep -qE 'libopen-(rte|pal)|libpmix' <<<"$libraries"; then
+        echo pmix
+    elif grep -q libmpi <<<"$libraries"; then
+        echo pmi2
+    fi
+}
+
+# The same, as far as this Slurm has it.
 usual_mpi() {
-    local known wanted=pmi2 other=pmix
+    local known wanted other=pmix
     known=$(timeout 60 srun --mpi=list 2>&1)
-    ! ldd "$program" 2>/dev/null | grep -qE 'libopen-(rte|pal)|libpmix' || { wanted=pmix other=pmi2; }
+    wanted=$(program_mpi)
+    wanted=${wanted:-pmi2}
+    [ "$wanted" = pmi2 ] || other=pmi2
     grep -qw "$wanted" <<<"$known" || ! grep -qw "$other" <<<"$known" || wanted=$other
-    echo $wanted
+    echo "$wanted"
 }
 
 # usual KEY: what is taken where nothing is given; some follow from those before.
@@ -121,10 +135,19 @@ ask() {
     conf[$1]=$answer
 }
 
+write_configuration() {
+    local key
+    echo "# Of launch/slurm.sh; configure makes it anew. Nothing after = is Slurm's own default."
+    for key in "${keys[@]}"; do
+        echo "$key=${conf[$key]}"
+    done
+}
+
 # configure FILE: conf holds what was given as options.
 configure() {
     local key default words options
     need_slurm
+    check_names
     partition_facts "${conf[partition]:-}"
     for key in "${keys[@]}"; do
         [ -z "${conf[$key]+given}" ] || continue
@@ -141,15 +164,12 @@ configure() {
     words=$(timeout 60 srun --mpi=list 2>&1) || slurm_says "$words"
     grep -qw "${conf[mpi]}" <<<"$words" ||
         refuse "--mpi ${conf[mpi]}: srun --mpi=list does not name it"
-    mkdir -p "$(dirname "$1")" || die "cannot make the directory $(dirname "$1")"
-    if ! {
-        echo "# Of launch/slurm.sh; configure makes it anew. Nothing after = is Slurm's own default."
-        for key in "${keys[@]}"; do
-            echo "$key=${conf[$key]}"
-        done
-    } >"$1.part" || ! mv "$1.part" "$1"; then
-        die "cannot write $1"
-    fi
+    words=$(program_mpi)
+    [ "${words:-${conf[mpi]}}" = "${conf[mpi]}" ] ||
+        say "--mpi ${conf[mpi]}: $program is of an MPI that is usually started by $words;" \
+            "see whether a first job has all of its ranks"
+    words=$(mkdir -p "$(dirname "$1")" 2>&1) || die "cannot make the directory $(dirname "$1"): ${words##*: }"
+    words=$({ write_configuration >"$1.part" && mv "$1.part" "$1"; } 2>&1) || die "cannot write $1: ${words##*: }"
     cat "$1"
     options=()
     job_options 1 "${conf[gpus_per_node]}"

@@ -45,8 +45,9 @@ ask_job() {
     local line
     state='' reason='' node_list='' elapsed=''
     IFS='|' read -r _ state reason node_list elapsed < <(grep "^$1|" <<<"$queue") || true
-    [ -z "$state" ] || return 0
-    if line=$(timeout 20 scontrol show job -o "$1" 2>/dev/null); then
+    if [ -n "$state" ]; then
+        : # by the queue
+    elif line=$(timeout 20 scontrol show job -o "$1" 2>/dev/null); then
         state=$(field JobState <<<"$line") reason=$(field Reason <<<"$line") elapsed=$(field RunTime <<<"$line")
         node_list=$(field NodeList <<<"$line")
         [ "$(field ExitCode <<<"$line")" = 0:0 ] || reason="exit code $(field ExitCode <<<"$line")"
@@ -92,6 +93,8 @@ explain() {
         part=$(sed -nE 's/^([a-z]+)_start=.*/\1/p' "$3/job_metadata.txt" | tail -n 1)
         words+="${words:+; }$part"
     fi
+    [[ $state == @(PENDING|RUNNING|COMPLETED) || -z $(noted "$3" interrupted) ]] ||
+        words+="${words:+; }$(noted "$3" interrupted)"
     [ -z "$(noted "$3" error)" ] || words+="${words:+; }$(noted "$3" error)"
     [[ $(noted "$3" restart) == @(0|'') ]] || words+="${words:+; }restarted"
     [[ $state != @(FAILED|NODE_FAIL|BOOT_FAIL|OUT_OF_MEMORY) ]] || words+="${words:+; }see $submission/$2_$1.out"
@@ -263,7 +266,8 @@ summaries() {
 write_report() {
     local part file
     echo "$2, job $3: $state${reason:+, $reason}"
-    grep -E '^(nodes|node_list|tasks|version|options|best|start|signal|error|exit_status|end)=' "$1/job_metadata.txt" 2>/dev/null ||
+    local shown='nodes|node_list|tasks|version|(profile_|allreduce_)?options|best|start|signal|interrupted|error|exit_status|end'
+    grep -E "^($shown)=" "$1/job_metadata.txt" 2>/dev/null ||
         echo "it did not begin"
     while read -r part file; do
         printf '\n==== %s\n\n' "$part"

@@ -21,9 +21,10 @@
 
 struct results_options {
     const char *output, *label; /* "": results/<time>[-<label>]; "": none */
+    size_t dry_run_ranks;       /* > 0: nothing is run, so there are no results */
 };
 
-/* --output and --label. */
+/* --output, --label and --dry-run. */
 struct option_section results_options_section(struct results_options *options);
 
 /* ---- writing ---- */

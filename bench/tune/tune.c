@@ -277,8 +277,11 @@ int run_tune(const struct job *job, int argc, char *const argv[])
             printf("ddpbench %s\n", version_text());
         return OK;
     }
-    if (job_agree(job,
-                  tune_options_check(&options, &table, job->size, open_device_wants_gpus(job, &options.run.device))))
+    int dry_run_ranks = (int)options.run.results.dry_run_ranks;
+    if (job_agree(job, tune_options_check(&options, &table, dry_run_ranks ? dry_run_ranks : job->size,
+                                          open_device_wants_gpus(job, &options.run.device))))
         return USAGE;
+    if (dry_run_ranks)
+        return OK;
     return tune_search(job, &options, &(struct command){argc, argv, &table}) ? FAILED : OK;
 }

@@ -100,6 +100,14 @@ result "$good" "--help is printed once, with exit status 0"
 launch 2 --version
 [ "$status" = 0 ] && [[ $(cat printed) =~ ^ddpbench\ [^[:space:]]+$ ]] && good=0 || good=1
 result "$good" "--version is one line, with exit status 0"
+for command in '' tune allreduce; do
+    try "$program" ${command:+"$command"} --output dry --dry-run 3
+    is "a dry run of ${command:-the benchmark} prints nothing and makes nothing" "$status $(cat printed said) $(find . -name dry)" "0  "
+done
+try "$program" --batch-size 4 --dry-run 3
+check 2 "a dry run checks as for its ranks" 'a batch of 4 does not divide over 3 ranks'
+try "$program" allreduce --root 3 --dry-run 3
+check 2 "also one of allreduce" '--root 3: there are ranks 0 to 2'
 
 launch 2 --implementations 'a=ddp,b=ddp_bucketed' --bucket-size-mb 0.01 --label $'bytes' --data "$program"$'\xff'
 [ "$status" != 0 ] && good=0 || good=1

@@ -230,6 +230,8 @@ refuse "what is to be given before --" "rounds is the experiments': give it befo
 refuse "the same with _" "steps_per_block is the experiments'|steps-per-block is the experiments'" -- --steps_per_block 3
 refuse "what the experiments choose" "grad-accumulation: the experiments choose it" -- --grad-accumulation 2
 refuse "a profile" "profile-implementation: the experiments choose it" -- --profile-implementation ddp
+refuse "an option that the program has not, once" "run latency: unknown option '--frob'" -- --frob 2
+refuse "a value that it refuses" "run latency: --num-heads 3 does not divide --d-model 64" -- --d-model 64 --num-heads 3
 refuse "an unknown option" "unknown option '--bogus'; known are --ranks" --bogus 1
 refuse "an option without its value" "rounds needs a value" --rounds
 mkdir other

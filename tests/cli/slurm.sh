@@ -83,7 +83,8 @@ for bad in "--account a;b" "--account \$(id)" "--partition a|b" "--modules a;b" 
 done
 
 # ---- configure ----
-succeeds "the lab is up" "$lab" up 6 8<&-
+try "$lab" up 6 8<&-
+check 0 "the lab is up" '^slurm_lab.sh: 6 nodes; for example: .*/tests/support/slurm_lab.sh run .*/launch/slurm.sh configure$'
 where="results of us/here" # a blank is no reason to fail
 jobs configure "$where" --time=5 --modules demo/1.0 --cpus-per-task 1
 check 0 "configure" "configured: .*results of us/here/slurm.conf"
@@ -93,6 +94,17 @@ jobs configure nowhere --partition gpu
 check 2 "a partition that there is not" "partition 'gpu': Slurm has none of that name; it has: main"
 jobs configure nowhere --gpus-per-node 2
 check 2 "more GPUs than nodes have" '--gpus-per-node 2: a node of partition main has 0'
+jobs configure "$(printf 'a"b')"
+check 2 "a directory that sbatch cannot take" 'sbatch cannot take such names'
+mkdir -p taken/slurm.conf.part && : >file
+jobs configure taken
+is "a file that cannot be written, in a line" "$status $(cat said)" "1 slurm.sh: cannot write $PWD/taken/slurm.conf: Is a directory"
+jobs configure file/below
+is "or a directory that cannot be made" "$status $(cat said)" "1 slurm.sh: cannot make the directory $PWD/file/below: Not a directory"
+if in_lab srun --mpi=list 2>&1 | grep -qw pmix; then
+    jobs configure other --mpi pmix
+    check 0 "another way to start ranks than that of the program's MPI" '--mpi pmix: .* is of an MPI that is usually started by pmi2'
+fi
 if command -v script >/dev/null; then
     { printf '\n\n1h\n7\n\n\n\n\n\n\n\n\n' && sleep 2; } |
         timeout 30 "$lab" run script -qec "'$slurm' configure --output asked --program '$program'" /dev/null >printed 2>said || true
@@ -117,6 +129,21 @@ jobs submit "$where" --nodes 1 -- --hlep 3
 check 2 "an option that ddpbench has not" "option '--hlep' after --"
 jobs submit "$where" --nodes 1 -- --output there
 check 2 "or that is set here" '--output is what .*slurm.sh sets itself'
+# what the program would refuse in a job: nodes, options, what is said
+while IFS='|' read -r nodes bad pattern; do
+    options=()
+    eval "options=($bad)"
+    jobs submit "$where" --nodes "$nodes" --cpu -- "${options[@]}"
+    check 2 "refused before there is a job: $bad" "^slurm.sh: .*$pattern"
+done <<'END'
+1|--rounds abc|for 1 node x 1: --rounds abc: expected
+1|--num-heads 3 --d-model 64|--num-heads 3 does not divide --d-model 64
+1|--label 'a b'|--label 'a b': may hold
+2,3|--batch-size 4|for 3 nodes x 1: a batch of 4 does not divide over 3 ranks
+1,2|--root 1|for 1 node x 1: --root 1: there are ranks 0 to 0
+1|--profile-ranks 1|--profile-ranks: there is no rank 1
+1|--dry-run 1|--dry-run is what launch/slurm.sh sets itself
+END
 SLURM_JOB_ID=5 jobs submit "$where" --nodes 1
 check 2 "inside a job" 'this is inside job 5'
 jobs submit "$(printf 'a"b')" --nodes 1
@@ -146,8 +173,11 @@ export -f module
 jobs submit "$where" --nodes 1,2,4 -- "${tiny[@]}" --implementations none,ddp_bucketed --bucket-size-mb 0.01,0.02
 check 0 "submit of 1, 2 and 4 nodes" 'submitted: .*results of us/here/run_'
 is "names its jobs" "$(cut -d ' ' -f 2 "$where"/run_*/job_ids.txt | paste -sd ' ')" "1node 2node 4node analyze"
+is "sizes of buckets are for the benchmark, and the profile of a strategy that has some" \
+    "$(sed -nE 's/^([a-z]+)_options=.*--bucket-size-mb.*/\1/p' "$where"/run_*/1node.sbatch | paste -sd ' ')" "benchmark bucket"
 jobs status "$where"
 is "status while they wait or run" "$status $(grep -cE '^(1node|2node|4node|analyze) +[0-9]+ +(PENDING|RUNNING|COMPLETING|COMPLETED)' printed)" "3 4"
+is "without words of Slurm that say nothing" "$(grep -c None printed)" 0
 jobs wait "$where"
 check 0 "wait" 'slurm.sh: [0-3] of 4 done, .*(running|pending)'
 is "and how they ended" "$(grep -cE '^[124]node +[0-9]+ +COMPLETED' printed)" 3
@@ -187,7 +217,9 @@ is "a rank that is late is the top bottleneck, by the 60 ms that it costs, withi
 
 # ---- what goes wrong ----
 mkdir -p failing && cp conf failing/slurm.conf
-SBATCH_JOB_NAME=other SBATCH_TIMELIMIT=9 jobs submit failing --nodes 1 --no-analyze -- "${tiny[@]}" --num-heads 5
+# shellcheck disable=SC2016 # for the job
+printf '%s\n' '#!/bin/sh' '[ -z "$SLURM_STEP_ID" ] || exit 2' "exec '$program' \"\$@\"" >fails && chmod +x fails
+SBATCH_JOB_NAME=other SBATCH_TIMELIMIT=9 jobs submit failing --nodes 1 --no-analyze --program "$PWD/fails" -- "${tiny[@]}"
 is "the configuration counts for more than SBATCH_* of the environment" \
     "$(in_lab scontrol show job -o "$(number_of failing 1node)" | grep -oE '(JobName|TimeLimit)=[^ ]*' | paste -sd ' ')" "JobName=ddpb-1node TimeLimit=00:05:00"
 jobs wait failing
@@ -196,8 +228,21 @@ is "its status is the job's, and nothing came after it" "$(grep -cE '^1node .* F
 $(find "$(run_of failing 1node)" -name allreduce | wc -l)" "1 2 0"
 cp "$where/slurm.conf" failing/slurm.conf
 unset -f module
-sleep 1 # a submission has the name of its second
-jobs submit failing --nodes 1 --no-analyze -- "${tiny[@]}"
+# A clock that says a second time what it said for a submission that there is.
+mkdir clock failing/run_29991231-235959 && cat >clock/date <<END
+#!/bin/sh
+[ ! -e $PWD/clock/once ] && [ "\$*" = "-u +%Y%m%d-%H%M%S" ] || exec /bin/date "\$@"
+echo 29991231-235959
+: >$PWD/clock/once
+END
+chmod +x clock/date
+PATH=$PWD/clock:$PATH jobs submit failing --nodes 1 --no-analyze -- "${tiny[@]}"
+check 0 "a second submission in one second" '^slurm.sh: submitted: '
+is "has a directory of its own" "$(ls failing/run_29991231-235959 clock)" "clock:
+date
+once
+
+failing/run_29991231-235959:"
 jobs wait failing
 is "modules where there are none" "$status $(grep -c "FAILED .*modules are configured (demo/1.0), but n[1-6] has no command 'module'" printed)" "4 1"
 
@@ -235,6 +280,7 @@ jobs wait ended
 is "a cancelled job and its analysis" "$status $(grep -cE '^(2node|analyze) .* CANCELLED' printed)" "4 2"
 run=$(run_of ended 2node)
 succeeds "its finished rounds are kept" [ "$(done_of "$run/benchmark")" -ge 2 ]
+is "and it says so" "$(grep -cE '^2node .* CANCELLED .*interrupted; [0-9]+ of 10000 rounds of benchmark are kept' printed)" 1
 is "it noted why it ended, and how" "$(noted "$run" signal) $(noted "$run" exit_status) $(grep -c ^end= "$run/job_metadata.txt")" "TERM 143 1"
 succeeds "what it measured is whole lines" valid "$run"/benchmark/{summary.json,rank_0_metrics.jsonl}
 jobs collect ended
@@ -264,9 +310,14 @@ is "what there was of the profile is kept" "$(find "$run/profile.interrupted-1" 
 
 # The limits have been reached by now, or soon will be.
 jobs wait limit
-is "the time limit" "$status $(grep -c '^1node .* TIMEOUT' printed)" "4 1"
+cat printed >said # what is shown if this fails
+words='ended by its time limit; [0-9]+ of 10000 rounds of benchmark are kept'
+is "the time limit" "$status $(grep -cE "^1node .* TIMEOUT .*; $words" printed)" "4 1"
 jobs wait signal
 is "--signal a minute before it" "$status $(grep -cE '^1node .* FAILED .*exit code (143|1):0' printed) $(noted "$(run_of signal 1node)" signal)" "4 1 TERM"
+run=$(run_of signal 1node)
+words="ended [0-9]+ s before its time limit; $(done_of "$run/benchmark") of 10000 rounds of benchmark are kept"
+is "it says that the limit was the reason" "$(grep -cE "^1node .*; $words" printed) $(grep -cE "^interrupted=$words" "$run/job_metadata.txt")" "1 1"
 for name in limit signal; do
     run=$(run_of $name 1node)
     succeeds "what was measured until then is kept ($name)" [ "$(done_of "$run/benchmark")" -ge 2 ]

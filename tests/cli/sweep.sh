@@ -212,6 +212,7 @@ refuse "the same in a model" "rounds is the sweep's" --model 'm:--d-model 32 --r
 refuse "a profile" "profile: a sweep compares benchmarks only" -- --profile
 refuse "an unknown option" "unknown option '--bogus'; known are --implementations" --bogus 1
 refuse "an option without its value" "rounds needs a value" --rounds
+refuse "an option that the program has not, once" "unknown option '--frob'" -- --frob 2
 refuse "--report-only with a grid" "report-only takes --output DIR and --program FILE only, not --ranks" --ranks 2 --report-only
 refuse "--report-only with options of every run" "report-only takes --output DIR and --program FILE only, not --" --report-only -- --lr 1
 refuse "a directory with something else" "output few holds something else than a sweep" --output few

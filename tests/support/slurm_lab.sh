@@ -166,6 +166,7 @@ up() {
     done
     wait_until 100 all_idle "$n" || die "the nodes are not ready after 10 s: $(timeout 2 sinfo -h -N -o '%N %T %E' 2>&1)"
     trap - EXIT
+    say "$n nodes; for example: $0 run ${0%tests/*}launch/slurm.sh configure"
 }
 
 # What was killed in between is there in part.
