@@ -10,7 +10,7 @@
 #include "kernels/error.h"
 #include "report/analysis.h"
 #include "report/forms.h"
-#include "report/sweep.h"
+#include "sweep/sweep.h"
 #include "results/results.h"
 
 #include <ctype.h>

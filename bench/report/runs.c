@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "report/place.h"
 #include "results/results.h"
 
 #include <dirent.h>

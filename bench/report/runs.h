@@ -4,7 +4,7 @@
 
 #include "base/figures.h"
 #include "base/files.h"
-#include "report/place.h"
+#include "results/results.h"
 
 #include <cJSON.h>
 #include <stddef.h>

@@ -130,4 +130,22 @@ void results_print_csv(FILE *out, const struct saved_run *saved);
 
 void saved_run_destroy(struct saved_run *saved); /* a zeroed one is fine */
 
+/* ---- where a run ran, from its run.json ---- */
+
+/* What computes: the GPU, or the CPU of the first host. "" where the run does not say. Control characters
+ * are spaces, here and below. */
+void place_machine(char *text, size_t size, const cJSON *run);
+
+/* The kernels that its ranks run under, which is fewer than hosts where containers or namespaces share one, and the
+ * logical CPUs and bytes of memory of these together. All 0 where the run does not say. */
+struct place {
+    size_t machines, cpus;
+    double memory_bytes;
+};
+struct place place_of(const cJSON *run);
+
+/* What joins its ranks: its name, if it was given one, or what sends and between how many hosts; "" of one rank, and
+ * where the run does not say. Control characters are spaces. */
+void place_link(char *text, size_t size, const cJSON *run);
+
 #endif

@@ -1,5 +1,5 @@
 /* grid.c - which points of a grid of runs are the fastest. */
-#include "report/grid.h"
+#include "sweep/grid.h"
 
 #include "base/best.h"
 #include "kernels/error.h"

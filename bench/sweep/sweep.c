@@ -1,5 +1,5 @@
 /* sweep.c - what the runs of a grid found together. */
-#include "report/sweep.h"
+#include "sweep/sweep.h"
 
 #include "base/figures.h"
 #include "base/files.h"
@@ -8,9 +8,8 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "report/grid.h"
-#include "report/picture.h"
-#include "report/place.h"
+#include "sweep/grid.h"
+#include "sweep/picture.h"
 #include "results/results.h"
 
 #include <math.h>

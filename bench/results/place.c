@@ -1,5 +1,5 @@
 /* place.c - where a run ran, in words. */
-#include "report/place.h"
+#include "results/results.h"
 
 #include "base/json.h"
 #include "base/text.h"
