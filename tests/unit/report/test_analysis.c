@@ -527,7 +527,7 @@ START_TEST(one_ranks_calls_are_no_communication)
     document = document_create("a");
     section_add_collectives(document, &runs);
     const cJSON *pictures = cJSON_GetObjectItemCaseSensitive(document, "blocks")->child->next;
-    ck_assert_str_eq(json_string(pictures, "title"), "The shortest call takes 2.008 us, at 8 B (quick)");
+    ck_assert_str_eq(json_string(pictures, "title"), "A collective of 8 B takes from 2.008 us (quick) to 4 ms (slow)");
     ck_assert_str_eq(json_string(pictures->next, "title"), "Bus bandwidth reaches 0.9962 GB/s at 512 KiB (quick)");
     ck_assert_ptr_null(strstr(json_string(pictures, "svg"), "alone"));
     said();
