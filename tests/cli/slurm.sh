@@ -331,6 +331,7 @@ summary=$(run_of traced cpu_1node)/sacct_summary.txt
 PATH=$PWD/tools:$PATH jobs collect traced
 is "collect without accounting" "$status $(head -n 1 "$summary") $(grep -c ' JobState=COMPLETED ' "$summary")" "0 source=scontrol 1"
 "$lab" stop-controller 8<&-
+echo MessageTimeout=2 >>"$SLURM_LAB/slurm.conf" # commands ask again and again for 10 s by default
 cp "$summary" before
 PATH=$PWD/tools:$PATH jobs collect traced
 succeeds "what it was told of a job that has ended stays" cmp "$summary" before
