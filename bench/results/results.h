@@ -92,9 +92,9 @@ void results_show_all(cJSON *summary);
 enum { RESULTS_UNFINISHED = 80 };
 const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summary);
 
-/* Puts the figures into the summary, and if it is unfinished that as the first of its answers; replaces summary.json,
- * summary.csv (the figures) and summary.txt (what results_print_summary prints), and where they lie below what the user
- * named, <below>_summary.txt there. Rank 0 only. 0, or -1, reported. */
+/* Puts the figures into the summary, and if it is unfinished that as the last line of its heading; replaces
+ * summary.json, summary.csv (the figures) and summary.txt (what results_print_summary prints), and where they lie below
+ * what the user named, <below>_summary.txt there. Rank 0 only. 0, or -1, reported. */
 int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures);
 
 /* A summary in words: the lines of its heading, its answers, its tables and its notes. */

@@ -107,13 +107,13 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
 /* As long as a run goes on, its summary is of what is done so far; so it stays where the run is interrupted. */
 static void add_unfinished(cJSON *summary)
 {
-    const cJSON *heading = cJSON_GetObjectItemCaseSensitive(summary, "heading");
+    cJSON *heading = cJSON_GetObjectItemCaseSensitive(summary, "heading");
     const char *first = cJSON_GetStringValue(cJSON_GetArrayItem(heading, 0));
     char words[RESULTS_UNFINISHED], line[RESULTS_UNFINISHED + 64];
     if (!*results_unfinished(words, summary))
         return;
     snprintf(line, sizeof line, "%sInterrupted, or still running: %s.", first && *first == '#' ? "# " : "", words);
-    cJSON_InsertItemInArray(cJSON_GetObjectItemCaseSensitive(summary, "answers"), 0, json_text(line));
+    cJSON_AddItemToArray(heading, json_text(line));
 }
 
 int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures)

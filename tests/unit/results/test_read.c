@@ -197,7 +197,7 @@ START_TEST(a_run_that_was_interrupted)
 }
 END_TEST
 
-/* It says so in its own words, before everything else that it says of itself; as a remark in a list for machines. */
+/* It says so in its own words, before its answers; as a remark in a list for machines. */
 START_TEST(a_summary_says_that_it_is_unfinished)
 {
     static const char *const first[] = {"a heading", "# a heading"};
@@ -209,9 +209,9 @@ START_TEST(a_summary_says_that_it_is_unfinished)
         results_add_line(summary, "heading", "%s", first[i]);
         results_add_line(summary, "answers", "an answer");
         ck_assert_int_eq(results_write_summary(&results, summary, &none), 0);
-        const cJSON *answers = cJSON_GetObjectItem(summary, "answers");
-        ck_assert_int_eq(cJSON_GetArraySize(answers), 2);
-        ck_assert_str_eq(cJSON_GetArrayItem(answers, 0)->valuestring,
+        const cJSON *heading = cJSON_GetObjectItem(summary, "heading");
+        ck_assert_int_eq(cJSON_GetArraySize(heading), 2);
+        ck_assert_str_eq(cJSON_GetArrayItem(heading, 1)->valuestring,
                          i ? "# Interrupted, or still running: 1 of 2 rounds."
                            : "Interrupted, or still running: 1 of 2 rounds.");
         cJSON_Delete(summary);
