@@ -89,17 +89,17 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
 
 enum { SERIES = COLOURS_OF_RUNS }; /* lines that a reader can follow */
 
-/* Appends the size of the shortest step of a run, row[n]; returns whether the interval of another is not above its. */
+/* Appends the size of the shortest step of a run, row[n]; returns whether another is not significantly longer. */
 static int name_sizes(FILE *out, const struct size_row *row, size_t n, int is_first)
 {
     const struct size_row *best = row;
-    int overlap = 0;
-    for (const struct size_row *r = row; r < row + n; r++)
-        best = *r->mark ? r : best;
-    for (const struct size_row *r = row; r < row + n; r++)
-        overlap |= r != best && r->interval[0] <= best->interval[1];
-    fprintf(out, "%s%.3g MiB (%.60s%s)", is_first ? "" : ", ", best->mb, best->label, overlap ? ", not clearly" : "");
-    return overlap;
+    int tie = 0;
+    for (const struct size_row *r = row; r < row + n; r++) {
+        best = *r->mark == '*' ? r : best;
+        tie |= *r->mark == '=';
+    }
+    fprintf(out, "%s%.3g MiB (%.60s%s)", is_first ? "" : ", ", best->mb, best->label, tie ? ", not clearly" : "");
+    return tie;
 }
 
 /* A line for each run of at least two sizes; rows of a run stand together. */
@@ -109,7 +109,7 @@ static void draw_buckets(cJSON *document, const struct report_runs *runs, const 
     struct chart_series series[SERIES];
     size_t lines = 0, length;
     char *title;
-    int overlap = 0;
+    int tie = 0;
     FILE *words = text_begin(&title, &length);
     fputs("The shortest step is at ", words);
     for (size_t first = 0, end; first < n && lines < SERIES; first = end) {
@@ -122,7 +122,7 @@ static void draw_buckets(cJSON *document, const struct report_runs *runs, const 
                                               NULL};
         if (end - first < 2)
             continue;
-        overlap |= name_sizes(words, &row[first], end - first, !lines);
+        tie |= name_sizes(words, &row[first], end - first, !lines);
         series[lines++] = (struct chart_series){row[first].label, &point[first], end - first,
                                                 colour_of_run(runs, row[first].run), CHART_LINE | CHART_POINTS};
     }
@@ -130,9 +130,7 @@ static void draw_buckets(cJSON *document, const struct report_runs *runs, const 
     document_add_picture(
         document, "bucket-sizes", title,
         chart_xy(&(struct chart_words){title, "Medians over the rounds",
-                                       overlap
-                                           ? "Not clearly: intervals of other sizes overlap with that of the shortest."
-                                           : NULL},
+                                       tie ? "Not clearly: other sizes are not significantly slower." : NULL},
                  &(struct chart_xy){.x = {.title = "bucket size, MiB", .scale = CHART_LOG2},
                                     .y = {.title = "ms a step"},
                                     .series = series,
