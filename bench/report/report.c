@@ -10,8 +10,8 @@
 #include "kernels/error.h"
 #include "report/analysis.h"
 #include "report/forms.h"
-#include "sweep/sweep.h"
 #include "results/results.h"
+#include "sweep/sweep.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "kernels/error.h"
+#include "results/results.h"
 #include "sweep/grid.h"
 #include "sweep/picture.h"
-#include "results/results.h"
 
 #include <math.h>
 #include <stdlib.h>
