@@ -165,18 +165,17 @@ struct strips {
 
 static void add_run(struct strips *all, const struct report_runs *runs, const struct report_run *run)
 {
-    struct uses uses = {0};
-    if (!*run->problem)
-        uses = read_uses(run);
+    struct uses uses = read_uses(run);
     for (const struct use *use = uses.item; use < uses.item + uses.n; use++) {
         size_t at = all->n;
-        if (at == CHART_STRIPS || !isfinite(mean_of(use))) {
+        double mean = mean_of(use);
+        if (at == CHART_STRIPS || !isfinite(mean)) {
             all->left_out |= at == CHART_STRIPS;
             free(use->point);
             continue;
         }
         all->use[at] = *use;
-        all->mean[at] = mean_of(use);
+        all->mean[at] = mean;
         snprintf(all->label[at], sizeof all->label[at], "%.79s, %.15s: %.95s", run->label, run->mode, use->name);
         snprintf(all->end[at], sizeof all->end[at], "%.0f %%", all->mean[at]);
         all->strip[at] =
