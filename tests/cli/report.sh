@@ -49,7 +49,7 @@ again() {
     [ "$status" = 0 ] && [ ! -s said ] && [ -n "$time" ] &&
         [ "$(sed -n 1p printed | sed 's/, ddpbench .*//')" = "$4: $2 of $time" ] &&
         [ "$(sed -n 2p printed)" = "  $3" ] &&
-        tail -n +4 printed | head -n "$lines" | cmp - "$4/summary.txt" >>said && [ "$lines" -gt 8 ] &&
+        sed -n "4,$((3 + lines))p" printed | cmp - "$4/summary.txt" >>said && [ "$lines" -gt 8 ] &&
         [ "$(tail -n +$((5 + lines)) printed | head -n 1 | cut -d' ' -f1-3)" = "Bottleneck analysis of" ] && good=0 || good=1
     result "$good" "what mode $2 printed is printed again, word for word"
 }
