@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "ddp/comm_create.h"
+#include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
@@ -69,6 +70,8 @@ static int set_up(struct allreduce *a, const struct command *command)
     size_t samples = most_iterations * sizeof(double) * (2 * o->messages.n + (size_t)job->size);
     double cores = host_cores_per_rank(job);
     struct results_target place = {"output", o->results.output, o->results.label, ""};
+    watchdog_limit(job->watchdog, o->comm.timeout_s);
+    watchdog_doing(job->watchdog, "the set-up");
     a->origin_ns = clock_now_ns();
     a->threads = host_threads(o->device.threads, cores);
     host_facts(&a->host);

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/version.h"
+#include "ddp/watchdog.h"
 #include "kernels/error.h"
 
 #include <errno.h>
@@ -65,7 +66,7 @@ static void name_directory(struct results *results, const struct job *job, const
 int results_open(struct results *results, const struct job *job, const struct results_target *place)
 {
     char path[FILES_PATH];
-    *results = (struct results){.rank = job->rank, .telemetry.file = -1};
+    *results = (struct results){.rank = job->rank, .watchdog = job->watchdog, .telemetry.file = -1};
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is reported as a full disk is */
     if (strlen(place->given) >= sizeof results->top - 64)
         return error_report("--%s: the path is longer than %zu characters", place->option, sizeof results->top - 65);
@@ -85,14 +86,19 @@ int results_open(struct results *results, const struct job *job, const struct re
 int results_close(struct results *results)
 {
     int was_open = results->telemetry.file >= 0;
-    if (lines_close(&results->telemetry))
-        return -1;
-    return was_open && results->rank == 0 ? results_write_metrics_csv(results->directory) : 0;
+    watchdog_wait(results->watchdog, "closing this rank's metrics", 0, 0);
+    int status = lines_close(&results->telemetry);
+    if (!status && was_open && results->rank == 0)
+        status = results_write_metrics_csv(results->directory);
+    watchdog_arrived(results->watchdog);
+    return status;
 }
 
 int results_append(struct results *results, char *text, size_t length)
 {
+    watchdog_wait(results->watchdog, "writing this rank's metrics", 0, 0);
     lines_append(&results->telemetry, text, length);
+    watchdog_arrived(results->watchdog);
     free(text);
     return lines_report(&results->telemetry);
 }
@@ -151,7 +157,9 @@ int provenance_write(const struct results *results, cJSON *json)
     cJSON_Delete(json);
     if (!text)
         FATAL("no memory to print run.json");
+    watchdog_wait(results->watchdog, "writing run.json", 0, 0);
     int status = results->rank ? 0 : files_replace(results->directory, "run.json", text);
+    watchdog_arrived(results->watchdog);
     free(text);
     return status;
 }

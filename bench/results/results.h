@@ -33,7 +33,8 @@ struct results {
     char directory[576]; /* where the files are: the same, or in profile mode top/<implementation> */
     char label[104];     /* --label */
     int rank;
-    struct lines telemetry; /* rank_<r>_metrics.jsonl; its file is -1 before it is open */
+    struct watchdog *watchdog; /* the job's, for writes that do not return */
+    struct lines telemetry;    /* rank_<r>_metrics.jsonl; its file is -1 before it is open */
 };
 
 /* Where results go: the directory that an option named, or "" for results/<time>[-<label>]; and below that. */
