@@ -35,10 +35,11 @@ static int check_memory(const char *where, double needed, size_t available)
 static int check_output_file(const char *path)
 {
     struct new_file file;
-    if (*path && new_file_open(&file, path, 0))
+    if (!*path)
+        return 0;
+    if (files_check_path("output-file", path) || new_file_open(&file, path, 0))
         return -1;
-    if (*path)
-        new_file_abandon(&file);
+    new_file_abandon(&file);
     return 0;
 }
 
@@ -86,7 +87,7 @@ static int set_up(struct allreduce *a, const struct command *command)
         job_agree(job, check_memory(a->opened.gpu.name, on_gpu, open_device_available(&a->opened))) ||
         job_agree(job, job->rank ? 0 : check_output_file(o->output_file)) ||
         job_agree(job, monitor_create(&a->monitor, job, o->monitor.cpu, o->monitor.gpu)) ||
-        job_agree(job, live_open(&a->live, job, o->live)) || job_agree(job, results_open(&a->results, job, &place)))
+        job_agree(job, live_open(&a->live, job, o->live)) || results_open(&a->results, job, &place))
         return -1;
 
     a->timing = timing_create(&o->choice, o->messages.bytes, o->messages.n, job->size, o->overlap, &a->timings);
@@ -245,7 +246,7 @@ static int run(struct allreduce *a)
         status = -1;
     /* also when a row could not be written: what was measured is kept if it still can be */
     status = job_agree_after(a->job, status, a->job->rank ? 0 : finish(a, !status));
-    if (job_agree(a->job, results_close(&a->results)) || status)
+    if (job_agree_after(a->job, status, results_close(&a->results)))
         return -1;
     if (a->job->rank == 0)
         fprintf(stderr, "Results: %s\n", a->results.directory);

@@ -3,17 +3,24 @@
 #define BENCH_BASE_FILES_H
 
 #include <stddef.h>
-#include <zlib.h>
 
 enum { FILES_PATH = 800 };
 
 /* Makes a directory and those above it. Returns 0; or -1, reported with the option that named it. */
 int files_make_directories(const char *option, const char *path);
 
+/* Creates an empty regular file to write to, in place of whatever has that name: a pipe, a device or what a symbolic
+ * link points at is not written to. Returns its descriptor; or -1 with errno. */
+int files_create(const char *path);
+
+/* Writes n bytes, in as many calls as it takes. Returns 0; or -1 with errno, and then some may be written. */
+int files_write(int file, const void *bytes, size_t n);
+
 /* A file that is being written, under a temporary name until it is complete. */
 struct new_file {
     char path[FILES_PATH], temporary[FILES_PATH + 8];
-    gzFile file; /* zlib's, for plain text too; NULL when it is closed */
+    struct new_file_buffer *buffer; /* what is not written yet; NULL when it is closed */
+    int file;
 };
 
 /* Begins a file, compressed by gzip or not. Returns 0; or -1, reported. */
@@ -32,8 +39,11 @@ void new_file_abandon(struct new_file *file);
 /* Puts text into directory/name, complete or not at all. Returns 0; or -1, reported. */
 int files_replace(const char *directory, const char *name, const char *text);
 
-/* The same for a path that an option named. What is there and is no regular file stays: a device such as /dev/null must
- * not be replaced by a file. Returns 0; or -1, reported, with the option where the path is refused. */
+/* Whether a path that an option named may be written: what is there and is no regular file stays, since a device such
+ * as /dev/null must not be replaced by a file. Returns 0; or -1, reported with the option. */
+int files_check_path(const char *option, const char *path);
+
+/* files_replace for a path that an option named and that files_check_path allows. Returns 0; or -1, reported. */
 int files_replace_path(const char *option, const char *path, const char *text);
 
 /* Whether all that was printed to the standard output got there. 0; or -1, reported. */

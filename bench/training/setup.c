@@ -95,8 +95,7 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
     if (job_agree(run->job, plan_model(run, comm_stages(run->device, &how), &least)) ||
         job_agree(run->job, data_create(&run->trainer.data, &data)) ||
         job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
-        job_agree(run->job, live_open(&run->live, run->job, options->live)) ||
-        job_agree(run->job, results_open(results, run->job, target)))
+        job_agree(run->job, live_open(&run->live, run->job, options->live)) || results_open(results, run->job, target))
         return -1;
     run->directory = results->directory;
     run->losses.difference = NAN; /* until there are two to compare */
