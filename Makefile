@@ -72,6 +72,7 @@ CFLAGS = -g $(OPTIMISE)
 $(OUT)/obj/tests/%: private OPTIMISE = -O1 $(MARCH) # nothing waits for the tests' own code
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -I. -Ibench \
 	-DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none) $(MPI_CFLAGS) $(CUDA_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+CHECK_LIBS = $(shell pkg-config --libs check 2>/dev/null)
 LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
 # Programs that measure ddpbench itself are bench/selfbench/NAME.c, built as bench_NAME; what they share is in BENCH_HELP.
@@ -243,10 +244,16 @@ $(OUT)/bench_%: $(OUT)/obj/bench/selfbench/%.o $(BENCH_HELP) $(LIBRARY)
 	$(call say,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
-$(OUT)/tests/%: $(OUT)/obj/tests/%.o $(TEST_HELP) $(LIBRARY)
+# Of the objects, and of the shared libraries, a test takes only what it calls: a test that forks for each of its cases copies
+# all that is loaded, and BLAS, MPI and those of CUDA are large.
+$(OUT)/tests/%: $(OUT)/obj/tests/%.o $(OUT)/obj/tested.a
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(shell pkg-config --libs check 2>/dev/null) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Wl,--as-needed -o $@ $^ $(CHECK_LIBS) $(LIBS)
+
+$(OUT)/obj/tested.a: $(TEST_HELP) $(LIBRARY)
+	$(call say,AR $@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(OUT)/tests/support/preload/%.so: tests/support/preload/%.c
 	@mkdir -p $(@D)

@@ -66,7 +66,8 @@ static const struct command_row *find_command(const char *name)
 static int asks_for_words(int argc, char *const argv[])
 {
     for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") || !strcmp(argv[i], "--version"))
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") || !strcmp(argv[i], "--version") ||
+            !strncmp(argv[i], "--dry-run", 9) || !strncmp(argv[i], "--dry_run", 9))
             return 1;
     return 0;
 }
@@ -149,8 +150,12 @@ static int run_training(const struct job *job, int argc, char *const argv[])
             printf("ddpbench %s\n", version_text());
         return OK;
     }
-    if (job_agree(job, check(&line, job->size, open_device_wants_gpus(job, &line.run.device))))
+    int dry_run_ranks = (int)line.run.results.dry_run_ranks;
+    if (job_agree(job, check(&line, dry_run_ranks ? dry_run_ranks : job->size,
+                             open_device_wants_gpus(job, &line.run.device))))
         return USAGE;
+    if (dry_run_ranks)
+        return OK;
     struct command command = {argc, argv, &line.table};
     int failed = line.profile.profile ? run_profile(job, &line.run, &line.profile, &command)
                                       : run_benchmark(job, &line.run, &command);

@@ -67,3 +67,14 @@ void *allocate(size_t n, size_t size)
         FATAL("no memory for %zu elements of %zu bytes", n, size);
     return memory;
 }
+
+void *allocate_more(void *list, size_t n, size_t size)
+{
+    if (n & (n - 1)) /* below the next power of two */
+        return list;
+    size_t room = n ? 2 * n : 1;
+    list = reallocarray(list, room, size);
+    if (!list)
+        FATAL("no memory for %zu elements of %zu bytes", room, size);
+    return list;
+}

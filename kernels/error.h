@@ -26,4 +26,8 @@ void fatal_set_job(int rank, void (*end_job)(int status));
 /* Zeroed host memory of n elements of the given size; fatal when there is none left. Release with free. */
 void *allocate(size_t n, size_t size);
 
+/* A list of n elements of the given size that has grown by this function alone, with room for one more, which is not
+ * zeroed; NULL is an empty one. Its room is the next power of two. Fatal when there is no memory. Release with free. */
+void *allocate_more(void *list, size_t n, size_t size);
+
 #endif

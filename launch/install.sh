@@ -15,7 +15,7 @@ END
 say() { echo "install.sh: $*" >&2; }
 
 scripts=(corpus ncu netlab nsys paper run slurm sweep) # each a command
-read_by_them=(mpi.sh paper.awk paper.tsv profiler.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh sweep.gp)
+read_by_them=(mpi.sh paper.awk paper.tsv profiler.sh say.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh sweep.gp)
 
 # put MODE FILE PLACE: installs a file, and lists it.
 put() {

@@ -25,17 +25,8 @@ subnet=10.77.0
 port=7077
 state=/run/${prefix}netlab
 
-say() { echo "netlab.sh: $*" >&2; }
-
-die() {
-    say "$@"
-    exit 1
-}
-
-refuse() {
-    say "$@"
-    exit 2
-}
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/say.sh"
 
 # shellcheck source=launch/mpi.sh
 . "$(dirname "$(realpath "$0")")/mpi.sh"

@@ -45,7 +45,7 @@ describe() {
         --steps-per-block "$steps" -- "${extra[*]}"
 }
 
-script=paper.sh series="series of experiments" settings=runs.txt
+series="series of experiments" settings=runs.txt
 # shellcheck source=launch/series.sh
 . "$here/series.sh"
 
@@ -60,7 +60,8 @@ check_extra() {
         --bucket-size-mb | --batch-size-per-rank | --rounds | --steps-per-block | --output)
             refuse "$option is the experiments': give it before --"
             ;;
-        --implementations | --batch-size | --grad-accumulation | --profile* | --resolve | --label | --help | --version)
+        --implementations | --batch-size | --grad-accumulation | --profile* | --resolve | --label | --dry-run | --help | \
+            --version)
             refuse "$option: the experiments choose it themselves"
             ;;
         esac
@@ -121,9 +122,10 @@ list_runs() {
     names=(latency buckets "${ranks_runs[@]/#/ranks=}" "${every_runs[@]/#/every=}")
 }
 
-# plan NAME: sets command, and weight, about how many micro-batches it computes.
+# plan NAME: sets command, of arguments for so many ranks (at), and weight, about how many micro-batches it computes.
 plan() {
-    local at=$most n=1 options
+    local n=1 options
+    at=$most
     case $1 in
     latency)
         # the controls are four: as captured, untraced, after backward, none
@@ -141,8 +143,19 @@ plan() {
         options=(--implementations "none,ddp_bucketed" --grad-accumulation "$n" --output)
         ;;
     esac
-    command=("${launcher[@]//\{ranks\}/$at}" "$program" --batch-size-per-rank $((n * batch)) --rounds "$rounds"
-        --steps-per-block "$steps" "${extra[@]}" "${options[@]}" '{output}')
+    arguments=(--batch-size-per-rank $((n * batch)) --rounds "$rounds" --steps-per-block "$steps" "${extra[@]}"
+        "${options[@]}" '{output}')
+    command=("${launcher[@]//\{ranks\}/$at}" "$program" "${arguments[@]}")
+}
+
+# What the program refuses is said before anything is run: once.
+check_runs() {
+    local name why
+    for name in "${names[@]}"; do
+        plan "$name"
+        why=$(refusal_of "$at" cpu '' "${arguments[@]}")
+        [ -z "$why" ] || [ -z "$(refusal_of "$at" cuda '' "${arguments[@]}")" ] || refuse "run $name: $why"
+    done
 }
 
 # Prints the commands, such as a shell takes them.
@@ -229,6 +242,7 @@ for ((i = 0; i < ${#given[@]}; i += 2)); do
 done
 check_options
 list_runs
+check_runs
 if [ -n "$dry_run" ]; then
     print_commands
     exit

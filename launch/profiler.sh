@@ -4,17 +4,8 @@
 # Used by the scripts:
 # shellcheck disable=SC2034
 
-say() { echo "$(basename "$0"): $*" >&2; }
-
-die() {
-    say "$@"
-    exit 1
-}
-
-refuse() {
-    say "$@"
-    exit 2
-}
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/say.sh"
 
 # shellcheck source=launch/mpi.sh
 . "$(dirname "$(realpath "$0")")/mpi.sh"

@@ -27,17 +27,8 @@ The exit status is the program's; 1 if it cannot be started, or if mpiexec says 
 END
 }
 
-say() { echo "run.sh: $*" >&2; }
-
-die() {
-    say "$@"
-    exit 1
-}
-
-refuse() {
-    say "$@"
-    exit 2
-}
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/say.sh"
 
 plural() { [ "$1" = 1 ] || echo s; }
 

@@ -1,6 +1,7 @@
-# series.sh - what launch/sweep.sh and launch/paper.sh share: runs of the benchmark one after the other, each in a directory that has
-# its name only once the run is complete, so that the same command goes on where an earlier one ended. They set `script` (their own
-# name), `series` (what they make) and `settings` (the file that says which), define describe(), and then read this file.
+# series.sh - what launch/sweep.sh and launch/paper.sh share: runs of the benchmark one after the other, each in a directory
+# that has its name only once the run is complete, so that the same command goes on where an earlier one ended. They set
+# `here` (the directory of the scripts), `series` (what they make) and `settings` (the file that says which), define
+# describe(), and then read this file.
 # shellcheck shell=bash
 # Used and set by the scripts:
 # shellcheck disable=SC2034,SC2154
@@ -8,17 +9,9 @@
 terminal='' clear_line=''
 [ ! -t 2 ] || terminal=1
 
-say() { echo "$clear_line$script: $*" >&2; }
-
-die() {
-    say "$@"
-    exit 1
-}
-
-refuse() {
-    say "$@"
-    exit 2
-}
+# shellcheck source=launch/say.sh
+. "$here/say.sh"
+say() { echo "$clear_line$script: $*" >&2; } # also where progress stands on the line
 
 # check_list OPTION LIST PATTERN WORDS: a list with commas whose parts match, none of them twice.
 check_list() {

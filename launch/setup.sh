@@ -13,7 +13,7 @@ Installs the missing ones of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zli
   --lint       also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
   --consumers  also Python's venv, for make test-consumers
   --viewers    also Chromium, for the viewers that make test-consumers opens traces with
-  --plot       also gnuplot, for the pictures of launch/sweep.sh
+  --plot       also gnuplot, for the pictures of launch/sweep.sh, and rsvg-convert, for those of launch/slurm.sh as PNG
   --slurm      also Slurm and munge, for the tests of launch/slurm.sh, which start daemons of their own; where systemd
                runs, Debian's packages start theirs, too, which nothing here needs
 END
@@ -116,7 +116,10 @@ find_missing() {
         want python3-venv "make test-consumers" python3 -c 'import ensurepip, venv'
     fi
     [ -z "$viewers" ] || want chromium "opens the viewers" chromium --version
-    [ -z "$plot" ] || want gnuplot-nox "pictures of sweeps" command -v gnuplot
+    if [ -n "$plot" ]; then
+        want gnuplot-nox "pictures of sweeps" command -v gnuplot
+        want librsvg2-bin "pictures as PNG" command -v rsvg-convert
+    fi
     if [ -n "$slurm" ]; then
         want slurm-wlm "a Slurm for tests" command -v slurmctld
         want slurm-wlm-basic-plugins "its plugins" has_plugins

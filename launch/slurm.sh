@@ -34,6 +34,7 @@ Options of configure:
   --tasks-per-node N    ranks of a node (default: one for each GPU, or 1)
   --cpus-per-task N     (default: a rank's share of the node)
   --constraint FEATURES  (default: none)
+  --qos NAME            (default: Slurm's)
   --mpi pmi2|pmix       how srun starts ranks (default: what the program's MPI is started by, if srun --mpi=list has it)
   --modules "A B"       what module load gets in a job (default: none)
   --exclusive yes|no    whether jobs have their nodes for themselves (default yes: others spoil the times)
@@ -45,7 +46,7 @@ Options of submit:
   --nsys                also records the profile's steps with Nsight Systems, in nsys/
   --no-analyze          no last job
 
-Options of all commands:
+Options of all commands (--NAME=VALUE is taken for --NAME VALUE):
   --output DIR          where everything goes (default $output)
   --program FILE        the benchmark (default build/ddpbench)
   --help
@@ -60,17 +61,8 @@ options make no sense, 3 (status) jobs wait or run, 4 (status and wait) jobs fai
 END
 }
 
-say() { echo "slurm.sh: $*" >&2; }
-
-die() {
-    say "$@"
-    exit 1
-}
-
-refuse() {
-    say "$@"
-    exit 2
-}
+# shellcheck source=launch/say.sh
+. "$here/say.sh"
 
 # slurm_says WORDS: ends with what a command of Slurm said.
 slurm_says() { die "Slurm says: $(grep . <<<"${1:-nothing within 60 s}" | tail -n 1)"; }
@@ -104,6 +96,7 @@ job_options() {
     [ -z "${conf[cpus_per_task]}" ] || options+=("--cpus-per-task=${conf[cpus_per_task]}")
     [ "$2" = 0 ] || options+=("--gpus-per-node=$2")
     [ -z "${conf[constraint]}" ] || options+=("--constraint=${conf[constraint]}")
+    [ -z "${conf[qos]}" ] || options+=("--qos=${conf[qos]}")
     [ "${conf[exclusive]}" = no ] || options+=(--exclusive)
 }
 
@@ -114,7 +107,8 @@ list() {
     echo "$name=($([ $# = 0 ] || printf '%q ' "$@" | sed 's/ $//'))"
 }
 
-# share_options OPTION...: sets benchmark, profile, allreduce and wire (what only one strategy takes): which part gets which.
+# share_options OPTION...: sets benchmark, profile, allreduce, and wire and buckets (what a profile of only one strategy takes):
+# which part gets which.
 share_options() {
     local rows option word section value
     declare -A sections=() values=()
@@ -122,16 +116,20 @@ share_options() {
         die "$program --help: $rows"
     while IFS=$'\t' read -r section option value; do
         sections[$option]+="$section|" values[$option]=$value
-    done < <(awk -F '\t' '/^[A-Z].*:$/ || /^allreduce, / { section = $0 } /^\t/ { print section "\t" $2 "\t" ($4 != "") }' <<<"$rows")
-    benchmark=() profile=() allreduce=() wire=()
+    done < <(awk -F '\t' '
+        /^[A-Z].*:$/ || /^allreduce, / { section = $0 }
+        /^\t/ { print section "\t" $2 "\t" ($4 != "") }' <<<"$rows")
+    benchmark=() profile=() allreduce=() wire=() buckets=()
     while [ $# -gt 0 ]; do
         option=${1%%=*}
         word=${option#--}
         word=${word//_/-}
         section=${sections[${word:-none}]:-}
-        [[ $1 == --* && -n $section ]] || refuse "option '$1' after --: neither ddpbench nor ddpbench allreduce has it, in full"
+        [[ $1 == --* && -n $section ]] ||
+            refuse "option '$1' after --: neither ddpbench nor ddpbench allreduce has it, in full"
         case $word in
-        output | profile | profile-implementation | profile-output-dir | output-file | monitor-cpu | monitor-gpu | cuda-profiler-range | help | version)
+        output | output-file | profile | profile-implementation | profile-output-dir | monitor-cpu | monitor-gpu | \
+            cuda-profiler-range | dry-run | help | version)
             refuse "--$word is what launch/slurm.sh sets itself"
             ;;
         device) [ -z "$cpu" ] || refuse "--device: with --cpu it is cpu" ;;
@@ -151,6 +149,7 @@ share_options() {
             case $word in
             implementations | resolve | max-minutes | attainable) ;; # not of a profile
             grad-dtype) wire+=("${value[@]}") ;;
+            bucket-size-mb) buckets+=("${value[@]}") ;;
             *) profile+=("${value[@]}") ;;
             esac
             case $section in
@@ -162,24 +161,48 @@ share_options() {
     [ -z "$cpu" ] || { benchmark+=(--device cpu) profile+=(--device cpu) allreduce+=(--device cpu); }
 }
 
+# check_share NODES COMMAND OPTION...: refuses what the program would refuse in a job.
+check_share() {
+    local device=cpu why
+    [ -n "$cpu" ] || [ "${conf[gpus_per_node]}" = 0 ] || device=cuda
+    why=$(refusal_of $(($1 * conf[tasks_per_node])) $device "${@:2}")
+    [ -z "$why" ] || refuse "options after --, for $1 node$([ "$1" = 1 ] || echo s) x ${conf[tasks_per_node]}: $why"
+}
+
+# What a profile and allreduce refuse that the benchmark does not, they refuse of the fewest ranks.
+check_shares() {
+    local n fewest
+    fewest=$(printf '%s\n' "${of_nodes[@]}" | sort -n | head -n 1)
+    for n in "${of_nodes[@]}"; do
+        check_share "$n" '' "${benchmark[@]}"
+    done
+    check_share "$fewest" '' --profile "${profile[@]}"
+    check_share "$fewest" allreduce "${allreduce[@]}"
+}
+
 # write_script NODES: the job of that many nodes, on stdout.
 write_script() {
-    local options=("--job-name=ddpb-$scenario" "--output=$submission/${scenario}_%j.out" --open-mode=append) monitors=(--monitor-cpu) gpus=0
+    local options=("--job-name=ddpb-$scenario" "--output=$submission/${scenario}_%j.out" --open-mode=append)
+    local monitors=(--monitor-cpu) gpus=0 notice=''
     [ -n "$cpu" ] || gpus=${conf[gpus_per_node]}
     job_options "$1" "$gpus"
     [ -n "$requeue" ] && options+=(--requeue) || options+=(--no-requeue)
-    [ "$(minutes "${conf[time]}")" -lt 3 ] || options+=(--signal=TERM@60) # Slurm may send it a minute early
+    if [ "$(minutes "${conf[time]}")" -ge 3 ]; then
+        notice=60 # Slurm may send it a minute early
+        options+=("--signal=TERM@$notice")
+    fi
     [ "$gpus" = 0 ] || monitors+=(--monitor-gpu)
     echo '#!/bin/bash'
     printf '#SBATCH "%s"\n' "${options[@]}" # the quotes are for sbatch
-    printf '%s=%q\n' scenario "$scenario" submission "$submission" results "$output/$scenario" program "$program" scripts "$here" \
-        mpi "${conf[mpi]}" nsys "$nsys"
+    printf '%s=%q\n' scenario "$scenario" submission "$submission" results "$output/$scenario" program "$program" \
+        scripts "$here" mpi "${conf[mpi]}" nsys "$nsys" notice "$notice"
     # shellcheck disable=SC2086 # of names without blanks, parted by them
     list modules ${conf[modules]}
     list monitors "${monitors[@]}"
     list benchmark_options "${benchmark[@]}"
     list profile_options "${profile[@]}"
     list wire_options "${wire[@]}"
+    list bucket_options "${buckets[@]}"
     list allreduce_options "${allreduce[@]}"
     echo
     cat "$here/slurm.sbatch"
@@ -191,17 +214,21 @@ write_analysis() {
     [ -z "${conf[partition]}" ] || options+=("--partition=${conf[partition]}")
     [ -z "${conf[account]}" ] || options+=("--account=${conf[account]}")
     [ -z "${conf[constraint]}" ] || options+=("--constraint=${conf[constraint]}")
+    [ -z "${conf[qos]}" ] || options+=("--qos=${conf[qos]}")
     echo '#!/bin/bash'
     printf '#SBATCH "%s"\n' "${options[@]}"
     printf '%q ' "$here/slurm.sh" analyze --output "$output" --program "$program" "$submission"
     echo
 }
 
-# send NAME [OPTION...]: submits NAME.sbatch and lists its job at once; sets job.
+# send NAME [OPTION...]: submits NAME.sbatch and lists its job at once; sets job. To sbatch SBATCH_* of the environment count
+# for more than what the script says, and options for more than both; so it gets the script's as options, too.
 send() {
-    local name=$1
+    local name=$1 options
     shift
-    if job=$(timeout 120 sbatch --parsable "$@" "$submission/$name.sbatch" 2>"$submission/refused.txt" </dev/null) && [[ $job =~ ^[0-9]+ ]]; then
+    mapfile -t options < <(sed -n 's/^#SBATCH "\(.*\)"$/\1/p' "$submission/$name.sbatch")
+    if job=$(timeout 120 sbatch --parsable "${options[@]}" "$@" "$submission/$name.sbatch" \
+        2>"$submission/refused.txt" </dev/null) && [[ $job =~ ^[0-9]+ ]]; then
         job=${job%%;*}
         echo "$job $name" >>"$submission/job_ids.txt"
         echo "$job $name"
@@ -217,7 +244,8 @@ send() {
 check_nodes() {
     local n listed=,
     [ -n "$nodes" ] || refuse "how many nodes? Give --nodes, such as --nodes 1,2,4"
-    [[ $nodes =~ ^[1-9][0-9]{0,3}(,[1-9][0-9]{0,3})*$ ]] || refuse "--nodes '$nodes': expected numbers from 1 to 9999, parted by commas"
+    [[ $nodes =~ ^[1-9][0-9]{0,3}(,[1-9][0-9]{0,3})*$ ]] ||
+        refuse "--nodes '$nodes': expected numbers from 1 to 9999, parted by commas"
     IFS=, read -r -a of_nodes <<<"$nodes"
     partition_facts "${conf[partition]}"
     for n in "${of_nodes[@]}"; do
@@ -228,19 +256,31 @@ check_nodes() {
     done
 }
 
+# What is written into scripts for sbatch.
+check_names() {
+    [[ $output$program != *[[:cntrl:]%\"\'\\]* ]] ||
+        refuse "'$output', '$program': sbatch cannot take such names; choose others, without % \" ' \\"
+}
+
 submit() {
-    local n scenario submission job numbers='' failed=0 benchmark profile allreduce wire of_nodes of_partition
-    [ -z "${SLURM_JOB_ID:-}" ] || refuse "this is inside job $SLURM_JOB_ID, whose settings the new jobs would get; submit from outside"
+    local n scenario submission job words numbers='' failed=0 of_nodes of_partition
+    local benchmark profile allreduce wire buckets
+    [ -z "${SLURM_JOB_ID:-}" ] ||
+        refuse "this is inside job $SLURM_JOB_ID, whose settings the new jobs would get; submit from outside"
     need_slurm
     [ -x "$program" ] || die "there is no $program; run make first, or give --program"
-    [[ $output$program != *[[:cntrl:]%\"\'\\]* ]] || refuse "'$output', '$program': sbatch cannot take such names; choose others, without % \" ' \\"
+    check_names
     read_configuration "$output/slurm.conf"
     check_nodes
     share_options "$@"
+    check_shares
     submission=$output/run_$(date -u +%Y%m%d-%H%M%S)
-    mkdir "$submission" || die "cannot make the directory $submission" # there: another began in this second
+    until words=$(mkdir "$submission" 2>&1); do
+        [ -d "$submission" ] || die "cannot make the directory $submission: ${words##*: }"
+        sleep 0.1 # another began in this second
+        submission=$output/run_$(date -u +%Y%m%d-%H%M%S)
+    done
     cp "$output/slurm.conf" "$submission/slurm.conf"
-    : >"$submission/job_ids.txt"
     for n in "${of_nodes[@]}"; do
         scenario=${cpu:+cpu_}${n}node
         mkdir -p "$output/$scenario" || die "cannot make the directory $output/$scenario"
@@ -271,9 +311,11 @@ configure) known+=("${keys[@]/#/--}") && known=("${known[@]//_/-}") ;;
 submit) known+=(--nodes) flags=(--cpu --requeue --nsys --no-analyze) ;;
 esac
 while [ $# -gt 0 ]; do
+    joined=''
     case $1 in
     --help) usage; exit 0 ;;
     --) shift; break ;;
+    --*=*) joined=1 && set -- "${1%%=*}" "${1#*=}" "${@:2}" ;; # as Slurm's own commands take it, too
     --*) ;;
     *)
         [[ $command != @(configure|submit) ]] || refuse "'$1': $command takes options only; those of ddpbench come after --"
@@ -284,6 +326,7 @@ while [ $# -gt 0 ]; do
         ;;
     esac
     if [[ " ${flags[*]} " == *" $1 "* && $1 != *" "* ]]; then
+        [ -z "$joined" ] || refuse "$1 takes no value"
         case $1 in
         --cpu) cpu=1 ;;
         --requeue) requeue=1 ;;
@@ -293,7 +336,8 @@ while [ $# -gt 0 ]; do
         shift
         continue
     fi
-    [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] || refuse "unknown option '$1' of $command; known are ${known[*]} ${flags[*]} --help"
+    [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
+        refuse "unknown option '$1' of $command; known are ${known[*]} ${flags[*]} --help"
     [ $# -gt 1 ] || refuse "$1 needs a value"
     case $1 in
     --output) output=$2 ;;

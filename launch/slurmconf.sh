@@ -1,16 +1,16 @@
 # slurmconf.sh - the configuration of slurm.sh: what its keys are, what each may be, the file that holds them, and the
-# questions that make it. Read by slurm.sh, which defines say(), die(), refuse(),
-# slurm_says(), need_slurm() and job_options(), and sets program.
+# questions that make it. Read by slurm.sh, which defines slurm_says(), need_slurm(), check_names() and
+# job_options(), and sets program.
 # shellcheck shell=bash disable=SC2154 # what slurm.sh sets
 
 # In the order in which they are asked for and written. Their options have - for _.
-keys=(partition account time gpus_per_node tasks_per_node cpus_per_task constraint mpi modules exclusive)
+keys=(partition account time gpus_per_node tasks_per_node cpus_per_task constraint qos mpi modules exclusive)
 declare -A conf=() # KEY: value; '' is Slurm's own default
 
 # allowed KEY: a pattern for its values, and the words for that; both on lines of their own.
 allowed() {
     case $1 in
-    account) echo "[A-Za-z0-9_.@+-]{0,99}" && echo "a name of letters, digits and _ . @ + -, or nothing" ;;
+    account | qos) echo "[A-Za-z0-9_.@+-]{0,99}" && echo "a name of letters, digits and _ . @ + -, or nothing" ;;
     partition) echo "[A-Za-z0-9_.+-]{0,99}" && echo "a name of letters, digits and _ . + -, or nothing: Slurm's default" ;;
     time)
         echo "[1-9][0-9]{0,5}|[0-9]{1,4}:[0-5][0-9]:[0-5][0-9]|[0-9]{1,3}-[0-9]{1,2}(:[0-5][0-9]){0,2}"
@@ -41,7 +41,7 @@ read_configuration() {
     local line key value why n=0
     [ -r "$1" ] || refuse "there is no configuration $1; make one: launch/slurm.sh configure"
     conf=([partition]='' [account]='' [time]=60 [gpus_per_node]=0 [tasks_per_node]=1 [cpus_per_task]='' [constraint]=''
-        [mpi]=pmi2 [modules]='' [exclusive]=yes)
+        [qos]='' [mpi]=pmi2 [modules]='' [exclusive]=yes)
     declare -A seen=()
     while IFS= read -r line || [ -n "$line" ]; do
         n=$((n + 1))
@@ -57,7 +57,8 @@ read_configuration() {
     done <"$1"
 }
 
-# partition_facts PARTITION: sets of_partition: its name, nodes, and of the smallest node CPUs and GPUs. '' is the default one.
+# partition_facts PARTITION: sets of_partition: its name, how many nodes it has, and the CPUs and GPUs of the smallest node.
+# '' is the default one.
 partition_facts() {
     local words only=()
     [ -z "$1" ] || only=(-p "$1")
@@ -77,17 +78,31 @@ partition_facts() {
             if (fewest == "" || gpus + 0 < fewest) fewest = gpus + 0
         }
         END { if (nodes) print name, nodes, cpus, fewest }' <<<"$words")
-    [ -n "$words" ] || refuse "partition '$1': Slurm has none of that name; it has: $(timeout 60 sinfo -h -o %R | sort -u | paste -sd ' ')"
+    [ -n "$words" ] ||
+        refuse "partition '$1': Slurm has none of that name; it has: $(timeout 60 sinfo -h -o %R | sort -u | paste -sd ' ')"
     read -r -a of_partition <<<"$words"
 }
 
-# What the program's MPI is started by, as far as this Slurm has it.
+# What the program's MPI is started by: pmi2 or pmix; nothing if that cannot be seen.
+program_mpi() {
+    local libraries
+    libraries=$(ldd "$program" 2>/dev/null) || return 0
+    if grep -qE 'libopen-(rte|pal)|libpmix' <<<"$libraries"; then
+        echo pmix
+    elif grep -q libmpi <<<"$libraries"; then
+        echo pmi2
+    fi
+}
+
+# The same, as far as this Slurm has it.
 usual_mpi() {
-    local known wanted=pmi2 other=pmix
+    local known wanted other=pmix
     known=$(timeout 60 srun --mpi=list 2>&1)
-    ! ldd "$program" 2>/dev/null | grep -qE 'libopen-(rte|pal)|libpmix' || { wanted=pmix other=pmi2; }
+    wanted=$(program_mpi)
+    wanted=${wanted:-pmi2}
+    [ "$wanted" = pmi2 ] || other=pmi2
     grep -qw "$wanted" <<<"$known" || ! grep -qw "$other" <<<"$known" || wanted=$other
-    echo $wanted
+    echo "$wanted"
 }
 
 # usual KEY: what is taken where nothing is given; some follow from those before.
@@ -120,10 +135,19 @@ ask() {
     conf[$1]=$answer
 }
 
+write_configuration() {
+    local key
+    echo "# Of launch/slurm.sh; configure makes it anew. Nothing after = is Slurm's own default."
+    for key in "${keys[@]}"; do
+        echo "$key=${conf[$key]}"
+    done
+}
+
 # configure FILE: conf holds what was given as options.
 configure() {
     local key default words options
     need_slurm
+    check_names
     partition_facts "${conf[partition]:-}"
     for key in "${keys[@]}"; do
         [ -z "${conf[$key]+given}" ] || continue
@@ -137,21 +161,19 @@ configure() {
     done
     [ "${conf[gpus_per_node]}" -le "${of_partition[3]}" ] ||
         refuse "--gpus-per-node ${conf[gpus_per_node]}: a node of partition ${of_partition[0]} has ${of_partition[3]}"
-    words=$(timeout 60 srun --mpi=list 2>&1)
+    words=$(timeout 60 srun --mpi=list 2>&1) || slurm_says "$words"
     grep -qw "${conf[mpi]}" <<<"$words" ||
         refuse "--mpi ${conf[mpi]}: srun --mpi=list does not name it"
-    mkdir -p "$(dirname "$1")" || die "cannot make the directory $(dirname "$1")"
-    if ! {
-        echo "# Of launch/slurm.sh; configure makes it anew. Nothing after = is Slurm's own default."
-        for key in "${keys[@]}"; do
-            echo "$key=${conf[$key]}"
-        done
-    } >"$1.part" || ! mv "$1.part" "$1"; then
-        die "cannot write $1"
-    fi
+    words=$(program_mpi)
+    [ "${words:-${conf[mpi]}}" = "${conf[mpi]}" ] ||
+        say "--mpi ${conf[mpi]}: $program is of an MPI that is usually started by $words;" \
+            "see whether a first job has all of its ranks"
+    words=$(mkdir -p "$(dirname "$1")" 2>&1) || die "cannot make the directory $(dirname "$1"): ${words##*: }"
+    words=$({ write_configuration >"$1.part" && mv "$1.part" "$1"; } 2>&1) || die "cannot write $1: ${words##*: }"
     cat "$1"
     options=()
     job_options 1 "${conf[gpus_per_node]}"
-    words=$(timeout 60 sbatch --test-only "${options[@]}" --wrap true 2>&1) || say "Slurm would refuse such a job now: $words"
+    words=$(timeout 60 sbatch --test-only "${options[@]}" --wrap true 2>&1) ||
+        say "Slurm would refuse such a job now: $words"
     say "configured: $1"
 }

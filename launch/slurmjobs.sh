@@ -1,5 +1,5 @@
 # slurmjobs.sh - what slurm.sh does with the jobs of a submission: how they are, waiting for them, ending them, and
-# collecting and analyzing what they left. Read by slurm.sh, which defines say(), die(), refuse(), slurm_says() and need_slurm(), and sets
+# collecting and analyzing what they left. Read by slurm.sh, which defines slurm_says() and need_slurm(), and sets
 # output, program and submission.
 # shellcheck shell=bash disable=SC2154 # what slurm.sh sets
 
@@ -8,7 +8,8 @@ find_submission() {
     local newest
     if [ -z "$submission" ]; then
         newest=("$output"/run_*/job_ids.txt)
-        [ -e "${newest[-1]}" ] || refuse "there is no submission in $output; launch/slurm.sh submit makes one, --output says where"
+        [ -e "${newest[-1]}" ] ||
+            refuse "there is no submission in $output; launch/slurm.sh submit makes one, --output says where"
         submission=${newest[-1]%/*}
     fi
     submission=$(realpath -m -- "$submission")
@@ -38,13 +39,15 @@ read_queue() {
     queue=$words unreachable=''
 }
 
-# ask_job NUMBER RUN: sets state, reason, node_list and elapsed, by the first that knows: the queue, scontrol, accounting, the job.
+# ask_job NUMBER RUN: sets state, reason, node_list and elapsed, by the first that knows: the queue, scontrol, accounting,
+# the job.
 ask_job() {
     local line
     state='' reason='' node_list='' elapsed=''
     IFS='|' read -r _ state reason node_list elapsed < <(grep "^$1|" <<<"$queue") || true
-    [ -z "$state" ] || return 0
-    if line=$(timeout 20 scontrol show job -o "$1" 2>/dev/null); then
+    if [ -n "$state" ]; then
+        : # by the queue
+    elif line=$(timeout 20 scontrol show job -o "$1" 2>/dev/null); then
         state=$(field JobState <<<"$line") reason=$(field Reason <<<"$line") elapsed=$(field RunTime <<<"$line")
         node_list=$(field NodeList <<<"$line")
         [ "$(field ExitCode <<<"$line")" = 0:0 ] || reason="exit code $(field ExitCode <<<"$line")"
@@ -58,6 +61,7 @@ ask_job() {
         state=UNKNOWN reason="Slurm has forgotten it, and it noted no end"
     fi
     [[ $reason != @(None|exit code 0:0) ]] || reason=''
+    [[ $node_list != @('(null)'|'None assigned') ]] || node_list='' # it never began
 }
 
 # by_accounting NUMBER FIELDS: from the database, or else the file of jobcomp; nothing, with status 1, if there is neither.
@@ -89,6 +93,8 @@ explain() {
         part=$(sed -nE 's/^([a-z]+)_start=.*/\1/p' "$3/job_metadata.txt" | tail -n 1)
         words+="${words:+; }$part"
     fi
+    [[ $state == @(PENDING|RUNNING|COMPLETED) || -z $(noted "$3" interrupted) ]] ||
+        words+="${words:+; }$(noted "$3" interrupted)"
     [ -z "$(noted "$3" error)" ] || words+="${words:+; }$(noted "$3" error)"
     [[ $(noted "$3" restart) == @(0|'') ]] || words+="${words:+; }restarted"
     [[ $state != @(FAILED|NODE_FAIL|BOOT_FAIL|OUT_OF_MEMORY) ]] || words+="${words:+; }see $submission/$2_$1.out"
@@ -104,7 +110,8 @@ table() {
         ask_job "${job% *}" "$(run_of "$job")"
         case $state in
         COMPLETED) ;;
-        PENDING | RUNNING | CONFIGURING | COMPLETING | SUSPENDED | REQUEUED | REQUEUE_* | RESIZING | STAGE_OUT | SIGNALING | STOPPED) left=$((left + 1)) ;;
+        PENDING | CONFIGURING | RUNNING | COMPLETING | REQUEUED | REQUEUE_*) left=$((left + 1)) ;;
+        SUSPENDED | RESIZING | STAGE_OUT | SIGNALING | STOPPED) left=$((left + 1)) ;;
         *) bad=$((bad + 1)) ;;
         esac
         printf '%-12s %-10s %-13s %-11s %-20s %s\n' "${job#* }" "${job% *}" "$state" "$elapsed" "$node_list" \
@@ -158,22 +165,32 @@ cancel_jobs() {
         ! grep -q "^${job% *}|" <<<"$queue" || ids+=("${job% *}")
     done
     [ ${#ids[@]} -gt 0 ] || { say "none of its jobs waits or runs"; return; }
-    words=$(timeout 60 scancel "${ids[@]}" 2>&1) || slurm_says "$words"
+    words=$(timeout 60 scancel --quiet "${ids[@]}" 2>&1) || slurm_says "$words"
     say "cancelled: ${ids[*]}; what they measured is kept"
 }
 
 # ---- what they left ----
-# account_of NUMBER RUN: what is known of a job, with a first line that says from where.
+# into FILE COMMAND...: what the command prints becomes FILE when it has ended, so that nobody reads half of it.
+into() {
+    "${@:2}" >"$1.part"
+    mv "$1.part" "$1"
+}
+
+# account_of NUMBER RUN: what is known of a job, with a first line that says from where. Slurm forgets jobs, so what an
+# earlier collect was told of a job that had ended stays.
 account_of() {
-    local rows
+    local rows fields=JobID,JobName,Partition,State,ExitCode,Start,End,Elapsed,Timelimit,NNodes,NodeList # of jobcomp
     if command -v sacct >/dev/null; then
-        rows=$(timeout 60 sacct -P -j "$1" -o JobID,JobName,Partition,Account,State,ExitCode,Submit,Start,End,Elapsed,Timelimit,NNodes,NTasks,NCPUS,NodeList,MaxRSS,AveCPU,TotalCPU 2>/dev/null) || rows=
+        rows=$(timeout 60 sacct -P -j "$1" -o "$fields,Account,Submit,NTasks,NCPUS,MaxRSS,AveCPU,TotalCPU" 2>/dev/null) || rows=
         [ "$(wc -l <<<"$rows")" = 1 ] || { printf 'source=sacct\n%s\n' "$rows"; return; }
-        rows=$(timeout 60 sacct -c -P -j "$1" -o JobID,JobName,Partition,State,ExitCode,Start,End,Elapsed,Timelimit,NNodes,NodeList 2>/dev/null) || rows=
+        rows=$(timeout 60 sacct -c -P -j "$1" -o "$fields" 2>/dev/null) || rows=
         [ "$(wc -l <<<"$rows")" = 1 ] || { printf 'source=jobcomp\n%s\n' "$rows"; return; }
     fi
     if rows=$(timeout 60 scontrol show job -o "$1" 2>/dev/null); then
         printf 'source=scontrol\n%s\n' "$rows"
+    elif [ -s "$2/sacct_summary.txt" ] &&
+        ! grep -qE '^source=(job|none)$|[|=](PENDING|CONFIGURING|RUNNING|COMPLETING)' "$2/sacct_summary.txt"; then
+        cat "$2/sacct_summary.txt"
     elif [ -s "$2/scontrol.txt" ]; then
         echo source=job && cat "$2/scontrol.txt"
     else
@@ -181,13 +198,10 @@ account_of() {
     fi
 }
 
-# gather RUN NAME: one NAME.csv of the files that the parts' monitors wrote, each line with its part and its host.
+# gather RUN NAME FILE...: the files NAME*.csv that the parts' monitors wrote, in one, each line with its part and its host.
 gather() {
-    local file part host files=() first=1
-    mapfile -t files < <(find "$1"/{benchmark,profile,allreduce} \( -name "$2.csv" -o -name "$2_*.csv" \) 2>/dev/null | sort)
-    rm -f "$1/$2.csv"
-    [ ${#files[@]} -gt 0 ] || return 0
-    for file in "${files[@]}"; do
+    local file part host first=1
+    for file in "${@:3}"; do
         part=${file#"$1/"} host=${file##*/"$2"}
         host=${host%.csv}
         [ -n "$host" ] || host=$(noted "$1" node_list)
@@ -195,19 +209,43 @@ gather() {
             NR == 1 { if (first) print "part,host," $0; next }
             { print part "," host "," $0 }' "$file"
         first=''
-    done >"$1/$2.csv"
+    done
+}
+
+# over NUMBER RUN: whether the job has ended, however it did: the queue knows, and without it what the job noted.
+over() {
+    if [ -z "$unreachable" ]; then
+        ! grep -q "^$1|" <<<"$queue"
+    else
+        [ -n "$(noted "$2" end)" ]
+    fi
+}
+
+# write_tables RUN: metrics.csv of the parts that were killed; those that end write their own.
+write_tables() {
+    local steps
+    for steps in "$1"/{benchmark,allreduce}/rank_0_metrics.jsonl "$1"/profile/*/rank_0_metrics.jsonl; do
+        [ "$steps" -nt "${steps%/*}/metrics.csv" ] || continue # not there, or the table is the younger
+        "$program" report --metrics-csv "${steps%/*}" ||
+            say "there is no ${steps%/*}/metrics.csv, but all steps are in $steps"
+    done
 }
 
 # For each job what is known of it; whatever is missing, the others are done.
 collect_jobs() {
-    local job run
+    local job run name files
+    read_queue || true
     for job in "${jobs[@]}"; do
         [ "${job#* }" != analyze ] || continue
         run=$(run_of "$job")
         mkdir -p "$run" || die "cannot make the directory $run"
-        account_of "${job% *}" "$run" >"$run/sacct_summary.txt"
-        gather "$run" cpu_monitor
-        gather "$run" gpu_monitor
+        into "$run/sacct_summary.txt" account_of "${job% *}" "$run"
+        for name in cpu_monitor gpu_monitor; do
+            mapfile -t files < <(find "$run"/{benchmark,profile,allreduce} \( -name "$name.csv" -o -name "${name}_*.csv" \) \
+                2>/dev/null | sort)
+            [ ${#files[@]} = 0 ] || into "$run/$name.csv" gather "$run" "$name" "${files[@]}"
+        done
+        ! over "${job% *}" "$run" || write_tables "$run"
         [ ! -e "$run/benchmark/metrics.csv" ] || cp "$run/benchmark/metrics.csv" "$run/metrics.csv"
         cp "$submission/${job#* }.sbatch" "$run/job.sbatch" 2>/dev/null || true
     done
@@ -228,7 +266,9 @@ summaries() {
 write_report() {
     local part file
     echo "$2, job $3: $state${reason:+, $reason}"
-    grep -E '^(nodes|node_list|tasks|version|options|best|start|signal|error|exit_status|end)=' "$1/job_metadata.txt" 2>/dev/null || echo "it did not begin"
+    local shown='nodes|node_list|tasks|version|(profile_|allreduce_)?options|best|start|signal|interrupted|error|exit_status|end'
+    grep -E "^($shown)=" "$1/job_metadata.txt" 2>/dev/null ||
+        echo "it did not begin"
     while read -r part file; do
         printf '\n==== %s\n\n' "$part"
         cat "${file%.json}.txt" 2>/dev/null || echo "it is not finished: there is no ${file%.json}.txt"
@@ -236,7 +276,10 @@ write_report() {
 }
 
 # json_string: of what is on stdin.
-json_string() { tr -d '\000-\010\013\014\016-\037' | sed 's/\\/\\\\/g; s/"/\\"/g; s/\t/\\t/g; s/\r/\\r/g' | awk '{ printf "%s%s", (NR > 1 ? "\\n" : ""), $0 }'; }
+json_string() {
+    tr -d '\000-\010\013\014\016-\037' | sed 's/\\/\\\\/g; s/"/\\"/g; s/\t/\\t/g; s/\r/\\r/g' |
+        awk '{ printf "%s%s", (NR > 1 ? "\\n" : ""), $0 }'
+}
 
 # write_json RUN NAME NUMBER: the job, and the summary.json of each part.
 write_json() {
@@ -258,8 +301,8 @@ write_json() {
     echo '}'
 }
 
-# report DIR JOB...: the report of these jobs' runs, by their names. Of a run its parts are given, since what lies beside them
-# (interrupted ones, and what nsys slowed down) does not belong there; if there is none, the report says so.
+# report DIR JOB...: the report of these jobs' runs, by their names. Of a run its parts are given, since what lies beside
+# them (interrupted ones, and what nsys slowed down) does not belong there; if there is none, the report says so.
 report() {
     local job run part found words=()
     for job in "${@:2}"; do
@@ -273,20 +316,31 @@ report() {
     "$program" report --output "$1" "${words[@]}"
 }
 
+# draw RUN JOB: profiling_analysis.svg, the picture of the report of this run, and the same as .png, twice as large.
+draw() {
+    report "$1/report" "$2" >/dev/null 2>&1 || return 0 # the report of all says why
+    [ -e "$1/report/pictures/step-breakdown.svg" ] || return 0
+    cp "$1/report/pictures/step-breakdown.svg" "$1/profiling_analysis.svg"
+    ! command -v rsvg-convert >/dev/null ||
+        rsvg-convert --zoom 2 --output "$1/profiling_analysis.png" "$1/profiling_analysis.svg" ||
+        say "$1/profiling_analysis.png was not made"
+}
+
 analyze_jobs() {
     local job run runs=() state reason node_list elapsed
     [ -x "$program" ] || die "there is no $program; run make first, or give --program"
-    read_queue || true
     collect_jobs
+    command -v rsvg-convert >/dev/null ||
+        say "pictures are SVG only: there is no rsvg-convert for PNG (package librsvg2-bin)"
     for job in "${jobs[@]}"; do
         [ "${job#* }" != analyze ] || continue
         runs+=("$job")
         run=$(run_of "$job")
         ask_job "${job% *}" "$run"
         [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: what it has so far"
-        write_report "$run" "${job#* }" "${job% *}" >"$run/profiling_report.txt"
-        write_json "$run" "${job#* }" "${job% *}" >"$run/profiling_analysis.json"
-        ! report "$run/report" "$job" >/dev/null 2>&1 || cp "$run/report/pictures/step-breakdown.svg" "$run/profiling_analysis.svg" 2>/dev/null || true
+        into "$run/profiling_report.txt" write_report "$run" "${job#* }" "${job% *}"
+        into "$run/profiling_analysis.json" write_json "$run" "${job#* }" "${job% *}"
+        draw "$run" "$job"
     done
     report "$submission" "${runs[@]}" || die "ddpbench report did not succeed; the runs' own texts are in $output/*/run_*"
     say "analyzed: $submission"

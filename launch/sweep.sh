@@ -50,7 +50,7 @@ describe() {
     done
 }
 
-script=sweep.sh series=sweep settings=sweep.txt
+series=sweep settings=sweep.txt
 # shellcheck source=launch/series.sh
 . "$here/series.sh"
 
@@ -64,7 +64,7 @@ check_extra() {
         --implementations | --bucket-size-mb | --rounds | --output)
             refuse "$option is the sweep's: give it before --, outside a model"
             ;;
-        --profile | --help | --version) refuse "$option: a sweep compares benchmarks only" ;;
+        --profile | --dry-run | --help | --version) refuse "$option: a sweep compares benchmarks only" ;;
         esac
     done
 }
@@ -124,6 +124,22 @@ list_points() {
             done
         done
     done
+}
+
+# What the program refuses in all points is said before anything is run: once.
+check_points() {
+    local point r model implementation sizes why before='' first=''
+    for point in "${points[@]}"; do
+        read -r r model implementation _ <<<"$point"
+        [ "$r $model $implementation" != "$before" ] || continue # another bucket
+        before="$r $model $implementation"
+        read -ra sizes <<<"${models[model]#*:}"
+        set -- "$r" "${sizes[@]}" --implementations "$implementation" --rounds "$rounds" "${extra[@]}"
+        why=$(refusal_of "$1" cpu '' "${@:2}")
+        [ -n "$why" ] && [ -n "$(refusal_of "$1" cuda '' "${@:2}")" ] || return 0
+        first=${first:-$why}
+    done
+    refuse "$first"
 }
 
 # run_point DIRECTORY RANKS MODEL IMPLEMENTATION BUCKET
@@ -237,8 +253,9 @@ if [ -n "$report_only" ]; then
 fi
 check_options
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-sweep}
-open_series "$output" --repeats
 list_points
+check_points
+open_series "$output" --repeats
 list_missing
 run_all
 report || failed=1

@@ -282,11 +282,14 @@ int run_allreduce(const struct job *job, int argc, char *const argv[])
             print_help(&table);
         else if (job->rank == 0)
             printf("ddpbench %s\n", version_text());
-    } else if (job_agree(job, allreduce_options_fit(&options, &table, job->size,
-                                                    open_device_wants_gpus(job, &options.device))))
-        status = USAGE;
-    else if (set_up(&a, &command) || run(&a))
-        status = FAILED;
+    } else {
+        int dry_run_ranks = (int)options.results.dry_run_ranks;
+        if (job_agree(job, allreduce_options_fit(&options, &table, dry_run_ranks ? dry_run_ranks : job->size,
+                                                 open_device_wants_gpus(job, &options.device))))
+            status = USAGE;
+        else if (!dry_run_ranks && (set_up(&a, &command) || run(&a)))
+            status = FAILED;
+    }
     results_close(&a.results);
     live_destroy(a.live);
     monitor_destroy(a.monitor);

@@ -27,7 +27,8 @@ const char *nominal_unused(const struct nominal *nominal, int hosts, int on_devi
 /* What share of the rate is the most that a latency leaves: t / (latency + t), where t = bus_bytes / rate. */
 double nominal_attainable(const struct nominal *nominal, double latency, double bus_bytes);
 
-/* A share, and whether it is normal where latency leaves `attainable` (NAN: not known), in words. Returns text. */
+/* In words: `share` of the nominal rate (1 is all of it), and whether that is normal for such a link, or, where latency
+ * leaves only `attainable` of the rate (NAN: not known), for that. Writes and returns text. */
 enum { NOMINAL_WORDS = 256 };
 const char *nominal_words(char text[NOMINAL_WORDS], const struct nominal *nominal, double share, double attainable);
 

@@ -122,10 +122,7 @@ static void add_size(struct message_sizes *sizes, size_t bytes)
         at--;
     if (at && sizes->bytes[at - 1] == bytes)
         return;
-    if (sizes->n % 64 == 0)
-        sizes->bytes = realloc(sizes->bytes, (sizes->n + 64) * sizeof *sizes->bytes);
-    if (!sizes->bytes)
-        FATAL("no memory for %zu sizes", sizes->n + 64);
+    sizes->bytes = allocate_more(sizes->bytes, sizes->n, sizeof *sizes->bytes);
     memmove(sizes->bytes + at + 1, sizes->bytes + at, (sizes->n++ - at) * sizeof *sizes->bytes);
     sizes->bytes[at] = bytes;
 }

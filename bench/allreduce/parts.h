@@ -18,9 +18,14 @@ struct collective_page {
     } now;
 };
 
-/* Takes a timing that is finished, or an overlap. To print it, the context is a struct collective_page. */
+/* From now on the page shows this timing, which is finished. Copies what it shows, but for names, which are static. */
 void collective_page_take_timing(struct collective_page *page, const struct collective_timing *timing);
+
+/* The same of an overlap: its seconds are the median of the collective alone, and there are no rates. */
 void collective_page_take_overlap(struct collective_page *page, const struct overlap_timing *overlap);
+
+/* Prints what is shown now as metrics (base/exposition.h), from any thread; nothing before the first timing. context:
+ * the struct collective_page. */
 void collective_page_print(void *context, FILE *out);
 
 /* One run of the command. */

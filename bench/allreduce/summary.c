@@ -48,8 +48,8 @@ static void add_nominal(const struct allreduce *a, cJSON *summary, const struct 
         const struct collective_timing *t = l->largest;
         double latency = l->regimes ? l->regime[l->regimes - 1].latency : NAN; /* of that size */
         nominal_words(words, nominal, t->nominal_share, nominal_attainable(nominal, latency, l->bus_bytes));
-        results_add_line(summary, "notes", "#   %s %s %s, %s on %d ranks: %s.", t->dtype, t->op, t->placement,
-                         text_bytes(size, (double)t->bytes), a->job->size, words);
+        results_add_line(summary, "notes", "#   %s %s %s, %s on %d rank%s: %s.", t->dtype, t->op, t->placement,
+                         text_bytes(size, (double)t->bytes), a->job->size, text_plural((size_t)a->job->size), words);
     }
 }
 

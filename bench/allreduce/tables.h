@@ -25,9 +25,12 @@ void timing_table_create(struct growing_table *table, int show_cpu_time, int sho
 /* An empty table whose rows are struct overlap_timing. */
 void overlap_table_create(struct growing_table *table, const struct device *device, const struct comm *comm);
 
-/* Appends the figures of a timing that is finished, or of an overlap. Their subject is such as "all_reduce float sum
- * out_of_place", followed by "root 1" where there is a root. */
+/* Appends the figures of a timing that is finished. Their subject is such as "all_reduce float sum out_of_place",
+ * followed by "root 1" where there is a root. */
 void timing_figures(struct figure_list *list, const struct collective_timing *timing);
+
+/* The same of an overlap: its seconds and ratios with their intervals, of which `both`, the seconds of both at once, is
+ * judged. */
 void overlap_timing_figures(struct figure_list *list, const struct overlap_timing *overlap);
 
 /* The model of the link (link_model.h) fitted to the timings of one type, operation and placement. */

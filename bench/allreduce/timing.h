@@ -89,6 +89,8 @@ struct collective_timing {
  * in equal parts for the ranks, and what is then the same size is timed once. The caller frees it by timing_destroy. */
 struct collective_timing *timing_create(const struct collective_choice *choice, const size_t *bytes, size_t sizes,
                                         int ranks, int in_place_only, size_t *n);
+
+/* Releases timing[n] of timing_create, with the samples of each; NULL is fine with n = 0. */
 void timing_destroy(struct collective_timing *timing, size_t n);
 
 /* How the iterations of this endpoint follow one another if that is asked for: never BLOCKING_AUTO. */
@@ -101,7 +103,7 @@ void timing_measure(struct endpoint *endpoint, const struct timing_options *opti
 /* Makes the figures from the samples of all ranks. All ranks call. */
 void timing_finish(const struct job *job, enum rank_time time, struct collective_timing *timing);
 
-/* All of it in words, for messages. */
+/* Which collective it is in words, for messages, such as "all_reduce of 1.0 KiB (float sum, in place)"; cut to fit. */
 enum { TIMING_WORDS = 128 };
 void timing_words(const struct collective_timing *timing, char words[TIMING_WORDS]);
 

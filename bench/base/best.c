@@ -140,7 +140,7 @@ void best_compare(const double *const *sample, int k, size_t n, int best, int an
         *paired = (anytime ? stats_paired_anytime : stats_paired)(sample[i], sample[best], n, LEVEL);
         paired->ci_low = paired->ci_high = NAN;
         out[i].slower = 0;
-        if (i == best || n < 2)
+        if (i == best || n < STATS_LEAST_PAIRS)
             continue;
         candidate[m] = candidate_of(i, sample[i], sample[best], n);
         if (anytime)

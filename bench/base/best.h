@@ -11,8 +11,7 @@ struct against_best {
 };
 
 /* Compares series `best`, chosen by some figure of these samples, with the others, and fills out[k]; out[best] has
- * ratio
- * 1. sample[i]: [n] of series i, above 0; k is at least 1. With n = 0 all ratios are NAN, and nothing is slower.
+ * ratio 1. sample[i]: [n] of series i, above 0; k is at least 1. With n = 0 all ratios are NAN, and nothing is slower.
  *
  * Over all series the probability of calling any slower that is not is at most 5 % (family-wise), with best being
  * chosen by the same samples. Step-down: those that are called slower are no longer compared with the rest. With r
@@ -21,8 +20,8 @@ struct against_best {
  * +- c se). c(2) is Student's two-sided 5 % point on n - 1 degrees of freedom; c(r) is by simulation, with a fixed
  * seed, the 95 % quantile of the largest t of r equal series of independent normal samples against the least of them.
  * Dependence between series, such as a drift that all share, and unequal spreads only make that largest t smaller
- * (compare Hayter, Ann. Statist. 12 (1984) 61-75, on Tukey's test); a test tries that. Interval NAN where n < 2 or k
- * < 2.
+ * (compare Hayter, Ann. Statist. 12 (1984) 61-75, on Tukey's test); a test tries that. Interval NAN, and
+ * nothing slower, where n < STATS_LEAST_PAIRS or k < 2.
  *
  * anytime: valid whenever the rounds end, by signs (stats_paired_anytime), at the level 5 % / (r (r - 1) / 2).
  * Keeps the last table of c from call to call, so not for several threads at once. */

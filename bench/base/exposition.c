@@ -12,15 +12,12 @@ void exposition_metric(FILE *out, const char *name, const char *type, const char
 
 static void print_label(FILE *out, const struct exposition_label *label)
 {
-    int utf8 = text_is_utf8(label->value);
     fprintf(out, "%s=\"", label->name);
-    for (const char *c = label->value; *c; c++) {
-        if (*c == '\\' || *c == '"')
-            fprintf(out, "\\%c", *c);
-        else if (*c == '\n')
-            fputs("\\n", out);
-        else
-            putc((unsigned char)*c >= 0x80 && !utf8 ? '?' : *c, out);
+    for (const char *c = label->value; *c;) {
+        const char *escape = *c == '\\' ? "\\\\" : *c == '"' ? "\\\"" : *c == '\n' ? "\\n" : NULL;
+        if (escape)
+            fputs(escape, out);
+        c += escape ? 1 : text_print_character(out, c);
     }
     putc('"', out);
 }

@@ -17,8 +17,8 @@ struct exposition_label {
  * samples follow, and no other metric's. */
 void exposition_metric(FILE *out, const char *name, const char *type, const char *help);
 
-/* A sample with n labels: with 15 significant digits; NaN, +Inf and -Inf for what is no number. Bytes of a label that
- * are not UTF-8 become ?. */
+/* A sample with n labels: with 15 significant digits; NaN, +Inf and -Inf for what is no number. Of a label,
+ * control characters and bytes that are not UTF-8 become ?. */
 void exposition_sample(FILE *out, const char *name, const struct exposition_label *label, size_t n, double value);
 
 /* A metric of one sample without labels; nothing at all where the value is NAN, that is unknown. */

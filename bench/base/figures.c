@@ -16,11 +16,7 @@ void figures_add(struct figure_list *list, const struct figure *figure)
 {
     if (!isfinite(figure->value))
         return;
-    if (list->n % 64 == 0) {
-        list->item = realloc(list->item, (list->n + 64) * sizeof *list->item);
-        if (!list->item)
-            FATAL("no memory for %zu figures", list->n + 64);
-    }
+    list->item = allocate_more(list->item, list->n, sizeof *list->item);
     list->item[list->n++] = *figure;
 }
 
@@ -102,7 +98,7 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
                                 .value = json_number(row, "value"),
                                 .low = json_number(row, "low"),
                                 .high = json_number(row, "high"),
-                                .n = n >= 0 ? (size_t)fmin(n, 1e15) : 0,
+                                .n = json_count(row, "n"),
                                 .better = (enum better)direction,
                                 .judged = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "judged"))};
         if (!*subject || !*name || !*unit || !isfinite(figure.value) || direction > BETTER_NONE || !(n >= 0) ||
@@ -119,7 +115,7 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
 
 /* ---- CSV ---- */
 
-void figures_print_csv(FILE *out, const struct figure_list *list, const char *begin)
+void figures_print_csv(FILE *out, const struct figure_list *list, const char *const *field, size_t n)
 {
     for (size_t i = 0; i < list->n; i++) {
         const struct figure *figure = &list->item[i];
@@ -128,7 +124,10 @@ void figures_print_csv(FILE *out, const struct figure_list *list, const char *be
         for (int k = 0; k < 4; k++)
             if (isfinite(number[k]))
                 snprintf(text[k], sizeof text[k], "%.15g", number[k]);
-        fputs(begin, out);
+        for (size_t k = 0; k < n; k++) {
+            text_print_csv(out, field[k]);
+            fputc(',', out);
+        }
         text_print_csv(out, figure->subject);
         fputc(',', out);
         text_print_csv(out, figure->name);

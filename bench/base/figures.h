@@ -32,9 +32,11 @@ struct figure_list {
 /* Appends a copy. A figure whose value is not finite does not apply, and is left out. */
 void figures_add(struct figure_list *list, const struct figure *figure);
 
-/* The same for a figure without a size, from an estimate (its median, interval and n) or from a number alone. */
+/* The same for a figure without a size, from an estimate: its median, interval and n. Names are cut to their fields. */
 void figures_add_estimate(struct figure_list *list, const char *subject, const char *name, const char *unit,
                           const struct estimate *estimate, enum better better, int judged);
+
+/* The same from a number alone, of n samples, without an interval; never judged. */
 void figures_add_value(struct figure_list *list, const char *subject, const char *name, const char *unit, double value,
                        size_t n, enum better better);
 
@@ -42,13 +44,17 @@ void figures_add_value(struct figure_list *list, const char *subject, const char
 const struct figure *figures_find(const struct figure_list *list, const char *subject, const char *name, double bytes);
 
 /* As a JSON array of {subject, name, bytes (where there is one), unit, value, low, high, n, better, judged}; the caller
- * owns it. And back: returns 0; or -1, reported with the path: it is no such array. Release the list in both cases. */
+ * owns it. */
 cJSON *figures_json(const struct figure_list *list);
+
+/* And back, into *list, whatever that held before. Returns 0; or -1, reported with the path: it is no such array, or a
+ * name in it is too long. Release the list with figures_destroy in both cases. */
 int figures_read(struct figure_list *list, const char *path, const cJSON *json);
 
-/* The figures as lines of comma-separated values, each after `begin`, which holds fields that end with a comma. */
+/* The figures as lines of comma-separated values: the texts field[n], which say whose they are, and then these columns.
+ * What is not finite, or has no size, is an empty field. */
 #define FIGURES_CSV_COLUMNS "subject,name,bytes,unit,value,low,high,n,better,judged"
-void figures_print_csv(FILE *out, const struct figure_list *list, const char *begin);
+void figures_print_csv(FILE *out, const struct figure_list *list, const char *const *field, size_t n);
 
 void figures_destroy(struct figure_list *list); /* a zeroed list is fine */
 

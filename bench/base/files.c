@@ -65,6 +65,31 @@ static int cannot_write(const struct new_file *file, int why)
     return error_report("cannot write %s: %s; what was written before it is complete", file->path, strerror(why));
 }
 
+FILE *files_open(const char *path, const char **why)
+{
+    struct stat status;
+    int other = !stat(path, &status) && !S_ISREG(status.st_mode);
+    FILE *file = other ? NULL : fopen(path, "re");
+    *why = other ? "it is not a regular file" : file ? "" : strerror(errno);
+    return file;
+}
+
+size_t files_find(glob_t *found, const char *directory, const char *pattern)
+{
+    char path[2 * FILES_PATH + 64];
+    size_t at = 0;
+    *found = (glob_t){0};
+    for (const char *c = directory; *c; c++) {
+        if (at >= (size_t)2 * FILES_PATH)
+            return 0; /* no path that this program takes */
+        if (strchr("*?[\\", *c))
+            path[at++] = '\\';
+        path[at++] = *c;
+    }
+    snprintf(path + at, sizeof path - at, "/%s", pattern);
+    return glob(path, 0, NULL, found) ? 0 : found->gl_pathc;
+}
+
 int new_file_open(struct new_file *file, const char *path, int gzip)
 {
     const int fast = 1, of_gzip = 15 + 16, usual_memory = 8;

@@ -2,7 +2,9 @@
 #ifndef BENCH_BASE_FILES_H
 #define BENCH_BASE_FILES_H
 
+#include <glob.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum { FILES_PATH = 800 };
 
@@ -15,6 +17,14 @@ int files_create(const char *path);
 
 /* Writes n bytes, in as many calls as it takes. Returns 0; or -1 with errno, and then some may be written. */
 int files_write(int file, const void *bytes, size_t n);
+
+/* Opens a regular file to be read; the caller closes it. NULL with the reason in words: one that is not regular, such
+ * as a pipe, where opening would wait for a writer, is none. */
+FILE *files_open(const char *path, const char **why);
+
+/* The paths directory/pattern that there are, in the order of their names; what is special to glob(3) is so in the
+ * pattern alone. Returns how many; release *found with globfree in any case. */
+size_t files_find(glob_t *found, const char *directory, const char *pattern);
 
 /* A file that is being written, under a temporary name until it is complete. */
 struct new_file {

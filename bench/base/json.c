@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 cJSON *json_text(const char *text)
 {
@@ -60,6 +59,12 @@ double json_number(const cJSON *object, const char *name)
     return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
+size_t json_count(const cJSON *object, const char *name)
+{
+    double value = json_number(object, name);
+    return value > 0 ? (size_t)fmin(value, 1e15) : 0;
+}
+
 const char *json_string(const cJSON *object, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
@@ -69,21 +74,20 @@ const char *json_string(const cJSON *object, const char *name)
 cJSON *json_read(const char *directory, const char *name)
 {
     char path[FILES_PATH + 64], *text = NULL;
-    const char *end = NULL;
+    const char *end = NULL, *why;
     size_t room = 0, line = 1;
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    struct stat status;
-    int other = !stat(path, &status) && !S_ISREG(status.st_mode); /* opening a pipe would wait for its writer */
-    FILE *file = other ? NULL : fopen(path, "rb");
+    FILE *file = files_open(path, &why);
     ssize_t n = file ? getdelim(&text, &room, 0, file) : -1; /* all of it, since text holds no 0 */
-    int why = !file || ferror(file) ? errno : 0;
+    if (file && ferror(file))
+        why = strerror(errno);
     if (file)
         fclose(file);
     cJSON *json = n >= 0 && strlen(text) == (size_t)n ? cJSON_ParseWithOpts(text, &end, 1) : NULL;
     for (const char *c = text; end && c < end; c++)
         line += *c == '\n';
-    if (other || why)
-        error_report("cannot read %s: %s", path, other ? "it is not a regular file" : strerror(why));
+    if (*why)
+        error_report("cannot read %s: %s", path, why);
     else if (!json)
         error_report("%s: is not valid JSON (line %zu); the run that wrote it may have been cut off or the file edited",
                      path, line);

@@ -4,9 +4,12 @@
 #define BENCH_BASE_JSON_H
 
 #include <cJSON.h>
+#include <stddef.h>
 
 /* A string; text that is not UTF-8 (a path, say) keeps its ASCII characters. The caller owns it. */
 cJSON *json_text(const char *text);
+
+/* The same as a new last member of an object, which owns it and a copy of its name. */
 void json_add_text(cJSON *object, const char *name, const char *text);
 
 /* A number, or null for one that is not finite: JSON has no NaN and no infinity. */
@@ -15,8 +18,10 @@ void json_add_number(cJSON *object, const char *name, double value);
 /* An empty object at the end of an array, which owns it. */
 cJSON *json_add_row(cJSON *array);
 
-/* A member's value: NAN where it is no number, "" where it is no string. object may be NULL. */
+/* A member's value: NAN where it is no number, "" where it is no string, which the object owns. As a count it is a
+ * whole number up to 1e15, which a double holds exactly, and 0 where it is no number or below 0. object may be NULL. */
 double json_number(const cJSON *object, const char *name);
+size_t json_count(const cJSON *object, const char *name);
 const char *json_string(const cJSON *object, const char *name);
 
 /* Reads directory/name, which must hold one JSON object and nothing else. The caller deletes it. Returns NULL,

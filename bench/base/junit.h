@@ -23,7 +23,10 @@ struct junit {
     double seconds;
 };
 
+/* Begins a file without cases; junit_end releases it. Without memory the program ends, here and below. */
 void junit_begin(struct junit *junit);
+
+/* Adds a case; copies its texts. */
 void junit_add(struct junit *junit, const struct junit_case *test);
 
 /* Prints the file, as a suite of this name with these words as its output ("": none), and releases the cases. Whatever

@@ -5,15 +5,17 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { VALUE, LOW, HIGH, SAMPLES, PARTS, NAME = 128 };
 static const char *const part_name[PARTS] = {"", "_low", "_high", "_samples"};
 
-/* One sample of one metric. */
+/* One sample of one metric. There may be a million, so that each has a pointer to its name: the one that all samples
+ * of that metric have. */
 struct sample {
-    char metric[NAME];
+    const char *metric;
     int part;
     const struct figure *figure;
     const struct prometheus_run *run;
@@ -58,6 +60,22 @@ static void make_name(char metric[NAME], const struct figure *figure, int part)
         *c = (char)(*c & 0x80 || !isalnum((unsigned char)*c) ? '_' : tolower((unsigned char)*c));
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* The name's only copy, in a tree that owns it. */
+static const char *only_copy(void **names, const char *name)
+{
+    const char **found = tsearch(name, names, by_name);
+    if (found && *found == name) /* it is new */
+        *found = strdup(name);
+    if (!found || !*found)
+        FATAL("no memory for the name of a metric");
+    return *found;
+}
+
 /* ---- samples in order ---- */
 
 static double value_of(const struct sample *s)
@@ -69,7 +87,7 @@ static double value_of(const struct sample *s)
 /* By all that tells one from another: 0 for what would be the same line twice. */
 static int compare_names(const struct sample *a, const struct sample *b)
 {
-    int order = strcmp(a->metric, b->metric);
+    int order = a->metric == b->metric ? 0 : strcmp(a->metric, b->metric);
     for (size_t i = 0; !order && a->run != b->run && i < a->run->labels && i < b->run->labels; i++)
         order = strcmp(a->run->label[i].value, b->run->label[i].value);
     if (!order)
@@ -120,6 +138,8 @@ static void print_sample(FILE *out, const struct sample *s)
 
 void prometheus_print(FILE *out, const struct prometheus_run *run, size_t runs)
 {
+    void *names = NULL;
+    char name[NAME];
     size_t most = 0, n = 0;
     for (size_t i = 0; i < runs; i++)
         most += run[i].figures->n * PARTS;
@@ -130,15 +150,16 @@ void prometheus_print(FILE *out, const struct prometheus_run *run, size_t runs)
                 sample[n] = (struct sample){.part = part, .figure = &run[i].figures->item[k], .run = &run[i]};
                 if (!isfinite(value_of(&sample[n])))
                     continue;
-                make_name(sample[n].metric, sample[n].figure, part);
-                n++;
+                make_name(name, sample[n].figure, part);
+                sample[n++].metric = only_copy(&names, name);
             }
     qsort(sample, n, sizeof *sample, compare_samples);
     for (size_t i = 0; i < n; i++) {
-        if (!i || strcmp(sample[i].metric, sample[i - 1].metric) != 0)
+        if (!i || sample[i].metric != sample[i - 1].metric)
             print_metric(out, &sample[i]);
         if (!i || compare_names(&sample[i], &sample[i - 1]) != 0)
             print_sample(out, &sample[i]);
     }
     free(sample);
+    tdestroy(names, free);
 }

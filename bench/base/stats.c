@@ -168,7 +168,7 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
         sum += log(a[i] / b[i]) - first; /* exactly 0 where all are equal */
     double mean = first + sum / count;
     paired.ratio = exp(mean);
-    if (n < 2)
+    if (n < STATS_LEAST_PAIRS)
         return paired;
     for (size_t i = 0; i < n; i++) {
         double deviation = log(a[i] / b[i]) - mean;
@@ -242,6 +242,21 @@ struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, siz
     double sd = sqrt((squares_log(a, n_a, mean_a) + squares_log(b, n_b, mean_b)) / df);
     double error = fmax(sd, least_sd) * sqrt(1 / (double)n_a + 1 / (double)n_b);
     return (struct unpaired){mean_a - mean_b, error, df};
+}
+
+struct measured stats_difference(struct measured x, struct measured y)
+{
+    double d = x.value - y.value;
+    return (struct measured){d, d - hypot(x.value - x.low, y.high - y.value),
+                             d + hypot(x.high - x.value, y.value - y.low)};
+}
+
+struct measured stats_ratio(struct measured x, struct measured y)
+{
+    int known = x.low > 0 && y.low > 0;
+    struct measured log_ratio = stats_difference((struct measured){log(x.value), log(x.low), log(x.high)},
+                                                 (struct measured){log(y.value), log(y.low), log(y.high)});
+    return (struct measured){x.value / y.value, known ? exp(log_ratio.low) : NAN, known ? exp(log_ratio.high) : NAN};
 }
 
 struct ranked {

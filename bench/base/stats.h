@@ -31,9 +31,13 @@ struct paired {
     size_t n;
 };
 
+/* With fewer samples a comparison in pairs has neither intervals nor verdicts: Student's t on 1 degree of freedom gives
+ * intervals over many orders of magnitude. */
+enum { STATS_LEAST_PAIRS = 3 };
+
 /* For a fixed n: with x_i = log(a_i / b_i), ratio = exp(mean x) (the geometric mean), and interval and p by Student's t
- * on n - 1 degrees of freedom. No interval, and p 1, when n < 2; when all x_i are equal the interval is that point, and
- * p is 1 if it is 0, else 0. */
+ * on n - 1 degrees of freedom. No interval, and p 1, below STATS_LEAST_PAIRS; when all x_i are equal the interval is
+ * that point, and p is 1 if it is 0, else 0. */
 struct paired stats_paired(const double *a, const double *b, size_t n, double level);
 
 /* The ratio and its interval as an estimate, without percentiles. */
@@ -58,6 +62,19 @@ struct unpaired {
     double difference, error, df;
 };
 struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, size_t n_b, double least_sd);
+
+/* What was measured, and its interval; NAN where there is none. */
+struct measured {
+    double value, low, high;
+};
+
+/* x - y and x / y of two that are independent, from their intervals, which need not reach as far to both sides: the
+ * method of variance estimates recovery,
+ *     low = x - y - hypot(x - x.low, y.high - y), high = x - y + hypot(x.high - x, y - y.low),
+ * for the ratio on the logarithms. No interval of a ratio unless all is above 0. Source: Zou and Donner, Construction
+ * of Confidence Limits about Effect Measures: A General Approach, Statist. Med. 27 (2008) 1693-1702. */
+struct measured stats_difference(struct measured x, struct measured y);
+struct measured stats_ratio(struct measured x, struct measured y);
 
 /* Holm's step-down test of m hypotheses with weights above 0, at one family-wise level: step[i] becomes the level at
  * which hypothesis i is tested, its share of `level` among the hypotheses that still stand when its turn comes; it is

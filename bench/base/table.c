@@ -2,6 +2,7 @@
 #include "base/table.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <ctype.h>
@@ -76,6 +77,24 @@ cJSON *table_json(const struct table *table)
 
 /* ---- from JSON to words ---- */
 
+/* The first n bytes of a text, as many whole characters as a cell has room for: of those that no text should hold
+ * newlines as they are or as spaces, and all others as ?. */
+static void text_words(char cell[TABLE_CELL], const char *text, size_t n, int keep_lines)
+{
+    size_t at = 0;
+    for (const char *c = text; c < text + n;) {
+        size_t length = (size_t)text_character(c), bytes = length ? length : 1;
+        if (at + bytes >= TABLE_CELL)
+            break;
+        memcpy(cell + at, length ? c : isspace((unsigned char)*c) ? " " : "?", bytes);
+        if (keep_lines && *c == '\n')
+            cell[at] = '\n';
+        at += bytes;
+        c += bytes;
+    }
+    cell[at] = 0;
+}
+
 /* A whole number in a column's description, which a file may have from elsewhere: at most `most` either way, or 0. */
 static int column_int(const cJSON *column, const char *key, int most)
 {
@@ -91,6 +110,8 @@ static void number_words(char cell[TABLE_CELL], const cJSON *column, double valu
         int before = shown == 0 || !isfinite(shown) ? 1 : (int)floor(log10(fabs(shown))) + 1;
         decimals = before >= -decimals ? 0 : -decimals - before < 5 ? -decimals - before : 5;
     }
+    if (fabs(shown) < 0.5 * pow(10, -decimals))
+        shown = 0; /* not -0 */
     snprintf(cell, TABLE_CELL, isfinite(shown) ? "%.*f" : "n/a", decimals, shown);
 }
 
@@ -99,11 +120,10 @@ const char *table_cell(char cell[TABLE_CELL], const cJSON *column, const cJSON *
     const char *key = json_string(column, "key"), *kind = json_string(column, "kind");
     char name[80], low[TABLE_CELL], high[TABLE_CELL];
     if (!row) {
-        snprintf(cell, TABLE_CELL, "%s", json_string(column, "heading"));
+        const char *heading = json_string(column, "heading");
+        text_words(cell, heading, strlen(heading), 1);
     } else if (!strcmp(kind, "text")) {
-        snprintf(cell, TABLE_CELL, "%s", json_string(row, key));
-        for (char *c = cell; *c; c++)
-            *c = (char)(isspace((unsigned char)*c) ? ' ' : iscntrl((unsigned char)*c) ? '?' : *c);
+        text_words(cell, json_string(row, key), strlen(json_string(row, key)), 0);
     } else if (!strcmp(kind, "interval")) {
         snprintf(name, sizeof name, "%s_low", key);
         double from = json_number(row, name);
@@ -152,7 +172,7 @@ static const char *heading_line(char cell[TABLE_CELL], const char *heading, int 
         heading += strcspn(heading, "\n");
         heading += *heading == '\n';
     }
-    snprintf(cell, TABLE_CELL, "%.*s", (int)strcspn(heading, "\n"), heading);
+    text_words(cell, heading, strcspn(heading, "\n"), 0);
     return cell;
 }
 
@@ -163,8 +183,8 @@ struct layout {
 
 static int wider(int width, const char *cell)
 {
-    int length = (int)strlen(cell);
-    return width > length ? width : length;
+    int columns = (int)text_columns(cell, strlen(cell));
+    return width > columns ? width : columns;
 }
 
 /* As wide as the columns are described, their headings, and the first rows. */
@@ -198,7 +218,8 @@ static void print_row(FILE *out, const struct table_view *view, const struct lay
                 table_cell(cell, column, row);
             else
                 heading_line(cell, json_string(column, "heading"), line);
-            int pad = wider(layout->width[i], cell) - (int)strlen(cell), left = table_is_left(column);
+            int columns = wider(0, cell), pad = columns < layout->width[i] ? layout->width[i] - columns : 0;
+            int left = table_is_left(column);
             owed += (i > 0) + (left ? 0 : pad);
             if (*cell) {
                 fprintf(out, "%*s%s", owed, "", cell);
@@ -223,12 +244,17 @@ void table_print(FILE *out, const cJSON *table)
     struct layout layout = layout_of(&view, view.rows);
     if (!view.columns)
         return;
-    fprintf(out, *view.title ? "\n%s\n" : "\n", view.title);
+    fputc('\n', out);
+    text_print_lines(out, view.title);
+    fputs(*view.title ? "\n" : "", out);
     print_row(out, &view, &layout, NULL);
     const cJSON *row = view.row;
     for (int i = 0; i < view.rows; i++, row = row->next)
         print_row(out, &view, &layout, row);
-    if (view.more)
-        fprintf(out, "... (%d more in %s)\n", view.more, view.rest);
-    fputs(view.note, out);
+    if (view.more) {
+        fprintf(out, "... (%d more in ", view.more);
+        text_print_lines(out, view.rest);
+        fputs(")\n", out);
+    }
+    text_print_lines(out, view.note);
 }

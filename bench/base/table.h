@@ -30,7 +30,7 @@ struct column {
 };
 
 /* An array of columns, as the members of a table. */
-#define TABLE_COLUMNS(columns) (columns), sizeof(columns) / sizeof *(columns)
+#define TABLE_COLUMNS(array) .column = (array), .columns = sizeof(array) / sizeof *(array)
 
 struct table {
     const char *key;   /* its name in JSON */

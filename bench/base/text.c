@@ -58,6 +58,16 @@ const char *text_ratio(char text[CELL], double ratio)
     return text;
 }
 
+const char *text_milliseconds(char text[CELL], double seconds, double low, double high)
+{
+    double ms = 1e3 * fabs(seconds);
+    int decimals = ms < 1 ? 3 : ms < 99.995 ? 2 : ms < 1e15;
+    int at = snprintf(text, CELL, isfinite(seconds) ? "%.*f ms" : "-", decimals, 1e3 * seconds);
+    if (isfinite(low) && isfinite(high) && at < CELL)
+        snprintf(text + at, CELL - (size_t)at, " [%.*f, %.*f]", decimals, 1e3 * low, decimals, 1e3 * high);
+    return text;
+}
+
 const char *text_change(char text[CELL], double ratio, double low, double high)
 {
     int at = snprintf(text, CELL, isfinite(ratio) ? "%+.1f %%" : "-", 100 * (ratio - 1));
@@ -149,27 +159,54 @@ int text_character(const char *text)
     return none ? 0 : utf8_length(c);
 }
 
+size_t text_print_character(FILE *out, const char *text)
+{
+    int length = text_character(text);
+    if (!length)
+        fputc('?', out);
+    fwrite(text, 1, (size_t)length, out);
+    return length ? (size_t)length : 1;
+}
+
+void text_print_lines(FILE *out, const char *text)
+{
+    while (*text)
+        if (*text == '\n' || *text == '\t')
+            fputc(*text++, out);
+        else
+            text += text_print_character(out, text);
+}
+
+void text_print_error(void)
+{
+    fputs("ddpbench: ", stderr);
+    text_print_lines(stderr, error_text());
+    fputc('\n', stderr);
+}
+
+size_t text_columns(const char *text, size_t n)
+{
+    size_t columns = 0;
+    for (const char *c = text; c < text + n; columns++) {
+        int length = text_character(c);
+        c += length ? length : 1;
+    }
+    return columns;
+}
+
 void text_print_markup(FILE *out, const char *text)
 {
     while (*text) {
-        int length = text_character(text);
-        if (*text == '&')
-            fputs("&amp;", out);
-        else if (*text == '<')
-            fputs("&lt;", out);
-        else if (*text == '>')
-            fputs("&gt;", out);
-        else if (*text == '"')
-            fputs("&quot;", out);
-        else if (*text == '\'')
-            fputs("&#39;", out);
-        else if (*text == '\n' || *text == '\t')
-            fputc(' ', out);
-        else if (!length)
-            fputc('?', out);
-        else
-            fwrite(text, 1, (size_t)length, out);
-        text += length ? length : 1;
+        const char *reference = *text == '&'                     ? "&amp;"
+                                : *text == '<'                   ? "&lt;"
+                                : *text == '>'                   ? "&gt;"
+                                : *text == '"'                   ? "&quot;"
+                                : *text == '\''                  ? "&#39;"
+                                : *text == '\n' || *text == '\t' ? " "
+                                                                 : NULL;
+        if (reference)
+            fputs(reference, out);
+        text += reference ? 1 : text_print_character(out, text);
     }
 }
 
@@ -177,10 +214,11 @@ void text_print_csv(FILE *out, const char *text)
 {
     const char *quote = strpbrk(text, ",\"") ? "\"" : "";
     fputs(quote, out);
-    for (const char *c = text; *c; c++) {
-        if (*c == '"')
-            fputc('"', out);
-        fputc((unsigned char)*c < ' ' ? ' ' : *c, out);
+    while (*text) {
+        int control = (unsigned char)*text < ' ';
+        if (control || *text == '"')
+            fputc(control ? ' ' : '"', out);
+        text += control ? 1 : text_print_character(out, text);
     }
     fputs(quote, out);
 }

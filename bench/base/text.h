@@ -14,6 +14,8 @@ const char *text_value_like(char text[CELL], double value, const char *unit, dou
 /* A whole number of bytes with a binary unit; 0 is none. */
 const char *text_bytes(char text[CELL], double bytes);
 const char *text_ratio(char text[CELL], double ratio);
+/* Seconds as milliseconds, with the interval where there is one, all to as many decimals: "89.85 ms [88.41, 97.95]". */
+const char *text_milliseconds(char text[CELL], double seconds, double low, double high);
 /* A ratio as a change in per cent, with its interval where it has one: "+1.9 % [-1.6, +5.5]". */
 const char *text_change(char text[CELL], double ratio, double low, double high);
 
@@ -36,11 +38,25 @@ int text_is_utf8(const char *text);
  * such as the end, a control character, or a byte that is not UTF-8. */
 int text_character(const char *text);
 
+/* Prints the first character of a text that is not empty, or ? for one that no text should hold; returns its bytes. */
+size_t text_print_character(FILE *out, const char *text);
+
+/* As lines that people read, whatever the text holds: newlines and tabs as they are, all else by text_print_character,
+ * so that no text from a file can make a terminal do anything. */
+void text_print_lines(FILE *out, const char *text);
+
+/* The words of error_report as a line of stderr, after the program's name: they may quote a file. */
+void text_print_error(void);
+
+/* The columns that the first n bytes of a text take: one for each character. */
+size_t text_columns(const char *text, size_t n);
+
 /* As text or the value of a quoted attribute in HTML or XML, whatever it holds: the five characters that mean something
  * there as references, control characters and bytes that are not UTF-8 as ?, newlines and tabs as spaces. */
 void text_print_markup(FILE *out, const char *text);
 
-/* As a field of comma-separated values (RFC 4180): in quotes where it has to be; control characters as spaces. */
+/* As a field of comma-separated values (RFC 4180): in quotes where it has to be; newlines and their like as spaces,
+ * other characters that no text should hold as ?. */
 void text_print_csv(FILE *out, const char *text);
 
 /* The ending of a noun of which there are n: "" or "s". */

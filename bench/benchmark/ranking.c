@@ -74,7 +74,7 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
         row->open = resolve > 0 && !against[j].slower && !best_within(&against[j].paired, resolve);
         if (row->open)
             c->rounds_needed = fmax(c->rounds_needed, rounds_needed(c, &against[j].paired));
-        row->mark = against[j].slower || row->open || m->rounds < 2 ? "" : "=";
+        row->mark = against[j].slower || row->open || m->rounds < STATS_LEAST_PAIRS ? "" : "=";
     }
     c->row[c->fastest].mark = c->compared > 1 ? "*" : "";
 }

@@ -224,8 +224,9 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
                          "strategies' own work.");
     else if (c->compared < 2)
         results_add_line(summary, "notes", "Nothing to choose: fewer than two strategies that reduce.");
-    else if (c->rounds < 2)
-        results_add_line(summary, "notes", "No verdict: one round decides nothing; let there be more (--rounds).");
+    else if (c->rounds < (c->resolve > 0 ? 2 : STATS_LEAST_PAIRS)) /* --resolve says what is open */
+        results_add_line(summary, "notes", "No verdict: " TOO_FEW_ROUNDS "; let there be %d or more (--rounds).",
+                         STATS_LEAST_PAIRS);
     else
         add_verdict(c, summary);
     if (c->resolve <= 0)

@@ -1,5 +1,6 @@
 /* bars.c - horizontal bars of stacked parts, with the total and its interval at the end of each. */
 #include "chart/frame.h"
+#include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,8 +44,8 @@ static void print_end(char words[SVG_LABEL], const struct chart_bar *bar, size_t
         snprintf(words + at, SVG_LABEL - (size_t)at, ", n %zu", bar->n);
 }
 
-/* Each with its milliseconds inside, where they fit before the place `end`. */
-static void draw_parts(FILE *out, const struct axis *axis, double y, double end, const struct chart_bar *bar,
+/* Each with its milliseconds inside, where they fit. */
+static void draw_parts(FILE *out, const struct axis *axis, double y, const struct chart_bar *bar,
                        const struct chart_name *part, size_t parts)
 {
     double sum = 0;
@@ -58,19 +59,34 @@ static void draw_parts(FILE *out, const struct axis *axis, double y, double end,
             svg_rect(out, x, y, width > 2 ? width - 1 : width, THICK, "area", part[i].colour, tip);
         double half = svg_text_width(number, SVG_SMALL) / 2, middle = x + width / 2;
         snprintf(classes, sizeof classes, "small on%d", part[i].colour % SVG_COLOURS);
-        if (ms > 0 && 2 * half + 6 < width && middle + half < end)
+        if (ms > 0 && 2 * half + 6 < width)
             svg_text(out, middle, y + THICK / 2.0 + 4.5, SVG_MIDDLE, classes, number);
         sum += ms;
     }
 }
 
+/* Below the bar, so that it hides none of the parts. */
 static void draw_interval(FILE *out, const struct axis *axis, double y, const struct chart_bar *bar)
 {
-    double low = axis_place(axis, bar->low_ms), high = axis_place(axis, bar->high_ms), cap = 5;
-    svg_rect(out, low - 2, y - cap - 1, high - low + 4, 2 * cap + 2, "page", SVG_INK, NULL);
-    svg_line(out, low, y, high, y, "line", SVG_INK);
-    svg_line(out, low, y - cap, low, y + cap, "line", SVG_INK);
-    svg_line(out, high, y - cap, high, y + cap, "line", SVG_INK);
+    double low = axis_place(axis, bar->low_ms), high = axis_place(axis, bar->high_ms), cap = 3;
+    svg_line(out, low, y, high, y, "axis", SVG_INK);
+    svg_line(out, low, y - cap, low, y + cap, "axis", SVG_INK);
+    svg_line(out, high, y - cap, high, y + cap, "axis", SVG_INK);
+}
+
+/* The parts, and the intervals where any bar has one. */
+static void draw_legend(struct frame *frame, const struct chart_bar *bar, size_t bars, const struct chart_name *part,
+                        size_t parts)
+{
+    struct frame_item *item = allocate(parts + 1, sizeof *item);
+    int intervals = 0;
+    for (size_t i = 0; i < parts; i++)
+        item[i] = (struct frame_item){part[i].name, part[i].colour, SIGN_AREA};
+    for (size_t i = 0; i < bars; i++)
+        intervals |= has_interval(&bar[i]);
+    item[parts] = (struct frame_item){"95 % interval of the total", SVG_INK, SIGN_WHISKER};
+    frame_legend(frame, item, parts + (size_t)intervals);
+    free(item);
 }
 
 char *chart_bars(const struct chart_words *words, const struct chart_bar *bar, size_t bars,
@@ -80,7 +96,7 @@ char *chart_bars(const struct chart_words *words, const struct chart_bar *bar, s
     double label_width = 0, end_width = 0, greatest = -INFINITY;
     char label[SVG_LABEL];
     frame_begin(&frame, words);
-    frame_legend(&frame, part, parts);
+    draw_legend(&frame, bar, bars, part, parts);
     if (!bars)
         frame_line(&frame, "", "Nothing was measured.");
     for (size_t i = 0; i < bars; i++) {
@@ -101,10 +117,9 @@ char *chart_bars(const struct chart_words *words, const struct chart_bar *bar, s
         double end = axis_place(&axis, end_of(&bar[i], parts));
         svg_text(frame.out, axis.from - 10, y + THICK / 2.0 + 5, SVG_END, "",
                  svg_shorten(label, bar[i].label ? bar[i].label : "", SVG_TEXT, MOST_LABEL));
-        draw_parts(frame.out, &axis, y, has_interval(&bar[i]) ? axis_place(&axis, bar[i].low_ms) - 4 : end, &bar[i],
-                   part, parts);
+        draw_parts(frame.out, &axis, y, &bar[i], part, parts);
         if (has_interval(&bar[i]))
-            draw_interval(frame.out, &axis, y + THICK / 2.0, &bar[i]);
+            draw_interval(frame.out, &axis, y + THICK + 5, &bar[i]);
         print_end(label, &bar[i], parts);
         svg_text(frame.out, end + 10, y + THICK / 2.0 + 5, SVG_START, "", label);
     }

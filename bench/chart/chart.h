@@ -1,5 +1,5 @@
-/* chart.h - charts as SVG from arrays: stacked bars, series over x, a timeline. chart/svg.h says what such a picture
- * is.
+/* chart.h - charts as SVG from arrays: stacked bars, series over x, strips, a timeline. chart/svg.h says what such a
+ * picture is.
  *
  * Each function returns the text of a picture, which the caller frees, whatever the arrays hold: NAN and infinite
  * values are left out, an empty chart says so, numbers in between that are too many are left out and counted in words.
@@ -35,7 +35,7 @@ struct chart_bar {
 char *chart_bars(const struct chart_words *words, const struct chart_bar *bar, size_t bars,
                  const struct chart_name *part, size_t parts);
 
-/* ---- series over x, with intervals, lines of reference, ranges ---- */
+/* ---- series over x, with intervals and lines of reference ---- */
 
 enum chart_scale { CHART_LINEAR, CHART_LOG2, CHART_LOG10 }; /* of a logarithmic one only values above 0 are shown */
 struct chart_axis {
@@ -53,12 +53,13 @@ struct chart_point {
     const char *label;      /* above it; NULL */
 };
 
-enum { CHART_LINE = 1, CHART_POINTS = 2, CHART_DASHED = 4 };
+enum { CHART_LINE = 1, CHART_POINTS = 2, CHART_DASHED = 4, CHART_RINGS = 8 };
 struct chart_series {
     const char *name; /* beside its end; NULL: none */
     const struct chart_point *point;
     size_t n;
-    int colour, draw; /* draw: CHART_LINE, CHART_POINTS, or both; a line may be CHART_DASHED: fitted, or ideal */
+    int colour, draw; /* draw: CHART_LINE, CHART_POINTS, or both; a line may be CHART_DASHED: fitted, or ideal; points
+                         may be CHART_RINGS, large enough that points in the same place are seen inside of them */
 };
 
 /* A horizontal line of what has no x. */
@@ -68,22 +69,32 @@ struct chart_reference {
     int is_strong; /* a full line in the ink's colour and a bold name; others are dashed and grey */
 };
 
-/* A part of the x axis, such as the time of a phase. */
-struct chart_range {
-    const char *name;
-    double begin, end;
-};
-
 /* A line is straight between its points, so a curve has many of them, and an ideal one too where only one axis is
- * logarithmic. A linear y axis begins at 0, unless all values are in the upper 40 %: then it is cut, and says so. */
+ * logarithmic. A logarithmic x axis has its ticks at the points, or at each second, third ... of them. A linear y axis
+ * begins at 0, unless all values are in the upper 40 %: then it is cut, and says so. */
 struct chart_xy {
     struct chart_axis x, y;
     const struct chart_series *series;
     const struct chart_reference *reference;
-    const struct chart_range *range;
-    size_t n_series, n_references, n_ranges;
+    size_t n_series, n_references;
+    const char *best, *dashed; /* what thick rings and dashed lines of series mean; NULL: "best", and what their names
+                                  say. Intervals are named where there are any. */
 };
 char *chart_xy(const struct chart_words *words, const struct chart_xy *chart);
+
+/* ---- strips: the course of many things that are a share of a whole, each in a row of its own ---- */
+
+enum { CHART_STRIPS = 32 };
+struct chart_strip {
+    const char *label, *end;         /* at its begin and its end */
+    const struct chart_point *point; /* [n], by x; y from 0 to the chart's top. What is drawn is the mean of the points
+                                        of a unit of width */
+    size_t n;
+    int colour;
+};
+/* The first CHART_STRIPS of them; the others are counted. */
+char *chart_strips(const struct chart_words *words, const struct chart_strip *strip, size_t strips, double top,
+                   const char *x_title);
 
 /* ---- a timeline: milliseconds ---- */
 
@@ -94,16 +105,11 @@ struct chart_span {
     int kind;          /* of kind[] below */
     const char *label; /* inside, where it fits; NULL */
 };
-struct chart_moment { /* a vertical line through all rows */
-    double at_ms;
-    const char *label; /* above, where there is room */
-};
 struct chart_timeline {
     const char *const *row; /* names [rows] */
     const struct chart_name *kind;
     const struct chart_span *span;
-    const struct chart_moment *moment;
-    size_t rows, kinds, spans, moments;
+    size_t rows, kinds, spans;
 };
 /* Below 60 kB with 16 rows of 1,000 spans or more and names of ordinary lengths. */
 char *chart_timeline(const struct chart_words *words, const struct chart_timeline *timeline);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SWATCH = 14 };
+enum { SIGN = 14 };
 static const double largest = 1e300; /* a number on an axis; differences of two are finite */
 
 /* ---- words ---- */
@@ -47,19 +47,45 @@ void frame_line(struct frame *frame, const char *classes, const char *text)
         SVG_TEXT;
 }
 
-void frame_legend(struct frame *frame, const struct chart_name *name, size_t n)
+/* Its middle is at x + SIGN / 2, y. */
+static void draw_sign(FILE *out, double x, double y, const struct frame_item *item)
+{
+    const double middle = x + SIGN / 2.0, half = SIGN / 2.0;
+    switch (item->sign) {
+    case SIGN_AREA:
+        svg_rect(out, x, y - half, SIGN, SIGN, "area", item->colour, NULL);
+        break;
+    case SIGN_INTERVAL:
+        svg_line(out, middle, y - half - 1, middle, y + half + 1, "line thick faint", item->colour);
+        break;
+    case SIGN_WHISKER:
+        svg_line(out, x, y, x + SIGN, y, "axis", item->colour);
+        svg_line(out, x, y - 3, x, y + 3, "axis", item->colour);
+        svg_line(out, x + SIGN, y - 3, x + SIGN, y + 3, "axis", item->colour);
+        break;
+    case SIGN_DASHED:
+        svg_line(out, x - 2, y, x + SIGN, y, "line dash", item->colour);
+        break;
+    case SIGN_BEST:
+    case SIGN_AS_GOOD:
+        svg_circle(out, middle, y, 8, item->sign == SIGN_BEST ? "line ring" : "line", item->colour, NULL);
+        break;
+    }
+}
+
+void frame_legend(struct frame *frame, const struct frame_item *item, size_t n)
 {
     double x = FRAME_LEFT;
     char label[SVG_LABEL];
     for (size_t i = 0; i < n; i++) {
-        const char *words = svg_shorten(label, text_of(name[i].name), SVG_TEXT, 300);
-        double width = SWATCH + 6 + svg_text_width(words, SVG_TEXT);
+        const char *words = svg_shorten(label, text_of(item[i].name), SVG_TEXT, FRAME_RIGHT - FRAME_LEFT - 40);
+        double width = SIGN + 7 + svg_text_width(words, SVG_TEXT);
         if (x > FRAME_LEFT && x + width > FRAME_RIGHT) {
             x = FRAME_LEFT;
             frame->y += FRAME_ROW;
         }
-        svg_rect(frame->out, x, frame->y - 4, SWATCH, SWATCH, "area", name[i].colour, NULL);
-        svg_text(frame->out, x + SWATCH + 6, frame->y + 8, SVG_START, "", words);
+        draw_sign(frame->out, x, frame->y + 3, &item[i]);
+        svg_text(frame->out, x + SIGN + 7, frame->y + 8, SVG_START, "", words);
         x += width + 18;
     }
     frame->y += n ? FRAME_ROW : 0;
@@ -135,11 +161,22 @@ static size_t decade_ticks(const struct axis *axis, size_t most, double tick[AXI
     return n;
 }
 
+/* Of the given values each k-th, so that there are at most so many. */
+static size_t given_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
+{
+    size_t n = 0, every = most ? (axis->n_given + most - 1) / most : axis->n_given + 1;
+    for (size_t i = 0; i < axis->n_given && most; i += every)
+        tick[n++] = axis->given[i];
+    return n;
+}
+
 size_t axis_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
     double base = axis->scale == CHART_LOG2 ? 2 : 10, of = log(base);
     size_t n = 0;
     most = most < AXIS_TICKS ? most : AXIS_TICKS;
+    if (axis->n_given)
+        return given_ticks(axis, most, tick);
     if (axis->scale == CHART_LINEAR)
         return linear_ticks(axis, most, tick);
     double first = ceil(log(axis->low) / of - 1e-9), last = floor(log(axis->high) / of + 1e-9);
@@ -155,7 +192,17 @@ const char *axis_number(const struct axis *axis, double value, char text[CELL])
 {
     if (axis->is_bytes && value >= 1)
         return text_bytes(text, value);
-    snprintf(text, CELL, "%.10g", value);
+    snprintf(text, CELL, !axis->n_given ? "%.10g" : value < 1000 ? "%.3g" : "%.0f", value);
+    return text;
+}
+
+const char *axis_title(const struct axis *axis, const char *title, char text[SVG_LABEL])
+{
+    snprintf(text, SVG_LABEL, "%.100s%s", text_of(title),
+             !title || !*title             ? ""
+             : axis->scale != CHART_LINEAR ? " (logarithmic)"
+             : axis->is_cut                ? " (the axis does not begin at 0)"
+                                           : "");
     return text;
 }
 
@@ -192,40 +239,8 @@ double axis_draw_x(FILE *out, const struct axis *axis, double top, double y, con
     svg_line(out, axis->from, y, axis->to, y, "axis", SVG_INK);
     if (!title || !*title)
         return y + 24;
-    char label[SVG_LABEL];
+    char label[SVG_LABEL], words[SVG_LABEL];
     svg_text(out, (axis->from + axis->to) / 2, y + 41, SVG_MIDDLE, "",
-             svg_shorten(label, title, SVG_TEXT, axis->to - axis->from));
+             svg_shorten(label, axis_title(axis, title, words), SVG_TEXT, axis->to - axis->from));
     return y + 50;
-}
-
-/* ---- labels ---- */
-
-int lanes_place(struct lane_label *label, size_t n, double left, double right)
-{
-    double used[FRAME_LANES] = {0}; /* the right end of the last label of each */
-    int lanes = 0;
-    for (size_t i = 0; i < n; i++) {
-        double half = svg_text_width(label[i].text, SVG_SMALL) / 2;
-        double x = fmax(left + half, fmin(right - half, label[i].at));
-        label[i].x = x;
-        label[i].lane = -1;
-        for (int lane = 0; lane < FRAME_LANES && label[i].lane < 0 && *label[i].text; lane++)
-            if (x - half >= used[lane]) {
-                used[lane] = x + half + 8;
-                label[i].lane = lane;
-                lanes = lane + 1 > lanes ? lane + 1 : lanes;
-            }
-    }
-    return lanes;
-}
-
-size_t lanes_draw(FILE *out, const struct lane_label *label, size_t n, double y)
-{
-    size_t unnamed = 0;
-    for (size_t i = 0; i < n; i++)
-        if (label[i].lane >= 0)
-            svg_text(out, label[i].x, y - FRAME_LANE * label[i].lane - 5, SVG_MIDDLE, "small halo", label[i].text);
-        else
-            unnamed += *label[i].text != 0;
-    return unnamed;
 }

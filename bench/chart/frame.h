@@ -21,7 +21,14 @@ struct frame {
 void frame_begin(struct frame *frame, const struct chart_words *words);
 char *frame_end(struct frame *frame);
 
-void frame_legend(struct frame *frame, const struct chart_name *name, size_t n);
+/* What a sign in a picture means. A line of such items, or as many lines as they need. */
+enum frame_sign { SIGN_AREA, SIGN_INTERVAL, SIGN_WHISKER, SIGN_DASHED, SIGN_BEST, SIGN_AS_GOOD };
+struct frame_item {
+    const char *name;
+    int colour;
+    enum frame_sign sign;
+};
+void frame_legend(struct frame *frame, const struct frame_item *item, size_t n);
 void frame_line(struct frame *frame, const char *classes, const char *text); /* of words, from the left edge on */
 
 /* ---- axes ---- */
@@ -31,6 +38,8 @@ struct axis {
     enum chart_scale scale;
     double low, high, from, to;
     int is_bytes, is_count, is_cut; /* cut: linear, and 0 is not on it */
+    const double *given;            /* [n_given], increasing: its ticks are some of these; NULL: any */
+    size_t n_given;
 };
 
 /* Whether a value can be on an axis of the scale. */
@@ -43,11 +52,14 @@ struct axis axis_for(const struct chart_axis *of, double least, double greatest)
 /* The place of a value, at the axis' end where it is beyond; NAN where the axis does not take it. */
 double axis_place(const struct axis *axis, double value);
 
-/* At most `most` (1 to AXIS_TICKS) values on the axis: 1, 2 or 5 times a power of ten; or powers of the scale's base.
- * Returns how many. */
+/* At most `most` (1 to AXIS_TICKS) values on the axis: those that are given, or each second, third ... of them;
+ * otherwise 1, 2 or 5 times a power of ten, or powers of the scale's base. Returns how many. */
 enum { AXIS_TICKS = 12 };
 size_t axis_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS]);
 const char *axis_number(const struct axis *axis, double value, char text[CELL]);
+
+/* The title with what a reader has to know of the axis: that it is logarithmic, or does not begin at 0. */
+const char *axis_title(const struct axis *axis, const char *title, char text[SVG_LABEL]);
 
 /* A horizontal axis at y with lines up to `top`, its numbers and the title below; returns the place below them. */
 double axis_draw_x(FILE *out, const struct axis *axis, double top, double y, const char *title);
@@ -65,17 +77,5 @@ struct end_name {
  * bottom, which leaves END_NAME_GAP for each at least. Sorts them by place. */
 double end_names_width(const struct end_name *name, size_t n);
 void end_names_draw(FILE *out, struct end_name *name, size_t n, double x, double top, double bottom);
-
-/* Labels above a chart, in up to FRAME_LANES lines. */
-enum { FRAME_LANES = 3, FRAME_LANE = 18 };
-struct lane_label {
-    double at, x; /* the place that it names, and its own middle */
-    int lane;     /* 0 is the lowest; -1: there is no room for it, or no text */
-    char text[SVG_LABEL];
-};
-/* label[n], in increasing order of `at`, get lane and x inside [left, right]; returns how many lanes they take. */
-int lanes_place(struct lane_label *label, size_t n, double left, double right);
-/* Draws them above y, and returns how many texts have no room. */
-size_t lanes_draw(FILE *out, const struct lane_label *label, size_t n, double y);
 
 #endif

@@ -31,7 +31,9 @@ static void draw_sign(FILE *out, double x, double y, const struct end_name *name
 {
     if (name->draw & CHART_LINE)
         svg_line(out, x, y, x + SIGN - 5, y, name->draw & CHART_DASHED ? "line dash" : "line", name->colour);
-    if (name->draw & CHART_POINTS)
+    if (name->draw & CHART_RINGS)
+        svg_circle(out, x + (SIGN - 5) / 2.0, y, 7.5, "line", name->colour, NULL);
+    else if (name->draw & CHART_POINTS)
         svg_circle(out, x + (SIGN - 5) / 2.0, y, 4.5, "area", name->colour, NULL);
 }
 

@@ -6,9 +6,9 @@
  *
  * Places and lengths are in units of the viewBox, y downwards; what is not finite is drawn at 0. Texts may hold
  * anything: text_print_markup escapes them. `classes` are words without "dp-": of texts title, muted, bold, small,
- * halo, on0 to on7 (upon an area of that colour); of all else line, thick, dash (drawn along), axis, grid, area
- * (filled), hollow (filled as the page), span (a line as thick as a row of a timeline), and faint, soft, softer: more
- * and more transparent. `colour` is 0 to SVG_COLOURS - 1, or SVG_INK, that of the text. */
+ * halo, on0 to on9 (upon an area of that colour); of all else line, thick, dash (drawn along), axis, grid, area
+ * (filled), hollow (filled as the page), span (a line as thick as a row of a timeline), and faint and soft: more and
+ * more transparent. `colour` is 0 to SVG_COLOURS - 1, or SVG_INK, that of the text. */
 #ifndef BENCH_CHART_SVG_H
 #define BENCH_CHART_SVG_H
 
@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 enum { SVG_WIDTH = 820, SVG_TEXT = 16, SVG_TITLE = 20, SVG_SMALL = 13 }; /* heights of letters */
-enum { SVG_INK = -1, SVG_GREY = 7, SVG_COLOURS = 8 };
+enum { SVG_INK = -1, SVG_GREY = 3, SVG_COLOURS = 10 };
 enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
 
 /* The rules. Colours after Okabe and Ito (Color Universal Design, 2008), made darker or lighter until each has a

@@ -1,4 +1,4 @@
-/* timeline.c - rows of spans over milliseconds, with moments marked across them. */
+/* timeline.c - rows of spans over milliseconds, by kind. */
 #include "chart/frame.h"
 #include "kernels/error.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PITCH = 26, THICK = 18, MOST_LABEL = 240, MOST_INSIDE = 120, MOST_MOMENTS = 60, MOST_KINDS = 16 };
+enum { PITCH = 26, THICK = 18, MOST_LABEL = 240, MOST_INSIDE = 120, MOST_KINDS = 16 };
 
 static int is_drawable(const struct chart_timeline *t, const struct chart_span *s)
 {
@@ -93,27 +93,6 @@ static void draw_names(FILE *out, const struct chart_timeline *t, const struct c
     }
 }
 
-static int by_time(const void *a, const void *b)
-{
-    double x = ((const struct lane_label *)a)->at, y = ((const struct lane_label *)b)->at;
-    return (x > y) - (x < y);
-}
-
-/* The moments in the order of time, as many as can be drawn; the caller frees them. */
-static struct lane_label *order_moments(const struct chart_timeline *t, const struct axis *axis, size_t *n)
-{
-    struct lane_label *label = allocate(t->moments + 1, sizeof *label);
-    *n = 0;
-    for (size_t i = 0; i < t->moments; i++)
-        if (axis_takes(CHART_LINEAR, t->moment[i].at_ms)) {
-            svg_shorten(label[*n].text, t->moment[i].label ? t->moment[i].label : "", SVG_SMALL, 220);
-            label[(*n)++].at = axis_place(axis, t->moment[i].at_ms);
-        }
-    qsort(label, *n, sizeof *label, by_time);
-    *n = *n < MOST_MOMENTS ? *n : MOST_MOMENTS;
-    return label;
-}
-
 static void draw_row_names(FILE *out, const struct chart_timeline *t, size_t rows, const struct axis *axis, double top)
 {
     char label[SVG_LABEL];
@@ -126,7 +105,7 @@ static void draw_row_names(FILE *out, const struct chart_timeline *t, size_t row
 }
 
 static void say_what_is_missing(struct frame *frame, const struct chart_timeline *t, const struct chart_span *span,
-                                size_t n, size_t unnamed)
+                                size_t n)
 {
     size_t drawable = 0;
     double shortest = INFINITY;
@@ -144,19 +123,36 @@ static void say_what_is_missing(struct frame *frame, const struct chart_timeline
         snprintf(words, sizeof words, "Left out: %zu of %zu rows.", t->rows - CHART_ROWS, t->rows);
         frame_line(frame, "muted", words);
     }
-    if (unnamed) {
-        snprintf(words, sizeof words, "No room for the names of %zu moments.", unnamed);
-        frame_line(frame, "muted", words);
-    }
-    if (t->moments > MOST_MOMENTS) {
-        snprintf(words, sizeof words, "Of %zu moments the first %d are shown.", t->moments, MOST_MOMENTS);
-        frame_line(frame, "muted", words);
-    }
+}
+
+/* The kinds that are drawn. */
+static void draw_legend(struct frame *frame, const struct chart_timeline *t, const struct chart_span *span, size_t n)
+{
+    struct frame_item item[MOST_KINDS];
+    size_t items = 0;
+    for (int kind = 0; kind < MOST_KINDS; kind++)
+        for (size_t i = 0; i < n; i++)
+            if (span[i].kind == kind) {
+                item[items++] = (struct frame_item){t->kind[kind].name, t->kind[kind].colour, SIGN_AREA};
+                break;
+            }
+    frame_legend(frame, item, items);
+}
+
+/* Ends the axis at the tick that follows, so that its last number stands at its end. */
+static void round_up(struct axis *axis)
+{
+    double tick[AXIS_TICKS];
+    size_t n = axis_ticks(axis, 8, tick);
+    double step = n > 1 ? tick[1] - tick[0] : 0,
+           end = step > 0 ? tick[0] + step * ceil((axis->high - tick[0]) / step) : 0;
+    if (isfinite(end) && end > axis->high)
+        axis->high = end;
 }
 
 static void draw_rows(struct frame *frame, const struct chart_timeline *t, const struct chart_span *span, size_t n)
 {
-    size_t rows = t->rows < CHART_ROWS ? t->rows : CHART_ROWS, moments;
+    size_t rows = t->rows < CHART_ROWS ? t->rows : CHART_ROWS;
     double widest = 0;
     char label[SVG_LABEL];
     struct axis axis = {.low = INFINITY, .high = -INFINITY, .to = FRAME_RIGHT - 4};
@@ -168,20 +164,14 @@ static void draw_rows(struct frame *frame, const struct chart_timeline *t, const
         axis.high = fmax(axis.high, span[i].end_ms);
     }
     axis.high = axis.high > axis.low ? axis.high : axis.low + 1;
+    round_up(&axis);
     axis.from = FRAME_LEFT + widest + 10;
-    struct lane_label *moment = order_moments(t, &axis, &moments);
-    int lanes = lanes_place(moment, moments, FRAME_LEFT, FRAME_RIGHT);
-    double top = frame->y + 10 + FRAME_LANE * lanes, bottom = row_y(top, (int)rows) + 2;
+    double top = frame->y + 10, bottom = row_y(top, (int)rows) + 2;
     frame->y = axis_draw_x(frame->out, &axis, top, bottom, "ms");
     draw_row_names(frame->out, t, rows, &axis, top);
     draw_spans(frame->out, t, span, n, &axis, top);
-    for (size_t i = 0; i < moments; i++)
-        svg_line(frame->out, moment[i].at, top - FRAME_LANE * fmax(0, moment[i].lane) - 2, moment[i].at, bottom,
-                 "axis dash", SVG_INK);
-    size_t unnamed = lanes_draw(frame->out, moment, moments, top);
     draw_names(frame->out, t, span, n, &axis, top);
-    free(moment);
-    say_what_is_missing(frame, t, span, n, unnamed);
+    say_what_is_missing(frame, t, span, n);
 }
 
 char *chart_timeline(const struct chart_words *words, const struct chart_timeline *t)
@@ -190,7 +180,7 @@ char *chart_timeline(const struct chart_words *words, const struct chart_timelin
     size_t n;
     struct chart_span *span = choose_spans(t, &n);
     frame_begin(&frame, words);
-    frame_legend(&frame, t->kind, t->kinds < MOST_KINDS ? t->kinds : MOST_KINDS);
+    draw_legend(&frame, t, span, n);
     if (n)
         draw_rows(&frame, t, span, n);
     else

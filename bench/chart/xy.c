@@ -1,4 +1,4 @@
-/* xy.c - series of points over x, with intervals, lines of reference and ranges; names stand beside their ends.
+/* xy.c - series of points over x, with intervals and lines of reference; names stand beside their ends.
  */
 #include "chart/frame.h"
 #include "kernels/error.h"
@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEIGHT = 330, MOST_TIPS = 200, MOST_LABELS = 64 };
+enum { HEIGHT = 330, MOST_TIPS = 200, MOST_LABELS = 64, MOST_GIVEN = 100 };
 
 /* What is drawn of a chart, and where. */
 struct plot {
     const struct chart_xy *chart;
     struct axis x, y;
+    double at[MOST_GIVEN]; /* of a logarithmic x axis its ticks: where points are, if these are few */
 };
 
 /* ---- what the axes cover ---- */
@@ -30,6 +31,34 @@ static void widen(double range[2], enum chart_scale scale, double value)
     }
 }
 
+/* Adds a value to at[n], which increase, unless it is there; returns how many there are then. */
+static size_t insert(double at[MOST_GIVEN], size_t n, double value)
+{
+    size_t i = n;
+    while (i && at[i - 1] >= value * (1 - 1e-9))
+        i--;
+    if ((i < n && at[i] <= value * (1 + 1e-9)) || n == MOST_GIVEN)
+        return n;
+    memmove(&at[i + 1], &at[i], (n - i) * sizeof *at);
+    at[i] = value;
+    return n + 1;
+}
+
+/* What was measured at a few places is not to be read as if it was measured at others: the ticks are these places. */
+static void take_ticks(struct plot *plot)
+{
+    const struct chart_xy *c = plot->chart;
+    size_t n = 0;
+    for (size_t s = 0; s < c->n_series; s++)
+        for (size_t i = 0; i < c->series[s].n && n < MOST_GIVEN; i++)
+            if (c->series[s].draw & CHART_POINTS && takes(c, &c->series[s].point[i]))
+                n = insert(plot->at, n, c->series[s].point[i].x);
+    if (c->x.scale == CHART_LINEAR || n < 2 || n == MOST_GIVEN)
+        return;
+    plot->x.given = plot->at;
+    plot->x.n_given = n;
+}
+
 static struct plot plot_of(const struct chart_xy *c)
 {
     double x[2] = {INFINITY, -INFINITY}, y[2] = {INFINITY, -INFINITY};
@@ -45,7 +74,7 @@ static struct plot plot_of(const struct chart_xy *c)
         }
     for (size_t i = 0; i < c->n_references; i++)
         widen(y, c->y.scale, c->reference[i].y);
-    return (struct plot){c, axis_for(&c->x, x[0], x[1]), axis_for(&c->y, y[0], y[1])};
+    return (struct plot){.chart = c, .x = axis_for(&c->x, x[0], x[1]), .y = axis_for(&c->y, y[0], y[1])};
 }
 
 static const struct chart_point *last_point(const struct chart_xy *c, const struct chart_series *s)
@@ -86,7 +115,7 @@ static size_t collect_names(const struct chart_xy *c, struct end_name name[END_N
     return n;
 }
 
-/* ---- axes, ranges, references ---- */
+/* ---- axes, references ---- */
 
 static double widest_number(const struct axis *axis, const double *tick, size_t n)
 {
@@ -117,30 +146,6 @@ static void draw_y(FILE *out, const struct plot *plot, const double *tick, size_
         svg_line(out, left, y->to, left, y->from, "axis", SVG_INK);
     if (y->low < 0 && y->high > 0 && y->scale == CHART_LINEAR)
         svg_line(out, left, axis_place(y, 0), plot->x.to, axis_place(y, 0), "axis", SVG_INK);
-}
-
-/* The names of the ranges; label[n_ranges]. Those without a place get no text. Returns how many lines they take. */
-static int place_ranges(const struct plot *plot, struct lane_label *label)
-{
-    for (size_t i = 0; i < plot->chart->n_ranges; i++) {
-        const struct chart_range *range = &plot->chart->range[i];
-        label[i].at = (axis_place(&plot->x, range->begin) + axis_place(&plot->x, range->end)) / 2;
-        svg_shorten(label[i].text, range->name && isfinite(label[i].at) ? range->name : "", SVG_SMALL, 200);
-    }
-    return lanes_place(label, plot->chart->n_ranges, plot->x.from, plot->x.to); /* beyond are the names of lines */
-}
-
-static void draw_ranges(FILE *out, const struct plot *plot)
-{
-    for (size_t i = 0; i < plot->chart->n_ranges; i++) {
-        const struct chart_range *range = &plot->chart->range[i];
-        double begin = axis_place(&plot->x, range->begin), end = axis_place(&plot->x, range->end);
-        if (!(end > begin))
-            continue;
-        svg_rect(out, begin, plot->y.to, end - begin, plot->y.from - plot->y.to, i % 2 ? "area soft" : "area softer",
-                 SVG_INK, range->name);
-        svg_line(out, begin, plot->y.to, begin, plot->y.from, "axis faint", SVG_GREY);
-    }
 }
 
 static void draw_references(FILE *out, const struct plot *plot)
@@ -191,7 +196,23 @@ static const char *tip_of(char tip[3 * SVG_LABEL], const struct plot *plot, cons
     return s->n <= MOST_TIPS ? tip : NULL;
 }
 
-static void draw_point(FILE *out, const struct plot *plot, const struct chart_series *s, const struct chart_point *p)
+/* How far from their points the intervals of a series are, so that those of several at one place stand side by side. */
+static double aside(const struct chart_xy *c, const struct chart_series *of)
+{
+    int n = 0, at = 0;
+    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
+        int has = 0;
+        for (size_t i = 0; i < s->n; i++)
+            has |= isfinite(s->point[i].low) && isfinite(s->point[i].high);
+        at = s == of ? n : at;
+        n += has;
+    }
+    return n > 8 ? 0 : 6 * (at - (n - 1) / 2.0);
+}
+
+/* dx: how far its interval is at its right. */
+static void draw_point(FILE *out, const struct plot *plot, const struct chart_series *s, const struct chart_point *p,
+                       double dx)
 {
     double x = axis_place(&plot->x, p->x), y = axis_place(&plot->y, p->y);
     double low = axis_place(&plot->y, p->low), high = axis_place(&plot->y, p->high);
@@ -199,10 +220,12 @@ static void draw_point(FILE *out, const struct plot *plot, const struct chart_se
     if (!isfinite(x) || !isfinite(y))
         return;
     if (isfinite(low) && isfinite(high))
-        svg_line(out, x, low, x, high, "line thick faint", s->colour);
+        svg_line(out, x + dx, low, x + dx, high, "line thick faint", s->colour);
     if (p->mark == CHART_BEST || p->mark == CHART_AS_GOOD)
         svg_circle(out, x, y, 9, p->mark == CHART_BEST ? "line ring" : "line", SVG_INK, NULL);
-    if (s->draw & CHART_POINTS)
+    if (s->draw & CHART_RINGS)
+        svg_circle(out, x, y, 7.5, "line", s->colour, tip_of(tip, plot, s, p));
+    else if (s->draw & CHART_POINTS)
         svg_circle(out, x, y, 4.5, p->mark == CHART_HOLLOW ? "hollow" : "area", s->colour, tip_of(tip, plot, s, p));
 }
 
@@ -210,8 +233,9 @@ static void draw_series(FILE *out, const struct plot *plot, const struct chart_s
 {
     if (s->draw & CHART_LINE)
         draw_line(out, plot, s);
+    double dx = aside(plot->chart, s);
     for (size_t i = 0; i < s->n; i++)
-        draw_point(out, plot, s, &s->point[i]);
+        draw_point(out, plot, s, &s->point[i], dx);
 }
 
 struct label {
@@ -257,31 +281,38 @@ static size_t draw_labels(FILE *out, const struct plot *plot)
 
 /* ---- the chart ---- */
 
-/* What the rings mean, where there are any. */
-static void add_key_of_rings(struct frame *frame, const struct chart_xy *c)
+/* What the signs mean that are drawn. */
+static void add_key(struct frame *frame, const struct chart_xy *c)
 {
-    int has[CHART_BEST + 1] = {0};
-    double x = FRAME_LEFT + 12;
-    for (size_t s = 0; s < c->n_series; s++)
-        for (size_t i = 0; i < c->series[s].n; i++)
-            has[takes(c, &c->series[s].point[i]) ? c->series[s].point[i].mark : CHART_PLAIN] = 1;
-    if (!has[CHART_BEST] && !has[CHART_AS_GOOD])
-        return;
-    frame->y += 6;
-    for (int mark = CHART_BEST; mark >= CHART_AS_GOOD; mark--)
-        if (has[mark]) {
-            svg_circle(frame->out, x, frame->y + 11, 9, mark == CHART_BEST ? "line ring" : "line", SVG_INK, NULL);
-            svg_text(frame->out, x + 16, frame->y + 16, SVG_START, "", mark == CHART_BEST ? "best" : "as good");
-            x += 80;
+    int has[CHART_BEST + 1] = {0}, intervals = 0, dashed = 0;
+    struct frame_item item[4];
+    size_t items = 0;
+    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
+        for (const struct chart_point *p = s->point; p < s->point + s->n; p++) {
+            if (!takes(c, p))
+                continue;
+            has[p->mark] = 1;
+            intervals |= axis_takes(c->y.scale, p->low) && axis_takes(c->y.scale, p->high);
+            dashed |= s->draw & CHART_LINE && s->draw & CHART_DASHED;
         }
-    frame->y += FRAME_ROW + 4;
+    if (has[CHART_BEST])
+        item[items++] = (struct frame_item){c->best ? c->best : "best", SVG_INK, SIGN_BEST};
+    if (has[CHART_AS_GOOD])
+        item[items++] = (struct frame_item){"as good", SVG_INK, SIGN_AS_GOOD};
+    if (intervals)
+        item[items++] = (struct frame_item){"95 % interval", SVG_INK, SIGN_INTERVAL};
+    if (dashed && c->dashed)
+        item[items++] = (struct frame_item){c->dashed, SVG_INK, SIGN_DASHED};
+    if (!items)
+        return;
+    frame->y += 14;
+    frame_legend(frame, item, items);
 }
 
 static void draw_plot(struct frame *frame, struct plot *plot)
 {
     const struct chart_xy *c = plot->chart;
     struct end_name name[END_NAMES];
-    struct lane_label *range = allocate(c->n_ranges + 1, sizeof *range);
     size_t left_out, n = collect_names(c, name, &left_out);
     double tick[AXIS_TICKS];
     size_t ticks = axis_ticks(&plot->y, 8, tick);
@@ -289,14 +320,11 @@ static void draw_plot(struct frame *frame, struct plot *plot)
     plot->x.from = FRAME_LEFT + 10 + fmax(30, widest_number(&plot->y, tick, ticks));
     plot->x.to = FRAME_RIGHT - end_names_width(name, n);
     if (c->y.title && *c->y.title) {
-        snprintf(words, sizeof words, "%.120s%s", c->y.title, plot->y.is_cut ? " (the axis does not begin at 0)" : "");
-        frame_line(frame, "", words);
+        char title[SVG_LABEL];
+        frame_line(frame, "", axis_title(&plot->y, c->y.title, title));
     }
-    plot->y.to = frame->y + 14 + FRAME_LANE * place_ranges(plot, range);
+    plot->y.to = frame->y + 14;
     plot->y.from = plot->y.to + fmax(HEIGHT, END_NAME_GAP * (double)n);
-    draw_ranges(frame->out, plot);
-    left_out += lanes_draw(frame->out, range, c->n_ranges, plot->y.to);
-    free(range);
     frame->y = axis_draw_x(frame->out, &plot->x, plot->y.to, plot->y.from, c->x.title);
     draw_y(frame->out, plot, tick, ticks);
     draw_references(frame->out, plot);
@@ -308,7 +336,7 @@ static void draw_plot(struct frame *frame, struct plot *plot)
         name[i].y = axis_place(&plot->y, name[i].y);
     }
     end_names_draw(frame->out, name, n, plot->x.to, plot->y.to, plot->y.from);
-    add_key_of_rings(frame, c);
+    add_key(frame, c);
     if (left_out) {
         snprintf(words, sizeof words, "Without room for a name: %zu.", left_out);
         frame_line(frame, "muted", words);
@@ -325,6 +353,7 @@ char *chart_xy(const struct chart_words *words, const struct chart_xy *chart)
         drawable += last_point(chart, &chart->series[s]) != NULL;
     for (size_t i = 0; i < chart->n_references; i++)
         drawable += (size_t)axis_takes(chart->y.scale, chart->reference[i].y);
+    take_ticks(&plot); /* it is where it stays */
     if (drawable)
         draw_plot(&frame, &plot);
     else

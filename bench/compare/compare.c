@@ -197,19 +197,22 @@ static int write_form(const char *option, const char *path, const char *text)
 /* In words, or in the form that is asked for instead; and to files. */
 static int print(const cJSON *json, const struct compare_options *o)
 {
-    char *text = cJSON_Print(json), *junit = NULL;
+    char *text = cJSON_Print(json), *junit = NULL, *words = NULL;
     size_t length = 0;
     if (!text)
         FATAL("no memory to print the comparison");
     FILE *out = text_begin(&junit, &length);
     compare_print_junit(out, json, o);
     text_end(out);
+    out = text_begin(&words, &length);
+    compare_print(out, json, o);
+    text_end(out);
     if (!strcmp(o->json, "-"))
         printf("%s\n", text);
     else if (!strcmp(o->junit, "-"))
         fputs(junit, stdout);
     else
-        compare_print(stdout, json, o);
+        text_print_lines(stdout, words);
     int status = files_flush_stdout();
     if (!status)
         status = write_form("json", o->json, text);
@@ -217,6 +220,7 @@ static int print(const cJSON *json, const struct compare_options *o)
         status = write_form("junit", o->junit, junit);
     cJSON_free(text);
     free(junit);
+    free(words);
     return status;
 }
 
@@ -255,7 +259,7 @@ int run_compare(int argc, char *argv[])
     else
         status = compare_and_print(&options);
     if (status == COMPARE_FAILED || status == COMPARE_USAGE)
-        fprintf(stderr, "ddpbench: %s\n", error_text());
+        text_print_error();
     compare_options_destroy(&options);
     return (int)status;
 }

@@ -297,7 +297,7 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
         means++;
     for (const cJSON *row = judged->child; row && status == COMPARE_OK; row = row->next)
         if (json_number(row, "n_baseline") < VERDICT_RUNS &&
-            !verdict_is_possible((size_t)json_number(row, "n_baseline"), o->candidates, level))
+            !verdict_is_possible(json_count(row, "n_baseline"), o->candidates, level))
             bar = 100 * (far_of(o) - 1);
     fprintf(out, "\nVerdict: %s", json_string(json, "verdict"));
     if (status == COMPARE_REGRESSED || status == COMPARE_AMBIGUOUS)

@@ -69,10 +69,28 @@ void document_add_lines(cJSON *document, const char *format, ...)
     va_end(arguments);
 }
 
+/* A column in which no row that is printed has anything is not printed. */
+static void hide_empty_columns(cJSON *table)
+{
+    cJSON *column;
+    struct table_view view = table_view(table);
+    cJSON_ArrayForEach(column, cJSON_GetObjectItemCaseSensitive(table, "columns"))
+    {
+        const cJSON *row = view.row;
+        char cell[TABLE_CELL];
+        int rows = 0;
+        for (; rows < view.rows && (!*table_cell(cell, column, row) || !strcmp(cell, "n/a")); rows++)
+            row = row->next;
+        if (rows == view.rows)
+            cJSON_DeleteItemFromObjectCaseSensitive(column, "heading");
+    }
+}
+
 void document_add_table(cJSON *document, const struct table *table)
 {
     cJSON *json = table_json(table);
-    json_add_text(json, "rest", "the report's JSON");
+    hide_empty_columns(json);
+    json_add_text(json, "rest", "report.json, which --json or --output writes");
     cJSON_AddItemToObject(add_block(document, "table"), "table", json);
 }
 

@@ -24,7 +24,8 @@ void document_add_item(cJSON *document, const char *format, ...) __attribute__((
 /* Lines that are neither folded nor joined, such as a command to copy, parted by newlines. */
 void document_add_lines(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A table from its description; or one of a summary.json, of which a copy is taken. */
+/* A table from its description, without the columns that are empty in all rows that are printed; or one of a
+ * summary.json, of which a copy is taken. */
 void document_add_table(cJSON *document, const struct table *table);
 void document_add_saved_table(cJSON *document, const cJSON *table);
 
@@ -33,9 +34,10 @@ void document_add_saved_table(cJSON *document, const cJSON *table);
  * ours, and show its title itself. */
 void document_add_picture(cJSON *document, const char *name, const char *title, char *svg);
 
-/* As text, without pictures; as Markdown (GitHub's), with pictures as links to pictures/NAME.svg; and as one HTML file
- * that holds all it needs, works without JavaScript, and is light or dark as the reader's system is; it is XML, too.
- * Names that stand in it cannot break any of them. */
+/* As text, without pictures and headings of pictures alone; as Markdown (GitHub's), with pictures as links to
+ * pictures/NAME.svg; and as one HTML file that holds all it needs, works without JavaScript, and is light or dark as
+ * the reader's system is; it is XML, too. In it long tables are folded, pictures that follow each other stand side by
+ * side, and names of options are code. Names that stand in it cannot break any of them. */
 void document_print_text(FILE *out, const cJSON *document);
 void document_print_markdown(FILE *out, const cJSON *document);
 void document_print_html(FILE *out, const cJSON *document);

@@ -8,43 +8,65 @@
 #include <ctype.h>
 #include <string.h>
 
-/* The colours are those of the pictures (chart/chart.h). Print is always light. */
+/* The colours are those of the pictures (chart/chart.h). Print is always light. What is wider than the page scrolls
+ * in its own box, which is shaded at an edge as long as something is beyond: two shades that stay, and two patches of
+ * the page's colour that scroll with the content and cover them at its ends. */
 static const char style[] =
     ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #505963; --line: #d5d9de;\n"
-    "  --band: #f3f5f7; --link: #0b57a4; }\n"
+    "  --band: #f3f5f7; --link: #0b57a4; --shade: rgb(0 0 0 / 35%); }\n"
     "@media screen and (prefers-color-scheme: dark) {\n"
-    "  :root { --ink: #e6e9ec; --paper: #16191d; --faint: #a8b1ba; --line: #363c43; --band: #20252b; --link: #7db7f2; "
-    "}\n"
+    "  :root { --ink: #e6e9ec; --paper: #16191d; --faint: #a8b1ba; --line: #363c43; --band: #20252b; --link: #7db7f2;\n"
+    "    --shade: rgb(255 255 255 / 45%); }\n"
     "}\n"
     "html { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }\n"
-    "body { max-width: 72rem; margin: 0 auto; padding: 1rem 1.25rem 3rem; overflow-wrap: break-word; }\n"
-    "h1 { font-size: 1.7rem; line-height: 1.25; margin: .5rem 0 1rem; }\n"
+    "body { max-width: 80rem; margin: 0 auto; padding: 1rem 1.25rem 3rem; overflow-wrap: break-word; }\n"
+    "h1 { font-size: 1.7rem; line-height: 1.25; margin: .5rem 0 .75rem; }\n"
     "h2 { font-size: 1.3rem; margin: 2.5rem 0 .75rem; padding-bottom: .25rem; border-bottom: 1px solid var(--line); }\n"
     "h3 { font-size: 1.05rem; margin: 1.75rem 0 .5rem; }\n"
-    "p, ul { max-width: 50rem; margin: .6rem 0; }\n"
+    "p, ul { max-width: 56rem; margin: .6rem 0; }\n"
     "li { margin: .3rem 0; }\n"
     "a { color: var(--link); }\n"
     "code, pre { font: .875em/1.5 ui-monospace, monospace; background: var(--band); border-radius: 3px; }\n"
     "code { display: inline-block; max-width: 100%; padding: 0 .3em; overflow-wrap: anywhere; }\n"
+    "code.option { white-space: nowrap; }\n"
     "pre { padding: .5rem .75rem; overflow-x: auto; }\n"
-    "nav { margin: 1.25rem 0; padding: .5rem 1rem; background: var(--band); border-radius: 6px; }\n"
-    "nav ul { margin: 0; padding: 0; list-style: none; }\n"
+    "nav ul { display: flex; max-width: none; margin: 0; padding: 0 0 .25rem; list-style: none; }\n"
+    "nav li { flex: none; margin: 0 1.25rem 0 0; font-size: .875rem; }\n"
+    "nav + main > h2:first-child { margin-top: 1rem; }\n"
     "figure { margin: 1.25rem 0; }\n"
     "figcaption { font-weight: 600; margin-bottom: .4rem; }\n"
-    ".wide { overflow-x: auto; }\n"
-    ".wide svg { display: block; max-width: 100%; min-width: 36rem; height: auto; }\n"
+    ".wide, nav ul { overflow-x: auto; background: linear-gradient(to right, var(--paper) 1rem, transparent) left / "
+    "3rem 100%,\n"
+    "  linear-gradient(to left, var(--paper) 1rem, transparent) right / 3rem 100%,\n"
+    "  linear-gradient(to right, var(--shade), transparent) left / 1rem calc(100% - 4px),\n"
+    "  linear-gradient(to left, var(--shade), transparent) right / 1rem calc(100% - 4px); background-repeat: "
+    "no-repeat;\n"
+    "  background-attachment: local, local, scroll, scroll; }\n"
+    ".wide svg { display: block; width: 100%; min-width: 34rem; max-width: 56rem; height: auto; }\n"
+    ".wide > svg > style + rect { fill: none; }\n"
+    ".pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 34rem), 1fr)); gap: 0 2rem; "
+    "}\n"
+    ".pictures figure { min-width: 0; }\n"
     "table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }\n"
     "th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap; vertical-align: top; }\n"
     "th { vertical-align: bottom; border-bottom: 2px solid var(--line); }\n"
     "td { border-bottom: 1px solid var(--line); }\n"
     ".left { text-align: left; }\n"
     "td.long { white-space: normal; min-width: 22rem; overflow-wrap: anywhere; }\n"
+    ".folded { display: flex; flex-direction: column; }\n"
+    ".folded details, .folded .note { order: 1; }\n"
+    ".folded summary { margin-top: .4rem; color: var(--link); font-size: .875rem; cursor: pointer; }\n"
+    ".folded details[open] .closed, .folded details:not([open]) .open { display: none; }\n"
     ".note, footer { color: var(--faint); font-size: .875rem; }\n"
     "footer { margin-top: 3rem; }\n"
+    "@media screen and (max-width: 48rem) { .note br { display: none; } }\n"
+    "@media screen {\n"
+    "  .folded details:not([open]) ~ .wide tr:nth-child(n + 9) { display: none; }\n"
+    "}\n"
     "@media print {\n"
-    "  html { font-size: 11px; } nav { display: none; } body { max-width: none; padding: 0; }\n"
+    "  html { font-size: 11px; } nav, details { display: none; } body { max-width: none; padding: 0; }\n"
     "  h2, h3, figcaption { break-after: avoid; } tr, svg { break-inside: avoid; }\n"
-    "  .wide { overflow: visible; } .wide svg { min-width: 0; } pre { white-space: pre-wrap; }\n"
+    "  .wide { overflow: visible; background: none; } .wide svg { min-width: 0; } pre { white-space: pre-wrap; }\n"
     "}\n";
 
 /* Whatever stands in the file, a browser fetches and runs nothing for it. */
@@ -57,11 +79,41 @@ static const char head[] =
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
     "<title>";
 
+/* The length of an option's name, such as --threads, at the begin of a text; 0: there is none. */
+static size_t option_length(const char *text)
+{
+    size_t n = strspn(text, "-") == 2 && islower((unsigned char)text[2]) ? 2 : 0;
+    while (n && (islower((unsigned char)text[n]) || isdigit((unsigned char)text[n]) ||
+                 (text[n] == '-' && isalnum((unsigned char)text[n + 1]))))
+        n++;
+    return n;
+}
+
+/* Words, in which the names of options are code, too. */
+static void print_words(FILE *out, const char *text)
+{
+    for (const char *c = text; *c;) {
+        size_t option = c == text || strchr(" \n(,/", c[-1]) ? option_length(c) : 0;
+        int length = text_character(c) ? text_character(c) : 1;
+        char character[8];
+        snprintf(character, sizeof character, "%.*s", length, c);
+        if (option)
+            fprintf(out, "<code class=\"option\">%.*s</code>", (int)option, c);
+        else
+            text_print_markup(out, character);
+        c += option ? option : (size_t)length;
+    }
+}
+
 static void print_piece(FILE *out, const char *piece, int code)
 {
-    fputs(code ? "<code>" : "", out);
+    if (!code) {
+        print_words(out, piece);
+        return;
+    }
+    fputs("<code>", out);
     text_print_markup(out, piece);
-    fputs(code ? "</code>" : "", out);
+    fputs("</code>", out);
 }
 
 static void print_element(FILE *out, const char *name, const char *text)
@@ -146,7 +198,7 @@ static void print_row(FILE *out, const struct table_view *view, const cJSON *row
         int left = table_is_left(view->column[i]), is_long = strlen(table_cell(cell, view->column[i], row)) > 48;
         if (row) {
             fprintf(out, "<td%s>", !left ? "" : is_long ? " class=\"left long\"" : " class=\"left\"");
-            text_print_markup(out, cell);
+            print_words(out, cell);
             fputs("</td>", out);
         } else {
             fprintf(out, "<th scope=\"col\"%s>", left ? " class=\"left\"" : "");
@@ -157,14 +209,23 @@ static void print_row(FILE *out, const struct table_view *view, const cJSON *row
     fputs("</tr>\n", out);
 }
 
+/* Of a table with more rows than FOLDED only the first FOLDED_TO are seen, until a reader asks for all: the style sheet
+ * hides the others while the element before the table is closed. It stands below the table on the page. */
+enum { FOLDED = 12, FOLDED_TO = 8 };
+
 static void print_table(FILE *out, const cJSON *table)
 {
     struct table_view view = table_view(table);
     if (!view.columns)
         return;
-    fputs("<figure>\n", out);
+    fputs(view.rows > FOLDED ? "<figure class=\"folded\">\n" : "<figure>\n", out);
     if (*view.title)
         print_element(out, "figcaption", view.title);
+    if (view.rows > FOLDED)
+        fprintf(out,
+                "<details><summary><span class=\"closed\">All %d rows</span><span class=\"open\">The first %d rows"
+                "</span></summary></details>\n",
+                view.rows, FOLDED_TO);
     fputs("<div class=\"wide\">\n<table>\n<thead>\n", out);
     print_row(out, &view, NULL);
     fputs("</thead>\n<tbody>\n", out);
@@ -193,6 +254,12 @@ static void print_picture(FILE *out, const cJSON *block)
 
 /* ---- all together ---- */
 
+/* Whether a block, NULL: none, is a picture. */
+static int is_picture(const cJSON *block)
+{
+    return block && !strcmp(json_string(block, "kind"), "picture");
+}
+
 static void print_blocks(FILE *out, const cJSON *blocks)
 {
     const cJSON *block;
@@ -212,9 +279,12 @@ static void print_blocks(FILE *out, const cJSON *blocks)
             fputs("<pre>", out);
             document_each_line(out, text, print_line);
             fputs("</pre>\n", out);
-        } else if (!strcmp(kind, "picture"))
+        } else if (is_picture(block)) { /* several in a row are side by side where there is room */
+            int before = is_picture(block == blocks->child ? NULL : block->prev), behind = is_picture(block->next);
+            fputs(!before && behind ? "<div class=\"pictures\">\n" : "", out);
             print_picture(out, block);
-        else
+            fputs(before && !behind ? "</div>\n" : "", out);
+        } else
             print_element(out, item ? "li" : "p", text);
     }
     fputs(in_list ? "</ul>\n" : "", out);

@@ -27,8 +27,8 @@ static int is_marking(const char *text, size_t at)
 static void print_plain(FILE *out, const char *text, const char *also)
 {
     for (size_t at = 0; text[at];) {
-        int length = text_character(text + at);
         char c = text[at];
+        size_t length = 1;
         if (c == '<' || c == '>' || c == '&')
             fputs(c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;", out);
         else if (c == '@') /* a comment keeps it from being an address, or from calling a person */
@@ -37,9 +37,9 @@ static void print_plain(FILE *out, const char *text, const char *also)
             fputc(' ', out);
         else {
             fputs(is_marking(text, at) || strchr(also, c) ? "\\" : "", out);
-            fwrite(length ? text + at : "?", 1, length ? (size_t)length : 1, out);
+            length = text_print_character(out, text + at);
         }
-        at += length ? (size_t)length : 1;
+        at += length;
     }
 }
 

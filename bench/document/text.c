@@ -8,41 +8,19 @@
 
 enum { WIDTH = 100 };
 
-/* A character that may stand there, or ?. Returns its bytes. */
-static int print_character(FILE *out, const char *text)
-{
-    int length = text_character(text);
-    if (length)
-        fwrite(text, 1, (size_t)length, out);
-    else
-        fputc('?', out);
-    return length ? length : 1;
-}
-
-/* The characters of a word, which ends before a space. */
-static int width_of(const char *word)
-{
-    int width = 0;
-    for (const char *c = word; *c && !strchr(" \t\n", *c); width++) {
-        int length = text_character(c);
-        c += length ? length : 1;
-    }
-    return width;
-}
-
 /* Words behind a mark, on lines of WIDTH columns that begin below the first word. Returns the column after the last. */
 static int print_folded(FILE *out, const char *mark, const char *text)
 {
     int indent = fprintf(out, "%s", mark), column = indent;
     while (*(text += strspn(text, " \t\n"))) {
-        int width = width_of(text);
+        int width = (int)text_columns(text, strcspn(text, " \t\n"));
         if (column > indent && column + 1 + width > WIDTH)
             column = fprintf(out, "\n%*s", indent, "") - 1;
         else if (column > indent)
             column += fprintf(out, " ");
         column += width;
         while (*text && !strchr(" \t\n", *text))
-            text += print_character(out, text);
+            text += text_print_character(out, text);
     }
     fputc('\n', out);
     return column;
@@ -53,7 +31,7 @@ static void print_line(FILE *out, const char *line, int last)
     (void)last;
     fputs("  ", out);
     while (*line)
-        line += print_character(out, line);
+        line += text_print_character(out, line);
     fputc('\n', out);
 }
 
@@ -66,6 +44,22 @@ static void print_heading(FILE *out, const char *text, char underline)
     fputs(underline ? "\n" : "", out);
 }
 
+/* Whether below a heading, up to the next of its level or above, there is something, but pictures and headings only. */
+static int has_pictures_alone(const cJSON *heading)
+{
+    double level = json_number(heading, "level");
+    int pictures = 0;
+    for (const cJSON *block = heading->next; block; block = block->next) {
+        const char *kind = json_string(block, "kind");
+        if (!strcmp(kind, "heading") && json_number(block, "level") <= level)
+            break;
+        if (strcmp(kind, "heading") != 0 && strcmp(kind, "picture") != 0)
+            return 0;
+        pictures |= !strcmp(kind, "picture");
+    }
+    return pictures;
+}
+
 void document_print_text(FILE *out, const cJSON *document)
 {
     const cJSON *block;
@@ -75,10 +69,11 @@ void document_print_text(FILE *out, const cJSON *document)
     {
         const char *kind = json_string(block, "kind"), *text = json_string(block, "text");
         int item = !strcmp(kind, "item"), table = !strcmp(kind, "table"); /* a table begins with an empty line */
-        if (!strcmp(kind, "picture"))
+        int heading = !strcmp(kind, "heading");
+        if (!strcmp(kind, "picture") || (heading && has_pictures_alone(block)))
             continue;
         fputs(table || (item && !strcmp(before, "item")) ? "" : "\n", out);
-        if (!strcmp(kind, "heading"))
+        if (heading)
             print_heading(out, text, json_number(block, "level") > 2 ? 0 : '-');
         else if (table)
             table_print(out, cJSON_GetObjectItemCaseSensitive(block, "table"));

@@ -195,13 +195,16 @@ double host_machine_cpu_seconds(void)
 void host_describe(const struct host_facts *host, const struct job *job, cJSON *json)
 {
     struct host_facts *all = allocate((size_t)job->size, sizeof *all);
+    int *machine = allocate((size_t)job->size, sizeof *machine);
     job_gather(job, host, sizeof *host, all);
+    job_gather(job, &job->machine, sizeof *machine, machine);
     cJSON *ranks = cJSON_AddArrayToObject(json, "ranks");
     cJSON *hosts = cJSON_AddObjectToObject(json, "hosts");
     for (int r = 0; r < job->size; r++) {
         cJSON *rank = json_add_row(ranks);
         cJSON_AddNumberToObject(rank, "rank", r);
         cJSON_AddStringToObject(rank, "host", all[r].name);
+        cJSON_AddNumberToObject(rank, "machine", machine[r]); /* hosts may share one */
         cJSON_AddStringToObject(rank, "binding", all[r].binding);
         if (cJSON_GetObjectItemCaseSensitive(hosts, all[r].name))
             continue;
@@ -215,5 +218,6 @@ void host_describe(const struct host_facts *host, const struct job *job, cJSON *
         cJSON_AddNumberToObject(facts, "memory_bytes", (double)all[r].memory_bytes);
         cJSON_AddNumberToObject(facts, "l3_bytes", (double)all[r].l3_bytes);
     }
+    free(machine);
     free(all);
 }

@@ -21,17 +21,8 @@ Exit status: 0 whichever is faster, 1 if a run or a comparison failed, 2 for a w
 END
 }
 
-say() { echo "compare.sh: $*" >&2; }
-
-die() {
-    say "$@"
-    exit 1
-}
-
-refuse() {
-    say "$@"
-    exit 2
-}
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
 
 program=build/ddpbench ranks=2 threads='' link='' repeats=5 python=python3 output=results/peers
 implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed

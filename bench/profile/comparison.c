@@ -56,9 +56,8 @@ static void add_answer(const struct compared *row, int n, int fastest, size_t ro
     results_add_line(summary, "answers", "\nShortest step: %s, %.3f ms in the median of %zu round%s.",
                      row[fastest].label, 1e3 * row[fastest].step.median, rounds, text_plural(rounds));
     verdict_add_groups(other, others,
-                       (const char *[VERDICT_GROUPS]){rounds < 2 ? "Others (one round does not tell which are slower)"
-                                                                 : "As good (not significantly slower)",
-                                                      "", "Slower"},
+                       (const char *[VERDICT_GROUPS]){
+                           rounds < STATS_LEAST_PAIRS ? "Others" : "As good (not significantly slower)", "", "Slower"},
                        0, "answers", summary);
 }
 

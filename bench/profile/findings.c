@@ -196,15 +196,17 @@ static void check_exposed(struct findings *f, double threshold, const struct pro
         waited = fmax(waited, waits);
     }
     if (waited > 0.1 * gain)
-        snprintf(waiting, sizeof waiting, "; a rank waits up to %.2f ms of that for later ones", 1e3 * waited);
+        snprintf(waiting, sizeof waiting, "; a rank waits up to %.2f ms a step for later ones", 1e3 * waited);
     if (n)
         add_finding(f, "exposed_communication", LEVEL_WARNING, value, threshold, gain, advice,
                     "exposed communication takes %.1f %% of the step on the rank with the most (threshold %g %%; above "
                     "it: rank %s)%s",
                     value, threshold, ranks, waiting);
     else if (of_backward > note)
-        add_finding(f, "exposed_communication", LEVEL_NOTE, of_backward, note, gain, advice,
-                    "exposed communication is %.1f %% of backward (a note from %g %%)%s", of_backward, note, waiting);
+        add_finding(
+            f, "exposed_communication", LEVEL_NOTE, of_backward, note, gain, advice,
+            "exposed communication takes %.2f ms on the rank with the most, %.1f %% of backward (threshold %g %%)%s",
+            10 * value * figures->phase[PHASES].mean, of_backward, note, waiting);
 }
 
 static void check_collectives(struct findings *f, const struct controls *c)
@@ -214,8 +216,8 @@ static void check_collectives(struct findings *f, const struct controls *c)
         add_finding(f, "collectives", value > 2 * threshold ? LEVEL_HIGH : LEVEL_NOTE, value, threshold, NAN,
                     "a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or more computation for "
                     "each reduction",
-                    "the collectives alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of `none` (a "
-                    "note from %g %%, high from %g %%; %zu rounds)",
+                    "the collectives alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of `none` "
+                    "(threshold %g %%, high above %g %%; %zu rounds)",
                     1e3 * c->comm_alone.median, value, threshold, 2 * threshold, c->rounds);
 }
 
@@ -332,12 +334,13 @@ static void check_cores(struct findings *f, const struct profile_facts *facts, c
     double value = 100 * worst->core_wait / figures->phase[PHASES].median;
     if (!(value > threshold))
         return;
-    add_finding(f, "without_a_core", value > 3 * threshold ? LEVEL_HIGH : LEVEL_WARNING, value, threshold,
-                worst->core_wait, "bind ranks to cores, use fewer ranks or threads, or stop what else runs there",
-                "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of the step (threshold "
-                "%g %%; %d thread%s a rank, %.2g logical CPUs); other work takes its cores, or other ranks do",
-                worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads,
-                text_plural((size_t)facts->threads), facts->cores_per_rank);
+    add_finding(
+        f, "without_a_core", value > 3 * threshold ? LEVEL_HIGH : LEVEL_WARNING, value, threshold, worst->core_wait,
+        "bind ranks to cores, use fewer ranks or threads, or stop what else runs there",
+        "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of the median step (threshold "
+        "%g %%; %d thread%s a rank, %.2g logical CPUs); other work takes its cores, or other ranks do",
+        worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads, text_plural((size_t)facts->threads),
+        facts->cores_per_rank);
 }
 
 /* The median rate of the other hosts, sending or receiving. */

@@ -78,6 +78,8 @@ void profile_add_findings(const struct profile *p, cJSON *summary)
         results_add_line(summary, "notes",
                          "Then the buffer of %g MiB was full; use a larger --profile-buffer-mb for more.",
                          p->options->buffer_mb);
+    if (c->interrupted)
+        results_add_line(summary, "notes", "Then the run was interrupted, before any controls.");
     if (c->collectives.impossible)
         results_add_line(summary, "notes",
                          "%zu of %zu collectives end on a rank before another posts them, by up to %.2f us: the clocks "

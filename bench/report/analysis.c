@@ -12,28 +12,30 @@
 
 cJSON *analysis_create(const struct report_runs *runs, const char *reference, const char *candidate)
 {
-    char title[160];
+    char title[240];
     struct scaling *scaling;
     struct bottlenecks bottlenecks;
     size_t scalings = scaling_find(&scaling, runs);
     bottlenecks_find(&bottlenecks, runs, scaling, scalings);
     snprintf(title, sizeof title, "Bottleneck analysis of ");
     if (runs->n == 1)
-        snprintf(title + strlen(title), sizeof title - strlen(title), "%s", runs->item->label);
+        snprintf(title + strlen(title), sizeof title - strlen(title), "%s%s%s%s", runs->item->label,
+                 *runs->item->unfinished ? " (" : "", runs->item->unfinished, *runs->item->unfinished ? ")" : "");
     else
         snprintf(title + strlen(title), sizeof title - strlen(title), "%zu runs", runs->n);
     cJSON *document = document_create(title);
     section_add_summary(document, runs, scaling, scalings, &bottlenecks);
+    section_add_recommendations(document, runs, &bottlenecks);
     section_add_bottlenecks(document, &bottlenecks);
     section_add_breakdown(document, runs);
     section_add_steps(document, runs);
-    section_add_scaling(document, scaling, scalings);
+    section_add_scaling(document, runs, scaling, scalings);
     section_add_buckets(document, runs);
     section_add_collectives(document, runs);
     section_add_utilisation(document, runs);
     if (*reference)
         section_add_side_by_side(document, runs, reference, candidate);
-    section_add_recommendations(document, runs, &bottlenecks);
+    section_add_words(document);
     section_add_runs(document, runs);
     bottlenecks_destroy(&bottlenecks);
     scaling_destroy(scaling, scalings);

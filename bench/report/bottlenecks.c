@@ -11,102 +11,194 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The next one, of a run, with printf's text. */
-__attribute__((format(printf, 6, 7))) static struct bottleneck *add(struct bottlenecks *found,
-                                                                    const struct report_run *run, const char *name,
-                                                                    double lost_s, double step, const char *format, ...)
+static const char *words_of(const char *name)
 {
-    if (!(found->n & (found->n - 1))) { /* its room is the next power of two */
-        size_t room = found->n ? 2 * found->n : 1;
-        found->item = realloc(found->item, room * sizeof *found->item);
-        if (!found->item)
-            FATAL("no memory for %zu bottlenecks", room);
-    }
-    struct bottleneck *b = &found->item[found->n++];
+    static const char *const words[][2] = {{"without_a_core", "ranks without a core"},
+                                           {"slower_computation", "slower computation"},
+                                           {"exposed_communication", "exposed communication"},
+                                           {"communication", "communication"},
+                                           {"collectives", "slow collectives"},
+                                           {"straggler", "a late rank"},
+                                           {"data_loading", "data loading"},
+                                           {"device_busy", "an idle device"},
+                                           {"memory", "little memory left"},
+                                           {"slow_link", "a slow link"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(name, words[i][0]))
+            return words[i][1];
+    return "something else";
+}
+
+int bottleneck_is_significant(const struct bottleneck *b)
+{
+    return !(b->interval[0] <= 0);
+}
+
+/* More of its text. */
+__attribute__((format(printf, 2, 3))) static void say(struct bottleneck *b, const char *format, ...)
+{
     va_list arguments;
-    *b = (struct bottleneck){.run = run, .lost_s = lost_s, .low = NAN, .high = NAN, .share = lost_s / step};
-    snprintf(b->name, sizeof b->name, "%s", name);
-    snprintf(b->level, sizeof b->level, "%s", b->share > 0.2 ? "high" : b->share > 0.05 ? "warning" : "note");
+    size_t at = strlen(b->text);
     va_start(arguments, format);
-    vsnprintf(b->text, sizeof b->text, format, arguments);
+    vsnprintf(b->text + at, sizeof b->text - at, format, arguments);
     va_end(arguments);
+}
+
+/* The next one, of a run, without its text and advice. */
+static struct bottleneck *add(struct bottlenecks *found, const struct report_run *run, const char *name,
+                              struct measured lost, double step)
+{
+    found->item = allocate_more(found->item, found->n, sizeof *found->item);
+    struct bottleneck *b = &found->item[found->n++];
+    *b = (struct bottleneck){run, "", words_of(name), "", lost.value, {lost.low, lost.high}, lost.value / step, "", ""};
+    snprintf(b->name, sizeof b->name, "%s", name);
+    snprintf(b->level, sizeof b->level, "%s",
+             !bottleneck_is_significant(b) || !(b->share > 0.05) ? "note"
+             : b->share > 0.2                                    ? "high"
+                                                                 : "warning");
     return b;
 }
 
-static void add_findings(struct bottlenecks *found, const struct report_run *run)
+/* What helps where ranks lack CPUs, whatever suffers from it; otherwise `other`. */
+static void advise(struct bottleneck *b, const struct report_runs *runs, const char *other)
+{
+    size_t threads = b->run->threads, cpus = b->run->place.cpus;
+    if (!run_lacks_cpus(runs, b->run))
+        snprintf(b->advice, sizeof b->advice, "%s", other);
+    else if (threads && cpus >= threads)
+        snprintf(b->advice, sizeof b->advice,
+                 "start %zu rank%s of `--threads %zu` on these %zu logical CPUs (`-n %zu`), or add machines",
+                 cpus / threads, text_plural(cpus / threads), threads, cpus, cpus / threads);
+    else
+        snprintf(b->advice, sizeof b->advice,
+                 "give each rank as many logical CPUs as it has threads: fewer ranks on a machine, or more machines");
+}
+
+static const char tune_it[] =
+    "let `ddpbench tune --max-minutes 5` look for the strategy and bucket size that cost least";
+
+/* What a profile found by that name, or NULL. */
+static const cJSON *finding_of(const struct report_run *run, const char *name)
 {
     const cJSON *finding;
     cJSON_ArrayForEach(finding, run->findings)
     {
-        struct bottleneck *b = add(found, run, json_string(finding, "name"), json_number(finding, "gain"),
-                                   run->phase_s[PARTS], "%s", json_string(finding, "text"));
-        snprintf(b->level, sizeof b->level, "%s", json_string(finding, "level"));
-        snprintf(b->advice, sizeof b->advice, "%s", json_string(finding, "advice"));
+        if (!strcmp(json_string(finding, "name"), name))
+            return finding;
     }
+    return NULL;
 }
 
-/* Whether a profile of the same label and ranks found exposed communication. */
-static int profile_says(const struct report_runs *runs, const struct report_run *of)
+/* The profile of that label on as many ranks that found this, or NULL. */
+static const struct report_run *profile_that_says(const struct report_runs *runs, const struct report_run *of,
+                                                  const char *name)
+{
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        if (run->ranks == of->ranks && !strcmp(run->label, of->label) && finding_of(run, name))
+            return run;
+    return NULL;
+}
+
+/* Of communication its cost by the profile's own rounds, and what its collectives are found to take, which is no other
+ * loss. */
+static void add_exposed(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run,
+                        const cJSON *finding)
+{
+    struct measured cost = run_figure(run, run->subject, "sync_cost");
+    const cJSON *collectives = finding_of(run, "collectives");
+    char ms[CELL], name[160];
+    int paired = cost.value > 0 && isfinite(cost.low);
+    struct bottleneck *b =
+        add(found, run, "exposed_communication",
+            paired ? cost : (struct measured){json_number(finding, "gain"), NAN, NAN}, run->phase_s[PARTS]);
+    if (paired)
+        say(b, "%s takes %s a step longer than without communication, round by round%s; ",
+            run_name(name, run, run->subject), text_milliseconds(ms, cost.value, cost.low, cost.high),
+            bottleneck_is_significant(b) ? "" : ", so not significantly");
+    say(b, "%s", json_string(finding, "text"));
+    if (collectives)
+        say(b, "; %s", json_string(collectives, "text"));
+    advise(b, runs, tune_it);
+}
+
+static void add_findings(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)
 {
     const cJSON *finding;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        if (run->ranks == of->ranks && !strcmp(run->label, of->label))
-            cJSON_ArrayForEach(finding, run->findings)
-            {
-                if (!strcmp(json_string(finding, "name"), "exposed_communication"))
-                    return 1;
-            }
-    return 0;
+    cJSON_ArrayForEach(finding, run->findings)
+    {
+        const char *name = json_string(finding, "name");
+        struct measured gain = {json_number(finding, "gain"), NAN, NAN};
+        if (!strcmp(name, "exposed_communication")) {
+            add_exposed(found, runs, run, finding);
+            continue;
+        }
+        if (!strcmp(name, "collectives") && finding_of(run, "exposed_communication"))
+            continue; /* which says it */
+        struct bottleneck *b = add(found, run, name, gain, run->phase_s[PARTS]);
+        say(b, "%s", json_string(finding, "text"));
+        if (!isfinite(gain.value))
+            snprintf(b->level, sizeof b->level, "%s", json_string(finding, "level"));
+        if (!strcmp(name, "without_a_core")) {
+            b->share = json_number(finding, "percent") / 100; /* of the median step, as its text says */
+            advise(b, runs, json_string(finding, "advice"));
+        } else
+            snprintf(b->advice, sizeof b->advice, "%s", json_string(finding, "advice"));
+    }
 }
 
 static void add_communication(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)
 {
-    const struct figure *cost = figures_find(&run->figures, run->subject, "sync_cost", 0);
-    const struct figure *step = figures_find(&run->figures, run->subject, "step", 0);
+    struct measured cost = run_figure(run, run->subject, "sync_cost"), step = run_figure(run, run->subject, "step");
     char ms[CELL];
-    if (!cost || !step || cost->value <= 0 || cost->low <= 0 || profile_says(runs, run))
+    if (!(cost.value > 0 && step.value > 0) || cost.low <= 0 || profile_that_says(runs, run, "exposed_communication"))
         return;
-    struct bottleneck *b = add(found, run, "communication", cost->value, step->value,
-                               "%s takes %s a step longer than without communication (%zu rounds)", run->subject,
-                               text_value_like(ms, cost->value, "s", cost->value), cost->n);
-    b->low = cost->low;
-    b->high = cost->high;
-    snprintf(b->advice, sizeof b->advice,
-             "let `ddpbench tune` find a better bucket size; reduce less often (--grad-accumulation) or fewer bytes "
-             "(ddp_individual_v2 with --grad-dtype bf16); compute more for each reduction (--batch-size-per-rank); "
-             "see what is exposed with --profile");
+    struct bottleneck *b = add(found, run, "communication", cost, step.value);
+    say(b, "%s takes %s a step longer than without communication, round by round", run->subject,
+        text_milliseconds(ms, cost.value, cost.low, cost.high));
+    advise(b, runs, tune_it);
 }
 
-static void add_data_loading(struct bottlenecks *found, const struct report_run *run)
+static void add_data_loading(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)
 {
     struct breakdown b;
-    if (run_breakdown(&b, run, run->subject) || !(b.part[PART_DATA] > 0.1 * b.step))
+    if (run_breakdown(&b, run, run->subject) || !(b.part[PART_DATA] > 0.1 * b.step) ||
+        profile_that_says(runs, run, "data_loading"))
         return;
-    struct bottleneck *loading =
-        add(found, run, "data_loading", b.part[PART_DATA], b.step, "data loading takes %.1f %% of a step (%zu rounds)",
-            100 * b.part[PART_DATA] / b.step, b.n);
-    snprintf(loading->advice, sizeof loading->advice,
-             "let more --data-workers fetch further ahead (--prefetch), or put --data on a faster disk");
+    struct bottleneck *loading = add(found, run, "data_loading", run_figure(run, run->subject, "data_loading"), b.step);
+    say(loading, "waiting for data takes %.1f %% of a step", 100 * b.part[PART_DATA] / b.step);
+    advise(loading, runs, "let twice as many `--data-workers` fetch ahead, or put `--data` on a faster disk");
 }
 
-static void add_slower_computation(struct bottlenecks *found, const struct scaling *s)
+/* Computation that takes longer on more ranks: where these had no core, this is what it comes from. */
+static void add_slower_computation(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *s)
 {
-    const struct breakdown *base = &s->row[0].breakdown;
+    const struct measured base = s->row->breakdown.compute;
     for (const struct scaling_row *row = s->row + 1; row < s->row + s->n; row++) {
-        double lost = row->lost_part_s[PART_COMPUTE], expected = row->work * base->part[PART_COMPUTE];
-        char now[CELL], then[CELL];
-        if (!(lost > 0.05 * row->work * base->step))
+        struct measured expected = {row->work * base.value, row->work * base.low, row->work * base.high};
+        struct measured lost = stats_difference(row->breakdown.compute, expected);
+        lost.value = row->lost_part_s[PART_COMPUTE];
+        char now[CELL], then[CELL], more[CELL], words[400];
+        if (!(lost.value > 0.05 * row->work * s->row->breakdown.step) || lost.low <= 0)
             continue;
-        struct bottleneck *b = add(found, row->run, "slower_computation", lost, row->breakdown.step,
-                                   "computation takes %s a step on %zu ranks, where the speed of %zu rank%s would make "
-                                   "it %s",
-                                   text_value_like(now, row->breakdown.part[PART_COMPUTE], "s", expected),
-                                   row->run->ranks, s->row[0].run->ranks, text_plural(s->row[0].run->ranks),
-                                   text_value_like(then, expected, "s", expected));
-        snprintf(b->advice, sizeof b->advice,
-                 "give each rank cores of its own (launch/run.sh, or srun --cpu-bind=cores) and as many --threads; "
-                 "where ranks of a node share its memory, use fewer ranks with more --threads; overlap slows "
-                 "computation down, too: compare with ddp_flat");
+        expected.value = row->work * s->row->breakdown.part[PART_COMPUTE];
+        snprintf(words, sizeof words,
+                 "computation takes %s a step on %zu ranks; at the speed of %zu rank%s it would take %s",
+                 text_milliseconds(now, row->breakdown.part[PART_COMPUTE], NAN, NAN), row->run->ranks,
+                 s->row->run->ranks, text_plural(s->row->run->ranks),
+                 text_milliseconds(then, expected.value, NAN, NAN));
+        const struct report_run *profile = profile_that_says(runs, row->run, "without_a_core");
+        struct bottleneck *cause = NULL;
+        for (size_t i = 0; profile && i < found->n; i++)
+            if (found->item[i].run == profile && !strcmp(found->item[i].name, "without_a_core"))
+                cause = &found->item[i];
+        if (cause) {
+            say(cause, "; this is why in the %s %s, %s more", row->run->mode, words,
+                text_milliseconds(more, lost.value, lost.low, lost.high));
+            continue;
+        }
+        struct bottleneck *b = add(found, row->run, "slower_computation", lost, row->breakdown.step);
+        say(b, "%s", words);
+        advise(b, runs, "give each rank cores of its own: `launch/run.sh`, or `srun --cpu-bind=cores`");
     }
 }
 
@@ -119,6 +211,9 @@ static int by_cost(const void *a, const void *b)
 {
     const struct bottleneck *x = a, *y = b;
     double lost_x = isfinite(x->lost_s) ? x->lost_s : -INFINITY, lost_y = isfinite(y->lost_s) ? y->lost_s : -INFINITY;
+    int nothing = !bottleneck_is_significant(x) - !bottleneck_is_significant(y);
+    if (nothing && isfinite(x->lost_s) && isfinite(y->lost_s))
+        return nothing;
     if (lost_x != lost_y)
         return lost_x < lost_y ? 1 : -1;
     return level_of(x) != level_of(y) ? level_of(y) - level_of(x) : (x->run > y->run) - (x->run < y->run);
@@ -129,14 +224,14 @@ void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs,
 {
     *found = (struct bottlenecks){0};
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        add_findings(found, run);
-        if (!strcmp(run->mode, "benchmark") || !strcmp(run->mode, "tune")) {
+        add_findings(found, runs, run);
+        if (run_compares(run)) {
             add_communication(found, runs, run);
-            add_data_loading(found, run);
+            add_data_loading(found, runs, run);
         }
     }
     for (size_t i = 0; i < scalings; i++)
-        add_slower_computation(found, &scaling[i]);
+        add_slower_computation(found, runs, &scaling[i]);
     if (found->n)
         qsort(found->item, found->n, sizeof *found->item, by_cost);
 }

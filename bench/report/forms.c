@@ -7,19 +7,21 @@
 #include "base/text.h"
 #include "document/document.h"
 #include "kernels/error.h"
+#include "results/results.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A run as JSON: {label, directory, problem}, and if it has none {mode, ..., figures}. The caller owns it. */
+/* A run as JSON: {label, directory, problem, state}, and if it has none {mode, ..., figures}. The caller owns it. */
 static cJSON *run_json(const struct report_run *run)
 {
     cJSON *json = cJSON_CreateObject();
     json_add_text(json, "label", run->label);
     json_add_text(json, "directory", run->directory);
     json_add_text(json, "problem", run->problem);
+    json_add_text(json, "state", run_state(run));
     if (*run->problem)
         return json;
     json_add_text(json, "mode", run->mode);
@@ -67,25 +69,16 @@ static void print_json(FILE *out, const cJSON *document, const struct report_run
 static void print_csv(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     (void)document;
-    fprintf(out, "directory,label," FIGURES_CSV_COLUMNS "\n");
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        char *begin = NULL;
-        size_t length = 0;
-        FILE *fields = text_begin(&begin, &length);
-        text_print_csv(fields, run->directory);
-        fputc(',', fields);
-        text_print_csv(fields, run->label);
-        fputc(',', fields);
-        text_end(fields);
-        figures_print_csv(out, &run->figures, begin);
-        free(begin);
-    }
+    fprintf(out, RESULTS_CSV_COLUMNS "\n");
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label, run_state(run)}, 3);
 }
 
-/* The labels of a run: what the reader calls it, its mode, and where it is, which no two have in common. */
+/* The labels of a run: what the reader calls it, its mode, where it is, which no two have in common, and whether it is
+ * complete. */
 static void print_prometheus(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
-    enum { LABELS = 3 };
+    enum { LABELS = 4 };
     struct prometheus_run *run = allocate(runs->n + 1, sizeof *run);
     struct exposition_label(*label)[LABELS] = allocate(runs->n + 1, sizeof *label);
     size_t n = 0;
@@ -96,6 +89,7 @@ static void print_prometheus(FILE *out, const cJSON *document, const struct repo
         label[n][0] = (struct exposition_label){"run", r->label};
         label[n][1] = (struct exposition_label){"mode", r->mode};
         label[n][2] = (struct exposition_label){"directory", r->directory};
+        label[n][3] = (struct exposition_label){"state", run_state(r)};
         run[n] = (struct prometheus_run){&r->figures, label[n], LABELS};
         n++;
     }
@@ -104,22 +98,39 @@ static void print_prometheus(FILE *out, const cJSON *document, const struct repo
     free(label);
 }
 
-/* A case for each run: an error where it cannot be read; and one for each of its findings: failed where it is high. */
+/* The rows of the document's table of that key, or NULL. */
+static const cJSON *rows_of(const cJSON *document, const char *key)
+{
+    const cJSON *block;
+    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
+    {
+        const cJSON *table = cJSON_GetObjectItemCaseSensitive(block, "table");
+        if (table && !strcmp(json_string(table, "key"), key))
+            return cJSON_GetObjectItemCaseSensitive(table, "rows");
+    }
+    return NULL;
+}
+
+/* A case for each run: an error where it cannot be read, failed where it is not complete; and one for each bottleneck,
+ * in their order, with the level that it has there: failed where that is high. */
 static void print_junit(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     struct junit junit;
+    const cJSON *row;
     junit_begin(&junit);
-    for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++) {
-        const cJSON *finding;
+    for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++)
         junit_add(&junit, &(struct junit_case){r->label, *r->mode ? r->mode : r->directory, NAN,
-                                               *r->problem ? JUNIT_ERROR : JUNIT_PASSED, "unreadable", r->problem});
-        cJSON_ArrayForEach(finding, r->findings)
-        {
-            const char *level = json_string(finding, "level");
-            junit_add(&junit, &(struct junit_case){r->label, json_string(finding, "name"), NAN,
-                                                   !strcmp(level, "high") ? JUNIT_FAILED : JUNIT_PASSED, level,
-                                                   json_string(finding, "text")});
-        }
+                                               *r->problem      ? JUNIT_ERROR
+                                               : *r->unfinished ? JUNIT_FAILED
+                                                                : JUNIT_PASSED,
+                                               *r->problem ? "unreadable" : "interrupted",
+                                               *r->problem ? r->problem : r->unfinished});
+    cJSON_ArrayForEach(row, rows_of(document, "bottlenecks"))
+    {
+        const char *level = json_string(row, "level");
+        junit_add(&junit, &(struct junit_case){json_string(row, "run"), json_string(row, "bottleneck"), NAN,
+                                               !strcmp(level, "high") ? JUNIT_FAILED : JUNIT_PASSED, level,
+                                               json_string(row, "text")});
     }
     junit_end(&junit, out, json_string(document, "title"), "");
 }

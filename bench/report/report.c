@@ -10,8 +10,8 @@
 #include "kernels/error.h"
 #include "report/analysis.h"
 #include "report/forms.h"
-#include "report/sweep.h"
 #include "results/results.h"
+#include "sweep/sweep.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 enum { OK = 0, FAILED = 1, USAGE = 2 };
 
 struct named_directory {
-    char label[80]; /* "": none was given */
+    char label[RUN_LABEL]; /* "": none was given */
     const char *path;
 };
 
@@ -31,6 +31,7 @@ struct report_options {
     size_t directories;
     const char *output, *reference, *candidate;
     const char *form[FORMS]; /* a file for each; "": none */
+    int metrics;             /* only metrics.csv of each run */
 };
 
 /* clang-format off */
@@ -49,12 +50,14 @@ static const struct option rows[] = {
     {.name = "prometheus", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_PROMETHEUS]),
      .initial = "", .help = "the same in Prometheus' text format, as for the textfile collector of node_exporter"},
     {.name = "junit", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_JUNIT]),
-     .initial = "", .help = "file to write each run and each of its findings to as a test case in JUnit's XML; failed: "
-                            "a finding of level high"},
+     .initial = "", .help = "file to write each run and each bottleneck to, in their order, as a test case in JUnit's XML; "
+                            "failed: a bottleneck of level high, and a run that was interrupted"},
     {.name = "reference", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, reference),
      .initial = "", .help = "label of the runs that the candidate's are set beside"},
     {.name = "candidate", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, candidate),
      .initial = "", .needs = "reference", .help = "label of the runs to set beside the reference's"},
+    {.name = "metrics-csv", .common = 1, .kind = &option_flag, .offset = offsetof(struct report_options, metrics),
+     .help = "only write metrics.csv anew in each run's directory, from the steps that are there: of runs that were killed"},
 };
 /* clang-format on */
 
@@ -65,7 +68,15 @@ static size_t label_length(const char *word)
     size_t n = 0;
     while (isalnum((unsigned char)word[n]) || (word[n] && strchr("_-+.", word[n])))
         n++;
-    return n < sizeof((struct named_directory *)0)->label && word[n] == '=' && stat(word, &status) ? n : 0;
+    return n < RUN_LABEL && word[n] == '=' && stat(word, &status) ? n : 0;
+}
+
+/* Whether the word is LABEL=DIR with what is no label, rather than a directory with a = in its name. */
+static int has_bad_label(const char *word)
+{
+    struct stat status;
+    size_t n = strcspn(word, "=/");
+    return n && word[n] == '=' && word[n + 1] && stat(word, &status);
 }
 
 /* directory[] is long enough for all words. */
@@ -76,6 +87,9 @@ static int take_word(void *context, const char *word)
     size_t n = label_length(word);
     snprintf(d->label, sizeof d->label, "%.*s", (int)n, word);
     d->path = n ? word + n + 1 : word;
+    if (!n && has_bad_label(word))
+        return error_report("'%s': a label has only letters, digits and -_+., and at most %zu of them", word,
+                            sizeof d->label - 1);
     if (!*d->path)
         return error_report("'%s': expected a result directory, or LABEL=DIR", word);
     if (strlen(d->path) > FILES_PATH / 2)
@@ -102,6 +116,17 @@ static int write_pictures(const char *directory, const cJSON *document)
     return 0;
 }
 
+/* Puts a text where an option says: into a file, or with - on the standard output in place of the words, which sets
+ * *instead; "" is nowhere. Returns 0; or -1, reported. */
+static int put_form(const char *option, const char *path, const char *text, int *instead)
+{
+    if (strcmp(path, "-") != 0)
+        return *path ? files_replace_path(option, path, text) : 0;
+    fputs(text, stdout);
+    *instead = 1;
+    return 0;
+}
+
 /* Writes the forms that were asked for; sets *instead if one went to the standard output. */
 static int write_forms(const struct report_options *o, const cJSON *document, const struct report_runs *runs,
                        int *instead)
@@ -117,11 +142,7 @@ static int write_forms(const struct report_options *o, const cJSON *document, co
         FILE *out = text_begin(&text, &length);
         form->print(out, document, runs);
         text_end(out);
-        if (!strcmp(path, "-")) {
-            fputs(text, stdout);
-            *instead = 1;
-        } else if (*path)
-            status = files_replace_path(form->option, path, text);
+        status = put_form(form->option, path, text, instead);
         if (!status && *o->output)
             status = files_replace(o->output, form->file, text);
         free(text);
@@ -135,8 +156,8 @@ static int write_forms(const struct report_options *o, const cJSON *document, co
 static void print_run(FILE *out, const struct report_run *run)
 {
     const cJSON *word;
-    fprintf(out, "%s: %s of %s, %s %s\n ", run->directory, run->mode, run->time, json_string(run->run, "program"),
-            json_string(run->run, "version"));
+    fprintf(out, "%s: %s of %s, %s %s%s%s\n ", run->directory, run->mode, run->time, json_string(run->run, "program"),
+            json_string(run->run, "version"), *run->unfinished ? ", " : "", run->unfinished);
     cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(run->run, "argv"))
     {
         if (cJSON_IsString(word))
@@ -181,26 +202,31 @@ static int report_runs(const struct report_options *o, const struct report_runs 
     return status;
 }
 
+/* Also of runs that cannot be reported, which is what it is for. */
+static int write_metrics(const struct report_runs *runs)
+{
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        if (results_write_metrics_csv(run->directory))
+            return -1;
+    return 0;
+}
+
 /* Of a sweep there are words, and the figures. */
 static int report_sweep(const struct report_options *o, FILE *out, int *instead)
 {
-    const char *path = o->form[FORM_CSV];
     char *csv = NULL;
     size_t length = 0;
-    int other = *o->output || *o->reference;
+    int other = *o->output || *o->reference || o->metrics;
     for (int i = 0; i < FORMS; i++)
         other |= i != FORM_CSV && *o->form[i];
     if (other)
         return error_report("%s: of a sweep there are only words and --csv", o->directory->path);
     FILE *figures = text_begin(&csv, &length);
-    fprintf(figures, "directory,label," FIGURES_CSV_COLUMNS "\n");
+    fprintf(figures, RESULTS_CSV_COLUMNS "\n");
     int status = sweep_report(out, o->directory->path, figures);
     text_end(figures);
-    if (!status && !strcmp(path, "-")) {
-        fputs(csv, stdout);
-        *instead = 1;
-    } else if (!status && *path)
-        status = files_replace_path("csv", path, csv);
+    if (!status)
+        status = put_form("csv", o->form[FORM_CSV], csv, instead);
     free(csv);
     return status;
 }
@@ -220,11 +246,13 @@ static int report_all(const struct report_options *o)
             sweeps++;
     if (sweeps && o->directories > 1)
         status = error_report("a sweep (launch/sweep.sh) is reported alone: name it as the only directory");
+    else if (sweeps)
+        status = report_sweep(o, out, &instead);
     else
-        status = sweeps ? report_sweep(o, out, &instead) : report_runs(o, &runs, out, &instead);
+        status = o->metrics ? write_metrics(&runs) : report_runs(o, &runs, out, &instead);
     text_end(out);
     if (!status && !instead)
-        fputs(words, stdout);
+        text_print_lines(stdout, words);
     if (!status)
         status = files_flush_stdout();
     free(words);
@@ -232,13 +260,28 @@ static int report_all(const struct report_options *o)
     return status;
 }
 
+/* A usage error where several forms are to be printed in place of the words. */
+static int check_forms(const struct report_options *o)
+{
+    int printed = -1;
+    for (int i = 0; i < FORMS; i++) {
+        if (strcmp(o->form[i], "-") != 0)
+            continue;
+        if (printed >= 0)
+            return error_report("--%s -: only one form can go to the standard output, and --%s - does already",
+                                report_forms[i].option, report_forms[printed].option);
+        printed = i;
+    }
+    return 0;
+}
+
 static const char about[] =
-    "Says where the time of runs goes, from their result directories. Of one run: what it printed, where a step's "
-    "time\n"
-    "goes, and what was found. Of several, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up and\n"
-    "efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; a directory\n"
-    "stands for all runs below it. Of a sweep (launch/sweep.sh): the step times of all points, the best bucket size,\n"
-    "and what is not significantly different from it; also writes sweep.csv there, and data for the pictures.\n";
+    "Says where the time of runs goes, from their result directories. Of one run: what it printed, where a step's\n"
+    "time goes, and what was found. Of several, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up\n"
+    "and efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; a\n"
+    "directory stands for all runs below it. Of a sweep (launch/sweep.sh): the step times of all points, the best\n"
+    "bucket size, and what is not significantly different from it; also writes sweep.csv there, and data for the\n"
+    "pictures.\n";
 
 int run_report(int argc, char *argv[])
 {
@@ -260,10 +303,12 @@ int run_report(int argc, char *argv[])
     } else if (*options.reference && !*options.candidate) {
         error_report("--reference %s: needs a --candidate to set beside it", options.reference);
         status = USAGE;
-    } else
+    } else if (check_forms(&options))
+        status = USAGE;
+    else
         status = report_all(&options) ? FAILED : OK;
     if (status)
-        fprintf(stderr, "ddpbench: %s\n", error_text());
+        text_print_error();
     free(options.directory);
     return status;
 }

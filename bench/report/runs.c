@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "report/place.h"
 #include "results/results.h"
 
 #include <dirent.h>
@@ -68,26 +67,30 @@ static void read_lines(struct report_run *run)
     }
 }
 
-/* The options that choose the subject, and the implementations with buckets. */
 static void read_implementations(struct report_run *run)
 {
-    const cJSON *one, *all = cJSON_GetObjectItemCaseSensitive(run->run, "implementations");
-    run->sized = allocate((size_t)cJSON_GetArraySize(all) + 1, sizeof *run->sized);
+    const cJSON *one, *collective, *all = cJSON_GetObjectItemCaseSensitive(run->run, "implementations");
+    run->tried = allocate((size_t)cJSON_GetArraySize(all) + 1, sizeof *run->tried);
     cJSON_ArrayForEach(one, all)
     {
-        const char *name = json_string(one, "name");
+        const cJSON *collectives = cJSON_GetObjectItemCaseSensitive(one, "collectives");
         double bytes = json_number(one, "bucket_bytes");
-        char size[64] = "";
-        if (bytes > 0)
-            snprintf(size, sizeof size, " --bucket-size-mb %.4g", bytes / 0x1p20);
-        if (!strcmp(name, run->subject))
-            snprintf(run->options, sizeof run->options, "--implementations %.60s%s", json_string(one, "strategy"),
-                     size);
-        if (!*size || !strcmp(run->mode, "profile"))
-            continue;
-        snprintf(run->sized[run->sizes].subject, sizeof run->sized->subject, "%s", name);
-        run->sized[run->sizes++].mb = bytes / 0x1p20;
+        struct tried *tried = &run->tried[run->n_tried++];
+        *tried = (struct tried){.mb = bytes > 0 ? bytes / 0x1p20 : NAN};
+        snprintf(tried->subject, sizeof tried->subject, "%s", json_string(one, "name"));
+        snprintf(tried->strategy, sizeof tried->strategy, "%s", json_string(one, "strategy"));
+        tried->buckets = (size_t)cJSON_GetArraySize(collectives);
+        cJSON_ArrayForEach(collective, collectives)
+        {
+            tried->tensors += json_count(collective, "tensors");
+        }
     }
+}
+
+/* As words that stand beside its figures. */
+const char *run_state(const struct report_run *run)
+{
+    return *run->problem ? "unreadable" : *run->unfinished ? run->unfinished : "complete";
 }
 
 static void take_facts(struct report_run *run)
@@ -95,10 +98,16 @@ static void take_facts(struct report_run *run)
     const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run->run, "derived");
     const cJSON *c = cJSON_GetObjectItemCaseSensitive(run->run, "configuration");
     const char *dtype = json_string(derived, "dtype"), *subject = json_string(run->summary, "implementation");
+    char unfinished[RESULTS_UNFINISHED];
+    const cJSON *capture = cJSON_GetObjectItemCaseSensitive(run->summary, "capture");
+    if (*results_unfinished(unfinished, run->summary))
+        snprintf(run->unfinished, sizeof run->unfinished, "interrupted, %.60s", unfinished);
+    else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "interrupted"))) /* of a profile without rounds */
+        snprintf(run->unfinished, sizeof run->unfinished, "interrupted in its capture");
     snprintf(run->mode, sizeof run->mode, "%s", json_string(run->run, "mode"));
     snprintf(run->time, sizeof run->time, "%s", json_string(run->run, "time"));
-    run->ranks = (size_t)fmax(0, json_number(derived, "world_size"));
-    run->hosts = (size_t)fmax(0, json_number(derived, "host_count"));
+    run->ranks = json_count(derived, "world_size");
+    run->hosts = json_count(derived, "host_count");
     run->tokens = json_number(derived, "tokens_per_step");
     if (isfinite(json_number(c, "d-model")))
         snprintf(run->workload, sizeof run->workload,
@@ -107,6 +116,14 @@ static void take_facts(struct report_run *run)
                  json_number(c, "d-ff"), json_number(c, "vocab-size"), json_number(c, "context-length"),
                  *dtype ? dtype : "fp32", json_string(derived, "device"));
     place_machine(run->machine, sizeof run->machine, run->run);
+    place_link(run->link, sizeof run->link, run->run);
+    run->place = place_of(run->run);
+    run->threads = json_count(derived, "threads");
+    run->cpus_per_rank = json_number(derived, "cores_per_rank");
+    if (!isfinite(run->cpus_per_rank) && run->place.cpus && run->ranks)
+        run->cpus_per_rank = (double)run->place.cpus / (double)run->ranks;
+    run->parameters = json_number(derived, "parameters");
+    run->sequences = run->tokens / json_number(c, "context-length") / (double)run->ranks;
     if (!*subject)
         subject = json_string(run->summary, !strcmp(run->mode, "tune") ? "best" : "fastest");
     snprintf(run->subject, sizeof run->subject, "%s", subject);
@@ -118,15 +135,10 @@ static void take_facts(struct report_run *run)
 
 static struct report_run *append(struct report_runs *runs, const char *label, const char *directory)
 {
-    if (!(runs->n & (runs->n - 1))) {
-        size_t room = runs->n ? 2 * runs->n : 1;
-        runs->item = realloc(runs->item, room * sizeof *runs->item);
-        if (!runs->item)
-            FATAL("no memory for %zu runs", room);
-    }
+    runs->item = allocate_more(runs->item, runs->n, sizeof *runs->item);
     struct report_run *run = &runs->item[runs->n++];
     *run = (struct report_run){.ranks = 0, .tokens = NAN};
-    snprintf(run->label, sizeof run->label, "%.70s", label);
+    snprintf(run->label, sizeof run->label, "%s", label);
     snprintf(run->directory, sizeof run->directory, "%.*s", FILES_PATH - 1, directory);
     return run;
 }
@@ -142,7 +154,7 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
 {
     struct report_run *run = append(runs, label, directory);
     struct saved_run saved;
-    int failed = results_read(&saved, directory);
+    int failed = results_read_so_far(&saved, directory);
     if (failed) {
         snprintf(run->problem, sizeof run->problem, "%s", error_text());
         error_clear(); /* it is kept here */
@@ -154,7 +166,7 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
         take_facts(run);
     }
     if (!*label)
-        snprintf(run->label, sizeof run->label, "%.70s", json_string(run->run, "label"));
+        snprintf(run->label, sizeof run->label, "%s", json_string(run->run, "label"));
     if (runs->n > 1) { /* of several runs what follows is enough */
         forget(runs->item);
         forget(run);
@@ -213,7 +225,8 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
     const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
     for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++)
         if (!*run->label) /* from the name of what was given on, and of one run that name alone */
-            snprintf(run->label, sizeof run->label, "%.70s", n > 1 ? run->directory + (name - path) : name);
+            snprintf(run->label, sizeof run->label, "%.*s", RUN_LABEL - 1,
+                     n > 1 ? run->directory + (name - path) : name);
 }
 
 void runs_destroy(struct report_runs *runs)
@@ -222,7 +235,7 @@ void runs_destroy(struct report_runs *runs)
         cJSON_Delete(run->run);
         cJSON_Delete(run->summary);
         cJSON_Delete(run->findings);
-        free(run->sized);
+        free(run->tried);
         free(run->line);
         figures_destroy(&run->figures);
     }
@@ -230,34 +243,79 @@ void runs_destroy(struct report_runs *runs)
     *runs = (struct report_runs){0};
 }
 
+/* ---- what is asked of a run ---- */
+
+int run_compares(const struct report_run *run)
+{
+    return !*run->problem && (!strcmp(run->mode, "benchmark") || !strcmp(run->mode, "tune"));
+}
+
+const struct tried *run_tried(const struct report_run *run, const char *subject)
+{
+    for (const struct tried *tried = run->tried; tried < run->tried + run->n_tried; tried++)
+        if (!strcmp(tried->subject, subject))
+            return tried;
+    return NULL;
+}
+
+const char *run_name(char name[160], const struct report_run *run, const char *subject)
+{
+    const struct tried *tried = run_tried(run, subject);
+    snprintf(name, 160, tried && isfinite(tried->mb) && !strchr(subject, ':') ? "%s:%.4g" : "%s", subject,
+             tried ? tried->mb : NAN);
+    return name;
+}
+
+struct measured run_figure(const struct report_run *run, const char *subject, const char *name)
+{
+    const struct figure *f = figures_find(&run->figures, subject, name, 0);
+    return f ? (struct measured){f->value, f->low, f->high} : (struct measured){NAN, NAN, NAN};
+}
+
+int run_lacks_cpus(const struct report_runs *runs, const struct report_run *run)
+{
+    for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++)
+        if (r->ranks == run->ranks && !strcmp(r->label, run->label) && r->cpus_per_rank < (double)r->threads)
+            return 1;
+    return 0;
+}
+
 /* ---- where a step's time goes ---- */
+
+/* The parts are known, and shares of the step mean something. */
+static int is_whole(const struct breakdown *b)
+{
+    int whole = isfinite(b->step) && b->step > 0;
+    for (int p = 0; p < PARTS; p++)
+        whole = whole && isfinite(b->part[p]);
+    return whole;
+}
 
 int run_breakdown(struct breakdown *b, const struct report_run *run, const char *subject)
 {
     const struct figure *step = figures_find(&run->figures, subject, "step", 0);
-    int of_profile = !strcmp(run->mode, "profile") && !strcmp(subject, run->subject) && isfinite(run->phase_s[PARTS]);
-    int known = of_profile;
-    *b = (struct breakdown){.low = NAN, .high = NAN};
-    if (of_profile) {
-        const struct figure *phase = figures_find(&run->figures, subject, "forward_pass", 0);
+    const struct figure *forward = figures_find(&run->figures, subject, "forward_pass", 0);
+    *b = (struct breakdown){.interval = {NAN, NAN}, .compute = {NAN, NAN, NAN}};
+    if (!strcmp(run->mode, "profile") && !strcmp(subject, run->subject) && isfinite(run->phase_s[PARTS])) {
         memcpy(b->part, run->phase_s, sizeof b->part);
         b->step = run->phase_s[PARTS];
-        b->n = phase ? phase->n : 0;
-        return 0;
+        b->n = forward ? forward->n : 0;
+        return is_whole(b) ? 0 : -1;
     }
-    if (!step)
+    if (!step || !forward)
         return -1;
-    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++) {
-        enum step_part part = part_of(f->name);
-        if (strcmp(f->subject, subject) != 0 || strcmp(f->unit, "s") != 0 || part == PART_OTHER)
-            continue;
-        b->part[part] += f->value;
-        known |= part == PART_COMPUTE;
-    }
+    b->compute = (struct measured){0, 0, 0};
+    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
+        if (!strcmp(f->subject, subject) && !strcmp(f->unit, "s") && part_of(f->name) != PART_OTHER) {
+            b->part[part_of(f->name)] += f->value;
+            if (part_of(f->name) == PART_COMPUTE)
+                b->compute =
+                    (struct measured){b->part[PART_COMPUTE], b->compute.low + f->low, b->compute.high + f->high};
+        }
     b->step = step->value;
-    b->low = step->low;
-    b->high = step->high;
+    b->interval[0] = step->low;
+    b->interval[1] = step->high;
     b->n = step->n;
     b->part[PART_OTHER] = b->step - b->part[PART_COMPUTE] - b->part[PART_DATA] - b->part[PART_EXPOSED];
-    return known ? 0 : -1;
+    return is_whole(b) ? 0 : -1;
 }

@@ -1,6 +1,7 @@
 /* scaling.c - speed-up, efficiency, and what was lost. */
 #include "report/scaling.h"
 
+#include "base/stats.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -16,23 +17,34 @@ static int by_ranks(const void *a, const void *b)
                                           : strcmp(x->run->directory, y->run->directory);
 }
 
-/* Half of the interval of a step's logarithm; NAN where there is none. */
-static double log_reach(const struct breakdown *b)
+static struct measured step_of(const struct scaling_row *row)
 {
-    return b->low > 0 ? 0.5 * log(b->high / b->low) : NAN;
+    return (struct measured){row->breakdown.step, row->breakdown.interval[0], row->breakdown.interval[1]};
+}
+
+struct measured scaling_throughput(const struct scaling_row *row, const struct scaling_row *other)
+{
+    struct measured ratio = stats_ratio(step_of(other), step_of(row));
+    double tokens = row->run->tokens / other->run->tokens;
+    return (struct measured){ratio.value * tokens, ratio.low * tokens, ratio.high * tokens};
 }
 
 static void compare_with_base(struct scaling_row *row, const struct scaling_row *base)
 {
     const struct breakdown *b = &row->breakdown, *first = &base->breakdown;
     double ranks = (double)row->run->ranks / (double)base->run->ranks;
-    row->speedup = row->tokens_s / base->tokens_s;
+    struct measured speedup = scaling_throughput(row, base);
+    row->speedup = speedup.value;
     row->efficiency = row->speedup / ranks;
-    double reach = row == base ? NAN : hypot(log_reach(b), log_reach(first));
-    row->low = row->efficiency * exp(-reach);
-    row->high = row->efficiency * exp(reach);
+    row->interval[0] = row == base ? NAN : speedup.low / ranks;
+    row->interval[1] = row == base ? NAN : speedup.high / ranks;
     row->work = row->run->tokens / base->run->tokens / ranks;
-    row->lost_s = b->step - row->work * first->step;
+    struct measured expected = {row->work * first->step, row->work * first->interval[0],
+                                row->work * first->interval[1]};
+    struct measured lost = stats_difference(step_of(row), expected);
+    row->lost_s = lost.value;
+    row->lost_interval[0] = row == base ? NAN : lost.low;
+    row->lost_interval[1] = row == base ? NAN : lost.high;
     for (int p = 0; p < PARTS; p++)
         row->lost_part_s[p] = b->part[p] - row->work * first->part[p];
 }
@@ -42,6 +54,19 @@ static int alike(const struct report_run *run, const struct report_run *like)
     return !*run->problem && run->ranks && !strcmp(run->mode, like->mode) && !strcmp(run->workload, like->workload);
 }
 
+/* The subject of those runs with the most ranks, if all that have a step have one of it; otherwise "". */
+static const char *common_subject(const struct report_runs *runs, size_t first)
+{
+    const struct report_run *like = &runs->item[first], *end = runs->item + runs->n, *most = like;
+    for (const struct report_run *run = like; run < end; run++)
+        most = alike(run, like) && run->ranks > most->ranks ? run : most;
+    struct breakdown own, common;
+    for (const struct report_run *run = like; run < end; run++)
+        if (alike(run, like) && !run_breakdown(&own, run, run->subject) && run_breakdown(&common, run, most->subject))
+            return "";
+    return most->subject;
+}
+
 /* The runs like number `first`, from there on. */
 static struct scaling scaling_of(const struct report_runs *runs, size_t first)
 {
@@ -49,14 +74,15 @@ static struct scaling scaling_of(const struct report_runs *runs, size_t first)
     size_t room = 0;
     for (const struct report_run *run = like; run < end; run++)
         room += (size_t)alike(run, like);
-    struct scaling s = {.mode = like->mode, .workload = like->workload, .row = allocate(room + 1, sizeof *s.row)};
+    struct scaling s = {like->mode, like->workload, common_subject(runs, first), allocate(room + 1, sizeof *s.row), 0};
     for (const struct report_run *run = like; run < end; run++) {
         struct scaling_row *row = &s.row[s.n];
-        if (!alike(run, like) || run_breakdown(&row->breakdown, run, run->subject))
+        row->subject = *s.subject ? s.subject : run->subject;
+        if (!alike(run, like) || run_breakdown(&row->breakdown, run, row->subject))
             continue;
         row->run = run;
         row->tokens_s = run->tokens / row->breakdown.step;
-        s.n++;
+        s.n += row->tokens_s > 0 && isfinite(row->tokens_s); /* not where the run does not say how many */
     }
     qsort(s.row, s.n, sizeof *s.row, by_ranks);
     for (size_t i = 0; i < s.n; i++)

@@ -1,9 +1,9 @@
 /* section_step.c - one captured step as a timeline of its ranks. */
 #include "report/sections.h"
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "chart/chart.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -13,22 +13,20 @@
 
 enum { PROFILES = 4, RANKS = 8, SPANS = 1600 };
 
-enum { KIND_DATA, KIND_FORWARD, KIND_BACKWARD, KIND_SYNC, KIND_UPDATE, KIND_COMMUNICATION, KINDS };
-static const struct chart_name kinds[KINDS] = {[KIND_DATA] = {"data loading", 2},
-                                               [KIND_FORWARD] = {"forward", 4},
-                                               [KIND_BACKWARD] = {"backward", 0},
-                                               [KIND_SYNC] = {"waiting for communication", 3},
-                                               [KIND_UPDATE] = {"optimizer and the rest", SVG_GREY},
-                                               [KIND_COMMUNICATION] = {"communication in flight", 1}};
+enum { KIND_IN_FLIGHT = PARTS, KINDS }; /* behind the parts of a step */
 
-/* The phases of a step, in their order. */
+/* The phases of a step, in their order; with a name where a span of it has room for one. */
 static const struct {
-    const char *name;
+    const char *name, *label;
     int kind;
-} phases[] = {{"zero_grad_ms", KIND_UPDATE},      {"data_loading_ms", KIND_DATA},
-              {"forward_pass_ms", KIND_FORWARD},  {"backward_pass_ms", KIND_BACKWARD},
-              {"gradient_sync_ms", KIND_SYNC},    {"gradient_clipping_warmup_ms", KIND_UPDATE},
-              {"optimizer_step_ms", KIND_UPDATE}, {"lr_scheduling_ms", KIND_UPDATE}};
+} phases[] = {{"zero_grad_ms", NULL, PART_COMPUTE},
+              {"data_loading_ms", NULL, PART_DATA},
+              {"forward_pass_ms", "forward", PART_COMPUTE},
+              {"backward_pass_ms", "backward", PART_COMPUTE},
+              {"gradient_sync_ms", NULL, PART_EXPOSED},
+              {"gradient_clipping_warmup_ms", "clipping", PART_COMPUTE},
+              {"optimizer_step_ms", "optimizer", PART_COMPUTE},
+              {"lr_scheduling_ms", NULL, PART_OTHER}};
 
 struct step_picture {
     double number; /* of the step that is shown */
@@ -37,60 +35,63 @@ struct step_picture {
     char row[2 * RANKS][32];
     const char *row_name[2 * RANKS];
     size_t rows;
+    int aligned; /* all ranks on one clock */
 };
 
-static void add_span(struct step_picture *p, double begin, double end, size_t row, int kind)
+static void add_span(struct step_picture *p, double begin, double end, size_t row, int kind, const char *label)
 {
     if (p->spans < SPANS && end > begin)
-        p->span[p->spans++] = (struct chart_span){begin, end, (int)row, kind, NULL};
+        p->span[p->spans++] = (struct chart_span){begin, end, (int)row, kind, label};
 }
 
-/* Adds the two rows of a rank. */
-static void add_rank(struct step_picture *p, const cJSON *line, size_t rank)
+/* Adds the row of a rank, and one of its communication if there is any, whose step starts at `start`. */
+static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, double start)
 {
     const cJSON *segment, *lane;
-    double at = 0;
+    double at = start;
     size_t row = p->rows;
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
         double ms = json_number(line, phases[i].name);
         if (!isfinite(ms))
             continue;
-        add_span(p, at, at + ms, row, phases[i].kind);
+        add_span(p, at, at + ms, row, phases[i].kind, phases[i].label);
         at += ms;
     }
+    size_t drawn = p->spans;
     cJSON_ArrayForEach(segment, cJSON_GetObjectItemCaseSensitive(line, "active_segments"))
     {
         cJSON_ArrayForEach(lane, cJSON_GetObjectItemCaseSensitive(segment, "lanes"))
         {
             if (cJSON_IsString(lane) && !strcmp(lane->valuestring, "communication"))
-                add_span(p, json_number(segment, "start_ms"), json_number(segment, "end_ms"), row + 1,
-                         KIND_COMMUNICATION);
+                add_span(p, start + json_number(segment, "start_ms"), start + json_number(segment, "end_ms"), row + 1,
+                         KIND_IN_FLIGHT, NULL);
         }
     }
     snprintf(p->row[row], sizeof p->row[row], "rank %zu", rank);
     p->row_name[row] = p->row[row];
-    p->row_name[row + 1] = "";
-    p->rows += 2;
+    p->row_name[row + 1] = "its communication";
+    p->rows += drawn < p->spans ? 2 : 1;
 }
 
-/* The line of a rank's metrics that has the captured step of that number, or of NAN the one whose step takes as long as
- * that of half of them; NULL where there is none. The caller deletes it. */
-static cJSON *read_step(const struct report_run *run, size_t rank, double number, double median_ms)
+/* The line of a rank's metrics that has the captured step of that number, or of NAN the one whose step is nearest to
+ * the mean; NULL where there is none. The caller deletes it. */
+static cJSON *read_step(const struct report_run *run, size_t rank, double number, double mean_ms)
 {
     char path[FILES_PATH + 64];
+    const char *why;
     char *line = NULL;
     size_t room = 0;
     double nearest = INFINITY;
     cJSON *best = NULL;
     snprintf(path, sizeof path, "%s/rank_%zu_metrics.jsonl", run->directory, rank);
-    FILE *file = fopen(path, "re");
+    FILE *file = files_open(path, &why);
     if (!file)
         return NULL;
     while (getline(&line, &room, file) > 0) {
         cJSON *json = cJSON_Parse(line);
         int captured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "captured")); /* these come first */
         double away = isfinite(number) ? fabs(json_number(json, "profiler_step") - number)
-                                       : fabs(json_number(json, "step_ms") - median_ms);
+                                       : fabs(json_number(json, "step_ms") - mean_ms);
         int active = strcmp(json_string(json, "epoch_kind"), "warmup") != 0;
         if (captured && active && (isfinite(number) ? away == 0 : away < nearest)) {
             cJSON_Delete(best);
@@ -106,25 +107,56 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
     return best;
 }
 
+/* When a step of a rank started, in ms of the clock that all traces share; NAN where there is no such trace. */
+static double read_start(const struct report_run *run, size_t rank, double number)
+{
+    char path[2 * FILES_PATH + 64], name[40], *line = NULL;
+    const char *slash = strrchr(run->directory, '/');
+    size_t room = 0;
+    double start = NAN;
+    snprintf(path, sizeof path, "%.*s%.128s_rank_%zu_trace.json", slash ? (int)(slash - run->directory + 1) : 0,
+             run->directory, run->subject, rank);
+    snprintf(name, sizeof name, "\"ProfilerStep#%.0f\"", number);
+    FILE *file = fopen(path, "re");
+    while (file && !isfinite(start) && getline(&line, &room, file) > 0) { /* an event a line */
+        const char *ts = strstr(line, name) ? strstr(line, "\"ts\": ") : NULL;
+        if (ts && strstr(line, "\"ph\": \"X\""))
+            start = 1e-3 * strtod(ts + strlen("\"ts\": "), NULL);
+    }
+    free(line);
+    if (file)
+        fclose(file);
+    return start;
+}
+
 /* Reads the step; returns whether rank 0 has one. */
 static int read_picture(struct step_picture *p, const struct report_run *run)
 {
-    *p = (struct step_picture){.number = NAN};
-    for (size_t rank = 0; rank < run->ranks && rank < RANKS; rank++) {
-        cJSON *line = read_step(run, rank, p->number, 1e3 * run->phase_s[PARTS]);
-        if (!line)
+    cJSON *line[RANKS];
+    double start[RANKS] = {0}, first = INFINITY;
+    size_t ranks = 0;
+    *p = (struct step_picture){.number = NAN, .aligned = run->ranks > 1};
+    for (; ranks < run->ranks && ranks < RANKS; ranks++) {
+        line[ranks] = read_step(run, ranks, p->number, 1e3 * run->phase_s[PARTS]);
+        if (!line[ranks])
             break;
-        p->number = json_number(line, "profiler_step");
-        add_rank(p, line, rank);
-        cJSON_Delete(line);
+        p->number = json_number(line[ranks], "profiler_step");
+        start[ranks] = p->aligned ? read_start(run, ranks, p->number) : NAN;
+        p->aligned &= isfinite(start[ranks]) != 0;
+        first = fmin(first, start[ranks]);
     }
-    return p->rows > 0;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        add_rank(p, line[rank], rank, p->aligned ? start[rank] - first : 0);
+        cJSON_Delete(line[rank]);
+    }
+    return ranks > 0;
 }
 
-/* Who came last, by the profile's finding, or else the share of exposed communication. */
+/* Who came last, by the profile's finding, or else the largest part. */
 static void name_step(char title[400], const struct report_run *run)
 {
     const cJSON *finding;
+    struct breakdown b = {0};
     cJSON_ArrayForEach(finding, run->findings)
     {
         if (strcmp(json_string(finding, "name"), "straggler") != 0)
@@ -133,26 +165,34 @@ static void name_step(char title[400], const struct report_run *run)
         title[strcspn(title, ",;")] = 0; /* the rest is among the bottlenecks */
         return;
     }
-    snprintf(title, 400, "%s: %.0f %% of a step is exposed communication", run->label,
-             100 * run->phase_s[PART_EXPOSED] / run->phase_s[PARTS]);
+    int unknown = run_breakdown(&b, run, run->subject), most = 0;
+    for (int part = 0; part < PARTS && !unknown; part++)
+        most = b.part[part] > b.part[most] ? part : most;
+    snprintf(title, 400, unknown ? "%s: a step" : "%s: %.0f %% of a step is %s", run->label,
+             100 * b.part[most] / b.step, part_name[most]);
 }
 
 void section_add_steps(cJSON *document, const struct report_runs *runs)
 {
     size_t drawn = 0;
+    struct chart_name kinds[KINDS] = {[KIND_IN_FLIGHT] = {"communication in flight", COLOUR_IN_FLIGHT}};
+    for (int part = 0; part < PARTS; part++)
+        kinds[part] = (struct chart_name){part_name[part], part};
     struct step_picture *p = allocate(1, sizeof *p);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < PROFILES; run++) {
-        char title[400], subtitle[300], note[160] = "", name[32];
+        char title[400], subtitle[400], note[160] = "", name[32];
         if (strcmp(run->mode, "profile") != 0 || !run->findings || !read_picture(p, run))
             continue;
         if (!drawn)
             document_add_heading(document, 2, "A step, rank by rank");
         name_step(title, run);
-        snprintf(
-            subtitle, sizeof subtitle,
-            "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms from the step's begin on each "
-            "rank",
-            p->number, run->subject, run->ranks, text_plural(run->ranks));
+        snprintf(subtitle, sizeof subtitle,
+                 "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms from %s", p->number,
+                 run->subject, run->ranks, text_plural(run->ranks),
+                 run->ranks == 1 ? "its start"
+                 : p->aligned    ? "the start of the first rank, all ranks on one clock"
+                                 : "its start on each rank, which are not the same moment: there is no trace with one "
+                                   "clock for all ranks");
         if (run->ranks > RANKS)
             snprintf(note, sizeof note, "The first %d of %zu ranks.", RANKS, run->ranks);
         snprintf(name, sizeof name, "step-%zu", ++drawn);

@@ -2,7 +2,6 @@
 #include "report/sections.h"
 
 #include "base/text.h"
-#include "chart/chart.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -15,19 +14,21 @@
 struct time_row {
     const char *label, *mode, *subject;
     size_t ranks;
+    char bucket[24], samples[40];
     struct breakdown breakdown;
-    double interval[2], share[PARTS];
+    double share[PARTS];
 };
 
 #define FIELD(field) offsetof(struct time_row, field)
 /* clang-format off */
 static const struct column time_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
-    {"mode", "mode", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
+    {"mode", "by its", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
     {"implementation", "implementation", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
+    {"bucket", "bucket\nMiB", COLUMN_CHARS, FIELD(bucket), NULL, 1, 6, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"step", "step\nms", COLUMN_REAL, FIELD(breakdown.step), "s", 1e3, 8, 2},
-    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
+    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(breakdown.interval), "s", 1e3, -16, 2},
     {"compute", "compute\nms", COLUMN_REAL, FIELD(breakdown.part[PART_COMPUTE]), "s", 1e3, 8, 2},
     {"compute_share", "%", COLUMN_REAL, FIELD(share[PART_COMPUTE]), "1", 100, 5, 1},
     {"data_loading", "data\nms", COLUMN_REAL, FIELD(breakdown.part[PART_DATA]), "s", 1e3, 7, 2},
@@ -36,7 +37,8 @@ static const struct column time_columns[] = {
     {"exposed_share", "%", COLUMN_REAL, FIELD(share[PART_EXPOSED]), "1", 100, 5, 1},
     {"other", "other\nms", COLUMN_REAL, FIELD(breakdown.part[PART_OTHER]), "s", 1e3, 7, 2},
     {"other_share", "%", COLUMN_REAL, FIELD(share[PART_OTHER]), "1", 100, 5, 1},
-    {"n", "n", COLUMN_COUNT, FIELD(breakdown.n), "1", 1, 4, 0},
+    {"n", NULL, COLUMN_COUNT, FIELD(breakdown.n), "1", 1, 0, 0},
+    {"samples", "n", COLUMN_CHARS, FIELD(samples), NULL, 1, -9, 0},
 };
 /* clang-format on */
 #undef FIELD
@@ -47,8 +49,15 @@ static size_t add_time(struct time_row *row, const struct report_run *run, const
     *row = (struct time_row){.label = run->label, .mode = run->mode, .subject = subject, .ranks = run->ranks};
     if (run_breakdown(&row->breakdown, run, subject))
         return 0;
-    row->interval[0] = row->breakdown.low;
-    row->interval[1] = row->breakdown.high;
+    const struct tried *tried = run_tried(run, subject);
+    if (tried && isfinite(tried->mb))
+        snprintf(row->bucket, sizeof row->bucket, "%.4g", tried->mb);
+    size_t n = row->breakdown.n;
+    if (strcmp(run->mode, "profile") != 0)
+        snprintf(row->samples, sizeof row->samples, "%zu round%s", n, text_plural(n));
+    else /* of each rank as many */
+        snprintf(row->samples, sizeof row->samples, "%zu step%s x %zu", n / run->ranks, text_plural(n / run->ranks),
+                 run->ranks);
     for (int p = 0; p < PARTS; p++)
         row->share[p] = row->breakdown.part[p] / row->breakdown.step;
     return 1;
@@ -68,34 +77,84 @@ static size_t add_implementations(struct time_row *row, const struct report_run 
     return n;
 }
 
+/* Of steps that take as long their largest part; otherwise what the longest has most more of than the shortest. */
+static void name_times(char title[300], const struct time_row *row, size_t n)
+{
+    const struct breakdown *least = &row->breakdown, *most = least;
+    double more[PARTS];
+    int part = 0;
+    for (size_t i = 1; i < n; i++) {
+        least = row[i].breakdown.step < least->step ? &row[i].breakdown : least;
+        most = row[i].breakdown.step > most->step ? &row[i].breakdown : most;
+    }
+    double grows = most->step - least->step;
+    for (int p = 0; p < PARTS; p++) {
+        more[p] = most->part[p] - (grows > 0.01 * least->step ? least->part[p] : 0);
+        part = more[p] > more[part] ? p : part;
+    }
+    if (grows > 0.01 * least->step)
+        snprintf(title, 300, "A step takes from %.3g to %.3g ms; %.0f %% of the difference is %s", 1e3 * least->step,
+                 1e3 * most->step, fmin(100, 100 * more[part] / grows), part_name[part]);
+    else
+        snprintf(title, 300, "%.0f %% of a step is %s", 100 * more[part] / most->step, part_name[part]);
+}
+
 static void draw_time(cJSON *document, const struct time_row *row, size_t n)
 {
     enum { BARS = 24 };
-    static const struct chart_name parts[PARTS] = {[PART_COMPUTE] = {"compute", 0},
-                                                   [PART_DATA] = {"data loading", 2},
-                                                   [PART_EXPOSED] = {"exposed communication", 1},
-                                                   [PART_OTHER] = {"other", SVG_GREY}};
+    struct chart_name parts[PARTS];
     struct chart_bar bar[BARS];
-    double part[BARS][PARTS], most = 0;
-    char label[BARS][160], title[260], note[80] = "";
-    size_t bars = n < BARS ? n : BARS, of = 0;
+    double part[BARS][PARTS];
+    char label[BARS][160], title[300], note[80] = "";
+    size_t bars = n < BARS ? n : BARS;
+    for (int p = 0; p < PARTS; p++)
+        parts[p] = (struct chart_name){part_name[p], p};
     for (size_t i = 0; i < bars; i++) {
         const struct breakdown *b = &row[i].breakdown;
-        snprintf(label[i], sizeof label[i], "%s%s%s", row[i].label, *row[i].label ? ", " : "", row[i].subject);
+        snprintf(label[i], sizeof label[i], "%s%s%s%s", row[i].label, *row[i].label ? ", " : "", row[i].subject,
+                 !strcmp(row[i].mode, "profile") ? " (profile)" : "");
         for (int p = 0; p < PARTS; p++)
             part[i][p] = 1e3 * b->part[p];
-        bar[i] = (struct chart_bar){label[i], part[i], 1e3 * b->step, 1e3 * b->low, 1e3 * b->high, b->n};
-        if (row[i].share[PART_EXPOSED] > most) {
-            most = row[i].share[PART_EXPOSED];
-            of = i;
-        }
+        bar[i] = (struct chart_bar){label[i], part[i], 1e3 * b->step, 1e3 * b->interval[0], 1e3 * b->interval[1], b->n};
     }
-    snprintf(title, sizeof title, "Exposed communication takes up to %.0f %% of a step (%s)", 100 * most, label[of]);
+    name_times(title, row, bars);
     if (bars < n)
         snprintf(note, sizeof note, "%zu more are in the table.", n - bars);
-    document_add_picture(document, "step-breakdown", title,
-                         chart_bars(&(struct chart_words){title, "ms a step, with the 95 % interval of the step", note},
-                                    bar, bars, parts, PARTS));
+    document_add_picture(
+        document, "step-breakdown", title,
+        chart_bars(&(struct chart_words){title, "ms a step; behind each bar the step", note}, bar, bars, parts, PARTS));
+}
+
+/* Where a profile's mean step is beyond the interval of the benchmark's of the same implementation, label and ranks: a
+ * sentence, with whether the two differ between the rounds that both have. */
+static void compare_profile(cJSON *document, const struct report_runs *runs, const struct report_run *profile)
+{
+    const struct tried *of = strcmp(profile->mode, "profile") != 0 ? NULL : run_tried(profile, profile->subject), *t;
+    for (const struct report_run *run = runs->item; of && run < runs->item + runs->n; run++) {
+        if (!run_compares(run) || run->ranks != profile->ranks || strcmp(run->label, profile->label) != 0)
+            continue;
+        for (t = run->tried; t < run->tried + run->n_tried; t++)
+            if (!strcmp(t->strategy, of->strategy) && (!isfinite(of->mb) || t->mb == of->mb))
+                break;
+        if (t == run->tried + run->n_tried)
+            continue;
+        struct measured there = run_figure(run, t->subject, "step");
+        struct measured ratio = stats_ratio(run_figure(profile, of->subject, "step"), there);
+        double mean = profile->phase_s[PARTS];
+        char a[CELL], b[CELL], change[CELL];
+        if (mean > there.high || mean < there.low)
+            document_add_item(document,
+                              "%s: the captured steps of the profile take %s on average, those of the %s %s. %s: %s. "
+                              "Take times from the %s, and causes from the profile.",
+                              run->label, text_milliseconds(a, mean, NAN, NAN), run->mode,
+                              text_milliseconds(b, there.value, there.low, there.high),
+                              ratio.low > 1 || ratio.high < 1
+                                  ? "In their rounds they differ, too, so the machine changed "
+                                    "between the two runs"
+                                  : "In their rounds they do not differ significantly",
+                              text_change(change, ratio.value, ratio.low, ratio.high), run->mode);
+        return;
+    }
 }
 
 void section_add_breakdown(cJSON *document, const struct report_runs *runs)
@@ -114,27 +173,30 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
             document,
             &(struct table){
                 .key = "where_the_time_goes",
-                .column = time_columns,
-                .columns = sizeof time_columns / sizeof *time_columns,
+                TABLE_COLUMNS(time_columns),
                 .row = row,
                 .rows = n,
                 .row_bytes = sizeof *row,
                 .shown = 40,
-                .note = "compute: zero_grad, forward, backward, clipping and optimizer. exposed: communication that no "
-                        "computation hides.\nother: the rest of the step. Of a comparison medians over the rounds (n), "
-                        "where the step is that of the slowest\nrank; of a profile means over the captured steps of "
-                        "all ranks.\n"});
+                .note =
+                    "compute: zero_grad, forward, backward, clipping and optimizer. exposed: waiting for "
+                    "communication after backward.\nother: the rest of the step. Of a benchmark medians over "
+                    "the rounds, where the step is that of the slowest rank;\nof a profile means over the captured "
+                    "steps of all ranks (n: steps x ranks), without an interval, since\nsteps of one capture follow "
+                    "each other.\n"});
+        for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+            compare_profile(document, runs, run);
     }
     free(row);
 }
 
 /* ---- scaling ---- */
 
+/* A row with what its table shows of the run. */
 struct scaling_line {
     struct scaling_row row;
     const char *label, *subject;
     size_t ranks, hosts;
-    double interval[2], efficiency_interval[2];
 };
 
 #define FIELD(field) offsetof(struct scaling_line, field)
@@ -145,16 +207,17 @@ static const struct column scaling_columns[] = {
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"hosts", "hosts", COLUMN_COUNT, FIELD(hosts), "1", 1, 5, 0},
     {"step", "step\nms", COLUMN_REAL, FIELD(row.breakdown.step), "s", 1e3, 8, 2},
-    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
+    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.breakdown.interval), "s", 1e3, -16, 2},
     {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(row.tokens_s), "1/s", 1, 9, 0},
     {"speedup", "speed-\nup", COLUMN_REAL, FIELD(row.speedup), "1", 1, 7, 2},
     {"efficiency", "efficiency\n%", COLUMN_REAL, FIELD(row.efficiency), "1", 100, 10, 1},
-    {"efficiency_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(efficiency_interval), "1", 100, -14, 1},
+    {"efficiency_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.interval), "1", 100, -14, 1},
 };
 static const struct column lost_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"lost", "lost\nms", COLUMN_REAL, FIELD(row.lost_s), "s", 1e3, 8, 2},
+    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.lost_interval), "s", 1e3, -16, 2},
     {"lost_compute", "slower\ncomputation", COLUMN_REAL, FIELD(row.lost_part_s[PART_COMPUTE]), "s", 1e3, 11, 2},
     {"lost_data_loading", "data\nloading", COLUMN_REAL, FIELD(row.lost_part_s[PART_DATA]), "s", 1e3, 8, 2},
     {"lost_exposed", "exposed\ncommunication", COLUMN_REAL, FIELD(row.lost_part_s[PART_EXPOSED]), "s", 1e3, 13, 2},
@@ -168,46 +231,51 @@ static void add_scaling_tables(cJSON *document, const struct scaling_line *line,
     document_add_table(
         document,
         &(struct table){.key = "scaling",
-                        .column = scaling_columns,
-                        .columns = sizeof scaling_columns / sizeof *scaling_columns,
+                        TABLE_COLUMNS(scaling_columns),
                         .row = line,
                         .rows = n,
                         .row_bytes = sizeof *line,
-                        .note = "speed-up: tokens per second, over those of the first row. efficiency: that over the "
-                                "ratio of ranks; its interval\nis from those of both steps, taken as independent.\n"});
+                        .note = "speed-up: tokens per second, over those of the first row. efficiency: the speed-up "
+                                "divided by how many times\nmore ranks there are. Intervals are from those of both "
+                                "steps, taken as independent.\n"});
     document_add_table(
-        document,
-        &(struct table){.key = "where_efficiency_is_lost",
-                        .title = "Where efficiency is lost, ms a step",
-                        .column = lost_columns,
-                        .columns = sizeof lost_columns / sizeof *lost_columns,
-                        .row = line + 1,
-                        .rows = n - 1,
-                        .row_bytes = sizeof *line,
-                        .note = "lost: the step, less that of the first row for as many tokens of a rank; the columns "
-                                "behind it add up to it.\nWaiting for a late rank is exposed communication of the "
-                                "others.\n"});
+        document, &(struct table){
+                      .key = "where_efficiency_is_lost",
+                      .title = "Where efficiency is lost, ms a step",
+                      TABLE_COLUMNS(lost_columns),
+                      .row = line + 1,
+                      .rows = n - 1,
+                      .row_bytes = sizeof *line,
+                      .note = "lost: how much longer a step takes than in the first row above, for as many tokens on "
+                              "each rank; the other\ncolumns are its parts, and add up to it. Waiting for a late rank "
+                              "is exposed communication of the others.\n"});
 }
 
 static void draw_scaling(cJSON *document, const struct scaling *s, size_t number)
 {
     struct chart_point *measured = allocate(s->n, sizeof *measured), *ideal = allocate(s->n, sizeof *ideal);
     char title[160], name[40], subtitle[300];
-    const struct scaling_row *last = &s->row[s->n - 1];
+    const struct scaling_row *last = &s->row[s->n - 1], *fastest = last;
     for (size_t i = 0; i < s->n; i++) {
         const struct scaling_row *row = &s->row[i];
         double ranks = (double)row->run->ranks, factor = ranks / (double)s->row->run->ranks;
-        measured[i] =
-            (struct chart_point){ranks, row->speedup, row->low * factor, row->high * factor, CHART_PLAIN, NULL};
+        measured[i] = (struct chart_point){
+            ranks, row->speedup, row->interval[0] * factor, row->interval[1] * factor, CHART_PLAIN, NULL};
         ideal[i] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN, NULL};
     }
     const struct chart_series series[] = {
-        {.name = "ideal", .point = ideal, .n = s->n, .colour = SVG_GREY, .draw = CHART_LINE | CHART_DASHED},
-        {.name = "measured", .point = measured, .n = s->n, .colour = 0, .draw = CHART_LINE | CHART_POINTS}};
-    snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency, last->run->ranks);
+        {.name = "ideal", .point = ideal, .n = s->n, .colour = SVG_INK, .draw = CHART_LINE | CHART_DASHED},
+        {.name = "measured", .point = measured, .n = s->n, .colour = SVG_INK, .draw = CHART_LINE | CHART_POINTS}};
+    for (const struct scaling_row *row = s->row; row < last; row++)
+        fastest = row->tokens_s > fastest->tokens_s ? row : fastest;
+    if (fastest->tokens_s > last->tokens_s)
+        snprintf(title, sizeof title, "%zu ranks are slower than %zu: %.0f %% fewer tokens per second",
+                 last->run->ranks, fastest->run->ranks, 100 * (1 - last->tokens_s / fastest->tokens_s));
+    else
+        snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency, last->run->ranks);
     snprintf(name, sizeof name, number ? "scaling-%zu" : "scaling", number + 1);
-    snprintf(subtitle, sizeof subtitle, "Tokens per second over those of %zu rank%s, with 95 %% intervals; %s",
-             s->row->run->ranks, text_plural(s->row->run->ranks), s->workload);
+    snprintf(subtitle, sizeof subtitle, "Tokens per second over those of %zu rank%s; %s", s->row->run->ranks,
+             text_plural(s->row->run->ranks), s->workload);
     document_add_picture(document, name, title,
                          chart_xy(&(struct chart_words){title, subtitle, NULL},
                                   &(struct chart_xy){.x = {.title = "ranks", .scale = CHART_LOG2, .is_count = 1},
@@ -218,24 +286,25 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
     free(ideal);
 }
 
-void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings)
+void section_add_scaling(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
+                         size_t scalings)
 {
     for (const struct scaling *s = scaling; s < scaling + scalings; s++) {
+        int lacking = 0;
         struct scaling_line *line = allocate(s->n, sizeof *line);
         for (size_t i = 0; i < s->n; i++) {
             const struct scaling_row *row = &s->row[i];
-            line[i] = (struct scaling_line){*row,
-                                            row->run->label,
-                                            row->run->subject,
-                                            row->run->ranks,
-                                            row->run->hosts,
-                                            {row->breakdown.low, row->breakdown.high},
-                                            {row->low, row->high}};
+            line[i] = (struct scaling_line){*row, row->run->label, row->subject, row->run->ranks, row->run->hosts};
+            lacking = lacking || run_lacks_cpus(runs, row->run) ||
+                      (row->run->place.machines && row->run->place.machines < row->run->hosts);
         }
         document_add_heading(document, 2, scalings > 1 ? "Scaling: %s" : "Scaling", s->workload);
-        document_add_paragraph(document, "%s, by %s.", s->workload,
-                               strcmp(s->mode, "profile") != 0 ? "the best implementation of each run"
-                                                               : "the profiled implementation");
+        document_add_paragraph(document, "%s; %s%s of the %ss.%s", s->workload,
+                               *s->subject ? s->subject : "of each run the best implementation",
+                               *s->subject ? " on all ranks, the best on the most," : "", s->mode,
+                               lacking ? " Ranks share CPUs (see the warning at the top): this is no measure of how a "
+                                         "cluster scales."
+                                       : "");
         draw_scaling(document, s, (size_t)(s - scaling));
         add_scaling_tables(document, line, s->n);
         free(line);

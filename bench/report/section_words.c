@@ -14,74 +14,246 @@
 /* Such as "64 % compute, 30 % exposed communication, 6 % other". */
 static const char *shares(const struct breakdown *b, char text[160])
 {
-    size_t at = 0;
     *text = 0;
     for (int p = 0; p < PARTS; p++)
         if (b->part[p] >= 0.005 * b->step)
-            at += (size_t)snprintf(text + at, 160 - at, "%s%.0f %% %s", at ? ", " : "", 100 * b->part[p] / b->step,
-                                   part_name[p]);
+            snprintf(text + strlen(text), 160 - strlen(text), "%s%.0f %% %s", *text ? ", " : "",
+                     100 * b->part[p] / b->step, part_name[p]);
     return text;
 }
 
 static void summarise_step(cJSON *document, const struct report_run *run)
 {
     struct breakdown b;
-    char step[CELL], interval[80] = "", text[160];
-    if (run_breakdown(&b, run, run->subject))
-        return;
-    if (isfinite(b.low))
-        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * b.low, 1e3 * b.high);
-    document_add_item(document, "%s: a step of %s takes %s%s on %zu rank%s: %s.", run->label, run->subject,
-                      text_value_like(step, b.step, "s", b.step), interval, run->ranks, text_plural(run->ranks),
-                      shares(&b, text));
+    char step[CELL], text[160];
+    if (!run_breakdown(&b, run, run->subject))
+        document_add_item(document, "A step of %s takes %s on %zu rank%s: %s.", run->subject,
+                          text_milliseconds(step, b.step, b.interval[0], b.interval[1]), run->ranks,
+                          text_plural(run->ranks), shares(&b, text));
 }
 
-/* The largest part of what was lost. */
+static int may_stand_for_others(const struct report_run *run, int knows_cpus)
+{
+    return !*run->problem && (!knows_cpus || isfinite(run->cpus_per_rank));
+}
+
+/* The first run of a label and number of ranks, or the first that knows its CPUs. */
+static int is_first(const struct report_runs *runs, const struct report_run *run, int knows_cpus)
+{
+    for (const struct report_run *r = runs->item; r < run; r++)
+        if (may_stand_for_others(r, knows_cpus) && !strcmp(r->label, run->label) && r->ranks == run->ranks)
+            return 0;
+    return may_stand_for_others(run, knows_cpus);
+}
+
+/* What was measured on what: model and batch of the first run that trains, and the ranks of each label. */
+static void summarise_runs(cJSON *document, const struct report_runs *runs)
+{
+    enum { LABELS = 8 };
+    const struct report_run *model = NULL, *last = NULL;
+    char what[360] = "collectives", ranks[600] = "", memory[CELL] = "";
+    size_t labels = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        model = model || !isfinite(run->parameters) || !*run->workload ? model : run;
+        if (!is_first(runs, run, 0))
+            continue;
+        last = run;
+        if (labels++ < LABELS)
+            snprintf(ranks + strlen(ranks), sizeof ranks - strlen(ranks), "; %.40s: %zu rank%s on %zu host%s",
+                     run->label, run->ranks, text_plural(run->ranks), run->hosts, text_plural(run->hosts));
+    }
+    if (!last)
+        return;
+    if (model)
+        snprintf(what, sizeof what, "%s, %.2f M parameters, %.4g sequence%s a step on each rank", model->workload,
+                 1e-6 * model->parameters, model->sequences, text_plural((size_t)model->sequences));
+    if (last->place.cpus)
+        snprintf(memory, sizeof memory, ", %zu logical CPU%s in all", last->place.cpus, text_plural(last->place.cpus));
+    document_add_item(document, "Measured: %s%s%s; on %s%s%s%s.", what, ranks, labels > LABELS ? "; ..." : "",
+                      last->machine, memory, *last->link ? ", joined by " : "", last->link);
+}
+
+/* What keeps its figures from saying what they seem to say. */
+static void warn(cJSON *document, const struct report_run *run)
+{
+    char hosts[200] = "";
+    if (run->place.machines && run->place.machines < run->hosts)
+        snprintf(hosts, sizeof hosts,
+                 "the %zu hosts are %zu machine%s with %zu logical CPU%s, so this says nothing about %zu machines",
+                 run->hosts, run->place.machines, text_plural(run->place.machines), run->place.cpus,
+                 text_plural(run->place.cpus), run->hosts);
+    if (run->cpus_per_rank < (double)run->threads)
+        document_add_item(document,
+                          "Warning: CPUs are oversubscribed in %s: a rank has %zu thread%s and %.2g logical CPUs; "
+                          "timings include scheduling delays, and are no measure of how a cluster scales%s%s.",
+                          run->label, run->threads, text_plural(run->threads), run->cpus_per_rank, *hosts ? "; " : "",
+                          hosts);
+    else if (*hosts)
+        document_add_item(document, "Warning: in %s %s.", run->label, hosts);
+}
+
+/* From the fewest to the most ranks, whether more are slower than fewer, and the largest part of what was lost. */
 static void summarise_scaling(cJSON *document, const struct scaling *s)
 {
-    const struct scaling_row *first = s->row, *last = &s->row[s->n - 1];
-    char interval[80] = "", lost[CELL], part_lost[CELL], why[200] = "";
+    const struct scaling_row *first = s->row, *last = &s->row[s->n - 1], *fastest = s->row;
+    char interval[80] = "", lost[CELL], part_lost[CELL], change[CELL], why[200] = "", slower[240] = "";
     int most = 0;
     for (int p = 1; p < PARTS; p++)
         most = last->lost_part_s[p] > last->lost_part_s[most] ? p : most;
-    if (isfinite(last->low))
-        snprintf(interval, sizeof interval, " [%.0f, %.0f]", 100 * last->low, 100 * last->high);
+    for (const struct scaling_row *row = s->row; row < last; row++)
+        fastest = row->tokens_s > fastest->tokens_s ? row : fastest;
+    struct measured to_fastest = scaling_throughput(last, fastest);
+    if (to_fastest.value < 1)
+        snprintf(slower, sizeof slower,
+                 " %zu ranks are %s in total than %zu: %.0f tokens per second against %.0f, %s%s.", last->run->ranks,
+                 to_fastest.high < 1 ? "slower" : "no faster", fastest->run->ranks, last->tokens_s, fastest->tokens_s,
+                 text_change(change, to_fastest.value, to_fastest.low, to_fastest.high),
+                 to_fastest.high >= 1 ? ", not significantly different" : "");
+    if (isfinite(last->interval[0]))
+        snprintf(interval, sizeof interval, " [%.1f, %.1f]", 100 * last->interval[0], 100 * last->interval[1]);
     if (last->lost_s > 0)
         snprintf(why, sizeof why, " Of the %s that a step loses, %s are %s.",
-                 text_value_like(lost, last->lost_s, "s", last->lost_s),
-                 text_value_like(part_lost, last->lost_part_s[most], "s", last->lost_s),
+                 text_milliseconds(lost, last->lost_s, NAN, NAN),
+                 text_milliseconds(part_lost, last->lost_part_s[most], NAN, NAN),
                  most == PART_COMPUTE ? "slower computation" : part_name[most]);
-    document_add_item(document, "From %zu to %zu ranks the throughput grows %.2f times: an efficiency of %.0f %%%s.%s",
-                      first->run->ranks, last->run->ranks, last->speedup, 100 * last->efficiency, interval, why);
+    document_add_item(
+        document, "From %zu to %zu ranks the throughput grows %.2f times: an efficiency of %.1f %%%s.%s%s",
+        first->run->ranks, last->run->ranks, last->speedup, 100 * last->efficiency, interval, slower, why);
 }
 
-static void summarise_bottleneck(cJSON *document, const struct bottleneck *b)
+/* How much a step loses to it, such as ". It costs 12.53 ms [5.60, 17.63] of a step (6.6 %)". */
+static const char *gain_words(const struct bottleneck *b, char text[120])
 {
-    char lost[CELL], cost[120] = "";
+    char lost[CELL];
+    *text = 0;
     if (isfinite(b->lost_s))
-        snprintf(cost, sizeof cost, ", up to %s of a step (%.0f %%)", text_value_like(lost, b->lost_s, "s", b->lost_s),
-                 100 * b->share);
-    document_add_item(document, "The largest bottleneck is %s in %s%s: %s.", b->name, b->run->label, cost, b->text);
-    document_add_item(document, "Try: %s.", b->advice);
+        snprintf(text, 120, ". It costs %s of a step (%.1f %%%s)",
+                 text_milliseconds(lost, b->lost_s, b->interval[0], b->interval[1]), 100 * b->share,
+                 isnan(b->interval[0])          ? "; no interval"
+                 : bottleneck_is_significant(b) ? ""
+                                                : "; not significantly different from 0");
+    return text;
+}
+
+/* ---- which implementation to use ---- */
+
+/* The sizes of its buckets, if they are at an end of those that were tried. */
+static const char *edge_words(const struct report_run *run, const struct tried *best, char text[160])
+{
+    int smaller = 0, larger = 0;
+    for (const struct tried *t = run->tried; t < run->tried + run->n_tried; t++) {
+        smaller |= t->mb < best->mb;
+        larger |= t->mb > best->mb;
+    }
+    *text = 0;
+    if (smaller != larger && best->buckets)
+        snprintf(text, 160, "; %.4g MiB is the %s size tried, and cuts the gradient into %zu bucket%s%s", best->mb,
+                 smaller ? "largest" : "smallest", best->buckets, text_plural(best->buckets),
+                 smaller && best->buckets < 3 ? ", which leaves little to overlap" : "");
+    return text;
+}
+
+/* How long a step with ddp takes against one of the best, which is what the best gains. */
+static void to_ddp_words(const struct report_run *run, char text[240])
+{
+    struct measured ddp = run_figure(run, "ddp", "step_to_shortest"), best = run_figure(run, run->subject, "step");
+    char ms[CELL], change[CELL];
+    if (!strcmp(run->subject, "ddp"))
+        *text = 0;
+    else if (!isfinite(ddp.value))
+        snprintf(text, 240, "; `ddp` was not measured, so that there is no gain to give");
+    else if (!isfinite(ddp.low))
+        snprintf(text, 240, "; too few rounds to tell it from `ddp`");
+    else if (ddp.low <= 1)
+        snprintf(text, 240, "; not significantly different from `ddp` (whose step is %s)",
+                 text_change(change, ddp.value, ddp.low, ddp.high));
+    else
+        snprintf(text, 240, "; it gains %s a step over `ddp` (whose step is %s)",
+                 text_milliseconds(ms, best.value * (ddp.value - 1), best.value * (ddp.low - 1),
+                                   best.value * (ddp.high - 1)),
+                 text_change(change, ddp.value, ddp.low, ddp.high));
+}
+
+/* Adds what to use of what a comparison on several ranks compared; returns whether there is such a thing. */
+static int add_choice(cJSON *document, const struct report_run *run)
+{
+    const struct tried *best = run_tried(run, run->subject);
+    char size[64] = "", edge[160], to_ddp[240], as_good[200] = "";
+    if (!run_compares(run) || !best || run->ranks < 2)
+        return 0;
+    for (const struct tried *t = run->tried; t < run->tried + run->n_tried; t++) {
+        struct measured to_best = run_figure(run, t->subject, "step_to_shortest");
+        if (t != best && strcmp(t->strategy, "none") != 0 && to_best.low <= 1 && strlen(as_good) < 120)
+            snprintf(as_good + strlen(as_good), sizeof as_good - strlen(as_good), "%s%.40s",
+                     *as_good ? ", " : "; as good, since not significantly slower: ", t->subject);
+    }
+    if (isfinite(best->mb))
+        snprintf(size, sizeof size, " --bucket-size-mb %.4g", best->mb);
+    to_ddp_words(run, to_ddp);
+    document_add_item(document, "In %s, `--implementations %s%s` has the shortest step of those compared%s%s%s.",
+                      run->label, best->strategy, size, to_ddp, as_good, edge_words(run, best, edge));
+    return 1;
+}
+
+void section_add_recommendations(cJSON *document, const struct report_runs *runs, const struct bottlenecks *found)
+{
+    enum { CHANGES = 6, CHOICES = 6 };
+    size_t choices = 0, changes = 0;
+    document_add_heading(document, 2, "What else to change, and what to use");
+    for (size_t i = 1; i < found->n && changes < CHANGES; i++) { /* the first stands in the summary */
+        const struct bottleneck *b = &found->item[i];
+        size_t before = 0;
+        char gain[120];
+        while (before < i && strcmp(found->item[before].advice, b->advice) != 0)
+            before++;
+        if (before < i || !bottleneck_is_significant(b))
+            continue;
+        document_add_item(document, "Against %s in %s: %s%s.", b->words, b->run->label, b->advice, gain_words(b, gain));
+        changes++;
+    }
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++)
+        choices += (size_t)add_choice(document, run);
+    if (!choices && !changes)
+        document_add_paragraph(document, "Nothing else: no other loss is significant, and no implementations were "
+                                         "compared on several ranks.");
+}
+
+/* Whose figures are of less than was planned. */
+static void name_interrupted(cJSON *document, const struct report_runs *runs)
+{
+    enum { NAMED = 8 };
+    size_t n = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        if (*run->unfinished && n++ < NAMED)
+            document_add_item(document, "%s (%s): %s; its figures are of these.", run->label, run->mode,
+                              run->unfinished);
+    if (n > NAMED)
+        document_add_item(document, "So were %zu more (see Runs).", n - NAMED);
 }
 
 void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
                          size_t scalings, const struct bottlenecks *bottlenecks)
 {
-    enum { STEPS = 8 };
-    size_t unread = 0, said = 0;
+    const struct bottleneck *b = bottlenecks->item;
+    size_t unread = 0;
+    char gain[120];
     document_add_heading(document, 2, "Summary");
-    if (bottlenecks->n)
-        summarise_bottleneck(document, bottlenecks->item);
-    for (size_t i = 0; i < scalings; i++)
-        summarise_scaling(document, &scaling[i]);
+    summarise_runs(document, runs);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         unread += *run->problem != 0;
-        if (*run->subject && said < STEPS) {
-            summarise_step(document, run);
-            said++;
-        }
+        if (is_first(runs, run, 1))
+            warn(document, run);
     }
+    name_interrupted(document, runs);
+    if (bottlenecks->n) {
+        document_add_item(document, "Main bottleneck: %s, in %s%s: %s.", b->words, b->run->label, gain_words(b, gain),
+                          b->text);
+        document_add_item(document, "The first change: %s.", b->advice);
+    }
+    for (size_t i = 0; i < scalings; i++)
+        summarise_scaling(document, &scaling[i]);
+    if (runs->n == 1)
+        summarise_step(document, runs->item);
     if (unread)
         document_add_item(document, "%zu of %zu runs could not be read, and are not in what follows (see Runs).",
                           unread, runs->n);
@@ -91,7 +263,7 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
 
 struct bottleneck_row {
     int number;
-    const char *label, *name, *level;
+    const char *label, *mode, *name, *words, *level, *text;
     size_t ranks;
     double lost, interval[2], share;
 };
@@ -100,81 +272,86 @@ struct bottleneck_row {
 /* clang-format off */
 static const struct column bottleneck_columns[] = {
     {"number", "", COLUMN_INT, FIELD(number), "1", 1, 3, 0},
-    {"bottleneck", "bottleneck", COLUMN_NAME, FIELD(name), NULL, 1, -22, 0},
+    {"bottleneck", NULL, COLUMN_NAME, FIELD(name), NULL, 1, 0, 0},
+    {"words", "bottleneck", COLUMN_NAME, FIELD(words), NULL, 1, -22, 0},
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
+    {"mode", "by its", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"lost", "lost\nms a step", COLUMN_REAL, FIELD(lost), "s", 1e3, 9, 2},
     {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
     {"share", "% of\nthe step", COLUMN_REAL, FIELD(share), "1", 100, 8, 1},
     {"level", "level", COLUMN_NAME, FIELD(level), NULL, 1, -7, 0},
+    {"text", NULL, COLUMN_NAME, FIELD(text), NULL, 1, 0, 0},
 };
 /* clang-format on */
 #undef FIELD
 
-enum { EXPLAINED = 8 };
-
 void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
 {
+    enum { EXPLAINED = 8 };
     struct bottleneck_row *row = allocate(found->n + 1, sizeof *row);
     document_add_heading(document, 2, "Top bottlenecks");
     if (!found->n)
         document_add_paragraph(document, "None: no figure is beyond its threshold.");
     for (size_t i = 0; i < found->n; i++) {
         const struct bottleneck *b = &found->item[i];
-        row[i] = (struct bottleneck_row){(int)i + 1,    b->run->label, b->name,           b->level,
-                                         b->run->ranks, b->lost_s,     {b->low, b->high}, b->share};
+        row[i] = (struct bottleneck_row){.number = (int)i + 1,
+                                         .label = b->run->label,
+                                         .mode = b->run->mode,
+                                         .name = b->name,
+                                         .words = b->words,
+                                         .level = b->level,
+                                         .text = b->text,
+                                         .ranks = b->run->ranks,
+                                         .lost = b->lost_s,
+                                         .interval = {b->interval[0], b->interval[1]},
+                                         .share = b->share};
     }
     if (found->n)
-        document_add_table(document,
-                           &(struct table){.key = "bottlenecks",
-                                           .column = bottleneck_columns,
-                                           .columns = sizeof bottleneck_columns / sizeof *bottleneck_columns,
-                                           .row = row,
-                                           .rows = found->n,
-                                           .row_bytes = sizeof *row,
-                                           .shown = 20,
-                                           .note = "lost: what a step would be shorter without it, at most; they "
-                                                   "overlap, so that they do not add up. n/a: not known.\n"});
+        document_add_table(
+            document,
+            &(struct table){
+                .key = "bottlenecks",
+                TABLE_COLUMNS(bottleneck_columns),
+                .row = row,
+                .rows = found->n,
+                .row_bytes = sizeof *row,
+                .shown = 20,
+                .note =
+                    "lost: by how much a step is longer because of it. Losses overlap, so they do not add up. n/a: not "
+                    "known.\nNo interval: from the steps of one capture, which follow each other, or from "
+                    "fewer than 6 rounds. Level: high\nabove 20 % of the step, warning above 5 %, note below, or "
+                    "where the interval reaches 0; of a loss that is not known,\nas the profile says.\n"});
     for (size_t i = 0; i < found->n && i < EXPLAINED; i++)
-        document_add_item(document, "%s in %s: %s.", found->item[i].name, found->item[i].run->label,
+        document_add_item(document, "%s in %s: %s.", found->item[i].words, found->item[i].run->label,
                           found->item[i].text);
     free(row);
 }
 
-/* ---- what to do ---- */
+/* ---- words ---- */
 
-void section_add_recommendations(cJSON *document, const struct report_runs *runs, const struct bottlenecks *found)
+void section_add_words(cJSON *document)
 {
-    enum { CHOICES = 8 };
-    size_t choices = 0;
-    document_add_heading(document, 2, "Recommendations");
-    for (size_t i = 0, n = found->n < EXPLAINED ? found->n : EXPLAINED; i < n; i++) {
-        size_t before = 0;
-        while (before < i && strcmp(found->item[before].advice, found->item[i].advice) != 0)
-            before++;
-        if (before == i)
-            document_add_item(document, "Against %s: %s.", found->item[i].name, found->item[i].advice);
-    }
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++) {
-        const struct figure *to_ddp = figures_find(&run->figures, run->subject, "step_to_ddp", 0);
-        char than_ddp[80] = "";
-        if ((strcmp(run->mode, "benchmark") != 0 && strcmp(run->mode, "tune") != 0) || !*run->options || run->ranks < 2)
-            continue;
-        if (to_ddp && to_ddp->value < 1)
-            snprintf(than_ddp, sizeof than_ddp, ", %.1f %% shorter than that of ddp", 100 * (1 - to_ddp->value));
-        document_add_item(document, "On %zu ranks (%s) use %s: it has the shortest step%s.", run->ranks, run->label,
-                          run->options, than_ddp);
-        choices++;
-    }
-    if (!choices && !found->n)
-        document_add_paragraph(document, "None.");
+    static const char *const words[] = {
+        "`none`: the same training without any communication, as a control; one rank communicates nothing either.",
+        "implementation: how gradients are summed over the ranks; one with a number, such as `ddp_bucketed:16`, sends "
+        "them in buckets of so many MiB, each as soon as backward has filled it.",
+        "exposed communication: the time a rank waits for gradients after its backward pass; what ran beside "
+        "computation is not in it.",
+        "sync cost: the step less that of `none`, round by round; so also what communication slows down.",
+        "round: one block of steps of each implementation in turn; n counts rounds, or captured steps of all ranks.",
+        "late rank: one that the others wait for (a straggler).",
+        "algbw: bytes of a call / its time; busbw: what each link would carry, so that numbers of ranks compare."};
+    document_add_heading(document, 2, "Words");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        document_add_item(document, "%s", words[i]);
 }
 
 /* ---- what was read ---- */
 
 struct run_row {
-    const char *label, *mode, *time, *machine, *workload, *directory, *problem;
-    size_t ranks, hosts;
+    const char *label, *mode, *time, *machine, *workload, *directory, *state, *problem;
+    double ranks, hosts, cpus, memory; /* NAN: not known */
 };
 
 #define FIELD(field) offsetof(struct run_row, field)
@@ -182,12 +359,15 @@ struct run_row {
 static const struct column run_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
     {"mode", "mode", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
-    {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
-    {"hosts", "hosts", COLUMN_COUNT, FIELD(hosts), "1", 1, 5, 0},
+    {"ranks", "ranks", COLUMN_REAL, FIELD(ranks), "1", 1, 5, 0},
+    {"hosts", "hosts", COLUMN_REAL, FIELD(hosts), "1", 1, 5, 0},
     {"time", "time", COLUMN_NAME, FIELD(time), NULL, 1, -24, 0},
     {"machine", "machine", COLUMN_NAME, FIELD(machine), NULL, 1, -10, 0},
+    {"cpus", "logical\nCPUs", COLUMN_REAL, FIELD(cpus), "1", 1, 7, 0},
+    {"memory", "memory\nGiB", COLUMN_REAL, FIELD(memory), "B", 0x1p-30, 7, -3},
     {"workload", NULL, COLUMN_NAME, FIELD(workload), NULL, 1, 0, 0},
     {"directory", "directory", COLUMN_NAME, FIELD(directory), NULL, 1, -9, 0},
+    {"state", "state", COLUMN_NAME, FIELD(state), NULL, 1, -8, 0},
     {"problem", "problem", COLUMN_NAME, FIELD(problem), NULL, 1, -7, 0},
 };
 /* clang-format on */
@@ -198,13 +378,23 @@ void section_add_runs(cJSON *document, const struct report_runs *runs)
     struct run_row *row = allocate(runs->n + 1, sizeof *row);
     for (size_t i = 0; i < runs->n; i++) {
         const struct report_run *r = &runs->item[i];
-        row[i] = (struct run_row){r->label,     r->mode,    r->time,  r->machine, r->workload,
-                                  r->directory, r->problem, r->ranks, r->hosts};
+        int known = r->place.cpus > 0;
+        row[i] = (struct run_row){r->label,
+                                  r->mode,
+                                  r->time,
+                                  r->machine,
+                                  r->workload,
+                                  r->directory,
+                                  run_state(r),
+                                  r->problem,
+                                  r->ranks ? (double)r->ranks : NAN,
+                                  r->hosts ? (double)r->hosts : NAN,
+                                  known ? (double)r->place.cpus : NAN,
+                                  known ? r->place.memory_bytes : NAN};
     }
     document_add_heading(document, 2, "Runs");
     document_add_table(document, &(struct table){.key = "runs",
-                                                 .column = run_columns,
-                                                 .columns = sizeof run_columns / sizeof *run_columns,
+                                                 TABLE_COLUMNS(run_columns),
                                                  .row = row,
                                                  .rows = runs->n,
                                                  .row_bytes = sizeof *row,

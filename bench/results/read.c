@@ -90,9 +90,9 @@ static int check_run(const char *directory, const cJSON *run)
     return 0;
 }
 
-/* As long as a run goes on, its summary is of what is done so far. */
-static int check_summary(const char *directory, const cJSON *run, const cJSON *summary)
+static int check_summary(const char *directory, const cJSON *run, const cJSON *summary, int so_far)
 {
+    char unfinished[RESULTS_UNFINISHED];
     double done = json_number(summary, "done"), planned = json_number(summary, "planned");
     if (json_number(summary, "schema_version") != json_number(run, "schema_version"))
         return error_report("%s: run.json and summary.json have different schema_versions, so they are not of one run",
@@ -102,13 +102,12 @@ static int check_summary(const char *directory, const cJSON *run, const cJSON *s
                             directory, json_string(run, "mode"), json_string(summary, "mode"));
     if (!(done >= 0) || !(planned >= 0))
         return error_report("%s/summary.json: does not say how much is done of what was planned", directory);
-    if (done < planned)
-        return error_report("%s/summary.json: has %.0f of %.0f %s: the run has not finished", directory, done, planned,
-                            json_string(summary, "of"));
+    if (*results_unfinished(unfinished, summary) && !(so_far && done >= 1))
+        return error_report("%s/summary.json: has %s: the run has not finished", directory, unfinished);
     return 0;
 }
 
-int results_read(struct saved_run *saved, const char *directory)
+static int read_run(struct saved_run *saved, const char *directory, int so_far)
 {
     char path[FILES_PATH + 16];
     *saved = (struct saved_run){0};
@@ -118,19 +117,26 @@ int results_read(struct saved_run *saved, const char *directory)
     if (!saved->run || check_run(saved->directory, saved->run))
         return -1;
     saved->summary = json_read(saved->directory, "summary.json");
-    if (!saved->summary || check_summary(saved->directory, saved->run, saved->summary))
+    if (!saved->summary || check_summary(saved->directory, saved->run, saved->summary, so_far))
         return -1;
     snprintf(path, sizeof path, "%s/summary.json", saved->directory);
     return figures_read(&saved->figures, path, cJSON_GetObjectItemCaseSensitive(saved->summary, "figures"));
 }
 
+int results_read(struct saved_run *saved, const char *directory)
+{
+    return read_run(saved, directory, 0);
+}
+
+int results_read_so_far(struct saved_run *saved, const char *directory)
+{
+    return read_run(saved, directory, 1);
+}
+
 void results_print_csv(FILE *out, const struct saved_run *saved)
 {
-    char begin[2 * FILES_PATH];
-    snprintf(begin, sizeof begin, "%s,%s,", saved->directory, json_string(saved->run, "label"));
-    for (char *c = begin; c < begin + strlen(saved->directory); c++)
-        *c = strchr(",\"\n", *c) ? ' ' : *c;
-    figures_print_csv(out, &saved->figures, begin);
+    const char *const field[] = {saved->directory, json_string(saved->run, "label"), "complete"};
+    figures_print_csv(out, &saved->figures, field, 3);
 }
 
 void saved_run_destroy(struct saved_run *saved)

@@ -29,6 +29,8 @@ static const struct option rows[] = {
      .help = "result directory; default results/<time>[-<label>]"},
     {.name = "label", .kind = &option_label, .offset = FIELD(label), .initial = "",
      .help = "a name for this run, kept in its results"},
+    {.name = "dry-run", .kind = &option_count, .offset = FIELD(dry_run_ranks), .initial = "0", .high = 1e6,
+     .help = "only check the command line, as for so many ranks, whatever this machine has; 0: run"},
 };
 /* clang-format on */
 

@@ -21,9 +21,10 @@
 
 struct results_options {
     const char *output, *label; /* "": results/<time>[-<label>]; "": none */
+    size_t dry_run_ranks;       /* > 0: nothing is run, so there are no results */
 };
 
-/* --output and --label. */
+/* --output, --label and --dry-run. */
 struct option_section results_options_section(struct results_options *options);
 
 /* ---- writing ---- */
@@ -89,9 +90,13 @@ void results_add_table(cJSON *summary, const struct table *table);
 /* From now on the summary is printed with its details, and all tables with all their rows. */
 void results_show_all(cJSON *summary);
 
-/* Puts the figures into the summary, and replaces summary.json, summary.csv (the figures) and summary.txt (what
- * results_print_summary prints), and where they lie below what the user named, <below>_summary.txt there. Rank 0 only.
- * 0, or -1, reported. */
+/* Such as "769 of 100000 rounds", where less is done than was planned; "" otherwise. */
+enum { RESULTS_UNFINISHED = 80 };
+const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summary);
+
+/* Puts the figures into the summary, and if it is unfinished that as the last line of its heading; replaces
+ * summary.json, summary.csv (the figures) and summary.txt (what results_print_summary prints), and where they lie below
+ * what the user named, <below>_summary.txt there. Rank 0 only. 0, or -1, reported. */
 int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures);
 
 /* A summary in words: the lines of its heading, its answers, its tables and its notes. */
@@ -117,9 +122,32 @@ struct saved_run {
  * Release with saved_run_destroy in either case. */
 int results_read(struct saved_run *saved, const char *directory);
 
-/* The figures as lines of comma-separated values, each after the run's directory and label. */
+/* The same, and also a run that was interrupted, or goes on, of which one round or row is done: what is known so far.
+ */
+int results_read_so_far(struct saved_run *saved, const char *directory);
+
+/* The figures of a complete run as lines of comma-separated values with these columns. */
+#define RESULTS_CSV_COLUMNS "directory,label,state," FIGURES_CSV_COLUMNS
 void results_print_csv(FILE *out, const struct saved_run *saved);
 
 void saved_run_destroy(struct saved_run *saved); /* a zeroed one is fine */
+
+/* ---- where a run ran, from its run.json ---- */
+
+/* What computes: the GPU, or the CPU of the first host. "" where the run does not say. Control characters
+ * are spaces, here and below. */
+void place_machine(char *text, size_t size, const cJSON *run);
+
+/* The kernels that its ranks run under, which is fewer than hosts where containers or namespaces share one, and the
+ * logical CPUs and bytes of memory of these together. All 0 where the run does not say. */
+struct place {
+    size_t machines, cpus;
+    double memory_bytes;
+};
+struct place place_of(const cJSON *run);
+
+/* What joins its ranks: its name, if it was given one, or what sends and between how many hosts; "" of one rank, and
+ * where the run does not say. Control characters are spaces. */
+void place_link(char *text, size_t size, const cJSON *run);
 
 #endif

@@ -94,15 +94,39 @@ int results_show_body(const cJSON *summary)
     return files_flush_stdout();
 }
 
+const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summary)
+{
+    double done = json_number(summary, "done"), planned = json_number(summary, "planned");
+    int grows = !strcmp(json_string(summary, "mode"), "tune"); /* it plans no further than the next round */
+    *text = 0;
+    if (done < planned)
+        snprintf(text, RESULTS_UNFINISHED, "%.0f of %s%.0f %.20s", done, grows ? "at least " : "", planned,
+                 json_string(summary, "of"));
+    return text;
+}
+
+/* As long as a run goes on, its summary is of what is done so far; so it stays where the run is interrupted. */
+static void add_unfinished(cJSON *summary)
+{
+    cJSON *heading = cJSON_GetObjectItemCaseSensitive(summary, "heading");
+    const char *first = cJSON_GetStringValue(cJSON_GetArrayItem(heading, 0));
+    char words[RESULTS_UNFINISHED], line[RESULTS_UNFINISHED + 64];
+    if (!*results_unfinished(words, summary))
+        return;
+    snprintf(line, sizeof line, "%sInterrupted, or still running: %s.", first && *first == '#' ? "# " : "", words);
+    cJSON_AddItemToArray(heading, json_text(line));
+}
+
 int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures)
 {
-    char *text = NULL, *csv = NULL, begin[sizeof results->label + 1];
+    const char *const label = results->label;
+    char *text = NULL, *csv = NULL;
     size_t length = 0;
     FILE *words = text_begin(&text, &length), *lines = text_begin(&csv, &length);
+    add_unfinished(summary);
     results_print_summary(words, summary);
-    snprintf(begin, sizeof begin, "%s,", results->label);
     fprintf(lines, "label," FIGURES_CSV_COLUMNS "\n");
-    figures_print_csv(lines, figures, begin);
+    figures_print_csv(lines, figures, &label, 1);
     text_end(words);
     text_end(lines);
     cJSON_DeleteItemFromObjectCaseSensitive(summary, "figures");

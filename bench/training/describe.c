@@ -108,9 +108,9 @@ void run_add_heading(const struct run *run, const char *epochs, cJSON *summary)
         "model     %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters",
         w->num_layers, w->d_model, w->num_heads, w->d_ff, w->vocab_size, w->context_length,
         1e-6 * (double)run->model.parameters);
-    results_add_line(summary, "heading", "batch     %zu sequences a step = %d ranks x %zu micro-batch%s x %zu",
-                     o->batch_size, job->size, o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es",
-                     run->model.sizes.batch);
+    results_add_line(summary, "heading", "batch     %zu sequence%s a step = %d rank%s x %zu micro-batch%s x %zu",
+                     o->batch_size, text_plural(o->batch_size), job->size, text_plural((size_t)job->size),
+                     o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es", run->model.sizes.batch);
     if (data_tokens(run->trainer.data))
         results_add_line(summary, "heading", "data      %s, %zu tokens", o->data, data_tokens(run->trainer.data));
     else

@@ -265,6 +265,9 @@ struct verdict_row {
 /* Adds to that list which bucket size has the shortest step, where the best of all has none: that of this row. */
 void verdict_add_bucket(const struct implementation *row, const char *list, cJSON *summary);
 
+/* Why a comparison has no interval. */
+#define TOO_FEW_ROUNDS "too few rounds for an interval"
+
 /* Adds to that list a heading for each group that has rows, and a line for each row: its step against that of the best,
  * with its interval, and at last what these mean (anytime: as of best_compare). Sorts the rows. */
 void verdict_add_groups(struct verdict_row *row, int n, const char *const heading[VERDICT_GROUPS], int anytime,

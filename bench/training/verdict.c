@@ -54,7 +54,7 @@ void verdict_add_groups(struct verdict_row *row, int n, const char *const headin
                 results_add_line(summary, list, "%s:", heading[group]);
             results_add_line(summary, list, "  %-*s %s%s", width, row[i].label,
                              text_change(change, to->ratio, to->ci_low, to->ci_high),
-                             !isfinite(to->ci_low) ? " (too few rounds for an interval)"
+                             !isfinite(to->ci_low) ? " (" TOO_FEW_ROUNDS ")"
                              : to->ci_high < 1     ? " (shorter round by round, though not in the median)"
                                                    : "");
         }

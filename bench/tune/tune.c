@@ -180,9 +180,9 @@ static cJSON *create_summary(const struct run *run, const struct results *result
 static int write_picture(const struct tune *t, const struct run *run, const struct answer *answer)
 {
     char words[200];
-    snprintf(words, sizeof words, "%d ranks on %d host%s, %s, comm %s; %.2f M parameters, batch of %zu x %zu tokens",
-             run->job->size, run->job->hosts, text_plural((size_t)run->job->hosts), run->model.device->name,
-             run->comm->name, 1e-6 * (double)run->model.parameters, run->options->batch_size,
+    snprintf(words, sizeof words, "%d rank%s on %d host%s, %s, comm %s; %.2f M parameters, batch of %zu x %zu tokens",
+             run->job->size, text_plural((size_t)run->job->size), run->job->hosts, text_plural((size_t)run->job->hosts),
+             run->model.device->name, run->comm->name, 1e-6 * (double)run->model.parameters, run->options->batch_size,
              run->options->workload.context_length);
     char *text = answer_picture(answer, words);
     int status = files_replace(t->results->directory, "tune.svg", text);
@@ -277,8 +277,11 @@ int run_tune(const struct job *job, int argc, char *const argv[])
             printf("ddpbench %s\n", version_text());
         return OK;
     }
-    if (job_agree(job,
-                  tune_options_check(&options, &table, job->size, open_device_wants_gpus(job, &options.run.device))))
+    int dry_run_ranks = (int)options.run.results.dry_run_ranks;
+    if (job_agree(job, tune_options_check(&options, &table, dry_run_ranks ? dry_run_ranks : job->size,
+                                          open_device_wants_gpus(job, &options.run.device))))
         return USAGE;
+    if (dry_run_ranks)
+        return OK;
     return tune_search(job, &options, &(struct command){argc, argv, &table}) ? FAILED : OK;
 }

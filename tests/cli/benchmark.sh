@@ -79,7 +79,7 @@ first() {
 first
 succeeds "without options (status $status): sizes for a CPU, and an estimate, come before the first step" said_in_order '^ddpbench ' \
     '^preset    laptop [(]no GPU; --preset default is sized for GPUs[)]$' '^model     4 layers, d_model 256, .* vocabulary 256, context 128' \
-    '^batch     1 sequences a step' '^buckets   4[.]1 MiB, a quarter of the gradient ' \
+    '^batch     1 sequence a step = 1 rank x ' '^buckets   4[.]1 MiB, a quarter of the gradient ' \
     '^A step is estimated to take about [0-9]+ m?s [(]3[.]4e[+]09 FLOP of each rank .*, all 19 about [0-9]+ s[.] Setting up 111 MiB ' \
     '^The first step took ' '^ddp_bucketed +5 4[.]0 MiB'
 grep -q '"preset":.*"laptop"' "$out/run.json" && grep -q '"bucket-size-mb":.*"auto"' "$out/run.json" &&
@@ -100,6 +100,14 @@ result "$good" "--help is printed once, with exit status 0"
 launch 2 --version
 [ "$status" = 0 ] && [[ $(cat printed) =~ ^ddpbench\ [^[:space:]]+$ ]] && good=0 || good=1
 result "$good" "--version is one line, with exit status 0"
+for command in '' tune allreduce; do
+    try "$program" ${command:+"$command"} --output dry --dry-run 3
+    is "a dry run of ${command:-the benchmark} prints nothing and makes nothing" "$status $(cat printed said) $(find . -name dry)" "0  "
+done
+try "$program" --batch-size 4 --dry-run 3
+check 2 "a dry run checks as for its ranks" 'a batch of 4 does not divide over 3 ranks'
+try "$program" allreduce --root 3 --dry-run 3
+check 2 "also one of allreduce" '--root 3: there are ranks 0 to 2'
 
 launch 2 --implementations 'a=ddp,b=ddp_bucketed' --bucket-size-mb 0.01 --label $'bytes' --data "$program"$'\xff'
 [ "$status" != 0 ] && good=0 || good=1
@@ -335,6 +343,10 @@ valid "$out"/*.json "$out"/*.jsonl >>said || good=1
 result "$good" "killed with kill -9: what is there is valid"
 [ -s "$out/summary.json" ] && [ -s "$out/summary.txt" ] && good=0 || good=1
 result "$good" "killed with kill -9: there is a summary of the rounds until then"
+count_of() { sed -nE "s/^\t\"$1\":\t([0-9]+),\$/\1/p" "$out/summary.json"; }
+words="Interrupted, or still running: $(count_of "done") of 1000000 rounds."
+is "killed with kill -9: the summary's own words say so, once, as text and as JSON" \
+    "$(count_of planned) $(grep -cxF "$words" "$out/summary.txt") $(grep -cF "\"$words\"" "$out/summary.json")" "1000000 1 1"
 is "killed with kill -9: nothing goes on" "$(gone out)" ""
 
 begin 2

@@ -39,12 +39,13 @@ only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ file
 rooms='
 BEGIN {
     split("kernels 1 base 2 ddp 2 live 3 machine 3 chart 3 document 3 monitor 3 spans 3 results 3 training 4 trace 4 benchmark 5 profile 5 allreduce 5 tune 5" \
-        " compare 5 report 5 predict 5 main 6 selfbench 6", words, " ")
+        " compare 5 sweep 4 report 5 predict 5 main 6 selfbench 6", words, " ")
     for (i = 1; i in words; i += 2) floor[words[i]] = words[i + 1]
     only["base"] = "^kernels/(error|clock|random)[.]h$"
     only["chart"] = only["document"] = "^base/|^kernels/error[.]h$"
     only["compare"] = only["predict"] = "^(base|results)/|^kernels/(error|clock)[.]h$"
-    only["report"] = "^(base|results|chart|document)/|^kernels/(error|clock)[.]h$"
+    only["sweep"] = "^(base|results)/|^kernels/error[.]h$"
+    only["report"] = "^(base|results|chart|document|sweep)/|^kernels/(error|clock)[.]h$"
 }
 function room_of(path) { sub("^bench/", "", path); return sub("/.*", "", path) ? path : "main" }
 '
@@ -89,7 +90,7 @@ sizes() {
             END {
                 for (folder in lines)
                     if (lines[folder] > 3700) print "bench/" folder ": " lines[folder] " lines, the limit is 3700"
-                if (bench > 26500) print "bench: " bench " lines, the limit is 26500"
+                if (bench > 28000) print "bench: " bench " lines, the limit is 28000"
             }' | sort
     )
 }
@@ -231,7 +232,7 @@ expect conditionals bench/main.c '#elif 1'
 expect clones kernels/cpu/scale.c 'void cpu_add(float *x,\n             size_t n)\n{\n#pragma omp parallel for simd\n}'
 grown bench/monitor 3700 ''
 grown bench/monitor 3701 'bench/monitor: 3701 lines, the limit is 3700'
-grown bench 26501 'bench: 265?? lines, the limit is 26500'
+grown bench 28001 'bench: 280?? lines, the limit is 28000'
 
 check mpi "mpi.h only in the comms, job.c, links.c, error.c and what is compared with MPI itself"
 check cuda "cuda_runtime only in kernels/cuda and comm_nccl.c"
@@ -248,5 +249,5 @@ fi
 check names "headers are named by their folders"
 check floors "no include of a higher floor, or of another room of one's own"
 check private "no private header of another folder"
-check sizes "bench/ at most 26500 lines of C, none of its folders above 3700"
+check sizes "bench/ at most 28000 lines of C, none of its folders above 3700"
 exit "$failed"

@@ -179,19 +179,9 @@ chmod +x slow
 few=("${own[@]}" --rounds 2 --ranks 2 --every 2 --bucket-size-mb 0.01 --launcher "$temporary/slow {ranks}")
 # stop SIGNAL STATUS: runs until the second run has begun, and sends the signal; paper.sh ends with STATUS.
 stop() {
-    local i output=$temporary/stopped-$1
-    set -m # with job control the script has SIGINT's default, as it has on a terminal
-    "$paper" "${few[@]}" --output "$output" -- "${sizes[@]}" >printed 2>said </dev/null &
-    set +m
-    for ((i = 0; i < 200; i++)); do
-        [ ! -s "$output/buckets.part/rank_1_metrics.jsonl" ] || break
-        sleep 0.05
-    done
-    began=$([ -e "$output/latency" ] && [ -n "$(left_over stopped)" ] && echo yes || echo no)
-    kill "-$1" $! || true
-    status=0
-    wait $! 2>/dev/null || status=$?
-    is "SIG$1 ends it and its run" "$began $status $(gone stopped)" "yes $2 "
+    local output=$temporary/stopped-$1
+    interrupt "$1" "$output/buckets.part/rank_1_metrics.jsonl" "$paper" "${few[@]}" --output "$output" -- "${sizes[@]}"
+    is "SIG$1 ends it and its run" "$([ -e "$output/latency" ] && [ -n "$began" ] && echo yes) $status $(gone stopped)" "yes $2 "
     for pid in $(left_over stopped); do kill -KILL "$pid" || true; done
 }
 stop TERM 143
@@ -240,6 +230,8 @@ refuse "what is to be given before --" "rounds is the experiments': give it befo
 refuse "the same with _" "steps_per_block is the experiments'|steps-per-block is the experiments'" -- --steps_per_block 3
 refuse "what the experiments choose" "grad-accumulation: the experiments choose it" -- --grad-accumulation 2
 refuse "a profile" "profile-implementation: the experiments choose it" -- --profile-implementation ddp
+refuse "an option that the program has not, once" "run latency: unknown option '--frob'" -- --frob 2
+refuse "a value that it refuses" "run latency: --num-heads 3 does not divide --d-model 64" -- --d-model 64 --num-heads 3
 refuse "an unknown option" "unknown option '--bogus'; known are --ranks" --bogus 1
 refuse "an option without its value" "rounds needs a value" --rounds
 mkdir other

@@ -57,14 +57,17 @@ again "a benchmark" benchmark "$program ${tiny[*]} --implementations none,ddp --
 again profile profile "$program ${tiny[*]} --profile --profile-implementation ddp --profile-output-dir profile" profile/ddp
 again collectives allreduce "allreduce --sizes 8,1K --iters 20 --output collectives" collectives
 
+try "$program" report profile --output pictures
+is "no heading stands above pictures alone, which words do not show" \
+    "$(grep -c '^A step, rank by rank' printed) $(grep -c '## A step, rank by rank' pictures/BOTTLENECK_ANALYSIS.md)" "0 1"
 try "$program" report "a benchmark" profile collectives --csv all.csv
 is "several runs: what they say together, without what each printed" \
     "$status $(head -n 1 printed) $(grep -c '^Losses of all' printed)" "0 Bottleneck analysis of 3 runs 0"
 is "their figures in one file" "$(head -n 1 all.csv)" \
-    "directory,label,subject,name,bytes,unit,value,low,high,n,better,judged"
+    "directory,label,state,subject,name,bytes,unit,value,low,high,n,better,judged"
 for run_of in "a benchmark,a-label" profile/ddp,profile collectives,collectives; do
     is "those of ${run_of%,*} are its summary.csv's" \
-        "$(sed -n "s|^$run_of,||p" all.csv)" "$(tail -n +2 "${run_of%,*}/summary.csv" | sed 's/^[^,]*,//')"
+        "$(sed -n "s|^$run_of,complete,||p" all.csv)" "$(tail -n +2 "${run_of%,*}/summary.csv" | sed 's/^[^,]*,//')"
 done
 try "$program" report "a benchmark" absent --csv some.csv
 is "one that is not there is named, and the others are reported" \
@@ -83,10 +86,25 @@ result "$good" "the benchmark on one rank"
 try "$program" report one=alone two="a benchmark" two=late two=collectives --output whole
 is "a whole report" "$status $(cd whole && echo *)" \
     "0 BOTTLENECK_ANALYSIS.md pictures report.csv report.html report.json report.prom report.xml"
+with_python "JUnit fails what is high, in the order of the bottlenecks" python3 -c '
+import json, xml.etree.ElementTree as tree
+blocks = json.load(open("whole/report.json"))["blocks"]
+rows = next(b["table"] for b in blocks if b.get("table", {}).get("key") == "bottlenecks")["rows"]
+cases = [c for c in tree.parse("whole/report.xml").iter("testcase")][4:]
+assert len(rows) > 1 and rows[0]["level"] == "high", rows
+assert [(c.get("classname"), c.get("name")) for c in cases] == [(r["run"], r["bottleneck"]) for r in rows], cases
+failed = [c.find("failure") is not None for c in cases]
+assert failed == [r["level"] == "high" for r in rows], failed
+assert cases[0].find("failure").get("message") == rows[0]["text"], rows[0]'
 is "the rank that is late is the first bottleneck, by the 150 ms that it costs, within 10 %" \
-    "$(awk '$1 == 1 && $2 == "straggler" && $3 == "two" && $5 > 135 && $5 < 165' printed | wc -l)" 1
-is "and named at the top" "$(grep -A 3 'The largest bottleneck is straggler in two' printed | tr -s ' \n' ' ' | grep -c 'rank 1 came last')" 1
+    "$(sed -n 's/^ *1 a late rank  *two  *profile //p' printed | awk '$2 > 135 && $2 < 165' | wc -l)" 1
+is "and named at the top" "$(grep -A 3 'Main bottleneck: a late rank, in two[.] It costs' printed | tr -s ' \n' ' ' | grep -c 'rank 1 came last')" 1
 is "runs on one and on two ranks are compared" "$(grep -c '^From 1 to 2 ranks\|^- From 1 to 2 ranks' printed)" 1
+is "the ranks of a step stand on the clock of the traces" "$(grep -c '<desc>.*all ranks on one clock' whole/report.html)" 1
+cp -r late/profile/ddp without-traces
+try "$program" report without-traces --html without-traces.html
+is "or the picture says that they do not" \
+    "$status $(grep -c '<desc>.*not the same moment' without-traces.html) $(grep -c 'all ranks on one clock' without-traces.html)" "0 1 0"
 with_python "every figure and every cell of every form is what the runs' summaries say" \
     "$root/tests/consumers/recompute_report.py" whole one=alone two="a benchmark" two=late/profile/ddp two=collectives
 mkdir bad && cp -r whole bad/ && sed -i 's/"name":"step","unit":"s","value":[0-9]/&9/' bad/whole/report.json
@@ -96,12 +114,69 @@ cp -r late nasty && cp -r "a benchmark" "nasty/<b> & \"x\", \$(touch harm) \`tou
 nasty=("nasty/<b> & \"x\", \$(touch harm) \`touch harm\`")
 # shellcheck disable=SC2016 # nothing is to be expanded
 sed -i 's/"label":.*/"label": "<script>alert(1)<\/script>, |x| ]]> \\"q\\" \\u0001 $(touch harm)",/' nasty/profile/ddp/run.json "${nasty[0]}/run.json"
+sed -i 's/"heading":\t\[/&"\\u001b]0;x\\u0007 \\u009b2J",/' "${nasty[0]}/summary.json"
 sed -i 's/"cpu":.*/"cpu": "<img src=x> | [a](http:\/\/b) \\u001b[31m",/' "${nasty[0]}/run.json"
 try "$program" report nasty --output nasty/report
 is "names that mean something to a page, a table or a shell" "$status $([ -e harm ] && echo harm) $(grep -c '<script\|<img' nasty/report/report.html)" "0  0"
+is "and nothing reaches the terminal that it would obey" \
+    "$(LC_ALL=C tr -d '\n\t -~' <printed | wc -c) $(grep -c '\[31m' printed)" "0 2"
+"$program" report "${nasty[0]}" >printed 2>said && good=0 || good=1
+is "neither of one run alone, with what it printed" "$good $(LC_ALL=C tr -d '\n\t -~' <printed | wc -c)" "0 0"
 with_python "break no form" "$root/tests/consumers/recompute_report.py" nasty/report "${nasty[0]}" nasty/profile/ddp
+name=$(printf 'n%.0s' {1..100})
+try "$program" report "$name=alone" right="a benchmark" --reference "$name" --candidate right
+is "a label as long as --label allows" "$status $(grep -cx "$name" printed)" "0 1" # it has a line of the heading to itself
+# a job on the third and the fourth GPU of a host; and pipes, whose writer never comes
+cp -r alone gpus && cp -r late pipes && rm pipes/profile/ddp/rank_1_metrics.jsonl
+printf '%s\n' seconds,gpu,utilization_gpu_percent 0,2,10 0,3,50 1,2,30 1,3,70 >gpus/gpu_monitor.csv
+mkfifo pipes/profile/ddp/rank_1_metrics.jsonl pipes/profile/ddp/cpu_monitor.csv
+try timeout 20 "$program" report gpus pipes --output from-files
+is "GPUs by their numbers" "$status $(grep -o 'Busy for 20 % (gpus, benchmark: GPU [0-9])' from-files/BOTTLENECK_ANALYSIS.md)" \
+    "0 Busy for 20 % (gpus, benchmark: GPU 2)"
+is "each has its strip and its mean, and a pipe is no file of a run" \
+    "$(grep -o '>[a-z]*, [a-z]*: GPU [0-9]*<\|>[0-9]* %<' from-files/pictures/utilisation.svg | head -n 4 | tr -d '<>' | tr '\n' ';') \
+$(grep -c '>pipes' from-files/pictures/utilisation.svg)" "gpus, benchmark: GPU 2;20 %;gpus, benchmark: GPU 3;60 %; 0"
 try "$program" report left=alone right="a benchmark" --reference left --candidate right
 is "two labels side by side" "$status $(grep -c '^right against left$' printed)" "0 1"
+
+"${run[@]}" "${tiny[@]}" --implementations none,ddp_flat --output flat >said 2>&1 && good=0 || good=1
+result "$good" "the benchmark of another strategy"
+try "$program" report left=flat right="a benchmark" right=alone --reference left --candidate right
+is "figures of two strategies are named by both" \
+    "$status $(grep -cE '^ddp_flat / ddp +step +[0-9.]+ [mu]s ' printed) $(grep -cE '^none +step +[0-9.]+ [mu]s ' printed)" "0 1 1"
+is "a figure that is small is not 0" "$(grep -cE '^none +zero_grad +[1-9][0-9.]* [mu]s ' printed)" 1
+is "and that a run is left out is said" \
+    "$(tr -s ' \n' ' ' <printed | grep -c 'right: a benchmark, the first of 2 such runs[.] ')" 1
+try "$program" report left=flat right="a benchmark" --reference left --candidate right --output beside
+with_python "every figure side by side is that of the two runs" \
+    "$root/tests/consumers/recompute_report.py" beside left=flat right="a benchmark"
+try "$program" report left=alone right="a benchmark" --reference left --candidate right --output alike
+is "of the same strategy there is one name, and no note" "$(grep -c '^ddp / \|the first of' printed)" 0
+
+# ---- runs that ended before their time ----
+
+cp -r "a benchmark" early && sed -i 's/^\t"done":\t2/\t"done":\t1/' early/summary.json
+cp -r collectives short && sed -i -E 's/^\t"done":\t[0-9]+/\t"done":\t1/' short/summary.json
+rows=$(sed -nE 's/^\t"planned":\t([0-9]+),$/\1/p' short/summary.json)
+cut='interrupted, 1 of 2 rounds'
+try "$program" report early
+is "an interrupted run is reported, and said to be one at the top, in the summary and behind it" \
+    "$status $(head -n 1 printed | grep -c ", $cut\$") $(grep -c "^Bottleneck analysis of a-label ($cut)\$" printed) \
+$(grep -c "^- a-label (benchmark): $cut; its figures are of these[.]" printed) $(grep -c "^a-label .* $cut" printed)" "0 1 1 1 1"
+try "$program" report cut=early whole=alone cut=short cut=unread --output interrupted
+for form in report.html BOTTLENECK_ANALYSIS.md report.json report.csv report.prom report.xml; do
+    is "$form names both that were interrupted" "$status $(grep -c "$cut" interrupted/$form | sed 's/^[1-9].*/some/') \
+$(grep -c "interrupted, 1 of $rows rows" interrupted/$form | sed 's/^[1-9].*/some/')" "0 some some"
+done
+is "a run that is not there has no ranks" "$(grep -c '^cut  *n/a  *n/a .* unreadable  *cannot read unread: ' printed)" 1
+with_python "interrupted runs fail in JUnit's XML; one that cannot be read is an error" python3 -c '
+import xml.etree.ElementTree as tree
+cases = list(tree.parse("interrupted/report.xml").iter("testcase"))[:4]
+said = [[(e.tag, e.get("type")) for e in c] for c in cases]
+assert said == [[("failure", "interrupted")], [], [("failure", "interrupted")], [("error", "unreadable")]], said'
+try "$program" report cut=early whole=alone cut=short --output interrupted/again
+with_python "their figures are those of their summaries" \
+    "$root/tests/consumers/recompute_report.py" interrupted/again cut=early whole=alone cut=short
 
 # ---- what is refused ----
 
@@ -111,9 +186,11 @@ refuses() {
     check "$1" "$2" "^ddpbench: $3"
     is "$2: in one line, and nothing is printed" "$(wc -l <said) $(wc -c <printed)" "1 0"
 }
+cp -r "a benchmark" loud && sed -i 's/"mode":.*/"mode": "\\u001b[31m",/' loud/run.json
+refuses 1 "a mode that a terminal would obey" 'loud: run.json is of mode [?][[]31m and summary.json of mode benchmark' loud
 mkdir -p empty sweeps/ranks=2/model=m
 cp -r "a benchmark" unfinished && rm unfinished/summary.json
-cp -r "a benchmark" early && sed -i 's/^\t"done":\t2/\t"done":\t1/' early/summary.json
+cp -r "a benchmark" begun && sed -i 's/^\t"done":\t2/\t"done":\t0/' begun/summary.json
 cp -r "a benchmark" old && sed -i 's/^\t"schema_version":\t2/\t"schema_version":\t1/' old/*.json
 cp -r "a benchmark" foreign && echo '{"name": "x"}' >foreign/run.json
 refuses 1 "a directory that is not there" 'cannot read absent: No such file' absent
@@ -125,7 +202,7 @@ refuses 1 "a form that a sweep does not have" 'sweeps: of a sweep there are only
 refuses 1 "an empty directory" 'empty: holds no run[.]json, so it is not a result directory of ddpbench' empty
 refuses 1 "a file" 'all[.]csv: is not a directory' all.csv
 refuses 1 "a run that has not finished" 'unfinished: holds no summary[.]json: the run has not finished' unfinished
-refuses 1 "a run of which a round is missing" 'early/summary[.]json: has 1 of 2 rounds: the run has not finished' early
+refuses 1 "a run without a whole round" 'begun/summary[.]json: has 0 of 2 rounds: the run has not finished' begun
 refuses 1 "an older schema" 'old/run[.]json: schema_version 1: written by an older ddpbench; run it again with this one' old
 refuses 1 "another program's run.json" 'foreign/run[.]json: lacks schema_version, mode or configuration' foreign
 refuses 1 "a file in a directory that is not there" 'cannot write absent/out[.]csv' "a benchmark" --csv absent/out.csv
@@ -133,8 +210,19 @@ refuses 1 "a directory as the file" '--csv empty: is not a regular file' "a benc
 refuses 2 "no directory" 'no directory: name the result directories' --csv x
 refuses 2 "an empty word" "'': expected a result directory, or LABEL=DIR" ""
 refuses 2 "a label alone" "'a=': expected a result directory, or LABEL=DIR" a=
+refuses 2 "a label with a blank" "'a b=alone': a label has only letters, digits and -_[+][.], and at most 103 of them" "a b=alone"
+refuses 2 "a label that is too long" "'x*=alone': a label has only" "$(printf 'x%.0s' {1..104})=alone"
+refuses 1 "a path that is not there, with a = in it" 'cannot read ab sent/a b=c: No such file' "ab sent/a b=c"
+refuses 2 "two forms in place of the words" '--csv -: only one form can go to the standard output, and --html - does already' alone --csv - --html -
 refuses 2 "an unknown option" "unknown option '--cvs'; did you mean --csv[?]" x --cvs y
 refuses 2 "a path that is too long" 'x*[.][.][.]: the path is longer than' "$(printf 'x%.0s' {1..500})"
+refuses 1 "the steps of what is no run" 'cannot read empty/rank_0_metrics[.]jsonl: No such file' --metrics-csv empty
+refuses 1 "the steps of a sweep" 'sweeps: of a sweep there are only words and --csv' --metrics-csv sweeps
+mkdir killed && cp -r "a benchmark" killed/benchmark && cp -r profile/ddp killed/profile
+rm killed/*/{summary.*,metrics.csv} && printf '{"implementation": "dd' >>killed/benchmark/rank_0_metrics.jsonl
+try "$program" report --metrics-csv killed
+is "the steps of runs that were killed" "$status $(wc -c <printed) $(cmp killed/benchmark/metrics.csv "a benchmark/metrics.csv" &&
+    cmp killed/profile/metrics.csv profile/ddp/metrics.csv && echo same)" "0 0 same"
 try "$program" report --help
 is "--help" "$status $(head -n 1 printed)" "0 Usage: ddpbench report [LABEL=]DIR... [OPTION VALUE]..."
 
@@ -200,7 +288,7 @@ is "a series for each implementation" "$(grep -cE '^(best|none|close|twice|noisy
 is "the best and those as good are marked" "$(cut -sf5 known/$picture | tr -cd 012)" "00021010"
 cp printed words
 try "$program" report known --csv -
-is "all of its figures, by directory" "$(wc -l <printed) $(grep -c '^known/ranks=2/model=m/noisy-4/repeat-3,,noisy,step,' printed)" "45 1"
+is "all of its figures, by directory" "$(wc -l <printed) $(grep -c '^known/ranks=2/model=m/noisy-4/repeat-3,,complete,noisy,step,' printed)" "45 1"
 "${run[@]}" report known >printed 2>said && cmp printed words && good=0 || good=1
 result "$good" "two ranks print once"
 try "$program" report known/

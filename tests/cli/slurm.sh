@@ -30,7 +30,7 @@ unshare --uts true 2>/dev/null || skip "namespaces are not allowed here"
 
 slurm=$root/launch/slurm.sh
 lab=$root/tests/support/slurm_lab.sh
-export SLURM_LAB=/run/slurm-lab-ddpbench-test
+export SLURM_LAB=${SLURM_LAB:-/run/slurm-lab-ddpbench-test}
 trap '"$lab" down 8<&-; clean_up' EXIT
 in_lab() { "$lab" run "$@"; }
 # jobs COMMAND DIR [WORD...]: slurm.sh in the lab.
@@ -57,6 +57,14 @@ waits() {
 }
 measures() { [ "$(done_of "$(run_of "$1" "$2")/benchmark")" -ge 2 ]; }
 
+# picture_sizes RUN...: the width of each profiling_analysis.png, by its header, over that of the SVG
+picture_sizes() {
+    local run
+    for run in "$@"; do
+        echo $((0x$(od -An -tx1 -j16 -N4 "$run/profiling_analysis.png" | tr -d ' ') / $(sed -nE '1s/.* width="([0-9]+)".*/\1/p' "$run/profiling_analysis.svg")))
+    done | paste -sd ' '
+}
+
 # ---- without Slurm ----
 try env PATH="$PATH" "$slurm"
 check 2 "a command is needed" 'which command\? configure, submit'
@@ -64,6 +72,8 @@ try "$slurm" sumbit
 check 2 "an unknown one is refused" "unknown command 'sumbit'; known are"
 try "$slurm" status --nodes 2
 check 2 "as is another command's option" "unknown option '--nodes' of status"
+try "$slurm" submit --cpu=yes
+check 2 "or a value where there is none" '--cpu takes no value'
 try "$slurm" status --output nowhere
 check 2 "status of nothing" 'there is no submission in .*nowhere'
 for bad in "--account a;b" "--account \$(id)" "--partition a|b" "--modules a;b" "--modules \`id\`" "--time 1h" "--gpus-per-node -1" \
@@ -73,18 +83,30 @@ for bad in "--account a;b" "--account \$(id)" "--partition a|b" "--modules a;b" 
 done
 
 # ---- configure ----
-succeeds "the lab is up" "$lab" up 6 8<&-
+try "$lab" up 6 8<&-
+check 0 "the lab is up" '^slurm_lab.sh: 6 nodes; for example: .*/tests/support/slurm_lab.sh run .*/launch/slurm.sh configure$'
 where="results of us/here" # a blank is no reason to fail
-jobs configure "$where" --time 5 --modules demo/1.0 --cpus-per-task 1
+jobs configure "$where" --time=5 --modules demo/1.0 --cpus-per-task 1
 check 0 "configure" "configured: .*results of us/here/slurm.conf"
 is "takes what is given and what Slurm says" "$(grep -v '^#' "$where/slurm.conf" | paste -sd ' ')" \
-    "partition=main account= time=5 gpus_per_node=0 tasks_per_node=1 cpus_per_task=1 constraint= mpi=pmi2 modules=demo/1.0 exclusive=yes"
+    "partition=main account= time=5 gpus_per_node=0 tasks_per_node=1 cpus_per_task=1 constraint= qos= mpi=pmi2 modules=demo/1.0 exclusive=yes"
 jobs configure nowhere --partition gpu
 check 2 "a partition that there is not" "partition 'gpu': Slurm has none of that name; it has: main"
 jobs configure nowhere --gpus-per-node 2
 check 2 "more GPUs than nodes have" '--gpus-per-node 2: a node of partition main has 0'
+jobs configure "$(printf 'a"b')"
+check 2 "a directory that sbatch cannot take" 'sbatch cannot take such names'
+mkdir -p taken/slurm.conf.part && : >file
+jobs configure taken
+is "a file that cannot be written, in a line" "$status $(cat said)" "1 slurm.sh: cannot write $PWD/taken/slurm.conf: Is a directory"
+jobs configure file/below
+is "or a directory that cannot be made" "$status $(cat said)" "1 slurm.sh: cannot make the directory $PWD/file/below: Not a directory"
+if in_lab srun --mpi=list 2>&1 | grep -qw pmix; then
+    jobs configure other --mpi pmix
+    check 0 "another way to start ranks than that of the program's MPI" '--mpi pmix: .* is of an MPI that is usually started by pmi2'
+fi
 if command -v script >/dev/null; then
-    { printf '\n\n1h\n7\n\n\n\n\n\n\n\n' && sleep 2; } |
+    { printf '\n\n1h\n7\n\n\n\n\n\n\n\n\n' && sleep 2; } |
         timeout 30 "$lab" run script -qec "'$slurm' configure --output asked --program '$program'" /dev/null >printed 2>said || true
     is "on a terminal it asks, again where the answer makes no sense" "$(grep -c 'time \[60\]: ' printed) $(sed -n 's/^time=//p' asked/slurm.conf)" "2 7"
 fi
@@ -107,6 +129,21 @@ jobs submit "$where" --nodes 1 -- --hlep 3
 check 2 "an option that ddpbench has not" "option '--hlep' after --"
 jobs submit "$where" --nodes 1 -- --output there
 check 2 "or that is set here" '--output is what .*slurm.sh sets itself'
+# what the program would refuse in a job: nodes, options, what is said
+while IFS='|' read -r nodes bad pattern; do
+    options=()
+    eval "options=($bad)"
+    jobs submit "$where" --nodes "$nodes" --cpu -- "${options[@]}"
+    check 2 "refused before there is a job: $bad" "^slurm.sh: .*$pattern"
+done <<'END'
+1|--rounds abc|for 1 node x 1: --rounds abc: expected
+1|--num-heads 3 --d-model 64|--num-heads 3 does not divide --d-model 64
+1|--label 'a b'|--label 'a b': may hold
+2,3|--batch-size 4|for 3 nodes x 1: a batch of 4 does not divide over 3 ranks
+1,2|--root 1|for 1 node x 1: --root 1: there are ranks 0 to 0
+1|--profile-ranks 1|--profile-ranks: there is no rank 1
+1|--dry-run 1|--dry-run is what launch/slurm.sh sets itself
+END
 SLURM_JOB_ID=5 jobs submit "$where" --nodes 1
 check 2 "inside a job" 'this is inside job 5'
 jobs submit "$(printf 'a"b')" --nodes 1
@@ -136,8 +173,11 @@ export -f module
 jobs submit "$where" --nodes 1,2,4 -- "${tiny[@]}" --implementations none,ddp_bucketed --bucket-size-mb 0.01,0.02
 check 0 "submit of 1, 2 and 4 nodes" 'submitted: .*results of us/here/run_'
 is "names its jobs" "$(cut -d ' ' -f 2 "$where"/run_*/job_ids.txt | paste -sd ' ')" "1node 2node 4node analyze"
+is "sizes of buckets are for the benchmark, and the profile of a strategy that has some" \
+    "$(sed -nE 's/^([a-z]+)_options=.*--bucket-size-mb.*/\1/p' "$where"/run_*/1node.sbatch | paste -sd ' ')" "benchmark bucket"
 jobs status "$where"
 is "status while they wait or run" "$status $(grep -cE '^(1node|2node|4node|analyze) +[0-9]+ +(PENDING|RUNNING|COMPLETING|COMPLETED)' printed)" "3 4"
+is "without words of Slurm that say nothing" "$(grep -c None printed)" 0
 jobs wait "$where"
 check 0 "wait" 'slurm.sh: [0-3] of 4 done, .*(running|pending)'
 is "and how they ended" "$(grep -cE '^[124]node +[0-9]+ +COMPLETED' printed)" 3
@@ -163,26 +203,54 @@ $(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)"
 done
 succeeds "the report of all" grep -q 4node "$where"/run_*/BOTTLENECK_ANALYSIS.md
 is "and a picture of each" "$(find "$where" -name profiling_analysis.svg | wc -l)" 3
+if command -v rsvg-convert >/dev/null; then
+    is "also as PNG, twice as large" "$(picture_sizes "$where"/?node/run_*)" "2 2 2"
+else
+    is "or why it is not there as PNG" "$(grep -c '^slurm.sh: pictures are SVG only: there is no rsvg-convert' "$where"/run_*/analyze_*.out)" 1
+fi
 
 mkdir late && cp "$where/slurm.conf" late/
 jobs submit late --nodes 2 -- "${tiny[@]}" --implementations none,ddp --num-epochs 5 --inject-delay rank=1,ms=60,phase=backward_pass
 jobs wait late
 is "a rank that is late is the top bottleneck, by the 60 ms that it costs, within 10 %" \
-    "$status $(awk -F '|' '$2 == " 1 " && $3 == " straggler " && $4 == " 2node " && $6 > 54 && $6 < 66' late/run_*/BOTTLENECK_ANALYSIS.md | wc -l)" "0 1"
+    "$status $(awk -F '|' '$2 == " 1 " && $3 == " a late rank " && $4 == " 2node " && $7 > 54 && $7 < 66' late/run_*/BOTTLENECK_ANALYSIS.md | wc -l)" "0 1"
 
 # ---- what goes wrong ----
 mkdir -p failing && cp conf failing/slurm.conf
-jobs submit failing --nodes 1 --no-analyze -- "${tiny[@]}" --num-heads 5
+# shellcheck disable=SC2016 # for the job
+printf '%s\n' '#!/bin/sh' '[ -z "$SLURM_STEP_ID" ] || exit 2' "exec '$program' \"\$@\"" >fails && chmod +x fails
+SBATCH_JOB_NAME=other SBATCH_TIMELIMIT=9 jobs submit failing --nodes 1 --no-analyze --program "$PWD/fails" -- "${tiny[@]}"
+is "the configuration counts for more than SBATCH_* of the environment" \
+    "$(in_lab scontrol show job -o "$(number_of failing 1node)" | grep -oE '(JobName|TimeLimit)=[^ ]*' | paste -sd ' ')" "JobName=ddpb-1node TimeLimit=00:05:00"
 jobs wait failing
 check 4 "wait, where the program fails" 'running|pending'
 is "its status is the job's, and nothing came after it" "$(grep -cE '^1node .* FAILED .*exit code 2:0' printed) $(noted "$(run_of failing 1node)" exit_status) \
 $(find "$(run_of failing 1node)" -name allreduce | wc -l)" "1 2 0"
 cp "$where/slurm.conf" failing/slurm.conf
 unset -f module
-sleep 1 # a submission has the name of its second
-jobs submit failing --nodes 1 --no-analyze -- "${tiny[@]}"
+# A clock that says a second time what it said for a submission that there is.
+mkdir clock failing/run_29991231-235959 && cat >clock/date <<END
+#!/bin/sh
+[ ! -e $PWD/clock/once ] && [ "\$*" = "-u +%Y%m%d-%H%M%S" ] || exec /bin/date "\$@"
+echo 29991231-235959
+: >$PWD/clock/once
+END
+chmod +x clock/date
+PATH=$PWD/clock:$PATH jobs submit failing --nodes 1 --no-analyze -- "${tiny[@]}"
+check 0 "a second submission in one second" '^slurm.sh: submitted: '
+is "has a directory of its own" "$(ls failing/run_29991231-235959 clock)" "clock:
+date
+once
+
+failing/run_29991231-235959:"
 jobs wait failing
 is "modules where there are none" "$status $(grep -c "FAILED .*modules are configured (demo/1.0), but n[1-6] has no command 'module'" printed)" "4 1"
+
+mkdir refused && sed 's/^constraint=.*/constraint=none_such/' conf >refused/slurm.conf
+jobs submit refused --nodes 1,2
+check 1 "what Slurm refuses" '^slurm.sh: 2node was not submitted: .*nvalid feature'
+jobs status refused
+check 2 "is no submission" 'there is no submission in .*refused'
 
 # A made-up nsys: the report that it would write, and then the program.
 mkdir tools && cat >tools/nsys <<'END'
@@ -212,8 +280,12 @@ jobs wait ended
 is "a cancelled job and its analysis" "$status $(grep -cE '^(2node|analyze) .* CANCELLED' printed)" "4 2"
 run=$(run_of ended 2node)
 succeeds "its finished rounds are kept" [ "$(done_of "$run/benchmark")" -ge 2 ]
+is "and it says so" "$(grep -cE '^2node .* CANCELLED .*interrupted; [0-9]+ of 10000 rounds of benchmark are kept' printed)" 1
 is "it noted why it ended, and how" "$(noted "$run" signal) $(noted "$run" exit_status) $(grep -c ^end= "$run/job_metadata.txt")" "TERM 143 1"
 succeeds "what it measured is whole lines" valid "$run"/benchmark/{summary.json,rank_0_metrics.jsonl}
+jobs collect ended
+is "collect makes the table of what it measured, though it did not end" "$status $(wc -l <"$run/metrics.csv")" \
+    "0 $(($(wc -l <"$run/benchmark/rank_0_metrics.jsonl") + 1))"
 jobs cancel ended
 check 0 "cancelled again" 'none of its jobs waits or runs'
 
@@ -238,17 +310,31 @@ is "what there was of the profile is kept" "$(find "$run/profile.interrupted-1" 
 
 # The limits have been reached by now, or soon will be.
 jobs wait limit
-is "the time limit" "$status $(grep -c '^1node .* TIMEOUT' printed)" "4 1"
+cat printed >said # what is shown if this fails
+words='ended by its time limit; [0-9]+ of 10000 rounds of benchmark are kept'
+is "the time limit" "$status $(grep -cE "^1node .* TIMEOUT .*; $words" printed)" "4 1"
 jobs wait signal
 is "--signal a minute before it" "$status $(grep -cE '^1node .* FAILED .*exit code (143|1):0' printed) $(noted "$(run_of signal 1node)" signal)" "4 1 TERM"
+run=$(run_of signal 1node)
+words="ended [0-9]+ s before its time limit; $(done_of "$run/benchmark") of 10000 rounds of benchmark are kept"
+is "it says that the limit was the reason" "$(grep -cE "^1node .*; $words" printed) $(grep -cE "^interrupted=$words" "$run/job_metadata.txt")" "1 1"
 for name in limit signal; do
     run=$(run_of $name 1node)
     succeeds "what was measured until then is kept ($name)" [ "$(done_of "$run/benchmark")" -ge 2 ]
     is "and its end noted ($name)" "$(grep -c ^end= "$run/job_metadata.txt")" 1
 done
 
-# ---- no controller ----
+# ---- no accounting, no controller ----
+# Slurm without a database and without jobcomp, as long as it knows its jobs; then it has forgotten them.
+printf '%s\n' '#!/bin/sh' 'echo "Slurm accounting storage is disabled" >&2' 'exit 1' >tools/sacct && chmod +x tools/sacct
+summary=$(run_of traced cpu_1node)/sacct_summary.txt
+PATH=$PWD/tools:$PATH jobs collect traced
+is "collect without accounting" "$status $(head -n 1 "$summary") $(grep -c ' JobState=COMPLETED ' "$summary")" "0 source=scontrol 1"
 "$lab" stop-controller 8<&-
+echo MessageTimeout=2 >>"$SLURM_LAB/slurm.conf" # commands ask again and again for 10 s by default
+cp "$summary" before
+PATH=$PWD/tools:$PATH jobs collect traced
+succeeds "what it was told of a job that has ended stays" cmp "$summary" before
 jobs collect "$where"
 check 0 "collect without a controller" 'collected: '
 jobs status "$where"
@@ -256,12 +342,15 @@ check 1 "status says that there is none" '^slurm.sh: Slurm says: .*(connect|cont
 
 # ---- the lab ----
 succeeds "down" "$lab" down 8<&-
-ours() { grep -ls '/run/slurm-lab-ddpbench-tes[t]' /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo || true; }
+# the pattern, as grep's own command line has it, does not match itself
+ours() { grep -ls "${SLURM_LAB%?}[${SLURM_LAB: -1}]" /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo || true; }
 is "leaves nothing" "$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
 "$lab" up 3 8<&- >/dev/null 2>&1 &
 sleep 0.15
 kill -KILL $! 2>/dev/null || true
 wait $! 2>/dev/null || true
+env "DDPB_SLURM_LAB=$SLURM_LAB" sleep 100 >/dev/null 2>&1 8<&- & # as a daemon that up had only just begun
+begun=$! && disown
 succeeds "down after a killed up" "$lab" down 8<&-
-is "leaves nothing either" "$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
+is "leaves nothing either" "$(kill -0 $begun 2>/dev/null && echo "$begun")$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
 exit "$failed"

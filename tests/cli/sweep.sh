@@ -130,20 +130,9 @@ chmod +x slow
 stopped=(--program "$program" --implementations 'none,ddp_flat,ddp' --ranks 2 --model "tiny:$sizes" --rounds 2 --repeats 1
     --launcher "$temporary/slow {ranks}")
 stop() {
-    local i points=$temporary/stopped-$1/ranks=2/model=tiny
-    # with job control the script has SIGINT's default, as it has on a terminal
-    set -m
-    "$sweep" "${stopped[@]}" --output "$temporary/stopped-$1" >printed 2>said </dev/null &
-    set +m
-    for ((i = 0; i < 200; i++)); do
-        [ ! -s "$points/ddp_flat/repeat-1.part/rank_1_metrics.jsonl" ] || break
-        sleep 0.05
-    done
-    began=$([ -e "$points/none/repeat-1" ] && [ -n "$(left_over stopped)" ] && echo yes || echo no)
-    kill "-$1" $! || true
-    status=0
-    wait $! 2>/dev/null || status=$?
-    is "SIG$1 ends a sweep and its run" "$began $status $(gone stopped)" "yes $2 "
+    local points=$temporary/stopped-$1/ranks=2/model=tiny
+    interrupt "$1" "$points/ddp_flat/repeat-1.part/rank_1_metrics.jsonl" "$sweep" "${stopped[@]}" --output "$temporary/stopped-$1"
+    is "SIG$1 ends a sweep and its run" "$([ -e "$points/none/repeat-1" ] && [ -n "$began" ] && echo yes) $status $(gone stopped)" "yes $2 "
     for pid in $(left_over stopped); do kill -KILL "$pid" || true; done
     is "SIG$1 leaves the complete run, and none that looks complete" "$(cd "$points" && echo */repeat-1)" none/repeat-1
 }
@@ -223,6 +212,7 @@ refuse "the same in a model" "rounds is the sweep's" --model 'm:--d-model 32 --r
 refuse "a profile" "profile: a sweep compares benchmarks only" -- --profile
 refuse "an unknown option" "unknown option '--bogus'; known are --implementations" --bogus 1
 refuse "an option without its value" "rounds needs a value" --rounds
+refuse "an option that the program has not, once" "unknown option '--frob'" -- --frob 2
 refuse "--report-only with a grid" "report-only takes --output DIR and --program FILE only, not --ranks" --ranks 2 --report-only
 refuse "--report-only with options of every run" "report-only takes --output DIR and --program FILE only, not --" --report-only -- --lr 1
 refuse "a directory with something else" "output few holds something else than a sweep" --output few

@@ -5,7 +5,7 @@
 
 DIR holds a run.json. Every figure of report.json, report.csv and report.prom has to be that of the run's summary.json;
 every number of the tables of report.json is computed again from the summaries; every cell of report.html and
-BOTTLENECK_ANALYSIS.md has to be that number as the column describes it; and report.xml has to have the runs' findings.
+BOTTLENECK_ANALYSIS.md has to be that number as the column describes it; and report.xml has to have the bottlenecks in their order.
 Prints what differs; exits with status 1 if something does."""
 
 import csv
@@ -51,9 +51,28 @@ class Run:
         self.figures = {(f["subject"], f["name"], f.get("bytes", 0)): f for f in self.summary["figures"]}
         self.tokens = self.run["derived"].get("tokens_per_step")
         self.ranks = self.run["derived"]["world_size"]
+        done, planned = self.summary["done"], self.summary["planned"]
+        self.state = "complete" if done >= planned else f"interrupted, {done} of {planned} {self.summary['of']}"
 
     def value(self, subject, name, field="value", size=0):
         return self.figures.get((subject, name, size), {}).get(field)
+
+    def within(self, subject, name):
+        """(value, low, high)"""
+        return tuple(self.value(subject, name, field) for field in ("value", "low", "high"))
+
+    def step_within(self, subject):
+        profiled = self.mode == "profile" and subject == self.summary["implementation"]
+        return (self.breakdown(subject)["step"], None, None) if profiled else self.within(subject, "step")
+
+    def compute_within(self, subject):
+        """The sum of the phases of computation, and those of the ends of their intervals."""
+        parts = [self.within(of, name) for of, name, _ in self.figures if of == subject and name in COMPUTE]
+        return tuple(None if any(p[i] is None for p in parts) else sum(p[i] for p in parts) for i in range(3))
+
+    def bucket(self, subject):
+        size = next((i.get("bucket_bytes") for i in self.run["implementations"] if i["name"] == subject), None)
+        return "" if size is None else f"{size / 2**20:.4g}"
 
     def breakdown(self, subject):
         """{step, compute, data_loading, exposed, other} in seconds."""
@@ -74,6 +93,23 @@ class Run:
         return parts
 
 
+def ratio_of(x, y):
+    """x / y of two independent (value, low, high), and its interval, by Zou and Donner's method on the logarithms."""
+    if None in x or None in y or min(x + y) <= 0:
+        return x[0] / y[0], None, None
+    (a, al, ah), (b, bl, bh) = [[math.log(v) for v in of] for of in (x, y)]
+    low, high = a - b - math.hypot(a - al, bh - b), a - b + math.hypot(ah - a, b - bl)
+    return x[0] / y[0], math.exp(low), math.exp(high)
+
+
+def difference_of(x, y):
+    """x - y, as ratio_of."""
+    if None in x or None in y:
+        return x[0] - y[0], None, None
+    d = x[0] - y[0]
+    return d, d - math.hypot(x[0] - x[1], y[2] - y[0]), d + math.hypot(x[2] - x[0], y[0] - y[1])
+
+
 def run_of(runs, row, mode=None):
     """The run that a row of a table is about."""
     return next(r for r in runs if r.label == row["run"] and (mode is None or r.mode == mode))
@@ -89,6 +125,11 @@ def check_times(runs, rows):
         for part in PARTS:
             same(part, row[part], parts[part])
             same(f"{part}, share", row[f"{part}_share"], parts[part] / parts["step"])
+        run = run_of(runs, row, row["mode"])
+        same("bucket size", row["bucket"], run.bucket(row["implementation"]))
+        ranks = run.ranks if row["mode"] == "profile" else 1
+        counted = f"{row['n'] // ranks} {'step' if row['mode'] == 'profile' else 'round'}{'s' * (row['n'] != ranks)}"
+        same("n in words", row["samples"], counted + f" x {ranks}" * (row["mode"] == "profile"))
 
 
 def mode_of_scaling(runs):
@@ -105,6 +146,11 @@ def check_scaling(runs, rows):
         same("tokens per second", row["tokens_per_second"], run.tokens / step)
         same("speed-up", row["speedup"], (run.tokens / step) / (first.tokens / base_step))
         same("efficiency", row["efficiency"], row["speedup"] / (run.ranks / first.ranks))
+        same("implementation of all", row["implementation"] == base["implementation"], True)
+        steps = first.step_within(base["implementation"]), run.step_within(row["implementation"])
+        for key, end in zip(("efficiency_95_low", "efficiency_95_high"), ratio_of(*steps)[1:], strict=True):
+            scale = run.tokens / first.tokens / (run.ranks / first.ranks)
+            same(key, row[key], None if end is None or row is base else end * scale)
 
 
 def check_lost(runs, rows, scaling):
@@ -117,12 +163,19 @@ def check_lost(runs, rows, scaling):
         parts = run.breakdown(scaled["implementation"])
         work = (run.tokens / run.ranks) / (first.tokens / first.ranks)
         same("lost", row["lost"], parts["step"] - work * base["step"])
+        expected = tuple(v and work * v for v in first.step_within(scaling[0]["implementation"]))
+        lost = difference_of(run.step_within(scaled["implementation"]), expected)
+        same("lost, interval", [row["lost_95_low"], row["lost_95_high"]] == [None, None], None in lost)
+        if None not in lost:
+            same("lost, low", row["lost_95_low"], lost[1])
+            same("lost, high", row["lost_95_high"], lost[2])
         for key, part in names.items():
             same(key, row[key], parts[part] - work * base[part])
 
 
 def check_buckets(runs, rows):
     for row in rows:
+        same("ranks of buckets", row["ranks"] > 1, True)
         run = next(r for r in runs if r.label == row["run"] and r.mode in ("benchmark", "tune"))
         for key, name, field in (("step", "step", "value"), ("step_95_low", "step", "low"), ("step_95_high", "step", "high"),
                                  ("n", "step", "n"), ("sync_cost", "sync_cost", "value"), ("sync_cost_95_low", "sync_cost", "low")):
@@ -130,6 +183,8 @@ def check_buckets(runs, rows):
 
 
 def check_collectives(runs, rows):
+    several = [run_of(runs, row, "allreduce").ranks > 1 for row in rows]
+    same("one rank's calls come last", several, sorted(several, reverse=True))
     for row in rows:
         run = run_of(runs, row, "allreduce")
         for key, name, field in (("time", "time", "value"), ("time_95_low", "time", "low"), ("algbw", "algbw", "value"),
@@ -137,15 +192,64 @@ def check_collectives(runs, rows):
             same(f"collective, {key}", row[key], run.value(row["collective"], name, field, row["bytes"]))
 
 
-def check_bottlenecks(runs, rows):
-    named = {(r.label, f["name"]): (f["gain"], f["level"]) for r in runs for f in r.summary.get("findings", [])}
+def check_bottlenecks(runs, rows, scaling):
+    found = {(r.label, f["name"]): (r, f) for r in runs for f in r.summary.get("findings", [])}
     for row in rows:
-        if (row["run"], row["bottleneck"]) in named:
-            gain, level = named[row["run"], row["bottleneck"]]
-            same(row["bottleneck"], row["lost"], gain)
-            same(f"{row['bottleneck']}, level", row["level"], level)
-    lost = [row["lost"] for row in rows if row["lost"] is not None]
-    same("order of the bottlenecks", lost, sorted(lost, reverse=True))
+        name, level, lost = row["bottleneck"], None, (row["lost"], row["lost_95_low"], row["lost_95_high"])
+        run = run_of(runs, row, row["mode"])
+        if (row["run"], name) in found and row["mode"] == "profile":
+            run, finding = found[row["run"], name]
+            wanted = (finding["gain"], None, None)
+            cost = run.within(run.summary["implementation"], "sync_cost")
+            if name == "exposed_communication" and None not in cost and cost[0] > 0:
+                wanted = cost
+            step = run.breakdown(run.summary["implementation"])["step"]
+            share = finding["percent"] / 100 if name == "without_a_core" else wanted[0] and wanted[0] / step
+            level = finding["level"] if wanted[0] is None else None
+        else:
+            subject = run.summary.get("fastest") or run.summary.get("best")
+            if name == "slower_computation":
+                subject = next(s["implementation"] for s in scaling if s["run"] == row["run"])
+                first = run_of(runs, scaling[0], row["mode"])
+                work = (run.tokens / run.ranks) / (first.tokens / first.ranks)
+                expected = tuple(v and work * v for v in first.compute_within(subject))
+                wanted = difference_of(run.compute_within(subject), expected)
+            else:
+                wanted = run.within(subject, {"communication": "sync_cost"}.get(name, name))
+            share = wanted[0] / run.value(subject, "step")
+        for words, value, of in zip((name, f"{name}, low", f"{name}, high"), lost, wanted, strict=True):
+            same(words, value, of)
+        same(f"{name}, share", row["share"], share)
+        nothing = lost[1] is not None and lost[1] <= 0
+        if level is None:
+            by_loss = (lost[0] or 0) / (run.breakdown(run.summary["implementation"])["step"] if row["mode"] == "profile" else run.value(subject, "step"))
+            level = "note" if nothing or by_loss <= 0.05 else "high" if by_loss > 0.2 else "warning"
+        same(f"{name}, level", row["level"], level)
+    known = [row for row in rows if row["lost"] is not None]
+    nothing = [row["lost_95_low"] is not None and row["lost_95_low"] <= 0 for row in known]
+    same("what may be nothing is behind", nothing, sorted(nothing))
+    order = [(n, -row["lost"]) for n, row in zip(nothing, known, strict=True)]
+    same("order of the bottlenecks", order, sorted(order))
+
+
+SHOWN = {"s": 1, "ms": 1e-3, "us": 1e-6, "GB/s": 1e9, "MB/s": 1e6, "TFLOP/s": 1e12, "GFLOP/s": 1e9,
+         "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "1/s": 1, "": 1}
+
+
+def check_side_by_side(runs, table):
+    """Numbers, and the words of both, which are rounded to four digits."""
+    for row in table["rows"]:
+        pair = []
+        for label, subject in (("reference", "subject"), ("candidate", "subject_of_candidate")):
+            run = next(r for r in runs if r.directory == row[f"{label}_run"])
+            value = run.value(row[subject], row["figure"], size=float(row["bytes"] or 0))
+            same(f"side by side, {label}", row[label], value)
+            number, _, unit = row[f"{label}_words"].partition(" ")
+            if number != "-":
+                same(f"side by side, {label} in words", abs(float(number) * SHOWN[unit] - value) <= 6e-4 * abs(value), True)
+            pair.append(value)
+        if pair[0]:
+            same("side by side, ratio", row["ratio"], pair[1] / pair[0])
 
 
 # ---- the cells of the forms ----
@@ -162,7 +266,7 @@ def number_words(column, value):
     if decimals < 0:
         before = 1 if shown == 0 else math.floor(math.log10(abs(shown))) + 1
         decimals = 0 if before >= -decimals else min(-decimals - before, 5)
-    return f"{shown:.{decimals}f}"
+    return f"{0.0 if abs(shown) < 0.5 * 10**-decimals else shown:.{decimals}f}"
 
 
 def cell_words(column, row):
@@ -228,6 +332,7 @@ def check_cells(form, tables, blocks):
     wanted = [words_of(b["table"]) for b in blocks if b["kind"] == "table"]
     same(f"{form}: tables", len(tables), len(wanted))
     for table, words in zip(tables, wanted):
+        same(f"{form}: columns without anything", [c for c in zip(*words, strict=True) if not set(c) - {"", "n/a"}], [])
         for found, row in zip(table, words):  # behind the rows there may be one that says how many more there are
             same(form, found, row)
         same(f"{form}: rows", len(table) >= len(words), True)
@@ -244,7 +349,7 @@ def check_prometheus(runs, text):
         if not line.startswith("#"):
             name, labels, value = re.fullmatch(r"(\w+)\{(.*)\} (\S+)", line).groups()
             labels = {k: v.replace(r"\"", '"').replace("\\\\", "\\") for k, v in re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels)}
-            samples[name, labels["directory"], labels["subject"], float(labels.get("bytes", 0))] = float(value)
+            samples[name, labels["directory"], labels["state"], labels["subject"], float(labels.get("bytes", 0))] = float(value)
     wanted = 0
     for run in runs:
         for (subject, figure, size), f in run.figures.items():
@@ -253,16 +358,17 @@ def check_prometheus(runs, text):
             for end, field in (("", "value"), ("_low", "low"), ("_high", "high"), ("_samples", "n")):
                 if f[field] is not None:
                     wanted += 1
-                    same(f"report.prom, {name}{end}", samples.get((name + end, run.directory, subject, float(size))), f[field])
+                    same(f"report.prom, {name}{end}", samples.get((name + end, run.directory, run.state, subject, float(size))), f[field])
     same("report.prom: samples", len(samples), wanted)
 
 
-def check_junit(runs, text):
+def check_junit(runs, bottlenecks, text):
     cases = [(c.get("classname"), c.get("name")) for c in tree.fromstring(text).iter("testcase")]
-    wanted = [(printable(r.label), name) for r in runs for name in [r.mode] + [f["name"] for f in r.summary.get("findings", [])]]
+    wanted = [(printable(r.label), r.mode) for r in runs] + [(printable(b["run"]), b["bottleneck"]) for b in bottlenecks]
     same("report.xml", cases, wanted)
     failed = [c.find("failure").get("message") for c in tree.fromstring(text).iter("testcase") if c.find("failure") is not None]
-    same("report.xml, failed", failed, [f["text"] for r in runs for f in r.summary.get("findings", []) if f["level"] == "high"])
+    wanted = [r.state for r in runs if r.state != "complete"] + [printable(b["text"]) for b in bottlenecks if b["level"] == "high"]
+    same("report.xml, failed", failed, wanted)
 
 
 def main():
@@ -277,20 +383,28 @@ def main():
         run = next(r for r in runs if r.directory == found["directory"])
         run.label = run.label or found["label"]
         same(f"figures of {run.directory}", found["figures"], run.summary["figures"])
+        same(f"state of {run.directory}", found["state"], run.state)
     with open(report / "report.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     same("lines of report.csv", len(rows), sum(len(r.figures) for r in runs))
     for row in rows:
         run = next(r for r in runs if r.directory == row["directory"])
         figure = run.figures[row["subject"], row["name"], float(row["bytes"] or 0)]
+        same("report.csv, state", row["state"], run.state)
         for field in ("value", "low", "high"):
             same(f"report.csv, {field}", float(row[field]) if row[field] else None, figure[field])
     tables = {b["table"]["key"]: b["table"]["rows"] for b in document["blocks"] if b["kind"] == "table"}
+    for row in tables["runs"]:
+        run = next(r for r in runs if r.directory == row["directory"])
+        same("row of a run", [row["state"], row["ranks"], row["hosts"]], [run.state, run.ranks, run.run["derived"]["host_count"]])
     check_times(runs, tables.get("where_the_time_goes", []))
-    check_bottlenecks(runs, tables.get("bottlenecks", []))
+    check_bottlenecks(runs, tables.get("bottlenecks", []), tables.get("scaling", []))
     if "scaling" in tables:
         check_scaling(runs, tables["scaling"])
         check_lost(runs, tables["where_efficiency_is_lost"], tables["scaling"])
+    for block in document["blocks"]:
+        if block["kind"] == "table" and block["table"]["key"] == "side_by_side":
+            check_side_by_side(runs, block["table"])
     check_buckets(runs, tables.get("bucket_sizes_of_runs", []))
     check_collectives(runs, tables.get("collectives_of_runs", []))
     check_cells("report.html", Tables((report / "report.html").read_text()).tables, document["blocks"])
@@ -299,7 +413,7 @@ def main():
     for picture in report.glob("pictures/*.svg"):
         tree.parse(picture)
     check_prometheus(runs, (report / "report.prom").read_text())
-    check_junit(runs, (report / "report.xml").read_text())
+    check_junit(runs, tables.get("bottlenecks", []), (report / "report.xml").read_text())
     print(f"{checked} comparisons, {failures} differ")
     sys.exit(failures > 0)
 

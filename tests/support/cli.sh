@@ -107,6 +107,23 @@ succeeds() {
     if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
 }
 
+# interrupt SIGNAL FILE COMMAND...: sends it the signal once FILE has something in it, or after 10 s. Sets began, to the
+# processes that it had running then, and status.
+interrupt() {
+    local i
+    set -m # with job control a script has SIGINT's default, as it has on a terminal
+    "${@:3}" >printed 2>said </dev/null &
+    set +m
+    for ((i = 0; i < 200; i++)); do
+        [ ! -s "$2" ] || break
+        sleep 0.05
+    done
+    began=$(left_over)
+    kill "-$1" $! || true
+    status=0
+    wait $! 2>/dev/null || status=$?
+}
+
 # xml_has WORDS FILE EXPRESSION PATTERN: a check that a file is XML, and that an expression of python3, in which root is its
 # root element, prints all of a pattern (an extended expression); skipped where there is no python3.
 xml_has() {

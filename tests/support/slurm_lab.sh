@@ -75,6 +75,16 @@ end_node() {
     done
 }
 
+# Daemons that a killed command had begun: they are in no namespace yet, or have not said yet which process they are.
+end_daemons() {
+    local found
+    while true; do
+        mapfile -t found < <(grep -lsxzF "DDPB_SLURM_LAB=$lab" /proc/[0-9]*/environ | cut -d / -f 3)
+        [ ${#found[@]} -gt 0 ] || break
+        kill -KILL "${found[@]}" 2>/dev/null || true
+    done
+}
+
 # ---- parts ----
 configuration() { # N LINE...
     local k n=$1
@@ -156,6 +166,7 @@ up() {
     done
     wait_until 100 all_idle "$n" || die "the nodes are not ready after 10 s: $(timeout 2 sinfo -h -N -o '%N %T %E' 2>&1)"
     trap - EXIT
+    say "$n nodes; for example: $0 run ${0%tests/*}launch/slurm.sh configure"
 }
 
 # What was killed in between is there in part.
@@ -169,6 +180,7 @@ remove() {
         umount "$file" 2>/dev/null || true
     done
     stop munged
+    end_daemons
     rm -rf "$lab"
 }
 

@@ -38,6 +38,20 @@ START_TEST(two_as_one_pair)
 }
 END_TEST
 
+/* Two rounds tell nothing apart, however far apart they are; three may. */
+START_TEST(two_rounds_decide_nothing)
+{
+    static const double a[] = {1.0, 1.001, 1.002}, b[] = {2.0, 2.002, 2.003};
+    memcpy(sample[0], a, sizeof a);
+    memcpy(sample[1], b, sizeof b);
+    ck_assert_int_eq(judge(2, 2, 0), 0);
+    ck_assert(!out[1].slower && isnan(out[1].paired.ci_low) && isnan(out[1].paired.ci_high));
+    ck_assert_double_eq_tol(out[1].paired.ratio, 2, 0.01);
+    ck_assert_int_eq(judge(2, 3, 0), 0);
+    ck_assert(out[1].slower && out[1].paired.ci_low > 1.9);
+}
+END_TEST
+
 /* Series i is `apart` of its noise above series i - 1; the noises are orthogonal and of one size, and rounds differ by
  * factors. */
 static void ladder(int k, double apart)
@@ -275,6 +289,7 @@ int main(void)
     Suite *suite = suite_create("best");
     TCase *known = tcase_create("known answers"), *promises = tcase_create("promises");
     tcase_add_test(known, two_as_one_pair);
+    tcase_add_test(known, two_rounds_decide_nothing);
     tcase_add_test(known, critical_values_near_tukeys);
     tcase_add_test(known, steps_down);
     tcase_add_test(known, any_time_by_signs);

@@ -46,6 +46,7 @@ START_TEST(label_values_are_escaped)
                  {"two\nlines", "a{l=\"two\\nlines\"} 1\n"},
                  {"\"} 2\nb{x=\"", "a{l=\"\\\"} 2\\nb{x=\\\"\"} 1\n"},
                  {"caf\xc3\xa9", "a{l=\"caf\xc3\xa9\"} 1\n"},
+                 {"\x1b[2J\x7f\xc2\x9b", "a{l=\"?[2J???\"} 1\n"},
                  {"bad\xff\xc3", "a{l=\"bad??\"} 1\n"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct exposition_label label = {"l", cases[i].value};

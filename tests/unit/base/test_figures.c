@@ -79,13 +79,13 @@ START_TEST(comma_separated)
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    figures_print_csv(out, &list, "mine,");
+    figures_print_csv(out, &list, (const char *const[]){"mine, \"x\""}, 1);
     fclose(out);
     ck_assert_str_eq(FIGURES_CSV_COLUMNS, "subject,name,bytes,unit,value,low,high,n,better,judged");
-    ck_assert_str_eq(text, "mine,ddp,step,,s,2.5,2,3,6,lower,1\n"
-                           "mine,ddp,tokens_per_second,,1/s,800,,,6,higher,0\n"
-                           "mine,broadcast float none root 0 in_place,time,8,s,1e-06,,,3,lower,1\n"
-                           "mine,broadcast float none root 0 in_place,time,16,s,1e-06,,,3,lower,1\n");
+    ck_assert_str_eq(text, "\"mine, \"\"x\"\"\",ddp,step,,s,2.5,2,3,6,lower,1\n"
+                           "\"mine, \"\"x\"\"\",ddp,tokens_per_second,,1/s,800,,,6,higher,0\n"
+                           "\"mine, \"\"x\"\"\",broadcast float none root 0 in_place,time,8,s,1e-06,,,3,lower,1\n"
+                           "\"mine, \"\"x\"\"\",broadcast float none root 0 in_place,time,16,s,1e-06,,,3,lower,1\n");
     free(text);
 }
 END_TEST

@@ -146,9 +146,12 @@ START_TEST(paired_edges)
     s = stats_paired(twice, a, 3, 0.95);
     ck_assert_double_eq_tol(s.ratio, 2, 1e-15);
     ck_assert(s.ci_low == s.ratio && s.ci_high == s.ratio && s.p == 0);
-    s = stats_paired(other, a, 2, 0.95);
-    ck_assert_double_eq_tol(s.p, 0.5, 1e-13); /* mean equal to its standard error: t = 1 on 1 degree of freedom */
+    s = stats_paired(other, a, 3, 0.95);
+    ck_assert_double_eq_tol(s.p, 1 - 1 / sqrt(3), 1e-13); /* mean equal to its standard error: t = 1, df = 2 */
     ck_assert(s.ci_low < 1 && s.ci_high > 1);
+    s = stats_paired(other, a, 2, 0.95); /* t of 1 degree of freedom: an interval over many orders of magnitude */
+    ck_assert_double_eq_tol(s.ratio, sqrt(5.0 / 3), 1e-15);
+    ck_assert(isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 2);
 }
 END_TEST
 
@@ -390,6 +393,52 @@ START_TEST(holm_family_error)
 }
 END_TEST
 
+/* By hand: differences of 3-4-5 triangles, and the same as logarithms. An interval that leans to one side leans on. */
+START_TEST(recovered_intervals_known)
+{
+    struct measured x = {10, 7, 22}, y = {4, -1, 8};
+    struct measured d = stats_difference(x, y);
+    ck_assert_double_eq_tol(d.value, 6, 1e-12);
+    ck_assert_double_eq_tol(d.low, 6 - 5, 1e-12);   /* 3 of x down, 4 of y up */
+    ck_assert_double_eq_tol(d.high, 6 + 13, 1e-12); /* 12 of x up, 5 of y down */
+    struct measured a = {exp(1.0), exp(0.7), exp(2.2)}, b = {exp(0.4), exp(-0.1), exp(0.8)};
+    struct measured r = stats_ratio(a, b);
+    ck_assert_double_eq_tol(log(r.value), 0.6, 1e-12);
+    ck_assert_double_eq_tol(log(r.low), 0.1, 1e-12);
+    ck_assert_double_eq_tol(log(r.high), 1.9, 1e-12);
+    /* no ratio of such medians is beyond those of the ends of their intervals */
+    r = stats_ratio((struct measured){79.79, 78.81, 81.77}, (struct measured){89.85, 88.41, 97.95});
+    ck_assert(r.high < 81.77 / 88.41 && r.low > 78.81 / 97.95);
+    r = stats_ratio((struct measured){2, NAN, NAN}, b);
+    ck_assert(isfinite(r.value) && isnan(r.low) && isnan(r.high));
+    r = stats_ratio((struct measured){2, -1, 3}, b);
+    ck_assert(isfinite(r.value) && isnan(r.low) && isnan(r.high));
+    ck_assert(isnan(stats_difference((struct measured){2, NAN, NAN}, y).low));
+}
+END_TEST
+
+/* The ratio of the medians of two lognormal samples, unequal in size and spread: at least 95 % hold the true one. */
+START_TEST(recovered_interval_covers)
+{
+    enum { A = 12, B = 15 };
+    int repetitions = noise_repetitions(20000), held = 0;
+    double a[A], b[B];
+    noise_start(11);
+    for (int r = 0; r < repetitions; r++) {
+        for (int i = 0; i < A; i++)
+            a[i] = exp(0.3 * noise_normal());
+        for (int i = 0; i < B; i++)
+            b[i] = 2 * exp(0.1 * noise_normal());
+        struct estimate x = stats_estimate(a, A), y = stats_estimate(b, B);
+        struct measured m = stats_ratio((struct measured){x.median, x.ci_low, x.ci_high},
+                                        (struct measured){y.median, y.ci_low, y.ci_high});
+        held += m.low <= 0.5 && 0.5 <= m.high;
+    }
+    double share = (double)held / repetitions;
+    ck_assert_msg(share > 0.95 - noise_three_errors(0.95, repetitions), "covers %.4f", share);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("stats");
@@ -405,6 +454,7 @@ int main(void)
     tcase_add_test(known, paired_anytime_many);
     tcase_add_test(known, unpaired_known);
     tcase_add_test(known, holm_known);
+    tcase_add_test(known, recovered_intervals_known);
     tcase_set_timeout(promises, 120);
     tcase_add_test(promises, median_interval_covers);
     tcase_add_test(promises, paired_interval_covers);
@@ -412,6 +462,7 @@ int main(void)
     tcase_add_test(promises, paired_interval_is_narrow);
     tcase_add_test(promises, unpaired_error);
     tcase_add_test(promises, holm_family_error);
+    tcase_add_test(promises, recovered_interval_covers);
     suite_add_tcase(suite, known);
     suite_add_tcase(suite, promises);
     return suite_run(suite);

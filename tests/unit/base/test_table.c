@@ -1,6 +1,7 @@
 /* test_table.c - a table of known rows in words, as JSON and back, and as comma-separated values. */
 #include "base/json.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -198,6 +199,26 @@ START_TEST(a_description_from_elsewhere_is_bounded)
 }
 END_TEST
 
+/* A cell holds whole characters, as wide as they are seen, and none that a terminal would obey. */
+START_TEST(cells_are_characters)
+{
+    char many[2 * TABLE_CELL + 1] = "", cell[TABLE_CELL];
+    for (int i = 0; i < TABLE_CELL; i++)
+        strcat(many, "\xc3\xa9");
+    cJSON *json = cJSON_Parse("{\"columns\": [{\"key\": \"a\", \"kind\": \"text\", \"heading\": \"h\", \"width\": 3},"
+                              "{\"key\": \"a\", \"kind\": \"text\", \"heading\": \"h\", \"width\": -1}],"
+                              "\"rows\": [{\"a\": \"\xc3\xa9\"}, {\"a\": \"\x1b[2J \xc2\x9b\"}]}");
+    char *text = printed(table_print, json);
+    ck_assert_str_eq(text, "\n      h h\n      \xc3\xa9 \xc3\xa9\n?[2J ?? ?[2J ??\n");
+    free(text);
+    cJSON *row = cJSON_GetObjectItem(json, "rows")->child;
+    cJSON_ReplaceItemInObject(row, "a", cJSON_CreateString(many));
+    ck_assert(text_is_utf8(table_cell(cell, cJSON_GetObjectItem(json, "columns")->child, row)));
+    ck_assert_uint_ge(strlen(cell), TABLE_CELL - 2);
+    cJSON_Delete(json);
+}
+END_TEST
+
 START_TEST(what_is_no_table_prints_nothing)
 {
     static const char *const other[] = {"{}", "[]", "{\"columns\": 3, \"rows\": {}}", "null"};
@@ -222,6 +243,7 @@ int main(void)
     tcase_add_test(all, rows_are_ordered_where_not_all_are_shown);
     tcase_add_test(all, a_table_grows_row_by_row);
     tcase_add_test(all, a_description_from_elsewhere_is_bounded);
+    tcase_add_test(all, cells_are_characters);
     tcase_add_test(all, what_is_no_table_prints_nothing);
     suite_add_tcase(suite, all);
     return suite_run(suite);

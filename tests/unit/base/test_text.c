@@ -150,19 +150,27 @@ START_TEST(utf8)
 }
 END_TEST
 
+static void prints(void (*print)(FILE *out, const char *text), const char *text, const char *expected)
+{
+    char *printed = NULL;
+    size_t length = 0;
+    FILE *out = text_begin(&printed, &length);
+    print(out, text);
+    text_end(out);
+    ck_assert_str_eq(printed, expected);
+    free(printed);
+}
+
 START_TEST(csv)
 {
-    static const char *const cases[][2] = {
-        {"", ""}, {"a b", "a b"}, {"a,b", "\"a,b\""}, {"say \"x\"", "\"say \"\"x\"\"\""}, {"one\ntwo", "one two"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *text = NULL;
-        size_t length = 0;
-        FILE *out = text_begin(&text, &length);
-        text_print_csv(out, cases[i][0]);
-        text_end(out);
-        ck_assert_str_eq(text, cases[i][1]);
-        free(text);
-    }
+    static const char *const cases[][2] = {{"", ""},
+                                           {"a b", "a b"},
+                                           {"a,b", "\"a,b\""},
+                                           {"say \"x\"", "\"say \"\"x\"\"\""},
+                                           {"one\ntwo", "one two"},
+                                           {"\x1b[0m\x7f\xc2\x9b\xff", " [0m????"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        prints(text_print_csv, cases[i][0], cases[i][1]);
 }
 END_TEST
 
@@ -177,15 +185,19 @@ START_TEST(markup)
         {"\xe2\x82\xac \xff \xe2\x82", "\xe2\x82\xac ? ??"},
         {"\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd", "??????\xef\xbf\xbd"},
         {"\xc2\x9b[0m \xc2\xa0", "??[0m \xc2\xa0"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *text = NULL;
-        size_t length = 0;
-        FILE *out = text_begin(&text, &length);
-        text_print_markup(out, cases[i][0]);
-        text_end(out);
-        ck_assert_str_eq(text, cases[i][1]);
-        free(text);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        prints(text_print_markup, cases[i][0], cases[i][1]);
+}
+END_TEST
+
+/* Lines and tabs stay; nothing else moves a cursor. */
+START_TEST(lines)
+{
+    prints(text_print_lines, "one\n\ttwo \xe2\x82\xac\r\x1b[2J\xc2\x9b\xff", "one\n\ttwo \xe2\x82\xac??[2J???");
+    ck_assert_uint_eq(text_columns("\xe2\x82\xac\xff"
+                                   "ab",
+                                   5),
+                      3);
 }
 END_TEST
 
@@ -204,6 +216,7 @@ int main(void)
     tcase_add_test(all, utf8);
     tcase_add_test(all, markup);
     tcase_add_test(all, csv);
+    tcase_add_test(all, lines);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

@@ -142,7 +142,8 @@ START_TEST(where_there_is_nothing_to_say_that_is_said)
         size_t rounds;
         const char *words;
     } cases[] = {{ROWS, 1, ROUNDS, "Nothing to choose: one rank has nothing to reduce"},
-                 {ROWS, 2, 1, "No verdict: one round decides nothing"},
+                 {ROWS, 2, 1, "No verdict: too few rounds for an interval; let there be 3 or more (--rounds)."},
+                 {ROWS, 2, 2, "No verdict: too few rounds for an interval; let there be 3 or more (--rounds)."},
                  {2, 2, ROUNDS, "Nothing to choose: fewer than two strategies that reduce."}};
     char *text = verdict(row, cases[_i].n, cases[_i].rounds, cases[_i].ranks);
     expect(text, cases[_i].words);
@@ -224,7 +225,7 @@ int main(void)
     tcase_add_test(all, figures_are_in_seconds);
     tcase_add_test(all, words_say_what_the_figures_say);
     tcase_add_test(all, the_list_is_in_the_order_of_steps);
-    tcase_add_loop_test(all, where_there_is_nothing_to_say_that_is_said, 0, 3);
+    tcase_add_loop_test(all, where_there_is_nothing_to_say_that_is_said, 0, 4);
     tcase_add_loop_test(all, resolution_is_told, 0, 4);
     tcase_add_test(all, without_an_interval_that_is_said);
     tcase_add_test(all, attainable_is_shown_where_it_was_measured);

@@ -70,11 +70,19 @@ START_TEST(bars_are_as_long_as_their_parts)
     expect(">20 ms<");
     ck_assert_uint_eq(count("height=\"20\""), 3); /* none of 0 ms */
     double width[3];
-    for (int i = 0; i < 3; i++) /* behind the page and the legend; the first bar has an interval */
-        width[i] = number(" width=\"", (const int[]){4, 5, 7}[i]) + 1;
+    for (int i = 0; i < 3; i++) /* behind the page and the legend */
+        width[i] = number(" width=\"", 4 + i) + 1;
     ck_assert_double_eq_tol(number("<rect x=\"", 4) - number("<rect x=\"", 3), width[0], 0.2);
     ck_assert_double_eq_tol(width[0], 3 * width[1], 0.5);
     ck_assert_double_eq_tol(width[2], 2 * width[1], 0.5);
+    ck_assert_uint_eq(count(">95 % interval of the total<"), 1);
+    double x, y, top; /* the interval is below its bar */
+    ck_assert_int_eq(
+        sscanf(strstr(strstr(picture, ">first, &lt;b&gt;"), "<line "), "<line x1=\"%lf\" y1=\"%lf\"", &x, &y), 2);
+    ck_assert_int_eq(sscanf(strstr(picture, ">40 ms [38, 43], n 12<") - 60, "%*[^y]y=\"%lf\"", &top), 1);
+    ck_assert_double_eq(y, top - 15 + 20 + 5);      /* the text's base line is 15 below the bar's top */
+    take(chart_bars(&words, &bar[1], 1, parts, 2)); /* none has an interval, and nothing speaks of one */
+    ck_assert_uint_eq(count("interval"), 0);
 }
 END_TEST
 
@@ -117,7 +125,8 @@ START_TEST(points_are_at_their_values)
     ck_assert_uint_eq(count("dp-line dp-ring"), 2); /* of the point, and what it means */
     ck_assert_uint_eq(count(">best<") + count(">as good<"), 2);
     ck_assert_uint_eq(count("dp-hollow dp-c2\""), 1);
-    ck_assert_uint_eq(count("dp-thick"), 3 + 1); /* intervals, and the style sheet */
+    ck_assert_uint_eq(count("dp-thick"), 3 + 1 + 1); /* intervals, what they are, and the style sheet */
+    ck_assert_uint_eq(count(">95 % interval<"), 1);
     expect(">4 MiB<");
     ck_assert_uint_eq(count("does not begin at 0"), 0);
     double x[3], y[3];
@@ -129,6 +138,35 @@ START_TEST(points_are_at_their_values)
     }
     ck_assert_double_eq_tol(x[1] - x[0], x[2] - x[1], 0.15);
     ck_assert_double_eq_tol(y[2] - y[1], (y[1] - y[0]) / 10, 0.15);
+}
+END_TEST
+
+/* Numbers stand where something was measured, and only there; what a sign means is said if it is drawn. */
+START_TEST(ticks_are_at_the_points)
+{
+    const struct chart_point odd[] = {{3, 1, NAN, NAN, 0, NULL}, {48, 2, NAN, NAN, 0, NULL}, {7, 5, NAN, NAN, 0, NULL}};
+    struct chart_point many[40];
+    struct chart_series series[2] = {{"in", odd, 3, 0, CHART_POINTS | CHART_RINGS}, {"out", odd, 3, 0, CHART_POINTS}};
+    struct chart_xy chart = {.x = {.title = "MiB", .scale = CHART_LOG2},
+                             .y = {.title = "ms", .scale = CHART_LOG10},
+                             .series = series,
+                             .n_series = 2,
+                             .dashed = "fitted"};
+    take(chart_xy(&words, &chart));
+    ck_assert_uint_eq(count(">3</text>") + count(">7</text>") + count(">48</text>"), 3);
+    ck_assert_uint_eq(count(">4<") + count(">8<") + count(">16<") + count(">32<"), 0);
+    ck_assert_uint_eq(count(">MiB (logarithmic)<") + count(">ms (logarithmic)<"), 2);
+    ck_assert_uint_eq(count("interval") + count("fitted"), 0);
+    ck_assert_uint_eq(count("r=\"7.5\" class=\"dp-line dp-c0\""), 3 + 1); /* and beside the name */
+    for (int i = 0; i < 40; i++)
+        many[i] = (struct chart_point){ldexp(3, i), 1 + i, NAN, NAN, 0, NULL};
+    series[0] = (struct chart_series){NULL, many, 40, 0, CHART_POINTS};
+    series[1] = (struct chart_series){NULL, many, 40, 0, CHART_LINE | CHART_DASHED};
+    chart.x.is_bytes = 1;
+    take(chart_xy(&words, &chart));
+    expect(">3 B<");
+    ck_assert_uint_eq(count(">6 B<"), 0);
+    ck_assert_uint_eq(count(">fitted<"), 1);
 }
 END_TEST
 
@@ -170,20 +208,6 @@ START_TEST(names_of_many_lines)
 }
 END_TEST
 
-START_TEST(ranges_are_shaded)
-{
-    const struct chart_range range[] = {{"warm-up <1>", 0, 2}, {NULL, 2, 5}, {"none", 9, 5}, {"unknown", NAN, 5}};
-    struct chart_series series;
-    struct chart_xy chart = of_points(&series);
-    chart.x.scale = CHART_LINEAR;
-    chart.range = range;
-    chart.n_ranges = 4;
-    take(chart_xy(&words, &chart));
-    ck_assert_uint_eq(count("<rect ") - count("dp-page\"/>"), 2);
-    ck_assert_uint_eq(count(">warm-up &lt;1&gt;<"), 2); /* its tip as well */
-}
-END_TEST
-
 /* A line through many points keeps what stands out of them. */
 START_TEST(a_long_line_is_short)
 {
@@ -208,26 +232,62 @@ START_TEST(a_long_line_is_short)
 }
 END_TEST
 
+/* ---- strips ---- */
+
+START_TEST(strips_are_means)
+{
+    struct chart_point point[2000], odd[] = {{NAN, 5, NAN, NAN, 0, NULL}, {1, INFINITY, NAN, NAN, 0, NULL}};
+    struct chart_strip strip[CHART_STRIPS + 2];
+    for (int i = 0; i < 2000; i++)
+        point[i] = (struct chart_point){i, i % 2 ? 100 : 50, NAN, NAN, 0, NULL};
+    for (int i = 0; i < CHART_STRIPS + 2; i++)
+        strip[i] = (struct chart_strip){"CPUs of <n>", "75 %", point, 2000, 2};
+    take(chart_strips(&words, strip, 1, 100, "seconds"));
+    expect(">CPUs of &lt;n&gt;<");
+    expect(">75 %<");
+    const char *c = strstr(picture, "<path");
+    double bottom = strtod(strchr(strchr(c, 'M'), ' '), NULL);
+    int n = 0;
+    for (c = strchr(c, 'L'); *c != '"'; c += strcspn(c + 1, "L\"") + 1, n++) {
+        double y =
+            strtod(strchr(c, ' '), NULL); /* of 2 or 3 points, or of the one at the end; and back to the bottom */
+        ck_assert_double_ge(y, bottom - 24.1);
+        ck_assert(y <= bottom - 0.6 * 24 || c[strcspn(c + 1, "L\"") + 1] == '"' || y <= bottom - 11.9);
+    }
+    ck_assert_int_gt(n, 300);
+    ck_assert_int_lt(n, 820);
+    strip[1] = (struct chart_strip){NULL, NULL, odd, 2, 1};
+    take(chart_strips(&words, strip, 2, 100, NULL));
+    ck_assert_uint_eq(count("<path"), 1);
+    take(chart_strips(&words, &strip[1], 1, NAN, "s"));
+    expect(">Nothing was recorded.<");
+    take(chart_strips(&words, strip, CHART_STRIPS + 2, 100, "seconds"));
+    expect(">Left out: 2 of 34.<");
+    take(chart_strips(&words, NULL, 0, 100, "seconds"));
+    expect(">Nothing was recorded.<");
+}
+END_TEST
+
 /* ---- timelines ---- */
 
 static const struct chart_name kinds[] = {{"forward", 0}, {"collective", 1}};
 static const char *const rows[] = {"rank 0 compute", "rank 0 communication", "rank 1 <b>"};
 
-START_TEST(spans_and_moments)
+START_TEST(spans_are_drawn)
 {
     const struct chart_span span[] = {{0, 10, 0, 0, "forward"}, {2, 7, 1, 1, "bucket 0"}, {7, 7, 1, 1, "bucket 1"},
                                       {4, 8, 2, 1, NULL},       {1, 2, 3, 0, "lost"},     {1, 2, 0, 2, "lost"},
                                       {3, 2, 0, 0, "lost"},     {NAN, 2, 0, 0, "lost"}};
-    const struct chart_moment moment[] = {{7, "rank 1 last"}, {NAN, "lost"}, {2, "rank 0 last"}, {2.1, NULL}};
-    take(chart_timeline(&words, &(struct chart_timeline){rows, kinds, span, moment, 3, 2, 8, 4}));
+    take(chart_timeline(&words, &(struct chart_timeline){rows, kinds, span, 3, 2, 8}));
+    expect(">10</text>"); /* the axis ends with a number */
+    ck_assert_uint_eq(count(">forward</text>"), 2);
+    ck_assert_uint_eq(count(">collective</text>"), 1);
     ck_assert_uint_eq(count("lost"), 0);
     ck_assert_uint_eq(count("Left out"), 0);
     ck_assert_uint_eq(count("<path class=\"dp-span dp-c0\" d=\"M") + count("<path class=\"dp-span dp-c1\" d=\"M"), 2);
     expect(">bucket 0<");
     ck_assert_uint_eq(count(">bucket 1<"), 0);
     expect(">rank 1 &lt;b&gt;<");
-    expect(">rank 1 last<");
-    ck_assert_uint_eq(count("dp-axis dp-dash\""), 3);
     double whole = strtod(strchr(strstr(picture, "dp-span dp-c0\" d=\""), 'h') + 1, NULL);
     double part = strtod(strchr(strstr(picture, "dp-span dp-c1\" d=\"") + 15, 'h') + 1, NULL);
     ck_assert_double_eq_tol(part + 0.6, (whole + 0.6) / 2, 0.2);
@@ -240,24 +300,19 @@ START_TEST(a_timeline_stays_small)
     enum { ROWS = 16, EACH = 1000, N = ROWS * EACH };
     struct chart_span *span = calloc(N, sizeof *span);
     const char *name[ROWS];
-    struct chart_moment moment[100];
     for (int i = 0; i < N; i++)
         span[i] = (struct chart_span){i % EACH, i % EACH + (i % 20 ? 0.1 : 0.9), i / EACH, i % 2, "b12"};
     for (int i = 0; i < ROWS; i++)
         name[i] = "rank 15 communication";
-    for (int i = 0; i < 100; i++)
-        moment[i] = (struct chart_moment){10 * i, "rank 1 last, by 12.3 ms"};
-    const struct chart_timeline all = {name, kinds, span, moment, ROWS, 2, N, 100};
+    const struct chart_timeline all = {name, kinds, span, ROWS, 2, N};
     take(chart_timeline(&words, &all));
     ck_assert_uint_lt(strlen(picture), 60000);
     expect(">Left out: 14000 of 16000 spans, none longer than 0.1 ms.<");
-    expect(">Of 100 moments the first 60 are shown.<");
-    ck_assert_uint_eq(count("No room for the names of "), 1);
     size_t drawn = 0;
     for (const char *c = strstr(picture, "<path"); (c = strchr(c, 'h')); c++)
         drawn += c[1] >= '0' && c[1] <= '9';
     ck_assert_uint_eq(drawn, CHART_SPANS);
-    struct chart_timeline many = {rows, kinds, span, NULL, 0, 2, 1, 0};
+    struct chart_timeline many = {rows, kinds, span, 0, 2, 1};
     const char *names[CHART_ROWS + 2];
     for (int i = 0; i < CHART_ROWS + 2; i++)
         names[i] = i % 2 ? NULL : "a row";
@@ -309,9 +364,7 @@ START_TEST(anything_is_a_picture)
     struct chart_bar bar[N];
     struct chart_point point[N];
     struct chart_reference reference[N];
-    struct chart_range range[N];
     struct chart_span span[N];
-    struct chart_moment moment[N];
     struct chart_name name[3];
     const char *row[3];
     struct chart_words any = {any_text(), any_text(), any_text()};
@@ -326,9 +379,7 @@ START_TEST(anything_is_a_picture)
         bar[i] = (struct chart_bar){any_text(), ms[i], a, b, c, (size_t)i};
         point[i] = (struct chart_point){a, b, c, d, (enum chart_mark)(i % 4), i % 5 ? NULL : any_text()};
         reference[i] = (struct chart_reference){any_text(), d, i % 2};
-        range[i] = (struct chart_range){any_text(), a, b};
         span[i] = (struct chart_span){a, b, i % 3, i % 3, any_text()};
-        moment[i] = (struct chart_moment){c, any_text()};
     }
     size_t n = (size_t)(uniform() * (N + 1));
     const struct chart_series series[2] = {{any_text(), point, n, 1, CHART_LINE | CHART_POINTS},
@@ -337,13 +388,15 @@ START_TEST(anything_is_a_picture)
                           .y = {any_text(), (enum chart_scale)(_i / 3 % 3), 0, _i % 4 ? 0 : any_number(), 0},
                           .series = series,
                           .reference = reference,
-                          .range = range,
                           .n_series = 2,
-                          .n_references = n,
-                          .n_ranges = n};
+                          .n_references = n};
+    const struct chart_strip strip[2] = {{any_text(), any_text(), point, n, 1}, {any_text(), any_text(), point, N, 2}};
+    xy.best = any_text();
+    xy.dashed = any_text();
     take(chart_bars(&any, bar, n, name, 3));
+    take(chart_strips(&any, strip, 2, any_number(), any_text()));
     take(chart_xy(&any, &xy));
-    take(chart_timeline(&any, &(struct chart_timeline){row, name, span, moment, 3, 3, n, n}));
+    take(chart_timeline(&any, &(struct chart_timeline){row, name, span, 3, 3, n}));
 }
 END_TEST
 
@@ -355,11 +408,12 @@ int main(void)
     tcase_add_test(tests, bars_are_as_long_as_their_parts);
     tcase_add_test(tests, bars_of_anything);
     tcase_add_test(tests, points_are_at_their_values);
+    tcase_add_test(tests, ticks_are_at_the_points);
     tcase_add_test(tests, a_cut_axis_says_so);
     tcase_add_test(tests, names_of_many_lines);
-    tcase_add_test(tests, ranges_are_shaded);
     tcase_add_test(tests, a_long_line_is_short);
-    tcase_add_test(tests, spans_and_moments);
+    tcase_add_test(tests, strips_are_means);
+    tcase_add_test(tests, spans_are_drawn);
     tcase_add_test(tests, a_timeline_stays_small);
     tcase_add_loop_test(tests, anything_is_a_picture, 0, 300);
     suite_add_tcase(suite, tests);

@@ -1,4 +1,4 @@
-/* test_frame.c - axes with known ticks, whatever their values; labels that do not overlap. */
+/* test_frame.c - axes with known ticks, whatever their values; names that do not overlap. */
 #include "chart/frame.h"
 
 #include "tests/support/suite.h"
@@ -151,30 +151,6 @@ START_TEST(names_keep_apart)
 }
 END_TEST
 
-START_TEST(labels_have_lanes)
-{
-    struct lane_label label[6];
-    static const double at[6] = {100, 110, 120, 130, 300, 799};
-    for (int i = 0; i < 6; i++) {
-        label[i] = (struct lane_label){.at = at[i]};
-        strcpy(label[i].text, i == 4 ? "" : "a label");
-    }
-    ck_assert_int_eq(lanes_place(label, 6, 20, 800), 3);
-    static const int lane[6] = {0, 1, 2, -1, -1, 0};
-    for (int i = 0; i < 6; i++)
-        ck_assert_int_eq(label[i].lane, lane[i]);
-    ck_assert_double_eq(label[0].x, 100);
-    ck_assert_double_eq_tol(label[5].x, 800 - svg_text_width("a label", SVG_SMALL) / 2, 1e-9);
-    char *text;
-    size_t length;
-    FILE *out = text_begin(&text, &length);
-    ck_assert_uint_eq(lanes_draw(out, label, 6, 200), 1);
-    text_end(out);
-    ck_assert_ptr_nonnull(strstr(text, " y=\"177\""));
-    free(text);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("chart_frame");
@@ -184,7 +160,6 @@ int main(void)
     tcase_add_test(tests, every_value_has_a_place);
     tcase_add_test(tests, a_logarithmic_axis_takes_what_is_above_zero);
     tcase_add_test(tests, names_keep_apart);
-    tcase_add_test(tests, labels_have_lanes);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

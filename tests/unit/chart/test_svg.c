@@ -49,7 +49,7 @@ START_TEST(elements)
     svg_text(out, 1.25, 2, SVG_END, "bold halo", "<b>\"&'\x01");
     svg_line(out, 1, 2, 3, 4, "grid", SVG_INK);
     svg_rect(out, 1, 2, -3, 4, "area", 3, "<i>");
-    svg_circle(out, 10, 20, 5, "line", 9, NULL);
+    svg_circle(out, 10, 20, 5, "line", SVG_COLOURS + 1, NULL);
     svg_end(out);
     expect("</style>\n<rect x=\"0\" y=\"0\" width=\"820\" height=\"100\" class=\"dp-page\"/>\n"
            "<text x=\"1.3\" y=\"2\" text-anchor=\"end\" class=\"dp-text dp-bold dp-halo\">"
@@ -128,9 +128,10 @@ static double contrast(struct rgb a, struct rgb b)
 
 START_TEST(colours_stand_out)
 {
-    static const char *const dark_on[] = {".dp-on1,.dp-on2{", ".dp-on0,.dp-on1,.dp-on2,.dp-on5,.dp-on7{"};
+    static const char *const dark_on[] = {".dp-on1,.dp-on2,.dp-on8,.dp-on9{",
+                                          ".dp-on0,.dp-on1,.dp-on2,.dp-on3,.dp-on5,.dp-on7{"};
     static const char *const light_on[] = {".dp-on0,.dp-on3,.dp-on4,.dp-on5,.dp-on6,.dp-on7{",
-                                           ".dp-on3,.dp-on4,.dp-on6{"};
+                                           ".dp-on4,.dp-on6,.dp-on8,.dp-on9{"};
     end_text();
     for (int dark = 0; dark < 2; dark++) {
         struct rgb page = colour(".dp-hollow{fill:", dark);

@@ -102,6 +102,23 @@ static void add_all(void)
     document_add_heading(document, 2, "Where the time goes");
 }
 
+/* A section of pictures alone would be a heading without anything below it: its parts, too. */
+START_TEST(text_without_sections_of_pictures)
+{
+    document_add_heading(document, 2, "Pictures");
+    document_add_picture(document, "a", "A", strdup("<svg/>"));
+    document_add_heading(document, 3, "More of them");
+    document_add_picture(document, "b", "B", strdup("<svg/>"));
+    document_add_heading(document, 2, "Words");
+    document_add_heading(document, 3, "And a picture");
+    document_add_picture(document, "c", "C", strdup("<svg/>"));
+    document_add_paragraph(document, "%s", "Two.");
+    document_add_heading(document, 3, "Last picture");
+    document_add_picture(document, "d", "D", strdup("<svg/>"));
+    prints(document_print_text, "A title\n=======\n\nWords\n-----\n\nAnd a picture\n\nTwo.\n");
+}
+END_TEST
+
 START_TEST(as_text)
 {
     add_all();
@@ -123,7 +140,7 @@ START_TEST(as_text)
                                 "           ms\n"
                                 "ddp      12.5 [12.0, 13.0]\n"
                                 "ddp_flat  n/a\n"
-                                "... (1 more in the report's JSON)\n"
+                                "... (1 more in report.json, which --json or --output writes)\n"
                                 "*: the best.\n"
                                 "= of `none`.\n"
                                 "\n"
@@ -156,7 +173,7 @@ START_TEST(as_markdown)
                                     "| ddp | 12.5 | [12.0, 13.0] |\n"
                                     "| ddp_flat | n/a |  |\n"
                                     "\n"
-                                    "... (1 more in the report's JSON)\n"
+                                    "... (1 more in report.json, which --json or --output writes)\n"
                                     "\n"
                                     "\\*: the best.\\\n"
                                     "\\= of `none`.\n"
@@ -187,10 +204,57 @@ START_TEST(as_html)
     html_has("[e.text or '' for e in each('td')]", "['ddp', '12.5', '[12.0, 13.0]', 'ddp_flat', 'n/a', '']");
     html_has("[e.get('class') for e in each('td')][:3]", "['left', None, 'left']");
     html_has("[''.join(e.itertext()) for e in each('p')][1]",
-             "... (1 more in the report's JSON)\n*: the best.\n= of none.");
+             "... (1 more in report.json, which --json or --output writes)\n*: the best.\n= of none.");
     html_has("[e.text for e in each('pre')]", "['a  b\\n  c\\n']");
     html_has("[[child.tag for child in e] for e in each('div')]", "[['table'], ['svg']]");
     html_has("[[child.tag for child in e] for e in each('figure')]", "[['figcaption', 'div', 'p'], ['div']]");
+}
+END_TEST
+
+/* A table of many rows has all of them, and before them what folds them; one of few has not. */
+START_TEST(long_tables_are_folded)
+{
+    struct run many[13];
+    struct table all = table;
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+        many[i] = runs[0];
+    all.row = many;
+    all.shown = 0;
+    all.rows = 12;
+    document_add_table(document, &all);
+    all.rows = 13;
+    document_add_table(document, &all);
+    html_has("[[child.tag for child in e] for e in each('figure')]",
+             "[['figcaption', 'div', 'p'], ['figcaption', 'details', 'div', 'p']]");
+    html_has("[e.get('class') for e in each('figure')]", "[None, 'folded']");
+    html_has("[e.text for e in each('span')]", "['All 13 rows', 'The first 8 rows']");
+    html_has("[len(e) for e in each('tbody')]", "[12, 13]");
+    html_has("'.folded details:not([open]) ~ .wide tr:nth-child(n + 9) { display: none; }' in each('style')[0].text",
+             "True");
+}
+END_TEST
+
+/* Names of options are code wherever they stand, and nothing else is. */
+START_TEST(options_are_code)
+{
+    document_add_item(document, "%s",
+                      "Use --bucket-size-mb 4, (--threads) or `--a b`; a -- b, a--b, --- or --; --x- --Y.");
+    html_has("[e.text for e in each('code')]", "['--bucket-size-mb', '--threads', '--a b', '--x']");
+    html_has("''.join(each('li')[0].itertext())",
+             "Use --bucket-size-mb 4, (--threads) or --a b; a -- b, a--b, --- or --; --x- --Y.");
+}
+END_TEST
+
+/* Those of a row of pictures alone. */
+START_TEST(pictures_stand_side_by_side)
+{
+    for (int i = 0; i < 4; i++) {
+        if (i == 3)
+            document_add_paragraph(document, "text");
+        document_add_picture(document, "a", "a", strdup("<svg/>"));
+    }
+    html_has("[(e.get('class'), [child.tag for child in e]) for e in each('main')[0]]",
+             "[('pictures', ['figure', 'figure', 'figure']), (None, []), (None, ['div'])]");
 }
 END_TEST
 
@@ -246,7 +310,7 @@ enum { NASTY = sizeof nasty / sizeof *nasty };
 static void add_nasty(const char *name)
 {
     static const char *const kinds[] = {"heading", "paragraph", "lines", "item"};
-    const struct run two[] = {{"x", 1, {NAN, NAN}}, {"x", 1, {NAN, NAN}}};
+    const struct run two[] = {{"x", 1, {0.9, 1.1}}, {"x", 1, {NAN, NAN}}};
     struct table one = table;
     one.row = two;
     one.rows = 2;
@@ -294,6 +358,33 @@ START_TEST(names_cannot_break_html)
 }
 END_TEST
 
+/* Nothing reaches a terminal that could move its cursor, or change what it shows. */
+START_TEST(names_cannot_break_text)
+{
+    for (int i = 0; i < NASTY; i++) {
+        add_nasty(nasty[i].name);
+        char *text = form(document_print_text);
+        for (const char *c = text; *c; c += text_character(c) ? text_character(c) : 1)
+            ck_assert_msg(text_character(c) || *c == '\n', "%s: byte %d", text, *c);
+        free(text);
+        destroy();
+        create();
+    }
+}
+END_TEST
+
+START_TEST(columns_without_anything_are_left_out)
+{
+    const struct run none[] = {{"", NAN, {NAN, NAN}}, {"", 2, {NAN, NAN}}, {"x", 1, {0.9, 1.1}}};
+    struct table one = table; /* of which the third row is not printed */
+    one.row = none;
+    document_add_table(document, &one);
+    prints(document_print_text, "A title\n=======\n\nSteps of `ddp`\n  step\n    ms\n   n/a\n2000.0\n"
+                                "... (1 more in report.json, which --json or --output writes)\n"
+                                "*: the best.\n= of `none`.\n");
+}
+END_TEST
+
 /* What is on a line, after what begins it. */
 static void has_line(const char *text, const char *begin, const char *line, const char *end)
 {
@@ -309,7 +400,7 @@ START_TEST(names_cannot_break_markdown)
         add_nasty(nasty[i].name);
         char *text = form(document_print_markdown);
         has_line(text, "| ", cell, " | step ms | 95 % |\n|---|---:|---|\n");
-        has_line(text, "| ", cell, " | 1000.0 |  |\n");
+        has_line(text, "| ", cell, " | 1000.0 | [900.0, 1100.0] |\n");
         has_line(text, "- ", item, "\n");
         has_line(text, "## ", cell, "\n");
         has_line(text, "... (1 more in ", cell, ")\n");
@@ -380,12 +471,18 @@ int main(void)
     tcase_add_checked_fixture(all, create, destroy);
     tcase_set_timeout(all, 60);
     tcase_add_test(all, as_text);
+    tcase_add_test(all, text_without_sections_of_pictures);
     tcase_add_test(all, as_markdown);
     tcase_add_test(all, as_html);
+    tcase_add_test(all, long_tables_are_folded);
+    tcase_add_test(all, options_are_code);
+    tcase_add_test(all, pictures_stand_side_by_side);
     tcase_add_test(all, a_list_may_be_last);
     tcase_add_test(all, html_needs_nothing_else);
     tcase_add_test(all, names_cannot_break_html);
+    tcase_add_test(all, names_cannot_break_text);
     tcase_add_test(all, names_cannot_break_markdown);
+    tcase_add_test(all, columns_without_anything_are_left_out);
     tcase_add_test(all, code_and_pictures_stay_closed);
     tcase_add_test(all, text_is_folded);
     tcase_add_test(all, saved_tables);

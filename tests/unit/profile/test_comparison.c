@@ -79,8 +79,8 @@ START_TEST(the_shortest_is_named_with_those_that_are_slower)
 }
 END_TEST
 
-/* Where none reduces the shortest is that of all; and one round says nothing of what differs. */
-START_TEST(with_none_alone_or_one_round)
+/* Where none reduces the shortest is that of all; and one round, or two, say nothing of what differs. */
+START_TEST(with_none_alone_or_too_few_rounds)
 {
     struct figure_list list = {0};
     first = PROFILES - 1;
@@ -94,7 +94,15 @@ START_TEST(with_none_alone_or_one_round)
     summary = compare(1, &list);
     ck_assert_ptr_nonnull(answer(summary, "Shortest step: alike"));
     ck_assert_ptr_null(answer(summary, "Slower"));
-    ck_assert_ptr_nonnull(answer(summary, "Others (one round does not tell which are slower):"));
+    ck_assert_ptr_nonnull(answer(summary, "Others:"));
+    cJSON_Delete(summary);
+    figures_destroy(&list);
+    list = (struct figure_list){0};
+    summary = compare(2, &list);
+    ck_assert_ptr_null(answer(summary, "Slower"));
+    ck_assert_ptr_nonnull(answer(summary, "Others:"));
+    ck_assert_ptr_nonnull(answer(summary, "  slow  +20.0 % (too few rounds for an interval)"));
+    ck_assert(isnan(figures_find(&list, "slow", "step_to_shortest", 0)->low));
     cJSON_Delete(summary);
     figures_destroy(&list);
 }
@@ -118,7 +126,7 @@ int main(void)
     Suite *suite = suite_create("comparison");
     TCase *tests = tcase_create("comparison");
     tcase_add_test(tests, the_shortest_is_named_with_those_that_are_slower);
-    tcase_add_test(tests, with_none_alone_or_one_round);
+    tcase_add_test(tests, with_none_alone_or_too_few_rounds);
     tcase_add_test(tests, without_rounds_no_step_is_compared);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

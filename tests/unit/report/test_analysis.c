@@ -1,7 +1,9 @@
 /* test_analysis.c - where the time goes, scaling and bottlenecks, of runs whose figures are known. */
 #include "base/json.h"
+#include "base/text.h"
 #include "report/bottlenecks.h"
 #include "report/scaling.h"
+#include "report/sections.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -14,6 +16,8 @@ static struct report_runs runs;
 static struct scaling *scaling;
 static size_t scalings;
 static struct bottlenecks found;
+static cJSON *document;
+static char *words; /* of the document */
 
 static void setup(void)
 {
@@ -22,6 +26,8 @@ static void setup(void)
 
 static void teardown(void)
 {
+    free(words);
+    words = NULL;
     bottlenecks_destroy(&found);
     scaling_destroy(scaling, scalings);
     runs_destroy(&runs);
@@ -42,6 +48,7 @@ static struct report_run *add_run(const char *mode, const char *label, size_t ra
     strcpy(run->label, label);
     strcpy(run->subject, "ddp");
     strcpy(run->workload, "a model");
+    run->cpus_per_rank = NAN;
     for (int i = 0; i <= PARTS; i++)
         run->phase_s[i] = NAN;
     return run;
@@ -110,7 +117,7 @@ START_TEST(parts_add_up_to_the_step)
     ck_assert_double_eq_tol(b.part[PART_EXPOSED], 1e-3, 1e-12);
     ck_assert_double_eq_tol(b.part[PART_OTHER], 0.5e-3, 1e-12);
     ck_assert_double_eq_tol(b.step, 10e-3, 1e-12);
-    ck_assert_double_eq_tol(b.high, 11e-3, 1e-12);
+    ck_assert_double_eq_tol(b.interval[1], 11e-3, 1e-12);
     ck_assert_uint_eq(b.n, 10);
     ck_assert_int_eq(run_breakdown(&b, run, "absent"), -1);
 }
@@ -122,7 +129,34 @@ START_TEST(of_a_profile_they_are_those_of_its_phases)
     ck_assert_int_eq(run_breakdown(&b, add_profile("a", 2, 10), "ddp"), 0);
     ck_assert_double_eq_tol(b.step, 10e-3, 1e-12);
     ck_assert_double_eq_tol(b.part[PART_EXPOSED], 3e-3, 1e-12);
-    ck_assert(isnan(b.low));
+    ck_assert(isnan(b.interval[0]));
+}
+END_TEST
+
+/* A summary.json may hold any number: words of 300 digits are cut, and stay in their place. */
+START_TEST(shares_beyond_any_bound)
+{
+    struct report_run *run = add_profile("a", 2, 10);
+    for (int p = 0; p < PARTS; p++)
+        run->phase_s[p] = 1e300;
+    analyse();
+    document = document_create("a");
+    section_add_summary(document, &runs, scaling, scalings, &found);
+    const cJSON *blocks = cJSON_GetObjectItemCaseSensitive(document, "blocks");
+    ck_assert_int_eq(cJSON_GetArraySize(blocks), 3);
+    ck_assert_uint_lt(strlen(json_string(cJSON_GetArrayItem(blocks, 2), "text")), 300);
+    cJSON_Delete(document);
+}
+END_TEST
+
+/* Neither is a breakdown: the parts would not add up, or shares of it would mean nothing. */
+START_TEST(what_lacks_a_part_or_has_no_step)
+{
+    struct breakdown b;
+    struct report_run *run = add_profile("a", 2, 10);
+    run->phase_s[PART_DATA] = NAN;
+    ck_assert_int_eq(run_breakdown(&b, run, "ddp"), -1);
+    ck_assert_int_eq(run_breakdown(&b, add_steps("b", 2, 100, 3, 5, 0.5, 1, 0), "ddp"), -1);
 }
 END_TEST
 
@@ -154,9 +188,9 @@ START_TEST(weak_scaling)
     ck_assert_double_eq_tol(two->lost_part_s[PART_COMPUTE], 1e-3, 1e-12);
     ck_assert_double_eq_tol(two->lost_part_s[PART_EXPOSED], 1e-3, 1e-12);
     /* both steps are known within a factor of 1.1 */
-    ck_assert_double_eq_tol(two->low, 0.8 * exp(-sqrt(2) * log(1.1)), 1e-9);
-    ck_assert_double_eq_tol(two->high, 0.8 * exp(sqrt(2) * log(1.1)), 1e-9);
-    ck_assert(isnan(scaling->row[0].low));
+    ck_assert_double_eq_tol(two->interval[0], 0.8 * exp(-sqrt(2) * log(1.1)), 1e-9);
+    ck_assert_double_eq_tol(two->interval[1], 0.8 * exp(sqrt(2) * log(1.1)), 1e-9);
+    ck_assert(isnan(scaling->row[0].interval[0]));
 }
 END_TEST
 
@@ -180,6 +214,16 @@ START_TEST(only_what_can_be_compared)
     strcpy(add_steps("b", 2, 200, 3, 6, 0, 0, 10)->workload, "another model");
     strcpy(add_steps("c", 4, 400, 3, 6, 0, 0, 10)->problem, "has not finished");
     add_steps("d", 1, 100, 3, 6, 0, 0, 10);
+    analyse();
+    ck_assert_uint_eq(scalings, 0);
+}
+END_TEST
+
+START_TEST(without_tokens_there_is_no_throughput)
+{
+    add_steps("a", 1, NAN, 3, 6, 0, 0, 10);
+    add_steps("b", 2, 0, 3, 6, 0, 0, 10);
+    add_steps("c", 4, 400, 3, 6, 0, 0, 10);
     analyse();
     ck_assert_uint_eq(scalings, 0);
 }
@@ -215,7 +259,7 @@ START_TEST(the_costliest_first)
     ck_assert_str_eq(found.item[0].run->label, "2node");
     ck_assert_str_eq(found.item[0].level, "warning");
     ck_assert_str_eq(found.item[0].advice, "look at it");
-    ck_assert_double_eq_tol(found.item[1].low, 0.001, 1e-12);
+    ck_assert_double_eq_tol(found.item[1].interval[0], 0.001, 1e-12);
     ck_assert_str_eq(found.item[1].level, "high"); /* 5 of 12 ms */
 }
 END_TEST
@@ -262,6 +306,240 @@ START_TEST(computation_that_is_slower_on_more_ranks)
 }
 END_TEST
 
+/* The cause is the row, and the effect that the comparison saw is a part of its words. */
+START_TEST(one_row_for_a_cause_and_its_effect)
+{
+    add_steps("1node", 1, 100, 3, 6, 0, 0, 10);
+    add_steps("4node", 4, 400, 4, 8, 0, 0, 13);
+    add_finding(add_profile("4node", 4, 13), "without_a_core", "high", 0.0029);
+    analyse();
+    ck_assert_uint_eq(found.n, 1);
+    ck_assert_str_eq(found.item[0].name, "without_a_core");
+    ck_assert_str_eq(found.item[0].words, "ranks without a core");
+    ck_assert_ptr_nonnull(strstr(found.item[0].text, "rank 1 is late; this is why in the benchmark computation takes "
+                                                     "12.00 ms a step on 4 ranks; at the speed of 1 rank it would take "
+                                                     "9.00 ms, 3.00 ms more"));
+}
+END_TEST
+
+START_TEST(computation_that_may_be_as_fast)
+{
+    add_steps("1node", 1, 100, 0, 0, 0, 0, 10);
+    add_steps("2node", 2, 200, 0, 0, 0, 0, 11);
+    for (size_t i = 0; i < 2; i++) { /* 9 [8, 11] and 10 [9, 10.5] ms */
+        figures_destroy(&runs.item[i].figures);
+        add_figure(&runs.item[i], "ddp", "step", 1e-3 * (10 + (double)i), NAN, NAN);
+        add_figure(&runs.item[i], "ddp", "forward_pass", i ? 10e-3 : 9e-3, i ? 9e-3 : 8e-3, i ? 10.5e-3 : 11e-3);
+    }
+    analyse();
+    ck_assert_uint_eq(found.n, 0);
+}
+END_TEST
+
+/* Its cost by the profile's own rounds; what may be nothing comes behind what is something, and its collectives are no
+ * row of their own. */
+START_TEST(communication_by_the_rounds_of_a_profile)
+{
+    struct report_run *profile = add_profile("2node", 2, 50);
+    add_finding(profile, "exposed_communication", "warning", 0.010);
+    add_finding(profile, "collectives", "high", NAN);
+    add_finding(profile, "straggler", "note", 0.001);
+    add_figure(profile, "ddp", "sync_cost", 0.006, -0.001, 0.009);
+    analyse();
+    ck_assert_uint_eq(found.n, 2);
+    ck_assert_str_eq(found.item[0].name, "straggler");
+    ck_assert_double_eq_tol(found.item[1].lost_s, 0.006, 1e-12);
+    ck_assert_str_eq(found.item[1].level, "note");
+    ck_assert(!bottleneck_is_significant(&found.item[1]));
+    ck_assert_ptr_nonnull(strstr(found.item[1].text, "6.00 ms [-1.00, 9.00] a step longer than without communication, "
+                                                     "round by round, so not significantly; "));
+}
+END_TEST
+
+START_TEST(the_advice_where_ranks_lack_cpus)
+{
+    add_finding(add_profile("4node", 4, 13), "without_a_core", "high", 0.0029);
+    struct report_run *run = &runs.item[0];
+    analyse();
+    ck_assert_str_eq(found.item[0].advice, "look at it");
+    bottlenecks_destroy(&found);
+    run->threads = 1;
+    run->cpus_per_rank = 0.5;
+    run->place = (struct place){1, 2, 1e9};
+    bottlenecks_find(&found, &runs, NULL, 0);
+    ck_assert_str_eq(found.item[0].advice,
+                     "start 2 ranks of `--threads 1` on these 2 logical CPUs (`-n 2`), or add machines");
+}
+END_TEST
+
+/* The fastest of four equal ones on a rank is luck, so that the base is what is the best on most ranks. */
+START_TEST(one_implementation_on_all_ranks)
+{
+    struct report_run *one = add_steps("1", 1, 100, 3, 6, 0, 0, 10);
+    add_steps("2", 2, 200, 3, 6, 0, 0, 12);
+    strcpy(one->subject, "lucky");
+    add_figure(one, "lucky", "step", 9e-3, NAN, NAN);
+    add_figure(one, "lucky", "forward_pass", 8e-3, NAN, NAN);
+    analyse();
+    ck_assert_str_eq(scaling->subject, "ddp");
+    ck_assert_str_eq(scaling->row[0].subject, "ddp");
+    ck_assert_double_eq_tol(scaling->row[0].breakdown.step, 10e-3, 1e-12);
+}
+END_TEST
+
+/* ---- in words ---- */
+
+/* All of a document as text. */
+static const char *said(void)
+{
+    size_t length;
+    free(words);
+    FILE *out = text_begin(&words, &length);
+    document_print_text(out, document);
+    text_end(out);
+    for (char *c = words; *c; c++)
+        *c = (char)(*c == '\n' ? ' ' : *c);
+    cJSON_Delete(document);
+    for (char *c; (c = strstr(words, "  "));)
+        memmove(c, c + 1, strlen(c));
+    return words;
+}
+
+static void has(const char *text)
+{
+    ck_assert_msg(strstr(words, text) != NULL, "'%s' is not in: %s", text, words);
+}
+
+static void lacks(const char *text)
+{
+    ck_assert_msg(strstr(words, text) == NULL, "'%s' is in: %s", text, words);
+}
+
+START_TEST(hosts_that_share_a_machine_are_disclosed)
+{
+    struct report_run *run = add_steps("4node", 4, 400, 3, 6, 0, 0, 10);
+    run->hosts = 4;
+    run->threads = 1;
+    run->cpus_per_rank = 0.5;
+    run->place = (struct place){1, 2, 1e9};
+    analyse();
+    document = document_create("a");
+    section_add_summary(document, &runs, scaling, scalings, &found);
+    said();
+    has("Warning: CPUs are oversubscribed in 4node: a rank has 1 thread and 0.5 logical CPUs; timings include "
+        "scheduling "
+        "delays");
+    has("the 4 hosts are 1 machine with 2 logical CPUs, so this says nothing about 4 machines");
+    run->cpus_per_rank = 1;
+    document = document_create("a");
+    section_add_summary(document, &runs, scaling, scalings, &found);
+    said();
+    has("Warning: in 4node the 4 hosts are 1 machine with 2 logical CPUs");
+    lacks("oversubscribed");
+}
+END_TEST
+
+START_TEST(more_ranks_that_are_slower)
+{
+    add_steps("1", 1, 100, 3, 6, 0, 0, 10);
+    add_steps("2", 2, 200, 3, 6, 0, 0, 12);
+    add_steps("4", 4, 400, 3, 6, 0, 0, 40);
+    analyse();
+    document = document_create("a");
+    section_add_summary(document, &runs, scaling, scalings, &found);
+    said();
+    has("4 ranks are slower in total than 2: 10000 tokens per second against 16667, -40.0 % [-47.6, -31.3]");
+}
+END_TEST
+
+/* A benchmark in which `best` is compared with ddp, by this interval of ddp / best. */
+static void choose(double ratio, double low, double high)
+{
+    struct report_run *run = add_steps("2node", 2, 200, 3, 6, 0, 0, 10);
+    run->tried = calloc(3, sizeof *run->tried);
+    run->tried[0] = (struct tried){"ddp", "ddp", NAN, 4, 4};
+    run->tried[1] = (struct tried){"best", "ddp_bucketed", 8, 1, 4};
+    run->tried[2] = (struct tried){"other", "ddp_bucketed", 2, 4, 4};
+    run->n_tried = 3;
+    strcpy(run->subject, "best");
+    add_figure(run, "best", "step", 8e-3, 7e-3, 9e-3);
+    add_figure(run, "other", "step", 8.1e-3, 7e-3, 9e-3);
+    add_figure(run, "best", "step_to_shortest", 1, NAN, NAN);
+    add_figure(run, "other", "step_to_shortest", 1.01, 0.99, 1.03);
+    add_figure(run, "ddp", "step_to_shortest", ratio, low, high);
+    analyse();
+    document = document_create("a");
+    section_add_recommendations(document, &runs, &found);
+    said();
+}
+
+START_TEST(a_gain_has_an_interval)
+{
+    choose(1.25, 1.2, 1.3);
+    has("`--implementations ddp_bucketed --bucket-size-mb 8` has the shortest step");
+    has("it gains 2.00 ms [1.60, 2.40] a step over `ddp` (whose step is +25.0 % [+20.0, +30.0])");
+    has("not significantly slower: other; 8 MiB is the largest size tried, and cuts the gradient into 1 bucket, which "
+        "leaves little to overlap");
+}
+END_TEST
+
+START_TEST(or_is_not_significant)
+{
+    choose(1.05, 0.9, 1.3);
+    has("not significantly different from `ddp` (whose step is +5.0 % [-10.0, +30.0])");
+    lacks("it gains");
+}
+END_TEST
+
+static void add_call(struct report_run *run, double bytes, double us)
+{
+    struct figure f = {.subject = "all_reduce",
+                       .name = "time",
+                       .unit = "s",
+                       .bytes = bytes,
+                       .value = 1e-6 * us,
+                       .low = NAN,
+                       .high = NAN,
+                       .n = 9};
+    figures_add(&run->figures, &f);
+    strcpy(f.name, "algbw");
+    f.value = bytes / f.value;
+    figures_add(&run->figures, &f);
+    strcpy(f.name, "busbw");
+    f.value = run->ranks > 1 ? f.value : NAN;
+    figures_add(&run->figures, &f);
+}
+
+START_TEST(one_ranks_calls_are_no_communication)
+{
+    struct report_run *one = add_run("allreduce", "single", 1, NAN), *two = add_run("allreduce", "quick", 2, NAN);
+    struct report_run *four = add_run("allreduce", "slow", 4, NAN);
+    four->threads = 1;
+    four->cpus_per_rank = 0.5;
+    add_call(one, 8, 0.01);
+    for (double bytes = 8; bytes < 1e6; bytes *= 2) {
+        add_call(two, bytes, 2 + bytes / 1e3);
+        add_call(four, bytes, 4000);
+    }
+    four->line = calloc(1, sizeof *four->line);
+    *four->line = (struct fitted_line){"all_reduce", 8, 1e6, 1e-3, 1e9};
+    four->lines = 1;
+    document = document_create("a");
+    section_add_collectives(document, &runs);
+    const cJSON *pictures = cJSON_GetObjectItemCaseSensitive(document, "blocks")->child->next;
+    ck_assert_str_eq(json_string(pictures, "title"), "A collective of 8 B takes from 2.008 us (quick) to 4 ms (slow)");
+    ck_assert_str_eq(json_string(pictures->next, "title"), "Bus bandwidth reaches 0.9962 GB/s at 512 KiB (quick)");
+    ck_assert_ptr_null(strstr(json_string(pictures, "svg"), "single"));
+    said();
+    has("all_reduce of 8 B takes 4 ms in slow, 1992 times the 2.008 us in quick: its ranks have fewer CPUs than "
+        "threads");
+    has("The fitted line of all_reduce in slow misses by a factor of up to 4.0");
+    has("quick 2 all_reduce 8 2.008");
+    has("... (21 more in report.json");
+    lacks("alone");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("analysis");
@@ -270,14 +548,27 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, parts_add_up_to_the_step);
     tcase_add_test(tcase, of_a_profile_they_are_those_of_its_phases);
+    tcase_add_test(tcase, shares_beyond_any_bound);
+    tcase_add_test(tcase, what_lacks_a_part_or_has_no_step);
     tcase_add_test(tcase, weak_scaling);
     tcase_add_test(tcase, strong_scaling);
     tcase_add_test(tcase, only_what_can_be_compared);
+    tcase_add_test(tcase, without_tokens_there_is_no_throughput);
     tcase_add_test(tcase, profiles_where_there_are_no_comparisons);
     tcase_add_test(tcase, the_costliest_first);
     tcase_add_test(tcase, communication_is_named_once);
     tcase_add_test(tcase, what_may_be_nothing_is_no_bottleneck);
     tcase_add_test(tcase, data_loading_of_a_comparison);
     tcase_add_test(tcase, computation_that_is_slower_on_more_ranks);
+    tcase_add_test(tcase, one_row_for_a_cause_and_its_effect);
+    tcase_add_test(tcase, computation_that_may_be_as_fast);
+    tcase_add_test(tcase, communication_by_the_rounds_of_a_profile);
+    tcase_add_test(tcase, the_advice_where_ranks_lack_cpus);
+    tcase_add_test(tcase, one_implementation_on_all_ranks);
+    tcase_add_test(tcase, hosts_that_share_a_machine_are_disclosed);
+    tcase_add_test(tcase, more_ranks_that_are_slower);
+    tcase_add_test(tcase, a_gain_has_an_interval);
+    tcase_add_test(tcase, or_is_not_significant);
+    tcase_add_test(tcase, one_ranks_calls_are_no_communication);
     return suite_run(suite);
 }

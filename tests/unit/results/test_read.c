@@ -176,6 +176,49 @@ START_TEST(no_directory_of_a_run)
 }
 END_TEST
 
+/* So far: from the first round on, and not before. tune plans one round at a time. */
+START_TEST(a_run_that_was_interrupted)
+{
+    char words[RESULTS_UNFINISHED];
+    write_run(below("run"));
+    ck_assert_int_eq(results_read_so_far(&saved, below("run")), 0);
+    ck_assert_str_eq(results_unfinished(words, saved.summary), "");
+    saved_run_destroy(&saved);
+    edit(below("run"), "summary.json", "\"done\":\t2", "\"done\":\t1");
+    ck_assert_int_eq(results_read_so_far(&saved, below("run")), 0);
+    ck_assert_uint_eq(saved.figures.n, 3);
+    ck_assert_str_eq(results_unfinished(words, saved.summary), "1 of 2 rounds");
+    cJSON_ReplaceItemInObject(saved.summary, "mode", cJSON_CreateString("tune"));
+    ck_assert_str_eq(results_unfinished(words, saved.summary), "1 of at least 2 rounds");
+    saved_run_destroy(&saved);
+    edit(below("run"), "summary.json", "\"done\":\t1", "\"done\":\t0");
+    ck_assert_int_eq(results_read_so_far(&saved, below("run")), -1);
+    ck_assert_ptr_nonnull(strstr(error_text(), "has 0 of 2 rounds: the run has not finished"));
+}
+END_TEST
+
+/* It says so in its own words, before its answers; as a remark in a list for machines. */
+START_TEST(a_summary_says_that_it_is_unfinished)
+{
+    static const char *const first[] = {"a heading", "# a heading"};
+    struct results results = {.telemetry.file = -1};
+    struct figure_list none = {0};
+    snprintf(results.directory, sizeof results.directory, "%s", root);
+    for (int i = 0; i < 2; i++) {
+        cJSON *summary = results_summary_create("benchmark", "l", 1, 2, "rounds");
+        results_add_line(summary, "heading", "%s", first[i]);
+        results_add_line(summary, "answers", "an answer");
+        ck_assert_int_eq(results_write_summary(&results, summary, &none), 0);
+        const cJSON *heading = cJSON_GetObjectItem(summary, "heading");
+        ck_assert_int_eq(cJSON_GetArraySize(heading), 2);
+        ck_assert_str_eq(cJSON_GetArrayItem(heading, 1)->valuestring,
+                         i ? "# Interrupted, or still running: 1 of 2 rounds."
+                           : "Interrupted, or still running: 1 of 2 rounds.");
+        cJSON_Delete(summary);
+    }
+}
+END_TEST
+
 /* What is printed now and what the file says are the same words, in the order heading, answers, tables, notes. */
 START_TEST(a_summary_in_words)
 {
@@ -246,6 +289,8 @@ int main(void)
     tcase_add_test(all, a_profile_lies_one_below);
     tcase_add_loop_test(all, refused, 0, sizeof refusals / sizeof *refusals);
     tcase_add_test(all, no_directory_of_a_run);
+    tcase_add_test(all, a_run_that_was_interrupted);
+    tcase_add_test(all, a_summary_says_that_it_is_unfinished);
     tcase_add_test(all, a_summary_in_words);
     tcase_add_test(all, a_summary_is_replaced_whole);
     suite_add_tcase(suite, all);

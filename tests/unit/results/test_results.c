@@ -353,7 +353,7 @@ START_TEST(csv_is_the_summary)
     size_t length;
     FILE *out = open_memstream(&again, &length);
     fprintf(out, "label," FIGURES_CSV_COLUMNS "\n");
-    figures_print_csv(out, &saved.figures, "tiny,");
+    figures_print_csv(out, &saved.figures, (const char *const[]){"tiny"}, 1);
     fclose(out);
     ck_assert_str_eq(csv, again);
     free(csv);
@@ -376,7 +376,7 @@ START_TEST(run_says_what_ran)
     const cJSON *argv = item(json, "argv"), *configuration = item(json, "configuration");
     ck_assert_int_gt(cJSON_GetArraySize(argv), 20);
     ck_assert_str_eq(cJSON_GetArrayItem(argv, 1)->valuestring, "--d-model");
-    ck_assert_int_eq(cJSON_GetArraySize(configuration), 66);
+    ck_assert_int_eq(cJSON_GetArraySize(configuration), 67);
     ck_assert_double_eq(number(configuration, "d-model"), 32);
     ck_assert_double_eq(number(configuration, "lr"), 0.001);
     ck_assert_str_eq(text(configuration, "bucket-size-mb"), "0.02,0.1");
@@ -401,6 +401,7 @@ START_TEST(run_says_what_ran)
     for (int r = 0; r < RANKS; r++) {
         const cJSON *rank = cJSON_GetArrayItem(ranks, r), *host = item(item(json, "hosts"), text(rank, "host"));
         ck_assert_uint_gt(strlen(text(rank, "binding")), 0);
+        ck_assert_double_eq(number(rank, "machine"), 0);
         ck_assert_double_gt(number(host, "memory_bytes"), 1e6);
         ck_assert_ptr_nonnull(strstr(text(host, "kernel"), "Linux"));
     }

@@ -1,5 +1,5 @@
 /* sweep.c - what the runs of a grid found together. */
-#include "report/sweep.h"
+#include "sweep/sweep.h"
 
 #include "base/figures.h"
 #include "base/files.h"
@@ -8,30 +8,16 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "report/grid.h"
-#include "report/picture.h"
-#include "report/place.h"
 #include "results/results.h"
+#include "sweep/grid.h"
+#include "sweep/picture.h"
 
-#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* ---- the runs ---- */
-
-/* directory/pattern, with every special character of the directory escaped. */
-static void make_pattern(char path[2 * FILES_PATH], const char *directory, const char *pattern)
-{
-    size_t at = 0;
-    for (const char *c = directory; *c && at + 4 < FILES_PATH; c++) {
-        if (strchr("*?[\\", *c))
-            path[at++] = '\\';
-        path[at++] = *c;
-    }
-    snprintf(path + at, 2 * FILES_PATH - at, "/%s", pattern);
-}
 
 int sweep_is(const char *directory)
 {
@@ -40,10 +26,9 @@ int sweep_is(const char *directory)
     snprintf(path, sizeof path, "%.*s/sweep.txt", FILES_PATH, directory);
     if (!access(path, F_OK))
         return 1;
-    make_pattern(path, directory, "ranks=*/model=*");
-    int is = !glob(path, 0, NULL, &found);
+    size_t n = files_find(&found, directory, "ranks=*/model=*");
     globfree(&found);
-    return is;
+    return n > 0;
 }
 
 /* Ranks, model and repeat from the name of a run's directory. Returns 1; or 0 for another name, such as that of a run
@@ -79,7 +64,7 @@ static int take_run(struct grid *grid, FILE *csv, struct grid_point *point, size
     const cJSON *collective, *collectives = cJSON_GetObjectItemCaseSensitive(implementation, "collectives");
     cJSON_ArrayForEach(collective, collectives)
     {
-        point->tensors += (size_t)json_number(collective, "tensors");
+        point->tensors += json_count(collective, "tensors");
     }
     point->buckets = (size_t)cJSON_GetArraySize(collectives);
     place_machine(point->machine, sizeof point->machine, saved->run);
@@ -90,24 +75,26 @@ static int take_run(struct grid *grid, FILE *csv, struct grid_point *point, size
         return error_report("%s: is not the benchmark of one implementation, so it is no run of a sweep",
                             saved->directory);
     grid_add(grid, point, (struct grid_sample){repeat, step->value, tokens ? tokens->value : NAN});
-    char begin[600], size[32] = "";
+    char ranks[24], size[32] = "", number[24], hosts[24], threads[24];
     if (isfinite(point->bucket_mb))
         snprintf(size, sizeof size, "%.10g", point->bucket_mb);
-    snprintf(begin, sizeof begin, "%zu,%s,%s,%s,%zu,%s,%.0f,%.0f,", point->ranks, point->model, point->implementation,
-             size, repeat, point->strategy, json_number(derived, "host_count"), json_number(derived, "threads"));
-    figures_print_csv(csv, &saved->figures, begin);
+    snprintf(ranks, sizeof ranks, "%zu", point->ranks);
+    snprintf(number, sizeof number, "%zu", repeat);
+    snprintf(hosts, sizeof hosts, "%zu", json_count(derived, "host_count"));
+    snprintf(threads, sizeof threads, "%zu", json_count(derived, "threads"));
+    const char *const field[] = {ranks, point->model, point->implementation, size, number, point->strategy,
+                                 hosts, threads};
+    figures_print_csv(csv, &saved->figures, field, sizeof field / sizeof *field);
     return 0;
 }
 
 /* Returns how many runs there are; or -1, reported. */
 static int read_runs(struct grid *grid, FILE *csv, const char *directory, FILE *figures)
 {
-    char path[2 * FILES_PATH];
     glob_t found;
     int status = 0, runs = 0;
-    make_pattern(path, directory, "ranks=*/model=*/*/repeat-*");
-    int none = glob(path, 0, NULL, &found);
-    for (size_t i = 0; !none && i < found.gl_pathc && !status; i++) {
+    size_t n = files_find(&found, directory, "ranks=*/model=*/*/repeat-*");
+    for (size_t i = 0; i < n && !status; i++) {
         struct grid_point point = {0};
         struct saved_run saved = {0};
         size_t repeat;

@@ -4,15 +4,15 @@
  * A point is an implementation, at a bucket size if it has one, for one number of ranks and one model; it was run once
  * per repeat, and a sample is a run's median step. Points are paired by repeat, since repeats are run one after the
  * other and a machine that drifts hits all points of one alike. */
-#ifndef BENCH_REPORT_GRID_H
-#define BENCH_REPORT_GRID_H
+#ifndef BENCH_SWEEP_GRID_H
+#define BENCH_SWEEP_GRID_H
 
 #include "base/stats.h"
 
 #include <stddef.h>
 
 /* With fewer repeats there are neither intervals nor verdicts. */
-enum { GRID_REPEATS = 3 };
+enum { GRID_REPEATS = STATS_LEAST_PAIRS };
 
 enum grid_verdict {
     GRID_UNDECIDED, /* too few repeats */

@@ -1,8 +1,8 @@
 /* picture.h - the data of a picture of step time against bucket size. */
-#ifndef BENCH_REPORT_PICTURE_H
-#define BENCH_REPORT_PICTURE_H
+#ifndef BENCH_SWEEP_PICTURE_H
+#define BENCH_SWEEP_PICTURE_H
 
-#include "report/grid.h"
+#include "sweep/grid.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* picture.c - the data of a picture of step time against bucket size. */
-#include "report/picture.h"
+#include "sweep/picture.h"
 
 #include "base/files.h"
 #include "base/text.h"

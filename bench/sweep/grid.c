@@ -1,5 +1,5 @@
 /* grid.c - which points of a grid of runs are the fastest. */
-#include "report/grid.h"
+#include "sweep/grid.h"
 
 #include "base/best.h"
 #include "kernels/error.h"
@@ -12,14 +12,6 @@
 #define CONFIDENCE 0.95
 
 /* ---- the points ---- */
-
-static void *grow(void *list, size_t n, size_t size)
-{
-    list = realloc(list, n * size);
-    if (!list)
-        FATAL("no memory for %zu runs", n);
-    return list;
-}
 
 /* But for the number of ranks. */
 static int same_place(const struct grid_point *a, const struct grid_point *b)
@@ -43,12 +35,12 @@ void grid_add(struct grid *grid, const struct grid_point *of, struct grid_sample
     while (at < grid->n && (grid->point[at].ranks != of->ranks || !same_place(&grid->point[at], of)))
         at++;
     if (at == grid->n) {
-        grid->point = grow(grid->point, grid->n + 1, sizeof *grid->point);
+        grid->point = allocate_more(grid->point, grid->n, sizeof *grid->point);
         grid->point[grid->n++] = *of;
     }
     struct grid_point *point = &grid->point[at];
     agree(point, of);
-    point->sample = grow(point->sample, point->n + 1, sizeof *point->sample);
+    point->sample = allocate_more(point->sample, point->n, sizeof *point->sample);
     point->sample[point->n++] = sample;
 }
 
@@ -124,9 +116,7 @@ static void compare(struct grid_point *const *point, int k)
     for (int i = 0; i < k; i++) {
         struct grid_point *p = point[i];
         p->to_best = against[i].paired;
-        if (n < GRID_REPEATS)
-            p->to_best.ci_low = p->to_best.ci_high = NAN;
-        else if (reduces(p))
+        if (n >= GRID_REPEATS && reduces(p))
             p->verdict = i == 0 ? GRID_BEST : against[i].slower ? GRID_SLOWER : GRID_TIED;
         free(sample[i]);
     }

@@ -1,5 +1,5 @@
 /* test_grid.c - verdicts over a grid of runs whose step times are known. */
-#include "report/grid.h"
+#include "sweep/grid.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* sweep.h - what the runs of a grid (launch/sweep.sh) found together. */
-#ifndef BENCH_REPORT_SWEEP_H
-#define BENCH_REPORT_SWEEP_H
+#ifndef BENCH_SWEEP_SWEEP_H
+#define BENCH_SWEEP_SWEEP_H
 
 #include <stdio.h>
 
