@@ -230,7 +230,8 @@ sanitize: setup
 
 # ---- how it is built ----
 program: $(OUT)/ddpbench
-tests: program $(TESTS) $(OUT)/tests/support/preload/mistaken_openblas.so
+PRELOADED = $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/support/preload/*.c))
+tests: program $(TESTS) $(PRELOADED)
 
 # A command is shown as one short line, such as CC bench/main.c; V=1 shows it whole.
 Q = $(if $(V),,@)
