@@ -29,6 +29,14 @@ struct measured scaling_throughput(const struct scaling_row *row, const struct s
     return (struct measured){ratio.value * tokens, ratio.low * tokens, ratio.high * tokens};
 }
 
+const struct scaling_row *scaling_fastest(const struct scaling *s)
+{
+    const struct scaling_row *fastest = s->row;
+    for (const struct scaling_row *row = s->row; row < s->row + s->n; row++)
+        fastest = row->tokens_s >= fastest->tokens_s ? row : fastest;
+    return fastest;
+}
+
 static void compare_with_base(struct scaling_row *row, const struct scaling_row *base)
 {
     const struct breakdown *b = &row->breakdown, *first = &base->breakdown;

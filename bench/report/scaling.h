@@ -29,6 +29,10 @@ struct scaling {
 /* One of each workload, from comparisons where there are any, otherwise from profiles, each run by its subject. Returns
  * how many there are, in *scaling, which the caller frees with scaling_destroy. */
 size_t scaling_find(struct scaling **scaling, const struct report_runs *runs);
+
+/* The row with the most tokens per second; of equal ones the last. */
+const struct scaling_row *scaling_fastest(const struct scaling *scaling);
+
 /* How many times the throughput of `other` that of `row` is, with its interval. */
 struct measured scaling_throughput(const struct scaling_row *row, const struct scaling_row *other);
 

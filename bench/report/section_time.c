@@ -255,7 +255,8 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
 {
     struct chart_point *measured = allocate(s->n, sizeof *measured), *ideal = allocate(s->n, sizeof *ideal);
     char title[160], name[40], subtitle[300];
-    const struct scaling_row *last = &s->row[s->n - 1], *fastest = last;
+    const struct scaling_row *last = &s->row[s->n - 1], *fastest = scaling_fastest(s);
+    struct measured to_fastest = scaling_throughput(last, fastest);
     for (size_t i = 0; i < s->n; i++) {
         const struct scaling_row *row = &s->row[i];
         double ranks = (double)row->run->ranks, factor = ranks / (double)s->row->run->ranks;
@@ -266,11 +267,11 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
     const struct chart_series series[] = {
         {.name = "ideal", .point = ideal, .n = s->n, .colour = SVG_INK, .draw = CHART_LINE | CHART_DASHED},
         {.name = "measured", .point = measured, .n = s->n, .colour = SVG_INK, .draw = CHART_LINE | CHART_POINTS}};
-    for (const struct scaling_row *row = s->row; row < last; row++)
-        fastest = row->tokens_s > fastest->tokens_s ? row : fastest;
-    if (fastest->tokens_s > last->tokens_s)
+    if (to_fastest.high < 1)
         snprintf(title, sizeof title, "%zu ranks are slower than %zu: %.0f %% fewer tokens per second",
-                 last->run->ranks, fastest->run->ranks, 100 * (1 - last->tokens_s / fastest->tokens_s));
+                 last->run->ranks, fastest->run->ranks, 100 * (1 - to_fastest.value));
+    else if (to_fastest.value < 1)
+        snprintf(title, sizeof title, "%zu ranks are no faster than %zu", last->run->ranks, fastest->run->ranks);
     else
         snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency, last->run->ranks);
     snprintf(name, sizeof name, number ? "scaling-%zu" : "scaling", number + 1);

@@ -95,13 +95,11 @@ static void warn(cJSON *document, const struct report_run *run)
 /* From the fewest to the most ranks, whether more are slower than fewer, and the largest part of what was lost. */
 static void summarise_scaling(cJSON *document, const struct scaling *s)
 {
-    const struct scaling_row *first = s->row, *last = &s->row[s->n - 1], *fastest = s->row;
+    const struct scaling_row *first = s->row, *last = &s->row[s->n - 1], *fastest = scaling_fastest(s);
     char interval[80] = "", lost[CELL], part_lost[CELL], change[CELL], why[200] = "", slower[240] = "";
     int most = 0;
     for (int p = 1; p < PARTS; p++)
         most = last->lost_part_s[p] > last->lost_part_s[most] ? p : most;
-    for (const struct scaling_row *row = s->row; row < last; row++)
-        fastest = row->tokens_s > fastest->tokens_s ? row : fastest;
     struct measured to_fastest = scaling_throughput(last, fastest);
     if (to_fastest.value < 1)
         snprintf(slower, sizeof slower,
