@@ -12,9 +12,11 @@
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Exit statuses. */
 enum { OK = 0, FAILED = 1, USAGE = 2 };
@@ -39,8 +41,7 @@ static int check_output_file(const char *path)
         return 0;
     if (files_check_path("output-file", path) || new_file_open(&file, path, 0))
         return -1;
-    new_file_abandon(&file);
-    return 0;
+    return new_file_abandon(&file) ? error_report("--output-file: cannot write %s: %s", path, strerror(errno)) : 0;
 }
 
 /* run.json: what was run, where, and with what. All ranks call; rank 0 writes. */

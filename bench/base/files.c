@@ -164,12 +164,12 @@ static int close_file(struct new_file *file)
     return status;
 }
 
-void new_file_abandon(struct new_file *file)
+int new_file_abandon(struct new_file *file)
 {
     if (!file->buffer)
-        return;
-    close_file(file);
-    unlink(file->temporary);
+        return 0;
+    int status = close_file(file);
+    return unlink(file->temporary) ? -1 : status;
 }
 
 int new_file_commit(struct new_file *file)

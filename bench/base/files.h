@@ -43,8 +43,8 @@ int new_file_write(struct new_file *file, const char *text, size_t n);
  * there. */
 int new_file_commit(struct new_file *file);
 
-/* Leaves nothing behind. */
-void new_file_abandon(struct new_file *file);
+/* Leaves nothing behind. Returns 0; or -1 with errno, as when a disk was found to be full. */
+int new_file_abandon(struct new_file *file);
 
 /* Puts text into directory/name, complete or not at all. Returns 0; or -1, reported. */
 int files_replace(const char *directory, const char *name, const char *text);

@@ -43,7 +43,7 @@ after() {
         echo "$(grep -c '^ddpbench: ' said) lines in place of one: $(cat said)"
     mapfile -t files < <(find outcome outcome.json -name '*.json' -o -name '*.jsonl' 2>/dev/null)
     [ "${#files[@]}" = 0 ] || valid "${files[@]}" || true
-    [ "$1" = kill ] || find outcome outcome.json.tmp -name '*.tmp' 2>/dev/null
+    [ "$1" = kill ] || find outcome outcome.json.tmp -name '*.tmp' 2>/dev/null || true
 }
 
 # every KIND CALL HOW LEAST [RANK]: lets each such call of a run of that kind fail in turn; there are so many, at least.
@@ -52,8 +52,8 @@ every() {
     of "$kind"
     for ((k = 1;; k++)); do
         rm -rf outcome outcome.json outcome.xml hit
-        limit=10 try env LD_PRELOAD="$faults" FAULT_UNDER=outcome FAULT_CALL="$call" FAULT_AT="$k" FAULT_HOW="$how" \
-            FAULT_RANK="${5:-0}" FAULT_LOG="$PWD/hit" "${command[@]}"
+        { limit=10 try env LD_PRELOAD="$faults" FAULT_UNDER=outcome FAULT_CALL="$call" FAULT_AT="$k" FAULT_HOW="$how" \
+            FAULT_RANK="${5:-0}" FAULT_LOG="$PWD/hit" "${command[@]}"; } 2>/dev/null # the shell tells of what was killed
         [ -d hit ] || break
         words=$(after "$how")
         [ -z "$words" ] || { wrong=1; echo "$call number $k: $words" >>wrongs; }
@@ -81,4 +81,29 @@ for kind in report compare; do
     every $kind close EIO 1
     every $kind rename EIO 1
 done
+
+# ---- what others do to the files ----
+
+"$program" "${tiny[@]}" --rounds 1000000 --implementations none --output shared >printed 2>said.first &
+run=$!
+for ((i = 0; i < 200; i++)); do
+    [ ! -s shared/rank_0_metrics.jsonl ] || break
+    sleep 0.05
+done
+try "$program" "${tiny[@]}" --implementations none --output shared
+check 1 "a second run in the directory of one that goes on" '^ddpbench: --output shared: another run writes there now; choose another directory$'
+rm shared/rank_0_metrics.jsonl
+status=0
+wait $run || status=$?
+mv said.first said
+check 1 "a run whose metrics another process removes says so" \
+    '^ddpbench: shared/rank_0_metrics[.]jsonl was removed or changed by another process; nothing more is written to it$'
+succeeds "and what else it wrote is whole" valid shared/*.json
+
+mkfifo pipe
+try "$program" allreduce --device cpu --sizes 8 --output piped -J pipe
+check 1 "a pipe as the output file" '^ddpbench: --output-file pipe: is not a regular file; name a file$'
+mkdir waits && mkfifo waits/run.json.tmp waits/rank_0_metrics.jsonl
+try "$program" "${tiny[@]}" --implementations none --output waits
+is "pipes that have the names of its files do not make a run wait" "$status" 0
 exit "$failed"

@@ -1,9 +1,10 @@
 /* faults.c - a library to preload: lets one call on files below a directory fail, or ends the process after it.
  *
- * In the environment: FAULT_UNDER, the directory (a part of the path; calls on other files are not counted); FAULT_CALL,
- * one of open, write, fsync, ftruncate, rename, close, mkdir; FAULT_AT, which of them, from 1; FAULT_HOW, the name of an
- * error (ENOSPC, EIO, EINTR, EMFILE), half-ENOSPC (a write accepts half, and the next fails) or kill (the call is made,
- * and the process ends by SIGKILL); FAULT_RANK, the rank that it happens on; FAULT_LOG, a file that exists once it has. */
+ * In the environment: FAULT_UNDER, the directory (a part of the path; calls on other files, or that write none, are not
+ * counted); FAULT_CALL, one of open, write, fsync, ftruncate, rename, close, mkdir; FAULT_AT, which of them, from 1;
+ * FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR, EMFILE), half-ENOSPC (a write accepts half, and the next fails)
+ * or kill (the call is made, and the process ends by SIGKILL); FAULT_RANK, the rank that it happens on; FAULT_LOG, a
+ * file that exists once it has. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +84,7 @@ static void end_after(enum fault fault)
         raise(SIGKILL);
 }
 
-#define NEXT(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
+#define NEXT(name) (__extension__(__typeof__(&(name))) dlsym(RTLD_NEXT, #name))
 
 static int opened(int file, const char *path)
 {
@@ -107,7 +108,7 @@ static int is_watched(int file)
         enum fault fault = is_below(path) && (flags & O_ACCMODE) != O_RDONLY ? fault_of("open") : NONE;                \
         if (fault == FAIL)                                                                                             \
             return -1;                                                                                                 \
-        int file = opened(NEXT(name)(path, flags, mode), path);                                                        \
+        int file = opened(NEXT(name)(path, flags, mode), (flags & O_ACCMODE) != O_RDONLY ? path : NULL);               \
         end_after(fault);                                                                                              \
         return file;                                                                                                   \
     }
@@ -168,7 +169,7 @@ int rename(const char *from, const char *to)
 
 int mkdir(const char *path, mode_t mode)
 {
-    enum fault fault = is_below(path) ? fault_of("mkdir") : NONE;
+    enum fault fault = is_below(path) && access(path, F_OK) ? fault_of("mkdir") : NONE;
     if (fault == FAIL)
         return -1;
     int status = NEXT(mkdir)(path, mode);
