@@ -59,16 +59,26 @@ static struct bottleneck *add(struct bottlenecks *found, const struct report_run
     return b;
 }
 
+/* The first run on so many ranks; NULL: there is none. */
+static const struct report_run *run_on(const struct report_runs *runs, size_t ranks)
+{
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        if (!*run->problem && run->ranks == ranks)
+            return run;
+    return NULL;
+}
+
 /* What helps where ranks lack CPUs, whatever suffers from it; otherwise `other`. */
 static void advise(struct bottleneck *b, const struct report_runs *runs, const char *other)
 {
-    size_t threads = b->run->threads, cpus = b->run->place.cpus;
+    size_t threads = b->run->threads, cpus = b->run->place.cpus, fit = threads ? cpus / threads : 0;
+    const struct report_run *like = run_on(runs, fit);
     if (!run_lacks_cpus(runs, b->run))
         snprintf(b->advice, sizeof b->advice, "%s", other);
-    else if (threads && cpus >= threads)
+    else if (fit)
         snprintf(b->advice, sizeof b->advice,
-                 "start %zu rank%s of `--threads %zu` on these %zu logical CPUs (`-n %zu`), or add machines",
-                 cpus / threads, text_plural(cpus / threads), threads, cpus, cpus / threads);
+                 "start %zu rank%s of `--threads %zu` on these %zu logical CPUs (`-n %zu`%s%s), or add machines", fit,
+                 text_plural(fit), threads, cpus, fit, like ? ", as in " : "", like ? like->label : "");
     else
         snprintf(b->advice, sizeof b->advice,
                  "give each rank as many logical CPUs as it has threads: fewer ranks on a machine, or more machines");

@@ -119,13 +119,13 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
         first->run->ranks, last->run->ranks, last->speedup, 100 * last->efficiency, interval, slower, why);
 }
 
-/* How much a step loses to it, such as ". It costs 12.53 ms [5.60, 17.63] of a step (6.6 %)". */
-static const char *gain_words(const struct bottleneck *b, char text[120])
+/* How much a step loses to it, such as "costs 12.53 ms [5.60, 17.63] of a step (6.6 %)", after `before`; or nothing. */
+static const char *loss_words(const struct bottleneck *b, const char *before, char text[120])
 {
     char lost[CELL];
     *text = 0;
     if (isfinite(b->lost_s))
-        snprintf(text, 120, ". It costs %s of a step (%.1f %%%s)",
+        snprintf(text, 120, "%s costs %s of a step (%.1f %%%s)", before,
                  text_milliseconds(lost, b->lost_s, b->interval[0], b->interval[1]), 100 * b->share,
                  isnan(b->interval[0])          ? "; no interval"
                  : bottleneck_is_significant(b) ? ""
@@ -201,12 +201,13 @@ void section_add_recommendations(cJSON *document, const struct report_runs *runs
     for (size_t i = 1; i < found->n && changes < CHANGES; i++) { /* the first stands in the summary */
         const struct bottleneck *b = &found->item[i];
         size_t before = 0;
-        char gain[120];
+        char loss[120];
         while (before < i && strcmp(found->item[before].advice, b->advice) != 0)
             before++;
         if (before < i || !bottleneck_is_significant(b))
             continue;
-        document_add_item(document, "Against %s in %s: %s%s.", b->words, b->run->label, b->advice, gain_words(b, gain));
+        document_add_item(document, "Against %s in %s%s: %s.", b->words, b->run->label, loss_words(b, ", which", loss),
+                          b->advice);
         changes++;
     }
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++)
@@ -234,7 +235,7 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
 {
     const struct bottleneck *b = bottlenecks->item;
     size_t unread = 0;
-    char gain[120];
+    char loss[120];
     document_add_heading(document, 2, "Summary");
     summarise_runs(document, runs);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
@@ -244,8 +245,8 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
     }
     name_interrupted(document, runs);
     if (bottlenecks->n) {
-        document_add_item(document, "Main bottleneck: %s, in %s%s: %s.", b->words, b->run->label, gain_words(b, gain),
-                          b->text);
+        document_add_item(document, "Main bottleneck: %s, in %s%s: %s.", b->words, b->run->label,
+                          loss_words(b, ". It", loss), b->text);
         document_add_item(document, "The first change: %s.", b->advice);
     }
     for (size_t i = 0; i < scalings; i++)

@@ -369,6 +369,11 @@ START_TEST(the_advice_where_ranks_lack_cpus)
     bottlenecks_find(&found, &runs, NULL, 0);
     ck_assert_str_eq(found.item[0].advice,
                      "start 2 ranks of `--threads 1` on these 2 logical CPUs (`-n 2`), or add machines");
+    bottlenecks_destroy(&found);
+    add_profile("2node", 2, 13);
+    bottlenecks_find(&found, &runs, NULL, 0);
+    ck_assert_str_eq(found.item[0].advice,
+                     "start 2 ranks of `--threads 1` on these 2 logical CPUs (`-n 2`, as in 2node), or add machines");
 }
 END_TEST
 
