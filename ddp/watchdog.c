@@ -29,8 +29,9 @@ const size_t watchdog_board_bytes = (sizeof(struct shown) + 7) / 8 * 8;
 
 struct watchdog {
     int rank, ranks;
-    struct shown *mine, **of_rank; /* [ranks]; NULL: on another host */
-    struct shown hidden;           /* this rank's once the board is not used any more */
+    struct shown *mine;
+    void **board;        /* [ranks]: what each shows; NULL: on another host */
+    struct shown hidden; /* this rank's once the board is not used any more */
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t wake;
@@ -114,7 +115,7 @@ static void list_missing_ranks(const struct watchdog *w, long number, char *text
     enum { NAMED = 4 };
     int missing = 0, elsewhere = 0;
     for (int r = 0; r < w->ranks; r++) {
-        const struct shown *shown = w->of_rank[r];
+        const struct shown *shown = w->board[r];
         elsewhere += !shown;
         if (!shown || r == w->rank)
             continue;
@@ -172,8 +173,10 @@ static void report_and_end(struct watchdog *w, const struct watched *stuck)
 static int is_ending(const struct watchdog *w)
 {
     int broken = 0;
-    for (int r = 0; r < w->ranks; r++)
-        broken |= w->of_rank[r] && atomic_load(&w->of_rank[r]->broken);
+    for (int r = 0; r < w->ranks; r++) {
+        const struct shown *shown = w->board[r];
+        broken |= shown && atomic_load(&shown->broken);
+    }
     return broken;
 }
 
@@ -206,10 +209,9 @@ struct watchdog *watchdog_create(int rank, int ranks, void *const *board)
     struct watchdog *w = allocate(1, sizeof *w);
     w->rank = rank;
     w->ranks = ranks;
-    w->of_rank = allocate((size_t)ranks, sizeof *w->of_rank);
-    for (int r = 0; r < ranks; r++)
-        w->of_rank[r] = board[r];
-    w->mine = w->of_rank[rank];
+    w->board = allocate((size_t)ranks, sizeof *w->board);
+    memcpy(w->board, board, (size_t)ranks * sizeof *w->board);
+    w->mine = w->board[rank];
     w->wait.since_ns = INT64_MAX;
     atomic_store(&w->mine->beat_ns, clock_now_ns());
     pthread_mutex_init(&w->lock, NULL);
@@ -239,7 +241,7 @@ void watchdog_destroy(struct watchdog *w)
     pthread_join(w->thread, NULL);
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->lock);
-    free(w->of_rank);
+    free(w->board);
     free(w);
 }
 
@@ -261,8 +263,9 @@ void watchdog_hide(struct watchdog *w)
         return;
     pthread_mutex_lock(&w->lock);
     memcpy(&w->hidden, w->mine, sizeof w->hidden);
-    memset(w->of_rank, 0, (size_t)w->ranks * sizeof(struct shown *));
-    w->mine = w->of_rank[w->rank] = &w->hidden;
+    memset(w->board, 0, (size_t)w->ranks * sizeof *w->board);
+    w->mine = &w->hidden;
+    w->board[w->rank] = w->mine;
     pthread_mutex_unlock(&w->lock);
 }
 
