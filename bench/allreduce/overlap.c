@@ -137,7 +137,7 @@ struct overlap_timing overlap_timing_measure(struct endpoint *e, const struct co
         for (size_t s = 0; s < SERIES; s++)
             series[s * n + i] = sample[s];
     }
-    watchdog_doing(e->job->watchdog, "what follows %s", words);
+    watchdog_doing(e->job->watchdog, "the evaluation of %s", words);
     o.products = work.products;
     for (size_t s = 0; s < SERIES; s++)
         *estimate[s] = stats_estimate(series + s * n, n);

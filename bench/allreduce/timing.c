@@ -207,7 +207,7 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
         t->wrong = 0;
         for (size_t i = 0; i < options->check; i++)
             t->wrong += (double)check_once(e, options, t, &c, i);
-        watchdog_doing(e->job->watchdog, "what follows %s", words);
+        watchdog_doing(e->job->watchdog, "the evaluation of %s", words);
     }
     /* zeros: sums in place stay what they are, however often */
     e->device->zero(e->in, buffer_floats(t->bytes));
@@ -236,7 +236,7 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
     t->start_ns = clock_now_ns();
     double cpu = host_process_cpu_seconds();
     time_calls(e, &c, options->blocking, t->seconds + t->n, n, parts_of(e, options->blocking, n, slowest));
-    watchdog_doing(e->job->watchdog, "what follows %s", words);
+    watchdog_doing(e->job->watchdog, "the evaluation of %s", words);
     t->cpu_seconds += host_process_cpu_seconds() - cpu;
     t->n += n;
     t->last_n = n;

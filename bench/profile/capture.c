@@ -297,7 +297,7 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
         }
     }
     progress_end(&progress);
-    watchdog_doing(run->job->watchdog, "what follows the capture of %s", capture->trace.implementation);
+    watchdog_doing(run->job->watchdog, "the evaluation of the capture of %s", capture->trace.implementation);
     live_progress(run->live, "steps", (double)step, (double)steps, step == steps ? 0 : NAN);
     run->device->annotation_end(); /* the last epoch; there is a step at least */
     run->device->synchronize();

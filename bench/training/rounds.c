@@ -98,7 +98,7 @@ static void run_steps(struct run *run, int implementation, struct block_report *
     trainer->device->synchronize();
     int64_t end = clock_now_ns();
     job_barrier(run->job);
-    watchdog_doing(run->job->watchdog, "what follows block %zu", run->counts.blocks + 1);
+    watchdog_doing(run->job->watchdog, "the evaluation of block %zu", run->counts.blocks + 1);
     gpu_tracer_stop(&run->gpu_tracer, &run->timeline);
     run->device->stamps_end();
     timeline_settle(&run->timeline, run->device->stamp_ns);

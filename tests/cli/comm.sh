@@ -66,15 +66,15 @@ process_of() {
     return 1
 }
 
-# stop_rank SIGNAL SECONDS TIMEOUT PATTERN OPTION...: runs two ranks, stops the second once what is said matches the
-# pattern, and after so many seconds sends it the signal; `took` seconds later the run is over.
+# stop_rank SIGNAL SECONDS TIMEOUT CONDITION OPTION...: runs two ranks, stops the second once a command succeeds, and after
+# so many seconds sends it the signal; `took` seconds later the run is over.
 stop_rank() {
     local run begin process i
     timeout 30 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --device cpu --timeout "$3" --output "$PWD/out" "${@:5}" >said 2>&1 &
     run=$!
     process=$(process_of 1) || return 0
     for ((i = 0; i < 200; i++)); do
-        ! grep -q -- "$4" said || break
+        ! eval "$4" || break
         sleep 0.05
     done
     kill -STOP "$process"
@@ -86,18 +86,19 @@ stop_rank() {
 }
 many=(--rounds 100000 --implementations)
 for strategy in none ddp; do
-    stop_rank WINCH 0 3 'Results go to' "${many[@]}" $strategy
+    place="(step [0-9]+ of block [0-9]+, $strategy|the evaluation of block [0-9]+)"
+    stop_rank WINCH 0 3 '[ -s out/rank_1_metrics.jsonl ]' "${many[@]}" $strategy
     ends "a rank that is stopped in steps of $strategy is named, and what it did" \
-        'rank 0 on .* has waited for [3-9] s in step [0-9]+ of block [0-9]+, '$strategy': .*; rank 1 has (not )?started it: it is in step [0-9]+ of block [0-9]+, '$strategy'.* its process has not run'
+        "rank 0 on .* has waited for [3-9] s in $place: .*; rank 1 has (not )?started it: it is in $place.* its process has not run"
     is "with --timeout 3 within 8 s" "$((took <= 8))" 1
     succeeds "and what was measured is kept" valid out/run.json
     again
 done
-stop_rank WINCH 0 3 'A step is estimated' --d-model 512 --d-ff 2048 --num-layers 12 "${many[@]}" none
+stop_rank WINCH 0 3 'grep -q "A step is estimated" said' --d-model 512 --d-ff 2048 --num-layers 12 "${many[@]}" none
 ends "one that is stopped in the set-up too" \
     'rank 0 on .* has waited for [3-9] s in (the set-up|the first step): .*; rank 1 has (not )?started it: it is in (the set-up|the first step).* its process has not run'
 again
-stop_rank CONT 1.5 4 'Results go to' --rounds 300 --implementations none
+stop_rank CONT 1.5 4 '[ -s out/rank_1_metrics.jsonl ]' --rounds 300 --implementations none
 is "one that goes on in time goes on" "$status" 0
 again
 
