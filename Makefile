@@ -115,6 +115,8 @@ test: all
 	@MPIRUN="$(MPIRUN)" $(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh $(OUT)
 
 # The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
+test-faults: tests
+	TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
 test-mpi: all
 	@$(MAKE) --no-print-directory $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS))
 	@MPIRUN="$(MPIRUN)" $(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh --mpi $(OUT)
@@ -187,7 +189,7 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -5
-	@echo "Targets: all tests bench test test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install uninstall format lint sanitize clean"
+	@echo "Targets: all tests bench test test-faults test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install uninstall format lint sanitize clean"
 
 clean:
 	rm -rf build
@@ -230,7 +232,8 @@ sanitize: setup
 
 # ---- how it is built ----
 program: $(OUT)/ddpbench
-tests: program $(TESTS) $(OUT)/tests/support/preload/mistaken_openblas.so
+PRELOADED = $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/support/preload/*.c))
+tests: program $(TESTS) $(PRELOADED)
 
 # A command is shown as one short line, such as CC bench/main.c; V=1 shows it whole.
 Q = $(if $(V),,@)
@@ -286,6 +289,6 @@ $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack packed install uninstall setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
+.PHONY: FORCE all bench test test-faults test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack packed install uninstall setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

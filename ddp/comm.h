@@ -69,7 +69,7 @@ struct comm {
     int on_device;        /* 1: collectives are work of the device, and their spans when it did it; 0: of the host, from
                              post to completion */
     int rounds_average;   /* 1: avg multiplies each input by a rounded 1 / n before it adds, as NCCL does */
-    struct watchdog *watchdog; /* ends the job when a collective does not return; NULL: no limit */
+    struct watchdog *watchdog; /* the job's, which ends it when a collective does not return; may be NULL */
     /* Zeroed memory of the device, of a kind that collectives are fast in; where the host cannot read the device's,
      * collectives may use only this memory. Release it before the comm is destroyed; NULL is fine. Nothing may be in
      * flight. */
@@ -111,7 +111,7 @@ struct comm_options {
     int core_to_spare;    /* each rank of this host has a core more than its compute threads */
     int shares_gpu;       /* ranks may have been given the same GPU */
     size_t nccl_max_ctas; /* most thread blocks that an NCCL collective takes up; 0: as NCCL chooses */
-    double timeout_s;     /* a collective without progress for so long ends the job; 0: never */
+    double timeout_s;     /* the limit of the job's watchdog, which whoever reads the options sets; 0: none */
 };
 
 /* Where a collective's result begins. */

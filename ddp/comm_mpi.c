@@ -225,7 +225,8 @@ struct comm *comm_mpi_create_pieces(const struct job *job, const struct device *
         progress = options->core_to_spare ? (struct comm_progress){PROGRESS_POLL, 0}
                                           : (struct comm_progress){PROGRESS_SLEEP, 500};
     struct comm *comm = comm_thread_create("mpi", transport, device, timeline, capacity, progress);
-    comm->watchdog = watchdog_create(options->timeout_s, job, comm_thread_look, comm);
+    comm->watchdog = job->watchdog;
+    watchdog_look(comm->watchdog, comm_thread_look, comm);
     return comm;
 }
 

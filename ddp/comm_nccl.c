@@ -2,7 +2,7 @@
  *
  * Order between the two streams is kept by events alone: the host waits for nothing but NCCL's own set-up. Calls block
  * until they are issued, since NCCL starts a thread for each call on a communicator that does not block; a call that
- * does not return is the watchdog's business, which runs before the ranks connect and until they have parted. */
+ * does not return is the watchdog's business, which looks before the ranks connect and until they have parted. */
 #include "ddp/comm_nccl.h"
 
 #include "ddp/watchdog.h"
@@ -355,7 +355,7 @@ static void nccl_destroy(struct comm *comm)
     c->nccl = NULL;
     pthread_mutex_unlock(&c->calling);
     end_call(c);
-    watchdog_destroy(comm->watchdog);
+    watchdog_look(comm->watchdog, NULL, NULL);
     for (long i = 0; i < c->capacity; i++)
         CUDA_CHECK(cudaEventDestroy(c->ring[i].done));
     CUDA_CHECK(cudaEventDestroy(c->ready));
@@ -428,7 +428,8 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
     pthread_mutex_init(&c->calling, NULL);
     pthread_mutex_init(&c->lock, NULL);
     create_stream(c, STEPS_AHEAD * capacity + 1);
-    c->comm.watchdog = watchdog_create(options->timeout_s, job, nccl_look, c);
+    c->comm.watchdog = job->watchdog;
+    watchdog_look(job->watchdog, nccl_look, c);
     connect_ranks(c, job, options);
     if (options->nccl_max_ctas)
         snprintf(c->about, sizeof c->about, "NCCL %s, at most %zu CTAs", comm_nccl_version(), options->nccl_max_ctas);

@@ -266,7 +266,7 @@ static double thread_cpu_seconds(struct comm *comm)
 static void thread_destroy(struct comm *comm)
 {
     struct comm_thread *c = (struct comm_thread *)comm;
-    watchdog_destroy(comm->watchdog);
+    watchdog_look(comm->watchdog, NULL, NULL);
     pthread_mutex_lock(&c->lock);
     c->stop = 1;
     pthread_cond_signal(&c->work);

@@ -1,10 +1,12 @@
 /* job.c - the control plane on MPI. */
 #include "ddp/job.h"
 
+#include "ddp/watchdog.h"
 #include "kernels/error.h"
 
 #include <ctype.h>
 #include <limits.h>
+#include <math.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -14,7 +16,14 @@
 
 enum { NAME = 256 };
 
-static MPI_Comm machine_comm; /* the ranks of this machine */
+static MPI_Comm machine_comm;   /* the ranks of this machine */
+static struct job_board doings; /* what the watchdogs show each other */
+
+/* Begins a wait in which all ranks take part. */
+static void wait_for_all(const struct job *job, const char *words, double grace_s)
+{
+    watchdog_wait(job->watchdog, words, watchdog_started(job->watchdog), grace_s);
+}
 
 /* The watchdog calls it also while another thread is inside MPI, although MPI_THREAD_SERIALIZED promises nothing for
  * that. It does no harm: at this level neither MPICH nor Open MPI takes a lock, both only ask the launcher to end the
@@ -134,11 +143,17 @@ int job_begin(struct job *job)
               MPI_THREAD_SERIALIZED);
     find_places(job);
     MPI_Comm_split(MPI_COMM_WORLD, job->machine, job->rank, &machine_comm);
+    job_board_create(&doings, job, watchdog_board_bytes);
+    job->watchdog = watchdog_create(job->rank, job->size, doings.part);
     return refuse_singletons(job->size);
 }
 
 void job_end(struct job *job)
 {
+    job_barrier(job);
+    watchdog_hide(job->watchdog);
+    watchdog_wait(job->watchdog, "ending MPI", 0, 0);
+    job_board_destroy(&doings);
     MPI_Comm_free(&machine_comm);
     fatal_set_job(job->rank, NULL);
     if (job->hosts > 1) {
@@ -149,36 +164,42 @@ void job_end(struct job *job)
         usleep(100000);
     }
     MPI_Finalize();
+    watchdog_destroy(job->watchdog);
 }
 
 void job_barrier(const struct job *job)
 {
-    (void)job;
+    wait_for_all(job, "a barrier", 0);
     MPI_Barrier(MPI_COMM_WORLD);
+    watchdog_arrived(job->watchdog);
 }
 
 void job_gather(const struct job *job, const void *mine, size_t bytes, void *all)
 {
-    (void)job;
     if (bytes > INT_MAX)
         FATAL("%zu bytes of each rank are too many for one gather", bytes);
+    wait_for_all(job, "gathering from all ranks", 0);
     MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+    watchdog_arrived(job->watchdog);
+}
+
+static double reduce(const struct job *job, double value, MPI_Op op, MPI_Comm ranks)
+{
+    double result;
+    wait_for_all(job, "reducing a number of all ranks", 0);
+    MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, op, ranks);
+    watchdog_arrived(job->watchdog);
+    return result;
 }
 
 double job_sum_machine(const struct job *job, double value)
 {
-    (void)job;
-    double sum;
-    MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, machine_comm);
-    return sum;
+    return reduce(job, value, MPI_SUM, machine_comm);
 }
 
 double job_max(const struct job *job, double value)
 {
-    (void)job;
-    double max;
-    MPI_Allreduce(&value, &max, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return max;
+    return reduce(job, value, MPI_MAX, MPI_COMM_WORLD);
 }
 
 enum { TAG_TURN = 71, TAG_FIRST, TAG_CLOCK, TAG_BYTES };
@@ -197,12 +218,20 @@ static int wait_first(int tag)
     return value;
 }
 
-int job_from_first(const struct job *job, int value)
+static int from_first(const struct job *job, int value)
 {
     if (job->rank)
         return wait_first(TAG_FIRST);
     for (int r = 1; r < job->size; r++)
         MPI_Send(&value, 1, MPI_INT, r, TAG_FIRST, MPI_COMM_WORLD);
+    return value;
+}
+
+int job_from_first(const struct job *job, int value)
+{
+    wait_for_all(job, "waiting for rank 0", 0);
+    value = from_first(job, value);
+    watchdog_arrived(job->watchdog);
     return value;
 }
 
@@ -263,8 +292,10 @@ void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct cloc
     int clocks = 1;
     for (int r = 1; r < job->size; r++)
         clocks += first_of(clock, r) == r;
-    int64_t longest_ns = 10000000000 / clocks < 1000000000 ? 10000000000 / clocks : 1000000000; /* 10 s for all */
+    const double all_s = 10;
+    int64_t longest_ns = (int64_t)(1e9 * fmin(1, all_s / clocks));
     *sample = (struct clock_sample){now(), 0, 0};
+    wait_for_all(job, "comparing clocks", all_s);
     if (job->rank == 0) {
         for (int r = 1; r < job->size; r++)
             if (first_of(clock, r) == r)
@@ -273,7 +304,8 @@ void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct cloc
         wait_first(TAG_TURN);
         ask_clock(now, longest_ns, sample);
     }
-    job_from_first(job, 0); /* all are done */
+    from_first(job, 0); /* all are done */
+    watchdog_arrived(job->watchdog);
     job_gather(job, sample, sizeof *sample, all);
     *sample = all[first];
     free(all);
@@ -282,20 +314,22 @@ void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct cloc
 
 void job_send(const struct job *job, const void *bytes, size_t n)
 {
-    (void)job;
     if (n > INT_MAX)
         FATAL("%zu bytes are too many for one message", n);
+    watchdog_wait(job->watchdog, "sending to rank 0", 0, 0);
     MPI_Send(bytes, (int)n, MPI_BYTE, 0, TAG_BYTES, MPI_COMM_WORLD);
+    watchdog_arrived(job->watchdog);
 }
 
 size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity)
 {
-    (void)job;
     int n;
     MPI_Status status;
     if (capacity > INT_MAX)
         FATAL("%zu bytes are too many for one message", capacity);
+    watchdog_wait(job->watchdog, "receiving from another rank", 0, 0);
     MPI_Recv(bytes, (int)capacity, MPI_BYTE, rank, TAG_BYTES, MPI_COMM_WORLD, &status);
+    watchdog_arrived(job->watchdog);
     MPI_Get_count(&status, MPI_BYTE, &n);
     return (size_t)n;
 }
@@ -303,13 +337,16 @@ size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity
 int job_agree(const struct job *job, int status)
 {
     int first = status ? job->rank : job->size, failed;
+    wait_for_all(job, "agreeing with all ranks", 0);
     MPI_Allreduce(&first, &failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (failed == job->size)
-        return 0;
     char text[1024] = "";
     if (job->rank == failed)
         snprintf(text, sizeof text, "%s", error_text());
-    MPI_Bcast(text, sizeof text, MPI_CHAR, failed, MPI_COMM_WORLD);
+    if (failed < job->size)
+        MPI_Bcast(text, sizeof text, MPI_CHAR, failed, MPI_COMM_WORLD);
+    watchdog_arrived(job->watchdog);
+    if (failed == job->size)
+        return 0;
     if (job->rank == 0 && failed == 0)
         fprintf(stderr, "ddpbench: %s\n", text);
     else if (job->rank == 0)

@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+struct watchdog;
+
 struct job {
     int rank, size;
     int host, hosts;            /* which of the hosts this rank is on, and how many there are; by host name */
@@ -15,10 +17,12 @@ struct job {
     int machine, machine_size;  /* which kernel this rank runs under, and how many ranks do: hosts made of namespaces or
                                    containers share its cores and its memory */
     int clock;                  /* which CLOCK_MONOTONIC it reads: one a kernel and time namespace */
+    struct watchdog *watchdog;  /* watches every wait below; its limit is set once it is known */
 };
 
-/* Starts MPI and finds the ranks and hosts. Makes fatal() end the whole job. Returns 0; or -1, reported, when a
- * launcher started several ranks that MPI sees as jobs of one rank each (the wrong launcher for this MPI). */
+/* Starts MPI and the watchdog, and finds the ranks and hosts. Makes fatal() end the whole job. Returns 0; or -1,
+ * reported, when a launcher started several ranks that MPI sees as jobs of one rank each (the wrong launcher for this
+ * MPI). */
 int job_begin(struct job *job);
 
 /* Returns 0; or -1, reported, for the only rank of a job of Slurm that has several tasks or nodes, if no launcher

@@ -1,4 +1,4 @@
-/* watchdog.c - ends the job when a collective does not return. */
+/* watchdog.c - ends the job when a rank waits for too long. */
 #include "ddp/watchdog.h"
 
 #include "kernels/clock.h"
@@ -6,35 +6,41 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* What each rank shows the others of its host. */
-struct rank_progress {
-    _Atomic long started; /* collectives */
-    _Atomic long broken;  /* 1: its library is, and it ends the job */
+enum { LAST_WORDS_S = 2, OFTEN_S = 1, DOING = 128 };
+
+/* What each rank shows the others of its host, which read it while it is written: of its words they may see a mixture
+ * of old and new. */
+struct shown {
+    _Atomic long started;    /* waits that all ranks share */
+    _Atomic long broken;     /* 1: its library is, and it ends the job */
+    _Atomic int64_t beat_ns; /* when its watchdog last looked */
+    _Atomic long mark;
+    _Atomic char doing[DOING];
 };
+
+const size_t watchdog_board_bytes = (sizeof(struct shown) + 7) / 8 * 8;
 
 struct watchdog {
-    double timeout_s;
-    const struct job *job;
-    struct job_board board;
-    struct rank_progress *mine;
-    void (*look)(void *state, struct watched *watched);
-    void *state;
+    int rank, ranks;
+    struct shown *mine;
+    void **board;        /* [ranks]: what each shows; NULL: on another host */
+    struct shown hidden; /* this rank's once the board is not used any more */
     pthread_t thread;
-    _Atomic int64_t mark_ns; /* INT64_MAX while it rests */
-    _Atomic long iteration;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t wake;
-    char words[32], of_what[128];
+    double timeout_s;
+    void (*look)(void *state, struct watched *watched);
+    void *state;
+    struct watched wait; /* of watchdog_wait */
     int stop;
 };
-
-enum { LAST_WORDS_S = 2 };
 
 /* Sleeps for a time, or until the thread is to stop; the caller holds the lock. */
 static void sleep_until_stopped(struct watchdog *w, double seconds)
@@ -47,55 +53,101 @@ static void sleep_until_stopped(struct watchdog *w, double seconds)
     pthread_cond_timedwait(&w->wake, &w->lock, &until);
 }
 
-/* What the comm is waiting for; or the caller, if it has waited for longer. */
+static double seconds_since(int64_t ns)
+{
+    return 1e-9 * (double)(clock_now_ns() - ns);
+}
+
+/* What this rank waits for: what the comm has in flight, or the control plane or a file. */
 static struct watched look(struct watchdog *w)
 {
     struct watched now = {.since_ns = INT64_MAX};
-    w->look(w->state, &now);
-    int64_t mark_ns = atomic_load(&w->mark_ns);
-    if (mark_ns < now.since_ns)
-        now.since_ns = mark_ns;
+    atomic_store(&w->mine->beat_ns, clock_now_ns());
+    if (w->look)
+        w->look(w->state, &now);
+    if (w->wait.since_ns < now.since_ns) {
+        char broken[sizeof now.broken];
+        memcpy(broken, now.broken, sizeof broken);
+        now = w->wait;
+        memcpy(now.broken, broken, sizeof broken);
+    }
     return now;
 }
 
 /* ---- words ---- */
 
-/* Which ranks have not started the collective. */
+/* What a rank does, with its number; "" if it has not told. */
+static void words_of(const struct shown *shown, char *words, size_t size)
+{
+    char text[DOING];
+    for (size_t i = 0; i < DOING; i++)
+        text[i] = atomic_load_explicit(&shown->doing[i], memory_order_relaxed);
+    text[DOING - 1] = 0;
+    const char *number = strchr(text, '#');
+    if (number)
+        snprintf(words, size, "%.*s%ld%s", (int)(number - text), text, atomic_load(&shown->mark), number + 1);
+    else
+        snprintf(words, size, "%s", text);
+}
+
+/* Adds printf's words to a text that may end early. */
+static void add(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add(char *text, size_t size, const char *format, ...)
+{
+    size_t at = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + at, size - at, format, arguments);
+    va_end(arguments);
+}
+
+/* Seconds for which a rank's process has not run: its watchdog has not looked; 0 if it runs. */
+static double stopped_for(const struct shown *shown)
+{
+    double seconds = seconds_since(atomic_load(&shown->beat_ns));
+    return seconds > 2 * OFTEN_S ? seconds : 0;
+}
+
+/* Names the ranks of this host that have not come to where this rank waits, or have been stopped there: what they do.
+ */
 static void list_missing_ranks(const struct watchdog *w, long number, char *text, size_t size)
 {
-    char ranks[256] = "";
+    enum { NAMED = 4 };
     int missing = 0, elsewhere = 0;
-    size_t at = 0;
-    for (int r = 0; r < w->job->size; r++) {
-        const struct rank_progress *progress = w->board.part[r];
-        elsewhere += !progress;
-        if (progress && atomic_load(&progress->started) < number && at < sizeof ranks)
-            at += (size_t)snprintf(ranks + at, sizeof ranks - at, "%s%d", missing++ ? ", " : "", r);
+    for (int r = 0; r < w->ranks; r++) {
+        const struct shown *shown = w->board[r];
+        elsewhere += !shown;
+        if (!shown || r == w->rank)
+            continue;
+        char words[DOING + 24];
+        double stopped = stopped_for(shown);
+        int started = atomic_load(&shown->started) >= number;
+        if ((started && stopped == 0) || missing++ >= NAMED)
+            continue;
+        words_of(shown, words, sizeof words);
+        add(text, size, "%srank %d has %sstarted it", missing > 1 ? "; " : "", r, started ? "" : "not ");
+        if (*words)
+            add(text, size, ": it is in %s", words);
+        if (stopped > 0)
+            add(text, size, "%s its process has not run for %.0f s", *words ? " and" : ":", stopped);
     }
-    if (missing)
-        snprintf(text, size, "rank%s %s %s not started it", missing > 1 ? "s" : "", ranks,
-                 missing > 1 ? "have" : "has");
-    else
-        snprintf(text, size, "all ranks%s have started it", elsewhere ? " of this host" : "");
-    if (elsewhere)
-        snprintf(text + strlen(text), size - strlen(text),
-                 "; of other hosts' ranks, those that print no position have not");
+    if (missing > NAMED)
+        add(text, size, "; nor have %d more", missing - NAMED);
+    if (number && !missing)
+        add(text, size, "all ranks%s have started it", elsewhere ? " of this host" : "");
+    if (number && elsewhere)
+        add(text, size, "; of other hosts' ranks, those that print no position have not");
 }
 
 /* Prints where this rank waits; the caller holds the lock. */
 static void print_position(const struct watchdog *w, const struct watched *now)
 {
-    char host[64] = "", iteration[192] = "", who[512] = "";
-    double silent = 1e-9 * (double)(clock_now_ns() - now->since_ns);
+    char host[64] = "", doing[DOING + 24], who[1024] = "";
     gethostname(host, sizeof host - 1);
-    if (atomic_load(&w->mark_ns) != INT64_MAX)
-        snprintf(iteration, sizeof iteration, "%s %ld of %s", w->words, atomic_load(&w->iteration), w->of_what);
-    if (now->number)
-        list_missing_ranks(w, now->number, who, sizeof who);
-    else
-        snprintf(who, sizeof who, "ranks that print no position have not arrived there, or do something else");
-    fprintf(stderr, "ddpbench: rank %d on %s has waited for %.0f s in %s%s%s; %s\n", w->job->rank, host, silent,
-            iteration, *iteration && now->number ? ": " : "", now->words, who);
+    words_of(w->mine, doing, sizeof doing);
+    list_missing_ranks(w, now->number, who, sizeof who);
+    fprintf(stderr, "ddpbench: rank %d on %s has waited for %.0f s in %s%s%s%s%s\n", w->rank, host,
+            seconds_since(now->since_ns), doing, *doing && *now->words ? ": " : "", now->words, *who ? "; " : "", who);
 }
 
 /* ---- the thread ---- */
@@ -114,16 +166,16 @@ static void report_and_end(struct watchdog *w, const struct watched *stuck)
         FATAL("%s, in %s", stuck->broken, stuck->words);
     struct watched now = look(w);
     if (!w->stop && now.since_ns == stuck->since_ns)
-        FATAL("--timeout: no progress for %.0f s", 1e-9 * (double)(clock_now_ns() - now.since_ns));
+        FATAL("--timeout: no progress for %.0f s", seconds_since(now.since_ns));
 }
 
 /* Whether a rank of this host is about to end the job. */
 static int is_ending(const struct watchdog *w)
 {
     int broken = 0;
-    for (int r = 0; r < w->job->size; r++) {
-        const struct rank_progress *progress = w->board.part[r];
-        broken |= progress && atomic_load(&progress->broken);
+    for (int r = 0; r < w->ranks; r++) {
+        const struct shown *shown = w->board[r];
+        broken |= shown && atomic_load(&shown->broken);
     }
     return broken;
 }
@@ -131,14 +183,13 @@ static int is_ending(const struct watchdog *w)
 static void *watch_progress(void *argument)
 {
     struct watchdog *w = argument;
-    const double often = 1;
     int printed = 0;
     pthread_mutex_lock(&w->lock);
     while (!w->stop) {
         struct watched now = look(w);
-        double left = often;
+        double left = OFTEN_S;
         if (now.since_ns != INT64_MAX && w->timeout_s > 0)
-            left = w->timeout_s - 1e-9 * (double)(clock_now_ns() - now.since_ns);
+            left = w->timeout_s - seconds_since(now.since_ns);
         if (*now.broken || left <= 0) {
             report_and_end(w, &now);
             continue;
@@ -147,23 +198,22 @@ static void *watch_progress(void *argument)
             print_position(w, &now);
             printed = 1;
         }
-        sleep_until_stopped(w, left < often ? left : often);
+        sleep_until_stopped(w, left < OFTEN_S ? left : OFTEN_S);
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;
 }
 
-struct watchdog *watchdog_create(double timeout_s, const struct job *job,
-                                 void (*look_at)(void *state, struct watched *watched), void *state)
+struct watchdog *watchdog_create(int rank, int ranks, void *const *board)
 {
     struct watchdog *w = allocate(1, sizeof *w);
-    w->timeout_s = timeout_s;
-    w->job = job;
-    w->look = look_at;
-    w->state = state;
-    job_board_create(&w->board, job, sizeof *w->mine);
-    w->mine = w->board.part[job->rank];
-    watchdog_rest(w);
+    w->rank = rank;
+    w->ranks = ranks;
+    w->board = allocate((size_t)ranks, sizeof *w->board);
+    memcpy(w->board, board, (size_t)ranks * sizeof *w->board);
+    w->mine = w->board[rank];
+    w->wait.since_ns = INT64_MAX;
+    atomic_store(&w->mine->beat_ns, clock_now_ns());
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -191,38 +241,86 @@ void watchdog_destroy(struct watchdog *w)
     pthread_join(w->thread, NULL);
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->lock);
-    job_board_destroy(&w->board);
+    free(w->board);
     free(w);
 }
 
 /* ---- the threads that are watched ---- */
+
+void watchdog_limit(struct watchdog *w, double timeout_s)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->timeout_s = timeout_s;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watchdog_hide(struct watchdog *w)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    memcpy(&w->hidden, w->mine, sizeof w->hidden);
+    memset(w->board, 0, (size_t)w->ranks * sizeof *w->board);
+    w->mine = &w->hidden;
+    w->board[w->rank] = w->mine;
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watchdog_look(struct watchdog *w, void (*look_at)(void *state, struct watched *watched), void *state)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->look = look_at;
+    w->state = state;
+    pthread_mutex_unlock(&w->lock);
+}
 
 long watchdog_started(struct watchdog *w)
 {
     return w ? atomic_fetch_add_explicit(&w->mine->started, 1, memory_order_relaxed) + 1 : 0;
 }
 
-void watchdog_begin(struct watchdog *w, const char *words, const char *of_what)
+void watchdog_wait(struct watchdog *w, const char *words, long number, double grace_s)
+{
+    if (!w)
+        return;
+    struct watched wait = {.since_ns = clock_now_ns() + (int64_t)(1e9 * grace_s), .number = number};
+    snprintf(wait.words, sizeof wait.words, "%s", words);
+    pthread_mutex_lock(&w->lock);
+    w->wait = wait;
+    pthread_mutex_unlock(&w->lock);
+}
+
+void watchdog_arrived(struct watchdog *w)
 {
     if (!w)
         return;
     pthread_mutex_lock(&w->lock);
-    snprintf(w->words, sizeof w->words, "%s", words);
-    snprintf(w->of_what, sizeof w->of_what, "%s", of_what);
+    w->wait.since_ns = INT64_MAX;
     pthread_mutex_unlock(&w->lock);
-    watchdog_mark(w, clock_now_ns(), 0);
 }
 
-void watchdog_mark(struct watchdog *w, int64_t now_ns, long i)
+void watchdog_doing(struct watchdog *w, const char *format, ...)
 {
+    char words[DOING] = "";
     if (!w)
         return;
-    atomic_store_explicit(&w->mark_ns, now_ns, memory_order_relaxed);
-    atomic_store_explicit(&w->iteration, i, memory_order_relaxed);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    pthread_mutex_lock(&w->lock);
+    for (size_t i = 0; i < DOING; i++)
+        atomic_store_explicit(&w->mine->doing[i], words[i], memory_order_relaxed);
+    pthread_mutex_unlock(&w->lock);
 }
 
-void watchdog_rest(struct watchdog *w)
+void watchdog_mark(struct watchdog *w, long i)
 {
     if (w)
-        atomic_store_explicit(&w->mark_ns, INT64_MAX, memory_order_relaxed);
+        atomic_store_explicit(&w->mine->mark, i, memory_order_relaxed);
 }

@@ -1,43 +1,60 @@
-/* watchdog.h - ends the job when a collective does not return, and prints on each rank where it waits. */
+/* watchdog.h - ends the job when a rank waits for too long, and prints on each rank where it waits and for whom.
+ *
+ * What a rank can wait in: a collective of the comm (which tells by `look`), the control plane (job.c calls
+ * watchdog_wait), or a file that it writes (so does bench/results). Each rank shows the others of its host what it
+ * does, so that a rank that hangs, or was stopped, is named by those that wait for it. */
 #ifndef DDP_WATCHDOG_H
 #define DDP_WATCHDOG_H
 
-#include "ddp/comm.h"
-#include "ddp/job.h"
-
+#include <stddef.h>
 #include <stdint.h>
 
-/* What a comm is waiting for. */
+/* What a rank is waiting for. */
 struct watched {
-    int64_t since_ns;       /* without progress since then; INT64_MAX: nothing is in flight */
-    long number;            /* of what does not end, as watchdog_started counted it */
-    char words[COMM_WORDS]; /* what that is: a collective, or connecting to the other ranks or parting from them */
-    char broken[256];       /* the library's error; "": none */
+    int64_t since_ns; /* without progress since then; INT64_MAX: it waits for nothing */
+    long number;      /* of what does not end, as watchdog_started counted it; 0: it has none */
+    char words[160];  /* what that is: a collective, a barrier, a file, connecting to the other ranks */
+    char broken[256]; /* the library's error; "": none */
 };
 
 struct watchdog;
 
-/* Starts the thread that watches; every rank has its own, and all ranks call. About once a second it calls `look`, with
- * *watched as nothing in flight. When a collective makes no progress for timeout_s seconds, the rank prints where it
- * waits and which ranks of its host have not started that collective. All ranks that wait have two more seconds to
- * print the same; then the job ends with status 1, unless there was progress meanwhile (the job may only have been
- * suspended). When the library reports an error, the rank prints at once, and so do the ranks of the same host that
- * wait. With timeout_s 0 only that is watched for. */
-struct watchdog *watchdog_create(double timeout_s, const struct job *job,
-                                 void (*look)(void *state, struct watched *watched), void *state);
-void watchdog_destroy(struct watchdog *watchdog); /* all ranks; NULL, here and below, does nothing */
+/* Bytes of each rank on the board that watchdog_create takes. */
+extern const size_t watchdog_board_bytes;
 
-/* This rank starts a collective, or to connect or to part: returns its number, which counts from 1 and is the same on
- * every rank. */
+/* Starts the thread that watches this rank; every rank has its own. board[ranks]: the zeroed bytes of each rank, which
+ * those of a host share; NULL for a rank of another host. They stay the caller's, until watchdog_hide.
+ *
+ * About once a second it looks what this rank waits for. After timeout_s seconds without progress (watchdog_limit) the
+ * rank prints where it waits, and which ranks of its host have not come there, what they do, and whether they run at
+ * all. All ranks that wait have two more seconds to print the same; then the job ends with status 1, unless there was
+ * progress meanwhile (the job may only have been suspended). When a library reports an error, the rank prints at once,
+ * and so do the ranks of the same host that wait. */
+struct watchdog *watchdog_create(int rank, int ranks, void *const *board);
+void watchdog_destroy(struct watchdog *watchdog); /* NULL, here and below, does nothing */
+
+/* Seconds without progress that end the job; 0, as at first: only an error of a library does. */
+void watchdog_limit(struct watchdog *watchdog, double timeout_s);
+
+/* From now on the board is no longer read or written. */
+void watchdog_hide(struct watchdog *watchdog);
+
+/* From now on calls `look` too, on the watchdog's thread, with *watched as waiting for nothing; NULL: no longer. */
+void watchdog_look(struct watchdog *watchdog, void (*look)(void *state, struct watched *watched), void *state);
+
+/* This rank starts something that all ranks do in the same order, such as a collective: returns its number, which
+ * counts from 1 and is the same on every rank. */
 long watchdog_started(struct watchdog *watchdog);
 
-/* A caller may be watched as well, also in its barriers. Begins iterations of that name (such as "timed iteration"). */
-void watchdog_begin(struct watchdog *watchdog, const char *words, const char *of_what);
+/* This rank waits from now on: words and number as in struct watched; grace_s seconds do not count. Until then. Waits
+ * do not nest. */
+void watchdog_wait(struct watchdog *watchdog, const char *words, long number, double grace_s);
+void watchdog_arrived(struct watchdog *watchdog);
 
-/* Iteration i begins now. Two stores, no system call. */
-void watchdog_mark(struct watchdog *watchdog, int64_t now_ns, long i);
+/* What this rank does from now on, for messages: printf's format. A # in it stands for the number of watchdog_mark. */
+void watchdog_doing(struct watchdog *watchdog, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Iterations are over. */
-void watchdog_rest(struct watchdog *watchdog);
+/* Number i of that begins: one store, no system call. */
+void watchdog_mark(struct watchdog *watchdog, long i);
 
 #endif

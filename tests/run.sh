@@ -213,7 +213,7 @@ run_parity() {
 }
 
 # What keeps about one core busy, or waits, and bounds no times: as many at a time as there are cores, the longest first.
-sharing=(benchmark blas comm sweep compare run report gate help install fences profilers peer pack)
+sharing=(faults benchmark blas comm sweep compare run report gate help install fences profilers peer pack)
 sharing_emulated=(cuda cuda_profile)
 run_sharing() {
     local source name

@@ -8,12 +8,15 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "ddp/comm_create.h"
+#include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Exit statuses. */
 enum { OK = 0, FAILED = 1, USAGE = 2 };
@@ -34,11 +37,11 @@ static int check_memory(const char *where, double needed, size_t available)
 static int check_output_file(const char *path)
 {
     struct new_file file;
-    if (*path && new_file_open(&file, path, 0))
+    if (!*path)
+        return 0;
+    if (files_check_path("output-file", path) || new_file_open(&file, path, 0))
         return -1;
-    if (*path)
-        new_file_abandon(&file);
-    return 0;
+    return new_file_abandon(&file) ? error_report("--output-file: cannot write %s: %s", path, strerror(errno)) : 0;
 }
 
 /* run.json: what was run, where, and with what. All ranks call; rank 0 writes. */
@@ -69,6 +72,8 @@ static int set_up(struct allreduce *a, const struct command *command)
     size_t samples = most_iterations * sizeof(double) * (2 * o->messages.n + (size_t)job->size);
     double cores = host_cores_per_rank(job);
     struct results_target place = {"output", o->results.output, o->results.label, ""};
+    watchdog_limit(job->watchdog, o->comm.timeout_s);
+    watchdog_doing(job->watchdog, "the set-up");
     a->origin_ns = clock_now_ns();
     a->threads = host_threads(o->device.threads, cores);
     host_facts(&a->host);
@@ -83,7 +88,7 @@ static int set_up(struct allreduce *a, const struct command *command)
         job_agree(job, check_memory(a->opened.gpu.name, on_gpu, open_device_available(&a->opened))) ||
         job_agree(job, job->rank ? 0 : check_output_file(o->output_file)) ||
         job_agree(job, monitor_create(&a->monitor, job, o->monitor.cpu, o->monitor.gpu)) ||
-        job_agree(job, live_open(&a->live, job, o->live)) || job_agree(job, results_open(&a->results, job, &place)))
+        job_agree(job, live_open(&a->live, job, o->live)) || results_open(&a->results, job, &place))
         return -1;
 
     a->timing = timing_create(&o->choice, o->messages.bytes, o->messages.n, job->size, o->overlap, &a->timings);
@@ -242,7 +247,7 @@ static int run(struct allreduce *a)
         status = -1;
     /* also when a row could not be written: what was measured is kept if it still can be */
     status = job_agree_after(a->job, status, a->job->rank ? 0 : finish(a, !status));
-    if (job_agree(a->job, results_close(&a->results)) || status)
+    if (job_agree_after(a->job, status, results_close(&a->results)))
         return -1;
     if (a->job->rank == 0)
         fprintf(stderr, "Results: %s\n", a->results.directory);

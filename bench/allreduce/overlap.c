@@ -70,7 +70,7 @@ static void run_round(struct endpoint *e, const struct collective *c, const stru
     for (size_t i = 0; i < RUNS; i++) {
         size_t run = (round + i) % RUNS;
         job_barrier(e->job);
-        watchdog_mark(e->comm->watchdog, clock_now_ns(), (long)round);
+        watchdog_mark(e->job->watchdog, (long)round);
         mine[run] = run_once(e, run == COMPUTE ? NULL : c, run == COMM ? NULL : work);
     }
     job_gather(e->job, mine, sizeof mine, all);
@@ -93,7 +93,7 @@ static size_t calibrate(struct endpoint *e, const struct collective *c, struct w
     work->products = PRODUCTS;
     for (int i = 0; i < TRIES; i++) {
         job_barrier(e->job);
-        watchdog_mark(e->comm->watchdog, clock_now_ns(), i);
+        watchdog_mark(e->job->watchdog, i);
         comm = fmin(comm, run_once(e, c, NULL).total);
         product = fmin(product, run_once(e, NULL, work).total / PRODUCTS);
     }
@@ -119,7 +119,7 @@ struct overlap_timing overlap_timing_measure(struct endpoint *e, const struct co
                                                &o.overlap, &o.compute_slowdown, &o.comm_slowdown};
     c.buffer = e->buffer;
     timing_words(timing, words);
-    watchdog_begin(e->comm->watchdog, "overlap round", words);
+    watchdog_doing(e->job->watchdog, "overlap round # of %s", words);
     size_t edge = overlap_timing_edge(e->device);
     struct work work = {.matrix = e->device->allocate(3 * edge * edge * sizeof(float))};
     size_t n = calibrate(e, &c, &work, rounds);
@@ -137,7 +137,7 @@ struct overlap_timing overlap_timing_measure(struct endpoint *e, const struct co
         for (size_t s = 0; s < SERIES; s++)
             series[s * n + i] = sample[s];
     }
-    watchdog_rest(e->comm->watchdog);
+    watchdog_doing(e->job->watchdog, "the evaluation of %s", words);
     o.products = work.products;
     for (size_t s = 0; s < SERIES; s++)
         *estimate[s] = stats_estimate(series + s * n, n);

@@ -155,7 +155,7 @@ static size_t check_once(struct endpoint *e, const struct timing_options *option
         e->device->upload(e->buffer, e->host_buffer, t->bytes);
         e->device->synchronize();
     }
-    watchdog_mark(e->comm->watchdog, clock_now_ns(), (long)round);
+    watchdog_mark(e->job->watchdog, (long)round);
     iterate(e, c, options->blocking, 1);
     if (copies)
         e->device->download(e->host_buffer, e->buffer, t->bytes);
@@ -184,7 +184,7 @@ static void time_calls(struct endpoint *e, const struct collective *c, enum bloc
     int64_t last = clock_now_ns();
     for (size_t part = 0, i = 0; part < parts; part++) {
         size_t end = (part + 1) * n / parts, length = end - i;
-        watchdog_mark(e->comm->watchdog, last, (long)i);
+        watchdog_mark(e->job->watchdog, (long)i);
         iterate(e, c, blocking, length);
         int64_t now = clock_now_ns();
         while (i < end)
@@ -203,22 +203,22 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
     c.buffer = e->buffer;
     timing_words(t, words);
     if (cycle == 0 && options->check) {
-        watchdog_begin(e->comm->watchdog, "check", words);
+        watchdog_doing(e->job->watchdog, "check # of %s", words);
         t->wrong = 0;
         for (size_t i = 0; i < options->check; i++)
             t->wrong += (double)check_once(e, options, t, &c, i);
-        watchdog_rest(e->comm->watchdog);
+        watchdog_doing(e->job->watchdog, "the evaluation of %s", words);
     }
     /* zeros: sums in place stay what they are, however often */
     e->device->zero(e->in, buffer_floats(t->bytes));
     e->device->zero(e->buffer, buffer_floats(t->bytes));
     e->device->synchronize();
 
-    watchdog_begin(e->comm->watchdog, "warm-up iteration", words);
+    watchdog_doing(e->job->watchdog, "warm-up iteration # of %s", words);
     job_barrier(e->job);
     for (size_t i = 0; i < options->warmup_iters; i++) {
         int64_t start = clock_now_ns();
-        watchdog_mark(e->comm->watchdog, start, (long)i);
+        watchdog_mark(e->job->watchdog, (long)i);
         iterate(e, &c, options->blocking, 1);
         fastest = fmin(fastest, 1e-9 * (double)(clock_now_ns() - start));
     }
@@ -231,12 +231,12 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
         t->seconds = allocate(t->planned, sizeof *t->seconds);
     memset(t->seconds + t->n, 0, n * sizeof *t->seconds); /* touches the memory before anything is timed */
 
-    watchdog_begin(e->comm->watchdog, "timed iteration", words);
+    watchdog_doing(e->job->watchdog, "timed iteration # of %s", words);
     job_barrier(e->job);
     t->start_ns = clock_now_ns();
     double cpu = host_process_cpu_seconds();
     time_calls(e, &c, options->blocking, t->seconds + t->n, n, parts_of(e, options->blocking, n, slowest));
-    watchdog_rest(e->comm->watchdog);
+    watchdog_doing(e->job->watchdog, "the evaluation of %s", words);
     t->cpu_seconds += host_process_cpu_seconds() - cpu;
     t->n += n;
     t->last_n = n;

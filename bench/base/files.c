@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 int files_make_directories(const char *option, const char *path)
 {
@@ -27,6 +29,36 @@ int files_make_directories(const char *option, const char *path)
         *slash = '/';
     }
 }
+
+int files_create(const char *path)
+{
+    if (unlink(path) && errno != ENOENT)
+        return -1;
+    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+int files_write(int file, const void *bytes, size_t n)
+{
+    for (const char *at = bytes, *end = at + n; at < end;) {
+        ssize_t written = write(file, at, (size_t)(end - at));
+        if (written >= 0)
+            at += written;
+        else if (errno != EINTR)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- a file that appears when it is complete ---- */
+
+enum { BUFFER = 1 << 16 };
+
+struct new_file_buffer {
+    z_stream stream; /* of gzip */
+    int gzip;
+    size_t n; /* of the bytes, not yet written */
+    char bytes[BUFFER];
+};
 
 static int cannot_write(const struct new_file *file, int why)
 {
@@ -60,47 +92,127 @@ size_t files_find(glob_t *found, const char *directory, const char *pattern)
 
 int new_file_open(struct new_file *file, const char *path, int gzip)
 {
+    const int fast = 1, of_gzip = 15 + 16, usual_memory = 8;
     *file = (struct new_file){0};
     snprintf(file->path, sizeof file->path, "%s", path);
     snprintf(file->temporary, sizeof file->temporary, "%s.tmp", path);
-    int descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor < 0)
+    file->file = files_create(file->temporary);
+    if (file->file < 0)
         return cannot_write(file, errno);
-    file->file = gzdopen(descriptor, gzip ? "wb1" : "wbT"); /* T: as it is, without compression */
-    if (!file->file)
+    file->buffer = allocate(1, sizeof *file->buffer);
+    file->buffer->gzip = gzip;
+    if (gzip && deflateInit2(&file->buffer->stream, fast, Z_DEFLATED, of_gzip, usual_memory, Z_DEFAULT_STRATEGY))
         FATAL("no memory to write %s", path);
     return 0;
 }
 
+static int flush_buffer(struct new_file *file)
+{
+    size_t n = file->buffer->n;
+    file->buffer->n = 0;
+    return files_write(file->file, file->buffer->bytes, n);
+}
+
+/* Compresses what is there; with Z_FINISH, until nothing is left inside zlib. Returns 0; or -1 with errno. */
+static int compress_bytes(struct new_file *file, const char *text, size_t n, int flush)
+{
+    struct new_file_buffer *b = file->buffer;
+    int state = Z_OK;
+    b->stream.next_in = (Bytef *)text;
+    b->stream.avail_in = (uInt)n;
+    while (b->stream.avail_in || (flush == Z_FINISH && state != Z_STREAM_END)) {
+        b->stream.next_out = (Bytef *)b->bytes + b->n;
+        b->stream.avail_out = (uInt)(BUFFER - b->n);
+        state = deflate(&b->stream, flush);
+        b->n = BUFFER - b->stream.avail_out;
+        if (b->n == BUFFER && flush_buffer(file))
+            return -1;
+    }
+    return 0;
+}
+
+/* Keeps what fits into the buffer. */
+static int copy_bytes(struct new_file *file, const char *text, size_t n)
+{
+    struct new_file_buffer *b = file->buffer;
+    memcpy(b->bytes + b->n, text, n);
+    b->n += n;
+    return b->n == BUFFER ? flush_buffer(file) : 0;
+}
+
 int new_file_write(struct new_file *file, const char *text, size_t n)
 {
-    return n && gzwrite(file->file, text, (unsigned)n) != (int)n ? -1 : 0;
+    const struct new_file_buffer *b = file->buffer;
+    while (n) {
+        size_t room = BUFFER - b->n, piece = n < room ? n : room;
+        if (b->gzip ? compress_bytes(file, text, piece, Z_NO_FLUSH) : copy_bytes(file, text, piece))
+            return -1;
+        text += piece;
+        n -= piece;
+    }
+    return 0;
 }
 
+/* Returns 0; or -1 with errno. */
 static int close_file(struct new_file *file)
 {
-    gzFile open_file = file->file;
-    file->file = NULL;
-    errno = 0;
-    return gzclose(open_file);
+    int status = close(file->file);
+    if (file->buffer->gzip)
+        deflateEnd(&file->buffer->stream);
+    free(file->buffer);
+    file->buffer = NULL;
+    return status;
 }
 
-void new_file_abandon(struct new_file *file)
+int new_file_abandon(struct new_file *file)
 {
-    if (!file->file)
-        return;
-    close_file(file);
-    unlink(file->temporary);
+    if (!file->buffer)
+        return 0;
+    int status = close_file(file);
+    return unlink(file->temporary) ? -1 : status;
 }
 
 int new_file_commit(struct new_file *file)
 {
-    if (close_file(file) != Z_OK || rename(file->temporary, file->path)) {
-        int why = errno ? errno : ENOSPC;
-        unlink(file->temporary);
-        return cannot_write(file, why);
+    int failed = (file->buffer->gzip && compress_bytes(file, NULL, 0, Z_FINISH)) || flush_buffer(file), why = errno;
+    if (close_file(file) && !failed) {
+        failed = 1;
+        why = errno;
     }
+    if (!failed && rename(file->temporary, file->path)) {
+        failed = 1;
+        why = errno;
+    }
+    if (!failed)
+        return 0;
+    unlink(file->temporary);
+    return cannot_write(file, why);
+}
+
+static ssize_t write_stream(void *cookie, const char *bytes, size_t n)
+{
+    struct new_file *file = cookie;
+    if (file->error || !new_file_write(file, bytes, n))
+        return (ssize_t)n;
+    file->error = errno;
     return 0;
+}
+
+FILE *new_file_stream(struct new_file *file)
+{
+    FILE *stream = fopencookie(file, "w", (cookie_io_functions_t){.write = write_stream});
+    if (!stream)
+        FATAL("no memory to write %s", file->path);
+    return stream;
+}
+
+int new_file_end(struct new_file *file, FILE *stream)
+{
+    int failed = fclose(stream) ? errno : 0, why = file->error ? file->error : failed;
+    if (!why)
+        return new_file_commit(file);
+    new_file_abandon(file);
+    return cannot_write(file, why);
 }
 
 static int replace(const char *path, const char *text)
@@ -123,14 +235,19 @@ int files_replace(const char *directory, const char *name, const char *text)
     return replace(path, text);
 }
 
-int files_replace_path(const char *option, const char *path, const char *text)
+int files_check_path(const char *option, const char *path)
 {
     struct stat status;
     if (strlen(path) >= FILES_PATH)
         return error_report("--%s %.60s...: the path is longer than %d characters", option, path, FILES_PATH - 1);
     if (!stat(path, &status) && !S_ISREG(status.st_mode))
         return error_report("--%s %s: is not a regular file; name a file", option, path);
-    return replace(path, text);
+    return 0;
+}
+
+int files_replace_path(const char *option, const char *path, const char *text)
+{
+    return files_check_path(option, path) ? -1 : replace(path, text);
 }
 
 int files_flush_stdout(void)

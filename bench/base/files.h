@@ -5,12 +5,18 @@
 #include <glob.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <zlib.h>
 
 enum { FILES_PATH = 800 };
 
 /* Makes a directory and those above it. Returns 0; or -1, reported with the option that named it. */
 int files_make_directories(const char *option, const char *path);
+
+/* Creates an empty regular file to write to, in place of whatever has that name: a pipe, a device or what a symbolic
+ * link points at is not written to. Returns its descriptor; or -1 with errno. */
+int files_create(const char *path);
+
+/* Writes n bytes, in as many calls as it takes. Returns 0; or -1 with errno, and then some may be written. */
+int files_write(int file, const void *bytes, size_t n);
 
 /* Opens a regular file to be read; the caller closes it. NULL with the reason in words: one that is not regular, such
  * as a pipe, where opening would wait for a writer, is none. */
@@ -23,7 +29,9 @@ size_t files_find(glob_t *found, const char *directory, const char *pattern);
 /* A file that is being written, under a temporary name until it is complete. */
 struct new_file {
     char path[FILES_PATH], temporary[FILES_PATH + 8];
-    gzFile file; /* zlib's, for plain text too; NULL when it is closed */
+    struct new_file_buffer *buffer; /* what is not written yet; NULL when it is closed */
+    int file;
+    int error; /* errno of the first write of its stream that failed; 0 */
 };
 
 /* Begins a file, compressed by gzip or not. Returns 0; or -1, reported. */
@@ -32,18 +40,28 @@ int new_file_open(struct new_file *file, const char *path, int gzip);
 /* Appends n bytes. Returns 0; or -1 with errno: then abandon it. */
 int new_file_write(struct new_file *file, const char *text, size_t n);
 
+/* A stream to print to the file, which new_file_end closes; the file stays where it is until then. */
+FILE *new_file_stream(struct new_file *file);
+
+/* new_file_commit if all that was printed could be written; otherwise leaves nothing behind. Returns 0; or -1,
+ * reported. */
+int new_file_end(struct new_file *file, FILE *stream);
+
 /* Gives the file its name. Returns 0; or -1, reported, with nothing left behind and a file that was there before still
  * there. */
 int new_file_commit(struct new_file *file);
 
-/* Leaves nothing behind. */
-void new_file_abandon(struct new_file *file);
+/* Leaves nothing behind. Returns 0; or -1 with errno, as when a disk was found to be full. */
+int new_file_abandon(struct new_file *file);
 
 /* Puts text into directory/name, complete or not at all. Returns 0; or -1, reported. */
 int files_replace(const char *directory, const char *name, const char *text);
 
-/* The same for a path that an option named. What is there and is no regular file stays: a device such as /dev/null must
- * not be replaced by a file. Returns 0; or -1, reported, with the option where the path is refused. */
+/* Whether a path that an option named may be written: what is there and is no regular file stays, since a device such
+ * as /dev/null must not be replaced by a file. Returns 0; or -1, reported with the option. */
+int files_check_path(const char *option, const char *path);
+
+/* files_replace for a path that an option named and that files_check_path allows. Returns 0; or -1, reported. */
 int files_replace_path(const char *option, const char *path, const char *text);
 
 /* Whether all that was printed to the standard output got there. 0; or -1, reported. */

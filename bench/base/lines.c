@@ -4,32 +4,34 @@
 #include "kernels/error.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int lines_open(struct lines *lines, const char *path)
 {
     *lines = (struct lines){.file = -1};
     snprintf(lines->path, sizeof lines->path, "%s", path);
-    lines->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    lines->file = files_create(path);
     return lines->file < 0 ? error_report("cannot write %s: %s", path, strerror(errno)) : 0;
 }
 
 int lines_append(struct lines *lines, const char *text, size_t length)
 {
-    for (size_t done = 0; done < length && !lines->error;) {
-        ssize_t n = write(lines->file, text + done, length - done);
-        if (n >= 0)
-            done += (size_t)n;
-        else if (errno != EINTR)
-            lines->error = errno;
-    }
+    struct stat status;
+    if (lines->error)
+        return -1;
+    if (fstat(lines->file, &status))
+        lines->error = errno;
+    else if (status.st_nlink == 0 || status.st_size != lines->length)
+        lines->error = ESTALE;
+    else if (files_write(lines->file, text, length))
+        lines->error = errno;
     if (!lines->error)
         lines->length += (off_t)length;
-    else
+    else if (lines->error != ESTALE)
         while (ftruncate(lines->file, lines->length) && errno == EINTR)
             ; /* any other failure leaves a part of a line behind, and there is nothing left to try */
     return lines->error ? -1 : 0;
@@ -37,6 +39,8 @@ int lines_append(struct lines *lines, const char *text, size_t length)
 
 int lines_report(const struct lines *lines)
 {
+    if (lines->error == ESTALE)
+        return error_report("%s was removed or changed by another process; nothing more is written to it", lines->path);
     return lines->error ? error_report("cannot write %s: %s; it holds what was written before", lines->path,
                                        strerror(lines->error))
                         : 0;

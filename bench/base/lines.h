@@ -11,14 +11,14 @@ struct lines {
     char path[FILES_PATH];
     int file;     /* -1: none */
     off_t length; /* of its whole lines */
-    int error;    /* errno of the first write that failed; 0 */
+    int error;    /* errno of the first write that failed, ESTALE where another process has touched the file; 0 */
 };
 
-/* Creates the file, empty. Returns 0; or -1, reported. */
+/* Creates the file, empty, in place of what has that name. Returns 0; or -1, reported. */
 int lines_open(struct lines *lines, const char *path);
 
-/* Appends whole lines: all of the text, or nothing. After a failure nothing is written any more. Returns 0; or -1,
- * which lines_report and lines_close report. */
+/* Appends whole lines: all of the text, or nothing. After a failure, or when the file was removed or changed by
+ * somebody else, nothing is written any more. Returns 0; or -1, which lines_report and lines_close report. */
 int lines_append(struct lines *lines, const char *text, size_t length);
 
 /* Reports a write that failed: returns -1; or 0 if none did. */

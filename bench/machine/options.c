@@ -68,7 +68,8 @@ static const struct option comm_rows[] = {
     {.name = "mpi-progress", .kind = &option_progress, .offset = COMM(progress), .initial = "auto",
      .help = "how MPI advances during backward: poll, sleep:US, or auto (poll where a core is spare)"},
     {.name = "timeout", .letter = 'T', .kind = &option_real, .offset = COMM(timeout_s), .initial = "300",
-     .high = 1e6, .help = "seconds without progress after which a collective ends the job; 0: never"},
+     .high = 1e6, .help = "seconds without progress after which a collective, or another wait for ranks or files, ends the job; 0: "
+     "never"},
 };
 /* clang-format on */
 

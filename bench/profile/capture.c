@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "ddp/comm_nccl.h"
+#include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
@@ -215,6 +216,7 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
     profiler_range(capture, run->device, state == CAPTURE_ACTIVE || capture->in_range);
     gpu_tracer_step(&run->gpu_tracer, state == CAPTURE_ACTIVE);
     trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->reducer[capture->row]);
+    watchdog_mark(run->job->watchdog, (long)step + 1);
     run->device->annotation_begin("ProfilerStep#%zu", step + 1);
     step_run(&run->trainer, capture->n);
     run->device->annotation_end();
@@ -265,6 +267,7 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
     struct progress progress;
     progress_begin(&progress, run->job->rank ? 0 : steps);
     training_page_run(run->page, capture->row);
+    watchdog_doing(run->job->watchdog, "step # of the capture of %s", capture->trace.implementation);
     for (; step < steps && !status && !capture->interrupted; step++) {
         enum capture_state state = capture_state(capture->options, step);
         if (state == CAPTURE_ACTIVE && capture->n == capture->room) {
@@ -294,6 +297,7 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
         }
     }
     progress_end(&progress);
+    watchdog_doing(run->job->watchdog, "the evaluation of the capture of %s", capture->trace.implementation);
     live_progress(run->live, "steps", (double)step, (double)steps, step == steps ? 0 : NAN);
     run->device->annotation_end(); /* the last epoch; there is a step at least */
     run->device->synchronize();

@@ -225,7 +225,7 @@ static int open_results(struct profiles *all, struct run *run)
         char top[sizeof all->results.top + IMPLEMENTATION_LABEL];
         snprintf(top, sizeof top, "%s/%s", all->results.top, p->name);
         const struct results_target target = {"profile-output-dir", top, all->results.label, p->name};
-        if (job_agree(run->job, results_open(&p->results, run->job, &target)) ||
+        if (results_open(&p->results, run->job, &target) ||
             job_agree(run->job, run_json_write(run, "profile", all->command, &p->results)))
             return -1;
     }

@@ -100,11 +100,13 @@ static int take_word(void *context, const char *word)
 
 /* ---- files ---- */
 
+enum { OUTPUT = FILES_PATH - 64 }; /* longest path of --output */
+
 static int write_pictures(const char *directory, const cJSON *document)
 {
     char path[FILES_PATH], name[160];
     const cJSON *block;
-    snprintf(path, sizeof path, "%.*s/pictures", FILES_PATH - 16, directory);
+    snprintf(path, sizeof path, "%.*s/pictures", OUTPUT, directory);
     cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
     {
         if (strcmp(json_string(block, "kind"), "picture") != 0)
@@ -116,13 +118,43 @@ static int write_pictures(const char *directory, const cJSON *document)
     return 0;
 }
 
-/* Puts a text where an option says: into a file, or with - on the standard output in place of the words, which sets
- * *instead; "" is nowhere. Returns 0; or -1, reported. */
-static int put_form(const char *option, const char *path, const char *text, int *instead)
+/* A form of a report, and what it is of. */
+struct printed {
+    const struct report_form *form;
+    const cJSON *document;
+    const struct report_runs *runs;
+};
+
+static void print_form(FILE *out, const void *what)
+{
+    const struct printed *p = what;
+    p->form->print(out, p->document, p->runs);
+}
+
+static void print_text(FILE *out, const void *text)
+{
+    fputs(text, out);
+}
+
+/* Prints to a file. Returns 0; or -1, reported. */
+static int print_file(const char *path, void (*print)(FILE *out, const void *what), const void *what)
+{
+    struct new_file file;
+    if (new_file_open(&file, path, 0))
+        return -1;
+    FILE *out = new_file_stream(&file);
+    print(out, what);
+    return new_file_end(&file, out);
+}
+
+/* Prints to where an option says: a file, or with - the standard output in place of the words, which sets *instead; ""
+ * is nowhere. Returns 0; or -1, reported. */
+static int put_form(const char *option, const char *path, void (*print)(FILE *out, const void *what), const void *what,
+                    int *instead)
 {
     if (strcmp(path, "-") != 0)
-        return *path ? files_replace_path(option, path, text) : 0;
-    fputs(text, stdout);
+        return *path && (files_check_path(option, path) || print_file(path, print, what)) ? -1 : 0;
+    print(stdout, what);
     *instead = 1;
     return 0;
 }
@@ -133,19 +165,12 @@ static int write_forms(const struct report_options *o, const cJSON *document, co
 {
     int status = *o->output ? files_make_directories("output", o->output) || write_pictures(o->output, document) : 0;
     for (int i = 0; i < FORMS && !status; i++) {
-        const struct report_form *form = &report_forms[i];
-        const char *path = o->form[i];
-        char *text = NULL;
-        size_t length = 0;
-        if (!*path && !*o->output)
-            continue;
-        FILE *out = text_begin(&text, &length);
-        form->print(out, document, runs);
-        text_end(out);
-        status = put_form(form->option, path, text, instead);
+        char path[FILES_PATH];
+        const struct printed printed = {&report_forms[i], document, runs};
+        snprintf(path, sizeof path, "%.*s/%s", OUTPUT, o->output, report_forms[i].file);
+        status = put_form(report_forms[i].option, o->form[i], print_form, &printed, instead);
         if (!status && *o->output)
-            status = files_replace(o->output, form->file, text);
-        free(text);
+            status = print_file(path, print_form, &printed);
     }
     return status ? -1 : 0;
 }
@@ -226,7 +251,7 @@ static int report_sweep(const struct report_options *o, FILE *out, int *instead)
     int status = sweep_report(out, o->directory->path, figures);
     text_end(figures);
     if (!status)
-        status = put_form("csv", o->form[FORM_CSV], csv, instead);
+        status = put_form("csv", o->form[FORM_CSV], print_text, csv, instead);
     free(csv);
     return status;
 }
@@ -260,10 +285,12 @@ static int report_all(const struct report_options *o)
     return status;
 }
 
-/* A usage error where several forms are to be printed in place of the words. */
+/* A usage error where several forms are to be printed in place of the words, or what is too long for a path. */
 static int check_forms(const struct report_options *o)
 {
     int printed = -1;
+    if (strlen(o->output) > OUTPUT)
+        return error_report("--output %.100s...: the path is longer than %d characters", o->output, OUTPUT);
     for (int i = 0; i < FORMS; i++) {
         if (strcmp(o->form[i], "-") != 0)
             continue;

@@ -3,13 +3,16 @@
 
 #include "base/json.h"
 #include "base/version.h"
+#include "ddp/watchdog.h"
 #include "kernels/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,37 +67,63 @@ static void name_directory(struct results *results, const struct job *job, const
     free(all);
 }
 
+/* Makes the directory, which must not hold results; rank 0 locks it, so that no other run takes it until results_close.
+ * A file system without locks does without. Returns 0; or -1, reported. */
+static int take_directory(struct results *results, const char *option)
+{
+    char path[FILES_PATH];
+    if (files_make_directories(option, results->directory))
+        return -1;
+    if (results->rank == 0) {
+        results->lock = open(results->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (results->lock > 0 && flock(results->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+            return error_report("--%s %s: another run writes there now; choose another directory", option,
+                                results->directory);
+    }
+    snprintf(path, sizeof path, "%s/run.json", results->directory);
+    struct stat status;
+    if (!lstat(path, &status))
+        return error_report("--%s %s already holds the results of a run; choose another directory", option,
+                            results->directory);
+    return 0;
+}
+
 int results_open(struct results *results, const struct job *job, const struct results_target *place)
 {
     char path[FILES_PATH];
-    *results = (struct results){.rank = job->rank, .telemetry.file = -1};
+    *results = (struct results){.rank = job->rank, .watchdog = job->watchdog, .telemetry.file = -1};
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is reported as a full disk is */
-    if (strlen(place->given) >= sizeof results->top - 64)
-        return error_report("--%s: the path is longer than %zu characters", place->option, sizeof results->top - 65);
+    if (strlen(place->given) >= sizeof results->top - 64) /* on every rank */
+        return job_agree(
+            job, error_report("--%s: the path is longer than %zu characters", place->option, sizeof results->top - 65));
     snprintf(results->label, sizeof results->label, "%s", place->label);
     name_directory(results, job, place->given, place->label);
     snprintf(results->directory, sizeof results->directory, *place->below ? "%s/%s" : "%s", results->top, place->below);
-    if (files_make_directories(place->option, results->directory))
+    if (job_agree(job, take_directory(results, place->option)))
         return -1;
-    snprintf(path, sizeof path, "%s/run.json", results->directory);
-    if (!access(path, F_OK))
-        return error_report("--%s %s already holds the results of a run; choose another directory", place->option,
-                            results->directory);
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
-    return lines_open(&results->telemetry, path);
+    return job_agree(job, lines_open(&results->telemetry, path));
 }
 
 int results_close(struct results *results)
 {
     int was_open = results->telemetry.file >= 0;
-    if (lines_close(&results->telemetry))
-        return -1;
-    return was_open && results->rank == 0 ? results_write_metrics_csv(results->directory) : 0;
+    watchdog_wait(results->watchdog, "closing this rank's metrics", 0, 0);
+    int status = lines_close(&results->telemetry);
+    if (!status && was_open && results->rank == 0)
+        status = results_write_metrics_csv(results->directory);
+    watchdog_arrived(results->watchdog);
+    if (results->lock > 0)
+        close(results->lock);
+    results->lock = 0;
+    return status;
 }
 
 int results_append(struct results *results, char *text, size_t length)
 {
+    watchdog_wait(results->watchdog, "writing this rank's metrics", 0, 0);
     lines_append(&results->telemetry, text, length);
+    watchdog_arrived(results->watchdog);
     free(text);
     return lines_report(&results->telemetry);
 }
@@ -153,7 +182,9 @@ int provenance_write(const struct results *results, cJSON *json)
     cJSON_Delete(json);
     if (!text)
         FATAL("no memory to print run.json");
+    watchdog_wait(results->watchdog, "writing run.json", 0, 0);
     int status = results->rank ? 0 : files_replace(results->directory, "run.json", text);
+    watchdog_arrived(results->watchdog);
     free(text);
     return status;
 }

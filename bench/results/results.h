@@ -34,7 +34,9 @@ struct results {
     char directory[576]; /* where the files are: the same, or in profile mode top/<implementation> */
     char label[104];     /* --label */
     int rank;
-    struct lines telemetry; /* rank_<r>_metrics.jsonl; its file is -1 before it is open */
+    struct watchdog *watchdog; /* the job's, for writes that do not return */
+    struct lines telemetry;    /* rank_<r>_metrics.jsonl; its file is -1 before it is open */
+    int lock;                  /* descriptor of the directory, on rank 0; 0: none */
 };
 
 /* Where results go: the directory that an option named, or "" for results/<time>[-<label>]; and below that. */
@@ -42,8 +44,8 @@ struct results_target {
     const char *option, *given, *label, *below;
 };
 
-/* Makes the directory (on every host) and opens this rank's metrics; all ranks call. Returns 0; or -1, reported: not
- * writable, or it already holds results. */
+/* Makes the directory (on every host) and opens this rank's metrics; all ranks call. Returns 0; or -1 on every rank,
+ * reported: not writable, it already holds results, or another run writes there. */
 int results_open(struct results *results, const struct job *job, const struct results_target *place);
 
 /* Adds whole lines to this rank's metrics, all or nothing, and frees the text. 0, or -1, reported. */

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "ddp/watchdog.h"
 #include "kernels/error.h"
 
 #include <stdarg.h>
@@ -133,6 +134,7 @@ int results_write_summary(const struct results *results, cJSON *summary, const s
     char *json = cJSON_Print(summary);
     if (!json)
         FATAL("no memory to print summary.json");
+    watchdog_wait(results->watchdog, "writing the summary", 0, 0);
     int failed = files_replace(results->directory, "summary.json", json) ||
                  files_replace(results->directory, "summary.csv", csv) ||
                  files_replace(results->directory, "summary.txt", text);
@@ -141,6 +143,7 @@ int results_write_summary(const struct results *results, cJSON *summary, const s
         snprintf(name, sizeof name, "%.63s_summary.txt", results->directory + strlen(results->top) + 1);
         failed = files_replace(results->top, name, text);
     }
+    watchdog_arrived(results->watchdog);
     cJSON_free(json);
     free(csv);
     free(text);

@@ -20,7 +20,7 @@ int main(int argc, char *argv[])
     struct endpoint endpoint;
     struct collective_choice choice = {.kind = COMM_ALL_REDUCE, .dtypes = 1 << COMM_FLOAT32, .ops = 1 << COMM_SUM};
     struct timing_options options = {.warmup_iters = 5, .cycles = ROUNDS, .time = TIME_MEAN};
-    struct comm_options comm = {.library = COMM_MPI, .timeout_s = 300};
+    struct comm_options comm = {.library = COMM_MPI};
     size_t bytes[SIZES], n, agree = 0;
     if (job_begin(&job))
         FATAL("%s", error_text());

@@ -3,6 +3,7 @@
 
 #include "base/progress.h"
 #include "base/text.h"
+#include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
@@ -77,20 +78,27 @@ static void run_steps(struct run *run, int implementation, struct block_report *
 {
     struct trainer *trainer = &run->trainer;
     int steps = (int)run->options->block_steps;
+    watchdog_doing(run->job->watchdog, "step # of block %zu, %s", run->counts.blocks + 1,
+                   run->options->implementation[implementation].label);
     run_start(run, implementation, run->options->block_start);
     job_barrier(run->job);
-    for (int slot = 0; slot < DISCARDED_STEPS; slot++)
+    for (int slot = 0; slot < DISCARDED_STEPS; slot++) {
+        watchdog_mark(run->job->watchdog, slot + 1);
         step_run(trainer, slot);
+    }
     trainer->device->synchronize();
 
     double communication = run->comm->cpu_seconds(run->comm);
     job_barrier(run->job);
     int64_t start = clock_now_ns();
-    for (int i = 0; i < steps; i++)
+    for (int i = 0; i < steps; i++) {
+        watchdog_mark(run->job->watchdog, DISCARDED_STEPS + i + 1);
         step_run(trainer, DISCARDED_STEPS + i);
+    }
     trainer->device->synchronize();
     int64_t end = clock_now_ns();
     job_barrier(run->job);
+    watchdog_doing(run->job->watchdog, "the evaluation of block %zu", run->counts.blocks + 1);
     gpu_tracer_stop(&run->gpu_tracer, &run->timeline);
     run->device->stamps_end();
     timeline_settle(&run->timeline, run->device->stamp_ns);
@@ -207,6 +215,7 @@ static int estimate(struct run *run, const struct run_hooks *hooks, size_t units
         if (run->options->implementation[i].strategy->reduces)
             first = i;
     run_start(run, first, 0);
+    watchdog_doing(run->job->watchdog, "the first step");
     for (int i = 0; i < (hooks->plan ? 2 : 1); i++) { /* a plan is made for steps that are warm */
         job_barrier(run->job);
         int64_t start = clock_now_ns();

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "ddp/comm_create.h"
+#include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
@@ -69,6 +70,8 @@ static void create_trainer(struct run *run, const struct results *results)
 int run_plan(struct run *run, const struct run_options *options, const struct results_target *target,
              struct results *results)
 {
+    watchdog_limit(run->job->watchdog, options->comm.timeout_s);
+    watchdog_doing(run->job->watchdog, "the set-up");
     run->options = &options->training;
     run->origin_ns = clock_now_ns();
     run->cores_per_rank = host_cores_per_rank(run->job);
@@ -92,8 +95,7 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
     if (job_agree(run->job, plan_model(run, comm_stages(run->device, &how), &least)) ||
         job_agree(run->job, data_create(&run->trainer.data, &data)) ||
         job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
-        job_agree(run->job, live_open(&run->live, run->job, options->live)) ||
-        job_agree(run->job, results_open(results, run->job, target)))
+        job_agree(run->job, live_open(&run->live, run->job, options->live)) || results_open(results, run->job, target))
         return -1;
     run->directory = results->directory;
     run->losses.difference = NAN; /* until there are two to compare */

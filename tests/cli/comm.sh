@@ -42,11 +42,64 @@ again
 # one rank sleeps and the other waits for it; the sleeper has not started what the other waits in
 run 2 --device cpu --implementations ddp --timeout 1 --inject-delay rank=1,ms=30000,phase=backward_pass
 ends "a collective of a step that does not return ends the job" \
-    'rank 0 on .* has waited for [1-9] s in all_reduce of [0-9]+ float sum, number 11 of the plan, ticket 1; rank 1 has not started it'
+    'rank 0 on .* has waited for [1-9] s in the first step: all_reduce of [0-9]+ float sum, number 11 of the plan, ticket 1; rank 1 has not started it: it is in the first step'
 succeeds "and what was written is whole" valid out/run.json
 again
 run 2 --device cpu --implementations ddp --timeout 4 --inject-delay rank=1,ms=300,phase=backward_pass
 is "one that takes its time does not" "$status" 0
+again
+
+# ---- a rank that is stopped ----
+
+# process_of RANK: waits until that rank of the run that goes on is there.
+process_of() {
+    local i process
+    for ((i = 0; i < 100; i++)); do
+        for process in $(left_over out); do
+            if grep -qzE "^(PMI_RANK|OMPI_COMM_WORLD_RANK)=$1\$" "/proc/$process/environ" 2>/dev/null; then
+                echo "$process"
+                return
+            fi
+        done
+        sleep 0.05
+    done
+    return 1
+}
+
+# stop_rank SIGNAL SECONDS TIMEOUT CONDITION OPTION...: runs two ranks, stops the second once a command succeeds, and after
+# so many seconds sends it the signal; `took` seconds later the run is over.
+stop_rank() {
+    local run begin process i
+    timeout 30 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --device cpu --timeout "$3" --output "$PWD/out" "${@:5}" >said 2>&1 &
+    run=$!
+    process=$(process_of 1) || return 0
+    for ((i = 0; i < 200; i++)); do
+        ! eval "$4" || break
+        sleep 0.05
+    done
+    kill -STOP "$process"
+    begin=$SECONDS
+    sleep "$2"
+    kill "-$1" "$process" || true
+    wait "$run" && status=0 || status=$?
+    took=$((SECONDS - begin))
+}
+many=(--rounds 100000 --implementations)
+for strategy in none ddp; do
+    place="(step [0-9]+ of block [0-9]+, $strategy|the evaluation of block [0-9]+)"
+    stop_rank WINCH 0 3 '[ -s out/rank_1_metrics.jsonl ]' "${many[@]}" $strategy
+    ends "a rank that is stopped in steps of $strategy is named, and what it did" \
+        "rank 0 on .* has waited for [3-9] s in $place: .*; rank 1 has (not )?started it: it is in $place.* its process has not run"
+    is "with --timeout 3 within 8 s" "$((took <= 8))" 1
+    succeeds "and what was measured is kept" valid out/run.json
+    again
+done
+stop_rank WINCH 0 3 'grep -q "A step is estimated" said' --d-model 512 --d-ff 2048 --num-layers 12 "${many[@]}" none
+ends "one that is stopped in the set-up too" \
+    'rank 0 on .* has waited for [3-9] s in (the set-up|the first step): .*; rank 1 has (not )?started it: it is in (the set-up|the first step).* its process has not run'
+again
+stop_rank CONT 1.5 4 '[ -s out/rank_1_metrics.jsonl ]' --rounds 300 --implementations none
+is "one that goes on in time goes on" "$status" 0
 again
 
 # ---- on an emulated GPU ----
@@ -109,17 +162,17 @@ NCCL_COMM_BLOCKING=0 run 2 --device cuda --comm mpi --implementations ddp
 is "and does not matter to MPI" "$status $(field comm)" "0 mpi"
 again
 EMULATED_NCCL_HANG_RANK=1,call=0 run 2 --device cuda --timeout 3
-ends "NCCL that does not connect ends the job" 'rank 0 on .* has waited for [3-9] s in connecting 2 ranks by NCCL.*; all ranks have started it'
+ends "NCCL that does not connect ends the job" 'rank 0 on .* has waited for [3-9] s in the set-up: connecting 2 ranks by NCCL.*; all ranks have started it'
 succeeds "and says which option gave it so long" grep -q -e '--timeout: no progress for [3-9] s' said
 again
 
 EMULATED_NCCL_FAIL_RANK=1,call=5 run 2 --device cuda --implementations ddp_individual --timeout 30
 ends "an error of NCCL ends the job" 'rank 1: .* NCCL: unhandled system error: .*, in all_reduce of [0-9]+ float sum, number 4 of the plan, ticket 5'
-succeeds "at once, and the other rank says where it was" grep -qE 'rank 0 on .* in all_reduce of .*, ticket 5; all ranks have started it' said
+succeeds "at once, and the other rank says where it was" grep -qE 'rank 0 on .* in the first step: all_reduce of .*, ticket 5; all ranks have started it' said
 succeeds "and what was written is whole" valid out/run.json
 again
 EMULATED_NCCL_HANG_RANK=1,call=5 run 2 --device cuda --implementations ddp_individual --timeout 3
-ends "a collective of NCCL that hangs ends the job" 'rank 0 on .* has waited for [3-9] s in all_reduce of .*, number 4 of the plan, ticket 5; all ranks have started it'
+ends "a collective of NCCL that hangs ends the job" 'rank 0 on .* has waited for [3-9] s in the first step: all_reduce of .*, number 4 of the plan, ticket 5; all ranks have started it'
 again
 EMULATED_NCCL_HANG_RANK=1,call=9 sweep 2 --device cuda --timeout 3
 ends "and of a sweep too" 'rank 0 on .* has waited for [3-9] s in (timed|warm-up) iteration [0-9]+ of all_reduce of .*: all_reduce of .*; all ranks have started it'

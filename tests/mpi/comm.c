@@ -53,7 +53,7 @@ static void find_ways(void)
 
 static struct comm *create(const struct way *w, struct timeline *timeline)
 {
-    struct comm_options options = {.library = w->library, .progress = w->progress, .timeout_s = 60};
+    struct comm_options options = {.library = w->library, .progress = w->progress};
     struct comm *comm = w->library == COMM_NCCL ? comm_nccl_create(&job, w->device, timeline, MOST, &options)
                                                 : comm_mpi_create(&job, w->device, timeline, MOST, &options);
     ck_assert_str_eq(comm->name, comm_library_name[w->library]);

@@ -46,7 +46,7 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= STEPS;
     timeline_create(&one->timeline, spans);
-    struct comm_options how = {.library = library, .shares_gpu = library != COMM_NCCL, .timeout_s = 60};
+    struct comm_options how = {.library = library, .shares_gpu = library != COMM_NCCL};
     int alone = ranks < job.size || (ranks == 1 && library != COMM_NCCL);
     one->comm = alone ? comm_self_create(device, &one->timeline)
                       : comm_create(&job, device, &one->timeline, (size_t)one->model.tensors, &how);

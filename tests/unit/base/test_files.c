@@ -8,11 +8,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 enum { MOST = 1 << 20 };
 static char directory[64], text[MOST], got[MOST + 1];
@@ -145,6 +148,25 @@ START_TEST(an_older_file_is_replaced)
 }
 END_TEST
 
+/* What has the temporary name is not written to: it is replaced, also a link or a pipe that would make the program
+ * wait. */
+START_TEST(what_has_the_temporary_name_is_replaced)
+{
+    struct new_file file;
+    for (int link = 0; link < 2; link++) {
+        ck_assert_int_eq(files_replace(directory, "other", "abc"), 0);
+        ck_assert_int_eq(link ? symlink("other", path_of("f.tmp")) : mkfifo(path_of("f.tmp"), 0666), 0);
+        ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
+        ck_assert_int_eq(write_pieces(&file, 1000), 0);
+        ck_assert_int_eq(new_file_commit(&file), 0);
+        check_content(path_of("f"), 1000);
+        ck_assert_int_eq(names(), 2);
+    }
+    memcpy(text, "abc", 3);
+    check_content(path_of("other"), 3);
+}
+END_TEST
+
 /* ---- what cannot be written ---- */
 
 /* A directory in place of the file: the new one cannot have its name. */
@@ -161,22 +183,33 @@ START_TEST(a_file_that_cannot_have_its_name)
 }
 END_TEST
 
-/* A full disk, by a temporary file that is the device for it. What is compressed may only be found out at its end. */
+/* A full disk, by a limit on the size of files: nothing fits, or all does. */
+static void fill_disk(int full)
+{
+    struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = full ? 0 : limit.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* What is compressed may only be found out at its end. */
 START_TEST(a_full_disk_is_told)
 {
     struct new_file file;
-    ck_assert_int_eq(symlink("/dev/full", path_of("f.tmp")), 0);
+    fill_disk(1);
     ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
     errno = 0;
     int failed = write_pieces(&file, _i ? 10 : MOST);
     if (failed) {
-        ck_assert_int_eq(errno, ENOSPC);
+        ck_assert_int_eq(errno, EFBIG);
         new_file_abandon(&file);
     } else {
         ck_assert_int_eq(_i, 1);
         ck_assert_int_eq(new_file_commit(&file), -1);
-        ck_assert_ptr_nonnull(strstr(error_text(), strerror(ENOSPC)));
+        ck_assert_ptr_nonnull(strstr(error_text(), strerror(EFBIG)));
     }
+    fill_disk(0);
     ck_assert_int_eq(names(), 0);
 }
 END_TEST
@@ -184,10 +217,11 @@ END_TEST
 START_TEST(replacing_on_a_full_disk_keeps_the_old_file)
 {
     ck_assert_int_eq(files_replace(directory, "f", "old"), 0);
-    ck_assert_int_eq(symlink("/dev/full", path_of("f.tmp")), 0);
+    fill_disk(1);
     ck_assert_int_eq(files_replace(directory, "f", "new"), -1);
+    fill_disk(0);
     ck_assert_ptr_nonnull(strstr(error_text(), path_of("f")));
-    ck_assert_ptr_nonnull(strstr(error_text(), strerror(ENOSPC)));
+    ck_assert_ptr_nonnull(strstr(error_text(), strerror(EFBIG)));
     ck_assert_int_eq(names(), 1);
     memcpy(text, "old", 3);
     check_content(path_of("f"), 3);
@@ -262,6 +296,7 @@ int main(void)
     tcase_add_loop_test(tests, a_file_appears_when_it_is_complete, 0, 2);
     tcase_add_loop_test(tests, an_abandoned_file_leaves_nothing, 0, 2);
     tcase_add_loop_test(tests, an_older_file_is_replaced, 0, 2);
+    tcase_add_loop_test(tests, what_has_the_temporary_name_is_replaced, 0, 2);
     tcase_add_loop_test(tests, a_file_that_cannot_have_its_name, 0, 2);
     tcase_add_loop_test(tests, a_full_disk_is_told, 0, 2);
     tcase_add_test(tests, replacing_on_a_full_disk_keeps_the_old_file);

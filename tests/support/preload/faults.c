@@ -1,0 +1,178 @@
+/* faults.c - a library to preload: lets one call on files below a directory fail, or ends the process after it.
+ *
+ * In the environment: FAULT_UNDER, the directory (a part of the path; calls on other files, or that write none, are not
+ * counted); FAULT_CALL, one of open, write, fsync, ftruncate, rename, close, mkdir; FAULT_AT, which of them, from 1;
+ * FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR, EMFILE), half-ENOSPC (a write accepts half, and the next fails)
+ * or kill (the call is made, and the process ends by SIGKILL); FAULT_RANK, the rank that it happens on; FAULT_LOG, a
+ * file that exists once it has. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+enum { FILES = 4096 };
+enum fault { NONE, FAIL, HALF, KILL };
+
+static atomic_int watched[FILES]; /* by descriptor: 1 for a file below the directory */
+static atomic_long calls;
+static atomic_int full; /* after half of a write */
+
+static int is_rank(void)
+{
+    static const char *const variables[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
+    const char *wanted = getenv("FAULT_RANK"), *rank = NULL;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables && !rank; i++)
+        rank = getenv(variables[i]);
+    return !wanted || !strcmp(wanted, rank ? rank : "0");
+}
+
+static int is_below(const char *path)
+{
+    const char *under = getenv("FAULT_UNDER");
+    return under && path && strstr(path, under) != NULL;
+}
+
+static int error_number(const char *how)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } known[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO}, {"EINTR", EINTR}, {"EMFILE", EMFILE}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(how, known[i].name))
+            return known[i].number;
+    fprintf(stderr, "faults.c: FAULT_HOW=%s is not known\n", how);
+    abort();
+}
+
+/* What happens to a call on a file below the directory; sets errno where it fails. */
+static enum fault fault_of(const char *call)
+{
+    const char *wanted = getenv("FAULT_CALL"), *at = getenv("FAULT_AT"), *how = getenv("FAULT_HOW");
+    const char *log = getenv("FAULT_LOG");
+    if (!wanted || !at || !how || strcmp(wanted, call) != 0 || !is_rank())
+        return NONE;
+    if (atomic_load(&full) && !strcmp(call, "write")) {
+        errno = ENOSPC;
+        return FAIL;
+    }
+    if (atomic_fetch_add(&calls, 1) + 1 != strtol(at, NULL, 10))
+        return NONE;
+    if (log && mkdirat(AT_FDCWD, log, 0777))
+        abort();
+    if (!strcmp(how, "kill"))
+        return KILL;
+    if (!strcmp(how, "half-ENOSPC")) {
+        atomic_store(&full, 1);
+        return HALF;
+    }
+    errno = error_number(how);
+    return FAIL;
+}
+
+static void end_after(enum fault fault)
+{
+    if (fault == KILL)
+        raise(SIGKILL);
+}
+
+#define NEXT(name) (__extension__(__typeof__(&(name))) dlsym(RTLD_NEXT, #name))
+
+static int opened(int file, const char *path)
+{
+    if (file >= 0 && file < FILES)
+        atomic_store(&watched[file], is_below(path));
+    return file;
+}
+
+static int is_watched(int file)
+{
+    return file >= 0 && file < FILES && atomic_load(&watched[file]);
+}
+
+#define OPEN(name)                                                                                                     \
+    int name(const char *path, int flags, ...)                                                                         \
+    {                                                                                                                  \
+        va_list arguments;                                                                                             \
+        va_start(arguments, flags);                                                                                    \
+        mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;                                   \
+        va_end(arguments);                                                                                             \
+        enum fault fault = is_below(path) && (flags & O_ACCMODE) != O_RDONLY ? fault_of("open") : NONE;                \
+        if (fault == FAIL)                                                                                             \
+            return -1;                                                                                                 \
+        int file = opened(NEXT(name)(path, flags, mode), (flags & O_ACCMODE) != O_RDONLY ? path : NULL);               \
+        end_after(fault);                                                                                              \
+        return file;                                                                                                   \
+    }
+OPEN(open)
+OPEN(open64)
+
+ssize_t write(int file, const void *bytes, size_t n)
+{
+    enum fault fault = is_watched(file) ? fault_of("write") : NONE;
+    if (fault == FAIL)
+        return -1;
+    ssize_t written = NEXT(write)(file, bytes, fault == HALF ? n / 2 : n);
+    end_after(fault);
+    return written;
+}
+
+int fsync(int file)
+{
+    enum fault fault = is_watched(file) ? fault_of("fsync") : NONE;
+    if (fault == FAIL)
+        return -1;
+    int status = NEXT(fsync)(file);
+    end_after(fault);
+    return status;
+}
+
+int ftruncate(int file, off_t length)
+{
+    enum fault fault = is_watched(file) ? fault_of("ftruncate") : NONE;
+    if (fault == FAIL)
+        return -1;
+    int status = NEXT(ftruncate)(file, length);
+    end_after(fault);
+    return status;
+}
+
+/* A close that fails has closed all the same. */
+int close(int file)
+{
+    enum fault fault = is_watched(file) ? fault_of("close") : NONE;
+    int why = errno, status = (opened(file, NULL), NEXT(close)(file));
+    end_after(fault);
+    if (fault != FAIL)
+        return status;
+    errno = why;
+    return -1;
+}
+
+int rename(const char *from, const char *to)
+{
+    enum fault fault = is_below(to) ? fault_of("rename") : NONE;
+    if (fault == FAIL)
+        return -1;
+    int status = NEXT(rename)(from, to);
+    end_after(fault);
+    return status;
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    enum fault fault = is_below(path) && access(path, F_OK) ? fault_of("mkdir") : NONE;
+    if (fault == FAIL)
+        return -1;
+    int status = NEXT(mkdir)(path, mode);
+    end_after(fault);
+    return status;
+}
