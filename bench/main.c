@@ -5,6 +5,7 @@
 #include "compare/compare.h"
 #include "ddp/job.h"
 #include "kernels/blas.h"
+#include "kernels/ending.h"
 #include "kernels/error.h"
 #include "profile/profile.h"
 #include "report/report.h"
@@ -77,6 +78,7 @@ int main(int argc, char *argv[])
     struct job job;
     const char *name = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
     const struct command_row *command = name ? find_command(name) : NULL;
+    ending_install((int)launched_rank());
     if (command && command->read)
         return command->read(argc - 1, argv + 1);
     blas_choose_kernels(argv);

@@ -4,6 +4,7 @@
 #include "ddp/read_fully.h"
 #include "ddp/step.h"
 #include "kernels/clock.h"
+#include "kernels/ending.h"
 #include "kernels/error.h"
 
 #include <errno.h>
@@ -96,13 +97,16 @@ int checkpoint_write(const char *path, const struct trainer *t)
 {
     char temporary[sizeof t->checkpoint.path + 8];
     snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), why = fd < 0 ? errno : 0;
+    unlink(temporary); /* whatever has the name is not followed, nor waited for */
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), why = fd < 0 ? errno : 0;
+    ending_remove_file(temporary);
     if (!why && write_state(fd, t))
         why = errno;
     if (fd >= 0 && close(fd) && !why)
         why = errno;
     if (!why && rename(temporary, path))
         why = errno;
+    ending_keep_file(temporary);
     if (!why)
         return 0;
     if (fd >= 0)

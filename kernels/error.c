@@ -1,6 +1,8 @@
 /* error.c - keeps the words of an error until they are printed, and ends the job when nothing can be mended. */
 #include "kernels/error.h"
 
+#include "kernels/ending.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,6 +48,7 @@ void fatal(const char *file, int line, const char *format, ...)
     va_end(arguments);
     fprintf(stderr, "ddpbench: rank %d: %s:%d: %s\n", job_rank, file, line, message);
     fflush(stderr);
+    ending_remove_files();
     if (end_job) {
         nanosleep(&(struct timespec){0, 200000000},
                   NULL); /* launchers drop what they have not read when the job ends */

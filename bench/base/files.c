@@ -1,6 +1,7 @@
 /* files.c - directories, and files that appear when they are complete. */
 #include "base/files.h"
 
+#include "kernels/ending.h"
 #include "kernels/error.h"
 
 #include <errno.h>
@@ -99,6 +100,7 @@ int new_file_open(struct new_file *file, const char *path, int gzip)
     file->file = files_create(file->temporary);
     if (file->file < 0)
         return cannot_write(file, errno);
+    ending_remove_file(file->temporary);
     file->buffer = allocate(1, sizeof *file->buffer);
     file->buffer->gzip = gzip;
     if (gzip && deflateInit2(&file->buffer->stream, fast, Z_DEFLATED, of_gzip, usual_memory, Z_DEFAULT_STRATEGY))
@@ -169,6 +171,7 @@ int new_file_abandon(struct new_file *file)
     if (!file->buffer)
         return 0;
     int status = close_file(file);
+    ending_keep_file(file->temporary);
     return unlink(file->temporary) ? -1 : status;
 }
 
@@ -183,6 +186,7 @@ int new_file_commit(struct new_file *file)
         failed = 1;
         why = errno;
     }
+    ending_keep_file(file->temporary);
     if (!failed)
         return 0;
     unlink(file->temporary);

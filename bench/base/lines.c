@@ -18,23 +18,37 @@ int lines_open(struct lines *lines, const char *path)
     return lines->file < 0 ? error_report("cannot write %s: %s", path, strerror(errno)) : 0;
 }
 
+/* Finds out whether the path still names the file, as it was left. */
+static void look(struct lines *lines)
+{
+    struct stat ours, named;
+    if (!lines->error && fstat(lines->file, &ours))
+        lines->error = errno;
+    if (!lines->error && (stat(lines->path, &named) || named.st_ino != ours.st_ino || named.st_dev != ours.st_dev ||
+                          named.st_size != lines->length))
+        lines->error = ESTALE;
+}
+
+int lines_check(struct lines *lines)
+{
+    if (lines->file >= 0)
+        look(lines);
+    return lines_report(lines);
+}
+
 int lines_append(struct lines *lines, const char *text, size_t length)
 {
-    struct stat status;
+    look(lines);
     if (lines->error)
         return -1;
-    if (fstat(lines->file, &status))
-        lines->error = errno;
-    else if (status.st_nlink == 0 || status.st_size != lines->length)
-        lines->error = ESTALE;
-    else if (files_write(lines->file, text, length))
-        lines->error = errno;
-    if (!lines->error)
+    if (!files_write(lines->file, text, length)) {
         lines->length += (off_t)length;
-    else if (lines->error != ESTALE)
-        while (ftruncate(lines->file, lines->length) && errno == EINTR)
-            ; /* any other failure leaves a part of a line behind, and there is nothing left to try */
-    return lines->error ? -1 : 0;
+        return 0;
+    }
+    lines->error = errno;
+    while (ftruncate(lines->file, lines->length) && errno == EINTR)
+        ; /* any other failure leaves a part of a line behind, and there is nothing left to try */
+    return -1;
 }
 
 int lines_report(const struct lines *lines)

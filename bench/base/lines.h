@@ -17,8 +17,12 @@ struct lines {
 /* Creates the file, empty, in place of what has that name. Returns 0; or -1, reported. */
 int lines_open(struct lines *lines, const char *path);
 
-/* Appends whole lines: all of the text, or nothing. After a failure, or when the file was removed or changed by
- * somebody else, nothing is written any more. Returns 0; or -1, which lines_report and lines_close report. */
+/* Whether the path still names the file, as it was left: nobody changed or removed it, or moved its directory. Returns
+ * 0; or -1, reported, and from then on nothing is written any more. */
+int lines_check(struct lines *lines);
+
+/* Appends whole lines: all of the text, or nothing. After a failure, or when lines_check finds one, nothing is written
+ * any more. Returns 0; or -1, which lines_report and lines_close report. */
 int lines_append(struct lines *lines, const char *text, size_t length);
 
 /* Reports a write that failed: returns -1; or 0 if none did. */

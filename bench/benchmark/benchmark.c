@@ -40,7 +40,7 @@ static cJSON *create_summary(const struct run *run, const struct results *result
 
 /* Compares what there is so far and writes it, on rank 0; attainable_s[n, rounds] or NULL. With `print`, tables and
  * notes go to stdout too, where the heading is already. Returns 0, or -1, reported. */
-static int write_summary(const struct run *run, const struct results *results, const double *attainable_s, int print)
+static int write_summary(const struct run *run, struct results *results, const double *attainable_s, int print)
 {
     const struct training_options *o = run->options;
     const struct block_counts *counts = &run->counts;

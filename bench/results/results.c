@@ -4,11 +4,11 @@
 #include "base/json.h"
 #include "base/version.h"
 #include "ddp/watchdog.h"
+#include "kernels/ending.h"
 #include "kernels/error.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,6 @@ int results_open(struct results *results, const struct job *job, const struct re
 {
     char path[FILES_PATH];
     *results = (struct results){.rank = job->rank, .watchdog = job->watchdog, .telemetry.file = -1};
-    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is reported as a full disk is */
     if (strlen(place->given) >= sizeof results->top - 64) /* on every rank */
         return job_agree(
             job, error_report("--%s: the path is longer than %zu characters", place->option, sizeof results->top - 65));
@@ -102,6 +101,7 @@ int results_open(struct results *results, const struct job *job, const struct re
     if (job_agree(job, take_directory(results, place->option)))
         return -1;
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
+    ending_say("; what was measured before is in %s", results->directory);
     return job_agree(job, lines_open(&results->telemetry, path));
 }
 

@@ -97,7 +97,7 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
 /* Puts the figures into the summary, and if it is unfinished that as the last line of its heading; replaces
  * summary.json, summary.csv (the figures) and summary.txt (what results_print_summary prints), and where they lie below
  * what the user named, <below>_summary.txt there. Rank 0 only. 0, or -1, reported. */
-int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures);
+int results_write_summary(struct results *results, cJSON *summary, const struct figure_list *figures);
 
 /* A summary in words: the lines of its heading, its answers, its tables and its notes. */
 void results_print_summary(FILE *out, const cJSON *summary);

@@ -117,8 +117,10 @@ static void add_unfinished(cJSON *summary)
     cJSON_AddItemToArray(heading, json_text(line));
 }
 
-int results_write_summary(const struct results *results, cJSON *summary, const struct figure_list *figures)
+int results_write_summary(struct results *results, cJSON *summary, const struct figure_list *figures)
 {
+    if (lines_check(&results->telemetry))
+        return -1;
     const char *const label = results->label;
     char *text = NULL, *csv = NULL;
     size_t length = 0;

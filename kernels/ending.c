@@ -1,0 +1,96 @@
+/* ending.c - the last words of a process, and what it removes. */
+#include "kernels/ending.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILES = 8, WORDS = 4096 + 64 };
+
+static const struct {
+    int number;
+    const char *name;
+} ends[] = {{SIGHUP, "SIGHUP"}, {SIGINT, "SIGINT"}, {SIGQUIT, "SIGQUIT"}, {SIGTERM, "SIGTERM"}, {SIGXCPU, "SIGXCPU"}};
+enum { ENDS = sizeof ends / sizeof *ends };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of those who add and remove files */
+static struct {
+    atomic_int used; /* its path is complete */
+    char path[PATH_MAX];
+} files[FILES];
+static char line[ENDS][WORDS + 64]; /* made beforehand, since printf is not safe in a handler */
+static int my_rank;
+
+void ending_remove_file(const char *path)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < FILES; i++)
+        if (!files[i].used && strlen(path) < PATH_MAX) {
+            strcpy(files[i].path, path);
+            files[i].used = 1;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
+void ending_keep_file(const char *path)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < FILES; i++)
+        if (files[i].used && !strcmp(files[i].path, path))
+            files[i].used = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+void ending_remove_files(void)
+{
+    for (int i = 0; i < FILES; i++)
+        if (files[i].used)
+            unlink(files[i].path);
+}
+
+void ending_say(const char *format, ...)
+{
+    char words[WORDS];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    for (int i = 0; i < ENDS; i++)
+        snprintf(line[i], sizeof line[i], "ddpbench: rank %d: ended by %s%s\n", my_rank, ends[i].name, words);
+}
+
+/* The launcher is the parent of its ranks; a terminal's keys come from the kernel, without a sender. */
+static int came_to_all(const siginfo_t *info)
+{
+    return info->si_code == SI_KERNEL || info->si_pid == getppid();
+}
+
+static void end(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    int i = 0;
+    while (i < ENDS - 1 && ends[i].number != number)
+        i++;
+    ending_remove_files();
+    if (my_rank == 0 || !came_to_all(info))
+        (void)!write(STDERR_FILENO, line[i], strlen(line[i]));
+    raise(number); /* by its default now (SA_RESETHAND), once this handler returns */
+}
+
+void ending_install(int rank)
+{
+    const struct sigaction ending = {.sa_sigaction = end, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
+    struct sigaction before;
+    my_rank = rank;
+    ending_say("%s", "");
+    signal(SIGXFSZ, SIG_IGN);
+    for (int i = 0; i < ENDS; i++)
+        if (!sigaction(ends[i].number, NULL, &before) && before.sa_handler != SIG_IGN)
+            sigaction(ends[i].number, &ending, NULL);
+}
