@@ -114,9 +114,12 @@ test: all
 	@$(MAKE) --no-print-directory tests emulated
 	@MPIRUN="$(MPIRUN)" $(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh $(OUT)
 
+# Each call that writes a file fails once, signals, limits: what a run leaves behind, and what it says.
+test-faults: all
+	@$(MAKE) --no-print-directory tests
+	@MPIRUN="$(MPIRUN)" TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
+
 # The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
-test-faults: tests
-	TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
 test-mpi: all
 	@$(MAKE) --no-print-directory $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS))
 	@MPIRUN="$(MPIRUN)" $(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh --mpi $(OUT)

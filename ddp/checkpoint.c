@@ -98,13 +98,14 @@ int checkpoint_write(const char *path, const struct trainer *t)
     char temporary[sizeof t->checkpoint.path + 8];
     snprintf(temporary, sizeof temporary, "%s.tmp", path);
     unlink(temporary); /* whatever has the name is not followed, nor waited for */
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), why = fd < 0 ? errno : 0;
+    int fd = (int)TEMP_FAILURE_RETRY(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    int why = fd < 0 ? errno : 0;
     ending_remove_file(temporary);
     if (!why && write_state(fd, t))
         why = errno;
-    if (fd >= 0 && close(fd) && !why)
+    if (fd >= 0 && close(fd) && errno != EINTR && !why)
         why = errno;
-    if (!why && rename(temporary, path))
+    if (!why && TEMP_FAILURE_RETRY(rename(temporary, path)))
         why = errno;
     ending_keep_file(temporary);
     if (!why)

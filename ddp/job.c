@@ -131,8 +131,8 @@ static void find_places(struct job *job)
     free(group);
 }
 
-/* MPICH and Open MPI put the memory that the ranks of a machine share into /dev/shm. One that finds no room ends the job
- * while it starts, by words that do not say so; so it is said before. */
+/* MPICH and Open MPI put the memory that the ranks of a machine share into /dev/shm. One that finds no room ends the
+ * job while it starts, by words that do not say so; so it is said before. */
 static void warn_of_shared_memory(void)
 {
     const double each = 8e6; /* MPICH 4.0: two ranks start with 9 MB, and four do not with 16 MB */

@@ -25,6 +25,16 @@ static struct {
 } files[FILES];
 static char line[ENDS][WORDS + 64]; /* made beforehand, since printf is not safe in a handler */
 static int my_rank;
+static int ignored[ENDS];
+
+/* Which signals are ignored is looked up before the libraries begin: UCX, for one, takes SIGHUP then. */
+static void look_up_ignored(void)
+{
+    struct sigaction action;
+    for (int i = 0; i < ENDS; i++)
+        ignored[i] = !sigaction(ends[i].number, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+__attribute__((section(".preinit_array"), used)) static void (*const before_libraries)(void) = look_up_ignored;
 
 void ending_remove_file(const char *path)
 {
@@ -86,11 +96,10 @@ static void end(int number, siginfo_t *info, void *context)
 void ending_install(int rank)
 {
     const struct sigaction ending = {.sa_sigaction = end, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
-    struct sigaction before;
+    const struct sigaction ignoring = {.sa_handler = SIG_IGN};
     my_rank = rank;
     ending_say("%s", "");
-    signal(SIGXFSZ, SIG_IGN);
+    sigaction(SIGXFSZ, &ignoring, NULL);
     for (int i = 0; i < ENDS; i++)
-        if (!sigaction(ends[i].number, NULL, &before) && before.sa_handler != SIG_IGN)
-            sigaction(ends[i].number, &ending, NULL);
+        sigaction(ends[i].number, ignored[i] ? &ignoring : &ending, NULL);
 }

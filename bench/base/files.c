@@ -21,7 +21,7 @@ int files_make_directories(const char *option, const char *path)
     for (char *slash = *part ? strchr(part + 1, '/') : NULL;; slash = strchr(slash + 1, '/')) {
         if (slash)
             *slash = 0;
-        int why = mkdir(part, 0777) ? errno : 0;
+        int why = TEMP_FAILURE_RETRY(mkdir(part, 0777)) ? errno : 0;
         if (why && (stat(part, &status) || !S_ISDIR(status.st_mode)))
             return error_report("--%s %s: cannot make the directory %s: %s", option, path, part,
                                 strerror(why == EEXIST ? ENOTDIR : why));
@@ -33,9 +33,14 @@ int files_make_directories(const char *option, const char *path)
 
 int files_create(const char *path)
 {
-    if (unlink(path) && errno != ENOENT)
+    if (TEMP_FAILURE_RETRY(unlink(path)) && errno != ENOENT)
         return -1;
-    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return (int)TEMP_FAILURE_RETRY(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+}
+
+int files_close(int file)
+{
+    return close(file) && errno != EINTR ? -1 : 0; /* Linux has closed it */
 }
 
 int files_write(int file, const void *bytes, size_t n)
@@ -158,7 +163,7 @@ int new_file_write(struct new_file *file, const char *text, size_t n)
 /* Returns 0; or -1 with errno. */
 static int close_file(struct new_file *file)
 {
-    int status = close(file->file);
+    int status = files_close(file->file);
     if (file->buffer->gzip)
         deflateEnd(&file->buffer->stream);
     free(file->buffer);
@@ -182,7 +187,7 @@ int new_file_commit(struct new_file *file)
         failed = 1;
         why = errno;
     }
-    if (!failed && rename(file->temporary, file->path)) {
+    if (!failed && TEMP_FAILURE_RETRY(rename(file->temporary, file->path))) {
         failed = 1;
         why = errno;
     }

@@ -15,6 +15,9 @@ int files_make_directories(const char *option, const char *path);
  * link points at is not written to. Returns its descriptor; or -1 with errno. */
 int files_create(const char *path);
 
+/* Returns 0; or -1 with errno. Either way the descriptor is closed. */
+int files_close(int file);
+
 /* Writes n bytes, in as many calls as it takes. Returns 0; or -1 with errno, and then some may be written. */
 int files_write(int file, const void *bytes, size_t n);
 

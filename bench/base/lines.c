@@ -64,7 +64,7 @@ int lines_close(struct lines *lines)
 {
     if (lines->file < 0)
         return 0;
-    if (close(lines->file) && !lines->error) /* network file systems may find only now that the disk is full */
+    if (files_close(lines->file) && !lines->error) /* network file systems may find only now that the disk is full */
         lines->error = errno;
     lines->file = -1;
     return lines_report(lines);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# faults.sh - each call that writes a file fails once, or is the last of its process, in every kind of run.
+# faults.sh - each call that writes a file fails once, or is the last of its process, in every kind of run; and what
+# signals, limits of the machine and other processes do to a run.
 set -euo pipefail
 
 usage() {
@@ -70,16 +71,123 @@ for kind in benchmark profile allreduce; do
     every $kind rename EIO 3
     every $kind rename kill 3
 done
+for call in open close rename mkdir; do every benchmark $call EINTR 1; done
 every benchmark mkdir ENOSPC 1
 every profile mkdir ENOSPC 2
 for how in half-ENOSPC kill; do every ranks write $how 2 1; done
 every ranks close EIO 1 1
+every ranks open EMFILE 1 1
 cp -r saved saved2
 for kind in report compare; do
     every $kind write half-ENOSPC 1
     every $kind open EMFILE 1
     every $kind close EIO 1
     every $kind rename EIO 1
+done
+
+# ---- signals ----
+
+# signalled SIGNAL WHICH CONDITION WORDS...: starts the command, and once the condition holds sends the signal to one of
+# its processes, the WHICH-th of those that are ranks. Sets `status`.
+signalled() {
+    local run begin i processes=()
+    rm -rf outcome
+    set -m # with job control a script has SIGINT's default
+    "${@:4}" >printed 2>said </dev/null &
+    run=$!
+    set +m
+    for ((i = 0; i < 400; i++)); do
+        mapfile -t processes < <(ranks_of)
+        [ "${#processes[@]}" -le "$2" ] || ! eval "$3" || break
+        sleep 0.02
+    done
+    begin=$SECONDS
+    kill "-$1" "${processes[$2]}" 2>/dev/null || echo "there was none to send it to" >>said
+    { wait $run && status=0 || status=$?; } 2>/dev/null
+    [ $((SECONDS - begin)) -le 10 ] || status="after $((SECONDS - begin)) s"
+}
+
+# ranks_of: the processes of this script's runs that are ranks, not launchers.
+ranks_of() {
+    local process
+    for process in $(left_over); do
+        [ "$(readlink "/proc/$process/exe")" != "$program" ] || echo "$process"
+    done
+}
+
+# whole NAME: every file below outcome is valid, and none is unfinished.
+# shellcheck disable=SC2317 # succeeds calls it
+whole() {
+    local files
+    mapfile -t files < <(find outcome -name '*.json' -o -name '*.jsonl')
+    [ -z "$(find outcome -name '*.tmp')" ] && { [ "${#files[@]}" = 0 ] || valid "${files[@]}"; }
+}
+
+long=("${tiny[@]}" --rounds 1000000)
+before=true
+in_blocks='[ -s outcome/rank_0_metrics.jsonl ]'
+# has_line WORDS PATTERN: a check that what was said has such a line (an extended expression).
+has_line() { if grep -qE -- "$2" said; then result 0 "$1"; else result 1 "$1"; fi; }
+
+for signal in HUP INT TERM; do
+    signalled $signal 0 "$before" "$program" "${long[@]}" --implementations none --output "$PWD/outcome"
+    is "SIG$signal while it starts ends it by it" "$status" $((128 + $(kill -l $signal)))
+    signalled $signal 0 "$in_blocks" "$program" "${long[@]}" --implementations none --output "$PWD/outcome"
+    check $((128 + $(kill -l $signal))) "SIG$signal in a block, too, with a word" \
+        "^ddpbench: rank 0: ended by SIG$signal; what was measured before is in .*/outcome\$"
+    succeeds "and what was measured is whole" whole
+done
+signalled TERM 1 "$in_blocks" "${mpirun[@]}" -n 2 "$program" "${long[@]}" --implementations ddp --output "$PWD/outcome"
+has_line "the second rank says so when the signal is for it alone" \
+    "^ddpbench: rank 1: ended by SIGTERM; what was measured before is in .*/outcome\$"
+succeeds "and what both measured is whole" whole
+nohup "$program" "${tiny[@]}" --rounds 300 --implementations none --output "$PWD/outcome2" >printed 2>said &
+run=$!
+for ((i = 0; i < 400; i++)); do
+    [ ! -s outcome2/rank_0_metrics.jsonl ] || break
+    sleep 0.02
+done
+kill -HUP $run
+wait $run && status=0 || status=$?
+is "with nohup SIGHUP does not end it" "$status" 0
+# shellcheck disable=SC2016 # signalled evaluates it
+signalled TERM 0 '[ -n "$(find outcome -name "*.tmp" 2>/dev/null)" ]' "$program" "${tiny[@]}" --profile --profile-implementation ddp \
+    --num-epochs 3 --steps-per-epoch 1000 --warmup-epochs 0 --profile-output-dir "$PWD/outcome"
+is "SIGTERM while traces are written ends it" "$((status != 0))" 1
+succeeds "and leaves none half written" whole
+
+# ---- limits of the machine ----
+
+# limited LIMIT VALUE OPTION...: runs with a limit of the shell.
+limited() {
+    rm -rf outcome
+    limit=20 try bash -c "ulimit -c 0 $1 $2; exec \"\$@\"" bash "$program" "${@:3}" --implementations none --output outcome
+}
+limited -f 16384 "${tiny[@]}" --rounds 1000000
+check 1 "a limit on the size of files ends a run as a full disk does" \
+    '^ddpbench: cannot write outcome/rank_0_metrics[.]jsonl: File too large; it holds what was written before$'
+succeeds "and what was measured is whole" whole
+limited -v 2200000 --device cpu --threads 1 --d-model 1024 --num-layers 8 --d-ff 4096 --vocab-size 10000 --num-heads 4
+check 1 "memory that a limit refuses is named" '^ddpbench: .* memory'
+if unshare -m --propagation private true 2>/dev/null; then
+    limit=20 try unshare -m --propagation private sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec "$@"' sh \
+        "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations none --output full
+    is "a full /dev/shm ends it" "$((status != 0 && status != 124))" 1
+    is "and is named" "$(grep -c '^ddpbench: /dev/shm has 0[.]1 MB left' said)" 1
+    mkdir read-only
+    limit=20 try unshare -m --propagation private sh -c 'mount -t tmpfs -o ro none read-only && exec "$@"' sh \
+        "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations none --output read-only
+    is "a read-only directory ends both ranks, by one line" \
+        "$status $(grep '^ddpbench: ' said)" "1 ddpbench: cannot write read-only/rank_0_metrics.jsonl: Read-only file system"
+else
+    echo "skip - no mounts here: a full /dev/shm, and a read-only directory"
+fi
+for jump in 3600 -3600; do
+    rm -rf outcome
+    limit=20 try env LD_PRELOAD="$faults" FAULT_CLOCK=$jump "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout 5 \
+        --implementations "none,ddp" --output outcome
+    is "a time of day that jumps by $jump s is not taken for a duration" \
+        "$status $(awk -F, 'NR > 1 && $5 == "s" && ($6 < 0 || $6 > 100)' outcome/summary.csv)" "0 "
 done
 
 # ---- what others do to the files ----
@@ -99,6 +207,22 @@ mv said.first said
 check 1 "a run whose metrics another process removes says so" \
     '^ddpbench: shared/rank_0_metrics[.]jsonl was removed or changed by another process; nothing more is written to it$'
 succeeds "and what else it wrote is whole" valid shared/*.json
+
+for how in "rm -r shared2" "mv shared2 moved"; do
+    rm -rf shared2
+    "$program" "${tiny[@]}" --rounds 1000000 --implementations none --output shared2 >printed 2>said &
+    run=$!
+    for ((i = 0; i < 400; i++)); do
+        [ ! -s shared2/rank_0_metrics.jsonl ] || break
+        sleep 0.02
+    done
+    $how
+    wait $run && status=0 || status=$?
+    check 1 "a directory that is gone ($how) ends the run" \
+        '^ddpbench: shared2/rank_0_metrics[.]jsonl was removed or changed by another process; nothing more is written to it$'
+    is "and is not made anew" "$(ls shared2 2>/dev/null)" ''
+done
+succeeds "what was measured before it was moved is whole" valid moved/run.json moved/rank_0_metrics.jsonl
 
 mkfifo pipe
 try "$program" allreduce --device cpu --sizes 8 --output piped -J pipe

@@ -4,7 +4,9 @@
  * counted); FAULT_CALL, one of open, write, fsync, ftruncate, rename, close, mkdir; FAULT_AT, which of them, from 1;
  * FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR, EMFILE), half-ENOSPC (a write accepts half, and the next fails)
  * or kill (the call is made, and the process ends by SIGKILL); FAULT_RANK, the rank that it happens on; FAULT_LOG, a
- * file that exists once it has. */
+ * file that exists once it has.
+ *
+ * FAULT_CLOCK: the time of day jumps by so many seconds after its first reading. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FILES = 4096 };
@@ -175,4 +178,23 @@ int mkdir(const char *path, mode_t mode)
     int status = NEXT(mkdir)(path, mode);
     end_after(fault);
     return status;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    static atomic_long readings;
+    const char *jump = getenv("FAULT_CLOCK");
+    int status = NEXT(clock_gettime)(clock, now);
+    if (jump && clock == CLOCK_REALTIME && atomic_fetch_add(&readings, 1))
+        now->tv_sec += strtol(jump, NULL, 10);
+    return status;
+}
+
+time_t time(time_t *result)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (result)
+        *result = now.tv_sec;
+    return now.tv_sec;
 }
