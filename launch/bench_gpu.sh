@@ -78,6 +78,11 @@ prepare_bare() {
 [ -z "$bare" ] || [ -n "$dry_run" ] || prepare_bare
 
 failed='' left='' worst=0 others=''
+trap end_awaited EXIT
+heed_signals
+# log FILE COMMAND...: what it prints goes there, too.
+# shellcheck disable=SC2317 # await calls it
+log() { "${@:2}" </dev/null 2>&1 | tee "$1"; }
 # measure NAME COMMAND...: unless it has ended in an earlier call; for ten minutes at most, so that one that hangs does not
 # keep the others. NAME/status is written when it has ended.
 measure() {
@@ -97,7 +102,7 @@ measure() {
         say "$name: $*"
         rm -rf "$to"
         mkdir -p "$to"
-        timeout --foreground --kill-after=10 "$limit" "$@" </dev/null 2>&1 | tee "$to/output.txt" || status=$?
+        await log "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
         # cut off because its call began with others; if it had the call to itself, another would not do better
         if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && [ -n "$others" ]; then
             left+=" $name"

@@ -180,15 +180,15 @@ peer='
 measure() {
     local failed='' sink
     taskset -c "$(cores_of "$2" "$nodes")" ip netns exec "${prefix}n$2" \
-        perl -e "$peer" sink "$subnet.$2" $port $(($(burst_bytes "$bits") * 3)) >"$state.sink" 9<&- &
+        perl -e "$peer" sink "$subnet.$2" $port $(($(burst_bytes "$bits") * 3)) >"$state.sink" 2>"$state.why" 9<&- &
     sink=$!
     taskset -c "$(cores_of "$1" "$nodes")" ip netns exec "${prefix}n$1" \
-        perl -e "$peer" source "$subnet.$2" $port 0 >"$state.source" 9<&- &
+        perl -e "$peer" source "$subnet.$2" $port 0 >"$state.source" 2>>"$state.why" 9<&- &
     wait $! || failed=1 # not in the foreground, where a signal would have to wait for it
     [ -z "$failed" ] || kill $sink 2>/dev/null || true
     wait $sink || failed=1
     mb_per_second=$(cat "$state.sink") round_trip_ms=$(cat "$state.source")
-    [ -z "$failed" ] || die "nothing could be measured between nodes $1 and $2"
+    [ -z "$failed" ] || die "nothing could be measured between nodes $1 and $2: $(paste -sd ' ' "$state.why")"
 }
 
 # Measures round the nodes, so that each sends once and receives once, and writes the state.

@@ -49,7 +49,7 @@ done
 
 work=$(mktemp -d)
 begun=$pack # a directory that is not complete goes, too
-trap 'rm -rf "$work" ${begun:+"$begun"}' EXIT
+trap 'end_awaited; rm -rf "$work" ${begun:+"$begun"}' EXIT
 heed_signals
 archive=${pack:+none}
 [ -z "$pack" ] || make_directory "$pack"
@@ -134,8 +134,10 @@ begun=
 [ -z "$archive" ] || exit 0
 
 # What is the same in all programs, such as the kernels of GPUs, lies far apart: the window must hold two of them.
-tar -C "$work" --owner=0 --group=0 --numeric-owner --sort=name -c ddpbench-pack |
-    xz -T1 --lzma2=preset=3,dict=64MiB >"$work/pack.tar.xz"
+compress() {
+    tar -C "$work" --owner=0 --group=0 --numeric-owner --sort=name -c ddpbench-pack | xz -T1 --lzma2=preset=3,dict=64MiB
+}
+await compress >"$work/pack.tar.xz"
 bytes=$(stat -c %s "$work/pack.tar.xz")
 [ "$bytes" -le "$most" ] || die "the archive has $bytes bytes, more than $most"
 mv "$work/pack.tar.xz" "$output"

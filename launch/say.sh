@@ -118,11 +118,14 @@ heed_signals() {
     trap 'exit 143' TERM
 }
 
-# await COMMAND...: runs it; a signal meanwhile ends the command first, then the script (see end_awaited).
+# await COMMAND...: runs it, in a process group of its own; a signal meanwhile ends that first, then the script (see
+# end_awaited).
 awaited=''
 await() {
     local status=0
+    set -m
     "$@" <&0 &
+    set +m
     awaited=$!
     wait "$awaited" || status=$?
     awaited=''
@@ -134,12 +137,12 @@ end_awaited() {
     local try
     trap '' HUP INT TERM
     [ -n "$awaited" ] || return 0
-    kill -TERM "$awaited" 2>/dev/null || true
+    kill -TERM -- "-$awaited" 2>/dev/null || true
     for ((try = 0; try < 50; try++)); do
         kill -0 "$awaited" 2>/dev/null || break
         sleep 0.1
     done
-    kill -KILL "$awaited" 2>/dev/null || true
+    kill -KILL -- "-$awaited" 2>/dev/null || true
     wait "$awaited" 2>/dev/null || true
     awaited=''
 }

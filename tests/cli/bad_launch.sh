@@ -545,6 +545,88 @@ for name in mpiexec.mpich mpirun.mpich mpiexec mpirun; do rm -f all/$name; done
 MPIRUN='' without mpiexec 'there is no mpiexec; install one' "$run" -n 1 -- true
 group "missing tools"
 
+# ---- signals ----
+
+# A tree whose scripts find a program, a lab and a launcher that are at work as soon as there is a file called ready.
+mkdir -p tree/build tree/tools && cp -r "$launch" tree && echo text >tree/build/corpus.txt
+ln -s "$(command -v sleep)" tree/at_work
+cat >tree/build/ddpbench <<END
+#!/bin/sh
+case "\$*" in *--dry-run* | *--version* | *--help*) exit 0 ;; esac
+echo >$temporary/ready
+exec $temporary/tree/at_work 60
+END
+cat >tree/launch/netlab.sh <<END
+#!/bin/sh
+case \$1 in
+show) [ -e $temporary/lab_is_up ] ;;
+up) : >$temporary/lab_is_up ;;
+down) rm $temporary/lab_is_up ;;
+run) while [ "\$1" != -- ]; do shift; done && shift && exec "\$@" ;;
+esac
+END
+printf '#!/bin/sh\nshift 2\nexec "$@"\n' >tree/tools/launcher
+printf '#!/bin/sh\necho "GPU 0: made up"\n' >tree/tools/nvidia-smi
+for name in xz cc; do cp tree/build/ddpbench tree/tools/$name; done
+chmod +x tree/build/ddpbench tree/launch/netlab.sh tree/tools/*
+
+# stopped WORDS COMMAND...: once it is at work, each signal ends it within seconds, and nothing is left of it.
+stopped() {
+    local words=$1 signal process begin i left
+    shift
+    for signal in HUP INT TERM; do
+        rm -rf ready scratch && mkdir scratch
+        set -m
+        TMPDIR=$temporary/scratch PATH=$temporary/tree/tools:$PATH MPIRUN=$temporary/tree/tools/launcher "$@" >printed 2>said </dev/null &
+        process=$!
+        set +m
+        for ((i = 0; i < 400; i++)); do
+            [ ! -e ready ] || break
+            sleep 0.05
+        done
+        begin=$SECONDS status=0
+        kill -$signal $process 2>/dev/null || true
+        wait $process 2>/dev/null || status=$?
+        left=(scratch/* lab_is_u[p])
+        is "SIG$signal ends $words, which leaves nothing" "$([ -e ready ] && echo at work), $status $((SECONDS - begin <= 7)) \
+$(gone tree) ${left[*]} $(grep -cE ': line [0-9]+: |Terminated|Killed' said)" "at work, $((128 + $(kill -l $signal))) 1   0"
+        rm -f lab_is_up
+    done
+}
+stopped gate.sh tree/launch/gate.sh --output "$temporary/scratch_gate"
+stopped overlap.sh tree/launch/overlap.sh
+stopped same_twice.sh tree/launch/same_twice.sh
+stopped bench_gpu.sh tree/launch/bench_gpu.sh --output "$temporary/scratch_gpu" smoke
+(cd tree && git init -q . && git add launch/say.sh) >/dev/null 2>&1 && cp "$program" tree/build/real &&
+    stopped pack.sh tree/launch/pack.sh tree/build real
+
+# The real lab, where this machine has namespaces; there is one a machine, so tests take turns.
+left_in_lab() { { ip netns list | grep ^ddpb- || true; find /run -maxdepth 1 -name 'ddpb-*'; } | tr '\n' ' '; }
+exec 8</
+if [ "$(id -u)" = 0 ] && ip netns add "probe-ddpb-$$" 2>/dev/null && ip netns del "probe-ddpb-$$" &&
+    flock -w 120 8 && [ -z "$(left_in_lab)" ] && "$netlab" up --nodes 2 --rate 20mbit >/dev/null 2>&1 8<&-; then
+    lab_at() { # SIGNAL SECONDS COMMAND...: the signal, so many seconds after the command has begun
+        local begin status=0
+        set -m
+        "$netlab" "${@:3}" >printed 2>said </dev/null 8<&- &
+        set +m
+        sleep "$2"
+        begin=$SECONDS
+        kill "-$1" $! 2>/dev/null || true
+        wait $! 2>/dev/null || status=$?
+        is "SIG$1 $2 s after netlab.sh $3 ends it, and the lab" "$status $((SECONDS - begin <= 5)) $(left_in_lab) $(wc -l <said)" \
+            "$((128 + $(kill -l "$1"))) 1  0"
+    }
+    lab_at TERM 0.6 rate 30mbit
+    lab_at HUP 0.2 up --nodes 3 --rate 20mbit
+    lab_at INT 0.5 up --nodes 3 --rate 20mbit
+    lab_at TERM 1.5 up --nodes 3 --rate 20mbit
+    "$netlab" down 8<&-
+else
+    echo "skip - signals end netlab.sh: no lab can be made here now"
+fi
+exec 8<&-
+
 is "nothing was left to run" "$(gone here)" ""
 echo "# $good_calls of $calls bad calls ended as they should"
 is "they are many" "$([ $calls -ge 250 ] && echo yes)" yes
