@@ -28,12 +28,8 @@ or earlier, 7 if some are left, else the highest of the comparisons.
 END
 }
 
-say() { echo "bench_gpu.sh: $*" >&2; }
-
-die() {
-    say "$@"
-    exit 1
-}
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/say.sh"
 
 output='' reference='' python=python3 seconds='' bare='' dry_run='' parts=()
 while [ $# -gt 0 ]; do
@@ -41,21 +37,20 @@ while [ $# -gt 0 ]; do
     --help) usage; exit 0 ;;
     --dry-run) dry_run=1; shift; continue ;;
     --bare) bare=1; shift; continue ;;
-    --output | --reference | --python | --seconds) [ -n "${2:-}" ] || { say "$1 needs a value"; exit 2; } ;;
+    --output | --reference | --python | --seconds) need_value "$@" ;;
     smoke | bench | tests | torch | peer | tools) parts+=("$1"); shift; continue ;;
     *)
-        say "unknown '$1'; known are smoke, bench, tests, torch, peer, tools, --output, --seconds, --reference, --python," \
+        refuse "unknown '$1'; known are smoke, bench, tests, torch, peer, tools, --output, --seconds, --reference, --python," \
             "--bare, --dry-run, --help"
-        exit 2
         ;;
     esac
     case $1 in
     --output) output=$(realpath -m -- "$2") ;;
-    --reference) reference=$(realpath -e -- "$2") || exit 2 ;;
-    --seconds)
-        seconds=$2
-        [[ $seconds =~ ^[1-9][0-9]{0,6}$ ]] || { say "--seconds takes a whole number above 0, not '$seconds'"; exit 2; }
+    --reference)
+        [ -d "$2" ] || refuse "--reference $2: there is no such directory"
+        reference=$(realpath -e -- "$2")
         ;;
+    --seconds) check_whole "$1" "$2" 1 9999999 && seconds=$2 ;;
     *) python=$2 ;;
     esac
     shift 2
@@ -83,6 +78,11 @@ prepare_bare() {
 [ -z "$bare" ] || [ -n "$dry_run" ] || prepare_bare
 
 failed='' left='' worst=0 others=''
+trap end_awaited EXIT
+heed_signals
+# log FILE COMMAND...: what it prints goes there, too.
+# shellcheck disable=SC2317 # await calls it
+log() { "${@:2}" </dev/null 2>&1 | tee "$1"; }
 # measure NAME COMMAND...: unless it has ended in an earlier call; for ten minutes at most, so that one that hangs does not
 # keep the others. NAME/status is written when it has ended.
 measure() {
@@ -102,7 +102,7 @@ measure() {
         say "$name: $*"
         rm -rf "$to"
         mkdir -p "$to"
-        timeout --foreground --kill-after=10 "$limit" "$@" </dev/null 2>&1 | tee "$to/output.txt" || status=$?
+        await log "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
         # cut off because its call began with others; if it had the call to itself, another would not do better
         if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && [ -n "$others" ]; then
             left+=" $name"
@@ -129,7 +129,7 @@ provenance() {
     nvidia-smi
     nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE
 }
-[ -n "$dry_run" ] || { mkdir -p "$output"; provenance >>"$output/provenance.txt" 2>&1 || true; }
+[ -n "$dry_run" ] || { make_directory "$output"; provenance >>"$output/provenance.txt" 2>&1 || true; }
 
 on=(--device cuda --dtype bf16) ranks=("${mpirun[@]}" -n "$gpus" build/ddpbench)
 tiny=(--d-model 128 --num-layers 2 --num-heads 2 --d-ff 256 --context-length 64 --batch-size-per-rank 2 --rounds 2)

@@ -10,20 +10,22 @@ Does nothing when OUTPUT is already there and not empty.
 END
 }
 
-say() { echo "corpus.sh: $*" >&2; }
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/say.sh"
 
 output=
 for argument in "$@"; do
     case $argument in
     --help) usage; exit 0 ;;
-    -*) say "unknown option '$argument'; known is --help"; exit 2 ;;
+    -*) refuse "unknown option '$argument'; known is --help" ;;
     *)
-        [ -z "$output" ] || { say "one OUTPUT only, not also '$argument'"; exit 2; }
+        [ -z "$output" ] || refuse "one OUTPUT only, not also '$argument'"
         output=$argument
         ;;
     esac
 done
-[ -n "$output" ] || { usage >&2; exit 2; }
+[ -n "$output" ] || refuse "which OUTPUT? A file for the text, such as corpus.txt"
+[ ! -e "$output" ] || [ -f "$output" ] || die "$output is no file"
 
 if [ -s "$output" ]; then
     say "$output: $(cat "$output.origin" 2>/dev/null || echo "made earlier, $(stat -c %s "$output") bytes")"
@@ -34,7 +36,7 @@ export LC_ALL=C
 most=$((8 << 20)) least=$((1 << 20))
 
 # The directories that the compiler looks in, without those inside another of them.
-search=$("${CC:-cc}" -E -Wp,-v - </dev/null 2>&1 >/dev/null) || { say "cannot run ${CC:-cc}: $search"; exit 1; }
+search=$("${CC:-cc}" -E -Wp,-v - </dev/null 2>&1 >/dev/null) || die "cannot run ${CC:-cc}, which comes with gcc: ${search##*: }"
 directories=()
 while read -r directory; do
     for known in "${directories[@]}"; do
@@ -42,10 +44,10 @@ while read -r directory; do
     done
     directories+=("$directory")
 done < <(sed -n 's/^ \(\/.*\)/\1/p' <<<"$search" | xargs -rd '\n' realpath -qe | sort -u)
-[ ${#directories[@]} -gt 0 ] || { say "${CC:-cc} names no directory of headers"; exit 1; }
+[ ${#directories[@]} -gt 0 ] || die "${CC:-cc} names no directory of headers"
 
-mkdir -p "$(dirname "$output")"
-temporary=$(mktemp "$output.XXXXXX")
+words=$(mkdir -p -- "$(dirname -- "$output")" 2>&1) || die "cannot make the directory of $output: ${words##*: }"
+temporary=$(mktemp -- "$output.XXXXXX" 2>&1) || die "cannot write $output: ${temporary##*: }"
 trap 'rm -f "$temporary" "$temporary.names"' EXIT
 # As many names as fill the corpus; the last file is cut. Precompiled headers and the like have other endings.
 find "${directories[@]}" -type f -readable \( -name '*.h' -o -name '*.hpp' -o -name '*.tcc' -o ! -name '*.*' \) -printf '%p\t%s\n' |
@@ -53,7 +55,7 @@ find "${directories[@]}" -type f -readable \( -name '*.h' -o -name '*.hpp' -o -n
 xargs -rd '\n' cat -- <"$temporary.names" >"$temporary"
 truncate -s "<$most" "$temporary"
 bytes=$(stat -c %s "$temporary")
-[ "$bytes" -ge "$least" ] || { say "only $bytes bytes of headers in ${directories[*]}, 1 MiB is needed; give a text with CORPUS=FILE"; exit 1; }
+[ "$bytes" -ge "$least" ] || die "only $bytes bytes of headers in ${directories[*]}, 1 MiB is needed; give a text with CORPUS=FILE"
 chmod 644 "$temporary"
 echo "$(wc -l <"$temporary.names") header files from ${directories[*]}, $bytes bytes" >"$output.origin"
 mv "$temporary" "$output"

@@ -13,45 +13,48 @@ Exits with status 1 if fewer than 16 of 20 equal sets are ok, more than 3 of 20 
 END
 }
 
-say() { echo "gate.sh: $*" >&2; }
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/say.sh"
 
 tries=20 runs=5 output=
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --tries | --runs | --output)
-        [ $# -gt 1 ] || { say "$1 needs a value"; exit 2; }
+        need_value "$@"
         case $1 in
-        --tries) tries=$2 ;;
-        --runs) runs=$2 ;;
+        --tries) check_whole "$1" "$2" 1 9999 && tries=$2 ;;
+        --runs)
+            check_whole "$1" "$2" 1 9999 && runs=$2
+            [ "$runs" -ge 3 ] || refuse "--runs $runs: expected 3 or more, since from fewer nothing is called regressed"
+            ;;
         --output) output=$(realpath -m -- "$2") ;; # from where the user stands
         esac
         shift 2
         ;;
-    *) say "unknown option '$1'; known are --tries, --runs, --output and --help"; exit 2 ;;
+    *) refuse "unknown option '$1'; known are --tries, --runs, --output and --help" ;;
     esac
 done
-for number in "$tries" "$runs"; do
-    [[ $number =~ ^[1-9][0-9]{0,3}$ ]] || { say "'$number': expected a whole number from 1 to 9999"; exit 2; }
-done
-
-[ "$runs" -ge 3 ] || { say "--runs $runs: expected 3 or more, since from fewer nothing is called regressed"; exit 2; }
 
 cd "$(dirname "$0")/.."
-[ -x build/ddpbench ] || { say "build/ddpbench is not built; run make first"; exit 1; }
+[ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-gate}
 
 lab_is_ours=
-trap '[ -z "$lab_is_ours" ] || launch/netlab.sh down' EXIT
-if launch/netlab.sh show >/dev/null 2>&1; then
-    say "a lab is up already; take it down first: launch/netlab.sh down"
-    exit 1
-fi
+# shellcheck disable=SC2317 # the trap calls it
+clean_up() {
+    end_awaited
+    [ -z "$lab_is_ours" ] || launch/netlab.sh down
+}
+trap clean_up EXIT
+heed_signals
+! launch/netlab.sh show >/dev/null 2>&1 || die "a lab is up already; take it down first: launch/netlab.sh down"
+make_directory "$output"
 
 lab() {
     [ -z "$lab_is_ours" ] || launch/netlab.sh down
     lab_is_ours=
-    launch/netlab.sh up --nodes 2 "$@" >&2 # cleans up after itself if it fails
+    await launch/netlab.sh up --nodes 2 "$@" >&2 # cleans up after itself if it fails
     lab_is_ours=yes
 }
 
@@ -61,7 +64,7 @@ measure() {
     for ((run = 1; run <= runs; run++)); do
         [ ! -e "$output/$1/$run" ] || continue
         rm -rf "$output/part"
-        launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/part" \
+        await launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/part" \
             >/dev/null 2>"$output/said" || { cat "$output/said" >&2; exit 1; }
         mkdir -p "$output/$1"
         mv "$output/part" "$output/$1/$run"
@@ -72,7 +75,7 @@ measure() {
 # judge BASELINE CANDIDATE: the exit status of the comparison, in `verdict`; its table is kept.
 judge() {
     verdict=0
-    build/ddpbench compare "$output/$1"/* --candidate "$output/$2"/* >"$output/$1-$2.txt" 2>&1 || verdict=$?
+    await build/ddpbench compare "$output/$1"/* --candidate "$output/$2"/* >"$output/$1-$2.txt" 2>&1 || verdict=$?
     case $verdict in
     0) verdict=ok ;;
     3) verdict=regressed ;;
@@ -82,7 +85,6 @@ judge() {
     say "$1 against $2: $verdict"
 }
 
-mkdir -p "$output"
 rm -f "$output/said"
 failed=0
 lab --rate 100mbit
@@ -97,7 +99,7 @@ done
 [ $((ok * 20)) -ge $((16 * tries)) ] || failed=1
 [ $((regressed * 20)) -le $((3 * tries)) ] || failed=1
 
-launch/netlab.sh rate 90mbit >&2
+await launch/netlab.sh rate 90mbit >&2
 measure slower
 slower=0
 for ((set = 0; set <= tries; set++)); do

@@ -12,7 +12,8 @@ lists is removed again, also before anything is installed over it.
 END
 }
 
-say() { echo "install.sh: $*" >&2; }
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/say.sh"
 
 scripts=(corpus ncu netlab nsys paper run slurm sweep) # each a command
 read_by_them=(mpi.sh paper.awk paper.tsv profiler.sh say.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh sweep.gp)
@@ -23,12 +24,24 @@ put() {
     echo "$3" >>"$list"
 }
 
+# check_listed: sets text to the list, unless it names what is not below $root.
+check_listed() {
+    local why
+    read_text "the list of what is installed," "$list"
+    why=$(awk '!/^(bin|share)\/[A-Za-z0-9._\/-]+$/ || /\.\./ || length > 200 {
+        print "line " NR ": expected a file below bin or share, not \047" $0 "\047"
+        exit
+    }' <<<"$text")
+    [ -z "$why" ] || refuse "$list, $why; nothing was removed"
+}
+
 uninstall() {
     local file
     [ -e "$list" ] || return 0
+    check_listed
     while read -r file; do
         rm -f "$root/$file"
-    done <"$list"
+    done <<<"$text"
     rm -f "$list"
     rmdir "$root/share/ddpbench/launch" "$root/share/ddpbench" 2>/dev/null || true
 }
@@ -39,7 +52,8 @@ install_all() {
     # shellcheck disable=SC2064 # the name is known now
     trap "rm -rf '$work'" EXIT
     uninstall
-    mkdir -p "$root/bin" "$root/share/ddpbench"
+    make_directory "$root/share/ddpbench"
+    make_directory "$root/bin"
     : >"$list"
     put 755 "$program" bin/ddpbench
     for name in "${scripts[@]/%/.sh}" "${read_by_them[@]}"; do
@@ -74,20 +88,22 @@ install_all() {
 case ${1:-} in
 --help) usage; exit 0 ;;
 --uninstall) program='' ;;
--*) say "unknown option '$1'; known are --uninstall, --help"; exit 2 ;;
+-*) refuse "unknown option '$1'; known are --uninstall, --help" ;;
 *) program=${1:-} ;;
 esac
-[[ $# == [23] ]] || { usage >&2; exit 2; }
+[[ $# == [23] ]] || refuse "expected PROGRAM PREFIX [DESTDIR], or --uninstall PREFIX [DESTDIR], but there are $# words; see --help"
 prefix=$2
-[[ $prefix == /* ]] || { say "PREFIX '$prefix': expected an absolute path, such as /usr/local"; exit 2; }
+[[ $prefix == /* && $prefix != *[[:cntrl:]\'\"\\]* ]] ||
+    refuse "PREFIX '$prefix': expected an absolute path, such as /usr/local, without ' \" \\ and control characters"
+[[ ${3:-} != *[[:cntrl:]]* ]] || refuse "DESTDIR '$3': expected a path without control characters"
 here=$(dirname "$(realpath "$0")")
 root=${3:-}$prefix
 list=$root/share/ddpbench/files
 if [ "$1" = --uninstall ]; then
-    [ -e "$list" ] || { say "nothing is installed in $root: there is no $list"; exit 1; }
+    [ -e "$list" ] || die "nothing is installed in $root: there is no $list"
     uninstall
     exit
 fi
 umask 022 # for directories, too
-[ -x "$program" ] || { say "there is no $program; run make first, with the same variables"; exit 1; }
+[[ -f $program && -x $program ]] || die "there is no ${program:-program}; run make first, with the same variables"
 install_all

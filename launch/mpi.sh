@@ -11,7 +11,9 @@ find_mpirun() {
         ! command -v $name >/dev/null || mpirun=("$name")
     done
     [ ${#mpirun[@]} -gt 0 ] || die "there is no mpiexec; install one (package mpich), or set MPIRUN to it"
-    command -v "${mpirun[0]}" >/dev/null || die "MPIRUN=$MPIRUN: there is no such program"
+    if [[ ${MPIRUN:-} == *$'\n'* ]] || ! command -v -- "${mpirun[0]}" >/dev/null; then
+        die "MPIRUN=$MPIRUN: there is no such program"
+    fi
     mpi=mpich rank_variable=PMI_RANK
     if [[ $("${mpirun[0]}" --version 2>/dev/null </dev/null) =~ Open\ MPI|OpenRTE|PRRTE ]]; then
         mpi=openmpi rank_variable=OMPI_COMM_WORLD_RANK

@@ -27,13 +27,17 @@ own_option() {
     taken=2
     case $1 in
     --overwrite) overwrite=1; taken=1; return ;;
-    --rank | --set | --kernels | --launches) [ -n "${2:-}" ] || refuse "$1 needs a value" ;;
+    --rank | --set | --kernels | --launches) need_value "$@" ;;
     *) refuse "unknown option '$1'; known are -n --ranks --slurm --rank -o --output --set --kernels --launches --overwrite --dry-run --help" ;;
     esac
     case $1 in
-    --rank) [[ $2 =~ ^(0|[1-9][0-9]{0,3})$ ]] || refuse "--rank $2: expected a whole number from 0 to 9999" ;;
-    --set) [[ $2 =~ ^[a-z_-]+$ ]] || refuse "--set $2: expected a name such as basic" ;;
-    --launches) [[ $2 =~ ^[1-9][0-9]{0,5}$ ]] || refuse "--launches $2: expected a whole number from 1 to 999999" ;;
+    --rank) check_whole "$1" "$2" 0 9999 ;;
+    --set) [[ $2 =~ ^[a-z_-]{1,100}$ ]] || refuse "--set '$2': expected a name such as basic" ;;
+    --kernels)
+        check_line "$1" "$2"
+        [[ $2 != '*'* && x =~ $2|x ]] 2>/dev/null || refuse "--kernels '$2': expected a regular expression such as 'gemm|_kernel'"
+        ;;
+    --launches) check_whole "$1" "$2" 1 999999 ;;
     esac
     case $1 in
     --rank) rank=$2 ;;

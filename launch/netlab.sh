@@ -36,20 +36,23 @@ namespaces() { ip netns list | awk -v p="$prefix" 'index($1, p) == 1 { print $1 
 
 # Reads nodes, bits (a second), rate, delay and measured (one line a link) from the state; fails unless the lab is up.
 read_state() {
+    local text
     [ -e "$state" ] || return 1
-    { read -r nodes bits rate delay && measured=$(cat); } <"$state"
+    [ ! -f "$state" ] || text=$(head -c 65536 "$state" | tr -d '\000')
+    read -r nodes bits rate delay <<<"${text:-}"
+    [[ "$nodes $bits $rate" =~ ^([2-9]|[1-5][0-9]|6[0-4])\ [1-9][0-9]{0,11}\ [0-9.]+[mg]bit$ ]] ||
+        die "the state of the lab, $state, is damaged; this removes it: $0 down"
+    measured=
+    [[ $text != *$'\n'* ]] || measured=${text#*$'\n'}
     [ "$(namespaces | wc -l)" = $((nodes + 1)) ]
 }
 
-need_tools() {
+need_root() {
     [ "$(id -u)" = 0 ] || die "network namespaces need root: sudo $0 ..."
-    local tool
-    for tool in ip tc; do
-        command -v $tool >/dev/null || die "'$tool' is missing: apt-get install iproute2"
-    done
-    for tool in perl taskset unshare flock; do
-        command -v $tool >/dev/null || die "'$tool' is missing (packages perl-base, util-linux)"
-    done
+    need_tools iproute2 ip tc
+    need_tools perl-base perl
+    need_tools util-linux taskset unshare flock
+    need_tools mawk awk
 }
 
 # One command at a time changes the lab. The lock is on a directory, so that no file is left, and ends with the process.
@@ -75,18 +78,8 @@ cores_of() {
 }
 
 # ---- numbers ----
-rate_bits() {
-    [[ $1 =~ ^[0-9]+(\.[0-9]+)?(mbit|gbit)$ ]] || refuse "'$1' is no rate; write it like 100mbit or 2.5gbit"
-    local bits
-    bits=$(awk -v r="$1" 'BEGIN { printf "%.0f", r * (r ~ /g/ ? 1e9 : 1e6) }')
-    if [ "${#bits}" -gt 12 ] || [ "$bits" -lt 1000000 ] || [ "$bits" -gt 100000000000 ]; then
-        refuse "the rate $1 is not between 1mbit and 100gbit"
-    fi
-    echo "$bits"
-}
-
 delay_ns() {
-    [[ $1 =~ ^[0-9]+(\.[0-9]+)?(us|ms|s)$ ]] || refuse "'$1' is no delay; write it like 500us or 1ms"
+    [[ $1 =~ ^[0-9]{1,12}(\.[0-9]{1,12})?(us|ms|s)$ ]] || refuse "'$1' is no delay; write it like 500us or 1ms"
     local ns
     ns=$(awk -v d="$1" 'BEGIN { printf "%.0f", d * (d ~ /us/ ? 1e3 : d ~ /ms/ ? 1e6 : 1e9) }')
     if [ "${#ns}" -gt 10 ] || [ "$ns" -lt 10000 ] || [ "$ns" -gt 1000000000 ]; then
@@ -187,14 +180,15 @@ peer='
 measure() {
     local failed='' sink
     taskset -c "$(cores_of "$2" "$nodes")" ip netns exec "${prefix}n$2" \
-        perl -e "$peer" sink "$subnet.$2" $port $(($(burst_bytes "$bits") * 3)) >"$state.sink" 9<&- &
+        perl -e "$peer" sink "$subnet.$2" $port $(($(burst_bytes "$bits") * 3)) >"$state.sink" 2>"$state.why" 9<&- &
     sink=$!
     taskset -c "$(cores_of "$1" "$nodes")" ip netns exec "${prefix}n$1" \
-        perl -e "$peer" source "$subnet.$2" $port 0 >"$state.source" 9<&- || failed=1
+        perl -e "$peer" source "$subnet.$2" $port 0 >"$state.source" 2>>"$state.why" 9<&- &
+    wait $! || failed=1 # not in the foreground, where a signal would have to wait for it
     [ -z "$failed" ] || kill $sink 2>/dev/null || true
     wait $sink || failed=1
     mb_per_second=$(cat "$state.sink") round_trip_ms=$(cat "$state.source")
-    [ -z "$failed" ] || die "nothing could be measured between nodes $1 and $2"
+    [ -z "$failed" ] || die "nothing could be measured between nodes $1 and $2: $(paste -sd ' ' "$state.why")"
 }
 
 # Measures round the nodes, so that each sends once and receives once, and writes the state.
@@ -219,6 +213,8 @@ verify() {
 # ---- commands ----
 remove_all() {
     local name try pid
+    trap '' HUP INT TERM
+    disown -a # bash would report those that are killed here
     rm -f "$state" "$state".*
     for name in $(namespaces); do
         # processes keep a namespace and its links alive
@@ -240,23 +236,22 @@ up() {
         --nodes) nodes=${2:-} ;;
         --rate) rate=${2:-} ;;
         --delay) wish=${2:-} ;;
-        *) refuse "up: unknown option '$1'; known are --nodes N, --rate RATE, --delay TIME" ;;
+        *) refuse "up: unknown option '$1'; known are --nodes N, --rate RATE, --delay TIME, and --help in place of up" ;;
         esac
-        [ -n "${2:-}" ] || refuse "up: $1 needs a value"
+        need_value "$@"
         shift 2
     done
-    [[ $nodes =~ ^([2-9]|[1-5][0-9]|6[0-4])$ ]] || refuse "up needs --nodes, from 2 to 64"
+    [[ $nodes =~ ^([2-9]|[1-5][0-9]|6[0-4])$ ]] || refuse "up needs --nodes from 2 to 64${nodes:+, not $nodes}"
     [ -n "$rate" ] || refuse "up needs --rate, such as 100mbit"
     bits=$(rate_bits "$rate")
     [ -z "$wish" ] || delay_ns "$wish" >/dev/null
 
-    need_tools
+    need_root
     lock
     ! read_state || die "already up with $nodes nodes at $rate; 'rate' changes the rate, 'down' ends it"
     remove_all
     trap remove_all EXIT
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
+    heed_signals
     ip netns add "$bridge" || die "this machine lets root make no network namespaces (a container without CAP_SYS_ADMIN?)"
     ip -n "$bridge" link add br0 type bridge forward_delay 0 stp_state 0
     ip -n "$bridge" addr add $subnet.254/24 dev br0
@@ -276,27 +271,30 @@ up() {
     [ -z "$wish" ] || delay_links "$wish"
     shape "$bits"
     verify
-    trap - EXIT INT TERM
+    trap - EXIT HUP INT TERM
     show
 }
 
 change_rate() {
     [ $# = 1 ] || refuse "rate needs one rate, such as 100mbit"
     bits=$(rate_bits "$1")
-    need_tools
+    need_root
     lock
     local wish=$bits
     read_state || die "not up; start with: $0 up --nodes 2 --rate $1"
     bits=$wish rate=$1
+    trap remove_all EXIT # links of which nobody knows what they carry are of no use
+    heed_signals
     rm -f "$state"
     shape "$bits"
     verify
+    trap - EXIT HUP INT TERM
     show
 }
 
 show() {
     [ $# = 0 ] || refuse "show takes no options"
-    need_tools
+    need_root
     read_state || { echo "not up"; exit 1; }
     local k
     echo "$nodes nodes, links of $rate, delay $delay"
@@ -312,15 +310,15 @@ run() {
         case $1 in
         -n)
             ranks=${2:-}
-            [[ $ranks =~ ^[1-9][0-9]?$ ]] || refuse "run: -n needs a number of ranks"
+            [[ $ranks =~ ^[1-9][0-9]?$ ]] || refuse "run: -n '$ranks': expected a number of ranks from 1 to 99"
             shift 2
             ;;
         --) shift; break ;;
-        *) refuse "run: unknown option '$1'; known are -n RANKS, and -- before the program" ;;
+        *) refuse "run: unknown option '$1'; known are -n RANKS, -- before the program, and --help in place of run" ;;
         esac
     done
     [ $# -gt 0 ] || refuse "run needs -- and a program"
-    need_tools
+    need_root
     read_state || die "not up; start with: $0 up --nodes 2 --rate 100mbit"
     ranks=${ranks:-$nodes}
     [ "$ranks" -le "$nodes" ] || refuse "run: $ranks ranks on $nodes nodes; there is one rank a node"
@@ -337,7 +335,8 @@ run() {
 
 # Hydra calls this script as it would call ssh: -x HOST COMMAND..., quoted for a shell on that host.
 launch() {
-    local k=${2##*.}
+    [[ $# -ge 3 && $2 =~ ^${subnet//./[.]}[.]([1-9][0-9]?)$ ]] || refuse "-x is for the launcher of run: -x ADDRESS COMMAND..."
+    local k=${BASH_REMATCH[1]}
     shift 2
     read_state || die "the lab went down"
     # shellcheck disable=SC2016 # meant for the inner shell
@@ -352,12 +351,12 @@ rate) shift; change_rate "$@" ;;
 show) shift; show "$@" ;;
 down)
     [ $# = 1 ] || refuse "down takes no options"
-    need_tools
+    need_root
     lock
     remove_all
     ;;
 -x) launch "$@" ;;
 --help) usage ;;
-'') usage >&2; exit 2 ;;
+'') refuse "which command? up, run, rate, show or down; see --help" ;;
 *) refuse "unknown command '$1'; known are up, run, rate, show, down, --help" ;;
 esac

@@ -26,7 +26,8 @@ own_option() {
     --one-report) one_report=1 ;;
     --overwrite) overwrite=true ;;
     --trace)
-        [[ ${2:-} =~ ^[a-z0-9-]+(,[a-z0-9-]+)*$ ]] || refuse "--trace ${2:-}: expected a list such as cuda,nvtx,mpi"
+        need_value "$@"
+        [[ ${#2} -le 1000 && $2 =~ ^[a-z0-9-]+(,[a-z0-9-]+)*$ ]] || refuse "--trace '$2': expected a list such as cuda,nvtx,mpi"
         trace=$2
         taken=2
         ;;

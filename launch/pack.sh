@@ -11,45 +11,48 @@ CUDA's and NCCL's, which are found where it is unpacked, and the scripts of laun
 END
 }
 
-say() { echo "pack.sh: $*" >&2; }
-
-die() {
-    say "$@"
-    exit 1
-}
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/say.sh"
 
 pack=''
 case ${1:-} in
 --help) usage; exit 0 ;;
 --directory)
-    [ -n "${2:-}" ] || { say "--directory needs a value"; exit 2; }
+    need_value "$@"
     pack=$(realpath -m -- "$2")
     [ ! -e "$pack" ] || die "$pack is there already"
     shift 2
     ;;
--*) say "unknown option '$1'; known are --directory, --help"; exit 2 ;;
+-*) refuse "unknown option '$1'; known are --directory, --help" ;;
 esac
-[ $# -ge 2 ] || { usage >&2; exit 2; }
-build=$(realpath -e -- "$1") || exit 2
+[ $# -ge 2 ] || refuse "expected BUILD_DIR PROGRAM..., such as: build ddpbench; see --help"
+[ -d "$1" ] || refuse "there is no directory '$1'; it is where make has put the programs"
+build=$(realpath -e -- "$1")
 shift
 programs=("$@")
 cd "$(dirname "$0")/.."
 output=build/ddpbench-pack.tar.xz most=$((30 << 20))
 
-for tool in strip readelf nm ldd "${CC:=cc}" mpiexec.hydra hydra_pmi_proxy $([ -n "$pack" ] || echo xz); do
-    command -v "$tool" >/dev/null || die "there is no $tool here (xz is in xz-utils, mpiexec.hydra and hydra_pmi_proxy in mpich, \
-and the others come with the compiler)"
-done
+need_tools binutils strip readelf nm
+need_tools libc-bin ldd
+need_tools gcc "${CC:=cc}"
+need_tools mpich mpiexec.hydra hydra_pmi_proxy
+need_tools mawk awk
+need_tools git git
+[ -n "$pack" ] || need_tools xz-utils xz
 hydra=("$(command -v mpiexec.hydra)" "$(command -v hydra_pmi_proxy)")
 files=("${programs[@]/#/$build/}")
 for file in "${files[@]}"; do
-    [ -x "$file" ] || die "there is no $file; make pack builds it"
+    [[ -f $file && -x $file ]] || die "there is no program $file; make pack builds it"
 done
 [[ $(ldd "${files[0]}") != *libopen-*([[:alnum:]_])* ]] || die "${files[0]} is not linked with MPICH, whose mpirun goes with it"
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+begun=$pack # a directory that is not complete goes, too
+trap 'end_awaited; rm -rf "$work" ${begun:+"$begun"}' EXIT
+heed_signals
 archive=${pack:+none}
+[ -z "$pack" ] || make_directory "$pack"
 pack=${pack:-$work/ddpbench-pack}
 mkdir -p "$pack"/{bin,build,lib/hydra,lib/compiler,programs/hydra}
 
@@ -127,11 +130,14 @@ version=$(git describe --always --dirty --tags 2>/dev/null || echo unknown)
 sed -e "s/@VERSION@/$version/" -e "s/@MACHINE@/$(uname -m)/" -e "s/@CUDA@/${cuda:-of this pack none, it was built without CUDA}/" \
     -e "s/@GLIBC@/$(newest_glibc "$pack" --exclude-dir compiler)/" -e "s/@WITHOUT@/$(newest_glibc "$pack/lib/compiler")/" \
     launch/pack/README.md >"$pack/README.md"
+begun=
 [ -z "$archive" ] || exit 0
 
 # What is the same in all programs, such as the kernels of GPUs, lies far apart: the window must hold two of them.
-tar -C "$work" --owner=0 --group=0 --numeric-owner --sort=name -c ddpbench-pack |
-    xz -T1 --lzma2=preset=3,dict=64MiB >"$work/pack.tar.xz"
+compress() {
+    tar -C "$work" --owner=0 --group=0 --numeric-owner --sort=name -c ddpbench-pack | xz -T1 --lzma2=preset=3,dict=64MiB
+}
+await compress >"$work/pack.tar.xz"
 bytes=$(stat -c %s "$work/pack.tar.xz")
 [ "$bytes" -le "$most" ] || die "the archive has $bytes bytes, more than $most"
 mv "$work/pack.tar.xz" "$output"

@@ -53,6 +53,7 @@ series="series of experiments" settings=runs.txt
 # Options for every run, which must not be what the experiments set themselves; the program takes _ for - in them.
 check_extra() {
     local word option
+    check_lengths "${extra[@]}"
     for word in "${extra[@]}"; do
         option=${word%%=*}
         option=${option//_/-}
@@ -68,9 +69,19 @@ check_extra() {
     done
 }
 
-# whole OPTION VALUE MOST
-whole() {
-    [[ $2 =~ ^[1-9][0-9]{0,5}$ && $2 -le $3 ]] || refuse "$1 $2: expected a whole number from 1 to $3"
+# What paper.tsv must be, since it is read only once all runs have been made.
+check_figures() {
+    local text why
+    read_text "the paper's figures," "$here/paper.tsv"
+    why=$(awk -F '\t' '
+        function complain(words) { print ", line " NR ": " words; failed = 1; exit 1 }
+        /^#/ { next }
+        NF != 5 || /\r/ { complain("expected five columns parted by tabs, not \047" $0 "\047") }
+        $1 !~ /^(latency|buckets|scaling|skipping)$/ { complain("\047" $1 "\047 is none of latency, buckets, scaling, skipping") }
+        $2 == "" || $3 == "" || $5 == "" { complain("only the unit may be empty") }
+        ($1, $2) in seen { complain("\047" $2 "\047 is there twice") }
+        { seen[$1, $2] = 1; n++ }
+        END { if (!failed && !n) { print " lists no figure"; exit 1 } }' <<<"$text") || refuse "$here/paper.tsv$why"
 }
 
 ascending() { tr , '\n' <<<"$1" | sort -n | paste -sd ,; }
@@ -101,16 +112,17 @@ choose_ranks() {
 }
 
 check_options() {
-    [ -x "$program" ] || die "there is no $program; run make first, or give --program"
+    need_program "$program"
     check_extra
     choose_ranks
     check_launcher "${launcher[@]}"
     buckets=$(check_buckets "$buckets") || exit
     check_list --every "$every" '[1-9][0-9]{0,3}' "numbers from 1 to 9999"
     every=$(ascending "$every")
-    whole --batch-size-per-rank "$batch" 99999
-    whole --rounds "$rounds" 999999
-    whole --steps-per-block "$steps" 999999
+    check_whole --batch-size-per-rank "$batch" 1 99999
+    check_whole --rounds "$rounds" 1 999999
+    check_whole --steps-per-block "$steps" 1 999999
+    check_figures
 }
 
 # ---- runs ----
@@ -221,7 +233,7 @@ while [ $# -gt 0 ]; do
     esac
     [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
         refuse "unknown option '$1'; known are ${known[*]} --quick --dry-run --help, and -- before options of every run"
-    [ -n "${2:-}" ] || refuse "$1 needs a value"
+    need_value "$@"
     given+=("$1" "$2")
     shift 2
 done
@@ -236,7 +248,7 @@ for ((i = 0; i < ${#given[@]}; i += 2)); do
     --rounds) rounds=$value ;;
     --steps-per-block) steps=$value ;;
     --output) output=$value ;;
-    --launcher) read -ra launcher <<<"$value" ;;
+    --launcher) check_line --launcher "$value" && read -ra launcher <<<"$value" ;;
     --program) program=$value ;;
     esac
 done

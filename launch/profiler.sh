@@ -40,17 +40,14 @@ read_options() {
             continue
             ;;
         esac
-        [ -n "${2:-}" ] || refuse "$1 needs a value"
+        need_value "$@"
         case $1 in
-        -n | --ranks)
-            [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || refuse "$1 $2: expected a whole number from 1 to 9999"
-            ranks=$2
-            ;;
+        -n | --ranks) check_whole "$1" "$2" 1 9999 && ranks=$2 ;;
         *) out=$2 ;;
         esac
         shift 2
     done
-    [ ${#program[@]} -gt 0 ] || refuse "which program? It comes last, after --, as in: $0 -- build/ddpbench --profile"
+    [ -n "${program[0]:-}" ] || refuse "which program? It comes last, after --, as in: $0 -- build/ddpbench --profile"
     command -v -- "${program[0]}" >/dev/null || refuse "there is no program '${program[0]}'; build it first"
     [ -z "$slurm" ] || [ -z "$ranks" ] || refuse "--slurm takes the ranks of the job; --ranks is for this machine"
     [[ " ${program[*]} " != *" --cuda-profiler-range "* ]] || captured=1
@@ -88,6 +85,6 @@ run_line() {
         echo
         exit 0
     fi
-    mkdir -p "$out" || die "cannot make the folder $out"
+    make_directory "$out"
     exec "$@"
 }

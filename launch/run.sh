@@ -61,10 +61,11 @@ cores_in() {
 # ---- hosts ----
 # read_hosts FILE: a line "host slots" for each host of the file, in its order; one that is listed twice has both.
 read_hosts() {
-    [ -r "$1" ] || refuse "--hosts $1: there is no such file; it has a line for each host, such as 'node1 slots=4'"
-    awk -v file="$1" '
+    local text table
+    read_text --hosts "$1"
+    table=$(awk '
         function complain(words) {
-            print "run.sh: --hosts " file words >"/dev/stderr"
+            print words
             failed = 1
             exit 2
         }
@@ -72,8 +73,8 @@ read_hosts() {
         NF == 0 { next }
         NF == 1 { sub(/:/, " slots="); $0 = $0 }
         NF == 1 { $2 = "slots=1" }
-        NF > 2 || $1 !~ /^[A-Za-z0-9][A-Za-z0-9._-]*$/ || $2 !~ /^slots=[1-9][0-9]?[0-9]?[0-9]?$/ {
-            complain(", line " NR ": expected a host such as node1 or node1 slots=4, with 1 to 9999 slots")
+        NF > 2 || length($1) > 253 || $1 !~ /^[A-Za-z0-9][A-Za-z0-9._-]*$/ || $2 !~ /^slots=[1-9][0-9]?[0-9]?[0-9]?$/ {
+            complain(", line " NR ": expected a host such as node1 or node1 slots=4, with 1 to 9999 slots, not \047" $0 "\047")
         }
         !($1 in slots) { host[++n] = $1 }
         { slots[$1] += substr($2, 7) }
@@ -81,7 +82,8 @@ read_hosts() {
             if (!failed && n == 0) complain(": lists no host")
             for (i = 1; i <= n && !failed; i++) print host[i], slots[host[i]]
             exit 2 * failed
-        }' "$1"
+        }' <<<"$text") || refuse "--hosts $1$table"
+    echo "$table"
 }
 
 is_this_machine() {
@@ -297,11 +299,9 @@ while [ $# -gt 0 ]; do
         ;;
     *) refuse "'$option': the program comes after --" ;;
     esac
-    [ -n "${2:-}" ] || refuse "$option needs a value"
+    need_value "$@"
     case $option in
-    -n | --ranks | --ranks-per-host | --threads)
-        [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || refuse "$option $2: expected a whole number from 1 to 9999"
-        ;;
+    -n | --ranks | --ranks-per-host | --threads) check_whole "$option" "$2" 1 9999 ;;
     --bind) [[ $2 =~ ^(core|none)$ ]] || refuse "--bind $2: expected core or none" ;;
     --comm-core) [[ $2 =~ ^(yes|no|auto)$ ]] || refuse "--comm-core $2: expected yes, no or auto" ;;
     esac
@@ -320,10 +320,11 @@ done
 [ -z "$ranks_per_host" ] || [ -n "$hosts" ] || refuse "--ranks-per-host is for the hosts of a file; here, --ranks N is enough"
 [[ ${threads:-1} =~ ^[1-9][0-9]{0,3}$ ]] ||
     refuse "OMP_NUM_THREADS is '$threads' in the environment: expected a whole number from 1 to 9999; or give --threads"
-for tool in taskset lscpu timeout; do
-    command -v $tool >/dev/null || die "'$tool' is missing (packages util-linux, coreutils)"
-done
-[ -n "$hosts" ] || command -v "$program" >/dev/null || die "there is no program '$program'"
+need_tools util-linux taskset lscpu
+need_tools coreutils timeout
+need_tools mawk awk
+[ -z "$hosts" ] || need_tools libc-bin getent
+[ -n "$hosts" ] || command -v -- "$program" >/dev/null || die "there is no program '$program'"
 find_mpirun
 
 declare -A ranks_on=() # host: ranks

@@ -12,41 +12,43 @@ Exits with status 1 if they are called different in more than 15 % of the runs.
 END
 }
 
-say() { echo "same_twice.sh: $*" >&2; }
-
-die() {
-    say "$@"
-    exit 1
-}
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/say.sh"
 
 runs=40 strategy=ddp_bucketed
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --runs | --strategy)
-        [ $# -gt 1 ] || { say "$1 needs a value"; exit 2; }
+        need_value "$@"
         case $1 in
-        --runs) runs=$2 ;;
-        --strategy) strategy=$2 ;;
+        --runs) check_whole "$1" "$2" 1 9999 && runs=$2 ;;
+        --strategy)
+            [[ $2 =~ ^[a-z0-9_]{1,40}$ ]] || refuse "--strategy '$2': expected the name of one strategy, such as ddp_bucketed"
+            strategy=$2
+            ;;
         esac
         shift 2
         ;;
-    *) say "unknown option '$1'; known are --runs, --strategy and --help"; exit 2 ;;
+    *) refuse "unknown option '$1'; known are --runs, --strategy and --help" ;;
     esac
 done
-[[ $runs =~ ^[1-9][0-9]*$ ]] || { say "--runs $runs: expected a whole number above 0"; exit 2; }
 
 cd "$(dirname "$0")/.."
-[ -x build/ddpbench ] || { say "build/ddpbench is not built; run make first"; exit 1; }
+[ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
+program=build/ddpbench
+why=$(refusal_of 2 cpu '' --implementations "a=$strategy,b=$strategy")
+[ -z "$why" ] || refuse "--strategy $strategy: $why"
 # shellcheck source=launch/mpi.sh
 . launch/mpi.sh
 find_mpirun
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+trap 'end_awaited; rm -rf "$scratch"' EXIT
+heed_signals
 
 different=0
 for ((run = 1; run <= runs; run++)); do
-    "${mpirun[@]}" -n 2 build/ddpbench --threads 1 --d-model 128 --num-layers 2 --num-heads 4 --d-ff 512 --vocab-size 256 \
+    await "${mpirun[@]}" -n 2 build/ddpbench --threads 1 --d-model 128 --num-layers 2 --num-heads 4 --d-ff 512 --vocab-size 256 \
         --context-length 64 --batch-size 8 --implementations "a=$strategy,b=$strategy" \
         --rounds 20 --steps-per-block 3 --seed "$run" --output "$scratch/$run" >/dev/null 2>"$scratch/said" ||
         { cat "$scratch/said" >&2; exit 1; }

@@ -1,11 +1,22 @@
-# say.sh - how scripts speak, how they end, and what the program says of options. Read by them; `script` is the name they
-# go by.
+# say.sh - how scripts speak, how they end, what they check of their options and files, and what the program says of options.
+# Read by them; `script` is the name they go by.
 # shellcheck shell=bash
 
 script=$(realpath "$0")
 script=${script##*/}
 
-say() { echo "$script: $*" >&2; }
+# say WORDS: one line on stderr, whatever the words hold: what would not print is written as bash quotes it (\n, \E, \377),
+# and of long words the middle is left out. It begins with clear_line, where a script sets that.
+say() {
+    local line="$*" quoted
+    [ ${#line} -le 2500 ] || line="${line:0:500} [${#line} characters] ${line: -1500}"
+    printf -v quoted %q "$line"
+    if [[ $quoted == "\$'"* ]]; then
+        line=${quoted:2:-1}
+        line=${line//"\\'"/"'"}
+    fi
+    printf '%s%s: %s\n' "${clear_line:-}" "$script" "$line" >&2
+}
 
 # die WORDS: for what is missing, or does not work.
 die() {
@@ -19,12 +30,129 @@ refuse() {
     exit 2
 }
 
+# check_lengths WORD...: of a command line, up to --; no path is longer, and what looks for patterns in words of any length
+# takes its time.
+check_lengths() {
+    local word before=''
+    for word in "$@"; do
+        [ "$word" != -- ] || break
+        [ ${#word} -le 4096 ] || refuse "${before:+${before:0:40} }'${word:0:40}...': ${#word} characters, longer than 4096"
+        before=$word
+    done
+}
+check_lengths "$@"
+
+# ---- options ----
+# need_value OPTION [VALUE]...: of what is left of a command line, which begins with an option.
+need_value() { [ -n "${2:-}" ] || refuse "$1 needs a value"; }
+
+# check_whole OPTION VALUE LEAST MOST
+check_whole() {
+    [[ $2 =~ ^(0|[1-9][0-9]{0,8})$ && $2 -ge $3 && $2 -le $4 ]] || refuse "$1 $2: expected a whole number from $3 to $4"
+}
+
+# rate_bits RATE: of a link, in bits a second.
+rate_bits() {
+    [[ $1 =~ ^[0-9]{1,12}(\.[0-9]{1,12})?(mbit|gbit)$ ]] || refuse "'$1' is no rate; write it like 100mbit or 2.5gbit"
+    local bits
+    need_tools mawk awk
+    bits=$(awk -v r="$1" 'BEGIN { printf "%.0f", r * (r ~ /g/ ? 1e9 : 1e6) }')
+    if [ "${#bits}" -gt 12 ] || [ "$bits" -lt 1000000 ] || [ "$bits" -gt 100000000000 ]; then
+        refuse "the rate $1 is not between 1mbit and 100gbit"
+    fi
+    echo "$bits"
+}
+
+# check_line OPTION VALUE: what is split at blanks, or written into a file, has to be one line.
+check_line() { [[ $2 != *[[:cntrl:]]* ]] || refuse "$1 '$2': expected one line, without control characters"; }
+
+# ---- what is there ----
+# need_tools PACKAGES TOOL...
+need_tools() {
+    local tool
+    for tool in "${@:2}"; do
+        command -v "$tool" >/dev/null || die "'$tool' is missing, which comes with $1: apt-get install ${1%% *}"
+    done
+}
+
+# need_program FILE: the benchmark.
+need_program() {
+    [[ -f $1 && -x $1 ]] || die "there is no program $1; run make first, or give --program"
+}
+
+# read_text WHAT FILE: sets text to what is in it; WHAT says where the file was named. No more than 1 MiB, and no pipe
+# that a person made by name: nobody may write to it.
+read_text() {
+    local most=1048576 file=$2 what=$1 line
+    if [ -d "$file" ]; then
+        refuse "$what $file: is a directory, expected a file"
+    elif [ ! -e "$file" ]; then
+        refuse "$what $file: there is no such file"
+    elif [ ! -f "$file" ] && [[ $file != /dev/stdin && $file != /dev/fd/* ]]; then
+        refuse "$what $file: is a pipe or a device, expected a file"
+    elif [ ! -r "$file" ]; then
+        refuse "$what $file: may not be read"
+    fi
+    text=$(timeout 20 head -c $((most + 1)) "$file" 2>/dev/null | LC_ALL=C tr '\000' '\001') ||
+        refuse "$what $file: cannot be read, or not within 20 s"
+    [ ${#text} -lt $most ] || refuse "$what $file: is larger than 1 MiB"
+    [ -z "$(LC_ALL=C tr -d '\t\n\r\040-\176\200-\377' <<<"$text")" ] ||
+        refuse "$what $file: is no text, since it has control characters"
+    line=$(LC_ALL=C awk 'length > 4096 { print NR; exit }' <<<"$text")
+    [ -z "$line" ] || refuse "$what $file, line $line: longer than 4096 characters"
+}
+
+# make_directory DIR: one that can be written to.
+make_directory() {
+    local words
+    words=$(mkdir -p -- "$1" 2>&1) || die "cannot make the directory $1: ${words##*: }"
+    words=$(mktemp -d -- "$1/.probe.XXXXXX" 2>&1) || die "cannot write to the directory $1: ${words##*: }"
+    rmdir -- "$words"
+}
+
+# ---- signals ----
+# heed_signals: from here on HUP, INT and TERM end the script at once if it waits by await, and its EXIT trap is run.
+heed_signals() {
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+}
+
+# await COMMAND...: runs it, in a process group of its own; a signal meanwhile ends that first, then the script (see
+# end_awaited).
+awaited=''
+await() {
+    local status=0
+    set -m
+    "$@" <&0 &
+    set +m
+    awaited=$!
+    wait "$awaited" || status=$?
+    awaited=''
+    return $status
+}
+
+# end_awaited: for the EXIT trap, before it removes anything: ends what await started, and from here on no signal disturbs.
+end_awaited() {
+    local try
+    trap '' HUP INT TERM
+    [ -n "$awaited" ] || return 0
+    kill -TERM -- "-$awaited" 2>/dev/null || true
+    for ((try = 0; try < 50; try++)); do
+        kill -0 "$awaited" 2>/dev/null || break
+        sleep 0.1
+    done
+    kill -KILL -- "-$awaited" 2>/dev/null || true
+    wait "$awaited" 2>/dev/null || true
+    awaited=''
+}
+
 # refusal_of RANKS DEVICE COMMAND OPTION...: prints why $program refuses these options, if it does. COMMAND: one of its
 # commands, or ''. It is asked before anything runs, also where ranks will have a device that this machine has not.
 refusal_of() {
     local words status=0
     # shellcheck disable=SC2154 # which the scripts set
     words=$("$program" ${3:+"$3"} --device "$2" "${@:4}" --dry-run "$1" 2>&1 </dev/null) || status=$?
-    [ $status = 0 ] || sed -n 's/^ddpbench: //p' <<<"$words" | grep . ||
+    [ $status = 0 ] || sed -n 's/^ddpbench: //p' <<<"$words" | sed -n '$p' | grep -a . ||
         echo "$program --dry-run ends with status $status: $words"
 }

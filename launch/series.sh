@@ -11,7 +11,6 @@ terminal='' clear_line=''
 
 # shellcheck source=launch/say.sh
 . "$here/say.sh"
-say() { echo "$clear_line$script: $*" >&2; } # also where progress stands on the line
 
 # check_list OPTION LIST PATTERN WORDS: a list with commas whose parts match, none of them twice.
 check_list() {
@@ -35,36 +34,39 @@ check_buckets() {
 
 # check_launcher WORD...: a command that says where the number of ranks goes.
 check_launcher() {
-    local word
     [[ $* == *"{ranks}"* ]] || refuse "--launcher '$*': write {ranks} where the number of ranks goes"
-    command -v "$1" >/dev/null || refuse "--launcher: there is no program '$1'"
-    for word in flock setpriv; do
-        command -v $word >/dev/null || die "'$word' is missing (package util-linux)"
-    done
+    command -v -- "$1" >/dev/null || refuse "--launcher: there is no program '$1'"
+    need_tools util-linux flock setpriv
+    need_tools mawk awk
+    need_tools findutils find
 }
 
 # open_series DIRECTORY [OPTION]: takes the directory, alone: the lock is on it, and what this script starts holds it too until it
 # has ended. $settings in it is what describe() prints, a line "name<TAB>value" each; only starts that agree on all may share
 # a directory, but that a later one may ask for more of OPTION.
 open_series() {
-    mkdir -p "$1" || die "cannot make the directory $1"
+    local text='' differs
+    make_directory "$1"
     exec 9<"$1"
     flock -w 5 9 || die "another $series runs in $1"
-    if [ -e "$1/$settings" ]; then
-        describe | awk -F '\t' -v script="$script" -v output="$1" -v grows="${2:-}" '
+    if [ -e "$1/$settings" ] || [ -L "$1/$settings" ]; then
+        read_text --output "$1/$settings"
+        differs=$(awk -F '\t' -v grows="${2:-}" '
             NR == FNR { then[$1] = $2; next }
             { now[$1] = $2 }
             END {
                 for (name in then) now[name] = now[name]
                 for (name in now) {
                     if (then[name] == now[name] || (name == grows && then[name] + 0 < now[name] + 0)) continue
-                    printf "%s: %s: earlier starts in %s had \"%s\", this one has \"%s\"; ",
-                        script, name, output, then[name], now[name] >"/dev/stderr"
-                    print "use the same" (name == grows ? " or more" : "") ", or another --output" >"/dev/stderr"
-                    failed = 2
+                    print name "\t" then[name] "\t" now[name] "\t" (name == grows ? " or more" : "")
+                    exit
                 }
-                exit failed
-            }' "$1/$settings" - || exit 2
+            }' <(echo "$text") <(describe))
+        if [ -n "$differs" ]; then
+            set -- "$1" "${differs%%$'\t'*}" "${differs#*$'\t'}"
+            refuse "$2: earlier starts in $1 had \"${3%%$'\t'*}\"," \
+                "this one has \"$(cut -f 2 <<<"$3")\"; use the same$(cut -f 3 <<<"$3"), or another --output"
+        fi
     elif [ -n "$(ls -A "$1")" ]; then
         refuse "--output $1 holds something else than a $series; choose another directory"
     fi
@@ -126,7 +128,7 @@ run_one() {
     fi
     mv "$part" "$directory.failed"
     part='' failed=$((failed + 1))
-    why=$(grep -E '^[a-z_]+(\.sh)?: ' "$directory.failed/log.txt" | tail -n 1 || true)
+    why=$(grep -aE '^[a-z_]+(\.sh)?: ' "$directory.failed/log.txt" | tail -n 1 || true)
     why=${why:-$(tail -n 1 "$directory.failed/log.txt")}
     say "$directory failed with status $status: $why (all of it: $directory.failed/log.txt)"
 }

@@ -19,30 +19,28 @@ Installs the missing ones of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zli
 END
 }
 
-say() { echo "setup.sh: $*" >&2; }
-
-die() {
-    say "$@"
-    exit 1
-}
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/say.sh"
 
 mpi=mpich mpicc='' blas=openblas lint='' consumers='' viewers='' plot='' slurm=''
 while [ $# -gt 0 ]; do
     case $1 in
     --blas)
-        blas=${2:-}
-        [[ $blas =~ ^[A-Za-z0-9_][A-Za-z0-9_.+-]*$ ]] || { say "--blas needs a name that pkg-config knows, such as openblas"; exit 2; }
+        need_value "$@"
+        blas=$2
+        [[ $blas =~ ^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}$ ]] || refuse "--blas '$blas': expected a name that pkg-config knows, such as openblas"
         shift
         ;;
     --mpi)
-        mpi=${2:-}
+        need_value "$@"
+        mpi=$2
         [[ $mpi =~ ^(mpich|openmpi)$ ]] ||
-            { say "--mpi '$mpi': expected mpich (or an MPI made from it) or openmpi (or one made from that)"; exit 2; }
+            refuse "--mpi '$mpi': expected mpich (or an MPI made from it) or openmpi (or one made from that)"
         shift
         ;;
     --mpicc)
-        mpicc=${2:-}
-        [ -n "$mpicc" ] || { say "--mpicc needs the compiler wrapper of an MPI, such as /opt/mpi/bin/mpicc"; exit 2; }
+        need_value "$@"
+        mpicc=$2
         shift
         ;;
     --lint) lint=1 ;;
@@ -51,7 +49,7 @@ while [ $# -gt 0 ]; do
     --plot) plot=1 ;;
     --slurm) slurm=1 ;;
     --help) usage; exit 0 ;;
-    *) say "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --consumers, --viewers, --plot, --slurm, --help"; exit 2 ;;
+    *) refuse "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --consumers, --viewers, --plot, --slurm, --help" ;;
     esac
     shift
 done
@@ -135,7 +133,7 @@ find_missing() {
 }
 
 check_mpicc() {
-    [ -z "$mpicc" ] || "$mpicc" -show >/dev/null 2>&1 ||
+    [ -z "$mpicc" ] || "$mpicc" -show 2>/dev/null </dev/null | grep -q . ||
         die "MPICC=$mpicc is no MPI's compiler wrapper: '$mpicc -show' should print the compiler's command"
 }
 

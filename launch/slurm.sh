@@ -65,10 +65,11 @@ END
 . "$here/say.sh"
 
 # slurm_says WORDS: ends with what a command of Slurm said.
-slurm_says() { die "Slurm says: $(grep . <<<"${1:-nothing within 60 s}" | tail -n 1)"; }
+slurm_says() { die "Slurm says: $(grep -a . <<<"${1:-nothing within 60 s}" | tail -n 1)"; }
 
 need_slurm() {
     local tool
+    need_tools mawk awk
     for tool in sbatch squeue sinfo scontrol srun; do
         command -v $tool >/dev/null || die "there is no $tool: Slurm's commands are not on this machine, or not in PATH"
     done
@@ -110,6 +111,7 @@ list() {
 # share_options OPTION...: sets benchmark, profile, allreduce, and wire and buckets (what a profile of only one strategy takes):
 # which part gets which.
 share_options() {
+    check_lengths "$@"
     local rows option word section value
     declare -A sections=() values=()
     rows=$({ "$program" --help rows && "$program" allreduce --help rows | sed 's/^\([A-Z].*\):$/allreduce, \1:/'; } 2>&1) ||
@@ -268,7 +270,7 @@ submit() {
     [ -z "${SLURM_JOB_ID:-}" ] ||
         refuse "this is inside job $SLURM_JOB_ID, whose settings the new jobs would get; submit from outside"
     need_slurm
-    [ -x "$program" ] || die "there is no $program; run make first, or give --program"
+    need_program "$program"
     check_names
     read_configuration "$output/slurm.conf"
     check_nodes
@@ -316,7 +318,7 @@ while [ $# -gt 0 ]; do
     --help) usage; exit 0 ;;
     --) shift; break ;;
     --*=*) joined=1 && set -- "${1%%=*}" "${1#*=}" "${@:2}" ;; # as Slurm's own commands take it, too
-    --*) ;;
+    -*) ;;
     *)
         [[ $command != @(configure|submit) ]] || refuse "'$1': $command takes options only; those of ddpbench come after --"
         [ -z "$submission" ] || refuse "one SUBMISSION only, not also '$1'"
@@ -339,6 +341,9 @@ while [ $# -gt 0 ]; do
     [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
         refuse "unknown option '$1' of $command; known are ${known[*]} ${flags[*]} --help"
     [ $# -gt 1 ] || refuse "$1 needs a value"
+    case $1 in
+    --output | --program | --nodes) need_value "$@" ;; # elsewhere nothing is Slurm's own default
+    esac
     case $1 in
     --output) output=$2 ;;
     --program) program=$2 ;;

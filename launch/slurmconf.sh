@@ -33,13 +33,14 @@ allowed() {
 check_value() {
     local pattern words
     { read -r pattern && read -r words; } < <(allowed "$1")
-    [[ $2 =~ ^($pattern)$ ]] || echo "expected $words"
+    [[ $2 =~ ^($pattern)$ && ($1 != time || $2 == *[1-9]*) ]] || echo "expected $words"
 }
 
 # read_configuration FILE: sets conf. Nothing in the file is run.
 read_configuration() {
-    local line key value why n=0
-    [ -r "$1" ] || refuse "there is no configuration $1; make one: launch/slurm.sh configure"
+    local line key value why n=0 text
+    [ -e "$1" ] || refuse "there is no configuration $1; make one: launch/slurm.sh configure"
+    read_text "the configuration" "$1"
     conf=([partition]='' [account]='' [time]=60 [gpus_per_node]=0 [tasks_per_node]=1 [cpus_per_task]='' [constraint]=''
         [qos]='' [mpi]=pmi2 [modules]='' [exclusive]=yes)
     declare -A seen=()
@@ -54,7 +55,7 @@ read_configuration() {
         why=$(check_value "$key" "$value")
         [ -z "$why" ] || refuse "$1, line $n: $key '$value': $why"
         conf[$key]=$value
-    done <"$1"
+    done <<<"$text"
 }
 
 # partition_facts PARTITION: sets of_partition: its name, how many nodes it has, and the CPUs and GPUs of the smallest node.

@@ -5,7 +5,7 @@
 
 # Sets submission (the newest, unless one was given), output (where its runs are), and jobs: "number name" each.
 find_submission() {
-    local newest
+    local newest text why
     if [ -z "$submission" ]; then
         newest=("$output"/run_*/job_ids.txt)
         [ -e "${newest[-1]}" ] ||
@@ -13,9 +13,15 @@ find_submission() {
         submission=${newest[-1]%/*}
     fi
     submission=$(realpath -m -- "$submission")
-    [ -r "$submission/job_ids.txt" ] || refuse "$submission is no submission of launch/slurm.sh: it has no job_ids.txt"
+    [ -e "$submission/job_ids.txt" ] || refuse "$submission is no submission of launch/slurm.sh: it has no job_ids.txt"
+    read_text "the list of jobs," "$submission/job_ids.txt"
+    why=$(awk '!/^[0-9]+ [a-z0-9_]+$/ || length > 200 {
+        print "line " NR ": expected the number and the name of a job, not \047" $0 "\047"
+        exit
+    }' <<<"${text:-0 none}")
+    [ -z "$why" ] || refuse "$submission/job_ids.txt, $why"
     output=${submission%/*}
-    mapfile -t jobs < <(grep -E '^[0-9]+ [a-z0-9_]+$' "$submission/job_ids.txt")
+    mapfile -t jobs < <(grep . <<<"$text")
     [ ${#jobs[@]} -gt 0 ] || refuse "$submission/job_ids.txt lists no job"
 }
 
@@ -328,7 +334,7 @@ draw() {
 
 analyze_jobs() {
     local job run runs=() state reason node_list elapsed
-    [ -x "$program" ] || die "there is no $program; run make first, or give --program"
+    need_program "$program"
     collect_jobs
     command -v rsvg-convert >/dev/null ||
         say "pictures are SVG only: there is no rsvg-convert for PNG (package librsvg2-bin)"

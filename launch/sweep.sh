@@ -58,6 +58,7 @@ series=sweep settings=sweep.txt
 # Options for every run, which must not be what the sweep sets itself; the program takes _ for - in them.
 check_extra() {
     local word option
+    check_lengths "$@"
     for word in "$@"; do
         option=${word%%=*}
         case ${option//_/-} in
@@ -71,7 +72,8 @@ check_extra() {
 
 check_options() {
     local model implementation bucket labels='' names='' word words all
-    [ -x "$program" ] || die "there is no $program; run make first, or give --program"
+    need_tools mawk awk
+    need_program "$program"
     all=$("$program" --help |
         awk '/^[^ ]/ { on = /^Implementations:/; next } on && NF { printf "%s%s", (n++ ? "|" : ""), $1 }')
     check_list --implementations "$implementations" "([A-Za-z0-9_+-]{1,40}=)?($all)" \
@@ -90,10 +92,11 @@ check_options() {
         done
     done
     check_list --ranks "$ranks" '[1-9][0-9]{0,3}' "numbers from 1 to 9999"
-    [[ $repeats =~ ^[1-9][0-9]{0,2}$ ]] || refuse "--repeats $repeats: expected a whole number from 1 to 999"
-    [[ $rounds =~ ^[1-9][0-9]{0,5}$ ]] || refuse "--rounds $rounds: expected a whole number from 1 to 999999"
+    check_whole --repeats "$repeats" 1 999
+    check_whole --rounds "$rounds" 1 999999
     [ ${#models[@]} -gt 0 ] || models=("$default_model")
     for model in "${models[@]}"; do
+        check_line --model "$model"
         [[ $model =~ ^[A-Za-z0-9][A-Za-z0-9._+-]*:[[:space:]]*-- ]] ||
             refuse "--model '$model': expected a name, a colon and options, such as 'small:--d-model 256 --num-layers 4'"
         names+=,${model%%:*}
@@ -224,7 +227,7 @@ while [ $# -gt 0 ]; do
     esac
     [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
         refuse "unknown option '$1'; known are ${known[*]} --report-only --help, and -- before options of every run"
-    [ -n "${2:-}" ] || refuse "$1 needs a value"
+    need_value "$@"
     case $1 in
     --output | --program) ;;
     *) given=$1 ;;
@@ -238,7 +241,7 @@ while [ $# -gt 0 ]; do
     --rounds) rounds=$2 ;;
     --output) output=$2 ;;
     --link-name) link=$2 ;;
-    --launcher) read -ra launcher <<<"$2" ;;
+    --launcher) check_line "$1" "$2" && read -ra launcher <<<"$2" ;;
     --program) program=$2 ;;
     esac
     shift 2
@@ -246,8 +249,8 @@ done
 if [ -n "$report_only" ]; then
     [ -z "$given" ] || refuse "--report-only takes --output DIR and --program FILE only, not $given"
     [ -n "$output" ] || refuse "--report-only needs --output DIR, the directory of a sweep"
-    [ -r "$output/sweep.txt" ] || refuse "$output is not the directory of a sweep"
-    [ -x "$program" ] || die "there is no $program; run make first, or give --program"
+    [[ -r $output/sweep.txt && -f $output/sweep.txt ]] || refuse "$output is not the directory of a sweep"
+    need_program "$program"
     report
     exit
 fi

@@ -19,12 +19,8 @@ Exits with status 1 if a check failed, a program crashed, was not built or check
 END
 }
 
-say() { echo "run.sh: $*" >&2; }
-
-die() {
-    say "$@"
-    exit 1
-}
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/../launch/say.sh"
 
 build='' only=''
 for argument in "$@"; do
@@ -32,15 +28,16 @@ for argument in "$@"; do
     --gpu | --mpi | --cpu) only=${argument#--} ;;
     --long) export TEST_LONG=1 ;;
     --help) usage; exit 0 ;;
-    -*) say "unknown option '$argument'; known are --gpu, --mpi, --cpu, --long, --help"; exit 2 ;;
+    -*) refuse "unknown option '$argument'; known are --gpu, --mpi, --cpu, --long, --help" ;;
     *)
-        [ -z "$build" ] || { say "one BUILD_DIR only, not also '$argument'"; exit 2; }
+        [ -z "$build" ] || refuse "one BUILD_DIR only, not also '$argument'"
         build=$argument
         ;;
     esac
 done
-[ -n "$build" ] || { usage >&2; exit 2; }
-build=$(realpath -e "$build") || { say "there is no directory '$argument'; build the tests first"; exit 2; }
+[ -n "$build" ] || refuse "which BUILD_DIR? It is where make has put programs and tests, such as build"
+[ -d "$build" ] || refuse "there is no directory '$build'; build the tests first"
+build=$(realpath -e -- "$build")
 cd "$(dirname "$0")/.."
 
 limit_seconds=300
@@ -60,6 +57,7 @@ times=$build/tests/times.tsv
 : >"$times"
 stop() { for job in $(jobs -p); do kill "$job" 2>/dev/null || true; done; }
 trap 'rm -rf "$work"' EXIT
+trap 'stop; exit 129' HUP
 trap 'stop; exit 130' INT
 trap 'stop; exit 143' TERM
 
@@ -213,7 +211,7 @@ run_parity() {
 }
 
 # What keeps about one core busy, or waits, and bounds no times: as many at a time as there are cores, the longest first.
-sharing=(faults benchmark blas comm sweep compare run report gate help install fences profilers peer pack)
+sharing=(faults benchmark blas comm sweep bad_launch compare run report gate help install fences profilers peer pack)
 sharing_emulated=(cuda cuda_profile)
 run_sharing() {
     local source name

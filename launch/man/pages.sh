@@ -10,18 +10,24 @@ such as ddpbench-sweep.1 of sweep.sh; and DIR/ddpbench, completion of them all f
 END
 }
 
-say() { echo "pages.sh: $*" >&2; }
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/../say.sh"
 
 [ "${1:-}" != --help ] || { usage; exit 0; }
-[ $# -ge 2 ] || { usage >&2; exit 2; }
+[[ ${1:-} != -* ]] || refuse "unknown option '$1'; known is --help"
+[ $# -ge 2 ] || refuse "expected PROGRAM DIR [SCRIPT...], but there are $# words; see --help"
 here=$(dirname "$(realpath "$0")")
-program=$(realpath -e -- "$1") || { say "there is no program $1; run make first"; exit 1; }
+[[ -f $1 && -x $1 ]] || die "there is no program $1; run make first"
+program=$(realpath -e -- "$1")
 directory=$2
 shift 2
+for file in "$@"; do
+    [[ -f $file && -x $file ]] || die "there is no script $file"
+done
 export LC_ALL=C
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$directory/man1"
+make_directory "$directory/man1"
 
 # page NAME SUMMARY VARIABLE...: of the help in $work/NAME.
 page() {

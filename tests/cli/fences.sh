@@ -12,8 +12,9 @@ case ${1:-} in
     exit 0
     ;;
 -*)
-    echo "fences.sh: unknown option '$1'; known is --help" >&2
-    exit 2
+    # shellcheck source=launch/say.sh
+    . "$(dirname "$(realpath "$0")")/../../launch/say.sh"
+    refuse "unknown option '$1'; known is --help"
     ;;
 esac
 cd "$(dirname "$0")/../.."

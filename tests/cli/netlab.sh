@@ -6,10 +6,13 @@ usage() { echo "Usage: tests/cli/netlab.sh [--help] BUILD_DIR    prints ok, not 
 
 case ${1:-} in
 --help) usage; exit 0 ;;
--*) echo "netlab.sh: unknown option '$1'; known is --help" >&2; exit 2 ;;
-'') usage >&2; exit 2 ;;
 esac
-build=$(realpath "$1")
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
+[[ ${1:-} != -* ]] || refuse "unknown option '$1'; known is --help"
+[ $# = 1 ] || refuse "which BUILD_DIR? One, and no other words; there are $#"
+[ -d "$1" ] || refuse "there is no directory '$1'; build the tests first"
+build=$(realpath -- "$1")
 netlab=$(dirname "$(realpath "$0")")/../../launch/netlab.sh
 
 skip() {

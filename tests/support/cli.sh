@@ -4,29 +4,26 @@
 # Used by the scripts:
 # shellcheck disable=SC2034
 
-say() { echo "$(basename "$0"): $*" >&2; }
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
 
 build=
 for argument in "$@"; do
     case $argument in
     --help) usage; exit 0 ;;
-    -*) say "unknown option '$argument'; known is --help"; exit 2 ;;
+    -*) refuse "unknown option '$argument'; known is --help" ;;
     *)
-        [ -z "$build" ] || { say "one BUILD_DIR only, not also '$argument'"; exit 2; }
+        [ -z "$build" ] || refuse "one BUILD_DIR only, not also '$argument'"
         build=$argument
         ;;
     esac
 done
-[ -n "$build" ] || { usage >&2; exit 2; }
-build=$(realpath -e "$build") || { say "there is no directory '$argument'; build the tests first"; exit 2; }
+[ -n "$build" ] || refuse "which BUILD_DIR? It is where make has put the program, such as build"
+[ -d "$build" ] || refuse "there is no directory '$build'; build the tests first"
+build=$(realpath -e -- "$build")
 program=$build/ddpbench
 root=$(realpath -e "$(dirname "$0")/../..")
-[ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
-
-die() {
-    say "$@"
-    exit 1
-}
+[ -x "$program" ] || refuse "there is no $program; build it first"
 # shellcheck source=launch/mpi.sh
 . "$root/launch/mpi.sh"
 find_mpirun
@@ -62,8 +59,7 @@ clean_up() {
     rm -rf "$temporary"
 }
 trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+heed_signals
 cd "$temporary" || exit
 failed=0
 

@@ -19,11 +19,8 @@ The directory is that of SLURM_LAB (default /run/slurm-lab-ddpbench).
 END
 }
 
-say() { echo "slurm_lab.sh: $*" >&2; }
-die() {
-    say "$@"
-    exit 1
-}
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
 
 lab=$(realpath -m "${SLURM_LAB:-/run/slurm-lab-ddpbench}")
 port=${SLURM_LAB_PORT:-17817} # the controller's; node K has port + K
@@ -141,10 +138,10 @@ all_idle() { [ "$(timeout 2 sinfo -h -N -o %T 2>/dev/null | sort | uniq -c | tr 
 
 up() {
     local k n=${1:-}
-    [[ $n =~ ^[1-9]$ ]] || { usage >&2; exit 2; }
     shift
     ! [ -e "$lab" ] || die "$lab is there: one is up, or was killed; down ends it"
-    trap remove EXIT
+    trap 'trap "" HUP INT TERM; remove' EXIT
+    heed_signals
     mkdir -m 755 "$lab" # munged wants its socket to be reachable
     mkdir "$lab/state"
     cp /etc/hosts "$lab/hosts"
@@ -165,7 +162,7 @@ up() {
         start_node "$k"
     done
     wait_until 100 all_idle "$n" || die "the nodes are not ready after 10 s: $(timeout 2 sinfo -h -N -o '%N %T %E' 2>&1)"
-    trap - EXIT
+    trap - EXIT HUP INT TERM
     say "$n nodes; for example: $0 run ${0%tests/*}launch/slurm.sh configure"
 }
 
@@ -196,7 +193,16 @@ command=${1:-}
 case $command in
 --help) usage; exit 0 ;;
 up | run | kill-node | start-node | stop-controller | start-controller | down) ;;
-*) usage >&2; exit 2 ;;
+'') refuse "which command? up, run, kill-node, start-node, stop-controller, start-controller or down; see --help" ;;
+*)
+    refuse "unknown command '$command'; known are up, run, kill-node, start-node, stop-controller, start-controller, down" \
+        "and --help"
+    ;;
+esac
+case $command in
+up | kill-node | start-node) [[ ${1:-} =~ ^[1-9]$ ]] || refuse "$command needs a number from 1 to 9${1:+, not $1}" ;;
+run) [ -n "${1:-}" ] || refuse "run needs a command" ;;
+*) [ $# = 0 ] || refuse "$command takes no words, so not '$1'" ;;
 esac
 [ "$(id -u)" = 0 ] || die "needs root"
 for tool in munged slurmctld slurmd sinfo unshare nsenter flock; do
@@ -212,8 +218,8 @@ esac
 case $command in
 up) up "$@" ;;
 run) exec "$@" ;;
-kill-node) kill_node "${1:?which node}" ;;
-start-node) start_node "${1:?which node}" ;;
+kill-node) kill_node "$1" ;;
+start-node) start_node "$1" ;;
 stop-controller) stop slurmctld ;;
 start-controller) start_controller ;;
 down) remove ;;

@@ -1,0 +1,633 @@
+#!/usr/bin/env bash
+# bad_launch.sh - bad calls of all scripts that take options: each ends soon, with status 2 (1 where something of the machine
+# is missing), leaves nothing, prints nothing on stdout, and on stderr one line, which begins with the script's name and says
+# why; and signals end the scripts that run for long, which leave nothing either.
+# Many words here are what a shell would expand:
+# shellcheck disable=SC2016
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] tests/cli/bad_launch.sh [--help] BUILD_DIR
+Calls the scripts of launch/, tests/ and .ci/ as nobody should. Prints ok, not ok or skip for each group of calls.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+launch=$root/launch limiter=$(command -v timeout)
+export MPIRUN="${mpirun[*]}"
+unset SLURM_JOB_ID OMP_NUM_THREADS
+mkdir here
+shopt -s nullglob dotglob
+: >wrong
+calls=0 grouped=0 good_calls=0 called=''
+
+# bad STATUS SCRIPT PATTERN ARGUMENT...: a call from the empty directory here; what is wrong with its end goes to wrong.
+bad() {
+    local expected=$1 command=$2 pattern=$3 status=0 why='' name all lines left begin=$SECONDS
+    shift 3
+    name=${called:-${command##*/}} all="$*"
+    calls=$((calls + 1))
+    (cd here && exec "$limiter" --kill-after=2 10 "$command" "$@") >printed 2>said </dev/null || status=$?
+    mapfile -t lines <said
+    if [[ $all == *xxxxxxxx* && ${lines[0]:-} == *"longer than 4096"* ]]; then
+        expected=2 pattern=''
+    fi
+    [ "$status" = "$expected" ] || why+=", status $status and not $expected"
+    [ $((SECONDS - begin)) -le 6 ] || why+=", it took $((SECONDS - begin)) s"
+    [ ! -s printed ] || why+=", something on stdout"
+    [ ${#lines[@]} = 1 ] || why+=", ${#lines[@]} lines"
+    [[ ${lines[0]:-} == "$name: "* ]] || why+=", it does not begin with $name"
+    [[ ${lines[0]:-} =~ $pattern ]] || why+=", no '$pattern'"
+    [[ ${lines[0]:-} != *[[:cntrl:]]* ]] || why+=", control characters"
+    [[ ${lines[0]:-} != *[Uu]sage:* ]] || why+=", the usage"
+    [[ ${lines[0]:-} != *": line "[0-9]*": "* ]] || why+=", words of bash"
+    [ ${#lines[0]} -lt 4000 ] || why+=", ${#lines[0]} characters"
+    left=(here/*)
+    [ ${#left[@]} = 0 ] || { why+=", left: ${left[*]:0:5}" && rm -rf here && mkdir here; }
+    if [ -z "$why" ]; then
+        good_calls=$((good_calls + 1))
+        return
+    fi
+    {
+        printf '%q ' "$name" "$@" | cut -c 1-200
+        printf '    %s\n' "${why#, }"
+        cut -c 1-300 said | sed -n '1,3l 200'
+    } >>wrong
+}
+
+# group WORDS: a check of all calls since the last one.
+group() {
+    local good=0
+    [ ! -s wrong ] || good=1
+    mv wrong said
+    result $good "$1: $((calls - grouped)) calls"
+    grouped=$calls
+    : >wrong
+}
+
+long=$(printf 'x%.0s' {1..100000})
+nines=$(printf '9%.0s' {1..400})
+# what a word may hold that is no good anywhere
+odd=($'a\nb' $'\e[31mred\r' $'\xff\xfe' "$long" '$(touch made)' "it's \"so\"")
+# and where a number is expected
+no_numbers=(junk -1 2x $'2\n3' 0x10 '$(touch made)' "$nines")
+
+# numbers SCRIPT OPTION LEAST MOST ARGUMENT...: bad values of an option that comes behind ARGUMENT.
+numbers() {
+    local script=$1 option=$2 word
+    for word in "${no_numbers[@]}" $(($3 - 1)) $(($4 + 1)) ''; do
+        bad 2 "$script" "$option" "${@:5}" "$option" "$word"
+    done
+    bad 2 "$script" "$option needs a value" "${@:5}" "$option"
+}
+
+# unknown SCRIPT ARGUMENT...: words that no script knows as an option.
+unknown() {
+    local script=$1 word
+    shift
+    for word in "${odd[@]}"; do
+        bad 2 "$script" "(unknown|has no) .*--" "$@" "--$word"
+    done
+    bad 2 "$script" "unknown .*'--bogus(=1)?'.*--help" "$@" --bogus=1
+    bad 2 "$script" "unknown .*'-b'.*--help" "$@" -b
+}
+
+# without_value SCRIPT OPTION...
+without_value() {
+    local option
+    for option in "${@:2}"; do
+        bad 2 "$1" "$option needs a value" "$option"
+        bad 2 "$1" "$option needs a value" "$option" ''
+    done
+}
+
+# Files that no script can read.
+mkdir texts texts/directory
+mkfifo texts/fifo
+: >texts/empty
+head -c 3000 /bin/sh >texts/binary
+head -c 1200000 /dev/zero | tr '\0' '#' >texts/large
+ln -s absent texts/dangling
+no_texts=(directory fifo binary large dangling)
+
+# ---- launch/run.sh ----
+
+run=$launch/run.sh
+bad 2 "$run" 'which program'
+unknown "$run"
+for option in -n --ranks-per-host --threads; do numbers "$run" $option 1 9999; done
+without_value "$run" --bind --comm-core --hosts
+for word in "${odd[@]}" Core; do
+    bad 2 "$run" '--bind .*expected core or none' -n 1 --bind "$word" -- true
+    bad 2 "$run" '--comm-core .*expected yes, no or auto' -n 1 --comm-core "$word" -- true
+    bad 2 "$run" 'comes after --' "$word"
+    bad 1 "$run" 'there is no program' -n 1 -- "$word"
+done
+bad 2 "$run" 'which program' -n 2 --
+bad 2 "$run" 'which program' -n 2 -- ''
+bad 2 "$run" 'how many ranks' -- true
+bad 2 "$run" 'for the hosts of a file' -n 2 --ranks-per-host 2 -- true
+bad 2 "$run" 'comm-core yes' -n 9999 --comm-core yes -- true
+bad 1 "$run" "there is no program '/'" -n 1 -- /
+for word in "${odd[@]}" 0 -1 10000; do
+    OMP_NUM_THREADS=$word bad 2 "$run" 'OMP_NUM_THREADS' -n 1 -- true
+    MPIRUN="/absent/$word" bad 1 "$run" 'MPIRUN=.*no such program' -n 1 -- true
+done
+MPIRUN=/ bad 1 "$run" 'MPIRUN=/: there is no such program' -n 1 -- true
+MPIRUN=$'mpirun\n-x' bad 1 "$run" 'MPIRUN' -n 1 -- true
+group "run.sh"
+
+for name in absent "${no_texts[@]}"; do
+    bad 2 "$run" "--hosts .*texts/$name" --hosts "../texts/$name" -- true
+done
+bad 2 "$run" '--hosts /dev/zero' --hosts /dev/zero -- true
+bad 2 "$run" '--hosts' --hosts "$long" -- true
+bad 2 "$run" '--hosts' --hosts $'ab\nsent' -- true
+bad 2 "$run" 'lists no host' --hosts ../texts/empty -- true
+for line in 'node1 slots=0' 'node1 slots=10000' 'node1 slots=-1' 'node1 slots=2 slots=3' 'node1 gpus=2' 'node1:x' '-oProxyCommand=x' \
+    'node1;touch made' '$(touch made)' $'\xff\xfe' "$long" "node1 slots=$nines" 'a,b' 'slots=2'; do
+    printf 'ok1 slots=1\r\n%s\n' "$line" >texts/hosts
+    bad 2 "$run" '--hosts ../texts/hosts, line 2: (expected a host|longer)' --hosts ../texts/hosts -- true
+done
+printf 'localhost slots=1\n' >texts/hosts
+bad 2 "$run" '2 ranks, but .*1 slot' --hosts ../texts/hosts -n 2 -- true
+group "run.sh, files of hosts"
+
+# ---- launch/netlab.sh ----
+
+netlab=$launch/netlab.sh
+bad 2 "$netlab" 'which command'
+unknown "$netlab"
+unknown "$netlab" up
+for word in "${odd[@]}" '' word --; do bad 2 "$netlab" 'command' "$word"; done
+for option in --nodes --rate --delay; do
+    bad 2 "$netlab" "$option needs a value" up $option
+    bad 2 "$netlab" "$option needs a value" up $option ''
+done
+for word in "${odd[@]}" 1 65 -1 2x $'2\n' "$nines"; do bad 2 "$netlab" 'nodes.* from 2 to 64' up --nodes "$word" --rate 10mbit; done
+for word in "${odd[@]}" 10 0mbit 101gbit 0.1mbit -1mbit 10mbits "${nines}mbit" $'10mbit\n' 10kbit; do
+    bad 2 "$netlab" 'rate' up --nodes 2 --rate "$word"
+    bad 2 "$netlab" 'rate' rate "$word"
+done
+for word in "${odd[@]}" 1 1us 2s -1ms "${nines}s" 1min; do bad 2 "$netlab" 'delay' up --nodes 2 --rate 10mbit --delay "$word"; done
+bad 2 "$netlab" 'up needs --rate' up --nodes 2
+bad 2 "$netlab" 'up needs --nodes' up --rate 10mbit
+bad 2 "$netlab" 'rate needs one rate' rate
+bad 2 "$netlab" 'rate needs one rate' rate 10mbit 20mbit
+bad 2 "$netlab" 'show takes no options' show all
+bad 2 "$netlab" 'down takes no options' down now
+for word in "${no_numbers[@]}" 0 100 ''; do bad 2 "$netlab" 'run: -n' run -n "$word" -- true; done
+bad 2 "$netlab" 'run: -n' run -n
+bad 2 "$netlab" 'run needs -- and a program' run
+bad 2 "$netlab" 'run needs -- and a program' run --
+bad 2 "$netlab" "unknown option 'true'" run true
+bad 2 "$netlab" '-x is for the launcher' -x
+bad 2 "$netlab" '-x is for the launcher' -x 'a[$(touch made)]' true
+group "netlab.sh"
+
+# What a made-up state is taken for, in namespaces of its own.
+if unshare --mount sh -c 'mount -t tmpfs none /run && command -v ip tc perl flock' >/dev/null 2>&1; then
+    cat >with_state <<'END'
+#!/bin/sh
+mount -t tmpfs none /run && case $1 in fifo) mkfifo /run/ddpb-netlab ;; *) printf '%s\n' "$1" >/run/ddpb-netlab ;; esac
+shift
+exec "$@"
+END
+    chmod +x with_state
+    called=netlab.sh
+    for word in fifo junk '2 3' 'a[$(touch made)] 1 1mbit none' "$long" '65 1000000 1mbit none'; do
+        bad 1 "$(command -v unshare)" 'state|damaged' --mount "$temporary/with_state" "$word" "$netlab" run -- true
+    done
+    called=''
+    group "netlab.sh, a state that it has not written"
+else
+    echo "skip - netlab.sh, a state that it has not written: no namespaces here"
+fi
+
+# ---- launch/slurm.sh ----
+
+slurm=$launch/slurm.sh
+mkdir fake
+for name in sbatch squeue scontrol srun sinfo; do
+    printf '#!/bin/sh\n' >fake/$name
+    chmod +x fake/$name
+done
+echo "echo 'main* 4 2 (null)'" >>fake/sinfo
+echo "echo pmi2" >>fake/srun
+bad 2 "$slurm" 'which command'
+unknown "$slurm"
+for word in "${odd[@]}" Submit; do bad 2 "$slurm" 'unknown command' "$word"; done
+for name in configure submit status; do unknown "$slurm" $name; done
+for option in --output --program --nodes; do
+    bad 2 "$slurm" "$option needs a value" submit $option
+    bad 2 "$slurm" "$option needs a value" submit $option ''
+    bad 2 "$slurm" "$option needs a value" submit $option=
+done
+bad 2 "$slurm" 'takes options only' submit 1
+bad 2 "$slurm" '--cpu takes no value' submit --cpu=1
+bad 2 "$slurm" 'one SUBMISSION only' status a b
+bad 2 "$slurm" 'only submit takes' status -- --rounds 2
+for option in --gpus-per-node:-1:1000 --tasks-per-node:0:10000 --cpus-per-task:0:10000; do
+    IFS=: read -r option least most <<<"$option"
+    for word in junk ' 2' $'2\n3' "$nines" '$(touch made)' "$least" "$most"; do
+        bad 2 "$slurm" "$option .*expected" configure "$option" "$word"
+    done
+done
+for option in --partition --account --time --constraint --qos --mpi --modules --exclusive; do
+    for word in $'a\nb' $'\e[31m' "$long" '$(touch made)'; do
+        bad 2 "$slurm" "$option .*expected" configure $option "$word"
+    done
+    bad 2 "$slurm" "$option needs a value" configure $option
+done
+for word in 0 -1 1h 61:00 1:60:00 '60 ' "$nines" 0:00:00 0-0; do bad 2 "$slurm" '--time .*expected' configure --time "$word"; done
+group "slurm.sh"
+
+path=$PATH PATH=$temporary/fake:$PATH
+submit=(submit --output ../conf --program "$program")
+mkdir conf && echo "time=5" >conf/slurm.conf
+for word in 0 -1 '1,,' 1,a '1 2' $'1\n2' "$nines" '$(touch made)' 5 1,1; do
+    bad 2 "$slurm" '--nodes' "${submit[@]}" --nodes "$word"
+done
+bad 2 "$slurm" 'how many nodes' "${submit[@]}"
+bad 1 "$slurm" 'no program' "${submit[@]}" --program /absent --nodes 1
+bad 1 "$slurm" 'no program' "${submit[@]}" --program / --nodes 1
+bad 2 "$slurm" 'sbatch cannot take' "${submit[@]}" --output $'co\nnf' --nodes 1
+bad 2 "$slurm" 'no configuration' "${submit[@]}" --output nothing --nodes 1
+bad 1 "$slurm" 'cannot make the directory' configure --output /proc/none --program "$program" --mpi pmi2
+bad 2 "$slurm" "option '--bogus' after --" "${submit[@]}" --nodes 1 -- --bogus
+for word in "${odd[@]}"; do
+    bad 2 "$slurm" 'after --' "${submit[@]}" --nodes 1 -- "$word"
+    bad 2 "$slurm" 'no submission' status "$word"
+done
+mkdir -p sub/run_1
+for name in "${no_texts[@]}"; do
+    ln -sfn "../texts/$name" conf/slurm.conf
+    bad 2 "$slurm" 'conf/slurm.conf' "${submit[@]}" --nodes 1
+    ln -sfn "../../texts/$name" sub/run_1/job_ids.txt
+    bad 2 "$slurm" 'job_ids.txt|no submission' status ../sub/run_1
+    bad 2 "$slurm" 'job_ids.txt|no submission' collect --output ../sub --program "$program"
+done
+rm conf/slurm.conf sub/run_1/job_ids.txt
+for line in junk 'time=0' 'time=5 ' $'time=5\r' 'tiem=5' '=5' 'time' "time=$long" 'time=$(touch made)' $'time=\xff' 'partition=main' \
+    'gpus_per_node=-1' 'exclusive=maybe' "$long" ' time=5'; do
+    printf 'partition=main\n%s\n' "$line" >conf/slurm.conf
+    bad 2 "$slurm" 'conf/slurm.conf, line 2: ' "${submit[@]}" --nodes 1
+done
+for line in junk 1 'x node' '1 2node 3' '-1 node' '1 a;b' "$long" "$nines node"; do
+    printf '7 1node\n%s\n' "$line" >sub/run_1/job_ids.txt
+    bad 2 "$slurm" 'job_ids.txt, line 2: ' status ../sub/run_1
+done
+: >sub/run_1/job_ids.txt
+bad 2 "$slurm" 'lists no job' status ../sub/run_1
+PATH=$path
+group "slurm.sh, configurations and submissions"
+
+# ---- launch/sweep.sh, launch/paper.sh ----
+
+sweep=$launch/sweep.sh paper=$launch/paper.sh own=(--program "$program" --output out)
+for script in "$sweep" "$paper"; do
+    settings=sweep.txt
+    [ "$script" = "$sweep" ] || settings=runs.txt
+    unknown "$script"
+    bad 2 "$script" "unknown .*'word'" word
+    without_value "$script" --ranks --bucket-size-mb --output --launcher --program
+    numbers "$script" --rounds 1 999999 "${own[@]}"
+    for word in 0 -1 10000 '1,,2' '1,1' '1;2' $'1\n2' "$nines" '$(touch made)' '*' ',' "$long"; do
+        bad 2 "$script" '--ranks' "${own[@]}" --ranks "$word"
+    done
+    for word in 0 -1 1MB '1,,2' '1,1.0' $'1\n2' "$nines" '$(touch made)' "$long" nan 1e3; do
+        bad 2 "$script" '--bucket-size-mb' "${own[@]}" --bucket-size-mb "$word"
+    done
+    bad 2 "$script" 'write \{ranks\}' "${own[@]}" --launcher mpirun
+    bad 2 "$script" 'no program' "${own[@]}" --launcher 'absent {ranks}'
+    bad 2 "$script" '--launcher' "${own[@]}" --launcher $'mpirun {ranks}\nrm'
+    bad 2 "$script" '--launcher' "${own[@]}" --launcher "$long {ranks}"
+    for word in /absent / /etc/passwd "$long" $'a\nb' $'\xff'; do
+        bad 1 "$script" 'there is no program' --program "$word" --output out
+    done
+    for word in --bogus --rounds --output=x --bucket_size_mb --profile word $'--a\nb' $'\xff' "--$long"; do
+        bad 2 "$script" '' "${own[@]}" -- "$word"
+    done
+    bad 2 "$script" 'divide' "${own[@]}" -- --d-model 64 --num-heads 3
+    for word in /proc/none/out /proc /etc/passwd "$long"; do
+        bad 1 "$script" 'cannot (make|write to) the directory' "${own[@]}" --output "$word"
+    done
+    bad 2 "$script" 'holds something else' "${own[@]}" --output ../texts
+    mkdir -p kept
+    for name in "${no_texts[@]}"; do
+        ln -sfn "../texts/$name" kept/$settings
+        bad 2 "$script" "$settings" "${own[@]}" --output ../kept
+    done
+    rm kept/$settings && printf 'junk\nmore\tjunk\n--rounds\t3\n' >kept/$settings
+    bad 2 "$script" "earlier starts in" "${own[@]}" --output ../kept
+    rm -r kept
+    group "${script##*/}"
+done
+for word in "${odd[@]}" ':--d-model 32' a a:b $'a:--d-model 32\n--rounds 3' 'a/b:--d-model 32' a:--bogus 'a:--rounds 3'; do
+    bad 2 "$sweep" '' "${own[@]}" --model "$word"
+done
+for word in "${odd[@]}" none,none a=b =ddp 'none ddp' '*'; do
+    bad 2 "$sweep" '--implementations' "${own[@]}" --implementations "$word"
+done
+numbers "$sweep" --repeats 1 999 "${own[@]}"
+for word in $'a\nb' $'\e[31m' "$long" ' '; do bad 2 "$sweep" '--link-name' "${own[@]}" --link-name "$word"; done
+bad 2 "$sweep" 'report-only needs --output' --report-only
+bad 2 "$sweep" 'report-only takes' --report-only --ranks 2 --output out
+for word in ../texts absent /etc/passwd $'a\nb' "$long"; do
+    bad 2 "$sweep" 'not the directory of a sweep' --report-only --output "$word" --program "$program"
+done
+group "sweep.sh, its own options"
+
+for option in --batch-size-per-rank:99999 --steps-per-block:999999; do numbers "$paper" ${option%:*} 1 ${option#*:} "${own[@]}"; done
+for word in 0 10000 1,1 a $'1\n2' "$nines" ','; do bad 2 "$paper" '--every' "${own[@]}" --every "$word"; done
+bad 2 "$paper" 'a number above 1' "${own[@]}" --ranks 1
+mkdir copy && cp "$launch"/*.sh "$launch/paper.awk" copy
+for name in absent empty "${no_texts[@]}"; do
+    ln -sfn "../texts/$name" copy/paper.tsv
+    bad 2 "$temporary/copy/paper.sh" 'paper.tsv' "${own[@]}"
+done
+rm copy/paper.tsv
+for line in junk $'latency\tx' $'none\tx\t1\t%\tsomewhere' $'latency\t\t1\t%\tsomewhere' $'latency\tx\t1\t%\tsomewhere\tmore' \
+    $'latency\tone\t2\t%\tfigure' $'latency\tx\t1\t%\tsomewhere\r'; do
+    printf 'latency\tone\t1\t%%\there\n%s\n' "$line" >copy/paper.tsv
+    bad 2 "$temporary/copy/paper.sh" 'paper.tsv, line 2: ' "${own[@]}"
+done
+group "paper.sh, its own options and file"
+
+# ---- launch/nsys.sh, launch/ncu.sh ----
+
+for name in nsys ncu; do
+    tool=$launch/$name.sh
+    bad 2 "$tool" 'which program'
+    unknown "$tool"
+    numbers "$tool" --ranks 1 9999
+    without_value "$tool" -o --output
+    for word in "${odd[@]}" / ''; do bad 2 "$tool" 'program' -- "$word"; done
+    bad 2 "$tool" 'which program' --
+    bad 2 "$tool" 'slurm takes the ranks of the job' --slurm -n 2 -- true
+    bad 2 "$tool" "unknown .*'true'" true
+    printf '#!/bin/sh\n' >fake/$name && chmod +x fake/$name
+    for word in /proc/none /etc/passwd; do
+        PATH=$temporary/fake:$PATH bad 1 "$tool" 'cannot make the directory' --output "$word" -- true
+    done
+    rm fake/$name
+done
+for word in "${odd[@]}" 'cuda,' ',cuda'; do bad 2 "$launch/nsys.sh" '--trace .*expected' --trace "$word" -- true; done
+without_value "$launch/nsys.sh" --trace
+bad 2 "$launch/nsys.sh" 'one-report is for' --one-report -- true
+numbers "$launch/ncu.sh" --rank 0 9999
+numbers "$launch/ncu.sh" --launches 1 999999
+for word in "${odd[@]}"; do bad 2 "$launch/ncu.sh" '--set' --set "$word" -- true; done
+for word in $'a\nb' '(' '[' '*'; do bad 2 "$launch/ncu.sh" '--kernels' --kernels "$word" -- true; done
+without_value "$launch/ncu.sh" --set --kernels
+bad 2 "$launch/ncu.sh" 'there is one process' --rank 1 -- true
+bad 2 "$launch/ncu.sh" 'there are 2 ranks' -n 2 --rank 2 -- true
+group "nsys.sh and ncu.sh"
+
+# ---- the others of launch/ ----
+
+for name in gate overlap same_twice setup corpus bench_gpu install pack man/pages; do unknown "$launch/$name.sh"; done
+group "unknown options of the others"
+
+for option in gate:--tries:1:9999 gate:--runs:3:9999 overlap:--rounds:1:999999 same_twice:--runs:1:9999; do
+    IFS=: read -r name option least most <<<"$option"
+    numbers "$launch/$name.sh" "$option" "$least" "$most"
+done
+for name in gate overlap same_twice; do bad 2 "$launch/$name.sh" "unknown .*'word'" word; done
+for name in gate overlap; do without_value "$launch/$name.sh" --output; done
+for word in "${odd[@]}" 10 0mbit 101gbit; do bad 2 "$launch/overlap.sh" 'rate' --rate "$word"; done
+for word in "${odd[@]}" bogus a=ddp ddp,ddp; do bad 2 "$launch/same_twice.sh" '--strategy' --strategy "$word"; done
+group "gate.sh, overlap.sh and same_twice.sh"
+
+for word in "${odd[@]}" MPICH -; do
+    bad 2 "$launch/setup.sh" '--mpi .*expected' --mpi "$word"
+    [ "$word" = MPICH ] || bad 2 "$launch/setup.sh" '--blas .*expected' --blas "$word"
+done
+without_value "$launch/setup.sh" --mpi --blas --mpicc
+for word in "${odd[@]}" / /absent true; do bad 1 "$launch/setup.sh" 'MPICC=.* is no MPI' --mpicc "$word"; done
+bad 1 "$launch/setup.sh" "no BLAS called 'absent'" --blas absent
+bad 2 "$launch/setup.sh" "unknown .*'word'" word
+bad 2 "$launch/corpus.sh" 'which OUTPUT'
+bad 2 "$launch/corpus.sh" 'which OUTPUT' ''
+bad 2 "$launch/corpus.sh" 'one OUTPUT only' a b
+for word in /proc/none/corpus /proc/corpus /etc/passwd/corpus "$long" ../texts/directory / ../texts/fifo; do
+    bad 1 "$launch/corpus.sh" 'cannot|is no file' "$word"
+done
+CC=/absent bad 1 "$launch/corpus.sh" '/absent' corpus
+CC=true bad 1 "$launch/corpus.sh" 'no directory of headers' corpus
+CC=$'ab\nsent' bad 1 "$launch/corpus.sh" 'ab.nsent' corpus
+for word in "${odd[@]}" '' word; do bad 2 "$launch/bench_gpu.sh" 'unknown .*known are' "$word"; done
+without_value "$launch/bench_gpu.sh" --output --reference --python
+numbers "$launch/bench_gpu.sh" --seconds 1 9999999
+for word in absent /etc/passwd "$long" $'a\nb' $'\xff'; do bad 2 "$launch/bench_gpu.sh" '--reference' --reference "$word"; done
+printf '#!/bin/sh\necho "GPU 0: made up"\n' >fake/nvidia-smi && chmod +x fake/nvidia-smi
+for word in /proc/none /etc/passwd/out /proc; do
+    PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'cannot (make|write to) the directory' --output "$word"
+done
+printf '#!/bin/sh\nexit 1\n' >fake/nvidia-smi
+PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'no NVIDIA GPU' smoke
+group "setup.sh, corpus.sh and bench_gpu.sh"
+
+install=$launch/install.sh
+for words in '' a 'a /b c d' --uninstall; do
+    # shellcheck disable=SC2086 # of words
+    bad 2 "$install" 'expected .*PREFIX' $words
+done
+for word in "${odd[@]}" '' usr; do
+    bad 2 "$install" 'PREFIX .*expected an absolute path' "$program" "$word" "$temporary/here"
+    bad 1 "$install" 'there is no .*run make' "$word" /usr "$temporary/here"
+done
+for word in $'/a\nb' $'/a\e' "/it's"; do
+    bad 2 "$install" 'PREFIX .*expected' "$program" "$word" "$temporary/here"
+    bad 2 "$install" 'DESTDIR .*expected' "$program" /usr "$temporary/here/"$'a\nb'
+done
+for word in /usr "/$long"; do bad 1 "$install" 'nothing is installed' --uninstall "$word" "$temporary/here"; done
+bad 1 "$install" 'there is no /; run make' / /usr "$temporary/here"
+bad 1 "$install" 'cannot make the directory' "$program" /none /proc
+bad 1 "$install" 'cannot make the directory' "$program" /usr /etc/passwd
+mkdir -p kept/usr/share/ddpbench
+for name in directory fifo binary large; do
+    ln -sfn "$temporary/texts/$name" kept/usr/share/ddpbench/files
+    bad 2 "$install" 'share/ddpbench/files' --uninstall /usr "$temporary/kept"
+done
+rm kept/usr/share/ddpbench/files
+for line in ../../../victim share/../../victim /victim ' ' "$long"; do
+    printf 'bin/ddpbench\n%s\n' "$line" >kept/usr/share/ddpbench/files
+    bad 2 "$install" 'share/ddpbench/files, line 2: ' --uninstall /usr "$temporary/kept"
+done
+rm -r kept
+pack=$launch/pack.sh
+bad 2 "$pack" 'expected BUILD_DIR PROGRAM'
+bad 2 "$pack" 'expected BUILD_DIR PROGRAM' "$build"
+without_value "$pack" --directory
+bad 1 "$pack" 'is there already' --directory / "$build" ddpbench
+bad 1 "$pack" 'cannot make the directory' --directory /proc/none "$build" ddpbench
+for word in "${odd[@]}" ''; do
+    bad 2 "$pack" 'no directory' "$word" ddpbench
+    bad 1 "$pack" 'there is no' --directory out "$build" "$word"
+done
+bad 1 "$pack" 'there is no' --directory out "$build" tests
+pages=$launch/man/pages.sh
+bad 2 "$pages" 'expected PROGRAM DIR'
+bad 2 "$pages" 'expected PROGRAM DIR' "$program"
+for word in /absent / "$long" $'a\nb'; do bad 1 "$pages" 'no program' "$word" out; done
+bad 1 "$pages" 'cannot make the directory' "$program" /proc/none
+bad 1 "$pages" 'there is no script' "$program" out /absent.sh
+group "install.sh, pack.sh and pages.sh"
+
+# ---- tests and .ci ----
+
+for script in "$root"/tests/run.sh "$root"/tests/cli/*.sh; do
+    bad 2 "$script" "unknown option '--a.nb'" $'--a\nb'
+    [ "${script##*/}" = fences.sh ] || bad 2 "$script" 'which BUILD_DIR'
+done
+unknown "$root/tests/run.sh"
+self=$root/tests/cli/bad_launch.sh
+unknown "$self"
+for script in "$root/tests/run.sh" "$self"; do
+    bad 2 "$script" 'one BUILD_DIR only' a b
+    for word in absent /etc/passwd '' $'a\nb' $'\xff' "$long"; do bad 2 "$script" 'no directory|which BUILD_DIR' "$word"; done
+done
+bad 2 "$self" 'there is no .*/ddpbench' "$temporary/texts"
+MPIRUN=/absent bad 1 "$root/tests/run.sh" 'MPIRUN' "$temporary/texts/directory"
+lab=$root/tests/support/slurm_lab.sh
+export SLURM_LAB=$temporary/lab
+bad 2 "$lab" 'which command'
+unknown "$lab"
+bad 2 "$lab" 'unknown .*command' word
+for word in '' 0 10 x $'1\n' '$(touch made)' "$nines"; do bad 2 "$lab" 'up needs' up "$word"; done
+bad 2 "$lab" 'up needs' up
+for name in kill-node start-node; do
+    for word in '' x 0 ../x $'1\n'; do bad 2 "$lab" "$name needs" $name "$word"; done
+done
+bad 2 "$lab" 'run needs' run
+for name in down stop-controller start-controller; do bad 2 "$lab" "$name takes" $name now; done
+called=.ci/run
+unknown "$root/.ci/run"
+bad 2 "$root/.ci/run" 'unknown' word
+called=''
+group "tests/ and .ci/"
+
+# ---- tools that are not there ----
+
+# without TOOL PATTERN SCRIPT ARGUMENT...: a call with all tools of this machine but one.
+mkdir all hidden
+for directory in $(tr : ' ' <<<"$PATH"); do
+    find "$directory/" -maxdepth 1 ! -type d -print0 2>/dev/null | xargs -0r ln -st all 2>/dev/null || true
+done
+without() {
+    [ ! -L "all/$1" ] || mv "all/$1" hidden
+    PATH=$temporary/all bad 1 "$3" "$2" "${@:4}"
+    [ ! -L "hidden/$1" ] || mv "hidden/$1" all
+}
+for tool in taskset lscpu timeout awk getent; do without $tool "'$tool' .*apt-get install" "$run" --hosts ../texts/hosts -- true; done
+for tool in flock setpriv awk find; do
+    without $tool "'$tool' .*apt-get install" "$sweep" "${own[@]}"
+    without $tool "'$tool' .*apt-get install" "$paper" "${own[@]}" --ranks 1,2
+done
+if [ "$(id -u)" = 0 ]; then
+    for tool in ip tc perl taskset unshare flock awk; do
+        without $tool "'$tool' .*apt-get install" "$netlab" up --nodes 2 --rate 10mbit
+    done
+    for tool in munged slurmctld slurmd unshare nsenter; do without $tool "'$tool' is missing.*setup.sh --slurm" "$lab" up 1; done
+fi
+for tool in strip readelf nm ldd mpiexec.hydra hydra_pmi_proxy xz git; do
+    without $tool "'$tool' .*apt-get install" "$pack" "$build" ddpbench
+done
+for tool in sbatch squeue sinfo scontrol srun; do
+    without $tool "there is no $tool: Slurm" "$slurm" configure --output out --program "$program"
+done
+CC='' without cc "cc" "$launch/corpus.sh" corpus
+for name in mpiexec.mpich mpirun.mpich mpiexec mpirun; do rm -f all/$name; done
+MPIRUN='' without mpiexec 'there is no mpiexec; install one' "$run" -n 1 -- true
+group "missing tools"
+
+# ---- signals ----
+
+# A tree whose scripts find a program, a lab and a launcher that are at work as soon as there is a file called ready.
+mkdir -p tree/build tree/tools && cp -r "$launch" tree && echo text >tree/build/corpus.txt
+ln -s "$(command -v sleep)" tree/at_work
+cat >tree/build/ddpbench <<END
+#!/bin/sh
+case "\$*" in *--dry-run* | *--version* | *--help*) exit 0 ;; esac
+echo >$temporary/ready
+exec $temporary/tree/at_work 60
+END
+cat >tree/launch/netlab.sh <<END
+#!/bin/sh
+case \$1 in
+show) [ -e $temporary/lab_is_up ] ;;
+up) : >$temporary/lab_is_up ;;
+down) rm $temporary/lab_is_up ;;
+run) while [ "\$1" != -- ]; do shift; done && shift && exec "\$@" ;;
+esac
+END
+printf '#!/bin/sh\nshift 2\nexec "$@"\n' >tree/tools/launcher
+printf '#!/bin/sh\necho "GPU 0: made up"\n' >tree/tools/nvidia-smi
+for name in xz cc; do cp tree/build/ddpbench tree/tools/$name; done
+chmod +x tree/build/ddpbench tree/launch/netlab.sh tree/tools/*
+
+# stopped WORDS COMMAND...: once it is at work, each signal ends it within seconds, and nothing is left of it.
+stopped() {
+    local words=$1 signal process begin i left
+    shift
+    for signal in HUP INT TERM; do
+        rm -rf ready scratch && mkdir scratch
+        set -m
+        TMPDIR=$temporary/scratch PATH=$temporary/tree/tools:$PATH MPIRUN=$temporary/tree/tools/launcher "$@" >printed 2>said </dev/null &
+        process=$!
+        set +m
+        for ((i = 0; i < 400; i++)); do
+            [ ! -e ready ] || break
+            sleep 0.05
+        done
+        begin=$SECONDS status=0
+        kill -$signal $process 2>/dev/null || true
+        wait $process 2>/dev/null || status=$?
+        left=(scratch/* lab_is_u[p])
+        is "SIG$signal ends $words, which leaves nothing" "$([ -e ready ] && echo at work), $status $((SECONDS - begin <= 7)) \
+$(gone tree) ${left[*]} $(grep -cE ': line [0-9]+: |Terminated|Killed' said)" "at work, $((128 + $(kill -l $signal))) 1   0"
+        rm -f lab_is_up
+    done
+}
+stopped gate.sh tree/launch/gate.sh --output "$temporary/scratch_gate"
+stopped overlap.sh tree/launch/overlap.sh
+stopped same_twice.sh tree/launch/same_twice.sh
+stopped bench_gpu.sh tree/launch/bench_gpu.sh --output "$temporary/scratch_gpu" smoke
+(cd tree && git init -q . && git add launch/say.sh) >/dev/null 2>&1 && cp "$program" tree/build/real &&
+    stopped pack.sh tree/launch/pack.sh tree/build real
+
+# The real lab, where this machine has namespaces; there is one a machine, so tests take turns.
+left_in_lab() { { ip netns list | grep ^ddpb- || true; find /run -maxdepth 1 -name 'ddpb-*'; } | tr '\n' ' '; }
+exec 8</
+if [ "$(id -u)" = 0 ] && ip netns add "probe-ddpb-$$" 2>/dev/null && ip netns del "probe-ddpb-$$" &&
+    flock -w 120 8 && [ -z "$(left_in_lab)" ] && "$netlab" up --nodes 2 --rate 20mbit >/dev/null 2>&1 8<&-; then
+    lab_at() { # SIGNAL SECONDS COMMAND...: the signal, so many seconds after the command has begun
+        local begin status=0
+        set -m
+        "$netlab" "${@:3}" >printed 2>said </dev/null 8<&- &
+        set +m
+        sleep "$2"
+        begin=$SECONDS
+        kill "-$1" $! 2>/dev/null || true
+        wait $! 2>/dev/null || status=$?
+        is "SIG$1 $2 s after netlab.sh $3 ends it, and the lab" "$status $((SECONDS - begin <= 5)) $(left_in_lab) $(wc -l <said)" \
+            "$((128 + $(kill -l "$1"))) 1  0"
+    }
+    lab_at TERM 0.6 rate 30mbit
+    lab_at HUP 0.2 up --nodes 3 --rate 20mbit
+    lab_at INT 0.5 up --nodes 3 --rate 20mbit
+    lab_at TERM 1.5 up --nodes 3 --rate 20mbit
+    "$netlab" down 8<&-
+else
+    echo "skip - signals end netlab.sh: no lab can be made here now"
+fi
+exec 8<&-
+
+is "nothing was left to run" "$(gone here)" ""
+echo "# $good_calls of $calls bad calls ended as they should"
+is "they are many" "$([ $calls -ge 250 ] && echo yes)" yes
+exit "$failed"
