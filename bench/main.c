@@ -6,6 +6,7 @@
 #include "ddp/job.h"
 #include "kernels/blas.h"
 #include "kernels/error.h"
+#include "kernels/start_again.h"
 #include "profile/profile.h"
 #include "report/report.h"
 #include "tune/tune.h"
@@ -79,7 +80,9 @@ int main(int argc, char *argv[])
     const struct command_row *command = name ? find_command(name) : NULL;
     if (command && command->read)
         return command->read(argc - 1, argv + 1);
-    blas_choose_kernels(argv);
+    blas_choose_kernels();
+    start_again_with_quiet_threads(argc, argv);
+    start_again(argv);
     /* ranks that cannot talk to each other: each has to say it */
     if (job_begin(&job) || (!asks_for_words(argc, argv) && job_check_alone(&job))) {
         fprintf(stderr, "ddpbench: %s\n", error_text());
