@@ -118,6 +118,10 @@ test: all
 # The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
 test-faults: tests
 	TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
+# Two ranks of each kind of run under valgrind, with a program that it can run; skipped where there is no valgrind.
+test-memcheck: setup
+	@$(MAKE) --no-print-directory PORTABLE=1 CUDA=0 program
+	@MPIRUN="$(MPIRUN)" tests/long/memcheck.sh $(OUT)/portable$(filter-out -mpich,-$(MPI))
 test-mpi: all
 	@$(MAKE) --no-print-directory $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS))
 	@MPIRUN="$(MPIRUN)" $(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh --mpi $(OUT)
@@ -190,7 +194,7 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -5
-	@echo "Targets: all tests bench test test-faults test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install uninstall format lint sanitize clean"
+	@echo "Targets: all tests bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install uninstall format lint sanitize clean"
 
 clean:
 	rm -rf build
@@ -291,6 +295,6 @@ $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-faults test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack packed install uninstall setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
+.PHONY: FORCE all bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack packed install uninstall setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

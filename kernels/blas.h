@@ -27,9 +27,10 @@ const char *blas_better_kernels_here(const char *kernels);
  * that does not know the family it is asked for keeps to its own choice. */
 void blas_describe(struct blas_facts *facts);
 
-/* Measures on the calling thread alone, in some 20 ms, the best of 21 turns each: the rate of an fp32 product of
- * two matrices of 256 x 256, 2 * 256^3 operations; and the rate of fused multiply-adds between registers, which is the
- * most that the CPU's vector units can do, two operations an element. Both in GFLOP/s. */
+/* Measures on the calling thread alone, in some 20 ms, the best of 21 turns each, or of as many as begin within 2 s:
+ * the rate of an fp32 product of two matrices of 256 x 256, 2 * 256^3 operations; and the rate of fused multiply-adds
+ * between registers, which is the most that the CPU's vector units can do, two operations an element. Both in GFLOP/s.
+ */
 void blas_measure(struct blas_facts *facts);
 
 #endif
